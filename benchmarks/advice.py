@@ -26,9 +26,9 @@ from support.figures import figure
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import evaluate
-from iad_policy.analysis.advice.pilot import Pilot, PilotLine, read_pilot
-from iad_policy.analysis.advice.prediction import OptionForecast, RunnableOption, predict
-from iad_policy.recording.trace import RunTraces
+from iad_policy.ledger.trace import RunTraces
+from iad_policy.report.advice.pilot import Pilot, PilotLine, read_pilot
+from iad_policy.report.advice.prediction import OptionForecast, RunnableOption, predict
 
 N_HALVES = 50
 LARGEST = {True: 4, False: 2}

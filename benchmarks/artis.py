@@ -14,8 +14,8 @@ import gymnasium as gym
 from support.figures import figure
 
 import iad_envs  # noqa: F401 (registers)
-from iad_policy.analysis.fidelity import fidelity
 from iad_policy.evaluate import evaluate
+from iad_policy.report.fidelity import fidelity
 
 FIDELITIES = (0.0, 0.5, 0.8, 0.95, 1.0)
 N = 5

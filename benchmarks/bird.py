@@ -31,10 +31,10 @@ from iad_envs.bird.data import BirdData, aligned, load_data, read_predictions
 from iad_envs.bird.database import DatabaseClient
 from iad_envs.bird.env import BirdEnv
 from iad_envs.bird.evaluation import ScoringJob, majority_right, run_jobs
+from iad_envs.bird.policy.verifier import BirdVerifier
 from iad_envs.bird.schema import RENDERERS, SchemaSource, load_schema
 from iad_envs.bird.scoring import GOLDS, QueryScorer
-from iad_policy.analysis.statistics import pass_at_k
-from iad_policy.domains.bird.verifier import BirdVerifier
+from iad_policy.report.statistics import pass_at_k
 from iad_policy.types import Candidate, State
 
 TIMEOUT_S = 30.0

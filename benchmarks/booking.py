@@ -23,7 +23,7 @@ from support.figures import ROOT, figure, in_fresh_process
 from support.learning import compared
 
 import iad_envs  # noqa: F401 (registers)
-from iad_policy.domains.booking.judge import passes
+from iad_envs.booking.policy.judge import passes
 
 FULL = "--full" in sys.argv
 N_FRESH = 300 if FULL else 100

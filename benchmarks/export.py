@@ -16,13 +16,13 @@ from reference import Reference
 from support.figures import figure
 
 import iad_envs  # noqa: F401 (registers)
-from iad_policy.analysis.exports import export_runs
-from iad_policy.analysis.results import CONFIG
 from iad_policy.evaluate import evaluate
-from iad_policy.hashing import digest
-from iad_policy.recording.answer_log import ANSWERS, BLOBS
-from iad_policy.recording.episode_record import EPISODES
-from iad_policy.recording.trace import RunTraces
+from iad_policy.ledger.answer_log import ANSWERS, BLOBS
+from iad_policy.ledger.episode_record import EPISODES
+from iad_policy.ledger.trace import RunTraces
+from iad_policy.report.exports import export_runs
+from iad_policy.report.results import CONFIG
+from iad_policy.types.hashing import digest
 
 N_DECISIONS = 100_000
 N_TASKS = 20

@@ -19,11 +19,11 @@ from support.learning import SHOP, Rewards, compared, rewards, row
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy.errors import MissingExtra
-from iad_policy.learning.experience import Experience
-from iad_policy.learning.explore import explore
-from iad_policy.learning.models import load_model
-from iad_policy.learning.targets import q_values
-from iad_policy.learning.train import train
+from iad_policy.learn.experience import Experience
+from iad_policy.learn.explore import explore
+from iad_policy.learn.models import load_model
+from iad_policy.learn.targets import q_values
+from iad_policy.learn.train import train
 from iad_policy.models.hf import require_packages
 
 MODEL = "hf:smollm2"
@@ -35,7 +35,7 @@ def speed(backend: str) -> None:
     """Print how long a step of 512 tokens and a written answer take, and the memory."""
     import torch
 
-    from iad_policy.learning.backends.hf import HFBackend
+    from iad_policy.learn.backends.hf import HFBackend
     from iad_policy.models.hf.client import HFModel
     from iad_policy.models.hf.likelihood import answer_logprobs
 

@@ -24,9 +24,9 @@ from support.measured_models import MeasuredRun
 from support.prompt_tokens import report_webshop_prompts
 from support.webshop_evidence import webshop_evidence
 
-from iad_policy.analysis.verifier_evidence import VerifierEvidence
 from iad_policy.models.local import PACKAGE
 from iad_policy.models.local.fetch import models_folder
+from iad_policy.report.verifier_evidence import VerifierEvidence
 from tests.iad_policy.models.answer_table import TABLES, rows
 
 MODEL_VARIABLE = "IAD_LOCAL_MODEL"

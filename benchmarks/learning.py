@@ -20,10 +20,10 @@ from support.figures import figure
 from support.learning import SHOP, Rewards, compared, rewards, row
 
 import iad_envs  # noqa: F401 (registers)
-from iad_policy.learning.experience import Experience
-from iad_policy.learning.explore import explore
-from iad_policy.learning.improve import improve
-from iad_policy.learning.train import train
+from iad_policy.learn.experience import Experience
+from iad_policy.learn.explore import explore
+from iad_policy.learn.improve import improve
+from iad_policy.learn.train import train
 
 N_TEST = 200
 N_DEMOS, FEW, MANY = 10, 3, 100

@@ -24,14 +24,14 @@ from evaluation import Corridor, FakeModel, InstantVerifier
 from support.figures import ROOT, figure, in_fresh_process
 
 from iad_policy.agents.language import LanguageAgent
-from iad_policy.analysis.figures import Heading
-from iad_policy.analysis.results import Results
-from iad_policy.evaluation.config import RunConfig
-from iad_policy.evaluation.engines.ray_cluster import load_ray
-from iad_policy.evaluation.runner import Runner
-from iad_policy.recording.episode_record import EpisodeRecord
-from iad_policy.recording.run_folder import RunFolder
+from iad_policy.ledger.episode_record import EpisodeRecord
+from iad_policy.ledger.run_folder import RunFolder
+from iad_policy.report.figures import Heading
+from iad_policy.report.results import Results
 from iad_policy.roles import TemplateRoles
+from iad_policy.run.config import RunConfig
+from iad_policy.run.engines.ray_cluster import load_ray
+from iad_policy.run.runner import Runner
 from iad_policy.runtime.components import Components
 
 N_SHORT, N_FULL = 20_000, 1_000_000

@@ -14,13 +14,13 @@ from support.figures import figure
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import evaluate
-from iad_policy.analysis.results import read_results
-from iad_policy.analysis.viewer.report import write_report
-from iad_policy.analysis.viewer.server import create_app
-from iad_policy.evaluation.config import FREE
-from iad_policy.hashing import dumps
-from iad_policy.recording.episode_record import EPISODES
-from iad_policy.recording.run_folder import RunFolder, read_config
+from iad_policy.ledger.episode_record import EPISODES
+from iad_policy.ledger.run_folder import RunFolder, read_config
+from iad_policy.report.results import read_results
+from iad_policy.report.viewer.report import write_report
+from iad_policy.report.viewer.server import create_app
+from iad_policy.run.config import FREE
+from iad_policy.types.hashing import dumps
 from webshop_server.site.server import Server
 
 N_EPISODES = 1000

@@ -23,13 +23,13 @@ from support.figures import ROOT, figure, in_fresh_process
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import Candidate, State, Verdict, evaluate
-from iad_policy.evaluation.components import load_components
-from iad_policy.evaluation.config import RunConfig
-from iad_policy.evaluation.engines.ray_cluster import connected, load_ray
-from iad_policy.evaluation.resolve import env_of
-from iad_policy.evaluation.runner import Runner
-from iad_policy.recording.run_folder import RunFolder
+from iad_policy.ledger.run_folder import RunFolder
 from iad_policy.roles import TemplateRoles
+from iad_policy.run.components import load_components
+from iad_policy.run.config import RunConfig
+from iad_policy.run.engines.ray_cluster import connected, load_ray
+from iad_policy.run.resolve import env_of
+from iad_policy.run.runner import Runner
 from iad_policy.runtime.components import Components
 
 N_ROUNDS = 3
@@ -40,8 +40,8 @@ N_WAITING, ANSWER_S, N_WORKERS = 96, 0.5, 32
 N_KEPT_TASKS, N_KEPT = 20, 20_000
 REOPENED = """
 from pathlib import Path
-from iad_policy.recording.run_folder import RunFolder
-from iad_policy.analysis.results import CONFIG
+from iad_policy.ledger.run_folder import RunFolder
+from iad_policy.report.results import CONFIG
 config = json.loads((Path(sys.argv[1]) / CONFIG).read_text())
 before, start = held_mb(), time.perf_counter()
 with RunFolder(sys.argv[1], config) as folder:

@@ -25,10 +25,10 @@ from iad_envs.browser.devtools import Browser, find_chromium
 from iad_envs.data import data_folder
 from iad_envs.sketch2code.layout import KINDS, Box, page_boxes, score_layout
 from iad_envs.sketch2code.page import RenderLimits, score_pages
+from iad_envs.sketch2code.policy.verifier import Sketch2CodeVerifier
 from iad_envs.sketch2code.renderer import Renderer
 from iad_envs.sketch2code.tab import Tab
 from iad_envs.sketch2code.tasks import load_assets, load_tasks
-from iad_policy.domains.sketch2code.verifier import Sketch2CodeVerifier
 from iad_policy.types import Candidate, State
 
 FULL = "--full" in sys.argv

@@ -13,8 +13,8 @@ import gymnasium as gym
 import numpy as np
 
 import iad_envs  # noqa: F401 (registers IAD/...)
+from iad_envs.webshop.policy.features import ShopFeatures
 from iad_policy import State, evaluate
-from iad_policy.domains.webshop.features import ShopFeatures
 
 ENVIRONMENT, MAX_ACTIONS = "IAD/WebShop-v0", 32
 LEARNING_RATE, DISCOUNT, ENTROPY_BONUS, BATCH = 0.1, 0.99, 0.07, 64  # episodes for an update

@@ -3,7 +3,6 @@
 from iad_policy.budget import Budget
 from iad_policy.evaluate import evaluate
 from iad_policy.models.call_context import report_usage
-from iad_policy.moved import install as _install_old_names
 from iad_policy.requests import All, Ask, Commit, Keep, Propose, Simulate, Verify
 from iad_policy.strategies import per_step
 from iad_policy.types import (
@@ -42,5 +41,3 @@ __all__ = [
     "per_step",
     "report_usage",
 ]
-
-_install_old_names()

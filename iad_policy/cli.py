@@ -28,13 +28,13 @@ from iad_policy.commands.side_by_side import PlannedRun, fit_side_by_side, run_s
 from iad_policy.commands.suite import NAME, read_suite
 from iad_policy.commands.terminal_run import run_session
 from iad_policy.errors import IADError, MissingExtra, StorageError
-from iad_policy.evaluation.components import cache_path, load_components
-from iad_policy.evaluation.config import DEFAULT_STRATEGIES, RunConfig
-from iad_policy.evaluation.resolve import entry_points, env_of, make_env, parameters_of, resolve
-from iad_policy.evaluation.runner import Runner
-from iad_policy.evaluation.trackers import TrackerError, tracker_names
-from iad_policy.hashing import digest
-from iad_policy.recording.run_folder import RunFolderError
+from iad_policy.ledger.run_folder import RunFolderError
+from iad_policy.run.components import cache_path, load_components
+from iad_policy.run.config import DEFAULT_STRATEGIES, RunConfig
+from iad_policy.run.resolve import entry_points, env_of, make_env, parameters_of, resolve
+from iad_policy.run.runner import Runner
+from iad_policy.run.trackers import TrackerError, tracker_names
+from iad_policy.types.hashing import digest
 from webshop_server import commands as shop
 
 WIDTH_OF_A_LOG = 100

@@ -15,10 +15,10 @@ from iad_policy.types import Agent, Verifier
 from iad_policy.verifiers import is_own
 
 if TYPE_CHECKING:
-    from iad_policy.analysis.figures import Figures
-    from iad_policy.analysis.results import Results
-    from iad_policy.evaluation.runner import Runner
-    from iad_policy.recording.episode_record import EpisodeRecord
+    from iad_policy.ledger.episode_record import EpisodeRecord
+    from iad_policy.report.figures import Figures
+    from iad_policy.report.results import Results
+    from iad_policy.run.runner import Runner
     from iad_policy.simulators import Simulator
 
 Named = str | Callable[..., Any]
@@ -63,9 +63,9 @@ def evaluate(
         RunStopped: The budget of the run is spent, or the model can't be reached. Finished work is kept in `out`.
         KeyboardInterrupt: Ctrl-C was pressed. The answers of running requests are kept.
     """
-    from iad_policy.evaluation.components import load_components
-    from iad_policy.evaluation.resolve import env_of, resolve
-    from iad_policy.evaluation.runner import Runner
+    from iad_policy.run.components import load_components
+    from iad_policy.run.resolve import env_of, resolve
+    from iad_policy.run.runner import Runner
 
     own: dict[str, Any] = {}
     agents = tuple(_named(one, own) for one in _listed(agent))
@@ -156,14 +156,14 @@ def execute(
         RunFolderError: The folder can't hold this run.
         TrackerError: A tracker can't start.
     """
-    from iad_policy.analysis.figures import heading_of
-    from iad_policy.analysis.results import Results
     from iad_policy.errors import StorageError
-    from iad_policy.evaluation.config import FREE
-    from iad_policy.evaluation.journal import RunStopped
-    from iad_policy.evaluation.trackers import Tracking
-    from iad_policy.recording.answer_log import ANSWERS
-    from iad_policy.recording.run_folder import RunFolder
+    from iad_policy.ledger.answer_log import ANSWERS
+    from iad_policy.ledger.run_folder import RunFolder
+    from iad_policy.report.figures import heading_of
+    from iad_policy.report.results import Results
+    from iad_policy.run.config import FREE
+    from iad_policy.run.journal import RunStopped
+    from iad_policy.run.trackers import Tracking
 
     recorded = runner.recorded_config()
 
@@ -219,8 +219,8 @@ def _reported(folder: Path, warn: Callable[[str], Any]) -> tuple[Path | None, tu
 
     The path is None if that fails: the results don't depend on it.
     """
-    from iad_policy.analysis.viewer.report import write_report
-    from iad_policy.recording.trace import RunTraces
+    from iad_policy.ledger.trace import RunTraces
+    from iad_policy.report.viewer.report import write_report
 
     try:
         run = RunTraces(folder)

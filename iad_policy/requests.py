@@ -8,8 +8,8 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
-from iad_policy.frozen import made_fast
 from iad_policy.types import Candidate, Feedback, State
+from iad_policy.types.frozen import made_fast
 
 
 @made_fast

@@ -12,9 +12,7 @@ import gymnasium as gym
 from iad_policy.agents import FunctionAgent, load_agent
 from iad_policy.budget import Budget, Meter
 from iad_policy.errors import ContractError, NoProxyVerifier
-from iad_policy.hashing import digest
-from iad_policy.read_only import writable
-from iad_policy.recording.answer_log import AnswerLog, EpisodeLog
+from iad_policy.ledger.answer_log import AnswerLog, EpisodeLog
 from iad_policy.requests import Asking
 from iad_policy.roles import ROLES, component_for, load_roles
 from iad_policy.runtime.components import Components
@@ -26,6 +24,8 @@ from iad_policy.strategies import Strategy, declaration_of, load_strategy, requi
 from iad_policy.strategies.building_blocks.feedback import FeedbackForm
 from iad_policy.strategies.building_blocks.stop import StopRule
 from iad_policy.types import Agent, AsyncAgent, Candidate, Decision, LoadedVerifier, Roles, State, Usage, Verifier
+from iad_policy.types.hashing import digest
+from iad_policy.types.read_only import writable
 from iad_policy.verifiers import NO_VERIFIER, load_verifier
 from iad_policy.world import adapt
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from iad_policy.learning.papers import ELSEWHERE, PAPERS, load_paper
-from iad_policy.learning.reproduce import as_markdown
+from iad_policy.learn.reproduce import as_markdown
+from iad_policy.papers import ELSEWHERE, PAPERS, load_paper
 
 PAGES = Path(__file__).parent.parent / "docs/learning"
 
@@ -27,7 +27,7 @@ def test_every_experiment_has_results() -> None:
 @pytest.mark.parametrize(("name", "results", "env"), PAPER_PAGES)
 def test_a_page_has_the_tables_of_its_results(name: str, results: str, env: str) -> None:
     record = json.loads((PAGES / "reproductions" / f"{results}.json").read_text(encoding="utf-8"))
-    paper = load_paper(name, env).for_backend(record["backend"])
+    paper = load_paper(name, env).for_what_is_trained(reads_text=record["backend"].startswith("hf:"))
     assert record["env"] == (env or "IAD/WebShop-v0")
     assert list(record["arms"]) == list(paper.arms)
     assert [one["name"] for one in record["claims"]] == [one.name for one in paper.claims]

@@ -10,7 +10,7 @@ from typing import Any
 import gymnasium as gym
 import pytest
 
-from iad_policy.domains.webshop.fit import WEIGHTS
+from iad_envs.webshop.policy.fit import WEIGHTS
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 

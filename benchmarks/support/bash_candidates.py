@@ -14,11 +14,11 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
+from iad_envs.bash.policy.agent import BashAgent
 from iad_envs.bash.tasks import BashTask
 from iad_policy import IADPolicyWrapper
-from iad_policy.domains.bash.agent import BashAgent
-from iad_policy.hashing import seed_of
 from iad_policy.types import Candidate, PublicInfo, State, Turn
+from iad_policy.types.hashing import seed_of
 
 SUBMIT = "submit"
 TEMPERATURES = (0.3, 1.0, 2.0)

@@ -27,9 +27,9 @@ from support.bash_candidates import (
 from support.figures import ROOT
 
 import iad_envs  # noqa: F401 (registers)
+from iad_envs.bash.policy.verifier import BashVerifier
 from iad_envs.bash.tasks import BashTask, load_tasks
-from iad_policy.analysis.verifier_evidence import VerifierEvidence, evidence
-from iad_policy.domains.bash.verifier import BashVerifier
+from iad_policy.report.verifier_evidence import VerifierEvidence, evidence
 from iad_policy.types import Verifier
 
 BUNDLED = ROOT / "data" / "intercode"

@@ -21,10 +21,10 @@ from typing import Any, Literal, NamedTuple
 from support.figures import ROOT
 
 from iad_envs.bird.env import BirdEnv
+from iad_envs.bird.policy.agent import BirdAgent
 from iad_envs.bird.sql import SqlToken, tokens
-from iad_policy.domains.bird.agent import BirdAgent
-from iad_policy.hashing import seed_of
 from iad_policy.types import Candidate, PublicInfo, State
+from iad_policy.types.hashing import seed_of
 
 Part = Literal["tuning", "held_out"]
 BUNDLED = ROOT / "data" / "bird"

@@ -18,8 +18,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from support.bird_candidates import N_SETS, CandidateSet, Labelled, candidate_sets, recorded_sets, sources
 
-from iad_policy.analysis.verifier_evidence import VerifierEvidence, evidence
-from iad_policy.domains.bird.verifier import BirdVerifier
+from iad_envs.bird.policy.verifier import BirdVerifier
+from iad_policy.report.verifier_evidence import VerifierEvidence, evidence
 from iad_policy.strategies.building_blocks.voting import majority
 from iad_policy.types import Candidate, Verifier
 

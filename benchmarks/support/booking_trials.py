@@ -11,8 +11,8 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from iad_policy.domains.booking.agent import BookingAgent
-from iad_policy.domains.booking.verifier import BookingVerifier
+from iad_envs.booking.policy.agent import BookingAgent
+from iad_envs.booking.policy.verifier import BookingVerifier
 from iad_policy.types import Candidate, State, Turn
 
 N_TRIES = 4

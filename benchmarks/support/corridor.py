@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from iad_policy.learning.backends.numeric import FeatureModel, Linear
-from iad_policy.learning.objectives import Array, Preference
-from iad_policy.learning.pairs import Pair, preferences
-from iad_policy.learning.rows import Row
+from iad_policy.learn.backends.numeric import FeatureModel, Linear
+from iad_policy.learn.objectives import Array, Preference
+from iad_policy.learn.pairs import Pair, preferences
+from iad_policy.learn.rows import Row
 from iad_policy.types import State
 
 RIGHT, WRONG = 0, 1

@@ -1,4 +1,4 @@
-"""Fits the weights of the proxy verifier of `IAD/InterCodeBash-v0`, and writes `iad_policy/domains/bash/weights.toml`.
+"""Fits the weights of the proxy verifier of `IAD/InterCodeBash-v0`, and writes `iad_envs/bash/policy/weights.toml`.
 
 The attempts are those of `bash_candidates.py` at the tasks for fitting: the bundled tasks of the split `tuning` and, if
 `IAD_REAL_DATA` is set, half of InterCode's tasks. It takes about ten minutes on an idle machine; on a
@@ -23,9 +23,9 @@ from support.bash_candidates import Tried
 from support.bash_evidence import BUNDLED, TaskSet, run_attempts
 from support.figures import ROOT
 
-from iad_policy.analysis.verifier_evidence import evidence
-from iad_policy.domains.bash.effects import Done
-from iad_policy.domains.bash.findings import CHECKS, findings_of
+from iad_envs.bash.policy.effects import Done
+from iad_envs.bash.policy.findings import CHECKS, findings_of
+from iad_policy.report.verifier_evidence import evidence
 
 TARGET = ROOT / "iad_policy" / "domains" / "bash" / "weights.toml"
 STARTS = ("change", "answer", "either")

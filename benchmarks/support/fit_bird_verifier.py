@@ -1,4 +1,4 @@
-"""Fits the proxy verifier of `IAD/BIRD-v0`, and prints the numbers of `iad_policy/domains/bird/calibration.py`.
+"""Fits the proxy verifier of `IAD/BIRD-v0`, and prints the numbers of `iad_envs/bird/policy/calibration.py`.
 
 Run it with `IAD_REAL_DATA` and `IAD_VECTORS` set. It is a logistic regression of success on findings (0 or 1) and on
 the log odds of the votes. Findings can only speak against a query. As votes count by their probability, which the
@@ -24,8 +24,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from support.bird_candidates import CandidateSet, candidate_sets, sources
 
-from iad_policy.domains.bird.calibration import vote_odds
-from iad_policy.domains.bird.verifier import ReadPreview, read_preview
+from iad_envs.bird.policy.calibration import vote_odds
+from iad_envs.bird.policy.verifier import ReadPreview, read_preview
 
 UNFITTED = frozenset({"empty", "quoted_literal", "text_as_number"})
 """Findings without a weight: no query with the first was right, and the others are too rare to tell."""

@@ -1,4 +1,4 @@
-"""Fits the proxy verifier of `IAD/WebShop-v0`, and prints the weights of `iad_policy/domains/webshop/fit.py`.
+"""Fits the proxy verifier of `IAD/WebShop-v0`, and prints the weights of `iad_envs/webshop/policy/fit.py`.
 
 It is a logistic regression of success on the features of purchases, on the bundled train and dev tasks. No feature can
 speak for success: each says what lacks. It takes half a minute.
@@ -18,8 +18,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from support.webshop_candidates import FITTING, Purchase, purchases
 
-from iad_policy.domains.webshop.fit import WEIGHTS
-from iad_policy.domains.webshop.verifier import verdict
+from iad_envs.webshop.policy.fit import WEIGHTS
+from iad_envs.webshop.policy.verifier import verdict
 
 BIAS = "bias"
 PENALTY = 1e-4

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from iad_policy import evaluate
-from iad_policy.analysis.statistics import bootstrap_mean, sign_flip
-from iad_policy.env_defaults import defaults_by_id
+from iad_policy.registry.domain import defaults_by_id
+from iad_policy.report.statistics import bootstrap_mean, sign_flip
 
 SHOP = "IAD/WebShop-v0"
 Rewards = Mapping[tuple[str, int], float]

@@ -22,11 +22,11 @@ import gymnasium as gym
 from support.bird_candidates import held_out
 
 import iad_envs  # noqa: F401 (registers)
-from iad_policy.analysis.metrics import Difference, StrategySummary, differences, summarise
-from iad_policy.analysis.statistics import mcnemar_exact
-from iad_policy.analysis.verifier_evidence import VerifierEvidence, evidence
-from iad_policy.recording.episode_record import EpisodeRecord
-from iad_policy.recording.trace import RunTraces
+from iad_policy.ledger.episode_record import EpisodeRecord
+from iad_policy.ledger.trace import RunTraces
+from iad_policy.report.metrics import Difference, StrategySummary, differences, summarise
+from iad_policy.report.statistics import mcnemar_exact
+from iad_policy.report.verifier_evidence import VerifierEvidence, evidence
 from iad_policy.types import Candidate, Decision
 
 BASELINE = "bon"

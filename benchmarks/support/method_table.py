@@ -20,15 +20,15 @@ import gymnasium as gym
 from support.figures import ROOT, figure
 
 import iad_envs  # noqa: F401 (registers)
-from iad_policy.analysis.figures import heading_of
-from iad_policy.analysis.metrics import Difference, StrategySummary, differences, summarise
-from iad_policy.analysis.statistics import Interval
-from iad_policy.env_defaults import DEFAULTS
-from iad_policy.evaluation.components import load_components
-from iad_policy.evaluation.config import FREE, REFERENCE, RunConfig
-from iad_policy.evaluation.runner import Runner
-from iad_policy.recording.episode_record import EpisodeRecord
-from iad_policy.recording.run_folder import RunFolder
+from iad_policy.ledger.episode_record import EpisodeRecord
+from iad_policy.ledger.run_folder import RunFolder
+from iad_policy.registry.domain import DEFAULTS
+from iad_policy.report.figures import heading_of
+from iad_policy.report.metrics import Difference, StrategySummary, differences, summarise
+from iad_policy.report.statistics import Interval
+from iad_policy.run.components import load_components
+from iad_policy.run.config import FREE, REFERENCE, RunConfig
+from iad_policy.run.runner import Runner
 from iad_policy.strategies import PROPOSALS, STRATEGIES, declaration_of, find_strategy, options_of
 
 BASELINE = "bon"

@@ -14,12 +14,12 @@ from support.figures import figure
 from support.learning import SHOP, compared, rewards, row
 
 from iad_policy import evaluate
-from iad_policy.env_defaults import DEFAULTS
-from iad_policy.learning.accuracy import accuracy
-from iad_policy.learning.explore import explore
-from iad_policy.learning.simulators import record_outcomes, train_simulator
-from iad_policy.learning.splits import SplitError
-from iad_policy.learning.train import train
+from iad_policy.learn.accuracy import accuracy
+from iad_policy.learn.explore import explore
+from iad_policy.learn.simulators import record_outcomes, train_simulator
+from iad_policy.learn.splits import SplitError
+from iad_policy.learn.train import train
+from iad_policy.registry.domain import DEFAULTS
 from iad_policy.simulators import load_simulator
 from iad_policy.simulators.learned import LearnedSimulator
 from iad_policy.simulators.outcome_types import is_failure, type_of

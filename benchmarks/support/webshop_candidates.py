@@ -21,8 +21,8 @@ import gymnasium as gym
 from support.figures import ROOT
 
 import iad_envs  # noqa: F401 (registers)
-from iad_policy.domains.webshop.agent import WebShopAgent
-from iad_policy.domains.webshop.reading import FACT_PAGES
+from iad_envs.webshop.policy.agent import WebShopAgent
+from iad_envs.webshop.policy.reading import FACT_PAGES
 from iad_policy.types import Candidate, PublicInfo, State, Turn
 
 BUY, PREVIOUS, NEXT = "click[buy now]", "click[< prev]", "click[next >]"

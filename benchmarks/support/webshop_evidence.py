@@ -14,8 +14,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from support.webshop_candidates import BUNDLED, FITTING, Purchase, TaskSet, purchases
 
-from iad_policy.analysis.verifier_evidence import VerifierEvidence, evidence
-from iad_policy.domains.webshop.verifier import WebShopVerifier
+from iad_envs.webshop.policy.verifier import WebShopVerifier
+from iad_policy.report.verifier_evidence import VerifierEvidence, evidence
 from iad_policy.types import Verifier
 
 HELD_OUT = TaskSet(BUNDLED, ("test",))

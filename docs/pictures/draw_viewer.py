@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from iad_envs.browser.selenium import SeleniumBrowser
-from iad_policy.recording.episode_record import read_episodes
+from iad_policy.ledger.episode_record import read_episodes
 
 HERE = Path(__file__).parent
 RUN = HERE.parents[1] / "runs" / "demo"

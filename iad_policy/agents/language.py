@@ -6,15 +6,15 @@ from typing import Any, Literal, TypeVar, cast, get_args
 
 import gymnasium as gym
 
-from iad_policy.env_defaults import Defaults, defaults_of, env_id
 from iad_policy.errors import UnknownName
 from iad_policy.models import Completion, LanguageModel, identity_of
 from iad_policy.models.component import ModelComponent
 from iad_policy.models.parsing import UNREADABLE, Grammar, Reading, Syntax, read_action, read_integer
 from iad_policy.prompts import Prompt, Prompts, prompts_of
 from iad_policy.registry import load_object
-from iad_policy.texts import well_formed
+from iad_policy.registry.domain import Defaults, defaults_of, env_id
 from iad_policy.types import Candidate, Feedback, Part, State
+from iad_policy.types.texts import well_formed
 from iad_policy.world import is_text
 
 Style = Literal["direct", "cot", "few-shot"]

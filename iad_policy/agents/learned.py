@@ -5,8 +5,8 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.env_defaults import env_id
-from iad_policy.learning.models import Model, ModelFolderError, load_model
+from iad_policy.learn.models import Model, ModelFolderError, load_model
+from iad_policy.registry.domain import env_id
 from iad_policy.types import Candidate, Feedback, State
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import gymnasium as gym
 
 from iad_policy.agents import load_agent
-from iad_policy.env_defaults import defaults_of
+from iad_policy.registry.domain import defaults_of
 from iad_policy.strategies.building_blocks.attempts import plan_of
 from iad_policy.types import Agent, Candidate, Feedback, State
 

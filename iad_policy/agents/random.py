@@ -5,8 +5,8 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.env_wrappers import WrapperStack
 from iad_policy.types import Candidate, Feedback, State
+from iad_policy.world.wrappers import WrapperStack
 
 
 class RandomAgent:

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 
 from iad_policy.agents.random import RandomAgent
-from iad_policy.env_defaults import env_id
 from iad_policy.errors import UnknownName
 from iad_policy.information import Information
+from iad_policy.registry.domain import env_id
 from iad_policy.roles import NO_COMPLAINT
 from iad_policy.types import Candidate, Feedback, State
 

@@ -23,9 +23,9 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
-from iad_policy.env_wrappers import WITHOUT_SIMULATION
 from iad_policy.errors import SimulationError
 from iad_policy.world import is_text, step_limit
+from iad_policy.world.wrappers import WITHOUT_SIMULATION
 
 T = TypeVar("T")
 Seen: TypeAlias = Callable[[Any, Mapping[str, Any]], T]

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from iad_policy.commands.options import Fresh, several
-from iad_policy.texts import isolated
+from iad_policy.types.texts import isolated
 
 __all__ = ["add_commands"]
 
@@ -70,9 +70,9 @@ def add_commands(app: typer.Typer, console: Callable[[], Console], guard: Guard)
         as_json: AsJson = False,
     ) -> None:
         """Say from a pilot whether checking is worth it here, with which strategy, and with how many proposals."""
-        from iad_policy.analysis.advice import AdviceSettings
-        from iad_policy.analysis.advice import advise as advice_of
-        from iad_policy.analysis.advice.advice_table import AdviceTable
+        from iad_policy.report.advice import AdviceSettings
+        from iad_policy.report.advice import advise as advice_of
+        from iad_policy.report.advice.advice_table import AdviceTable
 
         with guard():
             found = advice_of(run, AdviceSettings(agent, per, worth, tasks, several(ns, int, "--n"), seed))
@@ -91,12 +91,12 @@ def add_commands(app: typer.Typer, console: Callable[[], Console], guard: Guard)
         fresh: Fresh = False,
     ) -> None:
         """Run a recorded comparison again with other verifiers, without asking the agent again."""
-        from iad_policy.analysis.reselection import bounds, reselecting
-        from iad_policy.analysis.results import results_of
         from iad_policy.commands.terminal_run import run_session
-        from iad_policy.recording.episode_record import read_episodes
-        from iad_policy.recording.run_folder import read_config
-        from iad_policy.recording.trace import RunTraces
+        from iad_policy.ledger.episode_record import read_episodes
+        from iad_policy.ledger.run_folder import read_config
+        from iad_policy.ledger.trace import RunTraces
+        from iad_policy.report.reselection import bounds, reselecting
+        from iad_policy.report.results import results_of
 
         shown = console()
         with guard():

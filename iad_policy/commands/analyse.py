@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from iad_policy.analysis.other_logs import FORMATS, OWN, read_logs
-from iad_policy.analysis.other_logs.counting import CONTENT, ERRORS, EXCLUDED, PAIRINGS, CountingRules
+from iad_policy.report.other_logs import FORMATS, OWN, read_logs
+from iad_policy.report.other_logs.counting import CONTENT, ERRORS, EXCLUDED, PAIRINGS, CountingRules
 
 __all__ = ["add_commands"]
 
@@ -63,8 +63,8 @@ def add_commands(app: typer.Typer, console: Callable[[], Console], guard: Guard)
         **formats: bool,
     ) -> None:
         """Compare the samples of logs on the tasks that they share: intervals, tests, pass@k and pass^k."""
-        from iad_policy.analysis.other_logs.comparison import compare_logs
-        from iad_policy.analysis.other_logs.comparison_table import LogTable
+        from iad_policy.report.other_logs.comparison import compare_logs
+        from iad_policy.report.other_logs.comparison_table import LogTable
 
         with guard():
             form = _format(formats)

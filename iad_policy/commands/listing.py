@@ -5,18 +5,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from iad_policy.agents import AGENTS
-from iad_policy.evaluation.engines import ENGINES
-from iad_policy.evaluation.trackers import TRACKERS
-from iad_policy.presets.papers import PRESETS
+from iad_policy.papers.settings import PRESETS
 from iad_policy.registry import load_object
+from iad_policy.run.engines import ENGINES
+from iad_policy.run.trackers import TRACKERS
 from iad_policy.simulators import SIMULATORS
 from iad_policy.strategies import STRATEGIES
 from iad_policy.strategies.building_blocks.feedback import FORMS
 from iad_policy.verifiers import VERIFIERS
 
 WRITTEN: Mapping[str, str] = {
-    "iad_policy.domains.sketch2code.verifier:reference_verifier": "reference:<part>",
-    "iad_policy.domains.sketch2code.verifier:page_judge": "page-judge:<sees>:<model>",
+    "iad_envs.sketch2code.policy.verifier:reference_verifier": "reference:<part>",
+    "iad_envs.sketch2code.policy.verifier:page_judge": "page-judge:<sees>:<model>",
     "iad_policy.verifiers.corrupted:noisy": "noisy:<sd>:<verifier>",
     "iad_policy.verifiers.corrupted:alone": "alone:<verifier>",
     "iad_policy.verifiers.terminal_oracle:terminal_oracle": "terminal-oracle:<verifier>",

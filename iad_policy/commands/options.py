@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from iad_policy.evaluation.config import OPTIONS, RunConfig, RunOption, one_or_all
+from iad_policy.run.config import OPTIONS, RunConfig, RunOption, one_or_all
 
 EnvIds = Annotated[
     list[str] | None, typer.Argument(metavar="[ENV...]", help="Environment ids, such as IAD/WebShop-v0.")

@@ -10,7 +10,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from iad_policy.texts import isolated
+from iad_policy.types.texts import isolated
 
 QUIT = ("q", "quit", "exit")
 PATTERN = "[...]"

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from iad_policy.commands import listing as inventory
 from iad_policy.errors import UnknownName
-from iad_policy.evaluation.resolve import entry_points
+from iad_policy.run.resolve import entry_points
 
 __all__ = ["add_commands"]
 
@@ -87,11 +87,11 @@ def _add_report(app: typer.Typer, tell: Tell, console: Callable[[], Console], gu
         ] = "",
     ) -> None:
         """Rewrite report.html of each run or training, and write AgentBoard's files if asked."""
-        from iad_policy.analysis.agentboard import write_agentboard
-        from iad_policy.analysis.rebase import rebase
-        from iad_policy.analysis.table import RunTable
-        from iad_policy.analysis.viewer.training_report import write_any_report
-        from iad_policy.recording.trace import RunTraces
+        from iad_policy.ledger.trace import RunTraces
+        from iad_policy.report.agentboard import write_agentboard
+        from iad_policy.report.rebase import rebase
+        from iad_policy.report.table import RunTable
+        from iad_policy.report.viewer.training_report import write_any_report
 
         with guard():
             for folder in folders:
@@ -120,8 +120,8 @@ def _add_export(app: typer.Typer, tell: Tell, guard: Guard) -> None:
         ] = None,
     ) -> None:
         """Export runs as data: decisions and episodes, or training examples."""
-        from iad_policy.analysis.exports import export_runs
-        from iad_policy.recording.trace import RunTraces
+        from iad_policy.ledger.trace import RunTraces
+        from iad_policy.report.exports import export_runs
 
         with guard():
             traces = [RunTraces(folder) for folder in runs]
@@ -142,7 +142,7 @@ def _add_view(app: typer.Typer, guard: Guard, serve: Serve) -> None:
         port: Annotated[int, typer.Option(help="Port to listen on; if it is in use, the next free one.")] = PORT,
     ) -> None:
         """Show finished or ongoing runs and trainings in a browser. Ctrl-C stops it."""
-        from iad_policy.analysis.viewer.server import create_app
+        from iad_policy.report.viewer.server import create_app
 
         with guard():
             serve(create_app(folders), host, port)
@@ -176,7 +176,7 @@ def _add_sweep(app: typer.Typer, tell: Tell, guard: Guard) -> None:
         workers: Annotated[int, typer.Option(help="Episodes that run in parallel.")] = 1,
     ) -> None:
         """Run the experiments of a paper's figures and draw them (arXiv 2504.01931 v2)."""
-        from iad_policy.analysis.paper_figures import Sweep, sweep_figures
+        from iad_policy.report.paper_figures import Sweep, sweep_figures
 
         with guard():
             asked = Sweep(

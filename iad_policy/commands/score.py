@@ -14,22 +14,22 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from iad_policy.analysis.columns import counted
-from iad_policy.analysis.predictions.formats import SUCCESS, format_of
-from iad_policy.analysis.predictions.replay import NOT_SCORED
-from iad_policy.analysis.predictions.score_table import ScoreTable
-from iad_policy.analysis.predictions.scored_files import (
+from iad_policy.commands.options import pairs, several
+from iad_policy.ledger.atomic import write_atomically
+from iad_policy.report.columns import counted
+from iad_policy.report.predictions.formats import SUCCESS, format_of
+from iad_policy.report.predictions.replay import NOT_SCORED
+from iad_policy.report.predictions.score_table import ScoreTable
+from iad_policy.report.predictions.scored_files import (
     ExpectedTasks,
     expected_tasks,
     read_files,
     require_baseline,
     score_files,
 )
-from iad_policy.analysis.predictions.scoring import MISSING_RULES, WRONG, ScoringRules, figures_of
-from iad_policy.commands.options import pairs, several
-from iad_policy.evaluation.resolve import make_env, parameters_of
-from iad_policy.recording.atomic import write_atomically
-from iad_policy.texts import isolated
+from iad_policy.report.predictions.scoring import MISSING_RULES, WRONG, ScoringRules, figures_of
+from iad_policy.run.resolve import make_env, parameters_of
+from iad_policy.types.texts import isolated
 
 __all__ = ["add_commands"]
 

@@ -16,7 +16,7 @@ from iad_envs.booking.site.serving import open_booking_site
 from iad_envs.errors import require_known
 from iad_policy.bridges.chat import ChatOutcome
 from iad_policy.commands.asgi import AsgiServer
-from iad_policy.evaluation.resolve import make_env
+from iad_policy.run.resolve import make_env
 from webshop_server.site.server import LOOPBACK, announcement, serve_until_stopped
 from webshop_server.site.serving import open_site
 

@@ -9,9 +9,9 @@ from typing import IO, Any, NamedTuple, cast
 
 from rich.console import Console
 
-from iad_policy.evaluation.config import THREADS
-from iad_policy.evaluation.places import WorkerPlaces
-from iad_policy.evaluation.runner import Runner
+from iad_policy.run.config import THREADS
+from iad_policy.run.places import WorkerPlaces
+from iad_policy.run.runner import Runner
 
 LOOK_UP_S = 0.2
 

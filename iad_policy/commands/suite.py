@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from iad_policy.errors import UnknownName
-from iad_policy.evaluation.config import OPTIONS, RunOption
+from iad_policy.run.config import OPTIONS, RunOption
 
 RUN, NAME = "run", "name"
 KINDS: Mapping[type, tuple[tuple[type, ...], str]] = {

@@ -13,13 +13,13 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from iad_policy.analysis.results import Results
-from iad_policy.analysis.table import RunTable
 from iad_policy.evaluate import Finished, Watch, execute
-from iad_policy.evaluation.runner import Runner
-from iad_policy.evaluation.trackers import MakeTracker
-from iad_policy.recording.episode_record import EpisodeRecord
-from iad_policy.texts import isolated
+from iad_policy.ledger.episode_record import EpisodeRecord
+from iad_policy.report.results import Results
+from iad_policy.report.table import RunTable
+from iad_policy.run.runner import Runner
+from iad_policy.run.trackers import MakeTracker
+from iad_policy.types.texts import isolated
 
 REFRESH_S = 1.0
 N_RESAMPLES_LIVE = 1000

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol, runtime_checkable
 
-from iad_policy.hashing import digest
 from iad_policy.types import NOTHING, Usage
+from iad_policy.types.hashing import digest
 
 Message = Mapping[str, Any]
 """A message: `{"role": "system" | "user" | "assistant", "content": text, or a list of parts}`.

@@ -16,10 +16,10 @@ from time import perf_counter
 from types import TracebackType
 from typing import Any
 
-from iad_policy.hashing import digest
 from iad_policy.models import Completion, LanguageModel, Messages, question_of, release, settings_of
 from iad_policy.models.call_context import current_call
 from iad_policy.types import Usage
+from iad_policy.types.hashing import digest
 
 CACHE_VERSION = 1
 BUSY_TIMEOUT_S = 30.0

@@ -5,8 +5,8 @@ from typing import Any
 
 from iad_policy.models import Completion, LanguageModel, Messages, load_model, settings_of
 from iad_policy.models.call_context import current_call
-from iad_policy.texts import well_formed
 from iad_policy.types import Exchange
+from iad_policy.types.texts import well_formed
 
 
 class ModelComponent:

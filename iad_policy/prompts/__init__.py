@@ -20,11 +20,11 @@ from typing import NamedTuple
 
 import gymnasium as gym
 
-from iad_policy.env_defaults import defaults_of
 from iad_policy.errors import UnknownName
-from iad_policy.hashing import digest
 from iad_policy.prompts.rendering import Rendering
 from iad_policy.registry import load_object
+from iad_policy.registry.domain import defaults_of
+from iad_policy.types.hashing import digest
 
 FOLDER = Path(__file__).parent
 SEPARATOR = "---"
@@ -112,13 +112,13 @@ PARTS: Mapping[str, tuple[str, Callable[[str], str]]] = {
 """
 RENDERINGS: Mapping[str, str] = {
     "any": "iad_policy.prompts.rendering:Rendering",
-    "bash": "iad_policy.domains.bash.rendering:ShellRendering",
-    "bird": "iad_policy.domains.bird.rendering:DatabaseRendering",
-    "bird/answer": "iad_policy.domains.bird.rendering:AnswerRendering",
-    "booking": "iad_policy.domains.booking.rendering:BookingRendering",
-    "sketch2code": "iad_policy.domains.sketch2code.rendering:SketchRendering",
-    "toolcalls": "iad_policy.domains.toolcalls.rendering:ToolCallRendering",
-    "webshop": "iad_policy.domains.webshop.rendering:ShopRendering",
+    "bash": "iad_envs.bash.policy.rendering:ShellRendering",
+    "bird": "iad_envs.bird.policy.rendering:DatabaseRendering",
+    "bird/answer": "iad_envs.bird.policy.rendering:AnswerRendering",
+    "booking": "iad_envs.booking.policy.rendering:BookingRendering",
+    "sketch2code": "iad_envs.sketch2code.policy.rendering:SketchRendering",
+    "toolcalls": "iad_envs.toolcalls.policy.rendering:ToolCallRendering",
+    "webshop": "iad_envs.webshop.policy.rendering:ShopRendering",
 }
 """Folder -> the class that puts the environment's states into words, as "module:Class". The innermost folder counts."""
 

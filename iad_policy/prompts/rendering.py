@@ -1,7 +1,7 @@
 """Puts states, actions and previews into words, using only information that an agent may see.
 
 `Rendering` knows no environment. An environment that has more to say than its observation has a class of its own in
-`iad_policy/domains/<environment>/rendering.py`. Every block is append-only where it can be: a turn of the history reads
+`iad_envs/<environment>/policy/rendering.py`. Every block is append-only where it can be: a turn of the history reads
 the same in all later prompts, so a server that keeps the beginnings of prompts reads only what is new.
 """
 

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from iad_policy.read_only import read_only
 from iad_policy.requests import All, Ask, Asking
 from iad_policy.types import PublicInfo, State, Turn
+from iad_policy.types.read_only import read_only
 
 Changes: TypeAlias = Mapping[str, str]
 """Replacements in a task, the longest first."""

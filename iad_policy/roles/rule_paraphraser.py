@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator, Sequence
 from random import Random
 
-from iad_policy.hashing import seed_of
 from iad_policy.roles.paraphrase_check import particulars
+from iad_policy.types.hashing import seed_of
 
 OPENINGS: Sequence[Sequence[str]] = (
     ("show me", "find me", "get me"),

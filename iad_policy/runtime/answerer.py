@@ -12,13 +12,9 @@ from typing import Any
 
 from iad_policy.budget import SIMULATOR
 from iad_policy.errors import BudgetExhausted, ContractError, IADError, ModelError
-from iad_policy.frozen import changed
-from iad_policy.hashing import SeededRandom, digest, dumps
 from iad_policy.information import may_read_gold
-from iad_policy.prompts.rendering import leaves
-from iad_policy.read_only import ReadOnlyList, read_only
-from iad_policy.recording.answer_log import AnswerLine
-from iad_policy.recording.codec import (
+from iad_policy.ledger.answer_log import AnswerLine
+from iad_policy.ledger.codec import (
     candidate_of,
     candidate_record,
     outcome_of,
@@ -26,7 +22,8 @@ from iad_policy.recording.codec import (
     verdict_of,
     verdict_record,
 )
-from iad_policy.recording.trees import tree_record
+from iad_policy.ledger.trees import tree_record
+from iad_policy.prompts.rendering import leaves
 from iad_policy.requests import Ask, Keep, Propose, Simulate, Verify
 from iad_policy.roles import component_for
 from iad_policy.roles.paraphrase_check import agent_view, usable_answer
@@ -36,7 +33,6 @@ from iad_policy.runtime.episode import Episode, next_id
 from iad_policy.runtime.event_loop import EventLoop
 from iad_policy.runtime.spending import Spending
 from iad_policy.strategies.building_blocks.feedback import fingerprint
-from iad_policy.texts import well_formed
 from iad_policy.types import (
     DRAWN,
     FALLBACK,
@@ -50,6 +46,10 @@ from iad_policy.types import (
     Verdict,
     score,
 )
+from iad_policy.types.frozen import changed
+from iad_policy.types.hashing import SeededRandom, digest, dumps
+from iad_policy.types.read_only import ReadOnlyList, read_only
+from iad_policy.types.texts import well_formed
 
 Answering = Generator[list[WorkUnit], list[Result], Any]
 FATAL = ("auth", "not_found")

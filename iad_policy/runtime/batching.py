@@ -12,9 +12,9 @@ from time import perf_counter
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from iad_policy.ledger.answer_log import AnswerLine, EpisodeLog
+from iad_policy.ledger.codec import exchange_record, usage_of
 from iad_policy.models.call_context import Call, use_call
-from iad_policy.recording.answer_log import AnswerLine, EpisodeLog
-from iad_policy.recording.codec import exchange_record, usage_of
 from iad_policy.runtime.spending import Spending
 from iad_policy.types import NOTHING, Usage
 

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from iad_policy.former import verifying_sets
 from iad_policy.registry import with_defaults
 from iad_policy.simulators import Simulator
 from iad_policy.types import LoadedAgent, LoadedRoles, LoadedVerifier
@@ -22,4 +21,4 @@ class Components:
         with_defaults(self.agent, LoadedAgent)
         with_defaults(self.roles, LoadedRoles)
         if self.verifier is not None:
-            with_defaults(verifying_sets(self.verifier), LoadedVerifier)
+            with_defaults(self.verifier, LoadedVerifier)

@@ -6,14 +6,14 @@ from typing import Any
 
 from iad_policy.budget import Meter
 from iad_policy.errors import ContractError, ReplayError
-from iad_policy.frozen import changed
-from iad_policy.hashing import digest, seed_of
+from iad_policy.ledger.answer_log import AnswerLine, EpisodeLog
+from iad_policy.ledger.codec import put_info, put_observation
 from iad_policy.models.call_context import Call
-from iad_policy.read_only import read_only
-from iad_policy.recording.answer_log import AnswerLine, EpisodeLog
-from iad_policy.recording.codec import put_info, put_observation
 from iad_policy.simulators import Simulator
 from iad_policy.types import Candidate, Move, Outcome, PublicInfo, State, Turn
+from iad_policy.types.frozen import changed
+from iad_policy.types.hashing import digest, seed_of
+from iad_policy.types.read_only import read_only
 from iad_policy.world import World
 
 MAX_TOKENS_KEPT = 256

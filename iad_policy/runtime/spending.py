@@ -6,7 +6,7 @@ afterwards, so one call may exceed such a limit. Cuts are logged, so that a repl
 
 from iad_policy.budget import Meter, count
 from iad_policy.errors import BudgetExhausted
-from iad_policy.recording.answer_log import AnswerLine, EpisodeLog
+from iad_policy.ledger.answer_log import AnswerLine, EpisodeLog
 from iad_policy.types import Usage
 
 

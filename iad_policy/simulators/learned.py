@@ -4,10 +4,10 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.env_defaults import env_id
 from iad_policy.errors import SimulationError
-from iad_policy.learning.rows import Row
-from iad_policy.learning.simulators import load_simulator_model
+from iad_policy.learn.rows import Row
+from iad_policy.learn.simulators import load_simulator_model
+from iad_policy.registry.domain import env_id
 from iad_policy.simulators.outcome_types import type_of
 from iad_policy.simulators.retrieval import RetrievalSimulator
 from iad_policy.simulators.visible_state import VisibleState

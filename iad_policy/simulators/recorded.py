@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 
 from iad_policy.agents import load_agent
-from iad_policy.env_defaults import defaults_of
 from iad_policy.errors import SimulationError
-from iad_policy.hashing import decode, dumps, encode, seed_of
+from iad_policy.ledger.atomic import write_atomically
+from iad_policy.ledger.jsonl import read_lines
 from iad_policy.models.call_context import Call, use_call
-from iad_policy.read_only import read_only
-from iad_policy.recording.atomic import write_atomically
-from iad_policy.recording.jsonl import read_lines
+from iad_policy.registry.domain import defaults_of
 from iad_policy.simulators.typos import with_typos
 from iad_policy.types import Agent, PublicInfo, State, Turn
+from iad_policy.types.hashing import decode, dumps, encode, seed_of
+from iad_policy.types.read_only import read_only
 from iad_policy.world import adapt
 
 LEARNING_SPLITS = ("train", "dev")

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iad_policy.errors import SimulationError
-from iad_policy.hashing import digest, encode
 from iad_policy.prompts.rendering import shown
 from iad_policy.simulators.embedding import HashedNgrams, TextEmbedder
 from iad_policy.simulators.recorded import Recorded, read, record_elsewhere
 from iad_policy.simulators.visible_state import VisibleState
 from iad_policy.types import Outcome, State
+from iad_policy.types.hashing import digest, encode
 from iad_policy.world import World
 
 ACTION_WEIGHT = 0.7

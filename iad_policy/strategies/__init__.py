@@ -11,7 +11,6 @@ from functools import partial, update_wrapper
 from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 
 from iad_policy.errors import UnknownName
-from iad_policy.former import stopping_by_set
 from iad_policy.information import may_read_gold
 from iad_policy.registry import load_object, load_own
 from iad_policy.requests import Asking, Commit
@@ -141,7 +140,7 @@ def load_strategy(strategy: str | Strategy, **options: Any) -> Callable[[State],
         options["feedback"] = load_feedback(options["feedback"])
     if "stop" in options:
         stop = options["stop"]
-        options["stop"] = load_stop(stop) if isinstance(stop, str) else stopping_by_set(stop)
+        options["stop"] = load_stop(stop) if isinstance(stop, str) else stop
     return partial(strategy, **options)
 
 

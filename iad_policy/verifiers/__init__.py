@@ -8,16 +8,15 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.former import verifying_sets
 from iad_policy.information import require_label
 from iad_policy.registry import instantiate, load_object, load_own, with_defaults
 from iad_policy.types import LoadedVerifier, Verifier
 
 VERIFIERS: Mapping[str, str] = {
     "oracle": "iad_policy.verifiers.oracle:OracleVerifier",
-    "reference": "iad_policy.domains.sketch2code.verifier:reference_verifier",
-    "page-judge": "iad_policy.domains.sketch2code.verifier:page_judge",
-    "proxy": "iad_policy.env_defaults:proxy_verifier",
+    "reference": "iad_envs.sketch2code.policy.verifier:reference_verifier",
+    "page-judge": "iad_envs.sketch2code.policy.verifier:page_judge",
+    "proxy": "iad_policy.registry.domain:proxy_verifier",
     "judge": "iad_policy.verifiers.judge:judge",
     "pairwise": "iad_policy.verifiers.judge:pairwise_judge",
     "finalise": "iad_policy.verifiers.judge:finalising_judge",
@@ -71,4 +70,4 @@ def load_verifier(verifier: str | Verifier, env: gym.Env[Any, Any]) -> LoadedVer
             )
     assert not isinstance(verifier, str)
     require_label(verifier)
-    return with_defaults(verifying_sets(verifier), LoadedVerifier)  # type: ignore[no-any-return]
+    return with_defaults(verifier, LoadedVerifier)  # type: ignore[no-any-return]

@@ -13,11 +13,10 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.former import verifying_sets
-from iad_policy.hashing import seed_of
 from iad_policy.information import Information
 from iad_policy.registry import with_defaults
 from iad_policy.types import Candidate, LoadedVerifier, State, Verdict, Verifier
+from iad_policy.types.hashing import seed_of
 from iad_policy.verifiers import load_verifier
 
 LEVELS: Mapping[str, float] = {"none": -math.inf, "low": 0.25, "medium": 0.5, "high": 0.75}
@@ -33,7 +32,7 @@ class Corrupted(ABC):
     """
 
     def __init__(self, inner: Verifier, name: str) -> None:
-        self._inner: LoadedVerifier = with_defaults(verifying_sets(inner), LoadedVerifier)
+        self._inner: LoadedVerifier = with_defaults(inner, LoadedVerifier)
         self._name = name
         self.information: Information = inner.information
         self.needs_preview = inner.needs_preview

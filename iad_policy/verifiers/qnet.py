@@ -6,9 +6,9 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from iad_policy.env_defaults import env_id
 from iad_policy.information import Information
-from iad_policy.learning.models import Model, load_model
+from iad_policy.learn.models import Model, load_model
+from iad_policy.registry.domain import env_id
 from iad_policy.types import Candidate, State, Verdict
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.former import verifying_sets
 from iad_policy.information import Information
 from iad_policy.registry import with_defaults
 from iad_policy.types import Candidate, LoadedVerifier, State, Verdict, Verifier
@@ -28,7 +27,7 @@ class TerminalOracleVerifier:
     needs_preview = True
 
     def __init__(self, inner: Verifier) -> None:
-        self._inner: LoadedVerifier = with_defaults(verifying_sets(inner), LoadedVerifier)
+        self._inner: LoadedVerifier = with_defaults(inner, LoadedVerifier)
         self._oracle = OracleVerifier()
         self.trained_on = self._inner.trained_on
 

@@ -19,7 +19,7 @@ from gymnasium.utils.env_checker import check_env
 
 from iad_envs.core import IADEnv
 from iad_envs.errors import UnknownTask
-from iad_policy.hashing import decode, digest, encode
+from iad_policy.types.hashing import decode, digest, encode
 
 GARBAGE: Sequence[Any] = (
     "",

@@ -9,7 +9,7 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES
-from iad_policy.env_defaults import DEFAULTS
+from iad_policy.registry.domain import DEFAULTS
 
 KEYLESS = tuple(DEFAULTS)
 

@@ -20,14 +20,14 @@ from iad_envs.errors import UnknownTask
 from iad_envs.toolcalls.acebench.env import ACEBenchEnv
 from iad_envs.webshop.env import WebShopEnv, load_store
 from iad_policy import IADPolicyWrapper
-from iad_policy.hashing import encode
+from iad_policy.types.hashing import encode
 from tests.contract.environments import COPYING, same
 from tests.contract.toy import Digger, SlipperyDigger
 
 ROOT = Path(__file__).parents[2]
 ELSEWHERE = """
 import json, pickle, sys
-from iad_policy.hashing import encode
+from iad_policy.types.hashing import encode
 env, actions = pickle.load(open(sys.argv[1], "rb"))
 print(json.dumps(encode([env.step(action) for action in actions] + [env.reset()])))
 """

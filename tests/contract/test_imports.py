@@ -21,7 +21,7 @@ HEAVY = (
 MADE_OF_HEAVY = (
     "iad_policy.bridges.inspect", "iad_policy.bridges.verifiers",
     "iad_policy.models.hf.client", "iad_policy.models.hf.likelihood", "iad_policy.models.hf.weights",
-    "iad_policy.learning.backends.hf", "iad_policy.learning.backends.hf_training",
+    "iad_policy.learn.backends.hf", "iad_policy.learn.backends.hf_training",
 )  # fmt: skip
 """Modules of language models that are trained. A name such as `hf:smollm2` loads them, after a look at the packages."""
 SIDE_EFFECTS = (
@@ -38,9 +38,17 @@ class Never(NamedTuple):
     but: Mapping[tuple[str, str], str] = {}
 
 
+HOMES = ("bash", "bird", "booking", "sketch2code", "toolcalls", "webshop")
 PROMISES = (
     Never("webshop_server", ("iad_envs", "iad_policy")),
-    Never("iad_envs", ("iad_policy",)),
+    Never(
+        "iad_envs",
+        ("iad_policy",),
+        {
+            (f"iad_envs.{one}.policy", "iad_policy"): "what an agent there needs is loaded when somebody asks"
+            for one in HOMES
+        },
+    ),
     Never(
         "iad_policy",
         ("iad_envs", "webshop_server"),
@@ -51,7 +59,7 @@ PROMISES = (
             ("iad_policy.commands.serving", "iad_envs"): "a command that opens the sites of two packages",
             ("iad_policy.commands.serving", "webshop_server"): "the same",
             ("iad_policy.commands.asgi", "webshop_server"): "servers of all kinds bind and refuse alike",
-            ("iad_policy.python_text", "iad_envs.python_text"): "Python has one parser, so it has one lock",
+            ("iad_policy.types.python_text", "iad_envs.python_text"): "Python has one parser, so it has one lock",
         },
     ),
     Never(
@@ -62,21 +70,20 @@ PROMISES = (
             ("iad_policy.commands", "iad_policy.commands"): "a room may know itself",
         },
     ),
-    Never("iad_policy.evaluation", ("iad_policy.analysis",)),
-    Never("iad_policy.recording", ("iad_policy.runtime", "iad_policy.evaluation", "iad_policy.analysis")),
+    Never("iad_policy.run", ("iad_policy.report",)),
+    Never("iad_policy.ledger", ("iad_policy.runtime", "iad_policy.run", "iad_policy.report")),
     Never(
         "iad_policy.runtime",
         (
             "iad_policy.agents",
             "iad_policy.verifiers",
-            "iad_policy.domains",
-            "iad_policy.evaluation",
-            "iad_policy.analysis",
+            "iad_policy.run",
+            "iad_policy.report",
         ),
     ),
     *(
-        Never(f"iad_policy.domains.{one}", tuple(f"iad_policy.domains.{other}" for other in others if other != one))
-        for others in [("bash", "bird", "booking", "sketch2code", "toolcalls", "webshop")]
+        Never(f"iad_envs.{one}", tuple(f"iad_envs.{other}" for other in others if other != one))
+        for others in [HOMES]
         for one in others
     ),
 )
@@ -103,27 +110,25 @@ KNOWS_ONLY: Mapping[str, tuple[str, ...]] = {
     ),
     "iad_envs.official": ("iad_envs.data", "iad_envs.errors", "iad_envs.official"),
     "iad_policy.errors": (),
-    "iad_policy.hashing": (),
-    "iad_policy.texts": (),
+    "iad_policy.types.hashing": (),
+    "iad_policy.types.texts": (),
     "iad_policy.information": ("iad_policy.errors",),
-    "iad_policy.read_only": ("iad_policy.errors",),
-    "iad_policy.frozen": (),
-    "iad_policy.types": ("iad_policy.errors", "iad_policy.frozen", "iad_policy.information", "iad_policy.read_only"),
-    "iad_policy.requests": ("iad_policy.frozen", "iad_policy.types"),
-    "iad_policy.former": ("iad_policy.types",),
-    "iad_policy.registry": ("iad_policy.errors", "iad_policy.hashing", "iad_policy.python_text"),
+    "iad_policy.types.read_only": ("iad_policy.errors",),
+    "iad_policy.types.frozen": (),
+    "iad_policy.types": ("iad_envs.python_text", "iad_policy.errors", "iad_policy.information", "iad_policy.types"),
+    "iad_policy.requests": ("iad_policy.types.frozen", "iad_policy.types"),
+    "iad_policy.registry": ("iad_policy.errors", "iad_policy.models.parsing", "iad_policy.registry", "iad_policy.types"),
     "iad_policy.models": (
         "iad_policy.errors",
-        "iad_policy.hashing",
-        "iad_policy.python_text",
-        "iad_policy.texts",
+        "iad_policy.types.hashing",
+        "iad_policy.types.python_text",
+        "iad_policy.types.texts",
         "iad_policy.types",
         "iad_policy.models",
     ),
     "iad_policy.strategies": (
         "iad_policy.errors",
-        "iad_policy.former",
-        "iad_policy.hashing",
+        "iad_policy.types.hashing",
         "iad_policy.information",
         "iad_policy.registry",
         "iad_policy.requests",
@@ -253,8 +258,8 @@ def test_the_tables_name_what_there_is() -> None:
         *(room for promise in PROMISES for pair in promise.but for room in pair),
     }
     assert named <= set(MODULES)
-    domains = {name_of(path.parent) for path in (ROOT / "iad_policy/domains").glob("*/__init__.py")}
-    assert domains <= {promise.who for promise in PROMISES}
+    environments = {name_of(path.parents[1]) for path in (ROOT / "iad_envs").glob("*/policy/__init__.py")}
+    assert environments <= {promise.who for promise in PROMISES}
 
 
 def test_the_walk_sees_imports_in_classes_and_blocks_but_not_in_functions() -> None:

@@ -40,7 +40,7 @@ SHOP = "IAD/WebShop-v0"
 DEMO = ("compare", SHOP, "--strategies", "single,bon-sc,iad", "--n", "3", "--tasks", "4", "--split", "test")
 HOLDER = """
 import sys
-from iad_policy.recording.run_folder import RunFolder
+from iad_policy.ledger.run_folder import RunFolder
 folder = RunFolder(sys.argv[1], {})
 print("held", flush=True)
 sys.stdin.read()
@@ -223,7 +223,7 @@ def test_windows_run_folder_is_locked_until_its_process_ends(
 def test_windows_run_folder_is_locked_within_a_process(windows: dict[str, str], tmp_path: Path) -> None:
     code = (
         "import sys\n"
-        "from iad_policy.recording.run_folder import RunFolder, RunFolderError\n"
+        "from iad_policy.ledger.run_folder import RunFolder, RunFolderError\n"
         "folder = RunFolder(sys.argv[1], {})\n"
         "try:\n"
         "    RunFolder(sys.argv[1], {})\n"

@@ -13,10 +13,10 @@ import pytest
 
 from iad_policy import Candidate, IADPolicyWrapper, State, Verdict, per_step
 from iad_policy.errors import ContractError, ReadOnlyError
-from iad_policy.hashing import digest, encode
-from iad_policy.read_only import read_only, writable
 from iad_policy.requests import Ask, Propose, Simulate, Verify
 from iad_policy.types import Exchange, Outcome, Part
+from iad_policy.types.hashing import digest, encode
+from iad_policy.types.read_only import read_only, writable
 from tests.contract.toy import Digger
 
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from iad_policy.hashing import encode
-from iad_policy.recording.episode_record import EPISODES, EpisodeRecord
-from iad_policy.recording.run_folder import CONFIG
-from iad_policy.recording.trace import RecordedStep, RunTraces
+from iad_policy.ledger.episode_record import EPISODES, EpisodeRecord
+from iad_policy.ledger.run_folder import CONFIG
+from iad_policy.ledger.trace import RecordedStep, RunTraces
 from iad_policy.types import FALLBACK, Candidate, Decision, Usage
+from iad_policy.types.hashing import encode
 from tests.contract.components import STRATEGIES, Played, declared, play
 from tests.contract.drawing import N_TOKENS, SEEDS, THREADS, agent, drawn
 

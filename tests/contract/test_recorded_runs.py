@@ -19,11 +19,11 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from iad_policy.analysis.exports import FORMATS
 from iad_policy.cli import app
-from iad_policy.recording.answer_log import ANSWERS
-from iad_policy.recording.episode_record import EPISODES, EpisodeRecord, read_episodes
-from iad_policy.recording.run_folder import CONFIG, REPORT
+from iad_policy.ledger.answer_log import ANSWERS
+from iad_policy.ledger.episode_record import EPISODES, EpisodeRecord, read_episodes
+from iad_policy.ledger.run_folder import CONFIG, REPORT
+from iad_policy.report.exports import FORMATS
 from tests.iad_envs.browser.browsers import missing
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iad_policy.errors import ReplayError
-from iad_policy.hashing import digest
-from iad_policy.recording.answer_log import ANSWERS, BLOBS, AnswerLog
+from iad_policy.ledger.answer_log import ANSWERS, BLOBS, AnswerLog
+from iad_policy.types.hashing import digest
 from tests.contract.components import STRATEGIES, Calls, Played, play
 from tests.contract.drawing import N_TOKENS, SEEDS, THREADS, agent, drawn
 from tests.contract.toy import Digger

@@ -9,9 +9,9 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import Candidate, IADPolicyWrapper, State, Verdict
-from iad_policy.hashing import seed_of
 from iad_policy.models import Messages
 from iad_policy.models.scripted import ScriptedModel, text_of
+from iad_policy.types.hashing import seed_of
 from iad_policy.verifiers import load_verifier
 from iad_policy.verifiers.judge import finalising_judge, judge, pairwise_judge
 from tests.contract.components import Calls, Hunch, Wanderer

@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.console import Console
 
 from iad_policy.commands.terminal_run import run_session
-from iad_policy.evaluation.runner import Runner
+from iad_policy.run.runner import Runner
 from tests.full.ray_components import Dials
 from tests.iad_policy.evaluation_toy import DialsEnv, Liker, cast, config
 

@@ -23,8 +23,8 @@ from iad_policy import IADPolicyWrapper
 from iad_policy.agents.language import language_agent
 from iad_policy.bridges import inspect as bridge
 from iad_policy.bridges.chat import Chat
-from iad_policy.env_defaults import DEFAULTS
 from iad_policy.models.scripted import ScriptedModel
+from iad_policy.registry.domain import DEFAULTS
 from tests.contract.rule_based import made
 from tests.full.played import Answerer, each_environment
 from tests.iad_policy.bridges.gold import texts_of

@@ -17,15 +17,15 @@ import pytest
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import evaluate
 from iad_policy.errors import ModelError
-from iad_policy.learning.backends import NotFinite
-from iad_policy.learning.experience import Experience
-from iad_policy.learning.explore import explore
-from iad_policy.learning.fitting import TRAINING, Schedule
-from iad_policy.learning.models import Model, ModelFolderError, load_model
-from iad_policy.learning.objectives import Array, Loss, Preference, Stored, squared_error
-from iad_policy.learning.recipes import Examples, weighted
-from iad_policy.learning.rows import Row
-from iad_policy.learning.train import train
+from iad_policy.learn.backends import NotFinite
+from iad_policy.learn.experience import Experience
+from iad_policy.learn.explore import explore
+from iad_policy.learn.fitting import TRAINING, Schedule
+from iad_policy.learn.models import Model, ModelFolderError, load_model
+from iad_policy.learn.objectives import Array, Loss, Preference, Stored, squared_error
+from iad_policy.learn.recipes import Examples, weighted
+from iad_policy.learn.rows import Row
+from iad_policy.learn.train import train
 from iad_policy.models import load_model as load_client
 from iad_policy.models.hf import PACKAGES
 from iad_policy.types import State
@@ -65,7 +65,7 @@ def cloned(spec: str, demos: Experience, tmp_path_factory: pytest.TempPathFactor
 
 
 def backend(spec: str, head: Any = "policy", **options: Any) -> Any:
-    from iad_policy.learning.backends.hf import HFBackend
+    from iad_policy.learn.backends.hf import HFBackend
 
     return HFBackend(SHOP, head, spec, **options)
 
@@ -378,8 +378,8 @@ def test_prompts_too_long_for_the_model_say_so(spec: str) -> None:
 
 
 def test_offered_actions_are_sampled_by_their_likelihood(cloned: Model) -> None:
-    from iad_policy.read_only import read_only
     from iad_policy.types import PublicInfo
+    from iad_policy.types.read_only import read_only
     from iad_policy.world import adapt
 
     env = gym.make(SHOP, split="train")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from iad_policy.analysis.other_logs import read_logs
-from tests.iad_policy.analysis.other_logs.fixtures import require_samples_of_inspect, require_samples_of_verifiers
+from iad_policy.report.other_logs import read_logs
+from tests.iad_policy.report.other_logs.fixtures import require_samples_of_inspect, require_samples_of_verifiers
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.filterwarnings("ignore")]  # theirs
 

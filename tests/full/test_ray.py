@@ -18,12 +18,12 @@ from typing import Any
 import pytest
 
 from iad_policy import evaluate
-from iad_policy.evaluation.engines import EngineError
-from iad_policy.evaluation.engines.ray_cluster import connected, load_ray
-from iad_policy.evaluation.journal import RunStopped
-from iad_policy.evaluation.runner import Runner
-from iad_policy.recording.episode_record import EpisodeRecord, read_episodes
-from iad_policy.recording.run_folder import RunFolder
+from iad_policy.ledger.episode_record import EpisodeRecord, read_episodes
+from iad_policy.ledger.run_folder import RunFolder
+from iad_policy.run.engines import EngineError
+from iad_policy.run.engines.ray_cluster import connected, load_ray
+from iad_policy.run.journal import RunStopped
+from iad_policy.run.runner import Runner
 from tests.full.ray_components import Dials, OtherDataEnv
 from tests.iad_policy.evaluation_toy import DialsEnv, Liker, cast, config
 from tests.iad_policy.models.openai_server import Reply, completion, serving
@@ -269,7 +269,7 @@ def test_ctrl_c_keeps_what_was_answered_and_the_command_goes_on(tmp_path: Path) 
 
 def test_a_cluster_that_does_not_answer_is_told() -> None:
     code = (
-        "from iad_policy.evaluation.engines.ray_cluster import connected\n"
+        "from iad_policy.run.engines.ray_cluster import connected\n"
         "with connected(): pass\n"
     )  # fmt: skip
     environment = {**os.environ, "RAY_ADDRESS": "127.0.0.1:1", "PYTHONPATH": str(ROOT)}

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from iad_policy.evaluation.engines.ray_cluster import load_ray
+from iad_policy.run.engines.ray_cluster import load_ray
 from tests.full.ray_components import Dials
 from tests.full.test_ray import run, runner, same
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from iad_policy.analysis.exports import FORMATS, export_runs
-from iad_policy.evaluation.config import FREE
-from iad_policy.recording.run_folder import RunFolder
-from iad_policy.recording.trace import RunTraces
+from iad_policy.ledger.run_folder import RunFolder
+from iad_policy.ledger.trace import RunTraces
+from iad_policy.report.exports import FORMATS, export_runs
+from iad_policy.run.config import FREE
 from tests.full.tiny import byte_tokenizer, tiny_model
 from tests.iad_policy.evaluation_toy import runner
 

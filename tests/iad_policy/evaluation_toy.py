@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
 from iad_envs.spaces import UnicodeText
 from iad_policy.errors import ModelError
-from iad_policy.evaluation.config import RunConfig
-from iad_policy.evaluation.runner import Runner
 from iad_policy.roles import TemplateRoles
+from iad_policy.run.config import RunConfig
+from iad_policy.run.runner import Runner
 from iad_policy.runtime.components import Components
 from iad_policy.types import Candidate, State, Usage, Verdict
 

@@ -11,9 +11,9 @@ from gymnasium import wrappers
 
 from iad_policy import Candidate, Commit, IADPolicyWrapper, Propose, Simulate
 from iad_policy.agents.random import RandomAgent
-from iad_policy.env_wrappers import effect_of
 from iad_policy.errors import SimulationError
 from iad_policy.world import adapt
+from iad_policy.world.wrappers import effect_of
 from tests.contract.components import STRATEGIES, TAXI, Hunch, play
 from tests.contract.toy import Digger
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from iad_policy.frozen import changed, made_fast
 from iad_policy.requests import Propose, Verify
 from iad_policy.types import Candidate, Decision, State, Verdict
+from iad_policy.types.frozen import changed, made_fast
 
 STATE = State("a room", {"step": 0}, id="s")
 CANDIDATE = Candidate("go", "why not", key="go", verdict=Verdict(0.5, "fine"), at="s")

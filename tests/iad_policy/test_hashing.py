@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from iad_policy.hashing import SeededRandom, decode, digest, dumps, encode, seed_of
 from iad_policy.types import Candidate, Usage, Verdict
+from iad_policy.types.hashing import SeededRandom, decode, digest, dumps, encode, seed_of
 
 ROOT = Path(__file__).parents[2]
 SURROGATES = st.text(st.characters(exclude_categories=()))
@@ -55,7 +55,7 @@ def test_different_values_have_different_names(one: list[Any], other: list[Any])
 
 
 def test_a_name_is_the_same_in_every_process() -> None:
-    code = "from iad_policy.hashing import digest; print(digest('a', {'x': {1, 'b'}}, 0.1, (None,)))"
+    code = "from iad_policy.types.hashing import digest; print(digest('a', {'x': {1, 'b'}}, 0.1, (None,)))"
     seen = set()
     for salt in ("1", "2"):
         environ = {**os.environ, "PYTHONHASHSEED": salt}

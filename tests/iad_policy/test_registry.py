@@ -16,8 +16,8 @@ from iad_policy.agents import load_agent
 from iad_policy.cli import app
 from iad_policy.errors import UnknownName
 from iad_policy.errors import extra_command as policy_extra
-from iad_policy.evaluation.config import RunConfig
 from iad_policy.registry import with_source_digest
+from iad_policy.run.config import RunConfig
 from iad_policy.strategies import find_strategy, load_strategy, options_of
 from iad_policy.types import State
 from iad_policy.verifiers import load_verifier

@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from iad_policy.texts import isolated, well_formed
+from iad_policy.types.texts import isolated, well_formed
 
 any_text = st.text(
     st.characters(exclude_categories=())

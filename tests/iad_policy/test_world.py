@@ -11,8 +11,8 @@ from gymnasium import wrappers
 from iad_envs.spaces import UnicodeText
 from iad_policy import Candidate, Commit, IADPolicyWrapper, Simulate
 from iad_policy.errors import ActionTypeError, SimulationError
-from iad_policy.hashing import digest
 from iad_policy.types import DRAWN
+from iad_policy.types.hashing import digest
 from iad_policy.world import ForkedWorld, NativeWorld, World, adapt, is_text
 from tests.contract.components import STRATEGIES, TAXI, Hunch, Wanderer, play
 from tests.contract.foreign import Dice, Words

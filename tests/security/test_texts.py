@@ -26,17 +26,17 @@ from iad_envs.core import View
 from iad_envs.spaces import UnicodeText
 from iad_policy import cli
 from iad_policy.agents.language import LanguageAgent
-from iad_policy.analysis.agentboard import write_agentboard
-from iad_policy.analysis.exports import FORMATS, export_runs
-from iad_policy.analysis.viewer.report import write_report
-from iad_policy.analysis.viewer.server import create_app
 from iad_policy.commands.terminal_run import run_session
-from iad_policy.evaluation.runner import Runner
+from iad_policy.ledger.trace import RunTraces
 from iad_policy.models import Completion, Messages
-from iad_policy.recording.trace import RunTraces
+from iad_policy.report.agentboard import write_agentboard
+from iad_policy.report.exports import FORMATS, export_runs
+from iad_policy.report.viewer.report import write_report
+from iad_policy.report.viewer.server import create_app
+from iad_policy.run.runner import Runner
 from iad_policy.runtime.components import Components
-from iad_policy.texts import well_formed
 from iad_policy.types import Candidate, Part, State, Verdict
+from iad_policy.types.texts import well_formed
 from tests.iad_policy.evaluation_toy import DIGITS, DialsEnv, Liker, config, runner
 
 TEXTS = {

@@ -15,12 +15,12 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
-from iad_policy.hashing import digest
 from iad_policy.models import Messages
 from iad_policy.models.hf.rendering import rendered
 from iad_policy.models.local.fetch import fetched
 from iad_policy.models.local.files import hash_of
 from iad_policy.models.local.known import KNOWN
+from iad_policy.types.hashing import digest
 
 DTYPE_VARIABLE = "IAD_HF_DTYPE"
 """Variable with the type of the weights: `bfloat16` or `float32`. Without it, it is float32 on a processor, which is

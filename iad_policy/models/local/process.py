@@ -17,8 +17,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from iad_policy.errors import ModelError
-from iad_policy.hashing import digest
 from iad_policy.models.local.lock import locked
+from iad_policy.types.hashing import digest
 
 PROGRAM = Path(__file__).with_name("server.py")
 LOG_CHARS = 300

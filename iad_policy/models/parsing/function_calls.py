@@ -16,7 +16,7 @@ from iad_policy.models.parsing.grammar import Reading
 from iad_policy.models.parsing.headings import ACTION, EARLIER_PART, NEXT_PART, closing_marks, without_stop_tokens
 from iad_policy.models.parsing.literals import read_literal
 from iad_policy.models.parsing.reasoning import split_reasoning
-from iad_policy.python_text import parsed_python
+from iad_policy.types.python_text import parsed_python
 
 CUT = "half an answer, which was cut off at max_tokens"
 MAX_CHARACTERS = 100_000

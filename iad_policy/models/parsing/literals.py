@@ -6,7 +6,7 @@ Line breaks inside texts, single quotes, a comma too many and backslashes before
 import re
 from typing import Any, NamedTuple
 
-from iad_policy.texts import well_formed
+from iad_policy.types.texts import well_formed
 
 MAX_DEPTH = 40
 """Depth of nested lists and objects, beyond which nothing is read."""

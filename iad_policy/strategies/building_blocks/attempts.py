@@ -10,11 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from iad_policy.hashing import decode, encode
 from iad_policy.models.parsing import read_choice, read_field
 from iad_policy.prompts.rendering import shown
 from iad_policy.strategies.building_blocks.rollouts import Rollout
 from iad_policy.types import Candidate, State, score
+from iad_policy.types.hashing import decode, encode
 
 REAL = "What comes now is real and counts."
 """First line of the text that the agent gets for the real execution."""

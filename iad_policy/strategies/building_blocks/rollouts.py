@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from iad_policy.errors import BudgetExhausted
-from iad_policy.hashing import digest
 from iad_policy.requests import All, Asking, Commit, Propose, Request, Simulate, Verify
 from iad_policy.types import Candidate, State, score
+from iad_policy.types.hashing import digest
 
 Decide: TypeAlias = Callable[[State], Asking[Candidate]]
 """Decides one step of a rollout."""

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Literal, NamedTuple
 
-from iad_policy.hashing import digest
 from iad_policy.strategies.building_blocks.rollouts import Rollout
 from iad_policy.types import Candidate, State
+from iad_policy.types.hashing import digest
 
 Pick = Literal["visits", "value"]
 """Statistic that decides which action of the root is committed: its visits, or its mean value."""

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from iad_envs.bird.mysql import address, refused
+from iad_envs.bird.policy.rendering import with_composite_keys
 from iad_envs.bird.schema import ForeignKey, Schema, Table, quoted_if_needed, render_ddl_with_samples
 from iad_envs.bird.sql import is_volatile
 from iad_envs.requirements.mysql import starting
-from iad_policy.domains.bird.rendering import with_composite_keys
 from tests.full.mysql_attacks import REFUSED
 
 

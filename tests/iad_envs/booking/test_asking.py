@@ -12,7 +12,7 @@ from iad_envs.booking.state import Rival, SiteTable
 from iad_envs.booking.tasks import BookingTask
 from iad_envs.booking.user import NOTHING_MORE, TOPICS, answer_of, topics_of
 from iad_envs.booking.world import SEATINGS
-from iad_policy.hashing import encode
+from iad_policy.types.hashing import encode
 from tests.contract.environments import same, solution_of
 from tests.iad_envs.booking.visits import (
     TASKS,

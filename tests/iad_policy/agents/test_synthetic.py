@@ -14,10 +14,10 @@ import iad_envs  # noqa: F401 (registers)
 from iad_policy import Candidate, Feedback, IADPolicyWrapper, State
 from iad_policy.agents import load_agent
 from iad_policy.agents.synthetic import SyntheticAgent, noisy_oracle
-from iad_policy.analysis.viewer.shown import run_json
 from iad_policy.cli import app
 from iad_policy.errors import GoldError, UnknownName
-from iad_policy.recording.trace import RunTraces
+from iad_policy.ledger.trace import RunTraces
+from iad_policy.report.viewer.shown import run_json
 from iad_policy.types import Verifier
 from iad_policy.verifiers.corrupted import LEVELS, NoisyVerifier, SparseVerifier
 from tests.iad_policy.closed_forms import BETA, PERFECT, RHO, SHADES, SIGMA, Cell, bon, cells, fits, made, mended

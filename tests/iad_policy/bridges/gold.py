@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 
 from iad_policy.bridges.chat import Chat
-from iad_policy.env_defaults import defaults_of
+from iad_policy.registry.domain import defaults_of
 
 SHORTEST = 5
 """Characters. A shorter text is said by chance."""

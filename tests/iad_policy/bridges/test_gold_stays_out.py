@@ -7,7 +7,7 @@ import gymnasium as gym
 import pytest
 
 from iad_policy.bridges.chat import Chat
-from iad_policy.env_defaults import DEFAULTS
+from iad_policy.registry.domain import DEFAULTS
 from tests.contract.rule_based import made
 from tests.iad_policy.bridges.gold import Told, aimless, gold_in, solving, texts_of
 

@@ -10,13 +10,13 @@ from typer.testing import CliRunner
 
 import iad_envs  # noqa: F401 (registers the environments)
 from iad_policy import evaluate
-from iad_policy.analysis.advice import AdviceSettings, advise
-from iad_policy.analysis.advice.pilot import read_pilot
-from iad_policy.analysis.reselection import bounds, reselecting
 from iad_policy.cli import app
-from iad_policy.recording.answer_log import BLOBS
-from iad_policy.recording.episode_record import EPISODES, NOT_RECORDED, EpisodeRecord, read_episodes
-from iad_policy.recording.trace import DamagedEpisode, RunTraces
+from iad_policy.ledger.answer_log import BLOBS
+from iad_policy.ledger.episode_record import EPISODES, NOT_RECORDED, EpisodeRecord, read_episodes
+from iad_policy.ledger.trace import DamagedEpisode, RunTraces
+from iad_policy.report.advice import AdviceSettings, advise
+from iad_policy.report.advice.pilot import read_pilot
+from iad_policy.report.reselection import bounds, reselecting
 
 QUERIES: dict[str, Any] = {"split": "train", "env_args": {"mode": "answer"}, "feedback": "best-worst"}
 N_TASKS = 24

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from iad_policy.analysis.other_logs import FORMATS, OWN
 from iad_policy.cli import app
+from iad_policy.report.other_logs import FORMATS, OWN
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 LOGS = FIXTURES / "other_logs"

@@ -10,8 +10,8 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from iad_envs.sketch2code.policy.language_agent import Sketch2CodeLanguageAgent
 from iad_policy.agents.language import LanguageAgent
-from iad_policy.domains.sketch2code.language_agent import Sketch2CodeLanguageAgent
 from iad_policy.models import Completion, Messages
 from iad_policy.models.parsing import UNREADABLE
 from iad_policy.types import Candidate, State

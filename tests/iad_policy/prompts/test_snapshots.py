@@ -15,12 +15,12 @@ from typing import Any
 import gymnasium as gym
 import pytest
 
+from iad_envs.sketch2code.policy.language_agent import Sketch2CodeLanguageAgent
+from iad_envs.toolcalls.policy.language_agent import CHATS, ToolCallLanguageAgent
 from iad_policy.agents.composite import CompositeAgent
 from iad_policy.agents.language import STYLES, TOOL, LanguageAgent
 from iad_policy.agents.plan_solve import PlanSolveAgent
 from iad_policy.agents.react import ReActAgent
-from iad_policy.domains.sketch2code.language_agent import Sketch2CodeLanguageAgent
-from iad_policy.domains.toolcalls.language_agent import CHATS, ToolCallLanguageAgent
 from iad_policy.models import Messages
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.prompts import PLACEHOLDERS, Prompts

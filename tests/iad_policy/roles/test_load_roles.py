@@ -9,12 +9,12 @@ from iad_policy import Ask, IADPolicyWrapper, Propose, State, per_step
 from iad_policy.agents import load_agent
 from iad_policy.errors import UnknownName
 from iad_policy.evaluate import evaluate
-from iad_policy.evaluation.components import load_components
-from iad_policy.evaluation.config import Arm, RunConfig
-from iad_policy.evaluation.runner import Runner
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.roles import AssignedRoles, TemplateRoles, component_for, load_roles
 from iad_policy.roles.language_model import ModelRoles
+from iad_policy.run.components import load_components
+from iad_policy.run.config import Arm, RunConfig
+from iad_policy.run.runner import Runner
 from tests.contract.components import Hunch, Wanderer
 from tests.contract.toy import Digger
 

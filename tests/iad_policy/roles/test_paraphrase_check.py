@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from iad_policy import Candidate, IADPolicyWrapper, State
 from iad_policy.agents import load_agent
-from iad_policy.env_defaults import DEFAULTS
 from iad_policy.errors import GoldError
 from iad_policy.models.call_context import Call, use_call
+from iad_policy.registry.domain import DEFAULTS
 from iad_policy.roles import TemplateRoles
 from iad_policy.roles.paraphrase_check import agent_view, differences, split_task
 from iad_policy.roles.rule_paraphraser import ANYWHERE, OPENINGS, paraphrase

@@ -17,7 +17,6 @@ from iad_envs.core import IADEnv
 from iad_envs.errors import GuardError
 from iad_policy import IADPolicyWrapper, Outcome, State, evaluate
 from iad_policy.errors import ModelError, SimulationError, UnknownName
-from iad_policy.hashing import decode, digest, encode
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.simulators import Simulator, load_simulator
 from iad_policy.simulators.llm import LanguageSimulator, read_prediction
@@ -28,6 +27,7 @@ from iad_policy.simulators.recorded import Recorded, read, record, write
 from iad_policy.simulators.retrieval import RetrievalSimulator
 from iad_policy.simulators.typos import with_typos
 from iad_policy.types import PublicInfo
+from iad_policy.types.hashing import decode, digest, encode
 from iad_policy.verifiers.judge import judge
 from iad_policy.world import World, adapt
 from tests.contract.components import TAXI, Hunch, Wanderer

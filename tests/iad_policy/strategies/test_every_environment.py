@@ -7,9 +7,9 @@ import gymnasium as gym
 import pytest
 
 from iad_policy import IADPolicyWrapper
-from iad_policy.env_defaults import DEFAULTS
-from iad_policy.hashing import digest
+from iad_policy.registry.domain import DEFAULTS
 from iad_policy.strategies import STRATEGIES, declaration_of
+from iad_policy.types.hashing import digest
 from tests.contract.components import SMALL
 from tests.contract.rule_based import KEYLESS, made
 

@@ -13,7 +13,7 @@ import pytest
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES
 from iad_policy import IADPolicyWrapper
-from iad_policy.env_defaults import defaults_of
+from iad_policy.registry.domain import defaults_of
 
 has_chromium = bool(os.environ.get(CHROMIUM_VARIABLE) or any(map(shutil.which, NAMES)))
 ENVIRONMENTS = [

@@ -11,7 +11,7 @@ import pytest
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import Ask, Candidate, Commit, IADPolicyWrapper, Propose, Simulate, State, Verdict, Verify
 from iad_policy.errors import BudgetExhausted
-from iad_policy.evaluation.config import RunConfig
+from iad_policy.run.config import RunConfig
 from iad_policy.strategies import STRATEGIES, declaration_of, find_strategy, load_strategy, per_step, require_verifier
 from iad_policy.types import Move
 from tests.contract.canned import HERE, canned, cut, drive, seen_by

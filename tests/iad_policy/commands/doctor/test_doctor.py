@@ -20,9 +20,9 @@ from rich.console import Console
 from iad_envs import ENVIRONMENTS
 from iad_policy.commands.doctor.findings import Finding, FindingGroup
 from iad_policy.commands.doctor.page import print_groups
-from iad_policy.evaluation.components import CACHE_VARIABLE
 from iad_policy.models.cache import CachedModel
 from iad_policy.models.scripted import ScriptedModel
+from iad_policy.run.components import CACHE_VARIABLE
 from tests.iad_envs.browser.browsers import living
 
 ROOT = Path(__file__).parents[4]

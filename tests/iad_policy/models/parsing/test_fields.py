@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from iad_policy.domains.sketch2code.page_answers import read_page
+from iad_envs.sketch2code.policy.page_answers import read_page
 from iad_policy.models.parsing import (
     Grammar,
     Syntax,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from iad_policy.domains.sketch2code.page_answers import read_page
+from iad_envs.sketch2code.policy.page_answers import read_page
 from iad_policy.models.parsing import Grammar, read_action, read_integer
 
 SHOP = Grammar.of((*(f"click[option {number}]" for number in range(100)), "search[...]"))

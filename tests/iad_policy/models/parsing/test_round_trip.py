@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from iad_policy.domains.sketch2code.page_answers import read_page
+from iad_envs.sketch2code.policy.page_answers import read_page
 from iad_policy.models.parsing import Grammar, read_action, read_integer
 from iad_policy.models.parsing.headings import STOP_TOKENS
 from iad_policy.models.parsing.wrapping import unwrapped

@@ -1,0 +1,122 @@
+"""The proxy verifier of `IAD/Booking-v0`: it compares the instruction with the page that an action leads to. No gold.
+
+A completed reservation scores the probability that it is right: 1 if all facts agree with the instruction, the answers
+of the user and the times that were shown, and near 0 if one differs. Any other action scores how far the facts are
+settled after it. These scores only rank. Each candidate is judged by itself.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gymnasium as gym
+
+from iad_envs.booking.policy.fit import facts_of, is_unasked
+from iad_envs.booking.policy.judge import faults
+from iad_envs.booking.policy.reading import page_of
+from iad_policy.information import Information
+from iad_policy.types import Candidate, State, Verdict
+
+INVALID = 0.0
+WRONG = 0.05
+"""Score of completing a reservation with a fact that differs."""
+UNASKED = 0.7
+"""Score of completing one whose seating nobody named although there was a choice: about as often as that is right."""
+LOWEST, HIGHEST = 0.2, 0.8
+"""Score of an action after which no fact is settled, and of one after which all are."""
+LATER = 0.1
+"""For an action that leads to a later kind of page."""
+REFUSED, WRONG_HOLD, RELEASED, ALONE = 0.2, 0.3, 0.4, 0.6
+"""Taken off for what the site refuses, for a hold on another table, such as one at a time that is further off than one
+shown, for a right hold that is given up, and for a cancellation without a hold on the new table."""
+ASKED, ASKED_IN_VAIN = 0.9, 0.1
+UNASKED_CODE = "unasked_preference"
+ORDER = ("home", "results", "restaurant", "seating", "details", "confirmation")
+LABELS = {
+    "first-name": "the first name",
+    "last-name": "the last name",
+    "cancelled": "the old reservation, which has to be cancelled while the new table is held",
+    "held": "a table, which has to be held",
+}
+
+
+class BookingVerifier:
+    """Scores a completed reservation by its probability of success, and other actions by what they settle: 0 to 1."""
+
+    information: Information = "proxy"
+    needs_preview = True
+    reads_info = True
+
+    def __init__(self, env: gym.Env[Any, Any] | None = None) -> None:
+        pass
+
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
+        """Score each candidate's preview."""
+        return [verdict(state, candidate) for candidate in candidates]
+
+
+def verdict(state: State, candidate: Candidate) -> Verdict:
+    """Return the verdict on a candidate, which needs a preview.
+
+    Raises:
+        ValueError: It has no preview.
+    """
+    preview = candidate.preview
+    if preview is None:
+        raise ValueError(f"expected a preview of {candidate.action!r}, got none; a driver attaches it")
+    if preview.info["invalid_action"]:
+        return Verdict(INVALID, str(preview.info["facts"]["complaint"]))
+    if preview.is_awaiting:
+        return _question(state)
+    if page_of(preview).get("kind") == "confirmation":
+        return _completed(preview)
+    return _on_the_way(state, preview)
+
+
+def _question(state: State) -> Verdict:
+    if any(finding["code"] == UNASKED_CODE for finding in state.info["facts"]["findings"]):
+        return Verdict(ASKED, "The seating is open, and only the user can say which is wanted.")
+    return Verdict(ASKED_IN_VAIN, "The instruction already says what can be asked here.")
+
+
+def _completed(preview: State) -> Verdict:
+    wrong = faults(preview)
+    if wrong:
+        return Verdict(WRONG, f"This reservation is wrong: {', '.join(wrong)}.", passed=False)
+    if is_unasked(preview):
+        return Verdict(UNASKED, "There was a choice of seating, and the user was not asked.", passed=None)
+    return Verdict(1.0, "Everything that is asked for is in the reservation.", passed=True)
+
+
+def _on_the_way(state: State, preview: State) -> Verdict:
+    before, after = page_of(state), page_of(preview)
+    facts = facts_of(preview)
+    share = sum(facts.values()) / len(facts)
+    score = LOWEST + (HIGHEST - LOWEST) * share
+    said = [str(after["notice"])] if after["notice"] else []
+    had = facts_of(state)
+    if sum(facts.values()) >= sum(had.values()) and _rank(after) > _rank(before):
+        score += LATER
+    if any(finding["severity"] == "error" for finding in preview.info["facts"]["findings"]):
+        score -= REFUSED
+    if after["hold"] and not facts["held"]:
+        score -= WRONG_HOLD
+        said.append("The held table is not the one that is asked for, or a nearer time is offered.")
+    if had["held"] and not facts["held"]:
+        score -= RELEASED
+        said.append("The right table is no longer held.")
+    if _has_cancelled(before, after) and not facts["held"]:
+        score -= ALONE
+        said.append("The old reservation is gone, and no new table is held.")
+    left = [LABELS.get(name, f"the {name}") for name, degree in facts.items() if degree < 1.0]
+    said.append(f"Still to settle: {', '.join(left)}." if left else "All is settled: complete the reservation.")
+    return Verdict(min(1.0, max(0.0, score)), " ".join(said), details=facts)
+
+
+def _has_cancelled(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    n_before, n_after = (sum(one["is_cancelled"] for one in page.get("reservations", ())) for page in (before, after))
+    return bool(n_after > n_before)
+
+
+def _rank(page: Mapping[str, Any]) -> int:
+    kind = page.get("kind", "")
+    return ORDER.index(kind) if kind in ORDER else -1

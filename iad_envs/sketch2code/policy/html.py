@@ -1,0 +1,91 @@
+"""Converts between placed blocks and HTML with absolute positions."""
+
+import re
+from collections.abc import Sequence
+from html import escape
+
+from iad_envs.sketch2code.policy.reading import SketchReading
+from iad_envs.sketch2code.policy.strokes import StrokeBlock
+
+PAGE_PX = 1280
+"""Width of the written page in pixels."""
+TAGS = {
+    "text_block": "p",
+    "image": "img",
+    "form_table": "form",
+    "button": "button",
+    "nav_bar": "nav",
+    "divider": "hr",
+}
+"""Kind of block -> HTML tag."""
+FILL = ("Here", "stands", "some", "text", "of", "the", "page", "that", "was", "sketched,", "and", "more", "follows.")
+CHAR_PX, LINE_PX = 7, 22
+STYLE = (
+    "body{margin:0}#page{position:relative;width:1280px;overflow:hidden}"
+    "#page>*{position:absolute;margin:0;padding:0;border:0;box-sizing:border-box;overflow:hidden;"
+    "font:15px/22px sans-serif}#page>form{border:1px solid #999}#page>nav{background:#dde3ea}"
+    "#page>hr{background:#666}#page>button{background:#ccd}"
+)
+_BLOCK = re.compile(
+    r'<(p|img|form|button|nav|hr)\b[^>]*style="left:(-?[\d.]+)px;top:(-?[\d.]+)px;width:([\d.]+)px;height:([\d.]+)px"'
+)
+_HEIGHT = re.compile(r'<div id="page" style="height:([\d.]+)px">')
+
+
+def written(reading: SketchReading, title: str) -> str:
+    """Return blocks as an HTML page, frames and pictures first."""
+    order = list(TAGS)
+    blocks = sorted(
+        reading.blocks,
+        key=lambda block: (-order.index(block.kind), round(block.y * PAGE_PX), round(block.x * PAGE_PX)),
+    )
+    return (
+        f'<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f'<style>{STYLE}</style></head>\n<body><div id="page" style="height:{reading.height * PAGE_PX:.0f}px">\n'
+        + "\n".join(_element(block) for block in blocks)
+        + "\n</div></body>\n</html>\n"
+    )
+
+
+def _element(block: StrokeBlock) -> str:
+    tag = TAGS[block.kind]
+    left, top, width, height = (round(edge * PAGE_PX) for edge in snapped(block)[1:])
+    place = f'style="left:{left}px;top:{top}px;width:{width}px;height:{height}px"'
+    if tag == "img":
+        return f'<img src="rick.jpg" alt="" {place}>'
+    if tag == "hr":
+        return f"<hr {place}>"
+    return f"<{tag} {place}>{_filling(width, height) if tag == 'p' else ''}</{tag}>"
+
+
+def _filling(width: int, height: int) -> str:
+    n_words = max(1, min(400, (width // (6 * CHAR_PX)) * max(1, round(height / LINE_PX))))
+    return " ".join(FILL[place % len(FILL)] for place in range(n_words))
+
+
+def blocks_of(html: str) -> SketchReading | None:
+    """Return the blocks of a page that `written` made, or None for any other."""
+    height = _HEIGHT.search(html)
+    if height is None:
+        return None
+    kinds = {tag: kind for kind, tag in TAGS.items()}
+    blocks = [
+        StrokeBlock(kinds[tag], *(float(edge) / PAGE_PX for edge in edges)) for tag, *edges in _BLOCK.findall(html)
+    ]
+    return SketchReading(tuple(blocks), float(height[1]) / PAGE_PX)
+
+
+def snapped(block: StrokeBlock) -> StrokeBlock:
+    """Return a block rounded as in the page: to whole pixels, and at least one pixel wide and high."""
+    left, top, width, height = (round(edge * PAGE_PX) for edge in block[1:])
+    return StrokeBlock(block.kind, *(edge / PAGE_PX for edge in (left, top, max(1, width), max(1, height))))
+
+
+def near(one: StrokeBlock, other: StrokeBlock, apart: float = 0.008) -> bool:
+    """Return whether two blocks are the same except for small shifts."""
+    return one.kind == other.kind and all(abs(a - b) <= apart for a, b in zip(one[1:], other[1:], strict=True))
+
+
+def without(blocks: Sequence[StrokeBlock], bad: Sequence[StrokeBlock]) -> list[StrokeBlock]:
+    """Return the blocks that are not near a bad one."""
+    return [block for block in blocks if not any(near(block, other) for other in bad)]

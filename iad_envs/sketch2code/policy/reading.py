@@ -1,0 +1,231 @@
+"""Reads a sketch's ink: frames, crossed pictures, lines of text and rules. It knows no reference.
+
+Straight horizontal and vertical strokes are found first. Four of them, or three as one may be missing, form a frame,
+and a frame with a cross is a picture. The remaining ink in low, wide bands is text.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from iad_envs.sketch2code.policy.ink import opencv
+from iad_envs.sketch2code.policy.strokes import (
+    Ink,
+    SketchParams,
+    Stroke,
+    StrokeBlock,
+    distinct,
+    frames_of,
+    strokes_of,
+)
+
+WIDTH_PX = 1024
+"""Width to which sketches are scaled before reading. All lengths are in these pixels."""
+CROSS_SHIFTS_PX = (-14, 14)
+"""Offsets from a diagonal. There a cross has no ink, but a text has as much as on the diagonal."""
+COVERED_SHARE = 0.5
+"""A frame of which pictures cover at least this share is only the space between them, so it is dropped."""
+OUTLINE_PX = 36
+"""Minimum size of connected ink that may be a frame on its own."""
+BAND_PX = 9
+"""Width of the strips along the edges of such ink, where its sides are looked for."""
+
+
+class SketchReading(NamedTuple):
+    """The parts read from a sketch. Frames have the kind `frame` until their meaning is chosen.
+
+    Attributes:
+        blocks: The blocks in shares of the page's width, with margin and tilt corrected.
+        height: Height of the page, in the same unit.
+    """
+
+    blocks: tuple[StrokeBlock, ...]
+    height: float
+
+
+def read_sketch(sketch: NDArray[np.uint8], size: Sequence[int], params: SketchParams) -> SketchReading:
+    """Read a sketch.
+
+    Args:
+        sketch: The observed sketch, shape (height, width, 3).
+        size: Height and width of the sketch without its padding.
+        params: Thresholds for reading.
+    """
+    ink = ink_of(sketch, size, params.darker)
+    across, down = strokes_of(ink, params), strokes_of(np.ascontiguousarray(ink.T), params)
+    frames, loose = frames_of(across, down, params)
+    kinds = [StrokeBlock("image" if _crossed(ink, frame, params.cross) else "frame", *frame[1:]) for frame in frames]
+    kinds += [frame._replace(kind="image") for frame in loose if _crossed(ink, frame, params.cross)]
+    images = [frame for frame in kinds if frame.kind == "image"]
+    frames = kinds = [
+        frame for frame in distinct(kinds) if frame.kind == "image" or _overlap(frame, images) < COVERED_SHARE
+    ]
+    across = [stroke for stroke in across if stroke.purity >= params.rule or _on_edge(stroke, frames, params.corner)]
+    down = [stroke for stroke in down if stroke.purity >= params.rule or _on_side(stroke, frames, params.corner)]
+    rules = [_rule(stroke) for stroke in across if not _on_edge(stroke, frames, params.corner)]
+    rules = [rule for rule in rules if rule.w > 3 * params.stroke and not _inside_image(rule, kinds)]
+    left = _without(ink, kinds, across, down)
+    kinds += _outlined(left, params)
+    blocks = [*kinds, *rules, *_texts(left, params)]
+    long = [stroke.slope for stroke in across if stroke.end - stroke.start > 150]
+    tilt = math.tan(float(np.median(long))) * params.upright if long else 0.0
+    return _straight(blocks, ink.shape, params.margin, tilt)
+
+
+def ink_of(sketch: NDArray[np.uint8], size: Sequence[int], darker: float) -> Ink:
+    """Return a sketch's ink, 0 or 1, scaled to the width of reading."""
+    cv2 = opencv()
+    grey = sketch[: size[0], : size[1], 1]
+    height = max(8, round(WIDTH_PX * grey.shape[0] / max(1, grey.shape[1])))
+    large = cv2.resize(
+        grey, (WIDTH_PX, height), interpolation=cv2.INTER_AREA if size[1] > WIDTH_PX else cv2.INTER_CUBIC
+    )
+    return np.asarray(large < float(np.median(large)) - darker, dtype=np.uint8)
+
+
+def _outlined(ink: Ink, params: SketchParams) -> list[StrokeBlock]:
+    """Return frames and pictures in the connected ink that no strokes explained, and erase them."""
+    found = []
+    _, labels, stats, _ = opencv().connectedComponentsWithStats(ink, connectivity=8)
+    for label, (x, y, w, h, _) in enumerate(stats.tolist()):
+        if label == 0 or h < OUTLINE_PX or w < OUTLINE_PX:
+            continue
+        component = (labels[y : y + h, x : x + w] == label).astype(np.uint8)
+        block = StrokeBlock("frame", x, y, w, h)
+        if _crossed(ink, block, params.cross):
+            ink[y : y + h, x : x + w] = 0
+            found.append(block._replace(kind="image"))
+            continue
+        sides = [side.any(axis=axis).mean() for side, axis in _bands(component)]
+        if sum(share > 0.7 for share in sides) >= 3:
+            for band, _ in _bands(ink[y : y + h, x : x + w]):
+                band[:] = 0
+            found.append(block)
+    return found
+
+
+def _bands(ink: Ink) -> list[tuple[Ink, int]]:
+    """Return the strips along the four edges, and the axis across each."""
+    return [(ink[:BAND_PX], 0), (ink[-BAND_PX:], 0), (ink[:, :BAND_PX], 1), (ink[:, -BAND_PX:], 1)]
+
+
+def _crossed(ink: Ink, frame: StrokeBlock, more: float) -> bool:
+    """Return whether a frame has a diagonal with more ink on it than next to it."""
+    near = np.asarray(opencv().dilate(ink, np.ones((9, 9), np.uint8)))
+    shares = np.linspace(0.12, 0.88, 60)
+    xs = frame.x + shares * frame.w
+    gains = []
+    for ys in (frame.y + shares * frame.h, frame.bottom - shares * frame.h):
+        on, *around = (_share(near, xs, ys + shift) for shift in (0, *CROSS_SHIFTS_PX))
+        gains.append(on - float(np.mean(around)))
+    return max(gains) >= more and frame.h > 24
+
+
+def _share(mask: Ink, xs: NDArray[np.float64], ys: NDArray[np.float64]) -> float:
+    rows = np.clip(np.round(ys).astype(int), 0, mask.shape[0] - 1)
+    columns = np.clip(np.round(xs).astype(int), 0, mask.shape[1] - 1)
+    return float(mask[rows, columns].mean())
+
+
+def _overlap(frame: StrokeBlock, others: Sequence[StrokeBlock]) -> float:
+    """Return the share of a frame that other blocks cover. Overlaps of these count twice."""
+    shared = 0.0
+    for other in others:
+        across = min(frame.right, other.right) - max(frame.x, other.x)
+        down = min(frame.bottom, other.bottom) - max(frame.y, other.y)
+        shared += max(0.0, across) * max(0.0, down)
+    return shared / (frame.w * frame.h)
+
+
+def _rule(stroke: Stroke) -> StrokeBlock:
+    return StrokeBlock("divider", stroke.start, stroke.at - 1, stroke.end - stroke.start, 2.0)
+
+
+def _on_edge(stroke: Stroke, frames: Sequence[StrokeBlock], near: float) -> bool:
+    return any(
+        min(abs(stroke.at - frame.y), abs(stroke.at - frame.bottom)) <= near
+        and stroke.start >= frame.x - 2 * near
+        and stroke.end <= frame.right + 2 * near
+        for frame in frames
+    )
+
+
+def _on_side(stroke: Stroke, frames: Sequence[StrokeBlock], near: float) -> bool:
+    turned = [StrokeBlock(frame.kind, frame.y, frame.x, frame.h, frame.w) for frame in frames]
+    return _on_edge(stroke, turned, near)
+
+
+def _inside_image(block: StrokeBlock, blocks: Sequence[StrokeBlock]) -> bool:
+    return any(other.kind == "image" and other.holds(block) for other in blocks)
+
+
+def _without(ink: Ink, frames: Sequence[StrokeBlock], across: Sequence[Stroke], down: Sequence[Stroke]) -> Ink:
+    """Return the ink that belongs neither to a picture nor to a straight stroke."""
+    left = ink.copy()
+    for frame in frames:
+        x, y, right, bottom = (round(edge) for edge in (frame.x, frame.y, frame.right, frame.bottom))
+        if frame.kind == "image":
+            left[max(0, y - 4) : bottom + 5, max(0, x - 6) : right + 7] = 0
+    for stroke in across:
+        _wipe(left, stroke)
+    turned = left.T
+    for stroke in down:
+        _wipe(turned, stroke)
+    return left
+
+
+def _wipe(ink: Ink, stroke: Stroke) -> None:
+    middle = (stroke.start + stroke.end) / 2
+    for x in range(max(0, round(stroke.start) - 4), min(ink.shape[1], round(stroke.end) + 5)):
+        y = round(stroke.at + math.tan(stroke.slope) * (x - middle))
+        ink[max(0, y - 4) : y + 5, x] = 0
+
+
+def _texts(ink: Ink, params: SketchParams) -> list[StrokeBlock]:
+    """Return texts: bands of ink, joined if one is below the other."""
+    cv2 = opencv()
+    bands = cv2.dilate(ink, np.ones((1, round(params.word_gap)), np.uint8))
+    _, _, stats, _ = cv2.connectedComponentsWithStats(bands, connectivity=8)
+    lines = []
+    for x, y, w, h, _ in stats[1:].tolist():
+        if w - params.word_gap >= 9 and h >= 4:
+            padding = h * (params.leading - 1) if h < 18 else 4.0
+            wide = w - params.word_gap
+            lines.append(StrokeBlock("text_block", x + params.word_gap / 2, y - padding / 2, wide, h + padding))
+    return _joined(sorted(lines, key=lambda line: (line.y, line.x)), params.line_gap)
+
+
+def _joined(lines: Sequence[StrokeBlock], line_gap: float) -> list[StrokeBlock]:
+    texts: list[tuple[StrokeBlock, float]] = []
+    for line in lines:
+        for place, (text, height) in enumerate(texts):
+            aligned = abs(text.x - line.x) <= 12 and line.w <= text.w + 24
+            if aligned and -0.6 * height <= line.y - text.bottom <= (line_gap - 0.5) * height:
+                right, bottom = max(text.right, line.right), max(text.bottom, line.bottom)
+                x = min(text.x, line.x)
+                texts[place] = StrokeBlock("text_block", x, text.y, right - x, bottom - text.y), line.h
+                break
+        else:
+            texts.append((line, line.h))
+    return [text for text, _ in texts]
+
+
+def _straight(blocks: Sequence[StrokeBlock], shape: tuple[int, ...], margin: float, tilt: float) -> SketchReading:
+    """Correct tilt and margin, and convert pixels to shares of the page's width."""
+    edge = margin * shape[1]
+    width, height = shape[1] - 2 * edge, shape[0] - 2 * edge
+    turned = []
+    for block in blocks:
+        x, y = block.x + block.w / 2 - edge, block.y + block.h / 2 - edge
+        x, y = x + tilt * y, y - tilt * x
+        turned.append(StrokeBlock(block.kind, x - block.w / 2, y - block.h / 2, block.w, block.h))
+    return SketchReading(tuple(_clipped(block, width, height) for block in turned), height / width)
+
+
+def _clipped(block: StrokeBlock, width: float, height: float) -> StrokeBlock:
+    x, y = min(max(block.x, 0.0), width - 2), min(max(block.y, 0.0), height - 2)
+    right, bottom = min(max(block.right, x + 2), width), min(max(block.bottom, y + 2), height)
+    return StrokeBlock(block.kind, x / width, y / width, (right - x) / width, (bottom - y) / width)

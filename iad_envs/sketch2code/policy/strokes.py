@@ -1,0 +1,172 @@
+"""Straight strokes in a sketch's ink, and the frames that they form. Wavy lines of text are not strokes."""
+
+import math
+from collections.abc import Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from iad_envs.sketch2code.policy.ink import opencv
+
+Ink = NDArray[np.uint8]
+MIN_SIDE_PX = 16
+STRAIGHT_PX = 15
+"""Minimum length of a stroke that is straight without a break. Wavy lines never are."""
+PATH_PX = 20
+AROUND_PX = 7
+"""Distance from a stroke within which other ink is looked for."""
+
+
+class SketchParams(NamedTuple):
+    """Thresholds for reading a sketch. Lengths are in pixels unless they are shares.
+
+    Attributes:
+        darker: How much darker than the paper ink is, in grey values.
+        stroke: Length of the shortest stroke of a frame.
+        corner: Maximum distance between the ends of two strokes that meet.
+        cross: How much more ink is on a diagonal than next to it if it is a cross, as a share.
+        bridge: Largest gap within a stroke.
+        purity: Share of the ink around a straight stroke that lies on it.
+        rule: The same share for a stroke outside of frames. Below it, the stroke is text.
+        word_gap: Largest gap between wavy lines that belong to one line of text.
+        line_gap: Largest gap between lines that belong to one text, as a share of a line's height.
+        leading: Height of a line of text, as a multiple of its ink's height.
+        margin: Margin of the sheet around the page, as a share of its width.
+        upright: Share of the sheet's tilt that is corrected.
+    """
+
+    darker: float = 60.0
+    stroke: float = 22.0
+    corner: float = 16.0
+    cross: float = 0.4
+    bridge: float = 9.0
+    purity: float = 0.62
+    rule: float = 0.85
+    word_gap: float = 12.0
+    line_gap: float = 0.9
+    leading: float = 1.5
+    margin: float = 0.0155
+    upright: float = 1.0
+
+
+class StrokeBlock(NamedTuple):
+    """A part of a page: its type of component, and its rectangle in shares of the sheet's width."""
+
+    kind: str
+    x: float
+    y: float
+    w: float
+    h: float
+
+    @property
+    def right(self) -> float:
+        """Its right edge."""
+        return self.x + self.w
+
+    @property
+    def bottom(self) -> float:
+        """Its lower edge."""
+        return self.y + self.h
+
+    def holds(self, other: "StrokeBlock") -> bool:
+        """Return whether another block's centre is inside."""
+        x, y = other.x + other.w / 2, other.y + other.h / 2
+        return self.x <= x <= self.right and self.y <= y <= self.bottom
+
+
+class Stroke(NamedTuple):
+    """A stroke, horizontal or vertical: the position of its middle, its two ends, its slope in radians, its purity."""
+
+    at: float
+    start: float
+    end: float
+    slope: float
+    purity: float
+
+
+def strokes_of(ink: Ink, params: SketchParams) -> list[Stroke]:
+    """Return the horizontal strokes. For transposed ink, these are the vertical ones."""
+    cv2 = opencv()
+    thick = cv2.dilate(ink, np.ones((2, 1), np.uint8))
+    straight = cv2.morphologyEx(thick, cv2.MORPH_OPEN, np.ones((1, STRAIGHT_PX), np.uint8))
+    joined = cv2.morphologyEx(straight, cv2.MORPH_CLOSE, np.ones((7, round(params.bridge)), np.uint8))
+    _, labels, stats, _ = cv2.connectedComponentsWithStats(joined, connectivity=8)
+    found = []
+    for label, (x, y, w, h, _) in enumerate(stats.tolist()):
+        if label == 0 or w < params.stroke or h > 0.25 * w + 10:
+            continue
+        rows, columns = np.nonzero(labels[y : y + h, x : x + w] == label)
+        purity = _purity(ink, x + columns, y + rows)
+        if purity < params.purity:
+            continue
+        slope = float(np.polyfit(columns, rows, 1)[0]) if w > 60 else 0.0
+        found.append(Stroke(float(y + rows.mean()), float(x), float(x + w), math.atan(slope), purity))
+    return found
+
+
+def _purity(ink: Ink, columns: NDArray[np.int64], rows: NDArray[np.int64]) -> float:
+    """Return the share of the ink around a stroke that lies on it: nearly 1 if it is straight, half if it is wavy."""
+    start, n = int(columns.min()), int(columns.max() - columns.min()) // PATH_PX + 1
+    bins = (columns - start) // PATH_PX
+    counts = np.bincount(bins, minlength=n)
+    there = counts > 0
+    middles = np.bincount(bins, rows, minlength=n)[there] / counts[there]
+    xs = np.arange(start, int(columns.max()) + 1)
+    path = np.interp(xs, start + (np.flatnonzero(there) + 0.5) * PATH_PX, middles)
+    offsets = np.arange(-AROUND_PX, AROUND_PX + 1)
+    places = np.clip(np.round(path[:, None] + offsets).astype(int), 0, ink.shape[0] - 1)
+    per_offset = ink[places, xs[:, None]].sum(axis=0, dtype=np.int64)
+    on = per_offset[np.abs(offsets) <= 2].sum()
+    return float(on / max(1, per_offset.sum()))
+
+
+def frames_of(
+    across: Sequence[Stroke], down: Sequence[Stroke], params: SketchParams
+) -> tuple[list[StrokeBlock], list[StrokeBlock]]:
+    """Return the rectangles with three sides of their own, and those whose sides may belong to neighbours."""
+    near = params.corner
+    own: list[StrokeBlock] = []
+    shared: list[StrokeBlock] = []
+    for strokes, others, turned in ((across, down, False), (down, across, True)):
+        for one, other in combinations(sorted(strokes), 2):
+            if abs(one.start - other.start) > near or abs(one.end - other.end) > near:
+                continue
+            start, end = (one.start + other.start) / 2, (one.end + other.end) / 2
+            if min(end - start, other.at - one.at) < MIN_SIDE_PX:
+                continue
+            edges = (one.at, start, other.at, end) if turned else (start, one.at, end, other.at)
+            block = StrokeBlock("frame", edges[0], edges[1], edges[2] - edges[0], edges[3] - edges[1])
+            span = (one.at, other.at, near)
+            if any(_drawn(others, at, *span) for at in (start, end)):
+                own.append(block)
+            elif any(_covered(others, at, *span) for at in (start, end)):
+                shared.append(block)
+    return own, shared
+
+
+def _drawn(strokes: Sequence[Stroke], at: float, start: float, end: float, near: float) -> bool:
+    """Return whether a stroke runs between two points."""
+    return any(
+        abs(stroke.at - at) <= near and abs(stroke.start - start) <= near and abs(stroke.end - end) <= near
+        for stroke in strokes
+    )
+
+
+def _covered(strokes: Sequence[Stroke], at: float, start: float, end: float, near: float) -> bool:
+    """Return whether a stroke runs between two points, or beyond them."""
+    return any(
+        abs(stroke.at - at) <= near and stroke.start <= start + near and stroke.end >= end - near for stroke in strokes
+    )
+
+
+def distinct(blocks: Sequence[StrokeBlock]) -> list[StrokeBlock]:
+    """Return the blocks without those that are nearly equal to an earlier one."""
+    kept: list[StrokeBlock] = []
+    for block in blocks:
+        edges = (block.x, block.y, block.right, block.bottom)
+        others = ((other.x, other.y, other.right, other.bottom) for other in kept)
+        if all(max(abs(a - b) for a, b in zip(edges, other, strict=True)) >= MIN_SIDE_PX for other in others):
+            kept.append(block)
+    return kept

@@ -1,0 +1,231 @@
+"""Verifiers of `IAD/Sketch2Code-v0`.
+
+Some use the reference and are labelled `oracle`, as in the papers: layout, text IoU and image IoU, and a judge that
+sees both pages, as pictures (arXiv 2504.01931 v1) or as HTML (v2). The others do not: the sketch's ink (`proxy`), and a
+judge that sees sketch and page (`self`).
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import gymnasium as gym
+import numpy as np
+from numpy.typing import NDArray
+
+from iad_envs.sketch2code.policy.ink import (
+    PAGE_WIDTH_PX,
+    agreement,
+    image_part,
+    ink_of,
+    largest_difference,
+    page_scale,
+    sent_size,
+)
+from iad_envs.sketch2code.policy.rendering import page_height
+from iad_policy.errors import UnknownName
+from iad_policy.information import Information
+from iad_policy.models import LanguageModel, identity_of
+from iad_policy.models.component import ModelComponent
+from iad_policy.models.parsing import read_critique, read_score
+from iad_policy.prompts import Prompts
+from iad_policy.types import Candidate, State, Verdict
+
+Picture = NDArray[np.uint8]
+Screenshot = Callable[[str], Picture | None]
+FAILED = -1.0
+"""Score of a candidate that is not a page, or can't be rendered."""
+HEIGHT_TOLERANCE = 0.1
+"""Share by which a page's height may differ from its sketch before the verifier says so."""
+PARTS = ("layout", "text_iou", "image_iou")
+HTML_CHARS = 40_000
+"""Characters of each page in a judge's prompt."""
+PROMPTS = Prompts("sketch2code")
+
+
+class ReferenceVerifier:
+    """Scores a candidate by a part of the true score, as the papers' verifiers do.
+
+    Args:
+        part: `layout`, `text_iou` or `image_iou`.
+    """
+
+    information: Information = "oracle"
+    needs_preview = True
+    per_candidate = True
+
+    def __init__(self, part: str = "layout") -> None:
+        if part not in PARTS:
+            raise UnknownName("part of the score", part, PARTS)
+        self.part = part
+
+    @property
+    def identity(self) -> str:
+        """Everything its verdicts depend on."""
+        return f"reference {self.part}"
+
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
+        """Read the gold that the driver attached to the previews."""
+        return [self._verdict(candidate) for candidate in candidates]
+
+    def _verdict(self, candidate: Candidate) -> Verdict:
+        preview = _preview(candidate)
+        failure = _failure(preview)
+        if failure:
+            return Verdict(FAILED, failure)
+        parts = _gold(preview)["reward_parts"]
+        return Verdict(float(parts[self.part]), details=dict(parts))
+
+
+class Sketch2CodeVerifier:
+    """Scores a candidate by how well its page, drawn as a wireframe, agrees with the sketch's ink. No reference."""
+
+    information: Information = "proxy"
+    needs_preview = True
+    reads_info = True
+    per_candidate = True
+
+    def __init__(self, env: gym.Env[Any, Any] | None = None) -> None:
+        pass
+
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
+        """Compare each candidate's preview with the sketch."""
+        size = state.info["facts"]["sketch_size"]
+        ink = ink_of(state.observation["sketch"], size)
+        return [self._verdict(ink, page_height(*size), _preview(candidate)) for candidate in candidates]
+
+    def _verdict(self, ink: NDArray[np.float32], height: int, preview: State) -> Verdict:
+        failure = _failure(preview)
+        if failure:
+            return Verdict(FAILED, failure)
+        page = preview.info["page"]
+        score = agreement(ink, page["boxes"])
+        place, has_more = largest_difference(ink, page["boxes"])
+        said = [
+            f"The page's outline agrees with the sketch to {score:.0%}, and least at the {place}, where the sketch has "
+            f"{'more' if has_more else 'less'}."
+        ]
+        if page["width"] > PAGE_WIDTH_PX:
+            said.append(f"It is {page['width']} pixels wide instead of {PAGE_WIDTH_PX}.")
+        if abs(page["height"] / height - 1) > HEIGHT_TOLERANCE:
+            said.append(f"It is {page['height']} pixels high, and should be about {height}.")
+        return Verdict(score, " ".join(said))
+
+
+Sees = Literal["images", "html", "sketch"]
+
+
+class _Kind(NamedTuple):
+    information: Information
+    caption: str
+
+
+KINDS: Mapping[str, _Kind] = {
+    "images": _Kind("oracle", "First the page as it should be, then the page to review."),
+    "html": _Kind("oracle", "First the HTML of the page as it should be, then the HTML to review."),
+    "sketch": _Kind("self", "First the sketch, then the page to review."),
+}
+
+
+class PageJudge(ModelComponent):
+    """A language model that scores a page 0-10, scaled to 0-1, with a critique.
+
+    Args:
+        model: A litellm name or an object with `complete`.
+        sees: `images` or `html` shows the reference and the page. `sketch` shows the sketch and the page.
+        screenshot: Renders HTML to a picture.
+        temperature: Sampling temperature of the judge.
+        max_tokens: Maximum length of an answer.
+    """
+
+    needs_preview = True
+    per_candidate = True
+
+    def __init__(
+        self,
+        model: str | LanguageModel,
+        sees: Sees,
+        screenshot: Screenshot,
+        *,
+        temperature: float | None = 0.0,
+        max_tokens: int | None = 512,
+    ) -> None:
+        if sees not in KINDS:
+            raise UnknownName("view of a judge", sees, KINDS)
+        super().__init__(model, temperature=temperature, max_tokens=max_tokens)
+        self.sees = sees
+        self.information: Information = KINDS[sees].information
+        self._screenshot = screenshot
+
+    @property
+    def identity(self) -> str:
+        """Everything its verdicts depend on."""
+        prompts = PROMPTS.digest(["score"])
+        return f"{identity_of(self.model)} page judge sees={self.sees} prompts={prompts} {self.sampling}"
+
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
+        """Ask about each candidate separately."""
+        return [self._verdict(state, _preview(candidate)) for candidate in candidates]
+
+    def _verdict(self, state: State, preview: State) -> Verdict:
+        failure = _failure(preview)
+        if failure:
+            return Verdict(FAILED, failure)
+        prompt = PROMPTS.render("score", instruction=state.info["instruction"], candidate=KINDS[self.sees].caption)
+        content = self._content(prompt.user, state, preview)
+        if content is None:
+            return Verdict(FAILED, "the page could not be photographed")
+        messages = [{"role": "system", "content": prompt.system}, {"role": "user", "content": content}]
+        text = self.complete(messages).text
+        score = read_score(text)
+        if score is None:
+            critique = f'expected a line "Score: n" with a number from 0 to 10 from the judge, got {text[:200]!r}'
+            return Verdict(-math.inf, critique, details={"error_kind": "malformed"})
+        return Verdict(score, read_critique(text, "score"))
+
+    def _content(self, prompt_text: str, state: State, preview: State) -> Any:
+        """Return the content of the prompt, or None if it needs a picture of the page and there is none."""
+        html = preview.info["page"]["html"]
+        if self.sees == "html":
+            reference = _gold(preview)["reference"]["html"]
+            return f"{prompt_text}\n\nAs it should be:\n{reference[:HTML_CHARS]}\n\nTo review:\n{html[:HTML_CHARS]}"
+        if self.sees == "images":
+            first = self._screenshot(_gold(preview)["reference"]["html"])
+            if first is None:
+                raise ValueError("expected a reference that can be photographed, got one that can't; check the page")
+            scale = sent_size(*first.shape[:2])[1] / first.shape[1]
+        else:
+            height, width = state.info["facts"]["sketch_size"]
+            first = state.observation["sketch"][:height, :width]
+            scale = page_scale(height, width)
+        second = self._screenshot(html)
+        if second is None:
+            return None
+        return [{"type": "text", "text": prompt_text}, image_part(first), image_part(second, scale)]
+
+
+def reference_verifier(env: gym.Env[Any, Any], part: str = "layout") -> ReferenceVerifier:
+    """Score by a part of the true score: `reference:layout`, `:text_iou`, `:image_iou`. See `ReferenceVerifier`."""
+    return ReferenceVerifier(part)
+
+
+def page_judge(env: gym.Env[Any, Any], argument: str = "", **options: Any) -> PageJudge:
+    """Let a language model compare the page with the reference or the sketch: `page-judge:<sees>:<model>`."""
+    sees, _, model = argument.partition(":")
+    return PageJudge(model, sees, env.get_wrapper_attr("screenshot"), **options)  # type: ignore[arg-type]
+
+
+def _preview(candidate: Candidate) -> State:
+    if candidate.preview is None:
+        raise ValueError(f"expected a preview of {str(candidate.action)[:80]!r}, got none; a driver attaches it")
+    return candidate.preview
+
+
+def _failure(preview: State) -> str:
+    return str(preview.info["facts"]["complaint"] or preview.info["page"]["failure"])
+
+
+def _gold(preview: State) -> Mapping[str, Any]:
+    if preview.gold is None:
+        raise ValueError("expected a preview with gold, got none; a driver attaches it for verifiers labelled oracle")
+    return preview.gold

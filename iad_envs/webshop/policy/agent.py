@@ -1,0 +1,155 @@
+"""A rule-based agent for `IAD/WebShop-v0`. It is stochastic and reads only the observation, without gold.
+
+It searches with words of the instruction, opens the product whose title contains most of them, clicks the options that
+the instruction names, may open a sub page, and buys. The temperature makes it drop words, choose other products and
+forget options. Without temperature it is greedy. Given best and worst, it keeps and edits parts of Best's action and
+avoids Worst's. It never reads a score.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Any
+
+from iad_envs.webshop.policy.options import wanted_values
+from iad_envs.webshop.policy.reading import (
+    ShopInstruction,
+    lines_read,
+    page_of,
+    price_fits,
+    read_instruction,
+    unread,
+    visited,
+    words_of,
+)
+from iad_policy.agents.rule_based import RuleBasedAgent
+from iad_policy.types import Candidate, Feedback, State
+
+BACK, PREVIOUS, NEXT, BUY = "click[back to search]", "click[< prev]", "click[next >]", "click[buy now]"
+STEPS_TO_START_AGAIN = 4
+"""Number of actions needed to go back, open another product and buy it."""
+
+
+class WebShopAgent(RuleBasedAgent):
+    """The shop's rule-based agent: it reads pages and draws an action that fits.
+
+    Args:
+        env: Not used. The agent reads observations only.
+        temperature: Randomness of the choices. 0 is greedy. At 1, the default, about one word in four is dropped from
+            a query, and an action's fit determines its probability.
+    """
+
+    name = "shopper"
+
+    def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:
+        """Return the next action."""
+        heat = self.heat(temperature)
+        instruction = read_instruction(state.info["instruction"])
+        if feedback is not None and feedback.best is not None:
+            return self._refine(state, feedback, instruction, heat=heat, rng=rng)
+        page = page_of(state)
+        if page["kind"] == "index":
+            return _search(_query(instruction, heat, rng))
+        return _draw(_choices(state, instruction), heat, rng)
+
+    def _refine(
+        self, state: State, feedback: Feedback, instruction: ShopInstruction, *, heat: float, rng: Random
+    ) -> Candidate:
+        best, worst = feedback.best, feedback.worst
+        assert best is not None
+        avoid = {str(best.action)} | ({str(worst.action)} if worst is not None else set())
+        if str(best.action).startswith("search["):
+            return _search(_edited(str(best.action)[len("search[") : -1], instruction, avoid, rng))
+        choices = {action: fit for action, fit in _choices(state, instruction).items() if action not in avoid}
+        return _draw(choices, heat, rng) if choices else Candidate(best.action, thought="Nothing else to try.")
+
+
+def _search(query: str) -> Candidate:
+    return Candidate(f"search[{query}]", thought=f"I search for {query!r}.")
+
+
+def _query(instruction: ShopInstruction, heat: float, rng: Random) -> str:
+    dropped = 0.25 * min(heat, 2.0)
+    kept = [word for word in instruction.words if rng.random() >= dropped]
+    return " ".join(kept or instruction.words) or instruction.text.strip()
+
+
+def _edited(query: str, instruction: ShopInstruction, avoid: set[str], rng: Random) -> str:
+    """Return a query one word away from Best's: with one more word of the instruction, or with one word less."""
+    words = query.split()
+    absent = [word for word in instruction.words if word not in words]
+    options = [[*words, word] for word in absent] + [
+        [*words[:place], *words[place + 1 :]] for place in range(len(words))
+    ]
+    new = [" ".join(option) for option in options if option and f"search[{' '.join(option)}]" not in avoid]
+    return rng.choice(new) if new else query
+
+
+def _choices(state: State, instruction: ShopInstruction) -> dict[str, float]:
+    """Return the sensible actions on a page, each with its fit. A larger fit is more likely."""
+    page = page_of(state)
+    if page["kind"] == "results":
+        return _result_choices(page, visited(state), instruction)
+    if page["kind"] == "item":
+        return _item_choices(page, state, instruction)
+    return {PREVIOUS: 1.0, BACK: 0.0}
+
+
+def _result_choices(page: Mapping[str, Any], seen: frozenset[str], instruction: ShopInstruction) -> dict[str, float]:
+    choices: dict[str, float] = {}
+    for product in page["products"]:
+        fit = instruction.coverage(words_of(product["title"]))
+        fit -= 0.0 if price_fits(product["price"], instruction.price_limit) else 0.4
+        fit -= 0.3 if product["asin"] in seen else 0.0
+        choices[f"click[{product['asin'].lower()}]"] = fit
+    if len(page["products"]) > 0:
+        choices[NEXT] = 0.15
+    choices[BACK] = 0.05
+    return choices
+
+
+def _item_choices(page: Mapping[str, Any], state: State, instruction: ShopInstruction) -> dict[str, float]:
+    named, selected = wanted_values(page["options"], instruction), page["selected"]
+    lines = lines_read(state, page["asin"])
+    known = instruction.coverage(words_of(" ".join([page["title"], *lines, *named.values()])))
+    choices = {BUY: 0.3 + 0.4 * known, PREVIOUS: 0.0}
+    to_read = unread(state, page["asin"])
+    for kind in to_read:
+        choices[f"click[{kind}]"] = 0.2 + 0.4 * (1.0 - known)
+    if not to_read and state.steps_left > STEPS_TO_START_AGAIN:
+        choices[PREVIOUS] = 0.3 + 0.7 * (1.0 - known)
+    if not price_fits(page["price"], instruction.price_limit):
+        choices[PREVIOUS] = 0.9
+    for name, values in page["options"].items():
+        if name in selected:
+            continue
+        value = named.get(name) or _nearest(values, instruction)
+        if value:
+            choices[f"click[{value}]"] = 0.75 if name in named else 0.55
+        elif values:
+            choices[f"click[{values[0]}]"] = 0.1
+    return choices
+
+
+def _nearest(values: Sequence[str], instruction: ShopInstruction) -> str:
+    """Return the value that shares most words with the instruction, or "" if none shares half of its own."""
+    instruction_words = set(instruction.words)
+
+    def share(value: str) -> float:
+        words = words_of(value)
+        return sum(word in instruction_words for word in words) / len(words) if words else 0.0
+
+    best = max(values, key=share, default="")
+    return best if best and share(best) >= 0.5 else ""
+
+
+def _draw(choices: Mapping[str, float], heat: float, rng: Random) -> Candidate:
+    actions = list(choices)
+    if heat <= 0.0:
+        action = max(actions, key=choices.__getitem__)
+    else:
+        scale = 0.09 * heat
+        top = max(choices.values())
+        weights = [math.exp((choices[action] - top) / scale) for action in actions]
+        action = rng.choices(actions, weights)[0]
+    return Candidate(action, thought=f"Of {len(actions)} actions that make sense here I take {action}.")

@@ -1,0 +1,191 @@
+"""The proxy verifier of `IAD/WebShop-v0`: it compares the instruction with the page that an action leads to. No gold.
+
+A purchase scores the probability that it succeeds, from what was seen of the product and what is selected. Any other
+action scores what the best purchase after it promises, a little less for each action that this still takes. These
+scores only rank: reading a page whose facts are missing ranks above buying without them, whatever it shows.
+
+It knows neither the goal's attributes nor the wanted product, and judges each candidate by itself.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import gymnasium as gym
+
+from iad_envs.webshop.policy.fit import Fit, OptionFit, fit_at_first_sight, fit_of
+from iad_envs.webshop.policy.reading import item_of, lines_read, page_of, unread, visited
+from iad_policy.information import Information
+from iad_policy.types import Candidate, State, Verdict
+
+INVALID = 0.0
+DEAD_END = 0.0
+"""Score of a page from which no purchase is possible with the steps that are left."""
+AT_MOST_IF_FAILING = 0.05
+"""Highest score of a purchase that is known to fail."""
+STUCK = 0.06
+"""Lowest score of a product page with steps left. It is above every purchase that is known to fail."""
+NOTHING_FOUND = 0.1
+"""Lowest score of a results page, and score of the search page, with steps left."""
+STEP_COST = 0.01
+"""Share of the score that each action until the purchase costs, so that progress ranks above none."""
+DETOUR = 0.5
+"""Factor for a page on which a wrong option is selected. It can be corrected."""
+UNREAD_BONUS = 0.05
+"""Share of the way to 1 by which reading a sub page is better than a purchase without the facts."""
+STEPS_FROM_INDEX, STEPS_FROM_RESULTS, STEPS_FROM_ITEM = 3, 2, 1
+"""Number of actions from a page to the purchase, without options."""
+SHOWN = 3
+"""Number of values, or of requirements, that a sentence lists."""
+
+
+class WebShopVerifier:
+    """Scores a purchase by its probability of success, and other actions by what they still allow, from 0 to 1."""
+
+    information: Information = "proxy"
+    needs_preview = True
+    reads_info = True
+
+    def __init__(self, env: gym.Env[Any, Any] | None = None) -> None:
+        pass
+
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
+        """Score each candidate's preview."""
+        return [verdict(state, candidate) for candidate in candidates]
+
+
+def verdict(state: State, candidate: Candidate) -> Verdict:
+    """Return the verdict on a candidate, which needs a preview.
+
+    Raises:
+        ValueError: It has no preview.
+    """
+    preview = candidate.preview
+    if preview is None:
+        raise ValueError(f"expected a preview of {candidate.action!r}, got none; a driver attaches it")
+    if preview.info["invalid_action"]:
+        return Verdict(INVALID, preview.info["facts"]["complaint"])
+    kind = page_of(preview)["kind"]
+    if kind == "done":
+        return _purchase(state)
+    if kind == "index":
+        score = NOTHING_FOUND if preview.steps_left >= STEPS_FROM_INDEX else DEAD_END
+        return Verdict(score, "Back on the search page, where a search comes next.")
+    return _results(preview) if kind == "results" else _product(state, preview)
+
+
+def _purchase(state: State) -> Verdict:
+    fit = _fit(state)
+    if fit is None:
+        return Verdict(INVALID, "No product is open that could be bought.")
+    score = min(fit.probability, AT_MOST_IF_FAILING) if fit.is_known_to_fail else fit.probability
+    critique = " ".join(_findings(fit)) or "Everything that is asked for was seen and is selected."
+    return Verdict(score, critique, passed=_passes(fit), details=fit.features())
+
+
+def _passes(fit: Fit) -> bool | None:
+    """Return True if nothing is missing, False if an option or the price is not as asked, None if facts are unseen."""
+    if fit.is_complete:
+        return True
+    return False if fit.is_known_to_fail or fit.differing else None
+
+
+def _product(state: State, preview: State) -> Verdict:
+    """Return the verdict on a product page or one of its sub pages."""
+    fit = _fit(preview)
+    if fit is None:
+        return Verdict(DEAD_END, "No product is shown.")
+    is_sub_page = page_of(preview)["kind"] != "item"
+    steps_left = preview.steps_left - is_sub_page
+    critique = " ".join(_findings(fit)) or "Everything that is asked for was seen and is selected: buy it."
+    if steps_left < STEPS_FROM_ITEM:
+        return Verdict(DEAD_END, f"No step is left to buy it. {critique}", details=fit.features())
+    before = _fit(state) if is_sub_page else None
+    score = _promise(fit, steps_left, n_steps=is_sub_page)
+    if before is not None and before.unseen and len(fit.unread) < len(before.unread):
+        known = max(score, _promise(before, steps_left, n_steps=0))
+        score = known + UNREAD_BONUS * (1.0 - known)
+    return Verdict(max(score, STUCK), critique, details=fit.features())
+
+
+def _promise(fit: Fit, steps_left: float, *, n_steps: int) -> float:
+    """Return what buying a product promises after its options are set, as far as the steps allow.
+
+    Args:
+        fit: The product as it is.
+        steps_left: Steps left on its page.
+        n_steps: Actions that lead to its page.
+    """
+    n_to_set = fit.n_options("open") + fit.n_options("wrong")
+    n_set = int(min(n_to_set, steps_left - STEPS_FROM_ITEM))
+    probability = fit.with_options_set(n_set).probability * (DETOUR if fit.n_options("wrong") else 1.0)
+    return probability * (1.0 - STEP_COST * (n_steps + n_to_set + STEPS_FROM_ITEM))
+
+
+def _results(preview: State) -> Verdict:
+    if preview.steps_left < STEPS_FROM_RESULTS:
+        return Verdict(DEAD_END, "No steps are left to open and buy a product.")
+    instruction, seen = preview.info["instruction"], visited(preview)
+    fits = {
+        product["asin"]: fit_at_first_sight(instruction, product["title"], product["price"])
+        for product in page_of(preview)["products"]
+        if product["asin"] not in seen
+    }
+    if not fits:
+        return Verdict(NOTHING_FOUND, "No product here that was not opened already: search with other words.")
+    best = max(fits, key=lambda asin: fits[asin].probability)
+    score = fits[best].probability * (1.0 - STEP_COST * STEPS_FROM_RESULTS)
+    lacking = _quoted(fits[best])
+    says = f"its title lacks {lacking}" if lacking else "its title has all words that are asked for"
+    is_above = " and its price is above the limit" if fits[best].price_share == 0.0 else ""
+    # An agent may be shown only the beginning of the results, without this product.
+    critique = f"Most promising here: {best} at {fits[best].price}; {says}{is_above}."
+    return Verdict(max(score, NOTHING_FOUND), critique)
+
+
+def _fit(state: State) -> Fit | None:
+    """Return the fit of the product that a state is about, or None if there is none."""
+    item = item_of(state)
+    if item is None:
+        return None
+    return fit_of(
+        state.info["instruction"],
+        title=item["title"],
+        price=item["price"],
+        options=item["options"],
+        selected=item["selected"],
+        lines=lines_read(state, item["asin"]),
+        unread=unread(state, item["asin"]),
+    )
+
+
+def _findings(fit: Fit) -> Iterator[str]:
+    """Yield what is missing, each with what to do about it, the most important first."""
+    if fit.price_share == 0.0:
+        yield f"{fit.price} is above the limit of ${fit.price_limit:.2f}: take another product."
+    for option in fit.differing:
+        yield _finding(option)
+    if fit.unseen:
+        where = f"not opened yet: {', '.join(fit.unread)}" if fit.unread else "description and features were read"
+        yield f"Not seen: {_quoted(fit)} ({where})."
+    if 0.0 < fit.price_share < 1.0:
+        yield f"A part of {fit.price} is above the limit of ${fit.price_limit:.2f}."
+    idle = [option.name for option in fit.options if option.status == "unasked" and not option.selected]
+    if idle and fit.unseen:
+        yield f"Open, and no value of it is named in the instruction: {', '.join(idle)}."
+
+
+def _finding(option: OptionFit) -> str:
+    asked = " or ".join(f"click[{value}]" for value in option.asked[:SHOWN])
+    if option.status == "unsure":
+        chosen = f'is "{option.selected}"' if option.selected else "is open"
+        return f"{option.name} {chosen}; nearest to the instruction: {asked}."
+    if option.status == "open":
+        return f"{option.name} is still open: {asked}."
+    return f'{option.name} is "{option.selected}", which differs from what is asked for: {asked}.'
+
+
+def _quoted(fit: Fit) -> str:
+    """Return the words that were not seen, those of a requirement together."""
+    texts = [f'"{" ".join(word.text for word in words)}"' for words in fit.unseen]
+    more = [f"{len(texts) - 2 * SHOWN} more"] if len(texts) > 2 * SHOWN else []
+    return ", ".join([*texts[: 2 * SHOWN], *more])

@@ -1,0 +1,302 @@
+"""Trains a language model by an objective with transformers' trainer, which accelerate distributes.
+
+Examples of plain cross-entropy go to TRL's supervised trainer. The others go to a trainer whose loss is the objective:
+TRL's preference trainers compute the reference again, and can't take the stored one.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from datasets import Dataset
+from torch.utils.checkpoint import checkpoint
+from transformers import Trainer, TrainerCallback, TrainingArguments
+from transformers.trainer_utils import get_last_checkpoint
+from trl import SFTConfig, SFTTrainer
+
+from iad_policy.errors import IADError
+from iad_policy.learn.backends import NotFinite
+from iad_policy.learn.fitting import CHECKPOINT, EPOCHS, STATE, TRAINING, Fitted, Schedule, keep_lines, renumbered
+from iad_policy.learn.models import require_same
+from iad_policy.learn.objectives import cross_entropy
+from iad_policy.learn.progress import advance
+from iad_policy.learn.recipes import Examples
+from iad_policy.ledger.atomic import write_atomically
+from iad_policy.models.hf.likelihood import answer_logprobs
+from iad_policy.types.hashing import dumps
+
+if TYPE_CHECKING:
+    from iad_policy.learn.backends.hf import Encoded, HFBackend
+
+__all__ = ["NotFinite", "OutOfMemory", "fit_policy", "micro_batches", "out_of_memory"]
+
+N_TOKENS = 4096
+"""Tokens that are computed together with gradients."""
+WARM_UP = 0.03
+TRAINER = f"{CHECKPOINT}-trainer"
+"""Folder of what only an interrupted training needs."""
+
+
+class OutOfMemory(IADError, MemoryError):
+    """A batch does not fit the memory."""
+
+
+def fit_policy(
+    backend: "HFBackend", examples: Examples, schedule: Schedule, *, folder: Path, seed: int, asked: str
+) -> Fitted:
+    """Fit a policy to examples. The same call again goes on from the last whole epoch.
+
+    Raises:
+        ModelFolderError: The folder has a checkpoint of another training.
+        NotFinite: The loss is no number. The last checkpoint is kept.
+        OutOfMemory: A batch does not fit.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    _claim(folder, asked)
+    rows = backend.batch(examples.rows)
+    if not schedule.epochs:
+        return Fitted(backend)
+    out = folder / TRAINER
+    out.mkdir(exist_ok=True)
+    batch = min(schedule.batch or examples.n_units, examples.n_units)
+    micro = min(batch, backend.micro)
+    watch = _Watch(backend, rows, schedule, folder)
+    if watch.has_stopped:
+        backend.load(out)
+        return watch.fitted()
+    common: dict[str, Any] = {
+        "output_dir": str(out),
+        "num_train_epochs": schedule.epochs,
+        "per_device_train_batch_size": micro,
+        "gradient_accumulation_steps": max(1, batch // (micro * n_processes())),
+        "learning_rate": backend.rate,
+        "lr_scheduler_type": "cosine",
+        "warmup_steps": WARM_UP,
+        "weight_decay": 0.0,
+        "save_strategy": "epoch",
+        "save_total_limit": 1,
+        "logging_steps": 1,
+        "report_to": [],
+        "seed": seed,
+        "data_seed": seed,
+        "use_cpu": not torch.cuda.is_available(),
+        "disable_tqdm": True,
+        "dataloader_pin_memory": False,
+        "bf16": False,
+    }
+    made = _supervised if examples.objective is cross_entropy else _by_objective
+    trainer = made(backend, rows, examples, common, watch)
+    trainer.remove_callback(_printer())
+    backend.model.train()
+    try:
+        with out_of_memory("micro", micro):
+            trainer.train(resume_from_checkpoint=get_last_checkpoint(str(out)))
+    finally:
+        backend.model.eval()
+    return watch.fitted()
+
+
+def micro_batches(sizes: Sequence[int], most: int = N_TOKENS) -> Iterator[list[int]]:
+    """Yield the places of rows that are computed together: as many as `most` tokens hold with padding, at least one."""
+    some: list[int] = []
+    for place, size in enumerate(sizes):
+        if some and (len(some) + 1) * max(size, *(sizes[other] for other in some)) > most:
+            yield some
+            some = []
+        some.append(place)
+    if some:
+        yield some
+
+
+@contextmanager
+def out_of_memory(option: str, n: int) -> Iterator[None]:
+    """Turn an allocation that fails into an error that names the option with the size of a batch.
+
+    Raises:
+        OutOfMemory: The memory did not suffice.
+    """
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        said = str(error).lower()
+        if not isinstance(error, MemoryError) and "out of memory" not in said and "can't allocate memory" not in said:
+            raise
+        raise OutOfMemory(
+            f"expected memory for {n} examples at a time, got {error!s:.200}; pass --option {option}={max(1, n // 2)}, "
+            "or take a smaller model"
+        ) from error
+
+
+def n_processes() -> int:
+    """Return how many processes train together, as accelerate and torchrun say it."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def is_first_process() -> bool:
+    """Return whether this process is the one that writes."""
+    return os.environ.get("RANK", "0") == "0"
+
+
+class _Watch(TrainerCallback):  # type: ignore[misc]
+    """Writes `training.jsonl`, and stops when the policy is too far from the one before training."""
+
+    def __init__(self, backend: "HFBackend", rows: "list[Encoded]", schedule: Schedule, folder: Path) -> None:
+        self._backend, self._rows, self._schedule = backend, rows, schedule
+        self._folder, self._path, self._kept = folder, folder / EPOCHS, folder / TRAINING
+        self._start = folder / TRAINER / "reference.json"
+        self._before: dict[str, Any] = {}
+        self._losses: list[float] = []
+        self._epochs = json.loads(self._path.read_text()) if self._path.exists() else []
+        self._reference: Any = None
+
+    @property
+    def has_stopped(self) -> bool:
+        """Whether an earlier call has ended training, and kept the parameters of the epoch before."""
+        return bool(self._epochs) and not self._epochs[-1]["is_kept"]
+
+    def fitted(self) -> Fitted:
+        """Return how it ended."""
+        whole = [one for one in self._epochs if one["is_kept"]]
+        stopped = ""
+        if len(whole) < len(self._epochs):
+            far = self._epochs[-1]["kl"]
+            stopped = f"the KL from the start rose to {far:.2f} nat, above {self._schedule.max_kl:g}"
+        if not whole:
+            return Fitted(self._backend, stopped=stopped)
+        return Fitted(self._backend, len(whole), whole[-1]["loss"], whole[-1].get("kl"), stopped)
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **others: Any) -> None:
+        # What a kill cut off after the last checkpoint is done again.
+        self._epochs = self._epochs[: round(state.epoch or 0)]
+        keep_lines(self._folder, state.global_step)
+        if self._schedule.max_kl is None:
+            return
+        if self._start.exists():
+            self._reference = {int(k): np.array(v) for k, v in json.loads(self._start.read_text()).items()}
+        else:
+            self._reference = self._backend.reference(self._rows)
+            with write_atomically(self._start) as part:
+                part.write_text(dumps({str(k): list(v) for k, v in self._reference.items()}), encoding="utf-8")
+
+    def on_epoch_begin(self, args: Any, state: Any, control: Any, **others: Any) -> None:
+        self._losses = []
+        if self._reference is not None:
+            self._before = {name: one.clone() for name, one in self._backend.parameters().items()}
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **others: Any) -> None:
+        if logs and "loss" in logs:
+            self._losses.append(float(logs["loss"]))
+        if logs and "loss" in logs and state.is_world_process_zero:
+            line = {"step": state.global_step, "loss": logs["loss"], "rate": logs.get("learning_rate")}
+            with self._kept.open("a", encoding="utf-8") as log:
+                log.write(f"{dumps(line)}\n")
+            advance("training", state.global_step, state.max_steps)
+
+    def on_epoch_end(self, args: Any, state: Any, control: Any, **others: Any) -> Any:
+        line: dict[str, Any] = {"loss": float(np.mean(self._losses)) if self._losses else None, "is_kept": True}
+        if self._reference is not None:
+            self._backend.forget()
+            self._backend.model.eval()
+            line["kl"] = self._backend.divergence(self._rows, self._reference)
+            self._backend.model.train()
+            if line["kl"] > (self._schedule.max_kl or 0.0):
+                line["is_kept"] = False
+                self._backend.put(self._before)
+                self._backend.save(self._folder / TRAINER)  # for a rerun that is killed before the end
+                control.should_training_stop = True
+        self._epochs.append(line)
+        with write_atomically(self._path) as part:
+            part.write_text(json.dumps(self._epochs), encoding="utf-8")
+        return control
+
+
+class _ObjectiveTrainer(Trainer):  # type: ignore[misc]
+    """A trainer whose loss is an objective of the rows' log-probabilities."""
+
+    def __init__(self, backend: "HFBackend", rows: "list[Encoded]", examples: Examples, **others: Any) -> None:
+        super().__init__(model=backend.model, **others)
+        self._backend, self._rows, self._examples = backend, rows, examples
+        self.model_accepts_loss_kwargs = False
+
+    def compute_loss(self, model: Any, inputs: Any, return_outputs: bool = False, **others: Any) -> Any:
+        """Return the loss, with the objective's slopes as its gradient with respect to the log-probabilities."""
+        rows = inputs["rows"].tolist()
+        stored = {name: one[rows] for name, one in self._examples.stored.items()}
+        if "side" in stored:
+            stored["side"] = renumbered(stored["side"])
+        likely = _logprobs(self._backend, model, [self._rows[row] for row in rows])
+        loss, slopes = self._examples.objective(likely.detach().double().cpu().numpy(), stored)
+        if not np.isfinite(loss):
+            raise NotFinite(
+                f"expected a loss that is a number, got {loss}; use a smaller rate than {self._backend.rate:g}"
+            )
+        sloped = (likely * torch.as_tensor(slopes, dtype=likely.dtype, device=likely.device)).sum()
+        return sloped - sloped.detach() + float(loss)
+
+
+def _by_objective(
+    backend: "HFBackend", rows: "list[Encoded]", examples: Examples, common: dict[str, Any], watch: _Watch
+) -> Any:
+    units: dict[int, list[int]] = {}
+    for row, unit in enumerate(examples.unit):
+        units.setdefault(int(unit), []).append(row)
+    return _ObjectiveTrainer(
+        backend,
+        rows,
+        examples,
+        args=TrainingArguments(**common, remove_unused_columns=False),
+        train_dataset=list(units.values()),
+        data_collator=lambda some: {"rows": torch.tensor([row for unit in some for row in unit])},
+        callbacks=[watch],
+    )
+
+
+def _supervised(
+    backend: "HFBackend", rows: "list[Encoded]", examples: Examples, common: dict[str, Any], watch: _Watch
+) -> Any:
+    data = Dataset.from_dict(
+        {
+            "input_ids": [[*one.prompt, *one.answer] for one in rows],
+            "completion_mask": [[0] * len(one.prompt) + [1] * len(one.answer) for one in rows],
+        }
+    )
+    return SFTTrainer(
+        model=backend.model,
+        args=SFTConfig(**common, max_length=None, packing=False, completion_only_loss=True),
+        train_dataset=data,
+        processing_class=backend.weights.tokenizer,
+        callbacks=[watch],
+    )
+
+
+def _logprobs(backend: "HFBackend", model: Any, rows: "Sequence[Encoded]") -> torch.Tensor:
+    """Return the rows' log-probabilities. Beyond `N_TOKENS`, parts are computed again in the backward pass."""
+
+    def of(*places: int) -> torch.Tensor:
+        some = [rows[place] for place in places]
+        return answer_logprobs(backend.weights, model, [one.prompt for one in some], [one.answer for one in some])
+
+    parts = list(micro_batches([len(one.prompt) + len(one.answer) for one in rows]))
+    if len(parts) == 1:
+        return of(*parts[0])
+    return torch.cat([checkpoint(of, *part, use_reentrant=False) for part in parts])
+
+
+def _claim(folder: Path, asked: str) -> None:
+    path = folder / STATE
+    if path.exists():
+        require_same(folder, json.loads(path.read_text(encoding="utf-8"))["asked"], asked)
+        return
+    with write_atomically(path) as part:
+        part.write_text(f"{dumps({'asked': asked})}\n", encoding="utf-8")
+
+
+def _printer() -> Any:
+    from transformers.trainer_callback import PrinterCallback
+
+    return PrinterCallback

@@ -1,0 +1,27 @@
+"""The backend of language models, if the packages that train them are there."""
+
+from typing import TYPE_CHECKING, Any
+
+from iad_policy.learn.backends import Head
+from iad_policy.models.hf import require_packages
+
+if TYPE_CHECKING:
+    from iad_policy.learn.backends.hf import HFBackend
+
+
+def language_model(env: str, head: Head, spec: str = "", **options: Any) -> "HFBackend":
+    """Return a language model to train: `hf:<model>`. See `HFBackend`.
+
+    Raises:
+        MissingExtra: A package is not installed.
+        ValueError: There is no such model, transformers can't load it, or it is to judge attempts.
+    """
+    if head == "attempt":
+        raise ValueError(
+            f"expected the backend linear or mlp for an evaluator of attempts, got hf:{spec}; pass one of the two, or "
+            "name a language model as the role: --role evaluator=litellm:<model>"
+        )
+    require_packages()
+    from iad_policy.learn.backends.hf import HFBackend
+
+    return HFBackend(env, head, spec, **options)

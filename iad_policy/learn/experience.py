@@ -1,0 +1,274 @@
+"""What there is to learn from, read from run folders: episodes with their steps, and search trees.
+
+Trainers read nothing else. States are as agents saw them: without gold, with their history. What an episode earned is
+its environment's reward, which is gold, so runs to learn from are runs on training tasks: see `splits`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from iad_policy.errors import GoldError
+from iad_policy.learn.rows import Row
+from iad_policy.ledger.episode_record import EpisodeRecord
+from iad_policy.ledger.gc_pause import without_collector
+from iad_policy.ledger.trace import RecordedStep, RunTraces
+from iad_policy.strategies.building_blocks.tree import Tree
+from iad_policy.types import Candidate, State, Turn
+from iad_policy.types.hashing import digest
+from iad_policy.world import DEFAULT_GOLD
+
+
+@dataclass(frozen=True, slots=True)
+class ExperienceStep:
+    """A committed step of an episode.
+
+    Attributes:
+        state: The state before, as the agent saw it.
+        committed: The candidate with the committed action.
+        rejected: The other candidates of the decision that are actions and that the agent proposed in this state.
+        reward: Reward of the step.
+        done: Whether the episode ended with it.
+    """
+
+    state: State
+    committed: Candidate
+    rejected: tuple[Candidate, ...] = ()
+    reward: float = 0.0
+    done: bool = False
+
+    @property
+    def row(self) -> Row:
+        """The committed action in its state."""
+        return row_of(self.state, self.committed)
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """An episode.
+
+    Attributes:
+        run: Name of its run.
+        record: Its line of `episodes.jsonl`.
+        steps: Its steps, in order.
+        trees: The search trees that grew in it, each from one of its states.
+        end: The state after its last action, as a role would see it; None if it was not recorded.
+    """
+
+    run: str
+    record: EpisodeRecord
+    steps: tuple[ExperienceStep, ...]
+    trees: tuple[Tree, ...] = ()
+    end: State | None = None
+
+    @property
+    def task(self) -> str:
+        """The task's id."""
+        return self.record.task_id
+
+    @property
+    def reward(self) -> float:
+        """Sum of the rewards."""
+        return self.record.reward
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """The actions in their canonical form, to tell equal episodes."""
+        return tuple(step.committed.key for step in self.steps)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A run that was read, as far as it matters for what may be learned from it.
+
+    Attributes:
+        name: Name of its folder.
+        env: The environment's id.
+        env_args: The arguments that it was made with.
+        data: Digest of its data; "" for none.
+        split: The split of its tasks; None where the run does not say, or the environment has none.
+        information: The verifier's label.
+        agents: The identity of each agent, by name.
+    """
+
+    name: str
+    env: str
+    env_args: Mapping[str, Any]
+    data: str
+    split: str | None
+    information: str
+    agents: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Experience:
+    """Episodes of one or more runs in one environment.
+
+    Attributes:
+        origins: The runs.
+        trajectories: Their finished episodes, in the order of the runs.
+    """
+
+    origins: tuple[Origin, ...]
+    trajectories: tuple[Trajectory, ...]
+
+    @classmethod
+    @without_collector()
+    def of(cls, folders: Sequence[Path | str]) -> "Experience":
+        """Read run folders. Damaged episodes are left out, with a warning.
+
+        Raises:
+            RunFolderError: A folder holds no run.
+            ValueError: The runs are of different environments or data, or hold no finished episode.
+        """
+        runs = [RunTraces(folder) for folder in folders]
+        origins = tuple(map(_origin, runs))
+        for one in origins[1:]:
+            if (one.env, one.data) != (origins[0].env, origins[0].data):
+                raise ValueError(
+                    f"expected runs in one environment with the same data, got {origins[0].name} in {origins[0].env} "
+                    f"and {one.name} in {one.env}; train on each of them alone"
+                )
+        found = [made for run, origin in zip(runs, origins, strict=True) for made in _trajectories(run, origin)]
+        if not found:
+            raise ValueError(
+                f"expected finished episodes in {', '.join(map(str, folders)) or 'run folders'}, got none; run `iad "
+                "explore` or `iad run` first"
+            )
+        return cls(origins, tuple(found))
+
+    @property
+    def env(self) -> str:
+        """The environment's id."""
+        return self.origins[0].env
+
+    @cached_property
+    def tasks(self) -> tuple[str, ...]:
+        """The tasks, each once."""
+        return tuple(dict.fromkeys(one.task for one in self.trajectories))
+
+    @property
+    def trees(self) -> Iterator[tuple[str, Tree]]:
+        """All trees, each with its task."""
+        for one in self.trajectories:
+            for tree in one.trees:
+                yield one.task, tree
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of everything that can change what is learned."""
+        return digest(
+            [
+                (
+                    (one.task, one.actions, one.reward, one.record.success, one.end and one.end.id),
+                    [[s.state.id, _digest_of(s)] for s in one.steps],
+                    len(one.trees),
+                )
+                for one in self.trajectories
+            ]
+        )
+
+    def only(self, trajectories: Sequence[Trajectory]) -> "Experience":
+        """Return the same experience with some of its episodes."""
+        return replace(self, trajectories=tuple(trajectories))
+
+
+def row_of(state: State, candidate: Candidate) -> Row:
+    """Return a candidate as something to train on, with what its language model was sent and said."""
+    if not candidate.exchanges:
+        return Row(state, candidate.action)
+    last = candidate.exchanges[-1]
+    return Row(state, candidate.action, last.prompt, last.text)
+
+
+def _digest_of(step: ExperienceStep) -> list[Any]:
+    return [(one.key, one.logprob, one.score) for one in (step.committed, *step.rejected)]
+
+
+def _origin(run: RunTraces) -> Origin:
+    config = run.config
+    agents = [config["agent"]] if isinstance(config["agent"], str) else config["agent"]
+    identities = config.get("identity", {})
+    labels = {identities.get(agent, {}).get("information", "") for agent in agents}
+    return Origin(
+        run.folder.resolve().name,
+        config["env"].rpartition(":")[2],
+        config.get("env_args", {}),
+        config.get("data", {}).get("digest", ""),
+        config.get("tasks_of", config.get("split")),
+        "oracle" if "oracle" in labels else "".join(sorted(labels)),
+        {agent: identities.get(agent, {}).get("agent", agent) for agent in agents},
+    )
+
+
+def _trajectories(run: RunTraces, origin: Origin) -> Iterator[Trajectory]:
+    gold = frozenset(run.config.get("gold", DEFAULT_GOLD))
+    limit = run.config.get("max_steps") or float("inf")
+    scored = [key for key, record in run.records.items() if record.is_scored]
+
+    def made(trace: Any) -> Trajectory:
+        steps, trees, end = _steps(trace.steps, gold, limit)
+        return Trajectory(origin.name, trace.record, tuple(steps), tuple(trees), end)
+
+    for _, trajectory in run.readable(scored, made):
+        yield trajectory
+
+
+def _steps(
+    steps: Sequence[RecordedStep], gold: frozenset[str], limit: float
+) -> tuple[list[ExperienceStep], list[Tree], State | None]:
+    history: tuple[Turn, ...] = ()
+    end: State | None = None
+    found: list[ExperienceStep] = []
+    trees: list[Tree] = []
+    for place, step in enumerate(steps):
+        if step.before is None or not step.is_finished:
+            end = None
+            break
+        state = replace(
+            step.before, info=_Public(step.before.info, gold), history=history, steps_left=limit - place, done=False
+        )
+        committed = step.decision.committed
+        if not committed.error:
+            found.append(
+                ExperienceStep(
+                    state,
+                    replace(committed, key=committed.key or str(committed.action)),
+                    tuple(one for one in step.decision.candidates if _is_other(one, committed, state)),
+                    step.reward,
+                    step.after is not None and step.after.done,
+                )
+            )
+        trees += [one.grown(state) for one in step.trees]
+        history = (*history, Turn(state.observation, step.action, state.info, committed.thought, committed.parts))
+        end = step.after and replace(
+            step.after, info=_Public(step.after.info, gold), history=history, steps_left=limit - place - 1
+        )
+    return found, trees, end
+
+
+def _is_other(one: Candidate, committed: Candidate, state: State) -> bool:
+    return not one.error and one.key != committed.key and one.at == state.id
+
+
+class _Public(Mapping[str, Any]):
+    """A recorded info without its gold: each part is read when it is asked for."""
+
+    __slots__ = ("_gold", "_info")
+
+    def __init__(self, info: Mapping[str, Any], gold: frozenset[str]) -> None:
+        self._info = info
+        self._gold = gold
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self._gold:
+            raise GoldError(f"expected a public info key, got {name!r}, which is gold; nothing is trained on it")
+        return self._info[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._info if name not in self._gold)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)

@@ -1,0 +1,177 @@
+"""Explores training tasks, and records what there is to learn from. It is a run like any other, and resumes as one."""
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from iad_policy.errors import UnknownName
+from iad_policy.evaluate import execute
+from iad_policy.learn.experience import Experience
+from iad_policy.learn.progress import advance
+from iad_policy.learn.splits import TRAIN
+from iad_policy.ledger.episode_record import EpisodeRecord
+from iad_policy.report.results import Results
+from iad_policy.run.components import load_components
+from iad_policy.run.config import RunConfig
+from iad_policy.run.resolve import env_of, resolve
+from iad_policy.run.runner import Runner
+
+TEMPERATURE = 1.0
+N_EPISODES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """A way to explore.
+
+    Attributes:
+        strategy: The strategy that is run.
+        options: Its settings.
+        n_episodes: Episodes per task, each with a seed of its own.
+        makes: What it leaves to learn from.
+    """
+
+    strategy: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    n_episodes: int = 1
+    makes: str = ""
+
+
+HOWS: Mapping[str, How] = {
+    "rollouts": How("single", n_episodes=N_EPISODES, makes="episodes, for bc, rft and eto"),
+    "mcts": How("mcts", {"n": 10, "k": 3}, makes="Agent Q's search trees, for dpo"),
+    "tree": How("q-tree", {"width": 2, "depth_expanded": 3}, makes="Q*Agent's trees of rollouts, for qnet"),
+    "guided": How("q-guided", {"n": 3, "perturb": False}, makes="episodes guided by values, for bc: self-training"),
+    "iad": How("iad", {"n": 3}, makes="committed and rejected candidates, for dpo with source=decisions"),
+}
+"""Name -> what is run."""
+
+
+def exploration(
+    env: str,
+    agent: str | None = None,
+    *,
+    how: str = "rollouts",
+    reward: str = "oracle",
+    critic: str | None = None,
+    tasks: int | None = None,
+    episodes: int | None = None,
+    seed: int = 0,
+    temperature: float = TEMPERATURE,
+    **options: Any,
+) -> RunConfig:
+    """Return the configuration of an exploration.
+
+    Args:
+        env: The environment's id.
+        agent: The agent that explores; by default the environment's rule-based one.
+        how: A name in `HOWS`.
+        reward: The verifier that rewards. `oracle` is the true reward, which is read on training tasks only.
+        critic: A verifier that ranks proposals in a search, apart from the reward. None takes the reward.
+        tasks: Number of training tasks, from the start of the split. None takes all.
+        episodes: Episodes per task.
+        seed: Seed of the first episode of each task. The others have the next ones.
+        temperature: Temperature of proposals.
+        options: Further options of the run or, as `strategy_args`, of the strategy.
+
+    Raises:
+        UnknownName: There is no such way to explore.
+        ValueError: An option is not possible, or the split is not `train`.
+    """
+    if how not in HOWS:
+        raise UnknownName("way to explore", how, HOWS)
+    known = HOWS[how]
+    split = options.pop("split", TRAIN)
+    if split != TRAIN:
+        raise ValueError(
+            f"expected the split {TRAIN!r} to explore, got {split!r}; what is learned from other tasks can't be "
+            "measured on them: run `iad run` to look at them"
+        )
+    seeds = tuple(range(seed, seed + (known.n_episodes if episodes is None else episodes)))
+    roles = {"roles": {"ranker": f"verifier:{critic}"}} if critic else {}
+    asked = {
+        "env": env,
+        "strategies": (known.strategy,),
+        "verifier": reward,
+        "split": TRAIN,
+        "tasks": tasks,
+        "seed": seeds,
+        "temperature": temperature,
+        "allow_trained_tasks": True,  # it measures nothing
+        **roles,
+        **({} if agent is None else {"agent": agent}),
+        **options,
+    }
+    asked["strategy_args"] = {**_settings(known), **dict(asked.get("strategy_args", {}))}
+    # To `resolve`, None is an option that was not set.
+    return replace(resolve(asked), tasks=tasks)
+
+
+def _settings(how: How) -> dict[str, Any]:
+    return {f"{how.strategy}.{name}": value for name, value in how.options.items()}
+
+
+def explore(
+    env: str,
+    agent: str | None = None,
+    *,
+    out: Path | str,
+    report: Callable[[str], Any] = lambda text: None,
+    **options: Any,
+) -> Experience:
+    """Explore training tasks, and return what was found. The same call again goes on after a kill.
+
+    Args:
+        env: The environment's id.
+        agent: The agent that explores; by default the environment's rule-based one.
+        out: The run folder.
+        report: Function that is told how it goes, a line at a time.
+        options: Options of `exploration`.
+
+    Raises:
+        UnknownName: There is no such way to explore.
+        ValueError: An option is not possible, or the split is not `train`.
+        RunFolderError: The folder holds another run.
+    """
+    config = exploration(env, agent, **options)
+    runner = Runner(config, partial(env_of, config), load_components)
+    try:
+        finished = execute(runner, out, warn=warnings.warn, writes_report=False, watching=counted)
+    finally:
+        runner.close()
+    if finished.stopped is not None:
+        raise finished.stopped
+    found = Experience.of([out])
+    mean = sum(one.reward for one in found.trajectories) / len(found.trajectories)
+    report(f"explored {len(found.tasks)} tasks: {len(found.trajectories)} episodes, mean reward {mean:.3f}")
+    return found
+
+
+@contextmanager
+def counted(results: Results) -> Iterator[Callable[[EpisodeRecord, bool], None]]:
+    """Tell how many episodes of a run are there: a context for `execute`."""
+
+    def after(record: EpisodeRecord, is_new: bool) -> None:
+        advance("playing", results.n_episodes, results.n_expected)
+
+    yield after
+
+
+def chosen(experience: Sequence[Experience]) -> Experience:
+    """Return several experiences as one.
+
+    Raises:
+        ValueError: They are of different environments or data.
+    """
+    first = experience[0]
+    for other in experience[1:]:
+        if (other.env, other.origins[0].data) != (first.env, first.origins[0].data):
+            raise ValueError(f"expected experience of {first.env}, got some of {other.env}; train on each alone")
+    return Experience(
+        tuple(origin for one in experience for origin in one.origins),
+        tuple(trajectory for one in experience for trajectory in one.trajectories),
+    )

@@ -1,0 +1,185 @@
+"""Fits a model to examples: epochs of steps, watched, written down, and continued after a kill."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from iad_policy.learn.backends import Backend
+from iad_policy.learn.models import require_same
+from iad_policy.learn.objectives import Array
+from iad_policy.learn.progress import advance
+from iad_policy.learn.recipes import Examples
+from iad_policy.ledger.atomic import write_atomically
+from iad_policy.types.hashing import dumps, seed_of
+
+CHECKPOINT = "checkpoint"
+STATE = "state.json"
+TRAINING = "training.jsonl"
+EPOCHS = "epochs.json"
+"""The epochs of a language model, whose lines in `training.jsonl` are steps."""
+CHECKPOINT_S = 1.0
+"""Seconds between checkpoints. A rerun goes on from the last one and comes to the same parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """How long a model is fitted, and when it is stopped.
+
+    Attributes:
+        epochs: Number of passes over the examples.
+        batch: Units per step: rows, or pairs. None takes all.
+        max_kl: Greatest mean KL from the model before training, over the states of the examples, in nats. Training
+            stops before it, and the parameters of the epoch before are kept. None does not watch. Losses and margins
+            of preference training go on improving while a policy collapses, and the KL shows it.
+    """
+
+    epochs: int = 200
+    batch: int | None = None
+    max_kl: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """How training ended.
+
+    Attributes:
+        model: The model with the kept parameters.
+        n_epochs: Number of epochs whose parameters were kept.
+        loss: Mean loss of the last of them; None if there was none.
+        kl: Its mean KL from the model before training; None if it was not watched.
+        stopped: Why it ended before the last epoch; "" if it did not.
+    """
+
+    model: Backend
+    n_epochs: int = 0
+    loss: float | None = None
+    kl: float | None = None
+    stopped: str = ""
+
+
+def fit(
+    model: Backend,
+    examples: Examples,
+    schedule: Schedule,
+    *,
+    folder: Path,
+    seed: int = 0,
+    asked: str = "",
+    checkpoint_s: float = CHECKPOINT_S,
+) -> Fitted:
+    """Change a model's parameters to fit examples.
+
+    Args:
+        model: The model. If the folder has a checkpoint, its parameters are replaced by those.
+        examples: What to fit.
+        schedule: How long.
+        folder: Where checkpoints and `training.jsonl` are written. Training goes on from the last whole epoch there.
+        seed: Seed of the order of the examples.
+        asked: Digest of what the training is to do. A checkpoint of another one is not continued.
+        checkpoint_s: Least seconds between two checkpoints.
+
+    Raises:
+        ModelFolderError: The folder has a checkpoint of another training.
+        NotFinite: The loss is no number. The last checkpoint is kept.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    whole = model.batch(examples.rows)
+    start = model.reference(whole) if schedule.max_kl is not None else None
+    fitted = _resumed(model, folder, asked)
+    keep_lines(folder, fitted.n_epochs + bool(fitted.stopped))
+    saved_s = monotonic()
+    with (folder / TRAINING).open("a", encoding="utf-8") as log:
+        for epoch in range(fitted.n_epochs, schedule.epochs):
+            if fitted.stopped:
+                break
+            before = model.copy() if start is not None else None
+            losses = []
+            for rows in _batches(examples, schedule.batch, seed_of("fit", seed, epoch)):
+                batch = whole if rows is None else model.batch([examples.rows[row] for row in rows])
+                stored = {name: one if rows is None else one[rows] for name, one in examples.stored.items()}
+                if rows is not None and "side" in stored:
+                    stored["side"] = renumbered(stored["side"])
+                losses.append(model.step(batch, examples.objective, stored))
+            kl = None if start is None else model.divergence(whole, start)
+            loss = float(np.mean(losses))
+            is_too_far = kl is not None and schedule.max_kl is not None and kl > schedule.max_kl
+            line = {"epoch": epoch, "loss": loss, **({} if kl is None else {"kl": kl}), "is_kept": not is_too_far}
+            log.write(f"{dumps(line)}\n")
+            log.flush()
+            advance("training", epoch + 1, schedule.epochs)
+            if before is not None and is_too_far:
+                reason = f"the KL from the start rose to {kl:.2f} nat, above {schedule.max_kl:g}"
+                fitted = replace(fitted, model=before, stopped=reason)
+            else:
+                fitted = Fitted(model, epoch + 1, loss, kl)
+            if monotonic() - saved_s >= checkpoint_s:
+                _checkpoint(fitted, folder, asked)
+                saved_s = monotonic()
+    _checkpoint(fitted, folder, asked)
+    return fitted
+
+
+def _batches(examples: Examples, size: int | None, seed: int) -> Iterator[Any]:
+    """Yield the rows of each batch; None for all rows."""
+    if size is None or size >= examples.n_units:
+        yield None
+        return
+    order = np.random.default_rng(seed).permutation(examples.n_units)
+    for first in range(0, len(order), size):
+        yield np.flatnonzero(np.isin(examples.unit, order[first : first + size]))
+
+
+def renumbered(side: Array) -> Array:
+    """Return the sides of some pairs, numbered from 0 without gaps."""
+    pair, which = np.divmod(side.astype(int), 2)
+    _, place = np.unique(pair, return_inverse=True)
+    numbered: Array = (2 * place + which).astype(float)
+    return numbered
+
+
+def _checkpoint(fitted: Fitted, folder: Path, asked: str) -> None:
+    """Replace the checkpoint. A kill leaves the old or the new one, as the state names the folder of its parameters."""
+    name = f"{CHECKPOINT}-{fitted.n_epochs}{'-end' if fitted.stopped else ''}"
+    where = folder / name
+    where.mkdir(exist_ok=True)
+    fitted.model.save(where)
+    state = {"asked": asked, "at": name, "n_epochs": fitted.n_epochs, "loss": fitted.loss, "kl": fitted.kl}
+    state["stopped"] = fitted.stopped
+    with write_atomically(folder / STATE) as part:
+        part.write_text(f"{dumps(state)}\n", encoding="utf-8")
+    for other in folder.glob(f"{CHECKPOINT}-*"):
+        if other.name != name:
+            shutil.rmtree(other)
+
+
+def _resumed(model: Backend, folder: Path, asked: str) -> Fitted:
+    path = folder / STATE
+    if not path.exists():
+        return Fitted(model)
+    state = json.loads(path.read_text(encoding="utf-8"))
+    require_same(folder, state["asked"], asked)
+    model.load(folder / state["at"])
+    return Fitted(model, state["n_epochs"], state["loss"], state["kl"], state["stopped"])
+
+
+def keep_lines(folder: Path, n_lines: int) -> None:
+    """Drop the lines of epochs that a kill lost."""
+    path = folder / TRAINING
+    with suppress(FileNotFoundError):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        path.write_text("".join(f"{line}\n" for line in lines[:n_lines]), encoding="utf-8")
+
+
+def forget_checkpoints(folder: Path) -> None:
+    """Delete what only an interrupted training needs."""
+    with suppress(FileNotFoundError):
+        (folder / STATE).unlink()
+    for other in folder.glob(f"{CHECKPOINT}*"):
+        shutil.rmtree(other)

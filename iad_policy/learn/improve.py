@@ -1,0 +1,182 @@
+"""Explores and trains in turn. Each round goes on from the policy that is best on dev tasks so far.
+
+A stage is a run folder or a model folder, and both resume by themselves. So a stopped loop goes on when it is called
+again: finished stages are read, not repeated.
+"""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from iad_policy.errors import UnknownName
+from iad_policy.evaluate import execute
+from iad_policy.learn.explore import counted, explore
+from iad_policy.learn.train import train
+from iad_policy.ledger.atomic import write_atomically
+from iad_policy.registry.domain import defaults_by_id
+from iad_policy.run.components import load_components
+from iad_policy.run.resolve import env_of, resolve
+from iad_policy.run.runner import Runner
+from iad_policy.types.hashing import dumps
+
+ROUNDS = "rounds.json"
+N_DEV_SEEDS = 2
+Tell = Callable[[str], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """How a round learns.
+
+    Attributes:
+        how: How it explores.
+        recipe: What trains the policy on that.
+        options: Options of the recipe.
+        starts: Whether training goes on from the policy before. Otherwise it begins anew.
+        exploring: Further options of the exploration.
+    """
+
+    how: str
+    recipe: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    starts: bool = True
+    exploring: Mapping[str, Any] = field(default_factory=dict)
+
+
+METHODS: Mapping[str, Method] = {
+    "rft": Method("rollouts", "rft", starts=False),
+    "eto": Method("rollouts", "eto", {"beta": 0.5}),
+    "dpo": Method("mcts", "dpo", exploring={"critic": "proxy"}),
+    "iad": Method("iad", "dpo", {"source": "decisions"}),
+}
+"""Name -> what a round does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Improved:
+    """What the rounds came to.
+
+    Attributes:
+        out: The folder.
+        dev: Mean reward on dev tasks of each round's policy, round 0 first.
+    """
+
+    out: Path
+    dev: tuple[float, ...]
+
+    @property
+    def best(self) -> int:
+        """The round with the highest mean reward on dev tasks, the first among equals."""
+        return _best(self.dev)
+
+    @property
+    def agent(self) -> str:
+        """Name of the best round's agent."""
+        return f"learned:{_model(self.out, self.best)}"
+
+
+def improve(
+    env: str,
+    method: str = "dpo",
+    *,
+    out: Path | str,
+    rounds: int = 3,
+    backend: str = "linear",
+    tasks: int | None = None,
+    demos: int = 10,
+    dev_tasks: int | None = None,
+    seed: int = 0,
+    report: Tell = lambda text: None,
+    **options: Any,
+) -> Improved:
+    """Improve a policy in rounds. Round 0 imitates demonstrations of the environment's rule-based agent.
+
+    Gold is read as the reward of training tasks, and of dev tasks to choose a round. Test tasks are not touched.
+
+    Args:
+        env: The environment's id.
+        method: A name in `METHODS`.
+        out: Folder of the rounds.
+        rounds: Number of rounds.
+        backend: What is trained.
+        tasks: Number of training tasks that a round explores. None takes all.
+        demos: Number of demonstrations.
+        dev_tasks: Number of tasks that choose a round. None takes all.
+        seed: Seed of exploring and training.
+        report: Function that is told how it goes, a line at a time.
+        options: Options of the method's recipe.
+
+    Raises:
+        UnknownName: There is no such method, or the environment has no train or dev split.
+        NothingToLearn: A round has found nothing to learn from.
+    """
+    if method not in METHODS:
+        raise UnknownName("method", method, METHODS)
+    how, folder = METHODS[method], Path(out)
+    shown = explore(env, out=folder / "demos", tasks=tasks, episodes=1, temperature=0.0, seed=seed, report=report)
+    train("bc", shown, out=_model(folder, 0), backend=backend, demos=demos, seed=seed, report=report)
+    dev = [_measured(env, folder, 0, dev_tasks, report)]
+    for number in range(1, rounds + 1):
+        before = _model(folder, _best(dev))
+        found = explore(
+            env,
+            f"learned:{before}",
+            how=how.how,
+            out=folder / f"round-{number}",
+            tasks=tasks,
+            seed=seed + 1000 * number,
+            report=report,
+            **how.exploring,
+        )
+        train(
+            how.recipe,
+            found,
+            out=_model(folder, number),
+            backend=backend,
+            start=before if how.starts else None,
+            seed=seed,
+            report=report,
+            **{**how.options, **options},
+        )
+        dev.append(_measured(env, folder, number, dev_tasks, report))
+    improved = Improved(folder, tuple(dev))
+    with write_atomically(folder / ROUNDS) as part:
+        part.write_text(f"{dumps({'method': method, 'dev': dev, 'best': improved.best})}\n", encoding="utf-8")
+    return improved
+
+
+def _best(dev: Sequence[float]) -> int:
+    return max(range(len(dev)), key=dev.__getitem__)
+
+
+def _model(folder: Path, number: int) -> Path:
+    return folder / f"model-{number}"
+
+
+def _measured(env: str, folder: Path, number: int, tasks: int | None, report: Tell) -> float:
+    """Return the mean reward of a round's policy on dev tasks."""
+    config = resolve(
+        {
+            "env": env,
+            "agent": f"learned:{_model(folder, number)}",
+            "strategies": ("single",),
+            "split": defaults_by_id(env).development,
+            "seed": tuple(range(N_DEV_SEEDS)),
+        }
+    )
+    config = replace(config, tasks=tasks)
+    runner = Runner(config, partial(env_of, config), load_components)
+    try:
+        out = folder / f"dev-{number}"
+        finished = execute(runner, out, warn=warnings.warn, writes_report=False, watching=counted)
+    finally:
+        runner.close()
+    if finished.stopped is not None:
+        raise finished.stopped
+    rewards = [record.reward for own in finished.results.records.values() for record in own]
+    mean = sum(rewards) / len(rewards)
+    report(f"round {number}: mean reward {mean:.3f} on {len(rewards) // N_DEV_SEEDS} dev tasks")
+    return mean

@@ -1,0 +1,208 @@
+"""Trains a policy on episodes that it plays while it learns, on training tasks."""
+
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from iad_policy.learn.backends import Backend, load_backend
+from iad_policy.learn.fitting import CHECKPOINT, STATE, TRAINING, forget_checkpoints
+from iad_policy.learn.models import MODEL, Model, finished_model, load_model, require_same, write_model
+from iad_policy.learn.play import Act, PlayedEpisode, play
+from iad_policy.learn.progress import advance
+from iad_policy.learn.recipes.ppo import PolicyOptimisation
+from iad_policy.learn.splits import TRAIN, SplitError, subjects_of
+from iad_policy.ledger.atomic import write_atomically
+from iad_policy.models.call_context import Call, use_call
+from iad_policy.registry.domain import env_id
+from iad_policy.types import Candidate, State
+from iad_policy.types.hashing import digest, dumps, seed_of
+
+N_TOKENS = 64
+"""Longest answer of a language model while it plays."""
+VALUE_PASSES = 20
+"""Steps of the value model per update: it is cheap, and advantages are as good as its values."""
+
+
+def train_online(
+    recipe: PolicyOptimisation,
+    env: str,
+    *,
+    start: Path | str,
+    out: Path | str,
+    seed: int = 0,
+    report: Callable[[str], Any] = lambda text: None,
+    env_args: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Model:
+    """Train a policy from a start. The same command again goes on after a kill, from the last whole update.
+
+    Args:
+        recipe: What to do.
+        env: The environment's id. Its training tasks are played.
+        start: Folder of the policy to start from, which is also the reference of the penalty.
+        out: Folder of the model.
+        seed: Seed of the tasks and of the samples.
+        report: Function that is told how it goes, a line at a time.
+        env_args: Arguments of the environment.
+        options: Options of the backend (`rate`, `entropy`).
+
+    Raises:
+        SplitError: The environment has no training tasks.
+        ModelFolderError: `out` holds another model, or `start` holds no policy for this environment.
+    """
+    known = load_model(start, head="policy", env=env)
+    policy = load_backend(known.facts["backend"], env, "policy", seed=seed, **{**known.backend.options, **options})
+    policy.take(known.backend)
+    world = _training_tasks(env, env_args or {})
+    data = getattr(world.unwrapped, "data", None)
+    facts = {
+        "recipe": "ppo",
+        "options": asdict(recipe) | options,
+        "head": "policy",
+        "backend": policy.name,
+        "env": env,
+        "seed": seed,
+        "start": known.identity,
+    }
+    folder, asked = Path(out), digest(facts, env_args or {}, "" if data is None else data.digest)
+    if (folder / MODEL).exists():
+        return finished_model(folder, asked)
+    folder.mkdir(parents=True, exist_ok=True)
+    needs_values = recipe.advantage == "ppo" and not hasattr(policy, "writer")
+    value = load_backend(f"{policy.name}-states", env, "value", seed=seed) if needs_values else None
+    played: set[str] = set()
+    first = _resumed(folder, asked, policy, value, played)
+    reference, act = known.backend, _actor(policy, recipe, world)
+    try:
+        for update in range(first, recipe.updates):
+            episodes, line = _updated(recipe, policy, value, reference, world, act, seed_of("update", seed, update))
+            played.update(one.task for one in episodes)
+            _write(folder, asked, {"update": update, **line}, policy, value, played)
+            advance("playing and training", update + 1, recipe.updates)
+            if update % 10 == 9 or update == recipe.updates - 1:
+                report(f"update {update + 1} of {recipe.updates}: mean reward {line['reward']:.3f}")
+    finally:
+        world.close()
+    n_episodes = recipe.updates * recipe.tasks * recipe.group
+    whole = {
+        **facts,
+        "asked": asked,
+        "identity": policy.identity,
+        "n_epochs": recipe.updates,
+        "trained_on": {
+            **known.trained_on,
+            "tasks": sorted({*known.trained_on["tasks"], *played}),
+            "subjects": sorted({*known.trained_on["subjects"], *subjects_of(env, env_args or {}, played)}),
+            "n_episodes": n_episodes,
+            "reward_information": "oracle",
+        },
+    }
+    written = write_model(folder, policy, whole)
+    forget_checkpoints(folder)
+    return written
+
+
+def _actor(policy: Backend, recipe: PolicyOptimisation, world: "gym.Env[Any, Any]") -> Act:
+    """Return what plays. A language model writes: among offered actions its sampling odds are not what is trained.
+
+    Raises:
+        ValueError: The recipe can't train a language model like this.
+    """
+    write = getattr(policy, "writer", None)
+    if write is None:
+        return lambda state, rng: policy.sample(state, temperature=1.0, rng=rng)
+    if recipe.advantage == "ppo":
+        raise ValueError(
+            "expected an advantage without a value model of states for a language model, got ppo; pass --option "
+            "advantage=grpo or gigpo"
+        )
+    agent = write(world, temperature=1.0, max_tokens=N_TOKENS)
+
+    def act(state: State, rng: Random) -> Candidate:
+        with use_call(Call(stream=str(rng.getrandbits(63)))) as call:
+            candidate: Candidate = agent.propose(state, feedback=None, temperature=1.0, rng=rng)
+        return replace(candidate, exchanges=tuple(call.exchanges))
+
+    return act
+
+
+def _training_tasks(env: str, env_args: Mapping[str, Any]) -> "gym.Env[Any, Any]":
+    try:
+        made = gym.make(env, **{**env_args, "split": TRAIN})
+    except (TypeError, ValueError) as error:
+        raise SplitError(
+            f"expected an environment with a split {TRAIN!r} to play, got {env}: {error!s:.200}"
+        ) from error
+    assert env_id(made) == env
+    return made
+
+
+def _updated(
+    recipe: PolicyOptimisation,
+    policy: Backend,
+    value: Backend | None,
+    reference: Backend,
+    world: "gym.Env[Any, Any]",
+    act: Act,
+    seed: int,
+) -> tuple[list[PlayedEpisode], dict[str, Any]]:
+    """Play, and change the policy. Return the episodes, and the update's line."""
+    known = list(world.unwrapped.task_ids)  # type: ignore[attr-defined]
+    tasks = Random(seed).sample(known, min(recipe.tasks, len(known)))
+    episodes = play(world, act, tasks, group=recipe.group, seed=seed)
+    rewards = np.array([one.rewards.sum() for one in episodes])
+    examples = recipe.examples(episodes, recipe.advantages(episodes, value), reference)
+    line: dict[str, Any] = {"reward": float(rewards.mean()), "n_episodes": len(episodes)}
+    if examples is None:
+        return episodes, {**line, "loss": None}
+    batch = policy.batch(examples.rows)
+    line["loss"] = [policy.step(batch, examples.objective, examples.stored) for _ in range(recipe.passes)][-1]
+    line["kl"] = policy.divergence(batch, reference.reference(batch))
+    if value is not None:
+        own = recipe.value_examples(episodes)
+        states = value.batch(own.rows)
+        line["value_loss"] = [value.step(states, own.objective, own.stored) for _ in range(VALUE_PASSES)][-1]
+    return episodes, line
+
+
+def _write(
+    folder: Path, asked: str, line: Mapping[str, Any], policy: Backend, value: Backend | None, played: set[str]
+) -> None:
+    """Add the update's line, and replace the checkpoint."""
+    with (folder / TRAINING).open("a", encoding="utf-8") as log:
+        log.write(f"{dumps(line)}\n")
+    name = f"{CHECKPOINT}-{line['update'] + 1}"
+    for kind, model in (("policy", policy), ("value", value)):
+        if model is not None:
+            (folder / name / kind).mkdir(parents=True, exist_ok=True)
+            model.save(folder / name / kind)
+    with write_atomically(folder / STATE) as part:
+        part.write_text(
+            f"{dumps({'asked': asked, 'at': name, 'n_updates': line['update'] + 1, 'played': sorted(played)})}\n"
+        )
+    for other in folder.glob(f"{CHECKPOINT}-*"):
+        if other.name != name:
+            shutil.rmtree(other)
+
+
+def _resumed(folder: Path, asked: str, policy: Backend, value: Backend | None, played: set[str]) -> int:
+    path, log = folder / STATE, folder / TRAINING
+    if not path.exists():
+        log.unlink(missing_ok=True)
+        return 0
+    state = json.loads(path.read_text(encoding="utf-8"))
+    require_same(folder, state["asked"], asked)
+    policy.load(folder / state["at"] / "policy")
+    if value is not None:
+        value.load(folder / state["at"] / "value")
+    played.update(state["played"])
+    lines = log.read_text(encoding="utf-8").splitlines()[: state["n_updates"]]
+    log.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return int(state["n_updates"])

@@ -1,0 +1,58 @@
+"""Step-level preferences: DPO on the actions that a search, or IAD, considered in one state (arXiv 2408.07199)."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from iad_policy.learn.backends import Backend, Head
+from iad_policy.learn.experience import Experience
+from iad_policy.learn.objectives import Preference
+from iad_policy.learn.pairs import pairs_in_decisions, pairs_in_trees, preferences
+from iad_policy.learn.recipes import Examples, NothingToLearn
+
+
+@dataclass(frozen=True, slots=True)
+class StepPreference:
+    """Make the better of two actions likelier than the other, as far as the reference lets it.
+
+    With hard labels the loss has no minimum: the pairs' log-ratios grow without end, and only an early stop keeps the
+    policy near the reference. With soft labels the optimum is the reference times exp(Q / (beta tau)).
+
+    Attributes:
+        source: Where pairs are from: the `trees` that a search kept, or the `decisions`, where the committed candidate
+            is better than those with a lower verdict.
+        alpha: Weight of the visits' value against the ranking's, in trees. 1 is the ablation without the critic.
+        theta: Least margin of a pair.
+        beta: Strength of the pull towards the reference.
+        labels: `soft` is sigmoid(margin / tau), `hard` is 1.
+        tau: Temperature of soft labels.
+        sft_weight: Weight of an additional -log pi(chosen).
+    """
+
+    head: ClassVar[Head] = "policy"
+    needs_start: ClassVar[bool] = True
+
+    source: Literal["trees", "decisions"] = "trees"
+    alpha: float = 0.5
+    theta: float = 0.2
+    beta: float = 1.0
+    labels: Literal["soft", "hard"] = "soft"
+    tau: float = 0.2
+    sft_weight: float = 0.0
+
+    def examples(self, experience: Experience, start: Backend, rng: np.random.Generator) -> Examples:
+        """Return the pairs."""
+        if self.source == "trees":
+            pairs = list(pairs_in_trees(experience, self.alpha, self.theta))
+            fix = "run a strategy that keeps search trees, such as mcts"
+        else:
+            pairs = list(pairs_in_decisions(experience, self.theta))
+            fix = "run a strategy that verifies several proposals, such as iad"
+        if not pairs:
+            raise NothingToLearn(
+                f"expected actions of one state that differ by {self.theta:g} or more in {self.source}, got none in "
+                f"{len(experience.trajectories)} episodes; {fix}, or lower theta"
+            )
+        tau = self.tau if self.labels == "soft" else None
+        return preferences(pairs, start, Preference(self.beta, self.sft_weight), tau=tau)

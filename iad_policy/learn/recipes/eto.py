@@ -1,0 +1,44 @@
+"""Trajectory-level preferences: DPO on whole episodes of one task, by their rewards (arXiv 2403.02502)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from iad_policy.learn.backends import Backend, Head
+from iad_policy.learn.experience import Experience
+from iad_policy.learn.objectives import Preference
+from iad_policy.learn.pairs import pairs_of_episodes, preferences
+from iad_policy.learn.recipes import Examples, NothingToLearn
+
+
+@dataclass(frozen=True, slots=True)
+class TrajectoryPreference:
+    """Make the better of two episodes of a task likelier: outcome-only DPO, and ETO where one is an expert's.
+
+    The log-probability of an episode is the sum over its actions. What was observed has no part in it.
+
+    Attributes:
+        beta: Strength of the pull towards the reference.
+        least: Least difference of the rewards.
+        per_task: Most pairs per task, drawn by the seed.
+        sft_weight: Weight of an additional -log pi(chosen).
+    """
+
+    head: ClassVar[Head] = "policy"
+    needs_start: ClassVar[bool] = True
+
+    beta: float = 0.1
+    least: float = 0.2
+    per_task: int = 4
+    sft_weight: float = 0.0
+
+    def examples(self, experience: Experience, start: Backend, rng: np.random.Generator) -> Examples:
+        """Return the pairs."""
+        pairs = pairs_of_episodes(experience, least=self.least, per_task=self.per_task, rng=rng)
+        if not pairs:
+            raise NothingToLearn(
+                f"expected two episodes of a task whose rewards differ by {self.least:g} or more, got none in "
+                f"{len(experience.trajectories)} episodes of {len(experience.tasks)} tasks; run more seeds per task"
+            )
+        return preferences(pairs, start, Preference(self.beta, self.sft_weight), tau=None)

@@ -1,0 +1,103 @@
+"""Policy optimisation on episodes of its own: PPO, and its kin that need no value model (GRPO, GiGPO)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from iad_policy.learn.advantages import discounted, generalised, grouped, grouped_by_state
+from iad_policy.learn.backends import Backend, Head
+from iad_policy.learn.objectives import Array, Clipped, squared_error
+from iad_policy.learn.play import PlayedEpisode
+from iad_policy.learn.recipes import Examples, weighted
+
+Advantage = Literal["ppo", "grpo", "gigpo"]
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyOptimisation:
+    """Make actions likelier that were better than expected, in small steps.
+
+    Every update plays `group` episodes of each of `tasks` tasks with the policy of that moment.
+
+    Attributes:
+        advantage: What an action is compared with: `ppo` a value model of states, `grpo` the group's other episodes,
+            `gigpo` these and the group's other steps in the same state.
+        updates: Number of updates.
+        tasks: Tasks per update.
+        group: Episodes per task.
+        passes: Passes over the episodes of an update.
+        gamma: Discount.
+        lam: How far rewards reach in `ppo`.
+        low: How far a likelihood ratio may fall below 1.
+        high: How far it may rise above 1.
+        kl: Weight of the distance from the policy before training.
+        invalid: What an action that the environment refuses costs.
+        is_scaled: Whether group advantages are divided by their standard deviations.
+    """
+
+    head: ClassVar[Head] = "policy"
+    needs_start: ClassVar[bool] = True
+
+    advantage: Advantage = "ppo"
+    updates: int = 30
+    tasks: int = 16
+    group: int = 8
+    passes: int = 2
+    gamma: float = 1.0
+    lam: float = 0.95
+    low: float = 0.2
+    high: float = 0.2
+    kl: float = 0.01
+    invalid: float = 0.1
+    is_scaled: bool = False
+
+    def __post_init__(self) -> None:
+        known = ("ppo", "grpo", "gigpo")
+        if self.advantage not in known:
+            raise ValueError(f"expected an advantage of {', '.join(known)}, got {self.advantage!r}; pass one of these")
+
+    def advantages(self, episodes: Sequence[PlayedEpisode], value: Backend | None) -> list[Array]:
+        """Return the advantage of each step of each episode."""
+        rewards = [one.rewards - self.invalid * one.refused for one in episodes]
+        if self.advantage == "ppo":
+            assert value is not None
+            values = [value.outputs(value.batch(one.rows)) for one in episodes]
+            return [
+                generalised(own, its, gamma=self.gamma, lam=self.lam) for own, its in zip(rewards, values, strict=True)
+            ]
+        totals = np.array([own.sum() for own in rewards])
+        groups = [one.task for one in episodes]
+        if self.advantage == "grpo":
+            whole = grouped(totals, groups, is_scaled=self.is_scaled)
+            return [np.full(len(own), mine) for own, mine in zip(rewards, whole, strict=True)]
+        returns = [discounted(own, self.gamma) for own in rewards]
+        states = [[row.state.observation for row in one.rows] for one in episodes]
+        return grouped_by_state(totals, groups, returns, states, is_scaled=self.is_scaled)
+
+    def examples(
+        self, episodes: Sequence[PlayedEpisode], advantages: Sequence[Array], start: Backend
+    ) -> Examples | None:
+        """Return the steps with an advantage; None if no step has one, as all episodes of each task earned the same."""
+        chosen = [
+            (row, b, a)
+            for one, own in zip(episodes, advantages, strict=True)
+            for row, b, a in zip(one.rows, one.logprobs, own, strict=True)
+            if a
+        ]
+        if not chosen:
+            return None
+        rows = [row for row, _, _ in chosen]
+        stored = {
+            "behaviour": np.array([b for _, b, _ in chosen]),
+            "advantage": np.array([a for _, _, a in chosen]),
+            "reference": start.outputs(start.batch(rows)),
+        }
+        return Examples(tuple(rows), stored, np.arange(len(rows), dtype=float), Clipped(self.low, self.high, self.kl))
+
+    def value_examples(self, episodes: Sequence[PlayedEpisode]) -> Examples:
+        """Return the states with their returns, for the value model of `ppo`."""
+        returns = [discounted(one.rewards - self.invalid * one.refused, self.gamma) for one in episodes]
+        rows = [row for one in episodes for row in one.rows]
+        return weighted(rows, squared_error, target=np.concatenate(returns))

@@ -1,0 +1,68 @@
+"""What may be learned from, and what a model says of it. `evaluation.trained` refuses to measure it there."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import gymnasium as gym
+
+from iad_policy.errors import IADError
+from iad_policy.learn.experience import Experience
+
+TRAIN = "train"
+TrainedOn = Mapping[str, Any]
+"""What `model.json` says of a training: `env data split tasks subjects n_rows reward_information digest` and more."""
+
+
+class SplitError(IADError, ValueError):
+    """Tasks were to be learned from that are for measuring."""
+
+
+def require_train(experience: Experience) -> None:
+    """Refuse to learn from tasks that are not for it.
+
+    Raises:
+        SplitError: A run is of another split, or does not say of which.
+    """
+    for origin in experience.origins:
+        if origin.split != TRAIN:
+            given = "a run without a split" if origin.split is None else f"one of the split {origin.split!r}"
+            own = "; where the environment has no split, give its class the argument split" if not origin.split else ""
+            raise SplitError(
+                f"expected runs of the split {TRAIN!r} to learn from, got {given}: {origin.name}; run with --split "
+                f"{TRAIN}{own}. Whoever learns from other tasks knows them when they are measured"
+            )
+
+
+def subjects_of(env: str, env_args: Mapping[str, Any], tasks: Iterable[str]) -> list[str]:
+    """Return what training tasks are about, each once. The list is empty where the environment does not say it.
+
+    Args:
+        env: The environment's id.
+        env_args: Arguments of the environment.
+        tasks: The tasks.
+    """
+    try:
+        made = gym.make(env, **{**env_args, "split": TRAIN})
+        subject_of = getattr(made.unwrapped, "subject_of", None)
+        found = {subject_of(task) for task in tasks} if subject_of is not None else set()
+        made.close()
+    except (TypeError, ValueError, LookupError, OSError):  # its data is elsewhere; the tasks' ids are known
+        return []
+    return sorted(found - {""})
+
+
+def trained_on(experience: Experience, *, n_rows: int) -> dict[str, Any]:
+    """Return what a model's file says of its training."""
+    first = experience.origins[0]
+    return {
+        "env": first.env,
+        "data": first.data,
+        "split": first.split,
+        "runs": [origin.name for origin in experience.origins],
+        "reward_information": "oracle",  # the environment's reward chose, weighed or labelled the rows
+        "information": sorted({origin.information for origin in experience.origins if origin.information}),
+        "tasks": sorted(experience.tasks),
+        "subjects": subjects_of(first.env, first.env_args, experience.tasks),
+        "n_rows": n_rows,
+        "digest": experience.digest,
+    }

@@ -1,0 +1,175 @@
+"""Trains a model from run folders by a recipe, and writes its folder."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from iad_policy.errors import UnknownName
+from iad_policy.learn.backends import Backend, load_backend
+from iad_policy.learn.experience import Experience
+from iad_policy.learn.fitting import Fitted, Schedule, forget_checkpoints
+from iad_policy.learn.models import MODEL, Model, ModelFolderError, finished_model, load_model, write_model
+from iad_policy.learn.online import train_online
+from iad_policy.learn.recipes import Recipe, load_recipe
+from iad_policy.learn.recipes.ppo import PolicyOptimisation
+from iad_policy.learn.splits import require_train, trained_on
+from iad_policy.registry.domain import DEFAULTS, defaults_by_id
+from iad_policy.types.hashing import digest, seed_of
+
+LANGUAGE = "hf:"
+"""What the names of language models to train begin with."""
+ONLINE = "ppo"
+"""The recipe that plays while it learns."""
+SCHEDULE_OPTIONS = ("epochs", "batch", "max_kl")
+BACKEND_OPTIONS = ("rate", "entropy", "rank", "micro", "decode")
+
+
+def train(
+    recipe: str,
+    experience: Experience | Sequence[Path | str] | Path | str,
+    *,
+    out: Path | str,
+    backend: str = "linear",
+    start: Path | str | None = None,
+    seed: int = 0,
+    report: Callable[[str], Any] = lambda text: None,
+    **options: Any,
+) -> Model:
+    """Train a model. The same command again goes on after a kill, and returns the finished model at once.
+
+    Args:
+        recipe: A name in `RECIPES`.
+        experience: Run folders on training tasks, or what was read from them. For `ppo`, which plays while it learns,
+            the environment's id.
+        out: Folder of the model.
+        backend: A name in `BACKENDS`.
+        start: Folder of the policy that training goes on from. Recipes that pull towards a reference need one.
+        seed: Seed of draws and of the order of the examples.
+        report: Function that is told how it goes, a line at a time.
+        options: Options of the recipe, of the schedule (`epochs batch max_kl`) and of the backend (`rate` ...).
+
+    Raises:
+        SplitError: The runs are not on training tasks.
+        NothingToLearn: They have nothing that the recipe can use.
+        ModelFolderError: `out` holds another model, or `start` is none.
+        UnknownName: There is no such recipe, backend or option.
+    """
+    if recipe == ONLINE:
+        return _online(experience, out=out, start=start, seed=seed, report=report, options=options)
+    asked_schedule = {name: options.pop(name) for name in SCHEDULE_OPTIONS if name in options}
+    made, backend_options = _recipe(recipe, options)
+    if not isinstance(experience, Experience):
+        folders = [experience] if isinstance(experience, str | Path) else experience
+        experience = Experience.of(folders)
+    require_train(experience)
+    model = _start(made, backend, start, experience, seed, backend_options)
+    schedule = replace(model.schedule(recipe), **asked_schedule)
+    facts = {
+        "recipe": recipe,
+        "options": asdict(made) | asdict(schedule) | backend_options,  # type: ignore[call-overload]
+        "head": made.head,
+        "backend": model.name,
+        "env": experience.env,
+        "seed": seed,
+        "start": None if start is None else load_model(start).identity,
+    }
+    folder = Path(out)
+    asked = digest(facts, experience.digest, model.identity)
+    if (folder / MODEL).exists():
+        return finished_model(folder, asked)
+    examples = made.examples(experience, model, np.random.default_rng(seed_of("examples", seed)))
+    n_tasks = len(experience.tasks)
+    report(f"{recipe}: {len(examples.rows)} rows from {len(experience.trajectories)} episodes of {n_tasks} tasks")
+    fitted = model.fit(examples, schedule, folder=folder, seed=seed, asked=asked)
+    report(_ended(fitted, schedule))
+    whole = {
+        **facts,
+        "asked": asked,
+        "identity": fitted.model.identity,
+        "n_epochs": fitted.n_epochs,
+        "loss": fitted.loss,
+        "kl": fitted.kl,
+        "stopped": fitted.stopped,
+        "trained_on": _with_start(trained_on(experience, n_rows=len(examples.rows)), start),
+    }
+    written = write_model(folder, fitted.model, whole)
+    forget_checkpoints(folder)
+    return written
+
+
+def _online(
+    env: Any,
+    *,
+    out: Path | str,
+    start: Path | str | None,
+    seed: int,
+    report: Callable[[str], Any],
+    options: dict[str, Any],
+) -> Model:
+    names = [str(one) for one in (env if isinstance(env, Sequence) and not isinstance(env, str) else [env])]
+    if len(names) != 1 or names[0] not in DEFAULTS:
+        raise UnknownName("environment, as ppo plays while it learns", ", ".join(names), DEFAULTS)
+    made, backend_options = _recipe(ONLINE, options)
+    if start is None:
+        raise _needs_start()
+    return train_online(
+        cast("PolicyOptimisation", made), names[0], start=start, out=out, seed=seed, report=report, **backend_options
+    )
+
+
+def _needs_start() -> ModelFolderError:
+    return ModelFolderError(
+        "expected a trained policy to start from, as this recipe pulls towards it, got none; train one with bc or rft "
+        "and pass --from FOLDER"
+    )
+
+
+def _recipe(recipe: str, options: Mapping[str, Any]) -> tuple[Recipe, dict[str, Any]]:
+    """Return the recipe with its options, and the options that are the backend's."""
+    backend = {name: value for name, value in options.items() if name in BACKEND_OPTIONS}
+    return load_recipe(recipe, **{name: value for name, value in options.items() if name not in backend}), backend
+
+
+def _start(
+    recipe: Recipe,
+    backend: str,
+    start: Path | str | None,
+    experience: Experience,
+    seed: int,
+    options: Mapping[str, Any],
+) -> Backend:
+    env = experience.env
+    if start is None:
+        if recipe.needs_start:
+            raise _needs_start()
+        mode = defaults_by_id(env).mode_of(experience.origins[0].env_args)
+        own = {"mode": mode} if mode and backend.startswith(LANGUAGE) else {}
+        return load_backend(backend, env, recipe.head, seed=seed, **own, **options)
+    known = load_model(start, head=recipe.head, env=env)
+    # Its optimiser does not go on: another objective has other slopes.
+    fresh = load_backend(known.facts["backend"], env, recipe.head, seed=seed, **{**known.backend.options, **options})
+    fresh.take(known.backend)
+    return fresh
+
+
+def _with_start(facts: dict[str, Any], start: Path | str | None) -> dict[str, Any]:
+    """Add the tasks that the policy it started from was trained on."""
+    if start is None:
+        return facts
+    before = load_model(start).trained_on
+    return {
+        **facts,
+        "tasks": sorted({*facts["tasks"], *before["tasks"]}),
+        "subjects": sorted({*facts["subjects"], *before["subjects"]}),
+        "runs": [*before["runs"], *facts["runs"]],
+    }
+
+
+def _ended(fitted: Fitted, schedule: Schedule) -> str:
+    why = f": {fitted.stopped}" if fitted.stopped else ""
+    kl = "" if fitted.kl is None else f", KL from the start {fitted.kl:.3f} nat"
+    loss = "" if fitted.loss is None else f", loss {fitted.loss:.4f}"
+    return f"{fitted.n_epochs} of {schedule.epochs} epochs{loss}{kl}{why}"

@@ -1,0 +1,321 @@
+"""Records the answers of a run: one line per item, flushed at once. This log is the primary record of the run.
+
+Every line has its episode, its item (`decision.request.item`), a digest of the question, the answer and its cost. A
+second run replays recorded answers up to the first that is missing or whose question changed. Long observations are
+stored once, by content, in `blobs/`.
+"""
+
+import json
+import os
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from iad_policy.ledger.atomic import write_atomically
+from iad_policy.ledger.index import LogIndex, is_answer
+from iad_policy.ledger.jsonl import LineFile, record_of
+from iad_policy.ledger.regular_file import n_bytes_of, no_links, read_regular
+from iad_policy.types import NOTHING, Usage
+from iad_policy.types.hashing import decode, digest, dumps, encode
+
+ANSWERS = "answers.jsonl"
+BLOBS = "blobs"
+THUMBNAILS = "thumbnails"
+FORMAT = 2
+"""What the lines of a log have. `config.json` names it; version 0.1 had no number. Since 2 a line has the `exchanges`
+with language models that led to it: each prompt as sent, the text as sampled, finish reason and sampling. A verdict
+says what its score is `of` and whether it is `revised`, an outcome where (`at`) and by which `draw` it was simulated,
+and a role's text what its `subject` was. Readers skip lines of a kind that they don't know."""
+BLOB_CHARS = 1024
+LIST_CHARS = 4096
+"""Characters of a list, such as the documents of functions, that is a blob."""
+_NAME = re.compile(r"[0-9a-f]{32}")
+_PICTURE = re.compile(rf"{THUMBNAILS}/[0-9a-f]{{32}}\.png")
+
+
+class Log(ABC):
+    """Stores the answers of a run: lines, and the long values and pictures that lines refer to."""
+
+    def append(self, *records: Mapping[str, Any]) -> None:
+        """Write lines in one go.
+
+        Raises:
+            StorageError: They can't be written.
+        """
+        self.write("".join(f"{dumps(record)}\n" for record in records).encode())
+
+    def put(self, value: Any) -> Any:
+        """Return a JSON-able form of a value. A long text or large array becomes a reference to its blob."""
+        size = len(value) if isinstance(value, str) else getattr(value, "nbytes", 0)
+        if size <= BLOB_CHARS:
+            return encode(value)
+        name = digest(value)
+        self.keep(blob_place(name), lambda: json.dumps(encode(value)).encode())
+        return {"__blob__": name}
+
+    def put_list(self, values: Sequence[Any]) -> Any:
+        """Return a JSON-able form of a list or tuple. A long one becomes a reference to its blob."""
+        encoded = encode(values)
+        text = json.dumps(encoded)
+        if len(text) <= LIST_CHARS:
+            return encoded
+        name = digest(text)
+        self.keep(blob_place(name), text.encode)
+        return {"__blob__": name}
+
+    def put_picture(self, png: bytes) -> str:
+        """Store a picture once, by content, and return its path in the folder."""
+        path = f"{THUMBNAILS}/{digest(png)}.png"
+        self.keep(path, lambda: png)
+        return path
+
+    def get(self, value: Any) -> Any:
+        """Return the value that was passed to `put`.
+
+        Raises:
+            OSError: Its blob is missing.
+            ValueError: Its blob is damaged.
+        """
+        if isinstance(value, dict) and "__blob__" in value:
+            place = blob_place(value["__blob__"])
+            return blob_value(place, self.kept(place))
+        return decode(value)
+
+    @abstractmethod
+    def write(self, lines: bytes) -> None:
+        """Write whole lines."""
+
+    @abstractmethod
+    def keep(self, place: str, content: Callable[[], bytes]) -> None:
+        """Store content at a path in the folder, unless the file exists."""
+
+    @abstractmethod
+    def kept(self, place: str) -> bytes:
+        """Return the content at a path in the folder.
+
+        Raises:
+            OSError: The file is missing, or is no regular file.
+        """
+
+
+class AnswerLog(Log):
+    """The answers of one run, in a folder.
+
+    An episode's records are read when it starts. Memory holds only their positions in the file.
+
+    Args:
+        folder: Folder of `answers.jsonl` and `blobs/`; created if missing. An incomplete last line is removed.
+        without: Episodes whose answers are not needed.
+        is_mended: Whether the damaged lines of all episodes are removed. Else it is those that are met at once.
+
+    Raises:
+        OSError: A part of it is no regular file, or can't be opened.
+    """
+
+    def __init__(self, folder: Path | str, *, without: Container[str] = (), is_mended: bool = False) -> None:
+        self.folder = Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        no_links(self.folder, BLOBS, THUMBNAILS)
+        self._file = LineFile(self.folder / ANSWERS)
+        self.is_repaired = self._file.is_repaired
+        self._whole: set[str] = set()
+        try:
+            self._index = LogIndex(self._file.path, without=without)
+            self._index.refresh()
+            if is_mended or self._index.n_skipped:
+                self._file.remove_damaged_lines(lambda line: is_answer(record_of(line)))
+                self._index = LogIndex(self._file.path, without=without)
+                self._index.refresh()
+        except BaseException:
+            self._file.close()
+            raise
+
+    def episode(self, key: str) -> "EpisodeLog":
+        """Return the part of the log that belongs to one episode.
+
+        Answers whose blobs or pictures can't be read are left out. They are asked again, and these written again.
+        """
+        answers = self._index.answers(key)
+        self._index.forget(key)
+        return EpisodeLog(self, key, {item: line for item, line in answers.items() if self._is_whole(line)})
+
+    def _is_whole(self, line: Mapping[str, Any]) -> bool:
+        try:
+            has_blobs = not [place for place in blobs_named(line) if not self._is_kept(place)]
+            return has_blobs and self._has_picture(line.get("thumbnail", ""))
+        except (ValueError, RecursionError):
+            return False
+
+    def _is_kept(self, place: str) -> bool:
+        """Say whether a blob can be read. A damaged one is deleted, as one that exists is not written again."""
+        if place not in self._whole:
+            try:
+                blob_value(place, self.kept(place))
+            except (OSError, ValueError):
+                with suppress(OSError):
+                    (self.folder / place).unlink()
+                return False
+            self._whole.add(place)
+        return True
+
+    def _has_picture(self, path: Any) -> bool:
+        """Say whether a picture can be read. One that is missing is only not shown."""
+        if not path or not is_picture_place(path):
+            return not path
+        place = self.folder / path
+        if not os.path.lexists(place) or n_bytes_of(place):
+            return True
+        with suppress(OSError):
+            place.unlink()
+        return False
+
+    def write(self, lines: bytes) -> None:
+        """Write whole lines. The operating system has them when this returns.
+
+        Raises:
+            StorageError: They can't be written.
+        """
+        self._file.append(lines)
+
+    def keep(self, place: str, content: Callable[[], bytes]) -> None:
+        """Write a file of the folder, unless it exists.
+
+        Raises:
+            StorageError: It can't be written.
+        """
+        path = self.folder / place
+        if n_bytes_of(path):  # a power cut may leave an empty one
+            return
+        with write_atomically(path) as part:
+            path.parent.mkdir(exist_ok=True)
+            part.write_bytes(content())
+
+    def kept(self, place: str) -> bytes:
+        """Return the content of a file of the folder."""
+        return read_regular(self.folder / place)
+
+    def close(self) -> None:
+        """Close the file. Closing twice is harmless."""
+        self._file.close()
+
+
+class AnswerLine(NamedTuple):
+    """One answer to be written, with its item, the digest of its question, its record, its cost and its subject."""
+
+    item: str
+    question: str
+    record: Mapping[str, Any]
+    usage: Usage = NOTHING
+    about: str = ""
+
+
+class EpisodeLog:
+    """The recorded and new answers of one episode."""
+
+    def __init__(self, log: Log, key: str, records: dict[str, dict[str, Any]]) -> None:
+        self._log = log
+        self._records = records
+        self.key = key
+        self.put = log.put
+        self.put_list = log.put_list
+        self.get = log.get
+        self.put_picture = log.put_picture
+        self.n_replayed = 0
+
+    @property
+    def answers(self) -> Mapping[str, dict[str, Any]]:
+        """Recorded answers that were not replayed yet, by item."""
+        return self._records
+
+    def recorded(self, item: str, question: str) -> dict[str, Any] | None:
+        """Return the recorded answer to a question, or None if it has to be asked.
+
+        A record whose question differs belongs to another trajectory. It and all records that were not replayed yet are
+        dropped. The log records that, so that they don't come back when the new trajectory is replayed later.
+        """
+        record = self._records.pop(item, None)
+        if record is None:
+            return None
+        if record["question"] != question:
+            self.drop(item)
+            return None
+        self.n_replayed += 1
+        return record
+
+    def drop(self, *items: str) -> None:
+        """Drop all records that were not replayed yet, and those of `items`. They will be asked again."""
+        dropped = [*items, *self._records]
+        if dropped:
+            self._log.append({"episode": self.key, "item": dropped[0], "kind": "left", "dropped": dropped})
+            self._records.clear()
+
+    def write(self, *lines: AnswerLine) -> None:
+        """Add answers."""
+        self._log.append(*(self._record(line) for line in lines))
+
+    def _record(self, line: AnswerLine) -> dict[str, Any]:
+        record = {"episode": self.key, "item": line.item, "question": line.question, **line.record}
+        if line.about:
+            record["about"] = line.about
+        if line.usage:
+            record["usage"] = line.usage.as_dict()
+        return record
+
+
+def blobs_named(value: Any) -> Iterator[str]:
+    """Yield the paths of the blobs that a record refers to."""
+    if isinstance(value, dict):
+        if "__blob__" in value:
+            yield blob_place(value["__blob__"])
+        else:
+            for part in value.values():
+                yield from blobs_named(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from blobs_named(part)
+
+
+def blob_place(name: Any) -> str:
+    """Return the path of a blob in the run folder.
+
+    Raises:
+        ValueError: It is not the name of a blob, but maybe of a file elsewhere.
+    """
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ValueError(f"expected 32 hex digits as the name of a blob, got {name!r:.100}")
+    return f"{BLOBS}/{name}.json"
+
+
+def blob_value(place: str, content: bytes) -> Any:
+    """Return the value of a blob.
+
+    Raises:
+        ValueError: It is damaged.
+    """
+    try:
+        value = json.loads(content)
+    except RecursionError as error:
+        raise ValueError(f"expected a value in {place}, got one that is nested too deep") from error
+    if not _is_named_after(value, content, place):
+        raise ValueError(f"expected the value that {place} is named after, got another one")
+    return decode(value)
+
+
+def _is_named_after(value: Any, content: bytes, place: str) -> bool:
+    """Say whether a blob has the value that it is named after, as far as that can be told.
+
+    Texts are named by themselves, and lists by their JSON. The name of an array depends on more than what is stored.
+    """
+    if isinstance(value, str):
+        return blob_place(digest(value)) == place
+    if isinstance(value, dict) and any(str(key).startswith("__") for key in value):
+        return True
+    return isinstance(value, list | dict) and blob_place(digest(content.decode())) == place
+
+
+def is_picture_place(path: Any) -> bool:
+    """Say whether a path is one that `put_picture` returns."""
+    return isinstance(path, str) and _PICTURE.fullmatch(path) is not None

@@ -1,0 +1,64 @@
+"""Locks a run folder. The operating system releases the lock with the process, so a killed run leaves no lock."""
+
+import sqlite3
+from pathlib import Path
+from types import ModuleType
+from typing import Protocol
+
+from iad_policy.ledger.regular_file import open_regular
+
+try:
+    import fcntl
+
+    FCNTL: ModuleType | None = fcntl
+except ImportError:  # Windows
+    FCNTL = None
+
+
+class FolderInUse(Exception):
+    """Another run holds the lock."""
+
+
+class FolderLock(Protocol):
+    """A lock that is held until it is closed, or until the process ends."""
+
+    def close(self) -> None:
+        """Release the lock. Closing twice is harmless."""
+        ...
+
+
+def lock_folder(path: Path) -> FolderLock:
+    """Take a lock without waiting.
+
+    Args:
+        path: Path of the lock file. It is created if missing, and stays empty.
+
+    Raises:
+        FolderInUse: Another run holds the lock.
+        OSError: The file can't be opened, or is no regular file.
+    """
+    return _lock_with_sqlite(path) if FCNTL is None else _lock_with_fcntl(path, FCNTL)
+
+
+def _lock_with_fcntl(path: Path, fcntl: ModuleType) -> FolderLock:
+    file = open_regular(path, "ab")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        file.close()
+        raise FolderInUse from error
+    return file
+
+
+def _lock_with_sqlite(path: Path) -> FolderLock:
+    """Lock with SQLite, which has the locks of every system and leaves an empty database empty."""
+    open_regular(path, "ab").close()  # SQLite does not say why a file can't be opened
+    lock = sqlite3.connect(path, timeout=0.0, isolation_level=None, check_same_thread=False)
+    try:
+        lock.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError as error:
+        lock.close()
+        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+            raise OSError(f"{path} can't be locked: {error}") from error
+        raise FolderInUse from error
+    return lock

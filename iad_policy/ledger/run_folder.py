@@ -1,0 +1,270 @@
+"""Manages the folder of a run: its configuration, all answers, all finished episodes, and the summary.
+
+    config.json      the configuration, written first
+    answers.jsonl    every answer, flushed at once (`iad_policy.ledger.answer_log`); long ones in blobs/
+    episodes.jsonl   one line per finished episode, on disk before the next one starts
+    summary.json     the figures of the table, replaced as a whole
+    report.html      the whole run as a page
+
+The same configuration resumes the run, also with more tasks or another baseline. Another one is refused.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Container, Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from iad_policy.errors import IADError, StorageError
+from iad_policy.ledger.answer_log import ANSWERS, BLOBS, THUMBNAILS, AnswerLog
+from iad_policy.ledger.atomic import PART, write_atomically
+from iad_policy.ledger.episode_record import EPISODES, EpisodeRecord, episode_of, read_episodes
+from iad_policy.ledger.folder_lock import FolderInUse, FolderLock, lock_folder
+from iad_policy.ledger.jsonl import LineFile, read_lines, warn_of
+from iad_policy.ledger.regular_file import n_bytes_of, no_links, read_regular
+from iad_policy.types.hashing import dumps
+
+CONFIG = "config.json"
+SUMMARY = "summary.json"
+SUMMARISED = "episodes_bytes"
+"""Key of the summary: size of the recorded episodes that it was made of. A summary of others is not up to date."""
+REPORT = "report.html"
+LOCK = ".lock"
+RENEWED = ("baseline", "match", "tasks", "trained_here")
+"""Keys of the configuration that are those of the latest command: which tasks there are, and how they are compared."""
+ABSENT = object()
+RESET = "reset"
+"""Item of the reset, which is an answer of the environment alone."""
+
+
+class RunFolderError(IADError, ValueError):
+    """A folder can't hold the run, because it holds another one or is in use."""
+
+
+class RunFolder:
+    """A run on disk.
+
+    Args:
+        path: Path of the folder; created if missing.
+        config: Configuration of the run, JSON-able.
+        free: Keys of the configuration that may differ from the recorded one, because they change no answer.
+        is_fresh: Whether a run in the folder is deleted first.
+        damaged: Keys of recorded episodes that have to be run again, because the log lost answers of them. Damaged
+            lines of the log are removed.
+
+    Attributes:
+        config: The configuration, as in `config.json`.
+        episodes: The recorded episodes, by key.
+
+    Raises:
+        RunFolderError: The folder holds a run with another configuration or other files, is in use, can't be written,
+            or a part of it is no regular file.
+        StorageError: The configuration can't be written.
+    """
+
+    def __init__(
+        self,
+        path: Path | str,
+        config: Mapping[str, Any],
+        *,
+        free: frozenset[str] = frozenset(),
+        is_fresh: bool = False,
+        damaged: Container[str] = (),
+    ) -> None:
+        self.path = Path(path)
+        try:
+            if self.path.exists() and not self.path.is_dir():
+                raise RunFolderError(f"expected a folder for the run, got the file {self.path}; name another folder")
+            self._open(config, free, is_fresh=is_fresh, damaged=damaged)
+        except StorageError:
+            raise
+        except OSError as error:
+            raise RunFolderError(
+                f"expected a run folder that can be read and written, got {error.filename or self.path} "
+                f"({error.strerror or error}); change that, or name another folder (--out)"
+            ) from error
+
+    def _open(
+        self, config: Mapping[str, Any], free: frozenset[str], *, is_fresh: bool, damaged: Container[str]
+    ) -> None:
+        found = {one.name for one in self.path.iterdir()} if self.path.exists() else set()
+        begun = {name for name in found if name.startswith(CONFIG) and name.endswith(PART)}
+        if found - {LOCK} - begun and CONFIG not in found:
+            raise RunFolderError(
+                f"expected an empty or new folder, or one that holds a run, got {self.path} with other files; name "
+                "another folder"
+            )
+        no_links(self.path, *sorted(found))
+        self.path.mkdir(parents=True, exist_ok=True)
+        self._lock: FolderLock = self._locked()
+        try:
+            if is_fresh:
+                self._forget()
+            self._settle(config, free)
+            self._file = LineFile(self.path / EPISODES)
+            try:
+                self.episodes = self._recorded(damaged)
+                finished = {key for key, record in self.episodes.items() if not record.is_unfinished}
+                self.log = AnswerLog(self.path, without=finished, is_mended=bool(damaged))
+            except BaseException:
+                self._file.close()
+                raise
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def _recorded(self, damaged: Container[str]) -> dict[str, EpisodeRecord]:
+        skipped: list[str] = []
+
+        def skip(path: Path, where: str) -> None:
+            skipped.append(where)
+            warn_of(path, where)
+
+        episodes = {key: one for key, one in read_episodes(self.path, skip=skip).items() if key not in damaged}
+        if skipped:
+            self._file.remove_damaged_lines(lambda line: episode_of(line) is not None)
+        return episodes
+
+    def add(self, *records: EpisodeRecord) -> None:
+        """Record finished episodes. They are on disk when this returns. A later line with the same key overrides one.
+
+        Raises:
+            StorageError: They can't be written.
+        """
+        self._file.append(b"".join(dumps(record.as_json()).encode() + b"\n" for record in records), is_synced=True)
+        self.episodes.update({record.key: record for record in records})
+
+    @property
+    def repaired(self) -> list[str]:
+        """The files whose incomplete last line was removed."""
+        return [path for path, file in ((EPISODES, self._file), (ANSWERS, self.log)) if file.is_repaired]
+
+    def write_summary(self, summary: Mapping[str, Any]) -> None:
+        """Replace the summary. It also says of how many bytes of recorded episodes it is.
+
+        Raises:
+            StorageError: It can't be written. The old one is kept.
+        """
+        _replace(self.path / SUMMARY, {**summary, SUMMARISED: n_bytes_of(self.path / EPISODES)})
+
+    def close(self) -> None:
+        """Close the files and release the lock. Closing twice is harmless."""
+        self.log.close()
+        self._file.close()
+        self._lock.close()
+
+    def __enter__(self) -> "RunFolder":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _forget(self) -> None:
+        # The configuration is deleted last: without it the other files would not be recognised as a run.
+        for name in (BLOBS, THUMBNAILS):
+            shutil.rmtree(self.path / name, ignore_errors=True)
+        for name in (REPORT, SUMMARY, EPISODES, ANSWERS, CONFIG):
+            (self.path / name).unlink(missing_ok=True)
+
+    def _settle(self, config: Mapping[str, Any], free: frozenset[str]) -> None:
+        path = self.path / CONFIG
+        self.config: Mapping[str, Any] = json.loads(dumps(config))
+        if not os.path.lexists(path):
+            _replace(path, self.config)
+            return
+        recorded = read_config(self.path)
+        differing = [
+            difference
+            for name in sorted({*recorded, *self.config} - free)
+            for difference in _differences(name, recorded.get(name, ABSENT), self.config.get(name, ABSENT))
+        ]
+        if not differing:
+            renewed = {name: self.config[name] for name in RENEWED if name in self.config}
+            if any(recorded.get(name, ABSENT) != value for name, value in renewed.items()):
+                _replace(path, {**recorded, **renewed})
+            return
+        if self._holds_answers():
+            raise RunFolderError(
+                f"expected the configuration that {self.path} holds, got another {', '.join(differing)}; name another "
+                "folder (--out), delete the recorded run (--fresh), or repeat the recorded command"
+            )
+        self._forget()
+        _replace(path, self.config)
+
+    def _holds_answers(self) -> bool:
+        """Say whether there are answers. If the first call failed there are none, and nothing is lost."""
+        episodes = read_episodes(self.path).values()
+        answered = (line for line in read_lines(self.path / ANSWERS) if line.get("item") != RESET)
+        return any(not record.is_unfinished for record in episodes) or any(True for _ in answered)
+
+    def _locked(self) -> FolderLock:
+        try:
+            return lock_folder(self.path / LOCK)
+        except FolderInUse:
+            raise RunFolderError(
+                f"expected a folder that no other process writes to, got {self.path}, which is in use; wait for that "
+                "process, or name another folder"
+            ) from None
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """Return the content of a run folder's `config.json`.
+
+    Raises:
+        RunFolderError: The folder holds no run, or its `config.json` can't be read.
+    """
+    path = folder / CONFIG
+    try:
+        recorded = json.loads(read_regular(path))
+    except (FileNotFoundError, NotADirectoryError):
+        raise RunFolderError(f"expected a run folder, got {folder} without {CONFIG}; name one that iad wrote") from None
+    except (OSError, ValueError, RecursionError) as error:
+        said = error.strerror if isinstance(error, OSError) else error
+        raise RunFolderError(
+            f"expected the configuration of a run in {path}, got a file that can't be read ({said}); restore it, or "
+            "name another folder"
+        ) from error
+    if not isinstance(recorded, dict):
+        raise RunFolderError(
+            f"expected the configuration of a run in {path}, got {type(recorded).__name__}; restore it, or name "
+            "another folder"
+        )
+    return recorded
+
+
+def read_summary(folder: Path, n_bytes: int) -> dict[str, Any]:
+    """Return the content of a run folder's `summary.json`; {} where there is none of so many bytes of episodes."""
+    try:
+        summary = json.loads(read_regular(folder / SUMMARY))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return summary if isinstance(summary, dict) and summary.get(SUMMARISED) == n_bytes else {}
+
+
+def _differences(name: str, there: Any, now: Any) -> Iterator[str]:
+    """Yield the differences part by part, so that equal parts are not shown."""
+    if there == now:
+        return
+    if isinstance(there, dict) and isinstance(now, dict):
+        for part in sorted({*there, *now}):
+            yield from _differences(f"{name}: {part}", there.get(part, ABSENT), now.get(part, ABSENT))
+        return
+    yield f"{name} (there {_shown(there, now)}, now {_shown(now, there)})"
+
+
+def _shown(value: Any, other: Any) -> str:
+    """Return a value as JSON. Of a text only the words that the other text lacks are shown."""
+    if value is ABSENT:
+        return "not given"
+    if isinstance(value, str) and isinstance(other, str):
+        value = " ".join(word for word in value.split() if word not in other.split()) or value
+    return json.dumps(value)
+
+
+def _replace(path: Path, content: Mapping[str, Any]) -> None:
+    with write_atomically(path, is_synced=True) as part:
+        part.write_text(f"{json.dumps(content, indent=2, allow_nan=False)}\n", encoding="utf-8")

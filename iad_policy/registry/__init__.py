@@ -1,0 +1,130 @@
+"""Resolves the names of strategies, agents and verifiers: a registered name, or `module:object` for your own code.
+
+Registered names come first. Any other name of the form `module:object` is imported. A class is called with the
+environment and the options to make an agent or a verifier. Everything else (a strategy, an object, a function) is used
+directly. An environment is named `module:Id`, as for `gym.make`: importing the module registers the id.
+"""
+
+import inspect
+import sys
+from collections.abc import Iterable
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from iad_policy.errors import UnknownName
+from iad_policy.types.hashing import digest
+from iad_policy.types.python_text import undisturbed
+
+OWN = "module:object"
+OURS = ("iad_policy", "iad_envs", "webshop_server")
+
+
+def load_object(path: str) -> Any:
+    """Return the object that a "module:object" path of a table in this package refers to."""
+    module, name = path.split(":")
+    return getattr(import_module(module), name)
+
+
+def load_own(kind: str, name: str, known: Iterable[str]) -> Any:
+    """Import the object that an unregistered name refers to.
+
+    Args:
+        kind: Kind of the object for the error text, such as a strategy or an agent.
+        name: The given name.
+        known: The registered names, for the error text.
+
+    Raises:
+        UnknownName: The name does not have the form `module:object`, or there is no such module or object.
+        ImportError: The module exists but can't be imported.
+    """
+    module, _, attribute = name.partition(":")
+    if not attribute.isidentifier():
+        raise UnknownName(f"{kind} or {OWN}", name, known)
+    found = import_named(f"{kind} or {OWN}", name, module, known)
+    if not hasattr(found, attribute):
+        theirs = [one for one in vars(found) if not one.startswith("_")]
+        raise UnknownName(f"{kind} in {found.__file__ or module}", attribute, theirs)
+    return getattr(found, attribute)
+
+
+def import_named(kind: str, name: str, module: str, known: Iterable[str]) -> ModuleType:
+    """Return the module that a name begins with.
+
+    Raises:
+        UnknownName: There is no such module.
+        ImportError: The module exists but can't be imported.
+    """
+    if not all(part.isidentifier() for part in module.split(".")):
+        raise UnknownName(kind, name, known)
+    try:
+        return import_module(module)
+    except Exception as error:  # the user's module may raise anything
+        if isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}."):
+            where = f"there is no module {error.name!r} in this folder or on Python's path"
+            raise UnknownName(f"{kind} ({where})", name, known) from None
+        raise ImportError(
+            f"expected to import {module} for {name}, got {type(error).__name__}: {error}; fix the module"
+        ) from error
+
+
+def instantiate(kind: str, name: str, own: Any, *given: Any, **options: Any) -> Any:
+    """Call a user's class and return the instance; return any other object unchanged.
+
+    Raises:
+        TypeError: The class does not accept the arguments, or there are options for an object that is not a class.
+    """
+    if not inspect.isclass(own):
+        if options:
+            raise TypeError(
+                f"expected a class for a {kind} with options, got {name}, a {type(own).__name__}, and "
+                f"{', '.join(options)}; write a class that takes them"
+            )
+        return own
+    try:
+        inspect.signature(own).bind(*given, **options)
+    except TypeError as error:
+        asked = ", ".join(["env", *(f"{option}=" for option in options)])
+        raise TypeError(
+            f"expected {name} to be called with ({asked}), got a class that can't ({error}); give it __init__(self, "
+            f"{', '.join(['env', *options])})"
+        ) from None
+    return own(*given, **options)
+
+
+def with_defaults(component: Any, protocol: type) -> Any:
+    """Return a component after setting each member that it lacks to the protocol's default.
+
+    Raises:
+        TypeError: Attributes can't be set on the component.
+    """
+    for name in protocol.__annotations__:
+        if not hasattr(component, name):
+            try:
+                setattr(component, name, getattr(protocol, name))
+            except (AttributeError, TypeError):
+                raise TypeError(
+                    f"expected a component with {name}, or one that allows setting it, got {type(component).__name__}; "
+                    f"declare {name} = {getattr(protocol, name)!r} in its class"
+                ) from None
+    return component
+
+
+def with_source_digest(name: str, thing: Any) -> str:
+    """Return a name with a digest of the object's source and of its module; only the name for objects of this project.
+
+    This way a run identifies a user's strategy, agent, verifier or environment by its code, not only by its name. The
+    main program is not digested as a module, because it contains unrelated code too.
+    """
+    code = thing if inspect.isroutine(thing) or inspect.isclass(thing) else type(thing)
+    module = sys.modules.get(getattr(code, "__module__", ""))
+    if module is None or module.__name__.partition(".")[0] in OURS:
+        return name
+    file = None if module.__name__ == "__main__" else getattr(module, "__file__", None)
+    try:
+        code_text = undisturbed(lambda: inspect.getsource(code))  # that of a class is found by parsing its file
+        source = code_text, b"" if file is None else Path(file).read_bytes()
+    except (OSError, TypeError):  # typed at a prompt, deleted since, or not written in Python
+        return name
+    return f"{name} {digest(*source)[:16]}"

@@ -1,0 +1,216 @@
+"""Says which option to take at which price of a success, and how many tasks would settle it."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from iad_policy.ledger.trace import RunTraces
+from iad_policy.report.advice.evidence import PilotEvidence, evidence_of
+from iad_policy.report.advice.pilot import Pilot, read_pilot
+from iad_policy.report.advice.prediction import MODEL, NS, PILOT, OptionForecast, RunnableOption, predict
+from iad_policy.report.statistics import minimum_detectable_effect
+
+
+class AdviceSettings(NamedTuple):
+    """What advice is asked for.
+
+    Attributes:
+        agent: The agent, if the run has several.
+        axis: What a price counts; "" for dollars, tokens or calls, as the run has them.
+        worth: What a success is worth, on that axis; None for a table of all prices.
+        n_tasks: Number of further tasks that the intervals are for; None for as many as the pilot has.
+        ns: Numbers of proposals to predict, besides the pilot's.
+        seed: Seed of the draws.
+    """
+
+    agent: str = ""
+    axis: str = ""
+    worth: float | None = None
+    n_tasks: int | None = None
+    ns: tuple[int, ...] = NS
+    seed: int = 0
+
+
+class PriceStep(NamedTuple):
+    """An option that is the best for a range of prices.
+
+    Attributes:
+        option: The option.
+        above: The price of a success from which on it is the best.
+        gain: Its success minus that of the step before; None for the first.
+        share_gaining: Share of the draws in which the gain is more than nothing; None for the first.
+        n_to_tell: Number of tasks that would tell the gain from nothing, in both; None for the first, or for no gain.
+    """
+
+    option: RunnableOption
+    above: float
+    gain: float | None = None
+    share_gaining: float | None = None
+    n_to_tell: int | None = None
+
+
+class PricedChoice(NamedTuple):
+    """What to take at one price.
+
+    Attributes:
+        worth: The price.
+        option: The option with the highest expected value: price times success, minus spending.
+        share_best: Share of the draws in which no other is better.
+        next: The second best.
+        n_to_settle: Number of tasks that would tell the two apart; None where their values are equal.
+    """
+
+    worth: float
+    option: RunnableOption
+    share_best: float
+    next: RunnableOption | None
+    n_to_settle: int | None
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What a pilot says.
+
+    Attributes:
+        pilot: The pilot.
+        n_tasks: Number of further tasks that the intervals are for.
+        evidence: What its attempts show.
+        predictions: RunnableOption -> what it would give.
+        steps: The options worth taking, from the cheapest on.
+        choice: What to take at the given price; None without one.
+    """
+
+    pilot: Pilot
+    n_tasks: int
+    evidence: PilotEvidence
+    predictions: Mapping[RunnableOption, OptionForecast]
+    steps: tuple[PriceStep, ...]
+    choice: PricedChoice | None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all figures as values for JSON."""
+        rows = [
+            {
+                "strategy": option.line,
+                "n": option.n,
+                **{name: getattr(one, name) for name in ("success", "success_95", "spent", "spent_95", "source")},
+            }
+            for option, one in self.predictions.items()
+        ]
+        pilot = self.pilot
+        return {
+            "pilot": {
+                **{
+                    name: getattr(pilot, name)
+                    for name in ("env", "split", "agent", "n_left_out", "axis", "one_decision")
+                },
+                "n_tasks": len(pilot.tasks),
+            },
+            "n_tasks": self.n_tasks,
+            "evidence": _plain(self.evidence),
+            "predictions": rows,
+            "steps": [_plain(one) for one in self.steps],
+            "choice": None if self.choice is None else _plain(self.choice),
+        }
+
+
+def advise(run: RunTraces | Path | str, settings: AdviceSettings | None = None) -> Advice:
+    """Return what a run says as a pilot.
+
+    Args:
+        run: The run or its folder. It may be unfinished.
+        settings: What is asked for; None for the defaults.
+
+    Raises:
+        UnknownName: The run has no such agent, or there is no such axis.
+        ValueError: The run has no tasks that every strategy has finished, or several agents and none is named; or a
+            setting is out of range.
+        DamagedEpisode: An episode of it can't be read.
+    """
+    settings = settings or AdviceSettings()
+    traces = run if isinstance(run, RunTraces) else RunTraces(run)
+    pilot = read_pilot(traces, agent=settings.agent, axis=settings.axis)
+    found = predict(pilot, n_tasks=settings.n_tasks, ns=settings.ns, seed=settings.seed)
+    # A line between two n, or beyond the last one, can be far off. What reads gold is for diagnosis.
+    known = {
+        option: one
+        for option, one in found.items()
+        if one.source in (PILOT, MODEL) and not pilot.lines[option.line].knows_gold
+    }
+    return Advice(
+        pilot,
+        settings.n_tasks or len(pilot.tasks),
+        evidence_of(pilot),
+        found,
+        steps_of(known),
+        choose(known, settings.worth) if known and settings.worth is not None else None,
+    )
+
+
+def steps_of(predictions: Mapping[RunnableOption, OptionForecast]) -> tuple[PriceStep, ...]:
+    """Return the options that are the best at some price of a success, from the price 0 on; none of no options."""
+    if not predictions:
+        return ()
+    at = min(predictions, key=lambda one: (predictions[one].spent, -predictions[one].success))
+    steps = [PriceStep(at, 0.0)]
+    while True:
+        now = predictions[at]
+        better = {
+            one: (own.spent - now.spent) / (own.success - now.success)
+            for one, own in predictions.items()
+            if own.success > now.success
+        }
+        if not better:
+            return tuple(steps)
+        nearest = min(better.values())
+        cheapest = [one for one, price in better.items() if math.isclose(price, nearest)]
+        at = max(cheapest, key=lambda one: predictions[one].success)
+        gain = predictions[at].rates - now.rates
+        share_gaining = float((gain > 0).mean())
+        n = _n_to_tell(predictions[at], now, float(gain.mean()))
+        steps.append(PriceStep(at, max(0.0, nearest), float(gain.mean()), share_gaining, n))
+
+
+def choose(predictions: Mapping[RunnableOption, OptionForecast], worth: float) -> PricedChoice:
+    """Return the best option if a success is worth so much.
+
+    Raises:
+        ValueError: The price is negative or not finite.
+    """
+    if not 0 <= worth < math.inf:
+        raise ValueError(f"expected a price of 0 or more, got {worth}; say what a success is worth")
+    options = list(predictions)
+    values = np.stack([worth * one.rates - one.costs for one in predictions.values()])
+    order = np.argsort(-values.mean(axis=1), kind="stable")
+    best = int(order[0])
+    share_best = float((values[best] >= values.max(axis=0)).mean())
+    if len(options) == 1:
+        return PricedChoice(worth, options[best], share_best, None, None)
+    other = int(order[1])
+    gap = float((values[best] - values[other]).mean())
+    one, two = predictions[options[best]], predictions[options[other]]
+    n = _n_to_tell(one, two, gap / worth) if worth else None
+    return PricedChoice(worth, options[best], share_best, options[other], n)
+
+
+def _n_to_tell(one: OptionForecast, other: OptionForecast, difference: float) -> int | None:
+    """Return the number of tasks that detect a difference, if both are run on all of them."""
+    if abs(difference) < 1e-9:
+        return None
+    # Two runs of a task are as independent as its attempts are: this is the share of tasks that only one solves.
+    variance = float(np.mean(one.by_task * (1 - other.by_task) + other.by_task * (1 - one.by_task)))
+    return max(1, math.ceil((minimum_detectable_effect(variance, 1) / difference) ** 2))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return {name: _plain(part) for name, part in value._asdict().items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(part) for part in value]
+    if isinstance(value, Mapping):
+        return {str(name): _plain(part) for name, part in value.items()}
+    return value

@@ -1,0 +1,145 @@
+"""What a pilot shows: how different its attempts are, how well the verifier selects, and what feedback does."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from iad_policy.report.advice.pilot import Pilot, PilotAttempt, PilotLine
+from iad_policy.report.advice.within import best_of, first
+from iad_policy.report.statistics import Interval, mean_interval, pass_at_k
+from iad_policy.report.verifier_evidence import LEAST_PER_CLASS, Auc, auc
+
+
+class Diversity(NamedTuple):
+    """How different independent attempts are.
+
+    Attributes:
+        line: The row whose attempts they are.
+        n: Number of attempts at each task.
+        pass_at: k -> share of tasks that one of k attempts solves.
+        pass_95: 95 % interval of that for all n, over tasks.
+        n_further: Number of attempts after the first of each episode.
+        differing: Share of these that are an action which was not tried before.
+    """
+
+    line: str
+    n: int
+    pass_at: Mapping[int, float]
+    pass_95: Interval
+    n_further: int
+    differing: float
+
+
+class Selection(NamedTuple):
+    """How well a verifier selects among independent attempts.
+
+    Attributes:
+        line: The row whose attempts it scored.
+        n_right: Number of right attempts with a score.
+        n_wrong: Number of wrong ones.
+        auc: Chance that a right attempt scores above a wrong one, of the same task or of another, with its interval;
+            None for too few.
+        best: Success of the best-scored of all attempts at a task.
+        share_of_gap: How much of the gap between one attempt and the best of all is closed; None where there is none.
+    """
+
+    line: str
+    n_right: int
+    n_wrong: int
+    auc: Auc | None
+    best: float
+    share_of_gap: float | None
+
+
+class PilotUptake(NamedTuple):
+    """What becomes of attempts that follow others, with feedback or without.
+
+    Attributes:
+        line: The row.
+        is_told: Whether they were made with feedback.
+        n: Number of such attempts.
+        differing: Share of them that are an action which was not tried before.
+        n_open: Number of them after wrong attempts only.
+        right: Share of these that are right; None without any.
+    """
+
+    line: str
+    is_told: bool
+    n: int
+    differing: float
+    n_open: int
+    right: float | None
+
+
+class PilotEvidence(NamedTuple):
+    """What the pilot shows; empty where its tasks take several decisions, as no candidate decides an episode there."""
+
+    diversity: Diversity | None = None
+    selection: tuple[Selection, ...] = ()
+    uptake: tuple[PilotUptake, ...] = ()
+
+
+def evidence_of(pilot: Pilot) -> PilotEvidence:
+    """Return what the attempts of a pilot show."""
+    if not pilot.one_decision:
+        return PilotEvidence()
+    independent = {name: one for name, one in pilot.lines.items() if one.strategy in ("bon", "bon-sc") and one.n > 1}
+    diversity, uptake = None, []
+    if independent:
+        name = max(independent, key=lambda one: independent[one].n)
+        diversity = _diversity(name, independent[name])
+        uptake.append(_uptake(name, independent[name], is_told=False))
+    verified = {name: one for name, one in independent.items() if one.strategy == "bon"}
+    chains = {name: one for name, one in pilot.lines.items() if one.strategy == "iad" and one.n > 1}
+    uptake += [_uptake(name, one, is_told=True) for name, one in chains.items()]
+    return PilotEvidence(diversity, tuple(_selection(name, one) for name, one in verified.items()), tuple(uptake))
+
+
+def _diversity(name: str, line: PilotLine) -> Diversity:
+    tasks = {task: [len(own), sum(one.is_right for one in own)] for task, own in _pooled(line)}
+    n = min(size for size, _ in tasks.values())
+    at = {k: [pass_at_k(size, right, k) for size, right in tasks.values()] for k in range(1, n + 1)}
+    further = _uptake(name, line, is_told=False)
+    pass_at = {k: float(np.mean(own)) for k, own in at.items()}
+    return Diversity(name, n, pass_at, mean_interval(at[n]), further.n, further.differing)
+
+
+def _selection(name: str, line: PilotLine) -> Selection:
+    # An answer that is no action and one without a verdict have no score to rank.
+    rows = [(task, one) for task, own in _pooled(line) for one in own if one.key and not math.isnan(one.score)]
+    n_right = sum(one.is_right for _, one in rows)
+    found = None
+    if min(n_right, len(rows) - n_right) >= LEAST_PER_CLASS:
+        scores, labels = [one.score for _, one in rows], [one.is_right for _, one in rows]
+        found = auc(scores, labels, tasks=[task for task, _ in rows])
+    episodes = [own for given in line.attempts.values() for own in given if own]
+    best = float(np.mean([best_of(own, len(own)) for own in episodes]))
+    one = float(np.mean([first(own, 1) for own in episodes]))
+    most = float(np.mean([any(attempt.is_right for attempt in own) for own in episodes]))
+    return Selection(
+        name, n_right, len(rows) - n_right, found, best, (best - one) / (most - one) if most > one else None
+    )
+
+
+def _uptake(name: str, line: PilotLine, *, is_told: bool) -> PilotUptake:
+    n = n_new = n_open = n_right = 0
+    for own in (one for given in line.attempts.values() for one in given):
+        for place, attempt in enumerate(own[1:], 1):
+            if attempt.is_told is not is_told:
+                continue
+            earlier = own[:place]
+            n += 1
+            n_new += bool(attempt.key) and all(attempt.key != one.key for one in earlier)
+            if not any(one.is_right for one in earlier):
+                n_open += 1
+                n_right += attempt.is_right
+    return PilotUptake(name, is_told, n, n_new / n if n else 0.0, n_open, n_right / n_open if n_open else None)
+
+
+def _pooled(line: PilotLine) -> Iterator[tuple[str, Sequence[PilotAttempt]]]:
+    for task, given in line.attempts.items():
+        own = [one for episode in given for one in episode]
+        if own:
+            yield task, own

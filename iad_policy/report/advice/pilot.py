@@ -1,0 +1,269 @@
+"""Reads a run as a pilot: what every candidate would have given, and what every episode gave and spent.
+
+The true result of a candidate is found by taking its action in the environment. This is known afterwards only, and no
+agent or verifier is told, so the tasks must not be those that a result is reported on.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import gymnasium as gym
+
+from iad_policy.errors import UnknownName
+from iad_policy.ledger.episode_record import Arm, EpisodeRecord
+from iad_policy.ledger.trace import RunTraces
+from iad_policy.report.curves import spent_on, usage_on
+from iad_policy.report.figures import Heading, heading_of
+from iad_policy.run.config import RunConfig
+from iad_policy.run.resolve import env_of
+from iad_policy.strategies.building_blocks.voting import rank_of, result_of
+from iad_policy.types import Candidate
+from iad_policy.types.hashing import seed_of
+
+NO_VOTE = (-1, "")
+
+
+class PilotAttempt(NamedTuple):
+    """One proposed answer to a task that takes one decision.
+
+    Attributes:
+        is_right: Whether the episode would succeed with it.
+        score: The verifier's score; -inf for an answer that is no action, NaN without a verifier.
+        vote: What it votes for: how much its vote counts, and the name of the action or result. `NO_VOTE` for none.
+        key: Canonical form of the action; "" for an answer that is no action.
+        is_told: Whether it was made with feedback.
+    """
+
+    is_right: bool
+    score: float = math.nan
+    vote: tuple[int, str] = NO_VOTE
+    key: str = ""
+    is_told: bool = False
+
+
+def score_of(attempt: PilotAttempt) -> float:
+    """Return the score that an attempt is ranked by: -inf without a verdict."""
+    return -math.inf if math.isnan(attempt.score) else attempt.score
+
+
+@dataclass(frozen=True)
+class PilotLine:
+    """A strategy of the pilot, with its verifier.
+
+    Attributes:
+        strategy: Name of the strategy.
+        verifier: Name of the verifier; "" for none.
+        success: n -> task -> mean success.
+        spent: n -> task -> mean spending of an episode.
+        attempts: Task -> the attempts of each of its episodes, at the largest n. Empty if tasks take several decisions.
+        starts_at_reference: Whether `single` is its n = 1.
+        checking: n -> task -> the part of `spent` that is not the agent's: verdicts, and texts of roles.
+        knows_gold: Whether its verifier is labelled `oracle`, so that the row is for diagnosis only.
+    """
+
+    strategy: str
+    verifier: str
+    success: Mapping[int, Mapping[str, float]]
+    spent: Mapping[int, Mapping[str, float]]
+    attempts: Mapping[str, Sequence[Sequence[PilotAttempt]]] = field(default_factory=dict)
+    starts_at_reference: bool = False
+    checking: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
+    knows_gold: bool = False
+
+    @property
+    def n(self) -> int:
+        """The largest n that was run."""
+        return max(self.success)
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """A run as a pilot.
+
+    Attributes:
+        env: Id of the environment.
+        split: Split of the tasks; "" for none.
+        agent: Name of the agent.
+        tasks: Tasks that every line has an episode of, each with a known success.
+        n_left_out: Number of tasks that only some lines have.
+        axis: What `spent` counts.
+        one_decision: Whether every episode took one decision, so that a candidate's result is the episode's.
+        lines: Name of the row -> strategy.
+        heading: The facts above the run's table, among them the labels of its verifiers; None without a run.
+    """
+
+    env: str
+    split: str
+    agent: str
+    tasks: tuple[str, ...]
+    n_left_out: int
+    axis: str
+    one_decision: bool
+    lines: Mapping[str, PilotLine]
+    heading: Heading | None = None
+
+
+def read_pilot(run: RunTraces, *, agent: str = "", axis: str = "") -> Pilot:
+    """Return a run as a pilot.
+
+    Args:
+        run: The run. It may be unfinished.
+        agent: Which agent, if the run has several.
+        axis: What a price counts: `proposals`, `calls`, `tokens`, `usd` or `seconds`. By default it is dollars where
+            every price is known and was paid, else tokens where some were counted, else calls.
+
+    Raises:
+        UnknownName: The run has no such agent, or there is no such axis.
+        ValueError: It has several agents and none is named, no task that every strategy has finished, or no known
+            spending on the axis.
+        DamagedEpisode: An episode of it can't be read.
+    """
+    config = RunConfig.of(run.config)
+    if agent and agent not in config.agent:
+        raise UnknownName("agent of the run", agent, config.agent)
+    if not agent and len(config.agent) > 1:
+        raise ValueError(f"expected one agent, got a run with {', '.join(config.agent)}; name one: --agent")
+    chosen = agent or config.agent[0]
+    records = [one for one in run.records.values() if one.agent == chosen and one.is_scored and one.success is not None]
+    arms: defaultdict[Arm, list[EpisodeRecord]] = defaultdict(list)
+    for one in records:
+        arms[one.arm].append(one)
+    tasks = _common(arms)
+    heading = heading_of(config, run.config, len(tasks))
+    axis = _axis(records, axis)
+    one_decision = all(one.n_steps <= 1 for one in records)
+    truths = _Truths(config) if one_decision else None
+    try:
+        lines = {}
+        for arm in config.arms:
+            if arm in arms and (name := config.named_line(arm)) not in lines:
+                own = {one.n: arms[one] for one in arms if one._replace(n=arm.n) == arm}
+                starts = config.starts_at_reference(arm.strategy, "proposals")
+                knows_gold = config.asks_verifier(arm.strategy) and heading.informations[arm.verifier] == "oracle"
+                lines[name] = replace(
+                    _line(run, arm, own, tasks, axis, truths),
+                    starts_at_reference=starts,
+                    knows_gold=knows_gold,
+                )
+    finally:
+        if truths is not None:
+            truths.close()
+    n_all = len({one.task_id for one in records})
+    split = config.split or ""
+    return Pilot(config.env, split, chosen, tasks, n_all - len(tasks), axis, one_decision, lines, heading)
+
+
+AXES = ("proposals", "calls", "tokens", "usd", "seconds")
+
+
+def _axis(records: Sequence[EpisodeRecord], axis: str) -> str:
+    if axis and axis not in AXES:
+        raise UnknownName("axis of spending", axis, AXES)
+    # An answer from the cache costs 0 dollars: of strategies that share samples, the first one pays for all.
+    is_priced = any(one.spent.usd for one in records) and not any(
+        one.spent.n_unpriced or one.spent.n_cached for one in records
+    )
+    has_tokens = any(one.spent.tokens for one in records)
+    found = axis or ("usd" if is_priced else "tokens" if has_tokens else "calls")
+    n_cached = sum(one.spent.n_cached for one in records)
+    if found == "usd" and n_cached:
+        raise ValueError(
+            f"expected episodes that pay for all their answers, got {n_cached} answers from the cache, which cost 0 "
+            "dollars; price a success in tokens: --per tokens"
+        )
+    if not any(spent_on(one, found) for one in records):
+        raise ValueError(f"expected episodes that spend {found}, got none; price a success in calls: --per calls")
+    return found
+
+
+def _common(arms: Mapping[Arm, Sequence[EpisodeRecord]]) -> tuple[str, ...]:
+    """Return the tasks that every arm has an episode of."""
+    common = set.intersection(*({one.task_id for one in own} for own in arms.values())) if arms else set()
+    if not common:
+        raise ValueError(
+            "expected tasks that every strategy has finished, with a known success, got none; run the pilot to its end"
+        )
+    return tuple(sorted(common))
+
+
+def _line(
+    run: RunTraces,
+    arm: Arm,
+    own: Mapping[int, Sequence[EpisodeRecord]],
+    tasks: Sequence[str],
+    axis: str,
+    truths: "_Truths | None",
+) -> PilotLine:
+    success = {n: _means([(one.task_id, float(one.success or 0)) for one in own[n]], tasks) for n in sorted(own)}
+    spent = {n: _means([(one.task_id, spent_on(one, axis)) for one in own[n]], tasks) for n in sorted(own)}
+    checking = {n: _means([(one.task_id, _checking(one, axis)) for one in own[n]], tasks) for n in sorted(own)}
+    attempts: dict[str, list[Sequence[PilotAttempt]]] = {task: [] for task in tasks}
+    if truths is not None:
+        for one in sorted(own[max(own)], key=lambda one: (one.seed, one.task_id)):
+            if one.task_id in attempts:
+                attempts[one.task_id].append(tuple(_attempts(run, one, truths)))
+    return PilotLine(arm.strategy, arm.verifier, success, spent, {} if truths is None else attempts, checking=checking)
+
+
+def _checking(record: EpisodeRecord, axis: str) -> float:
+    return math.fsum(usage_on(own, axis) for role, own in record.spent_by_role.items() if role != "agent")
+
+
+def _means(values: Sequence[tuple[str, float]], tasks: Sequence[str]) -> dict[str, float]:
+    of_task: dict[str, list[float]] = {task: [] for task in tasks}
+    for task, value in values:
+        if task in of_task:
+            of_task[task].append(value)
+    return {task: math.fsum(own) / len(own) for task, own in of_task.items()}
+
+
+def _attempts(run: RunTraces, record: EpisodeRecord, truths: "_Truths") -> Iterator[PilotAttempt]:
+    with run.reading(record.key) as trace:
+        for step in trace.steps[:1]:
+            by_result = "result" in (step.decision.state.info.get("facts") or {})
+            for one in step.decision.candidates:
+                if one.error:
+                    # Nothing but such answers makes the policy take a legal action, which may even be right.
+                    yield PilotAttempt(False, -math.inf)
+                else:
+                    score = math.nan if one.verdict is None else one.verdict.score
+                    is_right = truths.is_right(record, one)
+                    yield PilotAttempt(is_right, score, _vote(one, by_result), one.key, one.feedback is not None)
+
+
+def _vote(one: Candidate, by_result: bool) -> tuple[int, str]:
+    if by_result and one.preview is not None:
+        return rank_of(one.preview), result_of(one.preview)
+    return 0, one.key
+
+
+class _Truths:
+    """What the candidates of a run would have given. Each is taken once in an environment of its own."""
+
+    def __init__(self, config: RunConfig) -> None:
+        self._config = config
+        self._known: dict[tuple[str, int, str], bool] = {}
+
+    def is_right(self, record: EpisodeRecord, candidate: Candidate) -> bool:
+        """Return whether an episode would have succeeded with a candidate as its only action."""
+        name = record.task_id, record.seed, candidate.key
+        if name not in self._known:
+            env = self._env
+            options = {"task_id": record.task_id} if hasattr(env.unwrapped, "task_ids") else None
+            env.reset(seed=seed_of(record.seed, record.task_id) % 2**31, options=options)
+            *_, info = env.step(candidate.action)
+            self._known[name] = bool(info.get("success"))
+        return self._known[name]
+
+    @cached_property
+    def _env(self) -> "gym.Env[Any, Any]":
+        return env_of(self._config)
+
+    def close(self) -> None:
+        """Close the environment."""
+        if "_env" in vars(self):
+            self._env.close()

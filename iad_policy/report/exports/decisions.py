@@ -1,0 +1,165 @@
+"""Every decision with all its candidates, and every episode: what happened, as data."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from iad_policy.ledger.trace import Trace
+from iad_policy.models.tools import message_text
+from iad_policy.prompts.rendering import shown
+from iad_policy.report.exports.pairs import feedback_of, score_of
+from iad_policy.report.exports.tables import MESSAGES, ExportTable, Kind, Row, Source
+from iad_policy.types import Candidate, Exchange, State
+from iad_policy.types.hashing import encode
+
+EVERYTHING = 2**31
+"""Characters of an observation that are kept: all."""
+
+CANDIDATE: Kind = {
+    "id": str,
+    "action": str,
+    "thought": str,
+    "error": str,
+    "feedback": str,
+    "is_committed": bool,
+    "is_here": bool,
+    "score": float,
+    "passed": bool,
+    "critique": str,
+    "preview": str,
+    "preview_done": bool,
+    "logprobs": [float],
+    "exchanges": [
+        {"prompt": MESSAGES, "text": str, "finish": str, "sampling": str, "logprob_kind": str, "cached_tokens": int}
+    ],
+    "prompt_tokens": int,
+    "completion_tokens": int,
+}
+
+
+def _episode(source: Source, trace: Trace) -> Iterator[Row]:
+    record, spent = trace.record, trace.record.spent
+    yield {
+        **source.head(record),
+        "n_steps": record.n_steps,
+        "grounding": record.grounding,
+        "difficulty": record.difficulty,
+        "stop_reason": record.stop_reason,
+        "cut": record.cut,
+        "error_kind": record.error_kind,
+        "error": record.error,
+        "proposals": spent.proposals,
+        "verifications": spent.verifications,
+        "simulations": spent.simulations,
+        "tokens": spent.tokens,
+        "usd": spent.usd,
+        "wall_s": record.wall_s,
+        "progress_by_step": list(record.progress_by_step),
+        "actions": [action if isinstance(action, str) else json.dumps(action) for action in record.actions],
+    }
+
+
+def _decisions(source: Source, trace: Trace) -> Iterator[Row]:
+    head = source.head(trace.record)
+    for step in trace.steps:
+        decision, before, after = step.decision, step.before, step.after
+        info = {} if before is None else before.info
+        yield {
+            **head,
+            "step": step.index,
+            "instruction": str(info.get("instruction", "")),
+            "observation": _text(before),
+            "available_actions": [str(action) for action in info.get("available_actions", ())],
+            "action": "" if step.action is None else _action(step.action),
+            "reward": step.reward,
+            "done": after is not None and after.done,
+            "next_observation": _text(after),
+            "cut": decision.cut,
+            "candidates": [_candidate(one, before, decision.committed.id) for one in decision.candidates],
+            "asked": [{"role": one.role, "text": one.text, "source": one.source} for one in decision.role_answers],
+        }
+
+
+def _candidate(one: Candidate, before: State | None, committed: str) -> Row:
+    verdict, preview = one.verdict, one.preview
+    return {
+        "id": one.id,
+        "action": "" if one.action is None else _action(one.action),
+        "thought": one.thought,
+        "error": one.error,
+        "feedback": feedback_of(one),
+        "is_committed": one.id == committed,
+        "is_here": before is not None and one.at == before.id,
+        "score": score_of(one),
+        "passed": None if verdict is None else verdict.passed,
+        "critique": "" if verdict is None else verdict.critique,
+        "preview": _text(preview),
+        "preview_done": None if preview is None else preview.done,
+        "logprobs": None if one.logprobs is None else list(one.logprobs),
+        "exchanges": [_exchange(exchange) for exchange in one.exchanges],
+        "prompt_tokens": one.usage.prompt_tokens,
+        "completion_tokens": one.usage.completion_tokens,
+    }
+
+
+def _exchange(exchange: Exchange) -> Row:
+    return {
+        "prompt": [{"role": one["role"], "content": message_text(one)} for one in exchange.prompt],
+        "text": exchange.text,
+        "finish": exchange.finish,
+        "sampling": json.dumps(dict(exchange.sampling)),
+        "logprob_kind": exchange.logprob_kind,
+        "cached_tokens": exchange.cached_tokens,
+    }
+
+
+def _action(action: Any) -> str:
+    return action if isinstance(action, str) else json.dumps(encode(action))
+
+
+def _text(state: State | None) -> str:
+    if state is None:
+        return ""
+    return state.observation if isinstance(state.observation, str) else shown(state.observation, EVERYTHING)
+
+
+EPISODES = ExportTable(
+    {
+        "n_steps": int,
+        "grounding": float,
+        "difficulty": str,
+        "stop_reason": str,
+        "cut": str,
+        "error_kind": str,
+        "error": str,
+        "proposals": int,
+        "verifications": int,
+        "simulations": int,
+        "tokens": int,
+        "usd": float,
+        "wall_s": float,
+        "progress_by_step": [float],
+        "actions": [str],
+    },
+    _episode,
+    suffix=".episodes",
+    is_scored_only=False,
+)
+DECISIONS = ExportTable(
+    {
+        "step": int,
+        "instruction": str,
+        "observation": str,
+        "available_actions": [str],
+        "action": str,
+        "reward": float,
+        "done": bool,
+        "next_observation": str,
+        "cut": str,
+        "candidates": [CANDIDATE],
+        "asked": [{"role": str, "text": str, "source": str}],
+    },
+    _decisions,
+    is_scored_only=False,
+    absent="decisions",
+)

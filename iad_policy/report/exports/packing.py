@@ -1,0 +1,156 @@
+"""Rows made from episodes and packed as bytes, here or in processes side by side; the bytes are the same."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from itertools import islice
+from multiprocessing import get_context
+from typing import Any, NamedTuple
+
+from iad_policy.errors import MissingExtra
+from iad_policy.ledger.gc_pause import without_collector
+from iad_policy.ledger.trace import Trace
+from iad_policy.report.exports.tables import ExportTable, Kind, Row, Source
+from iad_policy.types.texts import well_formed
+
+N_EPISODES = 200
+"""Episodes whose rows are packed together."""
+
+
+class Chunk(NamedTuple):
+    """Episodes of one source: its place, and their keys."""
+
+    source: int
+    keys: tuple[str, ...]
+
+
+class Pack(NamedTuple):
+    """Rows as bytes: lines of JSON, or a stream of Arrow."""
+
+    content: bytes
+    n_rows: int
+
+
+def packs(
+    tables: Sequence[ExportTable],
+    sources: Sequence[Source],
+    chunks: Iterable[Chunk],
+    *,
+    is_parquet: bool,
+    n_processes: int,
+) -> Iterator[list[Pack]]:
+    """Yield the rows of chunks, in their order: for each chunk a pack of every table.
+
+    Args:
+        tables: Make the rows. An episode is read once for all of them.
+        sources: The runs.
+        chunks: Of their episodes.
+        is_parquet: Whether they are packed for parquet.
+        n_processes: How many work side by side; 1 for none but this.
+
+    Raises:
+        MissingExtra: Parquet without pyarrow.
+    """
+    if is_parquet:
+        load_pyarrow()
+    make = partial(_pack, tables, is_parquet=is_parquet)
+    if n_processes == 1:
+        yield from (make(chunk, sources=sources) for chunk in chunks)
+        return
+    # New processes, not forks: this one may have threads.
+    with ProcessPoolExecutor(n_processes, get_context("spawn"), _begin, (sources,)) as pool:
+        yield from pool.map(make, chunks)
+
+
+def chunks_of(sources: Sequence[Source], *, is_scored_only: bool, is_successful_only: bool) -> Iterator[Chunk]:
+    """Yield the episodes that tables have rows of, a chunk at a time."""
+    for place, source in enumerate(sources):
+        wanted = iter(
+            record.key
+            for record in list(source.run.records.values())
+            if (record.success == 1.0 or not is_successful_only) and (record.is_scored or not is_scored_only)
+        )
+        while keys := tuple(islice(wanted, N_EPISODES)):
+            yield Chunk(place, keys)
+
+
+def schema_of(kinds: Mapping[str, Kind]) -> Any:
+    """Return the columns as Arrow has them."""
+    return load_pyarrow().schema([(name, _type(kind)) for name, kind in kinds.items()])
+
+
+def load_pyarrow() -> Any:
+    """Return the package.
+
+    Raises:
+        MissingExtra: It is not installed.
+    """
+    try:
+        import pyarrow
+    except ImportError:
+        raise MissingExtra("pyarrow", "export") from None
+    return pyarrow
+
+
+_sources: Sequence[Source] = ()
+"""Of a process that packs; set once, when it begins."""
+
+
+def _begin(sources: Sequence[Source]) -> None:
+    global _sources
+    _sources = sources
+
+
+def _pack(
+    tables: Sequence[ExportTable], chunk: Chunk, *, is_parquet: bool, sources: Sequence[Source] | None = None
+) -> list[Pack]:
+    source = (_sources if sources is None else sources)[chunk.source]
+
+    def rows_of(trace: Trace) -> list[list[Row]]:
+        return [list(table.rows(source, trace)) for table in tables]
+
+    def packed(made: Iterable[Sequence[Sequence[Row]]]) -> list[Pack]:
+        by_table = [[row for own in rows for row in own] for rows in zip(*made, strict=True)]
+        return [
+            Pack(_arrow(rows, table.kinds) if is_parquet else _lines(rows), len(rows))
+            for table, rows in zip(tables, by_table, strict=False)  # nothing of a chunk without a readable episode
+        ]
+
+    with without_collector():
+        by_key = dict(source.run.readable(chunk.keys, rows_of))
+        try:
+            return packed(by_key.values())
+        except (ValueError, TypeError, OverflowError, RecursionError):  # a column has values of another type
+            whole = source.run.readable(by_key, lambda trace: packed([by_key[trace.record.key]]))
+            return packed([by_key[key] for key, _ in list(whole)])
+
+
+def _lines(rows: Sequence[Row]) -> bytes:
+    lines = (json.dumps(row, ensure_ascii=False, separators=(",", ":"), allow_nan=False) for row in rows)
+    return b"".join(f"{well_formed(line)}\n".encode() for line in lines)
+
+
+def _arrow(rows: Sequence[Row], kinds: Mapping[str, Kind]) -> bytes:
+    pyarrow = load_pyarrow()
+    from pyarrow import ipc
+
+    schema = schema_of(kinds)
+    try:
+        table = pyarrow.Table.from_pylist(rows, schema)
+    except UnicodeEncodeError:
+        table = pyarrow.Table.from_pylist(well_formed(list(rows)), schema)
+    sink = pyarrow.BufferOutputStream()
+    # The same page stands in many rows: packed it is a tenth, on its way to another process.
+    with ipc.new_stream(sink, schema, options=ipc.IpcWriteOptions(compression="lz4")) as stream:
+        stream.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def _type(kind: Kind) -> Any:
+    pyarrow = load_pyarrow()
+    if isinstance(kind, list):
+        return pyarrow.list_(_type(kind[0]))
+    if isinstance(kind, dict):
+        return pyarrow.struct([(name, _type(part)) for name, part in kind.items()])
+    return {str: pyarrow.string(), int: pyarrow.int64(), float: pyarrow.float64(), bool: pyarrow.bool_()}[kind]

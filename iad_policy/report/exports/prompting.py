@@ -1,0 +1,116 @@
+"""What an agent was asked and what it answered, as messages, put together again from a trace.
+
+It is the agent itself that says what it would ask in a recorded state, without feedback: a refined answer is trained as
+if it had been the first one. For an agent that reads no prompt it is what `litellm:<model>` would be asked in its
+place, so that a model trained on it is asked in the same words when it runs here.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gymnasium.spaces import Discrete
+
+from iad_policy.agents.composite import CompositeAgent
+from iad_policy.agents.language import LanguageAgent
+from iad_policy.agents.react import ReActAgent
+from iad_policy.ledger.trace import RecordedStep
+from iad_policy.models import Completion, Messages
+from iad_policy.prompts import Prompts
+from iad_policy.registry import load_object
+from iad_policy.registry.domain import DEFAULTS, Defaults
+from iad_policy.types import Candidate, State, Turn
+
+LANGUAGE = ("litellm", "local", "hf")
+KINDS: Mapping[str, type[LanguageAgent]] = {"react": ReActAgent, "composite": CompositeAgent}
+"""Agents whose one question follows from the state, by the name they are run by."""
+WHO_SAYS = (*LANGUAGE, *KINDS, "plan-solve")
+"""Agents whose thoughts a language model wrote, so that they are part of its answer."""
+
+Message = dict[str, str]
+
+
+class _Nobody:
+    """Stands in for a model that is asked nothing."""
+
+    name = "nobody"
+
+    def complete(
+        self, messages: Messages, *, temperature: float | None = None, max_tokens: int | None = None
+    ) -> Completion:
+        raise NotImplementedError("expected prompts to be rendered only, got a question to a model")
+
+
+class Prompter:
+    """Puts the states and answers of a run into words.
+
+    Args:
+        config: What the run's `config.json` holds.
+    """
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self._defaults = DEFAULTS.get(str(config["env"]).rpartition(":")[2], Defaults())
+        mode = self._defaults.mode_of(config.get("env_args", {}))
+        self._prompts = Prompts(self._defaults.prompts_in(mode))
+        self._max_steps: float = config.get("max_steps") or math.inf
+        first_and_n = config.get("discrete")
+        self._space = Discrete(first_and_n[1], start=first_and_n[0]) if first_and_n else None
+        self._agents: dict[str, LanguageAgent] = {}
+
+    def messages(self, agent: str, steps: Sequence[RecordedStep], index: int) -> list[Message]:
+        """Return what an agent was asked at a step, of pictures nothing.
+
+        Args:
+            agent: Its name.
+            steps: The episode's.
+            index: Which of them; what was observed there must be known.
+        """
+        before = steps[index].before
+        assert before is not None
+        state = State(
+            before.observation,
+            before.info,
+            history=tuple(map(_turn, steps[:index])),
+            steps_left=self._max_steps - index,
+        )
+        return [{"role": one["role"], "content": _words(one["content"])} for one in self._agent(agent).messages(state)]
+
+    def completion(self, agent: str, candidate: Candidate) -> list[Message]:
+        """Return a candidate as the answer to that; what a model said before the action is part of it."""
+        return [{"role": "assistant", "content": self._answer(agent, candidate)}]
+
+    def _answer(self, agent: str, candidate: Candidate) -> str:
+        is_said = agent.partition(":")[0] in WHO_SAYS
+        if is_said and candidate.error:
+            return candidate.thought
+        if candidate.parts:
+            return "\n".join(f"{part.name.capitalize()}: {part.text}" for part in candidate.parts)
+        heading = self._agent(agent).heading
+        action = f"{heading}: {candidate.action}" if heading else str(candidate.action)
+        return f"{candidate.thought}\n{action}" if is_said and candidate.thought else action
+
+    def _agent(self, name: str) -> LanguageAgent:
+        if name not in self._agents:
+            self._agents[name] = self._made(name)
+        return self._agents[name]
+
+    def _made(self, name: str) -> LanguageAgent:
+        kind, _, model = name.partition(":")
+        style: Any = model.rpartition("#")[2] if kind in LANGUAGE and "#" in model else None
+        made: type[LanguageAgent] = KINDS.get(kind) or load_object(self._defaults.language)
+        return made(_Nobody(), self._prompts, style, space=self._space)
+
+
+def _turn(step: RecordedStep) -> Turn:
+    committed = step.proposed
+    observation, info = (None, {}) if step.before is None else (step.before.observation, step.before.info)
+    if committed is None:
+        return Turn(observation, step.action, info)
+    return Turn(observation, step.action, info, thought=committed.thought, parts=committed.parts)
+
+
+def _words(content: Any) -> str:
+    """Return a message's text; a message with pictures is a list of parts."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(part["text"] for part in content if part.get("type") == "text")

@@ -1,0 +1,103 @@
+"""What a table of an export is: its columns with their types, and how its rows are made from an episode."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+from iad_policy.ledger.episode_record import EpisodeRecord
+from iad_policy.ledger.trace import RunTraces, Trace
+from iad_policy.report.exports.prompting import Prompter
+
+Kind: TypeAlias = Any
+"""`str`, `int`, `float` or `bool`, which may be missing; `[kind]` for a list, `{name: kind}` for a structure."""
+Row: TypeAlias = dict[str, Any]
+
+HEAD: Mapping[str, Kind] = {
+    "run": str,
+    "episode": str,
+    "env": str,
+    "data": str,
+    "split": str,
+    "task_id": str,
+    "seed": int,
+    "agent": str,
+    "strategy": str,
+    "n": int,
+    "verifier": str,
+    "information": str,
+    "agent_information": str,
+    "success": float,
+    "progress": float,
+    "episode_reward": float,
+}
+"""Stands in every row. So no row of a run under an oracle can be mistaken for another, and a file says of itself which
+split and which data its tasks are from."""
+MESSAGES: Kind = [{"role": str, "content": str}]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A run that is exported.
+
+    Attributes:
+        run: Its traces.
+        name: Its folder's.
+        prompter: Puts its states and answers into words.
+        min_margin: Least margin of a preference that a verifier gave.
+    """
+
+    run: RunTraces
+    name: str
+    prompter: Prompter
+    min_margin: float = 0.0
+
+    def head(self, record: EpisodeRecord) -> Row:
+        """Return the columns that every row of an episode has."""
+        config = self.run.config
+        names = config.get("identity", {}).get(record.agent, {})
+        return {
+            "run": self.name,
+            "episode": record.key,
+            "env": record.env,
+            "data": config.get("data", {}).get("digest", ""),
+            "split": _split_of(config),
+            "task_id": record.task_id,
+            "seed": record.seed,
+            "agent": record.agent,
+            "strategy": record.strategy,
+            "n": record.n,
+            "verifier": record.verifier,
+            "information": record.information,
+            "agent_information": names.get("agent_information", ""),
+            "success": record.success,
+            "progress": record.progress,
+            "episode_reward": record.reward,
+        }
+
+
+def _split_of(config: Mapping[str, Any]) -> str:
+    """Return the split of a run's tasks; "" where it does not say. An environment knows it that was made with it."""
+    return next((one for one in (config.get("tasks_of"), config.get("split")) if isinstance(one, str)), "")
+
+
+class ExportTable(NamedTuple):
+    """One kind of row.
+
+    Attributes:
+        columns: Name -> kind, after those of `HEAD`.
+        rows: Makes an episode's rows, each a mapping with every column.
+        suffix: Between the name of the file that was asked for and its ending; "" for that file itself.
+        is_scored_only: Whether episodes that failed have no rows.
+        absent: What is missing where there are no rows at all.
+    """
+
+    columns: Mapping[str, Kind]
+    rows: Callable[[Source, Trace], Iterator[Row]]
+    suffix: str = ""
+    is_scored_only: bool = True
+    absent: str = "finished episodes"
+
+    @property
+    def kinds(self) -> dict[str, Kind]:
+        """All columns."""
+        return {**HEAD, **self.columns}

@@ -1,0 +1,102 @@
+"""The content of a run's table: the facts above it, and the figures in it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from iad_policy.information import verifier_text
+from iad_policy.report.curves import AXES, Curve, CurveDifference, compared
+from iad_policy.report.matching import Matched
+from iad_policy.report.metrics import Difference, StrategySummary
+from iad_policy.run.config import RunConfig
+from iad_policy.simulators import PERFECT
+from iad_policy.verifiers import is_own
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """The facts shown above the table.
+
+    Attributes:
+        config: The run's configuration.
+        information: The first verifier's information label, or "" without a verifier.
+        n_tasks: Number of tasks in the run.
+        data: Name and digest of the data, or empty if the environment has none.
+        oracle_agents: Names of the agents that know gold.
+        success_rule: What counts as success; "" for a reward of 1.
+        trained_here: Number of the tasks that trained components were trained on, by component.
+        informations: The information label of every verifier, by name.
+    """
+
+    config: RunConfig
+    information: str
+    n_tasks: int
+    data: Mapping[str, str]
+    oracle_agents: tuple[str, ...] = ()
+    success_rule: str = ""
+    trained_here: Mapping[str, int] = field(default_factory=dict)
+    informations: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def verifier_text(self) -> str:
+        """What is said of the first verifier: what it reads, or that its label is its author's word."""
+        return verifier_text(self.information, is_own=is_own(self.config.verifier[0]))
+
+    @property
+    def verifier_texts(self) -> dict[str, str]:
+        """What is said of every verifier, by name."""
+        return {name: verifier_text(label, is_own=is_own(name)) for name, label in self.informations.items()}
+
+    def simulator_text(self, rows: Iterable[StrategySummary]) -> str:
+        """Return what is said of the simulator, given the rows of the table.
+
+        An environment without a simulation of its own is simulated in copies or replays. These know what an agent can't
+        see, such as the number that is to be guessed.
+        """
+        name = self.config.simulator
+        ways = " and ".join(sorted({way for row in rows for way in row.simulated_by}))
+        if not ways:
+            return name
+        return f"{'' if name == PERFECT else f'{name} of a '}{ways} (sees hidden state)"
+
+    def named(self, metric: str) -> str:
+        """Return the name of a metric, for success with its rule: `success (layout >= 0.75)`."""
+        return f"{metric} ({self.success_rule})" if metric == "success" and self.success_rule else metric
+
+
+class Figures(NamedTuple):
+    """The summaries, differences and curves of a run.
+
+    `matched` compares the strategies of each agent at equal spending, if that was asked for. `unmatched` says why they
+    could not be compared.
+    """
+
+    summaries: dict[str, StrategySummary]
+    differences: dict[str, Difference]
+    curves: tuple[Curve, ...] = ()
+    matched: Mapping[str, Matched] = MappingProxyType({})
+    unmatched: str = ""
+
+    def comparisons(self, metric: str) -> list[CurveDifference]:
+        """Compare the curves of a metric on each axis where they share a range of budgets."""
+        found = [compared([one for one in self.curves if (one.metric, one.axis) == (metric, axis)]) for axis in AXES]
+        return [one for one in found if one is not None]
+
+
+def heading_of(config: RunConfig, recorded: Mapping[str, Any], n_tasks: int) -> Heading:
+    """Return the heading of a run.
+
+    Args:
+        config: The run's configuration, including the user's own strategies if they are known.
+        recorded: The content of its `config.json`.
+        n_tasks: Number of tasks.
+    """
+    identity = recorded["identity"]
+    first, *others = config.verifier
+    information = identity[config.agent[0]]["information"]
+    informations = {first: information}
+    informations |= {one: identity[f"{config.agent[0]} with {one}"]["information"] for one in others}
+    oracle_agents = tuple(agent for agent in config.agent if "agent_information" in identity[agent])
+    rule, trained = recorded.get("success_rule", ""), recorded.get("trained_here", {})
+    return Heading(config, information, n_tasks, recorded["data"], oracle_agents, rule, trained, informations)

@@ -1,0 +1,270 @@
+"""Reads logs of inspect_ai, `.eval` and `.json`, without the package. Written against its version 0.3.285.
+
+An `.eval` file is a zip: `header.json` has the evaluation, `summaries.json` every sample without its transcript. A log
+whose evaluation was killed has neither, but `_journal/start.json` and the finished samples in `samples/`.
+"""
+
+import json
+import struct
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile, ZipFile
+
+from iad_policy.errors import MissingExtra
+from iad_policy.ledger.episode_record import number
+from iad_policy.report.columns import counted
+from iad_policy.report.other_logs.arm_names import named_apart, short_settings
+from iad_policy.report.other_logs.samples import LoggedArms, LoggedSample, LoggedScore, error_kind, task_content
+
+MAIN = ("model", "task", "solver")
+"""What logs mostly differ in."""
+LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
+WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+"""Values that scorers give, as `inspect_ai.scorer.value_to_float` has them."""
+_LOCAL_HEADER = struct.Struct("<26xHH")
+ZSTANDARD = 93
+"""How zip files name that compression."""
+_NOT_ONE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
+
+
+@dataclass(frozen=True, slots=True)
+class InspectLog:
+    """One log.
+
+    Attributes:
+        path: The file.
+        header: What it says of the evaluation.
+        samples: Its samples, as they are in the log.
+    """
+
+    path: Path
+    header: Mapping[str, Any]
+    samples: Sequence[Mapping[str, Any]]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.header.get("eval"), dict) or not isinstance(self.samples, list):
+            raise ValueError("expected a log of inspect_ai, got other JSON")
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """Task, model and settings."""
+        found: Mapping[str, Any] = self.header["eval"]
+        return found
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the evaluation ended, and none of its samples was declared invalid afterwards."""
+        return self.header.get("status") == "success" and not self.header.get("invalidated")
+
+    @property
+    def state(self) -> str:
+        """What became of the evaluation: `success error cancelled started`, or that samples are invalid."""
+        status = str(self.header.get("status"))
+        return "some samples are invalidated" if self.header.get("invalidated") else f"status {status!r}"
+
+    @property
+    def n_expected(self) -> int:
+        """Number of samples of the whole evaluation."""
+        data = self.about.get("dataset") or {}
+        n_tasks = len(data.get("sample_ids") or ()) or data.get("samples") or 0
+        return n_tasks * ((self.about.get("config") or {}).get("epochs") or 1)
+
+
+def read(paths: Sequence[Path]) -> LoggedArms:
+    """Read logs: files, or folders with any number of them. Each log is an arm, and its epochs are samples.
+
+    Of several attempts at one evaluation (`inspect eval-retry`) the last one counts. It has the others' samples, too.
+
+    Raises:
+        MissingExtra: A log is compressed by zstandard, and neither Python nor a package can read that.
+    """
+    found = LoggedArms()
+    logs = _last_attempts(list(_logs(paths, found.problems)), found.notes)
+    for name, log in zip(named_apart([_parts(log) for log in logs], MAIN), logs, strict=True):
+        found.parts[name] = _parts(log)
+        _add_samples(log, name, found)
+        if not log.is_success:
+            found.notes.append(f"{name}: {log.state}, with {len(log.samples)} of {log.n_expected} samples in the log")
+    scores = {name for sample in found.samples for name in sample.scores}
+    found.score = scores.pop() if len(scores) == 1 else ""
+    return found
+
+
+def _add_samples(log: InspectLog, arm: str, found: LoggedArms) -> None:
+    texts: dict[str, list[str]] = {}
+    for place, sample in enumerate(log.samples, 1):
+        try:
+            found.samples.append(_sample(sample, arm, texts))
+        except _NOT_ONE as error:
+            found.problems.append(f"{log.path}, sample {place} in the log: {_said(error)}")
+    for score, values in texts.items():
+        n, one = counted(len(values), "sample"), values[0]
+        found.notes.append(f"{arm}: {score} is no number in {n}, such as {one!r:.60}; there it counts as unscored")
+
+
+def _logs(paths: Sequence[Path], problems: list[str]) -> Iterator[InspectLog]:
+    for path, is_named in _files(paths):
+        try:
+            log = _eval_log(path, problems) if path.suffix == ".eval" else _json_log(path)
+        except MissingExtra:
+            raise
+        except Exception as error:  # three libraries read damaged files, each with its own errors
+            problems.append(f"{path}: {_said(error)}")
+            continue
+        if log is not None:
+            yield log
+        elif is_named:
+            problems.append(f"{path}: expected a log of inspect_ai, got other JSON")
+
+
+def _files(paths: Sequence[Path]) -> Iterable[tuple[Path, bool]]:
+    """Yield the files, and whether the user named them. Other JSON files in a folder are no mistake."""
+    for path in paths:
+        if path.is_dir():
+            yield from ((one, False) for one in sorted(path.rglob("*")) if one.suffix in (".eval", ".json"))
+        else:
+            yield path, True
+
+
+def _json_log(path: Path) -> InspectLog | None:
+    content = json.loads(path.read_bytes())
+    if not isinstance(content, dict) or "eval" not in content:
+        return None
+    return InspectLog(path, content, content.get("samples") or [])
+
+
+def _eval_log(path: Path, problems: list[str]) -> InspectLog:
+    with ZipFile(path) as archive:
+        names = dict.fromkeys(archive.namelist())  # of two members with one name, the last counts
+        header = _member(archive, path, "header.json" if "header.json" in names else "_journal/start.json")
+        if "summaries.json" in names and not header.get("invalidated"):  # summaries don't say which are invalidated
+            return InspectLog(path, header, _member(archive, path, "summaries.json"))
+        samples = []
+        for name in names:
+            if name.startswith("samples/") and name.endswith(".json"):
+                try:
+                    samples.append(_member(archive, path, name))
+                except MissingExtra:
+                    raise
+                except Exception as error:
+                    problems.append(f"{path}, {name}: {_said(error)}")
+    return InspectLog(path, {"status": "started", **header}, samples)
+
+
+def _member(archive: ZipFile, path: Path, name: str) -> Any:
+    try:
+        return json.loads(archive.read(name))
+    except NotImplementedError:
+        if archive.getinfo(name).compress_type != ZSTANDARD:  # zipfile knows it from Python 3.14 on
+            raise
+        return json.loads(_decompressed(archive, path, name))
+
+
+def _decompressed(archive: ZipFile, path: Path, name: str) -> bytes:
+    try:
+        import zstandard
+    except ImportError:
+        raise MissingExtra("zstandard", "analyse") from None
+    about = archive.getinfo(name)
+    with path.open("rb") as file:
+        file.seek(about.header_offset)
+        file.seek(sum(_LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))), 1)  # the name and the extra field
+        packed = file.read(about.compress_size)
+    with zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True) as stream:
+        content: bytes = stream.read(about.file_size)
+    if zlib.crc32(content) != about.CRC:
+        raise BadZipFile(f"{name} is damaged: its checksum differs")
+    return content
+
+
+def _last_attempts(logs: Sequence[InspectLog], notes: list[str]) -> list[InspectLog]:
+    """Return the logs without earlier attempts at the same evaluation, which have the same task id."""
+    last: dict[str, InspectLog] = {}
+    for log in logs:
+        key = log.about.get("task_id") or str(log.path)
+        earlier = last.get(key)
+        if earlier is None or _rank(log) > _rank(earlier):
+            last[key] = log
+    for log in logs:
+        kept = last[log.about.get("task_id") or str(log.path)]
+        if kept is not log:
+            notes.append(f"{log.path.name} is left out: {kept.path.name} is another attempt at the same evaluation")
+    return list(last.values())
+
+
+def _rank(log: InspectLog) -> tuple[bool, str]:
+    return log.is_success, str(log.about.get("created", ""))
+
+
+def _parts(log: InspectLog) -> dict[str, str]:
+    """Return what a log differs in from others, with the most telling first."""
+    about, plan = log.about, log.header.get("plan") or {}
+    revision = about.get("revision") or {}
+    steps = plan.get("steps") or []
+    solver = about.get("solver") or "+".join(str(step.get("solver")) for step in steps)
+    settings = (
+        *(about.get("task_args"), about.get("solver_args"), *(step.get("params") for step in steps)),
+        *(about.get("model_generate_config"), plan.get("config"), about.get("model_args"), about.get("model_roles")),
+        *({"version": about.get("task_version"), "commit": revision.get("commit")}, about.get("config")),
+    )
+    return {
+        **short_settings(settings),
+        "model": str(about.get("model", "")),
+        "task": str(about.get("task_display_name") or about.get("task", "")),
+        "solver": solver,
+        "file": log.path.name,
+        "path": str(log.path),
+    }
+
+
+def _sample(sample: Mapping[str, Any], arm: str, texts: dict[str, list[str]]) -> LoggedSample:
+    """Return a sample, and note values that are other texts, by score."""
+    failure = sample.get("error")
+    message = failure.get("message", "") if isinstance(failure, dict) else failure
+    usage = list((sample.get("model_usage") or {}).values())
+    prices = [one.get("total_cost") for one in usage]
+    return LoggedSample(
+        task=str(sample["id"]),
+        arm=arm,
+        sample=str(sample["epoch"]),
+        scores={name: _score(name, value, texts) for name, value in _values(sample)},
+        error=error_kind(str(message)) if failure else "invalidated" if sample.get("invalidation") else "",
+        content=task_content(str(sample["id"]), sample["input"]),
+        tokens=sum(one["total_tokens"] for one in usage) if usage else None,
+        usd=sum(prices) if prices and None not in prices else None,
+        seconds=sample.get("working_time") or sample.get("total_time"),
+    )
+
+
+def _values(sample: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    scores = sample.get("scores") or ({"score": sample["score"]} if sample.get("score") else {})
+    for scorer, score in scores.items():
+        value = score["value"]
+        if isinstance(value, dict):
+            yield from ((f"{scorer}.{name}", part) for name, part in value.items())
+        elif isinstance(value, list):
+            yield from ((f"{scorer}.{place}", part) for place, part in enumerate(value))
+        else:
+            yield scorer, value
+
+
+def _score(name: str, value: Any, texts: dict[str, list[str]]) -> LoggedScore:
+    """Return a value as inspect_ai counts it. Other texts, which it counts as 0 with a warning, are unscored here."""
+    if isinstance(value, bool):
+        return LoggedScore(float(value), float(value))
+    known = LETTERS.get(value, WORDS.get(value.lower())) if isinstance(value, str) else None
+    if known is not None:
+        return LoggedScore(known, float(known == 1.0))
+    try:
+        return LoggedScore(number(float(value)))  # NaN is how a scorer says that it has none
+    except (TypeError, ValueError):
+        if value is not None:
+            texts.setdefault(name, []).append(str(value))
+        return LoggedScore(None)
+
+
+def _said(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error!s:.200}"

@@ -1,0 +1,102 @@
+"""Reads samples from files of JSON lines: one object per sample, with the keys of `FIELDS` or with other names."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from iad_policy.errors import UnknownName
+from iad_policy.report.other_logs.arm_names import named_apart
+from iad_policy.report.other_logs.lines import numbered, objects
+from iad_policy.report.other_logs.samples import LoggedArms, LoggedSample, LoggedScore, error_kind
+
+SCORE = "score"
+FIELDS: Mapping[str, str] = {
+    "task": "the task's id, a text or a whole number",
+    "arm": "the row of the comparison; without it the file's name",
+    SCORE: "a number; null for a sample without a score",
+    "success": "true or false, or 1 or 0; stands for the score if there is none",
+    "sample": "which of the arm's samples of the task it is; without it they are counted",
+    "error": "what ended the sample; null or empty for none",
+    "tokens": "number of tokens",
+    "cost": "dollars",
+    "seconds": "time at work",
+}
+"""Key -> what it holds."""
+
+
+def read(paths: Sequence[Path], *, columns: Mapping[str, str] | None = None) -> LoggedArms:
+    """Read samples.
+
+    Args:
+        paths: The files. Without an arm in their lines, each of them is one.
+        columns: Key of `FIELDS` -> its name in the files. `a.b` is the value of `b` in the object `a`.
+
+    Raises:
+        UnknownName: `columns` has another key.
+    """
+    names = {field: field for field in FIELDS} | dict(columns or {})
+    for field in names:
+        if field not in FIELDS:
+            raise UnknownName("column", field, FIELDS)
+    found = LoggedArms(score=SCORE)
+    files = named_apart([{"file": path.stem, "path": str(path)} for path in paths], ["file"])
+    samples: dict[tuple[str, str, str], tuple[str, LoggedSample]] = {}
+    number = numbered()
+    for path, file in zip(paths, files, strict=True):
+        for line, content in objects(path, found.problems):
+            place = f"{path}, line {line}"
+            try:
+                sample = _sample({field: _value(content, name) for field, name in names.items()}, file, number)
+            except (ValueError, OverflowError) as error:
+                found.problems.append(f"{place}: {error}")
+                continue
+            key = (sample.arm, sample.task, sample.sample)
+            if key in samples:
+                found.problems.append(
+                    f"{place}: the same task, arm and sample as in {samples[key][0]}; this one counts"
+                )
+            samples[key] = place, sample
+            found.parts.setdefault(sample.arm, {"arm": sample.arm})
+    found.samples = [sample for _, sample in samples.values()]
+    return found
+
+
+def _value(content: Mapping[str, Any], name: str) -> Any:
+    if name in content or "." not in name:
+        return content.get(name)
+    outer, _, inner = name.partition(".")
+    within = content.get(outer)
+    return _value(within, inner) if isinstance(within, dict) else None
+
+
+def _sample(values: Mapping[str, Any], file: str, number: Callable[[str], str]) -> LoggedSample:
+    task, arm = _name("task", values["task"]), _name("arm", values["arm"]) if values["arm"] is not None else file
+    value, success = _number(SCORE, values[SCORE]), _number("success", values["success"])
+    if success not in (None, 0.0, 1.0):
+        raise ValueError(f"expected true, false, 1 or 0 as success, got {values['success']!r:.60}")
+    failure = values["error"]
+    return LoggedSample(
+        task,
+        arm,
+        _name("sample", values["sample"]) if values["sample"] is not None else f"#{number(f'{arm} {task}')}",
+        scores={SCORE: LoggedScore(success if value is None else value, success)},
+        error=error_kind(str(failure)) if failure else "",
+        tokens=_number("tokens", values["tokens"]),
+        usd=_number("cost", values["cost"]),
+        seconds=_number("seconds", values["seconds"]),
+    )
+
+
+def _name(field: str, value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+        raise ValueError(f"expected a text or a whole number as {field}, got {value!r:.60}")
+    return str(value)
+
+
+def _number(field: str, value: Any) -> float | None:
+    if value is None:
+        return None
+    if not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"expected a number as {field}, got {value!r:.60}")
+    return float(value)

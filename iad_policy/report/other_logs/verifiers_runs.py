@@ -1,0 +1,185 @@
+"""Reads run folders of verifiers (`vf-eval`) without the package. Written against its version 0.4.0.
+
+`traces.jsonl` has one line per rollout, an *episode*, with a trace for each agent that took part. Folders of 0.1
+(written against 0.1.14) have `results.jsonl` and `metadata.json` instead, and one agent per rollout.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from iad_policy.ledger.episode_record import number
+from iad_policy.report.other_logs.arm_names import named_apart, short_settings
+from iad_policy.report.other_logs.lines import numbered, objects
+from iad_policy.report.other_logs.samples import LoggedArms, LoggedSample, LoggedScore, error_kind, task_content
+
+MAIN = ("model", "env", "harness", "agent")
+"""What runs mostly differ in."""
+REWARD = "reward"
+"""The weighted sum of a rollout's rewards, by which verifiers itself compares."""
+TRACES, RESULTS, METADATA = "traces.jsonl", "results.jsonl", "metadata.json"
+_NOT_ONE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
+
+
+class RewardedAgent(NamedTuple):
+    """An agent of a run that is rewarded. Judges and users mostly are not.
+
+    Attributes:
+        parts: What tells it apart from others: model, environment, harness, settings, folder.
+        samples: Its samples, without an arm and a number.
+    """
+
+    parts: Mapping[str, str]
+    samples: Sequence[LoggedSample]
+
+
+class LoggedEpisode(NamedTuple):
+    """A line of `traces.jsonl`.
+
+    Attributes:
+        samples: Agent -> a sample for each of its traces.
+        parts: Agent -> what it is made of.
+        rewarded: The agents with a reward.
+        failure: The sample of an agent without a trace, if the episode failed.
+    """
+
+    samples: Mapping[str, Sequence[LoggedSample]]
+    parts: Mapping[str, Mapping[str, str]]
+    rewarded: Sequence[str]
+    failure: LoggedSample | None
+
+
+def read(paths: Sequence[Path]) -> LoggedArms:
+    """Read runs: their folders, or folders with any number of them. Rollouts of a task are its samples.
+
+    A run is an arm. In a run with several agents that are rewarded, each of them is one.
+    """
+    found = LoggedArms(score=REWARD)
+    agents = [agent for file in _files(paths, found.problems) for agent in _agents(file, found.problems)]
+    for name, agent in zip(named_apart([agent.parts for agent in agents], MAIN), agents, strict=True):
+        found.parts[name] = agent.parts
+        place = numbered()
+        found.samples += [replace(one, arm=name, sample=place(one.content)) for one in agent.samples]
+    return found
+
+
+def _files(paths: Sequence[Path], problems: list[str]) -> Iterator[Path]:
+    seen: set[Path] = set()
+    for path in paths:
+        files = [path]
+        if path.is_dir():
+            files = sorted([*path.rglob(TRACES), *(one.with_name(RESULTS) for one in path.rglob(METADATA))])
+        if not files:
+            problems.append(f"{path}: expected a run folder of verifiers, got one without {TRACES} or {RESULTS}")
+        for file in files:
+            if file.exists() and file.resolve() not in seen:
+                seen.add(file.resolve())
+                yield file
+
+
+def _agents(file: Path, problems: list[str]) -> Iterator[RewardedAgent]:
+    where = {"file": file.parent.name, "path": str(file)}
+    if file.name == RESULTS:
+        yield RewardedAgent({**_metadata(file, problems), **where}, _parsed(file, _result, problems))
+        return
+    episodes: list[LoggedEpisode] = _parsed(file, _episode, problems)
+    parts = {name: parts for episode in reversed(episodes) for name, parts in episode.parts.items()}
+    rewarded = [name for episode in episodes for name in episode.rewarded]
+    for name in dict.fromkeys(rewarded or parts or ["agent"]):
+        samples: list[LoggedSample] = []
+        for episode in episodes:
+            samples += episode.samples.get(name) or ([episode.failure] if episode.failure else [])
+        yield RewardedAgent({**parts.get(name, {"model": file.parent.name}), **where}, samples)
+
+
+def _parsed(file: Path, parse: Callable[[dict[str, Any]], Any], problems: list[str]) -> list[Any]:
+    parsed = []
+    for line, content in objects(file, problems):
+        try:
+            parsed.append(parse(content))
+        except _NOT_ONE as error:
+            problems.append(
+                f"{file}, line {line}: expected a rollout of verifiers, got {type(error).__name__}: {error!s:.100}"
+            )
+    if not parsed:
+        problems.append(f"{file}: expected rollouts of verifiers, got none")
+    return parsed
+
+
+def _episode(line: Mapping[str, Any]) -> LoggedEpisode:
+    data, env = line["task"]["data"], line["env"]["id"]
+    task = next((str(data[name]) for name in ("id", "name", "idx") if data.get(name) is not None), line["task"]["key"])
+    said = data.get("prompt") or env.rpartition("+")[2]  # of `best-of-n+sums` the tasks are those of `sums`
+    whole = LoggedSample(task, arm="", sample="", scores={}, content=task_content(task, said))
+    errors = [error["type"] for error in line.get("errors", ())]
+    failed = replace(whole, error=errors[-1] if errors else "error") if not line["ok"] else None
+    samples: dict[str, list[LoggedSample]] = {}
+    parts: dict[str, Mapping[str, str]] = {}
+    rewarded = []
+    for trace in line["traces"]:
+        name, config = trace["agent"]["name"], trace["agent"]["config"]
+        about = {"model": config.get("model") or "", "env": env, "harness": (config.get("harness") or {}).get("id", "")}
+        settings = [config.get("sampling"), {k: v for k, v in config.items() if k.startswith("max_")}]
+        parts[name] = {**short_settings(settings), **about, "agent": name}
+        samples.setdefault(name, []).append(_traced(whole, trace, errors[-1] if errors and failed else ""))
+        rewarded += [name] if trace.get("rewards") else []
+    return LoggedEpisode(samples, parts, rewarded, failed)
+
+
+def _traced(whole: LoggedSample, trace: Mapping[str, Any], failure: str) -> LoggedSample:
+    errors = [error["type"] for error in trace.get("errors", ())]
+    own = "" if trace["ok"] else errors[-1] if errors else trace.get("stop_condition") or "error"
+    usage = [call["usage"] for call in trace.get("calls", ()) if call.get("usage")] + trace.get("extra_usage", [])
+    prices = [one.get("cost") for one in usage]
+    span = trace["timing"]["agent"]
+    return replace(
+        whole,
+        scores=_scores(trace.get("rewards") or {}, trace.get("metrics") or {}),
+        error=own or failure,
+        tokens=sum(map(_n_tokens, usage)) if usage else None,
+        usd=sum(prices) if prices and None not in prices else None,
+        seconds=max(0.0, span["end"] - span["start"]),
+    )
+
+
+def _scores(rewards: Mapping[str, Any], metrics: Mapping[str, float | None]) -> dict[str, LoggedScore]:
+    """Return the reward, its parts and the metrics. Where a part was not scored, there is no reward either."""
+    known = {name: reward for name, reward in rewards.items() if reward is not None}
+    found = {name: LoggedScore(number(value)) for name, value in metrics.items()}
+    found |= {name: LoggedScore(number(reward["score"])) for name, reward in known.items()}
+    if rewards and len(known) == len(rewards):
+        found[REWARD] = LoggedScore(number(sum(one["score"] * one.get("weight", 1.0) for one in known.values())))
+    return found
+
+
+def _n_tokens(usage: Mapping[str, Any]) -> float:
+    kinds = ("prompt_tokens", "cached_input_tokens", "completion_tokens")
+    return float(sum(usage.get(kind) or 0 for kind in kinds))
+
+
+def _metadata(file: Path, problems: list[str]) -> dict[str, str]:
+    try:
+        about = json.loads(file.with_name(METADATA).read_bytes())
+        main = {"model": str(about["model"]), "env": str(about["env_id"])}
+        return {**short_settings([about.get("env_args"), about.get("sampling_args")]), **main}
+    except (OSError, *_NOT_ONE) as error:
+        problems.append(f"{file.with_name(METADATA)}: {type(error).__name__}: {error!s:.100}; the model is not known")
+        return {"model": file.parent.name}
+
+
+def _result(line: Mapping[str, Any]) -> LoggedSample:
+    task, failure = str(line["example_id"]), line.get("error")
+    usage = line.get("token_usage") or {}
+    scores = {name: LoggedScore(number(value)) for name, value in line.get("metrics", {}).items()}
+    return LoggedSample(
+        task,
+        arm="",
+        sample="",
+        scores={**scores, REWARD: LoggedScore(number(line["reward"]))},
+        error=error_kind(str(failure["error"] if isinstance(failure, dict) else failure)) if failure else "",
+        content=task_content(task, line.get("prompt") or ""),
+        tokens=usage["input_tokens"] + usage["output_tokens"] if usage else None,
+        seconds=line["timing"].get("total"),
+    )

@@ -1,0 +1,182 @@
+"""Runs a recorded comparison again with other verifiers, with the proposals that were recorded.
+
+A proposal answers a question: the state, the feedback, the temperature, and how many samples came before. Where the
+same question is asked again, the recorded proposal is what the agent would answer, so nothing is estimated. Strategies
+without feedback ask the same questions in the first decision whatever the verifier says. From the first choice that
+differs on, an episode goes other ways, and so does a chain whose feedback has the verifier's words. What was not
+recorded there is asked of the agent, or ends the episode.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from random import Random
+from typing import Any, NamedTuple
+
+import gymnasium as gym
+
+from iad_policy.errors import IADError
+from iad_policy.ledger.episode_record import NOT_RECORDED, EpisodeRecord
+from iad_policy.ledger.trace import RunTraces
+from iad_policy.models.call_context import current_call
+from iad_policy.run.components import identity_of, load_components
+from iad_policy.run.config import RunConfig
+from iad_policy.run.resolve import env_of
+from iad_policy.run.runner import Runner
+from iad_policy.runtime.components import Components
+from iad_policy.strategies import STRATEGIES
+from iad_policy.types import NOTHING, Candidate, Feedback, LoadedAgent, State
+from iad_policy.types.hashing import digest
+from iad_policy.verifiers import NO_VERIFIER
+
+
+class NotRecorded(IADError):
+    """A question was asked that the run has no answer to."""
+
+    kind = NOT_RECORDED
+
+
+class RecordedAgent:
+    """Answers with the proposals of a run.
+
+    Args:
+        candidates: Digest of a question -> the candidate that answered it.
+        identity: A text that identifies the run's agent.
+        information: Label `oracle` if that agent saw gold.
+    """
+
+    takes_feedback = True
+
+    def __init__(self, candidates: Mapping[str, Candidate], identity: str, *, information: str = "") -> None:
+        self._candidates = candidates
+        self._agent: LoadedAgent | None = None
+        self.identity = identity  # they are that agent's answers
+        self.information = information
+        self.model: Any = None
+        self.trained_on: Mapping[str, Any] | None = None
+
+    def ask(self, agent: LoadedAgent) -> None:
+        """Ask an agent what was not recorded."""
+        self._agent = agent
+        self.model = agent.model  # its model is the one that roles use, too, and is released with it
+
+    def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Any:
+        """Return the recorded answer to this question.
+
+        Raises:
+            NotRecorded: There is none, and no agent to ask.
+        """
+        call = current_call()
+        found = self._candidates.get(digest(call.question, call.sample_index))
+        if found is not None:
+            call.report(found.usage._replace(proposals=0))  # the driver counts the proposal itself
+            call.exchanges.extend(found.exchanges)
+            return replace(found, usage=NOTHING, feedback=None, key="", id="", at="")
+        if self._agent is None:
+            raise NotRecorded(
+                "expected a question that was asked in the run, got another one, to which another choice has led; ask "
+                "the agent from here on: --ask"
+            )
+        return self._agent.propose(state, feedback=feedback, temperature=temperature, rng=rng)
+
+
+class Bounds(NamedTuple):
+    """How much of a row is exact.
+
+    Attributes:
+        n_exact: Episodes that asked nothing that was not recorded.
+        n_other: The others.
+        low: Success over all if none of the others succeeds.
+        high: Success if all of them do.
+    """
+
+    n_exact: int
+    n_other: int
+    low: float
+    high: float
+
+
+def reselecting(run: RunTraces, verifiers: Sequence[str], *, asks: bool = False, workers: int = 1) -> Runner:
+    """Return a runner of the same comparison with other verifiers. Episodes that part from the record are errors.
+
+    Args:
+        run: The recorded run.
+        verifiers: Names of the verifiers.
+        asks: Whether the run's agent is asked what was not recorded. Then those episodes are run anew from there.
+        workers: Episodes that run in parallel.
+
+    Raises:
+        UnknownName: There is no such verifier.
+        ValueError: The run has strategies that are not this project's, which its folder does not hold; its agent was
+            trained on its tasks, which the new run could not say; or `asks`, and the agent is not the run's any more.
+    """
+    config = RunConfig.of(run.config)
+    own = [name for name in config.strategies if name not in STRATEGIES]
+    if own:
+        raise ValueError(
+            f"expected strategies of iad, got a run with {', '.join(own)}, which its folder does not hold; run them "
+            "again with the other verifier"
+        )
+    trained = [name for name in run.config.get("trained_here", ()) if name.partition(" ")[0] == "agent"]
+    if trained:
+        raise ValueError(
+            "expected a run whose agent was not trained on its tasks, got one whose agent was; run it again with the "
+            "other verifier, and --allow-trained-tasks"
+        )
+    again = replace(
+        config,
+        verifier=tuple("" if one == NO_VERIFIER else one for one in verifiers),
+        match="",
+        notes=(f"The proposals are those of the run {run.folder.resolve().name}, as far as it has them.",),
+        workers=workers,
+    )
+    candidates = _candidates(run, config)
+    return Runner(again, partial(env_of, again), _Loading(run, candidates, asks=asks))
+
+
+def bounds(records: Mapping[str, Sequence[EpisodeRecord]]) -> dict[str, Bounds]:
+    """Return for each row with episodes that part from the record how much of it is exact."""
+    found = {}
+    for label, own in records.items():
+        others = [one for one in own if one.error_kind == NOT_RECORDED]
+        exact = [one.success or 0.0 for one in own if one.is_scored]
+        n = len(exact) + len(others)
+        if others:
+            found[label] = Bounds(len(exact), len(others), sum(exact) / n, (sum(exact) + len(others)) / n)
+    return found
+
+
+def _candidates(run: RunTraces, config: RunConfig) -> dict[str, dict[str, Candidate]]:
+    """Return the recorded candidates by agent and question."""
+    found: dict[str, dict[str, Candidate]] = {agent: {} for agent in config.agent}
+    for key, record in run.records.items():
+        if record.agent in found:
+            found[record.agent].update(run.candidates(key))
+    return found
+
+
+class _Loading:
+    """Loads components with recorded agents. It is a `LoadComponents`."""
+
+    def __init__(self, run: RunTraces, candidates: Mapping[str, Mapping[str, Candidate]], *, asks: bool) -> None:
+        self._identities = run.config["identity"]
+        self._candidates = candidates
+        self._asks = asks
+
+    def __call__(self, config: RunConfig, env: "gym.Env[Any, Any]", agent: str) -> Components:
+        """Return the components of a configuration with one verifier."""
+        facts = self._identities[agent]
+        recorded = RecordedAgent(
+            self._candidates[agent], facts["agent"], information=facts.get("agent_information", "")
+        )
+        if self._asks:
+            components = load_components(config, env, agent)
+            now = identity_of(components.agent, agent)
+            if now != recorded.identity:
+                raise ValueError(
+                    f"expected the run's agent to ask on, {recorded.identity!r:.200}, got {now!r:.200}; leave out "
+                    "--ask, or run the comparison again"
+                )
+            recorded.ask(components.agent)
+            return replace(components, agent=recorded)
+        return load_components(replace(config, agent_args={}, own={**config.own, agent: recorded}), env, agent)

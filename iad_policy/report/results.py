@@ -1,0 +1,257 @@
+"""Collects the episodes of a run and computes its summaries, differences and curves."""
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from iad_policy.errors import IADError, MissingExtra, UnknownName
+from iad_policy.information import ORACLE_AGENT_TEXT
+from iad_policy.ledger.episode_record import Arm, EpisodeRecord, read_episodes
+from iad_policy.ledger.gc_pause import without_collector
+from iad_policy.ledger.run_folder import CONFIG, read_config
+from iad_policy.report.curves import METRICS, Curve, curves
+from iad_policy.report.figures import Figures, Heading, heading_of
+from iad_policy.report.matching import Matched, matched
+from iad_policy.report.metrics import Difference, differences, summarise
+from iad_policy.report.statistics import N_RESAMPLES
+from iad_policy.report.verifier_scores import scores_against_success
+from iad_policy.run.config import MATCHED_AXES, REFERENCE, RunConfig, one_or_all
+
+
+class Results:
+    """The episodes of a run so far, and the figures computed from them.
+
+    Args:
+        heading: The facts shown above the table.
+
+    Attributes:
+        n_kept: Number of episodes that were run earlier and are kept.
+    """
+
+    def __init__(self, heading: Heading) -> None:
+        self.heading = heading
+        self.n_kept = 0
+        arms = heading.config.arms
+        self._labels = {arm: heading.config.label(arm) for arm in arms}
+        self._baselines = {
+            self._labels[arm]: self._labels[baseline]
+            for arm in arms
+            if (baseline := heading.config.baseline_of(arm)) is not None
+        }
+        self._records: dict[str, list[EpisodeRecord]] = {label: [] for label in self._labels.values()}
+
+    def add(self, record: EpisodeRecord) -> None:
+        """Add an episode."""
+        self._records[self.label(record)].append(record)
+
+    def label(self, record: EpisodeRecord) -> str:
+        """Return the row of the table that an episode belongs to."""
+        return self._labels[record.arm]
+
+    @property
+    def rows(self) -> dict[Arm, str]:
+        """The rows of the table, in its order."""
+        return dict(self._labels)
+
+    @property
+    def records(self) -> dict[str, list[EpisodeRecord]]:
+        """Row of the table -> its episodes. The order does not depend on which episode ended first."""
+        return {label: sorted(own, key=lambda one: (one.seed, one.task_id)) for label, own in self._records.items()}
+
+    @property
+    def n_episodes(self) -> int:
+        """Number of episodes so far."""
+        return sum(map(len, self._records.values()))
+
+    @property
+    def n_expected(self) -> int:
+        """Number of episodes of the whole run."""
+        return self.heading.n_tasks * len(self._records) * len(self.heading.config.seed)
+
+    @without_collector()
+    def figures(self, n_resamples: int = N_RESAMPLES) -> Figures:
+        """Return every row's summary, its difference to the baseline, and the curves over n."""
+        records, seed = self.records, self.heading.config.seed[0]
+        match, unmatched = self.heading.config.match, ""
+        try:
+            equal = self.matched(match, seed=seed, n_resamples=n_resamples) if match else {}
+        except ValueError as error:
+            equal, unmatched = {}, str(error)
+        return Figures(
+            {label: summarise(own, seed=seed, n_resamples=n_resamples) for label, own in records.items()},
+            differences(records, self._baselines, seed=seed, n_resamples=n_resamples),
+            tuple(self._curves(records, seed=seed, n_resamples=n_resamples)),
+            equal,
+            unmatched,
+        )
+
+    def matched(
+        self, axis: str = "proposals", *, metric: str = "", seed: int = 0, n_resamples: int = N_RESAMPLES
+    ) -> dict[str, Matched]:
+        """Return, for each agent, all strategies at the baseline's mean spending per episode.
+
+        Args:
+            axis: `proposals`, `tokens`, `calls` or `usd`.
+            metric: `success`, `progress` or `reward`; by default success where the environment has it.
+            seed: Seed of the bootstrap.
+            n_resamples: Number of resamples.
+
+        Raises:
+            ValueError: The baseline has a single n, no task of every arm is scored, or there is no such spending.
+        """
+        config, records = self.heading.config, self.records
+        if axis in MATCHED_AXES:
+            config.require_curve(axis)
+        if not metric:
+            known = any(one.success is not None for own in records.values() for one in own)
+            metric = "success" if known else "reward"
+        found = {}
+        for agent in config.agent:
+            lines: dict[str, dict[float, Sequence[EpisodeRecord]]] = {}
+            reference: Sequence[EpisodeRecord] = ()
+            for arm in config.arms:
+                if arm.agent == agent:
+                    own = lines.setdefault(config.named_line(arm), {})
+                    own[arm.n] = records[config.label(arm)]
+                    if arm.strategy == REFERENCE:
+                        reference = own[arm.n]
+            for arm in config.arms:
+                if arm.agent == agent and config.starts_at_reference(arm.strategy, axis):
+                    lines[config.named_line(arm)].setdefault(1, reference)
+            baseline = next(config.named_line(arm) for arm in config.arms if arm.strategy == config.compared_with)
+            found[agent] = matched(lines, baseline, axis=axis, metric=metric, seed=seed, n_resamples=n_resamples)
+        return found
+
+    def _curves(
+        self, records: Mapping[str, Sequence[EpisodeRecord]], *, seed: int, n_resamples: int
+    ) -> Iterator[Curve]:
+        """Yield a curve per strategy and agent for each metric and axis, if the run has several n."""
+        config = self.heading.config
+        by_line: dict[str, dict[float, Sequence[EpisodeRecord]]] = {}
+        for arm in config.arms:
+            line = config.named_line(arm)
+            name = line if len(config.agent) == 1 else f"{line} {arm.agent}"
+            by_line.setdefault(name, {})[arm.n] = records[config.label(arm)]
+        if max(map(len, by_line.values())) < 2:
+            return
+        for name, own in by_line.items():
+            for metric in METRICS:
+                yield from curves(name, own, metric=metric, seed=seed, n_resamples=n_resamples)
+
+    def compare(self, one: str, other: str) -> Difference:
+        """Return one row minus another, over the tasks and seeds for which both have a scored episode.
+
+        Args:
+            one: Name of a row as in the table, such as `iad`, or `iad n=3` if the run has several n.
+            other: Name of the row to subtract.
+
+        Raises:
+            UnknownName: The table has no such row.
+        """
+        records = self.records
+        for name in (one, other):
+            if name not in records:
+                raise UnknownName("row of the table", name, records)
+        return differences(records, {one: other}, seed=self.heading.config.seed[0])[one]
+
+    def table(self, width: int = 100) -> str:
+        """Return the table as `iad compare` prints it."""
+        from rich.console import Console
+
+        from iad_policy.report.table import RunTable
+
+        console = Console(width=width, file=StringIO(), record=True)
+        console.print(RunTable(self.heading, self.figures()))
+        return console.export_text()
+
+    def to_pandas(self) -> Any:
+        """Return a `pandas.DataFrame` with one line per episode: its record, its row, and its spending on each axis.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise MissingExtra("pandas", "pandas") from None
+        lines = [
+            {"row": label, **record.as_json(), **record.spent._asdict(), "tokens": record.spent.tokens}
+            for label, own in self.records.items()
+            for record in own
+        ]
+        return pandas.DataFrame(lines)
+
+    def as_json(self, figures: Figures) -> dict[str, Any]:
+        """Return the content of `summary.json`."""
+        config = self.heading.config
+        return {
+            "env": config.env,
+            "split": config.split,
+            "seed": one_or_all(config.seed),
+            "n_tasks": self.heading.n_tasks,
+            "data": dict(self.heading.data),
+            "agent": one_or_all(config.agent),
+            "instruments": self.heading.oracle_agents,  # the name of the key in stored runs
+            "instrument_label": ORACLE_AGENT_TEXT if self.heading.oracle_agents else "",
+            "verifier": one_or_all(config.verifier),
+            "roles": dict(config.roles),
+            "simulator": self.heading.simulator_text(figures.summaries.values()),
+            "information": self.heading.information,
+            "label": self.heading.verifier_text,
+            **self._of_several_verifiers(),
+            "success_rule": self.heading.success_rule,
+            "equal_on": config.equal_on(),
+            "baseline": config.compared_with,
+            "is_complete": self.n_episodes == self.n_expected,
+            "strategies": {name: one.as_json() for name, one in figures.summaries.items()},
+            "differences": {name: one.as_json() for name, one in figures.differences.items()},
+            "curves": [one.as_json() for one in figures.curves],
+            "comparisons": [one._asdict() for metric in METRICS for one in figures.comparisons(metric)],
+            "verifier_scores": [one.as_json() for one in scores_against_success(self.records)],
+            **(
+                {"matched": {agent: one.as_json() for agent, one in figures.matched.items()}} if figures.matched else {}
+            ),
+        }
+
+    def _of_several_verifiers(self) -> dict[str, Any]:
+        """Return what `information` and `label` are for each verifier, by its name."""
+        if len(self.heading.config.verifier) == 1:
+            return {}
+        return {"informations": dict(self.heading.informations), "verifiers": self.heading.verifier_texts}
+
+
+def read_results(folder: Path | str) -> Results:
+    """Return the results stored in a run folder.
+
+    Raises:
+        RunFolderError: The folder holds no run.
+        OSError: A file of it can't be read, or is no regular file.
+        ValueError: Its `config.json` is not one of a run.
+    """
+    return results_of(read_config(Path(folder)), list(read_episodes(folder).values()))
+
+
+def results_of(recorded: Mapping[str, Any], records: Sequence[EpisodeRecord]) -> Results:
+    """Return the results of a run from the content of its `config.json` and its episodes so far."""
+    n_tasks = len({record.task_id for record in records})
+    try:
+        config = RunConfig.of(recorded)
+        results = Results(heading_of(config, recorded, n_tasks))
+    except IADError:
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError) as error:
+        raise ValueError(
+            f"expected the configuration of a run in {CONFIG}, got another one ({type(error).__name__}: "
+            f"{error!s:.200}); restore it, or name another folder"
+        ) from error
+    arms = set(config.arms)
+    for record in records:
+        if record.arm in arms:
+            results.add(record)
+        else:
+            warnings.warn(
+                f"expected an episode of {CONFIG}, got {record.key} of {record.arm}; it is left out", stacklevel=2
+            )
+    return results

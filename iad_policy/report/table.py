@@ -1,0 +1,340 @@
+"""Prints the table of a run: its settings, each strategy's scores and spending, and the paired differences."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.text import Text
+
+from iad_policy.errors import ContractError
+from iad_policy.information import ORACLE_AGENT_TEXT
+from iad_policy.ledger.episode_record import NOT_RECORDED
+from iad_policy.report.columns import (
+    NOTHING,
+    Columns,
+    bound,
+    counted,
+    duration,
+    figure,
+    fitting,
+    listed,
+    p_value,
+    with_interval,
+)
+from iad_policy.report.figures import Figures, Heading
+from iad_policy.report.matching import Matched
+from iad_policy.report.metrics import Difference, StrategySummary
+from iad_policy.run.config import RunConfig
+from iad_policy.types.texts import isolated
+from iad_policy.verifiers import NO_VERIFIER
+
+NOT_RETRIED = (NOT_RECORDED, ContractError.kind)
+"""Kinds of errors that the same command meets again: without `--ask`, or as long as the code is what it is."""
+FEW = 20
+"""Tasks below which a table warns, however many seeds they have: bootstrap intervals are then too narrow, and only
+large effects can be told."""
+
+
+class RunTable:
+    """A run's table for rich. Scores and spending share a table if the terminal is wide enough.
+
+    Args:
+        heading: The facts shown above the table.
+        figures: The summaries, differences and curves of the run.
+    """
+
+    def __init__(self, heading: Heading, figures: Figures) -> None:
+        self._heading = heading
+        self._figures = figures
+        self._summaries, self._differences = figures.summaries, figures.differences
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        fit = partial(fitting, width=options.max_width, console=console)
+        yield _heading(self._heading, self._summaries.values())
+        yield ""
+        success = self._heading.named("success").replace(" (", "\n(")
+        scores = _score_columns(list(self._summaries.values()), success)
+        roles = _roles(self._summaries)
+        spent = [*SPENT, USD] if roles else SPENT
+        together = fit("", [*scores, *spent], self._summaries)
+        if len(together) == 1:
+            yield from together
+        else:
+            yield from fit("", scores, self._summaries)
+            yield from fit("Spent, mean per episode", spent, self._summaries)
+        if roles:
+            yield from fit("Spent by role, mean per episode", LEDGER, roles)
+        yield _run_total(self._summaries)
+        if self._differences:
+            config = self._heading.config
+            several = len(config.verifiers_of(config.compared_with)) > 1
+            same = f" with the same verifier, else {config.verifier[0]}," if several else ""
+            title = f"Difference to {config.compared_with}{same} on the same tasks ({config.why_compared})"
+            columns = [*_baseline_n(config), (success, DIFFERENCE[0][1]), *DIFFERENCE[1:]]
+            yield from fit(title, columns, self._differences)
+        yield from _matched(self._figures, self._heading, fit)
+        yield from _curves(self._figures, self._heading)
+        yield from _warnings(self._summaries, self._differences)
+
+
+def _heading(heading: Heading, rows: Iterable[StrategySummary]) -> RenderableType:
+    config = heading.config
+    data = f", {isolated(heading.data['name'])} data {heading.data['digest']}" if heading.data else ""
+    split = f", split {config.split}" if config.split else ""
+    lines = [
+        Text.assemble(
+            (config.env, "bold"), f"{split}, {counted(heading.n_tasks, 'task')}, {listed('seed', config.seed)}{data}"
+        ),
+        Text(f"{listed('Agent', config.agent)}; {listed('verifier', _names(config.verifier))}{_others(heading, rows)}"),
+        *labels(heading),
+        Text(f"Budget: {config.equal_on()}"),
+        *map(Text, config.notes),
+    ]
+    return Group(*lines)
+
+
+def _others(heading: Heading, rows: Iterable[StrategySummary]) -> str:
+    """Return the components of the roles, if the run names any, and the simulator."""
+    roles = "".join(f"; {role} {component}" for role, component in heading.config.roles.items())
+    return f"{roles}; simulator {heading.simulator_text(rows)}"
+
+
+def labels(heading: Heading) -> Iterator[Text]:
+    """Yield what is said of agents that know gold, of what was trained here, and of each verifier."""
+    for agent in heading.oracle_agents:
+        yield _alarm(f"{agent} is an {ORACLE_AGENT_TEXT}")
+    for name, n in heading.trained_here.items():
+        yield _alarm(f"the {name} was trained on {n} of these tasks")
+    for name, text in heading.verifier_texts.items():
+        named = f"{name}: {text}" if len(heading.informations) > 1 else text
+        is_oracle = heading.informations[name] == "oracle"
+        yield _alarm(named) if is_oracle else Text(f"{named[:1].upper()}{named[1:]}" if named is text else named)
+
+
+def _names(verifiers: Sequence[str]) -> list[str]:
+    return [one or NO_VERIFIER for one in verifiers]
+
+
+def _alarm(label: str) -> Text:
+    return Text(f"*** {label} ***", style="bold red")
+
+
+def _score_columns(summaries: Sequence[StrategySummary], success: str) -> Columns[StrategySummary]:
+    columns: list[tuple[str, Callable[[StrategySummary], str]]] = [
+        (success, lambda one: with_interval(one.success, one.success_95)),
+        ("progress", lambda one: with_interval(one.progress, one.progress_95)),
+        ("reward", lambda one: with_interval(one.reward, one.reward_95)),
+        ("grounding\naccuracy", lambda one: figure(one.grounding, 3)),
+    ]
+    if any(one.unreadable for one in summaries):
+        columns.append(("unreadable\nanswers", lambda one: figure(one.unreadable, 3)))
+    levels = list(dict.fromkeys(level for one in summaries for level in one.by_difficulty))
+    if levels:
+        columns.append((f"{success}\n{'/'.join(map(isolated, levels))}", lambda one: "/".join(_at_levels(one, levels))))
+    if any(one.evaluation_pass_rate is not None for one in summaries):
+        columns.append(("evaluations\npassed", lambda one: figure(one.evaluation_pass_rate, 3)))
+    columns.append(("n", lambda one: str(one.n_episodes)))
+    if any(one.n_errored for one in summaries):
+        columns.append(("errored", lambda one: str(one.n_errored)))
+    if any(one.n_budget for one in summaries):
+        columns.append(("budget\nspent", lambda one: str(one.n_budget)))
+    return columns
+
+
+def _at_levels(one: StrategySummary, levels: Sequence[str]) -> Iterable[str]:
+    for level in levels:
+        found = one.by_difficulty.get(level)
+        yield NOTHING if found is None else figure(found.success, 2)
+
+
+SPENT: Columns[StrategySummary] = [
+    ("proposals", lambda one: _mean_spent(one, "proposals", 1)),
+    ("verifications", lambda one: _mean_spent(one, "verifications", 1)),
+    ("simulations", lambda one: _mean_spent(one, "simulations", 1)),
+    ("tokens", lambda one: _tokens(one.spent, "tokens") if one.n_episodes else NOTHING),
+    ("steps", lambda one: figure(one.n_steps, 1)),
+    ("seconds\nin calls", lambda one: duration(one.seconds)),
+]
+
+USD: tuple[str, Callable[[StrategySummary], str]] = ("usd", lambda one: _usd(one.spent))
+
+LEDGER: Columns[Mapping[str, float]] = [
+    ("calls", lambda one: f"{sum(one.get(axis, 0.0) for axis in ('proposals', 'verifications', 'asks')):.1f}"),
+    ("prompt\ntokens", lambda one: _tokens(one, "prompt_tokens")),
+    ("completion\ntokens", lambda one: _tokens(one, "completion_tokens")),
+    ("usd", lambda one: _usd(one)),
+    ("seconds\nin calls", lambda one: duration(one.get("seconds", 0.0))),
+]
+
+DIFFERENCE: Columns[Difference] = [
+    ("success", lambda one: with_interval(one.success, one.success_95, signed=True)),
+    ("won:lost", lambda one: f"{one.n_better}:{one.n_worse}"),
+    ("p (Holm)", lambda one: p_value(one.p_holm)),
+    ("MDE", lambda one: _detectable(one.detectable_success)),
+    ("progress", lambda one: with_interval(one.progress, one.progress_95, signed=True)),
+    ("MDE", lambda one: _detectable(one.detectable_progress)),
+    ("pairs", lambda one: str(one.n_pairs)),
+]
+
+
+def _baseline_n(config: RunConfig) -> Columns[Difference]:
+    """Return the column of the n that each row is compared with, if the baseline has several."""
+    if len(config.ns_of(config.compared_with)) < 2:
+        return []
+    ns = {config.label(arm): arm.n for arm in config.arms}
+    return [("to n", lambda one: str(ns[one.baseline]))]
+
+
+def _curves(figures: Figures, heading: Heading) -> Iterable[RenderableType]:
+    """Yield the mean of each curve over n at equal spending, and where curves cross."""
+    has_success = any(one.success is not None for one in figures.summaries.values())
+    metric = "success" if has_success else "reward"
+    comparisons = figures.comparisons(metric)
+    if not comparisons:
+        return
+    yield Text(f"Mean {heading.named(metric)} over the budgets per episode that all curves cover", style="bold")
+    for one in comparisons:
+        heights = ", ".join(f"{name} {height:.3f}" for name, height in one.areas.items())
+        crossed = "; ".join(f"{a} and {b} cross at {at:.3g}" for a, b, at in one.crossings)
+        yield Text(f"{one.axis} {one.low:.3g} to {one.high:.3g}: {heights}{f'; {crossed}' if crossed else ''}")
+    yield ""
+
+
+def _run_total(summaries: Mapping[str, StrategySummary]) -> Text:
+    """Return what the whole run spent, and how many of its calls were really made."""
+    total = {
+        axis: sum(one.spent.get(axis, 0.0) * one.n_episodes for one in summaries.values())
+        for axis in ("proposals", "verifications", "asks", "tokens", "usd", "n_unpriced", "n_cached")
+    }
+    n_calls = round(sum(total[axis] for axis in ("proposals", "verifications", "asks")))
+    seconds = sum((one.seconds or 0.0) * one.n_episodes for one in summaries.values())
+    cached = f" ({round(total['n_cached']):,} answered from the cache)" if total["n_cached"] else ""
+    tokens = f", {round(total['tokens']):,} tokens" if total["tokens"] else ""
+    paid = f", ${_usd(total)}" if total["usd"] else ""
+    return Text(f"The whole run: {n_calls:,} calls{cached}{tokens}{paid}, {duration(seconds)} s inside calls.\n")
+
+
+def _matched(figures: Figures, heading: Heading, fit: Callable[..., list[RenderableType]]) -> Iterable[RenderableType]:
+    """Yield what each strategy reaches at the baseline's spending, and what the baseline's best value costs it."""
+    if figures.unmatched:
+        yield Text(f"Not compared at equal spending: {figures.unmatched}", style="bold red")
+        yield ""
+    for agent, one in figures.matched.items():
+        of_agent = f" of {agent}" if len(figures.matched) > 1 else ""
+        title = (
+            f"{heading.named(one.metric)}{of_agent} at equal {one.axis} per episode: those of {one.baseline} "
+            f"with n = {', '.join(f'{n:g}' for n in one.settings)}"
+        )
+        columns = [
+            (f"{budget:,.{0 if one.axis == 'tokens' else 1}f}", partial(_at_budget, matched=one, place=place))
+            for place, budget in enumerate(one.budgets)
+        ]
+        best = max(cost.level for cost in one.costs.values())
+        columns.append((f"{one.axis} for\n{best:.3f}", partial(_cost, matched=one)))
+        yield from fit(title, columns, {name: name for name in one.at})
+        left_out = (
+            f"; {counted(one.n_left_out, 'task')} without an episode of every row left out" if one.n_left_out else ""
+        )
+        yield Text(
+            f"Interpolated between the n of each strategy, never extrapolated. In brackets: the difference to "
+            f"{one.baseline}. Intervals: paired bootstrap over {counted(one.n_tasks, 'task')}{left_out}.",
+            style="dim",
+        )
+        yield ""
+
+
+def _at_budget(name: str, *, matched: Matched, place: int) -> str:
+    found = matched.at[name][place]
+    if found is None:
+        return "not reached"
+    if name == matched.baseline:
+        return f"{found.value:.3f}"
+    low, high = (bound(end, "+") for end in found.difference_95)
+    return f"{found.value:.3f} ({found.difference:+.3f} [{low},{high}])"
+
+
+def _cost(name: str, *, matched: Matched) -> str:
+    found = matched.costs[name]
+    if found.spent is None:
+        return "not reached"
+    digits = 0 if matched.axis == "tokens" else 1
+    low, high = ("..." if end is None else f"{end:,.{digits}f}" for end in (found.low, found.high))
+    return f"{found.spent:,.{digits}f} [{low},{high}]"
+
+
+def _roles(summaries: Mapping[str, StrategySummary]) -> dict[str, Mapping[str, float]]:
+    """Return the spending of each role that was called, and of agents and verifiers that are language models."""
+    return {
+        f"{name}: {role}": axes
+        for name, one in summaries.items()
+        for role, axes in one.by_role.items()
+        if axes.get("asks") or axes.get("prompt_tokens") or axes.get("completion_tokens") or axes.get("n_unpriced")
+    }
+
+
+def _mean_spent(one: StrategySummary, axis: str, digits: int) -> str:
+    return f"{one.spent[axis]:{',' if digits == 0 else ''}.{digits}f}" if one.n_episodes else NOTHING
+
+
+def _total(spent: Mapping[str, float]) -> str:
+    """Return how many calls were made in all, and their tokens and dollars where there are any."""
+    n_calls = int(sum(spent.get(axis, 0) for axis in ("proposals", "verifications", "asks")))
+    n_tokens = int(spent.get("prompt_tokens", 0) + spent.get("completion_tokens", 0))
+    parts = [counted(n_calls, "call"), *([f"{n_tokens:,} tokens"] if n_tokens else [])]
+    return ", ".join(parts + ([f"${spent['usd']:.4f}"] if spent.get("usd") else []))
+
+
+def _tokens(spent: Mapping[str, float], axis: str) -> str:
+    """Return tokens. What was not reported is not shown as 0."""
+    known = f"{spent.get(axis, 0.0):,.0f}"
+    if spent.get("n_unmetered"):
+        return f"{known} + unmetered" if spent.get(axis) else "unmetered"
+    return known
+
+
+def _usd(spent: Mapping[str, float]) -> str:
+    """Return dollars. An unknown price is not shown as 0."""
+    usd, is_unpriced = spent.get("usd", 0.0), bool(spent.get("n_unpriced"))
+    if is_unpriced:
+        return f"{usd:.4f} + unpriced" if usd else "unpriced"
+    return f"{usd:.4f}"
+
+
+def _warnings(summaries: Mapping[str, StrategySummary], differences: Mapping[str, Difference]) -> Iterable[Text]:
+    n_tasks = [one.n_tasks for one in differences.values() if one.n_tasks]
+    if n_tasks and min(n_tasks) < FEW:
+        yield Text(
+            f"FEW TASKS: {counted(min(n_tasks), 'task')} can tell large differences only: see MDE. Run {FEW} or more.",
+            style="bold yellow",
+        )
+    errored = {name: one for name, one in summaries.items() if one.n_errored}
+    if errored:
+        said = "; ".join(
+            f"{one.n_errored} of {name} ({', '.join(f'{n} {kind}' for kind, n in one.errors.items())}), "
+            f"which spent {_total(one.spent_errored)}"
+            for name, one in errored.items()
+        )
+        can_retry = any(kind not in NOT_RETRIED for one in errored.values() for kind in one.errors)
+        again = " Run the same command again to retry them." if can_retry else ""
+        yield Text(
+            f"ERRORED EPISODES ARE LEFT OUT of every mean: {said}.{again}",
+            style="bold red",
+        )
+    failed = {name: one.n_failed_verdicts for name, one in summaries.items() if one.n_failed_verdicts}
+    if failed:
+        said = ", ".join(f"{n} in {name}" for name, n in failed.items())
+        yield Text(
+            f"VERDICTS ARE MISSING because the verifier failed: {said}. The report shows the reason for each.",
+            style="bold red",
+        )
+    yield Text(
+        "[low,high]: 95 % intervals (success: Wilson; others, or several seeds: bootstrap over tasks). "
+        "p: exact McNemar test on success (several seeds: sign-flip test over tasks), adjusted by Holm. "
+        "MDE: the smallest true difference that this number of tasks detects with 80 % power.",
+        style="dim",
+    )
+
+
+def _detectable(value: float | None) -> str:
+    """Return a detectable difference. No difference is above 1, so nothing at all is detected there."""
+    return ">1" if value is not None and value > 1 else figure(value, 3)

@@ -1,0 +1,86 @@
+"""Gives workers recorded answers, stores their results in the run folder, and decides when a run must stop."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+
+from iad_policy.budget import Meter
+from iad_policy.errors import BudgetExhausted, IADError
+from iad_policy.ledger.answer_log import EpisodeLog
+from iad_policy.ledger.episode_record import EpisodeRecord
+from iad_policy.ledger.run_folder import RunFolder
+from iad_policy.run.worker import EpisodeJob
+
+FATAL = ("auth", "not_found", "contract")
+"""Kinds of errors that every later episode would have too."""
+FATAL_AT_FIRST = (*FATAL, "other", "malformed", "connection")
+"""Kinds of errors that are fatal if the first call fails too, for example because there is no server."""
+
+
+class RunStopped(IADError):
+    """The run can't continue. Finished work is kept, and the same command resumes the run later.
+
+    Attributes:
+        is_failure: Whether a failure stopped the run; False if its budget is spent.
+    """
+
+    def __init__(self, message: str, *, is_failure: bool) -> None:
+        super().__init__(message)
+        self.is_failure = is_failure
+
+
+class RunJournal:
+    """Gives an engine the logs of episodes, and stores their records.
+
+    Args:
+        folder: The run folder.
+        meter: Meter of the run.
+        place: Makes the context in which an episode runs, which may wait for the workers of other runs.
+    """
+
+    def __init__(
+        self, folder: RunFolder, meter: Meter, place: Callable[[], AbstractContextManager[None]] = nullcontext
+    ) -> None:
+        self.folder = folder
+        self.meter = meter
+        self.place = place
+
+    def log(self, job: EpisodeJob) -> EpisodeLog:
+        """Return the log of an episode that starts now, with its recorded answers."""
+        kept, log = self.folder.episodes.get(job.key), self.folder.log.episode(job.key)
+        # The log of an episode that the run's budget ended has the cuts. With more budget it is decided again.
+        if kept is not None and not kept.error_kind:
+            log.drop()
+        return log
+
+    def refuse_if_over(self) -> None:
+        """Check before an episode that the run may continue.
+
+        Raises:
+            Interrupted: The run was asked to stop.
+            RunStopped: The run's budget is spent.
+        """
+        self.meter.refuse_if_stopped()
+        try:
+            self.meter.refuse_if_spent("agent")
+        except BudgetExhausted as spent:
+            raise _spent(spent.axis) from None
+
+    def keep(self, *records: EpisodeRecord) -> None:
+        """Record finished episodes. They are on disk when this returns."""
+        self.folder.add(*records)
+
+    def refuse_if_fatal(self, record: EpisodeRecord) -> None:
+        """Stop the run after an episode that shows that no other episode can run.
+
+        Raises:
+            RunStopped: The run's budget ended the episode, or its error is fatal.
+        """
+        if record.cut.startswith("run."):
+            raise _spent(record.cut)
+        is_first = not self.meter.total.completion_tokens and record.n_steps == 0
+        if record.error_kind in (FATAL_AT_FIRST if is_first else FATAL):
+            raise RunStopped(" ".join(record.error.split()), is_failure=True)
+
+
+def _spent(limit: str) -> RunStopped:
+    return RunStopped(f"the budget {limit} is spent; raise it and repeat the command to continue", is_failure=False)

@@ -1,0 +1,139 @@
+"""Completes the requested options to a configuration, and makes its environments."""
+
+import inspect
+from collections.abc import Collection, Mapping
+from dataclasses import fields
+from typing import Any
+
+import gymnasium as gym
+from gymnasium.envs.registration import load_env_creator
+
+from iad_policy.agents import asks_a_model
+from iad_policy.errors import NoProxyVerifier, UnknownName
+from iad_policy.papers.presets import find_preset
+from iad_policy.papers.settings import PRESETS
+from iad_policy.registry import import_named
+from iad_policy.registry.domain import DEFAULTS, Defaults
+from iad_policy.run.config import DEFAULT_STRATEGIES, RunConfig
+from iad_policy.run.presets import applied
+from iad_policy.verifiers import NO_VERIFIER
+
+PREFIX = "IAD/"
+
+
+def resolve(
+    asked: Mapping[str, Any], *, is_known: bool = True, default: tuple[str, ...] = DEFAULT_STRATEGIES
+) -> RunConfig:
+    """Return the configuration of a run. Missing options come from the preset, or else from the environment's defaults.
+
+    Args:
+        asked: Fields of a `RunConfig` by name; None for a field that is not set. A verifier may be `none`.
+        is_known: Whether the environment is registered by its id.
+        default: The strategies if none are given: several to compare, or one to run.
+
+    Raises:
+        ValueError: There is no environment, or neither a verifier nor a proxy verifier of the environment.
+        UnknownName: There is no such field, environment or preset.
+    """
+    known = [part.name for part in fields(RunConfig)]
+    for name in asked:
+        if name not in known:
+            raise UnknownName("option", name, known)
+    asked = _preset({name: value for name, value in asked.items() if value is not None}, default)
+    env = asked["env"]
+    parameters = parameters_of(env) if is_known else {}  # report an unknown environment first
+    defaults = DEFAULTS.get(env.rpartition(":")[2], Defaults())
+    verifier = asked.get("verifier")
+    verifiers = (verifier or "proxy",) if verifier is None or isinstance(verifier, str) else tuple(verifier)
+    # Of an environment that a function makes the name says nothing, so a proxy that is asked for is looked for later.
+    if (verifier is None or (is_known and "proxy" in verifiers)) and not defaults.proxy:
+        raise NoProxyVerifier(env)
+    split = asked.get("split")
+    return RunConfig(
+        **{
+            **asked,
+            "agent": asked.get("agent") or defaults.agent,
+            "verifier": tuple("" if one == NO_VERIFIER else one for one in verifiers),
+            "split": parameters.get("split") if split is None else split,
+        }
+    )
+
+
+def _preset(asked: Mapping[str, Any], default: tuple[str, ...]) -> dict[str, Any]:
+    """Return the requested options, completed by those of the preset, if there is one."""
+    if "preset" not in asked:
+        if "env" not in asked:
+            raise ValueError(
+                "expected an environment, got none; name it on the command line, as env = ... in the file, or by "
+                "--preset <paper>/<environment>"
+            )
+        return {"strategies": default, **asked}
+    name = asked["preset"]
+    preset = find_preset(name, PRESETS, asked.get("env"))
+    default = preset.strategies if len(default) > 1 else (preset.method,)
+    given = {"env": preset.env, "agent": DEFAULTS[preset.env].agent, "strategies": default, **asked}
+    agents = given["agent"] if isinstance(given["agent"], tuple) else (given["agent"],)
+    settings, lines = applied(name, preset, given, takes_sampling=all(map(asks_a_model, agents)))
+    return {**settings, "notes": lines}
+
+
+def make_env(env: str, env_args: Mapping[str, Any], *, split: str | None, data_dir: str | None) -> gym.Env[Any, Any]:
+    """Return an environment.
+
+    Raises:
+        UnknownName: The environment does not take one of the arguments.
+        ValueError: The arguments contain the split or the data folder, which have their own options.
+    """
+    known = parameters_of(env)
+    given = {name: value for name, value in (("split", split), ("data_dir", data_dir)) if value is not None}
+    for name in {**env_args, **given}:
+        if name == "split" and name not in known:
+            raise ValueError(
+                f"expected an environment with the argument split, which {env} has not, got split={split!r}; "
+                "add it to its class"
+            )
+        if name not in known:
+            raise UnknownName(f"argument of {env}", name, known)
+    for name in ("split", "data_dir"):
+        if name in env_args:
+            raise ValueError(f"expected --env-arg for other arguments, got {name}; use --{name.replace('_', '-')}")
+    return gym.make(env, **{**env_args, **given})
+
+
+def env_of(config: RunConfig) -> gym.Env[Any, Any]:
+    """Return a new environment of a configuration."""
+    return make_env(config.env, config.env_args, split=config.split, data_dir=config.data_dir)
+
+
+def entry_points(envs: Collection[str]) -> dict[str, Any]:
+    """Return the registered entry point of each environment: "module:Class", or a function.
+
+    Raises:
+        UnknownName: There is no such environment or module.
+    """
+    for env in envs:
+        parameters_of(env)  # imports what registers it
+    return {env: gym.spec(env.rpartition(":")[2]).entry_point for env in envs}
+
+
+def parameters_of(env: str) -> dict[str, Any]:
+    """Return the arguments that an environment takes, with their defaults.
+
+    Args:
+        env: An id, or `module:Id`, whose module is imported and registers the id.
+
+    Raises:
+        UnknownName: There is no such environment or module.
+    """
+    module, _, name = env.rpartition(":")
+    known = [one for one in gym.registry if one.startswith(PREFIX)]
+    if module:
+        import_named("environment or module:Id", env, module, known)
+    try:
+        spec = gym.spec(name)
+    except gym.error.Error:
+        raise UnknownName("environment or module:Id", env, known) from None
+    entry = spec.entry_point
+    creator = load_env_creator(entry) if isinstance(entry, str) else entry
+    parameters = inspect.signature(creator).parameters if callable(creator) else {}
+    return {name: parameter.default for name, parameter in parameters.items()}

@@ -1,0 +1,81 @@
+"""The shell in words: nothing that a small model would copy as a command, and everything that it needs."""
+
+from typing import Any
+
+from iad_envs.bash.policy.rendering import OLD_OUTPUT_CHARS, ShellRendering
+from iad_policy.types import State, Turn
+
+WORDS = ShellRendering()
+NOTHING: dict[str, Any] = {
+    "exit_code": 0,
+    "timed_out": False,
+    "truncated": False,
+    "killed_by": "",
+    "created": (),
+    "changed": (),
+    "deleted": (),
+    "n_created": 0,
+    "n_changed": 0,
+    "n_deleted": 0,
+    "destructive": (),
+    "background_ended": 0,
+    "missing_tools": ("ed", "tree"),
+}
+
+
+def info(step: int, cwd: str = "/", **facts: Any) -> dict[str, Any]:
+    page = {"output": "", "cwd": cwd, "submitted": False}
+    return {
+        "instruction": "Count the files.",
+        "available_actions": ("pwd", "submit"),
+        "invalid_action": False,
+        "step": step,
+        "facts": {**NOTHING, **facts},
+        "page": page,
+    }
+
+
+START = Turn("Count the files.", "cd /shelf", info(0))
+
+
+def told(state: State) -> str:
+    values = WORDS.values(state)
+    del values["instruction"]
+    return "\n\n".join(value for value in values.values() if value)
+
+
+def test_at_the_start_the_task_is_told_once_and_the_shell_shows_nothing() -> None:
+    state = State(START.observation, START.info, steps_left=10)
+    assert told(state) == "Task: Count the files.\n\nNo command was run yet.\nWorking directory: /\n\nActions left: 10."
+    assert WORDS.raw(state) == "No command was run yet."
+
+
+def test_neither_zeros_nor_missing_programs_are_told() -> None:
+    state = State("3\n[exit code 0]", info(1, "/shelf"), history=(START,))
+    assert told(state) == (
+        "Task: Count the files.\n\nSo far:\n1. cd /shelf\n\n3\n[exit code 0]\nWorking directory: /shelf"
+    )
+
+
+def test_files_that_were_touched_are_told_with_their_number() -> None:
+    paths = tuple(f"/shelf/{number}" for number in range(20))
+    state = State(
+        "[exit code 0]", info(1, created=paths, n_created=500, deleted=("/a",), n_deleted=1), history=(START,)
+    )
+    assert WORDS.facts(state) == (f"Files created: {', '.join(paths[:8])} and 492 more\nFiles deleted: /a")
+
+
+def test_a_long_output_keeps_its_exit_code() -> None:
+    output = "\n".join([*(f"/shelf/{number}" for number in range(5000)), "[exit code 1]"])
+    second = Turn(output, "ls", info(1, "/shelf"))
+    now = State(output, info(1, "/shelf"), history=(START,))
+    assert WORDS.page(now).endswith("[exit code 1]\nWorking directory: /shelf")
+    later = State("[exit code 0]", info(2, "/shelf"), history=(START, second))
+    (first, _) = WORDS.turns(later)
+    assert "[exit code 1]\n   Working directory: /shelf" in first
+    assert len(first) < 2 * OLD_OUTPUT_CHARS
+
+
+def test_the_last_action_has_to_be_submit() -> None:
+    last = State("3", info(1), steps_left=1)
+    assert WORDS.steps_left(last) == "Actions left: 1. Without submit as the last one, nothing counts."

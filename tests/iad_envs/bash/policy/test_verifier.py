@@ -1,0 +1,160 @@
+"""The proxy verifier of `IAD/InterCodeBash-v0`, on hand-made states."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from iad_envs.bash.policy.findings import CHECKS
+from iad_envs.bash.policy.verifier import BashVerifier, weights
+from iad_policy.types import Candidate, State, Verdict
+from tests.iad_envs.bash.policy.shell_states import Ran, candidate, episode, ran, state, submission
+
+COUNT = "How many .log files are there under /a/logs?"
+COMPRESS = "Compress regular files in the /a directory tree that were last modified more than 7 days ago"
+DELETE = "Delete all .tmp files under /a/b."
+FINDS = "find /a/logs -name '*.log' | wc -l"
+GOOD = ran(FINDS, "4\n")
+LOOK = ran("ls /a/logs", "x.log\ny.log\n")
+FAILED = ran("find /b -name '*.log' | wc", "find: '/b': No such file or directory\n", exit_code=1)
+UNKNOWN = ran("fnd", "bash: fnd: command not found\n", exit_code=127, complaint="no such command")
+SILENT = ran("find /a/logs -name '*.log' | grep x; true")
+
+
+def verdicts(at: State, *candidates: Candidate) -> Sequence[Verdict]:
+    return BashVerifier().verify(at, candidates)
+
+
+def scores(instruction: str, *commands: Ran) -> list[float]:
+    """Score commands in the start state, each alone."""
+    here = state(instruction)
+    return [verdicts(here, candidate(instruction, command))[0].score for command in commands]
+
+
+def submitted(instruction: str, *commands: Ran) -> Verdict:
+    return verdicts(episode(instruction, *commands), submission(instruction))[0]
+
+
+def test_failures_errors_and_silence_lower_a_score() -> None:
+    good, failed, error, silent, unknown = scores(
+        COUNT, GOOD, FAILED, ran(FINDS, "find: '/a/logs/x': No such file or directory\n4\n"), SILENT, UNKNOWN
+    )
+    assert good > error > failed > unknown
+    assert good > silent
+
+
+def test_a_number_may_be_a_float_and_a_checksum_is_no_number() -> None:
+    average = "Compute the mean average of the word count of *.txt files in the /a directory"
+    right, total = scores(
+        average,
+        ran("cat $(find /a -name '*.txt') | wc -w | awk '{print $1 / 3}'", "4.18182\n"),
+        ran("cat $(find /a -name '*.txt') | wc -w", "46\n"),
+    )
+    assert right > total
+    digest = 'Calculate the md5 sum of the sorted list of md5 sums of all ".py" files under /a'
+    sums = "find /a -name '*.py' -exec md5sum {} + | awk '{print $1}' | sort"
+    right, count = scores(digest, ran(f"{sums} | md5sum", "8d777f385d3dfec8815d20f7496026dc  -\n"), ran(sums, "46\n"))
+    assert right > count
+
+
+def test_changes_are_judged_by_what_the_instruction_names() -> None:
+    right, elsewhere, other_kind, nothing = scores(
+        DELETE,
+        ran("find /a/b -name '*.tmp' -delete", deleted=("/a/b/c.tmp",)),
+        ran("find /z -name '*.tmp' -delete", deleted=("/z/c.tmp",)),
+        ran("find /a/b -name '*.t*' -delete", deleted=("/a/b/c.txt",)),
+        ran("find /a/b -name '*.tmp' -delete"),
+    )
+    assert right > max(elsewhere, other_kind, nothing)
+    kept, destroyed = scores(COUNT, GOOD, ran(f"{FINDS}; rm /a/logs/x.log", "4\n", deleted=("/a/logs/x.log",)))
+    assert kept > destroyed
+
+
+def test_to_compress_is_to_change() -> None:
+    idle = submitted(COMPRESS, ran("find /a -type f -mtime +7", "/a/b\n"))
+    assert "The task asks to compress; no file changed." in idle.critique
+    done = ran("find /a -type f -mtime +7 -exec gzip {} +", created=("/a/b.gz",), deleted=("/a/b",))
+    assert submitted(COMPRESS, done).score > 0.5 > idle.score
+
+
+def test_going_to_a_folder_is_no_failure() -> None:
+    verdict = submitted("Change directory to /a", ran("cd /a", cwd="/a"))
+    assert (verdict.passed, verdict.critique) == (True, "Nothing speaks against it.")
+
+
+def test_agreement_counts_and_does_not_depend_on_who_stands_where() -> None:
+    same, again, other = (
+        candidate(COUNT, ran(command, output))
+        for command, output in ((FINDS, "4\n"), (f"{FINDS} | cat", "4\n"), (f"{FINDS} -l", "5\n"))
+    )
+    together = [verdict.score for verdict in verdicts(state(COUNT), same, again, other)]
+    assert together[0] == together[1] > together[2]
+    turned = [verdict.score for verdict in verdicts(state(COUNT), other, again, same)]
+    assert turned == together[::-1]
+    # A candidate's repetition counts through the set only.
+    assert scores(COUNT, GOOD) == [together[2]]
+
+
+def test_agreement_does_not_lift_failures_above_results() -> None:
+    failed, good = candidate(COUNT, FAILED), candidate(COUNT, GOOD)
+    one, two, best = verdicts(state(COUNT), failed, failed, good)
+    assert one.score == two.score < best.score
+
+
+def test_a_submission_passes_only_if_nothing_is_missing() -> None:
+    clean, failed, nothing = submitted(COUNT, GOOD), submitted(COUNT, FAILED), submitted(COUNT)
+    assert (clean.passed, failed.passed, nothing.passed) == (True, False, False)
+    assert clean.score > failed.score > nothing.score == 0.0
+    assert "Exit code 1: find: '/b': No such file or directory." in failed.critique
+    assert nothing.critique == "Nothing was done yet."
+
+
+@pytest.mark.parametrize("last", [FAILED, UNKNOWN, SILENT, ran("sleep 99", timed_out=True, exit_code=137)])
+@pytest.mark.parametrize("next_one", [GOOD, LOOK, FAILED, SILENT, UNKNOWN])
+def test_handing_in_a_known_failure_never_ties_with_going_on(last: Ran, next_one: Ran) -> None:
+    here = episode(COUNT, last, steps_left=5)
+    submit, goes_on = verdicts(here, submission(COUNT), candidate(COUNT, last, next_one, steps_left=4))
+    assert submit.score < goes_on.score
+
+
+def test_a_good_result_is_handed_in_and_not_made_again() -> None:
+    here = episode(COUNT, GOOD, steps_left=5)
+    others = [candidate(COUNT, GOOD, one, steps_left=4) for one in (GOOD, LOOK, FAILED)]
+    submit, again, *rest = verdicts(here, submission(COUNT), *others)
+    assert submit.score > max(verdict.score for verdict in (again, *rest))
+    assert again.critique == "It repeats an earlier command with the same output."
+
+
+def test_the_last_step_is_for_submitting() -> None:
+    here = episode(COUNT, FAILED, steps_left=1)
+    submit, command = verdicts(here, submission(COUNT), candidate(COUNT, FAILED, GOOD, steps_left=0))
+    assert submit.score > command.score == 0.0
+    assert command.critique == "It leaves no step to submit."
+
+
+COMMANDS = st.lists(st.sampled_from([GOOD, LOOK, FAILED, UNKNOWN, SILENT]), min_size=1, max_size=4)
+TASKS = st.sampled_from([COUNT, DELETE, COMPRESS])
+
+
+@given(TASKS, COMMANDS, st.permutations(range(4)))
+def test_scores_are_in_the_unit_interval_and_free_of_the_order(
+    task: str, commands: list[Ran], order: list[int]
+) -> None:
+    here = episode(task, *commands[:-1])
+    made = [candidate(task, *commands[:-1], last) for last in (commands[-1], GOOD, FAILED)] + [submission(task)]
+    found = verdicts(here, *made)
+    assert all(0.0 <= verdict.score <= 1.0 for verdict in found)
+    assert verdicts(here, *(made[place] for place in order)) == [found[place] for place in order]
+
+
+def test_only_findings_have_weights_and_none_speaks_for_success() -> None:
+    start, of_findings = weights()
+    assert start.keys() == {"change", "answer", "either"}
+    assert of_findings.keys() <= CHECKS.keys()
+    assert max(of_findings.values()) < 0.0
+
+
+def test_a_preview_is_needed() -> None:
+    with pytest.raises(ValueError, match="expected a preview"):
+        verdicts(state(COUNT), Candidate("ls"))

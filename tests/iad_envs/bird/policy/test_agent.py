@@ -1,0 +1,325 @@
+"""The rule-based linker: what it reads, what it writes, and that it knows no more than an agent may."""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import gymnasium as gym
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import iad_envs  # noqa: F401 (registers)
+from iad_envs.bird.policy.agent import BirdAgent
+from iad_envs.bird.policy.query import Query, joined, read_query
+from iad_envs.bird.policy.question import Join, read_question, schema_of, stem
+from iad_policy import Candidate, Feedback, IADPolicyWrapper, State
+from iad_policy.agents import load_agent
+from iad_policy.errors import GoldError
+from iad_policy.registry.domain import defaults_of
+from iad_policy.types import PublicInfo, Turn
+
+FOLDER = Path(__file__).resolve().parents[4] / "data" / "bird"
+GOLD = frozenset({"progress", "success", "reward_parts"})
+
+
+def column(name: str, kind: str = "TEXT", *values: Any, said: str = "", is_key: bool = False) -> dict[str, Any]:
+    return {
+        "name": name,
+        "type": kind,
+        "is_key": is_key,
+        "full_name": name.replace("_", " "),
+        "description": said,
+        "value_description": "",
+        "values": values,
+    }
+
+
+def key(table: str, name: str, to_table: str, to_name: str) -> dict[str, str]:
+    return {"table": table, "column": name, "to_table": to_table, "to_column": to_name}
+
+
+TABLES = (
+    {
+        "name": "port",
+        "columns": (column("port_id", "INTEGER", 1, is_key=True), column("name", "TEXT", "Brill", "Ulm")),
+        "foreign_keys": (),
+    },
+    {
+        "name": "boat",
+        "columns": (
+            column("boat_id", "INTEGER", 1, is_key=True),
+            column("name", "TEXT", "Ada", "Bo"),
+            column("length", "INTEGER", 9, 12),
+            column("kind", "TEXT", "S", "M"),
+            column("built_on", "DATE", "2001-02-03"),
+            column("port_id", "INTEGER", 1),
+        ),
+        "foreign_keys": (key("boat", "port_id", "port", "port_id"),),
+    },
+    {
+        "name": "voyage",
+        "columns": (
+            column("voyage_id", "INTEGER", 1, is_key=True),
+            column("boat_id", "INTEGER", 1),
+            column("from_id", "INTEGER", 1),
+            column("to_id", "INTEGER", 2),
+        ),
+        "foreign_keys": (
+            key("voyage", "boat_id", "boat", "boat_id"),
+            key("voyage", "from_id", "port", "port_id"),
+            key("voyage", "to_id", "port", "port_id"),
+        ),
+    },
+)
+
+
+def page(question: str = "How many boats are there?", evidence: str = "", **others: Any) -> dict[str, Any]:
+    empty = {"kind": "question", "sql": "", "columns": (), "rows": (), "n_rows": 0, "tables": TABLES}
+    return {**empty, "question": question, "evidence": evidence, **others}
+
+
+def state(shown: dict[str, Any], **others: Any) -> State:
+    info = PublicInfo({"instruction": shown["question"], "page": shown}, GOLD)
+    return State("", info, **{"steps_left": 10, **others})
+
+
+def proposals(at: State, feedback: Feedback | None = None, *, heat: float = 1.0, n: int = 150) -> list[str]:
+    agent = BirdAgent(temperature=heat)
+    return [agent.propose(at, feedback=feedback, temperature=None, rng=Random(seed)).action for seed in range(n)]
+
+
+def cold(question: str, evidence: str = "") -> str:
+    (action,) = set(proposals(state(page(question, evidence)), heat=0.0, n=5))
+    return action
+
+
+@pytest.mark.parametrize(
+    ("question", "evidence", "sql"),
+    [
+        ("How many boats are there?", "", "SELECT COUNT(*) FROM boat"),
+        (
+            "How many sailing boats are there?",
+            "sailing refers to kind = 'S'",
+            "SELECT COUNT(*) FROM boat WHERE boat.kind = 'S'",
+        ),
+        (
+            "What is the average length of the sailing boats?",
+            "sailing refers to kind = 'S'",
+            "SELECT AVG(boat.length) FROM boat WHERE boat.kind = 'S'",
+        ),
+        (
+            "What is the name of the longest boat?",
+            "longest refers to MAX(length)",
+            "SELECT boat.name FROM boat ORDER BY boat.length DESC LIMIT 1",
+        ),
+        (
+            "Which kinds have more than 3 boats?",
+            "more than 3 boats refers to COUNT(boat_id) > 3",
+            "SELECT boat.kind FROM boat GROUP BY boat.kind HAVING COUNT(boat.boat_id) > 3",
+        ),
+        (
+            "What percentage of the boats is sailing?",
+            "sailing refers to kind = 'S'; percentage = DIVIDE(SUM(kind = 'S'), COUNT(kind)) * 100",
+            "SELECT CAST(SUM(CASE WHEN boat.kind = 'S' THEN 1 ELSE 0 END) AS REAL) * 100 / COUNT(boat.kind) FROM boat",
+        ),
+        (
+            "How many boats were built between 2001-01-01 and 2001-12-31?",
+            "",
+            "SELECT COUNT(*) FROM boat WHERE boat.built_on BETWEEN '2001-01-01' AND '2001-12-31'",
+        ),
+    ],
+)
+def test_a_cold_linker_writes_what_plain_wordings_ask_for(question: str, evidence: str, sql: str) -> None:
+    assert cold(question, evidence) == f"submit[{sql}]"
+
+
+def test_a_table_away_is_joined_by_its_declared_key() -> None:
+    action = cold("How many voyages did sailing boats make?", "sailing refers to kind = 'S'")
+    assert action == (
+        "submit[SELECT COUNT(*) FROM voyage INNER JOIN boat ON voyage.boat_id = boat.boat_id WHERE boat.kind = 'S']"
+    )
+
+
+def test_evidence_is_read_by_its_kinds() -> None:
+    evidence = (
+        "sailing refers to kind = 'S'; longest refers to MAX(length); harbour refers to port name; "
+        "many refers to COUNT(boat_id) > 3; share = DIVIDE(SUM(kind = 'S'), COUNT(boat_id))"
+    )
+    kinds = [clue.kind for clue in read_question("Which?", evidence).clues]
+    assert kinds == ["condition", "extreme", "column", "having", "formula"]
+
+
+def test_names_and_days_of_a_question_are_its_literals() -> None:
+    asked = read_question("When did the boat Ada of Brill leave after 2001-05-06? Give the day.", "")
+    assert asked.names == ("Ada of Brill",)
+    assert asked.days == ("2001-05-06",)
+
+
+@pytest.mark.parametrize(
+    ("word", "root"), [("boats", "boat"), ("copies", "copy"), ("opened", "open"), ("pass", "pass")]
+)
+def test_words_lose_their_endings(word: str, root: str) -> None:
+    assert stem(word) == root
+
+
+def test_a_warm_linker_varies_and_the_same_draw_gives_the_same_query() -> None:
+    at = state(page("How many sailing boats are there?", "sailing refers to kind = 'S'"))
+    warm = proposals(at)
+    assert len(set(warm)) > 10
+    assert warm == proposals(at)
+    assert {action.partition("[")[0] for action in warm} == {"execute", "submit"}
+
+
+def test_it_reads_what_an_agent_may_see_and_nothing_else() -> None:
+    at = state(page())
+    with pytest.raises(GoldError):
+        at.info["success"]
+    assert len(proposals(at)) == 150
+    assert proposals(at) == proposals(state(page(), gold={"reference": {"sql": "SELECT 1"}}))
+
+
+def test_it_remembers_the_schema_of_the_first_page() -> None:
+    later = page(kind="execute", sql="SELECT 1", tables=(), rows=())
+    at = state(later, history=(Turn("", "execute[SELECT 1]", {"page": page()}),))
+    assert schema_of(at) == schema_of(state(page()))
+    assert all("FROM" in action for action in proposals(at))
+
+
+def test_without_a_schema_it_says_so() -> None:
+    candidate = BirdAgent().propose(state(page(tables=())), feedback=None, temperature=None, rng=Random(0))
+    assert "expected a schema" in candidate.error
+
+
+def test_what_it_looked_at_is_submitted_if_it_says_something_and_replaced_if_not() -> None:
+    sql = "SELECT COUNT(*) FROM boat"
+    first = (Turn("", f"execute[{sql}]", {"page": page()}),)
+    good = state(page(kind="execute", sql=sql, tables=(), rows=((4,),)), history=first)
+    assert set(proposals(good)) == {f"submit[{sql}]"}
+    for rows in ((), ((0,),), ((None,),)):
+        bad = state(page(kind="execute", sql=sql, tables=(), rows=rows), history=first)
+        assert all(sql != action.partition("[")[2][:-1] for action in proposals(bad))
+
+
+def test_a_refined_query_keeps_a_part_of_best_and_is_neither_best_nor_worst() -> None:
+    best = "SELECT COUNT(*) FROM boat WHERE boat.kind = 'S'"
+    worst = "SELECT COUNT(*) FROM boat"
+    feedback = Feedback("", best=Candidate(f"submit[{best}]"), worst=Candidate(f"submit[{worst}]"))
+    at = state(page("How many sailing boats are there?", "sailing refers to kind = 'S'"))
+    actions = proposals(at, feedback)
+    queries = [action.removeprefix("submit[")[:-1] for action in actions]
+    assert not {best, worst} & set(queries)
+    kept = [
+        sql for sql in queries if "boat.kind = 'S'" in sql or sql.startswith("SELECT COUNT(*)") or " FROM boat" in sql
+    ]
+    assert len(kept) > 0.8 * len(queries)
+    assert len(set(queries)) > 10
+
+
+def test_a_score_in_the_feedback_changes_nothing() -> None:
+    at = state(page())
+    shown = Candidate("submit[SELECT COUNT(*) FROM boat]")
+    assert proposals(at, Feedback("Score: 0.1", best=shown)) == proposals(at, Feedback("Score: 0.9", best=shown))
+
+
+def test_a_best_that_it_cannot_read_is_replaced_by_a_draft() -> None:
+    feedback = Feedback("", best=Candidate("submit[WITH x AS (SELECT 1) SELECT * FROM x]"))
+    assert all(" FROM x" not in action for action in proposals(state(page()), feedback))
+
+
+@given(st.integers(0, 10_000), st.sampled_from(["How many voyages?", "Which port has the most voyages?", "List all."]))
+@settings(max_examples=60)
+def test_every_query_it_writes_can_be_read_back_and_joins_what_it_names(seed: int, question: str) -> None:
+    at = state(page(question, "long refers to length > 10"))
+    action = BirdAgent(temperature=2.0).propose(at, feedback=None, temperature=None, rng=Random(seed)).action
+    sql = action.partition("[")[2][:-1]
+    query = read_query(sql)
+    assert query is not None
+    assert query.text() == sql
+    reached = {query.base, *(end for join in query.joins for end in (join.table, join.to_table))}
+    assert set(query.tables()) <= reached
+
+
+def test_of_two_keys_between_tables_the_preferred_one_is_taken() -> None:
+    schema = schema_of(state(page()))
+    assert schema is not None
+    query = Query("port.name", "voyage")
+    for name in ("from_id", "to_id"):
+        chosen = joined(query, schema, [Join("voyage", name, "port", "port_id")])
+        assert chosen is not None
+        assert chosen.text() == f"SELECT port.name FROM voyage INNER JOIN port ON voyage.{name} = port.port_id"
+
+
+def test_conditions_with_between_and_subqueries_are_parted_at_the_right_and() -> None:
+    where = ("boat.length BETWEEN 3 AND 9", "boat.boat_id NOT IN (SELECT boat_id FROM voyage WHERE to_id = 1 AND 1)")
+    query = Query("COUNT(*)", "boat", where=where)
+    assert read_query(query.text()) == query
+    assert query.tables() == ["boat"]
+
+
+@pytest.mark.parametrize("temperature", [-1.0, float("inf"), float("nan")])
+def test_a_temperature_below_zero_or_endless_is_refused(temperature: float) -> None:
+    with pytest.raises(ValueError, match="expected a temperature of 0 or more"):
+        BirdAgent(temperature=temperature)
+
+
+@pytest.fixture(scope="module")
+def env() -> Iterator[gym.Env[Any, Any]]:
+    with closing(gym.make("IAD/BIRD-v0", data_dir=FOLDER)) as made:
+        yield made
+
+
+def successes(env: gym.Env[Any, Any], agent: str, seed: int) -> dict[str, tuple[str, bool]]:
+    """Task id -> difficulty and success of one episode, for the test split."""
+    found = {}
+    policy = IADPolicyWrapper(agent, env, strategy="single", seed=seed)
+    for record in json.loads((FOLDER / "dev.json").read_text(encoding="utf-8")):
+        if record["split"] != "test":
+            continue
+        observation, info = env.reset(options={"task_id": str(record["question_id"])})
+        is_over = False
+        while not is_over:
+            observation, _, terminated, truncated, info = env.step(policy.act(observation, info))
+            is_over = terminated or truncated
+        found[str(record["question_id"])] = (record["difficulty"], info["success"])
+    return found
+
+
+def share(results: list[dict[str, tuple[str, bool]]], difficulty: str = "") -> float:
+    counted = [success for one in results for kind, success in one.values() if difficulty in ("", kind)]
+    return sum(counted) / len(counted)
+
+
+def test_the_bundled_questions_tell_methods_apart(env: gym.Env[Any, Any]) -> None:
+    episodes = [successes(env, "linker", seed) for seed in range(5)]
+    single, n_tasks = share(episodes), len(episodes[0])
+    any_of_5 = sum(any(one[task][1] for one in episodes) for task in episodes[0]) / n_tasks
+    assert n_tasks == 100
+    assert 0.2 <= single <= 0.6
+    assert any_of_5 >= single + 0.15
+    assert share(episodes, "challenging") < share(episodes, "simple")
+    assert share([successes(env, "random", 0)]) < 0.05
+
+
+@pytest.mark.parametrize("strategy", ["single", "iad"])
+def test_in_the_mode_answer_it_submits_once_per_task(strategy: str) -> None:
+    with closing(gym.make("IAD/BIRD-v0", data_dir=FOLDER, mode="answer")) as env:
+        policy = IADPolicyWrapper("linker", env, strategy=strategy, n=3)
+        n_right = 0
+        for seed in range(20):
+            observation, info = env.reset(seed=seed)
+            action = policy.act(observation, info)
+            assert all(candidate.action.startswith("submit[") for candidate in policy.decisions[-1].candidates)
+            _, _, terminated, truncated, info = env.step(action)
+            assert (terminated, truncated, info["invalid_action"]) == (True, False, False)
+            n_right += info["success"]
+        assert 0 < n_right < 20
+
+
+def test_it_is_the_environments_own_agent_and_has_a_name(env: gym.Env[Any, Any]) -> None:
+    assert defaults_of(env).agent == "linker"
+    assert isinstance(load_agent("linker", env), BirdAgent)
+    assert load_agent("linker:0.5", env).identity == "linker:0.5"  # type: ignore[attr-defined]

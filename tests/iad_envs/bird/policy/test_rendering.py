@@ -1,0 +1,141 @@
+"""A database in words: the schema before the question, and no data of the environment's own."""
+
+from dataclasses import replace
+from typing import Any
+
+import gymnasium as gym
+import pytest
+
+import iad_envs  # noqa: F401 (registers)
+from iad_envs.bird.policy.rendering import AnswerRendering, DatabaseRendering, with_composite_keys
+from iad_policy.prompts import Prompts
+from iad_policy.roles.paraphrase_check import agent_view
+from iad_policy.simulators.llm import Unpredicted
+from iad_policy.types import Candidate, Feedback, State, Turn
+
+WORDS = DatabaseRendering()
+COMPOSITE = """CREATE TABLE one (
+    id INTEGER PRIMARY KEY, -- the id
+    name TEXT,
+);
+
+CREATE TABLE "two words" (
+    "a key" INTEGER PRIMARY KEY, -- values: 1, 2
+    month TEXT PRIMARY KEY,
+    n INTEGER, -- not PRIMARY KEY, as it says
+);"""
+
+
+def played(*actions: str, task_id: str = "12", **options: Any) -> State:
+    """Return the state after actions."""
+    env = gym.make("IAD/BIRD-v0", **options)
+    observation, info = env.reset(options={"task_id": task_id})
+    history: list[Turn] = []
+    for action in actions:
+        history.append(Turn(observation, action, info))
+        observation, _, _, _, info = env.step(action)
+    env.close()
+    return State(observation, info, history=tuple(history), steps_left=10 - len(actions))
+
+
+def test_a_key_of_several_columns_is_declared_once() -> None:
+    assert with_composite_keys(COMPOSITE) == (
+        'CREATE TABLE one (\n    id INTEGER PRIMARY KEY, -- the id\n    name TEXT,\n);\n\nCREATE TABLE "two words" (\n'
+        '    "a key" INTEGER, -- values: 1, 2\n    month TEXT,\n    n INTEGER, -- not PRIMARY KEY, as it says\n'
+        '    PRIMARY KEY ("a key", month),\n);'
+    )
+    schema = WORDS.environment(played())
+    assert "PRIMARY KEY (request_id, assay_code)," in schema
+    assert all(block.count("PRIMARY KEY") <= 1 for block in schema.split(";\n"))
+
+
+@pytest.mark.parametrize("schema", ["ddl", "ddl+samples", "m-schema"])
+def test_the_schema_keeps_the_form_that_was_asked_for(schema: str) -> None:
+    state = played(schema=schema)
+    text = WORDS.environment(state)
+    assert text.startswith("Database: clinic_lab (SQLite)\n")
+    body = text.partition("\n")[2]
+    assert body in state.observation or "PRIMARY KEY (request_id, assay_code)" in body
+
+
+def test_the_same_schema_is_told_at_every_step_and_nothing_twice() -> None:
+    first, later = played(), played("execute[SELECT COUNT(*) FROM assay]", "execute[SELECT 2]")
+    assert WORDS.environment(first) == WORDS.environment(later)
+    values = WORDS.values(later)
+    assert (
+        values["task"]
+        == "Question: What is the average value of cholesterol?\nEvidence: cholesterol refers to assay name"
+    )
+    assert values["observation"] == "execute: 1 row\n2\n2"
+    assert values["history"].startswith(
+        "So far:\n1. execute[SELECT COUNT(*) FROM assay]\n   execute: 1 row\n   COUNT(*)\n"
+    )
+    assert "\n".join(values.values()).count("CREATE TABLE assay") == 1
+
+
+def test_findings_are_sentences_and_facts_of_the_environment_s_own_are_not_told() -> None:
+    state = played("execute[SELECT AVG(value) FROM result WHERE assay_code = 'cholesterol']")
+    assert (
+        WORDS.facts(state)
+        == "Findings:\n- the result holds only NULL\n- 'cholesterol' is no value of result.assay_code"
+    )
+    text = "\n".join(WORDS.values(state).values())
+    assert not any(noise in text for noise in ("has_gold", "severity", "execute:6", "kind:", "('"))
+    assert WORDS.facts(played()) == ""
+
+
+def test_a_query_that_only_explores_is_not_held_against_the_question() -> None:
+    sql = "SELECT * FROM patient WHERE name = 'Nobody'"
+    explored, answered = played(f"execute[{sql}]"), played(f"submit[{sql}]")
+    assert WORDS.facts(explored) == "Findings:\n- the result has no rows\n- 'Nobody' is no value of patient.name"
+    assert WORDS.facts(explored) in WORDS.facts(answered)
+    assert "the question" in WORDS.facts(answered)
+    later = played(f"execute[{sql}]", "sing", "execute[SELECT 2]")
+    assert WORDS.turns(later)[1].count("\n") == 1, "after an invalid action, nothing is told of the query before"
+
+
+def test_only_the_offered_actions_are_named() -> None:
+    state = played()
+    assert WORDS.actions(state) == "Possible now: execute[SQL] or submit[SQL]"
+    last = replace(state, steps_left=1)
+    assert WORDS.steps_left(last) == "Actions left: 1. Without submit[SQL] as the last one, nothing counts."
+    answering = replace(last, info={**state.info, "available_actions": ("submit[...]",)})
+    assert (WORDS.actions(answering), WORDS.steps_left(answering)) == ("", "")
+
+
+def test_an_invalid_action_is_told_before_and_after_the_first_query() -> None:
+    for state in (played("sing"), played("execute[SELECT 2]", "sing")):
+        assert "The last action was not valid here and changed nothing: expected execute[SQL]" in WORDS.facts(state)
+        assert WORDS.environment(state) == WORDS.environment(played())
+
+
+def test_where_a_result_is_predicted_the_schema_comes_from_an_earlier_turn() -> None:
+    first = played()
+    info = {**first.info, "page": Unpredicted(), "facts": Unpredicted(), "available_actions": ()}
+    turn = Turn(first.observation, "execute[SELECT 1]", first.info)
+    predicted = State("execute: 1 row\n1\n1", info, history=(turn,))
+    assert WORDS.environment(predicted) == WORDS.environment(first)
+    assert WORDS.page(predicted) == predicted.observation
+
+
+def test_a_paraphrased_question_stays_in_its_place() -> None:
+    wording = "Cholesterol: what is its mean value?\nEvidence: cholesterol refers to assay name"
+    state = agent_view(played("execute[SELECT 2]").worded(wording))
+    values = WORDS.values(state)
+    assert "What is the average" not in "\n".join(values.values())
+    assert values["observation"] == "execute: 1 row\n2\n2"
+
+
+def test_attempts_are_shown_in_the_form_of_an_answer() -> None:
+    two_lines = r"SELECT a\1" "\nFROM b -- submit[x]"
+    first, second = Candidate("submit[SELECT 1]"), Candidate(f"submit[{two_lines}]")
+    text = f"Tried 1: submit[SELECT 1]\nResult: submit: 1 row\nTried 2: submit[{two_lines}]\nTried 3: submit[SELECT ..."
+    told = AnswerRendering().told(Feedback(text, best=second, tried=(first, second)))
+    assert told == (
+        "Tried 1:\n```sql\nSELECT 1\n```\nResult: 1 row\n"
+        f"Tried 2:\n```sql\n{two_lines}\n```\nTried 3: submit[SELECT ..."
+    )
+    assert AnswerRendering().told(Feedback("Best: submit[SELECT 1]", best=first)) == "Best:\n```sql\nSELECT 1\n```"
+    assert WORDS.told(Feedback(text, best=second)) == text
+    assert isinstance(Prompts("bird/answer").rendering, AnswerRendering)
+    assert type(Prompts("bird").rendering) is DatabaseRendering

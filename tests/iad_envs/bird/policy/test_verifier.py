@@ -1,0 +1,255 @@
+"""The replay agent, the proxy verifier, chains and the vote by result, on a small data folder and in between."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import permutations
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import gymnasium as gym
+import pytest
+
+import iad_envs  # noqa: F401 (registers)
+from iad_envs.bird.policy.verifier import EMPTY, BirdVerifier
+from iad_policy import Candidate, Feedback, IADPolicyWrapper, State
+from iad_policy.agents.replay import Replay
+from iad_policy.models.call_context import Call, use_call
+from iad_policy.strategies.building_blocks.voting import majority
+from iad_policy.types import Turn
+from tests.iad_envs.bird.small_bird import make_folder
+
+RIGHT = "SELECT COUNT(*) FROM shop JOIN city ON shop.city_id = city.id WHERE city.name = 'Bern'"
+AGAIN = "SELECT COUNT(*) FROM shop WHERE city_id = 1"
+WRONG = "SELECT COUNT(*) FROM shop WHERE name = 'Bern'"
+OTHER = "SELECT COUNT(*) + 1 FROM shop JOIN city ON shop.city_id = city.id WHERE city.name = 'Bern'"
+SUSPECT = "SELECT COUNT(*) FROM shop WHERE 'Bern' <> '' AND staff > 2"
+SEVERAL = "SELECT staff FROM shop WHERE name <> 'Bern'"
+NOTHING = "SELECT id FROM shop WHERE name = 'Bern'"
+BROKEN = "SELECT COUNT(*) FROM shops"
+PREDICTIONS = {"a": RIGHT, "b": AGAIN, "c": WRONG, "d": BROKEN, "e": WRONG + " AND 1"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = make_folder(tmp_path / "bird")
+    (folder / "predictions").mkdir()
+    for name, sql in PREDICTIONS.items():
+        (folder / "predictions" / f"{name}.json").write_text(json.dumps({"7": sql}), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def env(folder: Path) -> Iterator[gym.Env[Any, Any]]:
+    env = gym.make("IAD/BIRD-v0", data_dir=folder)
+    yield env
+    env.close()
+
+
+def here(env: gym.Env[Any, Any], task_id: str = "7") -> State:
+    observation, info = env.reset(options={"task_id": task_id})
+    return State(observation, info)
+
+
+def previewed(env: gym.Env[Any, Any], *queries: str) -> list[Candidate]:
+    inner: Any = env.unwrapped
+    found = []
+    for place, sql in enumerate(queries):
+        action = sql if sql.startswith(("execute", "nonsense")) else f"submit[{sql}]"
+        outcome = inner.simulate(inner.snapshot(), action)
+        preview = State(outcome.observation, outcome.info, done=outcome.done, key=outcome.key)
+        found.append(Candidate(action, key=action, preview=preview, id=str(place)))
+    return found
+
+
+def draw(agent: Replay, state: State, index: int, feedback: Feedback | None = None) -> Candidate:
+    with use_call(Call("stream", index, index)):
+        return agent.propose(state, feedback=feedback, temperature=None, rng=Random(index))
+
+
+def test_replay_gives_every_systems_answer_once_in_a_lasting_order(env: gym.Env[Any, Any]) -> None:
+    agent, state = Replay(env), here(env)
+    drawn = [draw(agent, state, index).action for index in range(5)]
+    assert sorted(drawn) == sorted(f"submit[{sql}]" for sql in PREDICTIONS.values())
+    assert [draw(agent, state, index).action for index in range(5)] == drawn
+    assert draw(agent, state, 5).action == drawn[0]
+
+
+def test_replay_is_named_by_what_it_replays(env: gym.Env[Any, Any], folder: Path) -> None:
+    before = Replay(env).identity
+    assert Replay(env).identity == before
+    (folder / "predictions" / "a.json").write_text(json.dumps({"7": WRONG}), encoding="utf-8")
+    assert Replay(env).identity != before
+
+
+def test_replay_answers_feedback_with_something_else(env: gym.Env[Any, Any]) -> None:
+    agent, state = Replay(env), here(env)
+    best, worst = Candidate(f"submit[{RIGHT}]"), Candidate(f"submit[{WRONG}]")
+    for index in range(10):
+        assert draw(agent, state, index, Feedback("", best, worst)).action not in (best.action, worst.action)
+
+
+def test_replay_says_where_nobody_answered(env: gym.Env[Any, Any]) -> None:
+    candidate = draw(Replay(env), here(env, "9"), 0)
+    assert "expected a prediction for task 9" in candidate.error
+
+
+def test_replay_reads_one_file_or_a_folder_and_says_what_is_missing(env: gym.Env[Any, Any], folder: Path) -> None:
+    assert list(Replay(env, folder / "predictions" / "c.json").systems) == ["c"]
+    assert list(Replay(env, str(folder / "predictions")).systems) == list(PREDICTIONS)
+    with pytest.raises(FileNotFoundError, match=r"expected a prediction file, or a folder of them, at .*nothing"):
+        Replay(env, folder / "nothing")
+    with pytest.raises(ValueError, match="environment for the replay agent"):
+        Replay(gym.make("CartPole-v1"))
+
+
+def scores(env: gym.Env[Any, Any], *queries: str, state: State | None = None) -> list[float]:
+    state = state or here(env)
+    return [verdict.score for verdict in BirdVerifier().verify(state, previewed(env, *queries))]
+
+
+def test_the_verifier_orders_right_odd_empty_and_failed(env: gym.Env[Any, Any]) -> None:
+    state = here(env)
+    candidates = previewed(env, RIGHT, SUSPECT, NOTHING, BROKEN)
+    verdicts = BirdVerifier(agreement=0.0).verify(state, candidates)
+    found = [verdict.score for verdict in verdicts]
+    assert found == sorted(found, reverse=True)
+    assert len(set(found)) == 4
+    assert (found[-1], all(0.0 <= score <= 1.0 for score in found)) == (0.0, True)
+    assert [verdict.passed for verdict in verdicts] == [True, False, False, False]
+    assert "the query does not" in verdicts[1].critique
+    assert "no such table" in verdicts[3].critique
+
+
+def test_a_critique_starts_with_what_speaks_most_against_a_query(env: gym.Env[Any, Any]) -> None:
+    (verdict,) = BirdVerifier().verify(here(env), previewed(env, WRONG))
+    assert verdict.details["single_zero"] < verdict.details["literal_not_found"] < 0.0
+    assert verdict.critique.startswith("the result is a single zero. 'Bern' is no value of shop.name")
+
+
+def test_agreement_counts_whoever_is_shown_in_whatever_order(env: gym.Env[Any, Any]) -> None:
+    state = here(env)
+    candidates = previewed(env, RIGHT, AGAIN, OTHER)
+    verifier = BirdVerifier()
+    one, again, other = (verdict.score for verdict in verifier.verify(state, candidates))
+    assert one == again > other
+    assert verifier.verify(state, candidates[:2])[0].score > one > verifier.verify(state, candidates[::2])[0].score
+    for order in permutations(range(3)):
+        turned = verifier.verify(state, [candidates[place] for place in order])
+        assert [verdict.score for verdict in turned] == [(one, again, other)[place] for place in order]
+
+
+def test_a_repetition_is_a_vote_and_the_scores_do_not_depend_on_who_came_first(env: gym.Env[Any, Any]) -> None:
+    first, other, repeated = scores(env, RIGHT, OTHER, RIGHT)
+    assert first == repeated > scores(env, RIGHT, OTHER)[0] > other
+
+
+def test_a_vote_counts_by_what_speaks_against_the_voter(env: gym.Env[Any, Any]) -> None:
+    assert scores(env, RIGHT, AGAIN)[0] > scores(env, RIGHT, SUSPECT)[0] > scores(env, RIGHT)[0]
+    assert scores(env, RIGHT, BROKEN, NOTHING) == [scores(env, RIGHT)[0], 0.0, EMPTY]
+
+
+def test_a_refined_candidate_has_a_smaller_vote(env: gym.Env[Any, Any]) -> None:
+    state, verifier = here(env), BirdVerifier()
+    first, again = previewed(env, RIGHT, AGAIN)
+    refined = replace(again, feedback=Feedback("", best=first))
+    alone, with_refined, with_sample = (
+        verifier.verify(state, one)[0].score for one in ([first], [first, refined], [first, again])
+    )
+    assert alone < with_refined < with_sample
+    assert verifier.verify(state, [refined, first])[0].score == with_sample
+
+
+def test_a_clean_query_can_take_the_place_of_one_with_findings(env: gym.Env[Any, Any]) -> None:
+    odd, clean = scores(env, SUSPECT, OTHER)
+    assert clean > odd
+
+
+def test_looking_again_is_better_than_submitting_what_is_known_to_fail(env: gym.Env[Any, Any]) -> None:
+    looks = ["execute[SELECT name FROM city]", "execute[SELECT nam FROM city]", "nonsense"]
+    good, *found = scores(env, RIGHT, *looks, NOTHING, BROKEN)
+    assert [good, *found] == sorted([good, *found], reverse=True)
+    assert len(set(found)) == 5
+
+
+def test_a_query_that_was_executed_before_is_worth_less(env: gym.Env[Any, Any]) -> None:
+    start = here(env)
+    first = "execute[SELECT name FROM city]"
+    observation, *_, info = env.step(first)
+    turn = Turn(start.observation, first, start.info)
+    then, *_, later = env.step("execute[SELECT id FROM city]")
+    state = State(then, later, history=(turn, Turn(observation, "execute[SELECT id FROM city]", info)))
+    new, *repeated, failing = scores(
+        env, "execute[SELECT name FROM shop]", first, "execute[SELECT id FROM city]", BROKEN, state=state
+    )
+    assert new > repeated[0] == repeated[1] > failing
+
+
+def test_looking_is_worth_nothing_in_the_last_step(env: gym.Env[Any, Any]) -> None:
+    state = replace(here(env), steps_left=1)
+    assert scores(env, "execute[SELECT name FROM city]", WRONG, state=state)[0] == 0.0
+    assert scores(env, "execute[SELECT name FROM city]", NOTHING, state=state) == [0.0, EMPTY]
+
+
+def test_a_query_that_only_looks_need_not_fit_the_question(env: gym.Env[Any, Any]) -> None:
+    look, failed, answer = BirdVerifier().verify(
+        here(env), previewed(env, "execute[SELECT name FROM city]", "execute[SELECT nam FROM city]", SEVERAL)
+    )
+    assert look.critique == ""
+    assert failed.critique.startswith("no such column: nam; near: city.name")
+    assert "asks for one number" in answer.critique
+
+
+def test_executed_queries_vote(env: gym.Env[Any, Any]) -> None:
+    assert scores(env, RIGHT, f"execute[{AGAIN}]")[0] == scores(env, RIGHT, AGAIN)[0]
+
+
+def test_the_verifier_wants_a_preview(env: gym.Env[Any, Any]) -> None:
+    with pytest.raises(ValueError, match="expected a preview"):
+        BirdVerifier().verify(here(env), [Candidate("SELECT 1")])
+
+
+def test_the_majority_is_counted_by_result_without_failures(env: gym.Env[Any, Any]) -> None:
+    here(env)
+    candidates = previewed(env, BROKEN, BROKEN, BROKEN, WRONG, RIGHT, AGAIN)
+    assert majority(candidates).action == f"submit[{RIGHT}]"
+    empties = previewed(env, "SELECT 1 WHERE 0", "SELECT 2 WHERE 0", RIGHT)
+    assert majority(empties).action == f"submit[{RIGHT}]"
+    assert majority(previewed(env, BROKEN, "SELECT 1 WHERE 0")).action == "submit[SELECT 1 WHERE 0]"
+    assert majority([Candidate(None, error="x"), Candidate("SELECT 1")]).action == "SELECT 1"
+
+
+@pytest.mark.parametrize("strategy", ["bon-sc", "chains", "bon"])
+def test_strategies_pick_the_right_answer_where_votes_or_facts_tell(env: gym.Env[Any, Any], strategy: str) -> None:
+    successes = []
+    for seed in range(8):
+        with IADPolicyWrapper("replay", env, strategy=strategy, n=5, seed=seed) as policy:
+            observation, info = env.reset(options={"task_id": "7"})
+            *_, info = env.step(policy.act(observation, info))
+            successes.append(info["success"])
+    if strategy == "bon-sc":  # two right, two wrong with one result, one broken: the order decides
+        assert any(successes)
+    elif strategy == "chains":  # two of the three chains may hold no right answer, and then outvote the third
+        assert sum(successes) >= 4
+    else:
+        assert all(successes)
+
+
+def test_no_chains_are_refused(env: gym.Env[Any, Any]) -> None:
+    with (
+        IADPolicyWrapper("replay", env, strategy="chains", k=0) as policy,
+        pytest.raises(ValueError, match="k, the num"),
+    ):
+        policy.act(*env.reset(options={"task_id": "7"}))
+
+
+def test_chains_share_the_proposals_and_each_gives_its_best(env: gym.Env[Any, Any]) -> None:
+    with IADPolicyWrapper("replay", env, strategy="chains", n=5, k=2) as policy:
+        policy.act(*env.reset(options={"task_id": "7"}))
+        (decision,) = policy.decisions
+    assert decision.usage.proposals == 5
+    assert sum(candidate.feedback is None for candidate in decision.candidates) == 2
+    with IADPolicyWrapper("replay", env, strategy="chains", n=2, k=10) as policy:
+        policy.act(*env.reset(options={"task_id": "7"}))
+        assert policy.decisions[0].usage.proposals == 2

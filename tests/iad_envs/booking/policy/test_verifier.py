@@ -1,0 +1,275 @@
+"""The proxy verifier of the booking site: each of its rules on real pages, and what its scores are worth."""
+
+from dataclasses import replace
+from itertools import pairwise
+from random import Random
+from typing import Any
+
+import gymnasium as gym
+import pytest
+
+import iad_envs  # noqa: F401 (registers)
+from iad_envs.booking.policy import verifier
+from iad_envs.booking.policy.agent import QUESTION, BookingAgent
+from iad_envs.booking.policy.fit import TYPED, facts_of
+from iad_envs.booking.policy.verifier import HIGHEST, LATER, LOWEST, BookingVerifier
+from iad_policy import Candidate, IADPolicyWrapper
+from iad_policy.verifiers import load_verifier
+from tests.iad_envs.booking.policy.visits import FINISHED, Visit, gold_of, tasks_with, wandering
+
+SEATED = tasks_with("given_seating")[0]
+HIDDEN = tasks_with("hidden_seating")[0]
+NEAREST = tasks_with("nearest")[0]
+MOVE = tasks_with("move")[0]
+CONTESTED = tasks_with("contested")[0]
+
+
+def share(visit: Visit) -> float:
+    facts = facts_of(visit.state)
+    return sum(facts.values()) / len(facts)
+
+
+def other_slot(visit: Visit) -> str:
+    """A time that is offered, and that is not among the right ones."""
+    right = {f"{minute // 60:02d}{minute % 60:02d}" for minute in visit.task.gold_slots}
+    return next(f"CLICK [slot-{slot}]" for slot in visit.page["slots"] if slot not in right)
+
+
+def test_it_is_a_proxy_that_needs_a_preview_and_takes_nothing_else() -> None:
+    env = gym.make("IAD/Booking-v0")
+    loaded = load_verifier("proxy", env)
+    assert (loaded.information, loaded.needs_preview) == ("proxy", True)
+    with pytest.raises(ValueError, match="a preview of 'CLICK \\[go\\]'"):
+        BookingVerifier().verify(Visit(SEATED).state, [Candidate("CLICK [go]")])
+
+
+@pytest.mark.parametrize("action", ["CLICK [nothing]", "HOVER [go]", "GOTO [https://example.org]", ""])
+def test_an_invalid_action_scores_nothing_and_hears_why(action: str) -> None:
+    found = Visit(SEATED).verdict(action)
+    assert found.score == 0.0
+    assert "expected" in found.critique
+
+
+def test_a_score_on_the_way_is_the_share_of_settled_facts_and_more_for_a_later_page() -> None:
+    visit = Visit(SEATED)
+    for action in gold_of(visit)[:-1]:
+        before, verdict = visit.page["kind"], visit.verdict(action)
+        visit.did(action)
+        is_later = verifier.ORDER.index(visit.page["kind"]) > verifier.ORDER.index(before)
+        assert verdict.score == pytest.approx(LOWEST + (HIGHEST - LOWEST) * share(visit) + LATER * is_later)
+
+
+def test_the_share_of_facts_never_falls_on_the_way_of_gold() -> None:
+    for split in ("test", "dev"):
+        for task_id in [name for kinds in KINDS for name in tasks_with(kinds, split=split)[:3]]:
+            visit = Visit(task_id)
+            shares = [share(visit)]
+            for action in gold_of(visit)[:-1]:
+                shares.append(share(visit.did(action)))
+            assert all(one <= other for one, other in pairwise(shares)), (task_id, shares)
+            assert shares[-1] == 1.0
+
+
+KINDS = (
+    "other_city",
+    "nearest",
+    "hidden_seating",
+    "given_seating",
+    "same_name",
+    "relative_date",
+    "second_page",
+    "move",
+)
+
+
+def test_of_the_agent_s_choices_none_scores_clearly_higher_than_the_next_gold_action() -> None:
+    agent = BookingAgent()
+    for task_id in [name for kind in KINDS for name in tasks_with(kind)[:2]]:
+        visit = Visit(task_id)
+        for action in gold_of(visit):
+            best = visit.verdict(action).score
+            for seed in range(4):
+                other = agent.propose(visit.state, feedback=None, temperature=2.0, rng=Random(seed)).action
+                assert other == QUESTION or visit.verdict(other).score <= best + LATER, (task_id, action, other)
+            visit.did(action)
+
+
+def test_typing_a_wrong_value_scores_below_the_right_one_and_says_what_is_open() -> None:
+    visit = Visit(SEATED).did_until("TYPE [date]")
+    right, wrong = (visit.verdict(f"TYPE [date] [{day}]") for day in (visit.task.as_record()["day"], "June 29"))
+    assert right.score > wrong.score
+    assert (right.details["date"], wrong.details["date"]) == (TYPED, 0.0)
+    assert "Still to settle: the date" in wrong.critique
+
+
+def test_holding_another_time_costs_where_a_nearer_one_is_shown() -> None:
+    visit = Visit(NEAREST).did_until("CLICK [slot-")
+    gold = next(action for action in gold_of(visit) if action.startswith("CLICK [slot-"))
+    right, wrong = visit.verdict(gold), visit.verdict(other_slot(visit))
+    assert right.score > LOWEST + (HIGHEST - LOWEST) * share(visit)
+    assert wrong.score < right.score - verifier.WRONG_HOLD
+    assert "nearer time" in wrong.critique
+    assert "nearer time" not in right.critique
+
+
+def test_giving_up_the_right_hold_costs_more_than_looking_elsewhere() -> None:
+    visit = Visit(SEATED).did_until("CLICK [slot-")
+    page = visit.state.info["page"]["path"]
+    wrong = other_slot(visit)
+    first = visit.verdict(wrong).score
+    visit.did(next(action for action in gold_of(visit) if action.startswith("CLICK [slot-")), f"GOTO [{page}]")
+    assert facts_of(visit.state)["held"] == 1.0
+    released = visit.verdict(wrong)
+    assert released.score == pytest.approx(max(0.0, first - verifier.RELEASED), abs=LATER)
+    assert "no longer held" in released.critique
+    assert visit.verdict("CLICK [mine]").score > released.score
+
+
+def test_cancelling_is_right_only_while_the_new_table_is_held() -> None:
+    alone = Visit(MOVE).did("CLICK [mine]", "CLICK [cancel]")
+    wrong = alone.verdict("CLICK [cancel-yes]")
+    assert wrong.score == 0.0
+    assert "no new table is held" in wrong.critique
+    assert alone.verdict("CLICK [keep]").score > wrong.score
+    held = Visit(MOVE).did_until("CLICK [cancel-yes]")
+    right = held.verdict("CLICK [cancel-yes]")
+    assert right.score > held.verdict("CLICK [keep]").score
+    assert "no new table" not in right.critique
+
+
+def test_what_the_site_refuses_costs() -> None:
+    early = Visit(SEATED).did_until("TYPE [first-name]")
+    refused = early.verdict(FINISHED)
+    assert refused.score == pytest.approx(LOWEST + (HIGHEST - LOWEST) * share(early) - verifier.REFUSED)
+    assert "Fill in: first name" in refused.critique
+    double = Visit(MOVE).did_until("CLICK [mine]")
+    assert double.page["form"]["phone"], "the site knows who has a reservation"
+    found = double.verdict(FINISHED)
+    assert "Cancel it first" in found.critique
+    assert found.score < double.verdict("CLICK [mine]").score
+
+
+def test_a_right_completion_scores_1() -> None:
+    for task_id in (SEATED, HIDDEN, NEAREST, MOVE, CONTESTED):
+        visit, action = Visit(task_id), ""
+        while action != FINISHED:
+            visit.did(*filter(None, [action]))
+            action = BookingAgent().propose(visit.state, feedback=None, temperature=0.0, rng=Random(0)).action
+        found = visit.verdict(FINISHED)
+        assert (found.score, found.passed) == (1.0, True), (task_id, found.critique)
+        assert visit.did(FINISHED).gold["success"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("first-name", "Xaver", "name"),
+        ("last-name", "Ypsilon", "name"),
+        ("phone", "555-9999", "phone"),
+        ("email", "x@example.org", "email"),
+    ],
+)
+def test_a_completion_with_a_wrong_detail_scores_next_to_nothing_and_hears_which(
+    field: str, value: str, said: str
+) -> None:
+    visit = Visit(SEATED).did_until(FINISHED).did(f"CLEAR [{field}]", f"TYPE [{field}] [{value}]")
+    found = visit.verdict(FINISHED)
+    assert 0.0 < found.score <= 0.05
+    assert found.passed is False
+    assert found.critique == f"This reservation is wrong: {said} differs."
+
+
+def test_another_restaurant_scores_below_the_wanted_one() -> None:
+    visit = Visit(SEATED).did_until("CLICK [r-")
+    right = f"CLICK [r-{visit.task.restaurant}]"
+    others = [one for one in visit.state.info["available_actions"] if one.startswith("CLICK [r-") and one != right]
+    assert others
+    assert visit.verdict(others[0]).score < visit.verdict(right).score
+
+
+def test_the_user_is_asked_where_the_seating_is_open_and_nowhere_else() -> None:
+    hidden = Visit(HIDDEN).did_until("ASK")
+    asked = hidden.verdict(QUESTION)
+    assert asked.score == verifier.ASKED
+    guesses = [hidden.verdict(f"CLICK [seat-{one}]").score for one in hidden.page["seatings"]]
+    assert max(guesses) < asked.score
+    hidden.did(QUESTION)
+    assert hidden.verdict(QUESTION).score == verifier.ASKED_IN_VAIN
+    named = hidden.task.seating
+    scores = {one: hidden.verdict(f"CLICK [seat-{one}]").score for one in hidden.page["seatings"]}
+    assert max(scores, key=scores.__getitem__) == named
+    assert Visit(SEATED).verdict(QUESTION).score == verifier.ASKED_IN_VAIN
+    seated = Visit(SEATED).did_until("CLICK [seat-")
+    assert seated.verdict(QUESTION).score == verifier.ASKED_IN_VAIN
+
+
+def test_a_completion_whose_seating_nobody_named_is_uncertain() -> None:
+    visit = Visit(HIDDEN).did_until("ASK")
+    visit.did(f"CLICK [seat-{visit.page['seatings'][0]}]")
+    for action in gold_of(visit)[-5:-1]:
+        visit.did(action)
+    found = visit.verdict(FINISHED)
+    assert (found.score, found.passed) == (verifier.UNASKED, None)
+    assert "the user was not asked" in found.critique
+
+
+def test_a_user_who_named_what_was_not_offered_was_asked_and_is_not_content() -> None:
+    visit = Visit(HIDDEN).did_until(FINISHED)
+    preview = visit.tried(FINISHED).preview
+    assert preview is not None
+    (made,) = preview.info["page"]["reservations"]
+    page = {**preview.info["page"], "reservations": [{**made, "seating": "elsewhere"}]}
+    changed = replace(preview, info={**preview.info, "page": page})
+    (found,) = BookingVerifier().verify(visit.state, [Candidate(FINISHED, preview=changed)])
+    assert found.critique == "This reservation is wrong: seating differs."
+
+
+def test_scores_lie_between_0_and_1_wherever_one_wanders() -> None:
+    rng, env, n = Random(0), gym.make("IAD/Booking-v0", split=None).unwrapped, 0
+    for task_id in rng.sample(list(env.task_ids), 25):  # type: ignore[attr-defined]
+        visit = Visit(task_id)
+        for action in wandering(visit, rng):
+            found = visit.verdict(action)
+            assert 0.0 <= found.score <= 1.0
+            assert found.critique
+            n += 1
+    assert n > 500
+
+
+def test_it_is_worth_its_calls() -> None:
+    env = gym.make("IAD/Booking-v0")
+    assert solved(env, strategy="bon", n=2) >= solved(env, strategy="single") + 0.2
+
+
+def solved(env: gym.Env[Any, Any], n_tasks: int = 60, **how: Any) -> float:
+    inner: Any = env.unwrapped
+    found = []
+    with IADPolicyWrapper("booker", env, verifier="proxy", **how) as policy:
+        for task_id in inner.task_ids[:: len(inner.task_ids) // n_tasks][:n_tasks]:
+            observation, info = env.reset(options={"task_id": task_id})
+            while not info["stop_reason"]:
+                observation, _, _, _, info = env.step(policy.act(observation, info))
+            found.append(info["success"])
+    assert len(found) == n_tasks
+    return sum(found) / n_tasks
+
+
+def test_a_completion_is_right_about_as_often_as_it_scores() -> None:
+    agent, completed = BookingAgent(), dict[float, list[bool]]()
+    for number, task_id in enumerate(gym.make("IAD/Booking-v0").unwrapped.task_ids):  # type: ignore[attr-defined]
+        visit, rng = Visit(task_id), Random(task_id)
+        verdict = None
+        while not visit.state.done:
+            action = agent.propose(
+                visit.state, feedback=None, temperature=(0.3, 0.6, 1.0, 1.5)[number % 4], rng=rng
+            ).action
+            verdict = visit.verdict(action) if action == FINISHED else None
+            visit.did(action)
+        if visit.page["kind"] == "confirmation" and verdict is not None:
+            completed.setdefault(verdict.score, []).append(bool(visit.gold["success"]))
+    shares = {score: sum(found) / len(found) for score, found in completed.items()}
+    assert len(completed[1.0]) > 80
+    assert shares[1.0] >= 0.9
+    assert len(completed[verifier.WRONG]) > 30
+    assert shares[verifier.WRONG] <= 0.05
+    assert shares[verifier.WRONG] < shares.get(verifier.UNASKED, 0.5) < shares[1.0]

@@ -1,0 +1,182 @@
+"""The rule-based tracer: what it reads in a sketch, that it knows no more, and how it takes feedback."""
+
+import math
+from html.parser import HTMLParser
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+from iad_envs.sketch2code.policy.agent import FRAMES, Sketch2CodeAgent, frame_fits
+from iad_envs.sketch2code.policy.html import blocks_of, near, without, written
+from iad_envs.sketch2code.policy.reading import SketchReading, read_sketch
+from iad_envs.sketch2code.policy.strokes import SketchParams, StrokeBlock
+from iad_policy import Candidate, Feedback, State
+from iad_policy.types import PublicInfo
+
+BUNDLED = Path(__file__).resolve().parents[4] / "data" / "sketch2code"
+GOLD = frozenset({"progress", "success", "reward_parts"})
+VOID = {"meta", "img", "hr"}
+
+
+class Observed(dict[str, Any]):
+    """An observation that notes what is looked at."""
+
+    def __init__(self, **parts: Any) -> None:
+        super().__init__(parts)
+        self.seen: set[str] = set()
+
+    def __getitem__(self, key: str) -> Any:
+        self.seen.add(key)
+        return super().__getitem__(key)
+
+
+def state(sketch: np.ndarray[Any, Any], title: str = "Tea & cake") -> State:
+    info = {
+        "instruction": f"Write a page.\nThe page's title: {title}",
+        "facts": {"sketch_size": list(sketch.shape[:2])},
+    }
+    return State(Observed(sketch=sketch, text="what to do"), PublicInfo(info, GOLD))
+
+
+def wave(sheet: np.ndarray[Any, Any], x: int, y: int, width: int) -> None:
+    xs = np.arange(x, x + width, 2)
+    points = np.stack([xs, y + 5 * np.sin(xs * 0.45)], axis=1)
+    cv2.polylines(sheet, [np.round(points).astype(np.int32)], False, (30, 30, 30), 2, cv2.LINE_AA)
+
+
+def drawn() -> np.ndarray[Any, Any]:
+    """A sheet with a bar, a picture, a button, a form and four lines of text, without any slip."""
+    sheet = np.full((900, 1024, 3), 250, np.uint8)
+    for x, y, right, bottom in ((20, 20, 1004, 80), (100, 130, 500, 400), (600, 330, 720, 370), (100, 480, 900, 800)):
+        cv2.rectangle(sheet, (x, y), (right, bottom), (30, 30, 30), 2)
+    cv2.line(sheet, (100, 130), (500, 400), (30, 30, 30), 2)
+    cv2.line(sheet, (500, 130), (100, 400), (30, 30, 30), 2)
+    for y in (150, 175, 200):
+        wave(sheet, 600, y, 300)
+    wave(sheet, 630, 350, 60)
+    wave(sheet, 140, 560, 500)
+    return sheet
+
+
+@pytest.fixture(scope="module")
+def bundled() -> State:
+    image = cv2.imread(str(BUNDLED / "shop-bicycles_0.png"))
+    return state(np.asarray(image, dtype=np.uint8))
+
+
+def pages(at: State, feedback: Feedback | None = None, n: int = 8, temperature: float | None = None) -> list[str]:
+    agent = Sketch2CodeAgent()
+    return [agent.propose(at, feedback=feedback, temperature=temperature, rng=Random(seed)).action for seed in range(n)]
+
+
+def read(page: str) -> SketchReading:
+    reading = blocks_of(page)
+    assert reading is not None
+    return reading
+
+
+def test_a_clean_drawing_is_read_part_by_part() -> None:
+    reading = read_sketch(drawn(), (900, 1024), SketchParams(margin=0.0))
+    kinds = sorted(block.kind for block in reading.blocks)
+    assert kinds == ["frame", "frame", "frame", "image", *["text_block"] * 3]
+    (picture,) = (block for block in reading.blocks if block.kind == "image")
+    assert picture[1:] == pytest.approx((100 / 1024, 130 / 1024, 400 / 1024, 270 / 1024), abs=0.01)
+    text = max((block for block in reading.blocks if block.kind == "text_block"), key=lambda block: block.h)
+    assert text.x == pytest.approx(600 / 1024, abs=0.01)
+    assert text.h == pytest.approx(70 / 1024, abs=0.02)
+    assert reading.height == pytest.approx(900 / 1024)
+
+
+def test_an_empty_sheet_has_no_parts_and_gives_an_empty_page() -> None:
+    (page,) = pages(state(np.full((300, 400, 3), 255, np.uint8)), n=1)
+    assert read(page) == SketchReading((), pytest.approx(0.74, abs=0.06))
+
+
+def test_a_cold_tracer_says_what_frames_are_and_leaves_out_the_words_of_buttons() -> None:
+    (page,) = pages(state(drawn()), n=1, temperature=0.0)
+    kinds = sorted(block.kind for block in read(page).blocks)
+    assert kinds == ["button", "form_table", "image", "nav_bar", "text_block", "text_block"]
+
+
+def test_frames_mean_what_their_shape_says() -> None:
+    page = SketchReading((), 1.0)
+    bar, column = StrokeBlock("frame", 0.0, 0.0, 1.0, 0.06), StrokeBlock("frame", 0.0, 0.0, 0.2, 0.7)
+    small, large = StrokeBlock("frame", 0.3, 0.5, 0.1, 0.03), StrokeBlock("frame", 0.3, 0.3, 0.5, 0.4)
+    meanings = [max(FRAMES, key=frame_fits(frame, page).__getitem__) for frame in (bar, column, small, large)]
+    assert meanings == ["nav_bar", "nav_bar", "button", "form_table"]
+
+
+def test_the_same_chance_writes_the_same_page_and_another_one_another(bundled: State) -> None:
+    first = pages(bundled, n=4)
+    assert pages(bundled, n=4) == first
+    assert len(set(first)) == 4
+    assert len(set(pages(bundled, n=4, temperature=0.0))) == 1
+
+
+def test_the_tracer_reads_the_sketch_alone_and_no_gold(bundled: State) -> None:
+    pages(bundled, n=2)
+    assert bundled.observation.seen == {"sketch"}
+    assert set(bundled.info) == {"instruction", "facts"}  # a gold key that is asked for raises GoldError
+
+
+def test_pages_are_whole_html_with_the_title_and_every_tag_closed(bundled: State) -> None:
+    class Closed(HTMLParser):
+        def __init__(self) -> None:
+            super().__init__()
+            self.open: list[str] = []
+
+        def handle_starttag(self, tag: str, attrs: object) -> None:
+            if tag not in VOID:
+                self.open.append(tag)
+
+        def handle_endtag(self, tag: str) -> None:
+            assert self.open.pop() == tag
+
+    for page in pages(bundled, n=4):
+        parser = Closed()
+        parser.feed(page)
+        assert parser.open == []
+        assert page.startswith("<!DOCTYPE html>")
+        assert "<title>Tea &amp; cake</title>" in page
+
+
+def test_a_written_page_is_read_back(bundled: State) -> None:
+    for page in pages(bundled, n=4):
+        assert written(read(page), "Tea & cake") == page
+    assert blocks_of("<p>someone else's page") is None
+
+
+def test_an_edited_page_keeps_most_of_best_and_is_neither_best_nor_worst(bundled: State) -> None:
+    best, worst = pages(bundled, n=2)
+    kept = []
+    for page in pages(bundled, Feedback("", best=Candidate(best), worst=Candidate(worst)), n=16):
+        assert page not in (best, worst)
+        blocks = read(page).blocks
+        kept.append(sum(any(near(old, new, 0.03) for new in blocks) for old in read(best).blocks))
+    assert np.mean(kept) > 0.5 * len(read(best).blocks)
+    assert len(set(kept)) > 3
+
+
+def test_what_worst_has_and_best_has_not_is_not_taken_over(bundled: State) -> None:
+    best, worst = pages(bundled, n=2)
+    only_worst = without(read(worst).blocks, read(best).blocks)
+    assert only_worst
+    for page in pages(bundled, Feedback("", best=Candidate(best), worst=Candidate(worst)), n=16):
+        assert without(read(page).blocks, read(best).blocks) == without(
+            without(read(page).blocks, read(best).blocks), only_worst
+        )
+
+
+def test_a_best_page_of_somebody_else_is_no_hindrance(bundled: State) -> None:
+    feedback = Feedback("", best=Candidate("<p>hello</p>"), worst=Candidate("", error="no page"))
+    assert pages(bundled, feedback, n=3) == pages(bundled, n=3)
+
+
+@pytest.mark.parametrize("temperature", [-1.0, math.nan, math.inf])
+def test_a_temperature_that_is_none_is_refused(temperature: float) -> None:
+    with pytest.raises(ValueError, match="temperature"):
+        Sketch2CodeAgent(temperature=temperature)

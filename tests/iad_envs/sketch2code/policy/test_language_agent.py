@@ -1,0 +1,218 @@
+"""What a model is shown of a sketch, and how its page and its verdict are read; the model is scripted."""
+
+import re
+from base64 import b64decode
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from iad_envs.sketch2code.policy.ink import agreement, image_part, ink_of, largest_difference
+from iad_envs.sketch2code.policy.language_agent import Sketch2CodeLanguageAgent
+from iad_envs.sketch2code.policy.verifier import PageJudge, ReferenceVerifier, Sketch2CodeVerifier
+from iad_policy.errors import UnknownName
+from iad_policy.models import Completion
+from iad_policy.prompts import Prompts
+from iad_policy.strategies.building_blocks.feedback import hints
+from iad_policy.types import Candidate, Feedback, State, Verdict
+
+SKETCH = np.full((400, 300, 3), 250, dtype=np.uint8)
+SKETCH[100:104, 50:250] = 20
+BOXES = {"divider": [[50 / 300, 0.25, 200 / 300, 0.01]]}
+
+
+class Model:
+    name = "scripted"
+
+    def __init__(self, answer: str) -> None:
+        self._answer = answer
+        self.asked: list[Any] = []
+
+    def complete(self, messages: Any, *, temperature: Any = None, max_tokens: Any = None) -> Completion:
+        self.asked.append((messages, temperature, max_tokens))
+        return Completion(self._answer)
+
+
+def state(**page: Any) -> State:
+    info = {
+        "instruction": "Write the page.",
+        "available_actions": ("<html></html>",),
+        "facts": {"complaint": "", "sketch_size": [400, 200]},
+        "page": {"html": "<p>mine</p>", "boxes": BOXES, "failure": "", "width": 1280, "height": 2560, **page},
+    }
+    return State({"sketch": SKETCH, "text": "Write the page."}, info)
+
+
+def previewed(gold: Any = None, **page: Any) -> Candidate:
+    preview = state(**page)
+    return Candidate("<p>mine</p>", preview=State(preview.observation, preview.info, done=True, gold=gold))
+
+
+def sizes(content: Any) -> list[tuple[int, int]]:
+    found = []
+    for part in content:
+        if part["type"] == "image_url":
+            png = b64decode(part["image_url"]["url"].partition(",")[2])
+            found.append((int.from_bytes(png[20:24], "big"), int.from_bytes(png[16:20], "big")))
+    return found
+
+
+def test_a_refinement_shows_pictures_of_the_best_attempt_and_of_the_newest() -> None:
+    tried = tuple(
+        Candidate(f"```html\n{html}\n```", key=html) for html in ("<p>a</p>", "<p>b</p>", "<p>c</p>", "<p>d</p>")
+    )
+    rendered: list[str] = []
+
+    def screenshot(html: str) -> Any:
+        rendered.append(html)
+        return None if html == "<p>d</p>" else np.zeros((2560, 1280, 3), np.uint8)
+
+    agent = Sketch2CodeLanguageAgent(Model(""), Prompts("sketch2code"), screenshot=screenshot)
+    last = agent.messages(state(), Feedback("Tried 1: ...", best=tried[1], tried=tried[:3]))[-1]
+    assert rendered == ["<p>b</p>", "<p>c</p>"]
+    names = [part["text"] for part in last["content"][2:] if part["type"] == "text"]
+    assert names == [f"Tried {n}, as a browser renders it, at the scale of the sketch:" for n in (2, 3)]
+    assert sizes(last["content"]) == [(400, 200)] * 3
+    unrendered = agent.messages(state(), Feedback("Tried 1: ...", best=tried[3], tried=tried))[-1]
+    assert len(unrendered["content"]) == 2
+    assert len(agent.messages(state(), Feedback("Best: ...", best=tried[0]))[-1]["content"]) == 2
+
+
+def test_the_agent_shows_the_sketch_without_its_frame_and_takes_the_page_with_its_fence() -> None:
+    model = Model("Here:\n```html\n<p>page</p>\n```")
+    agent = Sketch2CodeLanguageAgent(model, Prompts("sketch2code"))
+    feedback = Feedback("Best: <p>old</p>")
+    candidate = agent.propose(state(), feedback=feedback, temperature=None, rng=Random(0))
+    assert candidate.action == "```html\n<p>page</p>\n```"
+    assert candidate.thought == "Here:"
+    ((messages, temperature, max_tokens),) = model.asked
+    assert (temperature, max_tokens) == (0.5, 4096)
+    sketch, words = messages[-1]["content"]
+    assert (sketch["type"], words["type"]) == ("image_url", "text")
+    text = words["text"]
+    assert text.startswith(
+        "Task: Write the page.\nThe sketch is 200 pixels wide and 400 high. The page is 1280 pixels wide, "
+        "and should be about 2560 high: 1 pixel of the sketch is 6.40 pixels of the page."
+    )
+    assert text.count("Write the page.") == 1
+    assert "Best: <p>old</p>" in text
+    assert sizes(messages[-1]["content"]) == [(400, 200)]
+
+
+@pytest.mark.parametrize("answer", ["", "I can't see it."])
+def test_an_answer_without_a_page_is_a_candidate_with_an_error(answer: str) -> None:
+    candidate = Sketch2CodeLanguageAgent(Model(answer)).propose(state(), feedback=None, temperature=1.0, rng=Random(0))
+    assert candidate.error.startswith("unreadable answer: expected an HTML page in a fence, got")
+
+
+@pytest.mark.parametrize(
+    ("shape", "sent"), [((500, 600), (500, 600)), ((1536, 1536), (768, 768)), ((6000, 1280), (2000, 427))]
+)
+def test_pictures_are_sent_at_the_published_size(shape: tuple[int, int], sent: tuple[int, int]) -> None:
+    assert sizes([image_part(np.zeros((*shape, 3), dtype=np.uint8))]) == [sent]
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "said"),
+    [
+        (1280, 2400, ""),
+        (1280, 4000, " It is 4000 pixels high, and should be about 2560."),
+        (1280, 900, " It is 900 pixels high, and should be about 2560."),
+        (2169, 2560, " It is 2169 pixels wide instead of 1280."),
+    ],
+)
+def test_a_page_of_the_wrong_size_is_told_so(width: int, height: int, said: str) -> None:
+    (verdict,) = Sketch2CodeVerifier().verify(state(), [previewed(width=width, height=height)])
+    assert re.fullmatch(r"The page's outline .* has (more|less)\.(.*)", verdict.critique)[2] == said  # type: ignore[index]
+
+
+def test_hints_come_without_pictures_of_the_attempts() -> None:
+    tried = Candidate("<p>mine</p>", key="<p>mine</p>", verdict=Verdict(0.4, "It is too high."))
+    with pytest.raises(StopIteration) as end:
+        next(hints(state(), [tried]))
+    shown: list[str] = []
+    agent = Sketch2CodeLanguageAgent(Model(""), Prompts("sketch2code"), screenshot=shown.append)  # type: ignore[arg-type]
+    content = agent.messages(state(), end.value.value)[-1]["content"]
+    assert "Mind:\n- It is too high." in content[1]["text"]
+    assert (len(content), shown) == (2, [])
+
+
+@pytest.mark.parametrize(
+    ("boxes", "said"),
+    [
+        ({"image": [[0.7, 0.8, 0.2, 0.1]]}, "bottom right, where the sketch has less"),
+        ({"divider": [[0.1, 0.05, 0.1, 0.01]]}, "top left, where the sketch has less"),
+    ],
+)
+def test_it_is_told_where_a_page_differs_most(boxes: Any, said: str) -> None:
+    (verdict,) = Sketch2CodeVerifier().verify(state(), [previewed(boxes={**BOXES, **boxes})])
+    assert said in verdict.critique
+
+
+def test_it_is_told_what_a_page_lacks() -> None:
+    for name, drawn in {"top left": (10, 10), "centre": (200, 150), "bottom": (350, 150)}.items():
+        sketch = np.full((400, 300, 3), 255, dtype=np.uint8)
+        sketch[drawn[0] : drawn[0] + 30, drawn[1] - 5 : drawn[1] + 20] = 0
+        assert largest_difference(ink_of(sketch, (400, 300)), {}) == (name, True)
+
+
+def test_a_page_that_runs_over_its_scale_is_cut_off() -> None:
+    assert sizes([image_part(np.zeros((9000, 2560, 3), dtype=np.uint8), 0.25)]) == [(2000, 640)]
+
+
+@pytest.mark.parametrize(
+    ("sees", "label", "n_pictures"), [("images", "oracle", 2), ("html", "oracle", 0), ("sketch", "self", 2)]
+)
+def test_a_judge_is_labelled_by_what_it_sees(sees: Any, label: str, n_pictures: int) -> None:
+    model = Model("Critique: Too narrow.\nScore: 7")
+    shown: list[str] = []
+
+    def screenshot(html: str) -> Any:
+        shown.append(html)
+        return np.zeros((90, 70, 3), dtype=np.uint8)
+
+    judge = PageJudge(model, sees, screenshot)
+    gold = {"reference": {"html": "<p>gold</p>"}, "reward_parts": {}} if label == "oracle" else None
+    (verdict,) = judge.verify(state(), [previewed(gold)])
+    assert judge.information == label
+    assert (verdict.score, verdict.critique) == (0.7, "Too narrow.")
+    content = model.asked[0][0][-1]["content"]
+    assert len(sizes(content) if n_pictures else []) == n_pictures
+    assert ("<p>gold</p>" in shown or "<p>gold</p>" in content) == (label == "oracle")
+
+
+def test_a_judge_that_needs_the_reference_does_not_do_without() -> None:
+    with pytest.raises(ValueError, match="preview with gold"):
+        PageJudge(Model(""), "html", lambda html: None).verify(state(), [previewed()])
+    with pytest.raises(UnknownName, match="images"):
+        PageJudge(Model(""), "smells", lambda html: None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("sees", ["images", "sketch"])
+def test_a_judge_fails_a_page_that_cannot_be_photographed_and_is_not_asked(sees: Any) -> None:
+    model = Model("Score: 7")
+    pictures = {"<p>gold</p>": np.zeros((90, 70, 3), dtype=np.uint8)}
+    gold = {"reference": {"html": "<p>gold</p>"}, "reward_parts": {}}
+    (verdict,) = PageJudge(model, sees, pictures.get).verify(state(), [previewed(gold)])
+    assert (verdict.score, verdict.critique) == (-1.0, "the page could not be photographed")
+    assert not model.asked
+    with pytest.raises(ValueError, match="reference that can be photographed"):
+        PageJudge(model, "images", lambda html: None).verify(state(), [previewed(gold)])
+
+
+def test_the_reference_verifier_reads_its_part_of_the_score() -> None:
+    gold = {"reward_parts": {"layout": 0.25, "text_iou": 0.5, "image_iou": 0.75}}
+    for part, expected in gold["reward_parts"].items():
+        assert ReferenceVerifier(part).verify(state(), [previewed(gold)])[0].score == expected
+    assert ReferenceVerifier().verify(state(), [previewed(gold, failure="too long")])[0].score == -1.0
+    with pytest.raises(UnknownName, match="layout"):
+        ReferenceVerifier("colour")
+
+
+def test_the_proxy_prefers_what_the_sketch_shows() -> None:
+    there, elsewhere = previewed(), previewed(boxes={"divider": [[0.0, 0.9, 0.5, 0.01]]})
+    full = State(state().observation, {**state().info, "facts": {"complaint": "", "sketch_size": [400, 300]}})
+    verdicts = Sketch2CodeVerifier().verify(full, [there, elsewhere, previewed(boxes={})])
+    assert verdicts[0].score > 0.8 > 0.2 > verdicts[1].score >= verdicts[2].score == 0.0
+    assert agreement(ink_of(SKETCH, (400, 300)), BOXES) == verdicts[0].score

@@ -1,0 +1,55 @@
+"""A sketch's task in words."""
+
+import pytest
+
+from iad_envs.sketch2code.policy.rendering import HTML_CHARS, SketchRendering, scale_of
+from iad_policy.types import Candidate, State
+
+WORDS = SketchRendering()
+TASK = "Write the page."
+
+
+def page(html: str = "", **values: object) -> State:
+    shown = {
+        "html": html,
+        "boxes": {"image": [[0, 0, 1, 1]] * 2, "video": []},
+        "width": 1280,
+        "height": 900,
+        "failure": "",
+    }
+    info = {"instruction": TASK, "facts": {"sketch_size": [1024, 768]}, "page": {**shown, **values}}
+    return State({"text": f"{TASK}\n\nYour page:\n{html}" if html else TASK}, info)
+
+
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [
+        ((1024, 768), "The sketch is 768 pixels wide and 1024 high."),
+        ((3000, 1000), "The sketch is 667 pixels wide and 2000 high."),
+    ],
+)
+def test_the_scale_is_that_of_the_picture_as_it_is_sent(size: tuple[int, int], words: str) -> None:
+    assert scale_of(*size).startswith(words)
+    assert scale_of(1024, 768).endswith("1 pixel of the sketch is 1.67 pixels of the page.")
+
+
+def test_the_task_is_told_once() -> None:
+    values = WORDS.values(page("<p>mine</p>"))
+    assert values["task"].startswith(f"Task: {TASK}\nThe sketch is 768 pixels wide")
+    assert values["observation"] == "Your page:\n<p>mine</p>"
+    assert WORDS.page(page()) == "No page was written yet."
+
+
+def test_a_judge_is_told_what_a_page_is_rendered_to() -> None:
+    candidate = Candidate("<p>mine</p>", preview=page("<p>mine</p>"))
+    assert WORDS.candidate(candidate).endswith("It is rendered to 1280 x 900 pixels; images: 2.")
+    assert WORDS.candidate(candidate).count("<p>mine</p>") == 1
+    assert WORDS.outcome(page("<p>", failure="too long")) == "too long"
+    assert WORDS.outcome(page("<p>", boxes={})) == "It is rendered to 1280 x 900 pixels; it is empty."
+
+
+def test_a_long_page_is_cut_between_two_tags() -> None:
+    html = "<p>text</p>" * HTML_CHARS
+    text = WORDS.shown_candidate(html)
+    assert text.partition("...")[0].endswith(">")
+    assert len(text) < HTML_CHARS + 50

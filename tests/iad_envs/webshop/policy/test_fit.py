@@ -1,0 +1,106 @@
+"""How a product fits an instruction, and what that says about buying it."""
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from iad_envs.webshop.policy.fit import WEIGHTS, Fit, fit_at_first_sight, fit_of
+from tests.iad_envs.webshop.policy.pages import INSTRUCTION, ITEM, RIGHT
+
+
+def fit(instruction: str = INSTRUCTION, **changes: Any) -> Fit:
+    known: dict[str, Any] = {
+        **{name: ITEM[name] for name in ("title", "price", "options", "selected")},
+        "lines": (),
+        "unread": ("description", "features"),
+        **changes,
+    }
+    return fit_of(instruction, **known)
+
+
+def unseen(found: Fit) -> list[str]:
+    return [word.text for words in found.unseen for word in words]
+
+
+def statuses(found: Fit) -> dict[str, str]:
+    return {option.name: option.status for option in found.options}
+
+
+def test_options_are_right_open_or_of_another_value() -> None:
+    assert statuses(fit()) == {"color": "open", "size": "open"}
+    assert statuses(fit(selected=RIGHT)) == {"color": "right", "size": "right"}
+    assert statuses(fit(selected={"color": "sand", "size": "8.5"})) == {"color": "wrong", "size": "right"}
+    shades = {"color": ["dark green", "forest green"]}
+    assert statuses(fit(options=shades, selected={"color": "dark green"})) == {"color": "similar"}
+    near = {"color": ["green stripes", "sand"]}
+    assert statuses(fit("a boot in green dots", options=near)) == {"color": "unsure"}
+    assert statuses(fit("a boot", options=ITEM["options"])) == {"color": "unasked", "size": "unasked"}
+
+
+def test_a_value_offered_under_two_names_counts_for_both() -> None:
+    twice = {"color": ["natural", "teal"], "trim color": ["natural", "beige"]}
+    found = fit("a boot in natural color", options=twice, selected={"trim color": "natural"})
+    assert statuses(found) == {"color": "right", "trim color": "right"}
+
+
+def test_what_an_option_can_answer_is_not_unseen_and_what_was_read_is_not_either() -> None:
+    assert unseen(fit()) == ["waterproof"]
+    assert unseen(fit(lines=["Waterproof to the ankle"])) == []
+    assert unseen(fit(options={})) == ["waterproof", "forest", "green", "8.5"]
+
+
+def test_it_is_complete_only_if_nothing_is_missing() -> None:
+    full: dict[str, Any] = {"selected": RIGHT, "lines": ["Waterproof"]}
+    assert fit(**full).is_complete
+    assert not fit(selected=RIGHT).is_complete
+    assert not fit(**full | {"selected": {"color": "forest green"}}).is_complete
+    assert not fit(**full | {"selected": {**RIGHT, "size": "8"}}).is_complete
+    assert not fit(**full | {"price": "$61.00"}).is_complete
+    assert not fit(**full | {"price": "$50.00 to $61.00"}).is_complete
+
+
+@pytest.mark.parametrize(
+    "failing", [{"selected": {"size": "8.5"}}, {"selected": {**RIGHT, "size": "8"}}, {"price": "$61.00"}]
+)
+def test_a_purchase_with_an_open_or_wrong_option_or_above_the_limit_is_known_to_fail(failing: dict[str, Any]) -> None:
+    found = fit(**{"selected": RIGHT, "lines": ["Waterproof"], **failing})
+    assert found.is_known_to_fail
+    assert found.probability < 0.2
+    assert not fit(selected=RIGHT).is_known_to_fail
+
+
+def test_the_probability_falls_with_everything_that_is_missing() -> None:
+    read = {"unread": (), "lines": ["A boot"]}
+    falling = [
+        fit(selected=RIGHT, lines=["Waterproof"]),
+        fit(selected=RIGHT),
+        fit(selected=RIGHT, **read),
+        fit(selected=RIGHT, **read, price="$50.00 to $70.00"),
+        fit(selected=RIGHT, **read, price="$61.00"),
+        fit(selected={"size": "8.5"}, **read, price="$61.00"),
+    ]
+    chances = [one.probability for one in falling]
+    assert all(first > second for first, second in pairwise(chances))
+    assert chances[0] > 0.85
+    assert chances[-1] < 0.01
+
+
+def test_no_feature_speaks_for_success_and_every_one_has_a_weight() -> None:
+    assert fit().features().keys() == WEIGHTS.keys() - {"bias"}
+    assert all(weight <= 0.0 for name, weight in WEIGHTS.items() if name != "bias")
+    assert all(value >= 0.0 for value in fit().features().values())
+
+
+def test_options_are_set_as_far_as_asked() -> None:
+    found = fit(selected={"color": "sand"})
+    assert statuses(found.with_options_set(1)) == {"color": "right", "size": "open"}
+    assert statuses(found.with_options_set(2)) == {"color": "right", "size": "right"}
+    assert found.with_options_set(2).probability == fit(selected=RIGHT).probability
+
+
+def test_at_first_sight_colours_and_sizes_are_left_to_the_options() -> None:
+    found = fit_at_first_sight(INSTRUCTION, "Fernwalk Hiking Boot for Women", "$49.99")
+    assert unseen(found) == ["waterproof", "forest"]
+    dear = fit_at_first_sight(INSTRUCTION, "Fernwalk Hiking Boot for Women", "$61.00")
+    assert dear.probability < found.probability

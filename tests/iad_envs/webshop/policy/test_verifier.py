@@ -1,0 +1,250 @@
+"""The proxy verifier of the shop: what it prefers, what it says, and that it knows no gold."""
+
+from itertools import pairwise
+from random import Random
+from typing import Any
+
+import gymnasium as gym
+import pytest
+
+import iad_envs  # noqa: F401 (registers)
+from iad_envs.webshop.policy.verifier import INVALID, WebShopVerifier
+from iad_policy import Candidate, IADPolicyWrapper, State, Verdict
+from iad_policy.types import PublicInfo
+from tests.iad_envs.webshop.policy.pages import GOLD, INSTRUCTION, ITEM, RIGHT, after, results, state, tab
+
+DONE = {"kind": "done"}
+INDEX = {"kind": "index"}
+WATERPROOF = {**ITEM, "title": "Waterproof Fernwalk Hiking Boot for Women"}
+
+
+def verdict(at: State, action: str, preview: State) -> Verdict:
+    (found,) = WebShopVerifier().verify(at, [Candidate(action, preview=preview)])
+    return found
+
+
+def bought(item: dict[str, Any], instruction: str = INSTRUCTION, read: tuple[dict[str, Any], ...] = ()) -> Verdict:
+    """The verdict on buying from a product page, after reading some of its sub pages."""
+    at = after([item, *read], item, instruction)
+    return verdict(at, "click[buy now]", after([item, *read, item], DONE, instruction, done=True))
+
+
+def moved(
+    item: dict[str, Any], page: dict[str, Any], *, read: tuple[dict[str, Any], ...] = (), steps_left: float = 10
+) -> Verdict:
+    """The verdict on going on from a product page."""
+    at = after([item, *read], item, steps_left=steps_left + 1)
+    return verdict(at, "click[...]", after([item, *read, item], page, steps_left=steps_left))
+
+
+def offering(instruction: str, **options: list[str]) -> tuple[str, dict[str, Any]]:
+    return f"{instruction}, and price lower than 60.00 dollars", {**ITEM, "title": instruction, "options": options}
+
+
+@pytest.mark.parametrize(
+    ("instruction", "name", "values", "right", "wrong"),
+    [
+        ("a 120 ml hair mask", "size", ["60ml", "120ml"], "120ml", "60ml"),
+        ("one hair serum roller", "size", ["1pcs", "5pcs"], "1pcs", "5pcs"),
+        ("size 10.5 black loafers", "color", ["2005black", "228r.brown"], "2005black", "228r.brown"),
+        ("blue toothbrushes", "color", ["pink", "blue"], "blue", "pink"),
+        (
+            "shorts, small and charcoal",
+            "color",
+            ["heather grey", "heather charcoal"],
+            "heather charcoal",
+            "heather grey",
+        ),
+    ],
+)
+def test_the_asked_value_scores_above_another_one_and_above_none(
+    instruction: str, name: str, values: list[str], right: str, wrong: str
+) -> None:
+    wanted, item = offering(instruction, **{name: values})
+    verdicts = [bought({**item, "selected": chosen}, wanted) for chosen in ({name: right}, {name: wrong}, {})]
+    scores = [one.score for one in verdicts]
+    assert scores[0] > max(scores[1:])
+    assert all(right in one.critique for one in verdicts[1:])
+    assert not any(one.passed for one in verdicts[1:])
+
+
+def test_reading_does_not_make_a_purchase_without_the_asked_option_as_good_as_one_with_it() -> None:
+    read = (tab("description", "Waterproof"), tab("features", "A boot"))
+    right = bought({**ITEM, "selected": RIGHT}, read=read)
+    wrong = bought({**ITEM, "selected": {**RIGHT, "color": "sand"}}, read=read)
+    without = bought({**ITEM, "selected": {"size": "8.5"}}, read=read)
+    assert right.score > 0.8
+    assert max(wrong.score, without.score) <= 0.05
+    assert (right.passed, wrong.passed, without.passed) == (True, False, False)
+
+
+@pytest.mark.parametrize(
+    "failing",
+    [
+        {"selected": {"size": "8.5"}},
+        {"selected": {**RIGHT, "color": "sand"}},
+        {"selected": RIGHT, "price": "$61.00"},
+        {"selected": RIGHT, "price": "$61.00 to $90.00"},
+    ],
+)
+@pytest.mark.parametrize(
+    "page",
+    [INDEX, results("Mug"), results("Mug", price="$99.00"), results(), tab("reviews"), tab("features", "A boot")],
+)
+def test_what_is_known_to_fail_never_ties_with_looking_again_while_steps_are_left(
+    failing: dict[str, Any], page: dict[str, Any]
+) -> None:
+    item = {**WATERPROOF, **failing}
+    assert bought(item).score < moved(item, page, steps_left=3).score
+    corrected = {**item, "selected": RIGHT}
+    assert bought(item).score < moved(item, corrected).score
+
+
+def test_a_search_is_told_the_price_of_the_most_promising_product() -> None:
+    found = verdict(state(INDEX), "search[boot]", after([INDEX], results("Waterproof hiking boot for women", "Mug")))
+    assert "Most promising here: B0R0 at $9.00;" in found.critique
+
+
+@pytest.mark.parametrize("page", [INDEX, results("Waterproof hiking boot for women"), tab("features", "Waterproof")])
+def test_with_no_step_left_to_buy_anything_else_the_purchase_is_best(page: dict[str, Any]) -> None:
+    item = {**ITEM, "selected": {"size": "8.5"}}
+    assert bought(item).score > moved(item, page, steps_left=1).score == 0.0
+
+
+def test_facts_that_lack_are_read_before_buying_whatever_the_page_shows() -> None:
+    item = {**ITEM, "selected": RIGHT}
+    good, bad = moved(item, tab("features", "Waterproof")), moved(item, tab("features", "A boot"))
+    assert good.score > bad.score > bought(item).score
+    assert "waterproof" in bad.critique
+    assert "description" in bad.critique
+    assert "waterproof" not in good.critique
+
+
+def test_a_page_that_can_show_nothing_new_does_not_rank_above_buying() -> None:
+    read = (tab("description", "Boot"), tab("features", "Boot"))
+    for item, known in (({**WATERPROOF, "selected": RIGHT}, ()), ({**ITEM, "selected": RIGHT}, read)):
+        for page in (tab("reviews"), tab("features", "Boot"), item):
+            if known or page["kind"] != "features":
+                assert moved(item, page, read=known).score < bought(item, read=known).score
+
+
+def test_each_step_towards_the_purchase_ranks_above_the_one_before() -> None:
+    title = WATERPROOF["title"]
+    opened = verdict(state(results(title)), "click[b0a]", after([results(title)], WATERPROOF))
+    found = verdict(state(INDEX), "search[boot]", after([INDEX], results(title)))
+    coloured = {**WATERPROOF, "selected": {"color": "forest green"}}
+    chosen, both = moved(WATERPROOF, coloured), moved(coloured, {**coloured, "selected": RIGHT})
+    scores = [one.score for one in (opened, chosen, both, bought({**WATERPROOF, "selected": RIGHT}))]
+    assert all(first < second for first, second in pairwise(scores))
+    assert found.score > verdict(state(INDEX), "search[mug]", after([INDEX], results("Red Mug"))).score
+
+
+def test_an_unfinished_rollout_does_not_rank_above_the_same_purchase_finished() -> None:
+    for selected in ({}, {"size": "8.5"}, RIGHT):
+        on_page = moved({**ITEM, "selected": {}}, {**ITEM, "selected": selected})
+        assert on_page.score < bought({**ITEM, "selected": RIGHT}).score
+
+
+def test_a_wrong_option_ranks_below_an_open_one_and_above_buying_it() -> None:
+    wrong, right = ({**WATERPROOF, "selected": {"color": color}} for color in ("sand", "forest green"))
+    assert moved(WATERPROOF, right).score > moved(WATERPROOF, wrong).score > bought(wrong).score
+
+
+def test_products_that_were_opened_do_not_count_again() -> None:
+    page = results("Waterproof hiking boot for women", "Mug")
+    fresh = verdict(state(INDEX), "search[boot]", after([INDEX], page))
+    opened = {**WATERPROOF, "asin": "B0R0"}
+    again = verdict(after([page], opened), "click[< prev]", after([page, opened], page))
+    assert "B0R0" in fresh.critique
+    assert "B0R1" in again.critique
+    assert again.score < fresh.score
+
+
+def test_a_critique_tells_which_click_comes_next() -> None:
+    item = {**ITEM, "price": "$61.00", "selected": {"color": "sand"}}
+    assert bought(item).critique == (
+        "$61.00 is above the limit of $60.00: take another product. "
+        'color is "sand", which differs from what is asked for: click[forest green]. '
+        "size is still open: click[8.5]. "
+        'Not seen: "waterproof" (not opened yet: description, features).'
+    )
+    unsure = bought(
+        {**ITEM, "options": {"color": ["green stripes"]}, "price": "$50.00 to $70.00"}, "a boot for $60, green dots"
+    )
+    assert "color is open; nearest to the instruction: click[green stripes]." in unsure.critique
+    assert "A part of $50.00 to $70.00 is above the limit of $60.00." in unsure.critique
+    assert unsure.passed is False
+
+
+def test_an_option_that_nothing_was_matched_to_is_told_where_something_is_missing() -> None:
+    item = {**ITEM, "options": {"width": ["narrow", "broad"]}}
+    assert "Open, and no value of it is named in the instruction: width." in bought(item, "a waterproof boot").critique
+    assert "width" not in bought({**WATERPROOF, "options": {"width": ["narrow"]}}, "a waterproof boot").critique
+
+
+def test_a_purchase_passes_only_if_nothing_is_missing() -> None:
+    complete = bought({**WATERPROOF, "selected": RIGHT})
+    assert complete.passed is True
+    assert complete.critique == "Everything that is asked for was seen and is selected."
+    unseen = bought({**ITEM, "selected": RIGHT})
+    assert unseen.passed is None
+    assert "waterproof" in unseen.critique
+
+
+def test_words_that_ask_for_nothing_are_no_requirements() -> None:
+    wanted = "hello, place order for a pair of blue socks along with being soft, in the flavor mint, please"
+    item = {**ITEM, "title": "Soft socks", "options": {"color": ["blue"], "flavor": ["mint"]}}
+    found = bought({**item, "selected": {"color": "blue", "flavor": "mint"}}, wanted)
+    assert found.passed is True
+
+
+def test_an_invalid_action_scores_lowest_and_says_why() -> None:
+    at = state(INDEX)
+    invalid = State("", PublicInfo({**at.info, "invalid_action": True, "facts": {"complaint": "no"}}, GOLD))
+    refused = verdict(at, "x", invalid)
+    assert (refused.score, refused.critique) == (INVALID, "no") == (0.0, "no")
+
+
+def test_a_candidate_needs_a_preview() -> None:
+    with pytest.raises(ValueError, match="expected a preview of 'x'"):
+        WebShopVerifier().verify(state(INDEX), [Candidate("x")])
+
+
+def test_every_verdict_in_real_episodes_is_within_bounds_and_does_not_depend_on_the_others() -> None:
+    env = gym.make("IAD/WebShop-v0", split="dev")
+    seen: list[str] = []
+
+    class Checked(WebShopVerifier):
+        def verify(self, state: State, candidates: Any) -> Any:
+            found = super().verify(state, candidates)
+            assert all(0.0 <= one.score <= 1.0 for one in found)
+            assert found == [one for each in candidates for one in super(Checked, self).verify(state, [each])]
+            seen.extend(each.action for each in candidates)
+            return found
+
+    def wild(observation: Any, info: Any, rng: Random) -> str:
+        return rng.choice([*info["available_actions"][:-1] * 3, "search[red boot]", "nonsense"])
+
+    for agent in ("shopper", wild):
+        policy = IADPolicyWrapper(agent, env, verifier=Checked(), strategy="bon", n=4)
+        for seed in range(4):
+            observation, info = env.reset(seed=seed)
+            done = False
+            while not done:
+                observation, _, terminated, truncated, info = env.step(policy.act(observation, info))
+                done = terminated or truncated
+    assert {"click[buy now]", "click[features]", "nonsense"} <= set(seen)
+
+
+def test_the_verifier_is_labelled_proxy_and_reads_no_gold() -> None:
+    env = gym.make("IAD/WebShop-v0")
+    policy = IADPolicyWrapper("shopper", env, strategy="bon", n=4)
+    assert policy.verifier is not None
+    assert policy.verifier.information == "proxy"
+    observation, info = env.reset(seed=1)
+    done = False
+    while not done:
+        observation, _, terminated, truncated, info = env.step(policy.act(observation, info))
+        done = terminated or truncated
+    previews = [candidate.preview for decision in policy.decisions for candidate in decision.candidates]
+    assert all(preview is not None and preview.gold is None for preview in previews)

@@ -1,0 +1,46 @@
+"""Bandits: tasks of one decision whose optimum is known in closed form."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from iad_policy.learn.backends.numeric import FeatureModel, Linear
+from iad_policy.learn.objectives import Array
+from iad_policy.learn.rows import Row
+from iad_policy.types import State
+
+
+class Arms:
+    """A feature for each arm, so that a linear policy can be any distribution."""
+
+    def __init__(self, n_arms: int, n_states: int = 1) -> None:
+        self.n_arms = n_arms
+        self.names = [f"{state}.{arm}" for state in range(n_states) for arm in range(n_arms)]
+        self.identity = f"arms {n_arms} {n_states}"
+
+    def actions(self, state: State) -> list[int]:
+        """All arms."""
+        return list(range(self.n_arms))
+
+    def rows(self, state: State, actions: Sequence[Any]) -> Array:
+        """A 1 for the arm in its state."""
+        rows = np.zeros((len(actions), len(self.names)))
+        rows[np.arange(len(actions)), [int(state.observation) * self.n_arms + action for action in actions]] = 1.0
+        return rows
+
+
+def pull(arm: int, state: int = 0) -> Row:
+    return Row(State(state, {}), arm)
+
+
+def policy(probabilities: Sequence[float], **options: Any) -> FeatureModel:
+    """A policy on one state that has these probabilities."""
+    made = FeatureModel("linear", Arms(len(probabilities)), Linear(), "policy", **options)
+    made._parameters["weights"] = np.log(np.array(probabilities))
+    return made
+
+
+def probabilities(model: FeatureModel) -> Array:
+    n_arms: int = model.features.n_arms  # type: ignore[attr-defined]
+    return np.exp(model.outputs(model.batch([pull(arm) for arm in range(n_arms)])))

@@ -1,0 +1,270 @@
+"""The evaluator of attempts: what it learns from, what it sees, what it says, and where it is refused."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from iad_policy import IADPolicyWrapper, evaluate
+from iad_policy.errors import GoldError, SimulationError, UnknownName
+from iad_policy.learn import fitting
+from iad_policy.learn.accuracy import accuracy
+from iad_policy.learn.attempts import AttemptFeatures
+from iad_policy.learn.backends import load_backend
+from iad_policy.learn.backends.numeric import WEIGHTS
+from iad_policy.learn.experience import Experience
+from iad_policy.learn.explore import explore
+from iad_policy.learn.features import load_features
+from iad_policy.learn.models import Model, ModelFolderError
+from iad_policy.learn.objectives import Loss, logistic
+from iad_policy.learn.recipes import NothingToLearn, evaluator
+from iad_policy.learn.recipes.evaluator import AttemptEvaluation, attempts_in
+from iad_policy.learn.splits import SplitError
+from iad_policy.learn.train import train
+from iad_policy.models.scripted import ScriptedModel
+from iad_policy.roles import TemplateRoles
+from iad_policy.roles.learned import LearnedEvaluator
+from iad_policy.run.trained import TrainedHere
+from iad_policy.simulators.llm import LanguageSimulator
+from iad_policy.strategies.building_blocks.attempts import passes
+from iad_policy.types import State
+from tests.iad_policy.learn.conftest import SHOP
+
+FEW: dict[str, Any] = {"epochs": 60}
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> Experience:
+    """Episodes of the rule-based agent and of one that acts at random."""
+    folders = []
+    for agent in ("shopper", "random"):
+        folders.append(tmp_path_factory.mktemp("attempts") / agent)
+        explore(SHOP, agent, out=folders[-1], tasks=24, episodes=1, temperature=0.0)
+    return Experience.of(folders)
+
+
+@pytest.fixture(scope="module")
+def trained(mixed: Experience, tmp_path_factory: pytest.TempPathFactory) -> Model:
+    return train("evaluator", mixed, out=tmp_path_factory.mktemp("evaluator"), **FEW)
+
+
+@pytest.fixture(scope="module")
+def dev(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Run folders of the same agents on dev tasks."""
+    folders = [tmp_path_factory.mktemp("dev") / agent for agent in ("shopper", "random")]
+    for folder in folders:
+        evaluate(SHOP, ["single"], agent=folder.name, split="dev", tasks=20, out=folder, baseline="single")
+    return folders
+
+
+def planted(experience: Experience) -> Experience:
+    """The same episodes, of which those that never went back are said to have succeeded."""
+    return experience.only(
+        [
+            replace(one, record=replace(one.record, success=float("click[back to search]" not in one.record.actions)))
+            for one in experience.trajectories
+        ]
+    )
+
+
+def test_the_slopes_are_those_of_the_loss(mixed: Experience) -> None:
+    model: Any = load_backend("linear", SHOP, "attempt")
+    examples = AttemptEvaluation().examples(mixed, model, np.random.default_rng(0))
+    batch = model.batch(examples.rows)
+    rng = np.random.default_rng(1)
+    weights = model._parameters["weights"]
+    weights[:] = rng.normal(0, 0.3, len(weights))
+
+    def loss() -> Loss:
+        model._last = None
+        return examples.objective(model.outputs(batch), examples.stored)
+
+    gradient = batch.x[batch.taken].T @ loss().slopes
+    for place in rng.choice(len(weights), 12, replace=False):
+        here = weights[place]
+        around = []
+        for step in (1e-6, -1e-6):
+            weights[place] = here + step
+            around.append(loss().value)
+        weights[place] = here
+        assert (around[0] - around[1]) / 2e-6 == pytest.approx(gradient[place], abs=1e-8)
+
+
+def test_labels_are_the_success_of_episodes_failed_ones_too(mixed: Experience) -> None:
+    examples = AttemptEvaluation().examples(mixed, load_backend("linear", SHOP, "attempt"), np.random.default_rng(0))
+    target = examples.stored["target"]
+    assert target.tolist() == [one.record.success for one in mixed.trajectories]
+    assert 0 < target.sum() < len(target) == 48
+    for one, row in zip(mixed.trajectories, examples.rows, strict=True):
+        assert [turn.action for turn in row.state.history] == list(one.record.actions)
+        assert row.state.done
+
+
+def test_it_sees_no_gold(mixed: Experience) -> None:
+    for one in attempts_in(mixed):
+        for info in (one.end.info, *(turn.info for turn in one.end.history)):
+            with pytest.raises(GoldError, match="success"):
+                info["success"]
+
+
+def test_a_simulated_attempt_is_seen_as_the_real_episode_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Every attempt passes, so the agent does the same again.
+    seen: list[State] = []
+    whole = TemplateRoles.answer
+
+    def passing(self: TemplateRoles, role: str, state: State, subject: Any) -> str:
+        if role != "evaluator":
+            return whole(self, role, state, subject)
+        seen.append(subject[0])
+        return "Verdict: pass\nScore: 1"
+
+    monkeypatch.setattr(TemplateRoles, "answer", passing)
+    given: dict[str, Any] = {"agent": "plan-following:shopper", "n": 1, "split": "train", "tasks": 4}
+    evaluate(SHOP, ["artis"], out=tmp_path, baseline="artis", **given)
+    features = AttemptFeatures(load_features(SHOP))
+    real = {one.task: one for one in Experience.of([tmp_path]).trajectories}
+    assert len(seen) == 4
+    for end in seen:
+        episode = real[end.info["task_id"]]
+        assert episode.end is not None
+        assert [turn.action for turn in end.history] == list(episode.record.actions)
+        assert features.rows(end, [None]) == pytest.approx(features.rows(episode.end, [None]))
+
+
+@pytest.mark.parametrize("backend", ["linear", "mlp"])
+def test_a_rule_that_can_be_seen_is_learned(backend: str, mixed: Experience, dev: list[Path], tmp_path: Path) -> None:
+    model = train("evaluator", planted(mixed), out=tmp_path, backend=backend, epochs=300)
+    found = accuracy(model, planted(Experience.of(dev)))
+    assert found.accuracy > 0.9
+    assert found.accuracy == pytest.approx(np.mean(found.is_right))
+    assert found.above_chance_95.low > 0
+
+
+def test_who_never_bought_anything_has_failed(trained: Model, mixed: Experience) -> None:
+    judge = LearnedEvaluator(gym.make(SHOP), str(trained.folder))
+    left = [one.end for one in attempts_in(mixed) if "buy now" not in str(one.end.history[-1].action)]
+    bought = [one.end for one in attempts_in(mixed) if one.success]
+    assert left
+    assert all(passes(judge.answer("evaluator", end, [end])) is False for end in left)
+    assert np.mean([judge.likely(end) for end in bought]) > 2 * np.mean([judge.likely(end) for end in left])
+
+
+def test_chance_is_the_more_frequent_class(trained: Model, dev: list[Path]) -> None:
+    found = accuracy(trained, dev)
+    failed = np.mean([not one.success for one in attempts_in(Experience.of(dev))])
+    assert found.chance == max(failed, 1 - failed)
+    assert np.mean(found.differences) == pytest.approx(found.accuracy - found.chance)
+
+
+@pytest.mark.parametrize("n", [0, 1, 7])
+def test_a_killed_training_ends_as_one_that_was_not(
+    n: int, trained: Model, mixed: Experience, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(Exception):
+        pass
+
+    def killing(odds: Any, stored: Any, left: list[int] = [n]) -> Loss:  # noqa: B006 (counts its calls)
+        left[0] -= 1
+        if left[0] < 0:
+            raise Killed
+        return logistic(odds, stored)
+
+    monkeypatch.setitem(cast("dict[str, Any]", fitting.fit.__kwdefaults__), "checkpoint_s", 0.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(evaluator, "logistic", killing)
+        with pytest.raises(Killed):
+            train("evaluator", mixed, out=tmp_path, **FEW)
+    again = train("evaluator", mixed, out=tmp_path, **FEW)
+    assert again.identity == trained.identity
+    assert (tmp_path / WEIGHTS).read_bytes() == (trained.folder / WEIGHTS).read_bytes()
+
+
+def test_it_evaluates_attempts_and_says_what_it_is(trained: Model) -> None:
+    roles = {"evaluator": f"learned:{trained.folder}"}
+    found = evaluate(SHOP, ["artis"], agent="plan-following", roles=roles, n=2, tasks=4, baseline="artis")
+    (records,) = found.records.values()
+    assert [one.n_evaluations for one in records] == [2] * 4
+    judge = LearnedEvaluator(gym.make(SHOP), str(trained.folder))
+    assert judge.information == "learned"
+    assert judge.source == f"learned:{trained.folder}"
+    assert judge.trained_on["split"] == "train"
+    assert judge.trained_on["reward_information"] == "oracle"
+    assert len(judge.trained_on["tasks"]) == 24
+
+
+def test_it_is_not_measured_on_its_tasks(trained: Model) -> None:
+    given: dict[str, Any] = {"roles": {"evaluator": f"learned:{trained.folder}"}, "baseline": "artis", "n": 1}
+    with pytest.raises(TrainedHere, match="the evaluator was not trained on, got 5"):
+        evaluate(SHOP, ["artis"], split="train", tasks=5, **given)
+    found = evaluate(SHOP, ["artis"], split="train", tasks=5, allow_trained_tasks=True, **given)
+    assert "the evaluator was trained on 5 of these tasks" in found.table()
+
+
+def test_a_role_made_of_a_trained_verifier_is_not_measured_on_its_tasks(grown: Experience, tmp_path: Path) -> None:
+    made = train("qnet", grown, out=tmp_path, epochs=5)
+    given: dict[str, Any] = {"roles": {"ranker": f"verifier:qnet:{made.folder}"}, "baseline": "mcts", "n": 2}
+    with pytest.raises(TrainedHere, match="the ranker was not trained on, got 3"):
+        evaluate(SHOP, ["mcts"], split="train", tasks=3, **given)
+    assert evaluate(SHOP, ["mcts"], tasks=1, **given).records
+
+
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_nothing_is_learned_from_tasks_that_are_for_measuring(split: str, trained: Model, tmp_path: Path) -> None:
+    evaluate(SHOP, ["single"], split=split, tasks=2, out=tmp_path / "run", baseline="single")
+    with pytest.raises(SplitError, match=f"split '{split}'"):
+        train("evaluator", tmp_path / "run", out=tmp_path / "model")
+    if split == "test":
+        with pytest.raises(SplitError, match="--split dev"):
+            accuracy(trained, tmp_path / "run")
+
+
+def test_episodes_of_one_kind_teach_nothing(mixed: Experience, tmp_path: Path) -> None:
+    failed = mixed.only([one for one in mixed.trajectories if not one.record.success])
+    with pytest.raises(NothingToLearn, match="got 0 successes in"):
+        train("evaluator", failed, out=tmp_path)
+
+
+def test_it_plays_one_role_and_is_nothing_else(
+    trained: Model, cloned: Model, grown: Experience, tmp_path: Path
+) -> None:
+    env = gym.make(SHOP)
+    with pytest.raises(UnknownName, match="role with a trained model, got 'critic'"):
+        IADPolicyWrapper("shopper", env, strategy="artis", roles={"critic": f"learned:{trained.folder}"})
+    with pytest.raises(UnknownName, match="role of a trained evaluator"):
+        LearnedEvaluator(env, str(trained.folder)).answer("summariser", State(None, {}), [])
+    with pytest.raises(ModelFolderError, match="expected an evaluator of attempts"):
+        LearnedEvaluator(env, str(cloned.folder))
+    with pytest.raises(ModelFolderError, match="expected a value model"):
+        evaluate(SHOP, ["bon"], verifier=f"qnet:{trained.folder}", tasks=1, baseline="bon")
+    with pytest.raises(ModelFolderError, match="expected an evaluator of attempts"):
+        train("evaluator", grown, out=tmp_path, start=cloned.folder)
+    with pytest.raises(ValueError, match="linear or mlp for an evaluator"):
+        train("evaluator", grown, out=tmp_path, backend="hf:smollm2")
+
+
+def test_it_is_refused_where_pages_are_not_predicted(trained: Model) -> None:
+    env = gym.make(SHOP)
+    given: dict[str, Any] = {"simulator": LanguageSimulator(env, ScriptedModel([])), "verifier": "none"}
+    with pytest.raises(SimulationError, match="got LearnedEvaluator, which reads them"):
+        IADPolicyWrapper(
+            "random", env, strategy="artis", verify=False, roles={"evaluator": f"learned:{trained.folder}"}, **given
+        )
+
+
+@pytest.mark.parametrize(
+    "env", [SHOP, "IAD/InterCodeBash-v0", "IAD/BIRD-v0", "IAD/Booking-v0", "IAD/BFCL-v0", "IAD/ACEBench-v0"]
+)
+def test_attempts_are_seen_in_every_environment_with_features(env: str, tmp_path: Path) -> None:
+    evaluate(env, ["single"], tasks=2, out=tmp_path, baseline="single")
+    features = AttemptFeatures(load_features(env))
+    for one in Experience.of([tmp_path]).trajectories:
+        assert one.end is not None
+        (row,) = features.rows(one.end, [None])
+        named = dict(zip(features.names, row, strict=True))
+        assert np.isfinite(row).all()
+        assert named["steps"] == len(one.record.actions) / 10
+        assert sum(named[f"share {kind}"] for kind in ("success", "end", "invalid", "failed")) == pytest.approx(1.0)
+    assert not features.rows(State(None, {}), [None]).any()

@@ -1,0 +1,174 @@
+"""Fitting: where it ends, what it refuses, and how it goes on after a kill."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from iad_policy.learn.backends import NotFinite
+from iad_policy.learn.backends.numeric import FeatureModel, Linear, Mlp
+from iad_policy.learn.fitting import STATE, TRAINING, Schedule, fit, forget_checkpoints
+from iad_policy.learn.objectives import Array, Loss, Preference, Stored, cross_entropy, squared_error
+from iad_policy.learn.recipes import Examples, weighted
+from tests.iad_policy.learn.bandits import Arms, policy, probabilities, pull
+
+
+def pairs(model: FeatureModel, p: float = 1.0, n: int = 8) -> Examples:
+    """Pairs that prefer arm 0 to arm 1."""
+    rows = tuple(pull(side) for _ in range(n) for side in (0, 1))
+    reference = model.outputs(model.batch(rows))
+    side = np.arange(2.0 * n)
+    return Examples(
+        rows, {"side": side, "p": np.full(2 * n, p), "reference": reference}, side // 2, Preference(beta=0.5)
+    )
+
+
+class Killed(Exception):
+    pass
+
+
+class KilledAfter:
+    """An objective that is killed at its n-th call."""
+
+    def __init__(self, n: int, objective: Preference) -> None:
+        self.n_left = n
+        self.objective = objective
+
+    def __call__(self, logp: Array, stored: Stored) -> Loss:
+        self.n_left -= 1
+        if self.n_left < 0:
+            raise Killed
+        return self.objective(logp, stored)
+
+
+@pytest.mark.parametrize("batch", [None, 3])
+@pytest.mark.parametrize("n", [0, 1, 4, 11])
+def test_a_killed_training_ends_as_one_that_was_not(tmp_path: Path, n: int, batch: int | None) -> None:
+    schedule, whole = Schedule(epochs=6, batch=batch), policy([0.4, 0.6])
+    expected = fit(whole, pairs(whole), schedule, folder=tmp_path / "whole", seed=3, checkpoint_s=0.0)
+
+    cut, examples = policy([0.4, 0.6]), pairs(policy([0.4, 0.6]))
+    killed = Examples(examples.rows, examples.stored, examples.unit, KilledAfter(n, Preference(beta=0.5)))
+    n_calls = 6 * (1 if batch is None else 3)
+    if n < n_calls:
+        with pytest.raises(Killed):
+            fit(cut, killed, schedule, folder=tmp_path / "cut", seed=3, checkpoint_s=0.0)
+    found = fit(policy([0.4, 0.6]), examples, schedule, folder=tmp_path / "cut", seed=3, checkpoint_s=0.0)
+    assert found.model.identity == expected.model.identity
+    assert (tmp_path / "cut" / TRAINING).read_text() == (tmp_path / "whole" / TRAINING).read_text()
+
+
+def test_the_order_of_examples_is_the_seeds(tmp_path: Path) -> None:
+    def trained(seed: int, name: str) -> str:
+        model = FeatureModel("mlp", Arms(2), Mlp(), "policy")
+        rows = [pull(0)] * 5 + [pull(1)] * 3
+        return fit(
+            model, weighted(rows, cross_entropy), Schedule(5, batch=2), folder=tmp_path / name, seed=seed
+        ).model.identity
+
+    assert trained(1, "a") == trained(1, "b")
+    assert trained(1, "a2") != trained(2, "c")
+
+
+def test_a_batch_has_whole_pairs(tmp_path: Path) -> None:
+    seen: list[Array] = []
+
+    class Seeing:
+        def __call__(self, logp: Array, stored: Stored) -> Loss:
+            seen.append(stored["side"])
+            return Preference(beta=0.5)(logp, stored)
+
+    model = policy([0.5, 0.5])
+    examples = pairs(model, n=7)
+    fit(model, Examples(examples.rows, examples.stored, examples.unit, Seeing()), Schedule(1, batch=3), folder=tmp_path)
+    assert [sorted(side) for side in seen] == [list(range(6)), list(range(6)), list(range(2))]
+
+
+def test_training_stops_before_the_policy_is_too_far_from_the_start(tmp_path: Path) -> None:
+    model = policy([0.5, 0.5], rate=0.1)
+    start = model.copy()
+    found = fit(model, pairs(model), Schedule(epochs=500, max_kl=0.2), folder=tmp_path)
+    batch = start.batch([pull(0)])
+    assert "0.2" in found.stopped
+    assert found.n_epochs < 500
+    assert found.kl == pytest.approx(found.model.divergence(batch, start.reference(batch)))
+    assert found.kl is not None
+    assert 0.1 < found.kl <= 0.2
+    lines = [json.loads(line) for line in (tmp_path / TRAINING).read_text().splitlines()]
+    assert [line["is_kept"] for line in lines] == [True] * found.n_epochs + [False]
+    assert lines[-1]["kl"] > 0.2
+    again = fit(policy([0.5, 0.5], rate=0.1), pairs(start), Schedule(epochs=500, max_kl=0.2), folder=tmp_path)
+    assert again.model.identity == found.model.identity
+    assert again.stopped == found.stopped
+
+
+def test_the_kl_is_exact() -> None:
+    one, other = policy([0.5, 0.3, 0.2]), policy([0.2, 0.3, 0.5])
+    p, q = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])
+    batch = one.batch([pull(0), pull(2)])
+    assert one.divergence(batch, other.reference(batch)) == pytest.approx(float((p * np.log(p / q)).sum()))
+    assert one.divergence(batch, one.copy().reference(batch)) == 0.0
+
+
+def test_a_loss_that_is_no_number_stops_and_changes_nothing(tmp_path: Path) -> None:
+    model = policy([0.5, 0.5])
+    before = model.identity
+    examples = weighted([pull(0)], squared_error, target=np.array([np.nan]))
+    with pytest.raises(NotFinite, match="smaller rate"):
+        fit(model, examples, Schedule(3), folder=tmp_path)
+    assert model.identity == before
+
+
+@pytest.mark.parametrize("shares", [(0.9, 0.3)])
+def test_rejection_sampling_multiplies_by_the_chance_of_success(tmp_path: Path, shares: tuple[float, float]) -> None:
+    # From (.5, .5), successes are of arm 0 with .9 / (.9 + .3) = .75, and the odds grow by 3 with each round.
+    rng, model = np.random.default_rng(0), policy([0.5, 0.5])
+    for number in (1, 2):
+        p = probabilities(model)
+        arms = rng.choice(2, 10_000, p=p)
+        kept = [pull(int(arm)) for arm in arms if rng.random() < shares[arm]]
+        fresh = FeatureModel("linear", Arms(2), Linear(), "policy", rate=0.05)
+        model = fit(fresh, weighted(kept, cross_entropy), Schedule(300), folder=tmp_path / str(number)).model  # type: ignore[assignment]
+        odds = 3.0**number
+        assert probabilities(model)[0] == pytest.approx(odds / (1 + odds), abs=0.02)
+
+
+def test_a_value_model_with_a_feature_for_each_action_is_a_table(tmp_path: Path) -> None:
+    model = FeatureModel("linear", Arms(3, n_states=2), Linear(), "value", rate=0.05)
+    rows = [pull(arm, state) for state in (0, 1) for arm in range(3)]
+    q = np.array([0.1, 0.9, 0.4, 0.7, 0.2, 0.0])
+    found = fit(model, weighted(rows, squared_error, target=q), Schedule(1500), folder=tmp_path).model
+    assert found.outputs(found.batch(rows)) == pytest.approx(q, abs=1e-5)
+
+
+def test_the_entropy_bonus_alone_ends_at_the_uniform_policy() -> None:
+    model = policy([0.8, 0.15, 0.05], rate=0.05, entropy=1.0)
+    batch = model.batch([pull(0)])
+    for _ in range(500):
+        model.step(batch, lambda logp, stored: Loss(0.0, np.zeros(len(logp))), {})
+    assert probabilities(model) == pytest.approx([1 / 3] * 3, abs=1e-3)
+
+
+@pytest.mark.parametrize("scorer", [Linear(), Mlp()], ids=["linear", "mlp"])
+def test_gradients_are_those_of_finite_differences(scorer: Linear | Mlp) -> None:
+    rng = np.random.default_rng(1)
+    x, slopes = rng.normal(0, 1, (5, 4)), rng.normal(0, 1, 5)
+    parameters = {name: one + rng.normal(0, 0.3, one.shape) for name, one in scorer.start(4, rng).items()}
+    found = scorer.gradient(parameters, x, slopes)
+    for name, one in parameters.items():
+        for place in np.ndindex(one.shape):
+            values = []
+            for step in (1e-6, -1e-6):
+                moved = {**parameters, name: one.copy()}
+                moved[name][place] += step
+                values.append(float(slopes @ scorer.scores(moved, x)))
+            assert found[name][place] == pytest.approx((values[0] - values[1]) / 2e-6, abs=1e-6)
+
+
+def test_a_finished_training_leaves_no_checkpoints(tmp_path: Path) -> None:
+    model = policy([0.5, 0.5])
+    fit(model, pairs(model), Schedule(2), folder=tmp_path)
+    assert (tmp_path / STATE).exists()
+    forget_checkpoints(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [TRAINING]

@@ -1,0 +1,244 @@
+"""Value data: which states a reasoning tree expands, what is backed up, and what a row says."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import iad_envs  # noqa: F401 (registers IAD/...)
+from iad_policy import Candidate, Commit, IADPolicyWrapper, Propose, State, Verify
+from iad_policy.errors import BudgetExhausted, ContractError, GoldError, UnknownName
+from iad_policy.learn.targets import q_values, reasoning_tree, value_rows, write_value_data
+from iad_policy.strategies.building_blocks.rollouts import Rollout
+from iad_policy.strategies.building_blocks.tree import Edge, Node, Tree
+from tests.contract.components import Calls, CountedOracle, Hunch, Wanderer
+from tests.contract.toy import Digger
+from tests.iad_policy.two_letters import TwoLetters
+
+
+class Spelling(TwoLetters):
+    """Proposes the letters of the words in order, each where the word so far is what it begins with."""
+
+    words: list[str]
+
+    def _answers(self, request: Any) -> Any:
+        if not isinstance(request, Propose):
+            return super()._answers(request)
+        so_far = request.at.observation
+        word = next(word for word in self.words if word.startswith(so_far))
+        if len(so_far) + 1 == self.length:
+            self.words.remove(word)
+        letter = word[len(so_far)].strip()
+        return [Candidate(letter, key=letter, error="" if letter else "no letter")]
+
+
+def spelled(*words: str, worth: dict[str, float], **options: Any) -> tuple[Tree, Spelling]:
+    """A tree whose rollouts are these words."""
+    world = Spelling(worth, length=len(words[0]))
+    world.words = list(words)
+    return world.look(reasoning_tree(world.here, **options)), world
+
+
+def q_by_word(tree: Tree, **options: Any) -> dict[str, float]:
+    return {row.state.observation + row.action: round(row.q, 6) for row in q_values(tree, **options)}
+
+
+# By hand: W = 2, D = 1, words of three letters. The start is rolled out from twice: "aaa" is worth .5, so its state a
+# is queued (aa lies too deep); "baa" is worth nothing, so b is not. a has one child and gets one more rollout: "aba",
+# worth 1, whose states are queued already or lie too deep.
+WORDS = ("aaa", "baa", "aba")
+WORTH = {"aaa": 0.5, "baa": 0.0, "aba": 1.0}
+
+
+def test_a_tree_is_expanded_by_width_and_depth_and_pruned_where_nothing_was_won() -> None:
+    tree, world = spelled(*WORDS, worth=WORTH, width=2, depth_expanded=1)
+    assert {node.state.observation: len(node.edges) for node in tree.nodes()} == {
+        "": 2, "a": 2, "aa": 1, "aaa": 0, "ab": 1, "aba": 0, "b": 1, "ba": 1, "baa": 0,
+    }  # fmt: skip
+    assert world.words == []
+    assert sum(isinstance(request, Verify) for request in world.asked) == 3
+
+
+def test_values_are_backed_up_best_first_with_a_discount_and_scaled_within_the_tree() -> None:
+    # Bellman: aba 1, ab .9, aaa .5, aa .45, a .9 max(.45, .9) = .81, baa = ba = b = 0. Smallest 0, largest 1.
+    tree, _ = spelled(*WORDS, worth=WORTH, width=2, depth_expanded=1)
+    assert q_by_word(tree) == {
+        "a": 0.81, "aa": 0.45, "aaa": 0.5, "ab": 0.9, "aba": 1.0, "b": 0.0, "ba": 0.0, "baa": 0.0,
+    }  # fmt: skip
+    assert q_by_word(tree, gamma=0.5)["a"] == 0.25
+
+
+def test_with_pseudo_depth_a_short_rollout_is_worth_no_more_than_a_long_one() -> None:
+    # Ends at depths 1 and 3, gamma .5. Steps: 1 + .5 + .25 + .125 = 1.875 at the root, 1.75 at depth 1, 1 at depth 3.
+    tree = Tree(State("", {}))
+    short = ended_at(tree.root, "a", 1.0)
+    ended_at(tree.root, "bcd", 1.0)
+    plain = {row.action: row.q for row in q_values(tree, gamma=0.5, scale="none")}
+    assert plain == {"a": 1.0, "b": 0.25, "c": 0.5, "d": 1.0}
+    found = {row.action: row.q for row in q_values(tree, "pseudo-depth", gamma=0.5, scale="none")}
+    assert found == pytest.approx({"a": 1.75 / 1.875, "b": 0.25 / 1.875, "c": 0.5 / 1.875, "d": 1 / 1.875})
+    assert short.ended is not None
+    short.ended = replace(short.ended, value=0.4)
+    again = {row.action: row.q for row in q_values(tree, "pseudo-depth", gamma=0.5, scale="none")}
+    assert again["a"] == pytest.approx(0.4 * 1.75 / 1.875)
+
+
+def ended_at(node: Node, word: str, value: float) -> Node:
+    """The end of a rollout that takes the letters of a word from a node."""
+    for letter in word:
+        edge = Edge(node, Candidate(letter, key=letter))
+        node.edges.append(edge)
+        node = edge.add_child(State(node.state.observation + letter, {}))
+    node.ended = Rollout(node.state, (), (), value=value)
+    return node
+
+
+def test_values_are_scaled_so_that_the_smallest_is_0_and_the_largest_1() -> None:
+    tree, _ = spelled("a", "b", "c", worth={"a": 0.2, "b": 0.4, "c": 0.6}, width=3)
+    assert q_by_word(tree) == {"a": 0.0, "b": 0.5, "c": 1.0}
+
+
+def test_where_all_values_are_the_same_they_are_0() -> None:
+    tree, _ = spelled("a", "b", worth={"a": 0.4, "b": 0.4})
+    assert q_by_word(tree) == {"a": 0.0, "b": 0.0}
+    assert q_values(Tree(State("", {}))) == []
+
+
+def test_the_averaged_reward_is_the_mean_of_the_rollouts_through_an_action() -> None:
+    tree, _ = spelled(*WORDS, worth=WORTH, width=2, depth_expanded=1)
+    assert q_by_word(tree, backup="averaged") == {
+        "a": 0.75, "aa": 0.5, "aaa": 0.5, "ab": 1.0, "aba": 1.0, "b": 0.0, "ba": 0.0, "baa": 0.0,
+    }  # fmt: skip
+
+
+def test_the_raw_reward_is_a_row_for_each_action_of_each_rollout() -> None:
+    tree, _ = spelled(*WORDS, worth=WORTH, width=2, depth_expanded=1)
+    rows = q_values(tree, backup="raw")
+    assert sorted((row.state.observation + row.action, row.q) for row in rows) == [
+        ("a", 0.5), ("a", 1.0), ("aa", 0.5), ("aaa", 0.5), ("ab", 1.0), ("aba", 1.0), ("b", 0.0), ("ba", 0.0),
+        ("baa", 0.0),
+    ]  # fmt: skip
+
+
+def test_equal_rollouts_are_one_branch_and_a_state_is_rolled_out_from_no_more_often_than_its_width() -> None:
+    tree, world = spelled("aa", "aa", "aa", "aa", worth={"aa": 1.0}, width=3, depth_expanded=0)
+    assert [edge.n for node in tree.nodes() for edge in node.edges] == [3, 3]
+    assert world.words == ["aa"]
+
+
+def test_an_answer_that_is_no_action_ends_its_rollout_with_nothing() -> None:
+    tree, _ = spelled("a ", "bb", worth={"bb": 0.6}, depth_expanded=0)
+    assert q_by_word(tree, backup="raw") == {"a": 0.0, "b": 0.6, "bb": 0.6}
+
+
+@pytest.mark.parametrize("n_granted", range(10))
+def test_when_the_budget_ends_the_tree_is_what_there_is(n_granted: int) -> None:
+    world = TwoLetters({"aa": 0.5}, n_granted=n_granted)
+    tree = world.look(reasoning_tree(world.here))
+    assert isinstance(tree, Tree)
+    q_values(tree)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=5), st.sampled_from(["bellman", "averaged"]))
+def test_values_lie_between_0_and_1_and_keep_the_order_of_the_rewards(rewards: list[float], backup: Any) -> None:
+    worth = {chr(ord("a") + place): reward for place, reward in enumerate(rewards)}
+    tree, _ = spelled(*worth, worth=worth, width=len(worth))
+    q = {row.action: row.q for row in q_values(tree, backup)}
+    assert all(0.0 <= value <= 1.0 for value in q.values())
+    assert all((q[a] <= q[b]) or worth[a] > worth[b] for a in q for b in q)
+
+
+def test_an_unknown_backup_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(UnknownName, match="averaged, bellman, pseudo-depth, raw"):
+        q_values(Tree(State("", {})), "summed")  # type: ignore[arg-type]
+
+
+def test_growing_a_tree_leaves_the_environment_where_it_is() -> None:
+    env = Digger()
+    with IADPolicyWrapper(Wanderer(), env, strategy="single", verifier=Hunch()) as policy:
+        observation, info = env.reset(seed=3)
+        before = env.snapshot()
+        tree = policy.look(observation, info, reasoning_tree)
+        assert env.snapshot() == before
+        assert len(list(tree.nodes())) > 3
+        assert policy.decisions == []
+        assert policy.usage.env_steps == 0
+        env.step(policy.act(observation, info))
+
+
+def test_a_look_is_recorded_and_replayed(tmp_path: Path) -> None:
+    def look(calls: Calls) -> dict[str, float]:
+        env = Digger()
+        log = tmp_path / "log"
+        with IADPolicyWrapper(Wanderer(calls), env, strategy="single", verifier=Hunch(calls), log=log) as policy:
+            observation, info = env.reset(seed=3)
+            trees = [policy.look(observation, info | {"step": 1}, reasoning_tree) for _ in range(2)]
+            policy.act(observation, info | {"step": 1})
+        return {
+            f"{place}{row.state.id}{row.action}": row.q for place, tree in enumerate(trees) for row in q_values(tree)
+        }
+
+    first, again = Calls(), Calls()
+    assert look(first) == look(again)
+    assert first.counts["agent"] > 3
+    assert not again.counts
+
+
+def test_a_look_that_commits_is_refused() -> None:
+    def committing(here: State) -> Any:
+        yield from Commit((yield from Propose(here, 1))[0])
+
+    env = Digger()
+    with (
+        IADPolicyWrapper(Wanderer(), env, verifier=Hunch()) as policy,
+        pytest.raises(ContractError, match="only looks"),
+    ):
+        policy.look(*env.reset(seed=0), committing)
+
+
+def test_a_look_is_refused_when_the_run_has_nothing_left() -> None:
+    env = Digger()
+    policy = IADPolicyWrapper(Wanderer(), env, verifier=Hunch(), budget={"run.proposals": 0})
+    with policy, pytest.raises(BudgetExhausted, match=r"run\.proposals"):
+        policy.look(*env.reset(seed=0), reasoning_tree)
+
+
+def test_rows_are_written_as_json_lines_with_the_verifiers_label(tmp_path: Path) -> None:
+    env = gym.make("IAD/WebShop-v0", split="train", max_steps=5)
+    tasks = env.unwrapped.task_ids[:2]  # type: ignore[attr-defined]
+    with IADPolicyWrapper("shopper", env, strategy="single") as policy:
+        n_rows = write_value_data(tmp_path / "values.jsonl", policy, tasks, temperature=0.7)
+    rows = [json.loads(line) for line in (tmp_path / "values.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert len(rows) == n_rows > 6
+    assert {row["task_id"] for row in rows} == set(tasks)
+    assert {(row["information"], row["backup"]) for row in rows} == {("proxy", "bellman")}
+    assert {0.0, 1.0} <= {row["q"] for row in rows}
+    assert max(len(row["history"]) for row in rows) > 1
+    assert not any("success" in row or "reward" in row for row in rows)
+
+
+@pytest.mark.parametrize("split", ["test", None])
+def test_gold_makes_value_data_of_training_tasks_only(split: str | None) -> None:
+    env = gym.make("IAD/WebShop-v0", split=split)
+    with IADPolicyWrapper("shopper", env, verifier="oracle") as policy, pytest.raises(GoldError, match="split 'train'"):
+        next(value_rows(policy, env.unwrapped.task_ids[:1]))  # type: ignore[attr-defined]
+
+
+def test_gold_of_training_tasks_is_carried_as_a_label_on_every_row() -> None:
+    env, test = gym.make("IAD/WebShop-v0", split="train"), gym.make("IAD/WebShop-v0")
+    with IADPolicyWrapper("shopper", env, verifier="oracle") as policy:
+        rows = list(value_rows(policy, env.unwrapped.task_ids[:1]))  # type: ignore[attr-defined]
+        assert {row["information"] for row in rows} == {"oracle"}
+        with pytest.raises(GoldError, match="tasks that are not in it"):
+            next(value_rows(policy, test.unwrapped.task_ids[:1]))  # type: ignore[attr-defined]
+
+
+def test_an_environment_without_splits_makes_no_value_data_from_gold() -> None:
+    policy = IADPolicyWrapper(Wanderer(), Digger(), verifier=CountedOracle(Calls()))
+    with policy, pytest.raises(GoldError, match="split None"):
+        next(value_rows(policy, ["oak"]))

@@ -1,0 +1,251 @@
+"""Training from run folders: what is refused, what is written, and what is the same every time."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from iad_policy import evaluate
+from iad_policy.errors import UnknownName
+from iad_policy.learn.backends.numeric import WEIGHTS
+from iad_policy.learn.experience import Experience
+from iad_policy.learn.fitting import STATE
+from iad_policy.learn.models import MODEL, Model, ModelFolderError, load_model
+from iad_policy.learn.recipes import NothingToLearn
+from iad_policy.learn.splits import SplitError, subjects_of
+from iad_policy.learn.train import train
+from iad_policy.registry.domain import defaults_by_id
+from iad_policy.roles import TemplateRoles
+from iad_policy.run.trained import TrainedHere, trained_here
+from iad_policy.runtime.components import Components
+from tests.iad_policy.learn.conftest import SHOP
+
+FEW: dict[str, Any] = {"epochs": 10}
+
+
+@pytest.fixture
+def starts(cloned: Model, demos: Experience, rollouts: Experience, searched: Experience, grown: Experience) -> Any:
+    """What each recipe learns from, and with which options."""
+    return {
+        "bc": (demos, {}),
+        "rft": (rollouts, {}),
+        "dpo": (searched, {"start": cloned.folder}),
+        "eto": (rollouts, {"start": cloned.folder}),
+        "qnet": (grown, {}),
+    }
+
+
+@pytest.mark.parametrize("backend", ["linear", "mlp"])
+@pytest.mark.parametrize("recipe", ["bc", "rft", "dpo", "eto", "qnet"])
+def test_every_recipe_lowers_its_loss_and_is_the_same_every_time(
+    recipe: str, backend: str, starts: Any, tmp_path: Path
+) -> None:
+    experience, options = starts[recipe]
+    if "start" in options:
+        options = {"start": train("bc", starts["bc"][0], out=tmp_path / "start", backend=backend, **FEW).folder}
+    given = {"backend": backend, **options, **FEW}
+    one = train(recipe, experience, out=tmp_path / "one", **given)
+    other = train(recipe, experience, out=tmp_path / "other", **given)
+    losses = [json.loads(line)["loss"] for line in (one.folder / "training.jsonl").read_text().splitlines()]
+    assert losses[-1] < losses[0]
+    assert (one.folder / WEIGHTS).read_bytes() == (other.folder / WEIGHTS).read_bytes()
+    assert load_model(one.folder).identity == one.identity == other.identity
+
+
+def test_log_probabilities_that_were_recorded_are_those_that_are_computed_again(
+    rollouts: Experience, cloned: Model, tmp_path: Path
+) -> None:
+    # Sampled at the temperature 1, and here at .3 too: what is recorded is the policy's own.
+    agent = f"learned:{cloned.folder}"
+    given: dict[str, Any] = {"split": "train", "tasks": 3, "allow_trained_tasks": True, "baseline": "single"}
+    evaluate(SHOP, ["single"], agent=agent, temperature=0.3, out=tmp_path, **given)
+    for experience in (rollouts, Experience.of([tmp_path])):
+        steps = [step for one in experience.trajectories for step in one.steps]
+        recorded = np.array([step.committed.logprob for step in steps])
+        backend = cloned.backend
+        assert backend.outputs(backend.batch([step.row for step in steps])) == pytest.approx(recorded, abs=1e-12)
+
+
+def test_the_same_command_returns_the_finished_model(demos: Experience, tmp_path: Path) -> None:
+    train("bc", demos, out=tmp_path, **FEW)
+    written = (tmp_path / MODEL).stat().st_mtime_ns
+    train("bc", demos, out=tmp_path, **FEW)
+    assert (tmp_path / MODEL).stat().st_mtime_ns == written
+    with pytest.raises(ModelFolderError, match="other runs or options"):
+        train("bc", demos, out=tmp_path, epochs=11)
+
+
+def test_a_killed_training_is_not_continued_as_another_one(demos: Experience, tmp_path: Path) -> None:
+    train("bc", demos, out=tmp_path, **FEW)
+    (tmp_path / MODEL).unlink()
+    state = {"asked": "another", "at": "checkpoint-3", "n_epochs": 3, "loss": 1.0, "kl": None, "stopped": ""}
+    (tmp_path / STATE).write_text(json.dumps(state))
+    with pytest.raises(ModelFolderError, match="other runs or options"):
+        train("bc", demos, out=tmp_path, **FEW)
+
+
+def test_a_model_says_what_it_was_trained_on(cloned: Model, rollouts: Experience, tmp_path: Path) -> None:
+    known = train("eto", rollouts, out=tmp_path, start=cloned.folder, **FEW).trained_on
+    assert known["env"] == SHOP
+    assert known["split"] == "train"
+    assert known["reward_information"] == "oracle"
+    # Its start was trained on ten tasks, of which these are eight.
+    assert known["tasks"] == cloned.trained_on["tasks"]
+    assert len(known["tasks"]) == 10
+    assert known["data"] == gym.make(SHOP).unwrapped.data.digest  # type: ignore[attr-defined]
+
+
+def test_what_was_trained_on_tasks_is_not_measured_on_them(cloned: Model, tmp_path: Path) -> None:
+    given: dict[str, Any] = {"agent": f"learned:{cloned.folder}", "split": "train", "tasks": 12, "baseline": "single"}
+    with pytest.raises(TrainedHere, match="got 10 that it was"):
+        evaluate(SHOP, ["single"], **given)
+    found = evaluate(SHOP, ["single"], **given, allow_trained_tasks=True)
+    assert "the agent was trained on 10 of these tasks" in found.table()
+    clean = evaluate(SHOP, ["single"], **{**given, "split": "test"})
+    assert "trained on" not in clean.table()
+
+
+@pytest.mark.parametrize(
+    ("data", "task", "n"),
+    [("d", "a", 1), ("other", "a", 0), ("d", "b", 1), ("other", "b", 1), ("d", "c", 0), ("d", "none", 0)],
+)
+def test_a_task_about_the_same_thing_is_known_too_whatever_its_data(data: str, task: str, n: int) -> None:
+    class Learned:
+        trained_on: ClassVar[Any] = {"env": "E", "data": "d", "tasks": ["a"], "subjects": ["red"]}
+
+    subjects = {"a": "blue", "b": "red", "c": "green", "none": ""}
+    components = Components(Learned(), None, TemplateRoles())  # type: ignore[arg-type]
+    found = trained_here(components, env="E", data=data, tasks=[task], subject_of=subjects.__getitem__)
+    assert found == ({"agent": 1} if n else {})
+    assert trained_here(components, env="F", data=data, tasks=[task], subject_of=subjects.__getitem__) == {}
+
+
+@pytest.mark.parametrize(
+    ("env_id", "n"),
+    [
+        (SHOP, 200),
+        ("IAD/InterCodeBash-v0", 3),
+        ("IAD/BIRD-v0", 4),
+        ("IAD/Booking-v0", 74),
+        ("IAD/BFCL-v0", 24),
+        ("IAD/ACEBench-v0", 32),
+        ("IAD/Sketch2Code-v0", 0),
+    ],
+)
+def test_the_bundled_splits_share_no_product_database_or_start_state(env_id: str, n: int) -> None:
+    own = defaults_by_id(env_id)
+    found = {}
+    for split in ("train", own.development, own.tested):
+        tasks = gym.make(env_id, split=split).unwrapped.task_ids  # type: ignore[attr-defined]
+        found[split] = set(
+            subjects_of(env_id, {"split": split}, tasks) if split == "train" else _subjects(env_id, split)
+        )
+    assert len(found[own.tested]) == n
+    assert not found["train"] & found[own.development]
+    assert not found["train"] & found[own.tested]
+    assert not found[own.development] & found[own.tested]
+
+
+def _subjects(env_id: str, split: str) -> set[str]:
+    env: Any = gym.make(env_id, split=split).unwrapped
+    return {env.subject_of(task) for task in env.task_ids} - {""}
+
+
+def test_a_trained_verifier_is_not_measured_on_its_tasks_either(grown: Experience, tmp_path: Path) -> None:
+    made = train("qnet", grown, out=tmp_path, **FEW)
+    with pytest.raises(TrainedHere, match="the verifier was not trained on, got 6"):
+        evaluate(SHOP, ["bon"], verifier=f"qnet:{made.folder}", split="train", tasks=8, baseline="bon")
+    found = evaluate(SHOP, ["bon"], verifier=f"qnet:{made.folder}", tasks=3, baseline="bon")
+    assert found.heading.information == "learned"
+
+
+def test_runs_on_other_tasks_are_refused(tmp_path: Path) -> None:
+    evaluate(SHOP, ["single"], tasks=2, out=tmp_path / "run", baseline="single")
+    with pytest.raises(SplitError, match="--split train"):
+        train("bc", tmp_path / "run", out=tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_recipe_without_its_data_says_what_to_run(demos: Experience, cloned: Model, tmp_path: Path) -> None:
+    with pytest.raises(NothingToLearn, match="such as mcts"):
+        train("dpo", demos, out=tmp_path / "a", start=cloned.folder)
+    with pytest.raises(NothingToLearn, match="such as iad"):
+        train("dpo", demos, out=tmp_path / "b", start=cloned.folder, source="decisions")
+    with pytest.raises(NothingToLearn, match="more seeds per task"):
+        train("eto", demos, out=tmp_path / "c", start=cloned.folder)
+    with pytest.raises(NothingToLearn, match="q-tree"):
+        train("qnet", demos, out=tmp_path / "d")
+    with pytest.raises(NothingToLearn, match="lower keep"):
+        train("bc", demos, out=tmp_path / "e", keep=1.5)
+
+
+def test_options_and_names_are_checked(demos: Experience, cloned: Model, grown: Experience, tmp_path: Path) -> None:
+    with pytest.raises(UnknownName, match="option of the recipe bc"):
+        train("bc", demos, out=tmp_path, beta=1)
+    with pytest.raises(UnknownName, match="recipe"):
+        train("sft", demos, out=tmp_path)
+    with pytest.raises(UnknownName, match="backend"):
+        train("bc", demos, out=tmp_path, backend="quadratic")
+    with pytest.raises(ModelFolderError, match="--from"):
+        train("dpo", demos, out=tmp_path)
+    value = train("qnet", grown, out=tmp_path / "q", **FEW)
+    with pytest.raises(ModelFolderError, match="expected a policy"):
+        train("dpo", demos, out=tmp_path, start=value.folder)
+    with pytest.raises(ModelFolderError, match="expected a policy"):
+        evaluate(SHOP, ["single"], agent=f"learned:{value.folder}", tasks=1, baseline="single")
+    with pytest.raises(ModelFolderError, match="expected a value model"):
+        evaluate(SHOP, ["bon"], verifier=f"qnet:{cloned.folder}", tasks=1, baseline="bon")
+
+
+def test_a_model_of_another_environment_or_version_or_with_other_parameters_is_refused(
+    cloned: Model, tmp_path: Path
+) -> None:
+    with pytest.raises(ModelFolderError, match="one of IAD/WebShop-v0"):
+        evaluate("IAD/BIRD-v0", ["single"], agent=f"learned:{cloned.folder}", tasks=1, baseline="single")
+    with pytest.raises(ModelFolderError, match="train one: iad train"):
+        load_model(tmp_path)
+    for name in (MODEL, WEIGHTS):
+        (tmp_path / name).write_bytes((cloned.folder / name).read_bytes())
+    facts = json.loads((tmp_path / MODEL).read_text())
+    (tmp_path / MODEL).write_text(json.dumps({**facts, "format": 99}))
+    with pytest.raises(ModelFolderError, match="one of format 99"):
+        load_model(tmp_path)
+    (tmp_path / MODEL).write_text(json.dumps({**facts, "identity": "another"}))
+    with pytest.raises(ModelFolderError, match="damaged"):
+        load_model(tmp_path)
+
+
+def test_demonstrations_are_drawn_by_the_seed(demos: Experience, tmp_path: Path) -> None:
+    n_rows = {
+        seed: train("bc", demos, out=tmp_path / str(seed), demos=3, seed=seed, **FEW).trained_on["n_rows"]
+        for seed in range(4)
+    }
+    again = train("bc", demos, out=tmp_path / "again", demos=3, seed=1, **FEW).trained_on["n_rows"]
+    assert again == n_rows[1]
+    assert len(set(n_rows.values())) > 1
+
+
+def test_the_base_install_trains(demos: Experience, tmp_path: Path) -> None:
+    run = demos.origins[0].name
+    assert run
+    code = """
+import sys
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"torch", "transformers", "trl", "peft", "accelerate", "datasets"}:
+            raise ImportError(name)
+sys.meta_path.insert(0, Blocked())
+import iad_envs
+from iad_policy.learn.explore import explore
+from iad_policy.learn.train import train
+out = sys.argv[1]
+found = explore("IAD/WebShop-v0", out=out + "/run", tasks=2, episodes=1, temperature=0.0)
+train("bc", found, out=out + "/model", keep=0.0, epochs=2)
+"""
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, timeout=120)
+    assert (tmp_path / "model" / MODEL).exists()

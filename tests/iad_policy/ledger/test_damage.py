@@ -1,0 +1,126 @@
+"""Damage to a finished run costs the episodes that it touches, for every reader, and the same command repairs it."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from random import Random, SystemRandom
+
+import pytest
+
+from iad_policy.report.results import read_results
+from iad_policy.report.viewer.server import create_app
+from tests.iad_policy.ledger.damage import DAMAGES, touched
+from tests.iad_policy.ledger.finished_run import Episodes, boarded, command, exported, shown, warned
+
+N_DAMAGES = 500
+N_RUN_AGAIN = 60
+SEED = 16
+
+
+def without(episodes: Episodes, keys: set[str]) -> Episodes:
+    return {key: one for key, one in episodes.items() if key not in keys}
+
+
+def damaged(whole: Path, folder: Path, seed: int) -> str:
+    """Copy the run, damage the copy, and return what was done."""
+    random = Random(seed)
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(whole, folder)
+    name = random.choice(sorted(DAMAGES))
+    DAMAGES[name](folder, random)
+    return f"{name}, seed {seed}"
+
+
+SEEDS = (*range(SEED, SEED + N_DAMAGES), *(SystemRandom().randrange(2**32) for _ in range(20)))
+
+
+def test_all_readers_read_all_that_damage_did_not_touch(whole: Path, tmp_path: Path) -> None:
+    before, rows = shown(whole), exported(whole, tmp_path)
+    assert len(before) == len(rows) == 6
+    n_hurt = 0
+    for seed in SEEDS:
+        done = damaged(whole, tmp_path / "run", seed)
+        keys = touched(whole, tmp_path / "run")
+        with warned():
+            after = shown(tmp_path / "run")
+            assert without(after, keys) == without(before, keys), done
+            n_hurt += after != before
+            if len(keys) < len(before):
+                after = exported(tmp_path / "run", tmp_path)
+                assert without(after, keys) == without(rows, keys), done
+    assert n_hurt > N_DAMAGES / 2
+
+
+def test_the_same_command_repairs_the_run(whole: Path, tmp_path: Path) -> None:
+    before, rows = shown(whole), exported(whole, tmp_path)
+    folder = tmp_path / "run"
+    for seed in SEEDS[:: len(SEEDS) // N_RUN_AGAIN]:
+        done = damaged(whole, folder, seed)
+        with warned():
+            assert command(folder).stopped is None, done
+        with warned() as said:
+            assert shown(folder) == before, done
+            assert exported(folder, tmp_path) == rows, done
+            assert read_results(folder).n_episodes == 6
+        assert said == [], done
+
+
+def test_an_intact_run_is_not_run_again(whole: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(whole, folder)
+    before = {path: path.read_bytes() for path in (folder / "answers.jsonl", folder / "episodes.jsonl")}
+    with warned() as said:
+        finished = command(folder)
+    assert (finished.damaged, said) == ((), [])
+    assert {path: path.read_bytes() for path in before} == before
+
+
+@pytest.mark.parametrize("name", sorted(DAMAGES))
+def test_viewer_results_and_agentboard_go_on_without_the_damaged_episodes(
+    name: str, whole: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(whole, folder)
+    DAMAGES[name](folder, Random(SEED))
+    with warned():
+        n_whole = 6 - len(touched(whole, folder))
+        assert read_results(folder).n_episodes >= n_whole
+        assert boarded(folder, tmp_path) >= n_whole
+        client = create_app([folder]).test_client()
+        assert client.get("/").status_code == 200
+        assert len(client.get("/api/runs").get_json()) == 1
+        lines = client.get("/api/episodes/0/0").get_json()["lines"]
+        assert len(lines) >= n_whole
+        answers = [client.get(f"/api/episode/0/{one['key']}") for one in lines]
+    assert [one.status_code for one in answers] == [200] * len(answers)
+    assert all("steps" in one.get_json() or "damaged" in one.get_json() for one in answers)
+
+
+def iad(*arguments: object) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "iad_policy.cli", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
+
+
+def test_the_commands_say_what_is_damaged_and_go_on(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    run = ("run", "IAD/WebShop-v0", "--strategy", "bon", "--tasks", 3, "--out", folder)
+    assert iad(*run).returncode == 0
+    log = folder / "answers.jsonl"
+    lines = log.read_bytes().splitlines(keepends=True)
+    lines[1] = lines[1][:50] + bytes(20) + lines[1][70:]
+    log.write_bytes(b"".join(lines))
+    export = iad("export", folder, "--out", tmp_path / "rows.jsonl")
+    assert export.returncode == 0
+    assert "expected a JSON object" in export.stderr
+    again = iad(*run)
+    assert again.returncode == 0
+    assert "1 of 3 episodes had damaged answers. They are run again." in again.stdout
+    report = iad("report", folder)
+    assert (report.returncode, report.stderr) == (0, "")
+    (folder / "config.json").write_text("{")
+    for arguments in (run, ("view", folder)):
+        refused = iad(*arguments)
+        assert refused.returncode == 2
+        assert refused.stderr.startswith("iad: expected the configuration of a run in ")
+        assert refused.stderr.count("\n") == 1

@@ -1,0 +1,155 @@
+"""The log keeps what was sent to language models and what came back, and what later readers need beside it."""
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from iad_policy.agents.language import LanguageAgent
+from iad_policy.ledger.answer_log import FORMAT
+from iad_policy.ledger.run_folder import RunFolder
+from iad_policy.ledger.trace import RunTraces
+from iad_policy.models import Completion, Messages
+from iad_policy.report.exports import export_runs
+from iad_policy.roles import TemplateRoles
+from iad_policy.roles.language_model import ModelRoles
+from iad_policy.run.config import FREE
+from iad_policy.run.runner import Runner
+from iad_policy.runtime.components import Components
+from iad_policy.types import Candidate, Exchange, State, Verdict
+from iad_policy.verifiers.judge import ScoringJudge
+from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, config
+
+ANSWER = "I look at the dials.\nAction: turn[1]\n"
+
+
+class Saying:
+    """A model that always says the same, with all that a server may tell besides."""
+
+    name = "saying"
+    settings = {"top_p": 0.9, "api_base": "http://user:secret@localhost"}  # noqa: RUF012
+
+    def __init__(self, text: str = ANSWER) -> None:
+        self.text = text
+        self.prompts: list[Messages] = []
+
+    def complete(
+        self, messages: Messages, *, temperature: float | None = None, max_tokens: int | None = None
+    ) -> Completion:
+        self.prompts.append(messages)
+        return Completion(self.text, logprobs=(-0.5,), finish_reason="length", logprob_kind="model", cached_tokens=12)
+
+
+def lines_of(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "answers.jsonl").read_text().splitlines()]
+
+
+def run(folder: Path, components: Components, max_steps: int = 5, **changes: Any) -> RunTraces:
+    one = Runner(config(tasks=1, **changes), partial(DialsEnv, max_steps=max_steps), lambda *_: components)
+    with RunFolder(folder, one.recorded_config(), free=FREE) as kept:
+        for _ in one.episodes(kept):
+            pass
+    return RunTraces(folder)
+
+
+@pytest.fixture
+def agent() -> LanguageAgent:
+    return LanguageAgent(Saying(), temperature=0.4, max_tokens=77)
+
+
+def test_a_candidate_keeps_the_prompt_as_sent_and_the_answer_as_sampled(agent: Any, tmp_path: Path) -> None:
+    traces = run(tmp_path, Components(agent, None, TemplateRoles()), strategies=("single",))
+    assert traces.config["format"] == FORMAT
+    (key,) = traces.records
+    candidates = [one for step in traces.trace(key).steps for one in step.decision.candidates]
+    assert [list(one.exchanges[0].prompt) for one in candidates] == [
+        list(map(dict, one)) for one in agent.model.prompts
+    ]
+    sampling = {"model": "saying", "temperature": 0.4, "max_tokens": 77, "top_p": 0.9}
+    for one in candidates:
+        assert one.exchanges == (Exchange(one.exchanges[0].prompt, ANSWER, "length", sampling, "model", 12),)
+
+
+def test_a_long_prompt_is_stored_once_by_content(agent: Any, tmp_path: Path) -> None:
+    agent.model.text = "y" * 5000
+    run(tmp_path, Components(agent, Liked(), TemplateRoles()), strategies=("bon",), n=3, max_steps=1)
+    (own,) = [line for line in lines_of(tmp_path) if line["item"] == "0.0.0"]
+    assert own["exchanges"][0]["text"] == "y" * 5000
+    prompts = [line["exchanges"][0]["prompt"] for line in lines_of(tmp_path) if line["kind"] == "candidate"]
+    assert prompts[0] == prompts[1] == prompts[2]
+
+
+class Liked:
+    """Likes all, by comparing."""
+
+    information = "proxy"
+    needs_preview = True
+    compares = True
+
+    def verify(self, state: State, candidates: Any) -> list[Verdict]:
+        return [Verdict(0.5) for _ in candidates]
+
+
+def test_judges_and_roles_keep_their_exchanges_and_subjects_too(agent: Any, tmp_path: Path) -> None:
+    judge, critic = ScoringJudge(Saying("Score: 5")), ModelRoles(Saying("Turn on."))
+    run(tmp_path, Components(agent, judge, critic), strategies=("iad-fb",), n=2, max_steps=1)
+    by_kind: dict[str, list[dict[str, Any]]] = {}
+    for line in lines_of(tmp_path):
+        by_kind.setdefault(line["kind"], []).append(line)
+    assert [line["exchanges"][0]["text"] for line in by_kind["verdict"]] == ["Score: 5", "Score: 5"]
+    (said,) = by_kind["text"]
+    assert said["exchanges"][0]["text"] == said["text"] == "Turn on."
+    assert said["subject"] == [by_kind["candidate"][0]["item"]]
+
+
+def test_verdicts_and_outcomes_say_what_they_are_of(tmp_path: Path) -> None:
+    run(tmp_path, Components(Guesser(), Liked(), TemplateRoles()), strategies=("iad",), n=2, max_steps=1)
+    lines = lines_of(tmp_path)
+    verdicts = [(line["of"], line.get("revised", False)) for line in lines if line["kind"] == "verdict"]
+    assert verdicts == [("model", False), ("model", True), ("model", False)]
+    reset = next(line for line in lines if line["item"] == "reset")
+    assert {(line["at"], line["draw"]) for line in lines if line["kind"] == "outcome"} == {(reset["state"], 0)}
+
+
+class Sure(Liked):
+    """Sees the gold."""
+
+    information = "oracle"
+
+
+def test_an_oracle_s_score_is_the_reward_where_the_episode_ends_and_progress_elsewhere(tmp_path: Path) -> None:
+    run(tmp_path, Components(Guesser(), Sure(), TemplateRoles()), strategies=("bon",), n=1, max_steps=3)
+    assert [line["of"] for line in lines_of(tmp_path) if line["kind"] == "verdict"] == [
+        "progress",
+        "progress",
+        "reward",
+    ]
+
+
+def test_lines_of_a_kind_that_is_not_known_are_skipped(agent: Any, tmp_path: Path) -> None:
+    components = Components(agent, None, TemplateRoles())
+    before = run(tmp_path, components, strategies=("single",))
+    (key,) = before.records
+    steps = before.trace(key).steps
+    with (tmp_path / "answers.jsonl").open("a") as log:
+        log.write(json.dumps({"episode": key, "item": "0.9", "question": "", "kind": "drawing", "lines": []}) + "\n")
+    assert RunTraces(tmp_path).trace(key).steps == steps
+    assert run(tmp_path, components, strategies=("single",)).trace(key).steps == steps
+
+
+def test_rows_of_an_export_say_their_data_and_split_and_what_the_model_was_asked(agent: Any, tmp_path: Path) -> None:
+    run(tmp_path / "run", Components(agent, None, TemplateRoles()), strategies=("single",), split="train")
+    export_runs([RunTraces(tmp_path / "run")], "jsonl", tmp_path / "rows.jsonl")
+    rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text().splitlines()]
+    assert {row["split"] for row in rows} == {"train"}
+    assert all("data" in row for row in rows)
+    (asked,) = rows[0]["candidates"][0]["exchanges"]
+    assert (asked["text"], asked["finish"], asked["prompt"][-1]["role"]) == (ANSWER, "length", "user")
+
+
+def test_candidates_without_a_model_have_no_exchanges(tmp_path: Path) -> None:
+    run(tmp_path, Components(Guesser(), None, TemplateRoles()), strategies=("single",))
+    assert all("exchanges" not in line for line in lines_of(tmp_path))
+    assert Candidate("x").exchanges == ()

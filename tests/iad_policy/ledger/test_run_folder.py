@@ -1,0 +1,194 @@
+"""A run folder under bad luck: a full disk, torn lines, lost blobs, a second runner; and what it keeps in memory."""
+
+import json
+import subprocess
+import sys
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from iad_policy.budget import Meter
+from iad_policy.commands.terminal_run import run_session
+from iad_policy.errors import StorageError
+from iad_policy.ledger.answer_log import AnswerLine, AnswerLog
+from iad_policy.ledger.episode_record import EpisodeRecord, read_episodes
+from iad_policy.ledger.jsonl import LineFile
+from iad_policy.ledger.run_folder import RunFolder, RunFolderError
+from iad_policy.run.journal import RunJournal, RunStopped
+from iad_policy.types import Usage
+from tests.iad_policy.evaluation_toy import Guesser, runner
+
+SHOP = "IAD/WebShop-v0"
+LIMITED = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv.pop(1)), -1))
+from iad_policy.cli import app
+app()
+"""
+
+
+def iad(*arguments: object, n_bytes: int | None = None) -> "subprocess.CompletedProcess[str]":
+    """Run the command, with files that can't grow beyond a size."""
+    start = ["-m", "iad_policy.cli"] if n_bytes is None else ["-c", LIMITED, str(n_bytes)]
+    command = [sys.executable, *start, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def outcomes(folder: Path) -> dict[str, Any]:
+    return {key: (one.actions, one.reward, one.success) for key, one in read_episodes(folder).items()}
+
+
+RUN = ("run", SHOP, "--strategy", "bon", "--tasks", 12, "--workers", 3, "--out")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run that nothing disturbed."""
+    folder = tmp_path_factory.mktemp("runs") / "whole"
+    assert iad(*RUN, folder).returncode == 0
+    return folder
+
+
+@pytest.mark.parametrize("n_bytes", [900, pytest.param(20_000, marks=pytest.mark.slow), 60_001])
+def test_a_full_disk_is_said_and_costs_nothing(n_bytes: int, whole: Path, tmp_path: Path) -> None:
+    full = iad(*RUN, tmp_path / "full", n_bytes=n_bytes)
+    assert full.returncode == 2
+    assert full.stderr.startswith("iad: expected to write ")
+    assert "repeat the command to continue" in full.stderr
+    assert full.stderr.count("\n") == 1
+    path = tmp_path / "full" / "answers.jsonl"
+    if path.exists():
+        assert all(json.loads(line) for line in path.read_text().splitlines())
+    again = iad(*RUN, tmp_path / "full")
+    assert (again.returncode, again.stderr) == (0, "")
+    assert "incomplete" not in again.stdout
+    assert outcomes(tmp_path / "full") == outcomes(whole)
+    if n_bytes > 1000:  # what was kept is not asked again
+        lines = path.read_text().splitlines()
+        items = [(line["episode"], line["item"]) for line in map(json.loads, lines)]
+        assert len(items) == len(set(items)) == len((whole / "answers.jsonl").read_text().splitlines())
+
+
+class Brimful:
+    """A raw file with room for some bytes."""
+
+    def __init__(self, path: Path, room: int) -> None:
+        self._file = path.open("ab", buffering=0)
+        self._room = room
+
+    def write(self, content: bytes) -> int:
+        n = min(self._room, len(content), 7)  # a little at a time, as a kernel may
+        self._room -= n
+        if not n:
+            raise OSError(28, "No space left on device")
+        return self._file.write(content[:n])
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
+def test_a_line_that_does_not_fit_leaves_no_part_of_it(tmp_path: Path) -> None:
+    file = LineFile(tmp_path / "lines", opened=lambda path: Brimful(path, 50))
+    file.append(b'{"a": "0123456789"}\n')
+    file.append(b'{"b": "0123456789"}\n')
+    with pytest.raises(StorageError, match="No space left on device; earlier results are kept"):
+        file.append(b'{"c": "0123456789"}\n')
+    file.close()
+    assert (tmp_path / "lines").read_bytes() == b'{"a": "0123456789"}\n{"b": "0123456789"}\n'
+
+
+@pytest.mark.parametrize("name", ["answers.jsonl", "episodes.jsonl"])
+def test_a_torn_last_line_is_repaired_and_that_is_said(name: str, tmp_path: Path) -> None:
+    def session() -> str:
+        console = Console(file=StringIO(), width=200)
+        assert run_session(runner(Guesser()), tmp_path, console) == 0
+        assert isinstance(console.file, StringIO)
+        return console.file.getvalue()
+
+    assert "incomplete" not in session()
+    whole = outcomes(tmp_path)
+    path = tmp_path / name
+    path.write_bytes(path.read_bytes()[:-9])
+    assert f"{name}: the last line was incomplete, so it was removed" in session()
+    assert outcomes(tmp_path) == whole
+    assert "incomplete" not in session()
+
+
+def test_a_second_runner_is_refused_while_the_first_one_works(tmp_path: Path) -> None:
+    one = runner()
+    with RunFolder(tmp_path / "run", one.recorded_config()):
+        done = iad("run", SHOP, "--tasks", 1, "--out", tmp_path / "run")
+    assert done.returncode == 2
+    assert "no other process writes to" in done.stderr
+
+
+def test_a_lost_or_empty_blob_is_asked_again(tmp_path: Path) -> None:
+    text = "long " * 1000
+    log = AnswerLog(tmp_path)
+    record = log.put(text)
+    (blob,) = (tmp_path / "blobs").iterdir()
+    blob.write_bytes(b"")
+    with pytest.raises(ValueError, match="Expecting value"):
+        log.get(record)
+    log.put(text)
+    assert log.get(record) == text
+    log.close()
+
+
+def test_answers_of_finished_episodes_are_not_even_read(tmp_path: Path) -> None:
+    log = AnswerLog(tmp_path)
+    for key in ("done", "open"):
+        said = {"kind": "text", "role": "critic", "text": key, "source": "template"}
+        log.episode(key).write(AnswerLine("0.0.0", "q", said))
+    log.close()
+    path = tmp_path / "answers.jsonl"
+    path.write_bytes(path.read_bytes().replace(b'"text":"done"', b'"text":done"'))  # would be noticed if it were read
+    log = AnswerLog(tmp_path, without={"done"})
+    assert log.episode("done").recorded("0.0.0", "q") is None
+    record = log.episode("open").recorded("0.0.0", "q")
+    assert record is not None
+    assert record["text"] == "open"
+    log.close()
+    log = AnswerLog(tmp_path)
+    with pytest.warns(UserWarning, match="byte 0: expected a JSON object"):
+        assert log.episode("done").recorded("0.0.0", "q") is None
+    log.close()
+
+
+def test_lines_of_a_later_version_can_be_read(tmp_path: Path) -> None:
+    record = EpisodeRecord("k", "Dials", "dials-0", "iad", 0, agent="guesser", n=3, actions=("turn[1]",))
+    assert EpisodeRecord.of({**record.as_json(), "invented": 1}) == record
+    assert EpisodeRecord.of({"key": "k", "env": "e", "task_id": "t", "strategy": "iad", "seed": 0}).n == 1
+
+
+def test_a_folder_in_which_nothing_was_answered_takes_another_run(tmp_path: Path) -> None:
+    reset = b'{"episode":"e","item":"reset","question":"step","kind":"step"}\n'
+    with RunFolder(tmp_path, {"agent": "a", "identity": {"a": {"model": "at 8099"}}}) as folder:
+        folder.add(EpisodeRecord("e", SHOP, "t", "single", 0, error_kind="connection"))
+    (tmp_path / "answers.jsonl").write_bytes(reset)
+    with RunFolder(tmp_path, {"agent": "a", "identity": {"a": {"model": "at 8080", "kind": "x"}}}) as folder:
+        assert folder.episodes == {}
+        folder.add(EpisodeRecord("e", SHOP, "t", "single", 0, error_kind="connection"))
+    (tmp_path / "answers.jsonl").write_bytes(reset + reset.replace(b"reset", b"0.0.0"))
+    with pytest.raises(RunFolderError) as caught:
+        RunFolder(tmp_path, {"agent": "a", "identity": {"a": {"model": "at 8082", "kind": "x y"}}})
+    assert 'another identity: a: kind (there "x", now "y"), identity: a: model (there "8080", now "8082"); name' in str(
+        caught.value
+    )
+    assert "--fresh" in str(caught.value)
+    with RunFolder(tmp_path, {"agent": "b"}, is_fresh=True) as folder:
+        assert folder.config == {"agent": "b"}
+
+
+def test_a_server_that_is_not_there_ends_a_run_at_once_but_not_one_that_was_answered(tmp_path: Path) -> None:
+    lost = EpisodeRecord("e", SHOP, "t", "single", 0, error_kind="connection", error="nobody\nlistens")
+    with RunFolder(tmp_path, {}) as folder:
+        meter = Meter({})
+        with pytest.raises(RunStopped, match="nobody listens") as caught:
+            RunJournal(folder, meter).refuse_if_fatal(lost)
+        assert caught.value.is_failure
+        meter.charge("agent", Usage(completion_tokens=1))
+        RunJournal(folder, meter).refuse_if_fatal(lost)

@@ -1,0 +1,233 @@
+"""The papers' settings: every preset holds together, is printed, and gives way to what stands on the command line."""
+
+import inspect
+import json
+from dataclasses import fields
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import pytest
+from gymnasium.envs.registration import load_env_creator
+from typer.testing import CliRunner
+
+import iad_envs
+from iad_policy.agents import AGENTS, asks_a_model
+from iad_policy.agents.language import OPTIONS
+from iad_policy.cli import app
+from iad_policy.errors import UnknownName
+from iad_policy.ledger.trace import RunTraces
+from iad_policy.papers.presets import Preset, find_preset
+from iad_policy.papers.settings import PRESETS
+from iad_policy.registry.domain import DEFAULTS
+from iad_policy.report.viewer.shown import run_json
+from iad_policy.run.config import MAPPINGS, RunConfig, one_or_all
+from iad_policy.run.presets import applied
+from iad_policy.strategies import STRATEGIES, find_strategy, options_of
+
+LONG = ("IAD/Sketch2Code-v0", "IAD/InterCodeBash-v0")
+"""Environments that start a browser or a sandbox."""
+PARTS = {field.name for field in fields(RunConfig)}
+
+
+def flat(settings: Any) -> dict[str, Any]:
+    """Parts of a configuration by name, those in mappings as `part.name`."""
+    return {
+        f"{key}.{argument}" if key in MAPPINGS else key: one
+        for key, value in settings.items()
+        for argument, one in (value.items() if key in MAPPINGS else [("", value)])
+    }
+
+
+def configured(name: str, **given: Any) -> tuple[RunConfig, str]:
+    preset = PRESETS[name]
+    parts = {"env": preset.env, "agent": DEFAULTS[preset.env].agent, "strategies": preset.strategies, **given}
+    settings, lines = applied(name, preset, parts, takes_sampling=asks_a_model(parts["agent"]))
+    return RunConfig(**settings), "\n".join(lines)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_names_what_there_is(name: str) -> None:
+    preset = PRESETS[name]
+    paper, _, environment = name.partition("/")
+    assert paper
+    assert environment
+    assert preset.env in iad_envs.ENVIRONMENTS
+    assert set(preset.strategies) <= set(STRATEGIES)
+    assert not preset.agent or asks_a_model(preset.agent)
+    stated, ours = flat(preset.stated), flat(preset.ours)
+    assert not set(stated) & set(ours)
+    assert {key.partition(".")[0] for key in (*stated, *ours)} <= PARTS
+    entry = gym.spec(preset.env).entry_point
+    assert isinstance(entry, str)
+    known = set(inspect.signature(load_env_creator(entry)).parameters)
+    for settings in (preset.stated, preset.ours):
+        assert set(settings.get("env_args", ())) <= known
+        assert set(settings.get("agent_args", ())) <= set(OPTIONS)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_makes_a_configuration_in_which_all_of_it_is_used(name: str) -> None:
+    preset = PRESETS[name]
+    config, said = configured(name, agent="composite:some-model")
+    for key, value in flat({**preset.ours, **preset.stated}).items():
+        part, _, argument = key.partition(".")
+        held = getattr(config, part)
+        assert (held[argument] if part in MAPPINGS else one_or_all(held) if isinstance(held, tuple) else held) == value
+        assert f"{argument or part} = {value}" in said
+    assert config.tasks is None
+    assert config.preset == name
+    assert preset.source in said
+    for strategy in config.strategies:
+        assert set(config.options(strategy)) <= set(options_of(find_strategy(strategy)))
+
+
+def test_a_preset_s_settings_fit_any_strategy_of_your_choice() -> None:
+    pairs = list(product(PRESETS, STRATEGIES))
+    misfits = [(name, strategy) for name, strategy in pairs if not fits(name, strategy)]
+    assert len(pairs) > 100
+    assert not misfits
+
+
+def fits(name: str, strategy: str) -> bool:
+    """Whether a preset makes a configuration of one strategy, all of whose options that has."""
+    try:
+        config, _ = configured(name, strategies=(strategy,))
+    except ValueError:
+        return False
+    return config.strategies == (strategy,) and set(config.options(strategy)) <= set(
+        options_of(find_strategy(strategy))
+    )
+
+
+def test_an_unknown_strategy_in_a_preset_is_refused() -> None:
+    preset = Preset("IAD/WebShop-v0", "nowhere", ("mtcs",))
+    given = {"env": preset.env, "agent": "shopper", "strategies": preset.strategies}
+    with pytest.raises(UnknownName, match="near: mcts"):
+        applied("x/webshop", preset, given, takes_sampling=False)
+
+
+def test_what_the_command_line_says_goes_before_a_preset() -> None:
+    config, said = configured("iad/webshop", n=5, temperature=0.9, agent="litellm:x", agent_args={"max_tokens": 7})
+    assert (config.n, config.temperature) == ((5,), 0.9)
+    assert config.options("bon-sc") == {"n": 5, "temperature": 0.9}
+    assert config.agent_args == {"top_p": 1, "max_tokens": 7}
+    assert "Set otherwise here: n = 5 (there 3), temperature = 0.9 (there 0.1)" in said
+    assert "bon-sc.temperature" not in said.partition("Set otherwise")[0]
+    config, said = configured("iad/webshop", strategy_args={"bon-sc.temperature": 0.2})
+    assert (config.options("bon-sc")["temperature"], config.options("iad")["temperature"]) == (0.2, 0.1)
+    assert "bon-sc.temperature = 0.2 (there 0.6)" in said
+    config, _ = configured("lats/webshop", env_args={"max_steps": 3})
+    assert config.env_args == {"max_steps": 3}
+
+
+def test_sampling_of_a_model_is_left_out_for_an_agent_that_asks_none_and_said_to_be() -> None:
+    config, said = configured("iad/sketch2code")
+    assert config.agent_args == {}
+    assert "Not used, as the agent asks no model: max_tokens = 4096, top_p = 1" in said
+    config, said = configured("agent-q/webshop")
+    assert "The paper's agent is another: --agent composite:<model>" in said
+    assert "another" not in configured("agent-q/webshop", agent="composite:m")[1]
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_names_the_paper_s_model_and_figures_and_says_when_it_is_no_reproduction(name: str) -> None:
+    preset = PRESETS[name]
+    assert preset.model
+    assert any(character.isdigit() for character in preset.figures) or "curve" in preset.figures
+    there = f"There with: {preset.model}. {preset.figures}"
+    lines = configured(name)[1].splitlines()
+    ours = DEFAULTS[preset.env].agent
+    assert lines[1:3] == [f"This is no reproduction of the paper: the agent {ours} asks no language model", there]
+    lines = configured(name, agent=f"{preset.agent or 'litellm'}:m")[1].splitlines()
+    assert there in lines
+    assert not any("no reproduction" in line for line in lines)
+
+
+def test_of_an_agent_of_your_own_nobody_knows_the_model() -> None:
+    said = configured("iad/webshop", agent="mine:Agent")[1]
+    assert "the agent mine:Agent is your own, and nothing here knows which model it asks" in said
+    preset = PRESETS["iad/webshop"]
+    given = {"env": preset.env, "agent": ("litellm:m", "random", "shopper"), "strategies": preset.strategies}
+    lines = applied("iad/webshop", preset, given, takes_sampling=False).lines
+    assert lines[1].endswith("the agent random or shopper asks no language model")
+
+
+def test_a_preset_for_another_environment_names_those_that_fit() -> None:
+    with pytest.raises(ValueError, match=r"expected the environment IAD/WebShop-v0 .*intercode/bash"):
+        find_preset("lats/webshop", PRESETS, "IAD/InterCodeBash-v0")
+    assert find_preset("lats/webshop", PRESETS, "iad_envs:IAD/WebShop-v0").env == "IAD/WebShop-v0"
+    with pytest.raises(UnknownName, match="near: iad/webshop"):
+        find_preset("iad/webshp", PRESETS)
+
+
+def iad(*arguments: object) -> Any:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def test_a_preset_is_printed_with_the_run_and_recorded(tmp_path: Path) -> None:
+    done = iad("compare", "--preset", "iad/webshop", "--tasks", 2, "--out", tmp_path)
+    assert done.exit_code == 0, done.output
+    shown = " ".join(done.stdout.split())
+    assert "Preset iad/webshop: arXiv 2504.01931 v2" in shown
+    assert "Stated there: n = 3, temperature = 0.1, bon-sc.temperature = 0.6, stop = finalise" in shown
+    assert "This is no reproduction of the paper: the agent shopper asks no language model" in shown
+    assert "There with: Gemini 1.5 Pro and GPT-4o. Success in per cent on AgentBoard's 251 goals" in shown
+    assert "Not stated there, so ours: feedback = best-worst, delta = 0.0" in shown
+    noted = run_json(RunTraces(tmp_path))["notes"]
+    assert "This is no reproduction of the paper: the agent shopper asks no language model" in noted
+    config = json.loads((tmp_path / "config.json").read_text())
+    assert (config["preset"], config["temperature"]) == ("iad/webshop", 0.1)
+    assert config["strategy_args"] == {"bon-sc.temperature": 0.6}
+
+
+def test_run_takes_the_preset_s_own_method_and_all_its_tasks(tmp_path: Path) -> None:
+    done = iad("run", "--preset", "iad/webshop-subset", "--out", tmp_path)
+    assert done.exit_code == 0, done.output
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert list(summary["strategies"]) == ["iad"]
+    n_tasks = len(gym.make("IAD/WebShop-v0").unwrapped.task_ids)  # type: ignore[attr-defined]
+    assert summary["n_tasks"] == round(0.2 * n_tasks)
+
+
+def test_a_subset_is_drawn_by_the_seed_and_cut_by_tasks(tmp_path: Path) -> None:
+    def tasks(name: str, *arguments: object) -> list[str]:
+        done = iad(
+            "run", "IAD/WebShop-v0", "--strategy", "single", "--subset", 0.1, "--out", tmp_path / name, *arguments
+        )
+        assert done.exit_code == 0, done.output
+        return [json.loads(line)["task_id"] for line in (tmp_path / name / "episodes.jsonl").read_text().splitlines()]
+
+    assert tasks("a")[:3] == tasks("b", "--tasks", 3)
+    assert tasks("a") != tasks("c", "--seed", 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "--preset"),
+        (("IAD/BIRD-v0", "--preset", "iad/webshop"), "iad/bird"),
+        (("--preset", "iad/webshp"), "near: iad/webshop"),
+        (("IAD/WebShop-v0", "--subset", 2), "share of the split"),
+        (("CartPole-v1", "--verifier", "none", "--strategies", "single", "--subset", 0.5), "pass --tasks"),
+    ],
+)
+def test_what_makes_no_sense_is_one_sentence(arguments: tuple[object, ...], said: str, tmp_path: Path) -> None:
+    done = iad("compare", *arguments, "--out", tmp_path / "run")
+    assert done.exit_code == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if one.env in LONG else ()) for name, one in PRESETS.items()]
+)
+def test_every_preset_runs_with_the_rule_based_agent(name: str, tmp_path: Path) -> None:
+    done = iad("compare", "--preset", name, "--tasks", 2, "--out", tmp_path)
+    assert done.exit_code == 0, done.output
+    assert "ERRORED" not in done.stdout
+
+
+def test_every_agent_a_preset_names_is_in_the_table() -> None:
+    assert {preset.agent for preset in PRESETS.values()} - {""} == {"composite", "react", "plan-solve"} & set(AGENTS)

@@ -1,0 +1,26 @@
+"""What a pilot shows, on attempts made by hand."""
+
+import pytest
+
+from iad_policy.report.advice.evidence import evidence_of
+from iad_policy.report.advice.pilot import Pilot, PilotAttempt, PilotLine
+
+RIGHT, WRONG, UNSCORED = (
+    PilotAttempt(True, 1.0, key="r"),
+    PilotAttempt(False, 0.0, key="w"),
+    PilotAttempt(False, key="u"),
+)
+
+
+def test_an_attempt_without_a_verdict_does_not_count_for_the_verifier() -> None:
+    tasks = tuple(f"t{place}" for place in range(40))
+    attempts = {task: [[RIGHT, WRONG, UNSCORED]] for task in tasks}
+    line = PilotLine("bon", "v", {3: dict.fromkeys(tasks, 1.0)}, {3: dict.fromkeys(tasks, 6.0)}, attempts)
+    found = evidence_of(Pilot("E", "train", "a", tasks, 0, "calls", True, {"bon": line}))
+    (selection,) = found.selection
+    assert (selection.n_right, selection.n_wrong) == (40, 40)
+    assert selection.auc is not None
+    assert selection.auc.value == 1.0
+    assert selection.share_of_gap == pytest.approx(1.0)
+    assert found.diversity is not None
+    assert found.diversity.pass_at == {1: pytest.approx(1 / 3), 2: pytest.approx(2 / 3), 3: 1.0}

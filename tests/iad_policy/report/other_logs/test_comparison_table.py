@@ -1,0 +1,128 @@
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from iad_policy.report.other_logs.comparison import Resampling, compare_logs
+from iad_policy.report.other_logs.comparison_table import LEAST_APART, LEVEL, LogTable, pass_columns
+from iad_policy.report.other_logs.counting import SCORED, WRONG, CountingRules
+from iad_policy.report.other_logs.samples import LoggedArms, LoggedSample, LoggedScore
+from iad_policy.report.statistics import mcnemar_exact, sign_flip
+
+
+def logs(**scores: list[float]) -> LoggedArms:
+    """One sample per task, of the tasks t0, t1 ..."""
+    found = LoggedArms(score="match", parts={arm: {"arm": arm} for arm in scores})
+    for arm, values in scores.items():
+        for place, value in enumerate(values):
+            found.samples.append(LoggedSample(f"t{place}", arm, "0", {"match": LoggedScore(value)}))
+    return found
+
+
+def shown(found: LoggedArms, width: int = 100, **rules: object) -> str:
+    comparison = compare_logs(found, CountingRules(**rules), resampling=Resampling(n_resamples=200))  # type: ignore[arg-type]
+    console = Console(width=width, file=StringIO(), record=True)
+    console.print(LogTable(comparison, "jsonl"))
+    return console.export_text()
+
+
+def line_of(text: str, start: str) -> str:
+    return next(line for line in text.splitlines() if line.startswith(start))
+
+
+def test_the_table_has_each_arm_and_each_difference() -> None:
+    text = shown(logs(weak=[1, 0, 0, 0], strong=[1, 1, 1, 0]))
+    assert text.splitlines()[0] == "jsonl: 2 arms, 4 tasks, 8 samples; score: match"
+    assert line_of(text, "weak").split() == ["weak", "0.250", "[.05,.70]", "4", "4"]
+    assert "Difference to weak on the same tasks" in text
+    assert line_of(text.partition("Difference")[2], "strong").split() == [
+        *("strong", "+0.500", "[+.00,+1.00]", "2:0", "0.500", "0.991", "4", "0")
+    ]
+    assert "exact McNemar test on success, adjusted by Holm for 1 test." in " ".join(text.split())
+
+
+def test_tasks_with_fewer_samples_than_k_are_told() -> None:
+    found = logs(full=[1, 0, 1], part=[1, 0, 1])
+    assert "k = " not in shown(found)
+    for arm, tasks in (("full", "t0 t1 t2"), ("part", "t0 t1")):
+        found.samples += [LoggedSample(task, arm, "1", {"match": LoggedScore(1)}) for task in tasks.split()]
+    found.samples.append(LoggedSample("t0", "full", "2", {"match": LoggedScore(1)}))
+    comparison = compare_logs(found, ks=(2, 3), resampling=Resampling(n_resamples=200))
+    of_k = {name: [text(one) for _, text in pass_columns([one])][-1] for name, one in comparison.arms.items()}
+    assert of_k == {"full": "3/1", "part": "2"}
+    assert pass_columns(list(comparison.arms.values()))[-1][0] == "tasks\nk = 2/3"
+    assert pass_columns(list(comparison.arms.values()))[-1][1](comparison.arms["part"]) == "2/-"
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_lines_fit_the_terminal(width: int) -> None:
+    name = "a-lab/a-model-with-a-long-name-of-many-characters arithmetic plan+generate"
+    found = logs(**{name: [1, 0, 0.5], f"{name} temperature=0.7": [1, 1, 0.5]})
+    found.problems = [f"/a/long/path/{'x' * 120}.jsonl, line 3: expected a JSON object"]
+    text = shown(found, width, success_at=0.5)
+    assert max(map(len, text.splitlines())) <= width
+    assert "temperature=0.7" in text
+
+
+def test_what_was_not_read_is_told() -> None:
+    found = logs(a=[1], b=[0])
+    found.problems = [f"mine.jsonl, line {n}: torn" for n in range(12)]
+    text = shown(found)
+    assert "NOT READ: mine.jsonl, line 0: torn" in text
+    assert "NOT READ: 4 more, which are in --json" in text
+
+
+def test_a_verifier_that_reads_the_answer_is_told_before_any_figure() -> None:
+    found = logs(a=[1], b=[0])
+    found.alarms = ["runs/led: reads the answer"]
+    assert shown(found).splitlines()[1] == "*** runs/led: reads the answer ***"
+
+
+def test_errors_are_told_with_what_can_be_done() -> None:
+    found = logs(a=[1, 0], b=[0, 1])
+    found.samples.append(LoggedSample("t2", "a", "0", {"match": LoggedScore(0.0)}, error="Timeout"))
+    text = " ".join(shown(found).split())
+    assert "SAMPLES THAT FAILED ARE LEFT OUT: 1 of a (1 Timeout). --errors wrong counts them as wrong." in text
+    assert "Their logs score 1 of them all the same: --errors scored." in text
+    assert "SAMPLES THAT FAILED COUNT AS WRONG: 1 of a (1 Timeout)." in shown(found, errors=WRONG)
+    assert "1 SAMPLES THAT FAILED COUNT with the score in their log" in shown(found, errors=SCORED)
+    assert "FAILED" not in shown(logs(a=[1, 0], b=[0, 1]))
+
+
+def test_unpaired_tasks_are_named() -> None:
+    text = " ".join(shown(logs(a=[1] * 12, b=[0])).split())
+    assert "UNPAIRED TASKS of b and a: 11 only of a (t1, t2, t3, t4, t5, t6, t7, t8 and 3 more)." in text
+
+
+def test_few_tasks_are_told_and_what_their_tests_can_show() -> None:
+    text = " ".join(shown(logs(a=[0] * 7, b=[1] * 7, c=[1] * 2 + [0] * 5)).split())
+    assert "FEW TASKS: b has 7 pairs, different in 7, c has 7 pairs, different in 2." in text
+    assert "Where 5 pairs differ or fewer, p can't be below 0.0625." in text
+    assert "p can't be" not in shown(logs(a=[0] * 7, b=[1] * 7))
+    assert "FEW TASKS" not in shown(logs(a=[0] * 30, b=[1] * 30))
+
+
+def test_the_least_number_of_differences_is_that_of_both_tests() -> None:
+    for test in (lambda n: mcnemar_exact(n, 0), lambda n: sign_flip([1.0] * n)):
+        assert test(LEAST_APART) < LEVEL < test(LEAST_APART - 1) == 0.0625
+
+
+def test_success_that_is_not_known_is_told() -> None:
+    assert "--success-at SCORE says what counts as one" in shown(logs(a=[0.5], b=[0.25]))
+    text = shown(logs(a=[0.5], b=[0.25]), success_at=0.5)
+    assert "--success-at" not in text
+    assert "(match >= 0.5)" in text
+
+
+def test_an_arm_without_a_partner_is_told() -> None:
+    found = logs(a=[1], b=[0])
+    found.parts["c"] = {}
+    found.samples.append(LoggedSample("u", "c", "0", {"match": LoggedScore(1.0)}))
+    assert "COMPARED WITH NOTHING, because no other arm has the same tasks: c." in " ".join(shown(found).split())
+
+
+def test_names_from_logs_can_not_change_the_terminal() -> None:
+    found = logs(**{"a\x1b[31m": [1], "b\u202e": [0]})
+    text = shown(found)
+    assert "\x1b" not in text
+    assert "b\u202e" not in text.replace("\u2068b\u202e\u2069", "")

@@ -1,0 +1,171 @@
+"""Runs that verifiers wrote are read as its own reader reads them (`expected.json` is what that says)."""
+
+import json
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from iad_policy.report.other_logs import read_logs
+from iad_policy.report.other_logs.comparison import compare_logs
+from iad_policy.report.other_logs.counting import SCORED, WRONG, CountingRules
+from iad_policy.report.other_logs.samples import LoggedArms
+from tests.iad_policy.report.other_logs.fixtures import LOGS, require_samples_of_verifiers
+
+RUNS = LOGS / "verifiers"
+OLD = LOGS / "verifiers_0_1"
+NAMES = [(folder, name) for folder in (RUNS, OLD) for name in json.loads((folder / "expected.json").read_bytes())]
+
+
+def read(*paths: Path) -> LoggedArms:
+    return read_logs("verifiers", paths)
+
+
+@pytest.mark.parametrize(("folder", "name"), NAMES, ids=lambda one: one if isinstance(one, str) else one.name)
+def test_rollouts_and_rewards_are_those_of_the_packages_own_reader(folder: Path, name: str) -> None:
+    ours, theirs = read(folder / name).samples, json.loads((folder / "expected.json").read_bytes())[name]
+    require_samples_of_verifiers(ours, theirs)
+    assert Counter(sample.sample for sample in ours) == {str(n): 6 for n in range(1, len(ours) // 6 + 1)}
+
+
+def test_rewards_and_metrics_are_scores_too() -> None:
+    first = read(RUNS / "small").samples[0]
+    assert {name: score.value for name, score in first.scores.items()} == {
+        "right": 1.0,
+        "short": 1.0,
+        "length": 1.0,
+        "reward": pytest.approx(1.1),
+    }
+    assert first.tokens == 18
+    assert first.seconds is not None
+
+
+def test_failures_of_the_model_and_of_the_scoring_are_told_apart() -> None:
+    errors = {sample.task: sample.error for sample in read(RUNS / "failing").samples if sample.error}
+    assert errors == {"sum-2": "ProviderError", "sum-4": "TaskError"}
+
+
+def test_runs_are_arms() -> None:
+    logs = read(RUNS)
+    assert list(logs.parts) == ["small best-of-n+vf-arithmetic", "failing vf-arithmetic"] + [
+        f"{model} vf-arithmetic" for model in ("large", "small")
+    ]
+    assert not logs.problems
+
+
+def test_a_run_that_is_named_twice_is_read_once() -> None:
+    logs = read(OLD, OLD / "small", OLD / "small", OLD / "small" / "results.jsonl")
+    assert (len(logs.parts), len(logs.samples)) == (3, 72)
+
+
+def test_another_environment_has_the_same_tasks() -> None:
+    """Four rollouts with two traces each are eight samples of a task."""
+    found = compare_logs(read(RUNS / "small", RUNS / "best-of-2"), CountingRules(score="right"))
+    (difference,) = found.differences.values()
+    assert difference.n_pairs == 6
+    assert [one.n_samples for one in found.arms.values()] == [24, 48]
+
+
+@pytest.mark.parametrize("name", ["small", "large", "failing"])
+def test_pass_at_k_and_pass_hat_k_are_those_of_verifiers_0_1(name: str) -> None:
+    """It counts rollouts that failed as wrong."""
+    theirs = json.loads((OLD / name / "metadata.json").read_bytes())
+    rules = CountingRules(success_at=theirs["pass_threshold"], errors=WRONG)
+    (ours,) = compare_logs(read(OLD / name), rules, ks=(1, 2, 4)).arms.values()
+    assert {str(k): one.value for k, one in ours.pass_at.items()} == pytest.approx(theirs["pass_at_k"])
+    assert {str(k): one.value for k, one in ours.pass_hat.items()} == pytest.approx(theirs["pass_all_k"])
+
+
+@pytest.mark.parametrize("name", ["small", "large", "failing"])
+def test_the_mean_reward_is_that_of_verifiers_0_1(name: str) -> None:
+    (ours,) = compare_logs(read(OLD / name), CountingRules(errors=SCORED)).arms.values()
+    assert ours.score is not None
+    assert ours.score.value == pytest.approx(json.loads((OLD / name / "metadata.json").read_bytes())["avg_reward"])
+
+
+@pytest.fixture
+def lines(tmp_path: Path) -> list[dict[str, Any]]:
+    with (RUNS / "small/traces.jsonl").open(encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def written(folder: Path, *lines: Any) -> Path:
+    folder.mkdir(exist_ok=True)
+    texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+    (folder / "traces.jsonl").write_text("\n".join(texts) + "\n", encoding="utf-8")
+    return folder
+
+
+def test_lines_that_are_no_rollouts_are_named_and_the_others_are_read(
+    lines: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    folder = written(tmp_path / "run", lines[0], "{torn", {"other": 1}, "", lines[1], "[]")
+    logs = read(folder)
+    assert len(logs.samples) == 2
+    places = [problem.partition(": ")[0] for problem in logs.problems]
+    assert places == [f"{folder / 'traces.jsonl'}, line {n}" for n in (2, 3, 6)]
+
+
+def test_an_agent_without_rewards_is_no_arm(lines: list[dict[str, Any]], tmp_path: Path) -> None:
+    judge = json.loads(json.dumps(lines[0]["traces"][0]))
+    judge["agent"]["name"], judge["rewards"] = "judge", {}
+    lines[0]["traces"].append(judge)
+    assert len(read(written(tmp_path / "run", *lines)).parts) == 1
+
+
+def test_agents_with_rewards_are_arms(lines: list[dict[str, Any]], tmp_path: Path) -> None:
+    for line in lines:
+        other = json.loads(json.dumps(line["traces"][0]))
+        other["agent"]["name"] = "critic"
+        line["traces"].append(other)
+    assert list(read(written(tmp_path / "run", *lines)).parts) == ["agent", "critic"]
+
+
+def test_an_episode_that_failed_before_there_was_a_trace_is_an_error(
+    lines: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    lines[0] |= {"ok": False, "traces": [], "errors": [{"type": "EnvError", "message": "no board"}]}
+    first, second, *_ = read(written(tmp_path / "run", *lines)).samples
+    assert (first.task, first.error, second.error) == ("sum-0", "EnvError", "")
+
+
+def test_an_episode_that_failed_after_its_traces_is_an_error(lines: list[dict[str, Any]], tmp_path: Path) -> None:
+    lines[0] |= {"ok": False, "errors": [{"type": "EnvError", "message": "no comparison"}]}
+    first, *_ = read(written(tmp_path / "run", *lines)).samples
+    assert (first.error, first.scores["reward"].value) == ("EnvError", pytest.approx(1.1))
+
+
+def test_errors_of_an_earlier_try_are_none(lines: list[dict[str, Any]], tmp_path: Path) -> None:
+    lines[0]["errors"] = [{"type": "EnvError", "message": "no board"}]
+    lines[0]["traces"][0]["errors"] = [{"type": "ProviderError", "message": "slow down"}]
+    first, *_ = read(written(tmp_path / "run", *lines)).samples
+    assert first.error == ""
+
+
+def test_a_rollout_whose_scoring_was_cut_off_has_no_reward(lines: list[dict[str, Any]], tmp_path: Path) -> None:
+    lines[0]["traces"][0]["rewards"]["short"] = None  # timed out: the package says that the trace is fine
+    first, *_ = read(written(tmp_path / "run", *lines)).samples
+    assert not first.error
+    assert "reward" not in first.scores
+
+
+def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    shutil.copytree(RUNS / "small", tmp_path / "small")
+    logs = read(tmp_path / "empty", tmp_path / "small")
+    assert len(logs.parts) == 1
+    (problem,) = logs.problems
+    assert (
+        problem
+        == f"{tmp_path / 'empty'}: expected a run folder of verifiers, got one without traces.jsonl or results.jsonl"
+    )
+
+
+def test_a_run_without_its_metadata_is_read_and_told(tmp_path: Path) -> None:
+    shutil.copytree(OLD / "small", tmp_path / "small")
+    (tmp_path / "small" / "metadata.json").write_text("{", encoding="utf-8")
+    logs = read(tmp_path / "small")
+    assert (len(logs.samples), list(logs.parts)) == (24, ["small"])
+    assert len(logs.problems) == 1

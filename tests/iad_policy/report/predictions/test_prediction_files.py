@@ -1,0 +1,122 @@
+"""Files of predictions: recorded actions, and what is about no task."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import pytest
+
+from iad_policy.errors import UnknownName
+from iad_policy.report.predictions.formats import ActionsOnly, format_of
+from iad_policy.report.predictions.prediction_files import PredictionFile, files_of, read_predictions
+from iad_policy.report.predictions.scored_files import ExpectedTasks, read_files, require_baseline
+from iad_policy.types.hashing import encode
+
+TASKS = ExpectedTasks({"a": "easy", "b": ""}, {"a": 1, "b": 1, "other": 1}, "split dev")
+
+
+@pytest.fixture
+def form() -> ActionsOnly:
+    return ActionsOnly(gym.make("CartPole-v1"))
+
+
+def write(path: Path, *lines: Any) -> Path:
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def test_a_line_is_an_attempt_and_bad_ones_are_named(tmp_path: Path, form: ActionsOnly) -> None:
+    path = write(
+        tmp_path / "file.jsonl",
+        {"task_id": "a", "actions": ["x", "y"], "seed": 3, "reward": 1.0},
+        {"task_id": 7, "actions": []},
+        {"task_id": "a", "actions": "x"},
+        {"task_id": None, "actions": []},
+        {"task_id": True, "actions": []},
+        {"actions": []},
+        {"task_id": "a", "actions": [], "seed": -1},
+        {"task_id": "a", "actions": [], "arm": 5},
+        {"task_id": "nope", "actions": []},
+        {"task_id": "b", "actions": [], "arm": "mine"},
+        {"question_id": 1, "sql": "SELECT 1"},
+        ["x"],
+    )
+    read = read_predictions(path, form, ["a", "b", "7"])
+    assert [(one.task_id, one.actions, one.seed, one.arm, one.answer) for one in read.attempts] == [
+        ("a", ("x", "y"), 3, "", None),
+        ("7", (), 0, "", None),
+        ("b", (), 0, "mine", None),
+    ]
+    assert read.attempts[0].place == f"{path}, line 1"
+    assert read.unknown == ["nope"]
+    assert [problem.split(": ")[0].rpartition(" ")[2] for problem in read.problems[:6]] == [
+        "3",
+        "4",
+        "5",
+        "6",
+        "7",
+        "8",
+    ]
+    assert read.problems[6].startswith(f"{path}, line 11 and 1 more: expected recorded actions")
+
+
+def test_an_object_may_be_one_attempt_and_an_array_several(tmp_path: Path, form: ActionsOnly) -> None:
+    one, several = tmp_path / "one.json", tmp_path / "several.json"
+    one.write_text('{"task_id": "a", "actions": ["x"]}')
+    several.write_text('[{"task_id": "a", "actions": ["x"]}, {"task_id": "a", "actions": ["y"]}]')
+    assert [attempt.actions for attempt in read_predictions(one, form, ["a"]).attempts] == [("x",)]
+    assert [attempt.actions for attempt in read_predictions(several, form, ["a"]).attempts] == [("x",), ("y",)]
+
+
+def test_actions_that_are_no_text_are_read_as_runs_record_them(tmp_path: Path, form: ActionsOnly) -> None:
+    path = write(tmp_path / "file.jsonl", {"task_id": "a", "actions": [1, encode((1, 2)), {"__array__": "no"}]})
+    assert read_predictions(path, form, []).problems[0].startswith(f"{path}, line 1: expected an encoded value")
+    path = write(tmp_path / "file.jsonl", {"task_id": "a", "actions": [1, encode((1, 2))]})
+    assert read_predictions(path, form, []).attempts[0].actions == (1, (1, 2))
+
+
+def test_a_folder_has_files_and_a_missing_one_is_an_error(tmp_path: Path, form: ActionsOnly) -> None:
+    with pytest.raises(FileNotFoundError, match="does not exist"):
+        files_of(tmp_path / "nope.json", form)
+    with pytest.raises(FileNotFoundError, match=r"\*\.jsonl"):
+        files_of(tmp_path, form)
+    paths = [write(tmp_path / name) for name in ("b.jsonl", "a.json", "c.txt")]
+    assert files_of(tmp_path, form) == [paths[1], paths[0]]
+
+
+def test_attempts_at_other_tasks_are_left_out_and_named(tmp_path: Path, form: ActionsOnly) -> None:
+    lines = [{"task_id": task, "actions": []} for task in ("a", "other", "other", "nope")]
+    ((arm, read),) = read_files([write(tmp_path / "mine.jsonl", *lines)], form, TASKS, is_compared=False)
+    assert (arm, [one.task_id for one in read.attempts], read.unknown) == ("mine", ["a"], ["nope"])
+    assert read.notes[0].endswith("outside of split dev, which are not scored: 2 (other)")
+
+
+def test_files_are_samples_of_one_arm_or_arms_with_names_that_tell_them_apart(
+    tmp_path: Path, form: ActionsOnly
+) -> None:
+    (tmp_path / "deep").mkdir()
+    paths = [write(tmp_path / name, {"task_id": "a", "actions": []}) for name in ("x.jsonl", "y.json", "deep/x.jsonl")]
+    assert {arm for arm, _ in read_files(paths, form, TASKS, is_compared=False)} == {"3 files"}
+    arms = [arm for arm, _ in read_files(paths, form, TASKS, is_compared=True)]
+    assert arms == [f"{tmp_path.name}/x", f"{tmp_path.name}/y", "deep/x"]
+    assert [arm for arm, _ in read_files(paths[1:], form, TASKS, is_compared=True)] == ["y", "x"]
+    assert [arm for arm, _ in read_files([tmp_path], form, TASKS, is_compared=True)] == [tmp_path.stem] * 2
+    with pytest.raises(ValueError, match="twice"):
+        read_files([paths[0], paths[0]], form, TASKS, is_compared=True)
+
+
+def test_an_unknown_baseline_is_refused_before_anything_is_scored(tmp_path: Path, form: ActionsOnly) -> None:
+    lines = [{"task_id": "a", "actions": []}, {"task_id": "a", "actions": [], "arm": "theirs"}]
+    files = read_files([write(tmp_path / "mine.jsonl", *lines)], form, TASKS, is_compared=True)
+    for known in ("", "mine", "theirs"):
+        require_baseline(known, files)
+    with pytest.raises(UnknownName, match="known: mine, theirs"):
+        require_baseline("nobody", files)
+
+
+def test_environments_with_files_of_their_own_say_so() -> None:
+    assert format_of("IAD/BIRD-v0").__name__ == "BirdPredictions"
+    assert format_of("iad_envs:IAD/Sketch2Code-v0").__name__ == "PagePredictions"
+    assert format_of("CartPole-v1") is ActionsOnly
+    assert PredictionFile(Path("x")).attempts == []

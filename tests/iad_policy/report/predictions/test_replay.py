@@ -1,0 +1,123 @@
+"""Recorded actions are replayed in the environment, and what fails at one attempt does not touch the others."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import pytest
+
+from iad_envs.core import Score, Snapshot
+from iad_policy.report.predictions.formats import ActionsOnly
+from iad_policy.report.predictions.prediction_files import PredictionFile, RecordedAttempt
+from iad_policy.report.predictions.replay import NO_GOLD, NOT_SCORED, UNFINISHED, ReplayPool, replayed
+from iad_policy.report.predictions.scored_files import score_files
+from tests.iad_policy.toy_lamp import Lamp, LampEnv
+
+FORM = ActionsOnly(LampEnv())
+
+
+def attempt(task: str, *actions: Any) -> RecordedAttempt:
+    return RecordedAttempt(task, actions, f"file, {task}")
+
+
+class FragileLamp(LampEnv):
+    """Breaks where it is painted green, has no gold for blue, and counts how often it is made and closed."""
+
+    made: list["FragileLamp"]
+    closed: list["FragileLamp"]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made.append(self)
+
+    def step(self, action: str) -> Any:
+        if action == "paint[green]":
+            raise RuntimeError("no green")
+        return super().step(action)
+
+    def _score(self, task: Lamp, now: Snapshot, memory: Any) -> Score:
+        score = super()._score(task, now, memory)
+        return score._replace(reward=math.nan, progress=math.nan) if task.task_id == "blue" else score
+
+    def close(self) -> None:
+        self.closed.append(self)
+
+
+@pytest.fixture
+def fragile() -> type[FragileLamp]:
+    return type("Fragile", (FragileLamp,), {"made": [], "closed": []})
+
+
+def test_an_attempt_gets_what_an_agent_with_these_actions_would() -> None:
+    env = LampEnv()
+    one = replayed(env, attempt("red", "paint[blue]", "sing", "paint[red]", "leave[now]", "paint[blue]"), FORM)
+    assert (one.success, one.verdict, one.n_unused, one.error) == (1.0, "done", 1, "")
+    assert one.scores == {"reward": 1.0, "grounding": 4 / 5, "progress": 1.0}
+    assert replayed(env, attempt("red", "leave[now]"), FORM).success == 0.0
+
+
+def test_too_few_actions_count_with_what_they_reached() -> None:
+    one = replayed(LampEnv(), attempt("red", "paint[red]"), FORM)
+    assert (one.verdict, one.scores["progress"], one.scores["reward"]) == (UNFINISHED, 1.0, 0.0)
+    nothing = replayed(LampEnv(), attempt("red"), FORM)
+    assert (nothing.verdict, nothing.success, nothing.scores["grounding"]) == (UNFINISHED, 0.0, 1.0)
+
+
+def test_the_step_limit_ends_an_attempt() -> None:
+    one = replayed(LampEnv(max_steps=2), attempt("red", *["paint[blue]"] * 4), FORM)
+    assert (one.verdict, one.n_unused) == ("max_steps", 2)
+
+
+def test_what_is_no_text_is_an_invalid_action() -> None:
+    assert replayed(LampEnv(), attempt("red", 5, None, "leave[now]"), FORM).scores["grounding"] == 2 / 4
+
+
+def test_an_environment_without_ids_success_and_progress_is_replayed_by_its_seed() -> None:
+    env = gym.make("CartPole-v1")
+    found = [
+        replayed(env, RecordedAttempt("any", (0,) * 100, "file", seed=seed), ActionsOnly(env)) for seed in (1, 1, 2)
+    ]
+    assert found[0] == found[1]
+    assert found[0].n_unused != found[2].n_unused or found[0].scores != found[2].scores
+    assert (found[0].success, found[0].verdict) == (None, "terminated")
+    assert set(found[0].scores) == {"reward", "grounding"}
+
+
+def test_a_task_without_gold_is_not_scored(fragile: type[FragileLamp]) -> None:
+    one = replayed(fragile(), attempt("blue", "leave[now]"), FORM)
+    assert (one.error, one.success, one.scores) == (NO_GOLD, None, {})
+
+
+def test_an_environment_that_fails_at_one_attempt_is_made_again(fragile: type[FragileLamp]) -> None:
+    attempts = [attempt("red", "leave[now]"), attempt("red", "paint[green]"), attempt("red", "paint[red]")]
+    found = dict(ReplayPool(fragile, FORM, 1).scored(attempts))
+    assert [found[place].error for place in range(3)] == ["", "crash", ""]
+    assert found[1].message == "RuntimeError: no green"
+    assert (len(fragile.made), sorted(map(id, fragile.made))) == (2, sorted(map(id, fragile.closed)))
+
+
+def test_several_workers_return_every_attempt_at_its_place() -> None:
+    attempts = [attempt("red", "paint[red]" if place % 3 else "paint[blue]", "leave[now]") for place in range(30)]
+    for workers in (1, 4):
+        found = dict(ReplayPool(LampEnv, FORM, workers).scored(attempts))
+        assert [found[place].success for place in range(30)] == [float(place % 3 > 0) for place in range(30)]
+
+
+def test_an_interrupt_leaves_the_rest_unscored(fragile: type[FragileLamp]) -> None:
+    class Impatient(fragile):  # type: ignore[misc, valid-type]
+        def step(self, action: str) -> Any:
+            if action == "stop":
+                raise KeyboardInterrupt
+            return super().step(action)
+
+    file = PredictionFile(Path("file"), [attempt("red", "paint[red]"), attempt("red", "stop"), attempt("red", "x")])
+    (scored,) = score_files([("mine", file)], FORM, Impatient)
+    assert [one.error for one in scored.attempts] == ["", NOT_SCORED, NOT_SCORED]
+    assert scored.attempts[0].success == 1.0
+
+
+def test_numbers_that_make_no_sense_are_refused_and_times_are_not_for_every_environment() -> None:
+    for wrong in ({"workers": 0}, {"timings": -1}, {"timings": 5}):
+        with pytest.raises(ValueError, match="expected"):
+            score_files([], FORM, LampEnv, **wrong)

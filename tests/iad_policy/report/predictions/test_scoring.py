@@ -1,0 +1,220 @@
+"""Figures of scored attempts: who counts, votes, and the same statistics as everywhere."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+from rich.text import Text
+
+from iad_policy.errors import UnknownName
+from iad_policy.report.predictions.formats import ActionsOnly
+from iad_policy.report.predictions.prediction_files import PredictionFile, RecordedAttempt
+from iad_policy.report.predictions.replay import UNFINISHED, ScoredAttempt
+from iad_policy.report.predictions.score_table import ScoreTable
+from iad_policy.report.predictions.scoring import LEFT_OUT, PredictionScores, ScoredFile, ScoringRules, figures_of
+from iad_policy.report.statistics import bootstrap_mean, mcnemar_exact, pass_at_k, wilson
+from tests.iad_policy.toy_lamp import LampEnv
+
+TASKS = {"a": "easy", "b": "easy", "c": "hard", "d": "hard"}
+
+
+class Voting(ActionsOnly):
+    """Votes by result, and names success otherwise."""
+
+    headings: Mapping[str, str] = {"success": "right", "progress": "progress"}
+
+    def majority_right(self, results: Sequence[str], is_right: Sequence[bool]) -> float:  # type: ignore[override]
+        ((winner, n), *others) = Counter(results).most_common()
+        return float(is_right[results.index(winner)]) if not others or others[0][1] < n else 0.5
+
+
+FORM = Voting(LampEnv())
+
+
+def scored(task: str, success: float, **more: Any) -> ScoredAttempt:
+    recorded = RecordedAttempt(task, ("x",), f"file, {task}", arm=more.pop("arm", ""))
+    scores = {"progress": success / 2, "reward": success}
+    return ScoredAttempt(recorded, success, **({"scores": scores, "verdict": "done"} | more))
+
+
+def file(arm: str, *attempts: ScoredAttempt, **more: Any) -> ScoredFile:
+    read = PredictionFile(Path(f"{arm}.jsonl"), [one.attempt for one in attempts], **more)
+    return ScoredFile(read, arm, attempts)
+
+
+def shown(scores: PredictionScores, width: int = 100, headings: Mapping[str, str] = Voting.headings) -> str:
+    console = Console(width=width, file=StringIO(), record=True)
+    console.print(ScoreTable(scores, Text("Lamps, 4 tasks"), headings, ["A note."]))
+    return console.export_text()
+
+
+def test_a_task_without_a_prediction_is_wrong_or_left_out() -> None:
+    files = [file("mine", scored("a", 1.0), scored("b", 1.0), scored("c", 0.0))]
+    wrong, left_out = (figures_of(files, FORM, TASKS, ScoringRules(rule)) for rule in ("wrong", "left-out"))
+    one, other = wrong.arms["mine"], left_out.arms["mine"]
+    assert one.figures.success is not None
+    assert other.figures.success is not None
+    assert (one.figures.success.value, one.figures.success.n_tasks) == (0.5, 4)
+    assert one.figures.success.interval_95 == wilson(2, 4)
+    assert (other.figures.success.value, other.figures.success.n_tasks) == (pytest.approx(2 / 3), 3)
+    assert one.missing == other.missing == ["d"]
+    assert one.scores["progress"].value == 0.25
+    assert one.scores["progress"].interval_95 == bootstrap_mean([0.5, 0.5, 0.0, 0.0])
+    assert [(name, level.n, level.success) for name, level in one.by_difficulty.items()] == [
+        ("easy", 2, 1.0),
+        ("hard", 2, 0.0),
+    ]
+    assert other.by_difficulty["hard"].n == 1
+    assert "MISSING in mine: 1 prediction (d). They count as wrong" in shown(wrong)
+    assert "MISSING in mine: 1 prediction (d). They are left out" in shown(left_out)
+    for text in (shown(wrong), shown(left_out)):
+        assert {"easy/hard", "note."} <= set(text.split())
+    lines = {line["task_id"]: line for line in wrong.lines()}
+    assert (lines["d"]["success"], lines["d"]["n_missing"], lines["d"]["attempts"]) == (0.0, 1, [])
+    assert {line["task_id"]: line["success"] for line in left_out.lines()}["d"] is None
+
+
+def test_an_attempt_that_could_not_be_scored_is_neither_wrong_nor_missing() -> None:
+    failed = ScoredAttempt(RecordedAttempt("b", (), "file, line 2"), error="crash", message="it broke")
+    found = figures_of([file("mine", scored("a", 1.0), failed)], FORM, {"a": "", "b": ""})
+    one = found.arms["mine"]
+    assert one.figures.success is not None
+    assert (one.figures.success.value, one.n_missing, one.errors) == (1.0, 0, {"crash": 1})
+    assert one.by_difficulty == {}
+    assert "NOT SCORED in mine, and left out: 1 crash. file, line 2: it broke" in shown(found)
+
+
+def test_files_are_samples_and_each_is_expected_to_have_every_task() -> None:
+    files = [
+        file("all", scored("a", 1.0, result="x"), scored("b", 0.0, result="y")),
+        file("all", scored("a", 1.0, result="x"), scored("b", 1.0, result="z")),
+        file("all", scored("a", 0.0, result="w")),
+    ]
+    one = figures_of(files, FORM, {"a": "", "b": ""}, ScoringRules(ks=(1, 2, 3))).arms["all"]
+    assert (one.n_attempts, one.n_missing, one.missing) == (5, 1, [])
+    assert one.figures.pass_at[2].value == (pass_at_k(3, 2, 2) + pass_at_k(3, 1, 2)) / 2
+    assert one.figures.pass_hat[2].value == (1 / 3 + 0) / 2
+    assert one.majority_at[1].value == pytest.approx((2 / 3 + 1 / 3) / 2)
+    assert one.majority_at[3].value == (1.0 + 0.5) / 2
+    left_out = figures_of(files, FORM, {"a": "", "b": ""}, ScoringRules(LEFT_OUT, ks=(2, 3))).arms["all"]
+    assert left_out.figures.pass_at[3].n_tasks == 1
+    assert left_out.majority_at[2].n_tasks == 2
+
+
+def test_a_missing_task_of_a_file_with_several_attempts_is_wrong_in_all_of_them() -> None:
+    attempts = [scored("a", 1.0, result="x"), scored("a", 1.0, result="x"), scored("b", 0.0), scored("b", 1.0)]
+    found = figures_of([file("mine", *attempts)], FORM, {"a": "", "b": "", "c": "", "d": ""})
+    one = found.arms["mine"]
+    assert (one.n_missing, one.figures.n_tasks, one.figures.n_samples) == (2, 4, 8)
+    assert (one.figures.pass_at[2].value, one.figures.pass_at[2].n_tasks) == (0.5, 4)
+    assert one.figures.pass_hat[2].value == 0.25
+    assert one.majority_at[2].n_tasks == 4
+    assert "MISSING in mine: 2 predictions (c, d)" in shown(found)
+
+
+def test_where_all_tasks_agree_figures_have_wilsons_interval() -> None:
+    class RatedLamps(Voting):
+        headings: Mapping[str, str] = {**Voting.headings, "sound": "sound"}
+
+    scores = {"scores": {"progress": 0.0, "reward": 0.0, "sound": 0.0}, "result": "x"}
+    files = [file("mine", *(scored(task, 0.0, **scores) for task in "aabbccdd"))]
+    one = figures_of(files, RatedLamps(LampEnv()), TASKS).arms["mine"]
+    for rate in (one.figures.success, one.figures.pass_at[2], one.figures.pass_hat[2], one.majority_at[2]):
+        assert rate is not None
+        assert (rate.value, rate.interval_95) == (0.0, wilson(0, 4))
+    assert one.scores["sound"].interval_95 == one.scores["progress"].interval_95 == wilson(0, 4)
+
+
+def test_votes_of_many_groups_are_drawn_and_the_same_every_time() -> None:
+    files = [file("all", scored("a", float(place % 3 == 0), result=str(place % 3))) for place in range(12)]
+    found = [figures_of(files, FORM, {"a": ""}, ScoringRules(ks=(6,))).arms["all"].majority_at[6] for _ in range(2)]
+    assert found[0] == found[1]
+    assert 0.2 < found[0].value < 0.5
+
+
+def test_arms_are_compared_on_the_same_tasks() -> None:
+    one = file("one", *(scored(task, 1.0) for task in TASKS))
+    two = file("two", scored("a", 0.0), scored("b", 0.0), scored("c", 1.0), scored("d", 0.0))
+    found = figures_of([one, two], FORM, TASKS)
+    (difference,) = found.comparison.differences.values()
+    assert difference.success is not None
+    assert (difference.baseline, difference.success.value, difference.success.p) == ("one", -0.75, mcnemar_exact(0, 3))
+    assert difference.score is not None
+    assert difference.score.value == -0.375
+    turned = figures_of([one, two], FORM, TASKS, ScoringRules(baseline="two"))
+    assert list(turned.comparison.differences) == ["one"]
+    assert "Difference to two on the same tasks" in shown(turned)
+    assert "unpaired" not in shown(turned)
+    left_out = figures_of([one, file("two", scored("a", 0.0))], FORM, TASKS, ScoringRules(LEFT_OUT))
+    assert left_out.comparison.differences["two"].n_unpaired == 3
+    assert "unpaired" in shown(left_out)
+
+
+def test_lines_may_name_their_arms() -> None:
+    attempts = [scored(task, 1.0, arm=arm) for task in TASKS for arm in ("x", "y")]
+    found = figures_of([file("file", *attempts)], FORM, TASKS)
+    assert list(found.arms) == ["x", "y"]
+    assert [one.n_missing for one in found.arms.values()] == [0, 0]
+
+
+def test_unfinished_and_unused_and_unknown_are_said() -> None:
+    attempts = [scored("a", 1.0, verdict=UNFINISHED), scored("b", 0.0, n_unused=2)]
+    files = [file("mine", *attempts, unknown=["x"] * 20, problems=["file, line 3: no JSON"] * 12, notes=["Note 1"])]
+    text = " ".join(shown(figures_of([*files, file("empty")], FORM, {"a": "", "b": ""})).split())
+    for said in (
+        "NOT READ: file, line 3: no JSON",
+        "NOT READ: 4 more, which are in --json",
+        "NO SUCH TASK: 20 predictions of mine.jsonl (x, x, x, x, x, x, x, x and 12 more)",
+        "NOTHING READ from empty.jsonl: it has no row.",
+        "UNFINISHED in mine: 1 attempt whose actions end before the episode.",
+        "In mine 1 attempt with actions after the end of the episode, which are not used.",
+        "Note 1",
+    ):
+        assert said in text
+    assert "empty " not in text.partition("NOT READ")[0]
+
+
+def test_an_environment_without_success_is_compared_by_reward() -> None:
+    attempts = [ScoredAttempt(scored(task, 1.0).attempt, None, {"reward": 2.0}) for task in ("0", "1")]
+    found = figures_of([file("mine", *attempts)], ActionsOnly(LampEnv()), {})
+    assert found.arms["mine"].figures.success is None
+    assert found.comparison.score == "reward"
+    assert found.arms["mine"].scores["reward"].value == 2.0
+    assert "reward" in shown(found, headings=ActionsOnly.headings)
+
+
+def test_without_a_score_the_reasons_are_named() -> None:
+    broken = ScoredAttempt(scored("a", 1.0).attempt, error="crash", message="it broke")
+    with pytest.raises(ValueError, match=r"none; file, line 1: no JSON; mine\.jsonl: no task 'x'; file, a: it broke"):
+        figures_of([file("mine", broken, problems=["file, line 1: no JSON"], unknown=["x"])], FORM, TASKS)
+
+
+def test_rules_are_checked() -> None:
+    with pytest.raises(UnknownName, match="known: left-out, wrong"):
+        ScoringRules("ignored")
+    with pytest.raises(ValueError, match="k of 1 or more"):
+        ScoringRules(ks=(2, 0))
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_the_table_fits_and_the_names_stay_whole(width: int) -> None:
+    attempts = [
+        scored(task, float(task in "ab"), arm=f"a system with a long name, {arm}") for task in TASKS for arm in "xyz"
+    ]
+    lines = shown(figures_of([file("file", *attempts)], FORM, TASKS), width).splitlines()
+    assert max(map(len, lines)) <= width
+
+
+def test_json_has_every_figure() -> None:
+    files = [file("one", *(scored(task, 1.0) for task in TASKS)), file("two", scored("a", 0.0), unknown=["x"])]
+    read = figures_of(files, FORM, TASKS).as_json()
+    assert (read["missing"], read["n_tasks"], read["main"]) == ("wrong", 4, "progress")
+    assert read["arms"]["one"]["success"] == {"value": 1.0, "interval_95": list(wilson(4, 4)), "n_tasks": 4}
+    assert read["arms"]["two"]["missing"] == ["b", "c", "d"]
+    assert read["differences"]["two"]["success"]["value"] == -1.0
+    assert read["unknown"] == {"two.jsonl": ["x"]}
+    assert read["arms"]["one"]["by_difficulty"]["easy"] == {"n": 2, "success": 1.0, "main": 0.5}

@@ -1,0 +1,376 @@
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+from typing import Any, ClassVar
+
+import gymnasium as gym
+import pytest
+
+import iad_envs  # noqa: F401 (registers)
+from iad_policy import evaluate
+from iad_policy.agents.composite import CompositeAgent
+from iad_policy.agents.language import LanguageAgent
+from iad_policy.agents.react import ReActAgent
+from iad_policy.errors import MissingExtra, UnknownName
+from iad_policy.ledger.run_folder import RunFolder
+from iad_policy.ledger.trace import UNFINISHED, RecordedStep, RunTraces
+from iad_policy.models import Completion, Messages
+from iad_policy.report.exports import FORMATS, export_runs
+from iad_policy.report.exports.pairs import preferences
+from iad_policy.roles import TemplateRoles
+from iad_policy.run.config import FREE
+from iad_policy.run.runner import Runner
+from iad_policy.runtime.components import Components
+from iad_policy.types import Candidate, Decision, State, Verdict
+from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, Liker, config, runner
+
+Rows = list[dict[str, Any]]
+SHOP = "IAD/WebShop-v0"
+GOLD = ("progress", "success", "reward_parts")
+
+
+def kept(one: Runner, path: Path) -> Path:
+    with RunFolder(path, one.recorded_config(), free=FREE) as folder:
+        for _ in one.episodes(folder):
+            pass
+    return path
+
+
+def exported(path: Path, form: str, **options: Any) -> Rows:
+    out = path.parent / f"{form}.jsonl"
+    written = export_runs([RunTraces(path)], form, out, **options)
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert len(rows) == written[out]
+    return rows
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("exports") / "dials"
+    return kept(runner(strategies=("single", "bon", "bon-sc", "iad"), seed=3), path)
+
+
+def test_every_decision_is_a_row_with_all_its_candidates(run: Path) -> None:
+    rows = exported(run, "jsonl")
+    episodes = [json.loads(line) for line in (run.parent / "jsonl.episodes.jsonl").read_text().splitlines()]
+    traces = RunTraces(run)
+    records = traces.records
+    assert [one["episode"] for one in episodes] == list(records)
+    for key, record in records.items():
+        own = [row for row in rows if row["episode"] == key]
+        assert [row["action"] for row in own] == list(record.actions)
+        assert sum(len(row["candidates"]) for row in own) == record.usage["agent"]["proposals"]
+        assert [row["done"] for row in own] == [False] * (len(own) - 1) + [True]
+        for row, following in pairwise(own):
+            assert row["next_observation"] == following["observation"]
+        for row in own:
+            (committed,) = [one for one in row["candidates"] if one["is_committed"]]
+            assert committed["action"] == row["action"]
+
+
+@pytest.mark.parametrize("form", [form for form in FORMATS if form != "parquet"])
+def test_every_row_has_the_columns_it_promises_and_the_label(run: Path, form: str) -> None:
+    for row in exported(run, form):
+        assert list(row) == list(FORMATS[form][0].kinds)
+        assert (row["run"], row["verifier"], row["information"]) == ("dials", "liker", "proxy")
+
+
+def test_an_oracle_is_named_on_every_row(tmp_path: Path) -> None:
+    class Knower(Liker):
+        information = "oracle"  # type: ignore[assignment]
+
+    class Cheat(Guesser):
+        information = "oracle"
+
+    here = Components(Cheat(), Knower(), TemplateRoles())
+    path = kept(Runner(config(strategies=("iad",)), DialsEnv, lambda *_: here), tmp_path / "run")
+    for form in ("jsonl", "sft", "preference", "kto"):
+        for row in exported(path, form):
+            assert (row["information"], row["agent_information"]) == ("oracle", "oracle")
+
+
+@pytest.fixture(scope="module")
+def by_split(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A run of the shop per split. That of test tasks has an environment that was made with its split."""
+    folder = tmp_path_factory.mktemp("splits")
+    evaluate(SHOP, ["bon"], tasks=3, n=4, split="train", out=folder / "train")
+    made = partial(gym.make, SHOP, split="test")
+    evaluate(made, ["bon"], tasks=3, n=4, agent="shopper", verifier="proxy", out=folder / "test")
+    return {name: folder / name for name in ("train", "test")}
+
+
+def not_train(rows: Rows) -> set[str]:
+    """The tasks of a file that are no training tasks, by what stands in the file alone, as docs/exports.md says."""
+    return {row["task_id"] for row in rows if row["split"] != "train"}
+
+
+@pytest.mark.parametrize("form", [form for form in FORMATS if form != "parquet"])
+def test_a_file_alone_says_that_no_test_task_is_in_it(form: str, by_split: dict[str, Path], tmp_path: Path) -> None:
+    def rows_of(*splits: str) -> Rows:
+        out = tmp_path / f"{form}.jsonl"
+        written = export_runs([RunTraces(by_split[name]) for name in splits], form, out)
+        return [json.loads(line) for path in written for line in path.read_text().splitlines()]
+
+    clean, mixed = rows_of("train"), rows_of("train", "test")
+    assert not_train(clean) == set()
+    tested = {record.task_id for record in RunTraces(by_split["test"]).records.values()}
+    assert set() < not_train(mixed) <= tested
+    digest = gym.make(SHOP).unwrapped.data.digest  # type: ignore[attr-defined]
+    assert {row["data"] for row in mixed} == {digest}
+
+
+@pytest.mark.skipif(find_spec("pyarrow") is None, reason="the extra iad[export] is not installed")
+def test_a_parquet_file_says_so_too(by_split: dict[str, Path], tmp_path: Path) -> None:
+    from pyarrow.parquet import read_table
+
+    for names, expected in ((["train"], {"train"}), (["train", "test"], {"train", "test"})):
+        written = export_runs([RunTraces(by_split[name]) for name in names], "parquet", tmp_path / "rows.parquet")
+        assert [set(read_table(path)["split"].to_pylist()) for path in written] == [expected] * 2
+
+
+def test_a_run_that_says_no_split_is_not_taken_for_training(run: Path) -> None:
+    assert {row["split"] for row in exported(run, "sft")} == {""}
+    assert not_train(exported(run, "sft"))
+
+
+def test_a_preference_is_what_the_verifier_scored_higher_by_its_margin(run: Path) -> None:
+    rows = exported(run, "preference")
+    assert {row["preferred_by"] for row in rows if row["strategy"] in ("bon", "iad")} == {"verifier"}
+    for row in rows:
+        (chosen,), (rejected,) = row["chosen"], row["rejected"]
+        assert chosen["role"] == rejected["role"] == "assistant"
+        if row["preferred_by"] == "verifier":
+            digits = [int(one["content"].removeprefix("Action: turn[")[0]) for one in (chosen, rejected)]
+            assert row["margin"] == digits[0] - digits[1] == row["chosen_score"] - row["rejected_score"] > 0
+    assert {row["strategy"] for row in rows} == {"bon", "bon-sc", "iad"}
+
+
+def test_a_vote_is_the_strategys_preference_and_its_count_stands_beside_it(run: Path) -> None:
+    rows = [row for row in exported(run, "preference") if row["strategy"] == "bon-sc"]
+    assert rows
+    for row in rows:
+        assert (row["preferred_by"], row["margin"], row["chosen_score"]) == ("strategy", None, None)
+        assert row["n_chosen"] >= row["n_rejected"] >= 1
+
+
+def test_the_least_margin_leaves_out_what_is_closer(run: Path) -> None:
+    every = [row for row in exported(run, "preference") if row["preferred_by"] == "verifier"]
+    wide = [row for row in exported(run, "preference", min_margin=2.0) if row["preferred_by"] == "verifier"]
+    assert 0 < len(wide) < len(every)
+    assert wide == [row for row in every if row["margin"] >= 2.0]
+
+
+def test_kto_labels_the_committed_candidate_once_and_what_was_rejected_for_it(run: Path) -> None:
+    pairs = Counter((row["episode"], row["step"]) for row in exported(run, "preference"))
+    rows = exported(run, "kto")
+    for key, n_pairs in pairs.items():
+        labels = [row["label"] for row in rows if (row["episode"], row["step"]) == key]
+        assert sorted(labels) == [False] * n_pairs + [True]
+    assert len(rows) == sum(pairs.values()) + len(pairs)
+
+
+def test_only_successful_episodes_are_left_when_they_are_asked_for(tmp_path: Path) -> None:
+    class RightOnOdd:
+        def propose(self, state: State, *, feedback: Any, temperature: float | None, rng: Random) -> Candidate:
+            task = int(state.info["instruction"][-1])
+            return Candidate(f"turn[{(task + len(state.history)) % 3 if task % 2 else 0}]")
+
+    path = kept(runner(RightOnOdd(), strategies=("single",)), tmp_path / "run")
+    rows = exported(path, "sft", is_successful_only=True)
+    assert [row["task_id"] for row in rows] == ["dials-1"] * 3 + ["dials-3"] * 3
+    assert len(exported(path, "sft")) == 12
+
+
+def test_no_prompt_tells_gold(run: Path) -> None:
+    for form, name in (("sft", "messages"), ("preference", "prompt"), ("kto", "prompt")):
+        for row in exported(run, form):
+            asked = "\n".join(one["content"] for one in row[name] if one["role"] != "assistant")
+            assert "Open dials" in asked
+            assert not any(word in asked.casefold() for word in GOLD)
+
+
+class Scripted:
+    """Answers in turn, with log-probabilities, and keeps what it was asked."""
+
+    name = "scripted"
+
+    def __init__(self) -> None:
+        self.asked: list[Messages] = []
+
+    def complete(
+        self, messages: Messages, *, temperature: float | None = None, max_tokens: int | None = None
+    ) -> Completion:
+        self.asked.append(messages)
+        digit = Random(len(self.asked)).choice("012x")
+        return Completion(
+            f"I try {digit}.\nAction: turn[{digit}]" if digit != "x" else "No idea", logprobs=(-0.5, -0.25)
+        )
+
+
+@pytest.mark.parametrize("style", ["direct", "cot", "few-shot", "react"])
+def test_a_language_models_prompts_and_answers_come_back_word_for_word(style: Any, tmp_path: Path) -> None:
+    model = Scripted()
+    made = ReActAgent(model) if style == "react" else LanguageAgent(model, style=style)
+    here = Components(made, Liker(), TemplateRoles())
+    agent = "react:scripted" if style == "react" else f"litellm:scripted#{style}"
+    one = Runner(config(agent=agent, strategies=("bon",), n=4), DialsEnv, lambda *_: here)
+    path = kept(one, tmp_path / "run")
+    asked = {json.dumps(messages) for messages in model.asked}
+    rows = exported(path, "sft")
+    assert {json.dumps(row["messages"][:-1]) for row in rows} <= asked
+    assert all(row["messages"][-1]["content"].startswith("I try ") for row in rows)
+    assert {row["logprob"] for row in rows} == {-0.75}
+    pairs = exported(path, "preference")
+    assert {json.dumps(row["prompt"]) for row in pairs} <= asked
+    unread = [row for row in pairs if row["preferred_by"] == "format"]
+    assert {row["rejected"][0]["content"] for row in unread} == {"No idea"}
+    assert {(row["margin"], row["chosen_logprob"], row["rejected_logprob"]) for row in unread} == {(None, -0.75, -0.75)}
+
+
+def test_a_composed_answer_comes_back_with_its_parts_also_in_later_prompts(tmp_path: Path) -> None:
+    class Composing(Scripted):
+        def complete(self, messages: Messages, **_: Any) -> Completion:
+            self.asked.append(messages)
+            return Completion(
+                f"Thought: round {len(self.asked)}\nCommand: turn[{len(self.asked) % 3}]\nExplanation: it fits"
+            )
+
+    model = Composing()
+    here = Components(CompositeAgent(model), Liker(), TemplateRoles())
+    one = Runner(config(agent="composite:scripted", strategies=("bon",), n=2), DialsEnv, lambda *_: here)
+    rows = exported(kept(one, tmp_path / "run"), "sft")
+    asked = {json.dumps(messages) for messages in model.asked}
+    assert {json.dumps(row["messages"][:-1]) for row in rows} <= asked
+    for row in rows:
+        assert row["messages"][-1]["content"].splitlines()[2] == "Explanation: it fits"
+
+
+def test_numbers_as_actions_are_asked_for_with_their_range(tmp_path: Path) -> None:
+    class Numbers:
+        name = "numbers"
+        asked: ClassVar[list[Messages]] = []
+
+        def complete(self, messages: Messages, **_: Any) -> Completion:
+            self.asked.append(messages)
+            return Completion(f"Action: {len(self.asked) % 4}")
+
+    space = gym.make("FrozenLake-v1").action_space
+    here = Components(LanguageAgent(Numbers(), space=space), None, TemplateRoles())
+    asked = config(env="FrozenLake-v1", agent="litellm:numbers", verifier="", strategies=("bon-sc",), n=3, tasks=2)
+    one = Runner(asked, lambda: gym.make("FrozenLake-v1"), lambda *_: here)
+    rows = exported(kept(one, tmp_path / "run"), "sft")
+    assert {json.dumps(row["messages"][:-1]) for row in rows} <= {json.dumps(messages) for messages in Numbers.asked}
+    assert "a whole number from 0 to 3" in rows[0]["messages"][0]["content"]
+
+
+HERE = State("seen", {}, id="here")
+
+
+def proposed(item: str, key: str, score: float = math.nan, **more: Any) -> Candidate:
+    verdict = None if math.isnan(score) else Verdict(score)
+    return Candidate(**({"id": item, "at": "here", "action": key, "key": key, "verdict": verdict} | more))
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        pytest.param([proposed("b", "other", 0.5)], [], id="a tie says nothing"),
+        pytest.param([proposed("b", "other", 0.7)], [], id="a vote against the scores is left out"),
+        pytest.param(
+            [proposed("b", "other", -math.inf)], [("strategy", None)], id="a verifier that failed says nothing"
+        ),
+        pytest.param([proposed("b", "same", 0.1)], [], id="an equal action is no alternative"),
+        pytest.param([proposed("b", "other", 0.1, at="ahead")], [], id="a simulated state is another prompt"),
+        pytest.param([proposed("b", "other", 0.1), proposed("c", "other", 0.1)], [("verifier", 0.4)], id="each once"),
+        pytest.param([proposed("b", "", action=None, thought="Hm", error="none")], [("format", None)], id="no action"),
+        pytest.param([proposed("b", "", action=None, error="empty")], [], id="nothing was said"),
+    ],
+)
+def test_what_counts_as_a_preference(others: Sequence[Candidate], expected: list[Any]) -> None:
+    first = proposed("a", "same", 0.5)
+    step = RecordedStep(0, Decision(HERE, (first, *others), first, {}))
+    assert [(one.by, one.margin) for one in preferences(step)] == expected
+
+
+def test_what_the_strategy_made_itself_is_preferred_to_nothing() -> None:
+    both = proposed("a", "same", 0.5), proposed("b", "other", 0.1)
+    assert not list(preferences(RecordedStep(0, Decision(HERE, both, UNFINISHED, {}))))
+
+
+def test_texts_that_are_no_unicode_are_written_and_read_back(tmp_path: Path) -> None:
+    class Odd:
+        def propose(self, state: State, *, feedback: Any, temperature: float | None, rng: Random) -> Candidate:
+            return Candidate(f"turn[{rng.choice('012')}]", thought="half \ud83d of it")
+
+    path = kept(runner(Odd(), strategies=("bon",)), tmp_path / "run")
+    thoughts = {one["thought"] for row in exported(path, "jsonl") for one in row["candidates"]}
+    assert thoughts == {"half \ufffd of it"}
+    if find_spec("pyarrow"):
+        from pyarrow.parquet import read_table
+
+        export_runs([RunTraces(path)], "parquet", tmp_path / "run.parquet")
+        rows = read_table(tmp_path / "run.parquet").to_pylist()
+        assert {one["thought"] for row in rows for one in row["candidates"]} == thoughts
+
+
+@pytest.mark.skipif(find_spec("pyarrow") is None, reason="the extra iad[export] is not installed")
+def test_parquet_and_json_lines_hold_the_same_rows(run: Path, tmp_path: Path) -> None:
+    from pyarrow.parquet import read_table
+
+    traces = RunTraces(run)
+    for form in ("sft", "preference", "kto", "parquet"):
+        export_runs([traces], form, tmp_path / f"{form}.parquet")
+    for form in ("sft", "preference", "kto"):
+        assert read_table(tmp_path / f"{form}.parquet").to_pylist() == exported(run, form)
+    assert read_table(tmp_path / "parquet.parquet").to_pylist() == exported(run, "jsonl")
+
+
+@pytest.mark.parametrize("form", [*FORMATS, "preference.parquet"])
+def test_processes_side_by_side_write_the_same_bytes(run: Path, tmp_path: Path, form: str) -> None:
+    form, _, ending = form.partition(".")
+    ending = ending or ("parquet" if form == "parquet" else "jsonl")
+    if ending == "parquet" and find_spec("pyarrow") is None:
+        pytest.skip("the extra export is not installed")
+    runs = [RunTraces(run), RunTraces(run)]  # a process each
+    alone = export_runs(runs, form, tmp_path / "alone" / f"data.{ending}")
+    together = export_runs(runs, form, tmp_path / "together" / f"data.{ending}", workers=2)
+    assert list(alone.values()) == list(together.values())
+    assert [path.read_bytes() for path in alone] == [path.read_bytes() for path in together]
+
+
+@pytest.mark.skipif(find_spec("pyarrow") is not None, reason="pyarrow is installed")
+def test_parquet_without_its_package_says_what_to_install(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(MissingExtra, match=r'pip install -e ".+\[export\]"'):
+        export_runs([RunTraces(run)], "parquet", tmp_path / "run.parquet")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("form", "name", "kind", "said"),
+    [
+        ("json", "a.jsonl", UnknownName, "known: jsonl, kto, parquet, preference, sft"),
+        ("jsonl", "a.parquet", ValueError, "expected a file that ends in .jsonl"),
+        ("parquet", "a.jsonl", ValueError, "expected a file that ends in .parquet"),
+    ],
+)
+def test_what_can_not_be_written_is_refused(
+    run: Path, tmp_path: Path, form: str, name: str, kind: type[Exception], said: str
+) -> None:
+    with pytest.raises(kind, match=said):
+        export_runs([RunTraces(run)], form, tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_run_without_preferences_is_told_and_the_file_that_was_there_stays(tmp_path: Path) -> None:
+    path = kept(runner(strategies=("single",)), tmp_path / "run")
+    out = tmp_path / "pairs.jsonl"
+    out.write_text("before")
+    with pytest.raises(ValueError, match="expected decisions with a committed and a rejected"):
+        export_runs([RunTraces(path)], "preference", out)
+    assert out.read_text() == "before"

@@ -1,0 +1,103 @@
+"""The report of how true a simulator is, and the encoder that says how alike two texts are."""
+
+import json
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import iad_envs  # noqa: F401 (registers)
+from iad_policy.report.fidelity import Fidelity, fidelity
+from iad_policy.simulators.embedding import HashedNgrams
+from iad_policy.simulators.noisy import NoisySimulator
+from iad_policy.simulators.recorded import record
+from iad_policy.simulators.retrieval import RetrievalSimulator
+from tests.contract.components import TAXI, Wanderer
+from tests.contract.toy import LANDMARKS, Digger, SlipperyDigger
+
+TEXTS = st.text(max_size=60)
+
+
+def measured(simulator: Any, **options: Any) -> Fidelity:
+    return fidelity(Digger(max_steps=6), simulator, **{"agent": Wanderer(errors=0), "tasks": 9, **options})
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(TEXTS, min_size=1, max_size=4))
+def test_rows_have_length_1_and_depend_on_their_own_text_alone(texts: list[str]) -> None:
+    encoder = HashedNgrams(dimensions=256)
+    rows = encoder.encode(texts)
+    assert rows.shape == (len(texts), 256)
+    assert rows.dtype == np.float32
+    assert np.allclose((rows**2).sum(axis=1), 1.0, atol=1e-5)
+    for row, text in zip(rows, texts, strict=True):
+        assert (row == encoder.encode([text])[0]).all()
+    assert (rows @ rows.T <= 1.0 + 1e-5).all()
+
+
+def test_alike_texts_are_nearer_than_others() -> None:
+    one, near, far = HashedNgrams().encode(["the red shoes, size 9", "the red shoes, size 8", "a bottle of milk"])
+    assert 0.7 < one @ near < 1.0
+    assert one @ far < 0.2
+    assert HashedNgrams().encode([]).shape == (0, 2**14)
+    with pytest.raises(ValueError, match="power of two, got 1000"):
+        HashedNgrams(dimensions=1000)
+
+
+def test_the_perfect_simulator_is_true_in_every_respect() -> None:
+    report = measured("perfect")
+    assert (report.similarity, report.high_fidelity, report.failure_recall) == (1.0, 1.0, 1.0)
+    assert all(one.recall == one.precision == 1.0 for one in report.recall.values())
+    assert set(report.recall) == {"success", "end", "invalid"}
+    assert set(report.same_after.values()) == {1.0}
+    assert json.loads(json.dumps(report.as_json()))["n"] == report.n > 20
+
+
+def test_a_simulator_that_never_tells_the_truth_is_found_out() -> None:
+    report = measured("noisy:0")
+    assert report.high_fidelity == 0.0
+    assert {one.recall for one in report.recall.values()} == {0.0}
+    assert report.similarity < 0.9
+    assert report.same_after[1] == 0.0
+
+
+def test_the_share_of_true_outcomes_is_the_one_that_was_asked_for() -> None:
+    report = measured(NoisySimulator(fidelity="end=1,success=0.6"), seed=3)
+    assert report.recall["end"].recall == 1.0
+    low, high = report.recall["success"].recall_95
+    assert low < 0.6 < high
+    assert report.recall["end"].precision is not None
+    assert report.recall["end"].precision < 1.0, "some of what was shown as the end was not"
+
+
+def test_errors_add_up_over_steps() -> None:
+    report = measured("noisy:0.8", tasks=list(LANDMARKS) * 3, steps=(1, 3))
+    assert report.same_after[3] < report.same_after[1] < 1.0
+    assert report.n_tasks == 27
+
+
+def test_failures_are_recalled_by_class_as_garbled_actions_fail() -> None:
+    report = fidelity(gym.make("IAD/WebShop-v0"), "noisy:failure=0", tasks=4)
+    assert (report.recall["invalid"].n > 4, report.failure_recall) == (True, 0.0)
+    assert (report.similarity, report.recall["success"].recall) == (1.0, 1.0)
+
+
+def test_what_was_recorded_on_other_tasks_is_measured_on_these() -> None:
+    simulator = RetrievalSimulator(record(Digger(max_steps=6), Wanderer(), tasks=LANDMARKS[:5]))
+    report = measured(simulator, tasks=LANDMARKS[5:])
+    assert 0.5 < report.similarity <= 1.0
+    assert report.recall["end"].recall == 1.0
+
+
+@pytest.mark.parametrize("make", [SlipperyDigger, lambda: gym.make(TAXI, max_episode_steps=2)])
+def test_random_and_foreign_environments_are_measured_too(make: Any) -> None:
+    report = fidelity(make(), "perfect", agent=Wanderer(errors=0), tasks=2, steps=(1, 2))
+    assert (report.similarity, report.same_after[1]) == (1.0, 1.0)
+
+
+def test_nothing_to_compare_is_an_error() -> None:
+    with pytest.raises(ValueError, match="expected at least one task"):
+        measured("perfect", tasks=[])

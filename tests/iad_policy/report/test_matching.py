@@ -1,0 +1,170 @@
+"""Strategies at equal spending: by hand, by known truth, and where no comparison is possible."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import iad_envs  # noqa: F401 (registers the environment)
+from iad_policy import evaluate
+from iad_policy.errors import UnknownName
+from iad_policy.ledger.episode_record import EpisodeRecord
+from iad_policy.report.matching import Lines, matched
+from iad_policy.report.statistics import paired_interval, wilson
+from iad_policy.run.config import RunConfig
+
+
+def episode(task: str, success: float, proposals: float, *, seed: int = 0, usd: float = 0.0) -> EpisodeRecord:
+    usage = {"agent": {"proposals": proposals, "usd": usd}}
+    return EpisodeRecord("k", "E", task, "s", seed, success=success, reward=success / 2, usage=usage)
+
+
+def line(*points: tuple[float, float], n_tasks: int = 10) -> dict[float, list[EpisodeRecord]]:
+    """Return episodes of n = 1, 2 ... whose mean success and spending are these points."""
+    return {
+        n: [episode(f"t{task}", float(task < round(success * n_tasks)), spent) for task in range(n_tasks)]
+        for n, (spent, success) in enumerate(points, start=1)
+    }
+
+
+def test_curves_are_read_at_the_baselines_spending_by_hand() -> None:
+    lines = {"base": line((2, 0.2), (6, 0.4), (10, 0.5)), "own": line((4, 0.3), (8, 0.7)), "one": line((2, 0.2))}
+    found = matched(lines, "base", n_resamples=200)
+    assert found.budgets == pytest.approx((2.0, 6.0, 10.0))
+    assert (found.settings, found.n_tasks, found.n_left_out) == ((1, 2, 3), 10, 0)
+    assert [None if one is None else round(one.value, 9) for one in found.at["own"]] == [None, 0.5, None]
+    between = found.at["own"][1]
+    assert between is not None
+    assert between.difference == pytest.approx(0.1)
+    assert between.difference_95.low < 0.1 < between.difference_95.high
+    assert [one is None for one in found.at["one"]] == [False, True, True]
+    assert [one is not None and one.difference for one in found.at["base"]] == [0.0, 0.0, 0.0]
+
+
+def test_where_all_tasks_are_alike_intervals_have_some_width() -> None:
+    base, own = line((1, 0.0), (4, 0.0)), line((1, 0.0), (5, 0.0))
+    found = matched({"base": base, "own": own, "same": {1: base[1]}}, "base", n_resamples=50)
+    for at in found.at["own"]:
+        assert at is not None
+        assert (at.interval, at.difference_95) == (wilson(0, 10), paired_interval([0.0] * 10))
+    assert [one is not None and one.difference_95 for one in found.at["base"]] == [(0.0, 0.0)] * 2
+    assert found.at["same"][0] is not None
+    assert found.at["same"][0].difference_95 == (0.0, 0.0), "the same episodes are equal by construction"
+    # How much rewards of another range may vary is not known.
+    lines = {"base": base, "own": {n: [replace(one, reward=7.0) for one in ones] for n, ones in own.items()}}
+    rewards = matched(lines, "base", metric="reward", n_resamples=50).at["own"][0]
+    assert rewards is not None
+    assert (*rewards.interval, *rewards.difference_95) == pytest.approx((7.0, 7.0, 7.0, 7.0))
+
+
+def test_the_cost_of_the_baselines_best_value_by_hand() -> None:
+    lines = {"base": line((2, 0.2), (10, 0.5)), "own": line((4, 0.3), (8, 0.7)), "bad": line((2, 0.1), (9, 0.2))}
+    costs = matched(lines, "base", n_resamples=200).costs
+    assert {one.level for one in costs.values()} == {0.5}
+    assert costs["base"].spent == 10.0
+    assert costs["own"].spent == pytest.approx(6.0)
+    assert costs["bad"].spent is None
+    assert costs["bad"].high is None
+    low, high = costs["own"].low, costs["own"].high
+    assert low is not None
+    assert high is not None
+    assert 4.0 <= low <= 6.0 <= high <= 8.0
+
+
+def test_a_curve_that_falls_is_reached_where_it_first_was_high_enough() -> None:
+    lines = {"base": line((1, 0.0), (9, 0.4)), "own": line((2, 0.6), (4, 0.2), (8, 0.8))}
+    assert matched(lines, "base", n_resamples=50).costs["own"].spent == 2.0
+
+
+def test_seeds_of_a_task_are_one_observation() -> None:
+    def doubled(own: dict[float, list[EpisodeRecord]]) -> dict[float, list[EpisodeRecord]]:
+        return {n: [*episodes, *(replace(one, seed=1) for one in episodes)] for n, episodes in own.items()}
+
+    lines = {"base": line((2, 0.2), (6, 0.4)), "own": line((2, 0.3), (8, 0.7))}
+    once = matched(lines, "base", n_resamples=300)
+    twice = matched({name: doubled(own) for name, own in lines.items()}, "base", n_resamples=300)
+    assert once == twice
+
+
+def test_tasks_that_only_some_arms_have_are_left_out_and_counted() -> None:
+    lines = {"base": line((2, 0.2), (6, 0.4)), "own": line((2, 0.3), (8, 0.7))}
+    lines["own"][2] = [one if one.task_id != "t3" else replace(one, error_kind="timeout") for one in lines["own"][2]]
+    found = matched(lines, "base", n_resamples=50)
+    assert (found.n_tasks, found.n_left_out) == (9, 1)
+
+
+def sampled(rng: np.random.Generator, n_tasks: int) -> Lines:
+    """Draw episodes of two strategies whose true curves are known: 0.3 + 0.01 x and 0.3 + 0.03 x."""
+    skill = rng.beta(2, 2, n_tasks) - 0.5
+    lines: dict[str, dict[float, list[EpisodeRecord]]] = {}
+    for name, slope, per_n in (("base", 0.01, 4.0), ("own", 0.03, 6.0)):
+        for n in (1, 2, 4):
+            spent = per_n * n * rng.uniform(0.5, 1.5, n_tasks)
+            chance = np.clip(0.3 + slope * per_n * n + 0.5 * skill, 0, 1)
+            solved = (rng.uniform(size=n_tasks) < chance).astype(float)
+            lines.setdefault(name, {})[n] = [episode(f"t{task}", solved[task], spent[task]) for task in range(n_tasks)]
+    return lines
+
+
+def test_intervals_cover_the_true_difference_as_often_as_they_say() -> None:
+    rng, n_replicates, covered = np.random.default_rng(7), 150, 0
+    truth = {}
+    for _ in range(8):  # clipping and chance bend the curves: the truth is the mean of large samples
+        one = matched(sampled(rng, 2000), "base", n_resamples=1).at["own"][2]
+        assert one is not None
+        truth.setdefault("difference", []).append(one.difference)
+    difference = float(np.mean(truth["difference"]))
+    for _ in range(n_replicates):
+        one = matched(sampled(rng, 60), "base", n_resamples=300).at["own"][2]
+        assert one is not None
+        covered += one.difference_95.low <= difference <= one.difference_95.high
+    assert 0.90 <= covered / n_replicates <= 0.99
+
+
+def test_single_is_the_first_point_of_all_that_make_one_proposal_then() -> None:
+    results = evaluate("IAD/WebShop-v0", ["single", "bon-sc", "iad", "mcts"], 6, n=2, match="proposals")
+    equal = results.figures().matched["shopper"]
+    assert equal.settings == (1, 2)
+    points = [equal.at[name][0] for name in ("single", "bon-sc", "iad")]
+    assert len({None if one is None else (one.budget, one.value) for one in points} - {None}) == 1
+    assert equal.at["mcts"][0] is None  # its n counts rollouts
+    with pytest.raises(ValueError, match="several n of the baseline bon-sc to match calls"):
+        evaluate("IAD/WebShop-v0", ["single", "bon-sc"], 1, n=2, match="calls")
+
+
+def test_what_cannot_be_matched_is_said() -> None:
+    lines = {"base": line((2, 0.2), (6, 0.4)), "own": line((2, 0.3))}
+    with pytest.raises(UnknownName, match="seconds"):
+        matched(lines, "base", axis="seconds")
+    with pytest.raises(ValueError, match="several n to match proposals"):
+        matched(lines, "own")
+    with pytest.raises(ValueError, match="spend tokens"):
+        matched(lines, "base", axis="tokens")
+    with pytest.raises(ValueError, match="scored episode of every arm"):
+        matched({"base": lines["base"], "own": {1: [episode("elsewhere", 1.0, 2)]}}, "base")
+    unpriced = {1: [replace(episode("t1", 1.0, 2), usage={"agent": {"proposals": 1, "n_unpriced": 1}})]}
+    with pytest.raises(ValueError, match="price of every call"):
+        matched({"base": {**unpriced, 2: unpriced[1]}}, "base", axis="usd")
+
+
+def test_a_run_needs_several_n_of_its_baseline() -> None:
+    with pytest.raises(ValueError, match="--n 1,2,4,8"):
+        evaluate("IAD/WebShop-v0", ["bon", "iad"], 1, match="proposals")
+    with pytest.raises(ValueError, match="which is a point and no curve; name another: --baseline bon"):
+        evaluate("IAD/WebShop-v0", ["single", "bon"], 1, n=[1, 2], match="proposals", baseline="single")
+    with pytest.raises(UnknownName, match="axis to match"):
+        RunConfig(env="IAD/WebShop-v0", agent=("shopper",), n=(1, 2), match="time")
+
+
+def test_a_run_tells_it_in_its_table_and_its_summary() -> None:
+    results = evaluate(
+        "IAD/WebShop-v0", ("single", "bon-sc", "iad"), 6, n=(1, 2, 3), split="test", match="proposals", cache=False
+    )
+    table = results.table(120)
+    assert "success at equal proposals per episode: those of bon-sc with n = 1, 2, 3" in table
+    assert "not reached" in table
+    found = results.figures(100)
+    stored = results.as_json(found)["matched"]["shopper"]
+    assert stored["budgets"] == found.matched["shopper"].budgets
+    unmatched = evaluate("IAD/WebShop-v0", "bon-sc", 2, n=(1, 2), match="tokens", cache=False)
+    assert "Not compared at equal spending: expected episodes that spend tokens" in " ".join(unmatched.table().split())

@@ -1,0 +1,218 @@
+import re
+from dataclasses import replace
+from io import StringIO
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from iad_policy.ledger.episode_record import EpisodeRecord, number
+from iad_policy.report.figures import Figures, Heading
+from iad_policy.report.metrics import StrategySummary, differences, progress_curve, summarise
+from iad_policy.report.statistics import wilson
+from iad_policy.report.table import RunTable
+from iad_policy.run.config import RunConfig
+
+
+def episode(task: str, success: float | None = 1.0, **changes: Any) -> EpisodeRecord:
+    base = EpisodeRecord("k", "Dials", task, "iad", 0, success=success, progress=success, reward=success or 0.0)
+    return replace(base, **changes)
+
+
+def test_a_record_survives_its_line() -> None:
+    record = episode("a", usage={"agent": {"proposals": 3}}, actions=("x", 1), progress_by_step=(0.0, None, 1.0))
+    assert EpisodeRecord.of(record.as_json() | {"a_later_field": 1}) == record
+
+
+def test_what_is_no_number_is_none() -> None:
+    assert [number(value) for value in (None, float("nan"), float("inf"), 1)] == [None, None, None, 1.0]
+
+
+def test_a_summary_is_the_means_by_hand() -> None:
+    one = summarise(
+        [
+            episode("a", 1.0, difficulty="easy", grounding=1.0, usage={"agent": {"proposals": 2, "prompt_tokens": 10}}),
+            episode("b", 0.0, difficulty="hard", grounding=0.5, progress=0.5, usage={"verifier": {"verifications": 4}}),
+            episode("c", 0.0, difficulty="easy", grounding=0.0, stop_reason="budget", cut="episode.proposals"),
+        ]
+    )
+    assert one.success == pytest.approx(1 / 3)
+    assert one.progress == pytest.approx(0.5)
+    assert one.grounding == pytest.approx(0.5)
+    assert (one.success_easy, one.success_hard, one.progress_hard) == (0.5, 0.0, 0.5)
+    assert (one.n_episodes, one.n_easy, one.n_hard, one.n_budget, one.n_errored) == (3, 2, 1, 1, 0)
+    assert one.spent["proposals"] == pytest.approx(2 / 3)
+    assert one.spent["verifications"] == pytest.approx(4 / 3)
+    assert one.spent["tokens"] == pytest.approx(10 / 3)
+    assert one.as_json()["proposals"] == one.spent["proposals"]
+    assert "spent" not in one.as_json()
+
+
+def test_unreadable_answers_are_a_share_of_all_proposals() -> None:
+    few = episode("a", n_unreadable=1, usage={"agent": {"proposals": 2}})
+    many = episode("b", n_unreadable=2, usage={"agent": {"proposals": 10}})
+    failed = episode("c", n_unreadable=5, error_kind="crash", usage={"agent": {"proposals": 5}})
+    assert summarise([few, many, failed]).unreadable == pytest.approx(0.25)
+    assert summarise([failed]).unreadable is None
+    assert "unreadable" in printed({"iad": summarise([few])})
+    assert "unreadable" not in printed({"iad": summarise([episode("a")])})
+
+
+def test_errored_episodes_are_counted_and_left_out() -> None:
+    one = summarise([episode("a", 1.0), episode("b", 0.0, error_kind="timeout", stop_reason="error")])
+    assert (one.success, one.n_episodes, one.n_errored) == (1.0, 1, 1)
+
+
+def test_what_errored_episodes_spent_is_told_beside_the_means() -> None:
+    failed = [
+        episode(task, error_kind="crash", usage={"agent": {"proposals": 3, "prompt_tokens": 1000}, "simulator": extra})
+        for task, extra in (("a", {"completion_tokens": 234}), ("b", {"usd": 0.5}))
+    ]
+    one = summarise(failed)
+    assert one.spent_errored == {"proposals": 6, "prompt_tokens": 2000, "completion_tokens": 234, "usd": 0.5}
+    assert one.as_json()["spent_errored"] == one.spent_errored
+    shown = printed({"artis": one})
+    assert "2 of artis (2 crash), which spent 6 calls, 2,234 tokens, $0.5000" in shown
+    (row,) = re.findall(r"^artis +.*$", shown, re.MULTILINE)
+    assert re.search(r" 0 +2 +- +- +- +- +- +- *$", row), "no means of no episode"
+
+
+def printed(summaries: dict[str, StrategySummary]) -> str:
+    """The table of a run with these rows."""
+    console = Console(file=StringIO(), width=200)
+    console.print(RunTable(Heading(RunConfig("Dials", "guesser"), "", 4, {}), Figures(summaries, {})))
+    assert isinstance(console.file, StringIO)
+    return console.file.getvalue()
+
+
+def test_no_difficulty_is_dropped_unsaid() -> None:
+    levels = {"simple": (1.0, 1.0), "moderate": (1.0, 0.0), "challenging": (0.0, 0.0)}
+    records = [
+        episode(f"{level}{place}", success, difficulty=level)
+        for level, both in reversed(levels.items())
+        for place, success in enumerate(both)
+    ]
+    one = summarise(records)
+    assert {name: level._asdict() for name, level in one.by_difficulty.items()} == {
+        name: {"n": 2, "success": sum(both) / 2, "progress": sum(both) / 2} for name, both in levels.items()
+    }
+    assert list(one.by_difficulty) == list(levels)
+    assert one.as_json()["by_difficulty"]["moderate"] == {"n": 2, "success": 0.5, "progress": 0.5}
+    other = summarise([episode("a", 1.0, difficulty="moderate"), episode("b", 0.0)])
+    shown = printed({"iad": one, "bon": other})
+    assert "simple/moderate/challenging/unmarked" in shown
+    assert "1.00/0.50/0.00/-" in shown
+    assert "-/1.00/-/0.00" in shown
+    assert summarise([episode("a")]).by_difficulty == {}
+
+
+def test_episodes_that_the_runs_budget_cut_are_left_out() -> None:
+    one = summarise([episode("a", 1.0), episode("b", 0.0, cut="run.proposals", stop_reason="budget")])
+    assert (one.success, one.n_episodes, one.n_budget) == (1.0, 1, 1)
+
+
+def test_a_summary_of_nothing_has_nothing_to_say() -> None:
+    one = summarise([])
+    assert (one.success, one.progress_95, one.n_episodes, one.progress_by_step) == (None, None, 0, ())
+
+
+def test_an_environment_without_success_or_progress_still_has_a_reward() -> None:
+    one = summarise([episode("0", None, reward=12.0), episode("1", None, reward=8.0)])
+    assert (one.success, one.success_95, one.progress, one.reward) == (None, None, None, 10.0)
+
+
+def test_curves_carry_the_last_value_forward() -> None:
+    short = episode("a", progress_by_step=(0.0, 1.0))
+    long = episode("b", progress_by_step=(0.0, 0.0, 0.0, 0.5))
+    assert progress_curve([short, long]) == pytest.approx((0.0, 0.5, 0.5, 0.75))
+    assert len(progress_curve([short], 5)) == 6
+
+
+def test_differences_pair_common_tasks_only() -> None:
+    base = [episode("a", 0.0), episode("b", 0.0), episode("c", 1.0), episode("only here", 1.0)]
+    own = [episode("a", 1.0), episode("b", 1.0), episode("c", 0.0), episode("failed", 1.0, error_kind="crash")]
+    found = differences({"base": base, "own": own}, {"own": "base"})["own"]
+    assert found.n_pairs == 3
+    assert found.success == pytest.approx(1 / 3)
+    assert (found.n_better, found.n_worse) == (2, 1)
+    assert found.p_mcnemar == 1.0
+    assert found.success_95 == (-1.0, 1.0)
+
+
+def test_p_values_are_adjusted_for_the_strategies_compared() -> None:
+    tasks = [str(place) for place in range(8)]
+    base = [episode(task, 0.0) for task in tasks]
+    better = [episode(task, 1.0) for task in tasks]
+    found = differences({"base": base, "x": better, "y": better}, {"x": "base", "y": "base"})
+    assert found["x"].p_mcnemar == pytest.approx(2 / 256)
+    assert found["x"].p_holm == pytest.approx(4 / 256)
+
+
+def test_no_common_task_is_no_difference() -> None:
+    found = differences({"base": [episode("a")], "own": []}, {"own": "base"})["own"]
+    assert (found.n_pairs, found.success, found.p_holm, found.detectable_success) == (0, None, None, None)
+
+
+def test_seeds_of_a_task_are_one_cluster_and_no_independent_pairs() -> None:
+    tasks = [f"t{place}" for place in range(8)]
+    base = [episode(task, 0.0, seed=seed) for task in tasks for seed in range(3)]
+    better = [episode(task, 1.0 if task in tasks[:6] else 0.0, seed=seed) for task in tasks for seed in range(3)]
+    found = differences({"base": base, "x": better}, {"x": "base"})["x"]
+    once = differences(
+        {"base": [one for one in base if one.seed == 0], "x": [one for one in better if one.seed == 0]}, {"x": "base"}
+    )["x"]
+    assert found.p_mcnemar is None
+    assert found.p_success == found.p_sign_flip == found.p_holm == once.p_mcnemar == pytest.approx(2 / 64)
+    assert found.success_95 == once.success_95
+    assert (found.n_pairs, found.n_better, once.n_better) == (24, 18, 6)
+    assert once.won == tuple(tasks[:6])
+    assert summarise(better).success_95 == summarise([one for one in better if one.seed == 0]).progress_95
+
+
+def test_what_never_varied_has_an_interval_of_some_width() -> None:
+    seeds = [episode(f"t{place}", 0.0, seed=seed) for place in range(8) for seed in range(3)]
+    once = [one for one in seeds if one.seed == 0]
+    assert summarise(seeds).success_95 == summarise(once).success_95 == wilson(0, 8)
+    found = differences({"base": once, "own": once}, {"own": "base"})["own"]
+    assert found.reward_95 == found.success_95
+    assert found.reward_95 is not None
+    assert found.reward_95.high > 0.3
+    # Of rewards that may be anything nothing can be said.
+    points = [episode(f"t{place}", None, reward=50.0) for place in range(8)]
+    assert differences({"base": points, "own": points}, {"own": "base"})["own"].reward_95 == (0.0, 0.0)
+
+
+def test_an_episode_that_the_same_command_can_not_mend_is_not_to_be_retried() -> None:
+    broken, crashed = (summarise([episode("a", error_kind=kind)]) for kind in ("contract", "crash"))
+    assert "Run the same command again" not in printed({"iad": broken})
+    assert "Run the same command again" in printed({"iad": crashed})
+
+
+def test_the_ledger_tells_roles_apart_and_a_price_that_is_not_known_from_none() -> None:
+    def spending(usd: float, n_unpriced: int) -> dict[str, dict[str, float]]:
+        return {
+            "agent": {"proposals": 2, "prompt_tokens": 10, "usd": usd, "n_unpriced": n_unpriced},
+            "verifier": {"verifications": 2},
+        }
+
+    summaries = {
+        "known": summarise([episode("a", usage=spending(0.5, 0)), episode("b", usage=spending(0.25, 0))]),
+        "unknown": summarise([episode("a", usage=spending(0.0, 2))]),
+        "both": summarise([episode("a", usage=spending(0.5, 0)), episode("b", usage=spending(0.0, 2))]),
+    }
+    assert summaries["known"].by_role["agent"] == {"proposals": 2, "prompt_tokens": 10, "usd": 0.375, "n_unpriced": 0}
+    console = Console(file=StringIO(), width=200)
+    console.print(RunTable(Heading(RunConfig("Dials", "guesser"), "", 2, {}), Figures(summaries, {})))
+    assert isinstance(console.file, StringIO)
+    shown = console.file.getvalue()
+    assert "known: agent" in shown
+    assert "known: verifier" not in shown
+    for row, said in (("known", "0.3750"), ("unknown", "unpriced"), ("both", "0.2500 + unpriced")):
+        assert re.search(rf"^{row}: agent .* {re.escape(said)} ", shown, re.MULTILINE)
+
+
+def test_kinds_of_errors_are_shown_beside_the_score() -> None:
+    failed = [episode(str(place), error_kind=kind) for place, kind in enumerate(("timeout", "crash", "timeout"))]
+    summaries = {"iad": summarise([*failed, episode("a")])}
+    assert (summaries["iad"].n_errored, summaries["iad"].errors) == (3, {"crash": 1, "timeout": 2})
+    assert "3 of iad (1 crash, 2 timeout)" in printed(summaries)

@@ -1,0 +1,213 @@
+"""What the page is told of model folders and of rounds, also while they are written and where they are damaged."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import iad_envs  # noqa: F401 (registers)
+from iad_policy import evaluate
+from iad_policy.cli import app
+from iad_policy.learn.fitting import EPOCHS, TRAINING
+from iad_policy.learn.improve import ROUNDS, improve
+from iad_policy.learn.models import MODEL, ModelFolderError
+from iad_policy.learn.train import train
+from iad_policy.ledger.run_folder import RunFolderError
+from iad_policy.report.viewer.server import create_app
+from iad_policy.report.viewer.trained import MAX_POINTS, model_json
+from iad_policy.report.viewer.trainings import Trainings, opened
+
+SHOP = "IAD/WebShop-v0"
+STEPS = [{"step": place + 1, "loss": 1 / (place + 1), "rate": 1e-4} for place in range(6)]
+
+
+@pytest.fixture(scope="module")
+def rounds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two rounds, the second of which was stopped by the KL."""
+    folder = tmp_path_factory.mktemp("trainings") / "rounds"
+    improve(SHOP, "eto", out=folder, tasks=5, demos=3, rounds=1, epochs=40, max_kl=0.02)
+    return folder
+
+
+@pytest.fixture
+def language(tmp_path: Path) -> Path:
+    """A language model's folder, stopped in its second epoch."""
+    folder = tmp_path / "language"
+    folder.mkdir()
+    write_lines(folder, STEPS)
+    epochs = [{"loss": 0.6, "kl": 0.2, "is_kept": True}, {"loss": 0.3, "kl": 0.7, "is_kept": False}]
+    (folder / EPOCHS).write_text(json.dumps(epochs))
+    facts = {"recipe": "dpo", "head": "policy", "env": SHOP, "options": {"epochs": 3, "max_kl": 0.5}}
+    (folder / MODEL).write_text(json.dumps({**facts, "n_epochs": 1, "stopped": "the KL rose", "trained_on": {}}))
+    return folder
+
+
+def write_lines(folder: Path, lines: list[dict[str, Any]]) -> None:
+    (folder / TRAINING).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+
+
+def curves(shown: dict[str, Any]) -> dict[tuple[str, str], list[Any]]:
+    return {(one["unit"], one["figure"]): [list(point) for point in one["points"]] for one in shown["curves"]}
+
+
+def test_curves_are_what_was_written_of_each_epoch(rounds: Path) -> None:
+    shown = model_json(rounds / "model-1")
+    lines = [json.loads(line) for line in (rounds / "model-1" / TRAINING).read_text().splitlines()]
+    for figure in ("loss", "kl"):
+        expected = [[line["epoch"] + 1, line[figure]] for line in lines]
+        assert curves(shown)["epoch", figure] == expected
+    facts = json.loads((rounds / "model-1" / MODEL).read_text())
+    assert facts["stopped"]
+    assert (shown["kept"], shown["stopped"]) == (facts["n_epochs"], facts["n_epochs"] + 1)
+    assert (shown["planned"], shown["why"]) == (40, facts["stopped"])
+
+
+def test_a_model_tells_what_it_was_trained_on(rounds: Path) -> None:
+    on = json.loads((rounds / "model-1" / MODEL).read_text())["trained_on"]
+    shown = model_json(rounds / "model-1")
+    said = dict(shown["facts"])
+    assert (said["environment"], said["data"], said["split"]) == (SHOP, on["data"], "train")
+    assert (said["rows"], said["runs"]) == (str(on["n_rows"]), "demos, round-1")
+    assert said["rewards"].startswith("oracle: ")
+    assert "max_kl = 0.02" in said["options"]
+    assert shown["tasks"] == on["tasks"]
+
+
+def test_rounds_are_shown_with_their_dev_rewards_and_the_chosen_one(rounds: Path) -> None:
+    known = json.loads((rounds / ROUNDS).read_text())
+    shown = Trainings(rounds).as_json()
+    assert [reward for _, reward in shown["rounds"]["points"]] == known["dev"]
+    assert shown["rounds"]["best"] == known["best"]
+    assert [one["name"] for one in shown["models"]] == ["model-0", "model-1"]
+
+
+def test_updates_have_rewards_and_the_value_models_loss(rounds: Path, tmp_path: Path) -> None:
+    train("ppo", SHOP, out=tmp_path / "ppo", start=rounds / "model-0", updates=3, tasks=2, group=2)
+    shown = model_json(tmp_path / "ppo")
+    assert {figure for _, figure in curves(shown)} == {"reward", "loss", "kl", "value_loss"}
+    assert [place for place, _ in curves(shown)["update", "reward"]] == [1, 2, 3]
+    assert (shown["kept"], shown["stopped"], shown["planned"]) == (3, None, 3)
+    said = dict(shown["facts"])
+    assert said["episodes played"] == "12"
+    assert "rows" not in said
+
+
+def test_a_language_model_has_steps_and_epochs(language: Path) -> None:
+    shown = model_json(language)
+    assert set(curves(shown)) == {("step", "loss"), ("step", "rate"), ("epoch", "loss"), ("epoch", "kl")}
+    assert curves(shown)["epoch", "kl"] == [[1, 0.2], [2, 0.7]]
+    assert (shown["unit"], shown["kept"], shown["stopped"], shown["planned"]) == ("epoch", 1, 2, 3)
+    limits = {(one["unit"], one["figure"]): one.get("limit") for one in shown["curves"]}
+    assert limits == {one: 0.5 if one == ("epoch", "kl") else None for one in limits}
+
+
+def test_steps_that_a_kill_repeated_are_shown_once_as_they_were_at_last(language: Path) -> None:
+    again = [{**line, "loss": 9.0} for line in STEPS[3:]]
+    write_lines(language, [*STEPS, *again])
+    assert [loss for _, loss in curves(model_json(language))["step", "loss"]] == [1, 1 / 2, 1 / 3, 9, 9, 9]
+
+
+def test_a_training_that_goes_on_is_shown_and_followed(rounds: Path, tmp_path: Path) -> None:
+    write_lines(tmp_path, [{"epoch": 0, "loss": 1.0, "is_kept": True}])
+    client = create_app([tmp_path]).test_client()
+    before = client.get("/api/version").get_json()
+    ((model,),) = ([one["models"] for one in client.get("/api/trainings").get_json()],)
+    assert (model[0]["is_over"], model[0]["facts"]) == (False, [])
+    shutil.copytree(rounds / "model-1", tmp_path, dirs_exist_ok=True)
+    assert client.get("/api/version").get_json() != before
+    assert client.get("/api/trainings").get_json()[0]["models"][0]["is_over"]
+
+
+def test_a_long_curve_keeps_its_ends_and_its_marks(tmp_path: Path) -> None:
+    n = 7 * MAX_POINTS
+    lines = [{"epoch": place, "loss": place / n, "is_kept": place < n - 1} for place in range(n)]
+    write_lines(tmp_path, lines)
+    (tmp_path / MODEL).write_text(json.dumps({"recipe": "bc"}))
+    (curve,) = model_json(tmp_path)["curves"]
+    places = [place for place, _ in curve["points"]]
+    assert curve["every"] == 7
+    assert len(places) <= MAX_POINTS + 2
+    assert (places[0], places[-2:]) == (1, [n - 1, n])
+
+
+def test_models_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    for name in ("model-10", "model-2", "other", "demos"):
+        (tmp_path / name).mkdir()
+        if name != "demos":
+            write_lines(tmp_path / name, [{"epoch": 0, "loss": 1.0}])
+    assert [one["name"] for one in Trainings(tmp_path).as_json()["models"]] == ["model-2", "model-10", "other"]
+
+
+def test_runs_and_models_are_told_apart(rounds: Path) -> None:
+    runs, trainings = opened([rounds / "model-0", rounds / "dev-1", rounds])
+    assert [run.folder.name for run in runs] == ["dev-1"]
+    assert [one.folder.name for one in trainings] == ["model-0", "rounds"]
+    client = create_app([rounds / "model-0", rounds / "dev-1"]).test_client()
+    assert len(client.get("/api/runs").get_json()) == 1
+    line = client.get("/api/episodes/0/0").get_json()["lines"][0]
+    assert client.get(f"/api/episode/0/{line['key']}").status_code == 200
+
+
+@pytest.mark.parametrize("command", ["view", "report"])
+def test_a_folder_that_is_neither_is_one_sentence(command: str, tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "none"):
+        done = CliRunner().invoke(app, [command, str(folder)])
+        assert done.exit_code == 2
+        said = " ".join(done.stderr.split())
+        assert said.startswith("iad: expected a run folder, a model folder or a folder of model folders, got ")
+        assert said.endswith("name one that iad run, iad train or iad improve wrote")
+
+
+ODD: dict[str, Any] = {"number": 7, "list": [1], "text": "x", "none": None, "NaN": float("nan"), "huge": 10**400}
+
+
+@pytest.mark.parametrize("value", ODD.values(), ids=ODD)
+def test_facts_and_figures_of_any_type_are_shown_or_left_out(value: Any, language: Path) -> None:
+    facts = json.loads((language / MODEL).read_text())
+    (language / MODEL).write_text(json.dumps(dict.fromkeys(facts, value)))
+    write_lines(language, [{"step": value, "loss": value}, {"step": 1, "loss": value}, *STEPS[1:]])
+    (language / EPOCHS).write_text(json.dumps([value, {"kl": value}]))
+    shown = create_app([language]).test_client().get("/api/trainings")
+    json.loads(shown.text, parse_constant=lambda name: pytest.fail(name))
+    (language / ROUNDS).write_text(json.dumps({"dev": value, "best": value, "method": value}))
+    (language / MODEL).unlink()
+    (language / TRAINING).unlink()
+    Trainings(language).as_json()
+
+
+@pytest.mark.parametrize("name", [MODEL, EPOCHS])
+def test_a_file_that_cant_be_read_is_one_sentence(name: str, language: Path) -> None:
+    (language / name).write_text("{")
+    with pytest.raises(ModelFolderError, match=r"expected a file of a model folder .*; restore it"):
+        opened([language])
+
+
+@pytest.mark.parametrize("name", [MODEL, TRAINING, EPOCHS])
+def test_links_are_not_followed(name: str, language: Path, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("[]" if name == EPOCHS else '{"recipe": "secret"}')
+    (language / name).unlink()
+    (language / name).symlink_to(secret)
+    with pytest.raises(ModelFolderError, match="regular file"):
+        opened([language])
+    (tmp_path / "all").mkdir()
+    (tmp_path / "all" / "linked").symlink_to(language)
+    with pytest.raises(RunFolderError):
+        opened([tmp_path / "all"])
+
+
+def test_reports_are_written_beside_models_and_of_runs_as_before(rounds: Path, tmp_path: Path) -> None:
+    shutil.copytree(rounds, tmp_path / "rounds")
+    evaluate(SHOP, ["single"], tasks=1, out=tmp_path / "run")
+    folders = [tmp_path / "rounds", tmp_path / "rounds" / "model-1", tmp_path / "run"]
+    done = CliRunner().invoke(app, ["report", *map(str, folders)])
+    assert done.exit_code == 0, done.output
+    for folder in folders:
+        page = (folder / "report.html").read_text()
+        assert set(re.findall(r"https?://[^\s\"']*", page)) == {
+            "http://www.w3.org/2000/svg"
+        }  # a name: nothing is fetched

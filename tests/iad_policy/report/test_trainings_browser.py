@@ -1,0 +1,157 @@
+"""Training curves as a person meets them: on a phone and on a wide screen, by pointer and by keys, and beside runs."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import iad_envs  # noqa: F401 (registers)
+from iad_policy.learn.fitting import TRAINING
+from iad_policy.learn.improve import ROUNDS, improve
+from iad_policy.learn.models import MODEL
+from iad_policy.report.viewer.server import create_app
+from iad_policy.report.viewer.training_report import write_any_report
+from tests.iad_envs.browser.browsers import missing
+from tests.iad_policy.report.test_viewer_browser import (
+    NASTY,
+    complaints,
+    driver,
+    opened,
+    overflow,
+    press,
+    texts,
+    wait,
+)
+from webshop_server.site.server import Server
+
+__all__ = ["driver"]
+pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "everything is there")
+SHOP = "IAD/WebShop-v0"
+
+
+@pytest.fixture(scope="module")
+def rounds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two rounds, the second of which was stopped by the KL."""
+    folder = tmp_path_factory.mktemp("trainings") / "rounds"
+    improve(SHOP, "eto", out=folder, tasks=5, demos=3, rounds=1, epochs=40, max_kl=0.02)
+    for one in (folder, folder / "model-1"):
+        write_any_report(one)
+    return folder
+
+
+def lines_of(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / TRAINING).read_text().splitlines()]
+
+
+def test_a_training_shows_its_curves_where_it_was_stopped_and_what_it_was_on(driver: Any, rounds: Path) -> None:
+    folder = rounds / "model-1"
+    facts, lines = json.loads((folder / MODEL).read_text()), lines_of(folder)
+    opened(driver, folder)
+    assert texts(driver, "h1") == ["model-1"]
+    assert texts(driver, "figcaption") == ["Loss", "KL from the start"]
+    dots = driver.execute_script("return document.querySelectorAll('figure svg circle title').length")
+    assert dots == 2 * len(lines)
+    labels = driver.execute_script("return [...document.querySelectorAll('svg text')].map((one) => one.textContent)")
+    kept, stopped = facts["n_epochs"], facts["n_epochs"] + 1
+    marks = (f"kept: epoch {kept}", f"stopped: epoch {stopped}, not kept")
+    for label in (*marks, "epoch", "loss", "KL (nat)"):
+        assert label in labels
+    assert "limit: 0.02 nat" in labels
+    (status,) = texts(driver, "p.warn")
+    assert status.startswith(f"Stopped in epoch {stopped} of 40: {facts['stopped']}. Epoch {kept} was kept.")
+    said = dict(zip(texts(driver, "dt"), texts(driver, "dd"), strict=True))
+    assert (said["environment"], said["split"], said["rows"]) == (SHOP, "train", str(facts["trained_on"]["n_rows"]))
+    assert f"{len(facts['trained_on']['tasks'])} tasks" in texts(driver, "summary")
+    assert driver.title == "model-1 · iad"
+    assert overflow(driver) <= 0
+    assert complaints(driver) == []
+
+
+def test_values_are_read_by_pointer_and_by_keys(driver: Any, rounds: Path) -> None:
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    lines = lines_of(rounds / "model-1")
+    opened(driver, rounds / "model-1")
+    kept = len(lines) - 1
+    assert texts(driver, "figure p")[0].startswith(f"Epoch {kept} (kept): loss ")
+    chart = driver.find_element("css selector", "figure svg")
+    driver.execute_script("arguments[0].scrollIntoView()", chart)
+    ActionChains(driver).move_to_element_with_offset(chart, -chart.size["width"] // 2 + 2, 0).perform()
+    assert texts(driver, "figure p")[0] == f"Epoch 1: loss {lines[0]['loss']:.4g}"
+    table = "[...document.querySelectorAll('summary')].find((one) => one.innerText === 'Values by epoch')"
+    driver.execute_script(f"{table}.focus()")
+    press(driver, "ENTER")
+    wait(driver, "document.querySelector('details[open] tbody tr')")
+    rows = texts(driver, "details[open] tbody tr")
+    assert len(rows) == len(lines)
+    assert rows[0].split() == ["1", f"{lines[0]['loss']:.4g}", *rows[0].split()[2:3], "yes"]
+    assert rows[-1].split()[-1] == "no"
+    assert texts(driver, "details[open] th") == ["epoch", "loss", "KL (nat)", "kept"]
+    press(driver, "/")  # there is no search to go to
+    assert complaints(driver) == []
+
+
+def test_no_name_of_a_mark_lies_on_another_or_outside(driver: Any, rounds: Path) -> None:
+    opened(driver, rounds / "model-1")
+    inside = """
+        const svg = document.querySelector('figure svg');
+        const whole = svg.getBoundingClientRect();
+        const boxes = [...svg.querySelectorAll('text')].map((one) => one.getBoundingClientRect());
+        const beside = (a, b) => a.right <= b.left || b.right <= a.left;
+        const above = (a, b) => a.bottom <= b.top + 1 || b.bottom <= a.top + 1;
+        return boxes.every((one, place) => one.left >= whole.left - 1 && one.right <= whole.right + 1
+          && boxes.every((other, at) => at === place || beside(one, other) || above(one, other)));
+    """
+    assert driver.execute_script(inside)
+
+
+def test_rounds_show_dev_rewards_and_the_chosen_one(driver: Any, rounds: Path) -> None:
+    known = json.loads((rounds / ROUNDS).read_text())
+    opened(driver, rounds)
+    rows = [row.split() for row in texts(driver, "[aria-label=Rounds] tbody tr")]
+    assert [row[:2] for row in rows] == [[str(place), f"{reward:.3f}"] for place, reward in enumerate(known["dev"])]
+    assert [place for place, row in enumerate(rows) if row[-1] == "chosen"] == [known["best"]]
+    assert texts(driver, "[aria-label=Models] td.name") == ["model-0", "model-1"]
+    assert texts(driver, "[aria-label=Models] tbody tr td:last-child") == ["as planned", "stopped early"]
+    assert f"Round {known['best']} has the highest mean reward on dev tasks" in " ".join(texts(driver, "p"))
+    assert texts(driver, ".skip") == ["Skip to the trainings"]
+    assert overflow(driver) <= 0
+    assert complaints(driver) == []
+
+
+def test_trainings_stand_beside_runs_and_are_followed(driver: Any, rounds: Path, tmp_path: Path) -> None:
+    growing = tmp_path / "growing"
+    growing.mkdir()
+    whole = (rounds / "model-0" / TRAINING).read_text().splitlines(keepends=True)
+    (growing / TRAINING).write_text("".join(whole[:5]))
+    with Server(create_app([growing, rounds / "dev-1"], every_s=0.2)) as server:
+        driver.get(server.address)
+        wait(driver, "document.querySelectorAll('.tasks tbody tr').length")
+        assert texts(driver, "h1") == ["growing", SHOP]
+        assert "The training is not complete." in " ".join(texts(driver, "p.warn"))
+        assert texts(driver, ".skip") == ["Skip to the episodes"]
+        driver.execute_script("document.querySelector('details').open = true")
+        shutil.copytree(rounds / "model-0", growing, dirs_exist_ok=True)
+        wait(driver, "document.querySelector('dt')")
+        assert f"Trained for {len(whole)} of {len(whole)} epochs." in " ".join(texts(driver, "p"))
+        assert len(texts(driver, "details[open] tbody tr")) == len(whole)
+        driver.execute_script("document.querySelectorAll('.tasks tbody a')[0].click()")
+        wait(driver, "document.querySelector('.card pre.action')")
+        assert overflow(driver) <= 0
+        assert complaints(driver) == []
+
+
+def test_what_a_models_file_says_stays_text(driver: Any, rounds: Path, tmp_path: Path) -> None:
+    shutil.copytree(rounds / "model-0", tmp_path / "model")
+    path = tmp_path / "model" / MODEL
+    facts = json.loads(path.read_text())
+    on = {**facts["trained_on"], "tasks": [NASTY], "split": NASTY}
+    path.write_text(json.dumps({**facts, "recipe": NASTY, "stopped": NASTY, "start": NASTY, "trained_on": on}))
+    write_any_report(tmp_path / "model")
+    opened(driver, tmp_path / "model")
+    assert NASTY in texts(driver, "dd")
+    assert driver.execute_script("return document.querySelectorAll('#page script, #page img').length") == 0
+    assert driver.title == "model · iad"
+    assert overflow(driver) <= 0

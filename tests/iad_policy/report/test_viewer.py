@@ -1,0 +1,136 @@
+"""What the page of a run is made of: its head, the parts of its list, attempts, and votes."""
+
+import json
+import warnings
+from pathlib import Path
+from shutil import copytree
+from typing import Any
+
+import pytest
+
+import iad_envs  # noqa: F401 (registers)
+from iad_policy import evaluate
+from iad_policy.ledger.trace import RunTraces
+from iad_policy.report.viewer.attempts import attempts_of
+from iad_policy.report.viewer.server import create_app
+from iad_policy.report.viewer.shown import ShownTable, episode_json, episodes_json, run_json
+from iad_policy.requests import Asking
+from iad_policy.strategies.artis import artis
+from iad_policy.types import State
+
+SHOP = "IAD/WebShop-v0"
+
+
+def parallel(here: State, *, n: int = 2) -> Asking[None]:
+    return (yield from artis(here, n=n, mode="parallel"))
+
+
+STRATEGIES: dict[str, Any] = {"artis": "artis", "parallel": parallel, "bon": "bon", "reflexion": "reflexion"}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("run")
+    evaluate(SHOP, STRATEGIES, 3, n=2, out=folder, baseline="bon")
+    return folder
+
+
+def changed(run: Path, folder: Path, **summary: Any) -> RunTraces:
+    """A copy of a run with another summary."""
+    copytree(run, folder)
+    path = folder / "summary.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | summary))
+    return RunTraces(folder)
+
+
+def test_the_figures_of_a_run_that_ended_are_those_of_its_summary(run: Path, tmp_path: Path) -> None:
+    assert run_json(changed(run, tmp_path / "run", label="from the summary"))["label"] == "from the summary"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"episodes_bytes": 1},
+        {"baseline": "artis"},
+        {"strategies": {}},
+        {"strategies": {name: {} for name in STRATEGIES}},
+        {"strategies": 7},
+    ],
+)
+def test_a_summary_of_something_else_is_not_shown(run: Path, tmp_path: Path, changes: dict[str, Any]) -> None:
+    traces = changed(run, tmp_path / "run", label="from the summary", **changes)
+    assert run_json(traces) == {**run_json(RunTraces(run)), "name": "run"}
+
+
+def test_an_episode_more_makes_the_figures_anew(run: Path, tmp_path: Path) -> None:
+    traces = changed(run, tmp_path / "run", label="from the summary")
+    line = json.loads((run / "episodes.jsonl").read_text().splitlines()[-1])
+    with (tmp_path / "run" / "episodes.jsonl").open("a") as file:
+        file.write(json.dumps({**line, "key": "0" * 32, "task_id": "one more"}) + "\n")
+    assert traces.refresh()
+    head = run_json(traces)
+    assert head["label"] != "from the summary"
+    assert head["n_tasks"] == 4
+
+
+def test_the_list_of_episodes_is_read_in_parts(run: Path) -> None:
+    whole = episodes_json(RunTraces(run))
+    client = create_app([run], n_listed_first=5, n_listed=4).test_client()
+    parts, start = [], 0
+    while start is not None:
+        parts.append(client.get(f"/api/episodes/0/{start}").get_json())
+        start = parts[-1]["next"]
+    assert [len(part["lines"]) for part in parts] == [5, 4, 3]
+    assert [line for part in parts for line in part["lines"]] == whole["lines"]
+    assert {task: said for part in parts for task, said in part["instructions"].items()} == whole["instructions"]
+    assert client.get("/api/episodes/1/0").status_code == 404
+    key = whole["lines"][0]["key"]
+    assert client.get(f"/api/episode/0/{key}").get_json()["line"] == whole["lines"][0]
+    assert client.get("/api/episode/0/unknown").status_code == 404
+
+
+def test_the_list_reads_nothing_of_the_log(run: Path, tmp_path: Path) -> None:
+    copytree(run, tmp_path / "run")
+    log = tmp_path / "run" / "answers.jsonl"
+    log.write_text(f"no line of a log\n{log.read_text()}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        traces = RunTraces(tmp_path / "run")
+        assert run_json(traces) == run_json(RunTraces(run)) | {"name": "run"}
+        (first, *_) = episodes_json(traces)["lines"]
+    with pytest.warns(UserWarning, match="line 1"):
+        assert "steps" in episode_json(traces, first["key"], ShownTable())
+
+
+@pytest.mark.parametrize("strategy", ["artis", "parallel", "reflexion"])
+def test_attempts_are_found_with_their_evaluations(run: Path, strategy: str) -> None:
+    traces = RunTraces(run)
+    for record in traces.records.values():
+        if record.strategy != strategy:
+            continue
+        decision = traces.trace(record.key).steps[0].decision
+        attempts = attempts_of(decision)
+        assert len(attempts) == 2
+        for attempt in attempts:
+            assert attempt.is_over
+            states = [one.preview.id for one in attempt.candidates if one.preview is not None]
+            assert [one.at for one in attempt.candidates] == [decision.state.id, *states[:-1]]
+            score = attempt.candidates[-1].score
+            if strategy == "reflexion":
+                assert attempt.evaluation == ""
+            else:
+                assert f"Score: {score:.4g}" in attempt.evaluation
+                assert attempt.has_passed is (score >= 0.5)
+        n_simulated = sum(len(attempt.candidates) for attempt in attempts)
+        n_own = 0 if strategy == "reflexion" else 1  # the proposal after the attempts
+        assert n_simulated == len(decision.candidates) - n_own
+
+
+def test_candidates_of_one_state_are_no_attempts(run: Path) -> None:
+    traces = RunTraces(run)
+    record = next(one for one in traces.records.values() if one.strategy == "bon")
+    step = traces.trace(record.key).steps[0]
+    assert attempts_of(step.decision) == []
+    (shown, *_) = episode_json(traces, record.key, ShownTable())["steps"]
+    assert "attempts" not in shown
+    assert set(shown["votes"]) == {one.id for one in step.decision.candidates}

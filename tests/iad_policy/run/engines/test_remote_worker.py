@@ -1,0 +1,221 @@
+"""Workers that see neither the run's folder nor its meter: what they hand over makes the same folder."""
+
+import json
+import pickle
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+import iad_envs  # noqa: F401 (registers)
+from iad_policy.errors import ModelError, UnknownName
+from iad_policy.ledger.answer_log import AnswerLine, AnswerLog, EpisodeLog, blobs_named
+from iad_policy.ledger.episode_record import EpisodeRecord
+from iad_policy.ledger.run_folder import RunFolder
+from iad_policy.run.components import load_components
+from iad_policy.run.config import RunConfig
+from iad_policy.run.engines.remote_worker import (
+    EpisodeRequest,
+    FileContent,
+    LogLines,
+    Message,
+    RelayedLog,
+    RemoteWorker,
+)
+from iad_policy.run.resolve import env_of
+from iad_policy.run.runner import Runner
+from iad_policy.run.worker import WorkerSpec
+from iad_policy.types import Candidate, State
+from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, Liker, cast, config
+
+
+class Waiting(Guesser):
+    """Answers when it is let."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked, self.let = threading.Event(), threading.Event()
+
+    def propose(self, state: State, *, feedback: Any, temperature: float | None, rng: Random) -> Candidate:
+        self.asked.set()
+        assert self.let.wait(10)
+        return super().propose(state, feedback=feedback, temperature=temperature, rng=rng)
+
+
+@contextmanager
+def worker(agent: Any = None, n_workers: int = 1, **changes: Any) -> Iterator[tuple[RemoteWorker, Runner]]:
+    here = cast(agent or Guesser(), Liker())
+    asked = config(**changes)
+    made = RemoteWorker(WorkerSpec(asked, DialsEnv, lambda *_: here), n_workers)
+    yield made, Runner(asked, DialsEnv, lambda *_: here)
+    made.close()
+
+
+def requests(runner: Runner, n: int, answers: Any = None, blobs: Any = None) -> tuple[EpisodeRequest, ...]:
+    return tuple(EpisodeRequest(job, (answers or {}).get(job.key, {}), blobs or {}) for job in list(runner.jobs())[:n])
+
+
+def written(messages: list[Message], folder: Path) -> list[EpisodeRecord]:
+    """Write messages as a journal does, in the order in which they came."""
+    log = AnswerLog(folder)
+    for message in messages:
+        if isinstance(message, FileContent):
+            log.keep(message.place, lambda message=message: message.content)  # type: ignore[misc]
+        elif isinstance(message, LogLines):
+            log.write(message.lines)
+    log.close()
+    return [message for message in messages if isinstance(message, EpisodeRecord)]
+
+
+def unmeasured(record: EpisodeRecord) -> EpisodeRecord:
+    usage = {role: {**axes, "seconds": 0.0} for role, axes in record.usage.items()}
+    return replace(record, usage=usage, wall_s=0.0)
+
+
+@contextmanager
+def shop() -> Iterator[tuple[RemoteWorker, Runner]]:
+    """Two tasks in the shop, whose pages are long enough to be kept as blobs."""
+    asked = RunConfig("IAD/WebShop-v0", "shopper", "proxy", ("single", "iad"), n=2, tasks=2)
+    make_env = partial(env_of, asked)
+    made, runner = (
+        RemoteWorker(WorkerSpec(asked, make_env, load_components), 1),
+        Runner(asked, make_env, load_components),
+    )
+    yield made, runner
+    made.close()
+    runner.close()
+
+
+def test_what_is_handed_over_makes_the_folder_that_threads_make(tmp_path: Path) -> None:
+    with shop() as (there, runner):
+        messages = [message for batch in there.run(requests(runner, 99)) for message in batch]
+        records = written(messages, tmp_path / "relayed")
+        with RunFolder(tmp_path / "own", runner.recorded_config()) as folder:
+            own = list(runner.episodes(folder))
+    assert [unmeasured(record) for record in records] == [unmeasured(record) for record in own]
+    blobs = [{path.name: path.read_bytes() for path in (tmp_path / it).rglob("blobs/*")} for it in ("relayed", "own")]
+    assert blobs[0] == blobs[1] != {}
+
+
+def test_an_order_with_answers_is_replayed_and_asks_for_the_rest_only(tmp_path: Path) -> None:
+    with shop() as (there, runner):
+        messages = [message for batch in there.run(requests(runner, 2)) for message in batch]
+        *_, record = written(messages, tmp_path)
+        log = AnswerLog(tmp_path)
+        known = dict(log.episode(record.key).answers)
+        log.close()
+        half = {item: known[item] for item in list(known)[: len(known) // 2]}
+        blobs = {place: (tmp_path / place).read_bytes() for place in blobs_named(half)}
+        *_, request = requests(runner, 2, {record.key: half}, blobs)
+        again = [message for batch in there.run((request,)) for message in batch]
+    assert blobs
+    *_, replayed = [message for message in again if isinstance(message, EpisodeRecord)]
+    assert unmeasured(replayed) == unmeasured(record)
+    lines = b"".join(message.lines for message in again if isinstance(message, LogLines))
+    assert [json.loads(line)["item"] for line in lines.splitlines()] == list(known)[len(known) // 2 :]
+
+
+def test_stopped_it_hands_over_what_was_under_way_and_no_more() -> None:
+    agent = Waiting()
+    with worker(agent) as (there, runner):
+        batches = there.run(requests(runner, 9))
+        received: list[Message] = []
+        listening = threading.Thread(target=lambda: received.extend(message for batch in batches for message in batch))
+        listening.start()
+        assert agent.asked.wait(10)
+        there.stop()
+        agent.let.set()
+        listening.join(10)
+    assert agent.n_calls == 1
+    assert sum(message.lines.count(b'"kind":"candidate"') for message in received if isinstance(message, LogLines)) == 1
+    assert not any(isinstance(message, EpisodeRecord) for message in received)
+
+
+def test_workers_of_a_station_run_side_by_side_each_in_its_own_thread() -> None:
+    agent = Waiting()
+    threads: set[int] = set()
+    both = threading.Barrier(2, timeout=10)  # one worker alone would never pass it
+
+    def make() -> DialsEnv:
+        both.wait()
+        threads.add(threading.get_ident())
+        return DialsEnv()
+
+    here = cast(agent, Liker())
+    made = RemoteWorker(WorkerSpec(config(), make, lambda *_: here), 2)
+    runner = Runner(config(), DialsEnv, lambda *_: here)
+    jobs = requests(runner, 2)
+    done: list[Any] = []
+    listening = [
+        threading.Thread(target=lambda request=request: done.extend(made.run((request,)))) for request in jobs
+    ]  # fmt: skip
+    for thread in listening:
+        thread.start()
+    agent.let.set()
+    for thread in listening:
+        thread.join(10)
+    made.close()
+    assert len(threads) == 2
+    assert threading.get_ident() not in threads
+    assert sum(isinstance(message, EpisodeRecord) for batch in done for message in batch) == 2
+
+
+def test_what_keeps_an_environment_from_being_made_is_raised_where_it_was_asked_for() -> None:
+    def broken() -> DialsEnv:
+        raise FileNotFoundError("no data here")
+
+    here = cast(Guesser(), Liker())
+    made = RemoteWorker(WorkerSpec(config(), broken, lambda *_: here), 1)
+    with pytest.raises(FileNotFoundError, match="no data"):
+        made.handshake()
+    made.close()
+
+
+def test_a_greeting_tells_what_a_run_records() -> None:
+    with worker() as (there, runner):
+        facts = there.handshake()
+        recorded = runner.recorded_config()
+    assert {part: facts[part] for part in ("data", "identity", "iad_version")} == {
+        part: recorded[part] for part in ("data", "identity", "iad_version")
+    }
+
+
+@pytest.mark.parametrize(
+    "error", [ModelError("too many", kind="rate_limit"), UnknownName("engine", "rai", ["ray", "threads"])]
+)
+def test_our_errors_travel(error: Exception) -> None:
+    there = pickle.loads(pickle.dumps(error))
+    assert (type(there), str(there), vars(there)) == (type(error), str(error), vars(error))
+
+
+def test_an_error_that_does_not_travel_is_told_in_words() -> None:
+    class Odd(Exception):
+        pass
+
+    def broken() -> DialsEnv:
+        raise Odd("a local class")
+
+    here = cast(Guesser(), Liker())
+    made = RemoteWorker(WorkerSpec(config(), broken, lambda *_: here), 1)
+    with pytest.raises(RuntimeError, match="Odd: a local class"):
+        made.handshake()
+    made.close()
+
+
+def test_a_file_that_did_not_come_along_is_missed_as_one_that_is_gone(tmp_path: Path) -> None:
+    with worker() as (_, runner):
+        (request,) = requests(runner, 1)
+    messages: list[Message] = []
+    log = EpisodeLog(RelayedLog(request, messages.append), request.job.key, {})
+    long = log.put("x" * 5000)
+    log.put("x" * 5000)
+    log.write(AnswerLine("0.0.0", "q", {"kind": "text", "text": long}))
+    assert [type(message) for message in messages] == [FileContent, LogLines]
+    with pytest.raises(FileNotFoundError):
+        log.get(long)

@@ -1,0 +1,378 @@
+import json
+from dataclasses import replace
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import pytest
+
+from iad_policy.agents.language import LanguageAgent
+from iad_policy.errors import ModelError
+from iad_policy.ledger.episode_record import EpisodeRecord
+from iad_policy.ledger.run_folder import RunFolder, RunFolderError
+from iad_policy.models.call_context import current_call
+from iad_policy.models.scripted import ScriptedModel
+from iad_policy.report.figures import Heading
+from iad_policy.report.results import Results
+from iad_policy.run.components import CACHE_VARIABLE, load_components
+from iad_policy.run.config import FREE, RunConfig
+from iad_policy.run.journal import RunStopped
+from iad_policy.run.runner import Runner
+from iad_policy.types import Candidate, State, Usage
+from tests.iad_policy.evaluation_toy import Babbler, DialsEnv, Guesser, Liker, cast, config, runner
+from tests.iad_policy.models.openai_server import serving
+
+MEASURED = ("seconds", "wall_s")
+
+
+def run(one: Runner, path: Path) -> list[EpisodeRecord]:
+    with RunFolder(path, one.recorded_config(), free=FREE) as folder:
+        return list(one.episodes(folder))
+
+
+def summary(records: list[EpisodeRecord]) -> dict[str, Any]:
+    results = Results(Heading(config(), "proxy", 4, {}))
+    for record in records:
+        results.add(record)
+    plain = results.as_json(results.figures(100))
+    for strategy in plain["strategies"].values():
+        for name in MEASURED:
+            strategy.pop(name)
+        for spent in strategy["by_role"].values():
+            spent.pop("seconds", None)
+    return plain
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (path / "episodes.jsonl").read_text().splitlines()]
+
+
+def test_episodes_come_task_by_task_and_are_all_on_disk(tmp_path: Path) -> None:
+    records = run(runner(), tmp_path)
+    assert [(one.task_id[-1], one.strategy) for one in records[:4]] == [
+        ("0", "single"),
+        ("0", "bon-sc"),
+        ("0", "iad"),
+        ("1", "single"),
+    ]
+    assert len(records) == 12
+    assert [EpisodeRecord.of(line) for line in lines(tmp_path)] == records
+    iad = records[2]
+    assert iad.stop_reason == "done"
+    assert (iad.n_steps, len(iad.actions), len(iad.progress_by_step)) == (3, 3, 4)
+    assert iad.usage["agent"]["proposals"] == 9
+    assert iad.usage["agent"]["prompt_tokens"] == 63
+    assert iad.usage["verifier"]["verifications"] == 9
+    assert (iad.difficulty, iad.information, iad.grounding) == ("hard", "proxy", 1.0)
+
+
+def test_the_same_command_asks_nothing_again(tmp_path: Path) -> None:
+    first = run(runner(), tmp_path)
+    agent, verifier = Guesser(), Liker()
+    assert run(runner(agent, verifier), tmp_path) == first
+    assert (agent.n_calls, verifier.n_calls) == (0, 0)
+    assert len(lines(tmp_path)) == 12
+
+
+def test_an_interruption_anywhere_costs_no_answer_and_changes_nothing(tmp_path: Path) -> None:
+    counting, whole_verifier = Guesser(), Liker()
+    whole = run(runner(counting, whole_verifier), tmp_path / "whole")
+    for call in range(1, counting.n_calls + 1, 3):
+        path = tmp_path / str(call)
+        first, verifier = Guesser({call: KeyboardInterrupt()}), Liker()
+        with pytest.raises(KeyboardInterrupt):
+            run(runner(first, verifier), path)
+        second, again = Guesser(), Liker()
+        resumed = run(runner(second, again), path)
+        assert summary(resumed) == summary(whole)
+        assert [one.actions for one in resumed] == [one.actions for one in whole]
+        assert first.n_calls - 1 + second.n_calls == counting.n_calls
+        assert verifier.n_calls + again.n_calls == whole_verifier.n_calls
+
+
+def test_a_torn_last_line_is_run_again_from_its_answers(tmp_path: Path) -> None:
+    whole = run(runner(), tmp_path)
+    path = tmp_path / "episodes.jsonl"
+    path.write_bytes(path.read_bytes()[:-20])
+    agent = Guesser()
+    again = run(runner(agent), tmp_path)
+    assert agent.n_calls == 0
+    assert summary(again) == summary(whole)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"), [(ModelError("slow down", kind="rate_limit"), "rate_limit"), (ZeroDivisionError(), "crash")]
+)
+def test_a_failed_episode_is_no_wrong_answer_and_is_tried_again(tmp_path: Path, error: Exception, kind: str) -> None:
+    whole = run(runner(), tmp_path / "whole")
+    records = run(runner(Guesser({2: error})), tmp_path / "failed")
+    assert len(records) == 12
+    assert records[0].stop_reason == "error"
+    assert records[0].error_kind == kind
+    assert records[0].error.startswith(type(error).__name__)
+    assert records[0].usage["agent"]["proposals"] >= 1
+    found = summary(records)["strategies"]["single"]
+    assert (found["n_errored"], found["n_episodes"]) == (1, 3)
+    agent = Guesser()
+    assert summary(run(runner(agent), tmp_path / "failed")) == summary(whole)
+    assert agent.n_calls == 2  # the first of the episode's three answers was there already
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_crashed_episode_keeps_what_it_spent_also_in_the_call_that_crashed(tmp_path: Path, threads: int) -> None:
+    class Paid(Guesser):
+        def propose(self, state: State, **_: Any) -> Candidate:
+            self.n_calls += 1
+            current_call().report(Usage(prompt_tokens=100, usd=0.25))
+            if current_call().sample_index == 0 and self.n_calls > 3:
+                raise ZeroDivisionError
+            return Candidate("turn[0]")
+
+    (record,) = run(runner(Paid(), strategies=("bon-sc",), n=3, tasks=1, threads=threads), tmp_path)
+    (line,) = lines(tmp_path)
+    assert record.error_kind == "crash"
+    # Three answers of the first decision. In the second the first one fails, beside two others if they run in parallel.
+    n_paid = 4 if threads == 1 else 6
+    assert line["usage"]["agent"]["prompt_tokens"] == record.spent.prompt_tokens == 100 * n_paid
+    assert record.spent.usd == pytest.approx(0.25 * n_paid)
+    found = summary([record])["strategies"]["bon-sc"]
+    assert found["spent_errored"]["prompt_tokens"] == 100 * n_paid
+
+
+@pytest.mark.parametrize(("call", "kind"), [(1, "not_found"), (1, "other"), (20, "auth")])
+def test_a_model_that_can_not_be_asked_stops_the_run(tmp_path: Path, call: int, kind: str) -> None:
+    with pytest.raises(RunStopped, match="no such model") as stopped:
+        run(runner(Guesser({call: ModelError("no such\nmodel", kind=kind)})), tmp_path)
+    assert stopped.value.is_failure
+    assert [line["error_kind"] for line in lines(tmp_path)] == ([""] * (0 if call == 1 else 2) + [kind])
+    run(runner(), tmp_path)
+
+
+def test_an_odd_answer_later_on_is_one_episodes_failure(tmp_path: Path) -> None:
+    records = run(runner(Guesser({20: ModelError("what", kind="other")})), tmp_path)
+    assert [one.error_kind for one in records].count("other") == 1
+    assert len(records) == 12
+
+
+def test_missing_verdicts_are_counted(tmp_path: Path) -> None:
+    records = run(runner(verifier=Liker(failing=True), strategies=("iad",)), tmp_path)
+    assert [one.n_failed_verdicts for one in records] == [9] * 4
+    assert not any(one.error_kind for one in records)
+
+
+def test_nonsense_for_ever_ends_with_a_reason(tmp_path: Path) -> None:
+    here = cast(Babbler())
+    one = Runner(config(tasks=1), lambda: DialsEnv(max_steps=2), lambda *_: here)
+    records = run(one, tmp_path)
+    assert [record.stop_reason for record in records] == ["max_steps"] * 3
+    assert records[0].grounding == pytest.approx(1 / 3)
+    assert records[0].success == 0.0
+    assert len(lines(tmp_path)) == 3
+
+
+def test_answers_that_are_no_action_are_counted(tmp_path: Path) -> None:
+    texts = cycle(["I'd rather not.", "Action: turn[1]"])
+    here = cast(LanguageAgent(ScriptedModel(lambda messages: next(texts))))
+    one = Runner(config(tasks=1, strategies=("bon-sc",)), lambda: DialsEnv(max_steps=2), lambda *_: here)
+    (record,) = run(one, tmp_path)
+    assert record.n_unreadable == record.spent.proposals / 2 > 0
+    assert record.grounding == 1.0  # another candidate was committed each time
+
+
+def test_an_episodes_budget_truncates_it_and_it_counts(tmp_path: Path) -> None:
+    records = run(runner(strategies=("single", "iad"), budget={"episode.proposals": 4}), tmp_path)
+    iad = records[1]
+    assert (iad.stop_reason, iad.cut, iad.n_steps, iad.success) == ("budget", "episode.proposals", 2, 0.0)
+    assert iad.is_scored
+    assert records[0].stop_reason == "done"
+
+
+def test_the_runs_budget_stops_the_run_and_more_of_it_goes_on(tmp_path: Path) -> None:
+    whole = run(runner(), tmp_path / "whole")
+    agent = Guesser()
+    with pytest.raises(RunStopped, match=r"run\.proposals") as stopped:
+        run(runner(agent, budget={"run.proposals": 40}), tmp_path / "run")
+    assert not stopped.value.is_failure
+    assert agent.n_calls == 40
+    n_lines = len(lines(tmp_path / "run"))
+    again = Guesser()
+    with pytest.raises(RunStopped):
+        run(runner(again, budget={"run.proposals": 40}), tmp_path / "run")
+    assert (again.n_calls, len(lines(tmp_path / "run"))) == (0, n_lines)
+    assert summary(run(runner(), tmp_path / "run")) == summary(whole)
+
+
+def keyed(strategy: str, task: str, **changes: Any) -> str:
+    here = cast()
+    jobs = Runner(config(**changes), DialsEnv, lambda *_: here).jobs()
+    return next(job.key for job in jobs if (job.arm.strategy, job.task) == (strategy, task))
+
+
+def test_keys_change_with_what_changes_answers_and_with_nothing_else() -> None:
+    task = "dials-0"
+    key = keyed("iad", task)
+    same = (
+        {"threads": 2},
+        {"workers": 2},
+        {"cache": False},
+        {"tasks": 2},
+        {"strategies": ("iad",)},
+        {"budget": {"run.usd": 3}},
+    )
+    assert {keyed("iad", task, **changes) for changes in same} == {key}
+    other = (
+        *({"seed": 1}, {"n": 2}, {"delta": 0.5}, {"feedback": "none"}, {"stop": "finalise"}, {"temperature": 0.5}),
+        *({"agent": "x"}, {"verifier": "y"}, {"budget": {"decision.proposals": 2}}, {"env_args": {"max_steps": 3}}),
+    )
+    keys = [keyed("iad", task, **changes) for changes in other]
+    assert len({key, *keys, keyed("iad", "dials-1"), keyed("single", task)}) == len(other) + 3
+    assert keyed("single", task, n=2) == keyed("single", task, n=5)
+
+
+def test_threads_change_no_record(tmp_path: Path) -> None:
+    alone, threaded = run(runner(), tmp_path / "1"), run(runner(threads=3), tmp_path / "3")
+    assert [one.actions for one in alone] == [one.actions for one in threaded]
+
+
+def records_of(one: Runner, path: Path) -> list[EpisodeRecord]:
+    """The episodes in the order of their keys, without what was measured."""
+    found = []
+    for record in run(one, path):
+        usage = {role: {**axes, "seconds": 0.0} for role, axes in record.usage.items()}
+        found.append(replace(record, usage=usage, wall_s=0.0))
+    return sorted(found, key=lambda record: record.key)
+
+
+def test_workers_change_no_record(tmp_path: Path) -> None:
+    alone, together = records_of(runner(), tmp_path / "1"), records_of(runner(workers=64), tmp_path / "64")
+    assert alone == together
+    assert len(alone) == 12
+
+
+def test_every_agent_seed_and_n_is_run_and_has_its_row(tmp_path: Path) -> None:
+    changes: dict[str, Any] = {"agent": ("guesser", "other"), "seed": (0, 1), "n": (1, 3), "workers": 3}
+    here = cast()
+    records = run(Runner(config(**changes), DialsEnv, lambda *_: here), tmp_path)
+    assert len(records) == len({record.key for record in records}) == 4 * 2 * 2 * 5
+    results = Results(Heading(config(**changes), "proxy", 4, {}))
+    for record in records:
+        results.add(record)
+    assert results.n_episodes == results.n_expected == 80
+    assert list(results.records) == [
+        f"{row} {agent}"
+        for agent in ("guesser", "other")
+        for row in ("single", "bon-sc n=1", "bon-sc n=3", "iad n=1", "iad n=3")
+    ]
+    assert {len(own) for own in results.records.values()} == {8}
+    found = results.figures(100).differences
+    assert {name: one.baseline for name, one in found.items() if name.endswith("guesser")} == {
+        "single guesser": "bon-sc n=3 guesser",
+        "iad n=1 guesser": "bon-sc n=1 guesser",
+        "iad n=3 guesser": "bon-sc n=3 guesser",
+    }
+    assert {one.n_pairs for one in found.values()} == {8}
+    iad = results.records["iad n=3 other"][0]
+    assert (iad.agent, iad.strategy, iad.n, iad.seed, iad.verifier) == ("other", "iad", 3, 0, "liker")
+
+
+def test_another_configuration_is_refused_and_the_difference_said(tmp_path: Path) -> None:
+    run(runner(), tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+    with pytest.raises(RunFolderError, match=r"another n \(there 3, now 4\), seed \(there 0, now 1\)"):
+        run(runner(n=4, seed=1), tmp_path)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
+    run(runner(threads=2), tmp_path)
+
+
+def test_a_folder_of_other_files_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("...")
+    with pytest.raises(RunFolderError, match="empty or new folder"):
+        RunFolder(tmp_path, {}, is_fresh=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+    with pytest.raises(RunFolderError, match="got the file"):
+        RunFolder(tmp_path / "thesis.tex", {})
+
+
+def test_a_run_killed_before_its_configuration_was_written_can_begin(tmp_path: Path) -> None:
+    (tmp_path / ".lock").touch()
+    (tmp_path / "config.json.part").write_text('{"n"')  # as older versions named it
+    (tmp_path / "config.json.12.34.part").write_text('{"n"')
+    assert len(run(runner(), tmp_path)) == 12
+
+
+def test_a_folder_takes_one_process_at_a_time(tmp_path: Path) -> None:
+    with RunFolder(tmp_path, {"a": 1}), pytest.raises(RunFolderError, match="no other process"):
+        RunFolder(tmp_path, {"a": 1})
+    RunFolder(tmp_path, {"a": 1}).close()
+
+
+def test_fresh_forgets_the_run(tmp_path: Path) -> None:
+    run(runner(), tmp_path)
+    with RunFolder(tmp_path, {"a": 1}, is_fresh=True) as folder:
+        assert folder.episodes == {}
+        assert (tmp_path / "answers.jsonl").read_bytes() == b""
+
+
+def test_environments_that_are_not_ours_run_from_seeds(tmp_path: Path) -> None:
+    asked = RunConfig("CartPole-v1", "random", strategies=("single", "bon-sc"), tasks=3)
+    one = Runner(asked, lambda: gym.make("CartPole-v1"), load_components)
+    records = run(one, tmp_path)
+    assert len({one.actions for one in records}) > 1
+    assert [one.success for one in records] == [None] * 6
+    assert all(one.reward == one.n_steps for one in records)
+    (tmp_path / "episodes.jsonl").write_text("")
+    assert [again.actions for again in run(one, tmp_path)] == [first.actions for first in records]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *({"n": 0}, {"tasks": 0}, {"tasks": -1}, {"threads": 0}, {"seed": -1}, {"strategies": ()}),
+        *({"strategies": ("iad", "iad")}, {"strategies": ("nope",)}, {"baseline": "bon"}, {"feedback": "nope"}),
+        *({"stop": "nope"}, {"temperature": -1.0}, {"delta": float("nan")}, {"budget": {"run.usd": -1}}),
+        {"strategies": ("single",), "delta": 0.1},
+    ],
+)
+def test_a_configuration_that_makes_no_sense_is_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="expected"):
+        config(**changes)
+
+
+def test_the_axis_of_equality_is_said() -> None:
+    assert config().equal_on() == "equal on proposals per decision: n = 3; single is the reference with 1"
+    assert config(budget={"episode.tokens": 500}).equal_on().endswith("; episode.tokens <= 500")
+    assert config().compared_with == "bon-sc"
+    assert config(strategies=("iad", "single")).compared_with == "iad"
+
+
+def test_a_name_for_the_folder_is_the_commands_own() -> None:
+    assert config().name() == config(threads=4).name()
+    assert config().name() != config(seed=1).name()
+
+
+def test_a_language_model_is_asked_once_for_the_same_sample_of_any_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import iad_envs  # noqa: F401 (registers the shop)
+
+    with serving() as server:
+        monkeypatch.setenv("OPENAI_API_BASE", server.address)
+        monkeypatch.setenv("OPENAI_API_KEY", "none")
+        monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache.sqlite"))
+        asked = RunConfig(
+            "IAD/WebShop-v0", "litellm:openai/toy", "judge:openai/toy", ("single", "iad"), {"max_steps": 2}, tasks=1
+        )
+        records = []
+        for name in ("first", "second"):
+            one = Runner(asked, lambda: gym.make(asked.env, **asked.env_args), load_components)
+            records.append(run(one, tmp_path / name))
+            one.close()
+            n_requests = len(server.requests)
+            if name == "first":
+                n_first = n_requests
+    assert n_requests == n_first > 0
+    assert [one.actions for one in records[0]] == [one.actions for one in records[1]]
+    assert [one.spent.tokens for one in records[0]] == [one.spent.tokens for one in records[1]]
+    assert records[0][1].information == "self"
+    assert records[0][1].spent.tokens > records[0][0].spent.tokens > 0

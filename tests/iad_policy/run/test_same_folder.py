@@ -1,0 +1,137 @@
+"""A folder takes more tasks and another baseline: neither changes an answer."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import iad_envs  # noqa: F401 (registers the environment)
+from iad_policy import evaluate
+from iad_policy.errors import UnknownName
+from iad_policy.ledger.run_folder import RunFolderError
+from iad_policy.report.rebase import rebase
+from iad_policy.report.results import read_results
+from iad_policy.run.config import RunConfig
+from tests.iad_policy.test_cli import iad
+
+SHOP = "IAD/WebShop-v0"
+
+
+def config(folder: Path) -> dict[str, object]:
+    found: dict[str, object] = json.loads((folder / "config.json").read_text())
+    return found
+
+
+def lines(folder: Path) -> list[str]:
+    return (folder / "episodes.jsonl").read_text().splitlines()
+
+
+def test_more_tasks_are_added_and_what_is_there_is_kept(tmp_path: Path) -> None:
+    evaluate(SHOP, ["single", "bon"], 3, split="test", out=tmp_path / "run", cache=False)
+    before = lines(tmp_path / "run")
+    more = evaluate(SHOP, ["single", "bon"], 5, split="test", out=tmp_path / "run", cache=False)
+    assert lines(tmp_path / "run")[: len(before)] == before
+    assert (len(lines(tmp_path / "run")), config(tmp_path / "run")["tasks"]) == (10, 5)
+    whole = evaluate(SHOP, ["single", "bon"], 5, split="test", out=tmp_path / "whole", cache=False)
+    assert [one.key for own in more.records.values() for one in own] == [
+        one.key for own in whole.records.values() for one in own
+    ]
+
+
+def test_a_resumed_run_says_what_is_kept_and_what_is_to_do(tmp_path: Path) -> None:
+    command = ("compare", SHOP, "--strategies", "single,bon", "--split", "test", "--out", tmp_path / "run", "--tasks")
+    assert "kept" not in iad(*command, 2).stdout
+    again = iad(*command, 5).stdout
+    assert again.startswith("4 episodes kept, 6 to go\n")
+    assert "10/10 " in again
+
+
+def test_another_baseline_is_recorded_and_told(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    evaluate(SHOP, ["single", "bon", "iad"], 4, split="test", out=folder, cache=False)
+    answers = (folder / "answers.jsonl").read_bytes()
+    assert set(read_results(folder).figures(100).differences) == {"single", "iad"}  # bon is the default here
+    done = iad("report", folder, "--baseline", "iad")
+    assert "Difference to iad on the same tasks (as asked)" in done.stdout
+    assert config(folder)["baseline"] == "iad"
+    assert json.loads((folder / "summary.json").read_text())["baseline"] == "iad"
+    assert set(read_results(folder).figures(100).differences) == {"single", "bon"}
+    assert (folder / "answers.jsonl").read_bytes() == answers
+    with pytest.raises(UnknownName, match="bon-sc"):
+        rebase(folder, "bon-sc")
+    assert config(folder)["baseline"] == "iad"
+    with pytest.raises(RunFolderError):
+        rebase(tmp_path, "bon")
+
+
+def test_a_matched_run_takes_a_baseline_without_a_curve_and_says_what_it_lacks(tmp_path: Path) -> None:
+    command = ("compare", SHOP, "--strategies", "single,bon", "--n", "1,2", "--match", "proposals", "--tasks", 3)
+    assert iad(*command, "--out", tmp_path / "run").exit_code == 0
+    done = iad("report", tmp_path / "run", "--baseline", "single")
+    assert (done.exit_code, done.stderr) == (0, "")
+    said = " ".join(done.stdout.split())
+    assert "Difference to single on the same tasks (as asked)" in said
+    assert "Not compared at equal spending: expected several n of the baseline single to match proposals" in said
+    assert "name another: --baseline bon" in said
+    stored = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert (stored["baseline"], "matched" in stored) == ("single", False)
+    assert "Report: " in done.stdout
+    assert "at equal proposals per episode" in iad("report", tmp_path / "run", "--baseline", "bon").stdout
+    refused = iad(*command, "--baseline", "single", "--out", tmp_path / "new")
+    assert refused.exit_code == 2
+    assert "expected several n of the baseline single to match proposals" in refused.stderr
+    assert not (tmp_path / "new").exists()
+
+
+def test_the_default_baseline_says_why() -> None:
+    def compared(*strategies: str, **options: str) -> tuple[str, str]:
+        one = RunConfig(env=SHOP, agent=("shopper",), strategies=strategies, **options)  # type: ignore[arg-type]
+        return one.compared_with, one.why_compared
+
+    assert compared("single", "bon", "iad")[0] == "bon"
+    assert compared("single", "bon", "bon-sc") == (
+        "bon-sc",
+        "by default; another: --baseline NAME",
+    )
+    assert compared("iad", "single") == ("iad", "the first, without bon-sc or bon; another: --baseline NAME")
+    assert compared("iad", "single", baseline="single") == ("single", "as asked")
+
+
+def test_differences_name_the_n_of_the_baseline_where_it_has_several() -> None:
+    def compared(*n: int, width: int = 80) -> list[list[str]]:
+        table = evaluate(SHOP, ["single", "bon-sc", "iad"], 2, n=n, split="test", cache=False).table(width)
+        assert max(map(len, table.splitlines())) <= width
+        differences = table[table.index("Difference to bon-sc") :].split("\n\n")[0].splitlines()
+        heading = next(place for place, line in enumerate(differences) if line.startswith("strategy"))
+        return [line.split("  ") for line in (differences[heading], *differences[heading + 2 :])]
+
+    heading, *rows = compared(1, 2)
+    assert heading[1].strip() == "to n"
+    assert {row[0]: next(cell for cell in row[1:] if cell).strip() for row in rows} == {
+        "single": "2",  # it has no n
+        "iad n=1": "1",
+        "iad n=2": "2",
+    }
+    assert "to n" not in "".join(compared(2)[0])
+
+
+def test_equal_results_on_few_tasks_are_no_proof_of_equality() -> None:
+    results = evaluate(SHOP, {"one": "single", "other": "single"}, 6, split="test", cache=False)
+    (difference,) = results.figures(100).differences.values()
+    assert difference.success == difference.progress == 0
+    assert difference.success_95 is not None
+    assert difference.success_95.high == pytest.approx(1 - 0.025 ** (1 / 6))
+    assert difference.progress_95 == difference.success_95
+    assert difference.detectable_progress == difference.detectable_success
+    assert difference.detectable_success is not None
+    assert difference.detectable_success > 0.3
+    table = results.table(120)
+    assert "FEW TASKS: 6 tasks can tell large differences only" in table
+    assert "[-.46,+.46]" in table
+
+
+def test_many_seeds_of_few_tasks_are_few_tasks() -> None:
+    results = evaluate(SHOP, ["bon-sc", "iad"], 2, seed=list(range(12)), n=1, split="test", cache=False)
+    (difference,) = results.figures(100).differences.values()
+    assert (difference.n_pairs, difference.n_tasks) == (24, 2)
+    assert "FEW TASKS: 2 tasks can tell large differences only" in results.table(120)

@@ -1,0 +1,159 @@
+import io
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from iad_policy import evaluate
+from iad_policy.commands.terminal_run import run_session
+from iad_policy.errors import ModelError, UnknownName
+from iad_policy.ledger.episode_record import EpisodeRecord
+from iad_policy.roles import TemplateRoles
+from iad_policy.run.runner import Runner
+from iad_policy.run.trackers import TRACKERS, MakeTracker, TrackerError, flat, labels_of, load_tracker
+from iad_policy.runtime.components import Components
+from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, Liker, config, runner
+
+
+class Notebook:
+    """Writes down what it is told, and fails when it is told to."""
+
+    def __init__(self, fails_at: str = "") -> None:
+        self.told: list[Any] = []
+        self.config: Mapping[str, Any] = {}
+        self.means: dict[str, float] = {}
+        self._fails_at = fails_at
+
+    def __call__(self, folder: Path, config: Mapping[str, Any]) -> "Notebook":
+        self.config = config
+        self._tell("begin", folder)
+        return self
+
+    def on_episode(self, record: EpisodeRecord, means: Mapping[str, float], n_episodes: int) -> None:
+        self._tell("episode", (record.key, n_episodes))
+        self.means |= means
+
+    def on_summary(self, summary: Mapping[str, Any]) -> None:
+        self._tell("summary", summary)
+
+    def close(self) -> None:
+        self._tell("close", None)
+
+    def of(self, kind: str) -> list[Any]:
+        return [what for name, what in self.told if name == kind]
+
+    def _tell(self, kind: str, what: Any) -> None:
+        self.told.append((kind, what))
+        if kind == self._fails_at:
+            raise OSError("the server is gone")
+
+
+def tracked(one: Runner, out: Path, *trackers: str | MakeTracker) -> tuple[int, str]:
+    console = Console(file=io.StringIO(), width=400)
+    status = run_session(one, out, console, trackers=trackers)
+    return status, console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_a_tracker_hears_of_every_episode_then_of_the_table_then_of_the_end(tmp_path: Path) -> None:
+    book = Notebook()
+    assert tracked(runner(), tmp_path / "run", book)[0] == 0
+    assert [kind for kind, _ in book.told] == ["begin", *["episode"] * 12, "summary", "close"]
+    assert sorted(n for _, n in book.of("episode")) == sorted([1, 2, 3, 4] * 3)
+    (summary,) = book.of("summary")
+    for row in ("single", "bon-sc", "iad"):
+        for name in ("success", "progress", "reward", "proposals", "tokens"):
+            assert book.means[f"{row}/{name}"] == pytest.approx(summary["strategies"][row][name])
+    assert book.config["env"] == "Dials"
+
+
+def test_a_run_that_goes_on_is_told_whole(tmp_path: Path) -> None:
+    first, again = Notebook(), Notebook()
+    tracked(runner(), tmp_path / "run", first)
+    tracked(runner(), tmp_path / "run", again)
+    assert sorted(first.of("episode")) == sorted(again.of("episode"))
+    assert first.of("summary") == again.of("summary")
+
+
+def test_an_episode_that_failed_counts_as_such_and_in_no_mean(tmp_path: Path) -> None:
+    book = Notebook()
+    agent = Guesser({4: ModelError("too many requests", kind="rate_limit")})
+    tracked(runner(agent, strategies=("single",)), tmp_path / "run", book)
+    (summary,) = book.of("summary")
+    assert book.means["single/n_errored"] == 1
+    assert book.means["single/progress"] == pytest.approx(summary["strategies"]["single"]["progress"])
+
+
+@pytest.mark.parametrize("moment", ["episode", "summary", "close"])
+def test_a_tracker_that_fails_is_said_and_left_and_costs_nothing(moment: str, tmp_path: Path) -> None:
+    bad, good = Notebook(fails_at=moment), Notebook()
+    status, said = tracked(runner(), tmp_path / "run", bad, good)
+    assert status == 0
+    assert said.count("Notebook failed and is not used any more; the run goes on: OSError: the server is gone") == 1
+    assert bad.told[-1][0] == moment
+    assert len(good.of("episode")) == 12
+    assert len((tmp_path / "run" / "episodes.jsonl").read_text().splitlines()) == 12
+
+
+def test_a_tracker_that_can_not_begin_ends_the_run_before_anything_is_asked(tmp_path: Path) -> None:
+    agent, good = Guesser(), Notebook()
+    with pytest.raises(TrackerError, match="to start, got OSError: the server is gone; set them up, or leave them out"):
+        tracked(runner(agent), tmp_path / "run", good, Notebook(fails_at="begin"))
+    assert agent.n_calls == 0
+    assert good.told[-1][0] == "close"
+
+
+def test_a_session_that_is_cut_short_still_tells_the_end(tmp_path: Path) -> None:
+    book = Notebook()
+    one = runner(strategies=("single",), budget={"run.proposals": 4})
+    tracked(one, tmp_path / "run", book)
+    (summary,) = book.of("summary")
+    assert not summary["is_complete"]
+    assert book.told[-1][0] == "close"
+
+
+def test_evaluate_tells_trackers_too() -> None:
+    book = Notebook()
+    evaluate(DialsEnv, ["single"], 3, agent=Guesser(), verifier="none", track=book)
+    assert [kind for kind, _ in book.told] == ["begin", *["episode"] * 3, "summary", "close"]
+
+
+def test_the_labels_of_a_run_name_an_oracle_wherever_it_is(tmp_path: Path) -> None:
+    class Knower(Liker):
+        information = "oracle"  # type: ignore[assignment]
+
+    class Cheat(Guesser):
+        information = "oracle"
+
+    book = Notebook()
+    here = Components(Cheat(), Knower(), TemplateRoles())
+    tracked(Runner(config(), DialsEnv, lambda *_: here), tmp_path / "run", book)
+    assert labels_of(book.config) == {"information": "oracle", "agent_information": "oracle"}
+    plain = Notebook()
+    tracked(runner(), tmp_path / "plain", plain)
+    assert labels_of(plain.config) == {"information": "proxy", "agent_information": "none"}
+
+
+def test_a_configuration_is_flat_texts_without_what_is_empty() -> None:
+    given = {
+        "env": "Dials",
+        "n": 3,
+        "agent": ["a", "b"],
+        "budget": {"decision.proposals": 2},
+        "split": None,
+        "baseline": "",
+    }
+    expected = {"env": "Dials", "n": "3", "agent": "a, b", "budget.decision.proposals": "2"}
+    assert dict(flat(given)) == expected
+
+
+@pytest.mark.parametrize("name", TRACKERS)
+def test_every_named_tracker_is_there(name: str) -> None:
+    made: Callable[..., Any] = load_tracker(name)
+    assert made.__doc__
+
+
+def test_an_unknown_tracker_is_refused_by_name() -> None:
+    with pytest.raises(UnknownName, match="known: mlflow, tensorboard, wandb"):
+        load_tracker("neptune")
