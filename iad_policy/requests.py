@@ -39,14 +39,11 @@ class Verify:
     a strategy passes all candidates that it holds, those with a verdict too: their verdicts may be revised. Only
     candidates without a verdict are charged as verifications. A candidate with `error` scores -inf at no cost. `draw`
     selects the outcome that a preview shows, as in `Simulate`.
-
-    `among` is the former way to pass candidates that have a verdict already. The next version doesn't have it.
     """
 
     at: State
     candidates: Sequence[Candidate]
     draw: int = 0
-    among: Sequence[Candidate] = ()
 
     def __iter__(self) -> Generator["Request", Any, list[Candidate]]:
         return (yield self)  # type: ignore[no-any-return]

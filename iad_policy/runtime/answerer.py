@@ -4,7 +4,6 @@ An answering generator yields batches of work units. The driver executes a batch
 """
 
 import math
-import warnings
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import count as count_from
@@ -196,17 +195,9 @@ class Answerer:
         return WorkUnit([item], "agent", call, work, candidate_record, read, is_guaranteed)
 
     def _verify(self, request: Verify, name: str) -> Answering:
-        held, asked = request.among, request.candidates
-        if held:
-            warnings.warn(
-                "expected Verify with all candidates, got some in `among`, which the next version doesn't have; pass "
-                "them with the others, and read their verdicts too",
-                DeprecationWarning,
-                stacklevel=2,
-            )
         candidates = [
             one if _is_named(one) else self._named(one, f"{name}.own{place}")
-            for place, one in enumerate([*asked, *held])
+            for place, one in enumerate(request.candidates)
         ]
         usable = [candidate for candidate in candidates if not candidate.error]
         verified: Iterator[Candidate] = iter(())
@@ -218,7 +209,7 @@ class Answerer:
         ]
         for candidate in results:
             self.candidates[candidate.id] = candidate
-        return results[: len(asked)]
+        return results
 
     def _risks(self, action: Any, error: str = "") -> tuple[bool, bool]:
         """Return whether an action is terminal, and whether it is irreversible; an unusable answer is neither."""

@@ -1,6 +1,5 @@
 """Contract 2: a verifier judges the set that a strategy holds, so without feedback a chain is best-of-n, exactly."""
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -14,7 +13,7 @@ from iad_policy.models.scripted import ScriptedModel, text_of
 from iad_policy.types.hashing import seed_of
 from iad_policy.verifiers import load_verifier
 from iad_policy.verifiers.judge import finalising_judge, judge, pairwise_judge
-from tests.contract.components import Calls, Hunch, Wanderer
+from tests.contract.components import Calls, Wanderer
 from tests.contract.toy import Digger
 from tests.iad_envs.browser.browsers import missing
 
@@ -124,26 +123,3 @@ def test_a_verifier_that_does_not_compare_sees_each_candidate_once() -> None:
     decision = decide(verifier, n=4)
     assert verifier.sets == [[one.action] for one in decision.candidates]
     assert decision.budget["verifier"].verifications == 4
-
-
-class WithAmong(Hunch):
-    """A verifier as version 0.1 had it."""
-
-    def verify(self, state: State, candidates: Sequence[Candidate], among: Sequence[Candidate]) -> list[Verdict]:  # type: ignore[override]
-        assert among == ()
-        return super().verify(state, candidates)
-
-
-def stop_at_once(best: Candidate) -> bool:
-    return True
-
-
-def test_a_former_verifier_and_a_former_stop_rule_work_with_a_warning() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        expected = decide(Hunch(Calls()), n=3)
-    with pytest.warns(DeprecationWarning, match="drop `among`"):
-        former = decide(WithAmong(Calls()), n=3)
-    assert [one.score for one in former.candidates] == [one.score for one in expected.candidates]
-    with pytest.warns(DeprecationWarning, match="add a second parameter"):
-        assert len(decide(Hunch(Calls()), n=3, stop=stop_at_once).candidates) == 1
