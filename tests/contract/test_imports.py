@@ -117,7 +117,12 @@ KNOWS_ONLY: Mapping[str, tuple[str, ...]] = {
     "iad_policy.types.frozen": (),
     "iad_policy.types": ("iad_envs.python_text", "iad_policy.errors", "iad_policy.information", "iad_policy.types"),
     "iad_policy.requests": ("iad_policy.types.frozen", "iad_policy.types"),
-    "iad_policy.registry": ("iad_policy.errors", "iad_policy.models.parsing", "iad_policy.registry", "iad_policy.types"),
+    "iad_policy.registry": (
+        "iad_policy.errors",
+        "iad_policy.models.parsing",
+        "iad_policy.registry",
+        "iad_policy.types",
+    ),
     "iad_policy.models": (
         "iad_policy.errors",
         "iad_policy.types.hashing",
