@@ -21,10 +21,10 @@ import iad_envs  # noqa: F401 (registers)
 from iad_policy.errors import MissingExtra
 from iad_policy.learn.experience import Experience
 from iad_policy.learn.explore import explore
-from iad_policy.learn.models import load_model
 from iad_policy.learn.targets import q_values
 from iad_policy.learn.train import train
 from iad_policy.models.hf import require_packages
+from iad_policy.trained.models import load_model
 
 MODEL = "hf:smollm2"
 N_PROMPT, N_ANSWER, N_STEPS = 500, 12, 3
@@ -35,11 +35,11 @@ def speed(backend: str) -> None:
     """Print how long a step of 512 tokens and a written answer take, and the memory."""
     import torch
 
-    from iad_policy.learn.backends.hf import HFBackend
+    from iad_policy.learn.backends.hf import TrainableHFBackend
     from iad_policy.models.hf.client import HFModel
     from iad_policy.models.hf.likelihood import answer_logprobs
 
-    made = HFBackend(SHOP, "policy", backend.removeprefix("hf:"))
+    made = TrainableHFBackend(SHOP, "policy", backend.removeprefix("hf:"))
     prompt = [list(range(100, 100 + N_PROMPT))]
     answer = [list(range(200, 200 + N_ANSWER))]
     trained = [one for one in made.model.parameters() if one.requires_grad]

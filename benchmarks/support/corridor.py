@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from iad_policy.learn.backends.numeric import FeatureModel, Linear
-from iad_policy.learn.objectives import Array, Preference
+from iad_policy.learn.backends.numeric import TrainableFeatureModel
+from iad_policy.learn.objectives import Preference
 from iad_policy.learn.pairs import Pair, preferences
-from iad_policy.learn.rows import Row
+from iad_policy.trained.backends.numeric import Linear
+from iad_policy.trained.heads import Array
+from iad_policy.trained.rows import Row
 from iad_policy.types import State
 
 RIGHT, WRONG = 0, 1
@@ -88,7 +90,7 @@ def _outcomes(length: int, rng: Random) -> list[Pair]:
 
 def _success(pairs: Sequence[Pair], length: int, tau: float | None, *, beta: float) -> float:
     """Return the chance to arrive after training on pairs."""
-    model = FeatureModel("linear", Ways(length), Linear(), "policy")
+    model = TrainableFeatureModel("linear", Ways(length), Linear(), "policy")
     model._parameters["weights"][RIGHT::2] = np.log(P_RIGHT)
     model._parameters["weights"][WRONG::2] = np.log(1 - P_RIGHT)
     if pairs:

@@ -22,9 +22,9 @@ from iad_policy.learn.train import train
 from iad_policy.registry.domain import DEFAULTS
 from iad_policy.simulators import load_simulator
 from iad_policy.simulators.learned import LearnedSimulator
-from iad_policy.simulators.outcome_types import is_failure, type_of
 from iad_policy.simulators.recorded import Recorded, record
 from iad_policy.types import State
+from iad_policy.types.outcome_types import is_failure, type_of
 
 BASH = "IAD/InterCodeBash-v0"
 N_RECORDED = 60

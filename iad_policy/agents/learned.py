@@ -5,8 +5,9 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.learn.models import Model, ModelFolderError, load_model
+from iad_policy.agents.language import language_agent
 from iad_policy.registry.domain import env_id
+from iad_policy.trained.models import Model, ModelFolderError, load_model
 from iad_policy.types import Candidate, Feedback, State
 
 
@@ -66,13 +67,13 @@ class LearnedWriter:
         self, trained: Model, env: gym.Env[Any, Any], *, temperature: float = 1.0, max_tokens: int = 256
     ) -> None:
         self.trained = trained
-        write = getattr(trained.backend, "writer", None)
-        if write is None:
+        client = getattr(trained.backend, "client", None)
+        if client is None:
             raise ModelFolderError(
                 f"expected a language model for decode=free, got a policy of {trained.backend.name} in "
                 f"{trained.folder}; leave decode out"
             )
-        self._agent = write(env, temperature=temperature, max_tokens=max_tokens)
+        self._agent = language_agent(env, client(), "direct", temperature=temperature, max_tokens=max_tokens)
         self.model = self._agent.model
         self.trained_on = self.trained.trained_on
         self.identity = f"learned {self.trained.identity} {self._agent.identity}"
@@ -83,8 +84,7 @@ class LearnedWriter:
         Raises:
             ModelError: The model could not answer.
         """
-        answered: Candidate = self._agent.propose(state, feedback=feedback, temperature=temperature, rng=rng)
-        return answered
+        return self._agent.propose(state, feedback=feedback, temperature=temperature, rng=rng)
 
 
 def learned_agent(

@@ -10,17 +10,17 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from iad_policy.commands.options import pairs
-from iad_policy.learn.backends import BACKENDS
 from iad_policy.learn.explore import HOWS, explore
 from iad_policy.learn.improve import METHODS, improve
 from iad_policy.learn.laboratory import N_TEST
-from iad_policy.learn.models import SIMULATOR
 from iad_policy.learn.progress import showing
 from iad_policy.learn.recipes import RECIPES
 from iad_policy.learn.reproduce import SHOP, reproduce
 from iad_policy.learn.simulators import N_TASKS, record_outcomes, train_simulator
 from iad_policy.learn.train import train
 from iad_policy.papers import PAPERS
+from iad_policy.trained.backends import BACKENDS
+from iad_policy.trained.models import SIMULATOR
 
 __all__ = ["add_commands"]
 

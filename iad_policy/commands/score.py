@@ -15,7 +15,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from iad_policy.commands.options import pairs, several
-from iad_policy.ledger.atomic import write_atomically
 from iad_policy.report.columns import counted
 from iad_policy.report.predictions.formats import SUCCESS, format_of
 from iad_policy.report.predictions.replay import NOT_SCORED
@@ -29,6 +28,7 @@ from iad_policy.report.predictions.scored_files import (
 )
 from iad_policy.report.predictions.scoring import MISSING_RULES, WRONG, ScoringRules, figures_of
 from iad_policy.run.resolve import make_env, parameters_of
+from iad_policy.types.atomic import write_atomically
 from iad_policy.types.texts import isolated
 
 __all__ = ["add_commands"]

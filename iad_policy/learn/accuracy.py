@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from iad_policy.learn.examples import NothingToLearn
 from iad_policy.learn.experience import Experience
-from iad_policy.learn.models import Model
-from iad_policy.learn.recipes import NothingToLearn
 from iad_policy.learn.recipes.evaluator import attempts_in
-from iad_policy.learn.rows import Row
 from iad_policy.learn.splits import SplitError
 from iad_policy.report.statistics import Interval, paired_interval
+from iad_policy.trained.models import Model
+from iad_policy.trained.rows import Row
 
 DEV = "dev"
 

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from iad_policy.learn.objectives import Array
+from iad_policy.trained.heads import Array
 
 
 def discounted(rewards: Array, gamma: float = 1.0) -> Array:

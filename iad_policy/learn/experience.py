@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from iad_policy.errors import GoldError
-from iad_policy.learn.rows import Row
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.ledger.gc_pause import without_collector
 from iad_policy.ledger.trace import RecordedStep, RunTraces
 from iad_policy.strategies.building_blocks.tree import Tree
+from iad_policy.trained.rows import Row
 from iad_policy.types import Candidate, State, Turn
 from iad_policy.types.hashing import digest
 from iad_policy.world import DEFAULT_GOLD

@@ -4,19 +4,19 @@ import json
 import shutil
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
 import numpy as np
 
-from iad_policy.learn.backends import Backend
+from iad_policy.learn.examples import Examples
 from iad_policy.learn.models import require_same
-from iad_policy.learn.objectives import Array
 from iad_policy.learn.progress import advance
-from iad_policy.learn.recipes import Examples
-from iad_policy.ledger.atomic import write_atomically
+from iad_policy.learn.trainable import Fitted, Schedule, Trainable
+from iad_policy.trained.heads import Array
+from iad_policy.types.atomic import write_atomically
 from iad_policy.types.hashing import dumps, seed_of
 
 CHECKPOINT = "checkpoint"
@@ -28,44 +28,8 @@ CHECKPOINT_S = 1.0
 """Seconds between checkpoints. A rerun goes on from the last one and comes to the same parameters."""
 
 
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    """How long a model is fitted, and when it is stopped.
-
-    Attributes:
-        epochs: Number of passes over the examples.
-        batch: Units per step: rows, or pairs. None takes all.
-        max_kl: Greatest mean KL from the model before training, over the states of the examples, in nats. Training
-            stops before it, and the parameters of the epoch before are kept. None does not watch. Losses and margins
-            of preference training go on improving while a policy collapses, and the KL shows it.
-    """
-
-    epochs: int = 200
-    batch: int | None = None
-    max_kl: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Fitted:
-    """How training ended.
-
-    Attributes:
-        model: The model with the kept parameters.
-        n_epochs: Number of epochs whose parameters were kept.
-        loss: Mean loss of the last of them; None if there was none.
-        kl: Its mean KL from the model before training; None if it was not watched.
-        stopped: Why it ended before the last epoch; "" if it did not.
-    """
-
-    model: Backend
-    n_epochs: int = 0
-    loss: float | None = None
-    kl: float | None = None
-    stopped: str = ""
-
-
 def fit(
-    model: Backend,
+    model: Trainable,
     examples: Examples,
     schedule: Schedule,
     *,
@@ -159,7 +123,7 @@ def _checkpoint(fitted: Fitted, folder: Path, asked: str) -> None:
             shutil.rmtree(other)
 
 
-def _resumed(model: Backend, folder: Path, asked: str) -> Fitted:
+def _resumed(model: Trainable, folder: Path, asked: str) -> Fitted:
     path = folder / STATE
     if not path.exists():
         return Fitted(model)

@@ -15,11 +15,11 @@ from iad_policy.errors import UnknownName
 from iad_policy.evaluate import execute
 from iad_policy.learn.explore import counted, explore
 from iad_policy.learn.train import train
-from iad_policy.ledger.atomic import write_atomically
 from iad_policy.registry.domain import defaults_by_id
 from iad_policy.run.components import load_components
 from iad_policy.run.resolve import env_of, resolve
 from iad_policy.run.runner import Runner
+from iad_policy.types.atomic import write_atomically
 from iad_policy.types.hashing import dumps
 
 ROUNDS = "rounds.json"

@@ -10,12 +10,12 @@ Losses are means, so that a learning rate means the same for few rows and for ma
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array: TypeAlias = NDArray[np.float64]
+from iad_policy.trained.heads import Array, sigmoid
+
 Stored: TypeAlias = Mapping[str, Array]
 """What rows bring besides their action, by name: each an array with a number per row."""
 
@@ -127,9 +127,3 @@ class Clipped:
             losses = losses + self.kl * (np.exp(behind) - behind - 1)
             slopes = slopes + self.kl * (1 - np.exp(behind))
         return Loss(float(losses.mean()), slopes / len(logp))
-
-
-def sigmoid(x: NDArray[np.floating[Any]]) -> Array:
-    """Return 1 / (1 + exp(-x)), also where exp would overflow."""
-    odds: Array = np.exp(-np.logaddexp(0.0, -x))
-    return odds

@@ -11,17 +11,20 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from iad_policy.learn.backends import Backend, load_backend
+from iad_policy.agents.language import language_agent
 from iad_policy.learn.fitting import CHECKPOINT, STATE, TRAINING, forget_checkpoints
-from iad_policy.learn.models import MODEL, Model, finished_model, load_model, require_same, write_model
+from iad_policy.learn.models import finished_model, require_same, write_model
 from iad_policy.learn.play import Act, PlayedEpisode, play
 from iad_policy.learn.progress import advance
 from iad_policy.learn.recipes.ppo import PolicyOptimisation
 from iad_policy.learn.splits import TRAIN, SplitError, subjects_of
-from iad_policy.ledger.atomic import write_atomically
+from iad_policy.learn.trainable import Trainable, load_trainable
 from iad_policy.models.call_context import Call, use_call
 from iad_policy.registry.domain import env_id
+from iad_policy.trained.backends import Backend
+from iad_policy.trained.models import MODEL, Model, load_model
 from iad_policy.types import Candidate, State
+from iad_policy.types.atomic import write_atomically
 from iad_policy.types.hashing import digest, dumps, seed_of
 
 N_TOKENS = 64
@@ -58,7 +61,7 @@ def train_online(
         ModelFolderError: `out` holds another model, or `start` holds no policy for this environment.
     """
     known = load_model(start, head="policy", env=env)
-    policy = load_backend(known.facts["backend"], env, "policy", seed=seed, **{**known.backend.options, **options})
+    policy = load_trainable(known.facts["backend"], env, "policy", seed=seed, **{**known.backend.options, **options})
     policy.take(known.backend)
     world = _training_tasks(env, env_args or {})
     data = getattr(world.unwrapped, "data", None)
@@ -75,8 +78,8 @@ def train_online(
     if (folder / MODEL).exists():
         return finished_model(folder, asked)
     folder.mkdir(parents=True, exist_ok=True)
-    needs_values = recipe.advantage == "ppo" and not hasattr(policy, "writer")
-    value = load_backend(f"{policy.name}-states", env, "value", seed=seed) if needs_values else None
+    needs_values = recipe.advantage == "ppo" and not hasattr(policy, "client")
+    value = load_trainable(f"{policy.name}-states", env, "value", seed=seed) if needs_values else None
     played: set[str] = set()
     first = _resumed(folder, asked, policy, value, played)
     reference, act = known.backend, _actor(policy, recipe, world)
@@ -115,15 +118,15 @@ def _actor(policy: Backend, recipe: PolicyOptimisation, world: "gym.Env[Any, Any
     Raises:
         ValueError: The recipe can't train a language model like this.
     """
-    write = getattr(policy, "writer", None)
-    if write is None:
+    client = getattr(policy, "client", None)
+    if client is None:
         return lambda state, rng: policy.sample(state, temperature=1.0, rng=rng)
     if recipe.advantage == "ppo":
         raise ValueError(
             "expected an advantage without a value model of states for a language model, got ppo; pass --option "
             "advantage=grpo or gigpo"
         )
-    agent = write(world, temperature=1.0, max_tokens=N_TOKENS)
+    agent = language_agent(world, client(), "direct", temperature=1.0, max_tokens=N_TOKENS)
 
     def act(state: State, rng: Random) -> Candidate:
         with use_call(Call(stream=str(rng.getrandbits(63)))) as call:
@@ -146,8 +149,8 @@ def _training_tasks(env: str, env_args: Mapping[str, Any]) -> "gym.Env[Any, Any]
 
 def _updated(
     recipe: PolicyOptimisation,
-    policy: Backend,
-    value: Backend | None,
+    policy: Trainable,
+    value: Trainable | None,
     reference: Backend,
     world: "gym.Env[Any, Any]",
     act: Act,
@@ -173,7 +176,7 @@ def _updated(
 
 
 def _write(
-    folder: Path, asked: str, line: Mapping[str, Any], policy: Backend, value: Backend | None, played: set[str]
+    folder: Path, asked: str, line: Mapping[str, Any], policy: Trainable, value: Trainable | None, played: set[str]
 ) -> None:
     """Add the update's line, and replace the checkpoint."""
     with (folder / TRAINING).open("a", encoding="utf-8") as log:
@@ -192,7 +195,7 @@ def _write(
             shutil.rmtree(other)
 
 
-def _resumed(folder: Path, asked: str, policy: Backend, value: Backend | None, played: set[str]) -> int:
+def _resumed(folder: Path, asked: str, policy: Trainable, value: Trainable | None, played: set[str]) -> int:
     path, log = folder / STATE, folder / TRAINING
     if not path.exists():
         log.unlink(missing_ok=True)

@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from iad_policy.learn.backends import Backend
+from iad_policy.learn.examples import Examples
 from iad_policy.learn.experience import Experience, Trajectory, row_of
-from iad_policy.learn.objectives import Array, Preference, sigmoid
-from iad_policy.learn.recipes import Examples
-from iad_policy.learn.rows import Row
+from iad_policy.learn.objectives import Preference
 from iad_policy.strategies.building_blocks.tree import preference_pairs
+from iad_policy.trained.backends import Backend
+from iad_policy.trained.heads import Array, sigmoid
+from iad_policy.trained.rows import Row
 
 
 class Pair(NamedTuple):

@@ -9,8 +9,8 @@ import gymnasium as gym
 import numpy as np
 
 from iad_policy.learn.experience import row_of
-from iad_policy.learn.objectives import Array
-from iad_policy.learn.rows import Row
+from iad_policy.trained.heads import Array
+from iad_policy.trained.rows import Row
 from iad_policy.types import Candidate, PublicInfo, State, Turn
 from iad_policy.types.hashing import seed_of
 from iad_policy.types.read_only import read_only

@@ -11,9 +11,9 @@ from rich.text import Text
 
 from iad_policy.learn.laboratory import N_TEST, SeededLaboratory
 from iad_policy.learn.train import LANGUAGE
-from iad_policy.ledger.atomic import write_atomically
 from iad_policy.papers import Claim, Paper, load_paper
 from iad_policy.report.statistics import Interval, bootstrap_mean, holm, is_bounded, paired_interval, sign_flip
+from iad_policy.types.atomic import write_atomically
 from iad_policy.types.hashing import dumps
 
 Verdict = Literal["holds", "does not hold", "cannot be told"]

@@ -3,6 +3,7 @@
 The type is predicted by a model. What is seen is the recorded outcome of that type that is nearest.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,19 +12,24 @@ from typing import Any, Literal
 import gymnasium as gym
 import numpy as np
 
-from iad_policy.learn.backends.numeric import FeatureModel, Linear
-from iad_policy.learn.fitting import Schedule, fit, forget_checkpoints
-from iad_policy.learn.models import MODEL, Model, finished_model, load_model, write_model
+from iad_policy.learn.backends.numeric import TrainableFeatureModel
+from iad_policy.learn.examples import NothingToLearn, weighted
+from iad_policy.learn.fitting import fit, forget_checkpoints
+from iad_policy.learn.models import finished_model, write_model
 from iad_policy.learn.objectives import cross_entropy
-from iad_policy.learn.outcomes import OutcomeFeatures, outcome_row, rebalanced
-from iad_policy.learn.recipes import NothingToLearn, weighted
 from iad_policy.learn.splits import TRAIN, SplitError, subjects_of
+from iad_policy.learn.trainable import Schedule
 from iad_policy.registry.domain import defaults_of, env_id
-from iad_policy.simulators.outcome_types import type_of
-from iad_policy.simulators.recorded import AGENT, Recorded, read, record, write
+from iad_policy.simulators.recorded import AGENT, OUTCOMES, Recorded, read, record, write
+from iad_policy.trained.backends.numeric import Linear
+from iad_policy.trained.heads import Array
+from iad_policy.trained.models import MODEL, Model
+from iad_policy.trained.outcomes import OutcomeFeatures, tool_of
+from iad_policy.trained.rows import Row
+from iad_policy.types import State, Turn
 from iad_policy.types.hashing import digest, seed_of
+from iad_policy.types.outcome_types import type_of
 
-OUTCOMES = "outcomes.jsonl"
 BACKEND = "outcomes"
 Driven = Literal["normal", "failures"]
 N_TASKS, N_EPISODES = 60, 1
@@ -51,6 +57,31 @@ class SimulatorTraining:
     def __post_init__(self) -> None:
         if self.driven not in ("normal", "failures"):
             raise ValueError(f"expected driven by normal or failures, got {self.driven!r}; pass one of the two")
+
+
+def outcome_row(recorded: Recorded) -> Row:
+    """Return a recorded outcome as something to train on."""
+    info = {"instruction": recorded.instruction}
+    return Row(
+        State(None, {}, history=(Turn(recorded.observation, recorded.action, info),)),
+        type_of(recorded.info, recorded.done),
+    )
+
+
+def rebalanced(records: Sequence[Recorded], *, cap: float = 20.0) -> Array:
+    """Return the weight of each recorded outcome: 1 / how often its tool had its type (ARTIS, eq. 6).
+
+    So every type of every tool has the same weight in all. Weights have the mean 1 before they are capped.
+
+    Args:
+        records: The recorded outcomes.
+        cap: Greatest weight.
+    """
+    cells = [(tool_of(one.action), type_of(one.info, one.done)) for one in records]
+    counts = Counter(cells)
+    weights = np.array([1 / counts[cell] for cell in cells])
+    capped: Array = np.minimum(weights / weights.mean(), cap)
+    return capped
 
 
 def record_outcomes(
@@ -127,7 +158,7 @@ def train_simulator(
     if (folder / MODEL).exists():
         return finished_model(folder, asked)
     chosen = _drawn(known, how, np.random.default_rng(seed_of("simulator", seed)))
-    model = FeatureModel(BACKEND, OutcomeFeatures(types), Linear(), "policy", rate=how.rate)
+    model = TrainableFeatureModel(BACKEND, OutcomeFeatures(types), Linear(), "policy", rate=how.rate)
     examples = weighted([outcome_row(one) for one in chosen], cross_entropy)
     fitted = fit(model, examples, Schedule(how.epochs), folder=folder, seed=seed, asked=asked)
     report(f"simulator: {len(chosen)} rows, {len(types)} types of outcomes, {fitted.n_epochs} epochs")
@@ -176,13 +207,3 @@ def _drawn(records: Sequence[Recorded], how: SimulatorTraining, rng: np.random.G
     pool = own if how.driven == "normal" else list(records)
     weights = np.ones(len(pool)) if how.driven == "normal" else rebalanced(pool, cap=how.cap)
     return [pool[place] for place in rng.choice(len(pool), n, p=weights / weights.sum())]
-
-
-def load_simulator_model(folder: Path | str, env: str) -> tuple[Model, list[Recorded]]:
-    """Return a trained simulator's model and its recorded outcomes.
-
-    Raises:
-        ModelFolderError: The folder has none for this environment.
-    """
-    model = load_model(folder, env=env, recipe="simulator")
-    return model, list(read(Path(folder) / OUTCOMES))

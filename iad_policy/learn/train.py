@@ -8,15 +8,16 @@ from typing import Any, cast
 import numpy as np
 
 from iad_policy.errors import UnknownName
-from iad_policy.learn.backends import Backend, load_backend
 from iad_policy.learn.experience import Experience
-from iad_policy.learn.fitting import Fitted, Schedule, forget_checkpoints
-from iad_policy.learn.models import MODEL, Model, ModelFolderError, finished_model, load_model, write_model
+from iad_policy.learn.fitting import forget_checkpoints
+from iad_policy.learn.models import finished_model, write_model
 from iad_policy.learn.online import train_online
 from iad_policy.learn.recipes import Recipe, load_recipe
 from iad_policy.learn.recipes.ppo import PolicyOptimisation
 from iad_policy.learn.splits import require_train, trained_on
+from iad_policy.learn.trainable import Fitted, Schedule, Trainable, load_trainable
 from iad_policy.registry.domain import DEFAULTS, defaults_by_id
+from iad_policy.trained.models import MODEL, Model, ModelFolderError, load_model
 from iad_policy.types.hashing import digest, seed_of
 
 LANGUAGE = "hf:"
@@ -140,17 +141,17 @@ def _start(
     experience: Experience,
     seed: int,
     options: Mapping[str, Any],
-) -> Backend:
+) -> Trainable:
     env = experience.env
     if start is None:
         if recipe.needs_start:
             raise _needs_start()
         mode = defaults_by_id(env).mode_of(experience.origins[0].env_args)
         own = {"mode": mode} if mode and backend.startswith(LANGUAGE) else {}
-        return load_backend(backend, env, recipe.head, seed=seed, **own, **options)
+        return load_trainable(backend, env, recipe.head, seed=seed, **own, **options)
     known = load_model(start, head=recipe.head, env=env)
     # Its optimiser does not go on: another objective has other slopes.
-    fresh = load_backend(known.facts["backend"], env, recipe.head, seed=seed, **{**known.backend.options, **options})
+    fresh = load_trainable(known.facts["backend"], env, recipe.head, seed=seed, **{**known.backend.options, **options})
     fresh.take(known.backend)
     return fresh
 

@@ -14,12 +14,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from iad_policy.ledger.atomic import write_atomically
 from iad_policy.ledger.index import LogIndex, is_answer
-from iad_policy.ledger.jsonl import LineFile, record_of
-from iad_policy.ledger.regular_file import n_bytes_of, no_links, read_regular
 from iad_policy.types import NOTHING, Usage
+from iad_policy.types.atomic import write_atomically
 from iad_policy.types.hashing import decode, digest, dumps, encode
+from iad_policy.types.jsonl import LineFile, record_of
+from iad_policy.types.regular_file import n_bytes_of, no_links, read_regular
 
 ANSWERS = "answers.jsonl"
 BLOBS = "blobs"

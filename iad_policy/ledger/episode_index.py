@@ -9,8 +9,8 @@ from typing import NamedTuple
 from iad_policy.ledger.episode_record import EpisodeRecord, episode_of
 from iad_policy.ledger.gc_pause import without_collector
 from iad_policy.ledger.index import N_BUFFERED
-from iad_policy.ledger.jsonl import MAX_LINE, lines_of, warn_of
-from iad_policy.ledger.regular_file import open_regular
+from iad_policy.types.jsonl import MAX_LINE, lines_of, warn_of
+from iad_policy.types.regular_file import open_regular
 
 HEAD = re.compile(
     rb'\{"key": ?"([^"\\]+)", ?"env": ?"[^"\\]*", ?"task_id": ?"([^"\\]*)", ?"strategy": ?"[^"\\]*", ?"seed": ?(-?\d+),'

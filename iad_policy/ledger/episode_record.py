@@ -8,8 +8,8 @@ from types import UnionType
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from iad_policy.ledger.gc_pause import without_collector
-from iad_policy.ledger.jsonl import parsed_lines, record_of, warn_of
 from iad_policy.types import NOTHING, Usage
+from iad_policy.types.jsonl import parsed_lines, record_of, warn_of
 
 NOT_RECORDED = "not_recorded"
 """Kind of error of an episode of `iad reselect` that asked what was not recorded. To try again is of no use."""

@@ -5,7 +5,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Protocol
 
-from iad_policy.ledger.regular_file import open_regular
+from iad_policy.types.regular_file import open_regular
 
 try:
     import fcntl

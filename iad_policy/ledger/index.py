@@ -7,8 +7,8 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from iad_policy.ledger.jsonl import MAX_LINE, lines_of, record_of, warn_of
-from iad_policy.ledger.regular_file import open_regular
+from iad_policy.types.jsonl import MAX_LINE, lines_of, record_of, warn_of
+from iad_policy.types.regular_file import open_regular
 
 HEAD = b'{"episode":"'
 """Start of every line of the log, before the episode's key."""

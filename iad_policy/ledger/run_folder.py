@@ -19,12 +19,12 @@ from typing import Any
 
 from iad_policy.errors import IADError, StorageError
 from iad_policy.ledger.answer_log import ANSWERS, BLOBS, THUMBNAILS, AnswerLog
-from iad_policy.ledger.atomic import PART, write_atomically
 from iad_policy.ledger.episode_record import EPISODES, EpisodeRecord, episode_of, read_episodes
 from iad_policy.ledger.folder_lock import FolderInUse, FolderLock, lock_folder
-from iad_policy.ledger.jsonl import LineFile, read_lines, warn_of
-from iad_policy.ledger.regular_file import n_bytes_of, no_links, read_regular
+from iad_policy.types.atomic import PART, write_atomically
 from iad_policy.types.hashing import dumps
+from iad_policy.types.jsonl import LineFile, read_lines, warn_of
+from iad_policy.types.regular_file import n_bytes_of, no_links, read_regular
 
 CONFIG = "config.json"
 SUMMARY = "summary.json"

@@ -21,11 +21,11 @@ from iad_policy.ledger.episode_index import EpisodeIndex
 from iad_policy.ledger.episode_record import EPISODES, EpisodeRecord
 from iad_policy.ledger.gc_pause import without_collector
 from iad_policy.ledger.index import LogIndex
-from iad_policy.ledger.regular_file import no_links, open_regular, read_regular
 from iad_policy.ledger.run_folder import RESET, read_config
 from iad_policy.ledger.trees import RecordedTree
 from iad_policy.types import FALLBACK, NOTHING, Candidate, Decision, RoleAnswer, State, Usage
 from iad_policy.types.hashing import decode
+from iad_policy.types.regular_file import no_links, open_regular, read_regular
 
 N_BLOBS = 128
 """Long values that are kept in memory."""

@@ -14,10 +14,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from iad_policy.ledger.atomic import write_atomically
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.ledger.trace import RecordedStep, RunTraces, Trace
 from iad_policy.report.metrics import StrategySummary, summarise
+from iad_policy.types.atomic import write_atomically
 from iad_policy.types.texts import well_formed
 
 TASKS = {

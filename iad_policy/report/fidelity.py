@@ -15,10 +15,10 @@ from iad_policy.registry.domain import defaults_of
 from iad_policy.report.statistics import Interval, mean_interval, wilson
 from iad_policy.simulators import Simulator, load_simulator
 from iad_policy.simulators.embedding import HashedNgrams, TextEmbedder
-from iad_policy.simulators.outcome_types import is_failure, type_of
 from iad_policy.simulators.typos import with_typos
 from iad_policy.types import Agent, PublicInfo, State, Turn
 from iad_policy.types.hashing import digest, seed_of
+from iad_policy.types.outcome_types import is_failure, type_of
 from iad_policy.types.read_only import read_only
 from iad_policy.world import World, adapt
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from iad_policy.errors import MissingExtra
-from iad_policy.ledger.atomic import write_atomically
 from iad_policy.report.statistics import Interval
+from iad_policy.types.atomic import write_atomically
 
 WIDTH, HEIGHT = 4.4, 3.4
 """Size of a panel in inches."""

@@ -5,13 +5,14 @@ from typing import Any
 import gymnasium as gym
 
 from iad_policy.errors import SimulationError
-from iad_policy.learn.rows import Row
-from iad_policy.learn.simulators import load_simulator_model
 from iad_policy.registry.domain import env_id
-from iad_policy.simulators.outcome_types import type_of
+from iad_policy.simulators.recorded import OUTCOMES, read
 from iad_policy.simulators.retrieval import RetrievalSimulator
 from iad_policy.simulators.visible_state import VisibleState
+from iad_policy.trained.models import SIMULATOR, load_model
+from iad_policy.trained.rows import Row
 from iad_policy.types import Outcome, State, Turn
+from iad_policy.types.outcome_types import type_of
 from iad_policy.world import World
 
 
@@ -34,7 +35,8 @@ class LearnedSimulator:
     uses_world = False
 
     def __init__(self, env: gym.Env[Any, Any], folder: str) -> None:
-        self._model, records = load_simulator_model(folder, env_id(env))
+        self._model = load_model(folder, env=env_id(env), recipe=SIMULATOR)
+        records = list(read(self._model.folder / OUTCOMES))
         self.trained_on = self._model.trained_on
         self._by_type = {
             kind: RetrievalSimulator([one for one in records if type_of(one.info, one.done) == kind])

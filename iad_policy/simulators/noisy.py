@@ -9,10 +9,10 @@ import gymnasium as gym
 
 from iad_policy.errors import UnknownName
 from iad_policy.registry.domain import defaults_of
-from iad_policy.simulators.outcome_types import END, SUCCESS, is_failure, type_of
 from iad_policy.simulators.typos import with_typos
 from iad_policy.types import Outcome, State
 from iad_policy.types.hashing import digest, seed_of
+from iad_policy.types.outcome_types import END, SUCCESS, is_failure, type_of
 from iad_policy.world import World
 
 FAILURE = "failure"

@@ -11,19 +11,21 @@ import gymnasium as gym
 
 from iad_policy.agents import load_agent
 from iad_policy.errors import SimulationError
-from iad_policy.ledger.atomic import write_atomically
-from iad_policy.ledger.jsonl import read_lines
 from iad_policy.models.call_context import Call, use_call
 from iad_policy.registry.domain import defaults_of
 from iad_policy.simulators.typos import with_typos
 from iad_policy.types import Agent, PublicInfo, State, Turn
+from iad_policy.types.atomic import write_atomically
 from iad_policy.types.hashing import decode, dumps, encode, seed_of
+from iad_policy.types.jsonl import read_lines
 from iad_policy.types.read_only import read_only
 from iad_policy.world import adapt
 
 LEARNING_SPLITS = ("train", "dev")
 N_TASKS, N_EPISODES, N_PROPOSALS = 100, 2, 3
 AGENT, PROVOKED = "agent", "provoked"
+OUTCOMES = "outcomes.jsonl"
+"""The file of recorded outcomes in the folder of a trained simulator."""
 
 
 class Recorded(NamedTuple):

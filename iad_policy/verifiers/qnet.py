@@ -7,8 +7,8 @@ import gymnasium as gym
 import numpy as np
 
 from iad_policy.information import Information
-from iad_policy.learn.models import Model, load_model
 from iad_policy.registry.domain import env_id
+from iad_policy.trained.models import Model, load_model
 from iad_policy.types import Candidate, State, Verdict
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from iad_policy import Candidate, IADPolicyWrapper, Propose, Simulate, State, Verify, per_step
 from iad_policy.simulators.noisy import NoisySimulator
-from iad_policy.simulators.outcome_types import END, SUCCESS, type_of
 from iad_policy.simulators.recorded import record
 from iad_policy.simulators.retrieval import RetrievalSimulator
 from iad_policy.strategies.building_blocks.rollouts import Rollout, best_of
+from iad_policy.types.outcome_types import END, SUCCESS, type_of
 from iad_policy.verifiers import load_verifier
 from tests.contract.canned import HERE, canned, drive
 from tests.contract.components import STRATEGIES, Hunch, Wanderer, declared, play

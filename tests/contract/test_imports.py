@@ -21,7 +21,7 @@ HEAVY = (
 MADE_OF_HEAVY = (
     "iad_policy.bridges.inspect", "iad_policy.bridges.verifiers",
     "iad_policy.models.hf.client", "iad_policy.models.hf.likelihood", "iad_policy.models.hf.weights",
-    "iad_policy.learn.backends.hf", "iad_policy.learn.backends.hf_training",
+    "iad_policy.trained.backends.hf", "iad_policy.learn.backends.hf",
 )  # fmt: skip
 """Modules of language models that are trained. A name such as `hf:smollm2` loads them, after a look at the packages."""
 SIDE_EFFECTS = (

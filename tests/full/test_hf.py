@@ -17,17 +17,18 @@ import pytest
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import evaluate
 from iad_policy.errors import ModelError
-from iad_policy.learn.backends import NotFinite
+from iad_policy.learn.examples import Examples, weighted
 from iad_policy.learn.experience import Experience
 from iad_policy.learn.explore import explore
-from iad_policy.learn.fitting import TRAINING, Schedule
-from iad_policy.learn.models import Model, ModelFolderError, load_model
-from iad_policy.learn.objectives import Array, Loss, Preference, Stored, squared_error
-from iad_policy.learn.recipes import Examples, weighted
-from iad_policy.learn.rows import Row
+from iad_policy.learn.fitting import TRAINING
+from iad_policy.learn.objectives import Loss, Preference, Stored, squared_error
 from iad_policy.learn.train import train
+from iad_policy.learn.trainable import NotFinite, Schedule
 from iad_policy.models import load_model as load_client
 from iad_policy.models.hf import PACKAGES
+from iad_policy.trained.heads import Array
+from iad_policy.trained.models import Model, ModelFolderError, load_model
+from iad_policy.trained.rows import Row
 from iad_policy.types import State
 from tests.full.tiny import byte_tokenizer, tiny_folder, tiny_model
 from tests.iad_policy.models.local.smollm2 import require_smollm2
@@ -65,9 +66,9 @@ def cloned(spec: str, demos: Experience, tmp_path_factory: pytest.TempPathFactor
 
 
 def backend(spec: str, head: Any = "policy", **options: Any) -> Any:
-    from iad_policy.learn.backends.hf import HFBackend
+    from iad_policy.learn.backends.hf import TrainableHFBackend
 
-    return HFBackend(SHOP, head, spec, **options)
+    return TrainableHFBackend(SHOP, head, spec, **options)
 
 
 def said(text: str) -> Row:

@@ -11,7 +11,7 @@ from iad_envs.bash.policy.effects import Done
 from iad_envs.bash.policy.finding import Checks
 from iad_envs.bash.policy.findings import CHECKS
 from iad_envs.bash.policy.reading import read_instruction
-from iad_policy.learn.proposed import ProposedActions
+from iad_policy.trained.proposed import ProposedActions
 from iad_policy.types import State
 
 N_SKILLS = 48

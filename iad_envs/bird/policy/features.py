@@ -6,7 +6,7 @@ from typing import Any
 
 from iad_envs.bird.policy.agent import BirdAgent
 from iad_envs.bird.policy.question import ParsedQuestion, identifiers, read_question, stems_of
-from iad_policy.learn.proposed import ProposedActions
+from iad_policy.trained.proposed import ProposedActions
 from iad_policy.types import State
 
 FORMS: Mapping[str, str] = {

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from iad_envs.sketch2code.policy.agent import Sketch2CodeAgent
 from iad_envs.sketch2code.policy.html import TAGS, blocks_of, near
 from iad_envs.sketch2code.policy.reading import SketchReading
-from iad_policy.learn.proposed import ProposedActions
+from iad_policy.trained.proposed import ProposedActions
 from iad_policy.types import State
 
 

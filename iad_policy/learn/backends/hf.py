@@ -1,50 +1,41 @@
-"""Language models as policies and value models: low-rank adapters on a model of transformers, or a head on its states.
+"""Trains language models: low-rank adapters, or a head on the states of the last layer.
 
-A policy's log-probability of an action is the sum over the tokens of the whole answer, with the one that ends it. Where
-a row has what a model was sent and said, that is what is trained on. Otherwise it is the environment's prompt for the
-state, and the action as an answer.
+A policy is trained by an objective with transformers' trainer, which accelerate distributes. Examples of plain
+cross-entropy go to TRL's supervised trainer. The others go to a trainer whose loss is the objective: TRL's preference
+trainers compute the reference again, and can't take the stored one.
 """
 
-from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass
 from pathlib import Path
-from random import Random
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import torch
-from peft import LoraConfig, get_peft_model, get_peft_model_state_dict, set_peft_model_state_dict
-from safetensors.torch import load_file, save_file
+from datasets import Dataset
+from safetensors.torch import save_file
+from torch.utils.checkpoint import checkpoint
+from transformers import Trainer, TrainerCallback, TrainingArguments
+from transformers.trainer_utils import get_last_checkpoint
+from trl import SFTConfig, SFTTrainer
 
-from iad_policy.agents.language import LanguageAgent, language_agent
-from iad_policy.learn.backends import Head, NotFinite
-from iad_policy.learn.backends.hf_training import fit_policy, is_first_process, micro_batches, out_of_memory
-from iad_policy.learn.features import Features, load_features
-from iad_policy.learn.fitting import Fitted, Schedule, fit
-from iad_policy.learn.objectives import Array, Objective, Stored
-from iad_policy.learn.recipes import Examples
-from iad_policy.learn.rows import Row
-from iad_policy.models.call_context import current_call
-from iad_policy.models.hf.client import LEAST_TEMPERATURE, HFModel
-from iad_policy.models.hf.likelihood import PromptReader, answer_logprobs, read_answers
-from iad_policy.models.hf.weights import HFWeights, fresh_weights
-from iad_policy.prompts import Prompts
-from iad_policy.registry.domain import DEFAULTS, Defaults
-from iad_policy.types import Candidate, State, Usage
-from iad_policy.types.hashing import digest
+from iad_policy.errors import IADError
+from iad_policy.learn.examples import Examples
+from iad_policy.learn.fitting import CHECKPOINT, EPOCHS, STATE, TRAINING, fit, keep_lines, renumbered
+from iad_policy.learn.models import require_same
+from iad_policy.learn.objectives import Objective, Stored, cross_entropy
+from iad_policy.learn.progress import advance
+from iad_policy.learn.trainable import Fitted, NotFinite, Schedule
+from iad_policy.models.hf.likelihood import answer_logprobs
+from iad_policy.trained.backends.hf import Encoded, HFBackend, as_array
+from iad_policy.trained.heads import Array, Head
+from iad_policy.types.atomic import write_atomically
+from iad_policy.types.hashing import dumps
 
-ADAPTER, HEAD = "adapter.safetensors", "head.safetensors"
-STYLE = "actor_direct"
-RANK = 16
 RATES: Mapping[Head, float] = {"policy": 2e-4, "value": 1e-3}
-N_HIDDEN = 256
-N_KEPT = 64
-"""States whose likelihoods are kept: strategies sample a state several times."""
-N_WATCHED = 16
-"""States over which the KL from the start is computed."""
 SCHEDULES: Mapping[str, Schedule] = {
     "bc": Schedule(epochs=3, batch=8),
     "rft": Schedule(epochs=3, batch=8),
@@ -52,90 +43,37 @@ SCHEDULES: Mapping[str, Schedule] = {
     "eto": Schedule(epochs=2, batch=2, max_kl=0.5),
     "qnet": Schedule(epochs=200),
 }
+N_TOKENS = 4096
+"""Tokens that are computed together with gradients."""
+WARM_UP = 0.03
+TRAINER = f"{CHECKPOINT}-trainer"
+"""Folder of what only an interrupted training needs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Encoded:
-    """A row as tokens.
-
-    Attributes:
-        row: The row.
-        prompt: Tokens up to where the answer begins.
-        answer: Tokens of the answer, with the one that ends it.
-        n_fixed: How many tokens other prompts begin with too.
-    """
-
-    row: Row
-    prompt: tuple[int, ...]
-    answer: tuple[int, ...]
-    n_fixed: int
+class OutOfMemory(IADError, MemoryError):
+    """A batch does not fit the memory."""
 
 
-class HFBackend:
-    """A language model that is trained. It is a `Backend`.
+class TrainableHFBackend(HFBackend):
+    """A language model whose adapters, or whose head, AdamW trains. It is a `Trainable`.
 
     Args:
         env: The environment's id.
         head: What it is for.
         spec: The model, as after `hf:`.
-        rate: Learning rate of AdamW.
-        rank: Rank of the adapters, on all linear layers. Their scale is 2.
+        rate: Learning rate.
         micro: Rows, or pairs, that are computed at a time. Batches are sums of them. By default 2 on a processor and 8
             on a GPU.
-        mode: The environment's mode, which may have prompts of its own.
-        decode: `offered` scores the actions that the environment's features offer, and samples among them. `free`
-            writes an answer, which the agent reads. "" is `offered` where there are features.
-        seed: Seed of the adapters.
-
-    Attributes:
-        weights: The model, with its adapters.
+        options: Options of `HFBackend`.
     """
 
     def __init__(
-        self,
-        env: str,
-        head: Head,
-        spec: str,
-        *,
-        rate: float | None = None,
-        rank: int = RANK,
-        micro: int | None = None,
-        mode: str = "",
-        decode: str = "",
-        seed: int = 0,
+        self, env: str, head: Head, spec: str, *, rate: float | None = None, micro: int | None = None, **options: Any
     ) -> None:
-        own = DEFAULTS.get(env, Defaults())
-        self.name = f"hf:{spec}"
+        super().__init__(env, head, spec, **options)
         self.rate = rate or RATES[head]
-        self.decode = _decode(decode, own)
         self.micro = micro or (8 if torch.cuda.is_available() else 2)
-        self.weights: HFWeights = fresh_weights(spec)
-        self._head_kind = head
-        self._options = {"rank": rank, "mode": mode, "decode": self.decode}
-        self._features: Features | None = load_features(env) if own.features else None
-        self._prompts = Prompts(own.prompts_in(mode))
-        self._scored: OrderedDict[str, tuple[list[Any], Array]] = OrderedDict()
-        self._reader = PromptReader(self.weights)
-        self._states: dict[tuple[Any, ...], torch.Tensor] = {}
-        torch.manual_seed(seed)
-        if head == "policy":
-            shape = LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", lora_dropout=0.0)
-            self._trained: Any = get_peft_model(self.weights.model, shape)
-        else:
-            self._trained = _value_head(int(self.weights.model.config.hidden_size))
-        self._trained.eval()
         self._optimiser: torch.optim.Optimizer | None = None
-
-    @property
-    def identity(self) -> str:
-        """The weights, the prompts and a hash of what was trained."""
-        trained = {name: one.float().cpu().numpy() for name, one in sorted(self.parameters().items())}
-        return f"{self.name} {self.weights.identity} {self.decode} {self._prompts.digest([STYLE])} {digest(trained)}"
-
-    @property
-    def options(self) -> Mapping[str, Any]:
-        """The options that another backend needs to read the same parameters."""
-        return self._options
 
     @property
     def model(self) -> Any:
@@ -145,34 +83,6 @@ class HFBackend:
     def schedule(self, recipe: str) -> Schedule:
         """Return how long a recipe trains, if nothing else is said."""
         return SCHEDULES.get(recipe, Schedule(epochs=1, batch=8))
-
-    def parameters(self) -> dict[str, torch.Tensor]:
-        """Return what is trained, by name."""
-        own = (
-            get_peft_model_state_dict(self._trained, save_embedding_layers=False)
-            if self._head_kind == "policy"
-            else self._trained.state_dict()
-        )
-        return {name: one.detach() for name, one in own.items()}
-
-    def batch(self, rows: Sequence[Row]) -> list[Encoded]:
-        """Return rows as tokens."""
-        return [self._encoded(row) for row in rows]
-
-    def outputs(self, batch: Sequence[Encoded]) -> Array:
-        """Return the log-probability of each row's answer, or its value."""
-        if self._head_kind == "value":
-            with torch.no_grad():
-                return _array(self._trained(self._last_states(batch))[:, 0])
-        found = np.zeros(len(batch))
-        by_prompt: dict[tuple[int, ...], list[int]] = {}
-        for place, one in enumerate(batch):
-            by_prompt.setdefault(one.prompt, []).append(place)
-        for ids, places in by_prompt.items():
-            prompt = self._reader.read(ids, batch[places[0]].n_fixed)
-            answers = read_answers(self.weights, prompt, [batch[place].answer for place in places])
-            found[places] = [float(tokens.double().sum()) for tokens, _ in answers]
-        return found
 
     def step(self, batch: Sequence[Encoded], objective: Objective, stored: Stored) -> float:
         """Take a step of AdamW, and return the loss before it.
@@ -187,7 +97,7 @@ class HFBackend:
         optimiser.zero_grad()
         if self._head_kind == "value":
             values = self._trained(self._last_states(batch))[:, 0]
-            loss, slopes = _finite(objective, _array(values.detach()), stored)
+            loss, slopes = _finite(objective, as_array(values.detach()), stored)
             (values * _tensor(slopes, values)).sum().backward()
         else:
             loss, slopes = _finite(objective, self.outputs(batch), stored)
@@ -208,55 +118,11 @@ class HFBackend:
         if self._head_kind == "value":
             return fit(self, examples, schedule, folder=folder, seed=seed, asked=asked)
         try:
-            return fit_policy(self, examples, schedule, folder=folder, seed=seed, asked=asked)
+            return _fit_policy(self, examples, schedule, folder=folder, seed=seed, asked=asked)
         finally:
             self.forget()
 
-    def sample(self, state: State, *, temperature: float, rng: Random, avoid: Sequence[Any] = ()) -> Candidate:
-        """Return an offered action, drawn by its likelihood among those that are offered."""
-        actions, sums = self._offered(state)
-        likely = sums - np.logaddexp.reduce(sums)
-        others = [place for place, action in enumerate(actions) if action not in avoid]
-        places = np.array(others or range(len(actions)))
-        among = likely[places]
-        if temperature < LEAST_TEMPERATURE:
-            place = places[int(among.argmax())]
-        else:
-            odds = np.exp((among - among.max()) / temperature).cumsum()
-            place = places[min(int(np.searchsorted(odds, rng.random() * odds[-1], "right")), len(odds) - 1)]
-        return Candidate(actions[place], logprobs=(float(likely[place]),))
-
-    def writer(self, env: "gym.Env[Any, Any]", *, temperature: float, max_tokens: int) -> LanguageAgent:
-        """Return an agent that writes with this model, in the words that it was trained with."""
-        model = HFModel(self.weights, adapter=digest(self.identity))
-        return language_agent(env, model, "direct", temperature=temperature, max_tokens=max_tokens)
-
-    def values(self, state: State, actions: Sequence[Any]) -> Array:
-        """Return the values of actions in a state."""
-        return self.outputs(self.batch([Row(state, action) for action in actions]))
-
-    def reference(self, batch: Sequence[Encoded]) -> dict[int, Array]:
-        """Return the likelihoods of the offered actions of some of the states, or those of the rows."""
-        if self.decode == "free":
-            return {0: self.outputs(batch)}
-        return {place: self._offered(batch[place].row.state)[1] for place in _watched(batch)}
-
-    def divergence(self, batch: Sequence[Encoded], reference: Mapping[int, Array]) -> float:
-        """Return the mean KL from the policy of the reference.
-
-        With offered actions it is exact, over up to 16 states. Else it is estimated on the rows.
-        """
-        if self.decode == "free":
-            behind = reference[0] - self.outputs(batch)
-            return float((np.exp(behind) - behind - 1).mean())
-        found = []
-        for place, theirs in reference.items():
-            mine = self._offered(batch[place].row.state)[1]
-            mine, theirs = mine - np.logaddexp.reduce(mine), theirs - np.logaddexp.reduce(theirs)
-            found.append(float((np.exp(mine) * (mine - theirs)).sum()))
-        return float(np.mean(found))
-
-    def copy(self) -> "HFBackend":
+    def copy(self) -> "TrainableHFBackend":
         """Return a model with the same parameters."""
         self.forget()
         self._optimiser = None
@@ -271,91 +137,263 @@ class HFBackend:
         if not is_first_process():
             return
         own = {name: one.contiguous().cpu() for name, one in self.parameters().items()}
-        save_file(own, folder / (ADAPTER if self._head_kind == "policy" else HEAD))
+        save_file(own, folder / self._file)
 
-    def load(self, folder: Path) -> None:
-        """Read what `save` wrote."""
-        self.put(load_file(folder / (ADAPTER if self._head_kind == "policy" else HEAD)))
 
-    def put(self, parameters: dict[str, torch.Tensor]) -> None:
-        """Replace what is trained."""
-        if self._head_kind == "policy":
-            set_peft_model_state_dict(self._trained, parameters)
+def _fit_policy(
+    backend: "TrainableHFBackend", examples: Examples, schedule: Schedule, *, folder: Path, seed: int, asked: str
+) -> Fitted:
+    """Fit a policy to examples. The same call again goes on from the last whole epoch.
+
+    Raises:
+        ModelFolderError: The folder has a checkpoint of another training.
+        NotFinite: The loss is no number. The last checkpoint is kept.
+        OutOfMemory: A batch does not fit.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    _claim(folder, asked)
+    rows = backend.batch(examples.rows)
+    if not schedule.epochs:
+        return Fitted(backend)
+    out = folder / TRAINER
+    out.mkdir(exist_ok=True)
+    batch = min(schedule.batch or examples.n_units, examples.n_units)
+    micro = min(batch, backend.micro)
+    watch = _Watch(backend, rows, schedule, folder)
+    if watch.has_stopped:
+        backend.load(out)
+        return watch.fitted()
+    common: dict[str, Any] = {
+        "output_dir": str(out),
+        "num_train_epochs": schedule.epochs,
+        "per_device_train_batch_size": micro,
+        "gradient_accumulation_steps": max(1, batch // (micro * n_processes())),
+        "learning_rate": backend.rate,
+        "lr_scheduler_type": "cosine",
+        "warmup_steps": WARM_UP,
+        "weight_decay": 0.0,
+        "save_strategy": "epoch",
+        "save_total_limit": 1,
+        "logging_steps": 1,
+        "report_to": [],
+        "seed": seed,
+        "data_seed": seed,
+        "use_cpu": not torch.cuda.is_available(),
+        "disable_tqdm": True,
+        "dataloader_pin_memory": False,
+        "bf16": False,
+    }
+    made = _supervised if examples.objective is cross_entropy else _by_objective
+    trainer = made(backend, rows, examples, common, watch)
+    trainer.remove_callback(_printer())
+    backend.model.train()
+    try:
+        with out_of_memory("micro", micro):
+            trainer.train(resume_from_checkpoint=get_last_checkpoint(str(out)))
+    finally:
+        backend.model.eval()
+    return watch.fitted()
+
+
+def micro_batches(sizes: Sequence[int], most: int = N_TOKENS) -> Iterator[list[int]]:
+    """Yield the places of rows that are computed together: as many as `most` tokens hold with padding, at least one."""
+    some: list[int] = []
+    for place, size in enumerate(sizes):
+        if some and (len(some) + 1) * max(size, *(sizes[other] for other in some)) > most:
+            yield some
+            some = []
+        some.append(place)
+    if some:
+        yield some
+
+
+@contextmanager
+def out_of_memory(option: str, n: int) -> Iterator[None]:
+    """Turn an allocation that fails into an error that names the option with the size of a batch.
+
+    Raises:
+        OutOfMemory: The memory did not suffice.
+    """
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        said = str(error).lower()
+        if not isinstance(error, MemoryError) and "out of memory" not in said and "can't allocate memory" not in said:
+            raise
+        raise OutOfMemory(
+            f"expected memory for {n} examples at a time, got {error!s:.200}; pass --option {option}={max(1, n // 2)}, "
+            "or take a smaller model"
+        ) from error
+
+
+def n_processes() -> int:
+    """Return how many processes train together, as accelerate and torchrun say it."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def is_first_process() -> bool:
+    """Return whether this process is the one that writes."""
+    return os.environ.get("RANK", "0") == "0"
+
+
+class _Watch(TrainerCallback):  # type: ignore[misc]
+    """Writes `training.jsonl`, and stops when the policy is too far from the one before training."""
+
+    def __init__(self, backend: "TrainableHFBackend", rows: list[Encoded], schedule: Schedule, folder: Path) -> None:
+        self._backend, self._rows, self._schedule = backend, rows, schedule
+        self._folder, self._path, self._kept = folder, folder / EPOCHS, folder / TRAINING
+        self._start = folder / TRAINER / "reference.json"
+        self._before: dict[str, Any] = {}
+        self._losses: list[float] = []
+        self._epochs = json.loads(self._path.read_text()) if self._path.exists() else []
+        self._reference: Any = None
+
+    @property
+    def has_stopped(self) -> bool:
+        """Whether an earlier call has ended training, and kept the parameters of the epoch before."""
+        return bool(self._epochs) and not self._epochs[-1]["is_kept"]
+
+    def fitted(self) -> Fitted:
+        """Return how it ended."""
+        whole = [one for one in self._epochs if one["is_kept"]]
+        stopped = ""
+        if len(whole) < len(self._epochs):
+            far = self._epochs[-1]["kl"]
+            stopped = f"the KL from the start rose to {far:.2f} nat, above {self._schedule.max_kl:g}"
+        if not whole:
+            return Fitted(self._backend, stopped=stopped)
+        return Fitted(self._backend, len(whole), whole[-1]["loss"], whole[-1].get("kl"), stopped)
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **others: Any) -> None:
+        # What a kill cut off after the last checkpoint is done again.
+        self._epochs = self._epochs[: round(state.epoch or 0)]
+        keep_lines(self._folder, state.global_step)
+        if self._schedule.max_kl is None:
+            return
+        if self._start.exists():
+            self._reference = {int(k): np.array(v) for k, v in json.loads(self._start.read_text()).items()}
         else:
-            self._trained.load_state_dict(parameters)
-        self.forget()
+            self._reference = self._backend.reference(self._rows)
+            with write_atomically(self._start) as part:
+                part.write_text(dumps({str(k): list(v) for k, v in self._reference.items()}), encoding="utf-8")
 
-    def forget(self) -> None:
-        """Drop what was computed with other parameters."""
-        self._scored.clear()
-        self._reader.forget()
+    def on_epoch_begin(self, args: Any, state: Any, control: Any, **others: Any) -> None:
+        self._losses = []
+        if self._reference is not None:
+            self._before = {name: one.clone() for name, one in self._backend.parameters().items()}
 
-    def _encoded(self, row: Row) -> Encoded:
-        messages = row.prompt or self._messages(row.state)
-        text = row.text or f"Action: {row.action}"
-        return Encoded(
-            row,
-            tuple(self.weights.prompt_ids(messages)),
-            tuple(self.weights.answer_ids(text)),
-            self.weights.n_fixed(messages),
-        )
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **others: Any) -> None:
+        if logs and "loss" in logs:
+            self._losses.append(float(logs["loss"]))
+        if logs and "loss" in logs and state.is_world_process_zero:
+            line = {"step": state.global_step, "loss": logs["loss"], "rate": logs.get("learning_rate")}
+            with self._kept.open("a", encoding="utf-8") as log:
+                log.write(f"{dumps(line)}\n")
+            advance("training", state.global_step, state.max_steps)
 
-    def _messages(self, state: State) -> tuple[dict[str, str], ...]:
-        values = self._prompts.rendering.values(state)
-        return self._prompts.render(STYLE, **{**values, "refine": "", "answer_format": ""}).messages()
-
-    def _offered(self, state: State) -> tuple[list[Any], Array]:
-        """Return the offered actions of a state with the log-probabilities of the answers that say them."""
-        assert self._features is not None
-        actions = list(self._features.actions(state))
-        messages = self._messages(state)
-        ids = self.weights.prompt_ids(messages)
-        name = digest(ids, actions)
-        if name not in self._scored:
-            answers = [self.weights.answer_ids(f"Action: {action}") for action in actions]
-            prompt = self._reader.read(ids, self.weights.n_fixed(messages))
-            read = read_answers(self.weights, prompt, answers)
-            self._scored[name] = actions, np.array([float(tokens.double().sum()) for tokens, _ in read])
-            n_read = sum(map(len, answers))
-            current_call().report(Usage(prompt_tokens=len(ids), completion_tokens=n_read))
-            while len(self._scored) > N_KEPT:
-                self._scored.popitem(last=False)
-        self._scored.move_to_end(name)
-        return self._scored[name]
-
-    def _last_states(self, batch: Sequence[Encoded]) -> torch.Tensor:
-        """Return the last layer's state of each row's last token. The model is frozen, so they are kept."""
-        missing: dict[tuple[int, ...], list[Encoded]] = {}
-        for one in batch:
-            if (one.prompt, one.answer) not in self._states:
-                missing.setdefault(one.prompt, []).append(one)
-        for ids, some in missing.items():
-            prompt = self._reader.read(ids, some[0].n_fixed)
-            read = read_answers(self.weights, prompt, [one.answer for one in some])
-            for one, (_, state) in zip(some, read, strict=True):
-                self._states[one.prompt, one.answer] = state
-        return torch.stack([self._states[one.prompt, one.answer] for one in batch])
+    def on_epoch_end(self, args: Any, state: Any, control: Any, **others: Any) -> Any:
+        line: dict[str, Any] = {"loss": float(np.mean(self._losses)) if self._losses else None, "is_kept": True}
+        if self._reference is not None:
+            self._backend.forget()
+            self._backend.model.eval()
+            line["kl"] = self._backend.divergence(self._rows, self._reference)
+            self._backend.model.train()
+            if line["kl"] > (self._schedule.max_kl or 0.0):
+                line["is_kept"] = False
+                self._backend.put(self._before)
+                self._backend.save(self._folder / TRAINER)  # for a rerun that is killed before the end
+                control.should_training_stop = True
+        self._epochs.append(line)
+        with write_atomically(self._path) as part:
+            part.write_text(json.dumps(self._epochs), encoding="utf-8")
+        return control
 
 
-def _decode(given: str, own: Defaults) -> str:
-    if given not in ("", "offered", "free"):
-        raise ValueError(f"expected decode to be offered or free, got {given!r}; pass one of the two")
-    if given == "offered" and not own.features:
-        raise ValueError("expected an environment with features for decode=offered, got none; pass decode=free")
-    return given or ("offered" if own.features else "free")
+class _ObjectiveTrainer(Trainer):  # type: ignore[misc]
+    """A trainer whose loss is an objective of the rows' log-probabilities."""
+
+    def __init__(self, backend: "TrainableHFBackend", rows: list[Encoded], examples: Examples, **others: Any) -> None:
+        super().__init__(model=backend.model, **others)
+        self._backend, self._rows, self._examples = backend, rows, examples
+        self.model_accepts_loss_kwargs = False
+
+    def compute_loss(self, model: Any, inputs: Any, return_outputs: bool = False, **others: Any) -> Any:
+        """Return the loss, with the objective's slopes as its gradient with respect to the log-probabilities."""
+        rows = inputs["rows"].tolist()
+        stored = {name: one[rows] for name, one in self._examples.stored.items()}
+        if "side" in stored:
+            stored["side"] = renumbered(stored["side"])
+        likely = _logprobs(self._backend, model, [self._rows[row] for row in rows])
+        loss, slopes = self._examples.objective(likely.detach().double().cpu().numpy(), stored)
+        if not np.isfinite(loss):
+            raise NotFinite(
+                f"expected a loss that is a number, got {loss}; use a smaller rate than {self._backend.rate:g}"
+            )
+        sloped = (likely * torch.as_tensor(slopes, dtype=likely.dtype, device=likely.device)).sum()
+        return sloped - sloped.detach() + float(loss)
 
 
-def _value_head(width: int) -> torch.nn.Module:
-    return torch.nn.Sequential(
-        torch.nn.LayerNorm(width), torch.nn.Linear(width, N_HIDDEN), torch.nn.ReLU(), torch.nn.Linear(N_HIDDEN, 1)
+def _by_objective(
+    backend: "TrainableHFBackend", rows: list[Encoded], examples: Examples, common: dict[str, Any], watch: _Watch
+) -> Any:
+    units: dict[int, list[int]] = {}
+    for row, unit in enumerate(examples.unit):
+        units.setdefault(int(unit), []).append(row)
+    return _ObjectiveTrainer(
+        backend,
+        rows,
+        examples,
+        args=TrainingArguments(**common, remove_unused_columns=False),
+        train_dataset=list(units.values()),
+        data_collator=lambda some: {"rows": torch.tensor([row for unit in some for row in unit])},
+        callbacks=[watch],
     )
 
 
-def _watched(batch: Sequence[Encoded]) -> list[int]:
-    """Return up to 16 rows with different states, evenly spread."""
-    first = list({one.prompt: place for place, one in reversed(list(enumerate(batch)))}.values())
-    first.sort()
-    return [first[int(place)] for place in np.linspace(0, len(first) - 1, min(N_WATCHED, len(first)))]
+def _supervised(
+    backend: "TrainableHFBackend", rows: list[Encoded], examples: Examples, common: dict[str, Any], watch: _Watch
+) -> Any:
+    data = Dataset.from_dict(
+        {
+            "input_ids": [[*one.prompt, *one.answer] for one in rows],
+            "completion_mask": [[0] * len(one.prompt) + [1] * len(one.answer) for one in rows],
+        }
+    )
+    return SFTTrainer(
+        model=backend.model,
+        args=SFTConfig(**common, max_length=None, packing=False, completion_only_loss=True),
+        train_dataset=data,
+        processing_class=backend.weights.tokenizer,
+        callbacks=[watch],
+    )
+
+
+def _logprobs(backend: "TrainableHFBackend", model: Any, rows: Sequence[Encoded]) -> torch.Tensor:
+    """Return the rows' log-probabilities. Beyond `N_TOKENS`, parts are computed again in the backward pass."""
+
+    def of(*places: int) -> torch.Tensor:
+        some = [rows[place] for place in places]
+        return answer_logprobs(backend.weights, model, [one.prompt for one in some], [one.answer for one in some])
+
+    parts = list(micro_batches([len(one.prompt) + len(one.answer) for one in rows]))
+    if len(parts) == 1:
+        return of(*parts[0])
+    return torch.cat([checkpoint(of, *part, use_reentrant=False) for part in parts])
+
+
+def _claim(folder: Path, asked: str) -> None:
+    path = folder / STATE
+    if path.exists():
+        require_same(folder, json.loads(path.read_text(encoding="utf-8"))["asked"], asked)
+        return
+    with write_atomically(path) as part:
+        part.write_text(f"{dumps({'asked': asked})}\n", encoding="utf-8")
+
+
+def _printer() -> Any:
+    from transformers.trainer_callback import PrinterCallback
+
+    return PrinterCallback
 
 
 def _finite(objective: Objective, outputs: Array, stored: Stored) -> tuple[float, Array]:
@@ -363,11 +401,6 @@ def _finite(objective: Objective, outputs: Array, stored: Stored) -> tuple[float
     if not np.isfinite(loss) or not np.isfinite(slopes).all():
         raise NotFinite(f"expected a loss that is a number, got {loss}; use a smaller rate")
     return float(loss), slopes
-
-
-def _array(values: torch.Tensor) -> Array:
-    found: Array = values.double().cpu().numpy()
-    return found
 
 
 def _tensor(slopes: Array, like: torch.Tensor) -> torch.Tensor:

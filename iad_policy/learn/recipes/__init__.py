@@ -1,17 +1,17 @@
 """Recipes turn experience into examples. To add one, write its file and name it in `RECIPES`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
-from iad_policy.errors import IADError, UnknownName
-from iad_policy.learn.backends import Backend, Head
+from iad_policy.errors import UnknownName
+from iad_policy.learn.examples import Examples
 from iad_policy.learn.experience import Experience
-from iad_policy.learn.objectives import Array, Objective
-from iad_policy.learn.rows import Row
 from iad_policy.registry import load_object
+from iad_policy.trained.backends import Backend
+from iad_policy.trained.heads import Head
 
 RECIPES: Mapping[str, str] = {
     "bc": "iad_policy.learn.recipes.bc:BehaviourCloning",
@@ -23,32 +23,6 @@ RECIPES: Mapping[str, str] = {
     "evaluator": "iad_policy.learn.recipes.evaluator:AttemptEvaluation",
 }
 """Name -> "module:class". A class is a dataclass: its fields are the recipe's options."""
-
-
-class NothingToLearn(IADError, ValueError):
-    """The experience has nothing that the recipe can use."""
-
-
-@dataclass(frozen=True, slots=True)
-class Examples:
-    """What a model is fitted to.
-
-    Attributes:
-        rows: The rows.
-        stored: What the objective gets with them, by name: an array with a number per row.
-        unit: The unit of each row. Rows of a unit stay together in a batch: the sides of a pair.
-        objective: What is minimised.
-    """
-
-    rows: tuple[Row, ...]
-    stored: Mapping[str, Array]
-    unit: Array
-    objective: Objective
-
-    @property
-    def n_units(self) -> int:
-        """Number of units."""
-        return int(self.unit.max()) + 1 if len(self.unit) else 0
 
 
 class Recipe(Protocol):
@@ -93,9 +67,3 @@ def load_recipe(name: str, **options: Any) -> Recipe:
             raise UnknownName(f"option of the recipe {name}", option, known)
     made: Recipe = kind(**options)  # type: ignore[assignment,operator]
     return made
-
-
-def weighted(rows: list[Row], objective: Objective, **stored: Array) -> Examples:
-    """Return examples in which every row is a unit, with weight 1 unless `weight` is given."""
-    stored.setdefault("weight", np.ones(len(rows)))
-    return Examples(tuple(rows), stored, np.arange(len(rows), dtype=float), objective)

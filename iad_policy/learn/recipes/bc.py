@@ -6,10 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from iad_policy.learn.backends import Backend, Head
+from iad_policy.learn.examples import Examples, NothingToLearn, weighted
 from iad_policy.learn.experience import Experience, Trajectory
 from iad_policy.learn.objectives import cross_entropy
-from iad_policy.learn.recipes import Examples, NothingToLearn, weighted
+from iad_policy.trained.backends import Backend
+from iad_policy.trained.heads import Head
 
 
 @dataclass(frozen=True, slots=True)

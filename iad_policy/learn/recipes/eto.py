@@ -5,11 +5,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from iad_policy.learn.backends import Backend, Head
+from iad_policy.learn.examples import Examples, NothingToLearn
 from iad_policy.learn.experience import Experience
 from iad_policy.learn.objectives import Preference
 from iad_policy.learn.pairs import pairs_of_episodes, preferences
-from iad_policy.learn.recipes import Examples, NothingToLearn
+from iad_policy.trained.backends import Backend
+from iad_policy.trained.heads import Head
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,12 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from iad_policy.learn.backends import Backend, Head
+from iad_policy.learn.examples import Examples, NothingToLearn, weighted
 from iad_policy.learn.experience import Experience
 from iad_policy.learn.objectives import logistic
-from iad_policy.learn.recipes import Examples, NothingToLearn, weighted
-from iad_policy.learn.rows import Row
+from iad_policy.trained.backends import Backend
+from iad_policy.trained.heads import Head
+from iad_policy.trained.rows import Row
 from iad_policy.types import State
 
 

@@ -7,10 +7,11 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from iad_policy.learn.advantages import discounted, generalised, grouped, grouped_by_state
-from iad_policy.learn.backends import Backend, Head
-from iad_policy.learn.objectives import Array, Clipped, squared_error
+from iad_policy.learn.examples import Examples, weighted
+from iad_policy.learn.objectives import Clipped, squared_error
 from iad_policy.learn.play import PlayedEpisode
-from iad_policy.learn.recipes import Examples, weighted
+from iad_policy.trained.backends import Backend
+from iad_policy.trained.heads import Array, Head
 
 Advantage = Literal["ppo", "grpo", "gigpo"]
 

@@ -5,12 +5,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from iad_policy.learn.backends import Backend, Head
+from iad_policy.learn.examples import Examples, NothingToLearn, weighted
 from iad_policy.learn.experience import Experience
 from iad_policy.learn.objectives import squared_error
-from iad_policy.learn.recipes import Examples, NothingToLearn, weighted
-from iad_policy.learn.rows import Row
 from iad_policy.learn.targets import Backup, Scale, q_values
+from iad_policy.trained.backends import Backend
+from iad_policy.trained.heads import Head
+from iad_policy.trained.rows import Row
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from iad_policy.learn.backends import Backend, Head
+from iad_policy.learn.examples import Examples, weighted
 from iad_policy.learn.experience import Experience, Trajectory
 from iad_policy.learn.objectives import cross_entropy
-from iad_policy.learn.recipes import Examples, weighted
 from iad_policy.learn.recipes.bc import BehaviourCloning
+from iad_policy.trained.backends import Backend
+from iad_policy.trained.heads import Head
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from iad_policy.ledger.atomic import write_atomically
 from iad_policy.report.exports.packing import Pack, schema_of
 from iad_policy.report.exports.tables import Kind
+from iad_policy.types.atomic import write_atomically
 
 PARQUET = ".parquet"
 

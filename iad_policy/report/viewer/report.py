@@ -9,10 +9,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from iad_policy.ledger.atomic import write_atomically
 from iad_policy.ledger.run_folder import REPORT
 from iad_policy.ledger.trace import RunTraces, Trace
 from iad_policy.report.viewer.shown import ShownTable, episode_json, episodes_json, run_json
+from iad_policy.types.atomic import write_atomically
 from iad_policy.types.texts import well_formed
 
 MAX_EPISODES = 2000

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from iad_policy.learn.fitting import EPOCHS, TRAINING
-from iad_policy.learn.models import MODEL, ModelFolderError
-from iad_policy.ledger.jsonl import read_lines
-from iad_policy.ledger.regular_file import read_regular
+from iad_policy.trained.models import MODEL, ModelFolderError
+from iad_policy.types.jsonl import read_lines
+from iad_policy.types.regular_file import read_regular
 
 MAX_POINTS = 300
 """Points of a curve. Of longer ones every k-th is shown, and those with a mark."""

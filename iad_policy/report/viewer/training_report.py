@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from iad_policy.ledger.atomic import write_atomically
 from iad_policy.ledger.run_folder import REPORT
 from iad_policy.report.viewer.report import packed, page, write_report
 from iad_policy.report.viewer.trainings import Trainings, opened
+from iad_policy.types.atomic import write_atomically
 
 
 def write_any_report(folder: Path | str) -> Path:

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from iad_policy.learn.backends.numeric import FeatureModel, Linear
-from iad_policy.learn.objectives import Array
-from iad_policy.learn.rows import Row
+from iad_policy.learn.backends.numeric import TrainableFeatureModel
+from iad_policy.trained.backends.numeric import Linear
+from iad_policy.trained.heads import Array
+from iad_policy.trained.rows import Row
 from iad_policy.types import State
 
 
@@ -34,13 +35,13 @@ def pull(arm: int, state: int = 0) -> Row:
     return Row(State(state, {}), arm)
 
 
-def policy(probabilities: Sequence[float], **options: Any) -> FeatureModel:
+def policy(probabilities: Sequence[float], **options: Any) -> TrainableFeatureModel:
     """A policy on one state that has these probabilities."""
-    made = FeatureModel("linear", Arms(len(probabilities)), Linear(), "policy", **options)
+    made = TrainableFeatureModel("linear", Arms(len(probabilities)), Linear(), "policy", **options)
     made._parameters["weights"] = np.log(np.array(probabilities))
     return made
 
 
-def probabilities(model: FeatureModel) -> Array:
+def probabilities(model: TrainableFeatureModel) -> Array:
     n_arms: int = model.features.n_arms  # type: ignore[attr-defined]
     return np.exp(model.outputs(model.batch([pull(arm) for arm in range(n_arms)])))

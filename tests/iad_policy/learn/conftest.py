@@ -7,8 +7,8 @@ import pytest
 import iad_envs  # noqa: F401 (registers IAD/...)
 from iad_policy.learn.experience import Experience
 from iad_policy.learn.explore import explore
-from iad_policy.learn.models import Model
 from iad_policy.learn.train import train
+from iad_policy.trained.models import Model
 
 SHOP = "IAD/WebShop-v0"
 

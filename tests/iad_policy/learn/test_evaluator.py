@@ -12,24 +12,25 @@ from iad_policy import IADPolicyWrapper, evaluate
 from iad_policy.errors import GoldError, SimulationError, UnknownName
 from iad_policy.learn import fitting
 from iad_policy.learn.accuracy import accuracy
-from iad_policy.learn.attempts import AttemptFeatures
-from iad_policy.learn.backends import load_backend
-from iad_policy.learn.backends.numeric import WEIGHTS
+from iad_policy.learn.examples import NothingToLearn
 from iad_policy.learn.experience import Experience
 from iad_policy.learn.explore import explore
-from iad_policy.learn.features import load_features
-from iad_policy.learn.models import Model, ModelFolderError
 from iad_policy.learn.objectives import Loss, logistic
-from iad_policy.learn.recipes import NothingToLearn, evaluator
+from iad_policy.learn.recipes import evaluator
 from iad_policy.learn.recipes.evaluator import AttemptEvaluation, attempts_in
 from iad_policy.learn.splits import SplitError
 from iad_policy.learn.train import train
+from iad_policy.learn.trainable import load_trainable
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.roles import TemplateRoles
 from iad_policy.roles.learned import LearnedEvaluator
 from iad_policy.run.trained import TrainedHere
 from iad_policy.simulators.llm import LanguageSimulator
 from iad_policy.strategies.building_blocks.attempts import passes
+from iad_policy.trained.attempts import AttemptFeatures
+from iad_policy.trained.backends.numeric import WEIGHTS
+from iad_policy.trained.features import load_features
+from iad_policy.trained.models import Model, ModelFolderError
 from iad_policy.types import State
 from tests.iad_policy.learn.conftest import SHOP
 
@@ -71,7 +72,7 @@ def planted(experience: Experience) -> Experience:
 
 
 def test_the_slopes_are_those_of_the_loss(mixed: Experience) -> None:
-    model: Any = load_backend("linear", SHOP, "attempt")
+    model: Any = load_trainable("linear", SHOP, "attempt")
     examples = AttemptEvaluation().examples(mixed, model, np.random.default_rng(0))
     batch = model.batch(examples.rows)
     rng = np.random.default_rng(1)
@@ -94,7 +95,7 @@ def test_the_slopes_are_those_of_the_loss(mixed: Experience) -> None:
 
 
 def test_labels_are_the_success_of_episodes_failed_ones_too(mixed: Experience) -> None:
-    examples = AttemptEvaluation().examples(mixed, load_backend("linear", SHOP, "attempt"), np.random.default_rng(0))
+    examples = AttemptEvaluation().examples(mixed, load_trainable("linear", SHOP, "attempt"), np.random.default_rng(0))
     target = examples.stored["target"]
     assert target.tolist() == [one.record.success for one in mixed.trajectories]
     assert 0 < target.sum() < len(target) == 48

@@ -11,8 +11,8 @@ from iad_policy import evaluate
 from iad_policy.agents import load_agent
 from iad_policy.errors import GoldError
 from iad_policy.learn.experience import Experience
-from iad_policy.learn.models import Model
 from iad_policy.learn.splits import SplitError, require_train
+from iad_policy.trained.models import Model
 from iad_policy.types import Candidate, State
 from tests.iad_policy.learn.conftest import SHOP
 

@@ -9,9 +9,9 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy.errors import UnknownName
-from iad_policy.learn.features import Features, load_features
-from iad_policy.learn.proposed import N_PROPOSALS, ProposedActions
 from iad_policy.registry.domain import DEFAULTS
+from iad_policy.trained.features import Features, load_features
+from iad_policy.trained.proposed import N_PROPOSALS, ProposedActions
 from iad_policy.types import Candidate, Feedback, PublicInfo, State, Turn
 from iad_policy.types.read_only import read_only
 from iad_policy.world import adapt
@@ -106,5 +106,5 @@ def test_what_is_offered_is_what_the_agent_proposes_each_once_the_greedy_one_fir
 
 
 def test_an_environment_without_features_says_what_to_write() -> None:
-    with pytest.raises(UnknownName, match=r"iad_policy\.learning\.features\.Features"):
+    with pytest.raises(UnknownName, match=r"iad_policy\.trained\.features\.Features"):
         load_features("CartPole-v1")

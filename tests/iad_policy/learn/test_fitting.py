@@ -6,15 +6,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from iad_policy.learn.backends import NotFinite
-from iad_policy.learn.backends.numeric import FeatureModel, Linear, Mlp
-from iad_policy.learn.fitting import STATE, TRAINING, Schedule, fit, forget_checkpoints
-from iad_policy.learn.objectives import Array, Loss, Preference, Stored, cross_entropy, squared_error
-from iad_policy.learn.recipes import Examples, weighted
+from iad_policy.learn.backends.numeric import TrainableFeatureModel
+from iad_policy.learn.examples import Examples, weighted
+from iad_policy.learn.fitting import STATE, TRAINING, fit, forget_checkpoints
+from iad_policy.learn.objectives import Loss, Preference, Stored, cross_entropy, squared_error
+from iad_policy.learn.trainable import NotFinite, Schedule
+from iad_policy.trained.backends.numeric import Linear, Mlp
+from iad_policy.trained.heads import Array
 from tests.iad_policy.learn.bandits import Arms, policy, probabilities, pull
 
 
-def pairs(model: FeatureModel, p: float = 1.0, n: int = 8) -> Examples:
+def pairs(model: TrainableFeatureModel, p: float = 1.0, n: int = 8) -> Examples:
     """Pairs that prefer arm 0 to arm 1."""
     rows = tuple(pull(side) for _ in range(n) for side in (0, 1))
     reference = model.outputs(model.batch(rows))
@@ -61,7 +63,7 @@ def test_a_killed_training_ends_as_one_that_was_not(tmp_path: Path, n: int, batc
 
 def test_the_order_of_examples_is_the_seeds(tmp_path: Path) -> None:
     def trained(seed: int, name: str) -> str:
-        model = FeatureModel("mlp", Arms(2), Mlp(), "policy")
+        model = TrainableFeatureModel("mlp", Arms(2), Mlp(), "policy")
         rows = [pull(0)] * 5 + [pull(1)] * 3
         return fit(
             model, weighted(rows, cross_entropy), Schedule(5, batch=2), folder=tmp_path / name, seed=seed
@@ -128,14 +130,14 @@ def test_rejection_sampling_multiplies_by_the_chance_of_success(tmp_path: Path, 
         p = probabilities(model)
         arms = rng.choice(2, 10_000, p=p)
         kept = [pull(int(arm)) for arm in arms if rng.random() < shares[arm]]
-        fresh = FeatureModel("linear", Arms(2), Linear(), "policy", rate=0.05)
+        fresh = TrainableFeatureModel("linear", Arms(2), Linear(), "policy", rate=0.05)
         model = fit(fresh, weighted(kept, cross_entropy), Schedule(300), folder=tmp_path / str(number)).model  # type: ignore[assignment]
         odds = 3.0**number
         assert probabilities(model)[0] == pytest.approx(odds / (1 + odds), abs=0.02)
 
 
 def test_a_value_model_with_a_feature_for_each_action_is_a_table(tmp_path: Path) -> None:
-    model = FeatureModel("linear", Arms(3, n_states=2), Linear(), "value", rate=0.05)
+    model = TrainableFeatureModel("linear", Arms(3, n_states=2), Linear(), "value", rate=0.05)
     rows = [pull(arm, state) for state in (0, 1) for arm in range(3)]
     q = np.array([0.1, 0.9, 0.4, 0.7, 0.2, 0.0])
     found = fit(model, weighted(rows, squared_error, target=q), Schedule(1500), folder=tmp_path).model

@@ -8,8 +8,8 @@ import pytest
 
 from iad_policy.errors import UnknownName
 from iad_policy.learn.improve import METHODS, improve
-from iad_policy.learn.models import load_model
 from iad_policy.ledger.run_folder import read_config
+from iad_policy.trained.models import load_model
 from tests.iad_policy.learn.conftest import SHOP
 
 SMALL: dict[str, Any] = {"tasks": 5, "demos": 3, "rounds": 1, "epochs": 20, "dev_tasks": 20}

@@ -11,7 +11,7 @@ import iad_envs  # noqa: F401 (registers IAD/...)
 from iad_policy import Feedback, State
 from iad_policy.agents.learned import LearnedAgent
 from iad_policy.learn.experience import Experience
-from iad_policy.learn.models import Model
+from iad_policy.trained.models import Model
 from iad_policy.types import Candidate
 
 

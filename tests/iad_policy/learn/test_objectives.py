@@ -8,7 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from iad_policy.learn.objectives import Array, Clipped, Objective, Preference, cross_entropy, logistic, squared_error
+from iad_policy.learn.objectives import Clipped, Objective, Preference, cross_entropy, logistic, squared_error
+from iad_policy.trained.heads import Array
 from tests.iad_policy.learn.bandits import policy, probabilities, pull
 
 N = 6

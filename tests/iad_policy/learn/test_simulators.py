@@ -10,15 +10,15 @@ import pytest
 
 from iad_policy import IADPolicyWrapper, evaluate
 from iad_policy.errors import SimulationError
-from iad_policy.learn.models import Model, ModelFolderError
-from iad_policy.learn.outcomes import features_of, rebalanced, tool_of
-from iad_policy.learn.recipes import NothingToLearn
-from iad_policy.learn.simulators import record_outcomes, train_simulator
+from iad_policy.learn.examples import NothingToLearn
+from iad_policy.learn.simulators import rebalanced, record_outcomes, train_simulator
 from iad_policy.learn.splits import SplitError
 from iad_policy.report.fidelity import fidelity
 from iad_policy.run.trained import TrainedHere
 from iad_policy.simulators import load_simulator
 from iad_policy.simulators.recorded import PROVOKED, Recorded
+from iad_policy.trained.models import Model, ModelFolderError
+from iad_policy.trained.outcomes import features_of, tool_of
 from iad_policy.types import Turn
 from tests.iad_policy.learn.conftest import SHOP
 

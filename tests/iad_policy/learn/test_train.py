@@ -12,17 +12,17 @@ import pytest
 
 from iad_policy import evaluate
 from iad_policy.errors import UnknownName
-from iad_policy.learn.backends.numeric import WEIGHTS
+from iad_policy.learn.examples import NothingToLearn
 from iad_policy.learn.experience import Experience
 from iad_policy.learn.fitting import STATE
-from iad_policy.learn.models import MODEL, Model, ModelFolderError, load_model
-from iad_policy.learn.recipes import NothingToLearn
 from iad_policy.learn.splits import SplitError, subjects_of
 from iad_policy.learn.train import train
 from iad_policy.registry.domain import defaults_by_id
 from iad_policy.roles import TemplateRoles
 from iad_policy.run.trained import TrainedHere, trained_here
 from iad_policy.runtime.components import Components
+from iad_policy.trained.backends.numeric import WEIGHTS
+from iad_policy.trained.models import MODEL, Model, ModelFolderError, load_model
 from tests.iad_policy.learn.conftest import SHOP
 
 FEW: dict[str, Any] = {"epochs": 10}

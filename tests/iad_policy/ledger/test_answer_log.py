@@ -23,8 +23,8 @@ from iad_policy.ledger.codec import (
     verdict_of,
     verdict_record,
 )
-from iad_policy.ledger.jsonl import read_lines
 from iad_policy.types import Candidate, Exchange, Feedback, Outcome, Usage, Verdict
+from iad_policy.types.jsonl import read_lines
 
 SAID = {"kind": "text", "role": "critic", "text": "no", "source": "template"}
 

@@ -15,10 +15,10 @@ from iad_policy.commands.terminal_run import run_session
 from iad_policy.errors import StorageError
 from iad_policy.ledger.answer_log import AnswerLine, AnswerLog
 from iad_policy.ledger.episode_record import EpisodeRecord, read_episodes
-from iad_policy.ledger.jsonl import LineFile
 from iad_policy.ledger.run_folder import RunFolder, RunFolderError
 from iad_policy.run.journal import RunJournal, RunStopped
 from iad_policy.types import Usage
+from iad_policy.types.jsonl import LineFile
 from tests.iad_policy.evaluation_toy import Guesser, runner
 
 SHOP = "IAD/WebShop-v0"

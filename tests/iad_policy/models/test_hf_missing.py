@@ -9,8 +9,8 @@ import pytest
 import iad_envs  # noqa: F401 (registers)
 from iad_policy.agents import load_agent
 from iad_policy.errors import MissingExtra
-from iad_policy.learn.backends import load_backend
 from iad_policy.models import hf, load_model
+from iad_policy.trained.backends import load_backend
 
 
 @pytest.fixture(autouse=True)

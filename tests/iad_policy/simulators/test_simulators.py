@@ -21,13 +21,13 @@ from iad_policy.models.scripted import ScriptedModel
 from iad_policy.simulators import Simulator, load_simulator
 from iad_policy.simulators.llm import LanguageSimulator, read_prediction
 from iad_policy.simulators.noisy import NoisySimulator
-from iad_policy.simulators.outcome_types import type_of
 from iad_policy.simulators.perfect import PerfectSimulator
 from iad_policy.simulators.recorded import Recorded, read, record, write
 from iad_policy.simulators.retrieval import RetrievalSimulator
 from iad_policy.simulators.typos import with_typos
 from iad_policy.types import PublicInfo
 from iad_policy.types.hashing import decode, digest, encode
+from iad_policy.types.outcome_types import type_of
 from iad_policy.verifiers.judge import judge
 from iad_policy.world import World, adapt
 from tests.contract.components import TAXI, Hunch, Wanderer

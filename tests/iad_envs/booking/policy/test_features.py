@@ -6,7 +6,7 @@ import numpy as np
 
 from iad_envs.booking.policy.agent import QUESTION
 from iad_envs.booking.policy.features import FEATURES, BookingFeatures
-from iad_policy.learn.features import load_features
+from iad_policy.trained.features import load_features
 from iad_policy.types import State
 from tests.iad_envs.booking.policy.visits import FINISHED, Visit, gold_of, tasks_with, wandering
 

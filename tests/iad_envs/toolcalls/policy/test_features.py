@@ -3,7 +3,7 @@
 import numpy as np
 
 from iad_envs.toolcalls.policy.features import FEATURES, CallFeatures
-from iad_policy.learn.features import load_features
+from iad_policy.trained.features import load_features
 from iad_policy.types import State
 from tests.iad_envs.toolcalls.policy.talks import Talk
 

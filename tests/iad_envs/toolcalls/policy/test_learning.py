@@ -13,9 +13,9 @@ from iad_policy.learn.explore import explore
 from iad_policy.learn.simulators import record_outcomes, train_simulator
 from iad_policy.learn.train import train
 from iad_policy.simulators import load_simulator
-from iad_policy.simulators.outcome_types import type_of
 from iad_policy.simulators.recorded import PROVOKED, read
 from iad_policy.types import AWAITING, PublicInfo, State
+from iad_policy.types.outcome_types import type_of
 from iad_policy.world import adapt
 from tests.iad_envs.toolcalls.policy.all_readers import read_by_all
 

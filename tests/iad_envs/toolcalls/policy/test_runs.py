@@ -15,7 +15,7 @@ from iad_policy.registry.domain import DEFAULTS
 from iad_policy.report.agentboard import write_agentboard
 from iad_policy.report.exports import export_runs
 from iad_policy.report.viewer.shown import ShownTable, episode_json, run_json
-from iad_policy.simulators.outcome_types import type_of
+from iad_policy.types.outcome_types import type_of
 from tests.iad_envs.toolcalls.policy.talks import Talk
 
 BFCL, ACEBENCH = "IAD/BFCL-v0", "IAD/ACEBench-v0"

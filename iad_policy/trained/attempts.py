@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from iad_policy.learn.objectives import Array
-from iad_policy.simulators.outcome_types import END, INVALID, SUCCESS, type_of
+from iad_policy.trained.heads import Array
 from iad_policy.types import State
+from iad_policy.types.outcome_types import END, INVALID, SUCCESS, type_of
 
 if TYPE_CHECKING:
-    from iad_policy.learn.features import Features
+    from iad_policy.trained.features import Features
 
 POOLS = ("mean", "last", "max")
 OUTCOMES = (SUCCESS, END, INVALID, "failed")

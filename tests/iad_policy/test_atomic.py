@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from iad_policy.errors import StorageError
-from iad_policy.ledger.atomic import write_atomically
 from iad_policy.run.components import CACHE_VARIABLE, cache_path
+from iad_policy.types.atomic import write_atomically
 
 
 def write_half(path: Path, error: BaseException) -> None:

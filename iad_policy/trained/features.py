@@ -9,9 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from iad_policy.errors import UnknownName
-from iad_policy.learn.objectives import Array
 from iad_policy.registry import load_object
 from iad_policy.registry.domain import DEFAULTS
+from iad_policy.trained.heads import Array
 from iad_policy.types import State
 
 
@@ -68,7 +68,7 @@ def load_features(env: str) -> Features:
     if not path:
         known = [name for name, own in DEFAULTS.items() if own.features]
         raise UnknownName(
-            "environment with features (write a class as iad_policy.learn.features.Features, and name it in its "
+            "environment with features (write a class as iad_policy.trained.features.Features, and name it in its "
             "Defaults)",
             env,
             known,

@@ -1,16 +1,25 @@
 """The backend of language models, if the packages that train them are there."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from iad_policy.learn.backends import Head
 from iad_policy.models.hf import require_packages
+from iad_policy.trained.heads import Head
 
 if TYPE_CHECKING:
-    from iad_policy.learn.backends.hf import HFBackend
+    from iad_policy.trained.backends.hf import HFBackend
 
 
-def language_model(env: str, head: Head, spec: str = "", **options: Any) -> "HFBackend":
-    """Return a language model to train: `hf:<model>`. See `HFBackend`.
+def _own() -> "type[HFBackend]":
+    from iad_policy.trained.backends.hf import HFBackend
+
+    return HFBackend
+
+
+def language_model(
+    env: str, head: Head, spec: str = "", *, kind: "Callable[[], type[HFBackend]]" = _own, **options: Any
+) -> "HFBackend":
+    """Return a language model with a head or adapters: `hf:<model>`. See `HFBackend`.
 
     Raises:
         MissingExtra: A package is not installed.
@@ -22,6 +31,4 @@ def language_model(env: str, head: Head, spec: str = "", **options: Any) -> "HFB
             "name a language model as the role: --role evaluator=litellm:<model>"
         )
     require_packages()
-    from iad_policy.learn.backends.hf import HFBackend
-
-    return HFBackend(env, head, spec, **options)
+    return kind()(env, head, spec, **options)

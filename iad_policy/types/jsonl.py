@@ -12,8 +12,8 @@ from threading import Lock
 from typing import IO, Any, TypeVar, cast
 
 from iad_policy.errors import StorageError
-from iad_policy.ledger.atomic import write_atomically
-from iad_policy.ledger.regular_file import open_regular
+from iad_policy.types.atomic import write_atomically
+from iad_policy.types.regular_file import open_regular
 
 T = TypeVar("T")
 

@@ -2,18 +2,14 @@
 
 import math
 import re
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 from zlib import crc32
 
 import numpy as np
 
-from iad_policy.learn.objectives import Array
-from iad_policy.learn.rows import Row
 from iad_policy.prompts.rendering import shown
-from iad_policy.simulators.outcome_types import type_of
-from iad_policy.simulators.recorded import Recorded
+from iad_policy.trained.heads import Array
 from iad_policy.types import State, Turn
 from iad_policy.types.hashing import encode
 
@@ -93,31 +89,6 @@ def tool_of(action: Any) -> str:
     """Return the tool that an action uses: its first word, such as `click`, `SELECT` or `ls`."""
     found = _VERB.search(action if isinstance(action, str) else str(encode(action)))
     return "" if found is None else found.group().lower()
-
-
-def outcome_row(recorded: Recorded) -> Row:
-    """Return a recorded outcome as something to train on."""
-    info = {"instruction": recorded.instruction}
-    return Row(
-        State(None, {}, history=(Turn(recorded.observation, recorded.action, info),)),
-        type_of(recorded.info, recorded.done),
-    )
-
-
-def rebalanced(records: Sequence[Recorded], *, cap: float = 20.0) -> Array:
-    """Return the weight of each recorded outcome: 1 / how often its tool had its type (ARTIS, eq. 6).
-
-    So every type of every tool has the same weight in all. Weights have the mean 1 before they are capped.
-
-    Args:
-        records: The recorded outcomes.
-        cap: Greatest weight.
-    """
-    cells = [(tool_of(one.action), type_of(one.info, one.done)) for one in records]
-    counts = Counter(cells)
-    weights = np.array([1 / counts[cell] for cell in cells])
-    capped: Array = np.minimum(weights / weights.mean(), cap)
-    return capped
 
 
 def _place(text: str, n: int) -> int:

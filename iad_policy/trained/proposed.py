@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from iad_policy.learn.objectives import Array
+from iad_policy.trained.heads import Array
 from iad_policy.types import Agent, Candidate, State
 from iad_policy.types.hashing import digest, seed_of
 

@@ -1,0 +1,280 @@
+"""Language models as policies and value models: low-rank adapters on a model of transformers, or a head on its states.
+
+A policy's log-probability of an action is the sum over the tokens of the whole answer, with the one that ends it. Where
+a row has what a model was sent and said, that is what is trained on. Otherwise it is the environment's prompt for the
+state, and the action as an answer.
+"""
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import torch
+from peft import LoraConfig, get_peft_model, get_peft_model_state_dict, set_peft_model_state_dict
+from safetensors.torch import load_file
+
+from iad_policy.models.call_context import current_call
+from iad_policy.models.hf.client import LEAST_TEMPERATURE, HFModel
+from iad_policy.models.hf.likelihood import PromptReader, read_answers
+from iad_policy.models.hf.weights import HFWeights, fresh_weights
+from iad_policy.prompts import Prompts
+from iad_policy.registry.domain import DEFAULTS, Defaults
+from iad_policy.trained.features import Features, load_features
+from iad_policy.trained.heads import Array, Head
+from iad_policy.trained.rows import Row
+from iad_policy.types import Candidate, State, Usage
+from iad_policy.types.hashing import digest
+
+ADAPTER, HEAD = "adapter.safetensors", "head.safetensors"
+STYLE = "actor_direct"
+RANK = 16
+N_HIDDEN = 256
+N_KEPT = 64
+"""States whose likelihoods are kept: strategies sample a state several times."""
+N_WATCHED = 16
+"""States over which the KL from the start is computed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A row as tokens.
+
+    Attributes:
+        row: The row.
+        prompt: Tokens up to where the answer begins.
+        answer: Tokens of the answer, with the one that ends it.
+        n_fixed: How many tokens other prompts begin with too.
+    """
+
+    row: Row
+    prompt: tuple[int, ...]
+    answer: tuple[int, ...]
+    n_fixed: int
+
+
+class HFBackend:
+    """A language model with what was trained: adapters, or a head. It is a `Backend`.
+
+    Args:
+        env: The environment's id.
+        head: What it is for.
+        spec: The model, as after `hf:`.
+        rank: Rank of the adapters, on all linear layers. Their scale is 2.
+        mode: The environment's mode, which may have prompts of its own.
+        decode: `offered` scores the actions that the environment's features offer, and samples among them. `free`
+            writes an answer, which the agent reads. "" is `offered` where there are features.
+        seed: Seed of the adapters.
+
+    Attributes:
+        weights: The model, with its adapters.
+    """
+
+    def __init__(
+        self,
+        env: str,
+        head: Head,
+        spec: str,
+        *,
+        rank: int = RANK,
+        mode: str = "",
+        decode: str = "",
+        seed: int = 0,
+    ) -> None:
+        own = DEFAULTS.get(env, Defaults())
+        self.name = f"hf:{spec}"
+        self.decode = _decode(decode, own)
+        self.weights: HFWeights = fresh_weights(spec)
+        self._head_kind = head
+        self._options = {"rank": rank, "mode": mode, "decode": self.decode}
+        self._features: Features | None = load_features(env) if own.features else None
+        self._prompts = Prompts(own.prompts_in(mode))
+        self._scored: OrderedDict[str, tuple[list[Any], Array]] = OrderedDict()
+        self._reader = PromptReader(self.weights)
+        self._states: dict[tuple[Any, ...], torch.Tensor] = {}
+        torch.manual_seed(seed)
+        if head == "policy":
+            shape = LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", lora_dropout=0.0)
+            self._trained: Any = get_peft_model(self.weights.model, shape)
+        else:
+            self._trained = _value_head(int(self.weights.model.config.hidden_size))
+        self._trained.eval()
+
+    @property
+    def identity(self) -> str:
+        """The weights, the prompts and a hash of what was trained."""
+        trained = {name: one.float().cpu().numpy() for name, one in sorted(self.parameters().items())}
+        return f"{self.name} {self.weights.identity} {self.decode} {self._prompts.digest([STYLE])} {digest(trained)}"
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The options that another backend needs to read the same parameters."""
+        return self._options
+
+    def parameters(self) -> dict[str, torch.Tensor]:
+        """Return what is trained, by name."""
+        own = (
+            get_peft_model_state_dict(self._trained, save_embedding_layers=False)
+            if self._head_kind == "policy"
+            else self._trained.state_dict()
+        )
+        return {name: one.detach() for name, one in own.items()}
+
+    def batch(self, rows: Sequence[Row]) -> list[Encoded]:
+        """Return rows as tokens."""
+        return [self._encoded(row) for row in rows]
+
+    def outputs(self, batch: Sequence[Encoded]) -> Array:
+        """Return the log-probability of each row's answer, or its value."""
+        if self._head_kind == "value":
+            with torch.no_grad():
+                return as_array(self._trained(self._last_states(batch))[:, 0])
+        found = np.zeros(len(batch))
+        by_prompt: dict[tuple[int, ...], list[int]] = {}
+        for place, one in enumerate(batch):
+            by_prompt.setdefault(one.prompt, []).append(place)
+        for ids, places in by_prompt.items():
+            prompt = self._reader.read(ids, batch[places[0]].n_fixed)
+            answers = read_answers(self.weights, prompt, [batch[place].answer for place in places])
+            found[places] = [float(tokens.double().sum()) for tokens, _ in answers]
+        return found
+
+    def sample(self, state: State, *, temperature: float, rng: Random, avoid: Sequence[Any] = ()) -> Candidate:
+        """Return an offered action, drawn by its likelihood among those that are offered."""
+        actions, sums = self._offered(state)
+        likely = sums - np.logaddexp.reduce(sums)
+        others = [place for place, action in enumerate(actions) if action not in avoid]
+        places = np.array(others or range(len(actions)))
+        among = likely[places]
+        if temperature < LEAST_TEMPERATURE:
+            place = places[int(among.argmax())]
+        else:
+            odds = np.exp((among - among.max()) / temperature).cumsum()
+            place = places[min(int(np.searchsorted(odds, rng.random() * odds[-1], "right")), len(odds) - 1)]
+        return Candidate(actions[place], logprobs=(float(likely[place]),))
+
+    def client(self) -> HFModel:
+        """Return a client that writes with this model."""
+        return HFModel(self.weights, adapter=digest(self.identity))
+
+    def values(self, state: State, actions: Sequence[Any]) -> Array:
+        """Return the values of actions in a state."""
+        return self.outputs(self.batch([Row(state, action) for action in actions]))
+
+    def reference(self, batch: Sequence[Encoded]) -> dict[int, Array]:
+        """Return the likelihoods of the offered actions of some of the states, or those of the rows."""
+        if self.decode == "free":
+            return {0: self.outputs(batch)}
+        return {place: self._offered(batch[place].row.state)[1] for place in _watched(batch)}
+
+    def divergence(self, batch: Sequence[Encoded], reference: Mapping[int, Array]) -> float:
+        """Return the mean KL from the policy of the reference.
+
+        With offered actions it is exact, over up to 16 states. Else it is estimated on the rows.
+        """
+        if self.decode == "free":
+            behind = reference[0] - self.outputs(batch)
+            return float((np.exp(behind) - behind - 1).mean())
+        found = []
+        for place, theirs in reference.items():
+            mine = self._offered(batch[place].row.state)[1]
+            mine, theirs = mine - np.logaddexp.reduce(mine), theirs - np.logaddexp.reduce(theirs)
+            found.append(float((np.exp(mine) * (mine - theirs)).sum()))
+        return float(np.mean(found))
+
+    def load(self, folder: Path) -> None:
+        """Read the parameters of a trained model."""
+        self.put(load_file(folder / self._file))
+
+    @property
+    def _file(self) -> str:
+        return ADAPTER if self._head_kind == "policy" else HEAD
+
+    def put(self, parameters: dict[str, torch.Tensor]) -> None:
+        """Replace what is trained."""
+        if self._head_kind == "policy":
+            set_peft_model_state_dict(self._trained, parameters)
+        else:
+            self._trained.load_state_dict(parameters)
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop what was computed with other parameters."""
+        self._scored.clear()
+        self._reader.forget()
+
+    def _encoded(self, row: Row) -> Encoded:
+        messages = row.prompt or self._messages(row.state)
+        text = row.text or f"Action: {row.action}"
+        return Encoded(
+            row,
+            tuple(self.weights.prompt_ids(messages)),
+            tuple(self.weights.answer_ids(text)),
+            self.weights.n_fixed(messages),
+        )
+
+    def _messages(self, state: State) -> tuple[dict[str, str], ...]:
+        values = self._prompts.rendering.values(state)
+        return self._prompts.render(STYLE, **{**values, "refine": "", "answer_format": ""}).messages()
+
+    def _offered(self, state: State) -> tuple[list[Any], Array]:
+        """Return the offered actions of a state with the log-probabilities of the answers that say them."""
+        assert self._features is not None
+        actions = list(self._features.actions(state))
+        messages = self._messages(state)
+        ids = self.weights.prompt_ids(messages)
+        name = digest(ids, actions)
+        if name not in self._scored:
+            answers = [self.weights.answer_ids(f"Action: {action}") for action in actions]
+            prompt = self._reader.read(ids, self.weights.n_fixed(messages))
+            read = read_answers(self.weights, prompt, answers)
+            self._scored[name] = actions, np.array([float(tokens.double().sum()) for tokens, _ in read])
+            n_read = sum(map(len, answers))
+            current_call().report(Usage(prompt_tokens=len(ids), completion_tokens=n_read))
+            while len(self._scored) > N_KEPT:
+                self._scored.popitem(last=False)
+        self._scored.move_to_end(name)
+        return self._scored[name]
+
+    def _last_states(self, batch: Sequence[Encoded]) -> torch.Tensor:
+        """Return the last layer's state of each row's last token. The model is frozen, so they are kept."""
+        missing: dict[tuple[int, ...], list[Encoded]] = {}
+        for one in batch:
+            if (one.prompt, one.answer) not in self._states:
+                missing.setdefault(one.prompt, []).append(one)
+        for ids, some in missing.items():
+            prompt = self._reader.read(ids, some[0].n_fixed)
+            read = read_answers(self.weights, prompt, [one.answer for one in some])
+            for one, (_, state) in zip(some, read, strict=True):
+                self._states[one.prompt, one.answer] = state
+        return torch.stack([self._states[one.prompt, one.answer] for one in batch])
+
+
+def _decode(given: str, own: Defaults) -> str:
+    if given not in ("", "offered", "free"):
+        raise ValueError(f"expected decode to be offered or free, got {given!r}; pass one of the two")
+    if given == "offered" and not own.features:
+        raise ValueError("expected an environment with features for decode=offered, got none; pass decode=free")
+    return given or ("offered" if own.features else "free")
+
+
+def _value_head(width: int) -> torch.nn.Module:
+    return torch.nn.Sequential(
+        torch.nn.LayerNorm(width), torch.nn.Linear(width, N_HIDDEN), torch.nn.ReLU(), torch.nn.Linear(N_HIDDEN, 1)
+    )
+
+
+def _watched(batch: Sequence[Encoded]) -> list[int]:
+    """Return up to 16 rows with different states, evenly spread."""
+    first = list({one.prompt: place for place, one in reversed(list(enumerate(batch)))}.values())
+    first.sort()
+    return [first[int(place)] for place in np.linspace(0, len(first) - 1, min(N_WATCHED, len(first)))]
+
+
+def as_array(values: torch.Tensor) -> Array:
+    """Return a tensor as an array."""
+    found: Array = values.double().cpu().numpy()
+    return found
