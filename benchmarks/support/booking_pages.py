@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
-from iad_envs.booking.evaluation import PARTS, gold_actions
+from iad_envs.booking.scoring import PARTS, gold_actions
 from iad_envs.booking.tasks import BookingTask
 from iad_policy.types import State, Turn
 

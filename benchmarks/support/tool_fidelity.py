@@ -9,15 +9,15 @@ import gymnasium as gym
 from support.figures import figure
 
 import iad_envs  # noqa: F401 (registers)
-from iad_envs.toolcalls.acebench.agent import score_agent
 from iad_envs.toolcalls.acebench.checkout import CATEGORIES, NORMAL, AceCheckout
-from iad_envs.toolcalls.acebench.normal import check_normal
-from iad_envs.toolcalls.acebench.special import check_special
+from iad_envs.toolcalls.acebench.scoring.agent import score_agent
+from iad_envs.toolcalls.acebench.scoring.normal import check_normal
+from iad_envs.toolcalls.acebench.scoring.special import check_special
 from iad_envs.toolcalls.bfcl.classes import OfficialClasses
 from iad_envs.toolcalls.bfcl.data import MULTI_TURN, SINGLE_TURN, OfficialFiles
 from iad_envs.toolcalls.bfcl.decoding import decoded, decoded_messages
-from iad_envs.toolcalls.bfcl.multi_turn import TurnsJudge, play, read_officially
-from iad_envs.toolcalls.bfcl.single_turn import check_calls
+from iad_envs.toolcalls.bfcl.scoring.multi_turn import TurnsJudge, play, read_officially
+from iad_envs.toolcalls.bfcl.scoring.single_turn import check_calls
 from iad_envs.toolcalls.calls import UnreadableCalls, read_calls
 
 NUMBERED = ("inbox", "reminder_list")

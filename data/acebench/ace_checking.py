@@ -19,13 +19,13 @@ sys.path.append(str(HERE.parents[1]))
 
 from checking import is_said, leaves  # noqa: E402
 
-from iad_envs.toolcalls.acebench.agent import milestone_calls, score_agent, score_agent_soundly  # noqa: E402
 from iad_envs.toolcalls.acebench.checkout import AGENT, SPECIAL, AceGold, AceTask, Loop  # noqa: E402
 from iad_envs.toolcalls.acebench.executor import AceExecutor, AceState, CallResult, final_state  # noqa: E402
-from iad_envs.toolcalls.acebench.normal import check_normal, gold_answer, gold_calls  # noqa: E402
 from iad_envs.toolcalls.acebench.reading import AceCall  # noqa: E402
 from iad_envs.toolcalls.acebench.rules import RULES, Rules  # noqa: E402
-from iad_envs.toolcalls.acebench.special import PHRASES, check_special  # noqa: E402
+from iad_envs.toolcalls.acebench.scoring.agent import milestone_calls, score_agent, score_agent_soundly  # noqa: E402
+from iad_envs.toolcalls.acebench.scoring.normal import check_normal, gold_answer, gold_calls  # noqa: E402
+from iad_envs.toolcalls.acebench.scoring.special import PHRASES, check_special  # noqa: E402
 from iad_envs.toolcalls.acebench.user import (  # noqa: E402
     DONT_KNOW,
     UserScript,

@@ -27,8 +27,8 @@ from plain_paths import faults  # noqa: E402
 from wording import Wanted, answers_of, instruction_of  # noqa: E402
 
 from iad_envs.booking.engine import APART, BookingEngine  # noqa: E402
-from iad_envs.booking.evaluation import gold_actions  # noqa: E402
 from iad_envs.booking.pages import PAGE_SIZE  # noqa: E402
+from iad_envs.booking.scoring import gold_actions  # noqa: E402
 from iad_envs.booking.state import Guest, Reservation, Rival, SiteTable  # noqa: E402
 from iad_envs.booking.tasks import FILE, KINDS, BookingTask  # noqa: E402
 from iad_envs.booking.world import FILE as WORLD_FILE  # noqa: E402

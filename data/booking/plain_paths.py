@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from iad_envs.booking.engine import BookingEngine
-from iad_envs.booking.evaluation import gold_actions, reservation_parts
 from iad_envs.booking.pages import offered_slots, steps_held
+from iad_envs.booking.scoring import gold_actions, reservation_parts
 from iad_envs.booking.state import BookingState
 from iad_envs.booking.tasks import BookingTask
 

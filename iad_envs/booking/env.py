@@ -10,16 +10,6 @@ from typing import Any
 import numpy as np
 
 from iad_envs.booking.engine import BookingEngine, is_lasting, is_terminal, passed
-from iad_envs.booking.evaluation import (
-    PARTS,
-    Memory,
-    counts,
-    gold_actions,
-    published_parts,
-    reservation_parts,
-    sees_restaurant,
-    subgoals,
-)
 from iad_envs.booking.moments import day_text
 from iad_envs.booking.pages import (
     SitePage,
@@ -30,6 +20,16 @@ from iad_envs.booking.pages import (
     window_of,
 )
 from iad_envs.booking.reading import key_of, read_action
+from iad_envs.booking.scoring import (
+    PARTS,
+    Memory,
+    counts,
+    gold_actions,
+    published_parts,
+    reservation_parts,
+    sees_restaurant,
+    subgoals,
+)
 from iad_envs.booking.state import BookingState, Exchanged
 from iad_envs.booking.tasks import FILE as TASKS_FILE
 from iad_envs.booking.tasks import BookingTask, load_tasks

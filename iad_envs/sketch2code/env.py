@@ -1,6 +1,6 @@
 """`IAD/Sketch2Code-v0`: from a hand-drawn sketch to a web page."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
@@ -18,14 +18,15 @@ from iad_envs.requirements import Requirement
 from iad_envs.requirements.browser import BROWSER, OPENCV
 from iad_envs.sketch2code.answers import read_answer, texts_of
 from iad_envs.sketch2code.blocks import TextBlock, rewritten
-from iad_envs.sketch2code.page import RenderedPage, score_pages
+from iad_envs.sketch2code.page import RenderedPage
 from iad_envs.sketch2code.renderer import Renderer, photographed
+from iad_envs.sketch2code.scoring import layout_parts, no_parts, visual_parts
 from iad_envs.sketch2code.shared_renderer import RendererLease
 from iad_envs.sketch2code.simulated_user import COMPLETE, User, UserTurn, sees_reference
 from iad_envs.sketch2code.sketcher import draw_sketch
 from iad_envs.sketch2code.state import Sketch, SketchState, page_data
 from iad_envs.sketch2code.tasks import ASK, QUESTION, SketchTask, load_assets, load_tasks
-from iad_envs.sketch2code.visual import VISUAL_PARTS, candidate_blocks, reference_blocks, score_blocks
+from iad_envs.sketch2code.visual import candidate_blocks
 from iad_envs.spaces import UnicodeText
 
 MAX_CHARS = 1 << 23
@@ -37,7 +38,6 @@ FRAME = (720, 540)
 """Height and width of each picture that `render` puts side by side."""
 THUMBNAIL = (320, 240)
 """Height and width of the pictures of candidates in a run folder."""
-NO_PARTS: Mapping[str, float] = dict.fromkeys(("layout", "text_iou", "text_weight", "image_iou", "image_weight"), 0.0)
 
 
 class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
@@ -264,20 +264,11 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
 
     def _score(self, task: SketchTask, now: Snapshot, memory: float | None) -> Score:
         state: SketchState = now.state
-        parts = dict(NO_PARTS) | (dict.fromkeys(VISUAL_PARTS, 0.0) if self._visual else {})
+        parts = no_parts(visual=self._visual)
         if state.page is not None:
-            score = score_pages(self.renderer.page(task.html), state.page)
-            text, image = score.kinds["text_block"], score.kinds["image"]
-            parts |= {
-                "layout": score.layout,
-                "text_iou": text.iou,
-                "text_weight": text.weight,
-                "image_iou": image.iou,
-                "image_weight": image.weight,
-            }
+            parts |= layout_parts(self.renderer, task, state.page)
             if self._visual:
-                theirs, _ = reference_blocks(self.renderer, task.html, published=self._as_published)
-                parts |= score_blocks(theirs, state.blocks).parts()
+                parts |= visual_parts(self.renderer, task, state.blocks, published=self._as_published)
         layout = parts["layout"]
         best = max(memory or 0.0, layout)
         return Score(layout if now.done else 0.0, best, layout >= self.success_at, parts, best)

@@ -14,23 +14,23 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from iad_envs.toolcalls.acebench.agent import (
+from iad_envs.toolcalls.acebench.checkout import AGENT, CATEGORIES, NORMAL, SPECIAL, AceCheckout, AceGold, AceTask
+from iad_envs.toolcalls.acebench.defects import UNREACHABLE, WRONG_MILESTONES
+from iad_envs.toolcalls.acebench.executor import AceExecuted, AceExecutor, AceState, final_state, saved_state
+from iad_envs.toolcalls.acebench.gold_classes import gold_by_class
+from iad_envs.toolcalls.acebench.reading import AceCall, UnreadableAnswer, is_execution, read_agent, read_normal
+from iad_envs.toolcalls.acebench.rules import RULES, Rules
+from iad_envs.toolcalls.acebench.scoring.agent import (
     AgentScore,
     ends_right,
-    gold_by_class,
     milestone_calls,
     score_agent,
     score_agent_soundly,
 )
-from iad_envs.toolcalls.acebench.checkout import AGENT, CATEGORIES, NORMAL, SPECIAL, AceCheckout, AceGold, AceTask
-from iad_envs.toolcalls.acebench.defects import UNREACHABLE, WRONG_MILESTONES
-from iad_envs.toolcalls.acebench.executor import AceExecuted, AceExecutor, AceState, final_state, saved_state
-from iad_envs.toolcalls.acebench.normal import check_normal, gold_answer
-from iad_envs.toolcalls.acebench.reading import AceCall, UnreadableAnswer, is_execution, read_agent, read_normal
-from iad_envs.toolcalls.acebench.rules import RULES, Rules
-from iad_envs.toolcalls.acebench.special import PHRASES, check_special, gold_sentence
+from iad_envs.toolcalls.acebench.scoring.normal import check_normal, gold_answer
+from iad_envs.toolcalls.acebench.scoring.special import PHRASES, check_special, gold_sentence
+from iad_envs.toolcalls.acebench.scoring.verdict import AnswerVerdict
 from iad_envs.toolcalls.acebench.user import STOP, by_class, first_message, next_message, script_of_instruction
-from iad_envs.toolcalls.acebench.verdict import AnswerVerdict
 from tests.fidelity.attacks import fuzzed, watched
 
 Row = dict[str, Any]

@@ -16,13 +16,13 @@ import pytest
 import iad_envs  # noqa: F401 (registers the environments)
 from iad_envs.core import Outcome, Token
 from iad_envs.data import data_folder
-from iad_envs.toolcalls.acebench.agent import process_share, score_agent
 from iad_envs.toolcalls.acebench.checkout import AGENT, CATEGORIES, NORMAL, AceCheckout, AceGold
 from iad_envs.toolcalls.acebench.defects import UNREACHABLE, WRONG_MILESTONES
 from iad_envs.toolcalls.acebench.env import ACEBenchEnv
 from iad_envs.toolcalls.acebench.executor import final_state
 from iad_envs.toolcalls.acebench.reading import is_execution
 from iad_envs.toolcalls.acebench.rules import RULES, Rules
+from iad_envs.toolcalls.acebench.scoring.agent import process_share, score_agent
 from iad_envs.toolcalls.acebench.user import STOP
 from iad_envs.toolcalls.pages import AWAITED
 from tests.contract.environments import solution_of

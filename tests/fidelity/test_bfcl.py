@@ -17,16 +17,15 @@ import pytest
 from iad_envs.toolcalls.bfcl.classes import FILES, OfficialClasses
 from iad_envs.toolcalls.bfcl.data import MULTI_TURN, SINGLE_TURN, Conversation, OfficialFiles, SingleQuestion
 from iad_envs.toolcalls.bfcl.decoding import decoded, decoded_messages
-from iad_envs.toolcalls.bfcl.multi_turn import (
+from iad_envs.toolcalls.bfcl.scoring.multi_turn import (
     WITHHELD,
-    PlayedTurn,
     TurnsJudge,
-    extended,
     is_free_of_calls_where_gold_is,
     play,
     read_officially,
 )
-from iad_envs.toolcalls.bfcl.single_turn import check_calls
+from iad_envs.toolcalls.bfcl.scoring.single_turn import check_calls
+from iad_envs.toolcalls.bfcl.turns import PlayedTurn, extended
 from iad_envs.toolcalls.calls import FunctionCall, UnreadableCalls, read_calls
 from tests.iad_envs.toolcalls.state_digests import results_digest, state_digest
 

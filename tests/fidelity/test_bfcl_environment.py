@@ -19,7 +19,8 @@ from iad_envs.core import Outcome, Token
 from iad_envs.toolcalls.bfcl.data import MULTI_TURN, SINGLE_TURN, OfficialFiles
 from iad_envs.toolcalls.bfcl.defective import DEFECTIVE
 from iad_envs.toolcalls.bfcl.env import BFCLEnv
-from iad_envs.toolcalls.bfcl.multi_turn import MAX_RESPONSES, read_officially
+from iad_envs.toolcalls.bfcl.scoring.multi_turn import read_officially
+from iad_envs.toolcalls.bfcl.turns import MAX_RESPONSES
 from iad_envs.toolcalls.calls import UnreadableCalls
 from iad_envs.toolcalls.pages import AWAITED
 from tests.contract.environments import solution_of

@@ -13,8 +13,8 @@ import pytest
 
 from iad_envs.bash.env import BashEnv
 from iad_envs.bash.intercode_compat import IGNORED_NAMES, MalformedCommand, arrives_as, git_status
-from iad_envs.bash.reward import UnreadableStatus, intercode_parts, similarity
 from iad_envs.bash.sandbox import open_sandbox
+from iad_envs.bash.scoring.reward import UnreadableStatus, intercode_parts, similarity
 from iad_envs.bash.start_state import StartState
 from iad_envs.bash.tasks import load_tasks
 

@@ -13,7 +13,6 @@ from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
 from iad_envs.data import DataVersion, data_folder, data_version
 from iad_envs.errors import UnknownTask, require_known
 from iad_envs.spaces import UnicodeText
-from iad_envs.toolcalls.acebench.agent import milestone_calls, score_agent, score_agent_soundly
 from iad_envs.toolcalls.acebench.answers import AnswerState, begin, give
 from iad_envs.toolcalls.acebench.checkout import AGENT, CATEGORIES, NORMAL, SPECIAL, Loop
 from iad_envs.toolcalls.acebench.defects import UNREACHABLE, WRONG_MILESTONES
@@ -29,10 +28,11 @@ from iad_envs.toolcalls.acebench.dialogue import (
 )
 from iad_envs.toolcalls.acebench.executor import AceExecutor, AceState, saved_state
 from iad_envs.toolcalls.acebench.model_user import ModelUser
-from iad_envs.toolcalls.acebench.normal import check_normal, gold_answer, share_right
 from iad_envs.toolcalls.acebench.reading import AceCall, UnreadableAnswer, is_execution, read_normal
 from iad_envs.toolcalls.acebench.rules import RULES, Rules
-from iad_envs.toolcalls.acebench.special import check_special, gold_sentence
+from iad_envs.toolcalls.acebench.scoring.agent import milestone_calls, score_agent, score_agent_soundly
+from iad_envs.toolcalls.acebench.scoring.normal import check_normal, gold_answer, share_right
+from iad_envs.toolcalls.acebench.scoring.special import check_special, gold_sentence
 from iad_envs.toolcalls.acebench.tasks import AceEntry, load_ace_data, load_entries
 from iad_envs.toolcalls.acebench.user import STOP, by_class, next_message
 from iad_envs.toolcalls.calls import CallStyle, FunctionCall, UnreadableCalls

@@ -6,9 +6,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
-from iad_envs.toolcalls.acebench.agent import gold_by_class
 from iad_envs.toolcalls.acebench.checkout import CODE, AceCheckout, AceGold, AceTask, Loop
 from iad_envs.toolcalls.acebench.executor import SAVED
+from iad_envs.toolcalls.acebench.gold_classes import gold_by_class
 from iad_envs.toolcalls.acebench.user import UserScript, first_message, script_of_instruction
 from iad_envs.toolcalls.bfcl.data import spoken
 from iad_envs.toolcalls.worlds import ACE_WORLD_NAMES, world

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from iad_envs.toolcalls.acebench.normal import same_value
+from iad_envs.toolcalls.acebench.equality import same_value
 from iad_envs.toolcalls.matching import n_matched
 
 STOP = "finish conversation"

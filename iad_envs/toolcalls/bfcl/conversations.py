@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from iad_envs.core import Transition
 from iad_envs.toolcalls.bfcl.data import Conversation, spoken
-from iad_envs.toolcalls.bfcl.multi_turn import PlayedTurn, extended, is_over_cap
+from iad_envs.toolcalls.bfcl.turns import PlayedTurn, extended, is_over_cap
 from iad_envs.toolcalls.calls import FunctionCall
 from iad_envs.toolcalls.executor import Toolbox, ToolState, changed
 from iad_envs.toolcalls.findings import CallFinding, findings_of

@@ -19,9 +19,9 @@ from iad_envs.toolcalls.bfcl.conversations import OVER_CAP, ConversationState, S
 from iad_envs.toolcalls.bfcl.data import MULTI_TURN, SINGLE_TURN, Conversation, OfficialFiles, Scoring, SingleQuestion
 from iad_envs.toolcalls.bfcl.decoding import decoded, runnable
 from iad_envs.toolcalls.bfcl.defective import DEFECTIVE
-from iad_envs.toolcalls.bfcl.multi_turn import TurnsJudge, TurnsTally
 from iad_envs.toolcalls.bfcl.questions import QuestionState, answer, asked
-from iad_envs.toolcalls.bfcl.single_turn import check_calls, gold_answer, share_right
+from iad_envs.toolcalls.bfcl.scoring.multi_turn import TurnsJudge, TurnsTally
+from iad_envs.toolcalls.bfcl.scoring.single_turn import check_calls, gold_answer, share_right
 from iad_envs.toolcalls.calls import CallStyle, FunctionCall
 from iad_envs.toolcalls.executor import Toolbox
 from iad_envs.toolcalls.offers import FunctionOffer

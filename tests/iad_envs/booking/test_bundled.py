@@ -11,8 +11,8 @@ from types import ModuleType
 import pytest
 
 from iad_envs.booking.env import BookingEnv
-from iad_envs.booking.evaluation import gold_actions
 from iad_envs.booking.moments import people, time_text
+from iad_envs.booking.scoring import gold_actions
 from iad_envs.booking.tasks import KINDS, load_tasks, task_of
 from iad_envs.booking.world import load_world
 from iad_envs.errors import DataNotFound

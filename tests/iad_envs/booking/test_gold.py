@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from iad_envs.booking.env import BookingEnv
-from iad_envs.booking.evaluation import PARTS, PUBLISHED_PARTS, gold_actions, reservation_parts, subgoals
 from iad_envs.booking.moments import MAX_PARTY
+from iad_envs.booking.scoring import PARTS, PUBLISHED_PARTS, gold_actions, reservation_parts, subgoals
 from iad_envs.booking.state import BookingState
 from iad_envs.booking.tasks import KINDS, BookingTask
 from tests.contract.environments import solution_of

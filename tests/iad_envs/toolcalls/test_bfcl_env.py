@@ -9,7 +9,7 @@ import iad_envs  # noqa: F401 (registers)
 from iad_envs.errors import UnknownTask
 from iad_envs.toolcalls.bfcl.conversations import MORE_FUNCTIONS, OVER_CAP
 from iad_envs.toolcalls.bfcl.env import BFCLEnv
-from iad_envs.toolcalls.bfcl.multi_turn import MAX_RESPONSES
+from iad_envs.toolcalls.bfcl.turns import MAX_RESPONSES
 from iad_envs.toolcalls.findings import SEVERITIES
 from iad_envs.toolcalls.pages import AWAITED, HANDED_IN
 from tests.contract.environments import solution_of

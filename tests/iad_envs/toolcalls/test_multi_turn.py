@@ -5,22 +5,20 @@ from typing import Any, Literal
 import pytest
 
 from iad_envs.toolcalls.bfcl.data import Conversation, gold_calls
-from iad_envs.toolcalls.bfcl.multi_turn import (
+from iad_envs.toolcalls.bfcl.scoring.multi_turn import (
     EMPTY,
     IRRELEVANCE,
     RESPONSE,
     STATE,
     TERMINATED,
     WITHHELD,
-    PlayedTurn,
     TurnsJudge,
     TurnsVerdict,
-    extended,
     has_equal_state,
-    is_over_cap,
     play,
     read_officially,
 )
+from iad_envs.toolcalls.bfcl.turns import PlayedTurn, extended, is_over_cap
 from iad_envs.toolcalls.calls import FunctionCall, read_calls
 from iad_envs.toolcalls.executor import ToolState
 from tests.iad_envs.toolcalls.counter_desk import TicketDesk, toolbox

@@ -6,7 +6,7 @@ import pytest
 
 from iad_envs.toolcalls.bfcl.data import QuestionKind, SingleQuestion
 from iad_envs.toolcalls.bfcl.decoding import decoded
-from iad_envs.toolcalls.bfcl.single_turn import CallsVerdict, check_calls, with_numbers, without_punctuation
+from iad_envs.toolcalls.bfcl.scoring.single_turn import CallsVerdict, check_calls, with_numbers, without_punctuation
 from iad_envs.toolcalls.calls import FunctionCall, UnreadableCalls, read_calls
 
 TYPES = {

@@ -6,8 +6,8 @@ from random import Random
 from typing import Any, Self
 
 from iad_envs.booking.env import BookingEnv
-from iad_envs.booking.evaluation import gold_actions
 from iad_envs.booking.policy.verifier import BookingVerifier
+from iad_envs.booking.scoring import gold_actions
 from iad_policy.types import Candidate, PublicInfo, State, Turn, Verdict
 
 FINISHED = "CLICK [complete]"

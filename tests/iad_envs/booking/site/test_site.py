@@ -14,9 +14,9 @@ from flask.testing import FlaskClient
 from iad_envs.booking.addresses import path_of
 from iad_envs.booking.engine import BookingEngine
 from iad_envs.booking.env import BookingEnv
-from iad_envs.booking.evaluation import gold_actions
 from iad_envs.booking.pages import kind_of, page_of, render_text
 from iad_envs.booking.reading import read_action
+from iad_envs.booking.scoring import gold_actions
 from iad_envs.booking.site.app import BookingSite, address_of, create_app
 from iad_envs.booking.state import BookingState, Exchanged, Guest
 from tests.iad_envs.booking.site.http_visitor import HttpPage, HttpVisitor

@@ -2,18 +2,18 @@ from typing import Any
 
 import pytest
 
-from iad_envs.toolcalls.acebench.agent import (
+from iad_envs.toolcalls.acebench.checkout import AceGold
+from iad_envs.toolcalls.acebench.executor import CallResult
+from iad_envs.toolcalls.acebench.gold_classes import gold_by_class
+from iad_envs.toolcalls.acebench.reading import AceCall, UnreadableAnswer
+from iad_envs.toolcalls.acebench.scoring.agent import (
     AgentScore,
     ends_right,
-    gold_by_class,
     milestone_calls,
     process_share,
     score_agent,
     score_agent_soundly,
 )
-from iad_envs.toolcalls.acebench.checkout import AceGold
-from iad_envs.toolcalls.acebench.executor import CallResult
-from iad_envs.toolcalls.acebench.reading import AceCall, UnreadableAnswer
 
 STATE = [{"Base": {"on": True}}, {"Messages": {"inbox": {"1": {"text": "a"}}, "names": ["x"]}}]
 STONES = ("[switch()]", "[add(text='a')]", "[stop()]")

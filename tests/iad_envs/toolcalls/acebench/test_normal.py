@@ -3,7 +3,9 @@ from typing import Any
 import pytest
 
 from iad_envs.toolcalls.acebench.checkout import AceGold
-from iad_envs.toolcalls.acebench.normal import check_normal, gold_answer, gold_calls, n_matched, same_value, sound_text
+from iad_envs.toolcalls.acebench.equality import same_value, sound_text
+from iad_envs.toolcalls.acebench.scoring.normal import check_normal, gold_answer, gold_calls
+from iad_envs.toolcalls.matching import n_matched
 from tests.iad_envs.toolcalls.acebench.small_scenario import document, task
 
 BOOK = document(

@@ -1,7 +1,7 @@
 import pytest
 
 from iad_envs.toolcalls.acebench.checkout import AceGold
-from iad_envs.toolcalls.acebench.special import check_special
+from iad_envs.toolcalls.acebench.scoring.special import check_special
 from tests.iad_envs.toolcalls.acebench.small_scenario import document, task
 
 SEND = document("send_mail", ("to", "text"), to="string", text="string")

@@ -2,7 +2,7 @@ import pytest
 
 from iad_envs.errors import UnknownTask
 from iad_envs.toolcalls.acebench.checkout import AGENT, CATEGORIES, NORMAL, SPECIAL
-from iad_envs.toolcalls.acebench.totals import category_accuracy, dialogue_accuracies, total_score
+from iad_envs.toolcalls.acebench.scoring.totals import category_accuracy, dialogue_accuracies, total_score
 
 
 def test_a_dialogue_is_right_if_all_its_turns_are() -> None:

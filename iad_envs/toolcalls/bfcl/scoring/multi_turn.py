@@ -18,17 +18,15 @@ An answer with another number of turns than gold is `multi_turn:force_terminated
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from iad_envs.toolcalls.bfcl.data import Conversation, Scoring, gold_calls
 from iad_envs.toolcalls.bfcl.decoding import decoded, runnable
+from iad_envs.toolcalls.bfcl.turns import PlayedTurn, extended, is_over_cap
 from iad_envs.toolcalls.calls import FunctionCall, UnreadableCalls
 from iad_envs.toolcalls.executor import Toolbox, ToolState
-
-MAX_RESPONSES = 20
-"""Responses with calls in a turn. The original looks after it has run one more, and then ends the conversation."""
 
 EMPTY = "multi_turn:empty_turn_model_response"
 STATE = "multi_turn:instance_state_mismatch"
@@ -36,22 +34,6 @@ RESPONSE = "multi_turn:execution_response_mismatch"
 TERMINATED = "multi_turn:force_terminated"
 IRRELEVANCE = "multi_turn:irrelevance_error:decoder_success"
 WITHHELD = "multi_turn:withheld_function"
-
-
-class PlayedTurn(NamedTuple):
-    """What was done in a turn, so far or until its end.
-
-    Attributes:
-        state: After it.
-        calls: That were made, in order.
-        results: Their texts.
-        n_responses: Responses that had calls, or could not be read where that does not end the turn.
-    """
-
-    state: ToolState
-    calls: tuple[FunctionCall, ...] = ()
-    results: tuple[str, ...] = ()
-    n_responses: int = 0
 
 
 class GoldTurn(NamedTuple):
@@ -249,11 +231,6 @@ class TurnsTally(NamedTuple):
     is_over_cap: bool = False
 
 
-def is_over_cap(n_responses: int) -> bool:
-    """Whether a turn had so many responses with calls that the conversation ends."""
-    return n_responses > MAX_RESPONSES
-
-
 def is_free_of_calls_where_gold_is(turns: Iterable[PlayedTurn], gold: Iterable[GoldTurn]) -> bool:
     """Whether no call was made in turns without gold calls: the official check that nothing uses."""
     return not any(played.calls and not wanted.calls for played, wanted in zip(turns, gold, strict=False))
@@ -295,14 +272,6 @@ def play(
         turns.append(played)
         state = played.state
     return turns
-
-
-def extended(
-    turn: PlayedTurn, calls: Sequence[FunctionCall], toolbox: Toolbox, *, withheld: Collection[str] = ()
-) -> PlayedTurn:
-    """Return a turn after one more response with these calls."""
-    state, results = toolbox.run(turn.state, calls, withheld=withheld)
-    return PlayedTurn(state, (*turn.calls, *calls), (*turn.results, *results), turn.n_responses + 1)
 
 
 def read_officially(response: str) -> list[FunctionCall]:

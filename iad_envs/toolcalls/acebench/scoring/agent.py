@@ -8,20 +8,17 @@ one eats all messages, so none after it is found. Of a task that ends right the 
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import SequenceMatcher
 from functools import lru_cache
-from itertools import permutations
 from typing import Any, NamedTuple
 
 from iad_envs.toolcalls.acebench.checkout import AceGold
 from iad_envs.toolcalls.acebench.executor import CallResult, as_data
+from iad_envs.toolcalls.acebench.gold_classes import classes_of_gold, names_of_gold
 from iad_envs.toolcalls.acebench.reading import AceCall, UnreadableAnswer, read_normal
 
 FinalState = Sequence[Mapping[str, Mapping[str, Any]]]
 """Attributes by class: a list of dictionaries with one class each, as `executor.final_state` gives it."""
 
-MIN_LIKENESS = 0.9
-"""Of a misspelt class name, from 0 to 1. `Reminderpi` has 0.95 with `ReminderApi`."""
 
 _INNER_QUOTE = re.compile(r"(?<=[^\s=\[({:,])'(?!\s*(?:[,)\]}:]|$))")
 
@@ -58,7 +55,7 @@ def score_agent_soundly(gold: AceGold, final: FinalState, results: Iterable[Call
         final: Attributes at the end, by class, as `executor.saved_state` gives them.
         results: The results of all calls in order. Only calls that ran and were not refused count.
     """
-    if _equal_states(_classes(gold), final):
+    if _equal_states(classes_of_gold(gold), final):
         return AgentScore(True, 1.0)
     ran = [one.call for one in results if one.call is not None and not one.finding]
     return AgentScore(False, max((_in_order(stones, ran) for stones in gold.milestones), default=0.0))
@@ -66,7 +63,7 @@ def score_agent_soundly(gold: AceGold, final: FinalState, results: Iterable[Call
 
 def ends_right(gold: AceGold, final: FinalState) -> bool:
     """Return the official verdict on a state at the end."""
-    wanted = _classes(gold)
+    wanted = classes_of_gold(gold)
     if len(wanted) != len(final):
         return False
     is_right, was_right = True, True
@@ -82,16 +79,6 @@ def process_share(alternatives: Sequence[Sequence[str]], messages: Sequence[str]
     """Return the official share of milestones found, of the best alternative. Of several it has three decimals."""
     shares = [_found_in_order(stones, messages) for stones in alternatives]
     return shares[0] if len(shares) == 1 else max(round(share, 3) for share in shares)
-
-
-def gold_by_class(gold: AceGold, classes: Sequence[str]) -> dict[str, Mapping[str, Any]]:
-    """Return gold's attributes by the names of the real classes. Gold misspells some."""
-    attributes = {name: found for one in _classes(gold) for name, found in one.items()}
-    return dict(zip(_names_of_gold(tuple(attributes), tuple(classes)), attributes.values(), strict=True))
-
-
-def _classes(gold: AceGold) -> list[Mapping[str, Mapping[str, Any]]]:
-    return gold.answer if isinstance(gold.answer, list) else [gold.answer]
 
 
 def _fits(given: Mapping[str, Any], gold: Mapping[str, Any]) -> bool:
@@ -128,29 +115,11 @@ def _equal_states(wanted: FinalState, given: FinalState) -> bool:
     found = {name: attributes for one in given for name, attributes in one.items()}
     if len(expected) != len(found) or len(expected) != len(wanted) or len(found) != len(given):
         return False
-    names = _names_of_gold(tuple(expected), tuple(found))
+    names = names_of_gold(tuple(expected), tuple(found))
     return all(
         name in found and _equal(attributes, found[name])
         for name, attributes in zip(names, expected.values(), strict=True)
     )
-
-
-@lru_cache(maxsize=256)
-def _names_of_gold(gold: tuple[str, ...], real: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the classes that gold means. It misspells some: `ReminderAPI`, `Reminderpi`, `BaseAPI`."""
-    open_names = [name for name in real if name not in gold]
-    misspelt = [name for name in gold if name not in real]
-    best = max(permutations(open_names, len(misspelt)), key=lambda order: _likeness(misspelt, order), default=())
-    meant = {
-        wrong: right
-        for wrong, right in zip(misspelt, best, strict=False)
-        if _likeness([wrong], [right]) >= MIN_LIKENESS
-    }
-    return tuple(meant.get(name, name) for name in gold)
-
-
-def _likeness(left: Sequence[str], right: Sequence[str]) -> float:
-    return sum(SequenceMatcher(None, a.casefold(), b.casefold()).ratio() for a, b in zip(left, right, strict=True))
 
 
 def _equal(left: Any, right: Any) -> bool:

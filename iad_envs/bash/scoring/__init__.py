@@ -6,8 +6,8 @@ from threading import Lock
 from typing import Literal, NamedTuple
 
 from iad_envs.bash.intercode_compat import git_status
-from iad_envs.bash.reward import UnreadableStatus, intercode_parts, strict_parts
 from iad_envs.bash.sandbox import FrozenState
+from iad_envs.bash.scoring.reward import UnreadableStatus, intercode_parts, strict_parts
 from iad_envs.bash.start_state import Ran, StartState, answer_of, is_text
 
 RewardMode = Literal["intercode", "strict"]

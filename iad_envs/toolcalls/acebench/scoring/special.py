@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from iad_envs.toolcalls.acebench.checkout import AceGold, AceTask
 from iad_envs.toolcalls.acebench.rules import Rules
-from iad_envs.toolcalls.acebench.verdict import RIGHT, AnswerVerdict
+from iad_envs.toolcalls.acebench.scoring.verdict import RIGHT, AnswerVerdict
 
 PHRASES: Mapping[str, str] = {
     "special_incomplete": "Missing necessary parameters",

@@ -1,0 +1,1 @@
+"""Gold: the scores of normal, special and agent tasks, official and sound, and the official totals."""

@@ -1,0 +1,1 @@
+"""Gold: the scores of single questions and of conversations, official and sound."""
