@@ -14,19 +14,20 @@ from iad_policy.budget import Budget, Meter
 from iad_policy.errors import ContractError, NoProxyVerifier
 from iad_policy.ledger.answer_log import AnswerLog, EpisodeLog
 from iad_policy.requests import Asking
-from iad_policy.roles import ROLES, component_for, load_roles
+from iad_policy.roles import component_for, load_roles
 from iad_policy.runtime.components import Components
 from iad_policy.runtime.driver import Driver
 from iad_policy.runtime.episode import Episode
 from iad_policy.runtime.event_loop import EventLoop
-from iad_policy.simulators import PERFECT, Simulator, load_simulator, require_no_gold, require_predicted_info
+from iad_policy.simulators import Simulator, load_simulator, require_no_gold, require_predicted_info
 from iad_policy.strategies import Strategy, declaration_of, load_strategy, require_verifier
 from iad_policy.strategies.building_blocks.feedback import FeedbackForm
 from iad_policy.strategies.building_blocks.stop import StopRule
 from iad_policy.types import Agent, AsyncAgent, Candidate, Decision, LoadedVerifier, Roles, State, Usage, Verifier
 from iad_policy.types.hashing import digest
+from iad_policy.types.names import NO_VERIFIER, PERFECT, ROLES
 from iad_policy.types.read_only import writable
-from iad_policy.verifiers import NO_VERIFIER, load_verifier
+from iad_policy.verifiers import load_verifier
 from iad_policy.world import adapt
 
 T = TypeVar("T")

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from iad_policy.information import verifier_text
 from iad_policy.report.curves import AXES, Curve, CurveDifference, compared
 from iad_policy.report.matching import Matched
 from iad_policy.report.metrics import Difference, StrategySummary
 from iad_policy.run.config import RunConfig
-from iad_policy.simulators import PERFECT
+from iad_policy.types.information import verifier_text
+from iad_policy.types.names import PERFECT
 from iad_policy.verifiers import is_own
 
 

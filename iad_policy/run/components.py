@@ -13,12 +13,13 @@ from iad_policy.agents import FunctionAgent, load_agent
 from iad_policy.models import LanguageModel, allow_parallel
 from iad_policy.models.cache import CachedModel
 from iad_policy.registry import with_source_digest
-from iad_policy.roles import ROLES, component_for, load_roles
+from iad_policy.roles import component_for, load_roles
 from iad_policy.run.config import RunConfig
 from iad_policy.runtime.components import Components
 from iad_policy.simulators import Simulator, load_simulator, require_no_gold, require_predicted_info
 from iad_policy.strategies import declaration_of
 from iad_policy.types import LoadedAgent, LoadedVerifier
+from iad_policy.types.names import ROLES
 from iad_policy.verifiers import load_verifier
 
 CACHE_VARIABLE = "IAD_CACHE"

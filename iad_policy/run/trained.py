@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from iad_policy.errors import IADError
-from iad_policy.roles import ROLES, component_for
+from iad_policy.roles import component_for
 from iad_policy.runtime.components import Components
+from iad_policy.types.names import ROLES
 
 
 class TrainedHere(IADError, ValueError):

@@ -10,12 +10,12 @@ from typing import Any, Protocol
 import gymnasium as gym
 
 from iad_policy.errors import SimulationError
-from iad_policy.information import may_read_gold
 from iad_policy.registry import instantiate, load_object, load_own, with_defaults
 from iad_policy.types import LoadedRoles, LoadedVerifier, Outcome, State
+from iad_policy.types.information import may_read_gold
+from iad_policy.types.names import PERFECT
 from iad_policy.world import World
 
-PERFECT = "perfect"
 SIMULATORS: Mapping[str, str] = {
     PERFECT: "iad_policy.simulators.perfect:PerfectSimulator",
     "noisy": "iad_policy.simulators.noisy:NoisySimulator",
