@@ -30,13 +30,13 @@ from iad_policy.ledger.episode_record import EPISODES, EpisodeRecord, read_episo
 from iad_policy.ledger.run_folder import RunFolder
 from iad_policy.models import Completion, Messages
 from iad_policy.models.cache import CachedModel
-from iad_policy.models.call_context import current_call
 from iad_policy.report.figures import Heading
 from iad_policy.report.results import Results
 from iad_policy.roles import TemplateRoles
 from iad_policy.run.config import RunConfig
 from iad_policy.run.runner import Runner
 from iad_policy.runtime.components import Components
+from iad_policy.types.call_context import current_call
 from iad_policy.types.information import Information
 
 N_STEPS = 5

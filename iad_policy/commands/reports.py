@@ -10,8 +10,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from iad_policy.commands import listing as inventory
 from iad_policy.errors import UnknownName
+from iad_policy.run import listing as inventory
 from iad_policy.run.resolve import entry_points
 
 __all__ = ["add_commands"]
