@@ -25,19 +25,19 @@ from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
 from iad_envs.spaces import UnicodeText
 from iad_policy import Candidate, IADPolicyWrapper, State, Usage, Verdict
 from iad_policy.agents.language import LanguageAgent
-from iad_policy.information import Information
 from iad_policy.ledger.answer_log import ANSWERS
 from iad_policy.ledger.episode_record import EPISODES, EpisodeRecord, read_episodes
 from iad_policy.ledger.run_folder import RunFolder
 from iad_policy.models import Completion, Messages
 from iad_policy.models.cache import CachedModel
-from iad_policy.models.call_context import current_call
 from iad_policy.report.figures import Heading
 from iad_policy.report.results import Results
 from iad_policy.roles import TemplateRoles
 from iad_policy.run.config import RunConfig
 from iad_policy.run.runner import Runner
 from iad_policy.runtime.components import Components
+from iad_policy.types.call_context import current_call
+from iad_policy.types.information import Information
 
 N_STEPS = 5
 N_WORKERS = 64

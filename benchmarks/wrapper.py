@@ -18,8 +18,8 @@ import iad_envs  # noqa: F401 (registers)
 from iad_envs.guard import Deciding, Guard
 from iad_envs.spaces import UnicodeText
 from iad_policy import Candidate, IADPolicyWrapper, Propose, State, Verdict, per_step
-from iad_policy.information import Information
 from iad_policy.types import PublicInfo
+from iad_policy.types.information import Information
 from iad_policy.types.read_only import read_only
 from iad_policy.world import adapt
 

@@ -2,7 +2,6 @@
 
 from iad_policy.budget import Budget
 from iad_policy.evaluate import evaluate
-from iad_policy.models.call_context import report_usage
 from iad_policy.requests import All, Ask, Commit, Keep, Propose, Simulate, Verify
 from iad_policy.strategies import per_step
 from iad_policy.types import (
@@ -16,6 +15,7 @@ from iad_policy.types import (
     Verdict,
     Verifier,
 )
+from iad_policy.types.call_context import report_usage
 from iad_policy.wrapper import IADPolicyWrapper
 
 __all__ = [

@@ -14,8 +14,8 @@ from threading import Event, RLock
 from typing import Literal
 
 from iad_policy.errors import BudgetExhausted, Interrupted
-from iad_policy.roles import ROLES
 from iad_policy.types import NOTHING, Usage
+from iad_policy.types.names import ROLES
 
 Scope = Literal["decision", "episode", "run"]
 SCOPES: tuple[Scope, ...] = ("decision", "episode", "run")

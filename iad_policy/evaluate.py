@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import gymnasium as gym
 
-from iad_policy.strategies import Strategy
 from iad_policy.types import Agent, Verifier
-from iad_policy.verifiers import is_own
 
 if TYPE_CHECKING:
     from iad_policy.ledger.episode_record import EpisodeRecord
     from iad_policy.report.figures import Figures
     from iad_policy.report.results import Results
     from iad_policy.run.runner import Runner
-    from iad_policy.simulators import Simulator
 
 Named = str | Callable[..., Any]
 Watch: TypeAlias = "Callable[[EpisodeRecord, bool], None]"
@@ -27,7 +24,7 @@ Watch: TypeAlias = "Callable[[EpisodeRecord, bool], None]"
 
 def evaluate(
     env: "str | Callable[[], gym.Env[Any, Any]]",
-    strategies: "Named | Sequence[Named] | Mapping[str, Strategy | str]" = ("single", "bon-sc", "iad"),
+    strategies: "Named | Sequence[Named] | Mapping[str, Named]" = ("single", "bon-sc", "iad"),
     tasks: int = 100,
     *,
     agent: "str | Agent | Callable[..., Any] | Sequence[str | Agent | Callable[..., Any]] | None" = None,
@@ -64,22 +61,23 @@ def evaluate(
         KeyboardInterrupt: Ctrl-C was pressed. The answers of running requests are kept.
     """
     from iad_policy.run.components import load_components
+    from iad_policy.run.own import named, named_simulator, named_verifier
     from iad_policy.run.resolve import env_of, resolve
     from iad_policy.run.runner import Runner
 
     own: dict[str, Any] = {}
-    agents = tuple(_named(one, own) for one in _listed(agent))
+    agents = tuple(named(one, own) for one in _listed(agent))
     asked = {
         **options,
-        "env": env if isinstance(env, str) else _named(env, {}),
+        "env": env if isinstance(env, str) else named(env, {}),
         "strategies": _strategies(strategies, own),
         "tasks": tasks,
         "agent": agents[0] if len(agents) == 1 else agents or None,
-        "verifier": tuple(_named_verifier(one, own) for one in _listed(verifier)) or None,
+        "verifier": tuple(named_verifier(one, own) for one in _listed(verifier)) or None,
         "own": own,
     }
     if asked.get("simulator") is not None:
-        asked["simulator"] = _named_simulator(asked["simulator"], own)
+        asked["simulator"] = named_simulator(asked["simulator"], own)
     for name in ("n", "seed"):
         if isinstance(asked.get(name), list | range):
             asked[name] = tuple(asked[name])
@@ -238,8 +236,10 @@ def _nothing(record: "EpisodeRecord", is_new: bool) -> None:
 
 
 def _strategies(given: Any, own: dict[str, Any]) -> tuple[str, ...]:
+    from iad_policy.run.own import named
+
     if not isinstance(given, Mapping):
-        return tuple(_named(one, own) for one in _listed(given))
+        return tuple(named(one, own) for one in _listed(given))
     own.update({name: one for name, one in given.items() if name != one})
     return tuple(given)
 
@@ -248,31 +248,3 @@ def _listed(given: Any) -> Sequence[Any]:
     if given is None:
         return ()
     return given if isinstance(given, list | tuple) else [given]
-
-
-def _named_verifier(verifier: str | Verifier, own: dict[str, Any]) -> str:
-    """Return the name of a verifier. A report vouches for the names of this project's, so no object may have one."""
-    name = _named(verifier, own)
-    if not isinstance(verifier, str) and is_own(name):
-        raise ValueError(f"expected a verifier with a name of its own, got {name}, a name of iad's; change its `name`")
-    return name
-
-
-def _named_simulator(simulator: "str | Simulator", own: dict[str, Any]) -> str:
-    """Return the name of a simulator. Tables print it, so no object may have the name of one of this project's."""
-    from iad_policy.simulators import SIMULATORS
-
-    name = _named(simulator, own)
-    if not isinstance(simulator, str) and name.partition(":")[0] in SIMULATORS:
-        raise ValueError(f"expected a simulator with a name of its own, got {name}, a name of iad's; change its `name`")
-    return name
-
-
-def _named(thing: Any, own: dict[str, Any]) -> str:
-    """Return the name of a component. An object is stored in `own` under its own name."""
-    if isinstance(thing, str):
-        return thing
-    name = str(getattr(thing, "name", "") or getattr(thing, "__name__", "") or type(thing).__name__)
-    if own.setdefault(name, thing) is not thing:
-        raise ValueError(f"expected objects with different names, got two named {name}; give each its own `name`")
-    return name

@@ -9,25 +9,23 @@ from typing import Any, NoReturn, TypeVar
 
 import gymnasium as gym
 
-from iad_policy.agents import FunctionAgent, load_agent
 from iad_policy.budget import Budget, Meter
-from iad_policy.errors import ContractError, NoProxyVerifier
+from iad_policy.errors import ContractError
 from iad_policy.ledger.answer_log import AnswerLog, EpisodeLog
 from iad_policy.requests import Asking
-from iad_policy.roles import ROLES, component_for, load_roles
-from iad_policy.runtime.components import Components
+from iad_policy.runtime.components import load_components
 from iad_policy.runtime.driver import Driver
 from iad_policy.runtime.episode import Episode
 from iad_policy.runtime.event_loop import EventLoop
-from iad_policy.simulators import PERFECT, Simulator, load_simulator, require_no_gold, require_predicted_info
 from iad_policy.strategies import Strategy, declaration_of, load_strategy, require_verifier
 from iad_policy.strategies.building_blocks.feedback import FeedbackForm
 from iad_policy.strategies.building_blocks.stop import StopRule
-from iad_policy.types import Agent, AsyncAgent, Candidate, Decision, LoadedVerifier, Roles, State, Usage, Verifier
+from iad_policy.types import Agent, AsyncAgent, Candidate, Decision, Roles, State, Usage, Verifier
 from iad_policy.types.hashing import digest
+from iad_policy.types.names import PERFECT
 from iad_policy.types.read_only import writable
-from iad_policy.verifiers import NO_VERIFIER, load_verifier
 from iad_policy.world import adapt
+from iad_policy.world.simulator import Simulator
 
 T = TypeVar("T")
 
@@ -92,15 +90,14 @@ class IADPolicyWrapper:
         self.env = env
         self.decisions: list[Decision] = []
         self._strategy = load_strategy(strategy, n=n, **options)
-        base, judge = load_agent(agent, env), _verifier(verifier, env)
-        require_verifier(strategy, judge, options)
-        self._components = Components(base, judge, load_roles(roles, env, base, judge))
+        needs_info = declaration_of(strategy).needs != "nothing"
+        self._components = load_components(
+            env, agent, verifier, roles=roles, simulator=simulator, needs_info=needs_info
+        )
+        require_verifier(strategy, self._components.verifier, options)
         self._world = adapt(env)
-        self._simulator = load_simulator(simulator, env)
-        require_no_gold(self._simulator, base, judge)
-        if declaration_of(strategy).needs != "nothing":
-            roles_used = [component_for(self._components.roles, role) for role in ROLES]
-            require_predicted_info(self._simulator, judge, roles_used)
+        assert self._components.simulator is not None
+        self._simulator = self._components.simulator
         self._budget = budget if isinstance(budget, Budget) else Budget(budget or {})
         self._run_meter = run_meter or Meter(self._budget.of("run"))
         self._seed = seed
@@ -280,19 +277,9 @@ class IADPolicyWrapper:
 
     def _annotated(self, decision: Decision) -> Decision:
         agent = self._components.agent
-        drops = isinstance(agent, FunctionAgent) and not agent.takes_feedback
-        if not drops or all(candidate.feedback is None for candidate in decision.candidates):
+        if not getattr(agent, "drops_feedback", False) or all(
+            candidate.feedback is None for candidate in decision.candidates
+        ):
             return decision
         note = "feedback dropped: the agent is a function without a `feedback` argument"
         return replace(decision, notes=(*decision.notes, note))
-
-
-def _verifier(verifier: str | Verifier | None, env: gym.Env[Any, Any]) -> LoadedVerifier | None:
-    if isinstance(verifier, str) and verifier == NO_VERIFIER:
-        return None
-    if verifier is not None:
-        return load_verifier(verifier, env)
-    try:
-        return load_verifier("proxy", env)
-    except NoProxyVerifier:
-        return None

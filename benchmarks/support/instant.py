@@ -10,10 +10,10 @@ import gymnasium as gym
 
 from iad_envs.spaces import UnicodeText
 from iad_policy import All, Candidate, Commit, IADPolicyWrapper, Propose, State, Verdict, per_step
-from iad_policy.information import Information
 from iad_policy.requests import Asking
 from iad_policy.strategies import declaration_of, find_strategy, options_of
 from iad_policy.types import Outcome
+from iad_policy.types.information import Information
 
 MAX_STEPS = 6
 ACTIONS = ("go north", "go south", "go west", "go east")

@@ -14,9 +14,9 @@ from urllib.request import Request, urlopen
 from support.figures import figure
 
 from iad_policy.models import Completion, Messages
-from iad_policy.models.call_context import Call, use_call
 from iad_policy.models.local import LocalModel, find_model
 from iad_policy.models.local.process import ServerProcess
+from iad_policy.types.call_context import Call, use_call
 
 N_PROMPT_WORDS, N_ANSWER, N_SAMPLES = 700, 64, 4
 TEMPERATURE = 0.7

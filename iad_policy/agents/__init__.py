@@ -8,9 +8,9 @@ from typing import Any
 import gymnasium as gym
 
 from iad_policy.errors import UnknownName
-from iad_policy.models.call_context import current_call
 from iad_policy.registry import instantiate, load_object, load_own, with_defaults
 from iad_policy.types import Agent, AsyncAgent, Candidate, Feedback, LoadedAgent, State, Usage
+from iad_policy.types.call_context import current_call
 
 AGENTS: Mapping[str, str] = {
     "random": "iad_policy.agents.random:RandomAgent",
@@ -54,7 +54,7 @@ class FunctionAgent:
         takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
         names = {parameter.name for parameter in parameters}
         self._keywords = [name for name in ("feedback", "temperature", "rng") if takes_any or name in names]
-        self.takes_feedback = "feedback" in self._keywords
+        self.drops_feedback = "feedback" not in self._keywords
 
     def propose(
         self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random

@@ -7,8 +7,8 @@ from typing import Any
 import gymnasium as gym
 
 from iad_policy.errors import UnknownName
-from iad_policy.models.call_context import current_call
 from iad_policy.types import Candidate, Feedback, State
+from iad_policy.types.call_context import current_call
 from iad_policy.types.hashing import digest
 
 FOLDER = "predictions"

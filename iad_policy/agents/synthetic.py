@@ -12,10 +12,10 @@ import gymnasium as gym
 
 from iad_policy.agents.random import RandomAgent
 from iad_policy.errors import UnknownName
-from iad_policy.information import Information
 from iad_policy.registry.domain import env_id
-from iad_policy.roles import NO_COMPLAINT
 from iad_policy.types import Candidate, Feedback, State
+from iad_policy.types.information import Information
+from iad_policy.types.names import NO_COMPLAINT
 
 MAX_TRIES = 100
 HOME = "GOTO [home]"

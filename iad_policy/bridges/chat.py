@@ -26,8 +26,9 @@ from iad_policy.errors import ContractError
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.prompts import prompts_of
 from iad_policy.runtime.episode import Episode
-from iad_policy.simulators import PERFECT, load_simulator
+from iad_policy.simulators import load_simulator
 from iad_policy.types import Candidate, Move, PublicInfo, State
+from iad_policy.types.names import PERFECT
 from iad_policy.types.read_only import read_only
 from iad_policy.world import NativeWorld, adapt
 

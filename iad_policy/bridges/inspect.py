@@ -18,15 +18,15 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any, TypeVar
 
-from iad_policy import IADPolicyWrapper
 from iad_policy.agents.language import language_agent
 from iad_policy.bridges.chat import Chat, ChatOutcome, refuse_functions
 from iad_policy.errors import IADError, MissingExtra
 from iad_policy.models import Completion, Messages
-from iad_policy.models.call_context import current_call
 from iad_policy.registry import load_object
 from iad_policy.types import Usage, Verifier
+from iad_policy.types.call_context import current_call
 from iad_policy.verifiers import VERIFIERS
+from iad_policy.wrapper import IADPolicyWrapper
 
 try:
     from anyio import CancelScope, CapacityLimiter, current_effective_deadline, from_thread, to_thread

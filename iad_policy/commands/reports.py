@@ -10,8 +10,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from iad_policy.commands import listing as inventory
 from iad_policy.errors import UnknownName
+from iad_policy.run import listing as inventory
 from iad_policy.run.resolve import entry_points
 
 __all__ = ["add_commands"]
@@ -176,10 +176,12 @@ def _add_sweep(app: typer.Typer, tell: Tell, guard: Guard) -> None:
         workers: Annotated[int, typer.Option(help="Episodes that run in parallel.")] = 1,
     ) -> None:
         """Run the experiments of a paper's figures and draw them (arXiv 2504.01931 v2)."""
+        from iad_policy.evaluate import evaluate
         from iad_policy.report.paper_figures import Sweep, sweep_figures
 
         with guard():
             asked = Sweep(
+                evaluate,
                 env,
                 out,
                 tasks=tasks,

@@ -16,14 +16,12 @@ from iad_policy.learn.models import require_same
 from iad_policy.learn.progress import advance
 from iad_policy.learn.trainable import Fitted, Schedule, Trainable
 from iad_policy.trained.heads import Array
+from iad_policy.trained.models import TRAINING
 from iad_policy.types.atomic import write_atomically
 from iad_policy.types.hashing import dumps, seed_of
 
 CHECKPOINT = "checkpoint"
 STATE = "state.json"
-TRAINING = "training.jsonl"
-EPOCHS = "epochs.json"
-"""The epochs of a language model, whose lines in `training.jsonl` are steps."""
 CHECKPOINT_S = 1.0
 """Seconds between checkpoints. A rerun goes on from the last one and comes to the same parameters."""
 

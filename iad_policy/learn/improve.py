@@ -19,10 +19,10 @@ from iad_policy.registry.domain import defaults_by_id
 from iad_policy.run.components import load_components
 from iad_policy.run.resolve import env_of, resolve
 from iad_policy.run.runner import Runner
+from iad_policy.trained.models import ROUNDS
 from iad_policy.types.atomic import write_atomically
 from iad_policy.types.hashing import dumps
 
-ROUNDS = "rounds.json"
 N_DEV_SEEDS = 2
 Tell = Callable[[str], Any]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from iad_policy.evaluate import evaluate
 from iad_policy.learn.experience import Experience
-from iad_policy.learn.explore import explore
+from iad_policy.learn.explore import chosen, explore
 from iad_policy.learn.simulators import record_outcomes, train_simulator
 from iad_policy.learn.train import LANGUAGE, train
 from iad_policy.papers import MeasuredArm
@@ -58,11 +58,13 @@ class SeededLaboratory:
             **options,
         )
 
-    def trained(self, name: str, recipe: str, found: Experience | str, *, start: str = "", **options: Any) -> None:
-        """Train a model, as `train`."""
+    def trained(
+        self, name: str, recipe: str, found: Experience | list[Experience] | str, *, start: str = "", **options: Any
+    ) -> None:
+        """Train a model, as `train`. Several experiences are taken as one."""
         train(
             recipe,
-            found,
+            chosen(found) if isinstance(found, list) else found,
             out=self.folder / name,
             start=self.folder / start if start else None,
             seed=self.seed,

@@ -12,19 +12,19 @@ import gymnasium as gym
 import numpy as np
 
 from iad_policy.agents.language import language_agent
-from iad_policy.learn.fitting import CHECKPOINT, STATE, TRAINING, forget_checkpoints
+from iad_policy.learn.fitting import CHECKPOINT, STATE, forget_checkpoints
 from iad_policy.learn.models import finished_model, require_same, write_model
 from iad_policy.learn.play import Act, PlayedEpisode, play
 from iad_policy.learn.progress import advance
 from iad_policy.learn.recipes.ppo import PolicyOptimisation
 from iad_policy.learn.splits import TRAIN, SplitError, subjects_of
 from iad_policy.learn.trainable import Trainable, load_trainable
-from iad_policy.models.call_context import Call, use_call
 from iad_policy.registry.domain import env_id
 from iad_policy.trained.backends import Backend
-from iad_policy.trained.models import MODEL, Model, load_model
+from iad_policy.trained.models import MODEL, TRAINING, Model, load_model
 from iad_policy.types import Candidate, State
 from iad_policy.types.atomic import write_atomically
+from iad_policy.types.call_context import Call, use_call
 from iad_policy.types.hashing import digest, dumps, seed_of
 
 N_TOKENS = 64

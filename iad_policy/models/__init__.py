@@ -52,7 +52,7 @@ class Completion:
 
 @runtime_checkable
 class LanguageModel(Protocol):
-    """Completes messages, and reports the usage to `iad_policy.models.call_context.current_call()`.
+    """Completes messages, and reports the usage to `iad_policy.types.call_context.current_call()`.
 
     An optional mapping `settings` holds everything else that changes its answers (endpoint, sampling parameters).
     """

@@ -17,8 +17,8 @@ from types import TracebackType
 from typing import Any
 
 from iad_policy.models import Completion, LanguageModel, Messages, question_of, release, settings_of
-from iad_policy.models.call_context import current_call
 from iad_policy.types import Usage
+from iad_policy.types.call_context import current_call
 from iad_policy.types.hashing import digest
 
 CACHE_VERSION = 1

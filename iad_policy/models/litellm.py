@@ -21,12 +21,12 @@ from urllib.parse import urlsplit
 
 from iad_policy.errors import MissingExtra, ModelError, install_command
 from iad_policy.models import Completion, Messages
-from iad_policy.models.call_context import current_call, pause
 from iad_policy.models.rate_limit import RateLimit
 from iad_policy.models.streaming import BrokenStream, Limits, answered, collected, heard
 from iad_policy.models.token_starts import starts_of
 from iad_policy.models.tools import CallFragments, answer_text, reasoning_of, sent_messages, template_options, tools_of
 from iad_policy.types import Usage
+from iad_policy.types.call_context import current_call, pause
 
 PACKAGE = "litellm"
 RETRIED = frozenset({"rate_limit", "timeout", "connection", "server", "malformed"})

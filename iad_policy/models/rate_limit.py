@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Condition
 
-from iad_policy.models.call_context import current_call
+from iad_policy.types.call_context import current_call
 
 LOOK_UP_S = 0.2
 """Interval in which a waiting thread checks whether the run was stopped."""

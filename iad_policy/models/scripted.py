@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from iad_policy.errors import ModelError
 from iad_policy.models import Completion, Messages, text_of
-from iad_policy.models.call_context import current_call
 from iad_policy.types import Usage
+from iad_policy.types.call_context import current_call
 
 CHARS_PER_TOKEN = 4
 

@@ -98,7 +98,7 @@ class Laboratory(Protocol):
         ...
 
     def trained(self, name: str, recipe: str, found: Any, *, start: str = "", **options: Any) -> None:
-        """Train a model on experience."""
+        """Train a model on experience, or on several of them."""
         ...
 
     def simulator(self, name: str, outcomes: str, *, tasks: int, **options: Any) -> None:

@@ -1,6 +1,5 @@
 """ARTIS: rehearse in a simulator, then act. What the simulator has to know, and what becomes of each part."""
 
-from iad_policy.learn.explore import chosen
 from iad_policy.papers import Claim, Laboratory, MeasuredArm, Paper
 
 AGENT = "plan-following"
@@ -16,7 +15,7 @@ def stages(here: Laboratory) -> None:
     for driven in ("normal", "failures"):
         here.simulator(driven, "outcomes.jsonl", tasks=60, driven=driven)
     episodes = [here.explored(f"episodes-{heat:g}", tasks=400, episodes=1, temperature=heat) for heat in TEMPERATURES]
-    here.trained("evaluator", "evaluator", chosen(episodes), backend="linear")  # no language model judges attempts
+    here.trained("evaluator", "evaluator", episodes, backend="linear")  # no language model judges attempts
 
 
 def rehearsing(simulator: str, n: int = N, evaluator: str = "", **options: bool) -> MeasuredArm:

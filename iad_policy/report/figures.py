@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from iad_policy.information import verifier_text
 from iad_policy.report.curves import AXES, Curve, CurveDifference, compared
 from iad_policy.report.matching import Matched
 from iad_policy.report.metrics import Difference, StrategySummary
 from iad_policy.run.config import RunConfig
-from iad_policy.simulators import PERFECT
-from iad_policy.verifiers import is_own
+from iad_policy.runtime.components import is_ours
+from iad_policy.types.information import verifier_text
+from iad_policy.types.names import PERFECT
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +41,14 @@ class Heading:
     @property
     def verifier_text(self) -> str:
         """What is said of the first verifier: what it reads, or that its label is its author's word."""
-        return verifier_text(self.information, is_own=is_own(self.config.verifier[0]))
+        return verifier_text(self.information, is_own=is_ours("verifiers", self.config.verifier[0]))
 
     @property
     def verifier_texts(self) -> dict[str, str]:
         """What is said of every verifier, by name."""
-        return {name: verifier_text(label, is_own=is_own(name)) for name, label in self.informations.items()}
+        return {
+            name: verifier_text(label, is_own=is_ours("verifiers", name)) for name, label in self.informations.items()
+        }
 
     def simulator_text(self, rows: Iterable[StrategySummary]) -> str:
         """Return what is said of the simulator, given the rows of the table.

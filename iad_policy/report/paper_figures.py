@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from iad_policy.errors import UnknownName
-from iad_policy.evaluate import evaluate
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.report.curves import METRICS, spent_on
 from iad_policy.report.plots import Mark, Panel, draw
@@ -38,6 +37,7 @@ class Sweep:
     """The environment, components and tasks that the figures are drawn for.
 
     Attributes:
+        evaluate: Runs and measures: `iad_policy.evaluate`.
         env: The environment's id.
         out: Folder for runs and figures.
         tasks: Number of tasks.
@@ -50,6 +50,7 @@ class Sweep:
         options: Other options of `evaluate`.
     """
 
+    evaluate: Callable[..., Results]
     env: str
     out: Path
     tasks: int = 100
@@ -68,7 +69,7 @@ class Sweep:
             asked["feedback"] = PAPERS_FORM
         asked |= {**self.options, **changes}
         folder = self.out / f"{'-'.join(strategies)}-{digest(self.env, strategies, asked)[:8]}"
-        return evaluate(self.env, list(strategies), out=folder, **asked)
+        return self.evaluate(self.env, list(strategies), out=folder, **asked)
 
 
 Draw = Callable[[Sweep], list[Panel]]

@@ -27,7 +27,7 @@ from iad_policy.runtime.components import Components
 from iad_policy.strategies import STRATEGIES
 from iad_policy.types import NOTHING, Candidate, Feedback, LoadedAgent, State
 from iad_policy.types.hashing import digest
-from iad_policy.verifiers import NO_VERIFIER
+from iad_policy.types.names import NO_VERIFIER
 
 
 class NotRecorded(IADError):

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from iad_policy.errors import IADError, MissingExtra, UnknownName
-from iad_policy.information import ORACLE_AGENT_TEXT
 from iad_policy.ledger.episode_record import Arm, EpisodeRecord, read_episodes
 from iad_policy.ledger.gc_pause import without_collector
 from iad_policy.ledger.run_folder import CONFIG, read_config
@@ -18,6 +17,7 @@ from iad_policy.report.metrics import Difference, differences, summarise
 from iad_policy.report.statistics import N_RESAMPLES
 from iad_policy.report.verifier_scores import scores_against_success
 from iad_policy.run.config import MATCHED_AXES, REFERENCE, RunConfig, one_or_all
+from iad_policy.types.information import ORACLE_AGENT_TEXT
 
 
 class Results:

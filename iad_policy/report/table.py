@@ -7,7 +7,6 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.text import Text
 
 from iad_policy.errors import ContractError
-from iad_policy.information import ORACLE_AGENT_TEXT
 from iad_policy.ledger.episode_record import NOT_RECORDED
 from iad_policy.report.columns import (
     NOTHING,
@@ -25,8 +24,9 @@ from iad_policy.report.figures import Figures, Heading
 from iad_policy.report.matching import Matched
 from iad_policy.report.metrics import Difference, StrategySummary
 from iad_policy.run.config import RunConfig
+from iad_policy.types.information import ORACLE_AGENT_TEXT
+from iad_policy.types.names import NO_VERIFIER
 from iad_policy.types.texts import isolated
-from iad_policy.verifiers import NO_VERIFIER
 
 NOT_RETRIED = (NOT_RECORDED, ContractError.kind)
 """Kinds of errors that the same command meets again: without `--ask`, or as long as the code is what it is."""

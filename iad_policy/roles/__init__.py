@@ -11,18 +11,16 @@ from typing import Any
 import gymnasium as gym
 
 from iad_policy.errors import UnknownName
-from iad_policy.models.call_context import current_call
 from iad_policy.registry import load_object, with_defaults
 from iad_policy.roles.rule_paraphraser import paraphrase
 from iad_policy.strategies.building_blocks.attempts import attempt_text, evaluation_of, summary_of
 from iad_policy.types import Candidate, LoadedAgent, LoadedRoles, LoadedVerifier, Roles, State, score
+from iad_policy.types.call_context import current_call
+from iad_policy.types.names import NO_COMPLAINT, ROLES
 
-NO_COMPLAINT = "No complaint; look once more at the task."
-"""The critic's text about a candidate whose verdict has no critique. It names no error."""
 COMPONENTS = (
     "template", "litellm:<model>", "local:<model>", "hf:<model>", "verifier:<name>", "learned:<folder>",
 )  # fmt: skip
-ROLES = ("critic", "judge", "ranker", "evaluator", "summariser", "reflector", "paraphraser")
 
 
 class TemplateRoles:

@@ -6,9 +6,9 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.information import may_read_gold
 from iad_policy.roles import TemplateRoles
 from iad_policy.types import Candidate, State
+from iad_policy.types.information import may_read_gold
 from iad_policy.verifiers import load_verifier
 
 

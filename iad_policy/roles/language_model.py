@@ -12,8 +12,8 @@ from iad_policy.models.component import ModelComponent
 from iad_policy.models.parsing import read_field
 from iad_policy.prompts import Prompts, prompts_of
 from iad_policy.prompts.rendering import leaves
-from iad_policy.roles import ROLES
 from iad_policy.types import Candidate, State
+from iad_policy.types.names import ROLES
 
 N_RANKER_TRIES = 3
 PARAPHRASER_TEMPERATURE = 0.7

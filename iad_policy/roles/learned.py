@@ -5,12 +5,12 @@ from typing import Any
 import gymnasium as gym
 
 from iad_policy.errors import UnknownName
-from iad_policy.information import Information
 from iad_policy.registry.domain import env_id
 from iad_policy.strategies.building_blocks.attempts import PASSING_SCORE
 from iad_policy.trained.heads import sigmoid
 from iad_policy.trained.models import Model, load_model
 from iad_policy.types import State
+from iad_policy.types.information import Information
 
 EVALUATOR = "evaluator"
 

@@ -9,17 +9,17 @@ from weakref import WeakValueDictionary
 import gymnasium as gym
 from platformdirs import user_cache_path
 
-from iad_policy.agents import FunctionAgent, load_agent
+from iad_policy.agents import FunctionAgent
 from iad_policy.models import LanguageModel, allow_parallel
 from iad_policy.models.cache import CachedModel
 from iad_policy.registry import with_source_digest
-from iad_policy.roles import ROLES, component_for, load_roles
 from iad_policy.run.config import RunConfig
 from iad_policy.runtime.components import Components
-from iad_policy.simulators import Simulator, load_simulator, require_no_gold, require_predicted_info
+from iad_policy.runtime.components import load_components as components_of
 from iad_policy.strategies import declaration_of
 from iad_policy.types import LoadedAgent, LoadedVerifier
-from iad_policy.verifiers import load_verifier
+from iad_policy.types.names import NO_VERIFIER
+from iad_policy.world.simulator import Simulator
 
 CACHE_VARIABLE = "IAD_CACHE"
 
@@ -40,15 +40,16 @@ def load_components(config: RunConfig, env: gym.Env[Any, Any], agent: str) -> Co
         SimulationError: The verifier reads what the simulator does not have: gold, or structured info.
         ValueError: The file of the cache is not a cache.
     """
-    loaded = load_agent(config.own.get(agent, agent), env, **config.agent_args)
-    (name,) = config.verifier
-    verifier = load_verifier(config.own.get(name, name), env) if name else None
-    roles = load_roles(config.roles, env, loaded, verifier)
-    simulator = load_simulator(config.own.get(config.simulator, config.simulator), env)
-    require_no_gold(simulator, loaded, verifier)
-    if any(declaration_of(config.strategy(name)).needs != "nothing" for name in config.strategies):
-        require_predicted_info(simulator, verifier, [component_for(roles, role) for role in ROLES])
-    components = Components(loaded, verifier, roles, simulator)
+    (verifier,) = config.verifier
+    components = components_of(
+        env,
+        config.own.get(agent, agent),
+        config.own.get(verifier, verifier) or NO_VERIFIER,
+        roles=config.roles,
+        simulator=config.own.get(config.simulator, config.simulator),
+        needs_info=any(declaration_of(config.strategy(name)).needs != "nothing" for name in config.strategies),
+        **config.agent_args,
+    )
     for one in asking(components):
         allow_parallel(one.model, config.workers * config.threads)
         if config.cache:
@@ -58,8 +59,7 @@ def load_components(config: RunConfig, env: gym.Env[Any, Any], agent: str) -> Co
 
 def asking(components: Components) -> list[Any]:
     """Return the components that ask a language model."""
-    roles = (component_for(components.roles, role) for role in ROLES)
-    found = (components.agent, components.verifier, components.simulator, *roles)
+    found = (components.agent, components.verifier, components.simulator, *components.by_role.values())
     return [one for one in found if getattr(one, "model", None) is not None]
 
 

@@ -10,7 +10,6 @@ from iad_policy.budget import Budget
 from iad_policy.errors import UnknownName
 from iad_policy.ledger.episode_record import Arm
 from iad_policy.requests import Asking
-from iad_policy.simulators import PERFECT
 from iad_policy.strategies import (
     PROPOSALS,
     STRATEGIES,
@@ -22,7 +21,7 @@ from iad_policy.strategies import (
 )
 from iad_policy.types import State
 from iad_policy.types.hashing import digest
-from iad_policy.verifiers import NO_VERIFIER
+from iad_policy.types.names import NO_VERIFIER, PERFECT
 
 DEFAULT_STRATEGIES = ("single", "bon-sc", "iad")
 DEFAULT_BASELINES = ("bon-sc", "bon")

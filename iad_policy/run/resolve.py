@@ -16,7 +16,7 @@ from iad_policy.registry import import_named
 from iad_policy.registry.domain import DEFAULTS, Defaults
 from iad_policy.run.config import DEFAULT_STRATEGIES, RunConfig
 from iad_policy.run.presets import applied
-from iad_policy.verifiers import NO_VERIFIER
+from iad_policy.types.names import NO_VERIFIER
 
 PREFIX = "IAD/"
 

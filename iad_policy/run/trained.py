@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from iad_policy.errors import IADError
-from iad_policy.roles import ROLES, component_for
 from iad_policy.runtime.components import Components
 
 
@@ -29,7 +28,7 @@ def trained_here(
     """
     found = {}
     named = {name: getattr(components, name) for name in ("agent", "verifier", "simulator")}
-    named |= {role: component_for(components.roles, role) for role in ROLES}
+    named |= components.by_role
     for name, component in named.items():
         known: Mapping[str, Any] | None = getattr(component, "trained_on", None)
         if known is not None and known["env"] == env:

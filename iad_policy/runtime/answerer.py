@@ -11,7 +11,6 @@ from typing import Any
 
 from iad_policy.budget import SIMULATOR
 from iad_policy.errors import BudgetExhausted, ContractError, IADError, ModelError
-from iad_policy.information import may_read_gold
 from iad_policy.ledger.answer_log import AnswerLine
 from iad_policy.ledger.codec import (
     candidate_of,
@@ -47,6 +46,7 @@ from iad_policy.types import (
 )
 from iad_policy.types.frozen import changed
 from iad_policy.types.hashing import SeededRandom, digest, dumps
+from iad_policy.types.information import may_read_gold
 from iad_policy.types.read_only import ReadOnlyList, read_only
 from iad_policy.types.texts import well_formed
 

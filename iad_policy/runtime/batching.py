@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 from iad_policy.ledger.answer_log import AnswerLine, EpisodeLog
 from iad_policy.ledger.codec import exchange_record, usage_of
-from iad_policy.models.call_context import Call, use_call
 from iad_policy.runtime.spending import Spending
 from iad_policy.types import NOTHING, Usage
+from iad_policy.types.call_context import Call, use_call
 
 
 class Item(NamedTuple):

@@ -8,13 +8,13 @@ from iad_policy.budget import Meter
 from iad_policy.errors import ContractError, ReplayError
 from iad_policy.ledger.answer_log import AnswerLine, EpisodeLog
 from iad_policy.ledger.codec import put_info, put_observation
-from iad_policy.models.call_context import Call
-from iad_policy.simulators import Simulator
 from iad_policy.types import Candidate, Move, Outcome, PublicInfo, State, Turn
+from iad_policy.types.call_context import Call
 from iad_policy.types.frozen import changed
 from iad_policy.types.hashing import digest, seed_of
 from iad_policy.types.read_only import read_only
 from iad_policy.world import World
+from iad_policy.world.simulator import Simulator
 
 MAX_TOKENS_KEPT = 256
 """Maximum number of simulator tokens in memory. An older state is simulated again along its path if it is needed."""

@@ -8,8 +8,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
 from iad_policy.errors import Interrupted
-from iad_policy.models.call_context import current_call
 from iad_policy.types import Candidate
+from iad_policy.types.call_context import current_call
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop

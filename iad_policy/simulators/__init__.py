@@ -5,17 +5,17 @@ makes stepping, resetting and restoring an error.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import gymnasium as gym
 
 from iad_policy.errors import SimulationError
-from iad_policy.information import may_read_gold
 from iad_policy.registry import instantiate, load_object, load_own, with_defaults
-from iad_policy.types import LoadedRoles, LoadedVerifier, Outcome, State
-from iad_policy.world import World
+from iad_policy.types import LoadedRoles, LoadedVerifier
+from iad_policy.types.information import may_read_gold
+from iad_policy.types.names import PERFECT
+from iad_policy.world.simulator import LoadedSimulator, Simulator
 
-PERFECT = "perfect"
 SIMULATORS: Mapping[str, str] = {
     PERFECT: "iad_policy.simulators.perfect:PerfectSimulator",
     "noisy": "iad_policy.simulators.noisy:NoisySimulator",
@@ -24,34 +24,6 @@ SIMULATORS: Mapping[str, str] = {
     "llm": "iad_policy.simulators.llm:LanguageSimulator",
 }
 """Name -> "module:factory". A factory is called with the environment and, for `name:argument`, the argument."""
-
-
-class Simulator(Protocol):
-    """Predicts the outcome of an action. It may look at the world it is given, which can't be moved meanwhile."""
-
-    identity: str
-    """Everything its outcomes depend on, for the key of an episode."""
-    is_perfect: bool
-    """Whether it is the environment's own simulation, whose tokens the oracle can read."""
-
-    def begin(self, world: World, state: State) -> Any:
-        """Return a token of a real state."""
-        ...
-
-    def simulate(self, world: World, token: Any, action: Any, draw: int) -> Outcome:
-        """Return the outcome of an action, with its own token. The result depends on the arguments alone."""
-        ...
-
-
-class LoadedSimulator(Simulator, Protocol):
-    """A simulator as the runtime uses it: optional members that its author left out have these values."""
-
-    model: Any = None
-    """Its language model, if it has one."""
-    uses_world: bool = True
-    """Whether it simulates in the environment itself."""
-    predicts_info: bool = True
-    """Whether its outcomes have the structured info of the environment, `facts` and `page`."""
 
 
 def load_simulator(simulator: str | Simulator, env: gym.Env[Any, Any]) -> LoadedSimulator:

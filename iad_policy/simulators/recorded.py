@@ -11,11 +11,11 @@ import gymnasium as gym
 
 from iad_policy.agents import load_agent
 from iad_policy.errors import SimulationError
-from iad_policy.models.call_context import Call, use_call
 from iad_policy.registry.domain import defaults_of
 from iad_policy.simulators.typos import with_typos
 from iad_policy.types import Agent, PublicInfo, State, Turn
 from iad_policy.types.atomic import write_atomically
+from iad_policy.types.call_context import Call, use_call
 from iad_policy.types.hashing import decode, dumps, encode, seed_of
 from iad_policy.types.jsonl import read_lines
 from iad_policy.types.read_only import read_only

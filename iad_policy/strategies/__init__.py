@@ -11,12 +11,12 @@ from functools import partial, update_wrapper
 from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 
 from iad_policy.errors import UnknownName
-from iad_policy.information import may_read_gold
 from iad_policy.registry import load_object, load_own
 from iad_policy.requests import Asking, Commit
 from iad_policy.strategies.building_blocks.feedback import load_feedback
 from iad_policy.strategies.building_blocks.stop import load_stop
 from iad_policy.types import Candidate, State, Verifier
+from iad_policy.types.information import may_read_gold
 
 STRATEGIES: Mapping[str, str] = {
     "single": "iad_policy.strategies.single:single",

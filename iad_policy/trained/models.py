@@ -17,6 +17,11 @@ from iad_policy.trained.backends import Backend, load_backend
 from iad_policy.trained.heads import Head
 
 MODEL = "model.json"
+TRAINING = "training.jsonl"
+EPOCHS = "epochs.json"
+"""The epochs of a language model, whose lines in `training.jsonl` are steps."""
+ROUNDS = "rounds.json"
+"""What `iad train improve` writes beside the models of its rounds."""
 SIMULATOR = "simulator"
 """The recipe of simulators. Its models predict types of outcomes."""
 KINDS: Mapping[Head, str] = {

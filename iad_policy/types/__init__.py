@@ -13,8 +13,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from iad_policy.errors import GoldError
-from iad_policy.information import Information
 from iad_policy.types.frozen import changed, made_fast
+from iad_policy.types.information import Information
 from iad_policy.types.read_only import ReadOnlyDict, read_only
 
 AWAITING = "awaiting"

@@ -8,9 +8,9 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.information import require_label
 from iad_policy.registry import instantiate, load_object, load_own, with_defaults
 from iad_policy.types import LoadedVerifier, Verifier
+from iad_policy.types.information import require_label
 
 VERIFIERS: Mapping[str, str] = {
     "oracle": "iad_policy.verifiers.oracle:OracleVerifier",
@@ -30,9 +30,6 @@ VERIFIERS: Mapping[str, str] = {
 
 WORDS_BEFORE_INNER = {"noisy": 1, "alone": 0, "sparse": 1, "terminal-oracle": 0}
 """Name of a verifier that changes another one's verdicts -> number of words between it and the other one's name."""
-
-NO_VERIFIER = "none"
-"""Stands for no verifier. Strategies that ask for verdicts then refuse to run."""
 
 
 def is_own(name: str) -> bool:

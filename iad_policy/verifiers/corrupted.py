@@ -13,10 +13,10 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.information import Information
 from iad_policy.registry import with_defaults
 from iad_policy.types import Candidate, LoadedVerifier, State, Verdict, Verifier
 from iad_policy.types.hashing import seed_of
+from iad_policy.types.information import Information
 from iad_policy.verifiers import load_verifier
 
 LEVELS: Mapping[str, float] = {"none": -math.inf, "low": 0.25, "medium": 0.5, "high": 0.75}

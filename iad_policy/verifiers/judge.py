@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import gymnasium as gym
 
-from iad_policy.information import Information
 from iad_policy.models import LanguageModel, identity_of
 from iad_policy.models.component import ModelComponent
 from iad_policy.models.parsing import read_choice, read_critique, read_score
 from iad_policy.prompts import Prompts, prompts_of
 from iad_policy.types import Candidate, State, Verdict
+from iad_policy.types.information import Information
 
 SHOWN_CHARS = 200
 """Characters of an unreadable answer that the critique quotes."""

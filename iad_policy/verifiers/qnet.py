@@ -6,10 +6,10 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from iad_policy.information import Information
 from iad_policy.registry.domain import env_id
 from iad_policy.trained.models import Model, load_model
 from iad_policy.types import Candidate, State, Verdict
+from iad_policy.types.information import Information
 
 
 class QNetVerifier:

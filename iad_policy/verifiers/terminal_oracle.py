@@ -9,9 +9,9 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.information import Information
 from iad_policy.registry import with_defaults
 from iad_policy.types import Candidate, LoadedVerifier, State, Verdict, Verifier
+from iad_policy.types.information import Information
 from iad_policy.verifiers import load_verifier
 from iad_policy.verifiers.oracle import OracleVerifier
 

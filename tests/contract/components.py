@@ -12,12 +12,12 @@ import numpy as np
 
 from iad_policy import Candidate, Decision, Feedback, IADPolicyWrapper, State, Usage, Verdict
 from iad_policy.errors import BudgetExhausted
-from iad_policy.information import Information
-from iad_policy.models.call_context import current_call
 from iad_policy.roles import TemplateRoles
 from iad_policy.strategies import STRATEGIES as REGISTERED
 from iad_policy.strategies import Declaration, declaration_of
+from iad_policy.types.call_context import current_call
 from iad_policy.types.hashing import seed_of
+from iad_policy.types.information import Information
 from tests.contract import foreign  # noqa: F401 (registers)
 from tests.contract.lookahead import look_two_ahead, rehearse
 from tests.contract.toy import Digger, SlipperyDigger

@@ -11,8 +11,8 @@ import pytest
 from iad_envs.errors import GuardError
 from iad_policy import Candidate, IADPolicyWrapper, Simulate, State, Verdict, per_step
 from iad_policy.errors import ContractError, GoldError, ModelError, ReadOnlyError
-from iad_policy.information import Information
 from iad_policy.requests import Propose
+from iad_policy.types.information import Information
 from iad_policy.verifiers import load_verifier
 from iad_policy.world import adapt
 from tests.contract.components import STRATEGIES, Hunch, Wanderer, play

@@ -112,10 +112,10 @@ KNOWS_ONLY: Mapping[str, tuple[str, ...]] = {
     "iad_policy.errors": (),
     "iad_policy.types.hashing": (),
     "iad_policy.types.texts": (),
-    "iad_policy.information": ("iad_policy.errors",),
+    "iad_policy.types.information": ("iad_policy.errors",),
     "iad_policy.types.read_only": ("iad_policy.errors",),
     "iad_policy.types.frozen": (),
-    "iad_policy.types": ("iad_envs.python_text", "iad_policy.errors", "iad_policy.information", "iad_policy.types"),
+    "iad_policy.types": ("iad_envs.python_text", "iad_policy.errors", "iad_policy.types.information", "iad_policy.types"),
     "iad_policy.requests": ("iad_policy.types.frozen", "iad_policy.types"),
     "iad_policy.registry": (
         "iad_policy.errors",
@@ -134,7 +134,7 @@ KNOWS_ONLY: Mapping[str, tuple[str, ...]] = {
     "iad_policy.strategies": (
         "iad_policy.errors",
         "iad_policy.types.hashing",
-        "iad_policy.information",
+        "iad_policy.types.information",
         "iad_policy.registry",
         "iad_policy.requests",
         "iad_policy.types",

@@ -12,10 +12,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from iad_policy import Ask, Candidate, Commit, Decision, Keep, Propose, Simulate, State, Verdict, Verify
-from iad_policy.information import Information
 from iad_policy.ledger.answer_log import ANSWERS
 from iad_policy.strategies import load_strategy
 from iad_policy.types.hashing import digest
+from iad_policy.types.information import Information
 from iad_policy.verifiers.corrupted import NoisyVerifier
 from tests.contract.canned import HERE, drive
 from tests.contract.components import ENVIRONMENTS, STRATEGIES, Calls, CountedRoles, Wanderer, declared, play

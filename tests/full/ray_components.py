@@ -8,8 +8,8 @@ from random import Random
 from types import SimpleNamespace
 from typing import Any
 
-from iad_policy.models.call_context import current_call
 from iad_policy.types import Candidate, State, Usage
+from iad_policy.types.call_context import current_call
 from tests.iad_policy.evaluation_toy import DIGITS, DialsEnv
 
 

@@ -20,14 +20,13 @@ from iad_policy.errors import ModelError
 from iad_policy.learn.examples import Examples, weighted
 from iad_policy.learn.experience import Experience
 from iad_policy.learn.explore import explore
-from iad_policy.learn.fitting import TRAINING
 from iad_policy.learn.objectives import Loss, Preference, Stored, squared_error
 from iad_policy.learn.train import train
 from iad_policy.learn.trainable import NotFinite, Schedule
 from iad_policy.models import load_model as load_client
 from iad_policy.models.hf import PACKAGES
 from iad_policy.trained.heads import Array
-from iad_policy.trained.models import Model, ModelFolderError, load_model
+from iad_policy.trained.models import TRAINING, Model, ModelFolderError, load_model
 from iad_policy.trained.rows import Row
 from iad_policy.types import State
 from tests.full.tiny import byte_tokenizer, tiny_folder, tiny_model

@@ -20,8 +20,8 @@ from iad_policy import evaluate
 from iad_policy.agents.language import language_agent
 from iad_policy.errors import ModelError
 from iad_policy.models import Completion
-from iad_policy.models.call_context import Call, use_call
 from iad_policy.models.local import LocalModel
+from iad_policy.types.call_context import Call, use_call
 from tests.iad_policy.models.local.smollm2 import smollm2
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]

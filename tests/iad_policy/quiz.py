@@ -9,7 +9,7 @@ from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
 from iad_envs.spaces import UnicodeText
 from iad_policy import Candidate, IADPolicyWrapper, State, Verdict
 from iad_policy.agents.synthetic import SyntheticAgent
-from iad_policy.information import Information
+from iad_policy.types.information import Information
 
 N_ANSWERS = 20
 N_QUESTIONS = 10_000

@@ -12,11 +12,11 @@ import pytest
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import Candidate, Outcome, Propose, State, Usage, Verdict, evaluate, per_step, report_usage
 from iad_policy.errors import UnknownName
-from iad_policy.information import ORACLE_AGENT_TEXT, VERIFIER_TEXTS, Information
 from iad_policy.ledger.run_folder import RunFolderError
 from iad_policy.ledger.trace import RunTraces
 from iad_policy.report.results import read_results
 from iad_policy.report.viewer.shown import run_json
+from iad_policy.types.information import ORACLE_AGENT_TEXT, VERIFIER_TEXTS, Information
 from iad_policy.verifiers import is_own
 from tests.contract import foreign  # noqa: F401 (registers)
 from tests.iad_policy.evaluation_toy import DialsEnv, EasyDials, Guesser, Liker

@@ -22,8 +22,8 @@ import gymnasium as gym
 from iad_envs.bash.policy.effects import Done
 from iad_envs.bash.policy.finding import ShellFinding
 from iad_envs.bash.policy.findings import findings_of
-from iad_policy.information import Information
 from iad_policy.types import Candidate, State, Verdict
+from iad_policy.types.information import Information
 
 KNOWN_FAILURE = 0.1
 """Largest score of submitting after a command that failed, or that left nothing to hand in."""

@@ -12,8 +12,8 @@ from typing import Any
 import gymnasium as gym
 
 from iad_envs.bird.policy.calibration import AGREEMENT, WEIGHTS, own_odds, probability, vote_odds
-from iad_policy.information import Information
 from iad_policy.types import Candidate, State, Verdict
+from iad_policy.types.information import Information
 
 REFINED_VOTE = 0.5
 """Weight of the vote of a candidate that was proposed with feedback: it may only repeat what it was shown."""

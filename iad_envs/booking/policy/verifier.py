@@ -13,8 +13,8 @@ import gymnasium as gym
 from iad_envs.booking.policy.fit import facts_of, is_unasked
 from iad_envs.booking.policy.judge import faults
 from iad_envs.booking.policy.reading import page_of
-from iad_policy.information import Information
 from iad_policy.types import Candidate, State, Verdict
+from iad_policy.types.information import Information
 
 INVALID = 0.0
 WRONG = 0.05

@@ -14,8 +14,8 @@ import gymnasium as gym
 
 from iad_envs.toolcalls.policy.planning import RequestGoal, goals_of, is_unsure
 from iad_envs.toolcalls.policy.reading import Dialogue, conversation, written_calls
-from iad_policy.information import Information
 from iad_policy.types import Candidate, State, Verdict
+from iad_policy.types.information import Information
 
 INVALID = 0.0
 PENALTIES: Mapping[str, float] = {

@@ -14,8 +14,8 @@ import gymnasium as gym
 
 from iad_envs.webshop.policy.fit import Fit, OptionFit, fit_at_first_sight, fit_of
 from iad_envs.webshop.policy.reading import item_of, lines_read, page_of, unread, visited
-from iad_policy.information import Information
 from iad_policy.types import Candidate, State, Verdict
+from iad_policy.types.information import Information
 
 INVALID = 0.0
 DEAD_END = 0.0

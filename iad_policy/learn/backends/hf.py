@@ -24,7 +24,7 @@ from trl import SFTConfig, SFTTrainer
 
 from iad_policy.errors import IADError
 from iad_policy.learn.examples import Examples
-from iad_policy.learn.fitting import CHECKPOINT, EPOCHS, STATE, TRAINING, fit, keep_lines, renumbered
+from iad_policy.learn.fitting import CHECKPOINT, STATE, fit, keep_lines, renumbered
 from iad_policy.learn.models import require_same
 from iad_policy.learn.objectives import Objective, Stored, cross_entropy
 from iad_policy.learn.progress import advance
@@ -32,6 +32,7 @@ from iad_policy.learn.trainable import Fitted, NotFinite, Schedule
 from iad_policy.models.hf.likelihood import answer_logprobs
 from iad_policy.trained.backends.hf import Encoded, HFBackend, as_array
 from iad_policy.trained.heads import Array, Head
+from iad_policy.trained.models import EPOCHS, TRAINING
 from iad_policy.types.atomic import write_atomically
 from iad_policy.types.hashing import dumps
 

@@ -10,10 +10,10 @@ import torch
 
 from iad_policy.errors import ModelError
 from iad_policy.models import Completion, Messages, question_of
-from iad_policy.models.call_context import current_call
 from iad_policy.models.hf.likelihood import PromptReader, ReadPrompt
 from iad_policy.models.hf.weights import HFWeights
 from iad_policy.types import Usage
+from iad_policy.types.call_context import current_call
 from iad_policy.types.hashing import seed_of
 
 MAX_TOKENS = 256

@@ -7,7 +7,6 @@ from typing import Any
 
 from iad_policy.errors import Interrupted, ModelError
 from iad_policy.models import TIMEOUT_VARIABLE, Completion, Messages, question_of
-from iad_policy.models.call_context import Call, current_call, pause
 from iad_policy.models.local.drawing import N_PARALLEL, Drawing, SeededQuestion
 from iad_policy.models.local.files import ModelFile
 from iad_policy.models.local.generation import N_TRIES, GenerationError, Sample
@@ -15,6 +14,7 @@ from iad_policy.models.local.machine import free_bytes, n_cores
 from iad_policy.models.local.process import ServerProcess
 from iad_policy.models.local.room import TokenRoom
 from iad_policy.models.tools import refuse_without_place, sent_messages, template_options, tools_of
+from iad_policy.types.call_context import Call, current_call, pause
 from iad_policy.types.hashing import seed_of
 
 TIMEOUT_S = 120.0

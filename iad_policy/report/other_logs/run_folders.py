@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from iad_policy.errors import IADError
-from iad_policy.information import ORACLE_AGENT_TEXT
 from iad_policy.ledger.episode_record import EpisodeRecord, read_episodes
 from iad_policy.ledger.run_folder import read_config
 from iad_policy.report.other_logs.arm_names import named_apart
 from iad_policy.report.other_logs.samples import LoggedArms, LoggedSample, LoggedScore, task_content
 from iad_policy.report.results import Results, results_of
+from iad_policy.types.information import ORACLE_AGENT_TEXT
 
 MAIN = ("row", "env")
 """What rows mostly differ in."""

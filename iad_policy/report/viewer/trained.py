@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from iad_policy.learn.fitting import EPOCHS, TRAINING
-from iad_policy.trained.models import MODEL, ModelFolderError
+from iad_policy.trained.models import EPOCHS, MODEL, TRAINING, ModelFolderError
 from iad_policy.types.jsonl import read_lines
 from iad_policy.types.regular_file import read_regular
 

@@ -6,12 +6,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from iad_policy.learn.fitting import EPOCHS, TRAINING
-from iad_policy.learn.improve import ROUNDS
 from iad_policy.ledger.run_folder import CONFIG, RunFolderError
 from iad_policy.ledger.trace import RunTraces
 from iad_policy.report.viewer.trained import is_model, model_json, number_of, read_object, text_of
-from iad_policy.trained.models import MODEL
+from iad_policy.trained.models import EPOCHS, MODEL, ROUNDS, TRAINING
 from iad_policy.types.hashing import digest
 
 

@@ -17,7 +17,6 @@ import torch
 from peft import LoraConfig, get_peft_model, get_peft_model_state_dict, set_peft_model_state_dict
 from safetensors.torch import load_file
 
-from iad_policy.models.call_context import current_call
 from iad_policy.models.hf.client import LEAST_TEMPERATURE, HFModel
 from iad_policy.models.hf.likelihood import PromptReader, read_answers
 from iad_policy.models.hf.weights import HFWeights, fresh_weights
@@ -27,6 +26,7 @@ from iad_policy.trained.features import Features, load_features
 from iad_policy.trained.heads import Array, Head
 from iad_policy.trained.rows import Row
 from iad_policy.types import Candidate, State, Usage
+from iad_policy.types.call_context import current_call
 from iad_policy.types.hashing import digest
 
 ADAPTER, HEAD = "adapter.safetensors", "head.safetensors"

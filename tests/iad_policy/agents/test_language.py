@@ -24,11 +24,11 @@ from iad_policy.agents.react import ReActAgent, react_agent
 from iad_policy.errors import ModelError, UnknownName
 from iad_policy.models import Completion, Messages
 from iad_policy.models.cache import CachedModel
-from iad_policy.models.call_context import Call, use_call
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.prompts import FOLDER, INCLUDED, PARTS, PLACEHOLDERS, Prompts, prompts_of
 from iad_policy.prompts.rendering import N_ACTIONS, N_OLD_TURNS, Rendering, fact_text
 from iad_policy.types import Candidate, Feedback, Part, State, Turn
+from iad_policy.types.call_context import Call, use_call
 from tests.contract.foreign import Words
 from tests.iad_policy.models.openai_server import serving
 from tests.iad_policy.toy_lamp import LampEnv

@@ -8,11 +8,12 @@ import pytest
 
 from iad_policy.learn.backends.numeric import TrainableFeatureModel
 from iad_policy.learn.examples import Examples, weighted
-from iad_policy.learn.fitting import STATE, TRAINING, fit, forget_checkpoints
+from iad_policy.learn.fitting import STATE, fit, forget_checkpoints
 from iad_policy.learn.objectives import Loss, Preference, Stored, cross_entropy, squared_error
 from iad_policy.learn.trainable import NotFinite, Schedule
 from iad_policy.trained.backends.numeric import Linear, Mlp
 from iad_policy.trained.heads import Array
+from iad_policy.trained.models import TRAINING
 from tests.iad_policy.learn.bandits import Arms, policy, probabilities, pull
 
 

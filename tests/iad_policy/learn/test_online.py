@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 from iad_policy.errors import UnknownName
-from iad_policy.learn.fitting import TRAINING
 from iad_policy.learn.play import PlayedEpisode, play
 from iad_policy.learn.recipes.ppo import PolicyOptimisation
 from iad_policy.learn.train import train
 from iad_policy.trained.backends.numeric import WEIGHTS
-from iad_policy.trained.models import Model, ModelFolderError
+from iad_policy.trained.models import TRAINING, Model, ModelFolderError
 from iad_policy.types import Candidate, State
 from tests.iad_policy.learn.bandits import policy, probabilities, pull
 from tests.iad_policy.learn.conftest import SHOP

@@ -13,9 +13,9 @@ import pytest
 
 from iad_policy.errors import ModelError
 from iad_policy.models import LanguageModel, load_model
-from iad_policy.models.call_context import Call, use_call
 from iad_policy.models.litellm import LiteLLMModel, listed_usd
 from iad_policy.types import Usage
+from iad_policy.types.call_context import Call, use_call
 from tests.iad_policy.models.openai_server import (
     OpenAIServer,
     Reply,

@@ -14,11 +14,11 @@ import pytest
 from iad_policy.errors import ModelError
 from iad_policy.models import Completion, Messages, load_model
 from iad_policy.models.cache import CachedModel
-from iad_policy.models.call_context import Call, use_call
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.prompts import Prompts
 from iad_policy.roles.language_model import ModelRoles
 from iad_policy.types import Candidate, State, Usage
+from iad_policy.types.call_context import Call, use_call
 
 HELLO = ({"role": "user", "content": "hello"},)
 

@@ -6,9 +6,9 @@ import time
 import pytest
 
 from iad_policy.errors import Interrupted
-from iad_policy.models.call_context import Call, pause, use_call
 from iad_policy.models.litellm import LiteLLMModel
 from iad_policy.models.rate_limit import RateLimit
+from iad_policy.types.call_context import Call, pause, use_call
 from tests.iad_policy.models.openai_server import Reply, serving
 
 

@@ -5,6 +5,7 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy.errors import UnknownName
+from iad_policy.evaluate import evaluate
 from iad_policy.report.paper_figures import FIGURES, LEVELS, SDS, Sweep, sweep_figures
 
 SHOP = "IAD/WebShop-v0"
@@ -16,7 +17,7 @@ def drawn(path: Path, name: str) -> list[dict]:
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_every_figure_is_drawn_with_an_interval_at_each_point(name: str, tmp_path: Path) -> None:
-    sweep = Sweep(SHOP, tmp_path, tasks=2, ns=(1, 2), weak="shopper:2", parts=("r_att",))
+    sweep = Sweep(evaluate, SHOP, tmp_path, tasks=2, ns=(1, 2), weak="shopper:2", parts=("r_att",))
     written = list(sweep_figures([name], sweep))
     assert [path.suffix for path in written] == [".json", ".png", ".svg"]
     assert written[1].read_bytes().startswith(b"\x89PNG")
@@ -31,13 +32,13 @@ def test_every_figure_is_drawn_with_an_interval_at_each_point(name: str, tmp_pat
 
 
 def test_a_part_of_the_reward_as_the_verifier_is_labelled_an_oracle(tmp_path: Path) -> None:
-    list(sweep_figures(["5"], Sweep(SHOP, tmp_path, tasks=1, ns=(1,), parts=("r_att",))))
+    list(sweep_figures(["5"], Sweep(evaluate, SHOP, tmp_path, tasks=1, ns=(1,), parts=("r_att",))))
     assert {panel["information"] for panel in drawn(tmp_path, "5")} == {"oracle"}
     assert "oracle" in json.loads((tmp_path / "figure-5.json").read_text())["title"]
 
 
 def test_noise_and_sparsity_stand_on_the_horizontal_axis(tmp_path: Path) -> None:
-    list(sweep_figures(["7"], Sweep(SHOP, tmp_path, tasks=1, ns=(1, 2))))
+    list(sweep_figures(["7"], Sweep(evaluate, SHOP, tmp_path, tasks=1, ns=(1, 2))))
     sparse, noisy, *_ = drawn(tmp_path, "7")
     assert [mark["x"] for mark in sparse["lines"]["iad"]] == list(range(len(LEVELS)))
     assert list(sparse["ticks"].values()) == list(LEVELS)
@@ -45,7 +46,7 @@ def test_noise_and_sparsity_stand_on_the_horizontal_axis(tmp_path: Path) -> None
 
 
 def test_a_sweep_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    sweep = Sweep(SHOP, tmp_path, tasks=2, ns=(1, 2))
+    sweep = Sweep(evaluate, SHOP, tmp_path, tasks=2, ns=(1, 2))
     list(sweep_figures(["14"], sweep))
     before = {path: path.read_bytes() for path in tmp_path.glob("*/episodes.jsonl")}
     list(sweep_figures(["14"], sweep))
@@ -55,9 +56,9 @@ def test_a_sweep_goes_on_where_it_stopped(tmp_path: Path) -> None:
 
 def test_an_unknown_figure_runs_nothing(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="known: 14, 3"):
-        list(sweep_figures(["3", "9"], Sweep(SHOP, tmp_path)))
+        list(sweep_figures(["3", "9"], Sweep(evaluate, SHOP, tmp_path)))
     with pytest.raises(UnknownName, match="progress, reward, success"):
-        list(sweep_figures(["3"], Sweep(SHOP, tmp_path, metric="speed")))
+        list(sweep_figures(["3"], Sweep(evaluate, SHOP, tmp_path, metric="speed")))
     with pytest.raises(ValueError, match="parts of the reward for figure 5"):
-        list(sweep_figures(["3", "5"], Sweep(SHOP, tmp_path)))
+        list(sweep_figures(["3", "5"], Sweep(evaluate, SHOP, tmp_path)))
     assert list(tmp_path.iterdir()) == []

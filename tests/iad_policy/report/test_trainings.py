@@ -12,14 +12,13 @@ from typer.testing import CliRunner
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import evaluate
 from iad_policy.cli import app
-from iad_policy.learn.fitting import EPOCHS, TRAINING
-from iad_policy.learn.improve import ROUNDS, improve
+from iad_policy.learn.improve import improve
 from iad_policy.learn.train import train
 from iad_policy.ledger.run_folder import RunFolderError
 from iad_policy.report.viewer.server import create_app
 from iad_policy.report.viewer.trained import MAX_POINTS, model_json
 from iad_policy.report.viewer.trainings import Trainings, opened
-from iad_policy.trained.models import MODEL, ModelFolderError
+from iad_policy.trained.models import EPOCHS, MODEL, ROUNDS, TRAINING, ModelFolderError
 
 SHOP = "IAD/WebShop-v0"
 STEPS = [{"step": place + 1, "loss": 1 / (place + 1), "rate": 1e-4} for place in range(6)]

@@ -9,9 +9,9 @@ from typing import Any
 from rich.console import Console
 
 from iad_policy.commands.terminal_run import run_session
-from iad_policy.models.call_context import current_call
 from iad_policy.run.runner import Runner
 from iad_policy.types import Candidate, State, Usage
+from iad_policy.types.call_context import current_call
 from tests.iad_policy.evaluation_toy import DIGITS, DialsEnv, Liker, cast, config
 
 

@@ -11,7 +11,6 @@ from iad_policy.agents.language import LanguageAgent
 from iad_policy.errors import ModelError
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.ledger.run_folder import RunFolder, RunFolderError
-from iad_policy.models.call_context import current_call
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.report.figures import Heading
 from iad_policy.report.results import Results
@@ -20,6 +19,7 @@ from iad_policy.run.config import FREE, RunConfig
 from iad_policy.run.journal import RunStopped
 from iad_policy.run.runner import Runner
 from iad_policy.types import Candidate, State, Usage
+from iad_policy.types.call_context import current_call
 from tests.iad_policy.evaluation_toy import Babbler, DialsEnv, Guesser, Liker, cast, config, runner
 from tests.iad_policy.models.openai_server import serving
 

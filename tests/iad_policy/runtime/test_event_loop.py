@@ -17,9 +17,9 @@ from iad_envs.errors import GuardError
 from iad_policy import Candidate, IADPolicyWrapper, State, Usage, Verdict, evaluate
 from iad_policy.budget import Meter
 from iad_policy.errors import Interrupted
-from iad_policy.models.call_context import Call, current_call, use_call
 from iad_policy.roles import TemplateRoles
 from iad_policy.runtime.event_loop import EventLoop
+from iad_policy.types.call_context import Call, current_call, use_call
 from tests.contract.components import Hunch
 from tests.contract.toy import Digger
 from tests.iad_policy.evaluation_toy import DialsEnv, Liker

@@ -18,7 +18,7 @@ from iad_envs.errors import GuardError
 from iad_policy import IADPolicyWrapper, Outcome, State, evaluate
 from iad_policy.errors import ModelError, SimulationError, UnknownName
 from iad_policy.models.scripted import ScriptedModel
-from iad_policy.simulators import Simulator, load_simulator
+from iad_policy.simulators import load_simulator
 from iad_policy.simulators.llm import LanguageSimulator, read_prediction
 from iad_policy.simulators.noisy import NoisySimulator
 from iad_policy.simulators.perfect import PerfectSimulator
@@ -30,6 +30,7 @@ from iad_policy.types.hashing import decode, digest, encode
 from iad_policy.types.outcome_types import type_of
 from iad_policy.verifiers.judge import judge
 from iad_policy.world import World, adapt
+from iad_policy.world.simulator import Simulator
 from tests.contract.components import TAXI, Hunch, Wanderer
 from tests.contract.foreign import Words
 from tests.contract.toy import LANDMARKS, Digger

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iad_policy import Ask, Candidate, IADPolicyWrapper, Propose, State, Verdict, Verify, per_step
-from iad_policy.information import Information
 from iad_policy.strategies import load_strategy
+from iad_policy.types.information import Information
 from tests.contract.components import ENVIRONMENTS, Calls, CountedOracle, Wanderer, play
 from tests.contract.toy import Digger, SlipperyDigger
 from tests.iad_policy.two_letters import TwoLetters, visits

@@ -10,8 +10,8 @@ import pytest
 
 from iad_policy import Candidate, IADPolicyWrapper, State, Verdict
 from iad_policy.errors import ContractError, UnknownName
-from iad_policy.information import Information
 from iad_policy.run.config import RunConfig
+from iad_policy.types.information import Information
 from iad_policy.verifiers import load_verifier
 from iad_policy.verifiers.corrupted import LEVELS, NoisyVerifier, SparseVerifier
 from tests.contract.components import Hunch, Wanderer

@@ -14,9 +14,9 @@ from iad_policy.errors import ModelError, UnknownName
 from iad_policy.models import Messages
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.prompts import Prompts
-from iad_policy.roles import ROLES
 from iad_policy.roles.language_model import N_RANKER_TRIES, ModelRoles, model_roles
 from iad_policy.types import Candidate, State, Turn
+from iad_policy.types.names import ROLES
 from iad_policy.verifiers import load_verifier
 from iad_policy.verifiers.judge import FinalisingJudge, PairwiseJudge, ScoringJudge, finalising_judge, judge
 from tests.iad_policy.toy_lamp import LampEnv

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from iad_policy import Candidate, State, Verdict
-from iad_policy.information import Information
 from iad_policy.types import AWAITING
+from iad_policy.types.information import Information
 from iad_policy.verifiers.terminal_oracle import TerminalOracleVerifier
 
 HERE = State("start", {}, id="here")

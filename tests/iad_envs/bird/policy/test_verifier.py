@@ -15,9 +15,9 @@ import iad_envs  # noqa: F401 (registers)
 from iad_envs.bird.policy.verifier import EMPTY, BirdVerifier
 from iad_policy import Candidate, Feedback, IADPolicyWrapper, State
 from iad_policy.agents.replay import Replay
-from iad_policy.models.call_context import Call, use_call
 from iad_policy.strategies.building_blocks.voting import majority
 from iad_policy.types import Turn
+from iad_policy.types.call_context import Call, use_call
 from tests.iad_envs.bird.small_bird import make_folder
 
 RIGHT = "SELECT COUNT(*) FROM shop JOIN city ON shop.city_id = city.id WHERE city.name = 'Bern'"

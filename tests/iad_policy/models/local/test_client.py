@@ -13,10 +13,10 @@ import pytest
 from iad_policy.errors import Interrupted, ModelError
 from iad_policy.models import Completion, identity_of
 from iad_policy.models.cache import CachedModel
-from iad_policy.models.call_context import Call, use_call
 from iad_policy.models.local.client import LocalModel
 from iad_policy.models.local.generation import n_tokens
 from iad_policy.types import Usage
+from iad_policy.types.call_context import Call, use_call
 from tests.iad_policy.models.local.fake_llama import (
     CUT,
     N_CACHED,

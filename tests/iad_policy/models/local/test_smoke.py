@@ -1,6 +1,6 @@
 """A real model answers; tests/full/test_smollm2.py has the rest."""
 
-from iad_policy.models.call_context import Call, use_call
+from iad_policy.types.call_context import Call, use_call
 from tests.iad_policy.models.local.smollm2 import smollm2
 
 QUESTION = [{"role": "user", "content": "What is the capital of France? Answer with one word."}]

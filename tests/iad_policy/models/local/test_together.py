@@ -6,7 +6,7 @@ import pytest
 
 from iad_policy import IADPolicyWrapper
 from iad_policy.agents.language import LanguageAgent
-from iad_policy.verifiers import NO_VERIFIER
+from iad_policy.types.names import NO_VERIFIER
 from tests.iad_policy.models.local.fake_llama import Llama, serving
 from tests.iad_policy.quiz import Quiz
 

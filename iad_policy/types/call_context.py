@@ -74,7 +74,7 @@ class Call:
             raise Interrupted
 
 
-_current: ContextVar[Call | None] = ContextVar("iad_policy.models.call_context", default=None)
+_current: ContextVar[Call | None] = ContextVar("iad_policy.types.call_context", default=None)
 
 
 def current_call() -> Call:

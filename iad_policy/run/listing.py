@@ -4,15 +4,12 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from iad_policy.agents import AGENTS
 from iad_policy.papers.settings import PRESETS
 from iad_policy.registry import load_object
 from iad_policy.run.engines import ENGINES
 from iad_policy.run.trackers import TRACKERS
-from iad_policy.simulators import SIMULATORS
-from iad_policy.strategies import STRATEGIES
+from iad_policy.runtime.components import TABLES
 from iad_policy.strategies.building_blocks.feedback import FORMS
-from iad_policy.verifiers import VERIFIERS
 
 WRITTEN: Mapping[str, str] = {
     "iad_envs.sketch2code.policy.verifier:reference_verifier": "reference:<part>",
@@ -36,10 +33,7 @@ def names(environments: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """
     return {
         "environments": dict(_described(name, path) for name, path in environments.items()),
-        "agents": dict(_described(name, path) for name, path in AGENTS.items()),
-        "strategies": dict(_described(name, path) for name, path in STRATEGIES.items()),
-        "verifiers": dict(_described(name, path) for name, path in VERIFIERS.items()),
-        "simulators": dict(_described(name, path) for name, path in SIMULATORS.items()),
+        **{kind: dict(_described(name, path) for name, path in table.items()) for kind, table in TABLES.items()},
         "feedback": {name: _summary(form) for name, form in FORMS.items()},
         "presets": {name: f"{preset.source}, in {preset.env}" for name, preset in PRESETS.items()},
         "engines": dict(_described(name, path) for name, path in ENGINES.items()),
