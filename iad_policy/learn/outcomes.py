@@ -11,11 +11,11 @@ import numpy as np
 
 from iad_policy.learn.objectives import Array
 from iad_policy.learn.rows import Row
-from iad_policy.prompts.rendering import shown
 from iad_policy.simulators.outcome_types import type_of
 from iad_policy.simulators.recorded import Recorded
 from iad_policy.types import State, Turn
 from iad_policy.types.hashing import encode
+from iad_policy.types.texts import shown
 
 N_VERBS, N_PAGES, N_PIECES = 8, 8, 24
 """Hashed places for the action's verb, for the verb on this kind of page, and for pieces of the action."""

@@ -10,7 +10,6 @@ import numpy as np
 
 from iad_policy.agents import load_agent
 from iad_policy.models.call_context import Call, use_call
-from iad_policy.prompts.rendering import shown
 from iad_policy.registry.domain import defaults_of
 from iad_policy.report.statistics import Interval, mean_interval, wilson
 from iad_policy.simulators import Simulator, load_simulator
@@ -20,6 +19,7 @@ from iad_policy.simulators.typos import with_typos
 from iad_policy.types import Agent, PublicInfo, State, Turn
 from iad_policy.types.hashing import digest, seed_of
 from iad_policy.types.read_only import read_only
+from iad_policy.types.texts import shown
 from iad_policy.world import World, adapt
 
 HIGH_FIDELITY = 0.95

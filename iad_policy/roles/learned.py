@@ -9,7 +9,7 @@ from iad_policy.information import Information
 from iad_policy.learn.models import Model, load_model
 from iad_policy.learn.objectives import sigmoid
 from iad_policy.registry.domain import env_id
-from iad_policy.strategies.building_blocks.attempts import PASSING_SCORE
+from iad_policy.roles.templates import PASSING_SCORE
 from iad_policy.types import State
 
 EVALUATOR = "evaluator"
