@@ -28,6 +28,8 @@ SOLUTION = "solution"
 """What the oracle calls the actions that solve a task."""
 AWAITING = "awaiting"
 """The `stop_reason` of a simulation that only the world can continue: with the user's next message, say."""
+OVER = "the episode is over: call reset()"
+"""Why an action after the end of an episode fails."""
 
 
 class Transition(NamedTuple):
@@ -45,6 +47,19 @@ class Transition(NamedTuple):
     complaint: str
     done: bool
     awaiting: bool = False
+
+
+class Effect(NamedTuple):
+    """What an action did, as the environment knows it.
+
+    Attributes:
+        failure: What went wrong, in the environment's own words; "" if nothing did. The complaint about an invalid
+            action counts without being named here.
+        changed: Whether the world changed: files, a page, a reservation. What only the last answer shows is no change.
+    """
+
+    failure: str
+    changed: bool
 
 
 class View(NamedTuple):
@@ -151,6 +166,8 @@ class Outcome(NamedTuple):
         info: As `step` gives it, without the gold keys.
         done: Whether the simulation ends here: the episode would be over, or `info["stop_reason"]` is `"awaiting"`.
         key: Canonical form of the result: equal keys mean that two actions come to the same.
+        failure: What went wrong, in the environment's own words; "" if nothing did.
+        changed: Whether the world changed. The end of the episode is a change, looking at something is none.
     """
 
     token: Token
@@ -158,6 +175,8 @@ class Outcome(NamedTuple):
     info: dict[str, Any]
     done: bool
     key: str
+    failure: str
+    changed: bool
 
 
 class OracleAnswer(dict[str, Any]):
@@ -306,6 +325,11 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         """Return what makes two results the same."""
         return str(view.observation)
 
+    def _effect(self, before: StateT, after: StateT) -> Effect:
+        """Return what the action between two states did. By default it changed the world if its result is another."""
+        keys = [self._result_key(state, self._view(state, "")) for state in (before, after)]
+        return Effect("", keys[0] != keys[1])
+
     def _bound_by(self) -> str:
         """Return what of an episode that has begun exists in this process only; "" if it can be pickled."""
         return ""
@@ -366,7 +390,7 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         refuse_if_guarded("step()", self._closings)
         now = self._required()
         if now.done:
-            observation, info = self._arrive(replace(now, complaint="the episode is over: call reset()"))
+            observation, info = self._arrive(replace(now, complaint=OVER))
             return observation, 0.0, now.terminated, not now.terminated, info
         rng = self.np_random if self.STOCHASTIC else None
         known = self._simulations.get((now, _memo_key(action), 0)) if rng is None else None
@@ -422,7 +446,8 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
             after = before if before.done else self._move(before, action, rng)
             view = self._view(after.state, after.complaint)
             info, key = self._public(after, view), str(self._result_key(after.state, view))
-            outcome = Outcome(Token(after), view.observation, info, after.done, key)
+            failure, changed = self._did(before, after)
+            outcome = Outcome(Token(after), view.observation, info, after.done, key, failure, changed)
             if len(self._simulations) >= MAX_SIMULATIONS_KEPT:
                 self._simulations.clear()
             outcome = self._simulations.setdefault(memo, outcome)  # of two threads, one outcome is everybody's
@@ -591,6 +616,13 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         stop_reason = "done" if terminated else "max_steps" if is_last else AWAITING if awaiting else ""
         said = action if isinstance(action, str) else None
         return Snapshot(before.task, state, step, complaint, stop_reason, terminated, before, action=said)
+
+    def _did(self, before: Snapshot, after: Snapshot) -> Effect:
+        """Return what an action did, the end of the episode included."""
+        if after is before:
+            return Effect(OVER, False)
+        failure, changed = self._effect(before.state, after.state)
+        return Effect(after.complaint or failure, changed or after.terminated)
 
     def _scored(self, now: Snapshot) -> Score:
         unscored: list[Snapshot] = []

@@ -13,7 +13,7 @@ from iad_envs.bash.sandbox import SandboxLimits, open_sandbox
 from iad_envs.bash.scoring import NO_PARTS, GoldOnce, RewardMode, run_gold, scored
 from iad_envs.bash.start_state import Ran, StartState
 from iad_envs.bash.tasks import DATA_FILES, BashTask, commands_in, load_tasks, setup_of
-from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
+from iad_envs.core import Effect, IADEnv, Score, Snapshot, Transition, View
 from iad_envs.data import DataVersion, data_folder, data_version
 from iad_envs.errors import UnknownTask
 from iad_envs.requirements import Requirement
@@ -246,6 +246,14 @@ class BashEnv(IADEnv[str, ShellState]):
 
     def _solution(self, task: BashTask) -> list[str]:
         return [task.gold, SUBMIT]
+
+    def _effect(self, before: ShellState, after: ShellState) -> Effect:
+        """Tell a command's exit status. Files and the working directory are the world, printing changes neither."""
+        if after.ran is None or after.ran is before.ran:
+            return Effect("", False)
+        result = after.ran.result
+        failure = f"exit status {result.exit_code}. {result.output}".strip() if result and result.exit_code else ""
+        return Effect(failure, bool(after.ran.changes) or after.cwd != before.cwd)
 
     def _bound_by(self) -> str:
         return "files in a sandbox of this process"

@@ -17,7 +17,7 @@ from iad_envs.bird.official import TIMEOUT_S
 from iad_envs.bird.page import Answered, answer_page, first_page, plain_rows, result_name
 from iad_envs.bird.schema import RENDERERS
 from iad_envs.bird.scoring import ScoringRule, reward_of
-from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
+from iad_envs.core import Effect, IADEnv, Score, Snapshot, Transition, View
 from iad_envs.data import DataVersion, data_folder
 from iad_envs.errors import UnknownTask
 from iad_envs.requirements import Requirement
@@ -277,6 +277,12 @@ class BirdEnv(IADEnv[str, BirdState]):
     def _solution(self, task: Question) -> list[str] | None:
         gold = self._data.golds.get(task.task_id)  # the official test set has none
         return [f"submit[{gold}]"] if gold else None
+
+    def _effect(self, before: BirdState, after: BirdState) -> Effect:
+        """Tell why a query gave no rows. Queries only read, so none changes the world."""
+        if after.last is None or after.last is before.last:
+            return Effect("", False)
+        return Effect("; ".join(one.message for one in after.last.findings if one.severity == "error"), False)
 
     def _result_key(self, state: BirdState, view: View) -> Hashable:
         return state.last.key if state.last is not None else "question"

@@ -36,7 +36,7 @@ from iad_envs.booking.tasks import BookingTask, load_tasks
 from iad_envs.booking.user import answer_of, topics_of
 from iad_envs.booking.world import FILE as WORLD_FILE
 from iad_envs.booking.world import load_world
-from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
+from iad_envs.core import Effect, IADEnv, Score, Snapshot, Transition, View
 from iad_envs.data import DataVersion, data_folder, data_version
 from iad_envs.spaces import UnicodeText
 
@@ -200,6 +200,12 @@ class BookingEnv(IADEnv[str, BookingState]):
 
     def _solution(self, task: BookingTask) -> list[str]:
         return gold_actions(self.engine, task)
+
+    def _effect(self, before: BookingState, after: BookingState) -> Effect:
+        """Tell what the site refused. Time passes with every action, which alone is no change."""
+        failed = any(SEVERITIES[code] == "error" for code in after.findings)
+        now = before._replace(steps=after.steps, notice=after.notice, findings=after.findings)
+        return Effect(after.notice if failed else "", now != after)
 
     def _result_key(self, state: BookingState, view: View) -> Hashable:
         seen = (state.place, state.typed, state.scroll, state.opened)

@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium import spaces
 
 from iad_envs.browser.images import WHITE, Image, decoded, encoded, letterboxed, side_by_side, written
-from iad_envs.core import IADEnv, Score, Snapshot, Token, Transition, View
+from iad_envs.core import Effect, IADEnv, Score, Snapshot, Token, Transition, View
 from iad_envs.data import DataVersion, data_folder, data_version
 from iad_envs.errors import UnknownTask
 from iad_envs.requirements import Requirement
@@ -297,6 +297,12 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
         except Exception as error:  # whatever it is, a picture must not end an episode
             failure = f"{type(error).__name__}: {error}"
         return written(f"no picture: {failure}", size)
+
+    def _effect(self, before: SketchState, after: SketchState) -> Effect:
+        """Tell why a page could not be rendered."""
+        page = after.page
+        failure = page.failure if page is not None and page is not before.page else ""
+        return Effect(failure, (before.html, before.conversation) != (after.html, after.conversation))
 
     def _result_key(self, state: SketchState, view: View) -> Hashable:
         page = state.page

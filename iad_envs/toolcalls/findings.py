@@ -89,6 +89,11 @@ def findings_of(
     return tuple(found)
 
 
+def failure_of(findings: Sequence[CallFinding]) -> str:
+    """Return what was wrong with the calls of a response; "" if nothing was."""
+    return "; ".join(one.message for one in findings if SEVERITIES[one.code] == "error")
+
+
 def is_error(result: str) -> bool:
     """Whether a result's text says that the call failed."""
     return result.startswith((FAILED, *_ERROR_STARTS))

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
+from iad_envs.core import Effect, IADEnv, Score, Snapshot, Transition, View
 from iad_envs.data import DataVersion, data_folder, data_version
 from iad_envs.errors import require_known
 from iad_envs.requirements import Requirement
@@ -263,6 +263,9 @@ class WebShopEnv(IADEnv[str, ShopState]):
 
     def _solution(self, task: ShopTask) -> list[str] | None:
         return solution_of(self.storefront, task, self._mode)
+
+    def _effect(self, before: ShopState, after: ShopState) -> Effect:
+        return Effect("", before != after)
 
     def _result_key(self, state: ShopState, view: View) -> Hashable:
         if state.kind == "results":

@@ -11,8 +11,9 @@ import gymnasium as gym
 from iad_policy.agents.language import LanguageAgent, paper_agent
 from iad_policy.models import Completion, LanguageModel
 from iad_policy.models.parsing import read_parts
-from iad_policy.prompts.rendering import n_left_out, shortened
+from iad_policy.prompts.rendering import n_left_out
 from iad_policy.types import Candidate, Feedback, Part, State, Turn
+from iad_policy.types.texts import shortened
 
 HEADINGS = ("plan", "thought", "command", "explanation", "status")
 COMMAND = "command"

@@ -140,7 +140,7 @@ class LanguageAgent(ModelComponent):
 
     def prompt(self, role: str, state: State, feedback: Feedback | None, **values: str) -> Prompt:
         """Return a prompt about a state. Values given here override those that describe the state."""
-        refine = "" if feedback is None else self._prompts.refinement(self._prompts.rendering.told(feedback))
+        refine = "" if feedback is None else self._prompts.refinement(feedback)
         described = {**self._prompts.rendering.values(state), "refine": refine, "answer_format": self._format()}
         return self._prompts.render(role, **{**described, **values})
 

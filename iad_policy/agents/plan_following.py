@@ -1,4 +1,4 @@
-"""Wraps any agent so that it follows a plan in its notes: rule-based agents can't read the notes of a summary."""
+"""Wraps any agent so that it follows a strategy's plan: rule-based agents can't read the notes of a summary."""
 
 from random import Random
 from typing import Any
@@ -7,12 +7,11 @@ import gymnasium as gym
 
 from iad_policy.agents import load_agent
 from iad_policy.registry.domain import defaults_of
-from iad_policy.strategies.building_blocks.attempts import plan_of
 from iad_policy.types import Agent, Candidate, Feedback, State
 
 
 class PlanFollowingAgent:
-    """An agent that follows the plan in its notes as long as it can, and otherwise asks another agent.
+    """An agent that follows the plan of a state as long as it can, and otherwise asks another agent.
 
     It leaves the plan when the actions so far differ from it, or when its last action was not accepted.
 
@@ -40,7 +39,7 @@ class PlanFollowingAgent:
 
 
 def _next_step(state: State) -> Any:
-    plan = plan_of(state.notes)
+    plan = state.plan
     if plan is None:
         return None
     done = [turn.action for turn in state.history[plan.n_before :]]

@@ -8,8 +8,9 @@ import gymnasium as gym
 
 from iad_policy.agents.language import LanguageAgent, paper_agent
 from iad_policy.models import LanguageModel
-from iad_policy.prompts.rendering import RESULT_CHARS, n_left_out, shortened
+from iad_policy.prompts.rendering import RESULT_CHARS, n_left_out
 from iad_policy.types import Feedback, State
+from iad_policy.types.texts import shortened
 
 
 class ReActAgent(LanguageAgent):

@@ -204,6 +204,8 @@ class Chat:
             path=(Move(candidate.action, 0),),
             steps_left=state.steps_left - 1,
             done=outcome.done or state.steps_left <= 1,
+            failure=outcome.failure,
+            changed=outcome.changed,
         )
         return prompts_of(self.env).rendering.candidate(replace(candidate, preview=seen))
 

@@ -186,20 +186,27 @@ def verdict_of(record: Mapping[str, Any]) -> Verdict:
 def outcome_record(outcome: Outcome, log: EpisodeLog, thumbnail: bytes | None = None) -> dict[str, Any]:
     """Return the log's form of a simulated outcome, without its token; a picture of it is kept in a file of its own."""
     picture = {} if thumbnail is None else {"thumbnail": log.put_picture(thumbnail)}
+    failure = {"failure": outcome.failure} if outcome.failure else {}
     return {
         "kind": "outcome",
         "observation": put_observation(outcome.observation, log),
         "info": {key: put_info(value, log) for key, value in outcome.info.items()},
         "done": bool(outcome.done),
         "key": outcome.key,
+        "changed": bool(outcome.changed),
+        **failure,
         **picture,
     }
 
 
 def outcome_of(record: Mapping[str, Any], log: EpisodeLog) -> Outcome:
-    """Return the outcome of a record; its token is None: the driver simulates again if it needs one."""
+    """Return the outcome of a record; its token is None: the driver simulates again if it needs one.
+
+    What older records don't say has the defaults of `Outcome`.
+    """
     info = {key: get_observation(value, log) for key, value in record["info"].items()}
-    return Outcome(None, get_observation(record["observation"], log), info, record["done"], record["key"])
+    seen, failure = get_observation(record["observation"], log), record.get("failure", "")
+    return Outcome(None, seen, info, record["done"], record["key"], failure, record.get("changed", True))
 
 
 def put_info(value: Any, log: EpisodeLog) -> Any:

@@ -475,4 +475,6 @@ def _state(line: Mapping[str, Any], value: Callable[[Any], Any]) -> State:
         done=bool(line["done"]),
         id=line.get("state", ""),
         thumbnail=line.get("thumbnail", ""),
+        failure=line.get("failure", ""),
+        changed=line.get("changed", True),
     )

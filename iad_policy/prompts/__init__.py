@@ -13,7 +13,6 @@ Your own folder works the same way: pass its path instead of a folder's name.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
-from itertools import pairwise
 from pathlib import Path
 from string import Template
 from typing import NamedTuple
@@ -21,9 +20,11 @@ from typing import NamedTuple
 import gymnasium as gym
 
 from iad_policy.errors import UnknownName
+from iad_policy.prompts.feedback import all_failed, is_hint, tells_results
 from iad_policy.prompts.rendering import Rendering
 from iad_policy.registry import load_object
 from iad_policy.registry.domain import defaults_of
+from iad_policy.types import DIFFER, Feedback
 from iad_policy.types.hashing import digest
 
 FOLDER = Path(__file__).parent
@@ -46,16 +47,8 @@ WORDS: Mapping[bool, Mapping[str, str]] = {
     },
 }
 """Words of a refinement: for one earlier proposal, and for several."""
-TOLD = re.compile(r"^(?:Tried \d+|Best|Worst|Last)\b", re.MULTILINE)
-"""Beginnings of the lines of a feedback that show a proposal."""
-HINTS = re.compile(r"Mind:$", re.MULTILINE)
-"""First line of a feedback that shows no proposal. It says what to mind and needs no words around it."""
-RESULT = re.compile(r"^(?:Result|Output|Error): ", re.MULTILINE)
-"""Beginnings of the lines of a feedback that show what a proposal led to."""
-FAILED = re.compile(r"\A(?:Tried \d+, which is no action:|Last:(?s:.*)^Error: )|^Result: it failed:", re.MULTILINE)
-"""Matches a proposal in a feedback which can't be carried out."""
-AS_BEFORE = re.compile(r"^(?:Tried \d+: the same as|Result: equal to that of) (\d+)\.$", re.MULTILINE)
-"""A proposal, or its result, that was shown before under this number."""
+INSTRUCTIONS: Mapping[str, str] = {DIFFER: "refine"}
+"""Name of a feedback's instruction -> the role whose file has its words."""
 PLACEHOLDERS = {
     "actor_direct": ACTOR_PLACEHOLDERS,
     "actor_cot": ACTOR_PLACEHOLDERS,
@@ -187,14 +180,20 @@ class Prompts:
                 "for a dollar sign"
             ) from error
 
-    def refinement(self, feedback: str) -> str:
-        """Return the block that asks for another proposal, in words that fit what the feedback shows."""
-        if HINTS.match(feedback):
-            return feedback
-        several = len(TOLD.findall(feedback)) > 1
-        reflect = self.part("reflection") if RESULT.search(feedback) else ""
-        words = {**WORDS[several], **({"unless": ""} if _all_failed(feedback) else {})}
-        return self.render("refine", feedback=feedback, reflect=reflect, **words).user.strip()
+    def refinement(self, feedback: Feedback) -> str:
+        """Return the block that asks for another proposal, in words that fit what the feedback shows.
+
+        Raises:
+            UnknownName: There is no such instruction.
+        """
+        told = self.rendering.told(feedback)
+        if is_hint(feedback):  # it says what to mind, and needs no words around it
+            return told
+        if feedback.instruction not in INSTRUCTIONS:
+            raise UnknownName("instruction", feedback.instruction, INSTRUCTIONS)
+        reflect = self.part("reflection") if tells_results(feedback) else ""
+        words = {**WORDS[len(feedback.attempts) > 1], **({"unless": ""} if all_failed(feedback) else {})}
+        return self.render(INSTRUCTIONS[feedback.instruction], feedback=told, reflect=reflect, **words).user.strip()
 
     def part(self, name: str) -> str:
         """Return a part's text, "" if the environment has none."""
@@ -233,18 +232,6 @@ def prompts_of(env: gym.Env[object, object]) -> Prompts:
 @cache
 def _read(path: Path) -> str:
     return path.read_text(encoding="utf-8")
-
-
-def _all_failed(feedback: str) -> bool:
-    """Whether no proposal that a feedback shows can be carried out, so that none of them may be repeated."""
-    starts = [found.start() for found in TOLD.finditer(feedback)]
-    failed: set[int] = set()
-    for number, (start, end) in enumerate(pairwise([*starts, len(feedback)]), start=1):
-        block = feedback[start:end]
-        before = AS_BEFORE.search(block)
-        if FAILED.search(block) or (before and int(before[1]) in failed):
-            failed.add(number)
-    return bool(starts) and len(failed) == len(starts)
 
 
 def _filled(text: str, values: Mapping[str, str]) -> str:

@@ -6,6 +6,7 @@ the same in all later prompts, so a server that keeps the beginnings of prompts 
 """
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, ClassVar
@@ -13,8 +14,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from iad_policy.types import Candidate, Feedback, State, Turn
+from iad_policy.types.texts import shortened, shown, truncated
 
-OBSERVATION_CHARS = 12_000
 RESULT_CHARS = 400
 """Characters of an observation that the history shows."""
 ACTION_CHARS = 1_000
@@ -28,10 +29,6 @@ FACT_CHARS = 300
 INDENT = "   "
 MIN_LEFT_OUT = 100
 """Characters that are not worth leaving out."""
-BREAKS = ("\n", " [SEP] ", ". ", "; ", ", ", " ")
-"""Places to cut a text at, the best first."""
-MIN_KEPT = 0.6
-"""Share of the limit that a cut at a better place must keep."""
 
 NO_STEPS_LEFT = "The task ended there, as no action was left."
 
@@ -92,6 +89,18 @@ class Rendering:
     def told(self, feedback: Feedback) -> str:
         """Return a feedback with its actions in the form in which they have to be answered."""
         return feedback.text
+
+    def tried(self, action: Any, n_tokens: int) -> str:
+        """Return an action as a feedback shows it. A text that begins with a line break stands below its label."""
+        return truncated(str(action), n_tokens)
+
+    def changes(self, before: Turn | None, after: State) -> list[str]:
+        """Return what an action changed besides what is seen, for a feedback."""
+        return []
+
+    def news(self, before: Turn | None, after: State, n_tokens: int) -> str:
+        """Return what is seen after an action and was not seen before it, for a feedback; "" if nothing is."""
+        return truncated("\n".join(new_parts(before, after, "\n")), n_tokens)
 
     def actions(self, state: State) -> str:
         """Return the available actions as a list; "" if the page shows them itself."""
@@ -201,37 +210,6 @@ class Rendering:
         return "\n".join(block for block in [*blocks, *at_end, _ending(end, n_actions)] if block)
 
 
-def shown(observation: Any, limit: int = OBSERVATION_CHARS) -> str:
-    """Return an observation as text. For an image it is the size."""
-    if isinstance(observation, Mapping):
-        text = "\n".join(f"{key}: {shown(part, limit)}" for key, part in observation.items())
-    elif isinstance(observation, np.ndarray) and observation.ndim >= 2:
-        text = f"(an image or array of shape {'x'.join(map(str, observation.shape))})"
-    else:
-        text = str(observation)
-    return shortened(text, limit)
-
-
-def shortened(text: str, limit: int) -> str:
-    """Return the start of a text, cut between two lines, parts, sentences or words, and how many characters follow."""
-    end = _cut(text, limit)
-    return text if end == len(text) else f"{text[:end]}... ({len(text) - end} more characters)"
-
-
-def clipped(text: str, limit: int) -> str:
-    """Return the start of a text, cut as `shortened` cuts it."""
-    end = _cut(text, limit)
-    return text if end == len(text) else f"{text[:end].rstrip(',;')}..."
-
-
-def _cut(text: str, limit: int) -> int:
-    if len(text) <= limit:
-        return len(text)
-    head = text[: limit + 1]
-    cuts = (head.rfind(mark) + len(mark.rstrip()) for mark in BREAKS if mark in head)
-    return next((cut for cut in cuts if MIN_KEPT * limit <= cut <= limit), limit)
-
-
 def without_middle(text: str, limit: int) -> str:
     """Return a text without lines from its middle: the last lines of an output say how it ended."""
     if len(text) <= limit + MIN_LEFT_OUT:
@@ -250,6 +228,21 @@ def n_left_out(n_turns: int) -> int:
 def indented(text: str) -> str:
     """Return a text whose second and later lines are indented."""
     return text.replace("\n", f"\n{INDENT}")
+
+
+def new_parts(before: Turn | None, after: State, breaks: str) -> list[str]:
+    """Return the parts of an observation that were not on the one before it.
+
+    Args:
+        before: What was seen before; None if that is not known.
+        after: What is seen now. Only a text has parts.
+        breaks: Pattern of what separates parts.
+    """
+    if not isinstance(after.observation, str):
+        return []
+    earlier = before.observation if before is not None else None
+    known = set(re.split(breaks, earlier)) if isinstance(earlier, str) else set()
+    return [part for part in re.split(breaks, after.observation) if part.strip() and part not in known]
 
 
 def complaint_of(seen: Seen) -> str:

@@ -9,7 +9,6 @@ import gymnasium as gym
 import numpy as np
 
 from iad_policy.agents import load_agent
-from iad_policy.prompts.rendering import shown
 from iad_policy.registry.domain import defaults_of
 from iad_policy.report.statistics import Interval, mean_interval, wilson
 from iad_policy.simulators import load_simulator
@@ -20,6 +19,7 @@ from iad_policy.types.call_context import Call, use_call
 from iad_policy.types.hashing import digest, seed_of
 from iad_policy.types.outcome_types import is_failure, type_of
 from iad_policy.types.read_only import read_only
+from iad_policy.types.texts import shown
 from iad_policy.world import World, adapt
 from iad_policy.world.simulator import Simulator
 

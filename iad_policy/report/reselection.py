@@ -18,7 +18,6 @@ import gymnasium as gym
 from iad_policy.errors import IADError
 from iad_policy.ledger.episode_record import NOT_RECORDED, EpisodeRecord
 from iad_policy.ledger.trace import RunTraces
-from iad_policy.models.call_context import current_call
 from iad_policy.run.components import identity_of, load_components
 from iad_policy.run.config import RunConfig
 from iad_policy.run.resolve import env_of
@@ -26,6 +25,7 @@ from iad_policy.run.runner import Runner
 from iad_policy.runtime.components import Components
 from iad_policy.strategies import STRATEGIES
 from iad_policy.types import NOTHING, Candidate, Feedback, LoadedAgent, State
+from iad_policy.types.call_context import current_call
 from iad_policy.types.hashing import digest
 from iad_policy.types.names import NO_VERIFIER
 

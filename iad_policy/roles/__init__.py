@@ -13,7 +13,8 @@ import gymnasium as gym
 from iad_policy.errors import UnknownName
 from iad_policy.registry import load_object, with_defaults
 from iad_policy.roles.rule_paraphraser import paraphrase
-from iad_policy.strategies.building_blocks.attempts import attempt_text, evaluation_of, summary_of
+from iad_policy.roles.templates import ToldAttempt, evaluation_of, summary_of
+from iad_policy.strategies.building_blocks.attempts import attempt_text, plan_between
 from iad_policy.types import Candidate, LoadedAgent, LoadedRoles, LoadedVerifier, Roles, State, score
 from iad_policy.types.call_context import current_call
 from iad_policy.types.names import NO_COMPLAINT, ROLES
@@ -150,15 +151,17 @@ def _text_of(part: Any) -> str:
     return str(part)
 
 
-def _attempts(start: State, subject: Any) -> list[str]:
-    """Return texts about attempts. One that comes with its last state and its evaluation is told step by step."""
-    texts = []
+def _attempts(start: State, subject: Any) -> list[ToldAttempt]:
+    """Return what is told of attempts. One that comes with its last state and its evaluation is told step by step."""
+    told = []
     for number, part in enumerate(subject if isinstance(subject, list | tuple) else [subject], start=1):
         if isinstance(part, tuple) and isinstance(part[0], State):
-            texts.append(attempt_text(number, start, part[0], "\n".join(map(_text_of, part[1:]))))
+            evaluation = "\n".join(map(_text_of, part[1:]))
+            text = attempt_text(number, start, part[0], evaluation)
+            told.append(ToldAttempt(text, plan_between(start, part[0]), evaluation))
         else:
-            texts += [_text_of(one) for one in _parts(part)]
-    return texts
+            told += [ToldAttempt(_text_of(one)) for one in _parts(part)]
+    return told
 
 
 def _critique(candidate: Candidate) -> str:

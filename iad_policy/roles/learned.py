@@ -6,7 +6,7 @@ import gymnasium as gym
 
 from iad_policy.errors import UnknownName
 from iad_policy.registry.domain import env_id
-from iad_policy.strategies.building_blocks.attempts import PASSING_SCORE
+from iad_policy.roles.templates import PASSING_SCORE
 from iad_policy.trained.heads import sigmoid
 from iad_policy.trained.models import Model, load_model
 from iad_policy.types import State

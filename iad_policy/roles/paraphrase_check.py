@@ -12,14 +12,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from iad_policy.requests import All, Ask, Asking
+from iad_policy.requests import Ask
 from iad_policy.types import PublicInfo, State, Turn
 from iad_policy.types.read_only import read_only
 
 Changes: TypeAlias = Mapping[str, str]
 """Replacements in a task, the longest first."""
 
-_LABEL = re.compile(r"[A-Z][\w' ]{0,40}: ")
 _QUOTED = re.compile(r"(?<!\w)'(?:[^'\n]|(?<=\w)'(?=\w))+'(?!\w)|\"[^\"\n]+\"|`[^`\n]+`")
 _CODE = re.compile(r"[^\s,;]*[/\\_=<>*|~#@&{}\[\]^+][^\s,;]*|(?<!\w)\.\w+|[A-Za-z]\w*\.\w[\w.]*")
 _CURRENCY = {"$": "$", "dollar": "$", "usd": "$", "€": "€", "euro": "€", "eur": "€", "£": "£"}
@@ -54,26 +53,6 @@ def agent_view(state: State) -> State:
     return replace(
         state, observation=_changed(state.observation, changes), info=_info(state.info, changes), history=history
     )
-
-
-def paraphrases(here: State, n: int) -> Asking[list[str]]:
-    """Ask the paraphraser for n paraphrases of the task. A missing one is "", which stands for the task's own words.
-
-    One is missing if the environment states no task, if the paraphrase lost something (a note of the decision says
-    what), or if the budget is spent.
-    """
-    task, fixed = split_task(str(here.info.get("instruction", "")))
-    if not task or n < 1:
-        return [""] * n
-    said = yield from All([iter(Ask("paraphraser", here, task)) for _ in range(n)])
-    return ["" if text is None or text == task else "\n".join([text, *fixed]) for text in said]
-
-
-def split_task(instruction: str) -> tuple[str, list[str]]:
-    """Return the part of an instruction that may be paraphrased, and the lines after it, from the first label on."""
-    lines = instruction.splitlines()
-    first = next((place for place, line in enumerate(lines) if place and _LABEL.match(line)), len(lines))
-    return "\n".join(lines[:first]), lines[first:]
 
 
 def usable_answer(request: Ask, text: str, notes: dict[str, None]) -> str:

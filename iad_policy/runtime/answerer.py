@@ -21,6 +21,7 @@ from iad_policy.ledger.codec import (
     verdict_record,
 )
 from iad_policy.ledger.trees import tree_record
+from iad_policy.prompts.feedback import feedback_text
 from iad_policy.prompts.rendering import leaves
 from iad_policy.requests import Ask, Keep, Propose, Simulate, Verify
 from iad_policy.roles import component_for
@@ -106,6 +107,9 @@ class Answerer:
         if request.n < 1:
             raise ContractError(f"expected Propose with n of 1 or more, got {request.n}")
         at, feedback = request.at, request.feedback
+        if feedback is not None and feedback.attempts and not feedback.text:
+            feedback = changed(feedback, text=feedback_text(feedback, self._episode.words))
+            request = changed(request, feedback=feedback)
         is_plain = feedback is None and not at.path
         granted, is_guaranteed = self._spending.reserve_proposals(request.n, item=name, is_plain=is_plain)
         if is_guaranteed and self._spending.overdraft:

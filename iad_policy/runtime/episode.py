@@ -1,6 +1,7 @@
 """Holds the policy's state of one episode: environment states, simulated states, and sample counts of prompts."""
 
 from collections.abc import Mapping
+from functools import cached_property
 from threading import Lock
 from typing import Any
 
@@ -8,6 +9,8 @@ from iad_policy.budget import Meter
 from iad_policy.errors import ContractError, ReplayError
 from iad_policy.ledger.answer_log import AnswerLine, EpisodeLog
 from iad_policy.ledger.codec import put_info, put_observation
+from iad_policy.prompts import prompts_of
+from iad_policy.prompts.rendering import Rendering
 from iad_policy.types import Candidate, Move, Outcome, PublicInfo, State, Turn
 from iad_policy.types.call_context import Call
 from iad_policy.types.frozen import changed
@@ -48,6 +51,11 @@ class Episode:
         self._ahead: set[str] = set()
         self._counts: dict[str, int] = {}
         self._simulated: dict[tuple[str, str, int], State] = {}
+
+    @cached_property
+    def words(self) -> Rendering:
+        """The words for the environment's states, in which an agent is told what its proposals led to."""
+        return prompts_of(self.world.env).rendering
 
     @property
     def is_done(self) -> bool:
@@ -110,9 +118,9 @@ class Episode:
     def known(self, at: State, action_key: str, draw: int) -> State | None:
         """Return the state after a simulated action, or None if it was not simulated in this decision yet."""
         state = self._simulated.get((at.id, action_key, draw))
-        if state is None or (state.notes == at.notes and state.wording == at.wording):
+        if state is None or (state.notes == at.notes and state.wording == at.wording and state.plan == at.plan):
             return state
-        return changed(state, notes=at.notes, wording=at.wording)
+        return changed(state, notes=at.notes, wording=at.wording, plan=at.plan)
 
     def after(self, at: State, candidate: Candidate, draw: int, outcome: Outcome) -> State:
         """Return the state of a simulated outcome."""
@@ -129,6 +137,9 @@ class Episode:
             id=next_id(at.id, candidate.key, draw, outcome.observation),
             key=outcome.key,
             is_random=self.world.is_random,
+            plan=at.plan,
+            failure=outcome.failure,
+            changed=outcome.changed,
         )
         self._ahead.add(state.id)
         self._simulated[at.id, candidate.key, draw] = state

@@ -12,9 +12,9 @@ from iad_policy.models.component import ModelComponent
 from iad_policy.models.parsing import read_field
 from iad_policy.models.parsing.fences import fence_at
 from iad_policy.prompts import Prompts, prompts_of
-from iad_policy.prompts.rendering import shown
 from iad_policy.simulators.visible_state import VisibleState
 from iad_policy.types import Outcome, State
+from iad_policy.types.texts import shown
 from iad_policy.world import World, is_text
 
 N_TRIES = 2
@@ -87,7 +87,15 @@ class LanguageSimulator(ModelComponent):
             if predicted is not None:
                 info = _unpredicted(token.info) | {"invalid_action": not predicted.is_valid, "available_actions": ()}
                 seen = predicted.observation
-                return token.after(action, seen, info, done=predicted.is_over, key=seen)
+                return token.after(
+                    action,
+                    seen,
+                    info,
+                    done=predicted.is_over,
+                    key=seen,
+                    failure="" if predicted.is_valid else seen,
+                    changed=predicted.is_valid,
+                )
         raise ModelError(
             f"expected {self.model.name} as simulator to answer with Valid, Over and Observation, got {text[:200]!r} "
             f"({N_TRIES} tries); use another model",

@@ -41,6 +41,8 @@ class Recorded(NamedTuple):
         done: Whether the action ended the episode, not counting the step limit.
         key: The environment's name for the result.
         source: Who acted: `agent`, or `provoked` for an action that was made to fail.
+        failure: What went wrong, in the environment's own words; "" if nothing did.
+        changed: Whether the world changed.
     """
 
     task_id: str
@@ -52,10 +54,12 @@ class Recorded(NamedTuple):
     done: bool
     key: str
     source: str = AGENT
+    failure: str = ""
+    changed: bool = True
 
 
 REQUIRED = tuple(name for name in Recorded._fields if name not in Recorded._field_defaults)
-"""Fields of a line in a file. Files of version 0.1 lack the others."""
+"""Fields of a line in a file. Older files lack the others."""
 
 
 def record(
@@ -102,9 +106,9 @@ def record(
                     outcome = world.simulate(world.snapshot(), action, 0)
                     is_limit = outcome.info.get("stop_reason") == "max_steps"
                     texts = str(info.get("instruction", "")), state.observation, action, outcome.observation
-                    recorded = Recorded(
-                        str(task), *texts, dict(outcome.info), outcome.done and not is_limit, outcome.key, source
-                    )
+                    done = outcome.done and not is_limit
+                    said = outcome.key, source, outcome.failure, outcome.changed
+                    recorded = Recorded(str(task), *texts, dict(outcome.info), done, *said)
                     found.setdefault(dumps({"": encode([task, state.observation, action])}), recorded)
                 action = actions[0] if actions else world.legal_action(state.info, rng.getrandbits(32))
                 state = _stepped(env, state, action, gold=world.gold_keys)

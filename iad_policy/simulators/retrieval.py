@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iad_policy.errors import SimulationError
-from iad_policy.prompts.rendering import shown
 from iad_policy.simulators.embedding import HashedNgrams, TextEmbedder
 from iad_policy.simulators.recorded import Recorded, read, record_elsewhere
 from iad_policy.simulators.visible_state import VisibleState
 from iad_policy.types import Outcome, State
 from iad_policy.types.hashing import digest, encode
+from iad_policy.types.texts import shown
 from iad_policy.world import World
 
 ACTION_WEIGHT = 0.7
@@ -81,8 +81,8 @@ class RetrievalSimulator:
         found = self._records[place]
         replacements = {found.instruction: instruction} if found.instruction else {}
         info = {name: _replaced(value, replacements) for name, value in found.info.items()}
-        seen, key = _replaced(found.seen, replacements), _replaced(found.key, replacements)
-        return token.after(action, seen, info, done=found.done, key=key)
+        seen, key, failure = (_replaced(one, replacements) for one in (found.seen, found.key, found.failure))
+        return token.after(action, seen, info, done=found.done, key=key, failure=failure, changed=found.changed)
 
 
 class _Index:

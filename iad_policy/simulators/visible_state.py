@@ -35,7 +35,17 @@ class VisibleState:
         """Return it as the state that prompts read."""
         return State(self.observation, self.info, history=self.history, steps_left=self.steps_left, done=self.done)
 
-    def after(self, action: Any, observation: Any, info: Mapping[str, Any], *, done: bool, key: str) -> Outcome:
+    def after(
+        self,
+        action: Any,
+        observation: Any,
+        info: Mapping[str, Any],
+        *,
+        done: bool,
+        key: str,
+        failure: str = "",
+        changed: bool = True,
+    ) -> Outcome:
         """Return a predicted outcome with its token. Values that are known for certain are corrected in its info.
 
         Args:
@@ -44,6 +54,8 @@ class VisibleState:
             info: The predicted info. Unknown keys are dropped, and missing ones keep their earlier values.
             done: Whether the action ends the episode, not counting the step limit.
             key: Name of the result.
+            failure: What went wrong; "" if nothing did.
+            changed: Whether the world changed.
         """
         over = done or self.steps_left <= 1
         certain = {
@@ -54,13 +66,12 @@ class VisibleState:
         mixed = {**self.info, **info, **certain}
         visible = {name: mixed[name] for name in self.info}
         history = (*self.history, Turn(self.observation, action, self.info))
-        return Outcome(
-            VisibleState(observation, visible, history, self.steps_left - 1, over), observation, visible, over, key
-        )
+        token = VisibleState(observation, visible, history, self.steps_left - 1, over)
+        return Outcome(token, observation, visible, over, key, failure, changed)
 
     def end(self) -> Outcome:
         """Return the outcome of any action after the end, when nothing changes any more."""
-        return Outcome(self, self.observation, self.info, True, "over")
+        return Outcome(self, self.observation, self.info, True, "over", changed=False)
 
 
 def _stop_reason(info: Mapping[str, Any], *, done: bool, over: bool) -> str:

@@ -5,15 +5,17 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import count
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import All, Ask, Asking, Commit, Propose
 from iad_policy.strategies import declares
-from iad_policy.strategies.building_blocks.attempts import REAL, Attempt
+from iad_policy.strategies.building_blocks.attempts import Attempt, best_plan
 from iad_policy.strategies.building_blocks.rollouts import Rollout, roll_out, valued
-from iad_policy.types import Candidate, State
+from iad_policy.types import Candidate, Plan, State
 
+REAL = "What comes now is real and counts."
+"""First line of the note that the agent gets for the real execution."""
 _Attempting: TypeAlias = Callable[[State], Asking[Attempt]]
 
 
@@ -77,6 +79,11 @@ def artis(
         here = yield from _execute(here, advice, _incumbent(attempts), every=every, temperature=temperature)
 
 
+class _Advice(NamedTuple):
+    notes: tuple[str, ...] = ()
+    plan: Plan | None = None
+
+
 def _one_after_another(here: State, n: int, attempt: _Attempting, *, until_pass: bool) -> Asking[list[Attempt]]:
     attempts: list[Attempt] = []
     for _ in range(n):
@@ -95,11 +102,13 @@ def _side_by_side(here: State, n: int, attempt: _Attempting) -> Asking[list[Atte
 
 
 def _execute(
-    here: State, advice: list[str], incumbent: Candidate | None, *, every: int | None, temperature: float | None
+    here: State, advice: _Advice, incumbent: Candidate | None, *, every: int | None, temperature: float | None
 ) -> Asking[State]:
     for _ in count() if every is None else range(every):
         try:
-            (candidate,) = yield from Propose(here.noted(*advice), 1, temperature=temperature)
+            (candidate,) = yield from Propose(
+                here.noted(*advice.notes).planned(advice.plan), 1, temperature=temperature
+            )
         except BudgetExhausted:  # only in the decision that simulated: every later one has a granted proposal
             if incumbent is None:
                 raise
@@ -130,13 +139,17 @@ def _evaluation(here: State, rollout: Rollout, verify: bool) -> Asking[str]:
     return (yield from Ask("evaluator", here, [rollout.end, rollout.candidates[-1]]))
 
 
-def _advice(attempts: list[Attempt], summarise: bool, here: State) -> Asking[list[str]]:
-    texts = _texts(attempts)
-    if texts and summarise:
-        made = [(attempt.rollout.end, attempt.evaluation) for attempt in attempts if len(attempt.rollout)]
+def _advice(attempts: list[Attempt], summarise: bool, here: State) -> Asking[_Advice]:
+    begun = [attempt for attempt in attempts if len(attempt.rollout)]
+    if not begun:
+        return _Advice()
+    texts, plan = _texts(attempts), next((attempt.plan for attempt in begun if attempt.has_passed), None)
+    if summarise:
         with suppress(BudgetExhausted):
+            made = [(attempt.rollout.end, attempt.evaluation) for attempt in begun]
             texts = [(yield from Ask("summariser", here, made))]
-    return ["\n".join([REAL, *texts])] if texts else []
+            plan = best_plan((attempt.plan, attempt.evaluation) for attempt in begun)
+    return _Advice(("\n".join([REAL, *texts]),), plan)
 
 
 def _texts(attempts: list[Attempt]) -> list[str]:

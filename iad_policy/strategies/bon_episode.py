@@ -1,8 +1,8 @@
 """Best-of-N over whole episodes: N are simulated, and the best one is committed."""
 
 from iad_policy.requests import All, Asking
-from iad_policy.roles.paraphrase_check import paraphrases
 from iad_policy.strategies import declares
+from iad_policy.strategies.building_blocks.paraphrases import paraphrases
 from iad_policy.strategies.building_blocks.rollouts import DEPTH, best_of, carry_out, roll_out
 from iad_policy.types import State
 

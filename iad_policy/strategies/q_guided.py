@@ -6,9 +6,9 @@ from functools import partial
 
 from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import All, Asking, Propose, Verify
-from iad_policy.roles.paraphrase_check import paraphrases
 from iad_policy.strategies import declares
 from iad_policy.strategies.building_blocks.incumbent import incumbent
+from iad_policy.strategies.building_blocks.paraphrases import paraphrases
 from iad_policy.strategies.building_blocks.rollouts import DEPTH, Rollout, best_of, carry_out, roll_out
 from iad_policy.types import Candidate, State
 

@@ -5,9 +5,8 @@ from contextlib import suppress
 from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import Asking, Propose, Simulate
 from iad_policy.strategies import declares, per_step
-from iad_policy.strategies.building_blocks.failures import failure_of
 from iad_policy.strategies.building_blocks.feedback import about_last
-from iad_policy.types import Candidate, State
+from iad_policy.types import Candidate, Said, State
 
 
 @per_step
@@ -21,10 +20,10 @@ def self_debug(here: State, *, n: int = 3, temperature: float | None = None) -> 
     (last,) = yield from Propose(here, 1, temperature=temperature)
     with suppress(BudgetExhausted):
         for _ in range(n - 1):
-            error = last.error or failure_of((yield from Simulate(here, last)))
+            error = last.error or (yield from Simulate(here, last)).failure
             if not error:
                 break
-            hint = about_last(last, ("Error", error))
+            hint = about_last(last, Said("error", error))
             (new,) = yield from Propose(here, 1, feedback=hint, temperature=temperature)
             if last.error or not new.error:
                 last = new

@@ -6,7 +6,7 @@ from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import Ask, Asking, Propose
 from iad_policy.strategies import declares, per_step
 from iad_policy.strategies.building_blocks.feedback import about_last
-from iad_policy.types import Candidate, State
+from iad_policy.types import Candidate, Said, State
 
 
 @per_step
@@ -21,7 +21,7 @@ def self_refine(here: State, *, n: int = 3, temperature: float | None = None) ->
     with suppress(BudgetExhausted):
         for _ in range(n - 1):
             critique = yield from Ask("critic", here, last)
-            hint = about_last(last, ("Review", critique))
+            hint = about_last(last, Said("review", critique))
             (new,) = yield from Propose(here, 1, feedback=hint, temperature=temperature)
             if last.error or not new.error:
                 last = new

@@ -7,7 +7,7 @@ from iad_policy.requests import Ask, Asking, Propose, Verify
 from iad_policy.strategies import declares, per_step
 from iad_policy.strategies.building_blocks.feedback import about_last
 from iad_policy.strategies.building_blocks.voting import heaviest
-from iad_policy.types import Candidate, State
+from iad_policy.types import Candidate, Said, State
 
 
 @declares(needs="verifier")
@@ -23,7 +23,7 @@ def sequential_revision(here: State, *, n: int = 3, temperature: float | None = 
         revised = yield from Verify(here, revised)
         for _ in range(n - 1):
             critique = yield from Ask("critic", here, revised[-1])
-            hint = about_last(revised[-1], ("Review", critique))
+            hint = about_last(revised[-1], Said("review", critique))
             (new,) = yield from Propose(here, 1, feedback=hint, temperature=temperature)
             revised = yield from Verify(here, [*revised, new])
     return heaviest(revised)

@@ -6,7 +6,7 @@ from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import Ask, Asking, Propose, Verify
 from iad_policy.strategies import declares, per_step
 from iad_policy.strategies.building_blocks.feedback import about_last
-from iad_policy.types import Candidate, State
+from iad_policy.types import Candidate, Said, State
 
 
 @declares(needs="verifier")
@@ -22,7 +22,7 @@ def sk2code_feedback(here: State, *, n: int = 3, temperature: float | None = Non
         for _ in range(n - 1):
             (last,) = yield from Verify(here, [last])
             critique = yield from Ask("critic", here, last)
-            hint = about_last(last, ("Review", critique))
+            hint = about_last(last, Said("review", critique))
             (new,) = yield from Propose(here, 1, feedback=hint, temperature=temperature)
             if last.error or not new.error:
                 last = new

@@ -7,7 +7,7 @@ from iad_policy.requests import Asking, Propose, Verify
 from iad_policy.strategies import declares, per_step
 from iad_policy.strategies.building_blocks.feedback import about_last
 from iad_policy.strategies.building_blocks.incumbent import incumbent
-from iad_policy.types import Candidate, State
+from iad_policy.types import Candidate, Said, State
 
 
 @per_step
@@ -28,8 +28,8 @@ def try_again(here: State, *, n: int = 3, temperature: float | None = None) -> A
             if incumbent(tried).score >= 1.0:
                 break
             output = "" if last.preview is None else last.preview.observation
-            reward = ("Reward", f"{max(0.0, last.score):.4g}")
-            hint = about_last(last, ("Output", output if isinstance(output, str) else ""), reward)
+            reward = Said("reward", f"{max(0.0, last.score):.4g}")
+            hint = about_last(last, Said("output", output if isinstance(output, str) else ""), reward)
             (new,) = yield from Propose(here, 1, feedback=hint, temperature=temperature)
             tried = yield from Verify(here, [*tried, new])
     return incumbent(tried)

@@ -8,10 +8,10 @@ from zlib import crc32
 
 import numpy as np
 
-from iad_policy.prompts.rendering import shown
 from iad_policy.trained.heads import Array
 from iad_policy.types import State, Turn
 from iad_policy.types.hashing import encode
+from iad_policy.types.texts import shown
 
 N_VERBS, N_PAGES, N_PIECES = 8, 8, 24
 """Hashed places for the action's verb, for the verb on this kind of page, and for pieces of the action."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from operator import add
 from random import Random
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from iad_policy.errors import GoldError
 from iad_policy.types.frozen import changed, made_fast
@@ -122,6 +122,18 @@ class Turn(NamedTuple):
     parts: tuple[Part, ...] = ()
 
 
+class Plan(NamedTuple):
+    """Actions to take, in order.
+
+    Attributes:
+        n_before: How many actions of the episode come before the first of them.
+        actions: The actions.
+    """
+
+    n_before: int
+    actions: tuple[Any, ...]
+
+
 class Move(NamedTuple):
     """One simulated step: the action, and the index of one of its possible outcomes."""
 
@@ -140,6 +152,7 @@ class State:
         path: Simulated steps from the last committed state. It is empty for the real state.
         history: The turns that led here, oldest first, including simulated ones.
         notes: Texts that a strategy adds for the agent, such as a summary or a reflection.
+        plan: Actions that a strategy suggests, as data for agents that can't read the notes; None for none.
         steps_left: Actions that may still be committed; infinite if the environment has no limit.
         done: Whether the episode is over here, or a simulation can't go on: see `is_awaiting`.
         id: Identifier of the state, a hash that includes the parent's id.
@@ -151,6 +164,9 @@ class State:
         gold: Gold information about the state. It is set only for a verifier (in previews) or an agent that is
             labelled `oracle`.
         thumbnail: For a recorded state, the path of its picture in the run folder; "" for none.
+        failure: For a simulated state, what went wrong with the action that led there, in the environment's own words;
+            "" if nothing did.
+        changed: For a simulated state, whether this action changed the world. Also True if that is not known.
     """
 
     observation: Any
@@ -167,6 +183,9 @@ class State:
     is_answered: bool = False
     gold: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
     thumbnail: str = field(default="", compare=False)
+    failure: str = ""
+    changed: bool = True
+    plan: Plan | None = None
 
     def __repr__(self) -> str:
         # The full observation, info and history are very long, and each candidate has its own.
@@ -177,6 +196,11 @@ class State:
         """Whether a simulation ends here because only the world can say what comes next; the episode is not over."""
         return bool(self.info.get("stop_reason") == AWAITING)
 
+    @property
+    def result(self) -> str:
+        """The name of a simulated state's result: the environment's key, or else the observation."""
+        return self.key or str(self.observation)
+
     def named_by(self) -> tuple[Any, ...]:
         """The values that a digest of the state covers."""
         return (self.id, self.notes, self.wording) if self.wording else (self.id, self.notes)
@@ -184,6 +208,10 @@ class State:
     def noted(self, *texts: str) -> "State":
         """Return this state with more notes for the agent."""
         return changed(self, notes=(*self.notes, *texts))
+
+    def planned(self, plan: Plan | None) -> "State":
+        """Return this state with a plan for the agent."""
+        return changed(self, plan=plan)
 
     def worded(self, wording: str) -> "State":
         """Return this state with a paraphrase of the task for the agent; "" for the environment's own text."""
@@ -206,25 +234,6 @@ class Verdict:
     critique: str = ""
     passed: bool | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Feedback:
-    """Feedback that an agent gets before it proposes again.
-
-    Attributes:
-        text: The feedback as a block of a prompt.
-        best: The incumbent, without its verdict.
-        worst: The candidate to avoid, without its verdict.
-        critique: The judge's critique alone.
-        tried: All candidates that the text describes, oldest first, without their verdicts.
-    """
-
-    text: str
-    best: "Candidate | None" = None
-    worst: "Candidate | None" = None
-    critique: str = ""
-    tried: "tuple[Candidate, ...]" = ()
 
 
 @made_fast
@@ -257,7 +266,7 @@ class Candidate:
     usage: Usage = NOTHING
     logprobs: tuple[float, ...] | None = None
     parts: tuple[Part, ...] = ()
-    feedback: Feedback | None = None
+    feedback: "Feedback | None" = None
     preview: State | None = None
     verdict: Verdict | None = None
     id: str = ""
@@ -288,6 +297,92 @@ class Candidate:
         return changed(self, verdict=None, preview=None, feedback=None)
 
 
+class ShownTokens(NamedTuple):
+    """How much a feedback shows of each kind of text, in tokens of four characters.
+
+    Attributes:
+        action: Of a proposal (arXiv 2504.01931 v2 shows 200-300).
+        result: Of what it led to.
+        critique: Of what somebody said about it.
+    """
+
+    action: int = 300
+    result: int = 150
+    critique: int = 100
+
+
+class Said(NamedTuple):
+    """A text about a proposal: a `review`, an `error`, an `output` or a `reward`."""
+
+    kind: Literal["review", "error", "output", "reward"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """An earlier proposal, as data for a feedback.
+
+    Attributes:
+        candidate: The proposal, without its verdict.
+        shown_as: `tried` for one of a numbered list, `best`, `worst` or `last`; `unshown` if only what was wrong with
+            it is told.
+        outcome: The simulated state after it, where its result is told.
+        findings: What the verifier found, where that is told.
+        said: What others said, where that is told.
+        score: The verifier's score, where that is told.
+    """
+
+    candidate: Candidate
+    shown_as: Literal["tried", "best", "worst", "last", "unshown"] = "tried"
+    outcome: State | None = None
+    findings: str = ""
+    said: tuple[Said, ...] = ()
+    score: float | None = None
+
+    @property
+    def failure(self) -> str:
+        """Why it can't be carried out; "" if it can, or if that is not known."""
+        errors = [one.text for one in self.said if one.kind == "error"]
+        return self.candidate.error or "".join(errors) or ("" if self.outcome is None else self.outcome.failure)
+
+
+DIFFER = "differ"
+"""The instruction that asks for a proposal which differs from the earlier ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """Feedback that an agent gets before it proposes again, as data and in words.
+
+    Attributes:
+        text: It in words. If it is "", the driver lets the prompts make them of the rest.
+        attempts: The earlier proposals that it is about, oldest first, each with what is told about it.
+        preferred: Numbers, from 1, of the attempts that the verifier prefers, where that is told.
+        best: The incumbent, without its verdict. It is the answer to revise where a method always revises the last one.
+        worst: The candidate to avoid, without its verdict.
+        instruction: The name of the instruction that goes with it; see `iad_policy.prompts.INSTRUCTIONS`.
+        shown: How much of each text is shown.
+    """
+
+    text: str = ""
+    attempts: tuple[Attempt, ...] = ()
+    preferred: tuple[int, ...] = ()
+    best: Candidate | None = None
+    worst: Candidate | None = None
+    instruction: str = DIFFER
+    shown: ShownTokens = ShownTokens()
+
+    @property
+    def tried(self) -> tuple[Candidate, ...]:
+        """The candidates that are listed, oldest first, without their verdicts."""
+        return tuple([one.candidate for one in self.attempts if one.shown_as in ("tried", "last")])
+
+    @property
+    def critique(self) -> str:
+        """What others said about the attempts, in full: the judge's critique alone."""
+        return "\n".join([said.text for one in self.attempts for said in one.said])
+
+
 class Proposal(NamedTuple):
     """An agent's answer that was checked, before it has an id. The fields are those of its `Candidate`."""
 
@@ -307,13 +402,25 @@ def score(candidate: Candidate) -> float:
 
 
 class Outcome(NamedTuple):
-    """The result of `simulate`; see `Simulator`."""
+    """The result of `simulate`; see `Simulator`.
+
+    Attributes:
+        token: The moment after the action.
+        observation: What would be seen.
+        info: The public info.
+        done: Whether the simulation ends here.
+        key: Canonical form of the result; equal results have equal keys.
+        failure: What went wrong, in the environment's own words; "" if nothing did, or if it doesn't say.
+        changed: Whether the world changed. Also True if it doesn't say.
+    """
 
     token: Any
     observation: Any
     info: Mapping[str, Any]
     done: bool
     key: str
+    failure: str = ""
+    changed: bool = True
 
 
 class RoleAnswer(NamedTuple):

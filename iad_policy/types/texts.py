@@ -1,4 +1,5 @@
-"""Text from outside, such as what models, agents, verifiers and data say: made safe to send, to write and to show.
+"""Text from outside, such as what models, agents, verifiers and data say: made safe to send, to write and to show,
+and cut where it is long.
 
 A *lone surrogate* is half of a character, for example of an emoji in which an answer was cut off. Python and JSON can
 hold one, but UTF-8 can't, so no request, file or terminal takes it. A *bidi mark* changes the direction of the text
@@ -6,9 +7,19 @@ after it, also of text that is somebody else's.
 """
 
 import re
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
+import numpy as np
+
 T = TypeVar("T")
+OBSERVATION_CHARS = 12_000
+"""Characters of an observation that are shown if nothing else is said."""
+BREAKS = ("\n", " [SEP] ", ". ", "; ", ", ", " ")
+"""Places to cut a text at, the best first."""
+MIN_KEPT = 0.6
+"""Share of the limit that a cut at a better place must keep."""
+CHARS_PER_TOKEN = 4
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _DIRECTED = re.compile(
     "[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufeff"
@@ -60,3 +71,55 @@ def isolated(text: str) -> str:
         n_open += (character in _OPENING) - (character == _CLOSING)
         kept.append(character)
     return f"{_FIRST_STRONG}{''.join(kept)}{_CLOSING * (n_open + 1)}"
+
+
+def shown(observation: Any, limit: int = OBSERVATION_CHARS) -> str:
+    """Return an observation as text. For an image it is the size."""
+    if isinstance(observation, Mapping):
+        text = "\n".join(f"{key}: {shown(part, limit)}" for key, part in observation.items())
+    elif isinstance(observation, np.ndarray) and observation.ndim >= 2:
+        text = f"(an image or array of shape {'x'.join(map(str, observation.shape))})"
+    else:
+        text = str(observation)
+    return shortened(text, limit)
+
+
+def shortened(text: str, limit: int) -> str:
+    """Return the start of a text, cut between two lines, parts, sentences or words, and how many characters follow."""
+    end = _cut(text, limit)
+    return text if end == len(text) else f"{text[:end]}... ({len(text) - end} more characters)"
+
+
+def clipped(text: str, limit: int) -> str:
+    """Return the start of a text, cut as `shortened` cuts it."""
+    end = _cut(text, limit)
+    return text if end == len(text) else f"{text[:end].rstrip(',;')}..."
+
+
+def _cut(text: str, limit: int) -> int:
+    if len(text) <= limit:
+        return len(text)
+    head = text[: limit + 1]
+    cuts = (head.rfind(mark) + len(mark.rstrip()) for mark in BREAKS if mark in head)
+    return next((cut for cut in cuts if MIN_KEPT * limit <= cut <= limit), limit)
+
+
+def truncated(text: str, n_tokens: int) -> str:
+    """Return the start of a text, in tokens of four characters. No tokenizer is needed. A tag is not cut in two."""
+    limit = n_tokens * CHARS_PER_TOKEN
+    if len(text) <= limit:
+        return text
+    head = text[:limit]
+    opened = head.rfind("<")
+    if opened > max(head.rfind(">"), 0) and re.match(r"</?[a-zA-Z!]", text[opened:]):
+        head = head[:opened]
+    return f"{head}..."
+
+
+def tail(text: str, n_tokens: int) -> str:
+    """Return the end of a text, in tokens of four characters, from the beginning of a line if there is one."""
+    limit = n_tokens * CHARS_PER_TOKEN
+    if len(text) <= limit:
+        return text
+    end = text[-limit:]
+    return f"...{end[end.find(chr(10)) :] if chr(10) in end else end}"

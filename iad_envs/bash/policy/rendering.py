@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from iad_policy.prompts.rendering import OBSERVATION_CHARS, Rendering, Seen, facts_of, page_of, without_middle
+from iad_policy.prompts.rendering import Rendering, Seen, facts_of, new_parts, page_of, without_middle
 from iad_policy.types import State, Turn
+from iad_policy.types.texts import OBSERVATION_CHARS, tail
 
 OUTPUT_CHARS = 6_000
 """Characters of the last output that are shown."""
@@ -47,6 +48,16 @@ class ShellRendering(Rendering):
         touched = [_files(kind, facts.get(kind, ()), facts.get(f"n_{kind}", 0)) for kind in KINDS]
         return "\n".join(line for line in touched if line)
 
+    def changes(self, before: Turn | None, after: State) -> list[str]:
+        """Return which files the command touched."""
+        facts = facts_of(after)
+        touched = [(kind, facts.get(kind, ()), facts.get(f"n_{kind}", 0)) for kind in KINDS]
+        return [f"{kind.capitalize()}: {_paths(paths, n_paths)}" for kind, paths, n_paths in touched if paths]
+
+    def news(self, before: Turn | None, after: State, n_tokens: int) -> str:
+        """Return the end of the output, which says how the command ended. It is new even if it is that of the last."""
+        return tail("\n".join(new_parts(None, after, "\n")), n_tokens)
+
     def beginning(self, first: Turn) -> list[str]:
         """Return nothing: before the first command the shell shows nothing."""
         return []
@@ -61,6 +72,11 @@ def _is_start(seen: Seen) -> bool:
 
 
 def _files(kind: str, paths: Iterable[str], n_paths: int) -> str:
+    listed = _paths(paths, n_paths)
+    return f"Files {kind}: {listed}" if listed else ""
+
+
+def _paths(paths: Iterable[str], n_paths: int) -> str:
     listed = list(paths)
     more = max(n_paths, len(listed)) - N_PATHS
-    return f"Files {kind}: {', '.join(listed[:N_PATHS])}{f' and {more} more' if more > 0 else ''}" if listed else ""
+    return f"{', '.join(listed[:N_PATHS])}{f' and {more} more' if more > 0 else ''}"

@@ -5,17 +5,10 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, ClassVar, NamedTuple
 
-from iad_policy.prompts import TOLD
-from iad_policy.prompts.rendering import (
-    OBSERVATION_CHARS,
-    Rendering,
-    Seen,
-    complaint_of,
-    facts_of,
-    page_of,
-    shortened,
-)
+from iad_policy.prompts.feedback import feedback_text
+from iad_policy.prompts.rendering import Rendering, Seen, complaint_of, facts_of, page_of
 from iad_policy.types import Feedback, State, Turn
+from iad_policy.types.texts import OBSERVATION_CHARS, shortened
 
 SCHEMA_CHARS = 40_000
 OLD_RESULT_CHARS = 500
@@ -109,12 +102,18 @@ class AnswerRendering(DatabaseRendering):
 
     def told(self, feedback: Feedback) -> str:
         """Return a feedback with each query in a block, as an answer has it. A small model copies the form it sees."""
-        text = feedback.text.replace("\nResult: submit: ", "\nResult: ")
-        for action in {str(one.action) for one in (feedback.best, feedback.worst, *feedback.tried) if one is not None}:
-            if submitted := SUBMITTED.fullmatch(action):
-                block = f"\n```sql\n{submitted[1]}\n```".replace("\\", r"\\")
-                text = re.sub(rf"({TOLD.pattern}:) {re.escape(action)}$", rf"\1{block}", text, flags=re.MULTILINE)
-        return text
+        return feedback_text(feedback, _InBlocks()) if feedback.attempts else feedback.text
+
+
+class _InBlocks(DatabaseRendering):
+    """The words of a feedback whose queries are shown as an answer has them."""
+
+    def tried(self, action: Any, n_tokens: int) -> str:
+        text, submitted = super().tried(action, n_tokens), SUBMITTED.fullmatch(str(action))
+        return f"\n```sql\n{submitted[1]}\n```" if submitted and text == str(action) else text
+
+    def news(self, before: Turn | None, after: State, n_tokens: int) -> str:
+        return super().news(before, after, n_tokens).removeprefix("submit: ")
 
 
 @lru_cache(maxsize=64)

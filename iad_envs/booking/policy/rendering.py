@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from iad_envs.booking.policy.reading import minute_of, page_of
-from iad_policy.prompts.rendering import Rendering, Seen, clipped, complaint_of, facts_of
+from iad_policy.prompts.rendering import Rendering, Seen, complaint_of, facts_of
 from iad_policy.types import State, Turn
+from iad_policy.types.texts import clipped
 
 SHOWN = 8
 """Restaurants, or times, that the history lists."""

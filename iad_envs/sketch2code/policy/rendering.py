@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from iad_envs.sketch2code.policy.ink import PAGE_WIDTH_PX, page_scale, sent_size
-from iad_policy.prompts.rendering import Rendering, Seen, complaint_of, facts_of, page_of, shown
+from iad_policy.prompts.rendering import Rendering, Seen, complaint_of, facts_of, page_of
 from iad_policy.types import State, Turn
+from iad_policy.types.texts import shown
 
 HTML_CHARS = 12_000
 KINDS = {
@@ -63,6 +64,18 @@ class SketchRendering(Rendering):
     def turns(self, state: State, *, since: int | None = None) -> list[str]:
         """Return nothing: the observation has the conversation and the current page."""
         return []
+
+    def changes(self, before: Turn | None, after: State) -> list[str]:
+        """Return the size of the rendered page, and what is on it."""
+        page = page_of(after)
+        boxes = page.get("boxes")
+        if not isinstance(boxes, Mapping):
+            return []
+        counts = [
+            f"{len(found)} {kind.replace('_', ' ')}{'s' * (len(found) > 1)}" for kind, found in boxes.items() if found
+        ]
+        there = ", ".join(counts) or "nothing on it"
+        return [f"A page of {page.get('width')} x {page.get('height')} pixels with {there}."]
 
     def beginning(self, first: Turn) -> list[str]:
         """Return nothing: the first observation is the task."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
+from iad_envs.core import Effect, IADEnv, Score, Snapshot, Transition, View
 from iad_envs.data import DataVersion, data_folder, data_version
 from iad_envs.errors import UnknownTask, require_known
 from iad_envs.spaces import UnicodeText
@@ -36,6 +36,8 @@ from iad_envs.toolcalls.acebench.scoring.special import check_special, gold_sent
 from iad_envs.toolcalls.acebench.tasks import AceEntry, load_ace_data, load_entries
 from iad_envs.toolcalls.acebench.user import STOP, by_class, next_message
 from iad_envs.toolcalls.calls import CallStyle, FunctionCall, UnreadableCalls
+from iad_envs.toolcalls.executor import changed
+from iad_envs.toolcalls.findings import failure_of
 from iad_envs.toolcalls.offers import FunctionOffer
 from iad_envs.toolcalls.pages import AWAITED, HANDED_IN, MAX_OBSERVATION, OVER, PageKind, ToolPage
 from iad_envs.toolcalls.responses import Response, read_published, read_response
@@ -281,6 +283,14 @@ class ACEBenchEnv(IADEnv[str, Any]):
 
     def _bound_by(self) -> str:
         return "" if self._user is None else "answers of a language model, which may answer otherwise if asked again"
+
+    def _effect(self, before: Any, after: Any) -> Effect:
+        """Tell which calls failed. Objects and the conversation are the world."""
+        if isinstance(after, AnswerState):
+            return Effect(failure_of(after.findings), False)
+        was, now = before.tools.instances, after.tools.instances
+        has_spoken = (before.messages, before.said) != (after.messages, after.said)
+        return Effect(failure_of(after.findings), has_spoken or bool(changed(was, now)))
 
     def _result_key(self, state: Any, view: View) -> Hashable:
         if isinstance(state, AnswerState):

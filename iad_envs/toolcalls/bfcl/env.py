@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
+from iad_envs.core import Effect, IADEnv, Score, Snapshot, Transition, View
 from iad_envs.data import DataVersion, data_folder, data_version
 from iad_envs.errors import DataNotFound, require_known
 from iad_envs.spaces import UnicodeText
@@ -23,7 +23,8 @@ from iad_envs.toolcalls.bfcl.questions import QuestionState, answer, asked
 from iad_envs.toolcalls.bfcl.scoring.multi_turn import TurnsJudge, TurnsTally
 from iad_envs.toolcalls.bfcl.scoring.single_turn import check_calls, gold_answer, share_right
 from iad_envs.toolcalls.calls import CallStyle, FunctionCall
-from iad_envs.toolcalls.executor import Toolbox
+from iad_envs.toolcalls.executor import Toolbox, changed
+from iad_envs.toolcalls.findings import failure_of
 from iad_envs.toolcalls.offers import FunctionOffer
 from iad_envs.toolcalls.pages import AWAITED, HANDED_IN, MAX_OBSERVATION, OVER, PageKind, ToolPage
 from iad_envs.toolcalls.responses import Response, read_published, read_response
@@ -183,16 +184,16 @@ class BFCLEnv(IADEnv[str, Any]):
         if isinstance(state, QuestionState):
             end = HANDED_IN if state.kind == "done" else ""
             page = ToolPage(state.kind, state.offer, state.messages, state.calls, (), end)
-            turn, step_in_turn, changed = 0, 0, ()
+            turn, step_in_turn, altered = 0, 0, ()
         else:
             page = _page_of_turn(state)
-            turn, step_in_turn, changed = len(state.turns) - 1, state.turns[-1].n_responses, state.changed
+            turn, step_in_turn, altered = len(state.turns) - 1, state.turns[-1].n_responses, state.changed
         facts = {
             "complaint": complaint,
             "turn": turn,
             "step_in_turn": step_in_turn,
             "findings": [one.as_data() for one in state.findings],
-            "changed": list(changed),
+            "changed": list(altered),
         }
         actions = () if page.kind == "done" else (*page.offer.examples, "reply[...]")
         text = page.text(complaint, [one.message for one in state.findings])
@@ -221,6 +222,13 @@ class BFCLEnv(IADEnv[str, Any]):
         if isinstance(task, SingleQuestion):
             return [gold_answer(task)]
         return [action for turn in self._judge(task).gold for action in (*_as_actions(turn.calls), "reply[]")]
+
+    def _effect(self, before: Any, after: Any) -> Effect:
+        """Tell which calls failed. Objects and the conversation are the world."""
+        if isinstance(after, QuestionState):
+            return Effect(failure_of(after.findings), False)
+        was, now = before.turns[-1].state.instances, after.turns[-1].state.instances
+        return Effect(failure_of(after.findings), after.reply is not None or bool(changed(was, now)))
 
     def _result_key(self, state: Any, view: View) -> Hashable:
         if isinstance(state, QuestionState):

@@ -13,8 +13,9 @@ from iad_policy.agents.language import CUT_OFF, SAID_ONCE, LanguageAgent, Style
 from iad_policy.models import Completion
 from iad_policy.models.parsing import Reading
 from iad_policy.models.parsing.function_calls import read_function_calls
-from iad_policy.prompts.rendering import facts_of, shortened
+from iad_policy.prompts.rendering import facts_of
 from iad_policy.types import Feedback, State, Turn
+from iad_policy.types.texts import shortened
 
 CHATS = ("prompting", "fc")
 MORE = "More functions can be called now."

@@ -4,14 +4,17 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from iad_policy.prompts.rendering import Rendering, Seen, clipped, complaint_of, facts_of, shortened
+from iad_policy.prompts.rendering import Rendering, Seen, complaint_of, facts_of
 from iad_policy.prompts.rendering import page_of as page_as_given
 from iad_policy.types import State, Turn
+from iad_policy.types.texts import clipped, shortened
 
 DOCUMENT_CHARS = 60_000
 RESULT_CHARS = 6_000
 OLD_RESULT_CHARS = 400
 """Characters of a result that the history shows."""
+N_CHANGED = 8
+"""Attributes that a feedback lists as changed."""
 ENDS = "The turn is over here, and the user answers after it."
 EMPTY: Mapping[str, Any] = {"kind": "", "messages": (), "tools": (), "calls": (), "results": ()}
 
@@ -63,6 +66,12 @@ class ToolCallRendering(Rendering):
         findings = facts_of(seen).get("findings", ())
         told = [one["message"] for one in findings if one["code"] != "tool_error"]
         return "\n".join([*([complaint] if complaint else []), *told])
+
+    def changes(self, before: Turn | None, after: State) -> list[str]:
+        """Return which attributes of objects the calls changed."""
+        names = facts_of(after).get("changed") or ()
+        more = f" and {len(names) - N_CHANGED} more" if len(names) > N_CHANGED else ""
+        return [f"Changed: {', '.join(names[:N_CHANGED])}{more}"] if names else []
 
     def beginning(self, first: Turn) -> list[str]:
         """Return what the user said first."""

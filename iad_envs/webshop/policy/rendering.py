@@ -3,12 +3,14 @@
 All of it is on the agent's page or was on an earlier one. Names in [brackets] are what `click[...]` takes.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from iad_envs.webshop.policy.reading import FACT_PAGES
-from iad_policy.prompts.rendering import Rendering, Seen, clipped, complaint_of, page_of
+from iad_policy.prompts.rendering import Rendering, Seen, complaint_of, new_parts, page_of
 from iad_policy.types import State, Turn
+from iad_policy.types.texts import clipped, truncated
 
 TITLE_CHARS = 60
 """Characters of a product's title that the history shows."""
@@ -83,6 +85,17 @@ class ShopRendering(Rendering):
     def facts(self, seen: Seen) -> str:
         """Return why the last action was not valid."""
         return complaint_of(seen)
+
+    def changes(self, before: Turn | None, after: State) -> list[str]:
+        """Return what is selected, if that is new."""
+        selected = page_of(after).get("selected", {})
+        is_new = selected and (before is None or selected != page_of(before).get("selected"))
+        return [f"Selected: {_pairs(selected)}"] if is_new else []
+
+    def news(self, before: Turn | None, after: State, n_tokens: int) -> str:
+        """Return the new parts of a page, which are lines or stand between marks."""
+        parts = new_parts(before, after, rf"\n|{re.escape(TEXT_MARK)}")
+        return truncated((" | " if TEXT_MARK in str(after.observation) else "\n").join(parts), n_tokens)
 
     def beginning(self, first: Turn) -> list[str]:
         """Return nothing: every episode begins on the search page."""

@@ -4,15 +4,15 @@ A model may write anything, so every reader says when it can't read a text, and 
 """
 
 from iad_policy.models.parsing.actions import read_action
-from iad_policy.models.parsing.fields import (
+from iad_policy.models.parsing.grammar import UNREADABLE, Grammar, Reading, Syntax
+from iad_policy.models.parsing.numbers import read_integer
+from iad_policy.types.answers.fields import (
     read_choice,
     read_critique,
     read_field,
     read_parts,
     read_score,
 )
-from iad_policy.models.parsing.grammar import UNREADABLE, Grammar, Reading, Syntax
-from iad_policy.models.parsing.numbers import read_integer
 
 __all__ = [
     "UNREADABLE",

@@ -14,17 +14,6 @@ from iad_policy.models.parsing.call_actions import SQL_LANGUAGES, action_of_call
 from iad_policy.models.parsing.calls import call_at_start
 from iad_policy.models.parsing.fences import Fence, fence_at, fences
 from iad_policy.models.parsing.grammar import NOTHING_READ, FoundAction, Grammar, Problem, Reading, ended
-from iad_policy.models.parsing.headings import (
-    ACTION,
-    ANSWER,
-    EARLIER_PART,
-    HEADLINE,
-    INLINE,
-    INPUT,
-    NEXT_PART,
-    closing_marks,
-    without_stop_tokens,
-)
 from iad_policy.models.parsing.page_actions import (
     page_action_in_prose,
     page_action_of_call,
@@ -32,7 +21,6 @@ from iad_policy.models.parsing.page_actions import (
     read_page_action,
 )
 from iad_policy.models.parsing.prose import REMARK, is_prose
-from iad_policy.models.parsing.reasoning import split_reasoning
 from iad_policy.models.parsing.shell_actions import (
     LANGUAGES,
     command_of_call,
@@ -44,6 +32,18 @@ from iad_policy.models.parsing.shell_syntax import is_inside_document
 from iad_policy.models.parsing.sql import begins_sql, end_of_statement
 from iad_policy.models.parsing.tool_calls import ToolCall, function_call, tool_call
 from iad_policy.models.parsing.wrapping import unwrapped
+from iad_policy.types.answers.headings import (
+    ACTION,
+    ANSWER,
+    EARLIER_PART,
+    HEADLINE,
+    INLINE,
+    INPUT,
+    NEXT_PART,
+    closing_marks,
+    without_stop_tokens,
+)
+from iad_policy.types.answers.reasoning import split_reasoning
 
 CUT = "half an answer, which was cut off at max_tokens"
 MAX_DEPTH = 4

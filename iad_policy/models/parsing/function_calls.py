@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from iad_policy.models.parsing.fences import fences
 from iad_policy.models.parsing.grammar import Reading
-from iad_policy.models.parsing.headings import ACTION, EARLIER_PART, NEXT_PART, closing_marks, without_stop_tokens
 from iad_policy.models.parsing.literals import read_literal
-from iad_policy.models.parsing.reasoning import split_reasoning
+from iad_policy.types.answers.headings import ACTION, EARLIER_PART, NEXT_PART, closing_marks, without_stop_tokens
+from iad_policy.types.answers.reasoning import split_reasoning
 from iad_policy.types.python_text import parsed_python
 
 CUT = "half an answer, which was cut off at max_tokens"

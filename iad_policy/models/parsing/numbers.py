@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from iad_policy.models.parsing.actions import CUT
 from iad_policy.models.parsing.fences import fence_at, fences
 from iad_policy.models.parsing.grammar import Reading
-from iad_policy.models.parsing.headings import ACTION, ANSWER, HEADLINE, INPUT, NEXT_PART, without_stop_tokens
-from iad_policy.models.parsing.reasoning import split_reasoning
 from iad_policy.models.parsing.tool_calls import tool_call
+from iad_policy.types.answers.headings import ACTION, ANSWER, HEADLINE, INPUT, NEXT_PART, without_stop_tokens
+from iad_policy.types.answers.reasoning import split_reasoning
 
 _INTEGER = re.compile(r"(?<![\w.])[-+]?\d{1,18}(?!\d|[\w.]*\d)")
 _CHOICE = re.compile(r"[)\].*`\"']*\s*(?:/|,|or\b|and\b|oder\b|ou\b|или\b|或)\s*[(\[*`\"']*[-+]?\d")

@@ -5,10 +5,10 @@ import shlex
 from typing import Any
 
 from iad_policy.models.parsing.grammar import NOTHING_READ, FoundAction, Grammar, Problem
-from iad_policy.models.parsing.headings import NEXT_PART
 from iad_policy.models.parsing.prose import CLAUSE, REMARK, is_prose, without_remark
 from iad_policy.models.parsing.shell_syntax import ends_of_commands, is_complete
 from iad_policy.models.parsing.wrapping import unwrapped
+from iad_policy.types.answers.headings import NEXT_PART
 
 LANGUAGES = frozenset(
     {"", "bash", "sh", "shell", "zsh", "ksh", "console", "terminal", "shell-session", "shellsession", "bash-session"}

@@ -20,7 +20,7 @@ from iad_policy.report.curves import spent_on, usage_on
 from iad_policy.report.figures import Heading, heading_of
 from iad_policy.run.config import RunConfig
 from iad_policy.run.resolve import env_of
-from iad_policy.strategies.building_blocks.voting import rank_of, result_of
+from iad_policy.strategies.building_blocks.voting import rank_of
 from iad_policy.types import Candidate
 from iad_policy.types.hashing import seed_of
 
@@ -237,7 +237,7 @@ def _attempts(run: RunTraces, record: EpisodeRecord, truths: "_Truths") -> Itera
 
 def _vote(one: Candidate, by_result: bool) -> tuple[int, str]:
     if by_result and one.preview is not None:
-        return rank_of(one.preview), result_of(one.preview)
+        return rank_of(one.preview), one.preview.result
     return 0, one.key
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from iad_policy.ledger.trace import Trace
 from iad_policy.models.tools import message_text
-from iad_policy.prompts.rendering import shown
 from iad_policy.report.exports.pairs import feedback_of, score_of
 from iad_policy.report.exports.tables import MESSAGES, ExportTable, Kind, Row, Source
 from iad_policy.types import Candidate, Exchange, State
 from iad_policy.types.hashing import encode
+from iad_policy.types.texts import shown
 
 EVERYTHING = 2**31
 """Characters of an observation that are kept: all."""

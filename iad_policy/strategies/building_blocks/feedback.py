@@ -1,37 +1,28 @@
 """Feedback forms: what an agent is told about the candidates tried so far before it proposes again.
 
-A form is a generator too. Most make no request, and judge text asks the critic. Agents that are not language models
-read `Feedback.best`, `.worst` and `.tried`. Their verdicts are removed, so only the scalar form shows a score.
+A form is a generator too. Most make no request, and judge text asks the critic. It says as data what is told, and the
+prompts make the words of it. Agents that are not language models read `Feedback.best`, `.worst` and `.tried`. Their
+verdicts are removed, so only the scalar form shows a score.
 
 The form's name may limit how much is shown of a candidate, of its result or of the critic's text, in tokens:
 `best-worst:300`, `best-worst-judge:300:100`, `findings:300:150`.
 """
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
 from iad_policy.errors import BudgetExhausted, UnknownName
 from iad_policy.requests import Ask, Asking, Simulate
-from iad_policy.strategies.building_blocks.failures import failure_of
 from iad_policy.strategies.building_blocks.incumbent import incumbent
-from iad_policy.strategies.building_blocks.results import result_text, truncated
-from iad_policy.strategies.building_blocks.voting import result_of
-from iad_policy.types import Candidate, Feedback, State, score
+from iad_policy.types import Attempt, Candidate, Feedback, Said, ShownTokens, State, score
 
 FeedbackForm = Callable[[State, Sequence[Candidate]], Asking[Feedback | None]]
 """Generator function of a state and the candidates tried in it, oldest first and verified."""
 
-HINTS = "Mind:"
-"""The first line of a feedback that shows no candidate."""
-SHOWN_TOKENS = 300
-"""Tokens shown of a candidate (arXiv 2504.01931 v2 shows 200-300)."""
-RESULT_TOKENS = 150
-"""Tokens shown of what a candidate led to."""
-CRITIQUE_TOKENS = 100
-"""Tokens shown of the judge's text, or of the verifier's findings."""
+SHOWN_TOKENS, RESULT_TOKENS, CRITIQUE_TOKENS = ShownTokens()
 
 
 def fingerprint(feedback: Feedback | None) -> str:
@@ -53,7 +44,10 @@ def scalar(here: State, tried: Sequence[Candidate], *, shown_tokens: int = SHOWN
     """Show the best candidate and its score."""
     yield from ()
     best = incumbent(tried)
-    return Feedback(f"{_labelled('Best', best, shown_tokens)}\nScore: {best.score:.4g}", best=best.shown())
+    shown = best.shown()
+    return Feedback(
+        attempts=(Attempt(shown, "best", score=best.score),), best=shown, shown=ShownTokens(action=shown_tokens)
+    )
 
 
 def best_and_worst(
@@ -61,7 +55,7 @@ def best_and_worst(
 ) -> Asking[Feedback | None]:
     """Show the best and the worst candidate and nothing else (eqs 3-5 of arXiv 2504.01931 v2): the paper's form."""
     yield from ()
-    return _best_and_worst(tried, "", shown_tokens)
+    return _best_and_worst(tried, shown=ShownTokens(action=shown_tokens))
 
 
 def judge_text(
@@ -73,8 +67,10 @@ def judge_text(
 ) -> Asking[Feedback | None]:
     """Show the best candidate and the critic's text about it."""
     best = incumbent(tried)
-    critique = truncated((yield from Ask("critic", here, best)), critique_tokens)
-    return Feedback(f"{_labelled('Best', best, shown_tokens)}\nReview: {critique}", best.shown(), critique=critique)
+    said = Said("review", (yield from Ask("critic", here, best)))
+    best = best.shown()
+    shown = ShownTokens(action=shown_tokens, critique=critique_tokens)
+    return Feedback(attempts=(Attempt(best, "best", said=(said,)),), best=best, shown=shown)
 
 
 def best_worst_and_judge_text(
@@ -85,8 +81,8 @@ def best_worst_and_judge_text(
     critique_tokens: int = CRITIQUE_TOKENS,
 ) -> Asking[Feedback | None]:
     """Show best, worst and the critic's text about the best: the papers' IAD-fb."""
-    critique = truncated((yield from Ask("critic", here, incumbent(tried))), critique_tokens)
-    return _best_and_worst(tried, critique, shown_tokens)
+    critique = yield from Ask("critic", here, incumbent(tried))
+    return _best_and_worst(tried, critique, ShownTokens(action=shown_tokens, critique=critique_tokens))
 
 
 def results(
@@ -98,8 +94,8 @@ def results(
 ) -> Asking[Feedback | None]:
     """Show every candidate tried and what it led to, without a judgement; it is simulated if nobody looked yet."""
     previewed = yield from _previewed(here, tried)
-    blocks = _attempts(here, previewed, shown_tokens, result_tokens)
-    return _told("\n".join(blocks), tried)
+    attempts = [Attempt(one.shown(), outcome=one.preview) for one in previewed]
+    return _about(tried, attempts, ShownTokens(shown_tokens, result_tokens))
 
 
 def findings(
@@ -115,8 +111,9 @@ def findings(
     Nothing is simulated for it: results are those that the verifier looked at.
     """
     yield from ()
-    blocks = [*_attempts(here, tried, shown_tokens, result_tokens, critique_tokens), _preference(tried)]
-    return _told("\n".join(block for block in blocks if block), tried)
+    attempts = [Attempt(one.shown(), outcome=one.preview, findings=_critique(one)) for one in tried]
+    feedback = _about(tried, attempts, ShownTokens(shown_tokens, result_tokens, critique_tokens))
+    return replace(feedback, preferred=_preferred(tried))
 
 
 def hints(
@@ -131,21 +128,19 @@ def hints(
     Where nothing is known to be wrong there is no feedback, so the next proposal is independent of the earlier ones.
     """
     yield from ()
-    remarks = dict.fromkeys(remark for one in tried for remark in _remarks(one, result_tokens, critique_tokens))
-    if not remarks:
-        return None
-    return _told("\n".join([HINTS, *(f"- {remark}" for remark in remarks)]), tried, lists_all=False)
+    doubted = [one for one in tried if one.verdict is None or not one.verdict.passed]
+    attempts = [Attempt(one.shown(), "unshown", one.preview, _critique(one)) for one in doubted]
+    attempts = [one for one in attempts if one.failure or one.findings]
+    return _about(tried, attempts, ShownTokens(result=result_tokens, critique=critique_tokens)) if attempts else None
 
 
-def about_last(last: Candidate, *said: tuple[str, str]) -> Feedback:
-    """Show the last answer and labelled texts about it, for methods that always revise the last answer.
+def about_last(last: Candidate, *said: Said) -> Feedback:
+    """Show the last answer and texts about it, for methods that always revise the last answer.
 
     Agents that are not language models read `Feedback.best` as the answer to revise, whether it is the best or not.
     """
-    shown = [(label, truncated(text, CRITIQUE_TOKENS)) for label, text in said if text]
-    blocks = [f"Last: {truncated(last.error or str(last.action), SHOWN_TOKENS)}", *map(": ".join, shown)]
-    critique = "\n".join(text for _, text in shown)
-    return Feedback("\n".join(blocks), best=last.shown(), critique=critique, tried=(last.shown(),))
+    shown = last.shown()
+    return Feedback(attempts=(Attempt(shown, "last", said=tuple([one for one in said if one.text])),), best=shown)
 
 
 FORMS: Mapping[str, FeedbackForm] = {
@@ -190,24 +185,19 @@ def best_and_worst_of(tried: Sequence[Candidate]) -> tuple[Candidate, Candidate 
     return best, None if worst.key == best.key else worst
 
 
-def _told(text: str, tried: Sequence[Candidate], critique: str = "", *, lists_all: bool = True) -> Feedback:
+def _about(tried: Sequence[Candidate], attempts: Sequence[Attempt], shown: ShownTokens) -> Feedback:
     best, worst = best_and_worst_of(tried)
-    told = tuple(one.shown() for one in tried) if lists_all else ()
-    return Feedback(text, best.shown(), None if worst is None else worst.shown(), critique, told)
+    unlike = None if worst is None else worst.shown()
+    return Feedback(attempts=tuple(attempts), best=best.shown(), worst=unlike, shown=shown)
 
 
-def _best_and_worst(tried: Sequence[Candidate], critique: str, shown_tokens: int) -> Feedback:
+def _best_and_worst(tried: Sequence[Candidate], critique: str = "", shown: ShownTokens = ShownTokens()) -> Feedback:
     best, worst = best_and_worst_of(tried)
-    blocks = [_labelled("Best", best, shown_tokens)]
+    said = (Said("review", critique),) if critique else ()
+    attempts = [Attempt(best.shown(), "best", said=said)]
     if worst is not None:
-        blocks.append(_labelled("Worst", worst, shown_tokens))
-    if critique:
-        blocks.append(f"Review: {critique}")
-    return _told("\n".join(blocks), tried, critique, lists_all=False)
-
-
-def _labelled(label: str, candidate: Candidate, shown_tokens: int) -> str:
-    return f"{label}: {truncated(candidate.error or str(candidate.action), shown_tokens)}"
+        attempts.append(Attempt(worst.shown(), "worst"))
+    return _about(tried, attempts, shown)
 
 
 def _previewed(here: State, tried: Sequence[Candidate]) -> Asking[list[Candidate]]:
@@ -221,71 +211,17 @@ def _previewed(here: State, tried: Sequence[Candidate]) -> Asking[list[Candidate
     return previewed
 
 
-def _attempts(
-    here: State, tried: Sequence[Candidate], shown_tokens: int, result_tokens: int, critique_tokens: int = 0
-) -> Iterator[str]:
-    """Yield a block per candidate, oldest first: the action, its result, and the verifier's findings if asked for.
-
-    What was said of an earlier candidate is not said again. Blocks never change when a candidate is added, except for
-    revised findings, so a server that keeps prompts reads only the new ones.
-    """
-    actions: dict[str, int] = {}
-    seen: dict[str, int] = {}
-    said: dict[str, int] = {}
-    for number, one in enumerate(tried, start=1):
-        if one.error:
-            yield f"Tried {number}, which is no action: {truncated(one.error, shown_tokens)}"
-            continue
-        if one.key in actions:
-            yield f"Tried {number}: the same as {actions[one.key]}."
-            continue
-        actions[one.key] = number
-        lines = [f"Tried {number}: {truncated(str(one.action), shown_tokens)}"]
-        result = "" if one.preview is None else result_text(here, one.preview, shown_tokens=result_tokens)
-        if one.preview is not None:
-            first = seen.setdefault(f"{result_of(one.preview)}\n{result}", number)
-            lines.append(f"Result: {result}" if first == number else f"Result: equal to that of {first}.")
-        critique = _critique(one, critique_tokens)
-        if critique and critique.rstrip(".") not in result:
-            first = said.setdefault(critique, number)
-            lines.append(f"Findings: {critique}" if first == number else f"Findings: as of {first}.")
-        yield "\n".join(lines)
+def _critique(candidate: Candidate) -> str:
+    return "" if candidate.verdict is None else candidate.verdict.critique.strip()
 
 
-def _remarks(one: Candidate, result_tokens: int, critique_tokens: int) -> Iterator[str]:
-    """Yield what is known to be wrong with a candidate: its error, or else the findings, in one line each."""
-    if one.verdict is not None and one.verdict.passed:
-        return
-    if one.error:
-        yield truncated(" ".join(one.error.split()), result_tokens)
-    elif critique := _critique(one, critique_tokens):
-        yield critique
-    elif one.preview is not None and (failure := failure_of(one.preview)):
-        yield truncated(" ".join(failure.split()), result_tokens)
-
-
-def _critique(candidate: Candidate, critique_tokens: int) -> str:
-    """Return the verifier's findings in one line."""
-    if not critique_tokens or candidate.verdict is None:
-        return ""
-    return truncated(" ".join(candidate.verdict.critique.split()), critique_tokens)
-
-
-def _preference(tried: Sequence[Candidate]) -> str:
-    """Return which candidates the verifier prefers, by their numbers, without scores."""
+def _preferred(tried: Sequence[Candidate]) -> tuple[int, ...]:
+    """Return the numbers of the candidates that the verifier prefers; none if there are not two to choose from."""
     distinct: dict[str, tuple[int, Candidate]] = {}
     for number, one in enumerate(tried, start=1):
         if not one.error and one.verdict is not None:
             distinct.setdefault(one.key, (number, one))
     if len(distinct) < 2:
-        return ""
+        return ()
     highest = max(score(one) for _, one in distinct.values())
-    best = [str(number) for number, one in distinct.values() if score(one) == highest]
-    if len(best) == len(distinct):
-        return f"The verifier finds {_listed(best)} equally good."
-    return f"The verifier prefers {_listed(best)}."
-
-
-def _listed(names: Sequence[str]) -> str:
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last
+    return tuple([number for number, one in distinct.values() if score(one) == highest])

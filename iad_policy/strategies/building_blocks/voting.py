@@ -12,18 +12,12 @@ from typing import Any
 
 from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import Asking, Simulate
-from iad_policy.strategies.building_blocks.failures import failure_of
 from iad_policy.types import Candidate, State
-
-
-def result_of(state: State) -> str:
-    """Return the name of a simulated state's result: the environment's key, or else the observation."""
-    return state.key or str(state.observation)
 
 
 def rank_of(state: State) -> int:
     """Return 0 for a state after an invalid or failed action, 1 for an empty result, and 2 for all others."""
-    if failure_of(state):
+    if state.failure:
         return 0
     facts: Mapping[str, Any] = state.info.get("facts") or {}
     return 1 if any(finding["code"] == "empty" for finding in facts.get("findings", ())) else 2
@@ -60,7 +54,7 @@ def heaviest(candidates: Sequence[Candidate]) -> Candidate:
 
 
 def _result(candidate: Candidate) -> str:
-    return "" if candidate.preview is None else result_of(candidate.preview)
+    return "" if candidate.preview is None else candidate.preview.result
 
 
 def voted(here: State, candidates: Sequence[Candidate]) -> Asking[Candidate]:

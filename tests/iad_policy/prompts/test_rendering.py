@@ -5,16 +5,9 @@ from typing import Any
 
 import pytest
 
-from iad_policy.prompts.rendering import (
-    N_LEFT_OUT,
-    N_OLD_TURNS,
-    Rendering,
-    clipped,
-    n_left_out,
-    shortened,
-    without_middle,
-)
+from iad_policy.prompts.rendering import N_LEFT_OUT, N_OLD_TURNS, Rendering, n_left_out, without_middle
 from iad_policy.types import AWAITING, Candidate, Move, State, Turn, Verdict
+from iad_policy.types.texts import clipped, shortened
 
 WORDS = Rendering()
 START = State("a door", {"instruction": "get in", "step": 0}, steps_left=9)

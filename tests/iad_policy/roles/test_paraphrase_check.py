@@ -13,8 +13,9 @@ from iad_policy.agents import load_agent
 from iad_policy.errors import GoldError
 from iad_policy.registry.domain import DEFAULTS
 from iad_policy.roles import TemplateRoles
-from iad_policy.roles.paraphrase_check import agent_view, differences, split_task
+from iad_policy.roles.paraphrase_check import agent_view, differences
 from iad_policy.roles.rule_paraphraser import ANYWHERE, OPENINGS, paraphrase
+from iad_policy.strategies.building_blocks.paraphrases import split_task
 from iad_policy.types import PublicInfo, Turn
 from iad_policy.types.call_context import Call, use_call
 from iad_policy.verifiers import load_verifier

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from iad_envs.sketch2code.policy.page_answers import read_page
 from iad_policy.models.parsing import Grammar, read_action, read_integer
-from iad_policy.models.parsing.headings import STOP_TOKENS
 from iad_policy.models.parsing.wrapping import unwrapped
+from iad_policy.types.answers.headings import STOP_TOKENS
 
 SHELL = Grammar.of(("pwd", "ls -la", "cd ..", "submit"), "shell")
 SQL = Grammar.of(("execute[...]", "submit[...]"), "sql")

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from iad_policy.strategies.building_blocks.results import CHARS_PER_TOKEN, truncated
 
 from iad_policy.agents import load_agent
 from iad_policy.errors import UnknownName
 from iad_policy.requests import Ask, Simulate
 from iad_policy.roles import TemplateRoles
 from iad_policy.strategies.building_blocks.feedback import FORMS, SHOWN_TOKENS, fingerprint, load_feedback
-from iad_policy.strategies.building_blocks.results import CHARS_PER_TOKEN, truncated
 from iad_policy.strategies.building_blocks.stop import load_stop
 from iad_policy.types import Candidate, Feedback, State, Turn, Verdict
 from iad_policy.types.names import ROLES

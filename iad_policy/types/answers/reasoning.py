@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from iad_policy.models.parsing.headings import ACTION
+from iad_policy.types.answers.headings import ACTION
 
 _NAMES = "think|thinking|thoughts?|reasoning|reason|reflection|scratchpad|analysis|inner_monologue|seed:think"
 _OPENING = re.compile(

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from iad_policy.models.parsing.reasoning import split_reasoning
+from iad_policy.types.answers.reasoning import split_reasoning
 
 BARE_CHARS = 40
 """Maximum length of an answer that is read as a choice without its heading."""
