@@ -54,7 +54,7 @@ PACKAGE = "iad"
 ENVIRONMENTS: Mapping[str, str] = {
     own.name.replace("-", "_"): env_id for env_id, own in reversed([*domains()]) if own.name
 }
-"""Name of a task -> id of its environment, the first of those with the name. The task `environment` takes any other id."""
+"""Name of a task -> id of the first environment with that name. The task `environment` takes any other id."""
 JUDGES = ("judge", "pairwise", "finalise")
 """Verifiers that ask a model. Here it is the framework's model for the role `judge`, by default the evaluated one."""
 OUTCOME, USAGE = "iad_outcome", "iad_usage"

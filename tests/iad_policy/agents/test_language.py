@@ -288,16 +288,16 @@ def test_a_name_may_carry_the_style() -> None:
 
 
 def test_the_identity_changes_with_whatever_changes_answers() -> None:
-    prompts = Prompts()
+    own = Prompts()
     agents = [
-        LanguageAgent("a", prompts),
-        LanguageAgent("b", prompts),
-        LanguageAgent("a", prompts, "direct"),
+        LanguageAgent("a", own),
+        LanguageAgent("b", own),
+        LanguageAgent("a", own, "direct"),
         LanguageAgent("a", prompts("webshop")),
-        LanguageAgent("a", prompts, temperature=0.1),
+        LanguageAgent("a", own, temperature=0.1),
     ]
     assert len({agent.identity for agent in agents}) == 5
-    assert agents[0].identity == LanguageAgent("a", prompts).identity
+    assert agents[0].identity == LanguageAgent("a", own).identity
 
 
 def test_the_strategy_s_temperature_goes_before_the_agent_s_own() -> None:
