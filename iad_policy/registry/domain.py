@@ -95,7 +95,7 @@ class Domain:
 
     def __post_init__(self) -> None:
         for part in fields(self):
-            expected, is_right = WANTED.get(part.name, (TEXT if part.name in TEXTS else PATH))
+            expected, is_right = WANTED.get(part.name, PATH)
             given = getattr(self, part.name)
             if not is_right(given):
                 raise TypeError(f"expected Domain.{part.name} to be {expected}, got {given!r:.200}")
@@ -118,11 +118,12 @@ def _is_tuple(parts: Any, kind: type) -> bool:
     return isinstance(parts, tuple) and all(isinstance(part, kind) for part in parts)
 
 
-TEXTS = ("name", "group", "agent", "mode_argument", "development", "tested")
 TEXT = ("a text", lambda given: isinstance(given, str))
 PATH = ('a text "module:object", or ""', lambda given: given == "" or _is_path(given))
 NAMED = ('a mapping of names to "module:factory"', _is_named)
 WANTED: Mapping[str, tuple[str, Any]] = {
+    **dict.fromkeys(("name", "group", "agent", "mode_argument", "development", "tested"), TEXT),
+    **dict.fromkeys(("rendering", "language"), ('a text "module:Class"', _is_path)),
     "agents": NAMED,
     "verifiers": NAMED,
     "prompts": ("a tuple of pathlib.Path", lambda given: _is_tuple(given, Path)),
@@ -133,7 +134,7 @@ WANTED: Mapping[str, tuple[str, Any]] = {
         lambda given: isinstance(given, Mapping) and all(isinstance(one, Mode) for one in given.values()),
     ),
 }
-"""Part -> what it has to be, in words, and whether something is."""
+"""Part -> what it has to be, in words, and whether something is. The others name an object or nothing."""
 
 ANY = Domain()
 """Of an environment that names no domain."""

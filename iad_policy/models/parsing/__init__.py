@@ -11,14 +11,13 @@ from iad_policy.models.parsing.fields import (
     read_parts,
     read_score,
 )
-from iad_policy.models.parsing.grammar import UNREADABLE, Grammar, Reading, Syntax
+from iad_policy.models.parsing.grammar import UNREADABLE, Grammar, Reading
 from iad_policy.models.parsing.numbers import read_integer
 
 __all__ = [
     "UNREADABLE",
     "Grammar",
     "Reading",
-    "Syntax",
     "read_action",
     "read_choice",
     "read_critique",
