@@ -227,6 +227,8 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
     """True if `_transition` draws from its `rng`; the real and the simulated outcome of an action then differ."""
     REPLAYED: ClassVar[bool] = False
     """True if states can't be pickled. An unpickled environment then does the episode's actions again."""
+    domain: ClassVar[str] = ""
+    """Where the policy side is, as "module:DOMAIN": its agent, verifier, prompts. Loaded when somebody asks."""
     success_rule: str = ""
     """What counts as success where that is not a reward of 1, such as `layout >= 0.75`. Every table names it."""
 

@@ -10,9 +10,11 @@ from typing import TypeVar
 
 T = TypeVar("T")
 N_TRIES = 20
-_LOCK = RLock()
+_LOCK: RLock = vars(ast).setdefault("_iad_lock", RLock())
 """Held while Python parses. Up to CPython 3.11.7 a counter of the parser serves all threads (gh-106905): if another
-thread parses in the midst of it, one fails with `SystemError: AST constructor recursion depth mismatch`."""
+thread parses in the midst of it, one fails with `SystemError: AST constructor recursion depth mismatch`. Python has
+one parser, so there is one lock, and it lies where the parser is: `iad_envs` and `iad_policy` both have this file, as
+neither imports the other."""
 _MAY_WARN = re.compile(r"\\|\d[A-Za-z]")
 r"""Escapes such as `\d`, and names that follow a number."""
 

@@ -11,6 +11,7 @@ IADError
 ├── ReplayError        a recorded run does not match the environment it is replayed in
 ├── StorageError       a result can't be written, for example because the disk is full
 ├── UnknownName        no such strategy, agent, verifier ...; the message lists the known ones
+├── DomainError        an environment names a domain that can't be loaded
 ├── EngineError        an engine can't run these episodes
 ├── MissingExtra       a package is not installed; the message has the command that installs it
 └── ModelError         a language model could not answer; `kind` says why
@@ -123,6 +124,16 @@ class NoProxyVerifier(IADError, ValueError):
             f"expected a verifier for {env}, which has no proxy verifier, got none; write one and pass --verifier "
             "module:Class (docs/add-a-verifier.md), or pass --verifier judge:<model>, or oracle for a diagnosis. "
             "Strategies that ask no verifier, such as single and bon-sc, run with --verifier none"
+        )
+
+
+class DomainError(IADError):
+    """An environment names a domain that can't be loaded."""
+
+    def __init__(self, env: str, domain: Any, why: str) -> None:
+        super().__init__(
+            f"expected {env} to name its domain by domain = 'module:DOMAIN', got {domain!r}, which can't be loaded: "
+            f"{why}; mend it, or leave it out for the defaults"
         )
 
 

@@ -15,13 +15,13 @@ ROOT = Path(__file__).parent.parent
 SHOPPED = """
 import gymnasium as gym, iad_envs
 from iad_policy import IADPolicyWrapper
-from iad_policy.prompts import Prompts
+from iad_policy.prompts import Prompts, prompts_of
 env = gym.make("IAD/WebShop-v0")
 observation, info = env.reset(seed=0)
 action = IADPolicyWrapper("shopper", env).act(observation, info)
 assert "site-packages" in env.unwrapped.data.folder, env.unwrapped.data
-for folder in ("webshop", "bash", "bird"):
-    assert Prompts(folder).digest(["score"]) != Prompts().digest(["score"]), folder
+for one in (env, gym.make("IAD/InterCodeBash-v0"), gym.make("IAD/BIRD-v0")):
+    assert prompts_of(one).digest(["score"]) != Prompts().digest(["score"]), one
 print(env.unwrapped.data.name, action)
 """
 FOUND = """

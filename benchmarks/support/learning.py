@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from iad_policy import evaluate
-from iad_policy.registry.domain import defaults_by_id
+from iad_policy.registry.domain import domain_by_id
 from iad_policy.report.statistics import bootstrap_mean, sign_flip
 
 SHOP = "IAD/WebShop-v0"
@@ -15,7 +15,7 @@ Rewards = Mapping[tuple[str, int], float]
 
 def rewards(agent: str, strategy: str = "single", *, seed: int, tasks: int, env: str = SHOP, **options: Any) -> Rewards:
     """Return what an agent earns on the first tasks of the split that is measured."""
-    split = defaults_by_id(env).tested
+    split = domain_by_id(env).tested
     found = evaluate(env, [strategy], agent=agent, tasks=tasks, seed=seed, baseline=strategy, split=split, **options)
     (records,) = found.records.values()
     return {(record.task_id, record.seed): record.reward for record in records}

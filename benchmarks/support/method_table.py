@@ -22,7 +22,7 @@ from support.figures import ROOT, figure
 import iad_envs  # noqa: F401 (registers)
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.ledger.run_folder import RunFolder
-from iad_policy.registry.domain import DEFAULTS
+from iad_policy.registry.domain import domain_by_id
 from iad_policy.report.figures import heading_of
 from iad_policy.report.metrics import Difference, StrategySummary, differences, summarise
 from iad_policy.report.statistics import Interval
@@ -266,7 +266,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     asked = [
         Asked(
             env=env,
-            agent=given.agent or DEFAULTS[env].agent,
+            agent=given.agent or domain_by_id(env).agent,
             data_dir=given.data_dir or ROOT / "data" / FOLDERS[env],
             strategies=strategies,
             n=given.n,

@@ -19,7 +19,7 @@ from iad_policy.learn.explore import explore
 from iad_policy.learn.simulators import record_outcomes, train_simulator
 from iad_policy.learn.splits import SplitError
 from iad_policy.learn.train import train
-from iad_policy.registry.domain import DEFAULTS
+from iad_policy.registry.domain import domain_by_id
 from iad_policy.simulators import load_simulator
 from iad_policy.simulators.learned import LearnedSimulator
 from iad_policy.simulators.recorded import Recorded, record
@@ -74,7 +74,7 @@ def _recall(name: str, env: str, known: Mapping[str, str]) -> None:
     """Print which share of the failures on held-out tasks is shown with its own type."""
     made = gym.make(env, split="test")
     tasks = list(made.unwrapped.task_ids)[:N_HELD_OUT]  # type: ignore[attr-defined]
-    agents = (DEFAULTS[env].agent, "random")
+    agents = (domain_by_id(env).agent, "random")
     real = [one for agent in agents for one in record(made, agent, tasks=tasks, n_episodes=1)]
     failed = [one for one in real if is_failure(type_of(one.info, one.done))]
     loaded = {own: load_simulator(spelled, made) for own, spelled in known.items()}

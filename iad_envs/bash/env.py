@@ -103,6 +103,8 @@ class BashEnv(IADEnv[str, ShellState]):
     * v0: First version.
     """
 
+    domain = "iad_envs.bash.policy:DOMAIN"
+
     NEEDS: ClassVar[tuple[Requirement, ...]] = (SANDBOX,)
     OPTIONS: ClassVar[tuple[Requirement, ...]] = (DOCKER,)
     REPLAYED: ClassVar[bool] = True

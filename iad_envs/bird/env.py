@@ -93,6 +93,8 @@ class BirdEnv(IADEnv[str, BirdState]):
     * v0: First version.
     """
 
+    domain = "iad_envs.bird.policy:DOMAIN"
+
     OPTIONS: ClassVar[tuple[Requirement, ...]] = (POSTGRES, MYSQL)
 
     def __init__(

@@ -108,6 +108,8 @@ class BookingEnv(IADEnv[str, BookingState]):
     * v0: First version.
     """
 
+    domain = "iad_envs.booking.policy:DOMAIN"
+
     def __init__(
         self,
         *,

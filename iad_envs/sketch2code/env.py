@@ -92,6 +92,8 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
     * v0: First version.
     """
 
+    domain = "iad_envs.sketch2code.policy:DOMAIN"
+
     metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 1}  # noqa: RUF012 (Gymnasium declares it so)
 
     NEEDS: ClassVar[tuple[Requirement, ...]] = (BROWSER, OPENCV)

@@ -136,6 +136,8 @@ class WebShopEnv(IADEnv[str, ShopState]):
     * v0: First version.
     """
 
+    domain = "iad_envs.webshop.policy:DOMAIN"
+
     OPTIONS: ClassVar[tuple[Requirement, ...]] = (JAVA,)
 
     def __init__(

@@ -1,4 +1,8 @@
-"""Base agents propose actions. To add one, write its file and name it in `AGENTS`; your own is `module:object`."""
+"""Base agents propose actions.
+
+To add one that any environment can have, write its file and name it in `AGENTS`. An environment adds its own by its
+`Domain`. Your own is `module:object`.
+"""
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
@@ -9,18 +13,12 @@ import gymnasium as gym
 
 from iad_policy.errors import UnknownName
 from iad_policy.registry import instantiate, load_object, load_own, with_defaults
+from iad_policy.registry.domain import all_named, find_named
 from iad_policy.types import Agent, AsyncAgent, Candidate, Feedback, LoadedAgent, State, Usage
 from iad_policy.types.call_context import current_call
 
 AGENTS: Mapping[str, str] = {
     "random": "iad_policy.agents.random:RandomAgent",
-    "shopper": "iad_envs.webshop.policy.agent:WebShopAgent",
-    "linker": "iad_envs.bird.policy.agent:BirdAgent",
-    "booker": "iad_envs.booking.policy.agent:BookingAgent",
-    "caller": "iad_envs.toolcalls.policy.agent:ToolCallAgent",
-    "replay": "iad_policy.agents.replay:Replay",
-    "scripter": "iad_envs.bash.policy.agent:BashAgent",
-    "tracer": "iad_envs.sketch2code.policy.agent:Sketch2CodeAgent",
     "plan-following": "iad_policy.agents.plan_following:PlanFollowingAgent",
     "litellm": "iad_policy.agents.language:language_agent",
     "local": "iad_policy.agents.language:local_agent",
@@ -96,9 +94,9 @@ def load_agent(
     if isinstance(agent, str):
         name, _, argument = agent.partition(":")
         name = ALIASES.get(name, name)
-        if name in AGENTS:
-            return with_defaults(_created(name, env, argument, options), LoadedAgent)  # type: ignore[no-any-return]
-        own = load_own("agent, litellm:<model> for a language model", agent, AGENTS)
+        if path := _path_of(name, env):
+            return with_defaults(_created(path, name, env, argument, options), LoadedAgent)  # type: ignore[no-any-return]
+        own = load_own("agent, litellm:<model> for a language model", agent, [*AGENTS, *all_named("agents")])
         agent = instantiate("agent", agent, own, env, **options)
     if hasattr(agent, "propose"):
         return with_defaults(agent, LoadedAgent)  # type: ignore[no-any-return]
@@ -113,12 +111,21 @@ def load_agent(
 def asks_a_model(agent: str) -> bool:
     """Return whether a name stands for an agent with a language model, which takes sampling options."""
     name = agent.partition(":")[0]
-    name = ALIASES.get(name, name)
-    return name in AGENTS and "model" in inspect.signature(load_object(AGENTS[name])).parameters
+    path = _path_of(ALIASES.get(name, name))
+    return bool(path) and "model" in inspect.signature(load_object(path)).parameters
 
 
-def _created(name: str, env: gym.Env[Any, Any], argument: str, options: Mapping[str, Any]) -> Agent:
-    factory = load_object(AGENTS[name])
+def is_registered(agent: str) -> bool:
+    """Return whether a name stands for an agent of this project or of a registered environment."""
+    return bool(_path_of(agent.partition(":")[0]))
+
+
+def _path_of(name: str, env: gym.Env[Any, Any] | None = None) -> str:
+    return AGENTS.get(name) or find_named("agents", name, env)
+
+
+def _created(path: str, name: str, env: gym.Env[Any, Any], argument: str, options: Mapping[str, Any]) -> Agent:
+    factory = load_object(path)
     parameters = inspect.signature(factory).parameters
     if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         for option in options:

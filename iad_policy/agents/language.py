@@ -9,10 +9,10 @@ import gymnasium as gym
 from iad_policy.errors import UnknownName
 from iad_policy.models import Completion, LanguageModel, identity_of
 from iad_policy.models.component import ModelComponent
-from iad_policy.models.parsing import UNREADABLE, Grammar, Reading, Syntax, read_action, read_integer
+from iad_policy.models.parsing import UNREADABLE, Grammar, Reading, read_action, read_integer
 from iad_policy.prompts import Prompt, Prompts, prompts_of
 from iad_policy.registry import load_object
-from iad_policy.registry.domain import Defaults, defaults_of, env_id
+from iad_policy.registry.domain import LANGUAGE_AGENT, Syntax, domain_of, env_id
 from iad_policy.types import Candidate, Feedback, Part, State
 from iad_policy.types.texts import well_formed
 from iad_policy.world import is_text
@@ -213,7 +213,7 @@ def language_agent(
     if isinstance(model, str) and "#" in model:
         model, _, named = model.rpartition("#")
         style = cast(Style, named)
-    kind: type[LanguageAgent] = load_object(defaults_of(env).language)
+    kind: type[LanguageAgent] = load_object(domain_of(env).language)
     return made_for(env, kind, model, style, **options)
 
 
@@ -233,7 +233,7 @@ def paper_agent(env: gym.Env[Any, Any], kind: type[AgentT], model: str | Languag
     Raises:
         TypeError: The environment has its own way of reading answers.
     """
-    if defaults_of(env).language != Defaults().language:
+    if domain_of(env).language != LANGUAGE_AGENT:
         raise TypeError(
             f"expected litellm:<model> in {env_id(env)}, which has its own way of reading answers, got "
             f"{kind.kind}:<model>; use litellm:<model>"
@@ -249,7 +249,7 @@ def made_for(
         if option not in OPTIONS:
             raise UnknownName("option of a language model's agent", option, OPTIONS)
     own = kind.options_of(env)
-    return kind(model, prompts_of(env), style, space=env.action_space, syntax=defaults_of(env).syntax, **own, **options)
+    return kind(model, prompts_of(env), style, space=env.action_space, syntax=domain_of(env).reading, **own, **options)
 
 
 def _discrete(space: "gym.Space[Any] | None") -> gym.spaces.Discrete | None:

@@ -6,7 +6,7 @@ from typing import Any
 import gymnasium as gym
 
 from iad_policy.agents import load_agent
-from iad_policy.registry.domain import defaults_of
+from iad_policy.registry.domain import domain_of
 from iad_policy.types import Agent, Candidate, Feedback, State
 
 
@@ -21,7 +21,7 @@ class PlanFollowingAgent:
     """
 
     def __init__(self, env: gym.Env[Any, Any], agent: str | Agent | None = None) -> None:
-        name = agent if agent is not None else defaults_of(env).agent
+        name = agent if agent is not None else domain_of(env).agent
         self._agent = load_agent(name, env)
         inner = self._agent.identity or (name if isinstance(name, str) else type(name).__name__)
         # The agent's former name stays here because the keys of recorded episodes contain this text.

@@ -4,7 +4,7 @@ With such agents the result of a strategy can be computed by hand and compared w
 like a verifier that reads gold: the driver gives them the gold, every table says so, and no number is a fair result.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from random import Random
 from typing import Any, NamedTuple
 
@@ -12,13 +12,13 @@ import gymnasium as gym
 
 from iad_policy.agents.random import RandomAgent
 from iad_policy.errors import UnknownName
-from iad_policy.registry.domain import env_id
+from iad_policy.registry import load_object
+from iad_policy.registry.domain import domain_of, domains, env_id
 from iad_policy.types import Candidate, Feedback, State
 from iad_policy.types.information import Information
 from iad_policy.types.names import NO_COMPLAINT
 
 MAX_TRIES = 100
-HOME = "GOTO [home]"
 
 Gold = Callable[[State], Any]
 """Returns the right action in a state."""
@@ -173,10 +173,12 @@ def reference_action(env: gym.Env[Any, Any] | None) -> Gold:
     Raises:
         UnknownName: The environment has no known right action.
     """
-    name = "none" if env is None else env_id(env)
-    if name not in SOLUTIONS:
-        raise UnknownName("environment with a known right action (or gold=...)", name, SOLUTIONS)
-    solve = SOLUTIONS[name]
+    path = "" if env is None else domain_of(env).solution
+    if not path:
+        known = [name for name, own in domains() if own.solution]
+        name = "none" if env is None else env_id(env)
+        raise UnknownName("environment with a known right action (or gold=...)", name, known)
+    solve = load_object(path)
 
     def right(state: State) -> Any:
         if state.gold is None:
@@ -184,70 +186,6 @@ def reference_action(env: gym.Env[Any, Any] | None) -> Gold:
         return solve(state, state.gold["reference"])
 
     return right
-
-
-def _purchase(state: State, reference: Mapping[str, Any]) -> str:
-    """Search for the title, turn pages, open the product, choose its options, and buy."""
-    page, clickable = state.info["page"], state.info["available_actions"]
-    open_product = f"click[{reference['asin'].lower()}]"
-    if page["kind"] == "item" and page["asin"].lower() == reference["asin"].lower():
-        chosen = {str(value).lower() for value in page["selected"].values()}
-        missing = [value for value in reference["options"] if value.lower() not in chosen]
-        return f"click[{missing[0]}]" if missing else "click[buy now]"
-    if open_product in clickable:
-        return open_product
-    if page["kind"] == "results" and page["query"].lower().split() == _words(reference["title"]).lower().split():
-        return "click[next >]"
-    return f"search[{_words(reference['title'])}]"
-
-
-def _words(title: str) -> str:
-    """Return a title as a query. Brackets would end the action early."""
-    return title.translate({ord("["): " ", ord("]"): " "})
-
-
-def _command(state: State, reference: Mapping[str, Any]) -> str:
-    """Run the gold command, then submit."""
-    is_run = bool(state.history) and state.history[-1].action == reference["gold"]
-    return "submit" if is_run else str(reference["gold"])
-
-
-def _reservation(state: State, reference: Sequence[str]) -> str:
-    """Take the next action of the reference. Where a page doesn't have it, begin again on the search page."""
-    n_done = 0
-    for turn in state.history:
-        if [turn.action] == reference[n_done : n_done + 1]:
-            n_done += 1
-        elif turn.action == HOME:
-            n_done = 0
-    following = reference[n_done] if n_done < len(reference) else HOME
-    possible = state.info["available_actions"]
-    verb, _, rest = following.partition(" ")
-    field = rest.partition(" ")[0]
-    is_here = following in possible or f"TYPE {field} [...]" in possible or f"CLICK {field}" in possible
-    return following if is_here or verb == "ASK" else HOME
-
-
-def _response(state: State, reference: Sequence[str]) -> str:
-    """Give the next response of the reference that was not given yet."""
-    n_done = 0
-    for turn in state.history:
-        n_done += [turn.action] == reference[n_done : n_done + 1]
-    return reference[min(n_done, len(reference) - 1)]
-
-
-SOLUTIONS: Mapping[str, Callable[[State, Any], Any]] = {
-    "IAD/WebShop-v0": _purchase,
-    "IAD/WebShopBrowser-v0": _purchase,
-    "IAD/InterCodeBash-v0": _command,
-    "IAD/BIRD-v0": lambda state, reference: f"submit[{reference['sql']}]",
-    "IAD/Sketch2Code-v0": lambda state, reference: reference["html"],
-    "IAD/Booking-v0": _reservation,
-    "IAD/BookingBrowser-v0": _reservation,
-    "IAD/BFCL-v0": _response,
-    "IAD/ACEBench-v0": _response,
-}
-"""Environment -> function that returns the right action, given a state and the oracle's reference."""
 
 
 class _Confusion:

@@ -25,6 +25,7 @@ from iad_policy.budget import Meter
 from iad_policy.errors import ContractError
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.prompts import prompts_of
+from iad_policy.registry.environments import registered
 from iad_policy.runtime.episode import Episode
 from iad_policy.simulators import load_simulator
 from iad_policy.types import Candidate, Move, PublicInfo, State
@@ -94,7 +95,7 @@ class Chat:
         self._owns_env = isinstance(env, str)
         # Gymnasium's checker fails in every step after a first reset that raised, as one with an unknown task does.
         unchecked = {"disable_env_checker": True, **env_args}
-        self.env: gym.Env[Any, Any] = gym.make(_importable(env), **unchecked) if isinstance(env, str) else env
+        self.env: gym.Env[Any, Any] = _made(env, **unchecked) if isinstance(env, str) else env
         self._agent: LanguageAgent = language_agent(self.env, ScriptedModel([]), cast(Style, style))
         self._episode: Episode | None = None
         self._state: State | None = None
@@ -283,6 +284,7 @@ def _outcome(known: ChatOutcome, info: Mapping[str, Any]) -> ChatOutcome:
     )
 
 
-def _importable(env: str) -> str:
-    """Return an id that can be made: ours are registered by a package that may not be imported yet."""
-    return f"iad_envs:{env}" if env.startswith("IAD/") else env
+def _made(env: str, **env_args: Any) -> gym.Env[Any, Any]:
+    """Return an environment, also one of an installed package that is not imported yet."""
+    registered(env.rpartition(":")[2])
+    return gym.make(env, **env_args)

@@ -23,6 +23,7 @@ from iad_policy.bridges.chat import Chat, ChatOutcome, refuse_functions
 from iad_policy.errors import IADError, MissingExtra
 from iad_policy.models import Completion, Messages
 from iad_policy.registry import load_object
+from iad_policy.registry.domain import domains
 from iad_policy.types import Usage, Verifier
 from iad_policy.types.call_context import current_call
 from iad_policy.verifiers import VERIFIERS
@@ -50,16 +51,10 @@ except ImportError:
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 PACKAGE = "iad"
 """What stands before the slash in the names of tasks and solvers."""
-ENVIRONMENTS = {
-    "webshop": "IAD/WebShop-v0",
-    "intercode_bash": "IAD/InterCodeBash-v0",
-    "bird": "IAD/BIRD-v0",
-    "sketch2code": "IAD/Sketch2Code-v0",
-    "booking": "IAD/Booking-v0",
-    "bfcl": "IAD/BFCL-v0",
-    "acebench": "IAD/ACEBench-v0",
+ENVIRONMENTS: Mapping[str, str] = {
+    own.name.replace("-", "_"): env_id for env_id, own in reversed([*domains()]) if own.name
 }
-"""Name of a task -> id of its environment. The task `environment` takes any other id."""
+"""Name of a task -> id of the first environment with that name. The task `environment` takes any other id."""
 JUDGES = ("judge", "pairwise", "finalise")
 """Verifiers that ask a model. Here it is the framework's model for the role `judge`, by default the evaluated one."""
 OUTCOME, USAGE = "iad_outcome", "iad_usage"
@@ -254,9 +249,7 @@ def _task_of(name: str, env_id: str) -> Any:
 
 
 environment: Any = task(name=f"{PACKAGE}/environment")(_ours(_environment))
-webshop, intercode_bash, bird, sketch2code, booking, bfcl, acebench = (
-    _task_of(name, env_id) for name, env_id in ENVIRONMENTS.items()
-)
+globals().update({name: _task_of(name, env_id) for name, env_id in ENVIRONMENTS.items()})
 
 
 def _begun(stack: ExitStack, state: Any) -> tuple[Chat, Sequence[Mapping[str, Any]]]:

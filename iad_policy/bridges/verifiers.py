@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from iad_policy.bridges.chat import Chat
 from iad_policy.errors import MissingExtra
+from iad_policy.papers.settings import WEBSHOP
 
 try:
     import verifiers.v1 as vf
@@ -32,7 +33,7 @@ MAX_TURNS = 256
 class IADTasksetConfig(vf.TasksetConfig):  # type: ignore[misc]
     """Which tasks there are: `--env.taskset.*`."""
 
-    env_id: str = "IAD/WebShop-v0"
+    env_id: str = WEBSHOP
     """Id of the environment."""
     split: str | None = None
     """The split of the tasks; None for the environment's own choice."""

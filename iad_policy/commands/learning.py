@@ -15,10 +15,11 @@ from iad_policy.learn.improve import METHODS, improve
 from iad_policy.learn.laboratory import N_TEST
 from iad_policy.learn.progress import showing
 from iad_policy.learn.recipes import RECIPES
-from iad_policy.learn.reproduce import SHOP, reproduce
+from iad_policy.learn.reproduce import reproduce
 from iad_policy.learn.simulators import N_TASKS, record_outcomes, train_simulator
 from iad_policy.learn.train import train
 from iad_policy.papers import PAPERS
+from iad_policy.papers.settings import WEBSHOP
 from iad_policy.trained.backends import BACKENDS
 from iad_policy.trained.models import SIMULATOR
 
@@ -179,7 +180,7 @@ def _add_reproduce(app: typer.Typer, tell: Tell, guard: Guard, console: Callable
     def reproduce_paper(
         paper: Annotated[str, typer.Argument(metavar="PAPER", help=f"Whose comparison: {', '.join(PAPERS)}.")],
         out: Annotated[Path | None, typer.Option(help="Folder; by default one in runs/ named after the paper.")] = None,
-        env: Annotated[str, typer.Option(help="Environment id.")] = SHOP,
+        env: Annotated[str, typer.Option(help="Environment id.")] = WEBSHOP,
         backend: Backend = "linear",
         seeds: Annotated[
             str, typer.Option(metavar="SEED[,SEED...]", help="Seeds of training and measuring.")

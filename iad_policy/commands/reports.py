@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from iad_policy.errors import UnknownName
+from iad_policy.registry.domain import domains
 from iad_policy.run import listing as inventory
 from iad_policy.run.resolve import entry_points
 
@@ -61,7 +62,7 @@ def _add_list(app: typer.Typer, environments: Sequence[str], console: Callable[[
         ] = None,
     ) -> None:
         """List environments, agents, strategies, verifiers, simulators, feedback forms, presets, engines, trackers."""
-        known = inventory.names(entry_points(environments))
+        known = inventory.names(entry_points(dict.fromkeys([*environments, *(name for name, _ in domains())])))
         with guard():
             for kind in kinds or ():
                 if kind not in known:

@@ -15,7 +15,7 @@ from iad_policy.errors import UnknownName
 from iad_policy.evaluate import execute
 from iad_policy.learn.explore import counted, explore
 from iad_policy.learn.train import train
-from iad_policy.registry.domain import defaults_by_id
+from iad_policy.registry.domain import domain_by_id
 from iad_policy.run.components import load_components
 from iad_policy.run.resolve import env_of, resolve
 from iad_policy.run.runner import Runner
@@ -163,7 +163,7 @@ def _measured(env: str, folder: Path, number: int, tasks: int | None, report: Te
             "env": env,
             "agent": f"learned:{_model(folder, number)}",
             "strategies": ("single",),
-            "split": defaults_by_id(env).development,
+            "split": domain_by_id(env).development,
             "seed": tuple(range(N_DEV_SEEDS)),
         }
     )

@@ -11,7 +11,7 @@ from iad_policy.learn.explore import chosen, explore
 from iad_policy.learn.simulators import record_outcomes, train_simulator
 from iad_policy.learn.train import LANGUAGE, train
 from iad_policy.papers import MeasuredArm
-from iad_policy.registry.domain import defaults_by_id
+from iad_policy.registry.domain import domain_by_id
 
 N_TEST = 200
 """Test tasks that are measured: all of the bundled shop's."""
@@ -104,7 +104,7 @@ class SeededLaboratory:
             agent=self.named(arm.agent),
             tasks=self.tasks,
             seed=self.seed,
-            split=defaults_by_id(self.env).tested,
+            split=domain_by_id(self.env).tested,
             baseline=arm.strategy,
             out=self.folder / "arms" / name.replace(" ", "-"),
             **given,

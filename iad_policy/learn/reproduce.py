@@ -12,6 +12,7 @@ from rich.text import Text
 from iad_policy.learn.laboratory import N_TEST, SeededLaboratory
 from iad_policy.learn.train import LANGUAGE
 from iad_policy.papers import Claim, Paper, load_paper
+from iad_policy.papers.settings import WEBSHOP
 from iad_policy.report.statistics import Interval, bootstrap_mean, holm, is_bounded, paired_interval, sign_flip
 from iad_policy.types.atomic import write_atomically
 from iad_policy.types.hashing import dumps
@@ -19,7 +20,6 @@ from iad_policy.types.hashing import dumps
 Verdict = Literal["holds", "does not hold", "cannot be told"]
 Scores = Mapping[tuple[str, int], tuple[float, float]]
 """Reward and success by task and seed."""
-SHOP = "IAD/WebShop-v0"
 SPENT = ("proposals", "tokens")
 """What an arm's episodes cost, in its record."""
 RESULTS, PAGE = "reproduction.json", "reproduction.md"
@@ -123,7 +123,7 @@ def reproduce(
     paper: str,
     *,
     out: Path | str,
-    env: str = SHOP,
+    env: str = WEBSHOP,
     backend: str = "linear",
     seeds: Sequence[int] = (0, 1, 2),
     tasks: int = N_TEST,

@@ -19,7 +19,7 @@ from iad_policy.learn.models import finished_model, write_model
 from iad_policy.learn.objectives import cross_entropy
 from iad_policy.learn.splits import TRAIN, SplitError, subjects_of
 from iad_policy.learn.trainable import Schedule
-from iad_policy.registry.domain import defaults_of, env_id
+from iad_policy.registry.domain import domain_of, env_id
 from iad_policy.simulators.recorded import AGENT, OUTCOMES, Recorded, read, record, write
 from iad_policy.trained.backends.numeric import Linear
 from iad_policy.trained.heads import Array
@@ -110,7 +110,7 @@ def record_outcomes(
         made = gym.make(env, split=TRAIN)
     except (TypeError, ValueError) as error:
         raise SplitError(f"expected an environment with a split {TRAIN!r}, got {env}: {error!s:.200}") from error
-    own = defaults_of(made).agent
+    own = domain_of(made).agent
     found: list[Recorded] = []
     for agent in agents or (f"{own}:0", own, "random"):
         known = list(made.unwrapped.task_ids)[:tasks]  # type: ignore[attr-defined]

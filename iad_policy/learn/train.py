@@ -16,7 +16,8 @@ from iad_policy.learn.recipes import Recipe, load_recipe
 from iad_policy.learn.recipes.ppo import PolicyOptimisation
 from iad_policy.learn.splits import require_train, trained_on
 from iad_policy.learn.trainable import Fitted, Schedule, Trainable, load_trainable
-from iad_policy.registry.domain import DEFAULTS, defaults_by_id
+from iad_policy.registry.domain import domain_by_id, domains
+from iad_policy.registry.environments import registered
 from iad_policy.trained.models import MODEL, Model, ModelFolderError, load_model
 from iad_policy.types.hashing import digest, seed_of
 
@@ -111,8 +112,9 @@ def _online(
     options: dict[str, Any],
 ) -> Model:
     names = [str(one) for one in (env if isinstance(env, Sequence) and not isinstance(env, str) else [env])]
-    if len(names) != 1 or names[0] not in DEFAULTS:
-        raise UnknownName("environment, as ppo plays while it learns", ", ".join(names), DEFAULTS)
+    if len(names) != 1 or registered(names[0]) is None:
+        known = [name for name, own in domains() if own.features]
+        raise UnknownName("environment, as ppo plays while it learns", ", ".join(names), known)
     made, backend_options = _recipe(ONLINE, options)
     if start is None:
         raise _needs_start()
@@ -146,7 +148,7 @@ def _start(
     if start is None:
         if recipe.needs_start:
             raise _needs_start()
-        mode = defaults_by_id(env).mode_of(experience.origins[0].env_args)
+        mode = domain_by_id(env).mode_of(experience.origins[0].env_args)
         own = {"mode": mode} if mode and backend.startswith(LANGUAGE) else {}
         return load_trainable(backend, env, recipe.head, seed=seed, **own, **options)
     known = load_model(start, head=recipe.head, env=env)

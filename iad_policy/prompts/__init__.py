@@ -5,9 +5,9 @@ last: the system message, the environment, the task, notes, the turns so far, wh
 server that keeps the beginnings of prompts reads little again from turn to turn, and from a proposal to its refinement.
 
 The roles' files are in `any/`. What an environment has of its own are parts that these files include (its rules, a
-worked example, what makes an action good ...), or a role's whole file. A file that is missing in an environment's
-folder is taken from `any/`. A folder within it, such as `bird/answer`, has what differs in a mode of the environment.
-Your own folder works the same way: pass its path instead of a folder's name.
+worked example, what makes an action good ...), or a role's whole file. They lie in the folders that its `Domain` names;
+a file that is missing there is taken from `any/`. A mode of the environment may have a folder that goes first, and so
+may you: `Prompts(Path("mine"), *domain_of(env).prompts)`.
 """
 
 import re
@@ -23,11 +23,11 @@ from iad_policy.errors import UnknownName
 from iad_policy.prompts.feedback import all_failed, is_hint, tells_results
 from iad_policy.prompts.rendering import Rendering
 from iad_policy.registry import load_object
-from iad_policy.registry.domain import defaults_of
+from iad_policy.registry.domain import ANY_RENDERING, Domain, Mode, domain_of
 from iad_policy.types import DIFFER, Feedback
 from iad_policy.types.hashing import digest
 
-FOLDER = Path(__file__).parent
+ANY = Path(__file__).parent / "any"
 SEPARATOR = "---"
 INCLUDED = re.compile(r"(?<!\$)\$([a-z_]+)")
 
@@ -103,17 +103,6 @@ PARTS: Mapping[str, tuple[str, Callable[[str], str]]] = {
 - sample: what the environment shows, word for word, for a simulator.
 - expected: what an answer must have, for the error of one that can't be read; by default a line with the action.
 """
-RENDERINGS: Mapping[str, str] = {
-    "any": "iad_policy.prompts.rendering:Rendering",
-    "bash": "iad_envs.bash.policy.rendering:ShellRendering",
-    "bird": "iad_envs.bird.policy.rendering:DatabaseRendering",
-    "bird/answer": "iad_envs.bird.policy.rendering:AnswerRendering",
-    "booking": "iad_envs.booking.policy.rendering:BookingRendering",
-    "sketch2code": "iad_envs.sketch2code.policy.rendering:SketchRendering",
-    "toolcalls": "iad_envs.toolcalls.policy.rendering:ToolCallRendering",
-    "webshop": "iad_envs.webshop.policy.rendering:ShopRendering",
-}
-"""Folder -> the class that puts the environment's states into words, as "module:Class". The innermost folder counts."""
 
 
 class Prompt(NamedTuple):
@@ -132,27 +121,20 @@ class Prompts:
     """The prompt files of one environment, and the words for its states.
 
     Args:
-        folder: The name of a folder in `iad_policy/prompts/`, such as `webshop` or `bird/answer`, or the path of your
-            own.
-        like: For a folder of your own: the bundled folder that has the files which yours has not, and the words for
-            states.
+        folders: Folders of prompts, such as those of a `Domain`, or your own before them. A file is taken from the
+            first that has it, else from `any/`.
+        rendering: The words for the environment's states, as "module:Class".
 
     Raises:
         UnknownName: There is no such folder.
     """
 
-    def __init__(self, folder: str | Path = "any", like: str = "any") -> None:
-        self.folder = folder if isinstance(folder, Path) else FOLDER / folder
-        is_own = FOLDER not in self.folder.parents
-        bundled = FOLDER / like if is_own else self.folder
-        for needed in (self.folder, bundled):
-            if not needed.is_dir():
-                known = [path.name for path in FOLDER.iterdir() if path.is_dir() and not path.name.startswith("_")]
-                raise UnknownName("prompts folder", str(folder), [*known, "a pathlib.Path of your own"])
-        inner = [bundled, *(one for one in bundled.parents if FOLDER in one.parents)]
-        self._folders = [*([self.folder] if is_own else []), *inner, FOLDER / "any"]
-        renderings = [RENDERINGS.get(one.relative_to(FOLDER).as_posix()) for one in inner]
-        self._rendering = next(filter(None, renderings), RENDERINGS["any"])
+    def __init__(self, *folders: Path, rendering: str = ANY_RENDERING) -> None:
+        for folder in folders:
+            if not folder.is_dir():
+                raise UnknownName("folder of prompts", str(folder), map(str, folder.parent.glob("*/")))
+        self.folders = (*folders, ANY)
+        self._rendering = rendering
         self._texts: dict[str, str] = {}
 
     @cached_property
@@ -220,13 +202,19 @@ class Prompts:
         return found
 
     def _found(self, name: str) -> Path | None:
-        return next((path for folder in self._folders if (path := folder / f"{name}.txt").is_file()), None)
+        return next((path for folder in self.folders if (path := folder / f"{name}.txt").is_file()), None)
 
 
 def prompts_of(env: gym.Env[object, object]) -> Prompts:
     """Return the prompts of an environment, in its mode."""
-    own = defaults_of(env)
-    return Prompts(own.prompts_in(str(getattr(env.unwrapped, own.mode_argument, ""))))
+    own = domain_of(env)
+    return domain_prompts(own, str(getattr(env.unwrapped, own.mode_argument, "")))
+
+
+def domain_prompts(own: Domain, mode: str = "") -> Prompts:
+    """Return the prompts of a domain, in a mode of its environment; "" is the default."""
+    differs = own.modes.get(mode, Mode())
+    return Prompts(*differs.prompts, *own.prompts, rendering=differs.rendering or own.rendering)
 
 
 @cache

@@ -1,146 +1,198 @@
-"""Defines the default agent, verifier and prompts of each environment."""
+"""What the policy side knows of an environment: one record, a `Domain`, that the environment's class names.
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+    class LampEnv(gym.Env):
+        domain = "lamp.policy:DOMAIN"
+
+The name is loaded when somebody asks, so an environment imports nothing of this package. A domain names its parts as
+"module:object" for the same reason: an agent is imported when it is asked to act.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal, get_args
 
 import gymnasium as gym
 
-from iad_policy.errors import NoProxyVerifier
-from iad_policy.models.parsing import Syntax
+from iad_policy.errors import DomainError, NoProxyVerifier
 from iad_policy.registry import load_object
+from iad_policy.registry.environments import class_of, others, registered
 from iad_policy.types import Verifier
+
+Syntax = Literal["text", "shell", "sql", "page"]
+"""Language of the actions that a model writes.
+
+`shell` for commands, `sql` where `name[...]` takes a query, `page` for Agent Q's browser, `text` for anything else.
+"""
+Kind = Literal["agents", "verifiers"]
+ANY_RENDERING = "iad_policy.prompts.rendering:Rendering"
+LANGUAGE_AGENT = "iad_policy.agents.language:LanguageAgent"
 
 
 @dataclass(frozen=True, slots=True)
-class Defaults:
-    """An environment's defaults.
+class Mode:
+    """What differs in a mode of an environment.
 
     Attributes:
-        agent: Name of the rule-based agent.
-        proxy: The proxy verifier as "module:factory"; "" for none.
-        prompts: Name of the folder in `iad_policy/prompts/`.
-        mode_argument: The environment's argument, and attribute, that is its mode.
-        mode_prompts: Folders for modes of the environment with prompts of their own, by the mode.
-        stand_ins: Actions that have outcomes of different types in any state. Noisy simulators and their report use
-            them.
-        syntax: Language of the actions that a model writes.
+        prompts: Folders of prompts that go before the domain's.
+        rendering: The words for its states as "module:Class"; "" for the domain's.
+    """
+
+    prompts: tuple[Path, ...] = ()
+    rendering: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Domain:
+    """What belongs to an environment on the policy side. All of it has a default, which any environment gets.
+
+    Attributes:
+        name: A short name, for files and tasks of other frameworks; "" for the environment's id.
+        group: What AgentBoard averages it with, such as `web`.
+        agent: The default agent, as `--agent` takes it: one of `agents`, or any other.
+        agents: Agents that the domain adds to those of `--agent`: name -> "module:factory".
+        verifier: The proxy verifier as "module:factory"; "" for none.
+        verifiers: Verifiers that the domain adds to those of `--verifier`: name -> "module:factory".
+        rendering: The words for its states, as "module:Class" (`iad_policy.prompts.rendering.Rendering`).
+        prompts: Folders of prompts; a file is taken from the first that has it, else from `iad_policy/prompts/any`.
+        reading: Language of the actions that a model writes.
         language: The class that `litellm:<model>` makes, as "module:Class".
         features: The features of its actions as "module:Class", for policies without a language model; "" for none.
+        solution: The right action in a state as "module:function", called with the state and the oracle's reference;
+            "" for none. Agents that use it are labelled `oracle`.
+        modes: What differs in modes of the environment, by the mode.
+        mode_argument: The environment's argument, and attribute, that is its mode.
+        stand_ins: Actions that have outcomes of different types in any state. Noisy simulators and their report use
+            them.
         development: The split that chooses an epoch or a round.
         tested: The split that is measured, whose gold nothing reads but the result.
         predictions: The prediction files of its field as "module:Class"; "" for none. `iad score` also takes recorded
             actions.
+
+    Raises:
+        TypeError: A part is of another type.
     """
 
+    name: str = ""
+    group: str = "other"
     agent: str = "random"
-    proxy: str = ""
-    prompts: str = "any"
-    mode_argument: str = "mode"
-    mode_prompts: Mapping[str, str] = field(default_factory=dict)
-    stand_ins: tuple[str, ...] = ()
-    syntax: Syntax = "text"
-    language: str = "iad_policy.agents.language:LanguageAgent"
+    agents: Mapping[str, str] = field(default_factory=dict)
+    verifier: str = ""
+    verifiers: Mapping[str, str] = field(default_factory=dict)
+    rendering: str = ANY_RENDERING
+    prompts: tuple[Path, ...] = ()
+    reading: Syntax = "text"
+    language: str = LANGUAGE_AGENT
     features: str = ""
+    solution: str = ""
+    modes: Mapping[str, Mode] = field(default_factory=dict)
+    mode_argument: str = "mode"
+    stand_ins: tuple[str, ...] = ()
     development: str = "dev"
     tested: str = "test"
     predictions: str = ""
+
+    def __post_init__(self) -> None:
+        for part in fields(self):
+            expected, is_right = WANTED.get(part.name, PATH)
+            given = getattr(self, part.name)
+            if not is_right(given):
+                raise TypeError(f"expected Domain.{part.name} to be {expected}, got {given!r:.200}")
 
     def mode_of(self, env_args: Mapping[str, Any]) -> str:
         """Return the mode among an environment's arguments; "" for the default."""
         return str(env_args.get(self.mode_argument, ""))
 
-    def prompts_in(self, mode: str) -> str:
-        """Return the name of the prompts' folder for a mode of the environment; "" for one without modes."""
-        return self.mode_prompts.get(mode, self.prompts)
+
+def _is_path(text: Any) -> bool:
+    module, _, name = text.partition(":") if isinstance(text, str) else ("", "", "")
+    return name.isidentifier() and all(part.isidentifier() for part in module.split("."))
 
 
-SHOP = Defaults(
-    "shopper",
-    proxy="iad_envs.webshop.policy.verifier:WebShopVerifier",
-    prompts="webshop",
-    stand_ins=("click[nothing]", "search[gift]"),
-    features="iad_envs.webshop.policy.features:ShopFeatures",
-)
+def _is_named(table: Any) -> bool:
+    return isinstance(table, Mapping) and all(isinstance(name, str) and _is_path(path) for name, path in table.items())
 
-BOOKING = Defaults(
-    "booker",
-    proxy="iad_envs.booking.policy.verifier:BookingVerifier",
-    prompts="booking",
-    syntax="page",
-    features="iad_envs.booking.policy.features:BookingFeatures",
-    stand_ins=("CLICK [home]", "CLICK [nothing]", "GOTO [/mine]", "ASK USER HELP [Is that right?]"),
-)
 
-TOOL_CALLS = Defaults(
-    "caller",
-    proxy="iad_envs.toolcalls.policy.verifier:CallVerifier",
-    prompts="toolcalls",
-    language="iad_envs.toolcalls.policy.language_agent:ToolCallLanguageAgent",
-    features="iad_envs.toolcalls.policy.features:CallFeatures",
-    stand_ins=("reply[That is all done.]", "[nothing_such()]", "nothing such", "[]"),
-)
-ANSWERS = (
-    *("normal", "special", "special_incomplete", "special_error_param", "special_irrelevant"),
-    *("normal_single_turn_single_function", "normal_single_turn_parallel_function", "normal_similar_api"),
-    *("normal_multi_turn_user_switch", "normal_multi_turn_user_adjust", "normal_preference"),
-    *("normal_atom_bool", "normal_atom_enum", "normal_atom_number", "normal_atom_list"),
-    *("normal_atom_object_deep", "normal_atom_object_short"),
-)
-"""Categories of ACEBench that want one answer."""
-PHONE = replace(
-    TOOL_CALLS,
-    prompts="toolcalls/acebench",
-    mode_argument="category",
-    mode_prompts=dict.fromkeys(ANSWERS, "toolcalls/acebench/answer"),
-)
+def _is_tuple(parts: Any, kind: type) -> bool:
+    return isinstance(parts, tuple) and all(isinstance(part, kind) for part in parts)
 
-DEFAULTS = {
-    "IAD/WebShop-v0": SHOP,
-    "IAD/WebShopBrowser-v0": SHOP,
-    "IAD/InterCodeBash-v0": Defaults(
-        "scripter",
-        proxy="iad_envs.bash.policy.verifier:BashVerifier",
-        prompts="bash",
-        syntax="shell",
-        stand_ins=("ls", "cat /missing", "nothing-such", "submit"),
-        features="iad_envs.bash.policy.features:ShellFeatures",
+
+TEXT = ("a text", lambda given: isinstance(given, str))
+PATH = ('a text "module:object", or ""', lambda given: given == "" or _is_path(given))
+NAMED = ('a mapping of names to "module:factory"', _is_named)
+WANTED: Mapping[str, tuple[str, Any]] = {
+    **dict.fromkeys(("name", "group", "agent", "mode_argument", "development", "tested"), TEXT),
+    **dict.fromkeys(("rendering", "language"), ('a text "module:Class"', _is_path)),
+    "agents": NAMED,
+    "verifiers": NAMED,
+    "prompts": ("a tuple of pathlib.Path", lambda given: _is_tuple(given, Path)),
+    "stand_ins": ("a tuple of texts", lambda given: _is_tuple(given, str)),
+    "reading": (f"one of {', '.join(get_args(Syntax))}", lambda given: given in get_args(Syntax)),
+    "modes": (
+        "a mapping of modes to Mode",
+        lambda given: isinstance(given, Mapping) and all(isinstance(one, Mode) for one in given.values()),
     ),
-    "IAD/BIRD-v0": Defaults(
-        "linker",
-        proxy="iad_envs.bird.policy.verifier:BirdVerifier",
-        prompts="bird",
-        syntax="sql",
-        mode_prompts={"answer": "bird/answer"},
-        stand_ins=("execute[SELECT 1]", "execute[SELECT nothing]", "execute[SELECT 1 FROM none]", "submit[SELECT 2]"),
-        features="iad_envs.bird.policy.features:QueryFeatures",
-        development="validation",
-        tested="dev",
-        predictions="iad_envs.bird.predictions:BirdPredictions",
-    ),
-    "IAD/Sketch2Code-v0": Defaults(
-        "tracer",
-        proxy="iad_envs.sketch2code.policy.verifier:Sketch2CodeVerifier",
-        prompts="sketch2code",
-        language="iad_envs.sketch2code.policy.language_agent:Sketch2CodeLanguageAgent",
-        features="iad_envs.sketch2code.policy.features:PageFeatures",
-        predictions="iad_envs.sketch2code.predictions:PagePredictions",
-    ),
-    "IAD/Booking-v0": BOOKING,
-    "IAD/BookingBrowser-v0": BOOKING,
-    "IAD/BFCL-v0": TOOL_CALLS,
-    "IAD/ACEBench-v0": PHONE,
 }
+"""Part -> what it has to be, in words, and whether something is. The others name an object or nothing."""
+
+ANY = Domain()
+"""Of an environment that names no domain."""
 
 
-def defaults_of(env: gym.Env[Any, Any]) -> Defaults:
-    """Return the defaults of an environment, by its id."""
-    return defaults_by_id(env_id(env))
+def domain_of(env: gym.Env[Any, Any]) -> Domain:
+    """Return an environment's domain.
+
+    Raises:
+        DomainError: The environment names one that can't be loaded.
+    """
+    return _loaded(env_id(env), env.unwrapped)
 
 
-def defaults_by_id(id: str) -> Defaults:
-    """Return the defaults of an environment with an id without its module."""
-    return DEFAULTS.get(id, Defaults())
+def domain_by_id(env: str) -> Domain:
+    """Return the domain of a registered environment, by its id, with or without its module.
+
+    Nothing is made. An id that is not registered, or whose module can't be imported, has the default.
+
+    Raises:
+        DomainError: The environment names one that can't be loaded.
+    """
+    name = env.rpartition(":")[2]
+    spec = registered(name)
+    if spec is None:
+        return ANY
+    try:
+        made_of = class_of(spec)
+    except ImportError:  # making it says what is missing
+        return ANY
+    return _loaded(name, made_of)
+
+
+def domains() -> Iterator[tuple[str, Domain]]:
+    """Return the registered environments that name a domain, with it. One that can't be loaded is left out."""
+    for spec in others():
+        with suppress(Exception):  # somebody else's module may raise anything
+            made_of = class_of(spec)
+            if getattr(made_of, "domain", ""):
+                yield spec.id, _loaded(spec.id, made_of)
+
+
+def find_named(kind: Kind, name: str, env: gym.Env[Any, Any] | None = None) -> str:
+    """Return the path of an agent or a verifier that a domain adds; "" if none has the name.
+
+    Args:
+        kind: `agents` or `verifiers`.
+        name: Its name.
+        env: The environment whose domain is asked first.
+    """
+    if env is not None and name in (own := getattr(domain_of(env), kind)):
+        return str(own[name])
+    return next((str(getattr(one, kind)[name]) for _, one in domains() if name in getattr(one, kind)), "")
+
+
+def all_named(kind: Kind) -> dict[str, str]:
+    """Return the agents or verifiers that domains add: name -> "module:factory"."""
+    return {name: path for _, one in domains() for name, path in getattr(one, kind).items()}
 
 
 def env_id(env: gym.Env[Any, Any]) -> str:
@@ -154,8 +206,26 @@ def proxy_verifier(env: gym.Env[Any, Any]) -> Verifier:
     Raises:
         NoProxyVerifier: The environment has none.
     """
-    path = defaults_of(env).proxy
+    path = domain_of(env).verifier
     if not path:
         raise NoProxyVerifier(env_id(env))
     made: Verifier = load_object(path)(env)
     return made
+
+
+def _loaded(env: str, owner: Any) -> Domain:
+    """Return the domain that an environment, or its class, names."""
+    path = getattr(owner, "domain", "")
+    if isinstance(path, Domain):
+        return path
+    if path == "":
+        return ANY
+    if not _is_path(path):
+        raise DomainError(env, path, 'a text "module:DOMAIN" was expected')
+    try:
+        found = load_object(path)
+    except Exception as error:  # it may raise anything
+        raise DomainError(env, path, f"{type(error).__name__}: {error}") from error
+    if not isinstance(found, Domain):
+        raise DomainError(env, path, f"it is a {type(found).__name__}, not an iad_policy.registry.domain.Domain")
+    return found

@@ -16,22 +16,11 @@ from typing import Any, NamedTuple
 
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.ledger.trace import RecordedStep, RunTraces, Trace
+from iad_policy.registry.domain import domain_by_id
 from iad_policy.report.metrics import StrategySummary, summarise
 from iad_policy.types.atomic import write_atomically
 from iad_policy.types.texts import well_formed
 
-TASKS = {
-    "IAD/WebShop-v0": ("webshop", "web"),
-    "IAD/WebShopBrowser-v0": ("webshop", "web"),
-    "IAD/InterCodeBash-v0": ("intercode-bash", "tool"),
-    "IAD/BIRD-v0": ("bird", "tool"),
-    "IAD/Sketch2Code-v0": ("sketch2code", "web"),
-    "IAD/Booking-v0": ("booking", "web"),
-    "IAD/BookingBrowser-v0": ("booking", "web"),
-    "IAD/BFCL-v0": ("bfcl", "tool"),
-    "IAD/ACEBench-v0": ("acebench", "tool"),
-}
-"""Environment -> AgentBoard's kind of name, and the group it is averaged in."""
 WEIGHTS = {
     "webshop": {
         "memory": 1,
@@ -105,7 +94,9 @@ def _write_strategy(folder: Path, tasks: Mapping[str, Sequence[_Episode]]) -> li
 
 
 def _task(env: str) -> tuple[str, str]:
-    return TASKS.get(env, (env.rpartition("/")[2].lower(), "other"))
+    """Return AgentBoard's kind of name of an environment, and the group it is averaged in."""
+    own = domain_by_id(env)
+    return own.name or env.rpartition("/")[2].lower(), own.group
 
 
 def _json(value: Any) -> str:

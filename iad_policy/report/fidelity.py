@@ -9,7 +9,7 @@ import gymnasium as gym
 import numpy as np
 
 from iad_policy.agents import load_agent
-from iad_policy.registry.domain import defaults_of
+from iad_policy.registry.domain import domain_of
 from iad_policy.report.statistics import Interval, mean_interval, wilson
 from iad_policy.simulators import load_simulator
 from iad_policy.simulators.embedding import HashedNgrams, TextEmbedder
@@ -125,7 +125,7 @@ def fidelity(
         ValueError: There was no outcome to compare.
     """
     world, simulator, embedder = adapt(env), load_simulator(simulator, env), encoder or HashedNgrams()
-    agent = load_agent(agent if agent is not None else defaults_of(env).agent, env)
+    agent = load_agent(agent if agent is not None else domain_of(env).agent, env)
     known = getattr(env.unwrapped, "task_ids", None)
     chosen: Sequence[Any] = tasks if not isinstance(tasks, int) else known[:tasks] if known else range(tasks)
     found = _Comparisons([], [], {step: [] for step in steps})

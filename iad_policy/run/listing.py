@@ -1,19 +1,19 @@
 """Lists what can be named on the command line, with one line of description each."""
 
 import inspect
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from iad_policy.papers.settings import PRESETS
 from iad_policy.registry import load_object
+from iad_policy.registry.domain import Kind, all_named
 from iad_policy.run.engines import ENGINES
 from iad_policy.run.trackers import TRACKERS
 from iad_policy.runtime.components import TABLES
 from iad_policy.strategies.building_blocks.feedback import FORMS
 
 WRITTEN: Mapping[str, str] = {
-    "iad_envs.sketch2code.policy.verifier:reference_verifier": "reference:<part>",
-    "iad_envs.sketch2code.policy.verifier:page_judge": "page-judge:<sees>:<model>",
     "iad_policy.verifiers.corrupted:noisy": "noisy:<sd>:<verifier>",
     "iad_policy.verifiers.corrupted:alone": "alone:<verifier>",
     "iad_policy.verifiers.terminal_oracle:terminal_oracle": "terminal-oracle:<verifier>",
@@ -22,7 +22,8 @@ WRITTEN: Mapping[str, str] = {
     "iad_policy.simulators.noisy:NoisySimulator": "noisy:<fidelity>",
     "iad_policy.simulators.retrieval:retrieval_simulator": "retrieval[:<file>]",
 }
-"""Path -> its form on the command line, if that is more than a name and a model."""
+"""Path -> its form on the command line, if that is more than a name and a model. What an environment adds says it in
+the first line of its docstring, such as `reference:<part>`."""
 
 
 def names(environments: Mapping[str, str]) -> dict[str, dict[str, str]]:
@@ -33,7 +34,10 @@ def names(environments: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """
     return {
         "environments": dict(_described(name, path) for name, path in environments.items()),
-        **{kind: dict(_described(name, path) for name, path in table.items()) for kind, table in TABLES.items()},
+        "agents": dict(_described(name, path) for name, path in _all(TABLES["agents"], "agents")),
+        "strategies": dict(_described(name, path) for name, path in TABLES["strategies"].items()),
+        "verifiers": dict(_described(name, path) for name, path in _all(TABLES["verifiers"], "verifiers")),
+        "simulators": dict(_described(name, path) for name, path in TABLES["simulators"].items()),
         "feedback": {name: _summary(form) for name, form in FORMS.items()},
         "presets": {name: f"{preset.source}, in {preset.env}" for name, preset in PRESETS.items()},
         "engines": dict(_described(name, path) for name, path in ENGINES.items()),
@@ -49,7 +53,13 @@ def _described(name: str, path: str) -> tuple[str, str]:
         return name, f"not available here: {error}"
     if "model" in inspect.signature(thing).parameters:
         name = f"{name}:<model>"
-    return WRITTEN.get(path, name), _summary(thing)
+    said = re.search(rf"`({re.escape(name)}:<[^`]*)`", _summary(thing))
+    return WRITTEN.get(path) or (said[1] if said else name), _summary(thing)
+
+
+def _all(general: Mapping[str, str], kind: Kind) -> list[tuple[str, str]]:
+    """Return what any environment can have, then what the registered environments add."""
+    return [*general.items(), *all_named(kind).items()]
 
 
 def _summary(thing: Any) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from iad_policy.agents import AGENTS, asks_a_model
+from iad_policy.agents import asks_a_model, is_registered
 from iad_policy.papers.presets import Preset, Settings
 from iad_policy.run.config import MAPPINGS, PER_STRATEGY
 from iad_policy.strategies import find_strategy, options_of
@@ -50,7 +50,7 @@ def applied(name: str, preset: Preset, given: Settings, *, takes_sampling: bool)
 def _no_reproduction(agent: str | Collection[str]) -> str:
     """Return what is said of a run whose agents ask no model, or may ask one of which nothing is known here."""
     agents = [one for one in ((agent,) if isinstance(agent, str) else agent) if not asks_a_model(one)]
-    is_ours = all(one.partition(":")[0] in AGENTS for one in agents)
+    is_ours = all(map(is_registered, agents))
     reason = "asks no language model" if is_ours else "is your own, and nothing here knows which model it asks"
     return f"This is no reproduction of the paper: the agent {' or '.join(agents)} {reason}"
 

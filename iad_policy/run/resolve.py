@@ -6,19 +6,17 @@ from dataclasses import fields
 from typing import Any
 
 import gymnasium as gym
-from gymnasium.envs.registration import load_env_creator
 
 from iad_policy.agents import asks_a_model
 from iad_policy.errors import NoProxyVerifier, UnknownName
 from iad_policy.papers.presets import find_preset
 from iad_policy.papers.settings import PRESETS
 from iad_policy.registry import import_named
-from iad_policy.registry.domain import DEFAULTS, Defaults
+from iad_policy.registry.domain import domain_by_id, domains
+from iad_policy.registry.environments import class_of, registered
 from iad_policy.run.config import DEFAULT_STRATEGIES, RunConfig
 from iad_policy.run.presets import applied
 from iad_policy.types.names import NO_VERIFIER
-
-PREFIX = "IAD/"
 
 
 def resolve(
@@ -42,17 +40,17 @@ def resolve(
     asked = _preset({name: value for name, value in asked.items() if value is not None}, default)
     env = asked["env"]
     parameters = parameters_of(env) if is_known else {}  # report an unknown environment first
-    defaults = DEFAULTS.get(env.rpartition(":")[2], Defaults())
+    own = domain_by_id(env)
     verifier = asked.get("verifier")
     verifiers = (verifier or "proxy",) if verifier is None or isinstance(verifier, str) else tuple(verifier)
     # Of an environment that a function makes the name says nothing, so a proxy that is asked for is looked for later.
-    if (verifier is None or (is_known and "proxy" in verifiers)) and not defaults.proxy:
+    if (verifier is None or (is_known and "proxy" in verifiers)) and not own.verifier:
         raise NoProxyVerifier(env)
     split = asked.get("split")
     return RunConfig(
         **{
             **asked,
-            "agent": asked.get("agent") or defaults.agent,
+            "agent": asked.get("agent") or own.agent,
             "verifier": tuple("" if one == NO_VERIFIER else one for one in verifiers),
             "split": parameters.get("split") if split is None else split,
         }
@@ -71,7 +69,7 @@ def _preset(asked: Mapping[str, Any], default: tuple[str, ...]) -> dict[str, Any
     name = asked["preset"]
     preset = find_preset(name, PRESETS, asked.get("env"))
     default = preset.strategies if len(default) > 1 else (preset.method,)
-    given = {"env": preset.env, "agent": DEFAULTS[preset.env].agent, "strategies": default, **asked}
+    given = {"env": preset.env, "agent": domain_by_id(preset.env).agent, "strategies": default, **asked}
     agents = given["agent"] if isinstance(given["agent"], tuple) else (given["agent"],)
     settings, lines = applied(name, preset, given, takes_sampling=all(map(asks_a_model, agents)))
     return {**settings, "notes": lines}
@@ -126,14 +124,11 @@ def parameters_of(env: str) -> dict[str, Any]:
         UnknownName: There is no such environment or module.
     """
     module, _, name = env.rpartition(":")
-    known = [one for one in gym.registry if one.startswith(PREFIX)]
     if module:
-        import_named("environment or module:Id", env, module, known)
-    try:
-        spec = gym.spec(name)
-    except gym.error.Error:
-        raise UnknownName("environment or module:Id", env, known) from None
-    entry = spec.entry_point
-    creator = load_env_creator(entry) if isinstance(entry, str) else entry
+        import_named("environment or module:Id", env, module, (name for name, _ in domains()))
+    spec = registered(name)
+    if spec is None:
+        raise UnknownName("environment or module:Id", env, (name for name, _ in domains()))
+    creator = class_of(spec)
     parameters = inspect.signature(creator).parameters if callable(creator) else {}
     return {name: parameter.default for name, parameter in parameters.items()}

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 
 from iad_policy.errors import UnknownName
-from iad_policy.registry.domain import defaults_of
+from iad_policy.registry.domain import domain_of
 from iad_policy.simulators.typos import with_typos
 from iad_policy.types import Outcome, State
 from iad_policy.types.hashing import digest, seed_of
@@ -87,7 +87,7 @@ def _others(world: World, info: Mapping[str, Any], action: Any, rng: Random) -> 
     if not listed:
         drawable = {key: info[key] for key in ("action_mask",) if key in info}
         listed = [world.legal_action(drawable, rng.getrandbits(32)) for _ in range(N_DRAWN)]
-    others = [*listed, *defaults_of(world.env).stand_ins, *with_typos(action)]
+    others = [*listed, *domain_of(world.env).stand_ins, *with_typos(action)]
     rng.shuffle(others)
     own = world.key(action)
     yield from (other for other in others if world.key(other) != own)

@@ -11,7 +11,7 @@ import gymnasium as gym
 
 from iad_policy.agents import load_agent
 from iad_policy.errors import SimulationError
-from iad_policy.registry.domain import defaults_of
+from iad_policy.registry.domain import domain_of
 from iad_policy.simulators.typos import with_typos
 from iad_policy.types import Agent, PublicInfo, State, Turn
 from iad_policy.types.atomic import write_atomically
@@ -84,7 +84,7 @@ def record(
         n_proposals: Number of proposals per state.
         seed: Seed of the agent.
     """
-    world, proposer = adapt(env), load_agent(agent if agent is not None else defaults_of(env).agent, env)
+    world, proposer = adapt(env), load_agent(agent if agent is not None else domain_of(env).agent, env)
     known = getattr(env.unwrapped, "task_ids", None)
     chosen: Sequence[Any] = (
         tasks if tasks is not None else list(known)[:N_TASKS] if known else range(seed, seed + N_TASKS)
@@ -101,7 +101,7 @@ def record(
                     actions = [_proposed(proposer, state, place, rng) for place in range(n_proposals)]
                 actions = [action for action in actions if not world.complaint(action)]
                 failing = [wrong for action in actions[:1] for wrong in with_typos(action)]
-                provoked = [(action, PROVOKED) for action in (*defaults_of(env).stand_ins, *failing)]
+                provoked = [(action, PROVOKED) for action in (*domain_of(env).stand_ins, *failing)]
                 for action, source in (*((action, AGENT) for action in actions), *provoked):
                     outcome = world.simulate(world.snapshot(), action, 0)
                     is_limit = outcome.info.get("stop_reason") == "max_steps"

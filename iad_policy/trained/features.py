@@ -1,6 +1,6 @@
 """Features: how a policy or a value model without a language model sees an action in a state.
 
-An environment's features are named in its `Defaults`. A policy chooses from the actions that the features offer.
+An environment's features are named in its `Domain`. A policy chooses from the actions that the features offer.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ import numpy as np
 
 from iad_policy.errors import UnknownName
 from iad_policy.registry import load_object
-from iad_policy.registry.domain import DEFAULTS
+from iad_policy.registry.domain import domain_by_id, domains
 from iad_policy.trained.heads import Array
 from iad_policy.types import State
 
@@ -64,12 +64,12 @@ def load_features(env: str) -> Features:
     Raises:
         UnknownName: It has none.
     """
-    path = DEFAULTS[env].features if env in DEFAULTS else ""
+    path = domain_by_id(env).features
     if not path:
-        known = [name for name, own in DEFAULTS.items() if own.features]
+        known = [name for name, own in domains() if own.features]
         raise UnknownName(
             "environment with features (write a class as iad_policy.trained.features.Features, and name it in its "
-            "Defaults)",
+            "Domain)",
             env,
             known,
         )

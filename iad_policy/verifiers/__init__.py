@@ -1,6 +1,7 @@
 """Verifiers score a candidate before it is committed.
 
-To add one, write its file and name it in `VERIFIERS`. Your own is `module:object`: see docs/add-a-verifier.md.
+To add one that any environment can have, write its file and name it in `VERIFIERS`. An environment adds its own by its
+`Domain`. Your own is `module:object`: see docs/add-a-verifier.md.
 """
 
 from collections.abc import Mapping
@@ -9,13 +10,12 @@ from typing import Any
 import gymnasium as gym
 
 from iad_policy.registry import instantiate, load_object, load_own, with_defaults
+from iad_policy.registry.domain import all_named, find_named
 from iad_policy.types import LoadedVerifier, Verifier
 from iad_policy.types.information import require_label
 
 VERIFIERS: Mapping[str, str] = {
     "oracle": "iad_policy.verifiers.oracle:OracleVerifier",
-    "reference": "iad_envs.sketch2code.policy.verifier:reference_verifier",
-    "page-judge": "iad_envs.sketch2code.policy.verifier:page_judge",
     "proxy": "iad_policy.registry.domain:proxy_verifier",
     "judge": "iad_policy.verifiers.judge:judge",
     "pairwise": "iad_policy.verifiers.judge:pairwise_judge",
@@ -37,7 +37,7 @@ def is_own(name: str) -> bool:
     kind, *words = name.split(":")
     if kind in WORDS_BEFORE_INNER:
         return is_own(":".join(words[WORDS_BEFORE_INNER[kind] :]) or "proxy")
-    return kind in VERIFIERS
+    return kind in VERIFIERS or bool(find_named("verifiers", kind))
 
 
 def load_verifier(verifier: str | Verifier, env: gym.Env[Any, Any]) -> LoadedVerifier:
@@ -54,10 +54,12 @@ def load_verifier(verifier: str | Verifier, env: gym.Env[Any, Any]) -> LoadedVer
     """
     if isinstance(verifier, str):
         name, _, argument = verifier.partition(":")
-        if name in VERIFIERS:
-            verifier = load_object(VERIFIERS[name])(env, *([argument] if argument else []))
+        if path := VERIFIERS.get(name) or find_named("verifiers", name, env):
+            verifier = load_object(path)(env, *([argument] if argument else []))
         else:
-            own = load_own("verifier, judge:<model> for a language model", verifier, VERIFIERS)
+            own = load_own(
+                "verifier, judge:<model> for a language model", verifier, [*VERIFIERS, *all_named("verifiers")]
+            )
             verifier = instantiate("verifier", verifier, own, env)
     for attribute in ("verify", "information", "needs_preview"):
         if not hasattr(verifier, attribute):

@@ -8,10 +8,10 @@ import gymnasium as gym
 import pytest
 
 import iad_envs  # noqa: F401 (registers)
+from iad_envs import ENVIRONMENTS
 from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES
-from iad_policy.registry.domain import DEFAULTS
 
-KEYLESS = tuple(DEFAULTS)
+KEYLESS = ENVIRONMENTS
 
 
 def made(name: str) -> gym.Env[Any, Any]:

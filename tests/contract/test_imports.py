@@ -59,7 +59,6 @@ PROMISES = (
             ("iad_policy.commands.serving", "iad_envs"): "a command that opens the sites of two packages",
             ("iad_policy.commands.serving", "webshop_server"): "the same",
             ("iad_policy.commands.asgi", "webshop_server"): "servers of all kinds bind and refuse alike",
-            ("iad_policy.types.python_text", "iad_envs.python_text"): "Python has one parser, so it has one lock",
         },
     ),
     Never(
@@ -115,16 +114,12 @@ KNOWS_ONLY: Mapping[str, tuple[str, ...]] = {
     "iad_policy.types.information": ("iad_policy.errors",),
     "iad_policy.types.read_only": ("iad_policy.errors",),
     "iad_policy.types.frozen": (),
-    "iad_policy.types": ("iad_envs.python_text", "iad_policy.errors", "iad_policy.types.information", "iad_policy.types"),
+    "iad_policy.types": ("iad_policy.errors", "iad_policy.types"),
     "iad_policy.requests": ("iad_policy.types.frozen", "iad_policy.types"),
-    "iad_policy.registry": (
-        "iad_policy.errors",
-        "iad_policy.models.parsing",
-        "iad_policy.registry",
-        "iad_policy.types",
-    ),
+    "iad_policy.registry": ("iad_policy.errors", "iad_policy.registry", "iad_policy.types"),
     "iad_policy.models": (
         "iad_policy.errors",
+        "iad_policy.registry.domain",
         "iad_policy.types.hashing",
         "iad_policy.types.python_text",
         "iad_policy.types.texts",

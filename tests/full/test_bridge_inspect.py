@@ -24,7 +24,7 @@ from iad_policy.agents.language import language_agent
 from iad_policy.bridges import inspect as bridge
 from iad_policy.bridges.chat import Chat
 from iad_policy.models.scripted import ScriptedModel
-from iad_policy.registry.domain import DEFAULTS
+from iad_policy.registry.domain import domain_by_id
 from tests.contract.rule_based import made
 from tests.full.played import Answerer, each_environment
 from tests.iad_policy.bridges.gold import texts_of
@@ -128,7 +128,7 @@ def played_by_policy(env_id: str, reply: Callable[..., str], **options: Any) -> 
 
 @pytest.mark.parametrize("strategy", ["single", "bon", "iad"])
 def test_a_policy_as_a_solver_does_what_it_does_alone_and_tokens_agree(strategy: str, tmp_path: Path) -> None:
-    stand_ins = [f"Action: {action}" for action in (*DEFAULTS["IAD/WebShop-v0"].stand_ins, "click[b0221ztw02]")]
+    stand_ins = [f"Action: {action}" for action in (*domain_by_id("IAD/WebShop-v0").stand_ins, "click[b0221ztw02]")]
 
     def reply(messages: Any) -> str:
         return stand_ins[sum(map(len, texts_of(messages))) % len(stand_ins)]

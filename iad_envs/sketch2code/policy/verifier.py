@@ -13,6 +13,7 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
+from iad_envs.sketch2code.policy import DOMAIN
 from iad_envs.sketch2code.policy.ink import (
     PAGE_WIDTH_PX,
     agreement,
@@ -27,7 +28,7 @@ from iad_policy.errors import UnknownName
 from iad_policy.models import LanguageModel, identity_of
 from iad_policy.models.component import ModelComponent
 from iad_policy.models.parsing import read_critique, read_score
-from iad_policy.prompts import Prompts
+from iad_policy.prompts import domain_prompts
 from iad_policy.types import Candidate, State, Verdict
 from iad_policy.types.information import Information
 
@@ -40,7 +41,7 @@ HEIGHT_TOLERANCE = 0.1
 PARTS = ("layout", "text_iou", "image_iou")
 HTML_CHARS = 40_000
 """Characters of each page in a judge's prompt."""
-PROMPTS = Prompts("sketch2code")
+PROMPTS = domain_prompts(DOMAIN)
 
 
 class ReferenceVerifier:
@@ -205,7 +206,7 @@ class PageJudge(ModelComponent):
 
 
 def reference_verifier(env: gym.Env[Any, Any], part: str = "layout") -> ReferenceVerifier:
-    """Score by a part of the true score: `reference:layout`, `:text_iou`, `:image_iou`. See `ReferenceVerifier`."""
+    """Score by a part of the true score, `reference:<part>`: layout, text_iou or image_iou. See `ReferenceVerifier`."""
     return ReferenceVerifier(part)
 
 

@@ -105,6 +105,8 @@ class ACEBenchEnv(IADEnv[str, Any]):
     * v0: First version.
     """
 
+    domain = "iad_envs.toolcalls.policy:ACEBENCH"
+
     REPLAYED: ClassVar[bool] = True
 
     def __init__(

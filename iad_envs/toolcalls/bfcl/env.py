@@ -93,6 +93,8 @@ class BFCLEnv(IADEnv[str, Any]):
     * v0: First version.
     """
 
+    domain = "iad_envs.toolcalls.policy:BFCL"
+
     REPLAYED: ClassVar[bool] = True
 
     def __init__(

@@ -4,7 +4,7 @@ A model may write anything, so every reader says when it can't read a text, and 
 """
 
 from iad_policy.models.parsing.actions import read_action
-from iad_policy.models.parsing.grammar import UNREADABLE, Grammar, Reading, Syntax
+from iad_policy.models.parsing.grammar import UNREADABLE, Grammar, Reading
 from iad_policy.models.parsing.numbers import read_integer
 from iad_policy.types.answers.fields import (
     read_choice,
@@ -18,7 +18,6 @@ __all__ = [
     "UNREADABLE",
     "Grammar",
     "Reading",
-    "Syntax",
     "read_action",
     "read_choice",
     "read_critique",

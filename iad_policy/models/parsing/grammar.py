@@ -4,16 +4,12 @@ import html
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from iad_policy.models.parsing.calls import CALL
 from iad_policy.models.parsing.wrapping import bare_words, unwrapped
+from iad_policy.registry.domain import Syntax
 
-Syntax = Literal["text", "shell", "sql", "page"]
-"""Language of actions.
-
-`shell` for commands, `sql` where `name[...]` takes a query, `page` for Agent Q's browser, `text` for anything else.
-"""
 PATTERN = "[...]"
 UNREADABLE = "unreadable answer"
 """Beginning of the error of each candidate whose answer could not be read, so that these can be counted."""

@@ -16,9 +16,9 @@ from iad_policy.agents.language import LanguageAgent
 from iad_policy.agents.react import ReActAgent
 from iad_policy.ledger.trace import RecordedStep
 from iad_policy.models import Completion, Messages
-from iad_policy.prompts import Prompts
+from iad_policy.prompts import domain_prompts
 from iad_policy.registry import load_object
-from iad_policy.registry.domain import DEFAULTS, Defaults
+from iad_policy.registry.domain import domain_by_id
 from iad_policy.types import Candidate, State, Turn
 
 LANGUAGE = ("litellm", "local", "hf")
@@ -49,9 +49,8 @@ class Prompter:
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        self._defaults = DEFAULTS.get(str(config["env"]).rpartition(":")[2], Defaults())
-        mode = self._defaults.mode_of(config.get("env_args", {}))
-        self._prompts = Prompts(self._defaults.prompts_in(mode))
+        self._domain = domain_by_id(str(config["env"]))
+        self._prompts = domain_prompts(self._domain, self._domain.mode_of(config.get("env_args", {})))
         self._max_steps: float = config.get("max_steps") or math.inf
         first_and_n = config.get("discrete")
         self._space = Discrete(first_and_n[1], start=first_and_n[0]) if first_and_n else None
@@ -97,7 +96,7 @@ class Prompter:
     def _made(self, name: str) -> LanguageAgent:
         kind, _, model = name.partition(":")
         style: Any = model.rpartition("#")[2] if kind in LANGUAGE and "#" in model else None
-        made: type[LanguageAgent] = KINDS.get(kind) or load_object(self._defaults.language)
+        made: type[LanguageAgent] = KINDS.get(kind) or load_object(self._domain.language)
         return made(_Nobody(), self._prompts, style, space=self._space)
 
 

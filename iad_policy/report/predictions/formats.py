@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import gymnasium as gym
 
 from iad_policy.registry import load_object
-from iad_policy.registry.domain import defaults_by_id, env_id
+from iad_policy.registry.domain import domain_by_id, env_id
 
 SUCCESS = "success"
 Items = Sequence[tuple[str, int, str | None, Any]]
@@ -166,7 +166,7 @@ class ActionsOnly:
             ValueError: Times are asked for.
         """
         if timings:
-            raise ValueError(f"expected --r-ves for IAD/BIRD-v0, got it for {self._env}; leave it out")
+            raise ValueError(f"expected --r-ves where answers can be timed, got it for {self._env}; leave it out")
 
     def result_of(self, info: Mapping[str, Any]) -> str:
         """Return "": there are no votes."""
@@ -178,6 +178,6 @@ class ActionsOnly:
 
 def format_of(env: str) -> type[PredictionFormat]:
     """Return the class of an environment's prediction files, by the environment's id."""
-    path = defaults_by_id(env.rpartition(":")[2]).predictions
+    path = domain_by_id(env).predictions
     made: type[PredictionFormat] = load_object(path) if path else ActionsOnly
     return made

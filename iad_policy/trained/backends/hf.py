@@ -20,8 +20,8 @@ from safetensors.torch import load_file
 from iad_policy.models.hf.client import LEAST_TEMPERATURE, HFModel
 from iad_policy.models.hf.likelihood import PromptReader, read_answers
 from iad_policy.models.hf.weights import HFWeights, fresh_weights
-from iad_policy.prompts import Prompts
-from iad_policy.registry.domain import DEFAULTS, Defaults
+from iad_policy.prompts import domain_prompts
+from iad_policy.registry.domain import Domain, domain_by_id
 from iad_policy.trained.features import Features, load_features
 from iad_policy.trained.heads import Array, Head
 from iad_policy.trained.rows import Row
@@ -84,14 +84,14 @@ class HFBackend:
         decode: str = "",
         seed: int = 0,
     ) -> None:
-        own = DEFAULTS.get(env, Defaults())
+        own = domain_by_id(env)
         self.name = f"hf:{spec}"
         self.decode = _decode(decode, own)
         self.weights: HFWeights = fresh_weights(spec)
         self._head_kind = head
         self._options = {"rank": rank, "mode": mode, "decode": self.decode}
         self._features: Features | None = load_features(env) if own.features else None
-        self._prompts = Prompts(own.prompts_in(mode))
+        self._prompts = domain_prompts(own, mode)
         self._scored: OrderedDict[str, tuple[list[Any], Array]] = OrderedDict()
         self._reader = PromptReader(self.weights)
         self._states: dict[tuple[Any, ...], torch.Tensor] = {}
@@ -253,7 +253,7 @@ class HFBackend:
         return torch.stack([self._states[one.prompt, one.answer] for one in batch])
 
 
-def _decode(given: str, own: Defaults) -> str:
+def _decode(given: str, own: Domain) -> str:
     if given not in ("", "offered", "free"):
         raise ValueError(f"expected decode to be offered or free, got {given!r}; pass one of the two")
     if given == "offered" and not own.features:

@@ -25,11 +25,13 @@ from iad_policy.errors import ModelError, UnknownName
 from iad_policy.models import Completion, Messages
 from iad_policy.models.cache import CachedModel
 from iad_policy.models.scripted import ScriptedModel
-from iad_policy.prompts import FOLDER, INCLUDED, PARTS, PLACEHOLDERS, Prompts, prompts_of
+from iad_policy.prompts import ANY, INCLUDED, PARTS, PLACEHOLDERS, Prompts, prompts_of
 from iad_policy.prompts.rendering import N_ACTIONS, N_OLD_TURNS, Rendering, fact_text
+from iad_policy.registry.domain import domain_by_id
 from iad_policy.types import Candidate, Feedback, Part, State, Turn
 from iad_policy.types.call_context import Call, use_call
 from tests.contract.foreign import Words
+from tests.folders import FOLDERS, files, prompts
 from tests.iad_policy.models.openai_server import serving
 from tests.iad_policy.toy_lamp import LampEnv
 
@@ -54,22 +56,14 @@ KINDS: dict[str, Callable[..., LanguageAgent]] = {
 
 
 def prompt_of(kind: str, state: State = PAGE, feedback: Feedback | None = None) -> str:
-    messages = KINDS[kind](ScriptedModel([]), Prompts("webshop")).messages(state, feedback)
+    messages = KINDS[kind](ScriptedModel([]), prompts("webshop")).messages(state, feedback)
     return "\n".join(message["content"] for message in messages)
 
 
 PART_FILES = {file for file, _ in PARTS.values()}
 
 
-def all_files() -> list[Path]:
-    return sorted(FOLDER.rglob("*.txt"))
-
-
-def all_folders() -> list[str]:
-    return sorted({str(path.parent.relative_to(FOLDER)) for path in all_files()})
-
-
-@pytest.mark.parametrize("path", all_files(), ids=lambda path: "-".join(path.relative_to(FOLDER).with_suffix("").parts))
+@pytest.mark.parametrize("path", [pytest.param(path, id=name.replace("/", "-")) for name, path in files().items()])
 def test_every_prompt_file_belongs_to_a_role_and_fills_all_its_placeholders(path: Path) -> None:
     role = path.stem
     used = set(Template(path.read_text(encoding="utf-8")).get_identifiers())
@@ -83,10 +77,10 @@ def test_every_prompt_file_belongs_to_a_role_and_fills_all_its_placeholders(path
     assert prompt.user
 
 
-@pytest.mark.parametrize("folder", all_folders())
+@pytest.mark.parametrize("folder", FOLDERS)
 @pytest.mark.parametrize("role", PLACEHOLDERS)
 def test_every_role_can_be_rendered_in_every_folder(folder: str, role: str) -> None:
-    prompt = Prompts(folder).render(role, **{name: f"<<{name}>>" for name in PLACEHOLDERS[role]})
+    prompt = prompts(folder).render(role, **{name: f"<<{name}>>" for name in PLACEHOLDERS[role]})
     assert not INCLUDED.search(prompt.system + prompt.user)
     assert all(f"{heading}: \n" not in prompt.system for heading in ("Thought", "Action"))
 
@@ -96,7 +90,7 @@ def _marked(text: str) -> list[str]:
 
 
 def test_every_role_has_a_prompt_for_any_environment() -> None:
-    assert {path.stem for path in (FOLDER / "any").glob("*.txt")} - PART_FILES == set(PLACEHOLDERS)
+    assert {path.stem for path in ANY.glob("*.txt")} - PART_FILES == set(PLACEHOLDERS)
 
 
 def test_a_folder_of_your_own_goes_before_the_bundled_one(tmp_path: Path) -> None:
@@ -110,7 +104,8 @@ def test_a_folder_of_your_own_goes_before_the_bundled_one(tmp_path: Path) -> Non
 
 def test_a_folder_of_your_own_may_change_a_part_of_a_bundled_one(tmp_path: Path) -> None:
     (tmp_path / "rules.txt").write_text("Buy nothing but lamps, and nothing above $$5.", encoding="utf-8")
-    own, shop = Prompts(tmp_path, like="webshop"), Prompts("webshop")
+    shop = prompts("webshop")
+    own = Prompts(tmp_path, *shop.folders, rendering=domain_by_id("IAD/WebShop-v0").rendering)
     (system, _) = LanguageAgent(ScriptedModel([]), own).messages(PAGE)
     assert system["content"].startswith("Buy nothing but lamps, and nothing above $5.\n\nExample")
     assert own.digest(["actor_cot"]) != shop.digest(["actor_cot"])
@@ -122,8 +117,9 @@ def test_a_wrong_placeholder_or_folder_names_the_known_ones(tmp_path: Path) -> N
     (tmp_path / "refine.txt").write_text("$feedbak", encoding="utf-8")
     with pytest.raises(ValueError, match=r"no placeholders but \$all, \$attempts, \$feedback"):
         Prompts(tmp_path).render("refine", feedback="x")
+    (tmp_path / "webshop").mkdir()
     with pytest.raises(UnknownName, match="webshop"):
-        Prompts("webshp")
+        Prompts(tmp_path / "webshp")
     with pytest.raises(UnknownName, match="critic"):
         Prompts().render("critc")
 
@@ -292,16 +288,16 @@ def test_a_name_may_carry_the_style() -> None:
 
 
 def test_the_identity_changes_with_whatever_changes_answers() -> None:
-    prompts = Prompts()
+    own = Prompts()
     agents = [
-        LanguageAgent("a", prompts),
-        LanguageAgent("b", prompts),
-        LanguageAgent("a", prompts, "direct"),
-        LanguageAgent("a", Prompts("webshop")),
-        LanguageAgent("a", prompts, temperature=0.1),
+        LanguageAgent("a", own),
+        LanguageAgent("b", own),
+        LanguageAgent("a", own, "direct"),
+        LanguageAgent("a", prompts("webshop")),
+        LanguageAgent("a", own, temperature=0.1),
     ]
     assert len({agent.identity for agent in agents}) == 5
-    assert agents[0].identity == LanguageAgent("a", prompts).identity
+    assert agents[0].identity == LanguageAgent("a", own).identity
 
 
 def test_the_strategy_s_temperature_goes_before_the_agent_s_own() -> None:
@@ -421,7 +417,7 @@ def test_where_one_answer_is_asked_for_no_prompt_offers_anything_else() -> None:
     assert all("execute[" in text for text in asked["interactive"])
     assert not any("execute[" in text for text in asked["answer"])
     assert all("```sql" in text and info["page"]["question"] in text for text in asked["answer"])
-    answering, either = Prompts("bird/answer"), Prompts("bird")
+    answering, either = prompts("bird/answer"), prompts("bird")
     assert answering.digest(["score"]) != either.digest(["score"]) != Prompts().digest(["score"])
     assert "Action:" not in answering.part("examples") + answering.part("example")
     assert isinstance(answering.rendering, type(either.rendering))

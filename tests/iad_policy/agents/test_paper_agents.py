@@ -22,9 +22,9 @@ from iad_policy.models import Completion
 from iad_policy.models.litellm import LiteLLMModel
 from iad_policy.models.parsing import read_parts
 from iad_policy.models.scripted import ScriptedModel
-from iad_policy.prompts import Prompts
 from iad_policy.requests import Asking, Commit, Propose, Simulate
 from iad_policy.types import Candidate, Decision, Part, State, Turn, Usage
+from tests.folders import prompts
 from tests.iad_policy.models.openai_server import OpenAIServer, Reply, completion, serving
 from tests.iad_policy.toy_lamp import LampEnv
 
@@ -292,14 +292,14 @@ def test_a_command_with_the_words_of_other_parts_is_whole_and_reasoning_is_no_pa
     state = State("", {"available_actions": ("pwd", "submit")})
     command = "cat > note <<'EOF'\nStatus: DONE\nExplanation: it's so\nEOF"
     answer = f"<think>\nCommand: rm note\n</think>\nThought: I note it.\nCommand: {command}\nStatus: CONTINUE"
-    agent = CompositeAgent(ScriptedModel([answer]), Prompts("bash"), syntax="shell")
+    agent = CompositeAgent(ScriptedModel([answer]), prompts("bash"), syntax="shell")
     candidate = agent.propose(state, feedback=None, temperature=None, rng=Random(0))
     assert (candidate.action, candidate.thought, candidate.error) == (command, "I note it.", "")
 
 
 def test_a_plan_is_followed_by_an_action_that_is_read_as_every_other() -> None:
     state = State("", {"available_actions": ("pwd", "submit")})
-    agent = PlanSolveAgent(ScriptedModel(["1. look", "I look.\n```bash\nls *\n```"]), Prompts("bash"), syntax="shell")
+    agent = PlanSolveAgent(ScriptedModel(["1. look", "I look.\n```bash\nls *\n```"]), prompts("bash"), syntax="shell")
     candidate = agent.propose(state, feedback=None, temperature=None, rng=Random(0))
     assert (candidate.action, candidate.thought) == ("ls *", "I look.")
     assert [part.name for part in candidate.parts] == ["plan", "answer"]
@@ -316,6 +316,6 @@ def test_in_the_shell_a_command_keeps_its_lines_and_brackets(kind: Any) -> None:
     state = State("", {"available_actions": ("pwd", "cd ..", "submit")})
     command = "for f in a[0-9]*; do\n  grep -c 'x: y' \"$f\"\ndone"
     answer = SHELL_ACTIONS[kind.kind](f"```bash\n{command}\n```")
-    agent = kind(ScriptedModel([answer, SHELL_ACTIONS[kind.kind]("submit")]), Prompts("bash"))
+    agent = kind(ScriptedModel([answer, SHELL_ACTIONS[kind.kind]("submit")]), prompts("bash"))
     proposed = [agent.propose(state, feedback=None, temperature=None, rng=Random(0)).action for _ in range(2)]
     assert proposed == [command, "submit"]

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 
 from iad_policy.bridges.chat import Chat
-from iad_policy.registry.domain import defaults_of
+from iad_policy.registry.domain import domain_of
 
 SHORTEST = 5
 """Characters. A shorter text is said by chance."""
@@ -27,7 +27,7 @@ class Told(NamedTuple):
 
 def aimless(env: gym.Env[Any, Any]) -> list[str]:
     """Answers that know nothing of the task: actions with all sorts of outcomes, and what is no action."""
-    return ["I have no idea.", *(f"Action: {action}" for action in defaults_of(env).stand_ins), "Action:", "nothing"]
+    return ["I have no idea.", *(f"Action: {action}" for action in domain_of(env).stand_ins), "Action:", "nothing"]
 
 
 def solving(env: gym.Env[Any, Any], task_id: str, seed: int = 0) -> list[str]:

@@ -6,14 +6,14 @@ from typing import Any
 import gymnasium as gym
 import pytest
 
+from iad_envs import ENVIRONMENTS
 from iad_policy.bridges.chat import Chat
-from iad_policy.registry.domain import DEFAULTS
 from tests.contract.rule_based import made
 from tests.iad_policy.bridges.gold import Told, aimless, gold_in, solving, texts_of
 
 SLOW = ("IAD/WebShopBrowser-v0", "IAD/BookingBrowser-v0")
 """Environments with a browser whose texts are those of the others."""
-KEYLESS = [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in DEFAULTS]
+KEYLESS = [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in ENVIRONMENTS]
 SEED = 0
 
 

@@ -9,14 +9,14 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy.errors import UnknownName
-from iad_policy.registry.domain import DEFAULTS
+from iad_policy.registry.domain import domains
 from iad_policy.trained.features import Features, load_features
 from iad_policy.trained.proposed import N_PROPOSALS, ProposedActions
 from iad_policy.types import Candidate, Feedback, PublicInfo, State, Turn
 from iad_policy.types.read_only import read_only
 from iad_policy.world import adapt
 
-ENVIRONMENTS = [name for name, own in DEFAULTS.items() if own.features and "Browser" not in name]
+ENVIRONMENTS = [name for name, own in domains() if own.features and "Browser" not in name]
 ELSEWHERE = {"IAD/InterCodeBash-v0": "wc -l /no/such | sort -rn", "IAD/BIRD-v0": "submit[SELECT 1]"}
 """Actions that are not offered."""
 

@@ -9,9 +9,10 @@ import pytest
 from rich.console import Console
 
 from iad_policy.errors import UnknownName
-from iad_policy.learn.reproduce import PAGE, RESULTS, SHOP, _tested, as_markdown, reproduce
+from iad_policy.learn.reproduce import PAGE, RESULTS, _tested, as_markdown, reproduce
 from iad_policy.ledger.run_folder import read_config
 from iad_policy.papers import ELSEWHERE, PAPERS, Claim, load_paper
+from iad_policy.papers.settings import WEBSHOP
 
 TINY: dict[str, Any] = {"seeds": (0,), "tasks": 3, "scale": 0.02}
 
@@ -56,7 +57,7 @@ def test_claims_are_about_arms_of_the_paper(name: str, env: str) -> None:
 
 @pytest.mark.slow
 def test_an_experiment_in_another_environment_runs_there(tmp_path: Path) -> None:
-    booking, shop = load_paper("agentq", "IAD/Booking-v0"), load_paper("agentq", SHOP)
+    booking, shop = load_paper("agentq", "IAD/Booking-v0"), load_paper("agentq", WEBSHOP)
     assert booking is not shop
     assert load_paper("agentq") is shop
     found = reproduce("agentq", env="IAD/Booking-v0", out=tmp_path, **{**TINY, "tasks": 1})

@@ -17,7 +17,7 @@ from iad_policy.learn.experience import Experience
 from iad_policy.learn.fitting import STATE
 from iad_policy.learn.splits import SplitError, subjects_of
 from iad_policy.learn.train import train
-from iad_policy.registry.domain import defaults_by_id
+from iad_policy.registry.domain import domain_by_id
 from iad_policy.roles import TemplateRoles
 from iad_policy.run.trained import TrainedHere, trained_here
 from iad_policy.runtime.components import Components
@@ -138,7 +138,7 @@ def test_a_task_about_the_same_thing_is_known_too_whatever_its_data(data: str, t
     ],
 )
 def test_the_bundled_splits_share_no_product_database_or_start_state(env_id: str, n: int) -> None:
-    own = defaults_by_id(env_id)
+    own = domain_by_id(env_id)
     found = {}
     for split in ("train", own.development, own.tested):
         tasks = gym.make(env_id, split=split).unwrapped.task_ids  # type: ignore[attr-defined]

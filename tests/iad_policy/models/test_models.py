@@ -15,10 +15,10 @@ from iad_policy.errors import ModelError
 from iad_policy.models import Completion, Messages, load_model
 from iad_policy.models.cache import CachedModel
 from iad_policy.models.scripted import ScriptedModel
-from iad_policy.prompts import Prompts
 from iad_policy.roles.language_model import ModelRoles
 from iad_policy.types import Candidate, State, Usage
 from iad_policy.types.call_context import Call, use_call
+from tests.folders import prompts
 
 HELLO = ({"role": "user", "content": "hello"},)
 
@@ -162,7 +162,7 @@ def test_a_model_that_varies_at_temperature_0_can_be_asked_for_every_sample(coun
 def test_a_critic_is_asked_once_about_the_same_proposal(tmp_path: Path) -> None:
     model = Counter()
     with CachedModel(model, tmp_path / "cache") as cached:
-        roles = ModelRoles(cached, Prompts("webshop"))
+        roles = ModelRoles(cached, prompts("webshop"))
         state, same = State("a page", {"instruction": "a lamp"}), Candidate("click[b1]")
 
         def criticised(index: int, *subject: Candidate) -> str:

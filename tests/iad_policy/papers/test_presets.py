@@ -20,7 +20,7 @@ from iad_policy.errors import UnknownName
 from iad_policy.ledger.trace import RunTraces
 from iad_policy.papers.presets import Preset, find_preset
 from iad_policy.papers.settings import PRESETS
-from iad_policy.registry.domain import DEFAULTS
+from iad_policy.registry.domain import domain_by_id
 from iad_policy.report.viewer.shown import run_json
 from iad_policy.run.config import MAPPINGS, RunConfig, one_or_all
 from iad_policy.run.presets import applied
@@ -42,7 +42,7 @@ def flat(settings: Any) -> dict[str, Any]:
 
 def configured(name: str, **given: Any) -> tuple[RunConfig, str]:
     preset = PRESETS[name]
-    parts = {"env": preset.env, "agent": DEFAULTS[preset.env].agent, "strategies": preset.strategies, **given}
+    parts = {"env": preset.env, "agent": domain_by_id(preset.env).agent, "strategies": preset.strategies, **given}
     settings, lines = applied(name, preset, parts, takes_sampling=asks_a_model(parts["agent"]))
     return RunConfig(**settings), "\n".join(lines)
 
@@ -138,7 +138,7 @@ def test_every_preset_names_the_paper_s_model_and_figures_and_says_when_it_is_no
     assert any(character.isdigit() for character in preset.figures) or "curve" in preset.figures
     there = f"There with: {preset.model}. {preset.figures}"
     lines = configured(name)[1].splitlines()
-    ours = DEFAULTS[preset.env].agent
+    ours = domain_by_id(preset.env).agent
     assert lines[1:3] == [f"This is no reproduction of the paper: the agent {ours} asks no language model", there]
     lines = configured(name, agent=f"{preset.agent or 'litellm'}:m")[1].splitlines()
     assert there in lines

@@ -2,14 +2,13 @@
 
 import pytest
 
-from iad_policy.prompts import FOLDER, Prompts
 from iad_policy.strategies.building_blocks.feedback import HINTS
+from tests.folders import FOLDERS, prompts
 
 ONE = "Tried 1: click[red]\nResult: Selected: color = red\nFindings: size is open."
 TWO = f"{ONE}\nTried 2: click[buy now]\nResult: it ends the task"
 SHOWN_IN_PART = ("sketch2code",)
 """Folders of environments whose actions are too long to be shown in full, so that none can be repeated."""
-FOLDERS = sorted(path.name for path in FOLDER.iterdir() if (path / "rules.txt").is_file())
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
@@ -31,10 +30,10 @@ FOLDERS = sorted(path.name for path in FOLDER.iterdir() if (path / "rules.txt").
 def test_it_speaks_of_results_and_of_several_attempts_only_where_there_are_some(
     folder: str, feedback: str, n: int, has_results: bool
 ) -> None:
-    prompts = Prompts(folder)
-    text = prompts.refinement(feedback)
+    own = prompts(folder)
+    text = own.refinement(feedback)
     assert feedback in text
-    assert (prompts.part("reflection") in text) is has_results
+    assert (own.part("reflection") in text) is has_results
     assert ("results" in text.replace(feedback, "").lower()) is has_results
     assert ("these" in text) is (n > 1)
     may_repeat = folder not in SHOWN_IN_PART and "Error:" not in feedback
@@ -54,10 +53,10 @@ def test_it_speaks_of_results_and_of_several_attempts_only_where_there_are_some(
     ],
 )
 def test_what_has_failed_may_not_be_repeated(folder: str, feedback: str, may_repeat: bool) -> None:
-    text = Prompts(folder).refinement(feedback).replace(feedback, "")
+    text = prompts(folder).refinement(feedback).replace(feedback, "")
     assert ("exactly" in text) is (may_repeat and folder not in SHOWN_IN_PART)
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_hints_show_no_attempt_and_need_no_words_around_them(folder: str) -> None:
-    assert Prompts(folder).refinement(f"{HINTS}\n- too dear") == "Mind:\n- too dear"
+    assert prompts(folder).refinement(f"{HINTS}\n- too dear") == "Mind:\n- too dear"

@@ -23,9 +23,10 @@ from iad_policy.agents.plan_solve import PlanSolveAgent
 from iad_policy.agents.react import ReActAgent
 from iad_policy.models import Messages
 from iad_policy.models.scripted import ScriptedModel
-from iad_policy.prompts import PLACEHOLDERS, Prompts
+from iad_policy.prompts import PLACEHOLDERS
 from iad_policy.strategies.building_blocks.feedback import best_and_worst, findings
 from iad_policy.types import Part, State
+from tests.folders import prompts
 from tests.iad_policy.prompts.situations import SCRIPTS, Situation, situation
 
 FOLDER = Path(__file__).parent / "snapshots"
@@ -56,7 +57,7 @@ def _situation(name: str) -> Situation:
 
 
 def _agent(kind: Callable[..., LanguageAgent], name: str, *style: str) -> LanguageAgent:
-    return kind(ScriptedModel([]), Prompts(name), *style)
+    return kind(ScriptedModel([]), prompts(name), *style)
 
 
 def _planned(state: State) -> State:
@@ -68,7 +69,7 @@ def _planned(state: State) -> State:
 def _asked(name: str) -> Iterator[tuple[str, Messages]]:
     """Yield every prompt of an environment by name."""
     at = _situation(name)
-    prompts, one = Prompts(name), Sketch2CodeLanguageAgent if name == "sketch2code" else LanguageAgent
+    own, one = prompts(name), Sketch2CodeLanguageAgent if name == "sketch2code" else LanguageAgent
     for style in (*(STYLES if name != "sketch2code" else ("direct", "cot")), TOOL):
         yield f"actor_{style}", _agent(one, name, style).messages(at.here)
     if name.startswith("toolcalls"):
@@ -88,13 +89,13 @@ def _asked(name: str) -> Iterator[tuple[str, Messages]]:
     if at.here.history:
         yield "actor_composite", _agent(CompositeAgent, name).messages(at.here)
         yield "actor_plan-solve", _agent(PlanSolveAgent, name).messages(_planned(at.here))
-    words = prompts.rendering
+    words = own.rendering
     values = words.values(at.here)
     first, second = map(words.candidate, at.candidates)
-    yield "compare", prompts.render("compare", first=first, second=second, **values).messages()
+    yield "compare", own.render("compare", first=first, second=second, **values).messages()
     for role, about in JUDGED.items():
         if about == "candidate":
-            yield role, prompts.render(role, candidate=first, **values).messages()
+            yield role, own.render(role, candidate=first, **values).messages()
             continue
         start, subject = {
             "one": (at.here, at.candidates[0]),
@@ -102,11 +103,11 @@ def _asked(name: str) -> Iterator[tuple[str, Messages]]:
             "attempt": (at.states[0], [at.attempt, "Verdict: fail"][: 1 if role == "judge" else 2]),
             "attempts": (at.states[0], [(at.attempt, "Verdict: fail\nCause: none"), (at.attempt, "Verdict: pass")]),
         }[about]
-        yield role, prompts.render(role, subject=words.subject(start, subject), **words.values(start)).messages()
+        yield role, own.render(role, subject=words.subject(start, subject), **words.values(start)).messages()
     task = str(at.here.info["instruction"])
-    yield "paraphraser", prompts.render("paraphraser", subject=task, **values).messages()
+    yield "paraphraser", own.render("paraphraser", subject=task, **values).messages()
     raw = values | {"notes": "", "observation": words.raw(at.here)}
-    yield "simulator", prompts.render("simulator", subject=str(at.candidates[0].action), **raw).messages()
+    yield "simulator", own.render("simulator", subject=str(at.candidates[0].action), **raw).messages()
 
 
 @cache
@@ -143,7 +144,7 @@ def _words(content: Any) -> str:
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_every_prompt_reads_as_its_snapshot(name: str) -> None:
     written = {f"{prompt}.txt": _text(messages) for prompt, messages in _prompts(name).items()}
-    schema = Prompts(name).rendering.environment(_situation(name).here)
+    schema = prompts(name).rendering.environment(_situation(name).here)
     if schema:  # it is the same in all of them
         written = {file: text.replace(schema, "(environment.txt)") for file, text in written.items()}
         written["environment.txt"] = f"{schema}\n"

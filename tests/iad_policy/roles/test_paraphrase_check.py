@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from iad_policy import Candidate, IADPolicyWrapper, State
 from iad_policy.agents import load_agent
 from iad_policy.errors import GoldError
-from iad_policy.registry.domain import DEFAULTS
+from iad_policy.registry.domain import domain_by_id
 from iad_policy.roles import TemplateRoles
 from iad_policy.roles.paraphrase_check import agent_view, differences
 from iad_policy.roles.rule_paraphraser import ANYWHERE, OPENINGS, paraphrase
@@ -169,7 +169,7 @@ def test_agents_of_all_environments_act_on_a_paraphrase_and_the_verifier_sees_th
             verified.extend([state, *(candidate.preview for candidate in candidates)])
             return self._verifier.verify(state, candidates)
 
-    agent = Listening(load_agent(DEFAULTS[name].agent, env))
+    agent = Listening(load_agent(domain_by_id(name).agent, env))
     options: dict[str, Any] = {"verifier": Watching(load_verifier("proxy", env)), "strategy": "q-guided", "n": 3}
     with IADPolicyWrapper(agent, env, **options) as policy:  # type: ignore[arg-type]  # a verifier as tests make them
         observation, info = env.reset(seed=1)

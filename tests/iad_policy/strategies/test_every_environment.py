@@ -7,7 +7,7 @@ import gymnasium as gym
 import pytest
 
 from iad_policy import IADPolicyWrapper
-from iad_policy.registry.domain import DEFAULTS
+from iad_policy.registry.domain import domain_by_id
 from iad_policy.strategies import STRATEGIES, declaration_of
 from iad_policy.types.hashing import digest
 from tests.contract.components import SMALL
@@ -38,7 +38,7 @@ def test_a_strategy_plays_an_environment_to_its_end(env: gym.Env[Any, Any], name
     declared = declaration_of(name)
     n_tasks = 1 if env.spec.id in SLOW else 2
     how = {"strategy": name, "n": 2, "verifier": "oracle" if declared.needs == "oracle" else "proxy"}
-    with IADPolicyWrapper(DEFAULTS[env.spec.id].agent, env, **{**how, **SMALL.get(name, {})}) as policy:
+    with IADPolicyWrapper(domain_by_id(env.spec.id).agent, env, **{**how, **SMALL.get(name, {})}) as policy:
         for task_id in inner.task_ids[:n_tasks]:
             observation, info = env.reset(options={"task_id": task_id})
             done = False

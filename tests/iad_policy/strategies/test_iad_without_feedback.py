@@ -13,7 +13,7 @@ import pytest
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES
 from iad_policy import IADPolicyWrapper
-from iad_policy.registry.domain import defaults_of
+from iad_policy.registry.domain import domain_of
 
 has_chromium = bool(os.environ.get(CHROMIUM_VARIABLE) or any(map(shutil.which, NAMES)))
 ENVIRONMENTS = [
@@ -35,7 +35,7 @@ def played(env: gym.Env[Any, Any], n_tasks: int, **options: Any) -> list[tuple[l
     """The committed actions and the success of each of the first tasks."""
     inner: Any = env.unwrapped
     results = []
-    with IADPolicyWrapper(defaults_of(env).agent, env, n=4, verifier="alone:proxy", **options) as policy:
+    with IADPolicyWrapper(domain_of(env).agent, env, n=4, verifier="alone:proxy", **options) as policy:
         for task_id in inner.task_ids[:n_tasks]:
             observation, info = env.reset(options={"task_id": task_id})
             actions = []

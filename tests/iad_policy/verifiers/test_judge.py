@@ -13,12 +13,12 @@ from iad_policy import IADPolicyWrapper
 from iad_policy.errors import ModelError, UnknownName
 from iad_policy.models import Messages
 from iad_policy.models.scripted import ScriptedModel
-from iad_policy.prompts import Prompts
 from iad_policy.roles.language_model import N_RANKER_TRIES, ModelRoles, model_roles
 from iad_policy.types import Candidate, State, Turn
 from iad_policy.types.names import ROLES
 from iad_policy.verifiers import load_verifier
 from iad_policy.verifiers.judge import FinalisingJudge, PairwiseJudge, ScoringJudge, finalising_judge, judge
+from tests.folders import prompts
 from tests.iad_policy.toy_lamp import LampEnv
 
 HERE = State("the shelf", {"instruction": "a lamp", "facts": {"n": 1}}, history=(Turn("the door", "go[in]"),))
@@ -177,7 +177,7 @@ def test_a_model_that_can_not_be_asked_is_no_missing_verdict_but_an_error(kind: 
 @pytest.mark.parametrize("role", [role for role in ROLES if role != "ranker"])
 def test_a_role_answers_with_the_model_s_text(role: str) -> None:
     model = Asked("  said  ")
-    roles = ModelRoles(model, Prompts("webshop"))
+    roles = ModelRoles(model, prompts("webshop"))
     assert roles.answer(role, HERE, [candidate("buy[a]"), HERE, "a text"]) == "said"
     assert roles.source == "asked"
     for part in ("Action: buy[a]", "a text"):

@@ -19,7 +19,7 @@ from iad_envs.bird.policy.question import Join, read_question, schema_of, stem
 from iad_policy import Candidate, Feedback, IADPolicyWrapper, State
 from iad_policy.agents import load_agent
 from iad_policy.errors import GoldError
-from iad_policy.registry.domain import defaults_of
+from iad_policy.registry.domain import domain_of
 from iad_policy.types import PublicInfo, Turn
 
 FOLDER = Path(__file__).resolve().parents[4] / "data" / "bird"
@@ -320,6 +320,6 @@ def test_in_the_mode_answer_it_submits_once_per_task(strategy: str) -> None:
 
 
 def test_it_is_the_environments_own_agent_and_has_a_name(env: gym.Env[Any, Any]) -> None:
-    assert defaults_of(env).agent == "linker"
+    assert domain_of(env).agent == "linker"
     assert isinstance(load_agent("linker", env), BirdAgent)
     assert load_agent("linker:0.5", env).identity == "linker:0.5"  # type: ignore[attr-defined]

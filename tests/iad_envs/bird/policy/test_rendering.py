@@ -8,10 +8,10 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.bird.policy.rendering import AnswerRendering, DatabaseRendering, with_composite_keys
-from iad_policy.prompts import Prompts
 from iad_policy.roles.paraphrase_check import agent_view
 from iad_policy.simulators.llm import Unpredicted
 from iad_policy.types import Candidate, Feedback, State, Turn
+from tests.folders import prompts
 
 WORDS = DatabaseRendering()
 COMPOSITE = """CREATE TABLE one (
@@ -137,5 +137,5 @@ def test_attempts_are_shown_in_the_form_of_an_answer() -> None:
     )
     assert AnswerRendering().told(Feedback("Best: submit[SELECT 1]", best=first)) == "Best:\n```sql\nSELECT 1\n```"
     assert WORDS.told(Feedback(text, best=second)) == text
-    assert isinstance(Prompts("bird/answer").rendering, AnswerRendering)
-    assert type(Prompts("bird").rendering) is DatabaseRendering
+    assert isinstance(prompts("bird/answer").rendering, AnswerRendering)
+    assert type(prompts("bird").rendering) is DatabaseRendering

@@ -11,7 +11,7 @@ import iad_envs  # noqa: F401 (registers)
 from iad_policy import IADPolicyWrapper, evaluate
 from iad_policy.ledger.trace import RunTraces
 from iad_policy.models.parsing import Grammar, read_action
-from iad_policy.registry.domain import DEFAULTS
+from iad_policy.registry.domain import domain_by_id
 from iad_policy.report.agentboard import write_agentboard
 from iad_policy.report.exports import export_runs
 from iad_policy.report.viewer.shown import ShownTable, episode_json, run_json
@@ -73,7 +73,7 @@ def test_stand_ins_lead_to_outcomes_of_several_kinds_anywhere() -> None:
     visit = Visit("test-000")
     for actions in ((), ("CLICK [go]",), ("CLICK [mine]",)):
         visit.did(*actions)
-        ends = [visit.tried(action).preview for action in DEFAULTS[ENV].stand_ins]
+        ends = [visit.tried(action).preview for action in domain_by_id(ENV).stand_ins]
         kinds = {type_of(end.info, end.done) for end in ends if end is not None}
         assert {"invalid", "success"} <= kinds or len(kinds) >= 3, kinds
 

@@ -13,9 +13,9 @@ from iad_envs.sketch2code.policy.language_agent import Sketch2CodeLanguageAgent
 from iad_envs.sketch2code.policy.verifier import PageJudge, ReferenceVerifier, Sketch2CodeVerifier
 from iad_policy.errors import UnknownName
 from iad_policy.models import Completion
-from iad_policy.prompts import Prompts
 from iad_policy.strategies.building_blocks.feedback import hints
 from iad_policy.types import Candidate, Feedback, State, Verdict
+from tests.folders import prompts
 
 SKETCH = np.full((400, 300, 3), 250, dtype=np.uint8)
 SKETCH[100:104, 50:250] = 20
@@ -68,7 +68,7 @@ def test_a_refinement_shows_pictures_of_the_best_attempt_and_of_the_newest() -> 
         rendered.append(html)
         return None if html == "<p>d</p>" else np.zeros((2560, 1280, 3), np.uint8)
 
-    agent = Sketch2CodeLanguageAgent(Model(""), Prompts("sketch2code"), screenshot=screenshot)
+    agent = Sketch2CodeLanguageAgent(Model(""), prompts("sketch2code"), screenshot=screenshot)
     last = agent.messages(state(), Feedback("Tried 1: ...", best=tried[1], tried=tried[:3]))[-1]
     assert rendered == ["<p>b</p>", "<p>c</p>"]
     names = [part["text"] for part in last["content"][2:] if part["type"] == "text"]
@@ -81,7 +81,7 @@ def test_a_refinement_shows_pictures_of_the_best_attempt_and_of_the_newest() -> 
 
 def test_the_agent_shows_the_sketch_without_its_frame_and_takes_the_page_with_its_fence() -> None:
     model = Model("Here:\n```html\n<p>page</p>\n```")
-    agent = Sketch2CodeLanguageAgent(model, Prompts("sketch2code"))
+    agent = Sketch2CodeLanguageAgent(model, prompts("sketch2code"))
     feedback = Feedback("Best: <p>old</p>")
     candidate = agent.propose(state(), feedback=feedback, temperature=None, rng=Random(0))
     assert candidate.action == "```html\n<p>page</p>\n```"
@@ -132,7 +132,7 @@ def test_hints_come_without_pictures_of_the_attempts() -> None:
     with pytest.raises(StopIteration) as end:
         next(hints(state(), [tried]))
     shown: list[str] = []
-    agent = Sketch2CodeLanguageAgent(Model(""), Prompts("sketch2code"), screenshot=shown.append)  # type: ignore[arg-type]
+    agent = Sketch2CodeLanguageAgent(Model(""), prompts("sketch2code"), screenshot=shown.append)  # type: ignore[arg-type]
     content = agent.messages(state(), end.value.value)[-1]["content"]
     assert "Mind:\n- It is too high." in content[1]["text"]
     assert (len(content), shown) == (2, [])

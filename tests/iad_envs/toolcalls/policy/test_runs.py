@@ -11,7 +11,7 @@ import iad_envs  # noqa: F401 (registers)
 from iad_policy import IADPolicyWrapper, evaluate
 from iad_policy.ledger.trace import RunTraces
 from iad_policy.models.parsing.function_calls import read_function_calls
-from iad_policy.registry.domain import DEFAULTS
+from iad_policy.registry.domain import domain_by_id
 from iad_policy.report.agentboard import write_agentboard
 from iad_policy.report.exports import export_runs
 from iad_policy.report.viewer.shown import ShownTable, episode_json, run_json
@@ -94,7 +94,7 @@ def test_agentboard_s_files_have_it_among_the_tools(run: RunTraces, tmp_path: Pa
 def test_stand_ins_lead_to_outcomes_of_several_kinds_anywhere() -> None:
     for task_id, begin in (("multi_turn_base_13", ()), ("multi_turn_base_13", ("reply[Done.]",)), ("multiple_2", ())):
         talk = Talk(task_id).did(*begin)
-        ends = [talk.tried(action).preview for action in DEFAULTS[BFCL].stand_ins]
+        ends = [talk.tried(action).preview for action in domain_by_id(BFCL).stand_ins]
         kinds = {type_of(end.info, end.done) for end in ends if end is not None}
         assert {"invalid", "unknown_function", "end" if talk.env.category == "single_turn" else "success"} <= kinds
 

@@ -1,0 +1,197 @@
+"""One home per environment: gold is kept apart by module, and the policy side is found through the class."""
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import pytest
+
+from iad_envs import ENVIRONMENTS
+from iad_policy.agents import load_agent
+from iad_policy.errors import DomainError, UnknownName
+from iad_policy.registry import load_object
+from iad_policy.registry.domain import Domain, Mode, domain_by_id, domain_of, domains
+from iad_policy.verifiers import is_own, load_verifier
+from tests.contract.test_imports import MODULES, ROOT, imported, is_in
+
+LOADERS = (
+    "iad_envs.bash.tasks", "iad_envs.bird.data", "iad_envs.bird.predictions", "iad_envs.booking.tasks",
+    "iad_envs.sketch2code.predictions", "iad_envs.sketch2code.tasks", "iad_envs.toolcalls.acebench.checkout",
+    "iad_envs.toolcalls.acebench.tasks", "iad_envs.toolcalls.bfcl.data", "iad_envs.webshop.solution",
+    "webshop_server.goals", "webshop_server.progress", "webshop_server.reward",
+)  # fmt: skip
+"""Modules that read gold and are no `scoring`."""
+ANYWHERE = ("iad_policy.papers", "iad_policy.cli", "iad_policy.commands")
+"""Where environments may be named: what the papers used, and the command line."""
+
+
+class Lamp(gym.Env[int, int]):
+    observation_space = action_space = gym.spaces.Discrete(2)
+    domain: Any = ""
+
+
+def is_gold(module: str) -> bool:
+    return is_in(module, LOADERS) or "scoring" in module.split(".")
+
+
+def ways_to_gold(start: str, modules: Mapping[str, ast.Module]) -> Iterator[str]:
+    """How a module gets to gold, through other modules of the three packages but `env`, where gold and world meet."""
+    todo, seen = [(start,)], {start}
+    while todo:
+        way = todo.pop()
+        for name in imported(modules[way[-1]]):
+            module = next((one for one in (name, name.rpartition(".")[0]) if one in modules), "")
+            if not module or module in seen or module.endswith(".env") or is_in(module, "iad_policy"):
+                continue
+            seen.add(module)
+            if is_gold(module):
+                yield " -> ".join((*way, module))
+            else:
+                todo.append((*way, module))
+
+
+POLICIES = [name for name in MODULES if re.match(r"iad_envs\.\w+\.policy\b", name)]
+
+
+def test_the_policy_side_reaches_no_gold() -> None:
+    assert len(POLICIES) > 50
+    assert [way for name in POLICIES for way in ways_to_gold(name, MODULES)] == []
+
+
+@pytest.mark.parametrize(
+    ("planted", "through"),
+    [
+        ("from iad_envs.booking.scoring import gold_actions", ""),
+        ("def f():\n    import iad_envs.booking.scoring", ""),
+        ("from iad_envs.booking import scoring", ""),
+        ("from iad_envs.booking.pages import page_of", "from iad_envs.booking.tasks import load_tasks"),
+    ],
+)
+def test_a_planted_import_of_gold_is_seen(planted: str, through: str) -> None:
+    modules = {**MODULES, "iad_envs.booking.policy.agent": ast.parse(planted)}
+    if through:
+        modules["iad_envs.booking.pages"] = ast.parse(through)
+    assert len(list(ways_to_gold("iad_envs.booking.policy.agent", modules))) == 1
+
+
+def test_every_environment_has_a_module_for_its_score() -> None:
+    assert set(LOADERS) <= set(MODULES)
+    scored = {name.rpartition(".")[0] for name in MODULES if name.endswith(".scoring")}
+    homes = {load_object(str(gym.spec(env).entry_point)).__module__.rpartition(".")[0] for env in ENVIRONMENTS}
+    assert homes - scored == {"iad_envs.webshop"}, "the shop's is webshop_server.reward"
+
+
+def test_no_name_of_an_environment_is_in_general_code() -> None:
+    names = {*ENVIRONMENTS, *(name for _, own in domains() for name in (*own.agents, *own.verifiers))}
+    assert {"IAD/BIRD-v0", "shopper", "page-judge"} <= names
+    names -= {"reference"}  # a word of the oracle, too
+    named = [
+        f"{module}, line {node.lineno}: {node.value}"
+        for module, tree in MODULES.items()
+        if is_in(module, "iad_policy") and not is_in(module, ANYWHERE)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if node.value.rpartition(":")[2] in names or node.value in ("IAD/", "iad_envs:")
+    ]
+    assert named == []
+
+
+def test_making_an_environment_loads_nothing_of_the_policy_side() -> None:
+    code = (
+        "import sys, gymnasium as gym, iad_envs\n"
+        "for env in iad_envs.ENVIRONMENTS:\n"
+        "    if 'Browser' not in env and 'Sketch' not in env and 'Bash' not in env:\n"
+        "        gym.make(env).reset(seed=0)\n"
+        "    gym.envs.registration.load_env_creator(gym.spec(env).entry_point)\n"
+        "print(*(name for name in sys.modules if name.startswith('iad_policy')))"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert loaded.stdout.split() == []
+
+
+@pytest.mark.parametrize("env", ENVIRONMENTS)
+def test_everything_that_a_domain_names_is_there(env: str) -> None:
+    own = domain_by_id(env)
+    assert own is domain_by_id(f"iad_envs:{env}")
+    paths = [own.verifier, own.rendering, own.language, own.features, own.solution, own.predictions]
+    paths += [*own.agents.values(), *own.verifiers.values(), *(mode.rendering for mode in own.modes.values())]
+    assert all(map(load_object, filter(None, paths)))
+    assert own.agent in own.agents
+    folders = {*own.prompts, *(folder for mode in own.modes.values() for folder in mode.prompts)}
+    assert folders
+    assert all((folder / "rules.txt").is_file() for folder in folders)
+
+
+def test_an_environment_without_a_domain_has_the_defaults() -> None:
+    assert domain_by_id("CartPole-v1") == domain_by_id("Nobody/Nothing-v0") == domain_of(Lamp()) == Domain()
+
+
+def test_an_environment_may_name_or_hold_its_domain(monkeypatch: pytest.MonkeyPatch) -> None:
+    env = Lamp()
+    env.domain = "iad_envs.bird.policy:DOMAIN"
+    assert domain_of(env).agent == "linker"
+    env.domain = Domain(agent="mine:Agent")
+    assert domain_of(env).agent == "mine:Agent"
+
+
+@pytest.mark.parametrize(
+    ("domain", "why"),
+    [
+        ("nowhere.policy:DOMAIN", "ModuleNotFoundError: No module named 'nowhere'"),
+        ("iad_envs.bird.policy:NOTHING", "AttributeError: .*has no attribute 'NOTHING'"),
+        ("iad_envs.bird.policy:PROMPTS", "it is a PosixPath, not an iad_policy.registry.domain.Domain"),
+        ("no colon", "a text .module:DOMAIN. was expected"),
+        (7, "a text .module:DOMAIN. was expected"),
+    ],
+)
+def test_a_domain_that_does_not_load_names_environment_text_and_reason(domain: Any, why: str) -> None:
+    env = Lamp()
+    env.domain = domain
+    with pytest.raises(DomainError, match=rf"expected Lamp to name its domain .* got {domain!r}, .*{why}"):
+        domain_of(env)
+
+
+@pytest.mark.parametrize(
+    ("part", "given"),
+    [
+        ("agent", 1),
+        ("agents", {"x": "no colon"}),
+        ("verifier", "no colon"),
+        ("verifiers", ["a:B"]),
+        ("prompts", (str(Path.cwd()),)),
+        ("prompts", Path.cwd()),
+        ("modes", {"answer": "folder"}),
+        ("reading", "klingon"),
+        ("stand_ins", ["a"]),
+        ("features", None),
+        ("rendering", ""),
+    ],
+)
+def test_a_part_of_a_wrong_type_is_named(part: str, given: Any) -> None:
+    assert replace(Domain(), modes={"answer": Mode()})
+    with pytest.raises(TypeError, match=rf"expected Domain\.{part} to be .*, got "):
+        replace(Domain(), **{part: given})
+
+
+def test_names_of_domains_are_known_everywhere() -> None:
+    env = gym.make("IAD/BIRD-v0")
+    assert load_agent("linker", env)
+    assert is_own("noisy:0.5:page-judge:vision:gpt-4o")
+    assert not is_own("page-judg")
+    with pytest.raises(UnknownName, match=r"known: .*linker.*random.*shopper"):
+        load_agent("linkr", env)
+    with pytest.raises(UnknownName, match=r"known: .*oracle.*page-judge.*reference"):
+        load_verifier("referenc", env)
+    env.close()
+
+
+def test_both_packages_have_one_reader_of_python_with_one_lock() -> None:
+    one, other = ROOT / "iad_envs" / "python_text.py", ROOT / "iad_policy" / "types" / "python_text.py"
+    assert one.read_text(encoding="utf-8") == other.read_text(encoding="utf-8")
+    assert load_object("iad_envs.python_text:_LOCK") is load_object("iad_policy.types.python_text:_LOCK")
