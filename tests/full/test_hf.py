@@ -23,8 +23,8 @@ from iad_policy.learn.explore import explore
 from iad_policy.learn.objectives import Loss, Preference, Stored, squared_error
 from iad_policy.learn.train import train
 from iad_policy.learn.trainable import NotFinite, Schedule
-from iad_policy.models import load_model as load_client
 from iad_policy.models.hf import PACKAGES
+from iad_policy.models.loading import load_model as load_client
 from iad_policy.trained.heads import Array
 from iad_policy.trained.models import TRAINING, Model, ModelFolderError, load_model
 from iad_policy.trained.rows import Row

@@ -9,7 +9,8 @@ import pytest
 import iad_envs  # noqa: F401 (registers)
 from iad_policy.agents import load_agent
 from iad_policy.errors import MissingExtra
-from iad_policy.models import hf, load_model
+from iad_policy.models import hf
+from iad_policy.models.loading import load_model
 from iad_policy.trained.backends import load_backend
 
 

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from iad_policy.errors import ModelError
-from iad_policy.models import LanguageModel, load_model
+from iad_policy.models import LanguageModel
 from iad_policy.models.litellm import LiteLLMModel, listed_usd
+from iad_policy.models.loading import load_model
 from iad_policy.types import Usage
 from iad_policy.types.call_context import Call, use_call
 from tests.iad_policy.models.openai_server import (
@@ -464,7 +465,8 @@ def test_a_client_by_name_may_be_given_more_time_by_the_environment(
 def test_importing_the_package_does_not_import_litellm() -> None:
     code = (
         "import sys, iad_policy, iad_policy.models.litellm, iad_policy.models.cache, iad_policy.verifiers.judge, "
-        "iad_policy.agents.language; iad_policy.models.load_model('gpt-4o-mini'); sys.exit('litellm' in sys.modules)"
+        "iad_policy.agents.language; iad_policy.models.loading.load_model('gpt-4o-mini'); "
+        "sys.exit('litellm' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from iad_policy.errors import ModelError
-from iad_policy.models import Completion, Messages, load_model
+from iad_policy.models import Completion, Messages
 from iad_policy.models.cache import CachedModel
+from iad_policy.models.loading import load_model
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.roles.language_model import ModelRoles
 from iad_policy.types import Candidate, State, Usage
