@@ -15,7 +15,7 @@ from support.figures import figure
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy.evaluate import evaluate
-from iad_policy.report.fidelity import fidelity
+from iad_policy.learn.fidelity import fidelity
 
 FIDELITIES = (0.0, 0.5, 0.8, 0.95, 1.0)
 N = 5

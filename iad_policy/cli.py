@@ -27,8 +27,7 @@ from iad_policy.commands.play import play as play_episode
 from iad_policy.commands.side_by_side import PlannedRun, fit_side_by_side, run_side_by_side
 from iad_policy.commands.suite import NAME, read_suite
 from iad_policy.commands.terminal_run import run_session
-from iad_policy.errors import IADError, MissingExtra, StorageError
-from iad_policy.ledger.run_folder import RunFolderError
+from iad_policy.errors import IADError, MissingExtra, RunFolderError, StorageError
 from iad_policy.run.components import cache_path, load_components
 from iad_policy.run.config import DEFAULT_STRATEGIES, RunConfig
 from iad_policy.run.resolve import entry_points, env_of, make_env, parameters_of, resolve

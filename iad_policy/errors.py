@@ -9,6 +9,7 @@ IADError
 │   ├── ActionTypeError    what an agent returned can't be an action
 │   └── ReadOnlyError      what all agents and verifiers are given was about to be changed
 ├── ReplayError        a recorded run does not match the environment it is replayed in
+├── RunFolderError     a folder can't hold the run: it holds another one, or is in use
 ├── StorageError       a result can't be written, for example because the disk is full
 ├── UnknownName        no such strategy, agent, verifier ...; the message lists the known ones
 ├── DomainError        an environment names a domain that can't be loaded
@@ -87,6 +88,10 @@ class ReadOnlyError(ContractError, TypeError):
 
 class ReplayError(IADError):
     """The environment answers a recorded action differently from the record."""
+
+
+class RunFolderError(IADError, ValueError):
+    """A folder can't hold the run, because it holds another one or is in use."""
 
 
 class StorageError(IADError, OSError):

@@ -21,17 +21,15 @@ from typing import Any, NamedTuple, cast
 import gymnasium as gym
 
 from iad_policy.agents.language import LanguageAgent, Style, language_agent
-from iad_policy.budget import Meter
 from iad_policy.errors import ContractError
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.prompts import prompts_of
 from iad_policy.registry.environments import registered
 from iad_policy.runtime.episode import Episode
-from iad_policy.simulators import load_simulator
 from iad_policy.types import Candidate, Move, PublicInfo, State
-from iad_policy.types.names import PERFECT
 from iad_policy.types.read_only import read_only
 from iad_policy.world import NativeWorld, adapt
+from iad_policy.world.simulator import PerfectSimulator
 
 OVER = "The task is over. Nothing that you say now counts."
 """What is said to an answer after the end: some frameworks go on asking."""
@@ -142,8 +140,7 @@ class Chat:
         options = {} if task_id is None else {"options": {"task_id": task_id}}
         observation, info = self.env.reset(seed=seed, **options)
         task = str(info.get("task_id", ""))
-        world, simulator = adapt(self.env), load_simulator(PERFECT, self.env)
-        self._episode = Episode(world, simulator, task=task, seed=seed or 0, meter=Meter(), log=None)
+        self._episode = Episode(adapt(self.env), PerfectSimulator(), task=task, seed=seed or 0)
         self._state = self._episode.start(observation, info)
         self._outcome = _outcome(self._outcome._replace(task_id=task, reward=0.0, steps=0, invalid=0), info)
         self.candidate, self.last_reward = None, 0.0

@@ -24,9 +24,9 @@ from iad_policy.errors import IADError, MissingExtra
 from iad_policy.models import Completion, Messages
 from iad_policy.registry import load_object
 from iad_policy.registry.domain import domains
+from iad_policy.runtime.components import TABLES
 from iad_policy.types import Usage, Verifier
 from iad_policy.types.call_context import current_call
-from iad_policy.verifiers import VERIFIERS
 from iad_policy.wrapper import IADPolicyWrapper
 
 try:
@@ -153,7 +153,9 @@ def _policy(
             env = chat.env
             asked: Any = style or state.metadata["style"]
             agent = language_agent(env, model, asked, temperature=None, max_tokens=None)
-            checking: str | Verifier = load_object(VERIFIERS[verifier])(env, judge) if verifier in JUDGES else verifier
+            checking: str | Verifier = verifier
+            if verifier in JUDGES:
+                checking = load_object(TABLES["verifiers"][verifier])(env, judge)
             policy = IADPolicyWrapper(agent, env, strategy=strategy, n=n, verifier=checking, **options)
             stack.enter_context(policy)
             try:

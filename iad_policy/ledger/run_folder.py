@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from iad_policy.errors import IADError, StorageError
+from iad_policy.errors import RunFolderError, StorageError
 from iad_policy.ledger.answer_log import ANSWERS, BLOBS, THUMBNAILS, AnswerLog
 from iad_policy.ledger.episode_record import EPISODES, EpisodeRecord, episode_of, read_episodes
 from iad_policy.ledger.folder_lock import FolderInUse, FolderLock, lock_folder
@@ -37,10 +37,6 @@ RENEWED = ("baseline", "match", "tasks", "trained_here")
 ABSENT = object()
 RESET = "reset"
 """Item of the reset, which is an answer of the environment alone."""
-
-
-class RunFolderError(IADError, ValueError):
-    """A folder can't hold the run, because it holds another one or is in use."""
 
 
 class RunFolder:

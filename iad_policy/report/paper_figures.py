@@ -20,7 +20,7 @@ from iad_policy.report.statistics import mean_interval
 from iad_policy.strategies.building_blocks.feedback import FORMS
 from iad_policy.types.atomic import write_atomically
 from iad_policy.types.hashing import digest
-from iad_policy.verifiers.corrupted import LEVELS
+from iad_policy.types.names import SPARSITY
 
 NS = (1, 2, 4, 6)
 LOW_TEMPERATURES = (0.1, 0.05, 0.0)
@@ -132,12 +132,12 @@ def figure_7(sweep: Sweep) -> list[Panel]:
             place: sweep.run(["bon", "iad"], n=N_OF_FIGURE_7, verifier=f"{kind}:{level}:{inner}")
             for place, level in places
         }
-        for kind, places in (("sparse", list(enumerate(LEVELS))), ("noisy", [(sd, f"{sd:g}") for sd in SDS]))
+        for kind, places in (("sparse", list(enumerate(SPARSITY))), ("noisy", [(sd, f"{sd:g}") for sd in SDS]))
     )
     refined = sweep.run(["self-refine"])
     informed = sweep.run(["iad"], feedback="scalar")
     return [
-        _by_setting(sweep, sparse, f"n = {N_OF_FIGURE_7}, sparse scores", "sparsity", dict(enumerate(LEVELS))),
+        _by_setting(sweep, sparse, f"n = {N_OF_FIGURE_7}, sparse scores", "sparsity", dict(enumerate(SPARSITY))),
         _by_setting(sweep, noisy, f"n = {N_OF_FIGURE_7}, noise on scores", "noise sd"),
         _by_n(sweep, refined, sweep.metric, "no verifier", x="rounds"),
         _by_n(sweep, informed, sweep.metric, "scalar score as feedback"),
@@ -158,7 +158,7 @@ def figure_8(sweep: Sweep) -> list[Panel]:
 def figure_14(sweep: Sweep) -> list[Panel]:
     """Draw the score by n, with one line per level of sparsity."""
     inner = sweep.verifier or "proxy"
-    by_level = {level: sweep.run(["bon", "iad"], verifier=f"sparse:{level}:{inner}") for level in LEVELS}
+    by_level = {level: sweep.run(["bon", "iad"], verifier=f"sparse:{level}:{inner}") for level in SPARSITY}
     return [
         Panel(
             f"{strategy}, sparse scores",

@@ -2,14 +2,13 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, TypeVar
 
 from iad_policy.budget import Budget
 from iad_policy.errors import UnknownName
 from iad_policy.ledger.episode_record import Arm
-from iad_policy.requests import Asking
 from iad_policy.strategies import (
     PROPOSALS,
     STRATEGIES,
@@ -468,11 +467,11 @@ def _several(value: T | tuple[T, ...]) -> tuple[T, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
-def _absent(here: State, *, n: int = 1, **options: Any) -> Asking[None]:
+def _absent(here: State, *, n: int = 1, **options: Any) -> Generator[Any, Any, None]:
     """Replace a user-defined strategy when a recorded run is only read."""
     return _absent_without_n(here)
 
 
-def _absent_without_n(here: State, **options: Any) -> Asking[None]:
+def _absent_without_n(here: State, **options: Any) -> Generator[Any, Any, None]:
     """Do the same for a strategy that has no option n, so that its rows are recorded with 1."""
     raise NotImplementedError("expected a strategy, got only its name from a recorded run; pass the strategy itself")

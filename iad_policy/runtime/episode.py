@@ -31,16 +31,23 @@ class Episode:
         simulator: The simulator.
         task: Name of the task, a part of the seeds.
         seed: The run's seed.
-        meter: The episode's budget.
+        meter: The episode's budget; by default one without limits.
         log: The episode's part of the answer log, if there is one.
     """
 
     def __init__(
-        self, world: World, simulator: Simulator, *, task: str, seed: int, meter: Meter, log: EpisodeLog | None
+        self,
+        world: World,
+        simulator: Simulator,
+        *,
+        task: str,
+        seed: int,
+        meter: Meter | None = None,
+        log: EpisodeLog | None = None,
     ) -> None:
         self.world = world
         self.simulator = simulator
-        self.meter = meter
+        self.meter = meter or Meter()
         self.log = log
         self.state: State | None = None
         self.n_committed = 0

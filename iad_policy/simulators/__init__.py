@@ -17,7 +17,7 @@ from iad_policy.types.names import PERFECT
 from iad_policy.world.simulator import LoadedSimulator, Simulator
 
 SIMULATORS: Mapping[str, str] = {
-    PERFECT: "iad_policy.simulators.perfect:PerfectSimulator",
+    PERFECT: "iad_policy.world.simulator:PerfectSimulator",
     "noisy": "iad_policy.simulators.noisy:NoisySimulator",
     "retrieval": "iad_policy.simulators.retrieval:retrieval_simulator",
     "learned": "iad_policy.simulators.learned:LearnedSimulator",

@@ -8,3 +8,5 @@ PERFECT = "perfect"
 """The simulator that is the environment itself."""
 NO_COMPLAINT = "No complaint; look once more at the task."
 """The critic's text about a candidate whose verdict has no critique. It names no error."""
+SPARSITY = ("none", "low", "medium", "high")
+"""Levels of the verifier `sparse:<level>`."""

@@ -17,9 +17,10 @@ from iad_policy.registry import with_defaults
 from iad_policy.types import Candidate, LoadedVerifier, State, Verdict, Verifier
 from iad_policy.types.hashing import seed_of
 from iad_policy.types.information import Information
+from iad_policy.types.names import SPARSITY
 from iad_policy.verifiers import load_verifier
 
-LEVELS: Mapping[str, float] = {"none": -math.inf, "low": 0.25, "medium": 0.5, "high": 0.75}
+LEVELS: Mapping[str, float] = dict(zip(SPARSITY, (-math.inf, 0.25, 0.5, 0.75), strict=True))
 """Level of sparsity -> the threshold up to which scores are 0. The papers name the levels but not the thresholds."""
 
 

@@ -2,6 +2,8 @@
 
 from typing import Any, Protocol
 
+import gymnasium as gym
+
 from iad_policy.types import Outcome, State
 from iad_policy.world import World
 
@@ -32,3 +34,21 @@ class LoadedSimulator(Simulator, Protocol):
     """Whether it simulates in the environment itself."""
     predicts_info: bool = True
     """Whether its outcomes have the structured info of the environment, `facts` and `page`."""
+
+
+class PerfectSimulator:
+    """A fork of the environment, by its own `simulate` or by copying it. Only random outcomes are drawn again."""
+
+    identity = "perfect"
+    is_perfect = True
+
+    def __init__(self, env: gym.Env[Any, Any] | None = None) -> None:
+        pass
+
+    def begin(self, world: World, state: State) -> Any:
+        """Return the environment's snapshot, as it is in the real state."""
+        return world.snapshot()
+
+    def simulate(self, world: World, token: Any, action: Any, draw: int) -> Outcome:
+        """Return the environment's outcome."""
+        return world.simulate(token, action, draw)

@@ -12,7 +12,7 @@ import pytest
 from iad_envs.errors import GuardError
 from iad_policy import All, Candidate, IADPolicyWrapper, State, Verdict, per_step
 from iad_policy.requests import Ask, Propose, Simulate, Verify
-from iad_policy.simulators.perfect import PerfectSimulator
+from iad_policy.world.simulator import PerfectSimulator
 from tests.contract.components import STRATEGIES, Calls, CountedOracle, Hunch, Wanderer, declared, play
 from tests.contract.environments import COPYING
 from tests.contract.toy import Digger

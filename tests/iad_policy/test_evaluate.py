@@ -11,8 +11,7 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import Candidate, Outcome, Propose, State, Usage, Verdict, evaluate, per_step, report_usage
-from iad_policy.errors import UnknownName
-from iad_policy.ledger.run_folder import RunFolderError
+from iad_policy.errors import RunFolderError, UnknownName
 from iad_policy.ledger.trace import RunTraces
 from iad_policy.report.results import read_results
 from iad_policy.report.viewer.shown import run_json

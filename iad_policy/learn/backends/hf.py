@@ -29,7 +29,6 @@ from iad_policy.learn.models import require_same
 from iad_policy.learn.objectives import Objective, Stored, cross_entropy
 from iad_policy.learn.progress import advance
 from iad_policy.learn.trainable import Fitted, NotFinite, Schedule
-from iad_policy.models.hf.likelihood import answer_logprobs
 from iad_policy.trained.backends.hf import Encoded, HFBackend, as_array
 from iad_policy.trained.heads import Array, Head
 from iad_policy.trained.models import EPOCHS, TRAINING
@@ -105,9 +104,7 @@ class TrainableHFBackend(HFBackend):
             with out_of_memory("tasks", len(batch)):
                 for places in micro_batches([len(one.prompt) + len(one.answer) for one in batch]):
                     some = [batch[place] for place in places]
-                    likely = answer_logprobs(
-                        self.weights, self._trained, [one.prompt for one in some], [one.answer for one in some]
-                    )
+                    likely = self.logprobs(self._trained, some)
                     (likely * _tensor(slopes[places], likely)).sum().backward()
         torch.nn.utils.clip_grad_norm_(self._trained.parameters(), 1.0)
         optimiser.step()
@@ -374,7 +371,7 @@ def _logprobs(backend: "TrainableHFBackend", model: Any, rows: Sequence[Encoded]
 
     def of(*places: int) -> torch.Tensor:
         some = [rows[place] for place in places]
-        return answer_logprobs(backend.weights, model, [one.prompt for one in some], [one.answer for one in some])
+        return backend.logprobs(model, some)
 
     parts = list(micro_batches([len(one.prompt) + len(one.answer) for one in rows]))
     if len(parts) == 1:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from iad_policy.ledger.run_folder import CONFIG, RunFolderError
+from iad_policy.errors import RunFolderError
+from iad_policy.ledger.run_folder import CONFIG
 from iad_policy.ledger.trace import RunTraces
 from iad_policy.report.viewer.trained import is_model, model_json, number_of, read_object, text_of
 from iad_policy.trained.models import EPOCHS, MODEL, ROUNDS, TRAINING

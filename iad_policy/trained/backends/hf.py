@@ -18,7 +18,7 @@ from peft import LoraConfig, get_peft_model, get_peft_model_state_dict, set_peft
 from safetensors.torch import load_file
 
 from iad_policy.models.hf.client import LEAST_TEMPERATURE, HFModel
-from iad_policy.models.hf.likelihood import PromptReader, read_answers
+from iad_policy.models.hf.likelihood import PromptReader, answer_logprobs, read_answers
 from iad_policy.models.hf.weights import HFWeights, fresh_weights
 from iad_policy.prompts import domain_prompts
 from iad_policy.registry.domain import Domain, domain_by_id
@@ -155,6 +155,10 @@ class HFBackend:
             odds = np.exp((among - among.max()) / temperature).cumsum()
             place = places[min(int(np.searchsorted(odds, rng.random() * odds[-1], "right")), len(odds) - 1)]
         return Candidate(actions[place], logprobs=(float(likely[place]),))
+
+    def logprobs(self, model: Any, batch: Sequence[Encoded]) -> torch.Tensor:
+        """Return the log-probability of each row's answer, with gradients, by what a trainer wrapped."""
+        return answer_logprobs(self.weights, model, [one.prompt for one in batch], [one.answer for one in batch])
 
     def client(self) -> HFModel:
         """Return a client that writes with this model."""

@@ -11,9 +11,9 @@ import pytest
 from iad_policy import IADPolicyWrapper, evaluate
 from iad_policy.errors import SimulationError
 from iad_policy.learn.examples import NothingToLearn
+from iad_policy.learn.fidelity import fidelity
 from iad_policy.learn.simulators import rebalanced, record_outcomes, train_simulator
 from iad_policy.learn.splits import SplitError
-from iad_policy.report.fidelity import fidelity
 from iad_policy.run.trained import TrainedHere
 from iad_policy.simulators import load_simulator
 from iad_policy.simulators.recorded import PROVOKED, Recorded

@@ -15,9 +15,8 @@ from zlib import compress
 
 import pytest
 
-from iad_policy.errors import StorageError
+from iad_policy.errors import RunFolderError, StorageError
 from iad_policy.ledger.answer_log import AnswerLog
-from iad_policy.ledger.run_folder import RunFolderError
 from iad_policy.ledger.trace import RunTraces
 from iad_policy.report.agentboard import write_agentboard
 from iad_policy.report.exports import export_runs

@@ -12,10 +12,10 @@ from rich.console import Console
 
 from iad_policy.budget import Meter
 from iad_policy.commands.terminal_run import run_session
-from iad_policy.errors import StorageError
+from iad_policy.errors import RunFolderError, StorageError
 from iad_policy.ledger.answer_log import AnswerLine, AnswerLog
 from iad_policy.ledger.episode_record import EpisodeRecord, read_episodes
-from iad_policy.ledger.run_folder import RunFolder, RunFolderError
+from iad_policy.ledger.run_folder import RunFolder
 from iad_policy.run.journal import RunJournal, RunStopped
 from iad_policy.types import Usage
 from iad_policy.types.jsonl import LineFile

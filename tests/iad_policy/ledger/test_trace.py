@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from iad_policy.ledger.run_folder import RunFolder, RunFolderError
+from iad_policy.errors import RunFolderError
+from iad_policy.ledger.run_folder import RunFolder
 from iad_policy.ledger.trace import UNFINISHED, UNKNOWN, RunTraces
 from iad_policy.run.config import FREE
 from iad_policy.types import FALLBACK, Candidate, Decision, RoleAnswer, State

@@ -6,7 +6,8 @@ import pytest
 import iad_envs  # noqa: F401 (registers)
 from iad_policy.errors import UnknownName
 from iad_policy.evaluate import evaluate
-from iad_policy.report.paper_figures import FIGURES, LEVELS, SDS, Sweep, sweep_figures
+from iad_policy.report.paper_figures import FIGURES, SDS, Sweep, sweep_figures
+from iad_policy.types.names import SPARSITY
 
 SHOP = "IAD/WebShop-v0"
 
@@ -40,8 +41,8 @@ def test_a_part_of_the_reward_as_the_verifier_is_labelled_an_oracle(tmp_path: Pa
 def test_noise_and_sparsity_stand_on_the_horizontal_axis(tmp_path: Path) -> None:
     list(sweep_figures(["7"], Sweep(evaluate, SHOP, tmp_path, tasks=1, ns=(1, 2))))
     sparse, noisy, *_ = drawn(tmp_path, "7")
-    assert [mark["x"] for mark in sparse["lines"]["iad"]] == list(range(len(LEVELS)))
-    assert list(sparse["ticks"].values()) == list(LEVELS)
+    assert [mark["x"] for mark in sparse["lines"]["iad"]] == list(range(len(SPARSITY)))
+    assert list(sparse["ticks"].values()) == list(SPARSITY)
     assert [mark["x"] for mark in noisy["lines"]["bon"]] == list(SDS)
 
 
@@ -50,7 +51,7 @@ def test_a_sweep_goes_on_where_it_stopped(tmp_path: Path) -> None:
     list(sweep_figures(["14"], sweep))
     before = {path: path.read_bytes() for path in tmp_path.glob("*/episodes.jsonl")}
     list(sweep_figures(["14"], sweep))
-    assert len(before) == len(LEVELS)
+    assert len(before) == len(SPARSITY)
     assert {path: path.read_bytes() for path in tmp_path.glob("*/episodes.jsonl")} == before
 
 

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import evaluate
 from iad_policy.cli import app
+from iad_policy.errors import RunFolderError
 from iad_policy.learn.improve import improve
 from iad_policy.learn.train import train
-from iad_policy.ledger.run_folder import RunFolderError
 from iad_policy.report.viewer.server import create_app
 from iad_policy.report.viewer.trained import MAX_POINTS, model_json
 from iad_policy.report.viewer.trainings import Trainings, opened

@@ -8,9 +8,9 @@ import gymnasium as gym
 import pytest
 
 from iad_policy.agents.language import LanguageAgent
-from iad_policy.errors import ModelError
+from iad_policy.errors import ModelError, RunFolderError
 from iad_policy.ledger.episode_record import EpisodeRecord
-from iad_policy.ledger.run_folder import RunFolder, RunFolderError
+from iad_policy.ledger.run_folder import RunFolder
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.report.figures import Heading
 from iad_policy.report.results import Results

@@ -7,8 +7,7 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers the environment)
 from iad_policy import evaluate
-from iad_policy.errors import UnknownName
-from iad_policy.ledger.run_folder import RunFolderError
+from iad_policy.errors import RunFolderError, UnknownName
 from iad_policy.report.rebase import rebase
 from iad_policy.report.results import read_results
 from iad_policy.run.config import RunConfig

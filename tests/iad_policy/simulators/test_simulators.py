@@ -21,7 +21,6 @@ from iad_policy.models.scripted import ScriptedModel
 from iad_policy.simulators import load_simulator
 from iad_policy.simulators.llm import LanguageSimulator, read_prediction
 from iad_policy.simulators.noisy import NoisySimulator
-from iad_policy.simulators.perfect import PerfectSimulator
 from iad_policy.simulators.recorded import Recorded, read, record, write
 from iad_policy.simulators.retrieval import RetrievalSimulator
 from iad_policy.simulators.typos import with_typos
@@ -30,7 +29,7 @@ from iad_policy.types.hashing import decode, digest, encode
 from iad_policy.types.outcome_types import type_of
 from iad_policy.verifiers.judge import judge
 from iad_policy.world import World, adapt
-from iad_policy.world.simulator import Simulator
+from iad_policy.world.simulator import PerfectSimulator, Simulator
 from tests.contract.components import TAXI, Hunch, Wanderer
 from tests.contract.foreign import Words
 from tests.contract.toy import LANDMARKS, Digger

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import iad_envs  # noqa: F401 (registers)
-from iad_policy.report.fidelity import Fidelity, fidelity
+from iad_policy.learn.fidelity import Fidelity, fidelity
 from iad_policy.simulators.embedding import HashedNgrams
 from iad_policy.simulators.noisy import NoisySimulator
 from iad_policy.simulators.recorded import record
