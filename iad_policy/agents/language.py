@@ -12,8 +12,9 @@ from iad_policy.models.component import ModelComponent
 from iad_policy.models.parsing import UNREADABLE, Grammar, Reading, read_action, read_integer
 from iad_policy.prompts import Prompt, Prompts, prompts_of
 from iad_policy.registry import load_object
-from iad_policy.registry.domain import LANGUAGE_AGENT, Syntax, domain_of, env_id
+from iad_policy.registry.domain import LANGUAGE_AGENT, domain_of, env_id
 from iad_policy.types import Candidate, Feedback, Part, State
+from iad_policy.types.names import Syntax
 from iad_policy.types.texts import well_formed
 from iad_policy.world import is_text
 

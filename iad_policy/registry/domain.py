@@ -19,12 +19,8 @@ from iad_policy.errors import DomainError, NoProxyVerifier
 from iad_policy.registry import load_object
 from iad_policy.registry.environments import class_of, others, registered
 from iad_policy.types import Verifier
+from iad_policy.types.names import Syntax
 
-Syntax = Literal["text", "shell", "sql", "page"]
-"""Language of the actions that a model writes.
-
-`shell` for commands, `sql` where `name[...]` takes a query, `page` for Agent Q's browser, `text` for anything else.
-"""
 Kind = Literal["agents", "verifiers"]
 ANY_RENDERING = "iad_policy.prompts.rendering:Rendering"
 LANGUAGE_AGENT = "iad_policy.agents.language:LanguageAgent"

@@ -1,4 +1,6 @@
-"""Words that stand for components, and roles, wherever they are named."""
+"""Words that stand for components, roles and languages of actions, wherever they are named."""
+
+from typing import Literal
 
 ROLES = ("critic", "judge", "ranker", "evaluator", "summariser", "reflector", "paraphraser")
 """Those that `Ask` may name."""
@@ -10,3 +12,8 @@ NO_COMPLAINT = "No complaint; look once more at the task."
 """The critic's text about a candidate whose verdict has no critique. It names no error."""
 SPARSITY = ("none", "low", "medium", "high")
 """Levels of the verifier `sparse:<level>`."""
+Syntax = Literal["text", "shell", "sql", "page"]
+"""Language of the actions that a model writes.
+
+`shell` for commands, `sql` where `name[...]` takes a query, `page` for Agent Q's browser, `text` for anything else.
+"""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 
 from iad_policy.models.parsing.calls import CALL
 from iad_policy.models.parsing.wrapping import bare_words, unwrapped
-from iad_policy.registry.domain import Syntax
+from iad_policy.types.names import Syntax
 
 PATTERN = "[...]"
 UNREADABLE = "unreadable answer"
