@@ -8,8 +8,9 @@ import gymnasium as gym
 import numpy as np
 
 import iad_envs  # noqa: F401 (registers)
+from iad_envs.sketch2code.policy.rendering import SketchRendering
 from iad_policy import IADPolicyWrapper
-from iad_policy.prompts import Prompts, prompts_of
+from iad_policy.prompts import prompts_of
 from iad_policy.prompts.feedback import feedback_text
 from iad_policy.prompts.rendering import Rendering
 from iad_policy.requests import Asking, Commit, Simulate
@@ -222,4 +223,4 @@ def _sketch() -> Situation:
     )
     turn = Turn(here.observation, next(iter(pages)), here.info)
     attempt = replace(state(next(iter(pages)), {}, done=True), history=(turn,))
-    return Situation((here,), candidates, attempt, Prompts("sketch2code").rendering)
+    return Situation((here,), candidates, attempt, SketchRendering())

@@ -9,10 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from iad_envs.bash.policy.rendering import ShellRendering
+from iad_envs.sketch2code.policy.rendering import SketchRendering
+from iad_envs.webshop.policy.rendering import ShopRendering
 from iad_policy.agents import load_agent
 from iad_policy.errors import UnknownName
-from iad_policy.prompts import Prompts
 from iad_policy.prompts.feedback import feedback_text
+from iad_policy.prompts.rendering import Rendering
 from iad_policy.requests import Ask, Simulate
 from iad_policy.roles import TemplateRoles
 from iad_policy.strategies.building_blocks.feedback import FORMS, SHOWN_TOKENS, about_last, fingerprint, load_feedback
@@ -28,7 +31,7 @@ BEST = Candidate("the best", key="the best", thought="secret", verdict=Verdict(0
 WORST = Candidate("the worst", key="the worst", verdict=Verdict(0.125, "poor"))
 
 
-def form(name: str, *tried: Candidate, here: State = HERE, folder: str = "any") -> Any:
+def form(name: str, *tried: Candidate, here: State = HERE, words: Rendering | None = None) -> Any:
     """The feedback of a form in an environment's words; the critic and the environment answer in canned words."""
     generator = load_feedback(name)(here, tried or (BEST, WORST))
     answer: Any = None
@@ -43,8 +46,7 @@ def form(name: str, *tried: Candidate, here: State = HERE, folder: str = "any") 
                 answer = State(f"after {request.candidate.key}", {}, key=f"after {request.candidate.key}")
     except StopIteration as stop:
         feedback = stop.value
-        words = Prompts(folder).rendering
-        return None if feedback is None else replace(feedback, text=feedback_text(feedback, words))
+        return feedback and replace(feedback, text=feedback_text(feedback, words or Rendering()))
 
 
 @pytest.mark.parametrize("name", list(FORMS))
@@ -174,25 +176,25 @@ def test_only_what_is_new_on_a_page_is_told() -> None:
     page = "Instruction: a lamp [SEP] Back [SEP] Features [SEP] made of oak"
     assert (
         "Result: Features | made of oak"
-        in form("results", tried("click[features]", page, here=here), folder="webshop").text
+        in form("results", tried("click[features]", page, here=here), words=ShopRendering()).text
     )
     same = tried("click[s]", here=here, page={"selected": {"size": "S"}})
-    assert "Result: Selected: size = S" in form("results", same, folder="webshop").text
+    assert "Result: Selected: size = S" in form("results", same, words=ShopRendering()).text
     unchanged = tried("click[s]", here=here, page={"selected": {}})
-    assert "Result: nothing that can be seen changed" in form("results", unchanged, folder="webshop").text
+    assert "Result: nothing that can be seen changed" in form("results", unchanged, words=ShopRendering()).text
 
 
 def test_a_rendered_page_is_told_by_how_many_parts_of_each_kind_it_has() -> None:
     boxes = {"nav_bar": [(0, 0, 1, 1)], "text_block": [(0, 0, 1, 1)] * 2, "image": []}
     page = {"width": 1280, "height": 640, "boxes": boxes}
-    text = form("results", tried("<p>", page=page), folder="sketch2code").text
+    text = form("results", tried("<p>", page=page), words=SketchRendering()).text
     assert "Result: A page of 1280 x 640 pixels with 1 nav bar, 2 text blocks." in text
 
 
 def test_a_command_is_told_by_its_last_lines_and_the_files_that_it_touched() -> None:
     output = "\n".join(f"line {number}" for number in range(500))
     facts = {"exit_code": 0, "created": ("/a", "/b"), "n_created": 12, "changed": (), "deleted": ("/c",)}
-    text = form("results:300:20", tried("make", output, facts=facts, page={"output": output}), folder="bash").text
+    text = form("results:300:20", tried("make", output, facts=facts, page={"output": output}), words=ShellRendering()).text
     assert "Created: /a, /b and 4 more" in text
     assert "Deleted: /c" in text
     assert "line 499" in text
@@ -233,7 +235,7 @@ def test_a_form_s_name_may_say_how_much_of_the_critique_is_shown() -> None:
             generator.send("c" * 1000)
         feedback = end.value.value
         assert feedback.critique == "c" * 1000, "as data it is whole"
-        assert f"Review: {'c' * 7 * CHARS_PER_TOKEN}..." in feedback_text(feedback, Prompts().rendering)
+        assert f"Review: {'c' * 7 * CHARS_PER_TOKEN}..." in feedback_text(feedback, Rendering())
 
 
 @pytest.mark.parametrize(
@@ -312,7 +314,7 @@ def test_agents_and_verifiers_are_found_by_module_and_class() -> None:
 def test_a_command_s_output_is_told_even_if_it_is_that_of_the_last_command() -> None:
     here = State("13\n[exit code 0]", {"facts": {"exit_code": 0}})
     again = tried("echo 13", here=here, facts={"exit_code": 0})
-    assert "Result: 13\n[exit code 0]" in form("results", again, folder="bash").text
+    assert "Result: 13\n[exit code 0]" in form("results", again, words=ShellRendering()).text
 
 
 def test_feedback_is_data_of_which_the_words_are_made() -> None:
