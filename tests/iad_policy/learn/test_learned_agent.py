@@ -70,6 +70,5 @@ def test_after_feedback_it_proposes_something_else(agent: LearnedAgent, state: S
     feedback = Feedback("no", (Attempt(Candidate(first, key=first)),))
     assert first not in proposals(agent, state, feedback=feedback)
     every = tuple(Candidate(action, key=action) for action in agent.trained.backend.features.actions(state))  # type: ignore[attr-defined]
-    assert proposals(
-        agent, state, feedback=Feedback("no", tuple(map(Attempt, every)))
-    )  # everything was tried: any is as good
+    tried = tuple(map(Attempt, every))
+    assert proposals(agent, state, feedback=Feedback("no", tried))  # everything was tried: any is as good

@@ -79,11 +79,8 @@ def test_it_takes_the_next_fit_action_after_those_that_were_tried() -> None:
         tried: list[Candidate] = []
         for _ in choices_of(visit.state):
             best = tried[0] if tried else None
-            feedback = (
-                Feedback("", best=best, worst=tried[-1], attempts=tuple(map(Attempt, tried)))
-                if tried and best
-                else None
-            )
+            told = tuple(map(Attempt, tried))
+            feedback = Feedback(attempts=told, best=best, worst=tried[-1]) if tried and best else None
             action = proposal(visit.state, len(tried), feedback, 1.0)
             assert action not in [one.action for one in tried]
             tried.append(Candidate(action))

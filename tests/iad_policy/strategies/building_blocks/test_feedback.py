@@ -174,10 +174,8 @@ def test_a_new_candidate_only_adds_to_what_was_told(actions: list[str]) -> None:
 def test_only_what_is_new_on_a_page_is_told() -> None:
     here = State("Instruction: a lamp [SEP] Back [SEP] size [SEP] S", {"page": {"selected": {}}})
     page = "Instruction: a lamp [SEP] Back [SEP] Features [SEP] made of oak"
-    assert (
-        "Result: Features | made of oak"
-        in form("results", tried("click[features]", page, here=here), words=ShopRendering()).text
-    )
+    there = tried("click[features]", page, here=here)
+    assert "Result: Features | made of oak" in form("results", there, words=ShopRendering()).text
     same = tried("click[s]", here=here, page={"selected": {"size": "S"}})
     assert "Result: Selected: size = S" in form("results", same, words=ShopRendering()).text
     unchanged = tried("click[s]", here=here, page={"selected": {}})
@@ -194,7 +192,9 @@ def test_a_rendered_page_is_told_by_how_many_parts_of_each_kind_it_has() -> None
 def test_a_command_is_told_by_its_last_lines_and_the_files_that_it_touched() -> None:
     output = "\n".join(f"line {number}" for number in range(500))
     facts = {"exit_code": 0, "created": ("/a", "/b"), "n_created": 12, "changed": (), "deleted": ("/c",)}
-    text = form("results:300:20", tried("make", output, facts=facts, page={"output": output}), words=ShellRendering()).text
+    text = form(
+        "results:300:20", tried("make", output, facts=facts, page={"output": output}), words=ShellRendering()
+    ).text
     assert "Created: /a, /b and 4 more" in text
     assert "Deleted: /c" in text
     assert "line 499" in text
