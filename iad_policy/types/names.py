@@ -1,5 +1,7 @@
 """Words that stand for components, and roles, wherever they are named."""
 
+PATTERN = "[...]"
+"""How an available action ends that is a pattern."""
 ROLES = ("critic", "judge", "ranker", "evaluator", "summariser", "reflector", "paraphraser")
 """Those that `Ask` may name."""
 NO_VERIFIER = "none"

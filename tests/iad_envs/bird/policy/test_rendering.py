@@ -135,7 +135,7 @@ def test_attempts_are_shown_in_the_form_of_an_answer() -> None:
     feedback = Feedback(attempts=(replace(first, outcome=row), *others), shown=ShownTokens(action=10))
     assert AnswerRendering().told(feedback) == (
         "Tried 1:\n```sql\nSELECT 1\n```\nResult: 1 row\n1\n1\n"
-        f"Tried 2:\n```sql\n{two_lines}\n```\nTried 3: submit[SELECT 1, 1, 1, 1, 1, 1, 1, 1, 1..."
+        f"Tried 2:\n```sql\n{two_lines}\n```\nTried 3: submit[SELECT 1, 1, 1, 1, 1, 1, 1, 1, 1,..."
     )
     best = Attempt(Candidate("submit[SELECT 1]"), "best")
     assert AnswerRendering().told(Feedback(attempts=(best,))) == "Best:\n```sql\nSELECT 1\n```"
