@@ -210,7 +210,7 @@ def outcome_of(record: Mapping[str, Any], log: EpisodeLog) -> Outcome:
 
 
 def put_info(value: Any, log: EpisodeLog) -> Any:
-    """Return the log's form of a public value. A long list or text in it is a blob, as the next pages mostly have it."""
+    """Return the log's form of a public value. Long lists and texts in it are blobs: later pages mostly have them."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         return log.put(value)
     parts = {
