@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from iad_envs.bash.facts import NOTHING, complaint_about, facts_of, observation_of
+from iad_envs.bash.facts import NOTHING, SUBMIT, complaint_about, facts_of, observation_of
 from iad_envs.bash.sandbox import SandboxLimits, open_sandbox
 from iad_envs.bash.scoring import NO_PARTS, GoldOnce, RewardMode, run_gold, scored
 from iad_envs.bash.start_state import Ran, StartState
@@ -25,7 +25,6 @@ MAX_ACTION_CHARS = 1 << 20
 MAX_OBSERVATION_CHARS = 1 << 20
 MAX_COMMAND_BYTES = 100_000
 """Maximum length of a command in bytes, slightly below Linux's limit for one program argument."""
-SUBMIT = "submit"
 SUBMITTED = "submitted"
 ACTIONS = ("pwd", "ls -la", "cd ..", SUBMIT)
 

@@ -7,6 +7,8 @@ from typing import Any
 from iad_envs.bash.sandbox import Change, CommandResult
 from iad_envs.bash.start_state import Ran
 
+SUBMIT = "submit"
+"""The action that ends an episode. All others are commands."""
 MAX_PATHS = 100
 """Maximum number of paths listed in a fact. Counts include all paths."""
 NOT_FOUND = 127

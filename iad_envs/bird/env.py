@@ -219,10 +219,11 @@ class BirdEnv(IADEnv[str, BirdState]):
         question, last = state.question, state.last
         desk = self._at(question.db_id)
         is_over = last is not None and last.kind == "submit"
+        result = "" if last is None else answer_page(last, self._limits, self._shown_rows)
+        schema = self._render(desk.schema)
         # The result comes first, because a prompt may show only the head of an earlier observation.
-        parts = [] if last is None else [answer_page(last, self._limits, self._shown_rows)]
-        parts += [] if is_over else [first_page(question, self._render(desk.schema), self._offer.how_to, desk.dialect)]
-        observation = "\n\n".join(parts)
+        first = "" if is_over else first_page(question, schema, self._offer.how_to, desk.dialect)
+        observation = "\n\n".join(filter(None, [result, first]))
         if complaint:
             observation = f"{observation}\nInvalid action: {complaint}"
         facts = {
@@ -237,6 +238,9 @@ class BirdEnv(IADEnv[str, BirdState]):
             "db_id": question.db_id,
             "question": question.question,
             "evidence": question.evidence,
+            "schema": schema,
+            "dialect": desk.dialect,
+            "result": result,
             "sql": "" if last is None else last.sql,
             "columns": () if last is None else last.result.columns,
             "rows": () if last is None else plain_rows(last.result.rows[: self._shown_rows]),

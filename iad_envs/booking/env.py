@@ -12,6 +12,7 @@ import numpy as np
 from iad_envs.booking.engine import BookingEngine, is_lasting, is_terminal, passed
 from iad_envs.booking.moments import day_text
 from iad_envs.booking.pages import (
+    UNASKED,
     SitePage,
     is_unasked,
     page_of,
@@ -42,7 +43,6 @@ from iad_envs.spaces import UnicodeText
 
 MAX_ACTION_CHARS = 1 << 20
 DATA_FILES = (WORLD_FILE, TASKS_FILE)
-UNASKED = "unasked_preference"
 OPEN_SEATING = "Several kinds of seating are left, and neither the instruction nor the user has named one."
 SEVERITIES: Mapping[str, str] = {
     "slot_taken": "error",

@@ -15,6 +15,8 @@ WINDOW = 14
 PAGE_SIZE = 10
 """Restaurants on a page of results."""
 N_SLOTS = 5
+UNASKED = "unasked_preference"
+"""Code of the finding that the choice of seating is the user's."""
 WITHIN = 150
 """Minutes around the wanted time, in which times are offered."""
 MAX_TEXT = 1800

@@ -10,10 +10,10 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from iad_policy.types.names import PATTERN
 from iad_policy.types.texts import isolated
 
 QUIT = ("q", "quit", "exit")
-PATTERN = "[...]"
 
 
 def play(

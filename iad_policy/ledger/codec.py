@@ -210,10 +210,12 @@ def outcome_of(record: Mapping[str, Any], log: EpisodeLog) -> Outcome:
 
 
 def put_info(value: Any, log: EpisodeLog) -> Any:
-    """Return the log's form of a public value. A long list in it is a blob, as the next pages mostly have it too."""
+    """Return the log's form of a public value. Long lists and texts in it are blobs: later pages mostly have them."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         return log.put(value)
-    parts = {key: log.put_list(part) if isinstance(part, list | tuple) else encode(part) for key, part in value.items()}
+    parts = {
+        key: log.put_list(part) if isinstance(part, list | tuple) else log.put(part) for key, part in value.items()
+    }
     has_blob = any(isinstance(part, dict) and "__blob__" in part for part in parts.values())
     return {"__parts__": parts} if has_blob else {"__map__": [[key, part] for key, part in parts.items()]}
 

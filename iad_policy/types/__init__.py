@@ -370,7 +370,7 @@ class Feedback:
     best: Candidate | None = None
     worst: Candidate | None = None
     instruction: str = DIFFER
-    shown: ShownTokens = ShownTokens()
+    shown: ShownTokens = field(default_factory=ShownTokens)
 
     @property
     def tried(self) -> tuple[Candidate, ...]:

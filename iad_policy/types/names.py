@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+PATTERN = "[...]"
+"""How an available action ends that is a pattern."""
 ROLES = ("critic", "judge", "ranker", "evaluator", "summariser", "reflector", "paraphraser")
 """Those that `Ask` may name."""
 NO_VERIFIER = "none"

@@ -1,5 +1,4 @@
-"""Text from outside, such as what models, agents, verifiers and data say: made safe to send, to write and to show,
-and cut where it is long.
+"""Text from outside, such as what models, agents, verifiers and data say: cut, and made safe to send, write and show.
 
 A *lone surrogate* is half of a character, for example of an emoji in which an answer was cut off. Python and JSON can
 hold one, but UTF-8 can't, so no request, file or terminal takes it. A *bidi mark* changes the direction of the text

@@ -17,11 +17,9 @@ import numpy as np
 from iad_policy.errors import ActionTypeError, SimulationError
 from iad_policy.types import Outcome
 from iad_policy.types.hashing import digest, seed_of
+from iad_policy.types.names import PATTERN
 from iad_policy.types.read_only import ReadOnlyDict, read_only, writable
 from iad_policy.world.wrappers import WITHOUT_SIMULATION, WrapperStack
-
-PATTERN = "[...]"
-"""How an available action ends that is a pattern."""
 
 _NO_GUARD = nullcontext()  # one for all, as it is entered for every call
 DEFAULT_GOLD = frozenset({"progress", "success", "reward_parts", "episode"})

@@ -17,11 +17,11 @@ from random import Random
 from string import Formatter
 from typing import NamedTuple
 
+from iad_envs.bash.facts import SUBMIT
 from iad_envs.bash.policy.reading import ShellInstruction, read_instruction
 from iad_policy.agents.rule_based import RuleBasedAgent
 from iad_policy.types import Candidate, Feedback, State
 
-SUBMIT = "submit"
 PATTERN_SCALE = 1.2
 """Difference of two patterns' fits that makes one e times as likely, at temperature 1."""
 WRONG_PART = 0.3

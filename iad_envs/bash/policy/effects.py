@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from iad_envs.bash.facts import SUBMIT
 from iad_envs.bash.policy.errors import is_error_message
 from iad_envs.bash.policy.reading import ShellInstruction, read_instruction
 from iad_policy.types import State
-
-SUBMIT = "submit"
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 from zlib import crc32
 
+from iad_envs.bash.facts import SUBMIT
 from iad_envs.bash.policy import command_findings
-from iad_envs.bash.policy.agent import SUBMIT, BashAgent, plans_for
+from iad_envs.bash.policy.agent import BashAgent, plans_for
 from iad_envs.bash.policy.effects import Done
 from iad_envs.bash.policy.finding import Checks
 from iad_envs.bash.policy.findings import CHECKS

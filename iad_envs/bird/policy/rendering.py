@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 from itertools import chain
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from iad_policy.prompts.feedback import feedback_text
 from iad_policy.prompts.rendering import Rendering, Seen, complaint_of, facts_of, page_of
@@ -17,10 +17,11 @@ TABLE = re.compile(r"^CREATE TABLE [^\n]* \(\n(.*?)^\);$", re.MULTILINE | re.DOT
 KEY_COLUMN = re.compile(r"^    (\"(?:[^\"]|\"\")+\"|`(?:[^`]|``)+`|\S+)((?:(?!--)[^\n])*?) PRIMARY KEY,", re.MULTILINE)
 SUBMITTED = re.compile(r"submit\[(.*)\]", re.DOTALL)
 DIALECTS = {
-    "in PostgreSQL's dialect": "PostgreSQL",
-    "in MySQL's dialect": "MySQL, where names are quoted `like this` and double quotes are of texts",
+    "sqlite": "SQLite",
+    "postgresql": "PostgreSQL",
+    "mysql": "MySQL, where names are quoted `like this` and double quotes are of texts",
 }
-"""How a model is told the dialect that the environment names. Any other is SQLite."""
+"""How a model is told the dialect of a database."""
 OF_ANY_QUERY = frozenset(
     [
         *("empty", "all_null", "single_zero", "literal_not_found", "text_as_number", "fan_out", "integer_division"),
@@ -29,14 +30,6 @@ OF_ANY_QUERY = frozenset(
 )
 """Findings that matter although a query only explores. The others compare it with the question."""
 NOTHING_RUN = "No query was executed yet."
-
-
-class _Page(NamedTuple):
-    """An observation in its parts. The schema is empty after a submit, and where a simulator predicted the result."""
-
-    result: str
-    schema: str
-    dialect: str
 
 
 class DatabaseRendering(Rendering):
@@ -48,11 +41,10 @@ class DatabaseRendering(Rendering):
     def environment(self, state: State) -> str:
         """Return the database's name, its dialect and its schema, in the form that the environment was made with."""
         for seen in chain([state], reversed(state.history)):
-            page = _parts(seen)
-            if page.schema:
-                name = page_of(seen)["db_id"]
-                schema = shortened(with_composite_keys(page.schema), SCHEMA_CHARS)
-                return f"Database: {name} ({page.dialect})\n{schema}"
+            page = page_of(seen)
+            if "schema" in page:
+                schema = shortened(with_composite_keys(page["schema"]), SCHEMA_CHARS)
+                return f"Database: {page['db_id']} ({DIALECTS[page['dialect']]})\n{schema}"
         return ""
 
     def task(self, state: State) -> str:
@@ -65,7 +57,7 @@ class DatabaseRendering(Rendering):
 
     def page(self, seen: Seen) -> str:
         """Return the result of the last query."""
-        return shortened(_parts(seen).result, OBSERVATION_CHARS) or NOTHING_RUN
+        return shortened(_result(seen), OBSERVATION_CHARS) or NOTHING_RUN
 
     def raw(self, state: State) -> str:
         """Return the result of the last query: what a simulator has to predict."""
@@ -76,7 +68,7 @@ class DatabaseRendering(Rendering):
         complaint = complaint_of(after)
         if complaint:
             return complaint
-        told = (shortened(_parts(after).result, OLD_RESULT_CHARS), _findings(after))
+        told = (shortened(_result(after), OLD_RESULT_CHARS), _findings(after))
         return "\n".join(part for part in told if part)
 
     def actions(self, state: State) -> str:
@@ -130,17 +122,10 @@ def with_composite_keys(schema: str) -> str:
     return TABLE.sub(corrected, schema)
 
 
-def _parts(seen: Seen) -> _Page:
-    """Return the parts of an observation, which are put together of texts that the info names."""
-    page, text = page_of(seen), str(seen.observation)
-    if "db_id" not in page:
-        return _Page(text, "", "")
-    head, tail = f"Database: {page['db_id']}\n", f"\n\nQuestion: {page['question']}\n"
-    start, end = text.find(head), text.rfind(tail)
-    if start < 0 or end < start:
-        return _Page(text, "", "")
-    dialect = next((name for said, name in DIALECTS.items() if said in text[end:]), "SQLite")
-    return _Page(text[:start].rstrip(), text[start + len(head) : end], dialect)
+def _result(seen: Seen) -> str:
+    """Return the result of the last query. Where a simulator predicted it, it is the observation."""
+    page = page_of(seen)
+    return str(page.get("result", seen.observation))
 
 
 def _findings(seen: Seen) -> str:

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 from iad_envs.booking.policy.reading import (
     FIELDS,
-    SEATINGS,
     WITHIN,
     BookingInstruction,
     answers,
@@ -21,6 +20,7 @@ from iad_envs.booking.policy.reading import (
     wanted_seating,
     wish_of,
 )
+from iad_envs.booking.world import SEATINGS
 from iad_policy.types import State
 
 TYPED = 0.5

@@ -11,22 +11,15 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from iad_envs.booking.moments import MONTHS, WEEKDAYS
+from iad_envs.booking.seating import named_seatings
+from iad_envs.booking.world import SEATINGS
 from iad_policy.types import State
 
-MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-SEATINGS: Mapping[str, re.Pattern[str]] = {
-    name: re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
-    for name, words in {
-        "indoor": "indoors?|inside",
-        "outdoor": "outdoors?|outside|terrace|patio|garden seat",
-        "bar": "at the bar|bar (?:seats?|stools?)",
-        "window": "(?:by|at|near) (?:the|a) window|window (?:seats?|tables?)",
-        "booth": "booths?",
-    }.items()
-}
-"""Id of a kind of seating -> what people call it."""
+_MONTHS = tuple(name[:3].lower() for name in MONTHS)
+_WEEKDAYS = tuple(map(str.lower, WEEKDAYS))
 FIELDS = ("first-name", "last-name", "phone", "email")
+"""Fields of the visitor's details that a reservation needs."""
 WITHIN = 120
 """Minutes within which another time may be taken."""
 
@@ -45,16 +38,16 @@ _PARTY_IN_WORDS = re.compile(
     re.IGNORECASE,
 )
 _MONTH_FIRST = re.compile(
-    rf"\b({'|'.join(MONTHS)})[a-z]*\.?\s+(\d{{1,2}})(?!\d)(?:st|nd|rd|th)?(?:,?\s+(\d{{4}}))?", re.IGNORECASE
+    rf"\b({'|'.join(_MONTHS)})[a-z]*\.?\s+(\d{{1,2}})(?!\d)(?:st|nd|rd|th)?(?:,?\s+(\d{{4}}))?", re.IGNORECASE
 )
 _DAY_FIRST = re.compile(
-    rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?({'|'.join(MONTHS)})[a-z]*\.?(?:,?\s+(\d{{4}}))?", re.IGNORECASE
+    rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?({'|'.join(_MONTHS)})[a-z]*\.?(?:,?\s+(\d{{4}}))?", re.IGNORECASE
 )
 _ISO = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
 _RELATIVE = re.compile(
     rf"\b(?:(?P<after>day after tomorrow)|(?P<tomorrow>tomorrow)|(?P<n>two|three|four) weeks from today"
-    rf"|this (?P<this>{'|'.join(WEEKDAYS)})|(?P<next>{'|'.join(WEEKDAYS)}) next week"
-    rf"|next week,? (?:on )?(?P<late>{'|'.join(WEEKDAYS)}))\b",
+    rf"|this (?P<this>{'|'.join(_WEEKDAYS)})|(?P<next>{'|'.join(_WEEKDAYS)}) next week"
+    rf"|next week,? (?:on )?(?P<late>{'|'.join(_WEEKDAYS)}))\b",
     re.IGNORECASE,
 )
 _WEEKS = {"two": 2, "three": 3, "four": 4}
@@ -130,7 +123,8 @@ def instruction_of(state: State) -> BookingInstruction:
 
 def named_seating(text: str, offered: Sequence[str]) -> str:
     """Return the first of the offered kinds of seating that a text names, or ""."""
-    return next((name for name in offered if name in SEATINGS and SEATINGS[name].search(text)), "")
+    named = named_seatings(text)
+    return next((name for name in offered if name in named), "")
 
 
 def wanted_seating(state: State, offered: Sequence[str]) -> str:
@@ -256,7 +250,7 @@ def _days_ahead(found: "re.Match[str]", weekday: int) -> int:
         return 2
     if found["n"]:
         return 7 * _WEEKS[found["n"].lower()]
-    wanted = WEEKDAYS.index((found["next"] or found["late"] or found["this"]).lower())
+    wanted = _WEEKDAYS.index((found["next"] or found["late"] or found["this"]).lower())
     return wanted - weekday + (0 if found["this"] else 7)
 
 
@@ -276,9 +270,9 @@ def _written_day(text: str, today: str | None) -> str:
         return ""
     try:
         if year:
-            return date(int(year), MONTHS.index(month.lower()) + 1, int(number)).isoformat()
+            return date(int(year), _MONTHS.index(month.lower()) + 1, int(number)).isoformat()
         now = date.fromisoformat(iso_of(today or ""))
-        this_year = date(now.year, MONTHS.index(month.lower()) + 1, int(number))
+        this_year = date(now.year, _MONTHS.index(month.lower()) + 1, int(number))
         return (this_year if this_year >= now else this_year.replace(year=now.year + 1)).isoformat()
     except ValueError:
         return ""

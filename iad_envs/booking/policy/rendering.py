@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from iad_envs.booking.pages import UNASKED
 from iad_envs.booking.policy.reading import minute_of, page_of
 from iad_policy.prompts.rendering import Rendering, Seen, complaint_of, facts_of
 from iad_policy.types import State, Turn
@@ -42,7 +43,7 @@ class BookingRendering(Rendering):
     def facts(self, seen: Seen) -> str:
         """Return what the page doesn't say: that the choice of seating is the user's."""
         findings = facts_of(seen).get("findings", ())
-        return "\n".join(one["message"] for one in findings if one["code"] == "unasked_preference")
+        return "\n".join(one["message"] for one in findings if one["code"] == UNASKED)
 
     def beginning(self, first: Turn) -> list[str]:
         """Return nothing: every episode begins on the search page."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import gymnasium as gym
 
+from iad_envs.booking.pages import UNASKED
 from iad_envs.booking.policy.fit import facts_of, is_unasked
 from iad_envs.booking.policy.judge import faults
 from iad_envs.booking.policy.reading import page_of
@@ -19,7 +20,7 @@ from iad_policy.types.information import Information
 INVALID = 0.0
 WRONG = 0.05
 """Score of completing a reservation with a fact that differs."""
-UNASKED = 0.7
+UNASKED_SCORE = 0.7
 """Score of completing one whose seating nobody named although there was a choice: about as often as that is right."""
 LOWEST, HIGHEST = 0.2, 0.8
 """Score of an action after which no fact is settled, and of one after which all are."""
@@ -29,7 +30,6 @@ REFUSED, WRONG_HOLD, RELEASED, ALONE = 0.2, 0.3, 0.4, 0.6
 """Taken off for what the site refuses, for a hold on another table, such as one at a time that is further off than one
 shown, for a right hold that is given up, and for a cancellation without a hold on the new table."""
 ASKED, ASKED_IN_VAIN = 0.9, 0.1
-UNASKED_CODE = "unasked_preference"
 ORDER = ("home", "results", "restaurant", "seating", "details", "confirmation")
 LABELS = {
     "first-name": "the first name",
@@ -73,7 +73,7 @@ def verdict(state: State, candidate: Candidate) -> Verdict:
 
 
 def _question(state: State) -> Verdict:
-    if any(finding["code"] == UNASKED_CODE for finding in state.info["facts"]["findings"]):
+    if any(finding["code"] == UNASKED for finding in state.info["facts"]["findings"]):
         return Verdict(ASKED, "The seating is open, and only the user can say which is wanted.")
     return Verdict(ASKED_IN_VAIN, "The instruction already says what can be asked here.")
 
@@ -83,7 +83,7 @@ def _completed(preview: State) -> Verdict:
     if wrong:
         return Verdict(WRONG, f"This reservation is wrong: {', '.join(wrong)}.", passed=False)
     if is_unasked(preview):
-        return Verdict(UNASKED, "There was a choice of seating, and the user was not asked.", passed=None)
+        return Verdict(UNASKED_SCORE, "There was a choice of seating, and the user was not asked.", passed=None)
     return Verdict(1.0, "Everything that is asked for is in the reservation.", passed=True)
 
 

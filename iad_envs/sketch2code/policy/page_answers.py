@@ -9,10 +9,10 @@ from iad_policy.models.parsing import Reading
 from iad_policy.models.parsing.actions import CUT
 from iad_policy.models.parsing.calls import calls
 from iad_policy.models.parsing.fences import Fence, fence_at, fences
-from iad_policy.models.parsing.grammar import PATTERN
 from iad_policy.models.parsing.tool_calls import tool_call
 from iad_policy.types.answers.headings import without_stop_tokens
 from iad_policy.types.answers.reasoning import split_reasoning
+from iad_policy.types.names import PATTERN
 
 QUESTION = "ask"
 _LANGUAGES = frozenset({"", "html", "htm", "html5", "xhtml", "xml", "markup", "text", "plaintext", "txt", "php", "svg"})

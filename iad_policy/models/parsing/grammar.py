@@ -8,9 +8,8 @@ from typing import Any, NamedTuple, Self
 
 from iad_policy.models.parsing.calls import CALL
 from iad_policy.models.parsing.wrapping import bare_words, unwrapped
-from iad_policy.types.names import Syntax
+from iad_policy.types.names import PATTERN, Syntax
 
-PATTERN = "[...]"
 UNREADABLE = "unreadable answer"
 """Beginning of the error of each candidate whose answer could not be read, so that these can be counted."""
 

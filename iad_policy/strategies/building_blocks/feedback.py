@@ -55,7 +55,7 @@ def best_and_worst(
 ) -> Asking[Feedback | None]:
     """Show the best and the worst candidate and nothing else (eqs 3-5 of arXiv 2504.01931 v2): the paper's form."""
     yield from ()
-    return _best_and_worst(tried, shown=ShownTokens(action=shown_tokens))
+    return _best_and_worst(tried, ShownTokens(action=shown_tokens))
 
 
 def judge_text(
@@ -82,7 +82,7 @@ def best_worst_and_judge_text(
 ) -> Asking[Feedback | None]:
     """Show best, worst and the critic's text about the best: the papers' IAD-fb."""
     critique = yield from Ask("critic", here, incumbent(tried))
-    return _best_and_worst(tried, critique, ShownTokens(action=shown_tokens, critique=critique_tokens))
+    return _best_and_worst(tried, ShownTokens(action=shown_tokens, critique=critique_tokens), critique)
 
 
 def results(
@@ -191,7 +191,7 @@ def _about(tried: Sequence[Candidate], attempts: Sequence[Attempt], shown: Shown
     return Feedback(attempts=tuple(attempts), best=best.shown(), worst=unlike, shown=shown)
 
 
-def _best_and_worst(tried: Sequence[Candidate], critique: str = "", shown: ShownTokens = ShownTokens()) -> Feedback:
+def _best_and_worst(tried: Sequence[Candidate], shown: ShownTokens, critique: str = "") -> Feedback:
     best, worst = best_and_worst_of(tried)
     said = (Said("review", critique),) if critique else ()
     attempts = [Attempt(best.shown(), "best", said=said)]

@@ -9,9 +9,9 @@ from random import Random
 from typing import Any
 
 from iad_envs.booking.engine import BookingEngine
-from iad_envs.booking.env import OPEN_SEATING, UNASKED, BookingEnv, load_engine
+from iad_envs.booking.env import OPEN_SEATING, BookingEnv, load_engine
 from iad_envs.booking.moments import clock, iso
-from iad_envs.booking.pages import GUEST_FIELDS, slot_id
+from iad_envs.booking.pages import GUEST_FIELDS, UNASKED, slot_id
 from iad_envs.booking.state import BookingState
 from iad_envs.booking.tasks import BookingTask, load_tasks
 from iad_envs.data import data_folder

@@ -96,7 +96,7 @@ def test_every_role_has_a_prompt_for_any_environment() -> None:
 def test_a_folder_of_your_own_goes_before_the_bundled_one(tmp_path: Path) -> None:
     (tmp_path / "refine.txt").write_text("mine: $feedback, $$5", encoding="utf-8")
     own = Prompts(tmp_path)
-    assert own.refinement("x") == "mine: x, $5"
+    assert own.refinement(Feedback("x")) == "mine: x, $5"
     assert own.render("critic", subject="x", **Rendering().values(PAGE)).system
     assert own.digest(["refine"]) != Prompts().digest(["refine"])
     assert own.digest(["critic"]) == Prompts().digest(["critic"])

@@ -8,7 +8,11 @@ import gymnasium as gym
 import numpy as np
 
 import iad_envs  # noqa: F401 (registers)
+from iad_envs.sketch2code.policy.rendering import SketchRendering
 from iad_policy import IADPolicyWrapper
+from iad_policy.prompts import prompts_of
+from iad_policy.prompts.feedback import feedback_text
+from iad_policy.prompts.rendering import Rendering
 from iad_policy.requests import Asking, Commit, Simulate
 from iad_policy.strategies.building_blocks.feedback import FeedbackForm
 from iad_policy.types import Candidate, Feedback, State, Turn, Verdict
@@ -23,11 +27,13 @@ class Situation:
         states: The real states up to the decision, oldest first. The decision is made in the last one.
         candidates: Candidates for the decision, with previews and verdicts.
         attempt: Last state of a simulated attempt from the first state, stopped before its end.
+        words: The environment's words.
     """
 
     states: tuple[State, ...]
     candidates: tuple[Candidate, ...]
     attempt: State
+    words: Rendering
 
     @property
     def here(self) -> State:
@@ -42,7 +48,7 @@ class Situation:
 
         assert not list(ask())
         assert given[0] is not None
-        return given[0]
+        return replace(given[0], text=feedback_text(given[0], self.words))
 
 
 @dataclass(frozen=True)
@@ -173,12 +179,13 @@ def situation(name: str) -> Situation:
         observation, info = env.reset(seed=0, options={"task_id": script.task_id})
         for _ in range(len(script.actions) + 1):
             observation, _, _, _, info = env.step(policy.act(observation, info))
+    words = prompts_of(env).rendering
     env.close()
     candidates = tuple(
         Candidate(action, key=action, preview=preview, verdict=Verdict(score, critique))
         for (action, (score, critique)), preview in zip(script.tried.items(), previews, strict=True)
     )
-    return Situation(tuple(states), candidates, attempt[-1])
+    return Situation(tuple(states), candidates, attempt[-1], words)
 
 
 def _sketch() -> Situation:
@@ -216,4 +223,4 @@ def _sketch() -> Situation:
     )
     turn = Turn(here.observation, next(iter(pages)), here.info)
     attempt = replace(state(next(iter(pages)), {}, done=True), history=(turn,))
-    return Situation((here,), candidates, attempt)
+    return Situation((here,), candidates, attempt, SketchRendering())

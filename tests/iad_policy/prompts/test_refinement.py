@@ -1,62 +1,78 @@
 """The words that ask for another proposal fit what the feedback shows."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
-from iad_policy.strategies.building_blocks.feedback import HINTS
+from iad_policy.errors import UnknownName
+from iad_policy.prompts.feedback import feedback_text
+from iad_policy.types import DIFFER, Attempt, Candidate, Feedback, Said, State
 from tests.folders import FOLDERS, prompts
 
-ONE = "Tried 1: click[red]\nResult: Selected: color = red\nFindings: size is open."
-TWO = f"{ONE}\nTried 2: click[buy now]\nResult: it ends the task"
+RED = Attempt(Candidate("click[red]", key="red"))
+BLUE = Attempt(Candidate("click[blue]", key="blue"))
+
+
+def led_to(one: Attempt, seen: str = "seen", failure: str = "") -> Attempt:
+    return replace(one, outcome=State(seen, {}, key=seen, failure=failure))
+
+
+def shown(one: Attempt, shown_as: Any, *said: Said) -> Attempt:
+    return replace(one, shown_as=shown_as, said=said)
+
+
+def refined(folder: str, *attempts: Attempt, **options: Any) -> tuple[str, str]:
+    """Return the words around a feedback, and the feedback in words."""
+    feedback = Feedback(attempts=attempts, **options)
+    feedback = replace(feedback, text=feedback_text(feedback, prompts(folder).rendering))
+    return prompts(folder).refinement(feedback), prompts(folder).rendering.told(feedback)
+
+
 SHOWN_IN_PART = ("sketch2code",)
 """Folders of environments whose actions are too long to be shown in full, so that none can be repeated."""
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
 @pytest.mark.parametrize(
-    ("feedback", "n", "has_results"),
+    ("attempts", "n", "has_results", "has_failed"),
     [
-        ("Best: click[red]", 1, False),
-        ("Best: click[red]\nScore: 0.5", 1, False),
-        ("Best: click[red]\nReview: too dear", 1, False),
-        ("Best: click[red]\nWorst: click[blue]", 2, False),
-        (ONE, 1, True),
-        (TWO, 2, True),
-        ("Tried 1: click[red]\nTried 2: the same as 1.", 2, False),
-        ("Last: ls /x\nOutput: ls: cannot access '/x'\nReward: 0", 1, True),
-        ("Last: ls /x\nError: no such file", 1, True),
-        ("Last: ls /x\nReview: name the folder", 1, False),
+        ([shown(RED, "best")], 1, False, False),
+        ([replace(shown(RED, "best"), score=0.5)], 1, False, False),
+        ([shown(RED, "best", Said("review", "too dear"))], 1, False, False),
+        ([shown(RED, "best"), shown(BLUE, "worst")], 2, False, False),
+        ([led_to(RED)], 1, True, False),
+        ([led_to(RED), led_to(BLUE)], 2, True, False),
+        ([RED, RED], 2, False, False),
+        ([shown(RED, "last", Said("output", "Error: none such"), Said("reward", "0"))], 1, True, False),
+        ([shown(RED, "last", Said("error", "no such file"))], 1, True, True),
+        ([shown(RED, "last", Said("review", "name the folder"))], 1, False, False),
+        ([led_to(RED, failure="no such button")], 1, True, True),
+        ([Attempt(Candidate(None, error="expected a line"))], 1, False, True),
+        ([led_to(RED, "x", "x"), led_to(RED, "x", "x"), led_to(BLUE, "x", "x")], 3, True, True),
+        ([led_to(RED, failure="x"), led_to(BLUE)], 2, True, False),
+        ([led_to(RED, "Result: it failed: is printed"), led_to(BLUE)], 2, True, False),
     ],
 )
-def test_it_speaks_of_results_and_of_several_attempts_only_where_there_are_some(
-    folder: str, feedback: str, n: int, has_results: bool
+def test_its_words_fit_what_the_feedback_shows(
+    folder: str, attempts: list[Attempt], n: int, has_results: bool, has_failed: bool
 ) -> None:
-    own = prompts(folder)
-    text = own.refinement(feedback)
+    text, feedback = refined(folder, *attempts)
     assert feedback in text
-    assert (own.part("reflection") in text) is has_results
-    assert ("results" in text.replace(feedback, "").lower()) is has_results
-    assert ("these" in text) is (n > 1)
-    may_repeat = folder not in SHOWN_IN_PART and "Error:" not in feedback
-    assert ("it is right, repeat it exactly" in text) is (n == 1 and may_repeat)
-    assert text.endswith("exactly.") is may_repeat
-
-
-@pytest.mark.parametrize("folder", FOLDERS)
-@pytest.mark.parametrize(
-    ("feedback", "may_repeat"),
-    [
-        ("Tried 1: click[red]\nResult: it failed: no such button", False),
-        ("Tried 1, which is no action: unreadable answer: expected a line", False),
-        ("Tried 1: a\nResult: it failed: x\nTried 2: the same as 1.\nTried 3: b\nResult: equal to that of 1.", False),
-        ("Tried 1: a\nResult: it failed: x\nTried 2: b\nResult: it ends the task", True),
-        ("Tried 1: a\nResult: one\nError: two is a word of this output\nTried 2: b\nResult: equal to that of 1.", True),
-    ],
-)
-def test_what_has_failed_may_not_be_repeated(folder: str, feedback: str, may_repeat: bool) -> None:
-    text = prompts(folder).refinement(feedback).replace(feedback, "")
-    assert ("exactly" in text) is (may_repeat and folder not in SHOWN_IN_PART)
+    around = text.replace(feedback, "")
+    assert (prompts(folder).part("reflection") in text) is has_results
+    assert ("results" in around.lower()) is has_results
+    assert ("these" in around) is (n > 1)
+    may_repeat = folder not in SHOWN_IN_PART and not has_failed
+    assert ("it is right, repeat it exactly" in around) is (n == 1 and may_repeat)
+    assert around.endswith("exactly.") is may_repeat
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_hints_show_no_attempt_and_need_no_words_around_them(folder: str) -> None:
-    assert prompts(folder).refinement(f"{HINTS}\n- too dear") == "Mind:\n- too dear"
+    assert refined(folder, replace(RED, shown_as="unshown", findings="too dear"))[0] == "Mind:\n- too dear"
+
+
+def test_an_unknown_instruction_is_refused() -> None:
+    with pytest.raises(UnknownName, match=DIFFER):
+        refined("any", RED, instruction="shout")

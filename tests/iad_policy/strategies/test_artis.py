@@ -15,9 +15,11 @@ from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES
 from iad_policy import All, Ask, Candidate, Commit, IADPolicyWrapper, Propose, Simulate, State, Verdict, Verify
 from iad_policy.agents import load_agent
 from iad_policy.errors import BudgetExhausted, UnknownName
+from iad_policy.roles.templates import ToldAttempt, evaluation_of, summary_of
 from iad_policy.strategies import load_strategy
-from iad_policy.strategies.building_blocks.attempts import REAL, evaluation_of, passes, plan_of, steps, summary_of
-from iad_policy.types import Move, Turn
+from iad_policy.strategies.artis import REAL
+from iad_policy.strategies.building_blocks.attempts import best_plan, passes
+from iad_policy.types import Move, Plan, Turn
 
 START = State("start", {}, id="start")
 GENERATOR = Generator[Any, Any, Any]
@@ -112,6 +114,7 @@ def test_always_n_attempts_each_evaluated_one_summary_and_one_execution() -> Non
     assert len(seen.of(Simulate)) == 6
     assert seen.commits == ["a7"]
     assert told(seen.of(Propose)[-1]) == f"{REAL}\nthe summary"
+    assert seen.of(Propose)[-1].at.plan == Plan(0, ("a1", "a2"))
 
 
 def test_a_sequential_attempt_is_told_of_all_before_it_and_a_parallel_one_of_none() -> None:
@@ -212,6 +215,7 @@ def test_cut_before_the_evaluation_the_attempt_is_told_without_one(what: Any) ->
 def test_cut_before_the_summary_the_attempts_are_told_themselves() -> None:
     seen = Rehearsal(verdicts=("fail", "pass"), spent_from=("summariser", 1)).run(n=2)
     assert all(part in told(seen.of(Propose)[-1]) for part in (REAL, "Attempt 1", "Attempt 2", "Verdict: pass"))
+    assert seen.of(Propose)[-1].at.plan == Plan(0, ("a3", "a4"))
 
 
 def test_cut_before_the_execution_the_first_action_of_what_passed_is_committed() -> None:
@@ -256,24 +260,16 @@ def test_without_a_model_the_verdict_evaluates(verdict: Verdict | None, preview:
     assert passes(evaluation_of(Candidate("a", verdict=verdict, preview=preview))) is expected
 
 
-def test_the_plan_of_a_summary_is_the_best_scored_attempt_that_passed() -> None:
-    def attempt(action: str, verdict: Verdict) -> str:
+def test_the_plan_is_the_best_scored_attempt_that_passed() -> None:
+    def attempt(action: str, verdict: Verdict) -> ToldAttempt:
         said = evaluation_of(Candidate("x", verdict=verdict, preview=OVER))
-        return f"Attempt 1, simulated\n{steps('Actions', [action, 7], 3)}\n{said}"
+        return ToldAttempt(f"about {action}", Plan(3, (action, 7)), said)
 
     attempts = [attempt("poor", Verdict(0.6)), attempt('"good"\n', Verdict(1.4)), attempt("bad", Verdict(0.2))]
-    plan = plan_of([f"{REAL}\n{summary_of(attempts)}"])
-    assert plan is not None
-    assert plan == (3, ('"good"\n', 7))
-    assert plan_of([summary_of(attempts)]) is None, "only what is told for the real execution is a plan"
-    assert plan_of([f"{REAL}\n{summary_of(attempts[2:])}"]) is None
-    assert plan_of([REAL + "\n" + "\n".join(attempts[::-1])]) == (3, ('"good"\n', 7))
-
-
-def test_a_shortened_list_of_actions_is_no_plan() -> None:
-    note = f"{REAL}\nAttempt 1, simulated\n{steps('Actions', ['x' * 50_000], 0)}\nVerdict: pass"
-    assert len(note) < 20_000
-    assert plan_of([note]) is None
+    assert best_plan([(one.plan, one.evaluation) for one in attempts]) == (3, ('"good"\n', 7))
+    assert best_plan([(one.plan, one.evaluation) for one in attempts[2:]]) is None
+    assert summary_of(attempts).endswith('- about bad\nPlan, actions 4-5: ["\\"good\\"\\n", 7]')
+    assert "Plan" not in summary_of(attempts[2:])
 
 
 KEYLESS: Mapping[str, int] = {
@@ -322,11 +318,11 @@ def test_the_former_name_of_an_agent_still_works() -> None:
 def test_a_plan_following_agent_does_what_the_plan_says_and_gives_it_up_where_it_was_refused() -> None:
     env = gym.make("IAD/WebShop-v0")
     observation, info = env.reset(options={"task_id": env.unwrapped.task_ids[0]})  # type: ignore[attr-defined]
-    plan = f"{REAL}\n{steps('Plan, actions', ['search[tea]', 'click[no such thing]', 'search[never]'], 0)}"
+    plan = Plan(0, ("search[tea]", "click[no such thing]", "search[never]"))
 
     def planned(here: State) -> Any:
         while not here.done:
-            here = yield from Commit((yield from Propose(here.noted(plan), 1))[0])
+            here = yield from Commit((yield from Propose(here.planned(plan), 1))[0])
 
     with IADPolicyWrapper("plan-following:shopper", env, strategy=planned) as policy:
         actions = []

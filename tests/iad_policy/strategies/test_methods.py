@@ -11,11 +11,18 @@ import pytest
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import Ask, Candidate, Commit, IADPolicyWrapper, Propose, Simulate, State, Verdict, Verify
 from iad_policy.errors import BudgetExhausted
+from iad_policy.prompts.feedback import feedback_text
+from iad_policy.prompts.rendering import Rendering
 from iad_policy.run.config import RunConfig
 from iad_policy.strategies import STRATEGIES, declaration_of, find_strategy, load_strategy, per_step, require_verifier
 from iad_policy.types import Move
 from tests.contract.canned import HERE, canned, cut, drive, seen_by
 from tests.contract.components import Calls, CountedOracle, Hunch
+
+
+def text_of(request: Propose) -> str | None:
+    """The words of a proposal's feedback."""
+    return request.feedback and feedback_text(request.feedback, Rendering())
 
 
 def committed(name: str, answers: Mapping[type, Any], *, n_commits: int = 1, **options: Any) -> list[Any]:
@@ -88,7 +95,7 @@ def test_what_is_committed_when_the_budget_ends(name: str, kind: type, n: int, a
     """Each docstring says it. Nothing that is executed fails, but what self-debug tries."""
     answers = canned("a", "bbb", "cc", "d", "e", "f")
     if name == "self-debug":
-        answers[Simulate] = lambda request: State("it failed", {"invalid_action": True})
+        answers[Simulate] = lambda request: State("it failed", {}, failure="it failed")
     if name == "try-again":
         answers[Verify] = lambda request: [
             replace(one, verdict=Verdict(len(one.action) / 9)) for one in request.candidates
@@ -127,7 +134,7 @@ def test_sk2code_feedback_shows_the_critic_the_verdict_and_the_agent_words_alone
     answers, asked = seen_by(answers, Ask)
     committed("sk2code-feedback", answers)
     assert [(one.role, one.subject.score) for one in asked] == [("critic", 7.0), ("critic", 1.0)]
-    assert [one.feedback and one.feedback.text for one in proposals] == [
+    assert [text_of(one) for one in proposals] == [
         None, "Last: aaaaaaa\nReview: the critic said", "Last: b\nReview: the critic said",
     ]  # fmt: skip
 
@@ -139,7 +146,7 @@ def test_sequential_revision_hides_the_score_from_the_agent_and_shows_it_to_the_
     committed("sequential-revision", answers)
     assert [one.subject.score for one in asked] == [7.0, 1.0]
     told = [one.feedback for one in proposals[1:]]
-    assert all("7" not in one.text and one.best.verdict is None for one in told)
+    assert all("7" not in feedback_text(one, Rendering()) and one.best.verdict is None for one in told)
     assert [len(one.candidates) for one in verified] == [1, 2, 3]
 
 
@@ -149,7 +156,7 @@ def test_iad_fb_asks_for_k_judge_texts_at_most(k: int | None, n_texts: int) -> N
     answers, asked = seen_by(answers, Ask)
     assert committed("iad-fb", answers, n=4, k=k) == ["bb"]
     assert len(asked) == n_texts
-    assert ["Review: the critic said" in one.feedback.text for one in proposals[1:]] == [
+    assert ["Review: the critic said" in text_of(one) for one in proposals[1:]] == [
         place < n_texts for place in range(3)
     ]
 
@@ -159,43 +166,16 @@ def test_a_negative_number_of_judge_texts_is_refused() -> None:
         committed("iad-fb", canned("a"), k=-1)
 
 
-@pytest.mark.parametrize(
-    ("info", "observation", "error"),
-    [
-        ({"invalid_action": True}, "No such button.", "No such button."),
-        ({"invalid_action": True, "facts": {"complaint": "unknown verb"}}, "The shop.", "unknown verb"),
-        (
-            {"facts": {"findings": [{"severity": "error", "code": "sql", "message": "no such column: naem"}]}},
-            "rows",
-            "no such column: naem",
-        ),
-        ({"facts": {"exit_code": 2}, "page": {"output": "ls: no such file"}}, "", "exit status 2. ls: no such file"),
-        ({"page": {"failure": "nothing to render"}}, "", "nothing to render"),
-    ],
-)
-def test_self_debug_feeds_back_the_error_in_the_environments_words(
-    info: dict[str, Any], observation: str, error: str
-) -> None:
+def test_self_debug_feeds_back_the_error_in_the_environments_words() -> None:
     answers, proposals = seen_by(canned("broken", "fixed", "unused"), Propose)
     simulate = answers[Simulate]
     answers[Simulate] = lambda request: (
-        State(observation, info) if request.candidate.action == "broken" else simulate(request)
+        State("seen", {}, failure="no such column") if request.candidate.action == "broken" else simulate(request)
     )
     assert committed("self-debug", answers) == ["fixed"]
-    assert proposals[1].feedback.text == f"Last: broken\nError: {error}"
-    assert proposals[1].feedback.critique == error
+    assert text_of(proposals[1]) == "Last: broken\nError: no such column"
+    assert proposals[1].feedback.critique == "no such column"
     assert len(proposals) == 2
-
-
-def test_self_debug_takes_a_warning_an_empty_result_or_a_submission_for_no_error() -> None:
-    for info in (
-        {"facts": {"findings": [{"severity": "warning", "code": "empty", "message": "no rows"}]}},
-        {"facts": {"exit_code": 1}, "page": {"submitted": True}},
-        {},
-    ):
-        answers = canned("a", "b")
-        answers[Simulate] = lambda request, info=info: State("seen", info)
-        assert committed("self-debug", answers) == ["a"]
 
 
 def test_try_again_shows_the_reward_and_ends_at_1() -> None:
@@ -206,7 +186,7 @@ def test_try_again_shows_the_reward_and_ends_at_1() -> None:
         for one in request.candidates
     ]
     assert committed("try-again", answers, n=9) == ["c"]
-    assert [one.feedback and one.feedback.text for one in proposals] == [
+    assert [text_of(one) for one in proposals] == [
         None, "Last: a\nOutput: saw a\nReward: 0.25", "Last: b\nOutput: saw b\nReward: 0.125",
     ]  # fmt: skip
 

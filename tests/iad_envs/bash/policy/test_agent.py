@@ -35,7 +35,7 @@ def test_a_temperature_makes_it_slip_and_feedback_keeps_it_near_best_and_off_wor
     }
     assert len(drawn) > 5
     best, worst = Candidate("find /a/logs -name '*.log' | wc -l"), Candidate("find /a/logs -type f -name '*.log'")
-    told = Feedback("", best, worst)
+    told = Feedback(best=best, worst=worst)
     plans = plans_for(read_instruction(COUNT))
     kept = [plan for plan in plans if plan.command == best.action]
 

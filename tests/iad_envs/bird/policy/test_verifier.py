@@ -87,7 +87,7 @@ def test_replay_answers_feedback_with_something_else(env: gym.Env[Any, Any]) -> 
     agent, state = Replay(env), here(env)
     best, worst = Candidate(f"submit[{RIGHT}]"), Candidate(f"submit[{WRONG}]")
     for index in range(10):
-        assert draw(agent, state, index, Feedback("", best, worst)).action not in (best.action, worst.action)
+        assert draw(agent, state, index, Feedback(best=best, worst=worst)).action not in (best.action, worst.action)
 
 
 def test_replay_says_where_nobody_answered(env: gym.Env[Any, Any]) -> None:

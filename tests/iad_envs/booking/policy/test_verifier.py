@@ -209,7 +209,7 @@ def test_a_completion_whose_seating_nobody_named_is_uncertain() -> None:
     for action in gold_of(visit)[-5:-1]:
         visit.did(action)
     found = visit.verdict(FINISHED)
-    assert (found.score, found.passed) == (verifier.UNASKED, None)
+    assert (found.score, found.passed) == (verifier.UNASKED_SCORE, None)
     assert "the user was not asked" in found.critique
 
 
@@ -272,4 +272,4 @@ def test_a_completion_is_right_about_as_often_as_it_scores() -> None:
     assert shares[1.0] >= 0.9
     assert len(completed[verifier.WRONG]) > 30
     assert shares[verifier.WRONG] <= 0.05
-    assert shares[verifier.WRONG] < shares.get(verifier.UNASKED, 0.5) < shares[1.0]
+    assert shares[verifier.WRONG] < shares.get(verifier.UNASKED_SCORE, 0.5) < shares[1.0]

@@ -14,7 +14,7 @@ from iad_envs.sketch2code.policy.verifier import PageJudge, ReferenceVerifier, S
 from iad_policy.errors import UnknownName
 from iad_policy.models import Completion
 from iad_policy.strategies.building_blocks.feedback import hints
-from iad_policy.types import Candidate, Feedback, State, Verdict
+from iad_policy.types import Attempt, Candidate, Feedback, State, Verdict
 from tests.folders import prompts
 
 SKETCH = np.full((400, 300, 3), 250, dtype=np.uint8)
@@ -62,6 +62,7 @@ def test_a_refinement_shows_pictures_of_the_best_attempt_and_of_the_newest() -> 
     tried = tuple(
         Candidate(f"```html\n{html}\n```", key=html) for html in ("<p>a</p>", "<p>b</p>", "<p>c</p>", "<p>d</p>")
     )
+    shown = tuple(map(Attempt, tried))
     rendered: list[str] = []
 
     def screenshot(html: str) -> Any:
@@ -69,12 +70,12 @@ def test_a_refinement_shows_pictures_of_the_best_attempt_and_of_the_newest() -> 
         return None if html == "<p>d</p>" else np.zeros((2560, 1280, 3), np.uint8)
 
     agent = Sketch2CodeLanguageAgent(Model(""), prompts("sketch2code"), screenshot=screenshot)
-    last = agent.messages(state(), Feedback("Tried 1: ...", best=tried[1], tried=tried[:3]))[-1]
+    last = agent.messages(state(), Feedback("Tried 1: ...", shown[:3], best=tried[1]))[-1]
     assert rendered == ["<p>b</p>", "<p>c</p>"]
     names = [part["text"] for part in last["content"][2:] if part["type"] == "text"]
     assert names == [f"Tried {n}, as a browser renders it, at the scale of the sketch:" for n in (2, 3)]
     assert sizes(last["content"]) == [(400, 200)] * 3
-    unrendered = agent.messages(state(), Feedback("Tried 1: ...", best=tried[3], tried=tried))[-1]
+    unrendered = agent.messages(state(), Feedback("Tried 1: ...", shown, best=tried[3]))[-1]
     assert len(unrendered["content"]) == 2
     assert len(agent.messages(state(), Feedback("Best: ...", best=tried[0]))[-1]["content"]) == 2
 

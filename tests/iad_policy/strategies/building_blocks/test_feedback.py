@@ -1,22 +1,28 @@
 """What agents are told, who answers without a model, and the tables of names."""
 
 import re
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from iad_policy.strategies.building_blocks.results import CHARS_PER_TOKEN, truncated
 
+from iad_envs.bash.policy.rendering import ShellRendering
+from iad_envs.sketch2code.policy.rendering import SketchRendering
+from iad_envs.webshop.policy.rendering import ShopRendering
 from iad_policy.agents import load_agent
 from iad_policy.errors import UnknownName
+from iad_policy.prompts.feedback import feedback_text
+from iad_policy.prompts.rendering import Rendering
 from iad_policy.requests import Ask, Simulate
 from iad_policy.roles import TemplateRoles
-from iad_policy.strategies.building_blocks.feedback import FORMS, SHOWN_TOKENS, fingerprint, load_feedback
+from iad_policy.strategies.building_blocks.feedback import FORMS, SHOWN_TOKENS, about_last, fingerprint, load_feedback
 from iad_policy.strategies.building_blocks.stop import load_stop
-from iad_policy.types import Candidate, Feedback, State, Turn, Verdict
+from iad_policy.types import DIFFER, Candidate, Feedback, Said, State, Turn, Verdict
 from iad_policy.types.names import ROLES
+from iad_policy.types.texts import CHARS_PER_TOKEN, truncated
 from iad_policy.verifiers import load_verifier
 from tests.contract.toy import Digger
 
@@ -25,8 +31,8 @@ BEST = Candidate("the best", key="the best", thought="secret", verdict=Verdict(0
 WORST = Candidate("the worst", key="the worst", verdict=Verdict(0.125, "poor"))
 
 
-def form(name: str, *tried: Candidate, here: State = HERE) -> Any:
-    """The feedback of a form; the critic and the environment answer in canned words."""
+def form(name: str, *tried: Candidate, here: State = HERE, words: Rendering | None = None) -> Any:
+    """The feedback of a form in an environment's words; the critic and the environment answer in canned words."""
     generator = load_feedback(name)(here, tried or (BEST, WORST))
     answer: Any = None
     try:
@@ -39,7 +45,8 @@ def form(name: str, *tried: Candidate, here: State = HERE) -> Any:
                 assert isinstance(request, Simulate)
                 answer = State(f"after {request.candidate.key}", {}, key=f"after {request.candidate.key}")
     except StopIteration as stop:
-        return stop.value
+        feedback = stop.value
+        return feedback and replace(feedback, text=feedback_text(feedback, words or Rendering()))
 
 
 @pytest.mark.parametrize("name", list(FORMS))
@@ -56,7 +63,6 @@ def test_only_the_scalar_form_tells_a_score(name: str) -> None:
     assert feedback.worst is None or feedback.worst.verdict is None
     assert all(one.verdict is None for one in feedback.tried)
     assert ("Look left." in feedback.text) == (feedback.critique != "") == name.endswith("judge")
-    assert len(feedback.critique) <= 100 * CHARS_PER_TOKEN + 3
 
 
 def test_best_alone_is_told_while_it_is_the_only_one() -> None:
@@ -74,15 +80,25 @@ def test_of_equally_bad_candidates_the_newest_is_told() -> None:
 SHOP = State("lamp | chair", {"page": {"selected": {}}})
 
 
-def tried(action: str, seen: str = "", critique: str = "", score: float = 0.5, **info: Any) -> Candidate:
-    preview = State(seen or SHOP.observation, info, key=seen)
+def tried(
+    action: str,
+    seen: str = "",
+    critique: str = "",
+    score: float = 0.5,
+    *,
+    failure: str = "",
+    here: State = SHOP,
+    **info: Any,
+) -> Candidate:
+    before = (Turn(here.observation, action, here.info),)
+    preview = State(seen or here.observation, info, history=before, key=seen, failure=failure)
     return Candidate(action, key=action, preview=preview, verdict=Verdict(score, critique))
 
 
 def test_every_candidate_is_told_with_its_result_and_the_findings_and_nothing_twice() -> None:
     feedback = form(
         "findings",
-        tried("ls /x", "[exit code 2]", "It failed.", facts={"exit_code": 2}, page={"output": "no such file"}),
+        tried("ls /x", "[exit code 2]", "It failed.", failure="exit status 2. no such file"),
         tried("ls", "a b", "Not asked for.", 0.75),
         tried("ls", "a b", "Not asked for.", 0.75),
         tried("ls .", "a b", "Not asked for.", 0.75),
@@ -108,8 +124,8 @@ def test_every_candidate_is_told_with_its_result_and_the_findings_and_nothing_tw
 
 
 def test_findings_that_only_repeat_the_error_are_not_told_again() -> None:
-    error = {"severity": "error", "message": "no such column: age; near: pages"}
-    failed = tried("submit[x]", critique="no such column: age; near: pages.", facts={"findings": [error]})
+    error = "no such column: age; near: pages"
+    failed = tried("submit[x]", critique=f"{error}.", failure=error)
     assert form("findings", failed).text.splitlines() == [
         "Tried 1: submit[x]",
         "Result: it failed: no such column: age; near: pages",
@@ -117,11 +133,10 @@ def test_findings_that_only_repeat_the_error_are_not_told_again() -> None:
 
 
 def test_hints_tell_what_was_wrong_without_the_attempts() -> None:
-    error = {"severity": "error", "message": "no such column: age"}
     feedback = form(
         "hints",
         tried("submit[SELECT 1]", critique="Two columns\ncome back."),
-        tried("submit[SELECT 2]", facts={"findings": [error]}),
+        tried("submit[SELECT 2]", failure="no such column: age"),
         tried("submit[SELECT 3]", critique="Two columns come back."),
         Candidate("submit[SELECT 4]", key="4", verdict=Verdict(0.9, "Nothing odd.", passed=True)),
         Candidate(None, error="expected a query, got\nnone"),
@@ -159,24 +174,27 @@ def test_a_new_candidate_only_adds_to_what_was_told(actions: list[str]) -> None:
 def test_only_what_is_new_on_a_page_is_told() -> None:
     here = State("Instruction: a lamp [SEP] Back [SEP] size [SEP] S", {"page": {"selected": {}}})
     page = "Instruction: a lamp [SEP] Back [SEP] Features [SEP] made of oak"
-    assert "Result: Features | made of oak" in form("results", tried("click[features]", page), here=here).text
-    same = tried("click[s]", here.observation, page={"selected": {"size": "S"}})
-    assert "Result: Selected: size = S" in form("results", same, here=here).text
-    unchanged = tried("click[s]", here.observation, page={"selected": {}})
-    assert "Result: nothing that can be seen changed" in form("results", unchanged, here=here).text
+    there = tried("click[features]", page, here=here)
+    assert "Result: Features | made of oak" in form("results", there, words=ShopRendering()).text
+    same = tried("click[s]", here=here, page={"selected": {"size": "S"}})
+    assert "Result: Selected: size = S" in form("results", same, words=ShopRendering()).text
+    unchanged = tried("click[s]", here=here, page={"selected": {}})
+    assert "Result: nothing that can be seen changed" in form("results", unchanged, words=ShopRendering()).text
 
 
 def test_a_rendered_page_is_told_by_how_many_parts_of_each_kind_it_has() -> None:
     boxes = {"nav_bar": [(0, 0, 1, 1)], "text_block": [(0, 0, 1, 1)] * 2, "image": []}
     page = {"width": 1280, "height": 640, "boxes": boxes}
-    text = form("results", tried("<p>", page=page), here=SHOP).text
+    text = form("results", tried("<p>", page=page), words=SketchRendering()).text
     assert "Result: A page of 1280 x 640 pixels with 1 nav bar, 2 text blocks." in text
 
 
 def test_a_command_is_told_by_its_last_lines_and_the_files_that_it_touched() -> None:
     output = "\n".join(f"line {number}" for number in range(500))
     facts = {"exit_code": 0, "created": ("/a", "/b"), "n_created": 12, "changed": (), "deleted": ("/c",)}
-    text = form("results:300:20", tried("make", output, facts=facts, page={"output": output}), here=SHOP).text
+    text = form(
+        "results:300:20", tried("make", output, facts=facts, page={"output": output}), words=ShellRendering()
+    ).text
     assert "Created: /a, /b and 4 more" in text
     assert "Deleted: /c" in text
     assert "line 499" in text
@@ -215,7 +233,9 @@ def test_a_form_s_name_may_say_how_much_of_the_critique_is_shown() -> None:
         next(generator)
         with pytest.raises(StopIteration) as end:
             generator.send("c" * 1000)
-        assert end.value.value.critique == "c" * 7 * CHARS_PER_TOKEN + "..."
+        feedback = end.value.value
+        assert feedback.critique == "c" * 1000, "as data it is whole"
+        assert f"Review: {'c' * 7 * CHARS_PER_TOKEN}..." in feedback_text(feedback, Rendering())
 
 
 @pytest.mark.parametrize(
@@ -293,5 +313,20 @@ def test_agents_and_verifiers_are_found_by_module_and_class() -> None:
 
 def test_a_command_s_output_is_told_even_if_it_is_that_of_the_last_command() -> None:
     here = State("13\n[exit code 0]", {"facts": {"exit_code": 0}})
-    again = tried("echo 13", here.observation, facts={"exit_code": 0})
-    assert "Result: 13\n[exit code 0]" in form("results", again, here=here).text
+    again = tried("echo 13", here=here, facts={"exit_code": 0})
+    assert "Result: 13\n[exit code 0]" in form("results", again, words=ShellRendering()).text
+
+
+def test_feedback_is_data_of_which_the_words_are_made() -> None:
+    failed = tried("b", "seen b", "It failed.", 0.25, failure="no such button")
+    feedback = form("findings", tried("a", "seen a", "Fine."), failed, tried("c", "seen c", "Fine.", 0.75))
+    assert [(one.candidate.action, one.findings, one.failure) for one in feedback.attempts] == [
+        ("a", "Fine.", ""), ("b", "It failed.", "no such button"), ("c", "Fine.", "")
+    ]  # fmt: skip
+    assert feedback.attempts[1].outcome is failed.preview
+    assert (feedback.preferred, feedback.best.action, feedback.worst.action) == ((3,), "c", "b")
+    assert (feedback.instruction, feedback.shown.result) == (DIFFER, 150)
+    assert [one.shown_as for one in form("best-worst").attempts] == ["best", "worst"]
+    assert [one.said for one in about_last(BEST, Said("error", "it broke"), Said("output", "")).attempts] == [
+        (Said("error", "it broke"),)
+    ]

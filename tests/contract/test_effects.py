@@ -1,0 +1,114 @@
+"""Every environment says in its own words what failed, and whether the world changed."""
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import gymnasium as gym
+import pytest
+
+import iad_envs  # noqa: F401 (registers)
+from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES
+from iad_envs.core import OVER, IADEnv
+from iad_policy.world import adapt
+
+
+class Case(NamedTuple):
+    """An action, and what is said of it: a part of the failure, "" for none, and whether the world changed."""
+
+    env: str
+    action: str
+    failure: str = ""
+    changed: bool = False
+    after: Sequence[str] = ()
+    arguments: Mapping[str, Any] = MappingProxyType({})
+
+
+SHOP, SHELL, BIRD, BOOKING, SKETCH = (
+    f"IAD/{name}-v0" for name in ("WebShop", "InterCodeBash", "BIRD", "Booking", "Sketch2Code")
+)
+BFCL, ACE = "IAD/BFCL-v0", "IAD/ACEBench-v0"
+SITE = "GOTO [/r/bistro-almond-tree-port-alder?date=2026-06-17&time=19:00&party=2]"
+AGENT, QUESTION = {"category": "agent_multi_step"}, {"category": "single_turn"}
+CASES = [
+    Case(SHOP, "search[lamp]", changed=True),
+    Case(SHOP, "click[nothing such]", "is not possible here"),
+    Case(SHOP, "search[lamp]", after=["search[lamp]"]),
+    Case(SHELL, "touch /new", changed=True),
+    Case(SHELL, "cd /usr", changed=True),
+    Case(SHELL, "echo one"),
+    Case(SHELL, "ls /none", "exit status 2. ls: cannot access"),
+    Case(SHELL, "nonesuch", "expected commands that exist here"),
+    Case(SHELL, "touch /new; false", "exit status 1", changed=True),
+    Case(SHELL, "submit", changed=True, after=["ls /none"]),
+    Case(SHELL, " ", "expected a command", after=["ls /none"]),
+    Case(BIRD, "execute[SELECT 1]"),
+    Case(BIRD, "execute[SELECT x]", "no such column: x"),
+    Case(BIRD, "sing", "expected execute[SQL]", after=["execute[SELECT x]"]),
+    Case(BIRD, "submit[SELECT 1]", changed=True),
+    Case(BIRD, "submit[SELECT x]", "no such column: x", changed=True),
+    Case(BOOKING, "CLICK [mine]", changed=True),
+    Case(BOOKING, "SCROLL [UP]"),
+    Case(BOOKING, "CLICK [nothing]", "expected the id of an element"),
+    Case(BOOKING, "CLICK [find]", "Fill in: date", after=[SITE, "CLEAR [date]"]),
+    Case(BOOKING, "ASK USER HELP [Where to sit?]", changed=True),
+    Case(BFCL, "[nonesuch()]", "There is no function nonesuch"),
+    Case(BFCL, "reply[Done.]", changed=True),
+    Case(BFCL, "[", "expected", after=["[nonesuch()]"]),
+    Case(BFCL, "draft[nonesuch()]", "There is no function nonesuch", arguments=QUESTION),
+    Case(BFCL, "reply[None fits.]", changed=True, arguments=QUESTION),
+    Case(ACE, "[nonesuch()]", "There is no function nonesuch", arguments=AGENT),
+    Case(ACE, "reply[finish conversation]", changed=True, arguments=AGENT),
+    Case(SKETCH, "<p>one</p>", changed=True),
+    Case(SKETCH, "one", "expected an HTML page"),
+]
+
+
+def env_of(case: Case) -> IADEnv[Any, Any]:
+    if case.env == SKETCH and not (os.environ.get(CHROMIUM_VARIABLE) or any(map(shutil.which, NAMES))):
+        pytest.skip("needs Chromium: apt-get install chromium fonts-liberation")
+    env: Any = gym.make(case.env, **case.arguments).unwrapped
+    env.reset(seed=0)
+    return env  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.env[4:]} {case.action[:40]}")
+def test_an_environment_says_what_failed_and_what_changed(case: Case) -> None:
+    env = env_of(case)
+    token = env.snapshot()
+    for action in case.after:
+        token = env.simulate(token, action).token
+    outcome = env.simulate(token, case.action)
+    assert (case.failure in outcome.failure) if case.failure else not outcome.failure, outcome.failure
+    assert outcome.changed is case.changed
+    if outcome.done and outcome.info["stop_reason"] != "awaiting":
+        late = env.simulate(outcome.token, case.action)
+        assert (late.failure, late.changed) == (OVER, False)
+    env.close()
+
+
+def test_an_action_with_effect_on_simulated_objects_changes_the_world() -> None:
+    env: Any = gym.make(BFCL, category="multi_turn_base").unwrapped
+    changes = set()
+    for task_id in env.task_ids[:8]:
+        env.reset(options={"task_id": task_id})
+        token = env.snapshot()
+        for action in env.oracle(token)["solution"]:
+            outcome = env.simulate(token, action)
+            if outcome.done:
+                break
+            assert outcome.changed is bool(outcome.info["facts"]["changed"])
+            changes.add(outcome.changed)
+            token = outcome.token
+    assert changes == {True, False}
+
+
+def test_an_environment_that_says_nothing_has_the_defaults() -> None:
+    env = gym.make("CartPole-v1")
+    observation, _ = env.reset(seed=0)
+    world = adapt(env)
+    world.begin(observation)
+    outcome = world.simulate(world.snapshot(), 1, 0)
+    assert (outcome.failure, outcome.changed) == ("", True)
