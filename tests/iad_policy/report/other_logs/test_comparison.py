@@ -13,8 +13,8 @@ from iad_policy.errors import UnknownName
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.report.metrics import differences
 from iad_policy.report.other_logs.comparison import LogComparison, Resampling, compare_logs
-from iad_policy.report.other_logs.counting import ID, SCORED, WRONG, CountingRules
-from iad_policy.report.other_logs.samples import LoggedArms, LoggedSample, LoggedScore, task_content
+from iad_policy.report.samples import ID, SCORED, WRONG, CountingRules
+from iad_policy.report.samples import Samples, Sample, Score, task_content
 from iad_policy.report.statistics import bootstrap_mean, detectable_mean, holm, paired_interval, sign_flip, wilson
 
 FEW = Resampling(n_resamples=500)
@@ -22,21 +22,21 @@ Scores = dict[str, list[float | str | None]]
 """Task -> the scores of its samples: a number, None for unscored, or an error's kind."""
 
 
-def arms(**scores: Scores) -> LoggedArms:
-    logs = LoggedArms(score="score")
+def arms(**scores: Scores) -> Samples:
+    logs = Samples(score="score")
     for arm, tasks in scores.items():
         logs.parts[arm] = {"arm": arm}
         for task, values in tasks.items():
             for place, value in enumerate(values):
                 is_error = isinstance(value, str)
-                score = LoggedScore(None if isinstance(value, str) else value)
+                score = Score(None if isinstance(value, str) else value)
                 logs.samples.append(
-                    LoggedSample(task, arm, str(place), {"score": score}, error=value if is_error else "")
+                    Sample(task, arm, str(place), {"score": score}, error=value if is_error else "")
                 )
     return logs
 
 
-def compared(logs: LoggedArms, baseline: str = "", **rules: object) -> LogComparison:
+def compared(logs: Samples, baseline: str = "", **rules: object) -> LogComparison:
     return compare_logs(logs, CountingRules(**rules), baseline=baseline, resampling=FEW)  # type: ignore[arg-type]
 
 
@@ -137,7 +137,7 @@ def test_errors_can_count_as_wrong() -> None:
 
 def test_errors_can_count_with_the_score_of_their_log() -> None:
     logs = arms(a={"t0": [1], "t1": ["Timeout"]})
-    logs.samples.append(LoggedSample("t2", "a", "0", {"score": LoggedScore(0.0)}, error="Crash"))
+    logs.samples.append(Sample("t2", "a", "0", {"score": Score(0.0)}, error="Crash"))
     assert [one.n_samples for one in compared(logs).arms.values()] == [1]
     (own,) = compared(logs, errors=SCORED).arms.values()
     assert (own.n_samples, own.n_errored, own.n_scored_errors) == (2, 2, 1)
@@ -156,13 +156,13 @@ def test_a_task_without_a_sample_that_counts_in_either_arm_is_named() -> None:
     assert (found.n_pairs, found.neither) == (1, ("t1",))
 
 
-def reworded() -> LoggedArms:
+def reworded() -> Samples:
     """Two arms with two tasks of the same names, one of which asks for something else."""
-    logs = LoggedArms(score="score", parts={"a": {"arm": "a"}, "b": {"arm": "b"}})
+    logs = Samples(score="score", parts={"a": {"arm": "a"}, "b": {"arm": "b"}})
     for arm in "ab":
         for task, prompt in (("t0", "the same"), ("t1", f"other in {arm}")):
             content = task_content(task, prompt)
-            logs.samples.append(LoggedSample(task, arm, "0", {"score": LoggedScore(1.0)}, content=content))
+            logs.samples.append(Sample(task, arm, "0", {"score": Score(1.0)}, content=content))
     return logs
 
 
@@ -218,14 +218,14 @@ def test_success_is_a_score_of_one_only_where_all_scores_are_0_or_1() -> None:
 
 def test_success_that_only_some_samples_say_is_not_known() -> None:
     logs = arms(a=once(0.5, 0.25))
-    logs.samples.append(LoggedSample("t9", "a", "0", {"score": LoggedScore(0.75, 1.0)}))
+    logs.samples.append(Sample("t9", "a", "0", {"score": Score(0.75, 1.0)}))
     assert compared(logs).arms["a"].success is None
 
 
 def test_partial_credit_is_a_score_and_no_success() -> None:
-    logs = LoggedArms(score="score", parts={"a": {}})
-    marks = {"C": LoggedScore(1.0, 1.0), "P": LoggedScore(0.5, 0.0), "I": LoggedScore(0.0, 0.0)}
-    logs.samples = [LoggedSample(name, "a", "0", {"score": mark}) for name, mark in marks.items()]
+    logs = Samples(score="score", parts={"a": {}})
+    marks = {"C": Score(1.0, 1.0), "P": Score(0.5, 0.0), "I": Score(0.0, 0.0)}
+    logs.samples = [Sample(name, "a", "0", {"score": mark}) for name, mark in marks.items()]
     own = compared(logs).arms["a"]
     assert own.success is not None
     assert own.score is not None
@@ -233,8 +233,8 @@ def test_partial_credit_is_a_score_and_no_success() -> None:
 
 
 def test_a_score_has_to_be_named_if_there_are_several() -> None:
-    sample = LoggedSample("t", "a", "0", {"match": LoggedScore(1.0), "parts.right": LoggedScore(0.0)})
-    logs = LoggedArms(parts={"a": {}}, samples=[sample])
+    sample = Sample("t", "a", "0", {"match": Score(1.0), "parts.right": Score(0.0)})
+    logs = Samples(parts={"a": {}}, samples=[sample])
     with pytest.raises(
         ValueError, match="expected --score NAME, because the logs have several scores, got none; known: "
     ):

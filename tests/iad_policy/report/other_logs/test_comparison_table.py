@@ -5,21 +5,21 @@ from rich.console import Console
 
 from iad_policy.report.other_logs.comparison import Resampling, compare_logs
 from iad_policy.report.other_logs.comparison_table import LEAST_APART, LEVEL, LogTable, pass_columns
-from iad_policy.report.other_logs.counting import SCORED, WRONG, CountingRules
-from iad_policy.report.other_logs.samples import LoggedArms, LoggedSample, LoggedScore
+from iad_policy.report.samples import SCORED, WRONG, CountingRules
+from iad_policy.report.samples import Samples, Sample, Score
 from iad_policy.report.statistics import mcnemar_exact, sign_flip
 
 
-def logs(**scores: list[float]) -> LoggedArms:
+def logs(**scores: list[float]) -> Samples:
     """One sample per task, of the tasks t0, t1 ..."""
-    found = LoggedArms(score="match", parts={arm: {"arm": arm} for arm in scores})
+    found = Samples(score="match", parts={arm: {"arm": arm} for arm in scores})
     for arm, values in scores.items():
         for place, value in enumerate(values):
-            found.samples.append(LoggedSample(f"t{place}", arm, "0", {"match": LoggedScore(value)}))
+            found.samples.append(Sample(f"t{place}", arm, "0", {"match": Score(value)}))
     return found
 
 
-def shown(found: LoggedArms, width: int = 100, **rules: object) -> str:
+def shown(found: Samples, width: int = 100, **rules: object) -> str:
     comparison = compare_logs(found, CountingRules(**rules), resampling=Resampling(n_resamples=200))  # type: ignore[arg-type]
     console = Console(width=width, file=StringIO(), record=True)
     console.print(LogTable(comparison, "jsonl"))
@@ -45,8 +45,8 @@ def test_tasks_with_fewer_samples_than_k_are_told() -> None:
     found = logs(full=[1, 0, 1], part=[1, 0, 1])
     assert "k = " not in shown(found)
     for arm, tasks in (("full", "t0 t1 t2"), ("part", "t0 t1")):
-        found.samples += [LoggedSample(task, arm, "1", {"match": LoggedScore(1)}) for task in tasks.split()]
-    found.samples.append(LoggedSample("t0", "full", "2", {"match": LoggedScore(1)}))
+        found.samples += [Sample(task, arm, "1", {"match": Score(1)}) for task in tasks.split()]
+    found.samples.append(Sample("t0", "full", "2", {"match": Score(1)}))
     comparison = compare_logs(found, ks=(2, 3), resampling=Resampling(n_resamples=200))
     of_k = {name: [text(one) for _, text in pass_columns([one])][-1] for name, one in comparison.arms.items()}
     assert of_k == {"full": "3/1", "part": "2"}
@@ -80,7 +80,7 @@ def test_a_verifier_that_reads_the_answer_is_told_before_any_figure() -> None:
 
 def test_errors_are_told_with_what_can_be_done() -> None:
     found = logs(a=[1, 0], b=[0, 1])
-    found.samples.append(LoggedSample("t2", "a", "0", {"match": LoggedScore(0.0)}, error="Timeout"))
+    found.samples.append(Sample("t2", "a", "0", {"match": Score(0.0)}, error="Timeout"))
     text = " ".join(shown(found).split())
     assert "SAMPLES THAT FAILED ARE LEFT OUT: 1 of a (1 Timeout). --errors wrong counts them as wrong." in text
     assert "Their logs score 1 of them all the same: --errors scored." in text
@@ -117,7 +117,7 @@ def test_success_that_is_not_known_is_told() -> None:
 def test_an_arm_without_a_partner_is_told() -> None:
     found = logs(a=[1], b=[0])
     found.parts["c"] = {}
-    found.samples.append(LoggedSample("u", "c", "0", {"match": LoggedScore(1.0)}))
+    found.samples.append(Sample("u", "c", "0", {"match": Score(1.0)}))
     assert "COMPARED WITH NOTHING, because no other arm has the same tasks: c." in " ".join(shown(found).split())
 
 

@@ -12,8 +12,8 @@ import pytest
 from iad_policy.errors import MissingExtra
 from iad_policy.report.other_logs import read_logs
 from iad_policy.report.other_logs.comparison import compare_logs
-from iad_policy.report.other_logs.counting import SCORED, CountingRules
-from iad_policy.report.other_logs.samples import LoggedArms, LoggedScore
+from iad_policy.report.samples import SCORED, CountingRules
+from iad_policy.report.samples import Samples, Score
 from tests.iad_policy.report.other_logs.fixtures import (
     HAS_ZSTANDARD,
     LOGS,
@@ -26,11 +26,11 @@ INSPECT = LOGS / "inspect"
 EXPECTED = json.loads((INSPECT / "expected.json").read_text(encoding="utf-8"))
 
 
-def read(*paths: Path | str) -> LoggedArms:
+def read(*paths: Path | str) -> Samples:
     return read_logs("inspect", [INSPECT / path for path in paths])
 
 
-def kinds(logs: LoggedArms) -> dict[tuple[str, str], str]:
+def kinds(logs: Samples) -> dict[tuple[str, str], str]:
     return {(sample.task, sample.sample): sample.error for sample in logs.samples}
 
 
@@ -42,10 +42,10 @@ def test_samples_and_scores_are_those_of_the_packages_own_reader(path: str) -> N
 def test_every_kind_of_value_says_whether_it_is_a_success() -> None:
     scores = {one.task: one.scores["any_value"] for one in read("values.json").samples}
     in_order = [scores[f"sum-{n}"] for n in range(13)]
-    letters = [LoggedScore(1, 1), LoggedScore(0, 0), LoggedScore(0.5, 0), LoggedScore(0, 0)]
-    flags_and_words = [LoggedScore(1, 1), LoggedScore(0, 0), LoggedScore(1, 1), LoggedScore(0, 0)]
-    numbers = [LoggedScore(0.25), LoggedScore(1), LoggedScore(0.5)]
-    assert in_order == [*letters, *flags_and_words, *numbers, LoggedScore(None), LoggedScore(None)]
+    letters = [Score(1, 1), Score(0, 0), Score(0.5, 0), Score(0, 0)]
+    flags_and_words = [Score(1, 1), Score(0, 0), Score(1, 1), Score(0, 0)]
+    numbers = [Score(0.25), Score(1), Score(0.5)]
+    assert in_order == [*letters, *flags_and_words, *numbers, Score(None), Score(None)]
 
 
 def test_a_text_that_is_no_number_is_told() -> None:

@@ -10,7 +10,7 @@ import iad_envs  # noqa: F401 (registers)
 from iad_policy import evaluate
 from iad_policy.report.other_logs import read_logs
 from iad_policy.report.other_logs.comparison import LogComparison, compare_logs
-from iad_policy.report.other_logs.counting import CountingRules
+from iad_policy.report.samples import CountingRules
 
 FOLDERS = Path(__file__).parents[3] / "fixtures" / "run_folders"
 

@@ -10,8 +10,8 @@ import pytest
 
 from iad_policy.report.other_logs import read_logs
 from iad_policy.report.other_logs.comparison import compare_logs
-from iad_policy.report.other_logs.counting import SCORED, WRONG, CountingRules
-from iad_policy.report.other_logs.samples import LoggedArms
+from iad_policy.report.samples import SCORED, WRONG, CountingRules
+from iad_policy.report.samples import Samples
 from tests.iad_policy.report.other_logs.fixtures import LOGS, require_samples_of_verifiers
 
 RUNS = LOGS / "verifiers"
@@ -19,7 +19,7 @@ OLD = LOGS / "verifiers_0_1"
 NAMES = [(folder, name) for folder in (RUNS, OLD) for name in json.loads((folder / "expected.json").read_bytes())]
 
 
-def read(*paths: Path) -> LoggedArms:
+def read(*paths: Path) -> Samples:
     return read_logs("verifiers", paths)
 
 
