@@ -6,8 +6,8 @@ from iad_policy.report.columns import counted
 from iad_policy.types.texts import isolated
 
 FEW = 30
-"""Number of tasks below which a table warns, however many samples they have: bootstrap intervals are then too narrow, and
-only large differences can be told."""
+"""Number of tasks below which a table warns, however many samples they have: bootstrap intervals are then too narrow,
+and only large differences can be told."""
 LEVEL = 0.05
 LEAST_APART = 6
 """Least number of tasks that have to differ for a p-value below `LEVEL`."""
@@ -21,9 +21,8 @@ def few_tasks(n_tasks: int) -> str:
     """Say that there are few tasks; "" if there are enough."""
     if n_tasks >= FEW:
         return ""
-    return (
-        f"FEW TASKS: {counted(n_tasks, 'task')} can tell large differences only, and below {FEW} intervals are rough."
-    )
+    few = counted(n_tasks, "task")
+    return f"FEW TASKS: {few} can tell large differences only. Below {FEW}, intervals are rough."
 
 
 def few_pairs(n_pairs: Collection[int], n_apart: Mapping[str, int]) -> str:
@@ -36,13 +35,12 @@ def few_pairs(n_pairs: Collection[int], n_apart: Mapping[str, int]) -> str:
     said = few_tasks(min(n_pairs, default=FEW))
     if not said:
         return ""
-    silent = [f"{isolated(name)} ({n})" for name, n in n_apart.items() if least_p(n) > LEVEL]
-    floor = (
-        f" Where {LEAST_APART - 1} tasks differ or fewer, p can't be below {least_p(LEAST_APART - 1):g}: {some(silent)}."
-        if silent
-        else ""
-    )
-    return f"{said} See MDE, and trust the test.{floor}"
+    said += " See MDE, and trust the test."
+    most = LEAST_APART - 1
+    silent = [f"{isolated(name)} ({n})" for name, n in n_apart.items() if n <= most]
+    if silent:
+        said += f" Where {most} tasks differ or fewer, p can't be below {least_p(most):g}: {some(silent)}."
+    return said
 
 
 def least_p(n_apart: int) -> float:

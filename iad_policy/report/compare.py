@@ -1,7 +1,7 @@
 """Compares arms on the tasks that they share: the one definition of each mean, difference, interval and p-value.
 
-Tasks are the unit of every figure. Several samples of a task, such as its seeds, are not independent: a task counts once,
-with their mean, intervals resample tasks, and a pair is a task of which both arms have a sample.
+Tasks are the unit of every figure. Several samples of a task, such as its seeds, are not independent: a task counts
+once, with their mean, intervals resample tasks, and a pair is a task of which both arms have a sample.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -168,8 +168,9 @@ class Difference:
 
     @property
     def n_apart(self) -> int:
-        """Largest number of tasks that differ in a metric."""
-        return max((len(one.won) + len(one.lost) for one in self.metrics.values()), default=0)
+        """Number of tasks that differ: in success, or in the score if success is not known."""
+        first = next(iter(self.metrics.values()), None)
+        return len(first.won) + len(first.lost) if first else 0
 
     def as_json(self) -> dict[str, Any]:
         """Return the difference as `summary.json` holds it."""

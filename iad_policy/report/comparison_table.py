@@ -7,7 +7,7 @@ from rich.text import Text
 
 from iad_policy.report.cautions import LOUD, N_NAMES, QUIET, few_pairs, named
 from iad_policy.report.columns import NOTHING, Columns, counted, figure, p_value, with_interval
-from iad_policy.report.compare import MCNEMAR, ArmFigures, Difference, PairedDifference, TaskMean
+from iad_policy.report.compare import MCNEMAR, SIGN_FLIP, ArmFigures, Difference, PairedDifference, TaskMean
 from iad_policy.report.samples import PROGRESS, SUCCESS
 from iad_policy.types.texts import isolated
 
@@ -105,28 +105,29 @@ def _unpaired(name: str, one: Difference) -> Iterable[Text]:
         )
 
 
-def legend(differences: Iterable[Difference], samples: str, more: str = "") -> Text:
+def legend(differences: Iterable[Difference], *, tested: Sequence[str], sample: str, more: str = "") -> Text:
     """Return what the columns mean.
 
     Args:
         differences: The rows of the tables of differences.
-        samples: What the samples of a task are: `seeds`, `attempts`.
+        tested: Metrics whose test is shown.
+        sample: What a sample of a task is: `seed`, `attempt`.
         more: What else is said, before the tests.
     """
     rows = list(differences)
-    tests = {one.test for row in rows for one in row.metrics.values()}
+    tests = {row.metrics[metric].test for row in rows for metric in tested if metric in row.metrics}
     said = [
-        f"A task counts once, with the mean of its {samples}.",
-        f"[low,high]: 95 % intervals (success with one of the {samples} per task, and figures equal on all tasks: "
-        "Wilson; else bootstrap over tasks).",
+        f"A task counts once, with the mean of its {sample}s.",
+        f"[low,high]: 95 % intervals (success with one {sample} per task, and figures equal on all tasks: Wilson; else "
+        "bootstrap over tasks).",
         *([more] if more else []),
     ]
     if tests:
-        is_mcnemar = any(row.success is not None and row.success.test == MCNEMAR for row in rows)
-        test = f"exact McNemar test on success{'; else sign-flip test' if tests - {MCNEMAR} else ''}"
+        names = {MCNEMAR: "exact McNemar test on success", SIGN_FLIP: "sign-flip test over tasks"}
+        by = "; else ".join(text for name, text in names.items() if name in tests)
         said += [
             "pairs: tasks that both rows have. won:lost: those on which one is better.",
-            f"p: {test if is_mcnemar else 'sign-flip test'} over tasks, adjusted by Holm for {counted(len(rows), 'row')}.",
+            f"p: {by}, adjusted by Holm for {counted(len(rows), 'row')}.",
             "MDE: the smallest true difference that this number of tasks detects with 80 % power.",
         ]
     return Text(" ".join(said), style=QUIET)

@@ -295,4 +295,4 @@ def _warnings(summaries: Mapping[str, StrategySummary], differences: Mapping[str
     missing = missing_verdicts({name: one.n_failed_verdicts for name, one in summaries.items()})
     if missing:
         yield Text(missing, style=LOUD)
-    yield legend(differences.values(), "seeds")
+    yield legend(differences.values(), tested=[SUCCESS], sample="seed")

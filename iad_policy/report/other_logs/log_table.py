@@ -98,7 +98,8 @@ class LogTable:
         if not any(one.success for one in self._all.arms.values()):
             yield Text("Success is not known: scores are not only 0 and 1. --success-at SCORE says what counts as one.")
         costs = "Tokens, usd, seconds: mean per sample." if self._has_costs() else ""
-        yield legend(self._all.differences.values(), "samples", costs)
+        tested = list(self._headings())
+        yield legend(self._all.differences.values(), tested=tested, sample="sample", more=costs)
 
     def _of_errors(self) -> Iterable[Text]:
         errors = {name: one.errors for name, one in self._all.arms.items() if one.n_errored}

@@ -40,8 +40,8 @@ def read(paths: Sequence[Path]) -> Samples:
         found.parts[name] = parts
         found.samples += [sample_of(record, name, contents[record.task_id]) for record in records]
     if len(runs) == 1:
-        named = dict(zip(runs[0].records, names, strict=True))
-        found.baselines = {named[row]: named[baseline] for row, baseline in runs[0].baselines.items()}
+        arms = dict(zip(runs[0].records, names, strict=True))
+        found.baselines = {arms[row]: arms[baseline] for row, baseline in runs[0].baselines.items()}
     if all(sample.scores[PROGRESS].value is None for sample in found.samples if not sample.error):
         found.score = REWARD
     return found

@@ -122,7 +122,8 @@ class ScoreTable:
         yield from listed("", [note for one in files for note in one.notes])
         for note in self._notes:
             yield Text(note)
-        yield legend(self._scores.comparison.differences.values(), "attempts")
+        comparison = self._scores.comparison
+        yield legend(comparison.differences.values(), tested=(SUCCESS, comparison.score), sample="attempt")
 
     def _of_arm(self, name: str, arm: ArmScores) -> Iterable[Text]:
         if arm.n_missing:
