@@ -10,10 +10,9 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 
 from iad_policy.errors import MissingExtra
+from iad_policy.report.compare import compare
 from iad_policy.report.other_logs import read_logs
-from iad_policy.report.other_logs.comparison import compare_logs
-from iad_policy.report.samples import SCORED, CountingRules
-from iad_policy.report.samples import Samples, Score
+from iad_policy.report.samples import SCORED, CountingRules, Samples, Score
 from tests.iad_policy.report.other_logs.fixtures import (
     HAS_ZSTANDARD,
     LOGS,
@@ -71,14 +70,14 @@ def test_costs_are_there() -> None:
 
 @pytest.mark.parametrize("path", ["models/small.json", "models/large.json", "errors/left_out.json"])
 def test_the_mean_is_the_accuracy_that_the_log_has(path: str) -> None:
-    (own,) = compare_logs(read(path)).arms.values()
+    (own,) = compare(read(path)).arms.values()
     results = json.loads((INSPECT / path).read_bytes())["results"]
     assert own.success is not None
     assert own.success.value == pytest.approx(results["scores"][0]["metrics"]["accuracy"]["value"])
 
 
 def test_errors_that_the_log_scores_can_count_as_it_counts_them() -> None:
-    (own,) = compare_logs(read("errors/scored.json"), CountingRules(errors=SCORED)).arms.values()
+    (own,) = compare(read("errors/scored.json"), CountingRules(errors=SCORED)).arms.values()
     results = json.loads((INSPECT / "errors/scored.json").read_bytes())["results"]
     assert (own.n_samples, own.n_errored, own.n_scored_errors) == (16, 2, 2)
     assert own.success is not None

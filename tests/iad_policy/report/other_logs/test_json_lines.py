@@ -6,7 +6,7 @@ import pytest
 
 from iad_policy.errors import UnknownName
 from iad_policy.report.other_logs import read_logs
-from iad_policy.report.samples import Samples, Sample, Score
+from iad_policy.report.samples import Sample, Samples, Score
 
 
 def written(path: Path, *lines: Any) -> Path:
@@ -22,9 +22,7 @@ def read(tmp_path: Path, *lines: Any, **columns: str) -> Samples:
 def test_a_line_with_every_key(tmp_path: Path) -> None:
     line = {"task": 7, "arm": "iad", "sample": 2, "score": 0.5, "success": False, "error": None}
     logs = read(tmp_path, {**line, "tokens": 12, "cost": 0.25, "seconds": 3, "other": []})
-    assert logs.samples == [
-        Sample("7", "iad", "2", {"score": Score(0.5, 0.0)}, tokens=12.0, usd=0.25, seconds=3.0)
-    ]
+    assert logs.samples == [Sample("7", "iad", "2", {"score": Score(0.5, 0.0)}, tokens=12.0, usd=0.25, seconds=3.0)]
     assert logs.parts == {"iad": {"arm": "iad"}}
     assert not logs.problems
 
