@@ -18,7 +18,7 @@ MAIN = ("row", "env")
 def read(paths: Sequence[Path]) -> Samples:
     """Read run folders. Each row of a run's table is an arm, and its seeds are samples."""
     found = Samples(score=PROGRESS, is_of_runs=True)
-    rows: list[tuple[dict[str, str], Sequence[EpisodeRecord], Mapping[str, str]]] = []
+    rows: list[tuple[Mapping[str, str], Sequence[EpisodeRecord], Mapping[str, str]]] = []
     runs: list[Results] = []
     for path in paths:
 
