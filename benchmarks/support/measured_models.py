@@ -24,7 +24,8 @@ from support.bird_candidates import held_out
 import iad_envs  # noqa: F401 (registers)
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.ledger.trace import RunTraces
-from iad_policy.report.metrics import Difference, StrategySummary, differences, summarise
+from iad_policy.report.compare import Difference, differences
+from iad_policy.report.metrics import StrategySummary, summarise
 from iad_policy.report.statistics import mcnemar_exact
 from iad_policy.report.verifier_evidence import VerifierEvidence, evidence
 from iad_policy.types import Candidate, Decision
@@ -262,11 +263,11 @@ def _arm(run: MeasuredRun, arm: str, tasks: Sequence[str], one: StrategySummary,
     }
     if other is not None and other.success is not None:
         found["minus_bon"] = {
-            "success": other.success,
-            "interval": other.success_95,
-            "won": len(other.won),
-            "lost": len(other.lost),
-            "p": other.p_mcnemar,
+            "success": other.success.value,
+            "interval": other.success.interval_95,
+            "won": len(other.success.won),
+            "lost": len(other.success.lost),
+            "p": other.success.p,
         }
     return found
 

@@ -23,8 +23,9 @@ import iad_envs  # noqa: F401 (registers)
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.ledger.run_folder import RunFolder
 from iad_policy.registry.domain import domain_by_id
+from iad_policy.report.compare import Difference, differences
 from iad_policy.report.figures import heading_of
-from iad_policy.report.metrics import Difference, StrategySummary, differences, summarise
+from iad_policy.report.metrics import StrategySummary, summarise
 from iad_policy.report.statistics import Interval
 from iad_policy.run.components import load_components
 from iad_policy.run.config import FREE, REFERENCE, RunConfig
@@ -199,10 +200,11 @@ def _cells(name: str, row: Row, one: StrategySummary, change: Difference | None)
     if change is None:
         yield from ("", "", "", "")
     else:
-        yield _with_interval(change.success, change.success_95, "+")
-        yield f"{change.n_better}:{change.n_worse}"
-        yield "" if change.p_holm is None else "<0.001" if change.p_holm < 0.001 else f"{change.p_holm:.3f}"
-        yield _with_interval(change.progress, change.progress_95, "+")
+        success, progress = change.success, change.progress
+        yield _with_interval(success and success.value, success and success.interval_95, "+")
+        yield f"{len(success.won)}:{len(success.lost)}" if success else "0:0"
+        yield "" if success is None else "<0.001" if success.p_holm < 0.001 else f"{success.p_holm:.3f}"
+        yield _with_interval(progress and progress.value, progress and progress.interval_95, "+")
     for axis in ("proposals", "verifications", "simulations"):
         yield f"{one.spent[axis]:.1f}"
     yield "" if one.n_steps is None else f"{one.n_steps:.1f}"
@@ -233,10 +235,11 @@ def figures_of(table: Table) -> None:
     if WITHOUT_FEEDBACK in table.rows:
         records = {name: table.rows[name].records for name in (WITHOUT_FEEDBACK, BASELINE)}
         gain = differences(records, {WITHOUT_FEEDBACK: BASELINE})[WITHOUT_FEEDBACK]
-        if gain.success is not None and gain.success_95 is not None:
+        if gain.success is not None:
             name = f"{FOLDERS[table.asked.env]}_gain_without_feedback"
-            figure(name, gain.success, "share", n=gain.n_pairs, better="higher")
-            holds = float(gain.success_95.low <= 0 <= gain.success_95.high)
+            figure(name, gain.success.value, "share", n=gain.n_pairs, better="higher")
+            low, high = gain.success.interval_95
+            holds = float(low <= 0 <= high)
             figure(f"{name}_interval_holds_0", holds, "share", n=gain.n_pairs, target=1.0, better="higher")
 
 

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from iad_policy.report.other_logs import FORMATS, OWN, read_logs
-from iad_policy.report.other_logs.counting import CONTENT, ERRORS, EXCLUDED, PAIRINGS, CountingRules
+from iad_policy.report.samples import CONTENT, ERRORS, EXCLUDED, PAIRINGS, CountingRules
 
 __all__ = ["add_commands"]
 
@@ -63,14 +63,14 @@ def add_commands(app: typer.Typer, console: Callable[[], Console], guard: Guard)
         **formats: bool,
     ) -> None:
         """Compare the samples of logs on the tasks that they share: intervals, tests, pass@k and pass^k."""
-        from iad_policy.report.other_logs.comparison import compare_logs
-        from iad_policy.report.other_logs.comparison_table import LogTable
+        from iad_policy.report.compare import compare
+        from iad_policy.report.other_logs.log_table import LogTable
 
         with guard():
             form = _format(formats)
             logs = read_logs(form, paths, columns=_named("--columns", columns))
             rules = CountingRules(score=score, success_at=success_at, errors=errors, pair_by=pair_by)
-            found = compare_logs(logs, rules, baseline=baseline, ks=_numbers(ks))
+            found = compare(logs, rules, baseline=baseline, ks=_numbers(ks))
         if as_json:
             typer.echo(json.dumps({"format": form, **found.as_json()}, indent=2))
         else:

@@ -13,7 +13,9 @@ from iad_policy.learn.laboratory import N_TEST, SeededLaboratory
 from iad_policy.learn.train import LANGUAGE
 from iad_policy.papers import Claim, Paper, load_paper
 from iad_policy.papers.settings import WEBSHOP
-from iad_policy.report.statistics import Interval, bootstrap_mean, holm, is_bounded, paired_interval, sign_flip
+from iad_policy.report.compare import differences_of
+from iad_policy.report.samples import REWARD, SUCCESS, CountingRules, Sample, Samples, Score, by_task
+from iad_policy.report.statistics import Interval
 from iad_policy.types.atomic import write_atomically
 from iad_policy.types.hashing import dumps
 
@@ -212,27 +214,29 @@ def _arm_lines(arms: Mapping[str, Mapping[str, float]]) -> list[str]:
 
 
 def _tested(claims: Sequence[Claim], scores: Mapping[str, Scores]) -> tuple[TestedClaim, ...]:
-    rows = [_differences(scores[claim.more], scores[claim.less]) for claim in claims]
-    tasks = [[task for task, _ in sorted(scores[claim.more])] for claim in claims]
-    p_values = holm([sign_flip(reward, clusters=own) for (reward, _), own in zip(rows, tasks, strict=True)])
+    names = {f"claim {place}": claim for place, claim in enumerate(claims)}
+    arms = by_task(_samples({**scores, **{name: scores[claim.more] for name, claim in names.items()}}), CountingRules())
+    compared = differences_of(arms, {name: claim.less for name, claim in names.items()}, (SUCCESS, REWARD))
     found = []
-    for claim, (reward, success), own, p in zip(claims, rows, tasks, p_values, strict=True):
-        is_known = is_bounded(one for arm in (claim.more, claim.less) for one, _ in scores[arm].values())
-        interval = (paired_interval if is_known else bootstrap_mean)(reward, clusters=own)
-        verdict: Verdict = (
-            "holds"
-            if interval.low > claim.least
-            else "does not hold"
-            if interval.high < claim.least
-            else "cannot be told"
-        )
-        found.append(TestedClaim(claim, _mean(reward), interval, _mean(success), p, verdict))
+    for name, claim in names.items():
+        reward, success = compared[name].metrics[REWARD], compared[name].metrics[SUCCESS]
+        low, high = reward.interval_95
+        verdict: Verdict = "holds" if low > claim.least else "does not hold" if high < claim.least else "cannot be told"
+        found.append(TestedClaim(claim, reward.value, reward.interval_95, success.value, reward.p_holm, verdict))
     return tuple(found)
 
 
-def _differences(more: Scores, less: Scores) -> tuple[list[float], list[float]]:
-    keys = sorted(more)
-    return [more[key][0] - less[key][0] for key in keys], [more[key][1] - less[key][1] for key in keys]
+def _samples(scores: Mapping[str, Scores]) -> Samples:
+    return Samples(
+        parts={arm: {"arm": arm} for arm in scores},
+        samples=[
+            Sample(task, arm, str(seed), {REWARD: Score(reward, success)})
+            for arm, own in scores.items()
+            for (task, seed), (reward, success) in own.items()
+        ],
+        score=REWARD,
+        is_of_runs=True,
+    )
 
 
 def _figures(one: TestedClaim) -> dict[str, Any]:

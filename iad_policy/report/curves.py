@@ -10,13 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from iad_policy.ledger.episode_record import EpisodeRecord
-from iad_policy.report.statistics import N_RESAMPLES, Interval, mean_interval
+from iad_policy.report.compare import Resampling, over_tasks
+from iad_policy.report.metrics import per_task
+from iad_policy.report.samples import METRICS, SUCCESS
+from iad_policy.report.statistics import N_RESAMPLES, Interval
 from iad_policy.types import Usage
 
 AXES = ("proposals", "calls", "tokens", "simulations", "seconds")
 """Axes of spending, each as the mean per scored episode. A call is a proposal, a verdict or a text from a role. If all
 components are language models, that is the number of model calls."""
-METRICS = ("success", "progress", "reward")
 
 
 class Point(NamedTuple):
@@ -25,8 +27,8 @@ class Point(NamedTuple):
     Attributes:
         setting: Value of the setting that varies, such as n.
         spent: Mean spending per episode on the curve's axis.
-        value: Mean of the metric.
-        interval: 95 % bootstrap interval of the mean, over tasks.
+        value: Mean of the metric over tasks; see `over_tasks`.
+        interval: Its 95 % interval.
         n_episodes: Number of scored episodes.
     """
 
@@ -78,8 +80,7 @@ def curves(
     name: str,
     records: Mapping[float, Sequence[EpisodeRecord]],
     *,
-    metric: str = "success",
-    seed: int = 0,
+    metric: str = SUCCESS,
     n_resamples: int = N_RESAMPLES,
 ) -> list[Curve]:
     """Return a strategy's curve on each of `AXES`. Where tokens were not reported, that on tokens has no points.
@@ -88,7 +89,6 @@ def curves(
         name: Name of the strategy.
         records: Setting -> the episodes that ran with it. Episodes that are not scored are left out.
         metric: Name of the metric, one of `METRICS`.
-        seed: Seed of the bootstrap.
         n_resamples: Number of bootstrap resamples.
     """
     if metric not in METRICS:
@@ -96,15 +96,13 @@ def curves(
     points: dict[str, list[Point]] = {axis: [] for axis in AXES}
     for setting, own in records.items():
         scored = [record for record in own if record.is_scored and getattr(record, metric) is not None]
-        if not scored:
+        mean = over_tasks(per_task(scored, metric), Resampling(n_resamples=n_resamples), is_rate=metric == SUCCESS)
+        if mean is None:
             continue
-        values = [float(getattr(record, metric)) for record in scored]
-        tasks = [record.task_id for record in scored]
-        interval = mean_interval(values, clusters=tasks, seed=seed, n_resamples=n_resamples)
         is_metered = not any(record.spent.n_unmetered for record in scored)
         for axis in AXES if is_metered else (one for one in AXES if one != "tokens"):
             spent = float(np.mean([spent_on(record, axis) for record in scored]))
-            points[axis].append(Point(setting, spent, float(np.mean(values)), interval, len(scored)))
+            points[axis].append(Point(setting, spent, mean.value, mean.interval_95, len(scored)))
     in_order = {axis: sorted(own, key=lambda point: (point.spent, point.setting)) for axis, own in points.items()}
     return [Curve(name, metric, axis, tuple(own)) for axis, own in in_order.items()]
 

@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from iad_policy.report.compare import Difference
 from iad_policy.report.curves import AXES, Curve, CurveDifference, compared
 from iad_policy.report.matching import Matched
-from iad_policy.report.metrics import Difference, StrategySummary
+from iad_policy.report.metrics import StrategySummary
 from iad_policy.run.config import RunConfig
 from iad_policy.runtime.components import is_ours
-from iad_policy.types.information import verifier_text
+from iad_policy.types.information import ORACLE_AGENT_TEXT, verifier_text
 from iad_policy.types.names import PERFECT
 
 
@@ -49,6 +50,26 @@ class Heading:
         return {
             name: verifier_text(label, is_own=is_ours("verifiers", name)) for name, label in self.informations.items()
         }
+
+    @property
+    def alarms(self) -> list[str]:
+        """What makes the figures unfair: agents that know gold, training on these tasks, verifiers that read gold."""
+        return [
+            *(f"{agent} is an {ORACLE_AGENT_TEXT}" for agent in self.oracle_agents),
+            *(f"the {name} was trained on {n} of these tasks" for name, n in self.trained_here.items()),
+            *(text for name, text in self._labels.items() if self.informations[name] == "oracle"),
+        ]
+
+    @property
+    def notes(self) -> list[str]:
+        """What is said of the other verifiers."""
+        return [text for name, text in self._labels.items() if self.informations[name] != "oracle"]
+
+    @property
+    def _labels(self) -> dict[str, str]:
+        """What is said of every verifier, with its name if there are several."""
+        texts = self.verifier_texts
+        return {name: f"{name}: {text}" for name, text in texts.items()} if len(texts) > 1 else texts
 
     def simulator_text(self, rows: Iterable[StrategySummary]) -> str:
         """Return what is said of the simulator, given the rows of the table.

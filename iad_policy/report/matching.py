@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from iad_policy.errors import UnknownName
 from iad_policy.ledger.episode_record import EpisodeRecord
-from iad_policy.report.curves import METRICS, spent_on
+from iad_policy.report.curves import spent_on
+from iad_policy.report.samples import METRICS
 from iad_policy.report.statistics import (
     N_RESAMPLES,
     ROUNDING,

@@ -1,4 +1,4 @@
-"""Summarises episodes: means with intervals per strategy, and paired differences to a baseline.
+"""Summarises the episodes of a strategy: means with intervals, and spending. Differences are those of `compare`.
 
 Episodes that failed, or that the budget of the whole run ended, are counted separately and are left out of every mean.
 An episode that its own budget ended counts, with the progress it made.
@@ -6,28 +6,15 @@ An episode that its own budget ended counts, with the progress it made.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from operator import attrgetter
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from iad_policy.ledger.episode_record import EpisodeRecord
-from iad_policy.report.statistics import (
-    N_RESAMPLES,
-    Interval,
-    bootstrap_mean,
-    detectable_mean,
-    discordance,
-    holm,
-    is_bounded,
-    mcnemar_exact,
-    mean_interval,
-    minimum_detectable_effect,
-    paired_interval,
-    sign_flip,
-    wilson,
-)
+from iad_policy.report.compare import Resampling, over_tasks
+from iad_policy.report.samples import METRICS, PROGRESS, SUCCESS, error_of
+from iad_policy.report.statistics import N_RESAMPLES, Interval
 from iad_policy.types import NOTHING
 
 EASY = ("easy", "simple")
@@ -57,13 +44,13 @@ class StrategySummary:
 
     Attributes:
         n_episodes: Number of scored episodes.
-        n_errored: Number of episodes that failed. They are left out of the means.
+        n_errored: Number of episodes that failed, or that the run's budget ended. They are left out of the means.
         errors: Kind of error -> number of episodes.
-        spent_errored: Total spending of the episodes that failed, by axis. It is in none of the means.
+        spent_errored: Total spending of these episodes, by axis. It is in none of the means.
         n_budget: Number of episodes that a budget ended.
-        success: Success rate, with Wilson's interval, or a bootstrap interval over tasks if tasks have several seeds.
-        progress: Mean progress, with a bootstrap interval over tasks.
-        reward: Mean reward, with a bootstrap interval over tasks.
+        success: Success rate over tasks, each with the mean of its seeds; see `over_tasks`.
+        progress: Mean progress over tasks.
+        reward: Mean reward over tasks.
         grounding: Mean share of accepted steps (AgentBoard).
         unreadable: Share of all proposals whose answer could not be read as an action. None without proposals.
         n_easy: Number of scored episodes of easy tasks.
@@ -125,74 +112,11 @@ class StrategySummary:
         return {**plain, "by_difficulty": levels, **spent}
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A strategy minus the baseline, over the tasks for which both have a scored episode.
-
-    Attributes:
-        baseline: Name of the row that is subtracted.
-        n_pairs: Number of pairs of a task and a seed.
-        n_tasks: Number of tasks in these pairs. All seeds of a task are one observation.
-        success: Difference of success rates, with a paired bootstrap interval over tasks.
-        progress: Difference of mean progress, with a paired bootstrap interval over tasks.
-        reward: Difference of mean reward, with a paired bootstrap interval over tasks.
-        won: Tasks that only the strategy solved, once per seed.
-        lost: Tasks that only the baseline solved, once per seed.
-        p_mcnemar: p-value of the exact McNemar test on success. None if tasks have several seeds, because their
-            outcomes are not independent pairs.
-        p_sign_flip: p-value of the sign-flip test on success, which flips all seeds of a task together.
-        p_progress: p-value of the sign-flip test on progress.
-        p_holm: `p_mcnemar`, or `p_sign_flip` if that is None, adjusted for the number of compared strategies.
-        detectable_success: Smallest true difference in success that these tasks detect with 80 % power.
-        detectable_progress: Smallest true difference in progress that these tasks detect with 80 % power.
-    """
-
-    baseline: str
-    n_pairs: int
-    n_tasks: int
-    success: float | None = None
-    success_95: Interval | None = None
-    progress: float | None = None
-    progress_95: Interval | None = None
-    reward: float | None = None
-    reward_95: Interval | None = None
-    won: tuple[str, ...] = ()
-    lost: tuple[str, ...] = ()
-    p_mcnemar: float | None = None
-    p_sign_flip: float | None = None
-    p_progress: float | None = None
-    p_holm: float | None = None
-    detectable_success: float | None = None
-    detectable_progress: float | None = None
-
-    @property
-    def n_better(self) -> int:
-        """Number of pairs that only the strategy solved."""
-        return len(self.won)
-
-    @property
-    def n_worse(self) -> int:
-        """Number of pairs that only the baseline solved."""
-        return len(self.lost)
-
-    @property
-    def p_success(self) -> float | None:
-        """p-value of the test on success: McNemar with one seed per task, else sign-flip."""
-        return self.p_sign_flip if self.p_mcnemar is None else self.p_mcnemar
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the difference as `summary.json` holds it."""
-        return {**asdict(self), "n_better": self.n_better, "n_worse": self.n_worse}
-
-
-def summarise(
-    records: Iterable[EpisodeRecord], *, seed: int = 0, n_resamples: int = N_RESAMPLES, n_steps: int = 0
-) -> StrategySummary:
+def summarise(records: Iterable[EpisodeRecord], *, n_resamples: int = N_RESAMPLES, n_steps: int = 0) -> StrategySummary:
     """Return one strategy's summary.
 
     Args:
         records: The strategy's episodes.
-        seed: Seed of the bootstrap.
         n_resamples: Number of bootstrap resamples.
         n_steps: Step to which progress curves are carried forward, if it is after the longest episode's last step.
     """
@@ -200,40 +124,31 @@ def summarise(
     scored = [record for record in every if record.is_scored]
     easy = [record for record in scored if record.difficulty in EASY]
     hard = [record for record in scored if record.difficulty in HARD]
-    successes = _known(scored, "success")
-    progress, rewards = _known(scored, "progress"), [record.reward for record in scored]
     by_role = _by_role(scored)
-    is_rate = bool(successes) and set(successes) <= {0.0, 1.0}
-    is_single = len({record.task_id for record in scored}) == len(scored)
-
-    def interval(name: str) -> Interval | None:
-        known = [record for record in scored if getattr(record, name) is not None]
-        tasks = [record.task_id for record in known]
-        values = _known(known, name)
-        return mean_interval(values, clusters=tasks, seed=seed, n_resamples=n_resamples) if values else None
-
+    resampling = Resampling(n_resamples=n_resamples)
+    means = {name: over_tasks(per_task(scored, name), resampling, is_rate=name == SUCCESS) for name in METRICS}
+    success, progress, reward = (means[name] for name in METRICS)
+    errors = Counter(sorted(error for record in every if (error := error_of(record))))
     return StrategySummary(
         n_episodes=len(scored),
-        n_errored=sum(record.error_kind != "" for record in every),
-        errors=dict(Counter(sorted(record.error_kind for record in every if record.error_kind))),
-        spent_errored=sum((record.spent for record in every if record.error_kind), NOTHING).as_dict(),
+        n_errored=errors.total(),
+        errors=dict(errors),
+        spent_errored=sum((record.spent for record in every if not record.is_scored), NOTHING).as_dict(),
         n_budget=sum(record.stop_reason == "budget" for record in every),
-        success=_mean(successes),
-        success_95=(wilson(int(sum(successes)), len(successes)) if is_single else interval("success"))
-        if is_rate
-        else None,
-        progress=_mean(progress),
-        progress_95=interval("progress"),
-        reward=_mean(rewards),
-        reward_95=interval("reward"),
+        success=success and success.value,
+        success_95=success and success.interval_95,
+        progress=progress and progress.value,
+        progress_95=progress and progress.interval_95,
+        reward=reward and reward.value,
+        reward_95=reward and reward.interval_95,
         grounding=_mean([record.grounding for record in scored]),
         unreadable=_unreadable(scored),
         n_easy=len(easy),
         n_hard=len(hard),
-        success_easy=_mean(_known(easy, "success")),
-        success_hard=_mean(_known(hard, "success")),
-        progress_easy=_mean(_known(easy, "progress")),
-        progress_hard=_mean(_known(hard, "progress")),
+        success_easy=_over_tasks(easy, SUCCESS),
+        success_hard=_over_tasks(hard, SUCCESS),
+        progress_easy=_over_tasks(easy, PROGRESS),
+        progress_hard=_over_tasks(hard, PROGRESS),
         by_difficulty=_by_difficulty(scored),
         spent={axis: _of_all_roles(by_role, axis) for axis in SPENT},
         by_role=by_role,
@@ -251,13 +166,16 @@ def _by_difficulty(records: Sequence[EpisodeRecord]) -> dict[str, LevelSummary]:
     names = {record.difficulty for record in records}
     if names == {""}:
         return {}
-    ordered = sorted(names, key=lambda name: (name == "", LEVELS.index(name) if name in LEVELS else len(LEVELS), name))
     found = {}
-    for name in ordered:
+    for name in from_easy_to_hard(names):
         own = [record for record in records if record.difficulty == name]
-        means = _mean(_known(own, "success")), _mean(_known(own, "progress"))
-        found[name or UNMARKED] = LevelSummary(len(own), *means)
+        found[name or UNMARKED] = LevelSummary(len(own), _over_tasks(own, SUCCESS), _over_tasks(own, PROGRESS))
     return found
+
+
+def from_easy_to_hard(levels: Iterable[str]) -> list[str]:
+    """Return names of difficulties in order. Tasks without one, "", come last."""
+    return sorted(levels, key=lambda name: (name == "", LEVELS.index(name) if name in LEVELS else len(LEVELS), name))
 
 
 def _by_role(records: Sequence[EpisodeRecord]) -> dict[str, dict[str, float]]:
@@ -290,89 +208,6 @@ def progress_curve(records: Sequence[EpisodeRecord], n_steps: int = 0) -> tuple[
     return tuple(float(value) for value in total / len(curves))
 
 
-def differences(
-    records: Mapping[str, Sequence[EpisodeRecord]],
-    baselines: Mapping[str, str],
-    *,
-    seed: int = 0,
-    n_resamples: int = N_RESAMPLES,
-) -> dict[str, Difference]:
-    """Return the difference of each row to its baseline, with p-values adjusted over all of them.
-
-    Args:
-        records: Row of the table -> its episodes.
-        baselines: Row -> the row to compare it with.
-        seed: Seed of the bootstrap.
-        n_resamples: Number of bootstrap resamples.
-    """
-    found = {
-        name: _difference(baseline, _pairs(records[name], records[baseline]), seed=seed, n_resamples=n_resamples)
-        for name, baseline in baselines.items()
-    }
-    tested = [name for name, one in found.items() if one.p_success is not None]
-    adjusted = holm([found[name].p_success or 0.0 for name in tested])
-    for name, p_holm in zip(tested, adjusted, strict=True):
-        found[name] = replace(found[name], p_holm=p_holm)
-    return found
-
-
-def _pairs(own: Sequence[EpisodeRecord], others: Sequence[EpisodeRecord]) -> list[tuple[EpisodeRecord, EpisodeRecord]]:
-    base = {(record.task_id, record.seed): record for record in others if record.is_scored}
-    return [
-        (record, base[record.task_id, record.seed])
-        for record in own
-        if record.is_scored and (record.task_id, record.seed) in base
-    ]
-
-
-def _difference(
-    baseline: str, pairs: list[tuple[EpisodeRecord, EpisodeRecord]], *, seed: int, n_resamples: int
-) -> Difference:
-    n_tasks = len({one.task_id for one, _ in pairs})
-    values: dict[str, Any] = {"baseline": baseline, "n_pairs": len(pairs), "n_tasks": n_tasks}
-    changes: dict[str, list[float]] = {}
-    known = {name: _known_pairs(pairs, name) for name in ("success", "progress", "reward")}
-    for name, among in known.items():
-        if not among:
-            continue
-        value = attrgetter(name)
-        tasks = [a.task_id for a, _ in among]
-        own = changes[name] = [value(a) - value(b) for a, b in among]
-        values[name] = _mean(own)
-        interval = paired_interval if is_bounded(value(one) for pair in among for one in pair) else bootstrap_mean
-        values[f"{name}_95"] = interval(own, clusters=tasks, seed=seed, n_resamples=n_resamples)
-        if name != "reward":
-            p_name = "p_sign_flip" if name == "success" else "p_progress"
-            values[p_name] = sign_flip(own, clusters=tasks, seed=seed, n_resamples=n_resamples)
-    if "success" in changes:
-        values |= _won_and_lost(known["success"])
-    if "progress" in changes:
-        tasks = [a.task_id for a, _ in known["progress"]]
-        values["detectable_progress"] = detectable_mean(changes["progress"], tasks)
-    return Difference(**values)
-
-
-def _known_pairs(
-    pairs: list[tuple[EpisodeRecord, EpisodeRecord]], name: str
-) -> list[tuple[EpisodeRecord, EpisodeRecord]]:
-    value = attrgetter(name)
-    return [pair for pair in pairs if value(pair[0]) is not None and value(pair[1]) is not None]
-
-
-def _won_and_lost(known: list[tuple[EpisodeRecord, EpisodeRecord]]) -> dict[str, Any]:
-    won = tuple(a.task_id for a, b in known if (a.success or 0) > (b.success or 0))
-    lost = tuple(a.task_id for a, b in known if (a.success or 0) < (b.success or 0))
-    found: dict[str, Any] = {"won": won, "lost": lost}
-    if len({a.task_id for a, _ in known}) == len(known):
-        variance = discordance(len(won) + len(lost), len(known))
-        found["p_mcnemar"] = mcnemar_exact(len(won), len(lost))
-        found["detectable_success"] = minimum_detectable_effect(variance, len(known))
-    else:
-        changes = [(a.success or 0.0) - (b.success or 0.0) for a, b in known]
-        found["detectable_success"] = detectable_mean(changes, [a.task_id for a, _ in known])
-    return found
-
-
 def _unreadable(records: Sequence[EpisodeRecord]) -> float | None:
     n = sum(axes.get("proposals", 0) for record in records for axes in record.usage.values())
     return sum(record.n_unreadable for record in records) / n if n else None
@@ -383,8 +218,18 @@ def _pass_rate(records: Sequence[EpisodeRecord]) -> float | None:
     return sum(record.n_passed for record in records) / n if n else None
 
 
-def _known(records: Sequence[EpisodeRecord], name: str) -> list[float]:
-    return [value for record in records if (value := getattr(record, name)) is not None]
+def per_task(records: Sequence[EpisodeRecord], name: str) -> list[list[float]]:
+    """Return the known values of each task, in the order of the tasks' names."""
+    found: dict[str, list[float]] = {}
+    for record in records:
+        if (value := getattr(record, name)) is not None:
+            found.setdefault(record.task_id, []).append(value)
+    return [found[task] for task in sorted(found)]
+
+
+def _over_tasks(records: Sequence[EpisodeRecord], name: str) -> float | None:
+    """Return the mean over tasks of the means of their episodes."""
+    return _mean([float(np.mean(own)) for own in per_task(records, name)])
 
 
 def _mean(values: Sequence[float]) -> float | None:

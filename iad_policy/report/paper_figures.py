@@ -13,9 +13,10 @@ from typing import Any
 
 from iad_policy.errors import UnknownName
 from iad_policy.ledger.episode_record import EpisodeRecord
-from iad_policy.report.curves import METRICS, spent_on
+from iad_policy.report.curves import spent_on
 from iad_policy.report.plots import Mark, Panel, draw
 from iad_policy.report.results import Results
+from iad_policy.report.samples import METRICS
 from iad_policy.report.statistics import mean_interval
 from iad_policy.strategies.building_blocks.feedback import FORMS
 from iad_policy.types.atomic import write_atomically

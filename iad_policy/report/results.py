@@ -10,10 +10,12 @@ from iad_policy.errors import IADError, MissingExtra, UnknownName
 from iad_policy.ledger.episode_record import Arm, EpisodeRecord, read_episodes
 from iad_policy.ledger.gc_pause import without_collector
 from iad_policy.ledger.run_folder import CONFIG, read_config
-from iad_policy.report.curves import METRICS, Curve, curves
+from iad_policy.report.compare import Difference, Resampling, differences
+from iad_policy.report.curves import Curve, curves
 from iad_policy.report.figures import Figures, Heading, heading_of
 from iad_policy.report.matching import Matched, matched
-from iad_policy.report.metrics import Difference, differences, summarise
+from iad_policy.report.metrics import summarise
+from iad_policy.report.samples import METRICS
 from iad_policy.report.statistics import N_RESAMPLES
 from iad_policy.report.verifier_scores import scores_against_success
 from iad_policy.run.config import MATCHED_AXES, REFERENCE, RunConfig, one_or_all
@@ -28,6 +30,7 @@ class Results:
 
     Attributes:
         n_kept: Number of episodes that were run earlier and are kept.
+        baselines: Row of the table -> the row that it is compared with.
     """
 
     def __init__(self, heading: Heading) -> None:
@@ -35,7 +38,7 @@ class Results:
         self.n_kept = 0
         arms = heading.config.arms
         self._labels = {arm: heading.config.label(arm) for arm in arms}
-        self._baselines = {
+        self.baselines = {
             self._labels[arm]: self._labels[baseline]
             for arm in arms
             if (baseline := heading.config.baseline_of(arm)) is not None
@@ -73,16 +76,16 @@ class Results:
     @without_collector()
     def figures(self, n_resamples: int = N_RESAMPLES) -> Figures:
         """Return every row's summary, its difference to the baseline, and the curves over n."""
-        records, seed = self.records, self.heading.config.seed[0]
+        records = self.records
         match, unmatched = self.heading.config.match, ""
         try:
-            equal = self.matched(match, seed=seed, n_resamples=n_resamples) if match else {}
+            equal = self.matched(match, n_resamples=n_resamples) if match else {}
         except ValueError as error:
             equal, unmatched = {}, str(error)
         return Figures(
-            {label: summarise(own, seed=seed, n_resamples=n_resamples) for label, own in records.items()},
-            differences(records, self._baselines, seed=seed, n_resamples=n_resamples),
-            tuple(self._curves(records, seed=seed, n_resamples=n_resamples)),
+            {label: summarise(own, n_resamples=n_resamples) for label, own in records.items()},
+            differences(records, self.baselines, resampling=Resampling(n_resamples=n_resamples)),
+            tuple(self._curves(records, n_resamples)),
             equal,
             unmatched,
         )
@@ -124,9 +127,7 @@ class Results:
             found[agent] = matched(lines, baseline, axis=axis, metric=metric, seed=seed, n_resamples=n_resamples)
         return found
 
-    def _curves(
-        self, records: Mapping[str, Sequence[EpisodeRecord]], *, seed: int, n_resamples: int
-    ) -> Iterator[Curve]:
+    def _curves(self, records: Mapping[str, Sequence[EpisodeRecord]], n_resamples: int) -> Iterator[Curve]:
         """Yield a curve per strategy and agent for each metric and axis, if the run has several n."""
         config = self.heading.config
         by_line: dict[str, dict[float, Sequence[EpisodeRecord]]] = {}
@@ -138,10 +139,10 @@ class Results:
             return
         for name, own in by_line.items():
             for metric in METRICS:
-                yield from curves(name, own, metric=metric, seed=seed, n_resamples=n_resamples)
+                yield from curves(name, own, metric=metric, n_resamples=n_resamples)
 
     def compare(self, one: str, other: str) -> Difference:
-        """Return one row minus another, over the tasks and seeds for which both have a scored episode.
+        """Return one row minus another, over the tasks of which both have a scored episode.
 
         Args:
             one: Name of a row as in the table, such as `iad`, or `iad n=3` if the run has several n.
@@ -154,7 +155,7 @@ class Results:
         for name in (one, other):
             if name not in records:
                 raise UnknownName("row of the table", name, records)
-        return differences(records, {one: other}, seed=self.heading.config.seed[0])[one]
+        return differences(records, {one: other})[one]
 
     def table(self, width: int = 100) -> str:
         """Return the table as `iad compare` prints it."""

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from iad_policy.errors import ContractError
 from iad_policy.ledger.episode_record import NOT_RECORDED
+from iad_policy.report.cautions import LOUD, left_out, missing_verdicts
 from iad_policy.report.columns import (
     NOTHING,
     Columns,
@@ -17,22 +18,21 @@ from iad_policy.report.columns import (
     figure,
     fitting,
     listed,
-    p_value,
     with_interval,
 )
+from iad_policy.report.compare import Difference
+from iad_policy.report.comparison_table import difference_columns, legend, said_of
 from iad_policy.report.figures import Figures, Heading
 from iad_policy.report.matching import Matched
-from iad_policy.report.metrics import Difference, StrategySummary
+from iad_policy.report.metrics import StrategySummary
+from iad_policy.report.samples import PROGRESS, RUN_BUDGET, SUCCESS
 from iad_policy.run.config import RunConfig
-from iad_policy.types.information import ORACLE_AGENT_TEXT
 from iad_policy.types.names import NO_VERIFIER
 from iad_policy.types.texts import isolated
 
-NOT_RETRIED = (NOT_RECORDED, ContractError.kind)
-"""Kinds of errors that the same command meets again: without `--ask`, or as long as the code is what it is."""
-FEW = 20
-"""Tasks below which a table warns, however many seeds they have: bootstrap intervals are then too narrow, and only
-large effects can be told."""
+NOT_RETRIED = (NOT_RECORDED, ContractError.kind, RUN_BUDGET)
+"""Kinds of errors that the same command meets again: without `--ask`, or as long as the code or the budget is what it
+is."""
 
 
 class RunTable:
@@ -70,8 +70,9 @@ class RunTable:
             several = len(config.verifiers_of(config.compared_with)) > 1
             same = f" with the same verifier, else {config.verifier[0]}," if several else ""
             title = f"Difference to {config.compared_with}{same} on the same tasks ({config.why_compared})"
-            columns = [*_baseline_n(config), (success, DIFFERENCE[0][1]), *DIFFERENCE[1:]]
-            yield from fit(title, columns, self._differences)
+            headings = {SUCCESS: success, PROGRESS: PROGRESS}
+            columns = difference_columns(self._differences.values(), headings, tested=[SUCCESS])
+            yield from fit(title, [*_baseline_n(config), *columns], self._differences)
         yield from _matched(self._figures, self._heading, fit)
         yield from _curves(self._figures, self._heading)
         yield from _warnings(self._summaries, self._differences)
@@ -100,23 +101,15 @@ def _others(heading: Heading, rows: Iterable[StrategySummary]) -> str:
 
 
 def labels(heading: Heading) -> Iterator[Text]:
-    """Yield what is said of agents that know gold, of what was trained here, and of each verifier."""
-    for agent in heading.oracle_agents:
-        yield _alarm(f"{agent} is an {ORACLE_AGENT_TEXT}")
-    for name, n in heading.trained_here.items():
-        yield _alarm(f"the {name} was trained on {n} of these tasks")
-    for name, text in heading.verifier_texts.items():
-        named = f"{name}: {text}" if len(heading.informations) > 1 else text
-        is_oracle = heading.informations[name] == "oracle"
-        yield _alarm(named) if is_oracle else Text(f"{named[:1].upper()}{named[1:]}" if named is text else named)
+    """Yield what makes figures unfair, and what is said of the verifiers."""
+    for alarm in heading.alarms:
+        yield Text(f"*** {alarm} ***", style=LOUD)
+    for note in heading.notes:
+        yield Text(f"{note[:1].upper()}{note[1:]}" if len(heading.informations) == 1 else note)
 
 
 def _names(verifiers: Sequence[str]) -> list[str]:
     return [one or NO_VERIFIER for one in verifiers]
-
-
-def _alarm(label: str) -> Text:
-    return Text(f"*** {label} ***", style="bold red")
 
 
 def _score_columns(summaries: Sequence[StrategySummary], success: str) -> Columns[StrategySummary]:
@@ -164,16 +157,6 @@ LEDGER: Columns[Mapping[str, float]] = [
     ("completion\ntokens", lambda one: _tokens(one, "completion_tokens")),
     ("usd", lambda one: _usd(one)),
     ("seconds\nin calls", lambda one: duration(one.get("seconds", 0.0))),
-]
-
-DIFFERENCE: Columns[Difference] = [
-    ("success", lambda one: with_interval(one.success, one.success_95, signed=True)),
-    ("won:lost", lambda one: f"{one.n_better}:{one.n_worse}"),
-    ("p (Holm)", lambda one: p_value(one.p_holm)),
-    ("MDE", lambda one: _detectable(one.detectable_success)),
-    ("progress", lambda one: with_interval(one.progress, one.progress_95, signed=True)),
-    ("MDE", lambda one: _detectable(one.detectable_progress)),
-    ("pairs", lambda one: str(one.n_pairs)),
 ]
 
 
@@ -301,40 +284,15 @@ def _usd(spent: Mapping[str, float]) -> str:
 
 
 def _warnings(summaries: Mapping[str, StrategySummary], differences: Mapping[str, Difference]) -> Iterable[Text]:
-    n_tasks = [one.n_tasks for one in differences.values() if one.n_tasks]
-    if n_tasks and min(n_tasks) < FEW:
-        yield Text(
-            f"FEW TASKS: {counted(min(n_tasks), 'task')} can tell large differences only: see MDE. Run {FEW} or more.",
-            style="bold yellow",
-        )
+    yield from said_of(differences)
     errored = {name: one for name, one in summaries.items() if one.n_errored}
     if errored:
-        said = "; ".join(
-            f"{one.n_errored} of {name} ({', '.join(f'{n} {kind}' for kind, n in one.errors.items())}), "
-            f"which spent {_total(one.spent_errored)}"
-            for name, one in errored.items()
-        )
+        spent = {name: f", which spent {_total(one.spent_errored)}" for name, one in errored.items()}
+        said = left_out("EPISODES", {name: one.errors for name, one in errored.items()}, spent)
         can_retry = any(kind not in NOT_RETRIED for one in errored.values() for kind in one.errors)
         again = " Run the same command again to retry them." if can_retry else ""
-        yield Text(
-            f"ERRORED EPISODES ARE LEFT OUT of every mean: {said}.{again}",
-            style="bold red",
-        )
-    failed = {name: one.n_failed_verdicts for name, one in summaries.items() if one.n_failed_verdicts}
-    if failed:
-        said = ", ".join(f"{n} in {name}" for name, n in failed.items())
-        yield Text(
-            f"VERDICTS ARE MISSING because the verifier failed: {said}. The report shows the reason for each.",
-            style="bold red",
-        )
-    yield Text(
-        "[low,high]: 95 % intervals (success: Wilson; others, or several seeds: bootstrap over tasks). "
-        "p: exact McNemar test on success (several seeds: sign-flip test over tasks), adjusted by Holm. "
-        "MDE: the smallest true difference that this number of tasks detects with 80 % power.",
-        style="dim",
-    )
-
-
-def _detectable(value: float | None) -> str:
-    """Return a detectable difference. No difference is above 1, so nothing at all is detected there."""
-    return ">1" if value is not None and value > 1 else figure(value, 3)
+        yield Text(f"{said}{again}", style=LOUD)
+    missing = missing_verdicts({name: one.n_failed_verdicts for name, one in summaries.items()})
+    if missing:
+        yield Text(missing, style=LOUD)
+    yield legend(differences.values(), tested=[SUCCESS], sample="seed")

@@ -9,13 +9,12 @@ from rich.text import Text
 from iad_policy.report.advice.choice import Advice, PricedChoice, PriceStep
 from iad_policy.report.advice.evidence import Diversity, PilotUptake, Selection
 from iad_policy.report.advice.prediction import BETWEEN, MODEL, PILOT, TREND, OptionForecast, RunnableOption
+from iad_policy.report.cautions import LOUD, few_tasks
 from iad_policy.report.columns import NOTHING, Columns, counted, fitting, with_interval
 from iad_policy.report.statistics import Interval
 from iad_policy.report.table import labels
 from iad_policy.types.texts import isolated
 
-FEW = 60
-"""Number of tasks below which a pilot says little."""
 MANY = 100_000
 """Number of tasks above which a difference counts as not to be told."""
 SOURCES = {
@@ -26,7 +25,6 @@ SOURCES = {
 }
 AS_RUN = "pilot: n that was run; nothing is assumed"
 """What `pilot` means for whole episodes."""
-LOUD = "bold red"
 
 
 class AdviceTable:
@@ -130,8 +128,9 @@ class AdviceTable:
 
     def _warnings(self) -> Iterator[Text]:
         pilot = self._advice.pilot
-        if len(pilot.tasks) < FEW:
-            yield Text(f"FEW TASKS: {len(pilot.tasks)} say little; a pilot of {FEW} or more says more.", style=LOUD)
+        few = few_tasks(len(pilot.tasks))
+        if few:
+            yield Text(few, style=LOUD)
         if pilot.split == "test":
             yield Text(
                 "TEST SPLIT: this reads the true results of the candidates. What is chosen by it must be measured on "

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from iad_policy.errors import UnknownName
 from iad_policy.registry import load_object
-from iad_policy.report.other_logs.samples import LoggedArms
+from iad_policy.report.samples import Samples
 
 
 class LogFormat(NamedTuple):
@@ -40,7 +40,7 @@ FORMATS: Mapping[str, LogFormat] = {
 """Name -> format."""
 
 
-def read_logs(form: str, paths: Sequence[Path], *, columns: Mapping[str, str] | None = None) -> LoggedArms:
+def read_logs(form: str, paths: Sequence[Path], *, columns: Mapping[str, str] | None = None) -> Samples:
     """Return the samples of logs. What can't be read is named in `problems`, and the rest is read.
 
     Args:
@@ -66,7 +66,7 @@ def read_logs(form: str, paths: Sequence[Path], *, columns: Mapping[str, str] | 
         if "columns" not in inspect.signature(reader).parameters:
             raise ValueError(f"expected --columns for a format without fixed names, got it for {form}; leave it out")
         options["columns"] = columns
-    found: LoggedArms = reader(paths, **options)
+    found: Samples = reader(paths, **options)
     if not found.samples:
         reasons = "".join(f"; {problem}" for problem in found.problems[:3])
         raise ValueError(

@@ -17,7 +17,7 @@ from iad_policy.errors import MissingExtra
 from iad_policy.ledger.episode_record import number
 from iad_policy.report.columns import counted
 from iad_policy.report.other_logs.arm_names import named_apart, short_settings
-from iad_policy.report.other_logs.samples import LoggedArms, LoggedSample, LoggedScore, error_kind, task_content
+from iad_policy.report.samples import Sample, Samples, Score, error_kind, task_content
 
 MAIN = ("model", "task", "solver")
 """What logs mostly differ in."""
@@ -73,7 +73,7 @@ class InspectLog:
         return n_tasks * ((self.about.get("config") or {}).get("epochs") or 1)
 
 
-def read(paths: Sequence[Path]) -> LoggedArms:
+def read(paths: Sequence[Path]) -> Samples:
     """Read logs: files, or folders with any number of them. Each log is an arm, and its epochs are samples.
 
     Of several attempts at one evaluation (`inspect eval-retry`) the last one counts. It has the others' samples, too.
@@ -81,7 +81,7 @@ def read(paths: Sequence[Path]) -> LoggedArms:
     Raises:
         MissingExtra: A log is compressed by zstandard, and neither Python nor a package can read that.
     """
-    found = LoggedArms()
+    found = Samples()
     logs = _last_attempts(list(_logs(paths, found.problems)), found.notes)
     for name, log in zip(named_apart([_parts(log) for log in logs], MAIN), logs, strict=True):
         found.parts[name] = _parts(log)
@@ -93,7 +93,7 @@ def read(paths: Sequence[Path]) -> LoggedArms:
     return found
 
 
-def _add_samples(log: InspectLog, arm: str, found: LoggedArms) -> None:
+def _add_samples(log: InspectLog, arm: str, found: Samples) -> None:
     texts: dict[str, list[str]] = {}
     for place, sample in enumerate(log.samples, 1):
         try:
@@ -220,13 +220,13 @@ def _parts(log: InspectLog) -> dict[str, str]:
     }
 
 
-def _sample(sample: Mapping[str, Any], arm: str, texts: dict[str, list[str]]) -> LoggedSample:
+def _sample(sample: Mapping[str, Any], arm: str, texts: dict[str, list[str]]) -> Sample:
     """Return a sample, and note values that are other texts, by score."""
     failure = sample.get("error")
     message = failure.get("message", "") if isinstance(failure, dict) else failure
     usage = list((sample.get("model_usage") or {}).values())
     prices = [one.get("total_cost") for one in usage]
-    return LoggedSample(
+    return Sample(
         task=str(sample["id"]),
         arm=arm,
         sample=str(sample["epoch"]),
@@ -251,19 +251,19 @@ def _values(sample: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield scorer, value
 
 
-def _score(name: str, value: Any, texts: dict[str, list[str]]) -> LoggedScore:
+def _score(name: str, value: Any, texts: dict[str, list[str]]) -> Score:
     """Return a value as inspect_ai counts it. Other texts, which it counts as 0 with a warning, are unscored here."""
     if isinstance(value, bool):
-        return LoggedScore(float(value), float(value))
+        return Score(float(value), float(value))
     known = LETTERS.get(value, WORDS.get(value.lower())) if isinstance(value, str) else None
     if known is not None:
-        return LoggedScore(known, float(known == 1.0))
+        return Score(known, float(known == 1.0))
     try:
-        return LoggedScore(number(float(value)))  # NaN is how a scorer says that it has none
+        return Score(number(float(value)))  # NaN is how a scorer says that it has none
     except (TypeError, ValueError):
         if value is not None:
             texts.setdefault(name, []).append(str(value))
-        return LoggedScore(None)
+        return Score(None)
 
 
 def _said(error: BaseException) -> str:

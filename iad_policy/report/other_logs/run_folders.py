@@ -1,25 +1,25 @@
 """Reads our own run folders, so that rows of several of them can be compared with each other."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from iad_policy.errors import IADError
 from iad_policy.ledger.episode_record import EpisodeRecord, read_episodes
 from iad_policy.ledger.run_folder import read_config
+from iad_policy.report.cautions import missing_verdicts
 from iad_policy.report.other_logs.arm_names import named_apart
-from iad_policy.report.other_logs.samples import LoggedArms, LoggedSample, LoggedScore, task_content
 from iad_policy.report.results import Results, results_of
-from iad_policy.types.information import ORACLE_AGENT_TEXT
+from iad_policy.report.samples import PROGRESS, REWARD, Samples, sample_of, task_content
 
 MAIN = ("row", "env")
 """What rows mostly differ in."""
-PROGRESS, REWARD = "progress", "reward"
 
 
-def read(paths: Sequence[Path]) -> LoggedArms:
+def read(paths: Sequence[Path]) -> Samples:
     """Read run folders. Each row of a run's table is an arm, and its seeds are samples."""
-    found = LoggedArms(score=PROGRESS)
-    rows: list[tuple[dict[str, str], Sequence[EpisodeRecord]]] = []
+    found = Samples(score=PROGRESS, is_of_runs=True)
+    rows: list[tuple[Mapping[str, str], Sequence[EpisodeRecord], Mapping[str, str]]] = []
+    runs: list[Results] = []
     for path in paths:
 
         def skip(file: Path, where: str) -> None:
@@ -30,20 +30,33 @@ def read(paths: Sequence[Path]) -> LoggedArms:
         except (IADError, OSError, ValueError) as error:
             found.problems.append(f"{path}: {error}")
             continue
-        for verifier, said in results.heading.verifier_texts.items():
-            is_oracle = results.heading.informations[verifier] == "oracle"
-            (found.alarms if is_oracle else found.notes).append(f"{path}: {said}")
-        found.alarms += [f"{path}: {agent} is an {ORACLE_AGENT_TEXT}" for agent in results.heading.oracle_agents]
-        found.notes.append(f"{path}: budget: {results.heading.config.equal_on()}")
-        if results.heading.success_rule:
-            found.notes.append(f"{path}: success is {results.heading.success_rule}")
-        rows += [(_parts(path, results, row), records) for row, records in results.records.items()]
-    for name, (parts, records) in zip(named_apart([parts for parts, _ in rows], MAIN), rows, strict=True):
-        found.parts[name] = parts
-        found.samples += [_sample(record, name) for record in records]
-    if any(PROGRESS not in sample.scores for sample in found.samples if not sample.error):
+        runs.append(results)
+        found.alarms += [f"{path}: {alarm}" for alarm in results.heading.alarms]
+        found.notes += [f"{path}: {note}" for note in _notes(results)]
+        contents = _contents(results)
+        rows += [(_parts(path, results, row), records, contents) for row, records in results.records.items()]
+    names = named_apart([parts for parts, _, _ in rows], MAIN)
+    for name, (parts, records, contents) in zip(names, rows, strict=True):
+        found.parts[name] = dict(parts)
+        found.samples += [sample_of(record, name, contents[record.task_id]) for record in records]
+    if len(runs) == 1:
+        arms = dict(zip(runs[0].records, names, strict=True))
+        found.baselines = {arms[row]: arms[baseline] for row, baseline in runs[0].baselines.items()}
+    if all(sample.scores[PROGRESS].value is None for sample in found.samples if not sample.error):
         found.score = REWARD
     return found
+
+
+def _notes(results: Results) -> Iterator[str]:
+    heading = results.heading
+    yield from heading.notes
+    yield f"budget: {heading.config.equal_on()}"
+    yield from heading.config.notes
+    if heading.success_rule:
+        yield f"success is {heading.success_rule}"
+    failed = {row: sum(one.n_failed_verdicts for one in own if one.is_scored) for row, own in results.records.items()}
+    if missing := missing_verdicts(failed):
+        yield missing
 
 
 def _parts(path: Path, results: Results, row: str) -> dict[str, str]:
@@ -59,19 +72,11 @@ def _parts(path: Path, results: Results, row: str) -> dict[str, str]:
     }
 
 
-def _sample(record: EpisodeRecord, arm: str) -> LoggedSample:
-    scores = {REWARD: LoggedScore(record.reward, record.success)}
-    if record.progress is not None:
-        scores[PROGRESS] = LoggedScore(record.progress, record.success)
-    spent = record.spent
-    return LoggedSample(
-        task=record.task_id,
-        arm=arm,
-        sample=str(record.seed),
-        scores=scores if record.is_scored else {},
-        error=record.error_kind or ("" if record.is_scored else "budget of the run"),
-        content=task_content(f"{record.env} {record.task_id}", record.instruction),
-        tokens=float(spent.tokens) or None,  # without a model there are none
-        usd=spent.usd if spent.tokens and not spent.n_unpriced else None,
-        seconds=record.wall_s,
-    )
+def _contents(results: Results) -> dict[str, str]:
+    """Return for each task of a run what tells it from tasks of the same name in other runs."""
+    asked: dict[str, str] = {}
+    for own in results.records.values():
+        for one in own:
+            asked[one.task_id] = min(asked.get(one.task_id, one.instruction), one.instruction)
+    env = results.heading.config.env
+    return {task: task_content(f"{env} {task}", instruction) for task, instruction in asked.items()}

@@ -6,16 +6,23 @@ from functools import partial
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
+from iad_policy.report.cautions import LOUD, named
 from iad_policy.report.columns import NOTHING, Columns, counted, figure, fitting
-from iad_policy.report.other_logs.comparison import MCNEMAR, ArmDifference, ArmFigures
-from iad_policy.report.other_logs.comparison_table import few_pairs, mean_cell, pass_columns, some, tested_columns
+from iad_policy.report.compare import ArmFigures
+from iad_policy.report.comparison_table import (
+    DifferenceColumns,
+    by_baseline,
+    difference_columns,
+    legend,
+    listed,
+    mean_cell,
+    pass_columns,
+    said_of,
+)
 from iad_policy.report.predictions.formats import SUCCESS
 from iad_policy.report.predictions.scoring import WRONG, ArmScores, PredictionScores
 from iad_policy.types.texts import isolated
 
-N_SHOWN = 8
-"""Number of problems and notes that are shown. All of them are in the JSON."""
-_LOUD, _QUIET = "bold red", "dim"
 Cells = list[tuple[str, Callable[[ArmScores], str]]]
 
 
@@ -57,7 +64,7 @@ class ScoreTable:
             majority = "a majority (majority@k), " if any(one.majority_at for one in arms.values()) else ""
             yield Text(f"Of k attempts, right is {majority}any (pass@k), all (pass^k)", style="bold")
             yield from fit("", votes, arms)
-        for baseline, rows in self._by_baseline().items():
+        for baseline, rows in by_baseline(self._scores.comparison.differences).items():
             yield Text(f"Difference to {baseline} on the same tasks", style="bold")
             yield from fit("", self._difference_columns(), rows)
         yield from self._warnings()
@@ -89,47 +96,38 @@ class ScoreTable:
             *((heading, _of_figures(cell)) for heading, cell in pass_columns([one.figures for one in arms])),
         ]
 
-    def _difference_columns(self) -> Columns[ArmDifference]:
+    def _difference_columns(self) -> DifferenceColumns:
         comparison = self._scores.comparison
-        columns: list[tuple[str, Callable[[ArmDifference], str]]] = []
-        if any(one.success for one in comparison.differences.values()):
-            columns += tested_columns(self._headings[SUCCESS], lambda one: one.success)
+        rows, score = comparison.differences.values(), comparison.score
+        headings = {SUCCESS: self._headings[SUCCESS]} if any(one.success for one in rows) else {}
         if not comparison.is_success_only:
-            columns += tested_columns(self._headings.get(comparison.score, comparison.score), lambda one: one.score)
-        columns.append(("pairs", lambda one: str(one.n_pairs)))
-        if any(one.n_unpaired for one in comparison.differences.values()):
-            columns.append(("unpaired", lambda one: str(one.n_unpaired)))
-        return columns
-
-    def _by_baseline(self) -> dict[str, dict[str, ArmDifference]]:
-        found: dict[str, dict[str, ArmDifference]] = {}
-        for name, one in self._scores.comparison.differences.items():
-            found.setdefault(isolated(one.baseline), {})[isolated(name)] = one
-        return found
+            headings[score] = self._headings.get(score, score)
+        return difference_columns(rows, headings, tested=list(headings))
 
     def _warnings(self) -> Iterable[Text]:
         files = self._scores.files
-        yield from _listed("NOT READ", [problem for one in files for problem in one.problems], _LOUD)
+        yield from listed("NOT READ: ", [problem for one in files for problem in one.problems], LOUD)
         for one in files:
             if not one.attempts:
-                yield Text(f"NOTHING READ from {isolated(str(one.path))}: it has no row.", style=_LOUD)
+                yield Text(f"NOTHING READ from {isolated(str(one.path))}: it has no row.", style=LOUD)
             if one.unknown:
                 yield Text(
                     f"NO SUCH TASK: {counted(len(one.unknown), 'prediction')} of {isolated(str(one.path))} "
-                    f"({some(one.unknown)})",
-                    style=_LOUD,
+                    f"({named(one.unknown)})",
+                    style=LOUD,
                 )
         for name, arm in self._scores.arms.items():
             yield from self._of_arm(isolated(name), arm)
-        yield from few_pairs(self._scores.comparison.differences)
-        yield from _listed("", [note for one in files for note in one.notes], "")
+        yield from said_of(self._scores.comparison.differences)
+        yield from listed("", [note for one in files for note in one.notes])
         for note in self._notes:
             yield Text(note)
-        yield Text(self._legend(), style=_QUIET)
+        comparison = self._scores.comparison
+        yield legend(comparison.differences.values(), tested=(SUCCESS, comparison.score), sample="attempt")
 
     def _of_arm(self, name: str, arm: ArmScores) -> Iterable[Text]:
         if arm.n_missing:
-            named = f" ({some(arm.missing)})" if arm.missing else ""
+            which = f" ({named(arm.missing)})" if arm.missing else ""
             tasks = "" if arm.n_missing == len(arm.missing) else f"; {counted(len(arm.missing), 'task')} without any"
             whose = f", as {self._missing_as} has it" if self._missing_as else ""
             rule = (
@@ -138,12 +136,12 @@ class ScoreTable:
                 else f"They are left out; --missing wrong counts them as wrong{whose}."
             )
             yield Text(
-                f"MISSING in {name}: {counted(arm.n_missing, 'prediction')}{tasks}{named}. {rule}",
-                style=_LOUD,
+                f"MISSING in {name}: {counted(arm.n_missing, 'prediction')}{tasks}{which}. {rule}",
+                style=LOUD,
             )
         if arm.errors:
             kinds = ", ".join(f"{n} {kind}" for kind, n in arm.errors.items())
-            yield Text(f"NOT SCORED in {name}, and left out: {kinds}. {isolated(arm.first_error)}", style=_LOUD)
+            yield Text(f"NOT SCORED in {name}, and left out: {kinds}. {isolated(arm.first_error)}", style=LOUD)
         if arm.n_unfinished:
             yield Text(
                 f"UNFINISHED in {name}: {counted(arm.n_unfinished, 'attempt')} whose actions end before the episode. "
@@ -152,25 +150,6 @@ class ScoreTable:
         if arm.n_unused:
             attempts = counted(arm.n_unused, "attempt")
             yield Text(f"In {name} {attempts} with actions after the end of the episode, which are not used.")
-
-    def _legend(self) -> str:
-        differences = self._scores.comparison.differences.values()
-        tests = {test.test for one in differences for test in one.tested.values()}
-        n_tests = sum(len(one.tested) for one in differences)
-        said = [
-            "A task counts once, with the mean of its attempts.",
-            "[low,high]: 95 % intervals (success with one attempt per task, and figures equal on all tasks: "
-            "Wilson; else bootstrap over tasks).",
-        ]
-        if tests:
-            mcnemar = "exact McNemar test on success" if MCNEMAR in tests else ""
-            flips = "sign-flip test over tasks" if tests - {MCNEMAR} else ""
-            p = "; else ".join(filter(None, (mcnemar, flips)))
-            said += [
-                f"p: {p}, adjusted by Holm for {counted(n_tests, 'test')}.",
-                "MDE: the smallest true difference that this number of tasks detects with 80 % power.",
-            ]
-        return " ".join(said)
 
 
 _COUNTS: Mapping[str, Callable[[ArmScores], int]] = {
@@ -202,12 +181,3 @@ def _at_levels(one: ArmScores, levels: Sequence[str]) -> Iterable[str]:
     for level in levels:
         found = one.by_difficulty.get(level)
         yield NOTHING if found is None else figure(found.success, 2)
-
-
-def _listed(what: str, said: Sequence[str], style: str) -> Iterable[Text]:
-    """Yield lines, and how many more there are."""
-    before = f"{what}: " if what else ""
-    for one in said[:N_SHOWN]:
-        yield Text(f"{before}{isolated(one)}", style=style)
-    if len(said) > N_SHOWN:
-        yield Text(f"{before}{len(said) - N_SHOWN} more, which are in --json", style=style)

@@ -10,20 +10,12 @@ from statistics import fmean
 from typing import Any
 
 from iad_policy.errors import UnknownName
-from iad_policy.report.metrics import LEVELS, UNMARKED, LevelSummary
-from iad_policy.report.other_logs.comparison import (
-    ArmFigures,
-    LogComparison,
-    Resampling,
-    TaskMean,
-    compare_logs,
-    over_tasks,
-)
-from iad_policy.report.other_logs.counting import ID, CountingRules
-from iad_policy.report.other_logs.samples import LoggedArms, LoggedSample, LoggedScore
+from iad_policy.report.compare import ArmFigures, Comparison, Resampling, TaskMean, compare, over_tasks
+from iad_policy.report.metrics import UNMARKED, LevelSummary, from_easy_to_hard
 from iad_policy.report.predictions.formats import SUCCESS, PredictionFormat
 from iad_policy.report.predictions.prediction_files import PredictionFile
 from iad_policy.report.predictions.replay import UNFINISHED, ScoredAttempt
+from iad_policy.report.samples import ID, REWARD, CountingRules, Sample, Samples, Score
 
 WRONG, LEFT_OUT = "wrong", "left-out"
 MISSING_RULES = (WRONG, LEFT_OUT)
@@ -32,7 +24,6 @@ MAX_GROUPS = 300
 """Number of groups of k attempts that vote, where there are more of them."""
 NO_VOTE = "error"
 """Result of an attempt without one. It does not vote."""
-REWARD = "reward"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +90,7 @@ class ArmScores:
 
     Attributes:
         figures: Success, the main score, pass@k and pass^k.
-        scores: Every score -> its mean, with a bootstrap interval over tasks where the table shows it.
+        scores: Every score -> its mean over tasks.
         by_difficulty: Difficulty -> number of tasks, mean success and mean main score. Empty if none is marked.
         majority_at: k -> mean probability that a vote of k attempts is right. Empty where there are no votes.
         n_attempts: Number of attempts in the files.
@@ -148,7 +139,7 @@ class PredictionScores:
     """
 
     arms: Mapping[str, ArmScores]
-    comparison: LogComparison
+    comparison: Comparison
     files: Sequence[PredictionFile]
     missing: str
     difficulties: Mapping[str, str]
@@ -209,7 +200,7 @@ def figures_of(
         raise ValueError(f"expected predictions that can be scored, got none{_reasons(files)}; name other files")
     by_arm = _by_arm(files, difficulties)
     main = form.main if any(form.main in one.scores for one in scored) else REWARD
-    comparison = compare_logs(
+    comparison = compare(
         _logged(by_arm, main, rules.missing),
         CountingRules(score=main, pair_by=ID),
         baseline=rules.baseline,
@@ -234,7 +225,7 @@ class _Summaries:
     def arm(self, tasks: Mapping[str, TaskScores], figures: ArmFigures) -> ArmScores:
         """Return an arm's row."""
         attempts = [one for own in tasks.values() for one in own.attempts]
-        counted = {task: own for task, scores in tasks.items() if (own := scores.counted(self._missing))}
+        counted = {task: own for task in sorted(tasks) if (own := tasks[task].counted(self._missing))}
         return ArmScores(
             figures=figures,
             scores=self._means(counted),
@@ -251,16 +242,8 @@ class _Summaries:
 
     def _means(self, counted: Mapping[str, Sequence[ScoredAttempt | None]]) -> dict[str, TaskMean]:
         names = dict.fromkeys(name for own in counted.values() for one in own if one for name in one.scores)
-        found = {}
-        for name in names:
-            values = [fmean(scores) for own in counted.values() if (scores := _values(own, name))]
-            if name in self._form.headings:
-                mean = over_tasks(values, self._resampling)
-                if mean is not None:
-                    found[name] = mean
-            elif values:
-                found[name] = TaskMean(fmean(values), None, len(values))
-        return found
+        values = {name: [scores for own in counted.values() if (scores := _values(own, name))] for name in names}
+        return {name: mean for name, own in values.items() if (mean := over_tasks(own, self._resampling)) is not None}
 
     def _by_difficulty(self, counted: Mapping[str, Sequence[ScoredAttempt | None]]) -> dict[str, LevelSummary]:
         by_level: dict[str, list[Sequence[ScoredAttempt | None]]] = {}
@@ -268,14 +251,12 @@ class _Summaries:
             by_level.setdefault(self._difficulties.get(task, ""), []).append(own)
         if by_level.keys() <= {""}:
             return {}
-        known = {level: place for place, level in enumerate(LEVELS)}
-        ordered = sorted(by_level, key=lambda level: (level == "", known.get(level, len(known)), level))
         return {
             level or UNMARKED: LevelSummary(
                 len(by_level[level]),
                 *(_mean_over_tasks(by_level[level], name) for name in (SUCCESS, self._main)),
             )
-            for level in ordered
+            for level in from_easy_to_hard(by_level)
         }
 
     def _majority(self, counted: Mapping[str, Sequence[ScoredAttempt | None]], k: int) -> TaskMean | None:
@@ -292,7 +273,7 @@ class _Summaries:
             known = [vote for vote in votes if vote is not None]
             if len(known) < len(votes):
                 return None
-            values.append(fmean(known))
+            values.append([fmean(known)])
         return over_tasks(values, self._resampling)
 
 
@@ -322,20 +303,20 @@ def _by_arm(files: Sequence[ScoredFile], expected: Mapping[str, str]) -> dict[st
     return found
 
 
-def _logged(by_arm: Mapping[str, Mapping[str, TaskScores]], main: str, missing: str) -> LoggedArms:
+def _logged(by_arm: Mapping[str, Mapping[str, TaskScores]], main: str, missing: str) -> Samples:
     """Return the attempts as samples of a log, by which arms are compared."""
     samples = []
     for arm, tasks in by_arm.items():
         for task, scores in tasks.items():
             for number, one in enumerate(scores.counted(missing), 1):
-                score = LoggedScore(0.0, 0.0) if one is None else LoggedScore(one.scores.get(main), one.success)
-                samples.append(LoggedSample(task, arm, str(number), {main: score}))
+                score = Score(0.0, 0.0) if one is None else Score(one.scores.get(main), one.success)
+                samples.append(Sample(task, arm, str(number), {main: score}))
             samples += [
-                LoggedSample(task, arm, f"{one.error} {number}", {}, error=one.error)
+                Sample(task, arm, f"{one.error} {number}", {}, error=one.error)
                 for number, one in enumerate(scores.attempts, 1)
                 if one.error
             ]
-    return LoggedArms(parts={arm: {"arm": arm} for arm in by_arm}, samples=samples, score=main)
+    return Samples(parts={arm: {"arm": arm} for arm in by_arm}, samples=samples, score=main)
 
 
 def _values(counted: Sequence[ScoredAttempt | None], name: str) -> list[float]:

@@ -6,8 +6,8 @@ from typing import Any
 import gymnasium as gym
 
 from iad_elevator.policy.reading import next_action, wanted
-from iad_policy.information import Information
 from iad_policy.types import Candidate, State, Verdict
+from iad_policy.types.information import Information
 
 
 class ElevatorVerifier:

@@ -10,10 +10,9 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 
 from iad_policy.errors import MissingExtra
+from iad_policy.report.compare import compare
 from iad_policy.report.other_logs import read_logs
-from iad_policy.report.other_logs.comparison import compare_logs
-from iad_policy.report.other_logs.counting import SCORED, CountingRules
-from iad_policy.report.other_logs.samples import LoggedArms, LoggedScore
+from iad_policy.report.samples import SCORED, CountingRules, Samples, Score
 from tests.iad_policy.report.other_logs.fixtures import (
     HAS_ZSTANDARD,
     LOGS,
@@ -26,11 +25,11 @@ INSPECT = LOGS / "inspect"
 EXPECTED = json.loads((INSPECT / "expected.json").read_text(encoding="utf-8"))
 
 
-def read(*paths: Path | str) -> LoggedArms:
+def read(*paths: Path | str) -> Samples:
     return read_logs("inspect", [INSPECT / path for path in paths])
 
 
-def kinds(logs: LoggedArms) -> dict[tuple[str, str], str]:
+def kinds(logs: Samples) -> dict[tuple[str, str], str]:
     return {(sample.task, sample.sample): sample.error for sample in logs.samples}
 
 
@@ -42,10 +41,10 @@ def test_samples_and_scores_are_those_of_the_packages_own_reader(path: str) -> N
 def test_every_kind_of_value_says_whether_it_is_a_success() -> None:
     scores = {one.task: one.scores["any_value"] for one in read("values.json").samples}
     in_order = [scores[f"sum-{n}"] for n in range(13)]
-    letters = [LoggedScore(1, 1), LoggedScore(0, 0), LoggedScore(0.5, 0), LoggedScore(0, 0)]
-    flags_and_words = [LoggedScore(1, 1), LoggedScore(0, 0), LoggedScore(1, 1), LoggedScore(0, 0)]
-    numbers = [LoggedScore(0.25), LoggedScore(1), LoggedScore(0.5)]
-    assert in_order == [*letters, *flags_and_words, *numbers, LoggedScore(None), LoggedScore(None)]
+    letters = [Score(1, 1), Score(0, 0), Score(0.5, 0), Score(0, 0)]
+    flags_and_words = [Score(1, 1), Score(0, 0), Score(1, 1), Score(0, 0)]
+    numbers = [Score(0.25), Score(1), Score(0.5)]
+    assert in_order == [*letters, *flags_and_words, *numbers, Score(None), Score(None)]
 
 
 def test_a_text_that_is_no_number_is_told() -> None:
@@ -71,14 +70,14 @@ def test_costs_are_there() -> None:
 
 @pytest.mark.parametrize("path", ["models/small.json", "models/large.json", "errors/left_out.json"])
 def test_the_mean_is_the_accuracy_that_the_log_has(path: str) -> None:
-    (own,) = compare_logs(read(path)).arms.values()
+    (own,) = compare(read(path)).arms.values()
     results = json.loads((INSPECT / path).read_bytes())["results"]
     assert own.success is not None
     assert own.success.value == pytest.approx(results["scores"][0]["metrics"]["accuracy"]["value"])
 
 
 def test_errors_that_the_log_scores_can_count_as_it_counts_them() -> None:
-    (own,) = compare_logs(read("errors/scored.json"), CountingRules(errors=SCORED)).arms.values()
+    (own,) = compare(read("errors/scored.json"), CountingRules(errors=SCORED)).arms.values()
     results = json.loads((INSPECT / "errors/scored.json").read_bytes())["results"]
     assert (own.n_samples, own.n_errored, own.n_scored_errors) == (16, 2, 2)
     assert own.success is not None

@@ -8,15 +8,15 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import evaluate
+from iad_policy.report.compare import Comparison, compare
 from iad_policy.report.other_logs import read_logs
-from iad_policy.report.other_logs.comparison import LogComparison, compare_logs
-from iad_policy.report.other_logs.counting import CountingRules
+from iad_policy.report.samples import CountingRules
 
 FOLDERS = Path(__file__).parents[3] / "fixtures" / "run_folders"
 
 
-def compared(*folders: Path, score: str = "", baseline: str = "") -> LogComparison:
-    return compare_logs(read_logs("runs", folders), CountingRules(score=score), baseline=baseline)
+def compared(*folders: Path, score: str = "", baseline: str = "") -> Comparison:
+    return compare(read_logs("runs", folders), CountingRules(score=score), baseline=baseline)
 
 
 @pytest.mark.parametrize("name", ["webshop", "bash", "bird", "sketch2code"])
@@ -29,11 +29,11 @@ def test_the_figures_are_those_of_the_summary(name: str) -> None:
         for metric, mean in (("success", ours.success), ("progress", ours.score)):
             assert mean is not None
             assert mean.value == pytest.approx(theirs[metric])
-            assert mean.interval_95 is None or mean.interval_95 == pytest.approx(theirs[f"{metric}_95"])
+            assert mean.n_tasks == 1 or mean.interval_95 == pytest.approx(theirs[f"{metric}_95"])
     for row, theirs in summary["differences"].items():
         own = found.differences[row]
         assert own.success is not None
-        score = own.score or own.success  # success alone, where progress says the same
+        score = own.progress or own.success  # success alone, where progress says the same
         assert (own.success.value, own.success.p) == pytest.approx((theirs["success"], theirs["p_mcnemar"]))
         assert (score.value, score.p) == pytest.approx((theirs["progress"], theirs["p_progress"]))
         assert (own.success.won, own.success.lost) == (tuple(theirs["won"]), tuple(theirs["lost"]))
@@ -47,7 +47,7 @@ def test_rows_of_several_runs_are_compared_on_the_tasks_that_they_share(tmp_path
     assert list(found.arms) == ["single IAD/WebShop-v0", "bon IAD/WebShop-v0", "single IAD/InterCodeBash-v0"]
     assert {name: one.n_pairs for name, one in found.differences.items()} == {"bon IAD/WebShop-v0": 4}
     assert found.alone == ["single IAD/InterCodeBash-v0"]
-    assert any("never reads gold" in note for note in found.logs.notes)
+    assert any("never reads gold" in note for note in found.samples.notes)
 
 
 def test_seeds_are_samples(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_seeds_are_samples(tmp_path: Path) -> None:
 
 def test_an_oracle_can_not_be_overlooked(tmp_path: Path) -> None:
     evaluate("IAD/WebShop-v0", "bon", tasks=2, n=2, verifier="oracle", out=tmp_path / "led")
-    (alarm,) = compared(tmp_path / "led").logs.alarms
+    (alarm,) = compared(tmp_path / "led").samples.alarms
     assert "reads the true score of each step" in alarm
 
 

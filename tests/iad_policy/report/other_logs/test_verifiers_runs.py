@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
+from iad_policy.report.compare import compare
 from iad_policy.report.other_logs import read_logs
-from iad_policy.report.other_logs.comparison import compare_logs
-from iad_policy.report.other_logs.counting import SCORED, WRONG, CountingRules
-from iad_policy.report.other_logs.samples import LoggedArms
+from iad_policy.report.samples import SCORED, WRONG, CountingRules, Samples
 from tests.iad_policy.report.other_logs.fixtures import LOGS, require_samples_of_verifiers
 
 RUNS = LOGS / "verifiers"
@@ -19,7 +18,7 @@ OLD = LOGS / "verifiers_0_1"
 NAMES = [(folder, name) for folder in (RUNS, OLD) for name in json.loads((folder / "expected.json").read_bytes())]
 
 
-def read(*paths: Path) -> LoggedArms:
+def read(*paths: Path) -> Samples:
     return read_logs("verifiers", paths)
 
 
@@ -62,7 +61,7 @@ def test_a_run_that_is_named_twice_is_read_once() -> None:
 
 def test_another_environment_has_the_same_tasks() -> None:
     """Four rollouts with two traces each are eight samples of a task."""
-    found = compare_logs(read(RUNS / "small", RUNS / "best-of-2"), CountingRules(score="right"))
+    found = compare(read(RUNS / "small", RUNS / "best-of-2"), CountingRules(score="right"))
     (difference,) = found.differences.values()
     assert difference.n_pairs == 6
     assert [one.n_samples for one in found.arms.values()] == [24, 48]
@@ -73,14 +72,14 @@ def test_pass_at_k_and_pass_hat_k_are_those_of_verifiers_0_1(name: str) -> None:
     """It counts rollouts that failed as wrong."""
     theirs = json.loads((OLD / name / "metadata.json").read_bytes())
     rules = CountingRules(success_at=theirs["pass_threshold"], errors=WRONG)
-    (ours,) = compare_logs(read(OLD / name), rules, ks=(1, 2, 4)).arms.values()
+    (ours,) = compare(read(OLD / name), rules, ks=(1, 2, 4)).arms.values()
     assert {str(k): one.value for k, one in ours.pass_at.items()} == pytest.approx(theirs["pass_at_k"])
     assert {str(k): one.value for k, one in ours.pass_hat.items()} == pytest.approx(theirs["pass_all_k"])
 
 
 @pytest.mark.parametrize("name", ["small", "large", "failing"])
 def test_the_mean_reward_is_that_of_verifiers_0_1(name: str) -> None:
-    (ours,) = compare_logs(read(OLD / name), CountingRules(errors=SCORED)).arms.values()
+    (ours,) = compare(read(OLD / name), CountingRules(errors=SCORED)).arms.values()
     assert ours.score is not None
     assert ours.score.value == pytest.approx(json.loads((OLD / name / "metadata.json").read_bytes())["avg_reward"])
 

@@ -143,8 +143,7 @@ def test_arms_are_compared_on_the_same_tasks() -> None:
     (difference,) = found.comparison.differences.values()
     assert difference.success is not None
     assert (difference.baseline, difference.success.value, difference.success.p) == ("one", -0.75, mcnemar_exact(0, 3))
-    assert difference.score is not None
-    assert difference.score.value == -0.375
+    assert difference.metrics["progress"].value == -0.375
     turned = figures_of([one, two], FORM, TASKS, ScoringRules(baseline="two"))
     assert list(turned.comparison.differences) == ["one"]
     assert "Difference to two on the same tasks" in shown(turned)

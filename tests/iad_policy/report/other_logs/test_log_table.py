@@ -3,24 +3,25 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from iad_policy.report.other_logs.comparison import Resampling, compare_logs
-from iad_policy.report.other_logs.comparison_table import LEAST_APART, LEVEL, LogTable, pass_columns
-from iad_policy.report.other_logs.counting import SCORED, WRONG, CountingRules
-from iad_policy.report.other_logs.samples import LoggedArms, LoggedSample, LoggedScore
+from iad_policy.report.cautions import LEAST_APART, LEVEL
+from iad_policy.report.compare import Resampling, compare
+from iad_policy.report.comparison_table import pass_columns
+from iad_policy.report.other_logs.log_table import LogTable
+from iad_policy.report.samples import SCORED, WRONG, CountingRules, Sample, Samples, Score
 from iad_policy.report.statistics import mcnemar_exact, sign_flip
 
 
-def logs(**scores: list[float]) -> LoggedArms:
+def logs(**scores: list[float]) -> Samples:
     """One sample per task, of the tasks t0, t1 ..."""
-    found = LoggedArms(score="match", parts={arm: {"arm": arm} for arm in scores})
+    found = Samples(score="match", parts={arm: {"arm": arm} for arm in scores})
     for arm, values in scores.items():
         for place, value in enumerate(values):
-            found.samples.append(LoggedSample(f"t{place}", arm, "0", {"match": LoggedScore(value)}))
+            found.samples.append(Sample(f"t{place}", arm, "0", {"match": Score(value)}))
     return found
 
 
-def shown(found: LoggedArms, width: int = 100, **rules: object) -> str:
-    comparison = compare_logs(found, CountingRules(**rules), resampling=Resampling(n_resamples=200))  # type: ignore[arg-type]
+def shown(found: Samples, width: int = 100, **rules: object) -> str:
+    comparison = compare(found, CountingRules(**rules), resampling=Resampling(n_resamples=200))  # type: ignore[arg-type]
     console = Console(width=width, file=StringIO(), record=True)
     console.print(LogTable(comparison, "jsonl"))
     return console.export_text()
@@ -36,18 +37,18 @@ def test_the_table_has_each_arm_and_each_difference() -> None:
     assert line_of(text, "weak").split() == ["weak", "0.250", "[.05,.70]", "4", "4"]
     assert "Difference to weak on the same tasks" in text
     assert line_of(text.partition("Difference")[2], "strong").split() == [
-        *("strong", "+0.500", "[+.00,+1.00]", "2:0", "0.500", "0.991", "4", "0")
+        *("strong", "+0.500", "[+.00,+1.00]", "2:0", "0.500", "0.991", "4")
     ]
-    assert "exact McNemar test on success, adjusted by Holm for 1 test." in " ".join(text.split())
+    assert "exact McNemar test on success, adjusted by Holm for 1 row." in " ".join(text.split())
 
 
 def test_tasks_with_fewer_samples_than_k_are_told() -> None:
     found = logs(full=[1, 0, 1], part=[1, 0, 1])
     assert "k = " not in shown(found)
     for arm, tasks in (("full", "t0 t1 t2"), ("part", "t0 t1")):
-        found.samples += [LoggedSample(task, arm, "1", {"match": LoggedScore(1)}) for task in tasks.split()]
-    found.samples.append(LoggedSample("t0", "full", "2", {"match": LoggedScore(1)}))
-    comparison = compare_logs(found, ks=(2, 3), resampling=Resampling(n_resamples=200))
+        found.samples += [Sample(task, arm, "1", {"match": Score(1)}) for task in tasks.split()]
+    found.samples.append(Sample("t0", "full", "2", {"match": Score(1)}))
+    comparison = compare(found, ks=(2, 3), resampling=Resampling(n_resamples=200))
     of_k = {name: [text(one) for _, text in pass_columns([one])][-1] for name, one in comparison.arms.items()}
     assert of_k == {"full": "3/1", "part": "2"}
     assert pass_columns(list(comparison.arms.values()))[-1][0] == "tasks\nk = 2/3"
@@ -80,13 +81,15 @@ def test_a_verifier_that_reads_the_answer_is_told_before_any_figure() -> None:
 
 def test_errors_are_told_with_what_can_be_done() -> None:
     found = logs(a=[1, 0], b=[0, 1])
-    found.samples.append(LoggedSample("t2", "a", "0", {"match": LoggedScore(0.0)}, error="Timeout"))
+    found.samples.append(Sample("t2", "a", "0", {"match": Score(0.0)}, error="Timeout"))
     text = " ".join(shown(found).split())
-    assert "SAMPLES THAT FAILED ARE LEFT OUT: 1 of a (1 Timeout). --errors wrong counts them as wrong." in text
+    assert (
+        "ERRORED SAMPLES ARE LEFT OUT of every mean: 1 of a (1 Timeout). --errors wrong counts them as wrong." in text
+    )
     assert "Their logs score 1 of them all the same: --errors scored." in text
     assert "SAMPLES THAT FAILED COUNT AS WRONG: 1 of a (1 Timeout)." in shown(found, errors=WRONG)
     assert "1 SAMPLES THAT FAILED COUNT with the score in their log" in shown(found, errors=SCORED)
-    assert "FAILED" not in shown(logs(a=[1, 0], b=[0, 1]))
+    assert "ERRORED" not in shown(logs(a=[1, 0], b=[0, 1]))
 
 
 def test_unpaired_tasks_are_named() -> None:
@@ -96,8 +99,8 @@ def test_unpaired_tasks_are_named() -> None:
 
 def test_few_tasks_are_told_and_what_their_tests_can_show() -> None:
     text = " ".join(shown(logs(a=[0] * 7, b=[1] * 7, c=[1] * 2 + [0] * 5)).split())
-    assert "FEW TASKS: b has 7 pairs, different in 7, c has 7 pairs, different in 2." in text
-    assert "Where 5 pairs differ or fewer, p can't be below 0.0625." in text
+    assert "FEW TASKS: 7 tasks can tell large differences only. Below 30, intervals are rough." in text
+    assert "Where 5 tasks differ or fewer, p can't be below 0.0625: c (2)." in text
     assert "p can't be" not in shown(logs(a=[0] * 7, b=[1] * 7))
     assert "FEW TASKS" not in shown(logs(a=[0] * 30, b=[1] * 30))
 
@@ -117,7 +120,7 @@ def test_success_that_is_not_known_is_told() -> None:
 def test_an_arm_without_a_partner_is_told() -> None:
     found = logs(a=[1], b=[0])
     found.parts["c"] = {}
-    found.samples.append(LoggedSample("u", "c", "0", {"match": LoggedScore(1.0)}))
+    found.samples.append(Sample("u", "c", "0", {"match": Score(1.0)}))
     assert "COMPARED WITH NOTHING, because no other arm has the same tasks: c." in " ".join(shown(found).split())
 
 

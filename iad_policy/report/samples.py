@@ -1,0 +1,321 @@
+"""The table of samples that every comparison is made from, and how the samples in it count.
+
+Episodes of ours, other people's logs and scored predictions all become samples. Nothing after this module knows where a
+sample is from.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from iad_policy.errors import UnknownName
+from iad_policy.ledger.episode_record import EpisodeRecord
+from iad_policy.types.hashing import digest
+
+SUCCESS, PROGRESS, REWARD = "success", "progress", "reward"
+METRICS = (SUCCESS, PROGRESS, REWARD)
+"""What an episode of ours is measured by."""
+N_CHARACTERS = 5000
+"""Characters of a text that tell tasks apart. Some logs cut texts off soon after."""
+UNSCORED = "unscored"
+"""Kind of error of a sample that ended well and has no score."""
+RUN_BUDGET = "budget of the run"
+"""Kind of error of an episode that the budget of the whole run ended."""
+EXCLUDED, WRONG, SCORED = "excluded", "wrong", "scored"
+ERRORS = (EXCLUDED, WRONG, SCORED)
+"""How samples that failed count: not at all, as 0, or with the score that their log gives them all the same."""
+CONTENT, ID = "content", "id"
+PAIRINGS = (CONTENT, ID)
+"""What makes two arms' tasks the same: the name and what is asked, or the name alone."""
+
+
+class Score(NamedTuple):
+    """One score of a sample.
+
+    Attributes:
+        value: The score as a number. None if there is none that is one.
+        success: 1.0 or 0.0 if the sample itself says whether that is a success, else None.
+    """
+
+    value: float | None
+    success: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One attempt at one task.
+
+    Attributes:
+        task: The task's name.
+        arm: The row of the comparison that the sample belongs to.
+        sample: Which of the arm's samples of the task it is: a seed, an epoch, the number of a rollout.
+        scores: Name -> score.
+        error: Kind of the failure that ended the sample, "" for none.
+        content: Digest of the task's name and of what it asks, "" if that is not known. Equal digests are the same
+            task, and tasks of one name with different digests are not.
+        tokens: Tokens of all model calls, those of graders and judges too. None if not known.
+        usd: Dollars for them. None if not known.
+        seconds: Time at work: of our episodes the time inside calls, as they took at first. None if not known.
+    """
+
+    task: str
+    arm: str
+    sample: str
+    scores: Mapping[str, Score]
+    error: str = ""
+    content: str = ""
+    tokens: float | None = None
+    usd: float | None = None
+    seconds: float | None = None
+
+
+@dataclass(slots=True)
+class Samples:
+    """The table of samples, with what has to be said of it.
+
+    Attributes:
+        parts: Arm -> what it is made of (model, task, solver ...), in the order of the rows.
+        samples: All samples.
+        score: Name of the score to compare if the user names none, "" if there is no such score.
+        baselines: Arm -> the arm that it is compared with if the user names none. By default the first of its group.
+        is_of_runs: Whether the samples are episodes of ours. These say themselves whether they are a success, and
+            samples of one name have the same seed in all arms.
+        problems: What could not be read, with file and line.
+        alarms: What makes figures unfair, such as a verifier that reads the answer.
+        notes: What else a reader of the figures has to know, such as a log that was cancelled.
+    """
+
+    parts: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    samples: list[Sample] = field(default_factory=list)
+    score: str = ""
+    baselines: Mapping[str, str] = field(default_factory=dict)
+    is_of_runs: bool = False
+    problems: list[str] = field(default_factory=list)
+    alarms: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def sample_of(record: EpisodeRecord, arm: str = "", content: str = "") -> Sample:
+    """Return an episode as a sample.
+
+    Args:
+        record: The episode.
+        arm: The row of the comparison.
+        content: What tells its task from others of the same name; "" where all rows have the same data.
+    """
+    spent = record.spent
+    return Sample(
+        task=record.task_id,
+        arm=arm,
+        sample=str(record.seed),
+        scores={
+            PROGRESS: Score(record.progress, record.success),
+            REWARD: Score(record.reward, record.success),
+        }
+        if record.is_scored
+        else {},
+        error=error_of(record),
+        content=content,
+        tokens=float(spent.tokens) if not spent.n_unmetered else None,
+        usd=spent.usd if not spent.n_unpriced else None,
+        seconds=spent.seconds,
+    )
+
+
+def error_of(record: EpisodeRecord) -> str:
+    """Return why an episode is in no mean: the kind of its failure, or the budget of the run. "" if it is in them."""
+    return record.error_kind or ("" if record.is_scored else RUN_BUDGET)
+
+
+def samples_of(records: Mapping[str, Sequence[EpisodeRecord]]) -> Samples:
+    """Return the rows of one run, or of runs on the same data, as a table of samples.
+
+    Args:
+        records: Row -> its episodes.
+    """
+    return Samples(
+        parts={row: {"row": row} for row in records},
+        samples=[sample_of(one, row) for row, own in records.items() for one in own],
+        score=REWARD,
+        is_of_runs=True,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CountingRules:
+    """How samples count.
+
+    Attributes:
+        score: Name of the score to compare. "" for the only one, or for the format's own choice.
+        success_at: Least score of a success. None: what the log says, or a score of 1 where all scores are 0 or 1.
+        errors: A name in `ERRORS`.
+        pair_by: A name in `PAIRINGS`.
+    """
+
+    score: str = ""
+    success_at: float | None = None
+    errors: str = EXCLUDED
+    pair_by: str = CONTENT
+
+    def __post_init__(self) -> None:
+        for kind, given, known in (("rule for errors", self.errors, ERRORS), ("pairing", self.pair_by, PAIRINGS)):
+            if given not in known:
+                raise UnknownName(kind, given, known)
+
+
+@dataclass(slots=True)
+class ArmTasks:
+    """An arm's samples, by task. A task's key is the same in all arms.
+
+    Attributes:
+        names: Key -> name, of all tasks.
+        values: Metric -> key -> sample -> value, of the samples that count and have a value. Tasks are in the order of
+            their names. Tasks without a value, and metrics that are not known, are left out.
+        counted: Key -> the samples that count.
+        errors: Kind of error -> number of samples that failed or have no score.
+        n_scored_errors: Number of these with a score.
+        is_seeded: Whether samples of one name have the same seed in all arms.
+    """
+
+    names: dict[str, str] = field(default_factory=dict)
+    values: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
+    counted: dict[str, list[Sample]] = field(default_factory=dict)
+    errors: Counter[str] = field(default_factory=Counter)
+    n_scored_errors: int = 0
+    is_seeded: bool = False
+
+    def of(self, metric: str) -> Mapping[str, Mapping[str, float]]:
+        """Return key -> sample -> value of a metric. Empty if it is not known."""
+        return self.values.get(metric, {})
+
+    def per_task(self, metric: str) -> list[list[float]]:
+        """Return the values of each task, in the order of the tasks' names."""
+        return [list(own.values()) for own in self.of(metric).values()]
+
+    def _add(self, metric: str, key: str, sample: Sample, value: float | None) -> None:
+        if value is not None:
+            own = self.values.setdefault(metric, {}).setdefault(key, {})
+            own[sample.sample if self.is_seeded else str(len(own))] = value
+
+
+def by_task(samples: Samples, rules: CountingRules, *, also: Sequence[str] = ()) -> dict[str, ArmTasks]:
+    """Return each arm's samples by task, in the order of the table.
+
+    An episode of ours says itself whether it is a success. Elsewhere success is known if it is known for every sample
+    that counts.
+
+    Args:
+        samples: The table.
+        rules: How samples count, and with which score.
+        also: Names of further scores to put beside it.
+    """
+    name = score_of(samples, rules.score)
+    found = {arm: ArmTasks(is_seeded=samples.is_of_runs) for arm in samples.parts}
+    counting = list(_counting(samples, rules, name, found))
+    is_binary = not samples.is_of_runs and {one.value for _, one in counting if one.success is None} <= {0.0, 1.0}
+    successes = [_success(score, rules, is_binary=is_binary) for _, score in counting]
+    is_known = samples.is_of_runs or None not in successes
+    for (sample, score), success in zip(counting, successes, strict=True):
+        own, key = found[sample.arm], _key(sample, rules)
+        own.counted.setdefault(key, []).append(sample)
+        own._add(name, key, sample, score.value)
+        for other in also:
+            own._add(other, key, sample, sample.scores[other].value if other in sample.scores else None)
+        if is_known:
+            own._add(SUCCESS, key, sample, success)
+    for own in found.values():
+        names = own.names
+        own.values = {
+            metric: dict(sorted(tasks.items(), key=lambda one: (names[one[0]], one[0])))
+            for metric, tasks in own.values.items()
+        }
+    return found
+
+
+def _counting(
+    samples: Samples, rules: CountingRules, name: str, found: Mapping[str, ArmTasks]
+) -> Iterator[tuple[Sample, Score]]:
+    """Yield the samples that count with their scores, and note all tasks and errors."""
+    for sample in samples.samples:
+        own = found[sample.arm]
+        own.names.setdefault(_key(sample, rules), sample.task)
+        score = sample.scores.get(name, Score(None))
+        is_scored = score != (None, None)
+        if sample.error or not is_scored:
+            own.errors[sample.error or UNSCORED] += 1
+            own.n_scored_errors += is_scored
+            if rules.errors == WRONG:
+                yield sample, Score(0.0, 0.0)
+            elif rules.errors == SCORED and is_scored:
+                yield sample, score
+        else:
+            yield sample, score
+
+
+def _success(score: Score, rules: CountingRules, *, is_binary: bool) -> float | None:
+    if rules.success_at is not None:
+        return None if score.value is None else float(score.value >= rules.success_at)
+    return score.value if score.success is None and is_binary else score.success
+
+
+def _key(sample: Sample, rules: CountingRules) -> str:
+    return sample.content if sample.content and rules.pair_by == CONTENT else f"id {sample.task}"
+
+
+def score_of(logs: Samples, asked: str) -> str:
+    """Return the name of the score to compare.
+
+    Args:
+        logs: What was read.
+        asked: The name that the user gives. The end of a name in two parts will do: `right` for `parts.right`. "" for
+            none.
+
+    Raises:
+        UnknownName: No sample has such a score.
+        ValueError: The user has to name one.
+    """
+    known = sorted({name for sample in logs.samples for name in sample.scores})
+    if not asked:
+        if not logs.score and known:
+            raise ValueError(
+                f"expected --score NAME, because the logs have several scores, got none; known: {', '.join(known)}"
+            )
+        return logs.score
+    found = [name for name in known if name == asked] or [name for name in known if name.endswith(f".{asked}")]
+    if len(found) != 1:
+        raise UnknownName("score", asked, known)
+    return found[0]
+
+
+def error_kind(text: str) -> str:
+    """Return the name of the exception that a message begins with, or else its first words."""
+    name = re.match(r"[A-Za-z_][\w.]*(?=[(:]|$)", text.strip())
+    return name.group().rpartition(".")[2] if name else " ".join(text.split())[:40]
+
+
+def task_content(task: str, prompt: str | Sequence[Mapping[str, Any]]) -> str:
+    """Return the digest of a task: of its name, and of the texts that it begins with.
+
+    Ids of messages are not part of it, because they differ from log to log, nor are pictures, which some logs leave
+    out.
+
+    Args:
+        task: The task's name.
+        prompt: A text, or chat messages.
+    """
+    return digest(task, *_texts(prompt))
+
+
+def _texts(prompt: str | Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if isinstance(prompt, str):
+        yield prompt[:N_CHARACTERS]
+        return
+    for message in prompt:
+        yield str(message.get("role"))
+        content = message.get("content")
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content or ()
+        for part in parts:
+            kind = str(part.get("type"))
+            yield part["text"][:N_CHARACTERS] if kind == "text" else f"({kind.capitalize()})"
