@@ -18,7 +18,7 @@ MAIN = ("row", "env")
 def read(paths: Sequence[Path]) -> Samples:
     """Read run folders. Each row of a run's table is an arm, and its seeds are samples."""
     found = Samples(score=PROGRESS, is_of_runs=True)
-    rows: list[tuple[Mapping[str, str], Sequence[EpisodeRecord], Mapping[str, str]]] = []
+    rows: list[tuple[dict[str, str], Sequence[EpisodeRecord], Mapping[str, str]]] = []
     runs: list[Results] = []
     for path in paths:
 
@@ -37,7 +37,7 @@ def read(paths: Sequence[Path]) -> Samples:
         rows += [(_parts(path, results, row), records, contents) for row, records in results.records.items()]
     names = named_apart([parts for parts, _, _ in rows], MAIN)
     for name, (parts, records, contents) in zip(names, rows, strict=True):
-        found.parts[name] = dict(parts)
+        found.parts[name] = parts
         found.samples += [sample_of(record, name, contents[record.task_id]) for record in records]
     if len(runs) == 1:
         arms = dict(zip(runs[0].records, names, strict=True))
