@@ -33,8 +33,8 @@ def read(paths: Sequence[Path]) -> Samples:
         runs.append(results)
         found.alarms += [f"{path}: {alarm}" for alarm in results.heading.alarms]
         found.notes += [f"{path}: {note}" for note in _notes(results)]
-        contents = _contents(results)
-        rows += [(_parts(path, results, row), records, contents) for row, records in results.records.items()]
+        of_task = _contents(results)
+        rows += [(_parts(path, results, row), records, of_task) for row, records in results.records.items()]
     names = named_apart([parts for parts, _, _ in rows], MAIN)
     for name, (parts, records, contents) in zip(names, rows, strict=True):
         found.parts[name] = parts
