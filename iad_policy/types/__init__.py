@@ -122,7 +122,7 @@ class Turn(NamedTuple):
     parts: tuple[Part, ...] = ()
 
 
-class Plan(NamedTuple):
+class PlannedActions(NamedTuple):
     """Actions to take, in order.
 
     Attributes:
@@ -185,7 +185,7 @@ class State:
     thumbnail: str = field(default="", compare=False)
     failure: str = ""
     changed: bool = True
-    plan: Plan | None = None
+    plan: PlannedActions | None = None
 
     def __repr__(self) -> str:
         # The full observation, info and history are very long, and each candidate has its own.
@@ -209,7 +209,7 @@ class State:
         """Return this state with more notes for the agent."""
         return changed(self, notes=(*self.notes, *texts))
 
-    def planned(self, plan: Plan | None) -> "State":
+    def planned(self, plan: PlannedActions | None) -> "State":
         """Return this state with a plan for the agent."""
         return changed(self, plan=plan)
 
@@ -319,7 +319,7 @@ class Said(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class ShownAttempt:
     """An earlier proposal, as data for a feedback.
 
     Attributes:
@@ -365,7 +365,7 @@ class Feedback:
     """
 
     text: str = ""
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[ShownAttempt, ...] = ()
     preferred: tuple[int, ...] = ()
     best: Candidate | None = None
     worst: Candidate | None = None
