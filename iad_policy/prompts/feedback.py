@@ -17,7 +17,7 @@ def feedback_text(feedback: Feedback, words: Rendering) -> str:
     if is_hint(feedback):
         remarks = dict.fromkeys(filter(None, (_remark(one, feedback) for one in attempts)))
         return "\n".join([HINTS, *(f"- {remark}" for remark in remarks)])
-    if any(one.shown_as == "tried" for one in attempts):
+    if attempts and attempts[0].shown_as == "tried":
         return "\n".join([*_listed(feedback, words), *_preference(feedback)])
     heads = [_headed(one.shown_as.capitalize(), one, feedback, words) for one in attempts]
     scores = [f"Score: {one.score:.4g}" for one in attempts if one.score is not None]
@@ -29,7 +29,7 @@ def feedback_text(feedback: Feedback, words: Rendering) -> str:
 
 def is_hint(feedback: Feedback) -> bool:
     """Whether a feedback shows no proposal, but only what was wrong with some."""
-    return bool(feedback.attempts) and all(one.shown_as == "unshown" for one in feedback.attempts)
+    return bool(feedback.attempts) and feedback.attempts[0].shown_as == "unshown"
 
 
 def tells_results(feedback: Feedback) -> bool:
