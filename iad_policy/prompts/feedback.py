@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from iad_policy.prompts.rendering import Rendering
-from iad_policy.types import Attempt, Feedback, State
+from iad_policy.types import Feedback, ShownAttempt, State
 from iad_policy.types.texts import tail, truncated
 
 HINTS = "Mind:"
@@ -17,7 +17,7 @@ def feedback_text(feedback: Feedback, words: Rendering) -> str:
     if is_hint(feedback):
         remarks = dict.fromkeys(filter(None, (_remark(one, feedback) for one in attempts)))
         return "\n".join([HINTS, *(f"- {remark}" for remark in remarks)])
-    if any(one.shown_as == "tried" for one in attempts):
+    if attempts and attempts[0].shown_as == "tried":
         return "\n".join([*_listed(feedback, words), *_preference(feedback)])
     heads = [_headed(one.shown_as.capitalize(), one, feedback, words) for one in attempts]
     scores = [f"Score: {one.score:.4g}" for one in attempts if one.score is not None]
@@ -29,7 +29,7 @@ def feedback_text(feedback: Feedback, words: Rendering) -> str:
 
 def is_hint(feedback: Feedback) -> bool:
     """Whether a feedback shows no proposal, but only what was wrong with some."""
-    return bool(feedback.attempts) and all(one.shown_as == "unshown" for one in feedback.attempts)
+    return bool(feedback.attempts) and feedback.attempts[0].shown_as == "unshown"
 
 
 def tells_results(feedback: Feedback) -> bool:
@@ -60,12 +60,12 @@ def result_text(after: State, words: Rendering, n_tokens: int) -> str:
     return "\n".join(told) or ("it ends the task" if after.done else "nothing that can be seen changed")
 
 
-def _is_told_as_failed(one: Attempt) -> bool:
+def _is_told_as_failed(one: ShownAttempt) -> bool:
     # An answer that is no action is revised like any other by methods that always revise the last answer.
     return any(said.kind == "error" for said in one.said) if one.shown_as == "last" else bool(one.failure)
 
 
-def _headed(label: str, one: Attempt, feedback: Feedback, words: Rendering) -> str:
+def _headed(label: str, one: ShownAttempt, feedback: Feedback, words: Rendering) -> str:
     error, n_tokens = one.candidate.error, feedback.shown.action
     shown = truncated(error, n_tokens) if error else words.tried(one.candidate.action, n_tokens)
     return f"{label}:{shown}" if shown.startswith("\n") else f"{label}: {shown}"
@@ -101,7 +101,7 @@ def _listed(feedback: Feedback, words: Rendering) -> Iterator[str]:
         yield "\n".join(lines)
 
 
-def _remark(one: Attempt, feedback: Feedback) -> str:
+def _remark(one: ShownAttempt, feedback: Feedback) -> str:
     """Return what is known to be wrong with an attempt in one line: its error, or else the findings or a failure."""
     if one.findings and not one.candidate.error:
         return _in_one_line(one.findings, feedback.shown.critique)

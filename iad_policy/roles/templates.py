@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from iad_policy.strategies.building_blocks.attempts import best_plan, steps
-from iad_policy.types import Candidate, Plan, State, score
+from iad_policy.types import Candidate, PlannedActions, State, score
 
 PASSING_SCORE = 0.5
 """Score from which an attempt passes if the verifier gives only a score."""
@@ -14,7 +14,7 @@ class ToldAttempt(NamedTuple):
     """A simulated attempt: what is told about it, its actions, and its evaluation."""
 
     text: str
-    plan: Plan = Plan(0, ())
+    plan: PlannedActions = PlannedActions(0, ())
     evaluation: str = ""
 
 

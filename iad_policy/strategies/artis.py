@@ -12,7 +12,7 @@ from iad_policy.requests import All, Ask, Asking, Commit, Propose
 from iad_policy.strategies import declares
 from iad_policy.strategies.building_blocks.attempts import Attempt, best_plan
 from iad_policy.strategies.building_blocks.rollouts import Rollout, roll_out, valued
-from iad_policy.types import Candidate, Plan, State
+from iad_policy.types import Candidate, PlannedActions, State
 
 REAL = "What comes now is real and counts."
 """First line of the note that the agent gets for the real execution."""
@@ -81,7 +81,7 @@ def artis(
 
 class _Advice(NamedTuple):
     notes: tuple[str, ...] = ()
-    plan: Plan | None = None
+    plan: PlannedActions | None = None
 
 
 def _one_after_another(here: State, n: int, attempt: _Attempting, *, until_pass: bool) -> Asking[list[Attempt]]:

@@ -122,7 +122,7 @@ class Turn(NamedTuple):
     parts: tuple[Part, ...] = ()
 
 
-class Plan(NamedTuple):
+class PlannedActions(NamedTuple):
     """Actions to take, in order.
 
     Attributes:
@@ -185,7 +185,7 @@ class State:
     thumbnail: str = field(default="", compare=False)
     failure: str = ""
     changed: bool = True
-    plan: Plan | None = None
+    plan: PlannedActions | None = None
 
     def __repr__(self) -> str:
         # The full observation, info and history are very long, and each candidate has its own.
@@ -209,7 +209,7 @@ class State:
         """Return this state with more notes for the agent."""
         return changed(self, notes=(*self.notes, *texts))
 
-    def planned(self, plan: Plan | None) -> "State":
+    def planned(self, plan: PlannedActions | None) -> "State":
         """Return this state with a plan for the agent."""
         return changed(self, plan=plan)
 
@@ -311,6 +311,9 @@ class ShownTokens(NamedTuple):
     critique: int = 100
 
 
+SHOWN_TOKENS = ShownTokens()
+
+
 class Said(NamedTuple):
     """A text about a proposal: a `review`, an `error`, an `output` or a `reward`."""
 
@@ -318,8 +321,9 @@ class Said(NamedTuple):
     text: str
 
 
+@made_fast
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class ShownAttempt:
     """An earlier proposal, as data for a feedback.
 
     Attributes:
@@ -350,13 +354,15 @@ DIFFER = "differ"
 """The instruction that asks for a proposal which differs from the earlier ones."""
 
 
+@made_fast
 @dataclass(frozen=True, slots=True)
 class Feedback:
     """Feedback that an agent gets before it proposes again, as data and in words.
 
     Attributes:
         text: It in words. If it is "", the driver lets the prompts make them of the rest.
-        attempts: The earlier proposals that it is about, oldest first, each with what is told about it.
+        attempts: The earlier proposals that it is about, oldest first, each with what is told about it. Either all are
+            listed as tried, or none is; the same holds for unshown ones.
         preferred: Numbers, from 1, of the attempts that the verifier prefers, where that is told.
         best: The incumbent, without its verdict. It is the answer to revise where a method always revises the last one.
         worst: The candidate to avoid, without its verdict.
@@ -365,12 +371,12 @@ class Feedback:
     """
 
     text: str = ""
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[ShownAttempt, ...] = ()
     preferred: tuple[int, ...] = ()
     best: Candidate | None = None
     worst: Candidate | None = None
     instruction: str = DIFFER
-    shown: ShownTokens = field(default_factory=ShownTokens)
+    shown: ShownTokens = SHOWN_TOKENS
 
     @property
     def tried(self) -> tuple[Candidate, ...]:

@@ -98,9 +98,6 @@ KNOWS_ONLY: Mapping[str, tuple[str, ...]] = {
         "iad_policy.registry",
         "iad_policy.requests",
         "iad_policy.types",
-        "iad_policy.models.parsing",
-        "iad_policy.prompts.rendering",
-        "iad_policy.roles.paraphrase_check",
         "iad_policy.strategies",
     ),
 }  # fmt: skip

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from iad_policy.strategies.building_blocks.rollouts import Rollout
-from iad_policy.types import Candidate, Plan, State
+from iad_policy.types import Candidate, PlannedActions, State
 from iad_policy.types.answers.fields import read_choice, read_field
 from iad_policy.types.hashing import encode
 from iad_policy.types.texts import shown
@@ -39,7 +39,7 @@ class Attempt:
         return passes(self.evaluation) is True
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> PlannedActions:
         """Its actions."""
         return plan_between(self.rollout.start, self.rollout.end)
 
@@ -56,13 +56,13 @@ def attempt_text(number: int, start: State, end: State, evaluation: str) -> str:
     return "\n".join([*lines, evaluation]).strip()
 
 
-def plan_between(start: State, end: State) -> Plan:
+def plan_between(start: State, end: State) -> PlannedActions:
     """Return the actions that led from one state to a later one."""
     n_before = len(start.history)
-    return Plan(n_before, tuple([turn.action for turn in end.history[n_before:]]))
+    return PlannedActions(n_before, tuple([turn.action for turn in end.history[n_before:]]))
 
 
-def steps(label: str, plan: Plan) -> str:
+def steps(label: str, plan: PlannedActions) -> str:
     """Return a line that lists actions with their numbers in the episode. A very long line is cut."""
     n_before, actions = plan
     if not actions:
@@ -85,7 +85,7 @@ def score_in(evaluation: str) -> float:
     return -math.inf
 
 
-def best_plan(made: Iterable[tuple[Plan, str]]) -> Plan | None:
+def best_plan(made: Iterable[tuple[PlannedActions, str]]) -> PlannedActions | None:
     """Return the actions of the best-scored attempt that passed, the first among equals, or None if none did.
 
     Args:

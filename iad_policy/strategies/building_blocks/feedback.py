@@ -17,7 +17,7 @@ from functools import partial
 from iad_policy.errors import BudgetExhausted, UnknownName
 from iad_policy.requests import Ask, Asking, Simulate
 from iad_policy.strategies.building_blocks.incumbent import incumbent
-from iad_policy.types import Attempt, Candidate, Feedback, Said, ShownTokens, State, score
+from iad_policy.types import Candidate, Feedback, Said, ShownAttempt, ShownTokens, State, score
 
 FeedbackForm = Callable[[State, Sequence[Candidate]], Asking[Feedback | None]]
 """Generator function of a state and the candidates tried in it, oldest first and verified."""
@@ -46,7 +46,7 @@ def scalar(here: State, tried: Sequence[Candidate], *, shown_tokens: int = SHOWN
     best = incumbent(tried)
     shown = best.shown()
     return Feedback(
-        attempts=(Attempt(shown, "best", score=best.score),), best=shown, shown=ShownTokens(action=shown_tokens)
+        attempts=(ShownAttempt(shown, "best", score=best.score),), best=shown, shown=ShownTokens(action=shown_tokens)
     )
 
 
@@ -70,7 +70,7 @@ def judge_text(
     said = Said("review", (yield from Ask("critic", here, best)))
     best = best.shown()
     shown = ShownTokens(action=shown_tokens, critique=critique_tokens)
-    return Feedback(attempts=(Attempt(best, "best", said=(said,)),), best=best, shown=shown)
+    return Feedback(attempts=(ShownAttempt(best, "best", said=(said,)),), best=best, shown=shown)
 
 
 def best_worst_and_judge_text(
@@ -94,7 +94,7 @@ def results(
 ) -> Asking[Feedback | None]:
     """Show every candidate tried and what it led to, without a judgement; it is simulated if nobody looked yet."""
     previewed = yield from _previewed(here, tried)
-    attempts = [Attempt(one.shown(), outcome=one.preview) for one in previewed]
+    attempts = [ShownAttempt(one.shown(), outcome=one.preview) for one in previewed]
     return _about(tried, attempts, ShownTokens(shown_tokens, result_tokens))
 
 
@@ -111,7 +111,7 @@ def findings(
     Nothing is simulated for it: results are those that the verifier looked at.
     """
     yield from ()
-    attempts = [Attempt(one.shown(), outcome=one.preview, findings=_critique(one)) for one in tried]
+    attempts = [ShownAttempt(one.shown(), outcome=one.preview, findings=_critique(one)) for one in tried]
     feedback = _about(tried, attempts, ShownTokens(shown_tokens, result_tokens, critique_tokens))
     return replace(feedback, preferred=_preferred(tried))
 
@@ -129,7 +129,7 @@ def hints(
     """
     yield from ()
     doubted = [one for one in tried if one.verdict is None or not one.verdict.passed]
-    attempts = [Attempt(one.shown(), "unshown", one.preview, _critique(one)) for one in doubted]
+    attempts = [ShownAttempt(one.shown(), "unshown", one.preview, _critique(one)) for one in doubted]
     attempts = [one for one in attempts if one.failure or one.findings]
     return _about(tried, attempts, ShownTokens(result=result_tokens, critique=critique_tokens)) if attempts else None
 
@@ -140,7 +140,7 @@ def about_last(last: Candidate, *said: Said) -> Feedback:
     Agents that are not language models read `Feedback.best` as the answer to revise, whether it is the best or not.
     """
     shown = last.shown()
-    return Feedback(attempts=(Attempt(shown, "last", said=tuple([one for one in said if one.text])),), best=shown)
+    return Feedback(attempts=(ShownAttempt(shown, "last", said=tuple([one for one in said if one.text])),), best=shown)
 
 
 FORMS: Mapping[str, FeedbackForm] = {
@@ -185,7 +185,7 @@ def best_and_worst_of(tried: Sequence[Candidate]) -> tuple[Candidate, Candidate 
     return best, None if worst.key == best.key else worst
 
 
-def _about(tried: Sequence[Candidate], attempts: Sequence[Attempt], shown: ShownTokens) -> Feedback:
+def _about(tried: Sequence[Candidate], attempts: Sequence[ShownAttempt], shown: ShownTokens) -> Feedback:
     best, worst = best_and_worst_of(tried)
     unlike = None if worst is None else worst.shown()
     return Feedback(attempts=tuple(attempts), best=best.shown(), worst=unlike, shown=shown)
@@ -194,9 +194,9 @@ def _about(tried: Sequence[Candidate], attempts: Sequence[Attempt], shown: Shown
 def _best_and_worst(tried: Sequence[Candidate], shown: ShownTokens, critique: str = "") -> Feedback:
     best, worst = best_and_worst_of(tried)
     said = (Said("review", critique),) if critique else ()
-    attempts = [Attempt(best.shown(), "best", said=said)]
+    attempts = [ShownAttempt(best.shown(), "best", said=said)]
     if worst is not None:
-        attempts.append(Attempt(worst.shown(), "worst"))
+        attempts.append(ShownAttempt(worst.shown(), "worst"))
     return _about(tried, attempts, shown)
 
 

@@ -18,7 +18,7 @@ from iad_policy.cli import app
 from iad_policy.errors import GoldError, UnknownName
 from iad_policy.ledger.trace import RunTraces
 from iad_policy.report.viewer.shown import run_json
-from iad_policy.types import Attempt, Said, Verifier
+from iad_policy.types import Said, ShownAttempt, Verifier
 from iad_policy.verifiers.corrupted import LEVELS, NoisyVerifier, SparseVerifier
 from tests.iad_policy.closed_forms import BETA, PERFECT, RHO, SHADES, SIGMA, Cell, bon, cells, fits, made, mended
 from tests.iad_policy.quiz import Quiz, answer, n_solved
@@ -78,7 +78,7 @@ def _reviewed(agent: SyntheticAgent, place: int, shown_right: bool) -> bool:
     """Whether the answer is right after a review of a right or a wrong one."""
     state = State("?", {"available_actions": [f"answer[{k}]" for k in range(20)]}, gold={"reference": "answer[3]"})
     shown = Candidate("answer[3]" if shown_right else "answer[4]")
-    told = Feedback("", (Attempt(shown, "best", said=(Said("review", "answer it better"),)),), best=shown)
+    told = Feedback("", (ShownAttempt(shown, "best", said=(Said("review", "answer it better"),)),), best=shown)
     return agent.propose(state, feedback=told, temperature=None, rng=Random(place)).action == "answer[3]"
 
 

@@ -12,7 +12,7 @@ from iad_policy import Feedback, State
 from iad_policy.agents.learned import LearnedAgent
 from iad_policy.learn.experience import Experience
 from iad_policy.trained.models import Model
-from iad_policy.types import Attempt, Candidate
+from iad_policy.types import Candidate, ShownAttempt
 
 
 @pytest.fixture(scope="module")
@@ -67,8 +67,8 @@ def test_at_temperature_0_it_is_greedy(agent: LearnedAgent, state: State) -> Non
 
 def test_after_feedback_it_proposes_something_else(agent: LearnedAgent, state: State) -> None:
     first = proposals(agent, state).most_common(1)[0][0]
-    feedback = Feedback("no", (Attempt(Candidate(first, key=first)),))
+    feedback = Feedback("no", (ShownAttempt(Candidate(first, key=first)),))
     assert first not in proposals(agent, state, feedback=feedback)
     every = tuple(Candidate(action, key=action) for action in agent.trained.backend.features.actions(state))  # type: ignore[attr-defined]
-    tried = tuple(map(Attempt, every))
+    tried = tuple(map(ShownAttempt, every))
     assert proposals(agent, state, feedback=Feedback("no", tried))  # everything was tried: any is as good

@@ -7,22 +7,22 @@ import pytest
 
 from iad_policy.errors import UnknownName
 from iad_policy.prompts.feedback import feedback_text
-from iad_policy.types import DIFFER, Attempt, Candidate, Feedback, Said, State
+from iad_policy.types import DIFFER, Candidate, Feedback, Said, ShownAttempt, State
 from tests.folders import FOLDERS, prompts
 
-RED = Attempt(Candidate("click[red]", key="red"))
-BLUE = Attempt(Candidate("click[blue]", key="blue"))
+RED = ShownAttempt(Candidate("click[red]", key="red"))
+BLUE = ShownAttempt(Candidate("click[blue]", key="blue"))
 
 
-def led_to(one: Attempt, seen: str = "seen", failure: str = "") -> Attempt:
+def led_to(one: ShownAttempt, seen: str = "seen", failure: str = "") -> ShownAttempt:
     return replace(one, outcome=State(seen, {}, key=seen, failure=failure))
 
 
-def shown(one: Attempt, shown_as: Any, *said: Said) -> Attempt:
+def shown(one: ShownAttempt, shown_as: Any, *said: Said) -> ShownAttempt:
     return replace(one, shown_as=shown_as, said=said)
 
 
-def refined(folder: str, *attempts: Attempt, **options: Any) -> tuple[str, str]:
+def refined(folder: str, *attempts: ShownAttempt, **options: Any) -> tuple[str, str]:
     """Return the words around a feedback, and the feedback in words."""
     feedback = Feedback(attempts=attempts, **options)
     feedback = replace(feedback, text=feedback_text(feedback, prompts(folder).rendering))
@@ -48,14 +48,14 @@ SHOWN_IN_PART = ("sketch2code",)
         ([shown(RED, "last", Said("error", "no such file"))], 1, True, True),
         ([shown(RED, "last", Said("review", "name the folder"))], 1, False, False),
         ([led_to(RED, failure="no such button")], 1, True, True),
-        ([Attempt(Candidate(None, error="expected a line"))], 1, False, True),
+        ([ShownAttempt(Candidate(None, error="expected a line"))], 1, False, True),
         ([led_to(RED, "x", "x"), led_to(RED, "x", "x"), led_to(BLUE, "x", "x")], 3, True, True),
         ([led_to(RED, failure="x"), led_to(BLUE)], 2, True, False),
         ([led_to(RED, "Result: it failed: is printed"), led_to(BLUE)], 2, True, False),
     ],
 )
 def test_its_words_fit_what_the_feedback_shows(
-    folder: str, attempts: list[Attempt], n: int, has_results: bool, has_failed: bool
+    folder: str, attempts: list[ShownAttempt], n: int, has_results: bool, has_failed: bool
 ) -> None:
     text, feedback = refined(folder, *attempts)
     assert feedback in text

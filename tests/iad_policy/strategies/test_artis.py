@@ -19,7 +19,7 @@ from iad_policy.roles.templates import ToldAttempt, evaluation_of, summary_of
 from iad_policy.strategies import load_strategy
 from iad_policy.strategies.artis import REAL
 from iad_policy.strategies.building_blocks.attempts import best_plan, passes
-from iad_policy.types import Move, Plan, Turn
+from iad_policy.types import Move, PlannedActions, Turn
 
 START = State("start", {}, id="start")
 GENERATOR = Generator[Any, Any, Any]
@@ -114,7 +114,7 @@ def test_always_n_attempts_each_evaluated_one_summary_and_one_execution() -> Non
     assert len(seen.of(Simulate)) == 6
     assert seen.commits == ["a7"]
     assert told(seen.of(Propose)[-1]) == f"{REAL}\nthe summary"
-    assert seen.of(Propose)[-1].at.plan == Plan(0, ("a1", "a2"))
+    assert seen.of(Propose)[-1].at.plan == PlannedActions(0, ("a1", "a2"))
 
 
 def test_a_sequential_attempt_is_told_of_all_before_it_and_a_parallel_one_of_none() -> None:
@@ -215,7 +215,7 @@ def test_cut_before_the_evaluation_the_attempt_is_told_without_one(what: Any) ->
 def test_cut_before_the_summary_the_attempts_are_told_themselves() -> None:
     seen = Rehearsal(verdicts=("fail", "pass"), spent_from=("summariser", 1)).run(n=2)
     assert all(part in told(seen.of(Propose)[-1]) for part in (REAL, "Attempt 1", "Attempt 2", "Verdict: pass"))
-    assert seen.of(Propose)[-1].at.plan == Plan(0, ("a3", "a4"))
+    assert seen.of(Propose)[-1].at.plan == PlannedActions(0, ("a3", "a4"))
 
 
 def test_cut_before_the_execution_the_first_action_of_what_passed_is_committed() -> None:
@@ -263,7 +263,7 @@ def test_without_a_model_the_verdict_evaluates(verdict: Verdict | None, preview:
 def test_the_plan_is_the_best_scored_attempt_that_passed() -> None:
     def attempt(action: str, verdict: Verdict) -> ToldAttempt:
         said = evaluation_of(Candidate("x", verdict=verdict, preview=OVER))
-        return ToldAttempt(f"about {action}", Plan(3, (action, 7)), said)
+        return ToldAttempt(f"about {action}", PlannedActions(3, (action, 7)), said)
 
     attempts = [attempt("poor", Verdict(0.6)), attempt('"good"\n', Verdict(1.4)), attempt("bad", Verdict(0.2))]
     assert best_plan([(one.plan, one.evaluation) for one in attempts]) == (3, ('"good"\n', 7))
@@ -318,7 +318,7 @@ def test_the_former_name_of_an_agent_still_works() -> None:
 def test_a_plan_following_agent_does_what_the_plan_says_and_gives_it_up_where_it_was_refused() -> None:
     env = gym.make("IAD/WebShop-v0")
     observation, info = env.reset(options={"task_id": env.unwrapped.task_ids[0]})  # type: ignore[attr-defined]
-    plan = Plan(0, ("search[tea]", "click[no such thing]", "search[never]"))
+    plan = PlannedActions(0, ("search[tea]", "click[no such thing]", "search[never]"))
 
     def planned(here: State) -> Any:
         while not here.done:

@@ -11,7 +11,7 @@ from iad_envs.bird.policy.rendering import AnswerRendering, DatabaseRendering, w
 from iad_policy.prompts.feedback import feedback_text
 from iad_policy.roles.paraphrase_check import agent_view
 from iad_policy.simulators.llm import Unpredicted
-from iad_policy.types import Attempt, Candidate, Feedback, ShownTokens, State, Turn
+from iad_policy.types import Candidate, Feedback, ShownAttempt, ShownTokens, State, Turn
 from tests.folders import prompts
 
 WORDS = DatabaseRendering()
@@ -131,13 +131,13 @@ def test_attempts_are_shown_in_the_form_of_an_answer() -> None:
     two_lines = r"SELECT a\1" "\nFROM b -- submit[x]"
     actions = ("submit[SELECT 1]", f"submit[{two_lines}]", f"submit[SELECT {'1, ' * 500}1]")
     row = State("submit: 1 row\n1\n1", {}, key="1")
-    first, *others = [Attempt(Candidate(action, key=action)) for action in actions]
+    first, *others = [ShownAttempt(Candidate(action, key=action)) for action in actions]
     feedback = Feedback(attempts=(replace(first, outcome=row), *others), shown=ShownTokens(action=10))
     assert AnswerRendering().told(feedback) == (
         "Tried 1:\n```sql\nSELECT 1\n```\nResult: 1 row\n1\n1\n"
         f"Tried 2:\n```sql\n{two_lines}\n```\nTried 3: submit[SELECT 1, 1, 1, 1, 1, 1, 1, 1, 1,..."
     )
-    best = Attempt(Candidate("submit[SELECT 1]"), "best")
+    best = ShownAttempt(Candidate("submit[SELECT 1]"), "best")
     assert AnswerRendering().told(Feedback(attempts=(best,))) == "Best:\n```sql\nSELECT 1\n```"
     told = feedback_text(feedback, AnswerRendering())
     assert told.startswith("Tried 1: submit[SELECT 1]\nResult: submit: 1 row"), "the log has actions as they are"

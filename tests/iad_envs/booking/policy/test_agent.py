@@ -13,7 +13,7 @@ import pytest
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.booking.policy.agent import QUESTION, BookingAgent, choices_of
 from iad_policy import Candidate, Feedback, IADPolicyWrapper, State
-from iad_policy.types import Attempt
+from iad_policy.types import ShownAttempt
 from tests.iad_envs.booking.policy.visits import FINISHED, Visit, tasks_with, wandering
 
 DATA = Path(__file__).parents[4] / "data" / "booking"
@@ -79,12 +79,12 @@ def test_it_takes_the_next_fit_action_after_those_that_were_tried() -> None:
         tried: list[Candidate] = []
         for _ in choices_of(visit.state):
             best = tried[0] if tried else None
-            told = tuple(map(Attempt, tried))
+            told = tuple(map(ShownAttempt, tried))
             feedback = Feedback(attempts=told, best=best, worst=tried[-1]) if tried and best else None
             action = proposal(visit.state, len(tried), feedback, 1.0)
             assert action not in [one.action for one in tried]
             tried.append(Candidate(action))
-        feedback = Feedback("", best=tried[1], worst=tried[0], attempts=tuple(map(Attempt, tried)))
+        feedback = Feedback("", best=tried[1], worst=tried[0], attempts=tuple(map(ShownAttempt, tried)))
         assert proposal(visit.state, 0, feedback) == tried[1].action  # there is no other
 
 

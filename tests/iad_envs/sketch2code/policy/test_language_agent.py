@@ -14,7 +14,7 @@ from iad_envs.sketch2code.policy.verifier import PageJudge, ReferenceVerifier, S
 from iad_policy.errors import UnknownName
 from iad_policy.models import Completion
 from iad_policy.strategies.building_blocks.feedback import hints
-from iad_policy.types import Attempt, Candidate, Feedback, State, Verdict
+from iad_policy.types import Candidate, Feedback, ShownAttempt, State, Verdict
 from tests.folders import prompts
 
 SKETCH = np.full((400, 300, 3), 250, dtype=np.uint8)
@@ -62,7 +62,7 @@ def test_a_refinement_shows_pictures_of_the_best_attempt_and_of_the_newest() -> 
     tried = tuple(
         Candidate(f"```html\n{html}\n```", key=html) for html in ("<p>a</p>", "<p>b</p>", "<p>c</p>", "<p>d</p>")
     )
-    shown = tuple(map(Attempt, tried))
+    shown = tuple(map(ShownAttempt, tried))
     rendered: list[str] = []
 
     def screenshot(html: str) -> Any:

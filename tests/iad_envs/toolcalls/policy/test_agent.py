@@ -14,7 +14,7 @@ import iad_envs  # noqa: F401 (registers)
 from iad_envs.toolcalls.policy.agent import ToolCallAgent
 from iad_envs.toolcalls.policy.responses import UNABLE, choices_of
 from iad_policy import Candidate, Feedback, IADPolicyWrapper, State
-from iad_policy.types import Attempt
+from iad_policy.types import ShownAttempt
 from tests.iad_envs.toolcalls.policy.talks import Talk, asked, tool
 
 DATA = Path(__file__).parents[4] / "data" / "bfcl"
@@ -134,11 +134,13 @@ def test_given_best_and_worst_it_takes_another_response_until_there_is_none() ->
     state = Talk("multi_turn_base_13").state
     tried: list[Candidate] = []
     for n in range(len(choices_of(state))):
-        feedback = Feedback("", best=tried[0], worst=tried[-1], attempts=tuple(map(Attempt, tried))) if tried else None
+        feedback = (
+            Feedback("", best=tried[0], worst=tried[-1], attempts=tuple(map(ShownAttempt, tried))) if tried else None
+        )
         action = ToolCallAgent().propose(state, feedback=feedback, temperature=1.0, rng=Random(n)).action
         assert action not in [one.action for one in tried]
         tried.append(Candidate(action))
-    feedback = Feedback("", best=tried[1], worst=tried[0], attempts=tuple(map(Attempt, tried)))
+    feedback = Feedback("", best=tried[1], worst=tried[0], attempts=tuple(map(ShownAttempt, tried)))
     last = ToolCallAgent().propose(state, feedback=feedback, temperature=1.0, rng=Random(0)).action
     assert last == tried[1].action
 
