@@ -1,0 +1,27 @@
+"""An agent without a model that often takes the wrong button, and the right action for agents that know gold."""
+
+from collections.abc import Sequence
+
+from iad_elevator.policy.reading import next_action
+from iad_policy.agents.rule_based import ChoosingAgent
+from iad_policy.types import State
+
+
+class ElevatorAgent(ChoosingAgent):
+    """Takes the action that leads on more often than any other one."""
+
+    name = "operator"
+    scale = 0.5
+
+    def choices(self, state: State) -> dict[str, float]:
+        """Return all actions; the one that leads on fits best."""
+        best = next_action(state)
+        return {action: float(action == best) for action in state.info["available_actions"]}
+
+
+def next_of(state: State, reference: Sequence[str]) -> str:
+    """Return the next action of the reference that was not taken yet."""
+    n_done = 0
+    for turn in state.history:
+        n_done += [turn.action] == reference[n_done : n_done + 1]
+    return reference[min(n_done, len(reference) - 1)]

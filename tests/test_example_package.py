@@ -1,0 +1,114 @@
+"""An environment from a package of its own is found by its entry point, and has all that ours have."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+EXAMPLE = ROOT / "examples" / "iad_elevator"
+ENV = "Example/Elevator-v0"
+COMMAND = "from iad_policy.cli import app; app()"
+IN_PYTHON = f"""
+import gymnasium as gym
+from iad_policy import IADPolicyWrapper
+from iad_policy.bridges.chat import Chat
+from iad_policy.registry.domain import domain_of
+
+with Chat({ENV!r}) as chat:
+    (system, user) = chat.begin(task_id="3-1")
+    assert system["content"].startswith("Bring a parcel from one floor to another with an elevator."), system
+    assert "go[n], load[parcel]" in system["content"], system
+env = gym.make({ENV!r})
+assert domain_of(env).agent == "operator"
+for agent, verifier in (("operator", "proxy"), ("noisy-oracle:epsilon=0", "oracle")):
+    policy = IADPolicyWrapper(agent, env, strategy="bon", n=6, verifier=verifier)
+    observation, info = env.reset(seed=0)
+    done = False
+    while not done:
+        observation, reward, terminated, truncated, info = env.step(policy.act(observation, info))
+        done = terminated or truncated
+    print(agent, reward)
+"""
+TOOLS = f"""
+from iad_policy.bridges.mcp import mcp_server
+print(mcp_server({ENV!r}).name)
+"""
+
+Run = Callable[..., str]
+
+
+def run_with(path: str, folder: Path) -> Run:
+    def run(*words: str) -> str:
+        environment = {**os.environ, "PYTHONPATH": path, "COLUMNS": "120"}
+        done = subprocess.run(
+            [sys.executable, "-c", *words], cwd=folder, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Python beside the installed example: what pip leaves behind is the package and its entry points."""
+    folder = tmp_path_factory.mktemp("installed")
+    settings = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    shutil.copytree(EXAMPLE / "iad_elevator", folder / "iad_elevator", ignore=shutil.ignore_patterns("__pycache__"))
+    about = folder / f"iad_elevator-{settings['version']}.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {settings['name']}\nVersion: {settings['version']}\n"
+    )
+    ((group, entries),) = settings["entry-points"].items()
+    (about / "entry_points.txt").write_text(
+        f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in entries.items())
+    )
+    return run_with(os.pathsep.join([str(ROOT), str(folder)]), tmp_path_factory.mktemp("work"))
+
+
+def test_its_environment_and_its_agent_are_listed(run: Run) -> None:
+    listed = run(COMMAND, "list", "environments", "agents")
+    assert f"{ENV}    The agent brings a parcel from one floor to another" in listed
+    assert "operator " in listed
+    assert "IAD/WebShop-v0" in listed
+
+
+def test_it_is_compared_with_its_own_agent_verifier_and_prompts(run: Run) -> None:
+    text = run(COMMAND, "compare", ENV, "--tasks", "10", "--strategies", "single,iad", "--out", "runs/compared")
+    assert "VERDICTS ARE MISSING" not in text
+    assert '"agent": "operator"' in run("print(open('runs/compared/config.json').read())")
+    rates = {line.split()[0]: float(line.split()[1]) for line in text.splitlines() if line[:6] in ("single", "iad   ")}
+    assert rates["iad"] > rates["single"] + 0.3
+    played = run(IN_PYTHON).split()
+    assert played == ["operator", "1.0", "noisy-oracle:epsilon=0", "1.0"]
+
+
+def test_a_policy_is_trained_on_its_features(run: Run) -> None:
+    run(COMMAND, "run", ENV, "--split", "train", "--strategy", "iad", "--out", "runs/train")
+    assert "Model folder: model" in run(COMMAND, "train", "rft", "runs/train", "--out", "model")
+    improved = run(
+        COMMAND, "improve", ENV, "--out", "rounds", "--rounds", "1", "--demos", "4", "--tasks", "4", "--dev-tasks", "4"
+    )
+    assert "Best on dev: round" in improved
+
+
+def test_a_bridge_serves_it(run: Run) -> None:
+    pytest.importorskip("mcp")
+    assert run(TOOLS)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_pip_installs_it(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    words = ["-m", "pip", "install", "--quiet", "--no-deps", "--target", str(target), str(EXAMPLE)]
+    subprocess.run([sys.executable, *words], check=True)
+    listed = run_with(os.pathsep.join([str(ROOT), str(target)]), tmp_path)(COMMAND, "list", "environments")
+    assert ENV in listed
