@@ -63,9 +63,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     shutil.copytree(EXAMPLE / "iad_elevator", folder / "iad_elevator", ignore=shutil.ignore_patterns("__pycache__"))
     about = folder / f"iad_elevator-{settings['version']}.dist-info"
     about.mkdir()
-    (about / "METADATA").write_text(
-        f"Metadata-Version: 2.1\nName: {settings['name']}\nVersion: {settings['version']}\n"
-    )
+    described = f"Metadata-Version: 2.1\nName: {settings['name']}\nVersion: {settings['version']}\n"
+    (about / "METADATA").write_text(described)
     ((group, entries),) = settings["entry-points"].items()
     (about / "entry_points.txt").write_text(
         f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in entries.items())
@@ -84,7 +83,8 @@ def test_it_is_compared_with_its_own_agent_verifier_and_prompts(run: Run) -> Non
     text = run(COMMAND, "compare", ENV, "--tasks", "10", "--strategies", "single,iad", "--out", "runs/compared")
     assert "VERDICTS ARE MISSING" not in text
     assert '"agent": "operator"' in run("print(open('runs/compared/config.json').read())")
-    rates = {line.split()[0]: float(line.split()[1]) for line in text.splitlines() if line[:6] in ("single", "iad   ")}
+    results = reversed([line.split() for line in text.partition("Spent")[0].splitlines()])
+    rates = {line[0]: float(line[1]) for line in results if line[:1] in (["single"], ["iad"])}
     assert rates["iad"] > rates["single"] + 0.3
     played = run(IN_PYTHON).split()
     assert played == ["operator", "1.0", "noisy-oracle:epsilon=0", "1.0"]

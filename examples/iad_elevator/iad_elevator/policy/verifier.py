@@ -30,8 +30,6 @@ class ElevatorVerifier:
             return Verdict(0.0, str(preview.info["facts"]["complaint"]))
         if preview.done:
             is_right = preview.info["page"]["parcel"] == wanted(state)[1]
-            return Verdict(
-                float(is_right), "The parcel is where it belongs." if is_right else "The parcel is elsewhere."
-            )
+            return Verdict(float(is_right), "It is where it belongs." if is_right else "It is elsewhere.")
         leads_on = candidate.action.strip() == next_action(state)
         return Verdict(0.8 if leads_on else 0.2, "It leads on." if leads_on else f"Better: {next_action(state)}.")
