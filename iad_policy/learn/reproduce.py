@@ -14,7 +14,7 @@ from iad_policy.learn.train import LANGUAGE
 from iad_policy.papers import Claim, Paper, load_paper
 from iad_policy.papers.settings import WEBSHOP
 from iad_policy.report.compare import differences_of
-from iad_policy.report.samples import REWARD, SUCCESS, CountingRules, Sample, Samples, Score, by_task
+from iad_policy.report.samples import REWARD, SUCCESS, CountingRules, Samples, SampleScore, TaskSample, by_task
 from iad_policy.report.statistics import Interval
 from iad_policy.types.atomic import write_atomically
 from iad_policy.types.hashing import dumps
@@ -230,7 +230,7 @@ def _samples(scores: Mapping[str, Scores]) -> Samples:
     return Samples(
         parts={arm: {"arm": arm} for arm in scores},
         samples=[
-            Sample(task, arm, str(seed), {REWARD: Score(reward, success)})
+            TaskSample(task, arm, str(seed), {REWARD: SampleScore(reward, success)})
             for arm, own in scores.items()
             for (task, seed), (reward, success) in own.items()
         ],

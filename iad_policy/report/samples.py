@@ -31,7 +31,7 @@ PAIRINGS = (CONTENT, ID)
 """What makes two arms' tasks the same: the name and what is asked, or the name alone."""
 
 
-class Score(NamedTuple):
+class SampleScore(NamedTuple):
     """One score of a sample.
 
     Attributes:
@@ -44,7 +44,7 @@ class Score(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class TaskSample:
     """One attempt at one task.
 
     Attributes:
@@ -63,7 +63,7 @@ class Sample:
     task: str
     arm: str
     sample: str
-    scores: Mapping[str, Score]
+    scores: Mapping[str, SampleScore]
     error: str = ""
     content: str = ""
     tokens: float | None = None
@@ -88,7 +88,7 @@ class Samples:
     """
 
     parts: dict[str, Mapping[str, str]] = field(default_factory=dict)
-    samples: list[Sample] = field(default_factory=list)
+    samples: list[TaskSample] = field(default_factory=list)
     score: str = ""
     baselines: Mapping[str, str] = field(default_factory=dict)
     is_of_runs: bool = False
@@ -97,7 +97,7 @@ class Samples:
     notes: list[str] = field(default_factory=list)
 
 
-def sample_of(record: EpisodeRecord, arm: str = "", content: str = "") -> Sample:
+def sample_of(record: EpisodeRecord, arm: str = "", content: str = "") -> TaskSample:
     """Return an episode as a sample.
 
     Args:
@@ -106,13 +106,13 @@ def sample_of(record: EpisodeRecord, arm: str = "", content: str = "") -> Sample
         content: What tells its task from others of the same name; "" where all rows have the same data.
     """
     spent = record.spent
-    return Sample(
+    return TaskSample(
         task=record.task_id,
         arm=arm,
         sample=str(record.seed),
         scores={
-            PROGRESS: Score(record.progress, record.success),
-            REWARD: Score(record.reward, record.success),
+            PROGRESS: SampleScore(record.progress, record.success),
+            REWARD: SampleScore(record.reward, record.success),
         }
         if record.is_scored
         else {},
@@ -181,7 +181,7 @@ class ArmTasks:
 
     names: dict[str, str] = field(default_factory=dict)
     values: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
-    counted: dict[str, list[Sample]] = field(default_factory=dict)
+    counted: dict[str, list[TaskSample]] = field(default_factory=dict)
     errors: Counter[str] = field(default_factory=Counter)
     n_scored_errors: int = 0
     is_seeded: bool = False
@@ -194,7 +194,7 @@ class ArmTasks:
         """Return the values of each task, in the order of the tasks' names."""
         return [list(own.values()) for own in self.of(metric).values()]
 
-    def _add(self, metric: str, key: str, sample: Sample, value: float | None) -> None:
+    def _add(self, metric: str, key: str, sample: TaskSample, value: float | None) -> None:
         if value is not None:
             own = self.values.setdefault(metric, {}).setdefault(key, {})
             own[sample.sample if self.is_seeded else str(len(own))] = value
@@ -236,31 +236,31 @@ def by_task(samples: Samples, rules: CountingRules, *, also: Sequence[str] = ())
 
 def _counting(
     samples: Samples, rules: CountingRules, name: str, found: Mapping[str, ArmTasks]
-) -> Iterator[tuple[Sample, Score]]:
+) -> Iterator[tuple[TaskSample, SampleScore]]:
     """Yield the samples that count with their scores, and note all tasks and errors."""
     for sample in samples.samples:
         own = found[sample.arm]
         own.names.setdefault(_key(sample, rules), sample.task)
-        score = sample.scores.get(name, Score(None))
+        score = sample.scores.get(name, SampleScore(None))
         is_scored = score != (None, None)
         if sample.error or not is_scored:
             own.errors[sample.error or UNSCORED] += 1
             own.n_scored_errors += is_scored
             if rules.errors == WRONG:
-                yield sample, Score(0.0, 0.0)
+                yield sample, SampleScore(0.0, 0.0)
             elif rules.errors == SCORED and is_scored:
                 yield sample, score
         else:
             yield sample, score
 
 
-def _success(score: Score, rules: CountingRules, *, is_binary: bool) -> float | None:
+def _success(score: SampleScore, rules: CountingRules, *, is_binary: bool) -> float | None:
     if rules.success_at is not None:
         return None if score.value is None else float(score.value >= rules.success_at)
     return score.value if score.success is None and is_binary else score.success
 
 
-def _key(sample: Sample, rules: CountingRules) -> str:
+def _key(sample: TaskSample, rules: CountingRules) -> str:
     return sample.content if sample.content and rules.pair_by == CONTENT else f"id {sample.task}"
 
 

@@ -17,7 +17,7 @@ from iad_policy.errors import MissingExtra
 from iad_policy.ledger.episode_record import number
 from iad_policy.report.columns import counted
 from iad_policy.report.other_logs.arm_names import named_apart, short_settings
-from iad_policy.report.samples import Sample, Samples, Score, error_kind, task_content
+from iad_policy.report.samples import Samples, SampleScore, TaskSample, error_kind, task_content
 
 MAIN = ("model", "task", "solver")
 """What logs mostly differ in."""
@@ -220,13 +220,13 @@ def _parts(log: InspectLog) -> dict[str, str]:
     }
 
 
-def _sample(sample: Mapping[str, Any], arm: str, texts: dict[str, list[str]]) -> Sample:
+def _sample(sample: Mapping[str, Any], arm: str, texts: dict[str, list[str]]) -> TaskSample:
     """Return a sample, and note values that are other texts, by score."""
     failure = sample.get("error")
     message = failure.get("message", "") if isinstance(failure, dict) else failure
     usage = list((sample.get("model_usage") or {}).values())
     prices = [one.get("total_cost") for one in usage]
-    return Sample(
+    return TaskSample(
         task=str(sample["id"]),
         arm=arm,
         sample=str(sample["epoch"]),
@@ -251,19 +251,19 @@ def _values(sample: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield scorer, value
 
 
-def _score(name: str, value: Any, texts: dict[str, list[str]]) -> Score:
+def _score(name: str, value: Any, texts: dict[str, list[str]]) -> SampleScore:
     """Return a value as inspect_ai counts it. Other texts, which it counts as 0 with a warning, are unscored here."""
     if isinstance(value, bool):
-        return Score(float(value), float(value))
+        return SampleScore(float(value), float(value))
     known = LETTERS.get(value, WORDS.get(value.lower())) if isinstance(value, str) else None
     if known is not None:
-        return Score(known, float(known == 1.0))
+        return SampleScore(known, float(known == 1.0))
     try:
-        return Score(number(float(value)))  # NaN is how a scorer says that it has none
+        return SampleScore(number(float(value)))  # NaN is how a scorer says that it has none
     except (TypeError, ValueError):
         if value is not None:
             texts.setdefault(name, []).append(str(value))
-        return Score(None)
+        return SampleScore(None)
 
 
 def _said(error: BaseException) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from iad_policy.errors import UnknownName
 from iad_policy.report.other_logs.arm_names import named_apart
 from iad_policy.report.other_logs.lines import numbered, objects
-from iad_policy.report.samples import Sample, Samples, Score, error_kind
+from iad_policy.report.samples import Samples, SampleScore, TaskSample, error_kind
 
 SCORE = "score"
 FIELDS: Mapping[str, str] = {
@@ -41,7 +41,7 @@ def read(paths: Sequence[Path], *, columns: Mapping[str, str] | None = None) -> 
             raise UnknownName("column", field, FIELDS)
     found = Samples(score=SCORE)
     files = named_apart([{"file": path.stem, "path": str(path)} for path in paths], ["file"])
-    samples: dict[tuple[str, str, str], tuple[str, Sample]] = {}
+    samples: dict[tuple[str, str, str], tuple[str, TaskSample]] = {}
     number = numbered()
     for path, file in zip(paths, files, strict=True):
         for line, content in objects(path, found.problems):
@@ -70,17 +70,17 @@ def _value(content: Mapping[str, Any], name: str) -> Any:
     return _value(within, inner) if isinstance(within, dict) else None
 
 
-def _sample(values: Mapping[str, Any], file: str, number: Callable[[str], str]) -> Sample:
+def _sample(values: Mapping[str, Any], file: str, number: Callable[[str], str]) -> TaskSample:
     task, arm = _name("task", values["task"]), _name("arm", values["arm"]) if values["arm"] is not None else file
     value, success = _number(SCORE, values[SCORE]), _number("success", values["success"])
     if success not in (None, 0.0, 1.0):
         raise ValueError(f"expected true, false, 1 or 0 as success, got {values['success']!r:.60}")
     failure = values["error"]
-    return Sample(
+    return TaskSample(
         task,
         arm,
         _name("sample", values["sample"]) if values["sample"] is not None else f"#{number(f'{arm} {task}')}",
-        scores={SCORE: Score(success if value is None else value, success)},
+        scores={SCORE: SampleScore(success if value is None else value, success)},
         error=error_kind(str(failure)) if failure else "",
         tokens=_number("tokens", values["tokens"]),
         usd=_number("cost", values["cost"]),

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from iad_policy.ledger.episode_record import number
 from iad_policy.report.other_logs.arm_names import named_apart, short_settings
 from iad_policy.report.other_logs.lines import numbered, objects
-from iad_policy.report.samples import Sample, Samples, Score, error_kind, task_content
+from iad_policy.report.samples import Samples, SampleScore, TaskSample, error_kind, task_content
 
 MAIN = ("model", "env", "harness", "agent")
 """What runs mostly differ in."""
@@ -32,7 +32,7 @@ class RewardedAgent(NamedTuple):
     """
 
     parts: Mapping[str, str]
-    samples: Sequence[Sample]
+    samples: Sequence[TaskSample]
 
 
 class LoggedEpisode(NamedTuple):
@@ -45,10 +45,10 @@ class LoggedEpisode(NamedTuple):
         failure: The sample of an agent without a trace, if the episode failed.
     """
 
-    samples: Mapping[str, Sequence[Sample]]
+    samples: Mapping[str, Sequence[TaskSample]]
     parts: Mapping[str, Mapping[str, str]]
     rewarded: Sequence[str]
-    failure: Sample | None
+    failure: TaskSample | None
 
 
 def read(paths: Sequence[Path]) -> Samples:
@@ -88,7 +88,7 @@ def _agents(file: Path, problems: list[str]) -> Iterator[RewardedAgent]:
     parts = {name: parts for episode in reversed(episodes) for name, parts in episode.parts.items()}
     rewarded = [name for episode in episodes for name in episode.rewarded]
     for name in dict.fromkeys(rewarded or parts or ["agent"]):
-        samples: list[Sample] = []
+        samples: list[TaskSample] = []
         for episode in episodes:
             samples += episode.samples.get(name) or ([episode.failure] if episode.failure else [])
         yield RewardedAgent({**parts.get(name, {"model": file.parent.name}), **where}, samples)
@@ -112,10 +112,10 @@ def _episode(line: Mapping[str, Any]) -> LoggedEpisode:
     data, env = line["task"]["data"], line["env"]["id"]
     task = next((str(data[name]) for name in ("id", "name", "idx") if data.get(name) is not None), line["task"]["key"])
     said = data.get("prompt") or env.rpartition("+")[2]  # of `best-of-n+sums` the tasks are those of `sums`
-    whole = Sample(task, arm="", sample="", scores={}, content=task_content(task, said))
+    whole = TaskSample(task, arm="", sample="", scores={}, content=task_content(task, said))
     errors = [error["type"] for error in line.get("errors", ())]
     failed = replace(whole, error=errors[-1] if errors else "error") if not line["ok"] else None
-    samples: dict[str, list[Sample]] = {}
+    samples: dict[str, list[TaskSample]] = {}
     parts: dict[str, Mapping[str, str]] = {}
     rewarded = []
     for trace in line["traces"]:
@@ -128,7 +128,7 @@ def _episode(line: Mapping[str, Any]) -> LoggedEpisode:
     return LoggedEpisode(samples, parts, rewarded, failed)
 
 
-def _traced(whole: Sample, trace: Mapping[str, Any], failure: str) -> Sample:
+def _traced(whole: TaskSample, trace: Mapping[str, Any], failure: str) -> TaskSample:
     errors = [error["type"] for error in trace.get("errors", ())]
     own = "" if trace["ok"] else errors[-1] if errors else trace.get("stop_condition") or "error"
     usage = [call["usage"] for call in trace.get("calls", ()) if call.get("usage")] + trace.get("extra_usage", [])
@@ -144,13 +144,13 @@ def _traced(whole: Sample, trace: Mapping[str, Any], failure: str) -> Sample:
     )
 
 
-def _scores(rewards: Mapping[str, Any], metrics: Mapping[str, float | None]) -> dict[str, Score]:
+def _scores(rewards: Mapping[str, Any], metrics: Mapping[str, float | None]) -> dict[str, SampleScore]:
     """Return the reward, its parts and the metrics. Where a part was not scored, there is no reward either."""
     known = {name: reward for name, reward in rewards.items() if reward is not None}
-    found = {name: Score(number(value)) for name, value in metrics.items()}
-    found |= {name: Score(number(reward["score"])) for name, reward in known.items()}
+    found = {name: SampleScore(number(value)) for name, value in metrics.items()}
+    found |= {name: SampleScore(number(reward["score"])) for name, reward in known.items()}
     if rewards and len(known) == len(rewards):
-        found[REWARD] = Score(number(sum(one["score"] * one.get("weight", 1.0) for one in known.values())))
+        found[REWARD] = SampleScore(number(sum(one["score"] * one.get("weight", 1.0) for one in known.values())))
     return found
 
 
@@ -169,15 +169,15 @@ def _metadata(file: Path, problems: list[str]) -> dict[str, str]:
         return {"model": file.parent.name}
 
 
-def _result(line: Mapping[str, Any]) -> Sample:
+def _result(line: Mapping[str, Any]) -> TaskSample:
     task, failure = str(line["example_id"]), line.get("error")
     usage = line.get("token_usage") or {}
-    scores = {name: Score(number(value)) for name, value in line.get("metrics", {}).items()}
-    return Sample(
+    scores = {name: SampleScore(number(value)) for name, value in line.get("metrics", {}).items()}
+    return TaskSample(
         task,
         arm="",
         sample="",
-        scores={**scores, REWARD: Score(number(line["reward"]))},
+        scores={**scores, REWARD: SampleScore(number(line["reward"]))},
         error=error_kind(str(failure["error"] if isinstance(failure, dict) else failure)) if failure else "",
         content=task_content(task, line.get("prompt") or ""),
         tokens=usage["input_tokens"] + usage["output_tokens"] if usage else None,

@@ -15,7 +15,7 @@ from iad_policy.report.metrics import UNMARKED, LevelSummary, from_easy_to_hard
 from iad_policy.report.predictions.formats import SUCCESS, PredictionFormat
 from iad_policy.report.predictions.prediction_files import PredictionFile
 from iad_policy.report.predictions.replay import UNFINISHED, ScoredAttempt
-from iad_policy.report.samples import ID, REWARD, CountingRules, Sample, Samples, Score
+from iad_policy.report.samples import ID, REWARD, CountingRules, Samples, SampleScore, TaskSample
 
 WRONG, LEFT_OUT = "wrong", "left-out"
 MISSING_RULES = (WRONG, LEFT_OUT)
@@ -309,10 +309,10 @@ def _logged(by_arm: Mapping[str, Mapping[str, TaskScores]], main: str, missing: 
     for arm, tasks in by_arm.items():
         for task, scores in tasks.items():
             for number, one in enumerate(scores.counted(missing), 1):
-                score = Score(0.0, 0.0) if one is None else Score(one.scores.get(main), one.success)
-                samples.append(Sample(task, arm, str(number), {main: score}))
+                score = SampleScore(0.0, 0.0) if one is None else SampleScore(one.scores.get(main), one.success)
+                samples.append(TaskSample(task, arm, str(number), {main: score}))
             samples += [
-                Sample(task, arm, f"{one.error} {number}", {}, error=one.error)
+                TaskSample(task, arm, f"{one.error} {number}", {}, error=one.error)
                 for number, one in enumerate(scores.attempts, 1)
                 if one.error
             ]

@@ -21,7 +21,7 @@ def analyse(*arguments: object) -> Any:
     [
         (["--inspect", LOGS / "inspect/models"], "rule/large", 8),
         ([LOGS / "verifiers_0_1", "--verifiers", "--success-at", "1"], "failing", 5),
-        ([FIXTURES / "run_folders/webshop"], "bon", 3),
+        ([FIXTURES / "run_folders/webshop"], "bon-sc", 3),
     ],
 )
 def test_each_format_gives_a_table_and_json(arguments: list[object], baseline: str, n_pairs: int) -> None:

@@ -13,7 +13,17 @@ from scipy import stats
 from iad_policy.errors import UnknownName
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.report.compare import Comparison, Resampling, compare, differences
-from iad_policy.report.samples import ID, SCORED, WRONG, CountingRules, Sample, Samples, Score, samples_of, task_content
+from iad_policy.report.samples import (
+    ID,
+    SCORED,
+    WRONG,
+    CountingRules,
+    Samples,
+    SampleScore,
+    TaskSample,
+    samples_of,
+    task_content,
+)
 from iad_policy.report.statistics import bootstrap_mean, detectable_mean, holm, paired_interval, sign_flip, wilson
 
 FEW = Resampling(n_resamples=500)
@@ -28,8 +38,10 @@ def arms(**scores: Scores) -> Samples:
         for task, values in tasks.items():
             for place, value in enumerate(values):
                 is_error = isinstance(value, str)
-                score = Score(None if isinstance(value, str) else value)
-                logs.samples.append(Sample(task, arm, str(place), {"score": score}, error=value if is_error else ""))
+                score = SampleScore(None if isinstance(value, str) else value)
+                logs.samples.append(
+                    TaskSample(task, arm, str(place), {"score": score}, error=value if is_error else "")
+                )
     return logs
 
 
@@ -134,7 +146,7 @@ def test_errors_can_count_as_wrong() -> None:
 
 def test_errors_can_count_with_the_score_of_their_log() -> None:
     logs = arms(a={"t0": [1], "t1": ["Timeout"]})
-    logs.samples.append(Sample("t2", "a", "0", {"score": Score(0.0)}, error="Crash"))
+    logs.samples.append(TaskSample("t2", "a", "0", {"score": SampleScore(0.0)}, error="Crash"))
     assert [one.n_samples for one in compared(logs).arms.values()] == [1]
     (own,) = compared(logs, errors=SCORED).arms.values()
     assert (own.n_samples, own.n_errored, own.n_scored_errors) == (2, 2, 1)
@@ -159,7 +171,7 @@ def reworded() -> Samples:
     for arm in "ab":
         for task, prompt in (("t0", "the same"), ("t1", f"other in {arm}")):
             content = task_content(task, prompt)
-            logs.samples.append(Sample(task, arm, "0", {"score": Score(1.0)}, content=content))
+            logs.samples.append(TaskSample(task, arm, "0", {"score": SampleScore(1.0)}, content=content))
     return logs
 
 
@@ -215,14 +227,14 @@ def test_success_is_a_score_of_one_only_where_all_scores_are_0_or_1() -> None:
 
 def test_success_that_only_some_samples_say_is_not_known() -> None:
     logs = arms(a=once(0.5, 0.25))
-    logs.samples.append(Sample("t9", "a", "0", {"score": Score(0.75, 1.0)}))
+    logs.samples.append(TaskSample("t9", "a", "0", {"score": SampleScore(0.75, 1.0)}))
     assert compared(logs).arms["a"].success is None
 
 
 def test_partial_credit_is_a_score_and_no_success() -> None:
     logs = Samples(score="score", parts={"a": {}})
-    marks = {"C": Score(1.0, 1.0), "P": Score(0.5, 0.0), "I": Score(0.0, 0.0)}
-    logs.samples = [Sample(name, "a", "0", {"score": mark}) for name, mark in marks.items()]
+    marks = {"C": SampleScore(1.0, 1.0), "P": SampleScore(0.5, 0.0), "I": SampleScore(0.0, 0.0)}
+    logs.samples = [TaskSample(name, "a", "0", {"score": mark}) for name, mark in marks.items()]
     own = compared(logs).arms["a"]
     assert own.success is not None
     assert own.score is not None
@@ -230,7 +242,7 @@ def test_partial_credit_is_a_score_and_no_success() -> None:
 
 
 def test_a_score_has_to_be_named_if_there_are_several() -> None:
-    sample = Sample("t", "a", "0", {"match": Score(1.0), "parts.right": Score(0.0)})
+    sample = TaskSample("t", "a", "0", {"match": SampleScore(1.0), "parts.right": SampleScore(0.0)})
     logs = Samples(parts={"a": {}}, samples=[sample])
     with pytest.raises(
         ValueError, match="expected --score NAME, because the logs have several scores, got none; known: "

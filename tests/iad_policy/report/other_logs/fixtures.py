@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from iad_policy.report.samples import Sample
+from iad_policy.report.samples import TaskSample
 
 LOGS = Path(__file__).parents[3] / "fixtures" / "other_logs"
 HAS_ZSTANDARD = sys.version_info >= (3, 14) or find_spec("zstandard") is not None
@@ -20,7 +20,7 @@ def readable(path: str) -> object:
     return pytest.param(path, marks=needs_zstandard if path.endswith(".eval") else ())
 
 
-def require_samples_of_inspect(ours: Sequence[Sample], theirs: Sequence[Mapping[str, Any]]) -> None:
+def require_samples_of_inspect(ours: Sequence[TaskSample], theirs: Sequence[Mapping[str, Any]]) -> None:
     """Check samples against what inspect_ai's own reader says."""
     samples = {(one.task, one.sample): one for one in ours}
     assert len(samples) == len(ours) == len(theirs) > 0
@@ -34,7 +34,7 @@ def require_samples_of_inspect(ours: Sequence[Sample], theirs: Sequence[Mapping[
         assert (sample.tokens or 0) == wanted["tokens"]
 
 
-def require_samples_of_verifiers(ours: Sequence[Sample], theirs: Sequence[Mapping[str, Any]]) -> None:
+def require_samples_of_verifiers(ours: Sequence[TaskSample], theirs: Sequence[Mapping[str, Any]]) -> None:
     """Check samples against what verifiers' own reader says."""
     assert len(ours) == len(theirs) > 0
     for sample, wanted in zip(ours, theirs, strict=True):

@@ -12,7 +12,7 @@ import pytest
 from iad_policy.errors import MissingExtra
 from iad_policy.report.compare import compare
 from iad_policy.report.other_logs import read_logs
-from iad_policy.report.samples import SCORED, CountingRules, Samples, Score
+from iad_policy.report.samples import SCORED, CountingRules, Samples, SampleScore
 from tests.iad_policy.report.other_logs.fixtures import (
     HAS_ZSTANDARD,
     LOGS,
@@ -41,10 +41,10 @@ def test_samples_and_scores_are_those_of_the_packages_own_reader(path: str) -> N
 def test_every_kind_of_value_says_whether_it_is_a_success() -> None:
     scores = {one.task: one.scores["any_value"] for one in read("values.json").samples}
     in_order = [scores[f"sum-{n}"] for n in range(13)]
-    letters = [Score(1, 1), Score(0, 0), Score(0.5, 0), Score(0, 0)]
-    flags_and_words = [Score(1, 1), Score(0, 0), Score(1, 1), Score(0, 0)]
-    numbers = [Score(0.25), Score(1), Score(0.5)]
-    assert in_order == [*letters, *flags_and_words, *numbers, Score(None), Score(None)]
+    letters = [SampleScore(1, 1), SampleScore(0, 0), SampleScore(0.5, 0), SampleScore(0, 0)]
+    flags_and_words = [SampleScore(1, 1), SampleScore(0, 0), SampleScore(1, 1), SampleScore(0, 0)]
+    numbers = [SampleScore(0.25), SampleScore(1), SampleScore(0.5)]
+    assert in_order == [*letters, *flags_and_words, *numbers, SampleScore(None), SampleScore(None)]
 
 
 def test_a_text_that_is_no_number_is_told() -> None:

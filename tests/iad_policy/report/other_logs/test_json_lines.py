@@ -6,7 +6,7 @@ import pytest
 
 from iad_policy.errors import UnknownName
 from iad_policy.report.other_logs import read_logs
-from iad_policy.report.samples import Sample, Samples, Score
+from iad_policy.report.samples import Samples, SampleScore, TaskSample
 
 
 def written(path: Path, *lines: Any) -> Path:
@@ -22,14 +22,16 @@ def read(tmp_path: Path, *lines: Any, **columns: str) -> Samples:
 def test_a_line_with_every_key(tmp_path: Path) -> None:
     line = {"task": 7, "arm": "iad", "sample": 2, "score": 0.5, "success": False, "error": None}
     logs = read(tmp_path, {**line, "tokens": 12, "cost": 0.25, "seconds": 3, "other": []})
-    assert logs.samples == [Sample("7", "iad", "2", {"score": Score(0.5, 0.0)}, tokens=12.0, usd=0.25, seconds=3.0)]
+    assert logs.samples == [
+        TaskSample("7", "iad", "2", {"score": SampleScore(0.5, 0.0)}, tokens=12.0, usd=0.25, seconds=3.0)
+    ]
     assert logs.parts == {"iad": {"arm": "iad"}}
     assert not logs.problems
 
 
 def test_success_stands_for_a_score_that_is_not_there(tmp_path: Path) -> None:
     (sample,) = read(tmp_path, {"task": "a", "success": True}).samples
-    assert sample.scores["score"] == Score(1.0, 1.0)
+    assert sample.scores["score"] == SampleScore(1.0, 1.0)
 
 
 def test_samples_are_counted_per_arm_and_task(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from iad_policy.report.cautions import LEAST_APART, LEVEL
 from iad_policy.report.compare import Resampling, compare
 from iad_policy.report.comparison_table import pass_columns
 from iad_policy.report.other_logs.log_table import LogTable
-from iad_policy.report.samples import SCORED, WRONG, CountingRules, Sample, Samples, Score
+from iad_policy.report.samples import SCORED, WRONG, CountingRules, Samples, SampleScore, TaskSample
 from iad_policy.report.statistics import mcnemar_exact, sign_flip
 
 
@@ -16,7 +16,7 @@ def logs(**scores: list[float]) -> Samples:
     found = Samples(score="match", parts={arm: {"arm": arm} for arm in scores})
     for arm, values in scores.items():
         for place, value in enumerate(values):
-            found.samples.append(Sample(f"t{place}", arm, "0", {"match": Score(value)}))
+            found.samples.append(TaskSample(f"t{place}", arm, "0", {"match": SampleScore(value)}))
     return found
 
 
@@ -46,8 +46,8 @@ def test_tasks_with_fewer_samples_than_k_are_told() -> None:
     found = logs(full=[1, 0, 1], part=[1, 0, 1])
     assert "k = " not in shown(found)
     for arm, tasks in (("full", "t0 t1 t2"), ("part", "t0 t1")):
-        found.samples += [Sample(task, arm, "1", {"match": Score(1)}) for task in tasks.split()]
-    found.samples.append(Sample("t0", "full", "2", {"match": Score(1)}))
+        found.samples += [TaskSample(task, arm, "1", {"match": SampleScore(1)}) for task in tasks.split()]
+    found.samples.append(TaskSample("t0", "full", "2", {"match": SampleScore(1)}))
     comparison = compare(found, ks=(2, 3), resampling=Resampling(n_resamples=200))
     of_k = {name: [text(one) for _, text in pass_columns([one])][-1] for name, one in comparison.arms.items()}
     assert of_k == {"full": "3/1", "part": "2"}
@@ -81,7 +81,7 @@ def test_a_verifier_that_reads_the_answer_is_told_before_any_figure() -> None:
 
 def test_errors_are_told_with_what_can_be_done() -> None:
     found = logs(a=[1, 0], b=[0, 1])
-    found.samples.append(Sample("t2", "a", "0", {"match": Score(0.0)}, error="Timeout"))
+    found.samples.append(TaskSample("t2", "a", "0", {"match": SampleScore(0.0)}, error="Timeout"))
     text = " ".join(shown(found).split())
     assert (
         "ERRORED SAMPLES ARE LEFT OUT of every mean: 1 of a (1 Timeout). --errors wrong counts them as wrong." in text
@@ -120,7 +120,7 @@ def test_success_that_is_not_known_is_told() -> None:
 def test_an_arm_without_a_partner_is_told() -> None:
     found = logs(a=[1], b=[0])
     found.parts["c"] = {}
-    found.samples.append(Sample("u", "c", "0", {"match": Score(1.0)}))
+    found.samples.append(TaskSample("u", "c", "0", {"match": SampleScore(1.0)}))
     assert "COMPARED WITH NOTHING, because no other arm has the same tasks: c." in " ".join(shown(found).split())
 
 
