@@ -25,7 +25,7 @@ from iad_policy.budget import Meter
 from iad_policy.errors import ContractError
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.prompts import prompts_of
-from iad_policy.runtime.episode import Episode
+from iad_policy.runtime.episode import LiveEpisode
 from iad_policy.simulators import load_simulator
 from iad_policy.types import Candidate, Move, PublicInfo, State
 from iad_policy.types.names import PERFECT
@@ -96,7 +96,7 @@ class Chat:
         unchecked = {"disable_env_checker": True, **env_args}
         self.env: gym.Env[Any, Any] = gym.make(_importable(env), **unchecked) if isinstance(env, str) else env
         self._agent: LanguageAgent = language_agent(self.env, ScriptedModel([]), cast(Style, style))
-        self._episode: Episode | None = None
+        self._episode: LiveEpisode | None = None
         self._state: State | None = None
         self._outcome = ChatOutcome("", False, 0.0, 0.0, "", 0, 0)
         self._limit = adapt(self.env).max_steps
@@ -142,7 +142,7 @@ class Chat:
         observation, info = self.env.reset(seed=seed, **options)
         task = str(info.get("task_id", ""))
         world, simulator = adapt(self.env), load_simulator(PERFECT, self.env)
-        self._episode = Episode(world, simulator, task=task, seed=seed or 0, meter=Meter(), log=None)
+        self._episode = LiveEpisode(world, simulator, task=task, seed=seed or 0, meter=Meter(), log=None)
         self._state = self._episode.start(observation, info)
         self._outcome = _outcome(self._outcome._replace(task_id=task, reward=0.0, steps=0, invalid=0), info)
         self.candidate, self.last_reward = None, 0.0

@@ -71,7 +71,10 @@ PROMISES = (
         },
     ),
     Never("iad_policy.run", ("iad_policy.report",)),
-    Never("iad_policy.ledger", ("iad_policy.runtime", "iad_policy.run", "iad_policy.report")),
+    Never(
+        "iad_policy.ledger",
+        ("iad_policy.learn", "iad_policy.report", "iad_policy.run", "iad_policy.runtime", "iad_policy.strategies"),
+    ),
     Never(
         "iad_policy.runtime",
         (
