@@ -18,7 +18,7 @@ AGENTS: Mapping[str, str] = {
     "linker": "iad_envs.bird.policy.agent:BirdAgent",
     "booker": "iad_envs.booking.policy.agent:BookingAgent",
     "caller": "iad_envs.toolcalls.policy.agent:ToolCallAgent",
-    "replay": "iad_policy.agents.replay:Replay",
+    "replay": "iad_policy.agents.replay:replay_agent",
     "scripter": "iad_envs.bash.policy.agent:BashAgent",
     "tracer": "iad_envs.sketch2code.policy.agent:Sketch2CodeAgent",
     "plan-following": "iad_policy.agents.plan_following:PlanFollowingAgent",

@@ -6,10 +6,10 @@ from functools import partial
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
+from iad_policy.ledger.predictions.formats import SUCCESS
 from iad_policy.report.columns import NOTHING, Columns, counted, figure, fitting
 from iad_policy.report.other_logs.comparison import MCNEMAR, ArmDifference, ArmFigures
 from iad_policy.report.other_logs.comparison_table import few_pairs, mean_cell, pass_columns, some, tested_columns
-from iad_policy.report.predictions.formats import SUCCESS
 from iad_policy.report.predictions.scoring import WRONG, ArmScores, PredictionScores
 from iad_policy.types.texts import isolated
 

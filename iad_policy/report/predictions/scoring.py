@@ -10,6 +10,8 @@ from statistics import fmean
 from typing import Any
 
 from iad_policy.errors import UnknownName
+from iad_policy.ledger.predictions.formats import SUCCESS, PredictionFormat
+from iad_policy.ledger.predictions.prediction_files import PredictionFile
 from iad_policy.report.metrics import LEVELS, UNMARKED, LevelSummary
 from iad_policy.report.other_logs.comparison import (
     ArmFigures,
@@ -21,8 +23,6 @@ from iad_policy.report.other_logs.comparison import (
 )
 from iad_policy.report.other_logs.counting import ID, CountingRules
 from iad_policy.report.other_logs.samples import LoggedArms, LoggedSample, LoggedScore
-from iad_policy.report.predictions.formats import SUCCESS, PredictionFormat
-from iad_policy.report.predictions.prediction_files import PredictionFile
 from iad_policy.report.predictions.replay import UNFINISHED, ScoredAttempt
 
 WRONG, LEFT_OUT = "wrong", "left-out"
