@@ -26,7 +26,7 @@ from support.figures import figure
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import evaluate
-from iad_policy.ledger.trace import RunTraces
+from iad_policy.ledger.run import Run
 from iad_policy.report.advice.pilot import Pilot, PilotLine, read_pilot
 from iad_policy.report.advice.prediction import OptionForecast, RunnableOption, predict
 
@@ -133,7 +133,7 @@ def main() -> None:
     given = parser.parse_args().runs
     if given:
         for path in given:
-            report(path.stem, kept(path) if path.is_file() else read_pilot(RunTraces(path)))
+            report(path.stem, kept(path) if path.is_file() else read_pilot(Run(path)))
         return
     with tempfile.TemporaryDirectory() as nowhere:
         for name, run in RUNS.items():
@@ -141,7 +141,7 @@ def main() -> None:
             strategies = ["single", "bon-sc", "bon", "iad"]
             evaluate(run.env, strategies, run.n_tasks, split=run.split, env_args=run.args, n=run.ns, out=folder)
             start = perf_counter()
-            whole = read_pilot(RunTraces(folder))
+            whole = read_pilot(Run(folder))
             figure(f"advice.{name}.read_s", perf_counter() - start, "s", n=len(whole.tasks))
             start = perf_counter()
             predict(whole)

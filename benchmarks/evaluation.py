@@ -26,8 +26,9 @@ from iad_envs.spaces import UnicodeText
 from iad_policy import Candidate, IADPolicyWrapper, State, Usage, Verdict
 from iad_policy.agents.language import LanguageAgent
 from iad_policy.ledger.answer_log import ANSWERS
-from iad_policy.ledger.episode_record import EPISODES, EpisodeRecord, read_episodes
-from iad_policy.ledger.run_folder import RunFolder
+from iad_policy.ledger.episode_record import EPISODES, EpisodeRecord
+from iad_policy.ledger.run import Run
+from iad_policy.ledger.run_folder import CONFIG, RunFolder
 from iad_policy.models import Completion, Messages
 from iad_policy.models.cache import CachedModel
 from iad_policy.report.figures import Heading
@@ -231,6 +232,7 @@ def summarise_1e5(folder: Path, reference: Reference) -> None:
     config = RunConfig("Corridor", "fake", "instant", ("single", "bon", "iad", "bon-sc"), tasks=N_SUMMARISED // 4)
     path = folder / "many"
     path.mkdir()
+    (path / CONFIG).write_text("{}")
     line = next(run(folder / "one", FakeModel(), tasks=1)).as_json()
     with (path / EPISODES).open("w") as file:
         for place in range(N_SUMMARISED):
@@ -248,7 +250,7 @@ def summarise_1e5(folder: Path, reference: Reference) -> None:
         reference.sample()
         start = process_time()
         results = Results(Heading(config, "proxy", config.tasks, {}))
-        for record in read_episodes(path).values():
+        for record in Run(path).records.values():
             results.add(record)
         json.dumps(results.as_json(results.figures()))
         seconds.append(process_time() - start)

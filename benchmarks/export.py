@@ -19,7 +19,7 @@ import iad_envs  # noqa: F401 (registers)
 from iad_policy.evaluate import evaluate
 from iad_policy.ledger.answer_log import ANSWERS, BLOBS
 from iad_policy.ledger.episode_record import EPISODES
-from iad_policy.ledger.trace import RunTraces
+from iad_policy.ledger.run import Run
 from iad_policy.report.exports import export_runs
 from iad_policy.report.results import CONFIG
 from iad_policy.types.hashing import digest
@@ -47,7 +47,7 @@ def repeat(real: Path, folder: Path, times: int) -> None:
 def measured(folder: Path, form: str, out: Path, *, workers: int = 1) -> tuple[float, float, int]:
     """Return the wall and CPU seconds of an export, from the folder to the file, and its number of rows."""
     start, cpu = perf_counter(), cpu_s()
-    run = RunTraces(folder)
+    run = Run(folder)
     n_rows = export_runs([run], form, out, workers=workers)[out]
     return perf_counter() - start, cpu_s() - cpu, n_rows
 

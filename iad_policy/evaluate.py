@@ -217,11 +217,11 @@ def _reported(folder: Path, warn: Callable[[str], Any]) -> tuple[Path | None, tu
 
     The path is None if that fails: the results don't depend on it.
     """
-    from iad_policy.ledger.trace import RunTraces
+    from iad_policy.ledger.run import Run
     from iad_policy.report.viewer.report import write_report
 
     try:
-        run = RunTraces(folder)
+        run = Run(folder)
         return write_report(run), tuple(run.damaged)
     except Exception as error:
         warn(

@@ -15,7 +15,7 @@ from iad_policy.ledger.answer_log import AnswerLog, EpisodeLog
 from iad_policy.requests import Asking
 from iad_policy.runtime.components import load_components
 from iad_policy.runtime.driver import Driver
-from iad_policy.runtime.episode import Episode
+from iad_policy.runtime.episode import LiveEpisode
 from iad_policy.runtime.event_loop import EventLoop
 from iad_policy.strategies import Strategy, declaration_of, load_strategy, require_verifier
 from iad_policy.strategies.building_blocks.feedback import FeedbackForm
@@ -108,7 +108,7 @@ class IADPolicyWrapper:
         self._log = self._own_log or log
         self._n_episodes = 0
         self._driver: Driver | None = None
-        self._episode: Episode | None = None
+        self._episode: LiveEpisode | None = None
         self._pending: Candidate | None = None
 
     @property
@@ -236,7 +236,7 @@ class IADPolicyWrapper:
         task = str(info.get("task_id", self._n_episodes))
         meter = Meter(self._budget.of("episode"), parent=self._run_meter)
         log = self._episode_log(task)
-        episode = Episode(self._world, self._simulator, task=task, seed=self._seed, meter=meter, log=log)
+        episode = LiveEpisode(self._world, self._simulator, task=task, seed=self._seed, meter=meter, log=log)
         self._n_episodes += 1
         self._episode = episode
         self._driver = Driver(

@@ -23,7 +23,7 @@ from support.bird_candidates import held_out
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy.ledger.episode_record import EpisodeRecord
-from iad_policy.ledger.trace import RunTraces
+from iad_policy.ledger.run import Run
 from iad_policy.report.compare import Difference, differences
 from iad_policy.report.metrics import StrategySummary, summarise
 from iad_policy.report.statistics import mcnemar_exact
@@ -89,9 +89,9 @@ class MeasuredRun:
     _reached: Moment | None = None
 
     @cached_property
-    def traces(self) -> RunTraces:
+    def traces(self) -> Run:
         """The folder's episodes."""
-        return RunTraces(self.folder)
+        return Run(self.folder)
 
     @cached_property
     def arms(self) -> dict[str, list[EpisodeRecord]]:
@@ -186,7 +186,7 @@ class MeasuredRun:
 
     def _decisions(self, arm: str) -> Iterator[tuple[Moment, Decision]]:
         for record in self.arms[arm]:
-            for step in self.traces.trace(record.key).steps:
+            for step in self.traces.episode(record.key).steps:
                 yield Moment(record.task_id, tuple(record.actions[: step.index])), step.decision
 
     def _candidates(self) -> Iterator[Candidate]:

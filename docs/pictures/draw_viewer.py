@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from iad_envs.browser.selenium import SeleniumBrowser
-from iad_policy.ledger.episode_record import read_episodes
+from iad_policy.ledger.run import Run
 
 HERE = Path(__file__).parent
 RUN = HERE.parents[1] / "runs" / "demo"
@@ -12,7 +12,7 @@ TASK, STEP = "test-0014", 1
 
 def main() -> None:
     """Draw the list of episodes, and a step of two methods side by side."""
-    keys = {record.strategy: key for key, record in read_episodes(RUN).items() if record.task_id == TASK}
+    keys = {record.strategy: key for key, record in Run(RUN).records.items() if record.task_id == TASK}
     page = f"file://{RUN / 'report.html'}"
     beside = f"#episode=0.{keys['iad']},0.{keys['bon-sc']}&step={STEP}"
     for name, place, size in (("runs", "", (1200, 900)), ("viewer", beside, (1200, 1080))):

@@ -25,7 +25,7 @@ from iad_policy.errors import ContractError
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.prompts import prompts_of
 from iad_policy.registry.environments import registered
-from iad_policy.runtime.episode import Episode
+from iad_policy.runtime.episode import LiveEpisode
 from iad_policy.types import Candidate, Move, PublicInfo, State
 from iad_policy.types.read_only import read_only
 from iad_policy.world import NativeWorld, adapt
@@ -95,7 +95,7 @@ class Chat:
         unchecked = {"disable_env_checker": True, **env_args}
         self.env: gym.Env[Any, Any] = _made(env, **unchecked) if isinstance(env, str) else env
         self._agent: LanguageAgent = language_agent(self.env, ScriptedModel([]), cast(Style, style))
-        self._episode: Episode | None = None
+        self._episode: LiveEpisode | None = None
         self._state: State | None = None
         self._outcome = ChatOutcome("", False, 0.0, 0.0, "", 0, 0)
         self._limit = adapt(self.env).max_steps
@@ -140,7 +140,7 @@ class Chat:
         options = {} if task_id is None else {"options": {"task_id": task_id}}
         observation, info = self.env.reset(seed=seed, **options)
         task = str(info.get("task_id", ""))
-        self._episode = Episode(adapt(self.env), PerfectSimulator(), task=task, seed=seed or 0)
+        self._episode = LiveEpisode(adapt(self.env), PerfectSimulator(), task=task, seed=seed or 0)
         self._state = self._episode.start(observation, info)
         self._outcome = _outcome(self._outcome._replace(task_id=task, reward=0.0, steps=0, invalid=0), info)
         self.candidate, self.last_reward = None, 0.0

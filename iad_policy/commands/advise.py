@@ -92,11 +92,9 @@ def add_commands(app: typer.Typer, console: Callable[[], Console], guard: Guard)
     ) -> None:
         """Run a recorded comparison again with other verifiers, without asking the agent again."""
         from iad_policy.commands.terminal_run import run_session
-        from iad_policy.ledger.episode_record import read_episodes
-        from iad_policy.ledger.run_folder import read_config
-        from iad_policy.ledger.trace import RunTraces
+        from iad_policy.ledger.run import Run
         from iad_policy.report.reselection import bounds, reselecting
-        from iad_policy.report.results import results_of
+        from iad_policy.report.results import read_results
 
         shown = console()
         with guard():
@@ -105,13 +103,13 @@ def add_commands(app: typer.Typer, console: Callable[[], Console], guard: Guard)
             folder = out or here.with_name(f"{here.name}-{named}")
             if folder.resolve() == here:
                 raise ValueError(f"expected another folder than the run's own, got {folder}; name another: --out")
-            runner = reselecting(RunTraces(run), several(verifier, str, "--verifier"), asks=ask, workers=workers)
+            runner = reselecting(Run(run), several(verifier, str, "--verifier"), asks=ask, workers=workers)
         try:
             with guard():
                 status = run_session(runner, folder, shown, is_fresh=fresh)
         finally:
             runner.close()
-        results = results_of(read_config(folder), list(read_episodes(folder).values()))
+        results = read_results(folder)
         for label, own in bounds(results.records).items():
             shown.print(
                 f"Strategy {isolated(label)}: {own.n_exact} of {own.n_exact + own.n_other} episodes are exact; the "

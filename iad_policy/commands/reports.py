@@ -88,7 +88,7 @@ def _add_report(app: typer.Typer, tell: Tell, console: Callable[[], Console], gu
         ] = "",
     ) -> None:
         """Rewrite report.html of each run or training, and write AgentBoard's files if asked."""
-        from iad_policy.ledger.trace import RunTraces
+        from iad_policy.ledger.run import Run
         from iad_policy.report.agentboard import write_agentboard
         from iad_policy.report.rebase import rebase
         from iad_policy.report.table import RunTable
@@ -101,7 +101,7 @@ def _add_report(app: typer.Typer, tell: Tell, console: Callable[[], Console], gu
                     console().print(RunTable(results.heading, results.figures()))
                 tell(f"Report: {write_any_report(folder)}")
             if agentboard is not None:
-                write_agentboard([RunTraces(folder) for folder in folders], agentboard)
+                write_agentboard([Run(folder) for folder in folders], agentboard)
                 tell(f"AgentBoard's files: {agentboard}")
 
 
@@ -121,14 +121,14 @@ def _add_export(app: typer.Typer, tell: Tell, guard: Guard) -> None:
         ] = None,
     ) -> None:
         """Export runs as data: decisions and episodes, or training examples."""
-        from iad_policy.ledger.trace import RunTraces
+        from iad_policy.ledger.run import Run
         from iad_policy.report.exports import export_runs
 
         with guard():
-            traces = [RunTraces(folder) for folder in runs]
-            n_large = sum(len(run.records) for run in traces) // EPISODES_PER_WORKER
+            found = [Run(folder) for folder in runs]
+            n_large = sum(len(run.records) for run in found) // EPISODES_PER_WORKER
             n = workers or min(os.cpu_count() or 1, 1 + n_large)
-            written = export_runs(traces, form, out, is_successful_only=successful, min_margin=min_margin, workers=n)
+            written = export_runs(found, form, out, is_successful_only=successful, min_margin=min_margin, workers=n)
             for path, n_rows in written.items():
                 tell(f"{path}: {n_rows} rows")
 

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from iad_policy.errors import GoldError
+from iad_policy.ledger.episode import Episode, RecordedStep
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.ledger.gc_pause import without_collector
-from iad_policy.ledger.trace import RecordedStep, RunTraces
+from iad_policy.ledger.run import Run
 from iad_policy.strategies.building_blocks.tree import Tree
+from iad_policy.strategies.building_blocks.tree_record import grown
 from iad_policy.trained.rows import Row
 from iad_policy.types import Candidate, State, Turn
 from iad_policy.types.hashing import digest
@@ -123,7 +125,7 @@ class Experience:
             RunFolderError: A folder holds no run.
             ValueError: The runs are of different environments or data, or hold no finished episode.
         """
-        runs = [RunTraces(folder) for folder in folders]
+        runs = [Run(folder) for folder in folders]
         origins = tuple(map(_origin, runs))
         for one in origins[1:]:
             if (one.env, one.data) != (origins[0].env, origins[0].data):
@@ -187,7 +189,7 @@ def _digest_of(step: ExperienceStep) -> list[Any]:
     return [(one.key, one.logprob, one.score) for one in (step.committed, *step.rejected)]
 
 
-def _origin(run: RunTraces) -> Origin:
+def _origin(run: Run) -> Origin:
     config = run.config
     agents = [config["agent"]] if isinstance(config["agent"], str) else config["agent"]
     identities = config.get("identity", {})
@@ -203,14 +205,14 @@ def _origin(run: RunTraces) -> Origin:
     )
 
 
-def _trajectories(run: RunTraces, origin: Origin) -> Iterator[Trajectory]:
+def _trajectories(run: Run, origin: Origin) -> Iterator[Trajectory]:
     gold = frozenset(run.config.get("gold", DEFAULT_GOLD))
     limit = run.config.get("max_steps") or float("inf")
     scored = [key for key, record in run.records.items() if record.is_scored]
 
-    def made(trace: Any) -> Trajectory:
-        steps, trees, end = _steps(trace.steps, gold, limit)
-        return Trajectory(origin.name, trace.record, tuple(steps), tuple(trees), end)
+    def made(episode: Episode) -> Trajectory:
+        steps, trees, end = _steps(episode.steps, gold, limit)
+        return Trajectory(origin.name, episode.record, tuple(steps), tuple(trees), end)
 
     for _, trajectory in run.readable(scored, made):
         yield trajectory
@@ -241,7 +243,7 @@ def _steps(
                     step.after is not None and step.after.done,
                 )
             )
-        trees += [one.grown(state) for one in step.trees]
+        trees += [grown(one.record, state, states=one.states, candidates=one.candidates) for one in step.trees]
         history = (*history, Turn(state.observation, step.action, state.info, committed.thought, committed.parts))
         end = step.after and replace(
             step.after, info=_Public(step.after.info, gold), history=history, steps_left=limit - place - 1

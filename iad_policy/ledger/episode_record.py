@@ -1,15 +1,13 @@
 """Defines the record of one finished episode, a line of `episodes.jsonl`."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from pathlib import Path
 from types import UnionType
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
-from iad_policy.ledger.gc_pause import without_collector
 from iad_policy.types import NOTHING, Usage
-from iad_policy.types.jsonl import parsed_lines, record_of, warn_of
+from iad_policy.types.jsonl import record_of
 
 NOT_RECORDED = "not_recorded"
 """Kind of error of an episode of `iad reselect` that asked what was not recorded. To try again is of no use."""
@@ -143,20 +141,6 @@ class EpisodeRecord:
 
 
 EPISODES = "episodes.jsonl"
-
-
-@without_collector()
-def read_episodes(folder: Path | str, *, skip: Callable[[Path, str], None] = warn_of) -> dict[str, EpisodeRecord]:
-    """Return the episodes of a run folder, by key. Of two with the same key the later one counts.
-
-    Args:
-        folder: The run folder.
-        skip: Function that is called with the file and the place of each damaged line. It warns by default.
-
-    Raises:
-        OSError: The file can't be read, or is no regular file.
-    """
-    return {one.key: one for one in parsed_lines(Path(folder) / EPISODES, episode_of, skip=skip)}
 
 
 def episode_of(line: bytes) -> EpisodeRecord | None:

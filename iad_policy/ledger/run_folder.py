@@ -12,14 +12,16 @@ The same configuration resumes the run, also with more tasks or another baseline
 import json
 import os
 import shutil
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from iad_policy.errors import RunFolderError, StorageError
 from iad_policy.ledger.answer_log import ANSWERS, BLOBS, THUMBNAILS, AnswerLog
-from iad_policy.ledger.episode_record import EPISODES, EpisodeRecord, episode_of, read_episodes
+from iad_policy.ledger.episode import RESET
+from iad_policy.ledger.episode_index import EpisodeIndex
+from iad_policy.ledger.episode_record import EPISODES, EpisodeRecord, episode_of
 from iad_policy.ledger.folder_lock import FolderInUse, FolderLock, lock_folder
 from iad_policy.types.atomic import PART, write_atomically
 from iad_policy.types.hashing import dumps
@@ -35,8 +37,6 @@ LOCK = ".lock"
 RENEWED = ("baseline", "match", "tasks", "trained_here")
 """Keys of the configuration that are those of the latest command: which tasks there are, and how they are compared."""
 ABSENT = object()
-RESET = "reset"
-"""Item of the reset, which is an answer of the environment alone."""
 
 
 class RunFolder:
@@ -118,10 +118,15 @@ class RunFolder:
             skipped.append(where)
             warn_of(path, where)
 
-        episodes = {key: one for key, one in read_episodes(self.path, skip=skip).items() if key not in damaged}
+        episodes = {key: one for key, one in self._episodes(skip).items() if key not in damaged}
         if skipped:
             self._file.remove_damaged_lines(lambda line: episode_of(line) is not None)
         return episodes
+
+    def _episodes(self, skip: Callable[[Path, str], None]) -> dict[str, EpisodeRecord]:
+        index = EpisodeIndex(self.path / EPISODES, skip=skip)
+        index.refresh()
+        return index.all()
 
     def add(self, *records: EpisodeRecord) -> None:
         """Record finished episodes. They are on disk when this returns. A later line with the same key overrides one.
@@ -193,7 +198,7 @@ class RunFolder:
 
     def _holds_answers(self) -> bool:
         """Say whether there are answers. If the first call failed there are none, and nothing is lost."""
-        episodes = read_episodes(self.path).values()
+        episodes = self._episodes(warn_of).values()
         answered = (line for line in read_lines(self.path / ANSWERS) if line.get("item") != RESET)
         return any(not record.is_unfinished for record in episodes) or any(True for _ in answered)
 
@@ -230,15 +235,6 @@ def read_config(folder: Path) -> dict[str, Any]:
             "another folder"
         )
     return recorded
-
-
-def read_summary(folder: Path, n_bytes: int) -> dict[str, Any]:
-    """Return the content of a run folder's `summary.json`; {} where there is none of so many bytes of episodes."""
-    try:
-        summary = json.loads(read_regular(folder / SUMMARY))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return summary if isinstance(summary, dict) and summary.get(SUMMARISED) == n_bytes else {}
 
 
 def _differences(name: str, there: Any, now: Any) -> Iterator[str]:

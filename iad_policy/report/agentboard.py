@@ -14,8 +14,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from iad_policy.ledger.episode import Episode, RecordedStep
 from iad_policy.ledger.episode_record import EpisodeRecord
-from iad_policy.ledger.trace import RecordedStep, RunTraces, Trace
+from iad_policy.ledger.run import Run
 from iad_policy.registry.domain import domain_by_id
 from iad_policy.report.metrics import StrategySummary, summarise
 from iad_policy.types.atomic import write_atomically
@@ -34,7 +35,7 @@ WEIGHTS = {
 """How much a task says of each ability; AgentBoard has figures for these only."""
 
 
-def write_agentboard(runs: Sequence[RunTraces], folder: Path) -> list[Path]:
+def write_agentboard(runs: Sequence[Run], folder: Path) -> list[Path]:
     """Write the runs' scored episodes; returns the files.
 
     Args:
@@ -103,9 +104,9 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def _example(trace: Trace) -> dict[str, Any]:
-    record = trace.record
-    first = trace.steps[0].before if trace.steps else None
+def _example(episode: Episode) -> dict[str, Any]:
+    record = episode.record
+    first = episode.steps[0].before if episode.steps else None
     return {
         "task_id": record.task_id,
         "goal": "" if first is None else str(first.info.get("instruction", "")),
@@ -115,7 +116,7 @@ def _example(trace: Trace) -> dict[str, Any]:
         "grounding_acc": record.grounding,
         "score_change_record": _changes(record),
         "trajectory": {
-            f"Interaction Turn {step.index}": _turn(step, record) for step in trace.steps if step.after is not None
+            f"Interaction Turn {step.index}": _turn(step, record) for step in episode.steps if step.after is not None
         },
     }
 

@@ -17,7 +17,7 @@ import gymnasium as gym
 
 from iad_policy.errors import IADError
 from iad_policy.ledger.episode_record import NOT_RECORDED, EpisodeRecord
-from iad_policy.ledger.trace import RunTraces
+from iad_policy.ledger.run import Run
 from iad_policy.run.components import identity_of, load_components
 from iad_policy.run.config import RunConfig
 from iad_policy.run.resolve import env_of
@@ -96,7 +96,7 @@ class Bounds(NamedTuple):
     high: float
 
 
-def reselecting(run: RunTraces, verifiers: Sequence[str], *, asks: bool = False, workers: int = 1) -> Runner:
+def reselecting(run: Run, verifiers: Sequence[str], *, asks: bool = False, workers: int = 1) -> Runner:
     """Return a runner of the same comparison with other verifiers. Episodes that part from the record are errors.
 
     Args:
@@ -146,19 +146,19 @@ def bounds(records: Mapping[str, Sequence[EpisodeRecord]]) -> dict[str, Bounds]:
     return found
 
 
-def _candidates(run: RunTraces, config: RunConfig) -> dict[str, dict[str, Candidate]]:
+def _candidates(run: Run, config: RunConfig) -> dict[str, dict[str, Candidate]]:
     """Return the recorded candidates by agent and question."""
     found: dict[str, dict[str, Candidate]] = {agent: {} for agent in config.agent}
     for key, record in run.records.items():
         if record.agent in found:
-            found[record.agent].update(run.candidates(key))
+            found[record.agent].update(run.episode(key).proposals)
     return found
 
 
 class _Loading:
     """Loads components with recorded agents. It is a `LoadComponents`."""
 
-    def __init__(self, run: RunTraces, candidates: Mapping[str, Mapping[str, Candidate]], *, asks: bool) -> None:
+    def __init__(self, run: Run, candidates: Mapping[str, Mapping[str, Candidate]], *, asks: bool) -> None:
         self._identities = run.config["identity"]
         self._candidates = candidates
         self._asks = asks

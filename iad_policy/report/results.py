@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from iad_policy.errors import IADError, MissingExtra, UnknownName
-from iad_policy.ledger.episode_record import Arm, EpisodeRecord, read_episodes
+from iad_policy.ledger.episode_record import Arm, EpisodeRecord
 from iad_policy.ledger.gc_pause import without_collector
-from iad_policy.ledger.run_folder import CONFIG, read_config
+from iad_policy.ledger.run import Run
+from iad_policy.ledger.run_folder import CONFIG
 from iad_policy.report.compare import Difference, Resampling, differences
 from iad_policy.report.curves import Curve, curves
 from iad_policy.report.figures import Figures, Heading, heading_of
@@ -231,7 +232,8 @@ def read_results(folder: Path | str) -> Results:
         OSError: A file of it can't be read, or is no regular file.
         ValueError: Its `config.json` is not one of a run.
     """
-    return results_of(read_config(Path(folder)), list(read_episodes(folder).values()))
+    run = Run(folder)
+    return results_of(run.config, list(run.records.values()))
 
 
 def results_of(recorded: Mapping[str, Any], records: Sequence[EpisodeRecord]) -> Results:
@@ -244,8 +246,9 @@ def results_of(recorded: Mapping[str, Any], records: Sequence[EpisodeRecord]) ->
         raise
     except (TypeError, ValueError, LookupError, AttributeError) as error:
         raise ValueError(
-            f"expected the configuration of a run in {CONFIG}, got another one ({type(error).__name__}: "
-            f"{error!s:.200}); restore it, or name another folder"
+            f"expected the configuration of a run in {CONFIG}, got another one, which iad "
+            f"{recorded.get('iad_version')!s:.40} wrote ({type(error).__name__}: {error!s:.200}); restore it, or name "
+            "another folder"
         ) from error
     arms = set(config.arms)
     for record in records:

@@ -20,7 +20,6 @@ from iad_policy.ledger.codec import (
     verdict_of,
     verdict_record,
 )
-from iad_policy.ledger.trees import tree_record
 from iad_policy.prompts.feedback import feedback_text
 from iad_policy.prompts.rendering import leaves
 from iad_policy.requests import Ask, Keep, Propose, Simulate, Verify
@@ -28,10 +27,11 @@ from iad_policy.roles import component_for
 from iad_policy.roles.paraphrase_check import agent_view, usable_answer
 from iad_policy.runtime.batching import Cut, Item, Result, WorkUnit
 from iad_policy.runtime.components import Components
-from iad_policy.runtime.episode import Episode, next_id
+from iad_policy.runtime.episode import LiveEpisode, next_id
 from iad_policy.runtime.event_loop import EventLoop
 from iad_policy.runtime.spending import Spending
 from iad_policy.strategies.building_blocks.feedback import fingerprint
+from iad_policy.strategies.building_blocks.tree_record import tree_record
 from iad_policy.types import (
     DRAWN,
     FALLBACK,
@@ -68,7 +68,7 @@ class Answerer:
     """
 
     def __init__(
-        self, components: Components, episode: Episode, spending: Spending, event_loop: EventLoop, *, name: str
+        self, components: Components, episode: LiveEpisode, spending: Spending, event_loop: EventLoop, *, name: str
     ) -> None:
         self._components = components
         self._episode = episode

@@ -16,7 +16,7 @@ from iad_policy.requests import All, Asking, Commit
 from iad_policy.runtime.answerer import Answerer, Answering
 from iad_policy.runtime.batching import BatchExecutor, WorkUnit
 from iad_policy.runtime.components import Components
-from iad_policy.runtime.episode import Episode
+from iad_policy.runtime.episode import LiveEpisode
 from iad_policy.runtime.event_loop import EventLoop
 from iad_policy.runtime.spending import Spending
 from iad_policy.types import Candidate, Decision, State
@@ -55,7 +55,7 @@ class Driver:
         self,
         strategy: Callable[[State], Asking[Any]],
         components: Components,
-        episode: Episode,
+        episode: LiveEpisode,
         *,
         meter: Callable[[], Meter],
         event_loop: EventLoop,

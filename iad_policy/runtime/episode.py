@@ -23,7 +23,7 @@ MAX_TOKENS_KEPT = 256
 """Maximum number of simulator tokens in memory. An older state is simulated again along its path if it is needed."""
 
 
-class Episode:
+class LiveEpisode:
     """One episode, as the policy sees it.
 
     Args:

@@ -9,13 +9,11 @@ from functools import partial
 from io import FileIO
 from pathlib import Path
 from threading import Lock
-from typing import IO, Any, TypeVar, cast
+from typing import IO, Any, cast
 
 from iad_policy.errors import StorageError
 from iad_policy.types.atomic import write_atomically
 from iad_policy.types.regular_file import open_regular
-
-T = TypeVar("T")
 
 MAX_LINE = 2**24
 """Bytes of the longest line that is read. Long texts are stored in files of their own."""
@@ -84,21 +82,7 @@ class LineFile:
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """Read a file of JSON lines. A line that is not a JSON object is skipped, with a warning.
-
-    Raises:
-        OSError: It can't be read, or is no regular file.
-    """
-    return parsed_lines(path, record_of, skip=warn_of)
-
-
-def parsed_lines(path: Path, parse: Callable[[bytes], T | None], *, skip: Callable[[Path, str], None]) -> Iterator[T]:
-    """Yield what is parsed from each line of a file; nothing if there is no file.
-
-    Args:
-        path: The file.
-        parse: Function that returns None for a damaged line.
-        skip: Function that is called with the file and the place of each damaged line.
+    """Yield the lines of a file; nothing if there is none. One that is not a JSON object is skipped, with a warning.
 
     Raises:
         OSError: It can't be read, or is no regular file.
@@ -107,11 +91,11 @@ def parsed_lines(path: Path, parse: Callable[[bytes], T | None], *, skip: Callab
         return
     with open_regular(path) as file:
         for number, line in enumerate(lines_of(file), 1):
-            parsed = parse(line)
-            if parsed is None:
-                skip(path, f"line {number}")
+            record = record_of(line)
+            if record is None:
+                warn_of(path, f"line {number}")
             else:
-                yield parsed
+                yield record
 
 
 def lines_of(file: IO[bytes]) -> Iterator[bytes]:

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from iad_policy.ledger.episode import RecordedStep
 from iad_policy.ledger.episode_record import EPISODES, EpisodeRecord
+from iad_policy.ledger.run import Run
 from iad_policy.ledger.run_folder import CONFIG
-from iad_policy.ledger.trace import RecordedStep, RunTraces
 from iad_policy.types import FALLBACK, Candidate, Decision, Usage
 from iad_policy.types.hashing import encode
 from tests.contract.components import STRATEGIES, Played, declared, play
@@ -38,7 +39,7 @@ def recorded(folder: Path | str, played: Played) -> list[RecordedStep]:
     record = EpisodeRecord(key, "Toy", "1", "iad", 0, usage=usage, actions=actions)
     (folder / CONFIG).write_text("{}")
     (folder / EPISODES).write_text(f"{json.dumps(record.as_json())}\n")
-    return list(RunTraces(folder).trace(key).steps)
+    return list(Run(folder).episode(key).steps)
 
 
 def told(candidate: Candidate) -> dict[str, Any]:

@@ -21,7 +21,8 @@ from typer.testing import CliRunner
 
 from iad_policy.cli import app
 from iad_policy.ledger.answer_log import ANSWERS
-from iad_policy.ledger.episode_record import EPISODES, EpisodeRecord, read_episodes
+from iad_policy.ledger.episode_record import EPISODES, EpisodeRecord
+from iad_policy.ledger.run import Run
 from iad_policy.ledger.run_folder import CONFIG, REPORT
 from iad_policy.report.exports import FORMATS
 from tests.iad_envs.browser.browsers import missing
@@ -78,7 +79,7 @@ def test_every_folder_is_shown_with_all_its_steps() -> None:
         runs = got(f"{address}/api/runs")
         assert [run["name"] for run in runs] == [folder.name for folder in FOLDERS]
         for place, (run, folder) in enumerate(zip(runs, FOLDERS, strict=True)):
-            records = read_episodes(folder)
+            records = Run(folder).records
             listed = got(f"{address}/api/episodes/{place}/0")["lines"]
             assert {one["key"] for one in listed} == set(records)
             assert run["n_recorded"] == len(records)
@@ -97,7 +98,7 @@ def test_its_report_has_every_step(folder: Path) -> None:
     for packed in json.loads(chunks[1]):
         episodes = json.loads(zlib.decompress(b64decode(packed)))["episodes"]
         n_steps |= {key: len(episode["steps"]) for key, episode in episodes.items()}
-    assert n_steps == {key: record.n_steps for key, record in read_episodes(folder).items()}
+    assert n_steps == {key: record.n_steps for key, record in Run(folder).records.items()}
 
 
 @every_folder
@@ -106,7 +107,7 @@ def test_it_is_exported_in_every_form(folder: Path, form: str, tmp_path: Path) -
     if form == "parquet" and find_spec("pyarrow") is None:
         pytest.skip("the extra iad[export] is not installed")
     out = tmp_path / f"data.{'parquet' if form == 'parquet' else 'jsonl'}"
-    records = read_episodes(folder)
+    records = Run(folder).records
     result = iad("export", folder, "--format", form, "--out", out)
     if result.exit_code:
         assert form in ("preference", "kto")
@@ -126,7 +127,7 @@ def test_it_is_exported_in_every_form(folder: Path, form: str, tmp_path: Path) -
 def test_the_same_command_replays_it_or_says_in_one_sentence_why_not(folder: Path) -> None:
     if folder.name in NEED_CHROMIUM and (reason := missing()):
         pytest.skip(reason)
-    before, answers = read_episodes(folder), (folder / ANSWERS).read_bytes()
+    before, answers = Run(folder).records, (folder / ANSWERS).read_bytes()
     (folder / EPISODES).unlink()  # so that every episode is run again, from the recorded answers
     result = iad(*COMMANDS[folder.name], "--out", folder)
     if json.loads((folder / CONFIG).read_text())["iad_version"] != version("iad"):
@@ -135,7 +136,7 @@ def test_the_same_command_replays_it_or_says_in_one_sentence_why_not(folder: Pat
         return
     assert result.exit_code == 0, result.output
     assert (folder / ANSWERS).read_bytes() == answers
-    after = read_episodes(folder)
+    after = Run(folder).records
     assert list(map(outcome, after.values())) == list(map(outcome, before.values()))
 
 

@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 from iad_policy import evaluate
-from iad_policy.ledger.episode_record import EpisodeRecord, read_episodes
+from iad_policy.ledger.episode_record import EpisodeRecord
+from iad_policy.ledger.run import Run
 from iad_policy.ledger.run_folder import RunFolder
 from iad_policy.run.engines import EngineError
 from iad_policy.run.engines.ray_cluster import connected, load_ray
@@ -71,7 +72,7 @@ def answers(folder: Path) -> dict[str, list[dict[str, Any]]]:
 
 def same(one: Path, other: Path) -> None:
     """Require the same episodes, answers and blobs."""
-    here, there = ({key: unmeasured(it) for key, it in read_episodes(path).items()} for path in (one, other))
+    here, there = ({key: unmeasured(it) for key, it in Run(path).records.items()} for path in (one, other))
     assert here == there
     assert answers(one) == answers(other)
     blobs, theirs = ({path.name: path.read_bytes() for path in (it / "blobs").glob("*")} for it in (one, other))
@@ -174,7 +175,7 @@ def test_pairing_holds_for_a_model_whose_answers_are_random(tmp_path: Path) -> N
             timeout=250,
         )
     assert done.returncode == 0, done.stdout + done.stderr
-    records = read_episodes(tmp_path / "run")
+    records = Run(tmp_path / "run").records
     first: dict[tuple[str, str], str] = {}
     for key, lines in answers(tmp_path / "run").items():
         proposals = [line for line in lines if line["kind"] == "candidate"]
@@ -262,7 +263,7 @@ def test_ctrl_c_keeps_what_was_answered_and_the_command_goes_on(tmp_path: Path) 
     assert n_kept == n_asked
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=200)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert len(read_episodes(folder)) == 18
+    assert len(Run(folder).records) == 18
     asked = Counter(line.rpartition(" ")[0] for line in notes.read_text().splitlines())
     assert not [line for line, times in asked.items() if times > 3]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from iad_policy.ledger.run import Run
 from iad_policy.ledger.run_folder import RunFolder
-from iad_policy.ledger.trace import RunTraces
 from iad_policy.report.exports import FORMATS, export_runs
 from iad_policy.run.config import FREE
 from tests.full.tiny import byte_tokenizer, tiny_model
@@ -41,7 +41,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def loaded(run: Path, form: str, ending: str, tmp_path: Path) -> dict[str, Any]:
     from datasets import load_dataset
 
-    traces = RunTraces(run)
+    traces = Run(run)
     written = export_runs([traces], form, tmp_path / f"dials{ending}")
     kind = "parquet" if ending == ".parquet" else "json"
     found = {}

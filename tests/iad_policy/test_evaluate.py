@@ -12,7 +12,7 @@ import pytest
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import Candidate, Outcome, Propose, State, Usage, Verdict, evaluate, per_step, report_usage
 from iad_policy.errors import RunFolderError, UnknownName
-from iad_policy.ledger.trace import RunTraces
+from iad_policy.ledger.run import Run
 from iad_policy.report.results import read_results
 from iad_policy.report.viewer.shown import run_json
 from iad_policy.types.information import ORACLE_AGENT_TEXT, VERIFIER_TEXTS, Information
@@ -248,7 +248,7 @@ def guess(observation: int, info: Any, rng: Any) -> int:
 def told_everywhere(results: Any, folder: Path) -> set[str]:
     """What table, summary and report say of the simulator."""
     (heading,) = [line for line in results.table().splitlines() if "; simulator" in line]
-    summary, report = json.loads((folder / "summary.json").read_text()), run_json(RunTraces(folder))
+    summary, report = json.loads((folder / "summary.json").read_text()), run_json(Run(folder))
     assert read_results(folder).table() == results.table()
     return {heading.partition("; simulator ")[2], summary["simulator"], report["simulator"]}
 

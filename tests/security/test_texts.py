@@ -27,7 +27,7 @@ from iad_envs.spaces import UnicodeText
 from iad_policy import cli
 from iad_policy.agents.language import LanguageAgent
 from iad_policy.commands.terminal_run import run_session
-from iad_policy.ledger.trace import RunTraces
+from iad_policy.ledger.run import Run
 from iad_policy.models import Completion, Messages
 from iad_policy.report.agentboard import write_agentboard
 from iad_policy.report.exports import FORMATS, export_runs
@@ -203,12 +203,12 @@ def test_no_text_stops_what_shows_writes_or_asks_it(said: str, who: str, tmp_pat
     assert "95 % intervals" in printed
     assert "\x1b" not in printed
 
-    run = RunTraces(folder)
+    run = Run(folder)
     assert len(run.records) == (1 if len(said) > SHORT else 6)
     assert {one.error_kind for one in run.records.values()} == ({"crash"} if who == "crash" else {""})
     for record in run.records.values():
         assert well_formed(record.actions) == record.actions
-    candidates = [one for key in run.records for step in run.trace(key).steps for one in step.decision.candidates]
+    candidates = [one for key in run.records for step in run.episode(key).steps for one in step.decision.candidates]
     if who == "model":  # the log has what was sent
         assert {one.exchanges[-1].text for one in candidates} == set(map(kept, agent.model.sent))
         n_sent = len(agent.model.sent)
@@ -258,7 +258,7 @@ def test_what_is_no_text_is_refused_in_words(field: str, given: Any, tmp_path: P
     wrong: Any = Wrong()
     made = runner(wrong, wrong if field == "critique" else None, strategies=("bon",), tasks=1)
     assert run_session(made, tmp_path, Console(file=io.StringIO(), width=100)) == 2
-    (record,) = RunTraces(tmp_path).records.values()
+    (record,) = Run(tmp_path).records.values()
     owner = "Verdict" if field == "critique" else "Candidate"
     expected = f"expected the {field} of a {owner} of Wrong to be a text, got {type(given).__name__}"
     assert (record.error_kind, expected in record.error) == ("contract", True), record.error
@@ -282,7 +282,7 @@ def test_what_is_no_verdict_is_refused_in_words(given: Any, expected: str, tmp_p
 
     made = runner(None, Wrong(), strategies=("bon",), tasks=1)
     assert run_session(made, tmp_path, Console(file=io.StringIO(), width=100)) == 2
-    (record,) = RunTraces(tmp_path).records.values()
+    (record,) = Run(tmp_path).records.values()
     assert (record.error_kind, expected in record.error) == ("contract", True), record.error
 
 
@@ -296,10 +296,10 @@ def test_none_stands_for_no_text(tmp_path: Path) -> None:
 
     made = runner(Terse(), Terse(), strategies=("iad",), tasks=1)
     assert run_session(made, tmp_path, Console(file=io.StringIO(), width=100)) == 0
-    run = RunTraces(tmp_path)
+    run = Run(tmp_path)
     (record,) = run.records.values()
     assert record.error_kind == ""
-    candidates = [one for step in run.trace(record.key).steps for one in step.decision.candidates]
+    candidates = [one for step in run.episode(record.key).steps for one in step.decision.candidates]
     assert {(one.thought, one.verdict.critique) for one in candidates if one.verdict} == {("", "")}
 
 
@@ -310,8 +310,8 @@ def test_a_verifier_without_a_single_score_is_counted_and_said(tmp_path: Path) -
 
     printed = io.StringIO()
     assert run_session(runner(None, Unsure(), strategies=("bon",), n=(3,)), tmp_path, Console(file=printed)) == 0
-    run = RunTraces(tmp_path)
-    steps = [step for key in run.records for step in run.trace(key).steps]
+    run = Run(tmp_path)
+    steps = [step for key in run.records for step in run.episode(key).steps]
     verdicts = [one.verdict for step in steps for one in step.decision.candidates if one.verdict is not None]
     assert verdicts
     assert sum(one.n_failed_verdicts for one in run.records.values()) == len(verdicts)
@@ -328,7 +328,7 @@ def test_a_thought_that_an_older_version_took_is_shown_as_text(tmp_path: Path) -
         line.update({"candidate": {"thought": 42}, "verdict": {"critique": [1]}}.get(line["kind"], {}))
     log.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
     write_report(tmp_path)
-    run = RunTraces(tmp_path)
+    run = Run(tmp_path)
     for form in ("jsonl", "sft"):
         export_runs([run], form, tmp_path / f"{form}.jsonl")
     assert "42" in {one["thought"] for row in rows(tmp_path / "jsonl.jsonl") for one in row["candidates"]}

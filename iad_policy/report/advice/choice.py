@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from iad_policy.ledger.trace import RunTraces
+from iad_policy.ledger.run import Run
 from iad_policy.report.advice.evidence import PilotEvidence, evidence_of
 from iad_policy.report.advice.pilot import Pilot, read_pilot
 from iad_policy.report.advice.prediction import MODEL, NS, PILOT, OptionForecast, RunnableOption, predict
@@ -118,7 +118,7 @@ class Advice:
         }
 
 
-def advise(run: RunTraces | Path | str, settings: AdviceSettings | None = None) -> Advice:
+def advise(run: Run | Path | str, settings: AdviceSettings | None = None) -> Advice:
     """Return what a run says as a pilot.
 
     Args:
@@ -132,8 +132,7 @@ def advise(run: RunTraces | Path | str, settings: AdviceSettings | None = None) 
         DamagedEpisode: An episode of it can't be read.
     """
     settings = settings or AdviceSettings()
-    traces = run if isinstance(run, RunTraces) else RunTraces(run)
-    pilot = read_pilot(traces, agent=settings.agent, axis=settings.axis)
+    pilot = read_pilot(run if isinstance(run, Run) else Run(run), agent=settings.agent, axis=settings.axis)
     found = predict(pilot, n_tasks=settings.n_tasks, ns=settings.ns, seed=settings.seed)
     # A line between two n, or beyond the last one, can be far off. What reads gold is for diagnosis.
     known = {

@@ -15,7 +15,7 @@ import gymnasium as gym
 
 from iad_policy.errors import UnknownName
 from iad_policy.ledger.episode_record import Arm, EpisodeRecord
-from iad_policy.ledger.trace import RunTraces
+from iad_policy.ledger.run import Run
 from iad_policy.report.curves import spent_on, usage_on
 from iad_policy.report.figures import Heading, heading_of
 from iad_policy.run.config import RunConfig
@@ -107,7 +107,7 @@ class Pilot:
     heading: Heading | None = None
 
 
-def read_pilot(run: RunTraces, *, agent: str = "", axis: str = "") -> Pilot:
+def read_pilot(run: Run, *, agent: str = "", axis: str = "") -> Pilot:
     """Return a run as a pilot.
 
     Args:
@@ -191,7 +191,7 @@ def _common(arms: Mapping[Arm, Sequence[EpisodeRecord]]) -> tuple[str, ...]:
 
 
 def _line(
-    run: RunTraces,
+    run: Run,
     arm: Arm,
     own: Mapping[int, Sequence[EpisodeRecord]],
     tasks: Sequence[str],
@@ -221,9 +221,9 @@ def _means(values: Sequence[tuple[str, float]], tasks: Sequence[str]) -> dict[st
     return {task: math.fsum(own) / len(own) for task, own in of_task.items()}
 
 
-def _attempts(run: RunTraces, record: EpisodeRecord, truths: "_Truths") -> Iterator[PilotAttempt]:
-    with run.reading(record.key) as trace:
-        for step in trace.steps[:1]:
+def _attempts(run: Run, record: EpisodeRecord, truths: "_Truths") -> Iterator[PilotAttempt]:
+    with run.reading(record.key) as episode:
+        for step in episode.steps[:1]:
             by_result = "result" in (step.decision.state.info.get("facts") or {})
             for one in step.decision.candidates:
                 if one.error:

@@ -1,14 +1,14 @@
 """Runs as data that other tools read: `datasets`, pandas, and TRL's trainers. To add a form: its file, and a line here.
 
-Everything is made from the traces of run folders and nothing else; docs/exports.md describes every column.
+Everything is made from the episodes of run folders and nothing else; docs/exports.md describes every column.
 """
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from iad_policy.errors import UnknownName
+from iad_policy.ledger.run import Run
 from iad_policy.ledger.run_folder import CONFIG
-from iad_policy.ledger.trace import RunTraces
 from iad_policy.report.exports.decisions import DECISIONS, EPISODES
 from iad_policy.report.exports.files import PARQUET, write_packs
 from iad_policy.report.exports.kto import KTO
@@ -29,7 +29,7 @@ FORMATS: Mapping[str, tuple[ExportTable, ...]] = {
 
 
 def export_runs(
-    runs: Sequence[RunTraces],
+    runs: Sequence[Run],
     form: str,
     out: Path,
     *,
@@ -73,7 +73,7 @@ def export_runs(
     return written
 
 
-def _prompter(run: RunTraces) -> Prompter:
+def _prompter(run: Run) -> Prompter:
     try:
         return Prompter(run.config)
     except (TypeError, ValueError, LookupError, AttributeError) as error:

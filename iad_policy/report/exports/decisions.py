@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from iad_policy.ledger.trace import Trace
+from iad_policy.ledger.episode import Episode
 from iad_policy.models.tools import message_text
 from iad_policy.report.exports.pairs import feedback_of, score_of
 from iad_policy.report.exports.tables import MESSAGES, ExportTable, Kind, Row, Source
@@ -37,8 +37,8 @@ CANDIDATE: Kind = {
 }
 
 
-def _episode(source: Source, trace: Trace) -> Iterator[Row]:
-    record, spent = trace.record, trace.record.spent
+def _episode(source: Source, episode: Episode) -> Iterator[Row]:
+    record, spent = episode.record, episode.record.spent
     yield {
         **source.head(record),
         "n_steps": record.n_steps,
@@ -59,9 +59,9 @@ def _episode(source: Source, trace: Trace) -> Iterator[Row]:
     }
 
 
-def _decisions(source: Source, trace: Trace) -> Iterator[Row]:
-    head = source.head(trace.record)
-    for step in trace.steps:
+def _decisions(source: Source, episode: Episode) -> Iterator[Row]:
+    head = source.head(episode.record)
+    for step in episode.steps:
         decision, before, after = step.decision, step.before, step.after
         info = {} if before is None else before.info
         yield {

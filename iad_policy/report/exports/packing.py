@@ -9,8 +9,8 @@ from multiprocessing import get_context
 from typing import Any, NamedTuple
 
 from iad_policy.errors import MissingExtra
+from iad_policy.ledger.episode import Episode
 from iad_policy.ledger.gc_pause import without_collector
-from iad_policy.ledger.trace import Trace
 from iad_policy.report.exports.tables import ExportTable, Kind, Row, Source
 from iad_policy.types.texts import well_formed
 
@@ -107,8 +107,8 @@ def _pack(
 ) -> list[Pack]:
     source = (_sources if sources is None else sources)[chunk.source]
 
-    def rows_of(trace: Trace) -> list[list[Row]]:
-        return [list(table.rows(source, trace)) for table in tables]
+    def rows_of(episode: Episode) -> list[list[Row]]:
+        return [list(table.rows(source, episode)) for table in tables]
 
     def packed(made: Iterable[Sequence[Sequence[Row]]]) -> list[Pack]:
         by_table = [[row for own in rows for row in own] for rows in zip(*made, strict=True)]
@@ -122,7 +122,7 @@ def _pack(
         try:
             return packed(by_key.values())
         except (ValueError, TypeError, OverflowError, RecursionError):  # a column has values of another type
-            whole = source.run.readable(by_key, lambda trace: packed([by_key[trace.record.key]]))
+            whole = source.run.readable(by_key, lambda episode: packed([by_key[episode.record.key]]))
             return packed([by_key[key] for key, _ in list(whole)])
 
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from iad_policy.ledger.trace import Trace
+from iad_policy.ledger.episode import Episode
 from iad_policy.report.exports.pairs import feedback_of, preferences, score_of
 from iad_policy.report.exports.tables import MESSAGES, ExportTable, Row, Source
 from iad_policy.types import Candidate
 
 
-def _rows(source: Source, trace: Trace) -> Iterator[Row]:
-    prompter, record, steps = source.prompter, trace.record, trace.steps
+def _rows(source: Source, episode: Episode) -> Iterator[Row]:
+    prompter, record, steps = source.prompter, episode.record, episode.steps
     for place, step in enumerate(steps):
         for pair in preferences(step, source.min_margin):
             chosen = prompter.completion(record.agent, pair.chosen)

@@ -1,4 +1,4 @@
-"""What an agent was asked and what it answered, as messages, put together again from a trace.
+"""What an agent was asked and what it answered, as messages, put together again from a episode.
 
 It is the agent itself that says what it would ask in a recorded state, without feedback: a refined answer is trained as
 if it had been the first one. For an agent that reads no prompt it is what `litellm:<model>` would be asked in its
@@ -14,7 +14,7 @@ from gymnasium.spaces import Discrete
 from iad_policy.agents.composite import CompositeAgent
 from iad_policy.agents.language import LanguageAgent
 from iad_policy.agents.react import ReActAgent
-from iad_policy.ledger.trace import RecordedStep
+from iad_policy.ledger.episode import RecordedStep
 from iad_policy.models import Completion, Messages
 from iad_policy.prompts import domain_prompts
 from iad_policy.registry import load_object

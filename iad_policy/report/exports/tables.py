@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
+from iad_policy.ledger.episode import Episode
 from iad_policy.ledger.episode_record import EpisodeRecord
-from iad_policy.ledger.trace import RunTraces, Trace
+from iad_policy.ledger.run import Run
 from iad_policy.report.exports.prompting import Prompter
 
 Kind: TypeAlias = Any
@@ -40,13 +41,13 @@ class Source:
     """A run that is exported.
 
     Attributes:
-        run: Its traces.
+        run: The run.
         name: Its folder's.
         prompter: Puts its states and answers into words.
         min_margin: Least margin of a preference that a verifier gave.
     """
 
-    run: RunTraces
+    run: Run
     name: str
     prompter: Prompter
     min_margin: float = 0.0
@@ -92,7 +93,7 @@ class ExportTable(NamedTuple):
     """
 
     columns: Mapping[str, Kind]
-    rows: Callable[[Source, Trace], Iterator[Row]]
+    rows: Callable[[Source, Episode], Iterator[Row]]
     suffix: str = ""
     is_scored_only: bool = True
     absent: str = "finished episodes"

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from iad_policy.errors import IADError
-from iad_policy.ledger.episode_record import EpisodeRecord, read_episodes
-from iad_policy.ledger.run_folder import read_config
+from iad_policy.ledger.episode_record import EpisodeRecord
+from iad_policy.ledger.run import Run
 from iad_policy.report.cautions import missing_verdicts
 from iad_policy.report.other_logs.arm_names import named_apart
 from iad_policy.report.results import Results, results_of
@@ -26,7 +26,8 @@ def read(paths: Sequence[Path]) -> Samples:
             found.problems.append(f"{file}, {where}: expected an episode; the line is left out")
 
         try:
-            results = results_of(read_config(path), list(read_episodes(path, skip=skip).values()))
+            run = Run(path, skip=skip)
+            results = results_of(run.config, list(run.records.values()))
         except (IADError, OSError, ValueError) as error:
             found.problems.append(f"{path}: {error}")
             continue

@@ -9,8 +9,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from iad_policy.ledger.episode import Episode
+from iad_policy.ledger.run import Run
 from iad_policy.ledger.run_folder import REPORT
-from iad_policy.ledger.trace import RunTraces, Trace
 from iad_policy.report.viewer.shown import ShownTable, episode_json, episodes_json, run_json
 from iad_policy.types.atomic import write_atomically
 from iad_policy.types.texts import well_formed
@@ -22,18 +23,18 @@ EPISODES_PER_CHUNK = 24
 _HERE = Path(__file__).parent
 
 
-def write_report(run: RunTraces | Path | str, *, max_episodes: int = MAX_EPISODES) -> Path:
+def write_report(run: Run | Path | str, *, max_episodes: int = MAX_EPISODES) -> Path:
     """Write a run folder's `report.html` and return its path.
 
     Args:
-        run: The run folder, or its traces. In these, `damaged` then says which of the episodes are not shown in full.
+        run: The run, or its folder. `Run.damaged` then says which of the episodes are not shown in full.
         max_episodes: The steps of so many episodes are put in, task by task; the others are listed without them.
 
     Raises:
         RunFolderError: It holds no run.
         StorageError: The page can't be written.
     """
-    run = run if isinstance(run, RunTraces) else RunTraces(run)
+    run = run if isinstance(run, Run) else Run(run)
     episodes = episodes_json(run)
     keys = [one["key"] for one in episodes["lines"][:max_episodes]]
     chunks = list(_chunks(run, keys))
@@ -69,7 +70,7 @@ def asset(name: str) -> str:
     return (_HERE / name).read_text(encoding="utf-8")
 
 
-def _chunks(run: RunTraces, keys: list[str]) -> Iterator[str]:
+def _chunks(run: Run, keys: list[str]) -> Iterator[str]:
     left = iter(keys)
     while part := list(islice(left, EPISODES_PER_CHUNK)):
         table = ShownTable()
@@ -82,8 +83,8 @@ def _chunks(run: RunTraces, keys: list[str]) -> Iterator[str]:
             yield packed({"episodes": shown, "texts": table.texts})
 
 
-def _packed_alone(episodes: Mapping[str, Any], trace: Trace) -> str:
-    return packed(episodes[trace.record.key])
+def _packed_alone(episodes: Mapping[str, Any], episode: Episode) -> str:
+    return packed(episodes[episode.record.key])
 
 
 def packed(value: Any) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from flask import Flask, Response, abort, jsonify
 from flask.json.provider import DefaultJSONProvider
 
-from iad_policy.ledger.trace import RunTraces
+from iad_policy.ledger.run import Run
 from iad_policy.report.viewer.report import page
 from iad_policy.report.viewer.shown import ShownTable, episode_json, episode_line, episodes_json, run_json
 from iad_policy.report.viewer.trainings import opened
@@ -102,7 +102,7 @@ def create_app(
 class _RunList:
     """The runs that are shown, and their heads as long as nothing was added."""
 
-    def __init__(self, runs: list[RunTraces]) -> None:
+    def __init__(self, runs: list[Run]) -> None:
         self._runs = runs
         self._heads: list[dict[str, Any] | None] = [None for _ in runs]
         self._lock = Lock()

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from iad_policy.ledger.episode import Episode, RecordedStep, RecordedTree
 from iad_policy.ledger.episode_record import EpisodeRecord
-from iad_policy.ledger.run_folder import SUMMARISED, SUMMARY, read_summary
-from iad_policy.ledger.trace import DamagedEpisode, RecordedStep, RunTraces, Trace
-from iad_policy.ledger.trees import RecordedTree
+from iad_policy.ledger.run import DamagedEpisode, Run
+from iad_policy.ledger.run_folder import SUMMARISED, SUMMARY
 from iad_policy.models.tools import message_text
 from iad_policy.report.metrics import SPENT, StrategySummary
 from iad_policy.report.results import results_of
@@ -75,13 +75,13 @@ class ShownTable:
         return {"$": place}
 
 
-def run_json(run: RunTraces) -> dict[str, Any]:
+def run_json(run: Run) -> dict[str, Any]:
     """Return the head of the page: what was run, the table, the differences, and the curves.
 
     The figures of a run that ended are those of its summary. Those of any other are computed.
     """
     rows = results_of(run.config, []).rows
-    known = read_summary(run.folder, run.size)
+    known = run.summary
     figures = known if _is_of(known, run.config, rows.values()) else _computed(run)
     head: dict[str, Any] = _finite(
         {
@@ -102,7 +102,7 @@ def _rule(strategy: str) -> str:
     return (inspect.getdoc(find_strategy(strategy)) or "").partition("\n")[0] if strategy in STRATEGIES else ""
 
 
-def _computed(run: RunTraces) -> dict[str, Any]:
+def _computed(run: Run) -> dict[str, Any]:
     results = results_of(run.config, list(run.records.values()))
     is_over = (run.folder / SUMMARY).exists()
     return results.as_json(results.figures(N_RESAMPLES if is_over else N_RESAMPLES_LIVE))
@@ -120,7 +120,7 @@ def _is_of(summary: Mapping[str, Any], config: Mapping[str, Any], labels: Iterab
     )
 
 
-def episodes_json(run: RunTraces, start: int = 0, n: int | None = None) -> dict[str, Any]:
+def episodes_json(run: Run, start: int = 0, n: int | None = None) -> dict[str, Any]:
     """Return the lines of some episodes in the list, by task and seed, with the instructions of their tasks.
 
     Args:
@@ -143,7 +143,7 @@ def episodes_json(run: RunTraces, start: int = 0, n: int | None = None) -> dict[
     }
 
 
-def episode_line(run: RunTraces, key: str) -> dict[str, Any] | None:
+def episode_line(run: Run, key: str) -> dict[str, Any] | None:
     """Return the line of an episode in the list; None where the run has no such episode, yet."""
     rows = {arm: place for place, arm in enumerate(results_of(run.config, []).rows)}
     for record in run.episodes.records([key]):
@@ -173,7 +173,7 @@ def _episode_line(record: EpisodeRecord, row: int) -> dict[str, Any]:
     }
 
 
-def episode_json(run: RunTraces, key: str, table: ShownTable) -> dict[str, Any]:
+def episode_json(run: Run, key: str, table: ShownTable) -> dict[str, Any]:
     """Return one episode's steps, or why it is damaged.
 
     Args:
@@ -185,26 +185,26 @@ def episode_json(run: RunTraces, key: str, table: ShownTable) -> dict[str, Any]:
         KeyError: The run has no such episode, yet.
     """
     try:
-        with run.reading(key) as trace:
-            return _steps_json(trace, run, table)
+        with run.reading(key) as episode:
+            return _steps_json(episode, run, table)
     except DamagedEpisode as damaged:
         return {"key": key, "damaged": str(damaged)}
 
 
-def _steps_json(trace: Trace, run: RunTraces, table: ShownTable) -> dict[str, Any]:
-    first = trace.steps[0].before if trace.steps else None
+def _steps_json(episode: Episode, run: Run, table: ShownTable) -> dict[str, Any]:
+    first = episode.steps[0].before if episode.steps else None
     instruction = "" if first is None else str(first.info.get("instruction", ""))
-    episode: dict[str, Any] = _finite(
+    shown: dict[str, Any] = _finite(
         {
-            "key": trace.record.key,
+            "key": episode.record.key,
             "instruction": table.put(instruction),
-            "steps": [_step(step, run, table) for step in trace.steps],
+            "steps": [_step(step, run, table) for step in episode.steps],
         }
     )
-    return episode
+    return shown
 
 
-def _step(step: RecordedStep, run: RunTraces, table: ShownTable) -> dict[str, Any]:
+def _step(step: RecordedStep, run: Run, table: ShownTable) -> dict[str, Any]:
     decision = step.decision
     trees = {"trees": [_tree(one, table) for one in step.trees]} if step.trees else {}
     attempts = [] if step.trees else attempts_of(decision)
@@ -271,7 +271,7 @@ def _tree(tree: RecordedTree, table: ShownTable) -> list[dict[str, Any]]:
     ]
 
 
-def _candidate(one: Candidate, step: RecordedStep, run: RunTraces, table: ShownTable) -> dict[str, Any]:
+def _candidate(one: Candidate, step: RecordedStep, run: Run, table: ShownTable) -> dict[str, Any]:
     is_action = one.action is not None or not one.error
     shown: dict[str, Any] = {"id": one.id, "action": table.put(_text(one.action) if is_action else "")}
     here = step.decision.state.id
@@ -314,7 +314,7 @@ def _says_nothing(value: Any) -> bool:
     return value is None or value is False or (isinstance(value, str | tuple | list | dict) and not value)
 
 
-def _state(state: State | None, run: RunTraces, table: ShownTable) -> dict[str, Any] | None:
+def _state(state: State | None, run: Run, table: ShownTable) -> dict[str, Any] | None:
     if state is None:
         return None
     parts = state.observation if isinstance(state.observation, dict) else {"": state.observation}

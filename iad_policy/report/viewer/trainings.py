@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from iad_policy.errors import RunFolderError
+from iad_policy.ledger.run import Run
 from iad_policy.ledger.run_folder import CONFIG
-from iad_policy.ledger.trace import RunTraces
 from iad_policy.report.viewer.trained import is_model, model_json, number_of, read_object, text_of
 from iad_policy.trained.models import EPOCHS, MODEL, ROUNDS, TRAINING
 from iad_policy.types.hashing import digest
@@ -49,7 +49,7 @@ class Trainings:
             yield from (one / name for name in (MODEL, TRAINING, EPOCHS))
 
 
-def opened(folders: Iterable[Path | str]) -> tuple[list[RunTraces], list[Trainings]]:
+def opened(folders: Iterable[Path | str]) -> tuple[list[Run], list[Trainings]]:
     """Return the runs and the trainings among folders, each in their order.
 
     Raises:
@@ -59,7 +59,7 @@ def opened(folders: Iterable[Path | str]) -> tuple[list[RunTraces], list[Trainin
     runs, trainings = [], []
     for folder in map(Path, folders):
         if os.path.lexists(folder / CONFIG):
-            runs.append(RunTraces(folder))
+            runs.append(Run(folder))
         elif is_model(folder) or _models(folder) or os.path.lexists(folder / ROUNDS):
             trainings.append(Trainings(folder))
             trainings[-1].as_json()  # what can't be read is said now, not by the page

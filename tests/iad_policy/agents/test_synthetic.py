@@ -16,7 +16,7 @@ from iad_policy.agents import load_agent
 from iad_policy.agents.synthetic import SyntheticAgent, noisy_oracle
 from iad_policy.cli import app
 from iad_policy.errors import GoldError, UnknownName
-from iad_policy.ledger.trace import RunTraces
+from iad_policy.ledger.run import Run
 from iad_policy.report.viewer.shown import run_json
 from iad_policy.types import Said, ShownAttempt, Verifier
 from iad_policy.verifiers.corrupted import LEVELS, NoisyVerifier, SparseVerifier
@@ -158,7 +158,7 @@ def test_a_table_says_that_its_agent_knows_gold(tmp_path: Path) -> None:
         assert (f"*** {agent} is an oracle agent: knows the right action" in done.stdout) == said
         summary = json.loads((out / "summary.json").read_text())
         assert summary["instruments"] == ([agent] if said else [])
-        run = RunTraces(out)
+        run = Run(out)
         head = run_json(run)
         assert head["instruments"] == ([agent] if said else [])
         assert head["strategies"] == summary["strategies"]  # intervals too

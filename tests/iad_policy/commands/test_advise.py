@@ -12,8 +12,8 @@ import iad_envs  # noqa: F401 (registers the environments)
 from iad_policy import evaluate
 from iad_policy.cli import app
 from iad_policy.ledger.answer_log import BLOBS
-from iad_policy.ledger.episode_record import EPISODES, NOT_RECORDED, EpisodeRecord, read_episodes
-from iad_policy.ledger.trace import DamagedEpisode, RunTraces
+from iad_policy.ledger.episode_record import EPISODES, NOT_RECORDED, EpisodeRecord
+from iad_policy.ledger.run import DamagedEpisode, Run
 from iad_policy.report.advice import AdviceSettings, advise
 from iad_policy.report.advice.pilot import read_pilot
 from iad_policy.report.reselection import bounds, reselecting
@@ -38,7 +38,7 @@ def outcome(record: EpisodeRecord) -> tuple[object, ...]:
 
 
 def outcomes(folder: Path) -> dict[tuple[object, ...], tuple[object, ...]]:
-    return {(one.arm, one.task_id, one.seed): outcome(one) for one in read_episodes(folder).values()}
+    return {(one.arm, one.task_id, one.seed): outcome(one) for one in Run(folder).records.values()}
 
 
 def rounded(value: Any) -> Any:
@@ -51,13 +51,13 @@ def rounded(value: Any) -> Any:
 
 
 def test_the_result_of_every_candidate_is_what_its_episode_gave(pilot: Path) -> None:
-    run = RunTraces(pilot)
+    run = Run(pilot)
     found = read_pilot(run)
     assert (found.one_decision, found.axis, found.split, len(found.tasks)) == (True, "calls", "train", N_TASKS)
     n_right = 0
     for record in run.records.values():
         attempts = found.lines[record.strategy].attempts[record.task_id][0]
-        committed = run.trace(record.key).steps[0].decision.committed
+        committed = run.episode(record.key).steps[0].decision.committed
         of_committed = [one for one in attempts if one.key and one.key == committed.key]
         assert of_committed
         assert {one.is_right for one in of_committed} == {record.success == 1}
@@ -111,11 +111,11 @@ def test_it_is_the_same_twice_and_reads_an_unfinished_run(pilot: Path, tmp_path:
     folder = shutil.copytree(pilot, tmp_path / "run")
     lines = (folder / EPISODES).read_bytes().splitlines(keepends=True)
     (folder / EPISODES).write_bytes(b"".join(lines[:30]))
-    found = read_pilot(RunTraces(folder))
+    found = read_pilot(Run(folder))
     assert (len(found.tasks), found.n_left_out) == (7, 1)
     shutil.rmtree(folder / BLOBS)
     with pytest.raises(DamagedEpisode, match="repeat the run's command"):
-        read_pilot(RunTraces(folder))
+        read_pilot(Run(folder))
 
 
 def test_dollars_are_no_price_where_the_cache_has_answered(pilot: Path, tmp_path: Path) -> None:
@@ -126,9 +126,9 @@ def test_dollars_are_no_price_where_the_cache_has_answered(pilot: Path, tmp_path
         for line in lines:
             line["usage"]["agent"] |= {"usd": 0.1, "prompt_tokens": 10, "n_cached": n_cached}
         (folder / EPISODES).write_text("".join(json.dumps(line) + "\n" for line in lines))
-        assert read_pilot(RunTraces(folder)).axis == axis
+        assert read_pilot(Run(folder)).axis == axis
     with pytest.raises(ValueError, match="answers from the cache, which cost 0 dollars"):
-        read_pilot(RunTraces(folder), axis="usd")
+        read_pilot(Run(folder), axis="usd")
 
 
 def test_episodes_of_several_decisions_are_read_as_a_whole(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_another_verifier_selects_as_in_a_run_with_it_and_says_where_it_can_not(
         out=tmp_path / "run",
         **QUERIES,
     )
-    records = list(read_episodes(tmp_path / "again").values())
+    records = list(Run(tmp_path / "again").records.values())
     expected, n_exact = outcomes(tmp_path / "run"), 0
     for one in records:
         if one.error_kind != NOT_RECORDED:
@@ -200,7 +200,7 @@ def test_another_verifier_selects_as_in_a_run_with_it_and_says_where_it_can_not(
 def test_asking_on_gives_what_a_run_with_that_verifier_gives(pilot: Path, tmp_path: Path) -> None:
     """In the folder of the run that said so."""
     iad("reselect", pilot, "--verifier", "oracle", "--out", tmp_path / "again")
-    n_exact = sum(not one.error_kind for one in read_episodes(tmp_path / "again").values())
+    n_exact = sum(not one.error_kind for one in Run(tmp_path / "again").records.values())
     shown = iad("reselect", pilot, "--verifier", "oracle", "--ask", "--out", tmp_path / "again")
     assert shown.exit_code == 0, shown.output
     assert "part from the record" not in shown.output
@@ -230,7 +230,7 @@ def test_a_run_is_not_written_over_and_what_can_not_be_run_again_is_refused(pilo
     ):
         (tmp_path / "config.json").write_text(json.dumps({**config, **told}))
         with pytest.raises(ValueError, match=error):
-            reselecting(RunTraces(tmp_path), ["oracle"], asks=True)
+            reselecting(Run(tmp_path), ["oracle"], asks=True)
     (tmp_path / "config.json").write_text(json.dumps({**config, "strategies": ["own"], "feedback": None}))
     with pytest.raises(ValueError, match="expected strategies of iad, got a run with own"):
-        reselecting(RunTraces(tmp_path), ["oracle"])
+        reselecting(Run(tmp_path), ["oracle"])

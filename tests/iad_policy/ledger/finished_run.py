@@ -9,7 +9,7 @@ from typing import Any
 
 from iad_envs.core import View
 from iad_policy.evaluate import Finished, execute
-from iad_policy.ledger.trace import RunTraces
+from iad_policy.ledger.run import Run
 from iad_policy.report.agentboard import write_agentboard
 from iad_policy.report.exports import export_runs
 from iad_policy.report.viewer.shown import ShownTable, episode_json
@@ -53,7 +53,7 @@ def timeless(value: Any) -> Any:
 
 def shown(folder: Path) -> Episodes:
     """The steps of the episodes as report and viewer show them, without those that are said to be damaged."""
-    run = RunTraces(folder)
+    run = Run(folder)
     episodes: Episodes = {}
     for key in run.records:
         table = ShownTable()
@@ -65,7 +65,7 @@ def shown(folder: Path) -> Episodes:
 
 def exported(folder: Path, out: Path) -> Episodes:
     """The rows of the episodes in an export of decisions, and those in one of episodes."""
-    export_runs([RunTraces(folder)], "jsonl", out / "rows.jsonl")
+    export_runs([Run(folder)], "jsonl", out / "rows.jsonl")
     episodes: Episodes = {}
     for name in ("rows.jsonl", "rows.episodes.jsonl"):
         for line in (out / name).read_text().splitlines():
@@ -76,5 +76,5 @@ def exported(folder: Path, out: Path) -> Episodes:
 
 def boarded(folder: Path, out: Path) -> int:
     """The number of episodes in AgentBoard's files."""
-    paths = write_agentboard([RunTraces(folder)], out / "board")
+    paths = write_agentboard([Run(folder)], out / "board")
     return sum(len(path.read_text().splitlines()) for path in paths if path.suffix == ".jsonl")

@@ -9,8 +9,8 @@ import pytest
 
 from iad_policy.agents.language import LanguageAgent
 from iad_policy.ledger.answer_log import FORMAT
+from iad_policy.ledger.run import Run
 from iad_policy.ledger.run_folder import RunFolder
-from iad_policy.ledger.trace import RunTraces
 from iad_policy.models import Completion, Messages
 from iad_policy.report.exports import export_runs
 from iad_policy.roles import TemplateRoles
@@ -46,12 +46,12 @@ def lines_of(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "answers.jsonl").read_text().splitlines()]
 
 
-def run(folder: Path, components: Components, max_steps: int = 5, **changes: Any) -> RunTraces:
+def run(folder: Path, components: Components, max_steps: int = 5, **changes: Any) -> Run:
     one = Runner(config(tasks=1, **changes), partial(DialsEnv, max_steps=max_steps), lambda *_: components)
     with RunFolder(folder, one.recorded_config(), free=FREE) as kept:
         for _ in one.episodes(kept):
             pass
-    return RunTraces(folder)
+    return Run(folder)
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_a_candidate_keeps_the_prompt_as_sent_and_the_answer_as_sampled(agent: A
     traces = run(tmp_path, Components(agent, None, TemplateRoles()), strategies=("single",))
     assert traces.config["format"] == FORMAT
     (key,) = traces.records
-    candidates = [one for step in traces.trace(key).steps for one in step.decision.candidates]
+    candidates = [one for step in traces.episode(key).steps for one in step.decision.candidates]
     assert [list(one.exchanges[0].prompt) for one in candidates] == [
         list(map(dict, one)) for one in agent.model.prompts
     ]
@@ -132,16 +132,16 @@ def test_lines_of_a_kind_that_is_not_known_are_skipped(agent: Any, tmp_path: Pat
     components = Components(agent, None, TemplateRoles())
     before = run(tmp_path, components, strategies=("single",))
     (key,) = before.records
-    steps = before.trace(key).steps
+    steps = before.episode(key).steps
     with (tmp_path / "answers.jsonl").open("a") as log:
         log.write(json.dumps({"episode": key, "item": "0.9", "question": "", "kind": "drawing", "lines": []}) + "\n")
-    assert RunTraces(tmp_path).trace(key).steps == steps
-    assert run(tmp_path, components, strategies=("single",)).trace(key).steps == steps
+    assert Run(tmp_path).episode(key).steps == steps
+    assert run(tmp_path, components, strategies=("single",)).episode(key).steps == steps
 
 
 def test_rows_of_an_export_say_their_data_and_split_and_what_the_model_was_asked(agent: Any, tmp_path: Path) -> None:
     run(tmp_path / "run", Components(agent, None, TemplateRoles()), strategies=("single",), split="train")
-    export_runs([RunTraces(tmp_path / "run")], "jsonl", tmp_path / "rows.jsonl")
+    export_runs([Run(tmp_path / "run")], "jsonl", tmp_path / "rows.jsonl")
     rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text().splitlines()]
     assert {row["split"] for row in rows} == {"train"}
     assert all("data" in row for row in rows)

@@ -17,7 +17,7 @@ import pytest
 
 from iad_policy.errors import RunFolderError, StorageError
 from iad_policy.ledger.answer_log import AnswerLog
-from iad_policy.ledger.trace import RunTraces
+from iad_policy.ledger.run import Run
 from iad_policy.report.agentboard import write_agentboard
 from iad_policy.report.exports import export_runs
 from iad_policy.report.results import read_results
@@ -30,7 +30,7 @@ SECRET = "a secret of the user"
 FILES = (".lock", "config.json", "answers.jsonl", "episodes.jsonl", "summary.json", "report.html")
 FOLDERS = ("blobs", "thumbnails", "tensorboard", "wandb")
 READERS: dict[str, Callable[[Path], Any]] = {
-    "traces": RunTraces,
+    "traces": Run,
     "results": read_results,
     "report": write_report,
     "command": command,
@@ -240,7 +240,7 @@ def test_agentboard_s_files_stay_in_their_folder(folder: Path, tmp_path: Path) -
     for changes in ({"strategy": "../../up"}, {"strategy": str(tmp_path / "up")}, {"env": "IAD/.."}):
         path.write_text("".join(f"{json.dumps(line | changes)}\n" for line in lines))
         with pytest.raises(ValueError, match="expected names of strategies and environments"):
-            write_agentboard([RunTraces(folder)], tmp_path / "board" / "deep")
+            write_agentboard([Run(folder)], tmp_path / "board" / "deep")
     assert not (tmp_path / "up").exists()
 
 
@@ -316,4 +316,4 @@ def test_names_that_are_in_the_way_are_one_sentence(folder: Path, tmp_path: Path
 def test_an_export_needs_a_configuration(folder: Path, tmp_path: Path) -> None:
     (folder / "config.json").write_text("{}")
     with pytest.raises(ValueError, match=r"expected the configuration of a run in .*config.json, got"):
-        export_runs([RunTraces(folder)], "jsonl", tmp_path / "rows.jsonl")
+        export_runs([Run(folder)], "jsonl", tmp_path / "rows.jsonl")

@@ -14,7 +14,8 @@ from iad_policy.budget import Meter
 from iad_policy.commands.terminal_run import run_session
 from iad_policy.errors import RunFolderError, StorageError
 from iad_policy.ledger.answer_log import AnswerLine, AnswerLog
-from iad_policy.ledger.episode_record import EpisodeRecord, read_episodes
+from iad_policy.ledger.episode_record import EpisodeRecord
+from iad_policy.ledger.run import Run
 from iad_policy.ledger.run_folder import RunFolder
 from iad_policy.run.journal import RunJournal, RunStopped
 from iad_policy.types import Usage
@@ -38,7 +39,7 @@ def iad(*arguments: object, n_bytes: int | None = None) -> "subprocess.Completed
 
 
 def outcomes(folder: Path) -> dict[str, Any]:
-    return {key: (one.actions, one.reward, one.success) for key, one in read_episodes(folder).items()}
+    return {key: (one.actions, one.reward, one.success) for key, one in Run(folder).records.items()}
 
 
 RUN = ("run", SHOP, "--strategy", "bon", "--tasks", 12, "--workers", 3, "--out")

@@ -9,9 +9,10 @@ import pytest
 
 from iad_policy import Keep, evaluate
 from iad_policy.learn.targets import BACKUPS, q_values
-from iad_policy.ledger.trace import RunTraces
+from iad_policy.ledger.run import Run
 from iad_policy.strategies import load_strategy
 from iad_policy.strategies.building_blocks.tree import Tree, preference_pairs
+from iad_policy.strategies.building_blocks.tree_record import grown
 from iad_policy.types import State
 
 SEARCHES = {
@@ -38,12 +39,12 @@ def kept(name: str, seen: list[Tree], here: State) -> Generator[Any, Any, Any]:
 
 
 def recorded(folder: Path) -> list[Tree]:
-    run = RunTraces(folder)
-    steps = [step for key in run.records for step in run.trace(key).steps]
+    run = Run(folder)
+    steps = [step for key in run.records for step in run.episode(key).steps]
     trees = []
     for step in steps:
         assert step.before is not None
-        trees += [one.grown(step.before) for one in step.trees]
+        trees += [grown(one.record, step.before, states=one.states, candidates=one.candidates) for one in step.trees]
     return trees
 
 

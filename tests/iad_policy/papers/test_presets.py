@@ -17,7 +17,7 @@ from iad_policy.agents import AGENTS, asks_a_model
 from iad_policy.agents.language import OPTIONS
 from iad_policy.cli import app
 from iad_policy.errors import UnknownName
-from iad_policy.ledger.trace import RunTraces
+from iad_policy.ledger.run import Run
 from iad_policy.papers.presets import Preset, find_preset
 from iad_policy.papers.settings import PRESETS
 from iad_policy.registry.domain import domain_by_id
@@ -175,7 +175,7 @@ def test_a_preset_is_printed_with_the_run_and_recorded(tmp_path: Path) -> None:
     assert "This is no reproduction of the paper: the agent shopper asks no language model" in shown
     assert "There with: Gemini 1.5 Pro and GPT-4o. Success in per cent on AgentBoard's 251 goals" in shown
     assert "Not stated there, so ours: feedback = best-worst, delta = 0.0" in shown
-    noted = run_json(RunTraces(tmp_path))["notes"]
+    noted = run_json(Run(tmp_path))["notes"]
     assert "This is no reproduction of the paper: the agent shopper asks no language model" in noted
     config = json.loads((tmp_path / "config.json").read_text())
     assert (config["preset"], config["temperature"]) == ("iad/webshop", 0.1)

@@ -3,23 +3,23 @@ from pathlib import Path
 
 import pytest
 
+from iad_policy.ledger.run import Run
 from iad_policy.ledger.run_folder import RunFolder
-from iad_policy.ledger.trace import RunTraces
 from iad_policy.report.agentboard import write_agentboard
 from iad_policy.run.config import FREE
 from tests.iad_policy.evaluation_toy import runner
 
 
 @pytest.fixture
-def traces(tmp_path: Path) -> RunTraces:
+def traces(tmp_path: Path) -> Run:
     one = runner()
     with RunFolder(tmp_path / "run", one.recorded_config(), free=FREE) as folder:
         for _ in one.episodes(folder):
             pass
-    return RunTraces(tmp_path / "run")
+    return Run(tmp_path / "run")
 
 
-def test_every_file_is_lines_of_json_with_agentboards_names(traces: RunTraces, tmp_path: Path) -> None:
+def test_every_file_is_lines_of_json_with_agentboards_names(traces: Run, tmp_path: Path) -> None:
     written = write_agentboard([traces], tmp_path / "board")
     names = sorted(str(path.relative_to(tmp_path / "board")) for path in written if "iad" in path.parts)
     assert names == ["iad/all_results.txt", "iad/dialsenv.txt", "iad/logs/dialsenv.jsonl"]
@@ -39,7 +39,7 @@ def test_every_file_is_lines_of_json_with_agentboards_names(traces: RunTraces, t
     assert lines[0].startswith("[EXP] 0: [success_rate]: ")
 
 
-def test_easy_and_hard_are_their_own_rates_and_all_is_the_mean(traces: RunTraces, tmp_path: Path) -> None:
+def test_easy_and_hard_are_their_own_rates_and_all_is_the_mean(traces: Run, tmp_path: Path) -> None:
     write_agentboard([traces], tmp_path / "board")
     for strategy in ("single", "iad"):
         text = (tmp_path / "board" / strategy / "all_results.txt").read_text()
@@ -52,6 +52,6 @@ def test_easy_and_hard_are_their_own_rates_and_all_is_the_mean(traces: RunTraces
         assert every["progress_rate"] == pytest.approx(own["progress_rate"])
 
 
-def test_two_runs_of_one_environment_are_refused(traces: RunTraces, tmp_path: Path) -> None:
+def test_two_runs_of_one_environment_are_refused(traces: Run, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="different environments, got two of dialsenv"):
         write_agentboard([traces, traces], tmp_path / "board")

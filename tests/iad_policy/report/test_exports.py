@@ -18,8 +18,9 @@ from iad_policy.agents.composite import CompositeAgent
 from iad_policy.agents.language import LanguageAgent
 from iad_policy.agents.react import ReActAgent
 from iad_policy.errors import MissingExtra, UnknownName
+from iad_policy.ledger.episode import UNFINISHED, RecordedStep
+from iad_policy.ledger.run import Run
 from iad_policy.ledger.run_folder import RunFolder
-from iad_policy.ledger.trace import UNFINISHED, RecordedStep, RunTraces
 from iad_policy.models import Completion, Messages
 from iad_policy.report.exports import FORMATS, export_runs
 from iad_policy.report.exports.pairs import preferences
@@ -44,7 +45,7 @@ def kept(one: Runner, path: Path) -> Path:
 
 def exported(path: Path, form: str, **options: Any) -> Rows:
     out = path.parent / f"{form}.jsonl"
-    written = export_runs([RunTraces(path)], form, out, **options)
+    written = export_runs([Run(path)], form, out, **options)
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert len(rows) == written[out]
     return rows
@@ -59,7 +60,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_decision_is_a_row_with_all_its_candidates(run: Path) -> None:
     rows = exported(run, "jsonl")
     episodes = [json.loads(line) for line in (run.parent / "jsonl.episodes.jsonl").read_text().splitlines()]
-    traces = RunTraces(run)
+    traces = Run(run)
     records = traces.records
     assert [one["episode"] for one in episodes] == list(records)
     for key, record in records.items():
@@ -114,12 +115,12 @@ def not_train(rows: Rows) -> set[str]:
 def test_a_file_alone_says_that_no_test_task_is_in_it(form: str, by_split: dict[str, Path], tmp_path: Path) -> None:
     def rows_of(*splits: str) -> Rows:
         out = tmp_path / f"{form}.jsonl"
-        written = export_runs([RunTraces(by_split[name]) for name in splits], form, out)
+        written = export_runs([Run(by_split[name]) for name in splits], form, out)
         return [json.loads(line) for path in written for line in path.read_text().splitlines()]
 
     clean, mixed = rows_of("train"), rows_of("train", "test")
     assert not_train(clean) == set()
-    tested = {record.task_id for record in RunTraces(by_split["test"]).records.values()}
+    tested = {record.task_id for record in Run(by_split["test"]).records.values()}
     assert set() < not_train(mixed) <= tested
     digest = gym.make(SHOP).unwrapped.data.digest  # type: ignore[attr-defined]
     assert {row["data"] for row in mixed} == {digest}
@@ -130,7 +131,7 @@ def test_a_parquet_file_says_so_too(by_split: dict[str, Path], tmp_path: Path) -
     from pyarrow.parquet import read_table
 
     for names, expected in ((["train"], {"train"}), (["train", "test"], {"train", "test"})):
-        written = export_runs([RunTraces(by_split[name]) for name in names], "parquet", tmp_path / "rows.parquet")
+        written = export_runs([Run(by_split[name]) for name in names], "parquet", tmp_path / "rows.parquet")
         assert [set(read_table(path)["split"].to_pylist()) for path in written] == [expected] * 2
 
 
@@ -314,7 +315,7 @@ def test_texts_that_are_no_unicode_are_written_and_read_back(tmp_path: Path) -> 
     if find_spec("pyarrow"):
         from pyarrow.parquet import read_table
 
-        export_runs([RunTraces(path)], "parquet", tmp_path / "run.parquet")
+        export_runs([Run(path)], "parquet", tmp_path / "run.parquet")
         rows = read_table(tmp_path / "run.parquet").to_pylist()
         assert {one["thought"] for row in rows for one in row["candidates"]} == thoughts
 
@@ -323,7 +324,7 @@ def test_texts_that_are_no_unicode_are_written_and_read_back(tmp_path: Path) -> 
 def test_parquet_and_json_lines_hold_the_same_rows(run: Path, tmp_path: Path) -> None:
     from pyarrow.parquet import read_table
 
-    traces = RunTraces(run)
+    traces = Run(run)
     for form in ("sft", "preference", "kto", "parquet"):
         export_runs([traces], form, tmp_path / f"{form}.parquet")
     for form in ("sft", "preference", "kto"):
@@ -337,7 +338,7 @@ def test_processes_side_by_side_write_the_same_bytes(run: Path, tmp_path: Path, 
     ending = ending or ("parquet" if form == "parquet" else "jsonl")
     if ending == "parquet" and find_spec("pyarrow") is None:
         pytest.skip("the extra export is not installed")
-    runs = [RunTraces(run), RunTraces(run)]  # a process each
+    runs = [Run(run), Run(run)]  # a process each
     alone = export_runs(runs, form, tmp_path / "alone" / f"data.{ending}")
     together = export_runs(runs, form, tmp_path / "together" / f"data.{ending}", workers=2)
     assert list(alone.values()) == list(together.values())
@@ -347,7 +348,7 @@ def test_processes_side_by_side_write_the_same_bytes(run: Path, tmp_path: Path, 
 @pytest.mark.skipif(find_spec("pyarrow") is not None, reason="pyarrow is installed")
 def test_parquet_without_its_package_says_what_to_install(run: Path, tmp_path: Path) -> None:
     with pytest.raises(MissingExtra, match=r'pip install -e ".+\[export\]"'):
-        export_runs([RunTraces(run)], "parquet", tmp_path / "run.parquet")
+        export_runs([Run(run)], "parquet", tmp_path / "run.parquet")
     assert not list(tmp_path.iterdir())
 
 
@@ -363,7 +364,7 @@ def test_what_can_not_be_written_is_refused(
     run: Path, tmp_path: Path, form: str, name: str, kind: type[Exception], said: str
 ) -> None:
     with pytest.raises(kind, match=said):
-        export_runs([RunTraces(run)], form, tmp_path / name)
+        export_runs([Run(run)], form, tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
@@ -372,5 +373,5 @@ def test_a_run_without_preferences_is_told_and_the_file_that_was_there_stays(tmp
     out = tmp_path / "pairs.jsonl"
     out.write_text("before")
     with pytest.raises(ValueError, match="expected decisions with a committed and a rejected"):
-        export_runs([RunTraces(path)], "preference", out)
+        export_runs([Run(path)], "preference", out)
     assert out.read_text() == "before"

@@ -14,8 +14,8 @@ import iad_envs  # noqa: F401 (registers)
 from iad_policy import evaluate
 from iad_policy.cli import app
 from iad_policy.learn.reproduce import _tested
-from iad_policy.ledger.episode_record import EPISODES, EpisodeRecord, read_episodes
-from iad_policy.ledger.trace import RunTraces
+from iad_policy.ledger.episode_record import EPISODES, EpisodeRecord
+from iad_policy.ledger.run import Run
 from iad_policy.papers import Claim
 from iad_policy.report.advice.pilot import read_pilot
 from iad_policy.report.results import read_results
@@ -109,12 +109,12 @@ def without_seconds(answer: Answer) -> Answer:
 
 
 def episodes(folder: Path) -> dict[str, list[EpisodeRecord]]:
-    return {row: [one for one in read_episodes(folder).values() if one.strategy == row] for row in ROWS}
+    return {row: [one for one in Run(folder).records.values() if one.strategy == row] for row in ROWS}
 
 
 def test_summary_viewer_and_analyse_agree(folder: Path, damaged: Path) -> None:
     stored = of_summary(json.loads((folder / "summary.json").read_bytes()))
-    assert of_summary(run_json(RunTraces(folder))) == stored
+    assert of_summary(run_json(Run(folder))) == stored
     assert of_comparison(json.loads(said("analyse", folder, "--json"))) == stored
     assert stored["iad"][1][0] == N_TASKS, "a pair is a task"
     results = read_results(damaged)
@@ -144,7 +144,7 @@ def test_an_export_of_the_episodes_agrees(folder: Path, tmp_path: Path) -> None:
 
 def test_advice_starts_from_the_same_figures(folder: Path) -> None:
     summary = json.loads((folder / "summary.json").read_bytes())["strategies"]
-    pilot = read_pilot(RunTraces(folder), axis="seconds")
+    pilot = read_pilot(Run(folder), axis="seconds")
     for row, line in pilot.lines.items():
         assert fmean(line.success[line.n].values()) == pytest.approx(summary[row]["success"])
         assert fmean(line.spent[line.n].values()) == pytest.approx(summary[row]["seconds"])

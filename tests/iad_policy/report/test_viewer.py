@@ -10,7 +10,7 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import evaluate
-from iad_policy.ledger.trace import RunTraces
+from iad_policy.ledger.run import Run
 from iad_policy.report.viewer.attempts import attempts_of
 from iad_policy.report.viewer.server import create_app
 from iad_policy.report.viewer.shown import ShownTable, episode_json, episodes_json, run_json
@@ -35,12 +35,12 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def changed(run: Path, folder: Path, **summary: Any) -> RunTraces:
+def changed(run: Path, folder: Path, **summary: Any) -> Run:
     """A copy of a run with another summary."""
     copytree(run, folder)
     path = folder / "summary.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | summary))
-    return RunTraces(folder)
+    return Run(folder)
 
 
 def test_the_figures_of_a_run_that_ended_are_those_of_its_summary(run: Path, tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_the_figures_of_a_run_that_ended_are_those_of_its_summary(run: Path, tmp
 )
 def test_a_summary_of_something_else_is_not_shown(run: Path, tmp_path: Path, changes: dict[str, Any]) -> None:
     traces = changed(run, tmp_path / "run", label="from the summary", **changes)
-    assert run_json(traces) == {**run_json(RunTraces(run)), "name": "run"}
+    assert run_json(traces) == {**run_json(Run(run)), "name": "run"}
 
 
 def test_an_episode_more_makes_the_figures_anew(run: Path, tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_an_episode_more_makes_the_figures_anew(run: Path, tmp_path: Path) -> No
 
 
 def test_the_list_of_episodes_is_read_in_parts(run: Path) -> None:
-    whole = episodes_json(RunTraces(run))
+    whole = episodes_json(Run(run))
     client = create_app([run], n_listed_first=5, n_listed=4).test_client()
     parts, start = [], 0
     while start is not None:
@@ -95,8 +95,8 @@ def test_the_list_reads_nothing_of_the_log(run: Path, tmp_path: Path) -> None:
     log.write_text(f"no line of a log\n{log.read_text()}")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        traces = RunTraces(tmp_path / "run")
-        assert run_json(traces) == run_json(RunTraces(run)) | {"name": "run"}
+        traces = Run(tmp_path / "run")
+        assert run_json(traces) == run_json(Run(run)) | {"name": "run"}
         (first, *_) = episodes_json(traces)["lines"]
     with pytest.warns(UserWarning, match="line 1"):
         assert "steps" in episode_json(traces, first["key"], ShownTable())
@@ -104,11 +104,11 @@ def test_the_list_reads_nothing_of_the_log(run: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("strategy", ["artis", "parallel", "reflexion"])
 def test_attempts_are_found_with_their_evaluations(run: Path, strategy: str) -> None:
-    traces = RunTraces(run)
+    traces = Run(run)
     for record in traces.records.values():
         if record.strategy != strategy:
             continue
-        decision = traces.trace(record.key).steps[0].decision
+        decision = traces.episode(record.key).steps[0].decision
         attempts = attempts_of(decision)
         assert len(attempts) == 2
         for attempt in attempts:
@@ -127,9 +127,9 @@ def test_attempts_are_found_with_their_evaluations(run: Path, strategy: str) -> 
 
 
 def test_candidates_of_one_state_are_no_attempts(run: Path) -> None:
-    traces = RunTraces(run)
+    traces = Run(run)
     record = next(one for one in traces.records.values() if one.strategy == "bon")
-    step = traces.trace(record.key).steps[0]
+    step = traces.episode(record.key).steps[0]
     assert attempts_of(step.decision) == []
     (shown, *_) = episode_json(traces, record.key, ShownTable())["steps"]
     assert "attempts" not in shown

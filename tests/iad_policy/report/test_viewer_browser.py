@@ -11,7 +11,7 @@ import iad_envs  # noqa: F401 (registers)
 from iad_envs.browser.selenium import SeleniumBrowser
 from iad_envs.core import Score, Snapshot, Transition
 from iad_policy import Candidate, State, Verdict, evaluate
-from iad_policy.ledger.trace import RunTraces
+from iad_policy.ledger.run import Run
 from iad_policy.report.results import read_results
 from iad_policy.report.viewer.attempts import attempts_of
 from iad_policy.report.viewer.report import write_report
@@ -113,9 +113,9 @@ def test_the_filter_leaves_the_tasks_on_which_strategies_disagree(driver: Any, r
 
 
 def test_an_episode_is_walked_by_keys_and_shows_every_candidate(driver: Any, run: Path) -> None:
-    traces = RunTraces(run)
+    traces = Run(run)
     chosen = next(one for one in traces.records.values() if one.strategy == "iad" and one.n == 3 and one.n_steps > 1)
-    steps = traces.trace(chosen.key).steps
+    steps = traces.episode(chosen.key).steps
     opened(driver, run, f"#episode=0.{chosen.key}&step=0")
     for place, step in enumerate(steps):
         wait(driver, f"document.querySelector('.steps [aria-current]')?.innerText.startsWith('{place + 1} ')")
@@ -136,7 +136,7 @@ def test_an_episode_is_walked_by_keys_and_shows_every_candidate(driver: Any, run
 
 
 def test_two_episodes_of_a_task_stand_side_by_side(driver: Any, run: Path) -> None:
-    traces = RunTraces(run)
+    traces = Run(run)
     task = next(iter(traces.records.values())).task_id
     single, iad = (
         next(one for one in traces.records.values() if (one.task_id, one.strategy) == (task, name))
@@ -226,9 +226,9 @@ def test_what_an_agent_wrote_stays_text_in_attempts_trees_and_labels(driver: Any
 
 def test_attempts_are_shown_with_their_actions_and_their_evaluation(driver: Any, tmp_path: Path) -> None:
     evaluate(SHOP, {"artis": "artis"}, 1, n=2, out=tmp_path, baseline="artis")
-    traces = RunTraces(tmp_path)
+    traces = Run(tmp_path)
     (key,) = traces.records
-    decision = traces.trace(key).steps[0].decision
+    decision = traces.episode(key).steps[0].decision
     opened(driver, tmp_path, f"#episode=0.{key}&step=0")
     attempts = attempts_of(decision)
     assert texts(driver, ".attempt > ol > li") == [one.action for own in attempts for one in own.candidates]
@@ -243,11 +243,11 @@ def test_attempts_are_shown_with_their_actions_and_their_evaluation(driver: Any,
 
 
 def test_it_says_why_an_action_was_committed(driver: Any, run: Path) -> None:
-    traces = RunTraces(run)
+    traces = Run(run)
     for record in traces.records.values():
         if record.n == 1:
             continue
-        step = traces.trace(record.key).steps[0]
+        step = traces.episode(record.key).steps[0]
         opened(driver, run, f"#episode=0.{record.key}&step=0")
         (said,) = texts(driver, ".why")
         assert f"highest score of 3 candidates: {step.decision.committed.score:.3f}" in said
@@ -416,7 +416,7 @@ def test_over_http_runs_are_shown_together_and_one_that_goes_on_grows(driver: An
 
 
 def test_the_list_is_read_on_while_its_first_part_is_shown(driver: Any, run: Path) -> None:
-    records = RunTraces(run).records
+    records = Run(run).records
     with Server(create_app([run], n_listed_first=7, n_listed=3)) as server:
         driver.get(server.address)
         cells = "document.querySelectorAll('.tasks tbody a').length"
@@ -433,9 +433,9 @@ def test_the_list_is_read_on_while_its_first_part_is_shown(driver: Any, run: Pat
 
 def test_a_search_shows_its_tree(tmp_path: Path, driver: Any) -> None:
     evaluate(SHOP, {"mcts": "mcts"}, tasks=1, n=4, out=tmp_path, baseline="mcts")
-    traces = RunTraces(tmp_path)
+    traces = Run(tmp_path)
     (key,) = traces.records
-    step = traces.trace(key).steps[0]
+    step = traces.episode(key).steps[0]
     assert step.before is not None
     tree = step.trees[0].grown(step.before)
     opened(driver, tmp_path, f"#episode=0.{key}&step=0")
@@ -496,7 +496,7 @@ class Silent:
 def test_a_step_in_which_the_episode_stopped_has_no_action(driver: Any, tmp_path: Path) -> None:
     with pytest.raises(RunStopped, match="expected 2 verdicts"):
         evaluate(SHOP, ["bon"], 1, n=2, verifier=Silent(), out=tmp_path)
-    (key,) = RunTraces(tmp_path).records
+    (key,) = Run(tmp_path).records
     write_report(tmp_path)
     opened(driver, tmp_path, f"#episode=0.{key}&step=0")
     assert "No action was committed: the episode stopped here." in texts(driver, "#main p.warn")

@@ -6,7 +6,7 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers the environment)
 from iad_policy import evaluate
-from iad_policy.ledger.trace import RunTraces
+from iad_policy.ledger.run import Run
 from iad_policy.report.results import Results, read_results
 from iad_policy.run.config import RunConfig
 
@@ -44,9 +44,9 @@ def test_every_row_is_that_of_a_run_with_its_verifier_alone(folder: Path) -> Non
 
 
 def test_verifiers_judge_the_same_first_proposals(folder: Path) -> None:
-    run = RunTraces(folder)
+    run = Run(folder)
     first = {
-        (one.task_id, one.verifier): [candidate.action for candidate in run.trace(key).steps[0].decision.candidates]
+        (one.task_id, one.verifier): [candidate.action for candidate in run.episode(key).steps[0].decision.candidates]
         for key, one in run.records.items()
         if one.strategy == "bon"
     }

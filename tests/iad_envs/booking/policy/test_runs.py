@@ -9,7 +9,7 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import IADPolicyWrapper, evaluate
-from iad_policy.ledger.trace import RunTraces
+from iad_policy.ledger.run import Run
 from iad_policy.models.parsing import Grammar, read_action
 from iad_policy.registry.domain import domain_by_id
 from iad_policy.report.agentboard import write_agentboard
@@ -22,19 +22,19 @@ ENV = "IAD/Booking-v0"
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> RunTraces:
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = tmp_path_factory.mktemp("runs") / "booking"
     evaluate(ENV, ["single", "bon"], n=2, tasks=2, out=folder)
-    return RunTraces(folder)
+    return Run(folder)
 
 
-def rows(run: RunTraces, form: str, folder: Path) -> list[dict[str, Any]]:
+def rows(run: Run, form: str, folder: Path) -> list[dict[str, Any]]:
     out = folder / f"{form}.jsonl"
     export_runs([run], form, out)
     return [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
 
 
-def test_the_viewer_shows_pages_candidates_and_what_the_verifier_says(run: RunTraces) -> None:
+def test_the_viewer_shows_pages_candidates_and_what_the_verifier_says(run: Run) -> None:
     assert run_json(run)["env"] == ENV
     key = next(key for key, record in run.records.items() if record.strategy == "bon")
     table = ShownTable()
@@ -44,7 +44,7 @@ def test_the_viewer_shows_pages_candidates_and_what_the_verifier_says(run: RunTr
 
 
 @pytest.mark.parametrize("form", ["sft", "preference", "kto"])
-def test_what_is_exported_for_training_is_read_again(run: RunTraces, form: str, tmp_path: Path) -> None:
+def test_what_is_exported_for_training_is_read_again(run: Run, form: str, tmp_path: Path) -> None:
     found = rows(run, form, tmp_path)
     assert found
     page = Grammar.of(("CLICK [home]", "TYPE [q] [...]"), "page")
@@ -55,7 +55,7 @@ def test_what_is_exported_for_training_is_read_again(run: RunTraces, form: str, 
         assert action in text["content"]
 
 
-def test_decisions_are_exported_with_their_pages(run: RunTraces, tmp_path: Path) -> None:
+def test_decisions_are_exported_with_their_pages(run: Run, tmp_path: Path) -> None:
     found = rows(run, "jsonl", tmp_path)
     first = next(row for row in found if row["step"] == 0)
     assert first["observation"].startswith("Tablefind: Book a table")
@@ -63,7 +63,7 @@ def test_decisions_are_exported_with_their_pages(run: RunTraces, tmp_path: Path)
     assert all(row["candidates"] for row in found)
 
 
-def test_agentboard_s_files_have_it_among_the_websites(run: RunTraces, tmp_path: Path) -> None:
+def test_agentboard_s_files_have_it_among_the_websites(run: Run, tmp_path: Path) -> None:
     write_agentboard([run], tmp_path)
     lines = (tmp_path / "bon" / "all_results.txt").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["task_name"] for line in lines] == ["booking", "web_summary", "all_summary"]

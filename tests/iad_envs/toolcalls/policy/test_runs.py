@@ -9,7 +9,7 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import IADPolicyWrapper, evaluate
-from iad_policy.ledger.trace import RunTraces
+from iad_policy.ledger.run import Run
 from iad_policy.models.parsing.function_calls import read_function_calls
 from iad_policy.registry.domain import domain_by_id
 from iad_policy.report.agentboard import write_agentboard
@@ -29,19 +29,19 @@ AS_ANSWERS: dict[str, str] = {BFCL: "single_turn", ACEBENCH: "normal"}
 
 
 @pytest.fixture(scope="module", params=RUNS)
-def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> RunTraces:
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = tmp_path_factory.mktemp("runs") / TASK[request.param]
     evaluate(request.param, ["single", "bon"], n=4, tasks=8, out=folder, **RUNS[request.param])
-    return RunTraces(folder)
+    return Run(folder)
 
 
-def rows(run: RunTraces, form: str, folder: Path) -> list[dict[str, Any]]:
+def rows(run: Run, form: str, folder: Path) -> list[dict[str, Any]]:
     out = folder / f"{form}.jsonl"
     export_runs([run], form, out)
     return [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
 
 
-def test_the_viewer_shows_calls_results_candidates_and_what_the_verifier_says(run: RunTraces) -> None:
+def test_the_viewer_shows_calls_results_candidates_and_what_the_verifier_says(run: Run) -> None:
     assert run_json(run)["env"] in RUNS
     keys = [key for key, record in run.records.items() if record.strategy == "bon"]
     table = ShownTable()
@@ -55,18 +55,18 @@ def test_the_viewer_shows_calls_results_candidates_and_what_the_verifier_says(ru
     assert all(len(row) == 2 for state in with_calls for row in state["calls"])
 
 
-def test_the_documents_of_functions_are_kept_once(run: RunTraces) -> None:
+def test_the_documents_of_functions_are_kept_once(run: Run) -> None:
     blobs = [path.read_text() for path in (run.folder / "blobs").glob("*.json")]
     assert len(blobs) == len(set(blobs)) > 0
     assert '"description"' not in (run.folder / "answers.jsonl").read_text()
-    for step in (step for key in run.records for step in run.trace(key).steps):
+    for step in (step for key in run.records for step in run.episode(key).steps):
         page = step.decision.state.info["page"]
         assert page["tools"][0]["description"]
         assert set(page) == {"kind", "messages", "tools", "calls", "results"}
 
 
 @pytest.mark.parametrize("form", ["sft", "preference", "kto"])
-def test_what_is_exported_for_training_is_read_again(run: RunTraces, form: str, tmp_path: Path) -> None:
+def test_what_is_exported_for_training_is_read_again(run: Run, form: str, tmp_path: Path) -> None:
     found = rows(run, form, tmp_path)
     assert found
     for row in found:
@@ -76,7 +76,7 @@ def test_what_is_exported_for_training_is_read_again(run: RunTraces, form: str, 
         assert action in text["content"]
 
 
-def test_decisions_are_exported_with_their_pages(run: RunTraces, tmp_path: Path) -> None:
+def test_decisions_are_exported_with_their_pages(run: Run, tmp_path: Path) -> None:
     found = rows(run, "jsonl", tmp_path)
     first = next(row for row in found if row["step"] == 0)
     assert first["observation"].startswith("Functions:")
@@ -84,7 +84,7 @@ def test_decisions_are_exported_with_their_pages(run: RunTraces, tmp_path: Path)
     assert all(row["candidates"] for row in found)
 
 
-def test_agentboard_s_files_have_it_among_the_tools(run: RunTraces, tmp_path: Path) -> None:
+def test_agentboard_s_files_have_it_among_the_tools(run: Run, tmp_path: Path) -> None:
     write_agentboard([run], tmp_path)
     lines = (tmp_path / "bon" / "all_results.txt").read_text(encoding="utf-8").splitlines()
     names = [json.loads(line)["task_name"] for line in lines]

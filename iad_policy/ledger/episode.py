@@ -1,37 +1,24 @@
-"""What happened in the episodes of a run folder, read from its log: every candidate, verdict, text and commit.
+"""What happened in an episode, read from its log: every candidate, verdict, text and commit.
 
-The reports, the viewer and the exports are drawn from these values and from nothing else.
+Reports, the viewer, exports and learning are made from these values and from nothing else.
 """
 
-import os
-import warnings
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from iad_policy.budget import SIMULATOR, count
-from iad_policy.errors import IADError
-from iad_policy.ledger.answer_log import ANSWERS, BLOBS, THUMBNAILS, blob_place, blob_value, is_picture_place
 from iad_policy.ledger.codec import candidate_of, place_of, usage_of, verdict_of
-from iad_policy.ledger.episode_index import EpisodeIndex
-from iad_policy.ledger.episode_record import EPISODES, EpisodeRecord
-from iad_policy.ledger.gc_pause import without_collector
-from iad_policy.ledger.index import LogIndex
-from iad_policy.ledger.run_folder import RESET, read_config
-from iad_policy.ledger.trees import RecordedTree
+from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.types import FALLBACK, NOTHING, Candidate, Decision, RoleAnswer, State, Usage
 from iad_policy.types.hashing import decode
-from iad_policy.types.regular_file import no_links, open_regular, read_regular
 
-N_BLOBS = 128
-"""Long values that are kept in memory."""
+RESET = "reset"
+"""Item of the reset, which is an answer of the environment alone."""
 N_ITEMS = 4096
 """Names of items whose order is kept: episodes have the same names."""
-Made = TypeVar("Made")
 _Lines: TypeAlias = defaultdict[str, list[Mapping[str, Any]]]
 """A decision's lines by kind."""
 
@@ -47,6 +34,21 @@ UNFINISHED = Candidate(None, error="the decision was not finished: nothing was c
 """Stands for the committed candidate of a decision that the log breaks off in."""
 UNKNOWN = State(None, {})
 """Stands for a state whose line is damaged."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedTree:
+    """A search tree as it was logged. `strategies.building_blocks.tree_record.grown` makes it a tree again.
+
+    Attributes:
+        record: Its line.
+        states: Returns a simulated state by its id. It has no path and no history.
+        candidates: The candidates of the decision, by id.
+    """
+
+    record: Mapping[str, Any]
+    states: Callable[[str], State]
+    candidates: Mapping[str, Candidate]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,205 +104,40 @@ class RecordedStep:
         return next((one for one in self.decision.candidates if one.id == name), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
-    """An episode, step by step."""
-
-    record: EpisodeRecord
-    steps: tuple[RecordedStep, ...]
-
-
-class DamagedEpisode(IADError, ValueError):
-    """A line or a blob of an episode can't be read. All other episodes of the run can."""
-
-
-class RunTraces:
-    """The episodes of a run folder, for reading; also while the run goes on.
-
-    A damaged line is skipped, with a warning.
-
-    Args:
-        folder: The run folder. It may come from somebody else: nothing outside of it is read.
+@dataclass(frozen=True)
+class Episode:
+    """A finished episode. Its log is read when its steps are asked for, and most values when they are looked at.
 
     Attributes:
-        config: The content of `config.json`.
-        episodes: The index of the finished episodes.
-        damaged: Why an episode was found damaged, by key. It is looked for when an episode is read with `reading`.
-
-    Raises:
-        RunFolderError: It holds no run.
-        OSError: A file of it can't be read, or is no regular file.
+        record: Its line of `episodes.jsonl`.
+        lines: Its lines of the log, by item.
+        value: Returns a logged value; a long one is read from its blob.
     """
 
-    def __init__(self, folder: Path | str) -> None:
-        self.folder = Path(folder)
-        self.config = read_config(self.folder)
-        no_links(self.folder, BLOBS, THUMBNAILS)
-        self.damaged: dict[str, str] = {}
-        self._begin()
-        self.refresh()
+    record: EpisodeRecord
+    lines: Mapping[str, Mapping[str, Any]] = field(repr=False)
+    value: Callable[[Any], Any] = field(repr=False, compare=False)
 
     @cached_property
-    def _blob(self) -> Callable[[str], Any]:
-        return lru_cache(N_BLOBS)(self._read_blob)  # a page is seen before and after, and by several strategies
-
-    def __getstate__(self) -> dict[str, Any]:
-        self._indexed()  # so that not every process does it
-        return {name: value for name, value in vars(self).items() if name != "_blob"}
-
-    def _begin(self) -> None:
-        self.episodes = EpisodeIndex(self.folder / EPISODES)
-        self._index = LogIndex(self.folder / ANSWERS)
-        self._is_indexed = False
-        self._files: dict[str, int] = {}
-
-    @without_collector()
-    def refresh(self) -> bool:
-        """Take in what was written since the last look; returns whether an episode was added."""
-        read = {EPISODES: self.episodes.read_to, ANSWERS: self._index.read_to}
-        found = {name: _file_and_size(self.folder / name) for name in read}
-        if os.path.lexists(self.folder / ANSWERS):
-            open_regular(self.folder / ANSWERS).close()  # what can't be read is said now
-        if any(
-            found[name][1] < n_bytes or (n_bytes and found[name][0] != self._files[name])
-            for name, n_bytes in read.items()
-        ):
-            self._begin()  # the run was begun anew, or damaged lines were removed
-        self._files = {name: file for name, (file, _) in found.items()}
-        self._is_indexed = False
-        return self.episodes.refresh()
+    def steps(self) -> tuple[RecordedStep, ...]:
+        """Its decisions and what they led to."""
+        return tuple(_steps(self.lines, self.record, self.value))
 
     @property
-    def records(self) -> dict[str, EpisodeRecord]:
-        """The records of all finished episodes, by key. `episodes` reads those of a few."""
-        return self.episodes.all()
+    def proposals(self) -> dict[str, Candidate]:
+        """Its candidates as they were proposed, by the digest of the question they answer."""
+        proposed = (line for line in self.lines.values() if line["kind"] == "candidate")
+        return {line["question"]: candidate_of(line, value=self.value) for line in proposed}
 
     @property
-    def size(self) -> int:
-        """Bytes of finished episodes read so far: it grows with every one, also one that is run again."""
-        return self.episodes.read_to
-
-    def trace(self, key: str) -> Trace:
-        """Return one episode.
-
-        Raises:
-            KeyError: The run has no such episode, yet.
-        """
-        record = self._record(key)
-        return self._trace(record, self._lines(key))
-
-    def _record(self, key: str) -> EpisodeRecord:
-        for record in self.episodes.records([key]):
-            return record
-        raise KeyError(f"expected the key of an episode of {self.folder}, got {key!r}")
-
-    def candidates(self, key: str) -> dict[str, Candidate]:
-        """Return the candidates of one episode as they were proposed, by the digest of the question they answer.
-
-        Raises:
-            KeyError: The run has no such episode, yet.
-        """
-        lines = self._lines(key).values()
-        return {line["question"]: candidate_of(line, value=self.value) for line in lines if line["kind"] == "candidate"}
-
-    def _lines(self, key: str) -> Mapping[str, Mapping[str, Any]]:
-        return self._indexed().answers(key)
-
-    def _indexed(self) -> LogIndex:
-        """Return the index of the log as it was at the last look. Lists of episodes need nothing of that large file."""
-        if not self._is_indexed:
-            self._index.refresh()
-            self._is_indexed = True
-        return self._index
-
-    def _trace(self, record: EpisodeRecord, lines: Mapping[str, Mapping[str, Any]]) -> Trace:
-        return Trace(record, tuple(_steps(lines, record, self.value)))
-
-    @contextmanager
-    def reading(self, key: str) -> Iterator[Trace]:
-        """Give one episode to a block that reads it. Values are read when they are asked for, so any may be damaged.
-
-        Raises:
-            KeyError: The run has no such episode, yet.
-            DamagedEpisode: The episode or a value that the block asked for can't be read.
-        """
-        self.damaged.pop(key, None)
-        record = self._record(key)
-        try:
-            n_skipped = self._indexed().n_skipped
-            lines = self._lines(key)
-            trace = self._trace(record, lines)
-            if self._index.n_skipped > n_skipped or (trace.record.is_scored and _lacks_lines(lines, trace.record)):
-                self.damaged[key] = f"{ANSWERS} lacks lines of the episode"
-            yield trace
-        except IADError:
-            raise
-        except Exception as error:  # a line of others may have anything anywhere
-            self.damaged[key] = f"{type(error).__name__}: {error!s:.300}"
-            raise DamagedEpisode(
-                f"expected an episode of {self.folder} that can be read, got {key} with {self.damaged[key]}; repeat "
-                "the run's command to run it again"
-            ) from error
-
-    def readable(self, keys: Iterable[str], make: Callable[[Trace], Made]) -> Iterator[tuple[str, Made]]:
-        """Yield what a function makes of each episode, by key. A damaged one is left out, with a warning."""
-        for key in keys:
-            try:
-                with self.reading(key) as trace:
-                    made = make(trace)
-            except DamagedEpisode as damaged:
-                warnings.warn(f"{damaged}. It is left out", stacklevel=2)
-            else:
-                yield key, made
-
-    def value(self, recorded: Any) -> Any:
-        """Return a logged value; a long one is read from its blob.
-
-        Raises:
-            OSError: Its blob is missing, or is no regular file.
-            ValueError: It or its blob is damaged.
-        """
-        if isinstance(recorded, str):
-            return recorded
-        if isinstance(recorded, dict) and "__parts__" in recorded:
-            return {key: self.value(part) for key, part in recorded["__parts__"].items()}
-        if isinstance(recorded, dict) and "__blob__" in recorded:
-            return self._blob(recorded["__blob__"])
-        return decode(recorded)
-
-    def picture(self, path: str) -> bytes:
-        """Return the PNG of a state's thumbnail; b"" where there is none.
-
-        Raises:
-            OSError: It can't be read, or is no regular file.
-            ValueError: The path is not one of a thumbnail.
-        """
-        if not path:
-            return b""
-        if not is_picture_place(path):
-            raise ValueError(f"expected a thumbnail, got {path!r:.100}")
-        return read_regular(self.folder / path) if os.path.lexists(self.folder / path) else b""
-
-    def _read_blob(self, name: str) -> Any:
-        place = blob_place(name)
-        return blob_value(place, read_regular(self.folder / place))
-
-
-def _file_and_size(path: Path) -> tuple[int, int]:
-    """Return the number of a file in its file system, and its size; zeros where there is none."""
-    if not os.path.lexists(path):
-        return 0, 0
-    found = path.lstat()
-    return found.st_ino, found.st_size
-
-
-def _lacks_lines(lines: Mapping[str, Mapping[str, Any]], record: EpisodeRecord) -> bool:
-    """Say whether lines are missing, so that they don't add up to what the episode's record says."""
-    # A revised verdict is not counted again.
-    n_lines = Counter([line["kind"] for line in lines.values() if "revised" not in line])
-    return any(name not in lines for name in (RESET, *(f"{index}.step" for index in range(record.n_steps)))) or any(
-        n_lines[kind] < sum(spent.get(axis, 0) for spent in record.usage.values()) for kind, axis in AXIS_OF.items()
-    )
+    def lacks_lines(self) -> bool:
+        """Whether lines are missing, so that they don't add up to what the record says."""
+        # A revised verdict is not counted again.
+        n_lines = Counter([line["kind"] for line in self.lines.values() if "revised" not in line])
+        steps, spent = range(self.record.n_steps), self.record.usage.values()
+        return any(name not in self.lines for name in (RESET, *(f"{index}.step" for index in steps))) or any(
+            n_lines[kind] < sum(one.get(axis, 0) for one in spent) for kind, axis in AXIS_OF.items()
+        )
 
 
 def _steps(
@@ -309,7 +146,7 @@ def _steps(
     decisions: defaultdict[str, _Lines] = defaultdict(lambda: defaultdict(list))
     for item, line in lines.items():
         decisions[item.partition(".")[0]][line["kind"]].append(line)
-    before = _state(decisions.pop("reset")["step"][0], value) if "reset" in decisions else UNKNOWN
+    before = _state(decisions.pop(RESET)["step"][0], value) if RESET in decisions else UNKNOWN
     simulating = SIMULATOR if SIMULATOR in record.usage else "agent"
     known: dict[str, Candidate] = {}
     for index in sorted(map(int, decisions)):

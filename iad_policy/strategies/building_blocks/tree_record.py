@@ -4,7 +4,7 @@ States and candidates have lines of their own, so a tree's line has numbers and 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from iad_policy.strategies.building_blocks.tree import Edge, Node, Tree
@@ -35,53 +35,40 @@ def _edge(edge: Edge, places: Mapping[Node, int]) -> dict[str, Any]:
     return record
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedTree:
-    """A tree as it was logged.
+def grown(
+    record: Mapping[str, Any], root: State, *, states: Callable[[str], State], candidates: Mapping[str, Candidate]
+) -> Tree:
+    """Return the tree of a record.
 
-    Attributes:
-        record: Its line.
+    Args:
+        record: What `tree_record` returned.
+        root: The state that it grew from.
         states: Returns a simulated state by its id. It need not have path and history, which the tree gives it.
         candidates: The candidates of the decision, by id.
+
+    Raises:
+        KeyError: A state or a candidate of it is not known.
+        ValueError: It grew from another state.
     """
-
-    record: Mapping[str, Any]
-    states: Callable[[str], State]
-    candidates: Mapping[str, Candidate]
-
-    def grown(self, root: State) -> Tree:
-        """Return the tree.
-
-        Args:
-            root: The state that it grew from.
-
-        Raises:
-            KeyError: The log lacks a state or a candidate of it.
-            ValueError: It grew from another state.
-        """
-        records = self.record["nodes"]
-        if records[0]["state"] != root.id:
-            raise ValueError(f"expected the tree of the state {root.id}, got that of {records[0]['state']}")
-        tree = Tree(root)
-        nodes: dict[int, Node] = {0: tree.root}
-        for place, record in enumerate(records):
-            node = nodes[place]
-            if "ended" in record:
-                node.ended = replace(tree.path_to(node), value=decode(record["ended"]))
-            node.is_expanded = "edges" in record
-            for edge in record.get("edges", ()):
-                node.edges.append(self._edge(node, edge, nodes))
-        return tree
-
-    def _edge(self, node: Node, record: Mapping[str, Any], nodes: dict[int, Node]) -> Edge:
-        candidate = self.candidates[record["candidate"]]
-        edge = Edge(node, candidate, record["rank"], record["n"], decode(record["q"]))
-        for draw, place in enumerate(record.get("draws", ())):
-            if place not in nodes:
-                state = self.states(self.record["nodes"][place]["state"])
-                nodes[place] = Node(_after(node.state, candidate, draw, state), edge)
-            edge.draws.append(nodes[place])
-        return edge
+    records = record["nodes"]
+    if records[0]["state"] != root.id:
+        raise ValueError(f"expected the tree of the state {root.id}, got that of {records[0]['state']}")
+    tree = Tree(root)
+    nodes: dict[int, Node] = {0: tree.root}
+    for place, one in enumerate(records):
+        node = nodes[place]
+        if "ended" in one:
+            node.ended = replace(tree.path_to(node), value=decode(one["ended"]))
+        node.is_expanded = "edges" in one
+        for known in one.get("edges", ()):
+            candidate = candidates[known["candidate"]]
+            edge = Edge(node, candidate, known["rank"], known["n"], decode(known["q"]))
+            for draw, end in enumerate(known.get("draws", ())):
+                if end not in nodes:
+                    nodes[end] = Node(_after(node.state, candidate, draw, states(records[end]["state"])), edge)
+                edge.draws.append(nodes[end])
+            node.edges.append(edge)
+    return tree
 
 
 def _after(at: State, candidate: Candidate, draw: int, seen: State) -> State:

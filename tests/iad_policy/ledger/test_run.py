@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from iad_policy.errors import RunFolderError
+from iad_policy.ledger.episode import UNFINISHED, UNKNOWN
+from iad_policy.ledger.run import Run
 from iad_policy.ledger.run_folder import RunFolder
-from iad_policy.ledger.trace import UNFINISHED, UNKNOWN, RunTraces
 from iad_policy.run.config import FREE
-from iad_policy.types import FALLBACK, Candidate, Decision, RoleAnswer, State
+from iad_policy.types import FALLBACK, Candidate
 from tests.iad_policy.evaluation_toy import Babbler, runner
 
 
@@ -22,10 +23,10 @@ def run(path: Path, agent: Any = None) -> None:
 
 def test_a_trace_tells_every_candidate_verdict_and_commit_of_the_episode(tmp_path: Path) -> None:
     run(tmp_path)
-    traces = RunTraces(tmp_path)
+    traces = Run(tmp_path)
     assert len(traces.records) == 12
     for key, record in traces.records.items():
-        steps = traces.trace(key).steps
+        steps = traces.episode(key).steps
         candidates = [one for step in steps for one in step.decision.candidates]
         assert tuple(step.action for step in steps) == record.actions
         assert len(candidates) == record.usage["agent"]["proposals"]
@@ -46,12 +47,12 @@ def test_a_trace_tells_every_candidate_verdict_and_commit_of_the_episode(tmp_pat
 
 def test_what_was_left_in_a_changed_course_is_not_told(tmp_path: Path) -> None:
     run(tmp_path)
-    traces = RunTraces(tmp_path)
-    key, whole = next((key, traces.trace(key)) for key, one in traces.records.items() if one.strategy == "iad")
+    traces = Run(tmp_path)
+    key, whole = next((key, traces.episode(key)) for key, one in traces.records.items() if one.strategy == "iad")
     with (tmp_path / "answers.jsonl").open("a") as log:
         log.write(json.dumps({"episode": key, "item": "2.4.0", "kind": "left", "dropped": ["2.4.0"]}) + "\n")
-    traces = RunTraces(tmp_path)
-    fewer = traces.trace(key)
+    traces = Run(tmp_path)
+    fewer = traces.episode(key)
     assert [len(step.decision.candidates) for step in whole.steps] == [3, 3, 3]
     assert [len(step.decision.candidates) for step in fewer.steps] == [3, 3, 2]
 
@@ -63,7 +64,7 @@ def test_a_run_that_goes_on_is_followed_line_by_line(tmp_path: Path) -> None:
     for name in ("config.json", "answers.jsonl"):
         (part / name).write_bytes((tmp_path / "whole" / name).read_bytes())
     episodes = (tmp_path / "whole" / "episodes.jsonl").read_bytes().splitlines(keepends=True)
-    traces = RunTraces(part)
+    traces = Run(part)
     assert traces.records == {}
     assert not traces.refresh()
     with (part / "episodes.jsonl").open("ab") as file:
@@ -76,58 +77,58 @@ def test_a_run_that_goes_on_is_followed_line_by_line(tmp_path: Path) -> None:
         assert traces.refresh()
     assert len(traces.records) == 2
     with pytest.raises(KeyError, match="expected the key of an episode"):
-        traces.trace("0" * 32)
+        traces.episode("0" * 32)
 
 
 def test_a_file_that_was_replaced_is_read_anew(tmp_path: Path) -> None:
     run(tmp_path)
-    traces = RunTraces(tmp_path)
-    expected = {key: traces.trace(key) for key in traces.records}
+    traces = Run(tmp_path)
+    expected = {key: traces.episode(key) for key in traces.records}
     for name in ("answers.jsonl", "episodes.jsonl"):
         lines = (tmp_path / name).read_bytes().splitlines(keepends=True)
         new = tmp_path / f"{name}.new"
         new.write_bytes(b"".join(lines[::-1] + lines[:1]))  # it is longer, so its size does not tell
         new.replace(tmp_path / name)
     assert traces.refresh()
-    assert {key: traces.trace(key) for key in traces.records} == expected
+    assert {key: traces.episode(key) for key in traces.records} == expected
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RunFolderError, match="expected a run folder"):
-        RunTraces(tmp_path)
+        Run(tmp_path)
 
 
 def test_lines_of_episodes_side_by_side_are_told_apart(tmp_path: Path) -> None:
     run(tmp_path)
-    whole = RunTraces(tmp_path)
-    expected = {key: whole.trace(key) for key in whole.records}
+    whole = Run(tmp_path)
+    expected = {key: whole.episode(key) for key in whole.records}
     log = tmp_path / "answers.jsonl"
     lines = log.read_bytes().splitlines(keepends=True)
     log.write_bytes(b"".join(sorted(lines, key=lambda line: json.loads(line)["item"])))
-    mixed = RunTraces(tmp_path)
+    mixed = Run(tmp_path)
     for key, trace in expected.items():
-        assert mixed.trace(key) == trace
+        assert mixed.episode(key) == trace
 
 
 def test_a_log_that_others_wrote_is_read_as_json(tmp_path: Path) -> None:
     run(tmp_path)
-    whole = RunTraces(tmp_path)
-    expected = {key: whole.trace(key) for key in whole.records}
+    whole = Run(tmp_path)
+    expected = {key: whole.episode(key) for key in whole.records}
     log = tmp_path / "answers.jsonl"
     log.write_text("".join(f"{json.dumps(json.loads(line))}\n" for line in log.read_text().splitlines()))
-    spaced = RunTraces(tmp_path)
-    assert {key: spaced.trace(key) for key in expected} == expected
+    spaced = Run(tmp_path)
+    assert {key: spaced.episode(key) for key in expected} == expected
 
 
 def test_a_decision_that_was_not_finished_says_so_and_keeps_what_was_proposed(tmp_path: Path) -> None:
     run(tmp_path)
-    key, whole = next((key, RunTraces(tmp_path).trace(key)) for key in RunTraces(tmp_path).records)
+    key, whole = next((key, Run(tmp_path).episode(key)) for key in Run(tmp_path).records)
     change_lines(tmp_path, key, lambda line: line["item"] not in ("2.commit", "2.step"))
     episodes = tmp_path / "episodes.jsonl"
     records = [json.loads(line) for line in episodes.read_text().splitlines()]
     records[0] |= {"actions": records[0]["actions"][:2]}
     episodes.write_text("".join(f"{json.dumps(one)}\n" for one in records))
-    *others, last = RunTraces(tmp_path).trace(key).steps
+    *others, last = Run(tmp_path).episode(key).steps
     assert (*others, len(last.decision.candidates)) == (*whole.steps[:2], len(whole.steps[2].decision.candidates))
     assert [step.is_finished for step in (*others, last)] == [True, True, False]
     assert last.decision.committed == UNFINISHED
@@ -137,9 +138,9 @@ def test_a_decision_that_was_not_finished_says_so_and_keeps_what_was_proposed(tm
 
 def test_what_stood_in_for_an_answer_that_is_no_action_keeps_its_error(tmp_path: Path) -> None:
     run(tmp_path, Babbler())
-    traces = RunTraces(tmp_path)
+    traces = Run(tmp_path)
     for key, record in traces.records.items():
-        for step in traces.trace(key).steps:
+        for step in traces.episode(key).steps:
             assert step.decision.committed.error
             assert step.decision.committed.action == step.action == record.actions[step.index]
             assert step.is_finished
@@ -151,9 +152,9 @@ def test_what_stood_in_for_an_answer_that_is_no_action_keeps_its_error(tmp_path:
 
 def test_what_the_strategy_made_itself_has_the_action_alone(tmp_path: Path) -> None:
     run(tmp_path)
-    key = next(iter(RunTraces(tmp_path).records))
+    key = next(iter(Run(tmp_path).records))
     change_lines(tmp_path, key, lambda line: line["kind"] != "commit" or line | {"candidate": ""})
-    for step in RunTraces(tmp_path).trace(key).steps:
+    for step in Run(tmp_path).episode(key).steps:
         assert step.decision.committed == Candidate(step.action)
         assert step.is_finished
         assert step.proposed is None
@@ -161,9 +162,9 @@ def test_what_the_strategy_made_itself_has_the_action_alone(tmp_path: Path) -> N
 
 def test_a_state_whose_line_is_damaged_is_not_known_and_the_rest_is_read(tmp_path: Path) -> None:
     run(tmp_path)
-    key, whole = next((key, RunTraces(tmp_path).trace(key)) for key in RunTraces(tmp_path).records)
+    key, whole = next((key, Run(tmp_path).episode(key)) for key in Run(tmp_path).records)
     change_lines(tmp_path, key, lambda line: line["item"] != "reset")
-    first, *others = RunTraces(tmp_path).trace(key).steps
+    first, *others = Run(tmp_path).episode(key).steps
     assert first.before is None
     assert first.decision.state == UNKNOWN
     assert first.decision.candidates == whole.steps[0].decision.candidates
@@ -177,10 +178,3 @@ def change_lines(folder: Path, key: str, change: Any) -> None:
     changed = [(line, change(line) if line["episode"] == key else True) for line in lines]
     kept = [line if new is True else new for line, new in changed if new]
     log.write_text("".join(f"{json.dumps(line)}\n" for line in kept))
-
-
-def test_the_former_name_of_the_roles_answers_still_reads_them() -> None:
-    answers = (RoleAnswer("critic", "too dear"),)
-    decision = Decision(State("", {}), (), Candidate("buy"), {}, role_answers=answers)
-    with pytest.warns(DeprecationWarning, match="expected role_answers, got asked"):
-        assert decision.asked == answers
