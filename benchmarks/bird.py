@@ -23,11 +23,11 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from reference import Reference
-from support.bird_candidates import is_held_out
+from support.bird_candidates import is_held_out, queries_of
 from support.bundled import bundled_tasks
 from support.figures import ROOT, figure
 
-from iad_envs.bird.data import BirdData, aligned, load_data, read_predictions
+from iad_envs.bird.data import BirdData, load_data
 from iad_envs.bird.database import DatabaseClient
 from iad_envs.bird.env import BirdEnv
 from iad_envs.bird.evaluation import ScoringJob, majority_right, run_jobs
@@ -106,15 +106,9 @@ def load(folder: Path) -> BirdData:
     return load_data(folder.resolve(), "dev")
 
 
-def systems(data: BirdData, folder: Path) -> dict[str, dict[str, str]]:
-    """Return every system's queries by task id."""
-    files = sorted((folder / "predictions").glob("*.json"))
-    return {file.stem: {key: one.sql for key, one in aligned(read_predictions(file), data).items()} for file in files}
-
-
 def distinct_jobs(data: BirdData, folder: Path, n_copies: int) -> list[ScoringJob]:
     """Return the systems' different queries for each question. Copies after the first differ by a comment."""
-    predictions = systems(data, folder)
+    predictions = queries_of(BirdEnv(data_dir=folder), folder)
     jobs = []
     for task_id, gold in data.golds.items():
         every = [own[task_id] for own in predictions.values() if task_id in own]
@@ -232,7 +226,7 @@ def _facts(candidate: Candidate) -> Mapping[str, Any]:
 def judged(folder: Path) -> list[Judged]:
     env = BirdEnv(data_dir=folder)
     data = load(folder)
-    predictions = systems(data, folder)
+    predictions = queries_of(env, folder)
     found = []
     for task_id in data.golds:
         env.reset(options={"task_id": task_id})

@@ -22,7 +22,9 @@ from support.figures import ROOT
 
 from iad_envs.bird.env import BirdEnv
 from iad_envs.bird.policy.agent import BirdAgent
+from iad_envs.bird.predictions import BirdPredictions
 from iad_envs.bird.sql import SqlToken, tokens
+from iad_policy.ledger.predictions.prediction_files import read_predictions
 from iad_policy.types import Candidate, PublicInfo, State
 from iad_policy.types.hashing import seed_of
 
@@ -172,9 +174,18 @@ def superhero_pools(part: Part, n_tasks: int | None = None) -> tuple[TaskPool, .
     return pools
 
 
+def queries_of(env: BirdEnv, folder: Path) -> dict[str, dict[str, str]]:
+    """Return every system's queries by task id."""
+    form = BirdPredictions(env)
+    read = {
+        file.stem: read_predictions(file, form, env.tasks) for file in sorted((folder / "predictions").glob("*.json"))
+    }
+    return {name: {one.task_id: one.answer or "" for one in file.attempts} for name, file in read.items()}
+
+
 def _predictions(env: BirdEnv, folder: Path, vectors: Path) -> dict[str, dict[str, str]]:
     """Return every system's queries by task id: those of the prediction files, else those of the verdicts."""
-    found = {file.stem: env.predictions(file) for file in sorted((folder / "predictions").glob("*.json"))}
+    found = queries_of(env, folder)
     published = json.loads((vectors / "bird_superhero_published_ex.json").read_text())
     for name, pairs in published.items():
         own = found.setdefault(name, {})

@@ -13,7 +13,6 @@ from iad_envs.errors import DataNotFound, UnknownTask
 
 DIFFICULTIES = ("simple", "moderate", "challenging")
 SEPARATOR = "\t----- bird -----\t"
-BLANK_DATABASE = "financial"
 """Database on which the official evaluator runs a prediction that is not a text."""
 
 
@@ -245,52 +244,6 @@ def read_descriptions(folder: Path) -> dict[tuple[str, str], ColumnDescription]:
 
 def _squeezed(text: str) -> str:
     return " ".join(text.split())
-
-
-class Prediction(NamedTuple):
-    """A predicted query, and the database named in the file, or ""."""
-
-    sql: str
-    db_id: str
-
-
-def read_predictions(path: Path) -> dict[str, Prediction]:
-    """Read a prediction file, in BIRD's submission format or with plain SQL values, and return predictions by key.
-
-    In BIRD's format, keys are positions in the questions file. In other files they are question ids (see `aligned`). A
-    value that is not a text becomes a blank query on `financial`, as in the official evaluator.
-
-    Raises:
-        ValueError: The file is not a JSON object.
-    """
-    try:
-        content = json.loads(read_text(path))
-    except ValueError as error:
-        raise ValueError(f"expected JSON in {path}, got something else ({error})") from error
-    if not isinstance(content, dict):
-        raise ValueError(
-            f"expected a JSON object of predictions in {path}, got {type(content).__name__}; its keys are question ids "
-            "or positions, its values SQL"
-        )
-    found = {}
-    for key, value in content.items():
-        if isinstance(value, str):
-            sql, _, db_id = value.partition(SEPARATOR)
-            found[str(key)] = Prediction(sql, db_id.strip())
-        else:
-            found[str(key)] = Prediction(" ", BLANK_DATABASE)
-    return found
-
-
-def aligned(predictions: Mapping[str, Prediction], data: BirdData) -> dict[str, Prediction]:
-    """Return predictions by task id. Missing predictions are left out.
-
-    See `reads_positions` for what the keys are.
-    """
-    task_ids = list(data.questions)
-    if not reads_positions(predictions, data):
-        return {key: predictions[key] for key in task_ids if key in predictions}
-    return {task_id: predictions[str(place)] for place, task_id in enumerate(task_ids) if str(place) in predictions}
 
 
 def reads_positions(keys: Collection[str], data: BirdData) -> bool:

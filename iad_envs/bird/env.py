@@ -10,7 +10,7 @@ import numpy as np
 
 from iad_envs.bird.actions import OFFERS, Mode, action_key, parse_action
 from iad_envs.bird.connection import OpenDatabase, SqlServer, open_on_server, open_sqlite
-from iad_envs.bird.data import Question, aligned, load_data, read_predictions
+from iad_envs.bird.data import Question, load_data
 from iad_envs.bird.database import EXPLORING, Dialect, QueryLimits, QueryResult, require_worker
 from iad_envs.bird.findings import findings
 from iad_envs.bird.official import TIMEOUT_S
@@ -155,14 +155,6 @@ class BirdEnv(IADEnv[str, BirdState]):
         if self._server is not None:
             return {question.db_id: "server" for question in self._data.questions.values()}
         return self._data.database_versions()
-
-    def predictions(self, path: str | Path) -> dict[str, str]:
-        """Read a prediction file and return queries by task id. Questions without a prediction are left out.
-
-        Raises:
-            ValueError: The file is not a JSON object of queries. See `iad_envs.bird.data.read_predictions`.
-        """
-        return {task_id: one.sql for task_id, one in aligned(read_predictions(Path(path)), self._data).items()}
 
     def action_key(self, action: str) -> str:
         """Return `execute[SQL]` or `submit[SQL]` with the SQL in canonical form."""

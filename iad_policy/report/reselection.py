@@ -10,12 +10,11 @@ recorded there is asked of the agent, or ends the episode.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from random import Random
 from typing import Any, NamedTuple
 
 import gymnasium as gym
 
-from iad_policy.errors import IADError
+from iad_policy.agents.replay import RecordedProposals, Replay
 from iad_policy.ledger.episode_record import NOT_RECORDED, EpisodeRecord
 from iad_policy.ledger.run import Run
 from iad_policy.run.components import identity_of, load_components
@@ -24,60 +23,8 @@ from iad_policy.run.resolve import env_of
 from iad_policy.run.runner import Runner
 from iad_policy.runtime.components import Components
 from iad_policy.strategies import STRATEGIES
-from iad_policy.types import NOTHING, Candidate, Feedback, LoadedAgent, State
-from iad_policy.types.call_context import current_call
-from iad_policy.types.hashing import digest
+from iad_policy.types import Candidate
 from iad_policy.types.names import NO_VERIFIER
-
-
-class NotRecorded(IADError):
-    """A question was asked that the run has no answer to."""
-
-    kind = NOT_RECORDED
-
-
-class RecordedAgent:
-    """Answers with the proposals of a run.
-
-    Args:
-        candidates: Digest of a question -> the candidate that answered it.
-        identity: A text that identifies the run's agent.
-        information: Label `oracle` if that agent saw gold.
-    """
-
-    takes_feedback = True
-
-    def __init__(self, candidates: Mapping[str, Candidate], identity: str, *, information: str = "") -> None:
-        self._candidates = candidates
-        self._agent: LoadedAgent | None = None
-        self.identity = identity  # they are that agent's answers
-        self.information = information
-        self.model: Any = None
-        self.trained_on: Mapping[str, Any] | None = None
-
-    def ask(self, agent: LoadedAgent) -> None:
-        """Ask an agent what was not recorded."""
-        self._agent = agent
-        self.model = agent.model  # its model is the one that roles use, too, and is released with it
-
-    def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Any:
-        """Return the recorded answer to this question.
-
-        Raises:
-            NotRecorded: There is none, and no agent to ask.
-        """
-        call = current_call()
-        found = self._candidates.get(digest(call.question, call.sample_index))
-        if found is not None:
-            call.report(found.usage._replace(proposals=0))  # the driver counts the proposal itself
-            call.exchanges.extend(found.exchanges)
-            return replace(found, usage=NOTHING, feedback=None, key="", id="", at="")
-        if self._agent is None:
-            raise NotRecorded(
-                "expected a question that was asked in the run, got another one, to which another choice has led; ask "
-                "the agent from here on: --ask"
-            )
-        return self._agent.propose(state, feedback=feedback, temperature=temperature, rng=rng)
 
 
 class Bounds(NamedTuple):
@@ -166,17 +113,16 @@ class _Loading:
     def __call__(self, config: RunConfig, env: "gym.Env[Any, Any]", agent: str) -> Components:
         """Return the components of a configuration with one verifier."""
         facts = self._identities[agent]
-        recorded = RecordedAgent(
-            self._candidates[agent], facts["agent"], information=facts.get("agent_information", "")
-        )
-        if self._asks:
-            components = load_components(config, env, agent)
-            now = identity_of(components.agent, agent)
-            if now != recorded.identity:
-                raise ValueError(
-                    f"expected the run's agent to ask on, {recorded.identity!r:.200}, got {now!r:.200}; leave out "
-                    "--ask, or run the comparison again"
-                )
-            recorded.ask(components.agent)
-            return replace(components, agent=recorded)
-        return load_components(replace(config, agent_args={}, own={**config.own, agent: recorded}), env, agent)
+        recorded = RecordedProposals(self._candidates[agent], facts["agent"], facts.get("agent_information", ""))
+        if not self._asks:
+            return load_components(
+                replace(config, agent_args={}, own={**config.own, agent: Replay(recorded)}), env, agent
+            )
+        components = load_components(config, env, agent)
+        now = identity_of(components.agent, agent)
+        if now != recorded.identity:
+            raise ValueError(
+                f"expected the run's agent to ask on, {recorded.identity!r:.200}, got {now!r:.200}; leave out --ask, "
+                "or run the comparison again"
+            )
+        return replace(components, agent=Replay(recorded, asks=components.agent))

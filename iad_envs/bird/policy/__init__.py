@@ -13,10 +13,7 @@ DOMAIN = Domain(
     name="bird",
     group="tool",
     agent="linker",
-    agents={
-        "linker": "iad_envs.bird.policy.agent:BirdAgent",
-        "replay": "iad_envs.bird.policy.replay:Replay",
-    },
+    agents={"linker": "iad_envs.bird.policy.agent:BirdAgent"},
     verifier="iad_envs.bird.policy.verifier:BirdVerifier",
     rendering="iad_envs.bird.policy.rendering:DatabaseRendering",
     prompts=(PROMPTS,),

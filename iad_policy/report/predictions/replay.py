@@ -9,8 +9,8 @@ from typing import Any
 import gymnasium as gym
 
 from iad_policy.ledger.episode_record import number
-from iad_policy.report.predictions.formats import PredictionFormat
-from iad_policy.report.predictions.prediction_files import RecordedAttempt
+from iad_policy.ledger.predictions.formats import PredictionFormat
+from iad_policy.ledger.predictions.prediction_files import RecordedAttempt
 from iad_policy.run.engines.thread_pool import ThreadPool
 
 NO_GOLD, NOT_SCORED = "no gold", "not scored"

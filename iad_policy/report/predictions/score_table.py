@@ -6,6 +6,7 @@ from functools import partial
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
+from iad_policy.ledger.predictions.formats import SUCCESS
 from iad_policy.report.cautions import LOUD, named
 from iad_policy.report.columns import NOTHING, Columns, counted, figure, fitting
 from iad_policy.report.compare import ArmFigures
@@ -19,7 +20,6 @@ from iad_policy.report.comparison_table import (
     pass_columns,
     said_of,
 )
-from iad_policy.report.predictions.formats import SUCCESS
 from iad_policy.report.predictions.scoring import WRONG, ArmScores, PredictionScores
 from iad_policy.types.texts import isolated
 

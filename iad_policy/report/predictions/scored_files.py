@@ -8,8 +8,8 @@ from typing import Any
 import gymnasium as gym
 
 from iad_policy.errors import UnknownName
-from iad_policy.report.predictions.formats import AnswerScore, PredictionFormat
-from iad_policy.report.predictions.prediction_files import (
+from iad_policy.ledger.predictions.formats import AnswerScore, PredictionFormat
+from iad_policy.ledger.predictions.prediction_files import (
     PredictionFile,
     RecordedAttempt,
     files_of,

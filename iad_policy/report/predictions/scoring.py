@@ -10,10 +10,10 @@ from statistics import fmean
 from typing import Any
 
 from iad_policy.errors import UnknownName
+from iad_policy.ledger.predictions.formats import SUCCESS, PredictionFormat
+from iad_policy.ledger.predictions.prediction_files import PredictionFile
 from iad_policy.report.compare import ArmFigures, Comparison, Resampling, TaskMean, compare, over_tasks
 from iad_policy.report.metrics import UNMARKED, LevelSummary, from_easy_to_hard
-from iad_policy.report.predictions.formats import SUCCESS, PredictionFormat
-from iad_policy.report.predictions.prediction_files import PredictionFile
 from iad_policy.report.predictions.replay import UNFINISHED, ScoredAttempt
 from iad_policy.report.samples import ID, REWARD, CountingRules, Samples, SampleScore, TaskSample
 

@@ -3,17 +3,12 @@
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from iad_envs.bird.data import (
-    BLANK_DATABASE,
-    SEPARATOR,
-    aligned,
     load_data,
     read_descriptions,
-    read_predictions,
 )
 from iad_envs.data import OFFICIAL_SHA256, data_version, is_official
 from iad_envs.errors import DataNotFound
@@ -75,38 +70,6 @@ def test_a_file_that_is_not_in_the_format_is_a_clear_error(tmp_path: Path) -> No
         (folder / "dev.json").write_text(content, encoding="utf-8")
         with pytest.raises(ValueError, match=error):
             load_data(folder, "dev")
-
-
-def test_prediction_files_are_read_in_both_forms(tmp_path: Path) -> None:
-    path = tmp_path / "p.json"
-    content: dict[str, Any] = {"0": f"SELECT 1{SEPARATOR}towns", "1": "SELECT 2", "2": 7, "3": None}
-    path.write_text(json.dumps(content), encoding="utf-8")
-    found = read_predictions(path)
-    assert found["0"] == ("SELECT 1", "towns")
-    assert found["1"] == ("SELECT 2", "")
-    assert found["2"] == found["3"] == (" ", BLANK_DATABASE)
-
-
-@pytest.mark.parametrize("content", ["[1]", "nonsense"])
-def test_a_prediction_file_that_is_none_is_a_clear_error(content: str, tmp_path: Path) -> None:
-    path = tmp_path / "p.json"
-    path.write_text(content, encoding="utf-8")
-    with pytest.raises(ValueError, match=r"expected .* got"):
-        read_predictions(path)
-
-
-def test_predictions_are_aligned_by_id_or_by_position_and_missing_ones_are_absent(tmp_path: Path) -> None:
-    data = load_data(make_folder(tmp_path), "dev")
-    path = tmp_path / "p.json"
-    for content, expected in (
-        ({"7": "A", "9": "C"}, {"7": "A", "9": "C"}),
-        ({"0": "A", "2": "C"}, {"7": "A", "9": "C"}),
-        ({"7": "A", "999": "Z"}, {"7": "A"}),
-        ({}, {}),
-    ):
-        path.write_text(json.dumps(content), encoding="utf-8")
-        found = aligned(read_predictions(path), data)
-        assert {task_id: one.sql for task_id, one in found.items()} == expected
 
 
 def test_the_version_names_the_data_and_changes_with_a_database(tmp_path: Path) -> None:

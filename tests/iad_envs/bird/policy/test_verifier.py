@@ -12,9 +12,9 @@ import gymnasium as gym
 import pytest
 
 import iad_envs  # noqa: F401 (registers)
-from iad_envs.bird.policy.replay import Replay
 from iad_envs.bird.policy.verifier import EMPTY, BirdVerifier
 from iad_policy import Candidate, Feedback, IADPolicyWrapper, State
+from iad_policy.agents.replay import Replay, read_systems, replay_agent
 from iad_policy.strategies.building_blocks.voting import majority
 from iad_policy.types import Turn
 from iad_policy.types.call_context import Call, use_call
@@ -69,7 +69,7 @@ def draw(agent: Replay, state: State, index: int, feedback: Feedback | None = No
 
 
 def test_replay_gives_every_systems_answer_once_in_a_lasting_order(env: gym.Env[Any, Any]) -> None:
-    agent, state = Replay(env), here(env)
+    agent, state = replay_agent(env), here(env)
     drawn = [draw(agent, state, index).action for index in range(5)]
     assert sorted(drawn) == sorted(f"submit[{sql}]" for sql in PREDICTIONS.values())
     assert [draw(agent, state, index).action for index in range(5)] == drawn
@@ -77,31 +77,34 @@ def test_replay_gives_every_systems_answer_once_in_a_lasting_order(env: gym.Env[
 
 
 def test_replay_is_named_by_what_it_replays(env: gym.Env[Any, Any], folder: Path) -> None:
-    before = Replay(env).identity
-    assert Replay(env).identity == before
+    before = replay_agent(env).identity
+    assert replay_agent(env).identity == before
     (folder / "predictions" / "a.json").write_text(json.dumps({"7": WRONG}), encoding="utf-8")
-    assert Replay(env).identity != before
+    assert replay_agent(env).identity != before
 
 
 def test_replay_answers_feedback_with_something_else(env: gym.Env[Any, Any]) -> None:
-    agent, state = Replay(env), here(env)
+    agent, state = replay_agent(env), here(env)
     best, worst = Candidate(f"submit[{RIGHT}]"), Candidate(f"submit[{WRONG}]")
     for index in range(10):
         assert draw(agent, state, index, Feedback(best=best, worst=worst)).action not in (best.action, worst.action)
 
 
 def test_replay_says_where_nobody_answered(env: gym.Env[Any, Any]) -> None:
-    candidate = draw(Replay(env), here(env, "9"), 0)
+    candidate = draw(replay_agent(env), here(env, "9"), 0)
     assert "expected a prediction for task 9" in candidate.error
 
 
 def test_replay_reads_one_file_or_a_folder_and_says_what_is_missing(env: gym.Env[Any, Any], folder: Path) -> None:
-    assert list(Replay(env, folder / "predictions" / "c.json").systems) == ["c"]
-    assert list(Replay(env, str(folder / "predictions")).systems) == list(PREDICTIONS)
-    with pytest.raises(FileNotFoundError, match=r"expected a prediction file, or a folder of them, at .*nothing"):
-        Replay(env, folder / "nothing")
-    with pytest.raises(ValueError, match="environment for the replay agent"):
-        Replay(gym.make("CartPole-v1"))
+    assert list(read_systems(env, folder / "predictions" / "c.json")) == ["c"]
+    assert list(read_systems(env, str(folder / "predictions"))) == list(PREDICTIONS)
+    with pytest.raises(FileNotFoundError, match=r"expected a file of predictions, got .*nothing"):
+        replay_agent(env, folder / "nothing")
+    with pytest.raises(FileNotFoundError, match=r"pass --agent replay:PATH"):
+        replay_agent(gym.make("CartPole-v1"))
+    (folder / "none.json").write_text("{", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"expected predictions .* got none \(.*none.json, line 1"):
+        replay_agent(env, folder / "none.json")
 
 
 def scores(env: gym.Env[Any, Any], *queries: str, state: State | None = None) -> list[float]:

@@ -8,8 +8,8 @@ import gymnasium as gym
 import pytest
 
 from iad_envs.core import Score, Snapshot
-from iad_policy.report.predictions.formats import ActionsOnly
-from iad_policy.report.predictions.prediction_files import PredictionFile, RecordedAttempt
+from iad_policy.ledger.predictions.formats import ActionsOnly
+from iad_policy.ledger.predictions.prediction_files import PredictionFile, RecordedAttempt
 from iad_policy.report.predictions.replay import NO_GOLD, NOT_SCORED, UNFINISHED, ReplayPool, replayed
 from iad_policy.report.predictions.scored_files import score_files
 from tests.iad_policy.toy_lamp import Lamp, LampEnv

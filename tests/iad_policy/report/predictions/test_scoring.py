@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.text import Text
 
 from iad_policy.errors import UnknownName
-from iad_policy.report.predictions.formats import ActionsOnly
-from iad_policy.report.predictions.prediction_files import PredictionFile, RecordedAttempt
+from iad_policy.ledger.predictions.formats import ActionsOnly
+from iad_policy.ledger.predictions.prediction_files import PredictionFile, RecordedAttempt
 from iad_policy.report.predictions.replay import UNFINISHED, ScoredAttempt
 from iad_policy.report.predictions.score_table import ScoreTable
 from iad_policy.report.predictions.scoring import LEFT_OUT, PredictionScores, ScoredFile, ScoringRules, figures_of

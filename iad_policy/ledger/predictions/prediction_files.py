@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from iad_policy.report.predictions.formats import PredictionFormat
-from iad_policy.report.predictions.json_items import LINES, JSONItem, read_items
+from iad_policy.ledger.predictions.formats import PredictionFormat
+from iad_policy.ledger.predictions.json_items import LINES, JSONItem, read_items
 from iad_policy.types.hashing import decode
 
 TASK, ACTIONS, ARM, SEED = "task_id", "actions", "arm", "seed"

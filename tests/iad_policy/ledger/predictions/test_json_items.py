@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from iad_policy.report.predictions.json_items import read_items
+from iad_policy.ledger.predictions.json_items import read_items
 
 
 def read(tmp_path: Path, text: str | bytes, name: str = "file.json") -> tuple[list[tuple[Any, ...]], list[str]]:

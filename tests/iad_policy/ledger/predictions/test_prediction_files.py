@@ -8,8 +8,8 @@ import gymnasium as gym
 import pytest
 
 from iad_policy.errors import UnknownName
-from iad_policy.report.predictions.formats import ActionsOnly, format_of
-from iad_policy.report.predictions.prediction_files import PredictionFile, files_of, read_predictions
+from iad_policy.ledger.predictions.formats import ActionsOnly, format_of
+from iad_policy.ledger.predictions.prediction_files import PredictionFile, files_of, read_predictions
 from iad_policy.report.predictions.scored_files import ExpectedTasks, read_files, require_baseline
 from iad_policy.types.hashing import encode
 
