@@ -124,6 +124,14 @@ def test_it_is_exported_in_every_form(folder: Path, form: str, tmp_path: Path) -
 
 
 @every_folder
+def test_its_rows_are_compared(folder: Path) -> None:
+    arms = json.loads(iad("analyse", folder, "--json").stdout)["arms"]
+    records = Run(folder).records.values()
+    assert sum(arm["n_samples"] for arm in arms.values()) == len(records)
+    assert len(arms) == len({record.arm for record in records})
+
+
+@every_folder
 def test_the_same_command_replays_it_or_says_in_one_sentence_why_not(folder: Path) -> None:
     if folder.name in NEED_CHROMIUM and (reason := missing()):
         pytest.skip(reason)

@@ -38,7 +38,7 @@ def preferences(step: RecordedStep, min_margin: float = 0.0) -> Iterator[Prefere
     margin is 0, negative (a vote against the verifier) or less than `min_margin` is left out.
 
     Args:
-        step: Of a episode.
+        step: Of an episode.
         min_margin: Least margin of a verifier's preference (theta of Agent Q, arXiv 2408.07199, eq. 10).
     """
     before, committed = step.before, step.decision.committed

@@ -1,4 +1,4 @@
-"""What an agent was asked and what it answered, as messages, put together again from a episode.
+"""What an agent was asked and what it answered, as messages, put together again from an episode.
 
 It is the agent itself that says what it would ask in a recorded state, without feedback: a refined answer is trained as
 if it had been the first one. For an agent that reads no prompt it is what `litellm:<model>` would be asked in its
