@@ -9,10 +9,12 @@ from typing import Any, Protocol
 
 import gymnasium as gym
 
+from iad_policy.errors import IADError
 from iad_policy.ledger.episode_record import NOT_RECORDED
 from iad_policy.ledger.predictions.formats import format_of
 from iad_policy.ledger.predictions.prediction_files import RecordedAttempt, files_of, read_predictions
-from iad_policy.types import Candidate, Feedback, State
+from iad_policy.registry.domain import env_id
+from iad_policy.types import NOTHING, Candidate, Feedback, LoadedAgent, State
 from iad_policy.types.call_context import current_call
 from iad_policy.types.hashing import digest
 
