@@ -250,7 +250,7 @@ def summarise_1e5(folder: Path, reference: Reference) -> None:
         reference.sample()
         start = process_time()
         results = Results(Heading(config, "proxy", config.tasks, {}))
-        for record in Run(path).records.values():
+        for record in Run(path, is_whole=True).records.values():
             results.add(record)
         json.dumps(results.as_json(results.figures()))
         seconds.append(process_time() - start)

@@ -45,6 +45,7 @@ class EpisodeIndex:
     Args:
         path: Path of `episodes.jsonl`, which need not exist yet.
         skip: Function that is called with the file and the place of each damaged line. It warns by default.
+        is_whole: Whether every line is parsed when it is indexed, which is faster if all records are asked for.
 
     Attributes:
         read_to: Number of bytes that are indexed.
@@ -53,9 +54,10 @@ class EpisodeIndex:
         OSError: The file can't be read, or is no regular file.
     """
 
-    def __init__(self, path: Path, *, skip: Callable[[Path, str], None] = warn_of) -> None:
+    def __init__(self, path: Path, *, skip: Callable[[Path, str], None] = warn_of, is_whole: bool = False) -> None:
         self._path = path
         self._skip = skip
+        self._is_whole = is_whole
         self._n_lines = 0
         self._places: dict[str, EpisodePlace] = {}
         self._replaced: dict[str, list[EpisodePlace]] = {}
@@ -96,15 +98,21 @@ class EpisodeIndex:
         return is_new
 
     def _add(self, line: bytes) -> None:
-        try:
-            key, task_id, seed = _head_of(line)
-        except ValueError:
+        found = None if self._is_whole else HEAD.match(line)
+        record = episode_of(line) if found is None else None
+        if found is not None:
+            key, task_id, seed = found[1].decode(), found[2].decode(), int(found[3])
+        elif record is not None:
+            key, task_id, seed = record.key, record.task_id, record.seed
+        else:
             self._skip(self._path, f"line {self._n_lines}")
             return
         if key in self._places:
             self._replaced.setdefault(key, []).append(self._places[key])
             self._records.pop(key, None)
         self._places[key] = EpisodePlace(task_id, seed, self.read_to, len(line), self._n_lines)
+        if record is not None:
+            self._records[key] = record
 
     def record(self, key: str) -> EpisodeRecord:
         """Return an episode's record.
@@ -147,14 +155,3 @@ class EpisodeIndex:
                 else:
                     del self._places[key]
                     self._order = self._all = None
-
-
-def _head_of(line: bytes) -> tuple[str, str, int]:
-    """Return the key, the task and the seed of a line, if possible without parsing all of it."""
-    found = HEAD.match(line)
-    if found:
-        return found[1].decode(), found[2].decode(), int(found[3])
-    record = episode_of(line)
-    if record is None:
-        raise ValueError("expected the record of an episode, got another line")
-    return record.key, record.task_id, record.seed

@@ -5,7 +5,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -37,6 +37,7 @@ class Run:
         folder: The run folder. It may come from somebody else: nothing outside of it is read.
         skip: Function that is called with the file and the place of each damaged line of `episodes.jsonl`. It warns by
             default.
+        is_whole: Whether the records of all episodes are read at once.
 
     Attributes:
         config: The content of `config.json`.
@@ -48,9 +49,11 @@ class Run:
         OSError: A file of it can't be read, or is no regular file.
     """
 
-    def __init__(self, folder: Path | str, *, skip: Callable[[Path, str], None] = warn_of) -> None:
+    def __init__(
+        self, folder: Path | str, *, skip: Callable[[Path, str], None] = warn_of, is_whole: bool = False
+    ) -> None:
         self.folder = Path(folder)
-        self._skip = skip
+        self._new_index = partial(EpisodeIndex, self.folder / EPISODES, skip=skip, is_whole=is_whole)
         self.config = read_config(self.folder)
         written = self.config.get("format", 1)
         if not isinstance(written, int) or written > FORMAT:
@@ -72,7 +75,7 @@ class Run:
         return {name: value for name, value in vars(self).items() if name != "_blob"}
 
     def _begin(self) -> None:
-        self.episodes = EpisodeIndex(self.folder / EPISODES, skip=self._skip)
+        self.episodes = self._new_index()
         self._index = LogIndex(self.folder / ANSWERS)
         self._is_indexed = False
         self._files: dict[str, int] = {}

@@ -124,7 +124,7 @@ class RunFolder:
         return episodes
 
     def _episodes(self, skip: Callable[[Path, str], None]) -> dict[str, EpisodeRecord]:
-        index = EpisodeIndex(self.path / EPISODES, skip=skip)
+        index = EpisodeIndex(self.path / EPISODES, skip=skip, is_whole=True)
         index.refresh()
         return index.all()
 

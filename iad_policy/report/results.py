@@ -232,7 +232,7 @@ def read_results(folder: Path | str) -> Results:
         OSError: A file of it can't be read, or is no regular file.
         ValueError: Its `config.json` is not one of a run.
     """
-    run = Run(folder)
+    run = Run(folder, is_whole=True)
     return results_of(run.config, list(run.records.values()))
 
 

@@ -26,7 +26,7 @@ def read(paths: Sequence[Path]) -> Samples:
             found.problems.append(f"{file}, {where}: expected an episode; the line is left out")
 
         try:
-            run = Run(path, skip=skip)
+            run = Run(path, skip=skip, is_whole=True)
             results = results_of(run.config, list(run.records.values()))
         except (IADError, OSError, ValueError) as error:
             found.problems.append(f"{path}: {error}")
