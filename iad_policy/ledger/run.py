@@ -9,14 +9,14 @@ from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from iad_policy.errors import IADError
+from iad_policy.errors import IADError, RunFolderError
 from iad_policy.ledger.answer_log import ANSWERS, BLOBS, FORMAT, THUMBNAILS, blob_place, blob_value, is_picture_place
 from iad_policy.ledger.episode import Episode
 from iad_policy.ledger.episode_index import EpisodeIndex
 from iad_policy.ledger.episode_record import EPISODES, EpisodeRecord
 from iad_policy.ledger.gc_pause import without_collector
 from iad_policy.ledger.index import LogIndex
-from iad_policy.ledger.run_folder import SUMMARISED, SUMMARY, RunFolderError, read_config
+from iad_policy.ledger.run_folder import SUMMARISED, SUMMARY, read_config
 from iad_policy.types.hashing import decode
 from iad_policy.types.jsonl import warn_of
 from iad_policy.types.regular_file import no_links, open_regular, read_regular
