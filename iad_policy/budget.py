@@ -15,14 +15,12 @@ from typing import Literal
 
 from iad_policy.errors import BudgetExhausted, Interrupted
 from iad_policy.types import NOTHING, Usage
-from iad_policy.types.names import ROLES
+from iad_policy.types.names import ROLES, SIMULATOR
 
 Scope = Literal["decision", "episode", "run"]
 SCOPES: tuple[Scope, ...] = ("decision", "episode", "run")
 COUNTED = ("proposals", "verifications", "simulations", "asks", "env_steps")
 MEASURED = ("prompt_tokens", "completion_tokens", "tokens", "seconds", "usd")
-SIMULATOR = "simulator"
-"""The role that is charged for simulations by a simulator. The environment's own are charged to the agent."""
 SPENDERS = ("agent", "verifier", *ROLES, SIMULATOR)
 
 

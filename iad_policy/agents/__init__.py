@@ -19,7 +19,7 @@ from iad_policy.types.call_context import current_call
 
 AGENTS: Mapping[str, str] = {
     "random": "iad_policy.agents.random:RandomAgent",
-    "replay": "iad_policy.agents.replay:replay_agent",
+    "replay": "iad_policy.ledger.replay:replay_agent",
     "plan-following": "iad_policy.agents.plan_following:PlanFollowingAgent",
     "litellm": "iad_policy.agents.language:language_agent",
     "local": "iad_policy.agents.language:local_agent",

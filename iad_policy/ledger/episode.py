@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
 
-from iad_policy.budget import SIMULATOR, count
 from iad_policy.ledger.codec import candidate_of, place_of, usage_of, verdict_of
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.types import FALLBACK, NOTHING, Candidate, Decision, RoleAnswer, State, Usage
 from iad_policy.types.hashing import decode
+from iad_policy.types.names import SIMULATOR
 
 RESET = "reset"
 """Item of the reset, which is an answer of the environment alone."""
@@ -283,7 +283,7 @@ class _Budget(Mapping[str, Usage]):
         ):
             for line in self._own.get(kind, ()):
                 # A revised verdict costs what was measured, but is not counted again.
-                yield role or line["role"], count(axis, 0 if "revised" in line else 1), line
+                yield role or line["role"], Usage(**{axis: 0 if "revised" in line else 1}), line
 
 
 class _Info(Mapping[str, Any]):

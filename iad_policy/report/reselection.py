@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import gymnasium as gym
 
-from iad_policy.agents.replay import RecordedProposals, Replay
 from iad_policy.ledger.episode_record import NOT_RECORDED, EpisodeRecord
+from iad_policy.ledger.replay import RecordedProposals, Replay
 from iad_policy.ledger.run import Run
 from iad_policy.run.components import identity_of, load_components
 from iad_policy.run.config import RunConfig

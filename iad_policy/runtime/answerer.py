@@ -9,7 +9,6 @@ from functools import partial
 from itertools import count as count_from
 from typing import Any
 
-from iad_policy.budget import SIMULATOR
 from iad_policy.errors import BudgetExhausted, ContractError, IADError, ModelError
 from iad_policy.ledger.answer_log import AnswerLine
 from iad_policy.ledger.codec import (
@@ -48,6 +47,7 @@ from iad_policy.types import (
 from iad_policy.types.frozen import changed
 from iad_policy.types.hashing import SeededRandom, digest, dumps
 from iad_policy.types.information import may_read_gold
+from iad_policy.types.names import SIMULATOR
 from iad_policy.types.read_only import ReadOnlyList, read_only
 from iad_policy.types.texts import well_formed
 

@@ -6,6 +6,8 @@ PATTERN = "[...]"
 """How an available action ends that is a pattern."""
 ROLES = ("critic", "judge", "ranker", "evaluator", "summariser", "reflector", "paraphraser")
 """Those that `Ask` may name."""
+SIMULATOR = "simulator"
+"""The role that is charged for simulations by a simulator. The environment's own are charged to the agent."""
 NO_VERIFIER = "none"
 """Stands for no verifier. Strategies that ask for verdicts then refuse to run."""
 PERFECT = "perfect"

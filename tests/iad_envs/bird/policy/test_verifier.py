@@ -14,7 +14,7 @@ import pytest
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.bird.policy.verifier import EMPTY, BirdVerifier
 from iad_policy import Candidate, Feedback, IADPolicyWrapper, State
-from iad_policy.agents.replay import Replay, read_systems, replay_agent
+from iad_policy.ledger.replay import Replay, read_systems, replay_agent
 from iad_policy.strategies.building_blocks.voting import majority
 from iad_policy.types import Turn
 from iad_policy.types.call_context import Call, use_call
