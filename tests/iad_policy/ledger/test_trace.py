@@ -9,7 +9,7 @@ from iad_policy.errors import RunFolderError
 from iad_policy.ledger.run_folder import RunFolder
 from iad_policy.ledger.trace import UNFINISHED, UNKNOWN, RunTraces
 from iad_policy.run.config import FREE
-from iad_policy.types import FALLBACK, Candidate, Decision, RoleAnswer, State
+from iad_policy.types import FALLBACK, Candidate
 from tests.iad_policy.evaluation_toy import Babbler, runner
 
 
@@ -177,10 +177,3 @@ def change_lines(folder: Path, key: str, change: Any) -> None:
     changed = [(line, change(line) if line["episode"] == key else True) for line in lines]
     kept = [line if new is True else new for line, new in changed if new]
     log.write_text("".join(f"{json.dumps(line)}\n" for line in kept))
-
-
-def test_the_former_name_of_the_roles_answers_still_reads_them() -> None:
-    answers = (RoleAnswer("critic", "too dear"),)
-    decision = Decision(State("", {}), (), Candidate("buy"), {}, role_answers=answers)
-    with pytest.warns(DeprecationWarning, match="expected role_answers, got asked"):
-        assert decision.asked == answers
