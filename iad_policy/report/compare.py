@@ -296,7 +296,7 @@ def differences(
         baselines: Row -> the row to compare it with.
         resampling: How intervals and tests draw.
     """
-    arms = by_task(samples_of(records), CountingRules(REWARD), also=(PROGRESS,))
+    arms = by_task(samples_of(records), CountingRules(), also=(PROGRESS,))
     return differences_of(arms, baselines, (SUCCESS, PROGRESS, REWARD), resampling=resampling)
 
 

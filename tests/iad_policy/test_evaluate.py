@@ -36,7 +36,8 @@ def test_it_returns_what_the_command_prints_and_the_folder_holds(tmp_path: Path)
     assert (found.baseline, found.n_pairs) == ("single", 6)
     back = results.compare("single", "iad")
     assert found.success is not None
-    assert back.success == -found.success
+    assert back.success is not None
+    assert back.success.value == -found.success.value
     assert read_results(tmp_path).table() == results.table()
     summary = json.loads((tmp_path / "summary.json").read_text())
     assert summary["strategies"]["iad"]["success"] == results.figures().summaries["iad"].success

@@ -216,7 +216,10 @@ def test_r_ves_is_measured_where_asked() -> None:
         ((SAMPLES[0], "--env", BIRD, "--split", "moon"), "known: dev"),
         ((SAMPLES[0], SAMPLES[0], "--env", BIRD), "twice"),
         ((SAMPLES[0], "--env", SHOP), "expected recorded actions"),
-        ((FILES / "shopper.jsonl", "--env", SHOP, "--r-ves", "3"), "--r-ves for IAD/BIRD-v0"),
+        (
+            (FILES / "shopper.jsonl", "--env", SHOP, "--r-ves", "3"),
+            "--r-ves where answers can be timed, got it for IAD/WebShop-v0",
+        ),
         ((FILES / "shopper.jsonl", "--env", BIRD, "--r-ves", "3"), "recorded actions only"),
         ((FILES / "shopper.jsonl", "--env", BIRD), "no task 'test-0001'"),
     ],

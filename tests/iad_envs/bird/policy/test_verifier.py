@@ -58,7 +58,7 @@ def previewed(env: gym.Env[Any, Any], *queries: str) -> list[Candidate]:
     for place, sql in enumerate(queries):
         action = sql if sql.startswith(("execute", "nonsense")) else f"submit[{sql}]"
         outcome = inner.simulate(inner.snapshot(), action)
-        preview = State(outcome.observation, outcome.info, done=outcome.done, key=outcome.key)
+        preview = State(outcome.observation, outcome.info, done=outcome.done, key=outcome.key, failure=outcome.failure)
         found.append(Candidate(action, key=action, preview=preview, id=str(place)))
     return found
 

@@ -2,6 +2,7 @@
 
 import re
 from base64 import b64decode
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -13,6 +14,8 @@ from iad_envs.sketch2code.policy.language_agent import Sketch2CodeLanguageAgent
 from iad_envs.sketch2code.policy.verifier import PageJudge, ReferenceVerifier, Sketch2CodeVerifier
 from iad_policy.errors import UnknownName
 from iad_policy.models import Completion
+from iad_policy.prompts.feedback import feedback_text
+from iad_policy.prompts.rendering import Rendering
 from iad_policy.strategies.building_blocks.feedback import hints
 from iad_policy.types import Candidate, Feedback, ShownAttempt, State, Verdict
 from tests.folders import prompts
@@ -134,7 +137,8 @@ def test_hints_come_without_pictures_of_the_attempts() -> None:
         next(hints(state(), [tried]))
     shown: list[str] = []
     agent = Sketch2CodeLanguageAgent(Model(""), prompts("sketch2code"), screenshot=shown.append)  # type: ignore[arg-type]
-    content = agent.messages(state(), end.value.value)[-1]["content"]
+    feedback = replace(end.value.value, text=feedback_text(end.value.value, Rendering()))
+    content = agent.messages(state(), feedback)[-1]["content"]
     assert "Mind:\n- It is too high." in content[1]["text"]
     assert (len(content), shown) == (2, [])
 

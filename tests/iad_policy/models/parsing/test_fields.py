@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from iad_envs.sketch2code.policy.page_answers import read_page
 from iad_policy.models.parsing import (
     Grammar,
-    Syntax,
     read_action,
     read_choice,
     read_critique,
@@ -18,6 +17,7 @@ from iad_policy.models.parsing import (
     read_parts,
     read_score,
 )
+from iad_policy.types.names import Syntax
 from tests.iad_policy.models.parsing.test_growth import PIECES
 
 AVAILABLE = ("click[a [b] c]", "submit", "search[...]")
