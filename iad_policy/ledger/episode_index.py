@@ -13,9 +13,10 @@ from iad_policy.types.jsonl import MAX_LINE, lines_of, warn_of
 from iad_policy.types.regular_file import open_regular
 
 HEAD = re.compile(
-    rb'\{"key": ?"([^"\\]+)", ?"env": ?"[^"\\]*", ?"task_id": ?"([^"\\]*)", ?"strategy": ?"[^"\\]*", ?"seed": ?(-?\d+),'
+    rb'\{"key": ?"([ -!#-\[\]-~]+)", ?"env": ?"[^"\\]*", ?"task_id": ?"([ -!#-\[\]-~]*)", ?'
+    rb'"strategy": ?"[^"\\]*", ?"seed": ?(-?\d+),'
 )
-"""Start of nearly every line. What it does not fit is parsed as a whole."""
+"""Start of nearly every line. What it does not fit, such as names that are not ASCII, is parsed as a whole."""
 
 
 class EpisodePlace(NamedTuple):

@@ -17,6 +17,7 @@ from iad_policy.report.viewer.attempts import attempts_of
 from iad_policy.report.viewer.report import write_report
 from iad_policy.report.viewer.server import create_app
 from iad_policy.run.journal import RunStopped
+from iad_policy.strategies.building_blocks.tree_record import grown
 from tests.iad_envs.browser.browsers import missing
 from tests.iad_policy.evaluation_toy import Dials, DialsEnv, EasyDials, Guesser, Liker
 from webshop_server.site.server import Server
@@ -437,7 +438,8 @@ def test_a_search_shows_its_tree(tmp_path: Path, driver: Any) -> None:
     (key,) = traces.records
     step = traces.episode(key).steps[0]
     assert step.before is not None
-    tree = step.trees[0].grown(step.before)
+    kept = step.trees[0]
+    tree = grown(kept.record, step.before, states=kept.states, candidates=kept.candidates)
     opened(driver, tmp_path, f"#episode=0.{key}&step=0")
     wait(driver, "document.querySelector('.tree')")
     first = ".tree > ul > li > .branch, .tree > ul > li > details > summary .branch"
