@@ -16,7 +16,7 @@ from zlib import compress
 import pytest
 
 from iad_policy.errors import RunFolderError, StorageError
-from iad_policy.ledger.answer_log import AnswerLog
+from iad_policy.ledger.answer_log import FORMAT, AnswerLog
 from iad_policy.ledger.run import Run
 from iad_policy.report.agentboard import write_agentboard
 from iad_policy.report.exports import export_runs
@@ -221,6 +221,18 @@ def test_a_configuration_that_can_not_be_read_is_one_sentence(reader: str, text:
     with pytest.raises(RunFolderError, match=r"expected the configuration of a run in .*config.json, got") as caught:
         READERS[reader](folder)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_run_in_a_later_format_names_the_version_that_wrote_it(reader: str, folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "format": FORMAT + 1, "iad_version": "9.8"}))
+    with pytest.raises(
+        RunFolderError, match=r"iad 9\.8 wrote; read it with that version|iad_version \(there \"9\.8"
+    ) as said:
+        READERS[reader](folder)
+    assert f"format {FORMAT + 1}" in str(said.value) or f"format (there {FORMAT + 1}" in str(said.value)
+    assert "\n" not in str(said.value)
 
 
 @pytest.mark.parametrize(
