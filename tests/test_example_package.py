@@ -82,6 +82,7 @@ def test_its_environment_and_its_agent_are_listed(run: Run) -> None:
 def test_it_is_compared_with_its_own_agent_verifier_and_prompts(run: Run) -> None:
     text = run(COMMAND, "compare", ENV, "--tasks", "10", "--strategies", "single,iad", "--out", "runs/compared")
     assert "VERDICTS ARE MISSING" not in text
+    assert "verifier labelled proxy by its author; what it reads is not known" in " ".join(text.lower().split())
     assert '"agent": "operator"' in run("print(open('runs/compared/config.json').read())")
     results = reversed([line.split() for line in text.partition("Spent")[0].splitlines()])
     rates = {line[0]: float(line[1]) for line in results if line[:1] in (["single"], ["iad"])}

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from iad_policy.errors import UnknownName
-from iad_policy.registry.domain import domains
+from iad_policy.registry.domain import broken, domains
 from iad_policy.run import listing as inventory
 from iad_policy.run.resolve import entry_points
 
@@ -63,6 +63,7 @@ def _add_list(app: typer.Typer, environments: Sequence[str], console: Callable[[
     ) -> None:
         """List environments, agents, strategies, verifiers, simulators, feedback forms, presets, engines, trackers."""
         known = inventory.names(entry_points(dict.fromkeys([*environments, *(name for name, _ in domains())])))
+        known["environments"] |= {name: f"not available here: {error}" for name, error in broken().items()}
         with guard():
             for kind in kinds or ():
                 if kind not in known:

@@ -153,7 +153,7 @@ class RecordedSystems:
 
 
 def replay_agent(env: gym.Env[Any, Any], path: str | Path | None = None) -> Replay:
-    """Return an agent that replays prediction files or recorded actions, as `iad score` reads them.
+    """Replays predictions and recorded actions, in the forms that `iad score` reads: `replay:<file>`.
 
     Args:
         env: The environment.

@@ -22,9 +22,17 @@ OURS = ("iad_policy", "iad_envs", "webshop_server")
 
 
 def load_object(path: str) -> Any:
-    """Return the object that a "module:object" path of a table in this package refers to."""
+    """Return the object that a "module:object" path of a table or a domain refers to.
+
+    Raises:
+        UnknownName: The module has no such object.
+        ImportError: There is no such module, or it can't be imported.
+    """
     module, name = path.split(":")
-    return getattr(import_module(module), name)
+    found = import_module(module)
+    if not hasattr(found, name):
+        raise UnknownName(f"object in {module}", name, _public(found))
+    return getattr(found, name)
 
 
 def load_own(kind: str, name: str, known: Iterable[str]) -> Any:
@@ -44,9 +52,12 @@ def load_own(kind: str, name: str, known: Iterable[str]) -> Any:
         raise UnknownName(f"{kind} or {OWN}", name, known)
     found = import_named(f"{kind} or {OWN}", name, module, known)
     if not hasattr(found, attribute):
-        theirs = [one for one in vars(found) if not one.startswith("_")]
-        raise UnknownName(f"{kind} in {found.__file__ or module}", attribute, theirs)
+        raise UnknownName(f"{kind} in {found.__file__ or module}", attribute, _public(found))
     return getattr(found, attribute)
+
+
+def _public(module: ModuleType) -> list[str]:
+    return [one for one in vars(module) if not one.startswith("_")]
 
 
 def import_named(kind: str, name: str, module: str, known: Iterable[str]) -> ModuleType:

@@ -8,7 +8,6 @@ The name is loaded when somebody asks, so an environment imports nothing of this
 """
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -166,11 +165,24 @@ def domain_by_id(env: str) -> Domain:
 
 def domains() -> Iterator[tuple[str, Domain]]:
     """Return the registered environments that name a domain, with it. One that can't be loaded is left out."""
+    for name, found in _named():
+        if isinstance(found, Domain):
+            yield name, found
+
+
+def broken() -> dict[str, Exception]:
+    """Return the registered environments that can't be imported, or whose domain can't be loaded, with the error."""
+    return {name: found for name, found in _named() if isinstance(found, Exception)}
+
+
+def _named() -> Iterator[tuple[str, Domain | Exception]]:
     for spec in others():
-        with suppress(Exception):  # somebody else's module may raise anything
+        try:
             made_of = class_of(spec)
             if getattr(made_of, "domain", ""):
                 yield spec.id, _loaded(spec.id, made_of)
+        except Exception as error:  # somebody else's module may raise anything
+            yield spec.id, error
 
 
 def find_named(kind: Kind, name: str, env: gym.Env[Any, Any] | None = None) -> str:

@@ -10,9 +10,9 @@ from iad_policy.report.curves import AXES, Curve, CurveDifference, compared
 from iad_policy.report.matching import Matched
 from iad_policy.report.metrics import StrategySummary
 from iad_policy.run.config import RunConfig
-from iad_policy.runtime.components import is_ours
 from iad_policy.types.information import ORACLE_AGENT_TEXT, verifier_text
 from iad_policy.types.names import PERFECT
+from iad_policy.verifiers import is_own
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +42,14 @@ class Heading:
     @property
     def verifier_text(self) -> str:
         """What is said of the first verifier: what it reads, or that its label is its author's word."""
-        return verifier_text(self.information, is_own=is_ours("verifiers", self.config.verifier[0]))
+        return verifier_text(self.information, is_own=is_own(self.config.verifier[0], self.config.env))
 
     @property
     def verifier_texts(self) -> dict[str, str]:
         """What is said of every verifier, by name."""
         return {
-            name: verifier_text(label, is_own=is_ours("verifiers", name)) for name, label in self.informations.items()
+            name: verifier_text(label, is_own=is_own(name, self.config.env))
+            for name, label in self.informations.items()
         }
 
     @property

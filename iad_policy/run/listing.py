@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from iad_policy.errors import UnknownName
 from iad_policy.papers.settings import PRESETS
 from iad_policy.registry import load_object
 from iad_policy.registry.domain import Kind, all_named
@@ -49,7 +50,7 @@ def _described(name: str, path: str) -> tuple[str, str]:
     """Return a name in its form on the command line, and the first line of its docstring."""
     try:
         thing = load_object(path)
-    except ImportError as error:
+    except (ImportError, UnknownName) as error:
         return name, f"not available here: {error}"
     if "model" in inspect.signature(thing).parameters:
         name = f"{name}:<model>"
@@ -63,4 +64,6 @@ def _all(general: Mapping[str, str], kind: Kind) -> list[tuple[str, str]]:
 
 
 def _summary(thing: Any) -> str:
-    return (inspect.getdoc(thing) or "").partition("\n")[0].rstrip(".")
+    # What a class inherits describes its base.
+    doc = vars(thing).get("__doc__") if inspect.isclass(thing) else thing.__doc__
+    return inspect.cleandoc(doc or "").partition("\n")[0].rstrip(".")

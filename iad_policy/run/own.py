@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from iad_policy.runtime.components import is_ours
+from iad_policy.runtime.components import has_name
 from iad_policy.types import Verifier
 from iad_policy.world.simulator import Simulator
 
@@ -10,7 +10,7 @@ from iad_policy.world.simulator import Simulator
 def named_verifier(verifier: str | Verifier, own: dict[str, Any]) -> str:
     """Return the name of a verifier. A report vouches for the names of this project's, so no object may have one."""
     name = named(verifier, own)
-    if not isinstance(verifier, str) and is_ours("verifiers", name):
+    if not isinstance(verifier, str) and has_name("verifiers", name):
         raise ValueError(f"expected a verifier with a name of its own, got {name}, a name of iad's; change its `name`")
     return name
 
@@ -18,7 +18,7 @@ def named_verifier(verifier: str | Verifier, own: dict[str, Any]) -> str:
 def named_simulator(simulator: str | Simulator, own: dict[str, Any]) -> str:
     """Return the name of a simulator. Tables print it, so no object may have the name of one of this project's."""
     name = named(simulator, own)
-    if not isinstance(simulator, str) and is_ours("simulators", name):
+    if not isinstance(simulator, str) and has_name("simulators", name):
         raise ValueError(f"expected a simulator with a name of its own, got {name}, a name of iad's; change its `name`")
     return name
 

@@ -14,7 +14,7 @@ from iad_policy.simulators import SIMULATORS, load_simulator, require_no_gold, r
 from iad_policy.strategies import STRATEGIES
 from iad_policy.types import Agent, AsyncAgent, LoadedAgent, LoadedRoles, LoadedVerifier, Roles, Verifier
 from iad_policy.types.names import NO_VERIFIER, PERFECT, ROLES
-from iad_policy.verifiers import VERIFIERS, is_own, load_verifier
+from iad_policy.verifiers import VERIFIERS, is_known, load_verifier
 from iad_policy.world.simulator import LoadedSimulator, Simulator
 
 TABLES: Mapping[str, Mapping[str, str]] = {
@@ -84,9 +84,9 @@ def load_components(
     return made
 
 
-def is_ours(kind: str, name: str) -> bool:
-    """Return whether a name stands for a component of this project, also where it is one inside another."""
-    return is_own(name) if kind == "verifiers" else name.partition(":")[0] in TABLES[kind]
+def has_name(kind: str, name: str) -> bool:
+    """Return whether a name stands for a component that `--verifier`, `--simulator` ... know."""
+    return is_known(name) if kind == "verifiers" else name.partition(":")[0] in TABLES[kind]
 
 
 def _verifier(verifier: str | Verifier | None, env: gym.Env[Any, Any]) -> LoadedVerifier | None:

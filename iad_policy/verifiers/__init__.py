@@ -9,8 +9,8 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.registry import instantiate, load_object, load_own, with_defaults
-from iad_policy.registry.domain import all_named, find_named
+from iad_policy.registry import OURS, instantiate, load_object, load_own, with_defaults
+from iad_policy.registry.domain import all_named, domain_by_id, find_named
 from iad_policy.types import LoadedVerifier, Verifier
 from iad_policy.types.information import require_label
 
@@ -32,12 +32,25 @@ WORDS_BEFORE_INNER = {"noisy": 1, "alone": 0, "sparse": 1, "terminal-oracle": 0}
 """Name of a verifier that changes another one's verdicts -> number of words between it and the other one's name."""
 
 
-def is_own(name: str) -> bool:
-    """Return whether a name stands for a verifier of this project, also where it is one inside another."""
+def is_known(name: str) -> bool:
+    """Return whether a name stands for a verifier that a table or a domain names."""
+    kind = name.partition(":")[0]
+    return kind in VERIFIERS or bool(find_named("verifiers", kind))
+
+
+def is_own(name: str, env: str) -> bool:
+    """Return whether a name stands for a verifier of this project, also where it is one inside another.
+
+    Args:
+        name: Its name.
+        env: Id of the environment. The proxy of somebody else's is somebody else's.
+    """
     kind, *words = name.split(":")
     if kind in WORDS_BEFORE_INNER:
-        return is_own(":".join(words[WORDS_BEFORE_INNER[kind] :]) or "proxy")
-    return kind in VERIFIERS or bool(find_named("verifiers", kind))
+        return is_own(":".join(words[WORDS_BEFORE_INNER[kind] :]) or "proxy", env)
+    domain = domain_by_id(env)
+    path = domain.verifier if kind == "proxy" else VERIFIERS.get(kind) or domain.verifiers.get(kind, "")
+    return path.partition(".")[0] in OURS
 
 
 def load_verifier(verifier: str | Verifier, env: gym.Env[Any, Any]) -> LoadedVerifier:

@@ -11,9 +11,12 @@ from typing import Any
 
 import gymnasium as gym
 import pytest
+from gymnasium.envs.registration import EnvSpec
+from typer.testing import CliRunner
 
 from iad_envs import ENVIRONMENTS
 from iad_policy.agents import load_agent
+from iad_policy.cli import app
 from iad_policy.errors import DomainError, UnknownName
 from iad_policy.registry import load_object
 from iad_policy.registry.domain import Domain, Mode, domain_by_id, domain_of, domains
@@ -34,6 +37,10 @@ ANYWHERE = ("iad_policy.papers", "iad_policy.cli", "iad_policy.commands")
 class Lamp(gym.Env[int, int]):
     observation_space = action_space = gym.spaces.Discrete(2)
     domain: Any = ""
+
+
+class Lost(Lamp):
+    domain = "nowhere.policy:DOMAIN"
 
 
 def is_gold(module: str) -> bool:
@@ -144,7 +151,7 @@ def test_an_environment_may_name_or_hold_its_domain(monkeypatch: pytest.MonkeyPa
     ("domain", "why"),
     [
         ("nowhere.policy:DOMAIN", "ModuleNotFoundError: No module named 'nowhere'"),
-        ("iad_envs.bird.policy:NOTHING", "AttributeError: .*has no attribute 'NOTHING'"),
+        ("iad_envs.bird.policy:NOTHING", "UnknownName: expected a known object in iad_envs.bird.policy, got 'NOTHING'"),
         ("iad_envs.bird.policy:PROMPTS", "it is a PosixPath, not an iad_policy.registry.domain.Domain"),
         ("no colon", "a text .module:DOMAIN. was expected"),
         (7, "a text .module:DOMAIN. was expected"),
@@ -155,6 +162,27 @@ def test_a_domain_that_does_not_load_names_environment_text_and_reason(domain: A
     env.domain = domain
     with pytest.raises(DomainError, match=rf"expected Lamp to name its domain .* got {domain!r}, .*{why}"):
         domain_of(env)
+
+
+def test_the_list_says_why_an_environment_is_not_available() -> None:
+    name, spec = "Broken/Lamp-v0", EnvSpec("Broken/Lamp-v0", entry_point=Lost)
+    gym.registry[name] = spec
+    try:
+        listed = CliRunner().invoke(app, ["list", "environments"])
+        assert listed.exit_code == 0
+        assert f"{name} not available here: expected {name} to name its domain" in " ".join(listed.output.split())
+        assert "IAD/WebShop-v0" in listed.output
+    finally:
+        del gym.registry[name]
+
+
+def test_a_part_that_is_not_there_names_the_module_and_what_it_has() -> None:
+    env = Lamp()
+    env.domain = Domain(verifier="iad_envs.bird.policy.verifier:Nope")
+    with pytest.raises(
+        UnknownName, match=r"object in .*\.verifier, got 'Nope'; known: .*BirdVerifier"
+    ):
+        load_verifier("proxy", env)
 
 
 @pytest.mark.parametrize(
@@ -182,8 +210,9 @@ def test_a_part_of_a_wrong_type_is_named(part: str, given: Any) -> None:
 def test_names_of_domains_are_known_everywhere() -> None:
     env = gym.make("IAD/BIRD-v0")
     assert load_agent("linker", env)
-    assert is_own("noisy:0.5:page-judge:vision:gpt-4o")
-    assert not is_own("page-judg")
+    assert is_own("noisy:0.5:page-judge:vision:gpt-4o", "IAD/Sketch2Code-v0")
+    assert not is_own("page-judge", "IAD/BIRD-v0")
+    assert not is_own("page-judg", "IAD/Sketch2Code-v0")
     with pytest.raises(UnknownName, match=r"known: .*linker.*random.*shopper"):
         load_agent("linkr", env)
     with pytest.raises(UnknownName, match=r"known: .*oracle.*page-judge.*reference"):

@@ -114,7 +114,13 @@ def test_iad_vouches_for_no_verifier_that_it_does_not_know(tmp_path: Path) -> No
     ],
 )
 def test_a_name_tells_whose_a_verifier_is(name: str, expected: bool) -> None:
-    assert is_own(name) is expected
+    assert is_own(name, SHOP) is expected
+
+
+def test_the_proxy_of_an_environment_of_others_is_its_author_s() -> None:
+    assert not is_own("proxy", "FrozenLake-v1")
+    assert not is_own("noisy:0.2:proxy", "Nobody/Knows-v0")
+    assert is_own("oracle", "Nobody/Knows-v0")
 
 
 def test_results_become_a_data_frame(tmp_path: Path) -> None:
