@@ -179,9 +179,7 @@ def test_the_list_says_why_an_environment_is_not_available() -> None:
 def test_a_part_that_is_not_there_names_the_module_and_what_it_has() -> None:
     env = Lamp()
     env.domain = Domain(verifier="iad_envs.bird.policy.verifier:Nope")
-    with pytest.raises(
-        UnknownName, match=r"object in .*\.verifier, got 'Nope'; known: .*BirdVerifier"
-    ):
+    with pytest.raises(UnknownName, match=r"object in .*\.verifier, got 'Nope'; known: .*BirdVerifier"):
         load_verifier("proxy", env)
 
 
