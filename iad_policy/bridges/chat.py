@@ -230,8 +230,15 @@ class Chat:
         text = self._committed(candidate, NO_ACTION)
         if self.done:
             return text
-        said = str((self._required().info.get("facts") or {}).get("complaint", ""))
-        return text.replace(said, candidate.error) if said and said in text else f"{candidate.error}\n\n{text}"
+        # The environment complains about what stood in for an action, of which the model knows nothing.
+        state = self._required()
+        facts = dict(state.info.get("facts") or {})
+        said, seen = str(facts.get("complaint", "")), state.observation
+        is_seen = isinstance(seen, str) and said and said in seen
+        info = PublicInfo({**state.info, "facts": {**facts, "complaint": ""}}, adapt(self.env).gold_keys)
+        shown = replace(state, info=info, observation=seen.replace(said, candidate.error) if is_seen else seen)
+        turn = self._agent.next_turn(shown)
+        return turn if candidate.error in turn else f"{candidate.error}\n\n{turn}"
 
     def _refused(self, candidate: Candidate) -> str:
         steps = self._outcome.steps + 1

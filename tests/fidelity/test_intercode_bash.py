@@ -26,6 +26,7 @@ TIME_DEPENDENT = {
     "fs_4-5": "prints the process tree",
     "fs_2-49": "fails to download, and prints how long that took",
     "fs_2-36": "prints the free space, which other programs use too",
+    "fs_1-6": "measures every text file of the system, where others write at the same time",
     "fs_1-45": "packs a compressed archive, whose bytes may hold times",
     "fs_1-46": "packs a compressed archive, whose bytes may hold times",
     "fs_2-39": "packs a compressed archive, whose bytes may hold times",
