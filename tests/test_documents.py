@@ -37,7 +37,7 @@ ALONE = [name for name in DOCUMENTS if not name.startswith("docs/add-")]
 """All but the guides, whose steps build on each other: `test_guides.py` follows those."""
 TUTORIALS = ["docs/advise.md", "docs/learning.md", "docs/learning/tutorial.md", "docs/learning/language-models.md"]
 """Documents whose commands build on each other."""
-LONG = ("docs/learning/tutorial.md", "colossal_cave.py")
+LONG = ("docs/learning/tutorial.md", "docs/learning/language-models.md", "colossal_cave.py")
 """Those that take longer than others of the same kind: `make test-full` runs them."""
 BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXECUTED = {"python", "sh", "toml"}
@@ -207,7 +207,8 @@ def commands(document: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    "document", [pytest.param(one, marks=pytest.mark.slow) if one in LONG else one for one in TUTORIALS]
+    "document",
+    [pytest.param(one, marks=[pytest.mark.slow, pytest.mark.timeout(900)]) if one in LONG else one for one in TUTORIALS],
 )
 def test_the_commands_of_a_tutorial_run_one_after_another(document: str, tmp_path: Path) -> None:
     if any(IN_THIS_PROCESS in command for command in commands(document)):

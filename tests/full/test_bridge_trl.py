@@ -31,8 +31,8 @@ SHOP = "IAD/WebShop-v0"
 BASH = "IAD/InterCodeBash-v0"
 GOLD = re.compile(r"reward|reference|score|progress|success", re.IGNORECASE)
 END = "<|im_end|>"
-EXAMPLE_S = 540
-"""Seconds that the example may take. `make bridges` stops after 600."""
+EXAMPLE_S = 1500
+"""Seconds that the example may take: four times what it takes alone on two cores."""
 
 
 def call(action: str) -> str:
