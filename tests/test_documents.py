@@ -208,7 +208,10 @@ def commands(document: str) -> Iterator[str]:
 
 @pytest.mark.parametrize(
     "document",
-    [pytest.param(one, marks=[pytest.mark.slow, pytest.mark.timeout(900)]) if one in LONG else one for one in TUTORIALS],
+    [
+        pytest.param(one, marks=[pytest.mark.slow, pytest.mark.timeout(900)]) if one in LONG else one
+        for one in TUTORIALS
+    ],
 )
 def test_the_commands_of_a_tutorial_run_one_after_another(document: str, tmp_path: Path) -> None:
     if any(IN_THIS_PROCESS in command for command in commands(document)):
