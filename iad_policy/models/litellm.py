@@ -11,8 +11,10 @@ import re
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
@@ -382,7 +384,10 @@ def _litellm() -> Any:
                 kind="not_found",
             ) from error
 
-        litellm.ModelResponse()  # its first use builds a pydantic schema, which warns
+        # What builds a pydantic schema at its first use, which warns: answers, and since 1.108 a module of every call.
+        litellm.ModelResponse()
+        with suppress(ImportError):
+            import_module("litellm.llms.github_copilot.per_user_auth")
     litellm.suppress_debug_info = True
     litellm.telemetry = False
     return litellm
