@@ -403,6 +403,10 @@ def _without_mcp() -> dict[str, Any]:
 def _kind(error: Exception) -> str:
     # litellm reports a refused connection, an unreadable answer and a missing key as a server's error 500. Its cause
     # tells them apart.
+    for cause in _causes(error):  # a provider's own code says more than the class that litellm makes of it
+        code = getattr(cause, "code", None)
+        if isinstance(code, str) and code in _CODES:
+            return _CODES[code]
     for cause in _causes(error):
         if "missing credentials" in str(cause).lower():
             return "auth"
@@ -422,6 +426,12 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         yield error
         error = error.__cause__ or error.__context__
 
+
+_CODES = {
+    "content_policy_violation": "refusal",
+    "content_filter": "refusal",
+    "context_length_exceeded": "context",
+}
 
 # Subclasses first: litellm's context and policy errors are BadRequestErrors, and its Timeout is a connection error.
 _KINDS = (

@@ -31,6 +31,7 @@ from tests.iad_policy.models.openai_server import (
 HELLO = ({"role": "user", "content": "hello"},)
 TOO_LONG = {"message": "This model's maximum context length is 10 tokens", "code": "context_length_exceeded"}
 BANNED = {"message": "content policy", "code": "content_policy_violation", "type": "invalid_request_error"}
+FLAGGED = {"message": "Invalid prompt: your prompt was flagged as potentially violating our usage policy."}
 
 
 @pytest.fixture
@@ -202,7 +203,7 @@ def test_a_kind_is_read_off_classes_that_litellm_still_raises(server: OpenAIServ
         "PermissionDeniedError": ("auth", Reply({"error": {"message": "not yours"}}, 403)),
         "NotFoundError": ("not_found", Reply({"error": {"message": "no such model"}}, 404)),
         "ContextWindowExceededError": ("context", Reply({"error": TOO_LONG}, 400)),
-        "ContentPolicyViolationError": ("refusal", Reply({"error": BANNED}, 400)),
+        "ContentPolicyViolationError": ("refusal", Reply({"error": FLAGGED}, 400)),
         "BadRequestError": ("other", Reply({"error": {"message": "bad parameter"}}, 400)),
         "JSONDecodeError": ("malformed", Reply(b"{nope")),
         "APITimeoutError": ("timeout", Reply({"error": {"message": "too slow"}}, 408)),
