@@ -166,7 +166,14 @@ def _run(given: dict[str, Any], default: tuple[str, ...]) -> None:
         config, n_tasks = run.runner.config, len(run.runner.tasks)
         if config.tasks is not None and n_tasks < config.tasks:
             screen.print(f"Only {n_tasks} of the {config.tasks} requested tasks exist. All of them run.")
-        return run_session(run.runner, run.folder, screen, is_fresh=given["fresh"], trackers=trackers)
+        return run_session(
+            run.runner,
+            run.folder,
+            screen,
+            is_fresh=given["fresh"],
+            is_full=given["full"],
+            trackers=trackers,
+        )
 
     try:
         with _clear_errors((RunFolderError, StorageError, MissingExtra, TrackerError)):

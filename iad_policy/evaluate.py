@@ -184,7 +184,8 @@ def execute(
         with finishing():
             finished = Finished(results, results.figures(), stopped, None)
             try:
-                folder.write_summary(summary := results.as_json(finished.figures))
+                summary = results.as_json(finished.figures)
+                folder.write_summary(summary, results.table(figures=finished.figures))
                 tracking.on_summary(summary)
                 if writes_report and results.n_episodes and not finished.is_failure:
                     report, damaged = _reported(folder.path, warn)

@@ -19,6 +19,8 @@ Out = Annotated[Path | None, typer.Option(help="Run folder; by default one in ru
 Track = Annotated[str, typer.Option(metavar="NAME[,NAME...]", help="Experiment trackers: mlflow, tensorboard, wandb.")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Delete the run that the folder holds and start again.")]
 
+Full = Annotated[bool, typer.Option("--full", help="Print the whole table, with intervals and all spending.")]
+
 
 def with_run_options(*, one_strategy: str = "") -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command every option of a run, as keyword arguments by the field's name.
@@ -35,6 +37,7 @@ def with_run_options(*, one_strategy: str = "") -> Callable[[Callable[..., None]
                 default = None if part.default is MISSING else part.default
                 parameters.append(_of_option(part.name, OPTIONS[part.name], default, one_strategy))
         parameters += [_parameter("out", Out, None), _parameter("track", Track, ""), _parameter("fresh", Fresh, False)]
+        parameters.append(_parameter("full", Full, False))
         if one_strategy:
             parameters = [one for one in parameters if one.name != "baseline"]
         command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

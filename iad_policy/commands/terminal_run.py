@@ -1,7 +1,8 @@
-"""Runs an evaluation at the terminal: a live table or a line per episode, the final table, the summary, their paths."""
+"""Runs an evaluation at the terminal: its progress, the table, the summary and their paths."""
 
 import math
 import signal
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -9,20 +10,23 @@ from pathlib import Path
 from threading import current_thread, main_thread
 from time import monotonic
 
-from rich.console import Console, Group
-from rich.live import Live
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
 from iad_policy.evaluate import Finished, Watch, execute
 from iad_policy.ledger.episode_record import EpisodeRecord
+from iad_policy.ledger.run_folder import TABLE
+from iad_policy.report.columns import counted
 from iad_policy.report.results import Results
-from iad_policy.report.table import RunTable
+from iad_policy.report.table import RunTable, ShortTable
 from iad_policy.run.runner import Runner
 from iad_policy.run.trackers import MakeTracker
 from iad_policy.types.texts import isolated
 
-REFRESH_S = 1.0
-N_RESAMPLES_LIVE = 1000
+REFRESH_S = 0.2
+N_LINES = 10
+"""Lines of progress of a run without a terminal, besides the one of its first episode."""
 FAILED = 2
 """Exit status if the run can't be done as requested."""
 INTERRUPTED = 130
@@ -35,6 +39,7 @@ def run_session(
     console: Console,
     *,
     is_fresh: bool = False,
+    is_full: bool = False,
     trackers: Sequence[str | MakeTracker] = (),
 ) -> int:
     """Run the missing episodes, show the table, and write the summary.
@@ -42,9 +47,10 @@ def run_session(
     Args:
         runner: The configured run.
         out: The run folder.
-        console: Console for the table. In a terminal the table is live. Elsewhere every new episode is a line. At the
-            end the table is always printed.
+        console: Console for progress and table. Progress is a bar in a terminal. Elsewhere it is a line for the first
+            episode and one for each tenth of all.
         is_fresh: Whether to delete the run that the folder holds first.
+        is_full: Whether the whole table is printed, not the short one.
         trackers: Experiment trackers, as names or as functions that make them.
 
     Returns:
@@ -67,7 +73,7 @@ def run_session(
     if any(one.n_episodes for one in finished.figures.summaries.values()) or (
         results.n_episodes and not finished.is_failure
     ):
-        console.print(RunTable(results.heading, finished.figures))
+        console.print((RunTable if is_full else ShortTable)(results.heading, finished.figures))
     _print_end(console, finished)
     _print_paths(console, out, finished.report)
     if finished.is_failure:
@@ -82,41 +88,80 @@ def _watching(runner: Runner, results: Results, console: Console) -> Iterator[Wa
             n_missing = results.n_expected - results.n_kept
             console.print(f"{results.n_kept} episodes kept, {n_missing} to go", highlight=False)
         if not console.is_terminal:
-            yield partial(_print_episode, console, results)
+            yield _Lines(results, console)
             return
-        with Live(console=console, auto_refresh=False, transient=True) as live:
-            yield _Refresh(results, live)
+        console.print("Ctrl-C stops the run and keeps finished episodes", highlight=False)
+        with Progress(
+            TextColumn("{task.description}"), BarColumn(), console=console, auto_refresh=False, transient=True
+        ) as bar:
+            yield _Bar(results, bar)
 
 
-def _print_episode(console: Console, results: Results, record: EpisodeRecord, is_new: bool) -> None:
-    if not is_new:
-        return
-    place = f"{results.n_episodes:>{len(str(results.n_expected))}}/{results.n_expected}"
-    task = isolated(record.task_id)
-    if len(results.heading.config.seed) > 1:
-        task += f", seed {record.seed}"
-    outcome = _outcome(record, results.heading.named("success"))
-    parts = [f"{place} {task}, {results.label(record)}: {outcome}", f"{record.wall_s:.2f} s", *_spent(record)]
-    console.print(", ".join(parts), highlight=False, markup=False, soft_wrap=True)
+class _Pace:
+    """How far a run is, and how long the rest will take if it goes on like this."""
+
+    def __init__(self, results: Results) -> None:
+        self._results = results
+        self._start = monotonic()
+        self._total: Counter[str] = Counter()
+        self._usd = 0.0
+
+    def add(self, record: EpisodeRecord) -> None:
+        """Count an episode that was run now."""
+        spent = record.spent
+        self._total.update(
+            new=1,
+            calls=spent.proposals + spent.verifications + spent.asks,
+            tokens=spent.tokens,
+            failed=int(bool(record.error_kind)),
+        )
+        self._usd += spent.usd
+
+    def __str__(self) -> str:
+        done, expected, total = self._results.n_episodes, self._results.n_expected, self._total
+        passed = monotonic() - self._start
+        left = passed / max(1, total["new"]) * (expected - done)
+        parts = [f"{done:>{len(str(expected))}}/{expected} episodes, {passed:.0f} s, about {left:.0f} s left"]
+        parts += [counted(total["calls"], "call")]
+        parts += [f"{total['tokens']:,} tokens"] if total["tokens"] else []
+        parts += [f"${self._usd:.4f}"] if self._usd else []
+        parts += [f"{total['failed']} failed"] if total["failed"] else []
+        return ", ".join(parts)
 
 
-def _outcome(record: EpisodeRecord, success: str) -> str:
-    if record.error_kind:
-        return f"failed ({record.error_kind})"
-    if not record.is_scored:
-        return f"stopped by {record.cut}"
-    known = [] if record.success is None else [success if record.success == 1 else f"no {success}"]
-    known += [] if record.progress is None else [f"progress {record.progress:.3f}"]
-    return ", ".join([*known, f"reward {record.reward:.3f}"])
+class _Lines:
+    """Prints a line after the first new episode, and after each tenth of all episodes."""
+
+    def __init__(self, results: Results, console: Console) -> None:
+        self._results, self._console = results, console
+        self._pace = _Pace(results)
+        self._n_told = -1
+
+    def __call__(self, record: EpisodeRecord, is_new: bool) -> None:
+        if not is_new:
+            return
+        self._pace.add(record)
+        n_tenths = N_LINES * self._results.n_episodes // self._results.n_expected
+        if n_tenths > self._n_told:
+            self._n_told = n_tenths
+            self._console.print(str(self._pace), highlight=False, markup=False, soft_wrap=True)
 
 
-def _spent(record: EpisodeRecord) -> Iterator[str]:
-    spent = record.spent
-    yield f"{spent.proposals + spent.verifications + spent.asks} calls"
-    if spent.tokens:
-        yield f"{spent.tokens:,} tokens"
-    if spent.usd:
-        yield f"${spent.usd:.4f}"
+class _Bar:
+    """Moves a bar, at most once per `REFRESH_S`."""
+
+    def __init__(self, results: Results, bar: Progress) -> None:
+        self._results, self._bar = results, bar
+        self._pace = _Pace(results)
+        self._task = bar.add_task("", total=results.n_expected)
+        self._next = -math.inf  # the first episode is shown at once
+
+    def __call__(self, record: EpisodeRecord, is_new: bool) -> None:
+        if is_new:
+            self._pace.add(record)
+        if monotonic() >= self._next:
+            self._bar.update(self._task, completed=self._results.n_episodes, description=str(self._pace), refresh=True)
+            self._next = monotonic() + REFRESH_S
 
 
 def _print_end(console: Console, finished: Finished) -> None:
@@ -145,30 +190,9 @@ def _print_errors(console: Console, results: Results) -> None:
 
 def _print_paths(console: Console, folder: Path, report: Path | None) -> None:
     if report is not None:
-        console.print(f"Every step: {report}", highlight=False, markup=False, soft_wrap=True)
+        said = f"Intervals and all spending: {folder / TABLE}, or --full. Every step: {report}"
+        console.print(said, highlight=False, markup=False, soft_wrap=True)
     console.print(f"Run folder: {folder}", highlight=False, markup=False, soft_wrap=True)
-
-
-class _Refresh:
-    """Redraws at most once per `REFRESH_S`, and seldom enough to leave the CPU to the workers."""
-
-    def __init__(self, results: Results, live: Live) -> None:
-        self._results = results
-        self._live = live
-        self._start, self._next = monotonic(), -math.inf  # the first episode is shown at once
-
-    def __call__(self, record: EpisodeRecord, is_new: bool) -> None:
-        now = monotonic()
-        if now < self._next:
-            return
-        done, expected = self._results.n_episodes, self._results.n_expected
-        left = (now - self._start) / done * (expected - done)
-        progress = Text(
-            f"{done} of {expected} episodes, about {left:.0f} s left; Ctrl-C stops the run and keeps finished episodes"
-        )
-        board = RunTable(self._results.heading, self._results.figures(N_RESAMPLES_LIVE))
-        self._live.update(Group(progress, board), refresh=True)
-        self._next = now + max(REFRESH_S, 20 * (monotonic() - now))
 
 
 @contextmanager

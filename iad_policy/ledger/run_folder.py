@@ -4,6 +4,7 @@
     answers.jsonl    every answer, flushed at once (`iad_policy.ledger.answer_log`); long ones in blobs/
     episodes.jsonl   one line per finished episode, on disk before the next one starts
     summary.json     the figures of the table, replaced as a whole
+    report.txt       the whole table
     report.html      the whole run as a page
 
 The same configuration resumes the run, also with more tasks or another baseline. Another one is refused.
@@ -32,6 +33,7 @@ CONFIG = "config.json"
 SUMMARY = "summary.json"
 SUMMARISED = "episodes_bytes"
 """Key of the summary: size of the recorded episodes that it was made of. A summary of others is not up to date."""
+TABLE = "report.txt"
 REPORT = "report.html"
 LOCK = ".lock"
 RENEWED = ("baseline", "match", "tasks", "trained_here")
@@ -142,13 +144,15 @@ class RunFolder:
         """The files whose incomplete last line was removed."""
         return [path for path, file in ((EPISODES, self._file), (ANSWERS, self.log)) if file.is_repaired]
 
-    def write_summary(self, summary: Mapping[str, Any]) -> None:
-        """Replace the summary. It also says of how many bytes of recorded episodes it is.
+    def write_summary(self, summary: Mapping[str, Any], table: str) -> None:
+        """Replace the summary and the table. The summary also says of how many bytes of recorded episodes it is.
 
         Raises:
-            StorageError: It can't be written. The old one is kept.
+            StorageError: One can't be written. The old one is kept.
         """
         _replace(self.path / SUMMARY, {**summary, SUMMARISED: n_bytes_of(self.path / EPISODES)})
+        with write_atomically(self.path / TABLE) as part:
+            part.write_text(table, encoding="utf-8")
 
     def close(self) -> None:
         """Close the files and release the lock. Closing twice is harmless."""
@@ -168,7 +172,7 @@ class RunFolder:
         # The configuration is deleted last: without it the other files would not be recognised as a run.
         for name in (BLOBS, THUMBNAILS):
             shutil.rmtree(self.path / name, ignore_errors=True)
-        for name in (REPORT, SUMMARY, EPISODES, ANSWERS, CONFIG):
+        for name in (REPORT, TABLE, SUMMARY, EPISODES, ANSWERS, CONFIG):
             (self.path / name).unlink(missing_ok=True)
 
     def _settle(self, config: Mapping[str, Any], free: frozenset[str]) -> None:

@@ -19,5 +19,6 @@ def rebase(folder: Path | str, baseline: str) -> Results:
     RunConfig.of(recorded)  # refuses a strategy that the run has not
     with RunFolder(folder, recorded, free=FREE) as run:
         results = results_of(recorded, list(run.episodes.values()))
-        run.write_summary(results.as_json(results.figures()))
+        figures = results.figures()
+        run.write_summary(results.as_json(figures), results.table(figures=figures))
     return results

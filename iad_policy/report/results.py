@@ -158,14 +158,19 @@ class Results:
                 raise UnknownName("row of the table", name, records)
         return differences(records, {one: other})[one]
 
-    def table(self, width: int = 100) -> str:
-        """Return the table as `iad compare` prints it."""
+    def table(self, width: int = 100, figures: Figures | None = None) -> str:
+        """Return the whole table, as `iad compare --full` prints it.
+
+        Args:
+            width: Columns of the text.
+            figures: The figures, if they are known already.
+        """
         from rich.console import Console
 
         from iad_policy.report.table import RunTable
 
         console = Console(width=width, file=StringIO(), record=True)
-        console.print(RunTable(self.heading, self.figures()))
+        console.print(RunTable(self.heading, self.figures() if figures is None else figures))
         return console.export_text()
 
     def to_pandas(self) -> Any:

@@ -1,4 +1,8 @@
-"""Prints the table of a run: its settings, each strategy's scores and spending, and the paired differences."""
+"""Prints the tables of a run.
+
+`ShortTable` is what `iad compare` shows: the scores, what they cost, and how many tasks are won and lost. `RunTable`
+has intervals, all spending and all differences, too: `report.txt`, and `--full`.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -18,6 +22,7 @@ from iad_policy.report.columns import (
     figure,
     fitting,
     listed,
+    p_value,
     with_interval,
 )
 from iad_policy.report.compare import Difference
@@ -25,7 +30,7 @@ from iad_policy.report.comparison_table import difference_columns, legend, said_
 from iad_policy.report.figures import Figures, Heading
 from iad_policy.report.matching import Matched
 from iad_policy.report.metrics import StrategySummary
-from iad_policy.report.samples import PROGRESS, RUN_BUDGET, SUCCESS
+from iad_policy.report.samples import PROGRESS, REWARD, RUN_BUDGET, SUCCESS
 from iad_policy.run.config import RunConfig
 from iad_policy.types.names import NO_VERIFIER
 from iad_policy.types.texts import isolated
@@ -76,6 +81,72 @@ class RunTable:
         yield from _matched(self._figures, self._heading, fit)
         yield from _curves(self._figures, self._heading)
         yield from _warnings(self._summaries, self._differences)
+        yield legend(self._differences.values(), tested=[SUCCESS], sample="seed")
+
+
+class ShortTable:
+    """The lines of a run that a reader needs first, for rich. Alarms and warnings are never left out.
+
+    Args:
+        heading: The facts shown above the table.
+        figures: The summaries, differences and curves of the run.
+    """
+
+    def __init__(self, heading: Heading, figures: Figures) -> None:
+        self._heading = heading
+        self._figures = figures
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        config, figures = self._heading.config, self._figures
+        components = f"{listed('agent', config.agent)}; {listed('verifier', _names(config.verifier))}"
+        tasks = f"{counted(self._heading.n_tasks, 'task')}, {listed('seed', config.seed)}"
+        yield Text(f"{config.env}: {tasks}; {components}; n = {', '.join(map(str, config.n))}")
+        yield from labels(self._heading)
+        yield ""
+        yield from fitting(
+            "",
+            [*_short_columns(self._heading, figures), *_won_and_lost(config.compared_with, figures.differences)],
+            {name: name for name in figures.summaries},
+            width=options.max_width,
+            console=console,
+        )
+        yield from _at_the_baselines_spending(figures)
+        yield from _warnings(figures.summaries, figures.differences)
+
+
+def _short_columns(heading: Heading, figures: Figures) -> Columns[str]:
+    rows = figures.summaries
+    metric = SUCCESS if any(one.success is not None for one in rows.values()) else REWARD
+    columns: list[tuple[str, Callable[[str], str]]] = [
+        (heading.named(metric).replace(" (", "\n("), lambda name: figure(getattr(rows[name], metric), 3)),
+        ("progress", lambda name: figure(rows[name].progress, 3)),
+        ("proposals\nper episode", lambda name: _mean_spent(rows[name], "proposals", 1)),
+    ]
+    if any(one.spent.get("tokens") or one.spent.get("n_unmetered") for one in rows.values()):
+        columns.append(("tokens\nper episode", lambda name: _tokens(rows[name].spent, "tokens")))
+    if any(one.spent.get("usd") for one in rows.values()):
+        columns.append(("usd\nper episode", lambda name: _usd(rows[name].spent)))
+    return columns
+
+
+def _won_and_lost(baseline: str, differences: Mapping[str, Difference]) -> Columns[str]:
+    found = {name: one.success for name, one in differences.items() if one.success is not None}
+    if not found:
+        return []
+    apart = {name: f"{len(one.won)}:{len(one.lost)}" for name, one in found.items()}
+    p = {name: p_value(one.p_holm) for name, one in found.items()}
+    return [(f"better:worse\nthan {baseline}", lambda name: apart.get(name, "")), ("p", lambda name: p.get(name, ""))]
+
+
+def _at_the_baselines_spending(figures: Figures) -> Iterable[RenderableType]:
+    """Yield what each strategy reaches at the largest spending of the baseline."""
+    yield from _not_matched(figures)
+    for one in figures.matched.values():
+        reached = {name: at[-1] for name, at in one.at.items()}
+        values = ", ".join(
+            f"{name} {'not reached' if at is None else f'{at.value:.3f}'}" for name, at in reached.items()
+        )
+        yield Text(f"At equal {one.axis} ({one.budgets[-1]:,.1f} per episode): {values}.")
 
 
 def _heading(heading: Heading, rows: Iterable[StrategySummary]) -> RenderableType:
@@ -199,9 +270,7 @@ def _run_total(summaries: Mapping[str, StrategySummary]) -> Text:
 
 def _matched(figures: Figures, heading: Heading, fit: Callable[..., list[RenderableType]]) -> Iterable[RenderableType]:
     """Yield what each strategy reaches at the baseline's spending, and what the baseline's best value costs it."""
-    if figures.unmatched:
-        yield Text(f"Not compared at equal spending: {figures.unmatched}", style="bold red")
-        yield ""
+    yield from _not_matched(figures)
     for agent, one in figures.matched.items():
         of_agent = f" of {agent}" if len(figures.matched) > 1 else ""
         title = (
@@ -223,6 +292,12 @@ def _matched(figures: Figures, heading: Heading, fit: Callable[..., list[Rendera
             f"{one.baseline}. Intervals: paired bootstrap over {counted(one.n_tasks, 'task')}{left_out}.",
             style="dim",
         )
+        yield ""
+
+
+def _not_matched(figures: Figures) -> Iterable[RenderableType]:
+    if figures.unmatched:
+        yield Text(f"Not compared at equal spending: {figures.unmatched}", style="bold red")
         yield ""
 
 
@@ -295,4 +370,3 @@ def _warnings(summaries: Mapping[str, StrategySummary], differences: Mapping[str
     missing = missing_verdicts({name: one.n_failed_verdicts for name, one in summaries.items()})
     if missing:
         yield Text(missing, style=LOUD)
-    yield legend(differences.values(), tested=[SUCCESS], sample="seed")

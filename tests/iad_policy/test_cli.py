@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from iad_policy.cli import app
+from iad_policy.report.results import read_results
 
 SHOP = "IAD/WebShop-v0"
 
@@ -21,8 +22,8 @@ def iad(*arguments: object, stdin: str | None = None) -> Any:
     return CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
 
 
-def without_episodes(shown: str) -> str:
-    """What a command prints, without the lines of finished episodes."""
+def without_progress(shown: str) -> str:
+    """What a command prints, without the lines of its progress."""
     return "".join(line for line in shown.splitlines(keepends=True) if not re.match(r" *\d+/\d+ ", line))
 
 
@@ -30,9 +31,10 @@ def test_compare_writes_the_folder_and_prints_the_table(tmp_path: Path) -> None:
     out = tmp_path / "run"
     done = iad("compare", SHOP, "--tasks", 6, "--out", out)
     assert done.exit_code == 0, done.output
-    for text in ("success", "grounding", "easy/hard", "proposals", "Difference to bon-sc", "never reads gold", "n = 3"):
+    for text in ("success", "proposals", "better:worse", "never reads gold", "n = 3", "FEW TASKS"):
         assert text in done.stdout
-    assert max(map(len, done.stdout.splitlines()[:-1])) <= 100
+    assert "grounding" not in done.stdout
+    assert max(map(len, done.stdout.splitlines()[:-2])) <= 100
     assert done.stdout.splitlines()[-1] == f"Run folder: {out}"
     summary = json.loads((out / "summary.json").read_text())
     assert list(summary["strategies"]) == ["single", "bon-sc", "iad"]
@@ -42,11 +44,23 @@ def test_compare_writes_the_folder_and_prints_the_table(tmp_path: Path) -> None:
     assert (summary["information"], summary["is_complete"]) == ("proxy", True)
     assert json.loads((out / "config.json").read_text())["n"] == 3
     again = iad("compare", SHOP, "--tasks", 6, "--out", out)
-    assert again.stdout == without_episodes(done.stdout)
+    assert again.stdout == without_progress(done.stdout)
 
 
-def test_without_a_terminal_every_finished_episode_is_a_line(tmp_path: Path) -> None:
-    given = ("--strategies", "single,iad", "--tasks", 2, "--out", tmp_path)
+def test_the_whole_table_is_a_file_and_printed_if_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    given = ("compare", SHOP, "--tasks", 3, "--out", tmp_path)
+    short = iad(*given).stdout
+    table = (tmp_path / "report.txt").read_text()
+    for text in ("grounding", "easy/hard", "Spent, mean per episode", "Difference to bon-sc", "MDE: the smallest"):
+        assert text in table
+        assert text not in short
+    assert table in iad(*given, "--full").stdout
+    assert table == read_results(tmp_path).table()
+
+
+def test_without_a_terminal_the_first_episode_and_each_tenth_are_a_line(tmp_path: Path) -> None:
+    given = ("--strategies", "single,iad", "--tasks", 20, "--out", tmp_path)
     with subprocess.Popen(command("compare", SHOP, *given), stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         first = process.stdout.readline()
@@ -54,15 +68,14 @@ def test_without_a_terminal_every_finished_episode_is_a_line(tmp_path: Path) -> 
         lines = [first, *process.stdout]
     assert process.returncode == 0
     assert is_early, "the line came at the end"
-    told = [re.fullmatch(r"(\d)/4 (\S+), (single|iad): (.*), [\d.]+ s, (\d+) calls\n", line) for line in lines[:4]]
-    records = [json.loads(line) for line in (tmp_path / "episodes.jsonl").read_text().splitlines()]
-    for number, (line, record) in enumerate(zip(told, records, strict=True), start=1):
-        assert line is not None
-        reached = "success" if record["success"] else "no success"
-        said = f"{reached}, progress {record['progress']:.3f}, reward {record['reward']:.3f}"
-        usage = record["usage"]
-        n_calls = usage["agent"]["proposals"] + usage.get("verifier", {}).get("verifications", 0)
-        assert line.groups() == (str(number), record["task_id"], record["strategy"], said, str(n_calls))
+    told = [re.fullmatch(r" *(\d+)/40 episodes, \d+ s, about \d+ s left, (\d+) calls?\n", line) for line in lines[:11]]
+    assert [one and int(one[1]) for one in told] == [1, *range(4, 41, 4)]
+    usages = [json.loads(line)["usage"] for line in (tmp_path / "episodes.jsonl").read_text().splitlines()]
+    n_calls = [one["agent"]["proposals"] + one.get("verifier", {}).get("verifications", 0) for one in usages]
+    assert told[0] is not None
+    assert told[-1] is not None
+    assert (int(told[0][2]), int(told[-1][2])) == (n_calls[0], sum(n_calls))
+    assert lines[11].startswith("IAD/WebShop-v0: 20 tasks")
 
 
 def test_an_oracle_can_not_be_overlooked(tmp_path: Path) -> None:
@@ -137,7 +150,7 @@ def test_an_unknown_model_is_one_sentence_and_status_2(tmp_path: Path) -> None:
     assert "nosuchmodel" in done.stderr
     assert done.stderr.count("\n") == 1
     (failed, last) = done.stdout.splitlines()
-    assert "single: failed (not_found)" in failed
+    assert failed.endswith(", 1 call, 1 failed")
     assert last == f"Run folder: {tmp_path / 'run'}"
 
 
@@ -224,7 +237,7 @@ def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(tmp_path: Path) 
     process = subprocess.Popen(run, stdin=slave, stdout=slave, stderr=slave)
     os.close(slave)
     shown = b""
-    while b"episodes, about" not in shown:  # the live table
+    while not re.search(rb"[1-9]\d*/450 episodes", shown):  # of the bar
         shown += os.read(master, 65536)
     process.send_signal(signal.SIGINT)
     try:
@@ -234,6 +247,7 @@ def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(tmp_path: Path) 
         pass
     os.close(master)
     assert process.wait(timeout=30) == 130
+    assert b"Ctrl-C stops the run" in shown
     assert b"Stopped after" in shown
     assert b"Traceback" not in shown
     n_done = len((tmp_path / "episodes.jsonl").read_text().splitlines())
@@ -292,7 +306,7 @@ def test_a_file_holds_several_runs_and_the_command_line_goes_before_it(tmp_path:
     assert len(lines) == 3 * 2 * 2 * 3  # tasks, seeds, agents; single, bon-sc of 1 and of 2
     assert "bon-sc n=2 shopper:0.5" in done.stdout
     again = iad("compare", "--config", file, "--tasks", 3, "--out", tmp_path / "out")
-    assert again.stdout == without_episodes(done.stdout)
+    assert again.stdout == without_progress(done.stdout)
     assert (tmp_path / "out" / "shop" / "episodes.jsonl").read_text().splitlines() == lines
 
 

@@ -169,7 +169,7 @@ def compared(agent: Any, said: str, folder: Path) -> str:
     printed = io.TextIOWrapper(io.BytesIO(), "utf-8")
     made = Runner(asked, lambda: OddDials(said), lambda *_: here)
     try:
-        assert run_session(made, folder, Console(file=printed, width=100)) == 0
+        assert run_session(made, folder, Console(file=printed, width=100), is_full=True) == 0
     finally:
         made.close()
     printed.flush()
