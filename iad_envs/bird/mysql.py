@@ -22,7 +22,7 @@ from iad_envs.bird.server import (
     GUARD_LIMIT_S,
     PIECE,
     TOO_LARGE,
-    Catalogue,
+    CatalogueQueries,
     Fetched,
     PastDeadline,
     QueryFailed,
@@ -144,7 +144,7 @@ class MySqlDatabase(ServerDatabase):
     """
 
     dialect = "mysql"
-    catalogue = Catalogue(COLUMNS, KEYS, False, "the dsn's database")
+    catalogue = CatalogueQueries(COLUMNS, KEYS, False, "the dsn's database")
 
     def _connects_to(self, dsn: str, guard_dsn: str) -> None:
         self._driver = pymysql()

@@ -25,7 +25,7 @@ from iad_envs.bird.server import (
     GUARD_LIMIT_S,
     PIECE,
     TOO_LARGE,
-    Catalogue,
+    CatalogueQueries,
     Fetched,
     PastDeadline,
     QueryFailed,
@@ -87,7 +87,7 @@ class PostgresDatabase(ServerDatabase):
     """One schema of a PostgreSQL database, which is searched before `public`. The server limits memory."""
 
     dialect = "postgresql"
-    catalogue = Catalogue(COLUMNS, KEYS, True, "public")
+    catalogue = CatalogueQueries(COLUMNS, KEYS, True, "public")
 
     def _connects_to(self, dsn: str, guard_dsn: str) -> None:
         self._pq = psycopg().pq

@@ -32,7 +32,7 @@ class QueryFailed(Exception):
         self.message = message
 
 
-class Catalogue(NamedTuple):
+class CatalogueQueries(NamedTuple):
     """How a server lists its tables.
 
     Attributes:
@@ -67,7 +67,7 @@ class ServerDatabase(ABC):
     """
 
     dialect: ClassVar[Dialect]
-    catalogue: ClassVar[Catalogue]
+    catalogue: ClassVar[CatalogueQueries]
 
     def __init__(self, dsn: str, schema: str, limits: QueryLimits = EXPLORING, *, guard_dsn: str | None = None) -> None:
         self.schema = schema
