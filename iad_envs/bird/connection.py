@@ -1,24 +1,19 @@
 """Opens a database for an environment, in any SQL dialect."""
 
-from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from iad_envs.bird.data import BirdData
 from iad_envs.bird.database import SCORING, DatabaseClient, Dialect, Queried, QueryLimits
 from iad_envs.bird.findings import Values, values_of
-from iad_envs.bird.mysql_schema import mysql_schema
-from iad_envs.bird.postgres_schema import postgres_schema
+from iad_envs.bird.mysql import MySqlDatabase
+from iad_envs.bird.postgres import PostgresDatabase
 from iad_envs.bird.schema import Schema, schema_of
 from iad_envs.bird.scoring import QueryScorer
-
-READERS: Mapping[Dialect, Callable[[Queried, BirdData, str], Schema]] = {
-    "postgresql": postgres_schema,
-    "mysql": mysql_schema,
-}
+from iad_envs.bird.server_schema import server_schema
 
 
 class SqlServer(NamedTuple):
-    """Connection settings of a server. See `postgres.PostgresDatabase` and `mysql.MySqlDatabase`."""
+    """Connection settings of a server. See `server.ServerDatabase`."""
 
     dialect: Dialect
     dsn: str
@@ -54,21 +49,12 @@ def open_on_server(
     data: BirdData, db_id: str, limits: QueryLimits, score_limit_s: float, *, server: SqlServer
 ) -> OpenDatabase:
     """Open a database on a server."""
-    database, roomy = (_on_server(server, db_id, each) for each in (limits, SCORING))
+    opened = MySqlDatabase if server.dialect == "mysql" else PostgresDatabase
+    database, roomy = (opened(server.dsn, db_id, each, guard_dsn=server.guard_dsn) for each in (limits, SCORING))
     try:
-        schema = READERS[server.dialect](database, data, db_id)
+        schema = server_schema(database, data, db_id)
     except BaseException:
         database.close()
         raise
     scorer = QueryScorer(None, database=database, roomy=roomy, timeout_s=score_limit_s)
     return OpenDatabase(db_id, server.dialect, database, scorer, schema, values_of(database, server.dialect))
-
-
-def _on_server(server: SqlServer, db_id: str, limits: QueryLimits) -> Queried:
-    if server.dialect == "mysql":
-        from iad_envs.bird.mysql import MySqlDatabase
-
-        return MySqlDatabase(server.dsn, db_id, limits, guard_dsn=server.guard_dsn)
-    from iad_envs.bird.postgres import PostgresDatabase
-
-    return PostgresDatabase(server.dsn, db_id, limits, guard_dsn=server.guard_dsn)

@@ -1,4 +1,4 @@
-"""Queries a database of a MariaDB or MySQL server, with the interface of the SQLite worker (`iad[mysql]`).
+"""Queries a database of a MariaDB or MySQL server (`iad[mysql]`).
 
 Security rests on the privileges of the user, who may only SELECT (see `mysql_loader.py`), and on the kind of statement:
 one text is one statement, and only a query is sent. What users may do without any privilege is refused by its name:
@@ -16,13 +16,20 @@ from importlib import import_module
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from iad_envs.bird.database import EXPLORING, MIB, QueryLimits, QueryResult, Status, WorkerFailed, failed
-from iad_envs.bird.server_database import PastDeadline, ServerDatabase
+from iad_envs.bird.database import MIB, WorkerFailed
+from iad_envs.bird.server import (
+    CONNECT_LIMIT_S,
+    GUARD_LIMIT_S,
+    PIECE,
+    TOO_LARGE,
+    CatalogueQueries,
+    Fetched,
+    PastDeadline,
+    QueryFailed,
+    ServerDatabase,
+)
 from webshop_server.extras import extra_command
 
-CONNECT_LIMIT_S = 5
-GUARD_LIMIT_S = 0.1
-PIECE = 1 << 16
 TEMPORARY_BYTES = 100 * MIB
 NOW_S = 1_719_489_600
 """What `NOW()` returns, 2024-06-27 12:00 UTC, as in SQLite."""
@@ -49,6 +56,15 @@ NO_SUCH_SESSION = 1094
 NO_ANSWER = 2013
 BLANK = 1065
 AT_A_LIMIT = re.compile("max-session-mem-used|too many|too big|too deep|memory exhausted", re.IGNORECASE)
+COLUMNS = (
+    "SELECT table_name, column_name, column_type, column_key = 'PRI', table_schema "
+    "FROM information_schema.columns WHERE table_schema = DATABASE() ORDER BY table_name, ordinal_position"
+)
+KEYS = (
+    "SELECT table_name, column_name, referenced_table_name, referenced_column_name "
+    "FROM information_schema.key_column_usage WHERE table_schema = DATABASE() AND referenced_table_name IS NOT NULL "
+    "ORDER BY table_name, constraint_name, ordinal_position"
+)
 ROUTINE = re.compile(r"for routine '(?:[^']*\.)?([^'.]+)'")
 
 
@@ -122,33 +138,22 @@ def refused(sql: str) -> str:
 
 
 class MySqlDatabase(ServerDatabase):
-    """One database of a MariaDB or MySQL server.
+    """One database of a MariaDB or MySQL server or, if there is none of this name, the one that the dsn names.
 
-    Args:
-        dsn: Address of the server with a user that may only SELECT, see `address`.
-        schema: Name of the database. If there is none of this name, the one in `dsn` is used.
-        limits: Limits of every query: seconds, grace, rows, bytes of result and query.
-        guard_dsn: Address with a user that may end the sessions of `dsn`. Default: `dsn`.
-
-    Raises:
-        ModuleNotFoundError: The driver is not installed.
-        ValueError: An address can't be read.
+    See `address` for the form of a dsn.
     """
 
     dialect = "mysql"
+    catalogue = CatalogueQueries(COLUMNS, KEYS, False, "the dsn's database")
 
-    def __init__(self, dsn: str, schema: str, limits: QueryLimits = EXPLORING, *, guard_dsn: str | None = None) -> None:
-        super().__init__(schema, limits)
+    def _connects_to(self, dsn: str, guard_dsn: str) -> None:
         self._driver = pymysql()
         self._reader = address(dsn)
-        self._guard_address = address(guard_dsn or dsn)
+        self._guard_address = address(guard_dsn)
         self._place: str | None = None
 
     def _refused(self, sql: str) -> str:
         return refused(sql)
-
-    def _ask(self, session: Any, sql: str, seconds: float) -> QueryResult:
-        return _Statement(self._driver, session, self.limits, seconds).run(sql)
 
     def _leave(self, session: Any) -> None:
         with suppress(self._driver.err.Error):
@@ -223,76 +228,41 @@ class MySqlDatabase(ServerDatabase):
         guard._read_timeout = GUARD_LIMIT_S  # only from now on: PyMySQL has one limit for connecting and reading
         return guard
 
-
-class _Statement:
-    """One statement in one session. Rows are read one by one to enforce limits and deadlines."""
-
-    def __init__(self, driver: Any, session: Any, limits: QueryLimits, seconds: float) -> None:
-        self._driver = driver
-        self._session = session
-        self._limits = limits
-        self._seconds = seconds
-        self._started = time.perf_counter()
-
-    def run(self, sql: str) -> QueryResult:
-        cursor = self._session.cursor(self._driver.cursors.SSCursor)
-        self._started = time.perf_counter()
-        until = self._started + self._seconds + self._limits.grace_s
-        self._incoming = _Incoming(self._session, until, self._limits.result_bytes + PIECE)
+    def _fetched(self, session: Any, sql: str, started: float, seconds: float) -> Fetched:
+        cursor = session.cursor(self._driver.cursors.SSCursor)
+        incoming = _Incoming(session, started + seconds + self.limits.grace_s, self.limits.result_bytes + PIECE)
         try:
             cursor.execute(sql)
-            result = self._fetched(cursor)
-        except _RowTooLarge:
-            return self._failed("limit", "a row is larger than a result may be")
+            if cursor.description is None:
+                raise QueryFailed("rejected", "not allowed: a query that returns no rows")
+            yield incoming.taken(), tuple(column[0] for column in cursor.description)
+            while (row := cursor.fetchone()) is not None:
+                yield incoming.taken(), row
         except UnicodeDecodeError as error:
-            return self._failed("error", f"a text of the result is not valid UTF-8: {error.reason}")
+            raise QueryFailed("error", f"a text of the result is not valid UTF-8: {error.reason}") from error
         except self._driver.err.Error as error:
-            return self._refused(error)
+            raise _failure(error) from error
         finally:
             _abandon(cursor)
-        if result.seconds >= self._seconds and not result.is_cut:
+        if time.perf_counter() - started >= seconds:
             # Functions such as SLEEP and BENCHMARK return a value where the time limit interrupts them.
-            return self._failed("timeout", "over the time limit")
-        return result
-
-    def _fetched(self, cursor: Any) -> QueryResult:
-        if cursor.description is None:
-            return self._failed("rejected", "not allowed: a query that returns no rows")
-        columns = tuple(column[0] for column in cursor.description)
-        rows: list[tuple[Any, ...]] = []
-        n_bytes = 0
-        self._incoming.taken()  # what describes the columns
-        while (row := cursor.fetchone()) is not None:
-            n_bytes += self._incoming.taken()
-            if len(rows) == self._limits.rows or n_bytes > self._limits.result_bytes:
-                return QueryResult("ok", "", columns, tuple(rows), True, self._spent(), False)
-            rows.append(row)
-        return QueryResult("ok", "", columns, tuple(rows), False, self._spent(), False)
-
-    def _refused(self, error: Any) -> QueryResult:
-        """Return the failed result of a statement that the server did not complete."""
-        code, message = (error.args[0] if error.args else 0), _text(error)
-        if code == BLANK:
-            return self._failed("rejected", "not allowed: a blank text")
-        if code in TIMEOUT_CODES:
-            return self._failed("timeout", message)
-        if code in LIMIT_CODES or AT_A_LIMIT.search(message):
-            return self._failed("limit", message)
-        if code in REFUSED_CODES:
-            return self._failed("rejected", f"not allowed: {message}")
-        if code == NO_SUCH_FUNCTION and (routine := ROUTINE.search(message)):
-            return self._failed("error", f"FUNCTION {routine[1]} does not exist")
-        return self._failed("error", message)
-
-    def _failed(self, status: Status, message: str) -> QueryResult:
-        return failed(status, message, self._spent())
-
-    def _spent(self) -> float:
-        return time.perf_counter() - self._started
+            raise QueryFailed("timeout", "over the time limit")
 
 
-class _RowTooLarge(Exception):
-    pass
+def _failure(error: Any) -> QueryFailed:
+    """Return the failure of a statement that the server did not complete."""
+    code, message = (error.args[0] if error.args else 0), _text(error)
+    if code == BLANK:
+        return QueryFailed("rejected", "not allowed: a blank text")
+    if code in TIMEOUT_CODES:
+        return QueryFailed("timeout", message)
+    if code in LIMIT_CODES or AT_A_LIMIT.search(message):
+        return QueryFailed("limit", message)
+    if code in REFUSED_CODES:
+        return QueryFailed("rejected", f"not allowed: {message}")
+    if code == NO_SUCH_FUNCTION and (routine := ROUTINE.search(message)):
+        return QueryFailed("error", f"FUNCTION {routine[1]} does not exist")
+    return QueryFailed("error", message)
 
 
 class _Incoming:
@@ -314,12 +284,12 @@ class _Incoming:
 
         Raises:
             PastDeadline: They did not arrive in time.
-            _RowTooLarge: More than a row may have arrived since the last call of `taken`.
+            QueryFailed: More than a row may have arrived since the last call of `taken`.
         """
         pieces: list[bytes] = []
         self._n += n
         if self._n > self._most:
-            raise _RowTooLarge
+            raise QueryFailed("limit", TOO_LARGE)
         while n:
             left = self._until - time.perf_counter()
             if left <= 0:

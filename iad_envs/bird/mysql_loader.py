@@ -3,25 +3,35 @@
 For tests and local runs. A superuser runs it.
 """
 
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from iad_envs.bird.mysql import address, pymysql
 from iad_envs.bird.schema import quoted
-from iad_envs.bird.sqlite_source import SourceColumn, SourceTable, opened, read_table, table_names
+from iad_envs.bird.sqlite_source import (
+    GUARD,
+    INDEXED_CHARS,
+    READER,
+    ColumnKind,
+    check_names,
+    opened,
+    read_table,
+    table_names,
+)
 
-READER = "iad_reader"
-GUARD = "iad_guard"
-ALLOWED_NAMES = re.compile(r"[a-z_][a-z0-9_]*\Z")
-INDEXED_CHARS = 255
-"""Longest text that gets a type which MySQL can index. Longer ones can't be keys."""
+TYPES: Mapping[ColumnKind, str] = {
+    "bytes": "longblob",
+    "date": "date",
+    "timestamp": "datetime",
+    "integer": "bigint",
+    "number": "double",
+    "text": f"varchar({INDEXED_CHARS})",
+    "long text": "longtext",
+}
 COLLATION = "utf8mb4_bin"
 """Texts are compared with their case and accents, as in SQLite and PostgreSQL. MySQL's own default ignores both."""
-named = partial(quoted, dialect="mysql")
 
 
 def make_users(admin_dsn: str, *, reader: str = READER, guard: str = GUARD, host: str = "localhost") -> None:
@@ -34,9 +44,7 @@ def make_users(admin_dsn: str, *, reader: str = READER, guard: str = GUARD, host
         ModuleNotFoundError: The driver is not installed.
         ValueError: A user's name is not a plain word.
     """
-    for name in (reader, guard):
-        if not ALLOWED_NAMES.match(name):
-            raise ValueError(f"expected a user's name in lower case letters, digits and _, got {name!r}; change it")
+    check_names(reader, guard)
     with _admin(admin_dsn) as target:
         is_mariadb = "MariaDB" in target.get_server_info()
         _execute(target, "CREATE USER %s@%s", [reader, host])
@@ -62,15 +70,24 @@ def load_database(
     Returns:
         Number of copied rows, by table.
     """
-    name = named(schema or path.stem)
+    place = schema or path.stem
+    name = quoted(place, "mysql")
     with opened(path) as source, _admin(admin_dsn) as target:
         _execute(target, f"CREATE DATABASE {name} CHARACTER SET utf8mb4 COLLATE {COLLATION}")
         tables = [read_table(source, table) for table in table_names(source)]
         _execute(target, "SET foreign_key_checks = 0")
         for table in tables:
-            _copy(table, target, name)
+            _execute(target, table.creation(place, "mysql", TYPES))
+            rows = [table.cells(row) for row in table.rows]
+            values = ", ".join(["%s"] * len(table.columns))
+            with target.cursor() as cursor:
+                into = f"{name}.{quoted(table.name, 'mysql').replace('%', '%%')}"
+                cursor.executemany(f"INSERT INTO {into} VALUES ({values})", rows)
         for table in tables:
-            _declare_keys(table, target, name)
+            for sql in table.key_additions(place, "mysql"):
+                # MySQL refuses keys between some types, and to columns without an index.
+                with suppress(pymysql().err.Error):
+                    _execute(target, sql)
         _execute(target, f"GRANT SELECT ON {name}.* TO %s@%s", [reader, host])
     return {table.name: len(table.rows) for table in tables}
 
@@ -82,46 +99,3 @@ def _admin(dsn: str) -> Any:
 def _execute(target: Any, sql: str, values: Sequence[Any] = ()) -> None:
     with target.cursor() as cursor:
         cursor.execute(sql, values or None)
-
-
-def _copy(table: SourceTable, target: Any, database: str) -> None:
-    kinds = {
-        column.name: _type(column, [row[place] for row in table.rows]) for place, column in enumerate(table.columns)
-    }
-    lines = [
-        f"{named(column.name)} {kinds[column.name]}{' NOT NULL' if column.is_filled else ''}"
-        for column in table.columns
-    ]
-    if table.primary_key and not any(kinds[key].startswith("long") for key in table.primary_key):
-        lines.append(f"PRIMARY KEY ({', '.join(map(named, table.primary_key))})")
-    _execute(target, f"CREATE TABLE {database}.{named(table.name)} ({', '.join(lines)})")
-    places = ", ".join(["%s"] * len(table.columns))
-    with target.cursor() as cursor:
-        cursor.executemany(
-            f"INSERT INTO {database}.{named(table.name).replace('%', '%%')} VALUES ({places})",
-            [table.cells(row) for row in table.rows],
-        )
-
-
-def _declare_keys(table: SourceTable, target: Any, database: str) -> None:
-    """Declare foreign keys without checking them, because SQLite did not check them either."""
-    for key in table.foreign_keys:
-        starts = ", ".join(map(named, key.columns))
-        ends = ", ".join(map(named, key.to_columns or key.columns))
-        to = f"{database}.{named(key.to_table)} ({ends})"
-        # MySQL refuses keys between some types, and to columns without an index; the tables file still has them.
-        with suppress(pymysql().err.Error):
-            _execute(target, f"ALTER TABLE {database}.{named(table.name)} ADD FOREIGN KEY ({starts}) REFERENCES {to}")
-
-
-def _type(column: SourceColumn, cells: Sequence[Any]) -> str:
-    if column.kind == "text":
-        longest = max((len(str(cell)) for cell in cells if cell is not None), default=0)
-        return f"varchar({INDEXED_CHARS})" if longest <= INDEXED_CHARS else "longtext"
-    return {
-        "bytes": "longblob",
-        "date": "date",
-        "timestamp": "datetime",
-        "integer": "bigint",
-        "number": "double",
-    }[column.kind]

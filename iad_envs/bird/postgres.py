@@ -1,4 +1,4 @@
-"""Queries a schema of a PostgreSQL database, with the interface of the SQLite worker (`iad[postgres]`).
+"""Queries a schema of a PostgreSQL database (`iad[postgres]`).
 
 Security rests on the privileges of the role, which may only SELECT (see `postgres_loader.py`). Settings give no
 security, because a role may change its own. Each query therefore has its own session, which is never committed. The
@@ -19,13 +19,20 @@ from decimal import Decimal
 from importlib import import_module
 from typing import Any
 
-from iad_envs.bird.database import EXPLORING, QueryLimits, QueryResult, Status, WorkerFailed, failed
-from iad_envs.bird.server_database import PastDeadline, ServerDatabase
+from iad_envs.bird.database import WorkerFailed
+from iad_envs.bird.server import (
+    CONNECT_LIMIT_S,
+    GUARD_LIMIT_S,
+    PIECE,
+    TOO_LARGE,
+    CatalogueQueries,
+    Fetched,
+    PastDeadline,
+    QueryFailed,
+    ServerDatabase,
+)
 from webshop_server.extras import extra_command
 
-CONNECT_LIMIT_S = 5
-GUARD_LIMIT_S = 0.1
-PIECE = 1 << 16
 REFUSED_STATES = ("42501", "25006")
 """SQLSTATE codes of refused statements: missing privilege, and write in a read-only transaction."""
 LIMIT_CLASSES = ("53", "54")
@@ -40,6 +47,25 @@ SETTINGS = (
     "intervalstyle=postgres",
     "bytea_output=hex",
     "standard_conforming_strings=on",
+)
+VISIBLE = "n.nspname IN ('{name}', 'public') AND pg_catalog.pg_table_is_visible(c.oid)"
+COLUMNS = (
+    "SELECT c.relname, a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), "
+    "EXISTS (SELECT 1 FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'p' "
+    "AND a.attnum = ANY (k.conkey)), n.nspname "
+    "FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+    "JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped "
+    f"WHERE c.relkind IN ('r', 'v', 'm', 'p', 'f') AND {VISIBLE} "
+    "AND pg_catalog.has_table_privilege(c.oid, 'SELECT') ORDER BY c.oid, a.attnum"
+)
+KEYS = (
+    "SELECT c.relname, a.attname, t.relname, b.attname FROM pg_catalog.pg_constraint k "
+    "CROSS JOIN LATERAL unnest(k.conkey, k.confkey) AS pair(start, stop) "
+    "JOIN pg_catalog.pg_class c ON c.oid = k.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+    "JOIN pg_catalog.pg_class t ON t.oid = k.confrelid "
+    "JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = pair.start "
+    "JOIN pg_catalog.pg_attribute b ON b.attrelid = t.oid AND b.attnum = pair.stop "
+    f"WHERE k.contype = 'f' AND {VISIBLE} ORDER BY k.oid, pair.start"
 )
 
 
@@ -58,26 +84,16 @@ def psycopg() -> Any:
 
 
 class PostgresDatabase(ServerDatabase):
-    """One schema of a PostgreSQL database.
-
-    Args:
-        dsn: Connection string of a role that may only SELECT.
-        schema: Name of the schema to search first, before `public`.
-        limits: Limits of every query: seconds, grace, rows, bytes of result and query. The server limits memory.
-        guard_dsn: Connection string of a role that may terminate the sessions of `dsn`. Default: `dsn`.
-
-    Raises:
-        ModuleNotFoundError: The driver is not installed.
-    """
+    """One schema of a PostgreSQL database, which is searched before `public`. The server limits memory."""
 
     dialect = "postgresql"
+    catalogue = CatalogueQueries(COLUMNS, KEYS, True, "public")
 
-    def __init__(self, dsn: str, schema: str, limits: QueryLimits = EXPLORING, *, guard_dsn: str | None = None) -> None:
-        super().__init__(schema, limits)
+    def _connects_to(self, dsn: str, guard_dsn: str) -> None:
         self._pq = psycopg().pq
         self._conninfo = import_module("psycopg.conninfo")
         self._dsn = dsn
-        self._guard_dsn = guard_dsn or dsn
+        self._guard_dsn = guard_dsn
 
     def _new_guard(self) -> Any:
         return self._connected(self._guard_dsn, "statement_timeout=1000")
@@ -85,10 +101,10 @@ class PostgresDatabase(ServerDatabase):
     def _session(self, seconds: float) -> Any:
         milliseconds = max(1, int(seconds * 1000))
         path = '"{}", public'.format(self.schema.replace('"', '""'))
-        return self._connected(self._dsn, f"statement_timeout={milliseconds}", f"search_path={path}", *SETTINGS)
-
-    def _ask(self, session: Any, sql: str, seconds: float) -> QueryResult:
-        return _Query(self._pq, session, self.limits, seconds).run(sql)
+        session = self._connected(self._dsn, f"statement_timeout={milliseconds}", f"search_path={path}", *SETTINGS)
+        session.exec_(b"BEGIN TRANSACTION READ ONLY")
+        session.nonblocking = 1
+        return session
 
     def _leave(self, session: Any) -> None:
         session.finish()
@@ -122,106 +138,54 @@ class PostgresDatabase(ServerDatabase):
             self._drop_guard()
             self._guard = self._new_guard()
 
-
-class _Query:
-    """One statement in one session. Rows are read one by one to enforce limits and deadlines."""
-
-    def __init__(self, pq: Any, session: Any, limits: QueryLimits, seconds: float) -> None:
-        self._pq = pq
-        self._session = session
-        self._limits = limits
-        self._seconds = seconds
-        self._started = time.perf_counter()
-
-    def run(self, sql: str) -> QueryResult:
-        self._session.exec_(b"BEGIN TRANSACTION READ ONLY")
-        self._session.nonblocking = 1
-        self._line = _Link(self._session)
-        self._started = time.perf_counter()
+    def _fetched(self, session: Any, sql: str, started: float, seconds: float) -> Fetched:
+        status = self._pq.ExecStatus
+        until = started + seconds + self.limits.grace_s
+        line = _Link(session)
+        loaders: list[Callable[[str], Any] | None] | None = None
         try:
             # With parameters (even an empty list), libpq uses the extended protocol, which allows only one statement.
-            self._session.send_query_params(sql.encode(), None)
-            self._session.set_single_row_mode()
-            return self._fetched()
-        except _TooLarge:
-            return failed("limit", "a row is larger than a result may be", self._spent())
+            session.send_query_params(sql.encode(), None)
+            session.set_single_row_mode()
+            while (answer := line.answer(until, self.limits.result_bytes + PIECE)) is not None:
+                if answer.status not in (status.SINGLE_TUPLE, status.TUPLES_OK):
+                    raise self._failure(answer)
+                if loaders is None:
+                    names = [answer.fname(place) or b"" for place in range(answer.nfields)]
+                    loaders = [LOADERS.get(answer.ftype(place)) for place in range(answer.nfields)]
+                    yield 0, tuple(name.decode("utf-8", "replace") for name in names)
+                if answer.status == status.TUPLES_OK:
+                    if not (answer.command_status or b"").startswith(b"SELECT"):
+                        raise self._failure(answer)
+                    continue
+                cells = [answer.get_value(0, place) for place in range(len(loaders))]
+                n_bytes = sum(len(cell) for cell in cells if cell)
+                yield n_bytes, tuple(_loaded(loader, cell) for loader, cell in zip(loaders, cells, strict=True))
         except (ConnectionError, psycopg().Error) as error:
-            return failed("error", f"the session ended: {str(error).strip()}", self._spent())
+            raise QueryFailed("error", f"the session ended: {str(error).strip()}") from error
         finally:
-            self._line.close()
+            line.close()
 
-    def _fetched(self) -> QueryResult:
-        status = self._pq.ExecStatus
-        rows: list[tuple[Any, ...]] = []
-        columns: tuple[str, ...] = ()
-        loaders: tuple[Callable[[str], Any] | None, ...] = ()
-        n_bytes = 0
-        while (answer := self._answer()) is not None:
-            if answer.status not in (status.SINGLE_TUPLE, status.TUPLES_OK):
-                return self._refused(answer)
-            if not loaders:
-                names = [answer.fname(place) or b"" for place in range(answer.nfields)]
-                columns = tuple(name.decode("utf-8", "replace") for name in names)
-                loaders = tuple(LOADERS.get(answer.ftype(place)) for place in range(answer.nfields))
-            if answer.status == status.TUPLES_OK:
-                if not (answer.command_status or b"").startswith(b"SELECT"):
-                    return self._refused(answer)
-                continue
-            cells = [answer.get_value(0, place) for place in range(len(loaders))]
-            n_bytes += sum(len(cell) for cell in cells if cell)
-            if len(rows) == self._limits.rows or n_bytes > self._limits.result_bytes:
-                return QueryResult("ok", "", columns, tuple(rows), True, self._spent(), False)
-            rows.append(tuple(_loaded(loader, cell) for loader, cell in zip(loaders, cells, strict=True)))
-        return QueryResult("ok", "", columns, tuple(rows), False, self._spent(), False)
-
-    def _answer(self) -> Any:
-        """Return the next part of the result, or None at the end.
-
-        Raises:
-            PastDeadline: Deadline and grace period have passed.
-            _TooLarge: A single row exceeds the limit. libpq would buffer all of it.
-        """
-        until = self._started + self._seconds + self._limits.grace_s
-        n_row = 0
-        while self._session.is_busy():
-            n_row += self._line.pass_on(until)
-            if n_row > self._limits.result_bytes + PIECE:
-                raise _TooLarge
-        return self._session.get_result()
-
-    def _refused(self, answer: Any) -> QueryResult:
-        """Return the failed result of a statement that is not a SELECT, or that the server did not complete."""
+    def _failure(self, answer: Any) -> QueryFailed:
+        """Return the failure of a statement that is not a SELECT, or that the server did not complete."""
         if answer.status != self._pq.ExecStatus.FATAL_ERROR:
             tag = (answer.command_status or b"").decode("utf-8", "replace")
             is_copy = answer.status in (self._pq.ExecStatus.COPY_OUT, self._pq.ExecStatus.COPY_IN)
             kind = "COPY" if is_copy else tag or "a blank text"
-            return self._failed("rejected", f"not allowed: {kind}")
-        fields = self._pq.DiagnosticField
-        reported = {name: self._field(answer, fields[name]) for name in ("SQLSTATE", "MESSAGE_PRIMARY", "MESSAGE_HINT")}
-        state, message = reported["SQLSTATE"], reported["MESSAGE_PRIMARY"]
+            return QueryFailed("rejected", f"not allowed: {kind}")
+        state, message, hint = (
+            (answer.error_field(self._pq.DiagnosticField[name]) or b"").decode("utf-8", "replace")
+            for name in ("SQLSTATE", "MESSAGE_PRIMARY", "MESSAGE_HINT")
+        )
         if "multiple commands" in message:
-            return self._failed("rejected", "not allowed: several statements")
+            return QueryFailed("rejected", "not allowed: several statements")
         if state in REFUSED_STATES:
-            return self._failed("rejected", f"not allowed: {message}")
+            return QueryFailed("rejected", f"not allowed: {message}")
         if state == "57014" and "timeout" in message:
-            return self._failed("timeout", message)
+            return QueryFailed("timeout", message)
         if state[:2] in LIMIT_CLASSES or AT_A_LIMIT.search(message):
-            return self._failed("limit", message)
-        hint = reported["MESSAGE_HINT"]
-        return self._failed("error", f"{message} ({hint})" if hint else message)
-
-    def _field(self, answer: Any, field: Any) -> str:
-        return (answer.error_field(field) or b"").decode("utf-8", "replace")
-
-    def _failed(self, status: Status, message: str) -> QueryResult:
-        return failed(status, message, self._spent())
-
-    def _spent(self) -> float:
-        return time.perf_counter() - self._started
-
-
-class _TooLarge(Exception):
-    pass
+            return QueryFailed("limit", message)
+        return QueryFailed("error", f"{message} ({hint})" if hint else message)
 
 
 class _Link:
@@ -239,7 +203,21 @@ class _Link:
             os.dup2(theirs.fileno(), session.socket, inheritable=False)
         os.set_blocking(session.socket, False)
 
-    def pass_on(self, until: float) -> int:
+    def answer(self, until: float, most: int) -> Any:
+        """Return the next part of the result, or None at the end.
+
+        Raises:
+            PastDeadline: It did not arrive in time.
+            QueryFailed: A single row has more than `most` bytes.
+        """
+        n_row = 0
+        while self._session.is_busy():
+            n_row += self._pass_on(until)
+            if n_row > most:
+                raise QueryFailed("limit", TOO_LARGE)
+        return self._session.get_result()
+
+    def _pass_on(self, until: float) -> int:
         """Forward available bytes in both directions, and return the number of bytes from the server.
 
         Raises:

@@ -3,19 +3,15 @@
 For tests and local runs. A superuser runs it on a database that contains nothing else.
 """
 
-import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from iad_envs.bird.postgres import psycopg
 from iad_envs.bird.schema import quoted
-from iad_envs.bird.sqlite_source import ColumnKind, SourceTable, opened, read_table, table_names
+from iad_envs.bird.sqlite_source import GUARD, READER, ColumnKind, check_names, opened, read_table, table_names
 
-READER = "iad_reader"
-GUARD = "iad_guard"
 TEMP_FILES = "100MB"
-ALLOWED_NAMES = re.compile(r"[a-z_][a-z0-9_]*\Z")
 TYPES: Mapping[ColumnKind, str] = {
     "bytes": "bytea",
     "date": "date",
@@ -23,6 +19,7 @@ TYPES: Mapping[ColumnKind, str] = {
     "integer": "bigint",
     "number": "double precision",
     "text": "text",
+    "long text": "text",
 }
 CLOSED_FUNCTIONS = (
     "pg_advisory%",
@@ -71,9 +68,7 @@ def make_roles(admin_dsn: str, *, reader: str = READER, guard: str = GUARD) -> N
         ModuleNotFoundError: The driver is not installed.
         ValueError: A role's name is not a plain word.
     """
-    for name in (reader, guard):
-        if not ALLOWED_NAMES.match(name):
-            raise ValueError(f"expected a role's name in lower case letters, digits and _, got {name!r}; change it")
+    check_names(reader, guard)
     with psycopg().connect(admin_dsn) as connection:
         database = quoted(connection.info.dbname)
         patterns = ", ".join(f"'{pattern}'" for pattern in CLOSED_FUNCTIONS)
@@ -95,45 +90,24 @@ def load_database(admin_dsn: str, path: Path, *, schema: str = "", reader: str =
     Returns:
         Number of copied rows, by table.
     """
-    name = quoted(schema or path.stem)
+    place = schema or path.stem
+    name = quoted(place)
     with opened(path) as source, psycopg().connect(admin_dsn) as target:
         target.execute(f"CREATE SCHEMA {name}")
         tables = [read_table(source, table) for table in table_names(source)]
         for table in tables:
-            _copy(table, target, name)
+            target.execute(table.creation(place, "postgresql", TYPES))
+            with target.cursor().copy(f"COPY {name}.{quoted(table.name)} FROM STDIN") as copy:
+                for row in table.rows:
+                    copy.write_row(table.cells(row))
         for table in tables:
-            _declare_keys(table, target, name)
+            for sql in table.key_additions(place, "postgresql"):
+                # PostgreSQL refuses keys between some types. SQLite did not check the rows, so this does not either.
+                with suppress(psycopg().DatabaseError), target.transaction():
+                    target.execute(f"{sql} NOT VALID")
         target.execute(f"GRANT USAGE ON SCHEMA {name} TO {quoted(reader)}")
         target.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {name} TO {quoted(reader)}")
     with psycopg().connect(admin_dsn, autocommit=True) as target:
         for table in tables:
             target.execute(f"ANALYZE {name}.{quoted(table.name)}")
     return {table.name: len(table.rows) for table in tables}
-
-
-def _copy(table: SourceTable, target: Any, schema: str) -> None:
-    lines = [
-        f"{quoted(column.name)} {TYPES[column.kind]}{' NOT NULL' if column.is_filled else ''}"
-        for column in table.columns
-    ]
-    if table.primary_key:
-        lines.append(f"PRIMARY KEY ({', '.join(map(quoted, table.primary_key))})")
-    target.execute(f"CREATE TABLE {schema}.{quoted(table.name)} ({', '.join(lines)})")
-    with target.cursor().copy(f"COPY {schema}.{quoted(table.name)} FROM STDIN") as copy:
-        for row in table.rows:
-            copy.write_row(table.cells(row))
-
-
-def _declare_keys(table: SourceTable, target: Any, schema: str) -> None:
-    """Declare foreign keys without checking them, because SQLite did not check them either."""
-    for key in table.foreign_keys:
-        starts = ", ".join(map(quoted, key.columns))
-        ends = ", ".join(map(quoted, key.to_columns))
-        to = f"{schema}.{quoted(key.to_table)}" + (f" ({ends})" if ends else "")
-        try:
-            with target.transaction():
-                target.execute(
-                    f"ALTER TABLE {schema}.{quoted(table.name)} ADD FOREIGN KEY ({starts}) REFERENCES {to} NOT VALID"
-                )
-        except psycopg().DatabaseError:
-            continue  # PostgreSQL refuses keys between these types or names; the tables file still has them
