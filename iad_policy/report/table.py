@@ -102,6 +102,9 @@ class ShortTable:
         tasks = f"{counted(self._heading.n_tasks, 'task')}, {listed('seed', config.seed)}"
         yield Text(f"{config.env}: {tasks}; {components}; n = {', '.join(map(str, config.n))}")
         yield from labels(self._heading)
+        if config.budget or not config.equal_on().startswith("equal"):
+            yield Text(f"Budget: {config.equal_on()}")
+        yield from map(Text, config.notes)
         yield ""
         yield from fitting(
             "",
@@ -126,7 +129,12 @@ def _short_columns(heading: Heading, figures: Figures) -> Columns[str]:
         columns.append(("tokens\nper episode", lambda name: _tokens(rows[name].spent, "tokens")))
     if any(one.spent.get("usd") for one in rows.values()):
         columns.append(("usd\nper episode", lambda name: _usd(rows[name].spent)))
-    return columns
+    of_rows = [(name, partial(_of_row, rows, cell)) for name, cell in _ended_early(rows.values())]
+    return [*columns, *of_rows]
+
+
+def _of_row(rows: Mapping[str, StrategySummary], cell: Callable[[StrategySummary], str], name: str) -> str:
+    return cell(rows[name])
 
 
 def _won_and_lost(baseline: str, differences: Mapping[str, Difference]) -> Columns[str]:
@@ -197,7 +205,13 @@ def _score_columns(summaries: Sequence[StrategySummary], success: str) -> Column
         columns.append((f"{success}\n{'/'.join(map(isolated, levels))}", lambda one: "/".join(_at_levels(one, levels))))
     if any(one.evaluation_pass_rate is not None for one in summaries):
         columns.append(("evaluations\npassed", lambda one: figure(one.evaluation_pass_rate, 3)))
-    columns.append(("n", lambda one: str(one.n_episodes)))
+    return [*columns, ("n", lambda one: str(one.n_episodes)), *_ended_early(summaries)]
+
+
+def _ended_early(summaries: Iterable[StrategySummary]) -> Columns[StrategySummary]:
+    """Return the columns of episodes that failed or ran out of budget, if there are any."""
+    summaries = list(summaries)
+    columns: list[tuple[str, Callable[[StrategySummary], str]]] = []
     if any(one.n_errored for one in summaries):
         columns.append(("errored", lambda one: str(one.n_errored)))
     if any(one.n_budget for one in summaries):
