@@ -52,7 +52,7 @@ test: $(READY_DEV) $(BROWSER) $(MODEL)
 	$(PY) -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
 
 test-full: $(READY_DEV) $(BROWSER) $(MODEL) postgres mysql training trackers ray
-	$(PY) -m pytest -n $(WORKERS) --dist worksteal
+	$(PY) -m pytest -n $(WORKERS) --dist worksteal --hypothesis-profile full
 
 # Most of these tests wait for a limit, so four at a time; a file's tests share their browsers.
 test-security: $(READY_DEV) $(BROWSER)

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import settings
 
 # An example takes as long as the other tests on this machine let it. `pytest-timeout` ends one that never does.
-settings.register_profile("iad", deadline=None)
+# `make test-full` asks for the profile "full" (--hypothesis-profile), with ten times as many examples.
+settings.register_profile("iad", deadline=None, max_examples=10)
+settings.register_profile("full", deadline=None, max_examples=100)
 settings.load_profile("iad")
 
 
