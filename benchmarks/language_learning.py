@@ -21,7 +21,7 @@ import iad_envs  # noqa: F401 (registers)
 from iad_policy.errors import MissingExtra
 from iad_policy.learn.experience import Experience
 from iad_policy.learn.explore import explore
-from iad_policy.learn.targets import q_values
+from iad_policy.learn.recipes.qnet import q_values
 from iad_policy.learn.train import train
 from iad_policy.models.hf import require_packages
 from iad_policy.trained.models import load_model
@@ -62,14 +62,7 @@ def speed(backend: str) -> None:
 
 
 def whole(backend: str, folder: Path, n_test: int, n_trees: int) -> None:
-    """Train and compare, and print rows 14 and 15.
-
-    Args:
-        backend: The model.
-        folder: Where everything is written, and found again by a second run.
-        n_test: Number of test tasks.
-        n_trees: Number of training tasks on which trees grow. A third of them is kept for the value model's pairs.
-    """
+    """Train and compare in a folder, and print rows 14 and 15. A third of the trees is kept for the pairs."""
     seconds: dict[str, float] = {}
     arms: dict[str, Rewards] = {}
 

@@ -2,8 +2,8 @@
 
 Every comparison is on the 200 test tasks of the shop, with sampled policies, paired by task and seed. Intervals are
 bootstrapped over tasks. A row holds if its interval is above 0, or says what else is asked of it. `--full` takes five
-seeds instead of one, and adds rounds of improvement, trained simulators and the parts of ARTIS. `--rehearsal` measures
-these two alone.
+seeds instead of one, and adds rounds of improvement and two other environments. What few demonstrations, simulators and
+the parts of ARTIS are worth is in `iad reproduce qstar` and `iad reproduce artis`.
 """
 
 import argparse
@@ -14,10 +14,8 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 
-from support import rehearsal
-from support.corridor import gain_of_steps
 from support.figures import figure
-from support.learning import SHOP, Rewards, compared, rewards, row
+from support.learning import SHOP, Rewards, rewards, row
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy.learn.experience import Experience
@@ -26,10 +24,8 @@ from iad_policy.learn.improve import improve
 from iad_policy.learn.train import train
 
 N_TEST = 200
-N_DEMOS, FEW, MANY = 10, 3, 100
 OTHERS = {"IAD/InterCodeBash-v0": "scripter", "IAD/BIRD-v0": "linker"}
 """Environment -> its rule-based agent, of whose proposals a policy learns to choose."""
-N_PROPOSED = 16
 GUIDED: Mapping[str, Any] = {"temperature": 1.0, "strategy_args": {"q-guided.perturb": False}}
 
 
@@ -57,7 +53,7 @@ class Pipeline:
     def run(self) -> None:
         """Explore and train."""
         demos = self.explored("demos", tasks=120, episodes=1, temperature=0.0)
-        self.trained("bc", "bc", demos, demos=N_DEMOS)
+        self.trained("bc", "bc", demos, demos=10)
         rollouts = self.explored("rollouts", agent=self.agent("bc"), tasks=300)
         self.trained("rft", "rft", rollouts)
         self.trained("eto", "eto", rollouts, start=self.folder / "bc", beta=0.5)
@@ -112,13 +108,10 @@ def measure(folder: Path, seeds: range, *, is_full: bool) -> None:
     figure("learning_pipeline_s", sorted(seconds)[len(seconds) // 2], "s CPU", target=8, n=len(seconds))
     _rows(found)
     if is_full:
-        few_demonstrations(folder, seeds)
         leaks(folder, seeds)
-        corridors()
         rounds(folder)
         for env in OTHERS:
             beyond_shopping(env, folder, seeds)
-        rehearsal.measure(folder)
 
 
 def _measured(one: Pipeline) -> dict[str, Rewards]:
@@ -159,28 +152,6 @@ def _rows(found: Mapping[str, Rewards]) -> None:
         row(f"10_{name}_with_mcts_minus_without", found[f"{name}+mcts"], found[name], least=None)
 
 
-def few_demonstrations(folder: Path, seeds: range) -> None:
-    """Print how much less guiding loses than imitating where there are 3 demonstrations instead of 100 (row 7)."""
-    arms: dict[str, dict[tuple[str, int], float]] = {}
-    for seed in seeds:
-        one = Pipeline(folder / f"seed-{seed}", seed)
-        demos = one.explored("demos-300", tasks=300, episodes=1, temperature=0.0)
-        for n in (FEW, MANY):
-            one.trained(f"bc-{n}", "bc", demos, demos=n)
-            trees = one.explored(f"trees-{n}", agent=one.agent(f"bc-{n}"), how="tree", tasks=100)
-            one.trained(f"q-{n}", "qnet", trees)
-            arms.setdefault(f"bc-{n}", {}).update(one.rewards(one.agent(f"bc-{n}")))
-            guided = one.rewards(
-                one.agent(f"bc-{n}"), "q-guided", n=2, verifier=f"qnet:{one.folder / f'q-{n}'}", **GUIDED
-            )
-            arms.setdefault(f"guided-{n}", {}).update(guided)
-    lost = {
-        kind: {key: arms[f"{kind}-{MANY}"][key] - arms[f"{kind}-{FEW}"][key] for key in arms[f"{kind}-{MANY}"]}
-        for kind in ("bc", "guided")
-    }
-    row("7_loss_of_bc_minus_loss_of_q_guided", lost["bc"], lost["guided"])
-
-
 def leaks(folder: Path, seeds: range) -> None:
     """Print what true rewards at test time are worth (row 16, label oracle), and searching whole episodes (row 17)."""
     arms: dict[str, dict[tuple[str, int], float]] = {}
@@ -196,13 +167,6 @@ def leaks(folder: Path, seeds: range) -> None:
     row("16_oracle_true_reward_at_ends_minus_qnet", arms["guided-leaking"], arms["guided-fair"], least=None)
     row("16_oracle_best_episode_by_true_reward_minus_by_qnet", arms["best-leaking"], arms["best-fair"], least=None)
     row("17_q_guided_2_minus_best_of_2_episodes", arms["guided-fair"], arms["best-fair"], least=None)
-
-
-def corridors() -> None:
-    """Print how much more step preferences gain over outcome preferences in a long corridor than in a short one."""
-    for name, how in (("soft", {}), ("hard", {"theta": 0.02, "tau": None})):
-        gains = [gain_of_steps(12, seed, **how) - gain_of_steps(3, seed, **how) for seed in range(20)]  # type: ignore[arg-type]
-        compared(f"11_corridor_12_minus_3_{name}_labels", gains, list(map(str, range(20))), unit="success")
 
 
 def beyond_shopping(env: str, folder: Path, seeds: range) -> None:
@@ -225,7 +189,7 @@ def beyond_shopping(env: str, folder: Path, seeds: range) -> None:
                 for name in ("bc", "rft", "eto")
             },
             "agent": rewards(OTHERS[env], seed=seed, tasks=N_TEST, env=env),
-            "voted": rewards(OTHERS[env], "bon-sc", n=N_PROPOSED, seed=seed, tasks=N_TEST, env=env),
+            "voted": rewards(OTHERS[env], "bon-sc", n=16, seed=seed, tasks=N_TEST, env=env),
             "guided": rewards(
                 agent, "q-guided", n=3, verifier=f"qnet:{here / 'q'}", seed=seed, tasks=N_TEST, env=env, **GUIDED
             ),
@@ -256,15 +220,11 @@ def rounds(folder: Path) -> None:
 def main() -> None:
     """Print all figures."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--full", action="store_true", help="five seeds, rounds of improvement, and ARTIS")
-    parser.add_argument("--rehearsal", action="store_true", help="only trained simulators and the parts of ARTIS")
-    arguments = parser.parse_args()
+    parser.add_argument("--full", action="store_true", help="five seeds, rounds of improvement, other environments")
+    is_full = parser.parse_args().full
     began = perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        if arguments.rehearsal:
-            rehearsal.measure(Path(folder))
-        else:
-            measure(Path(folder), range(5 if arguments.full else 1), is_full=arguments.full)
+        measure(Path(folder), range(5 if is_full else 1), is_full=is_full)
     figure("learning_all_s", perf_counter() - began, "s", n=1)
 
 

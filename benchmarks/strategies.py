@@ -1,10 +1,7 @@
 """Measures the overhead of each strategy per request, and the time of a decision by `mcts`, the largest of all.
 
-`decision_alone_us`, `request_alone_us` and `item_alone_us` say what that overhead is made of. A decision of `bon-sc` is
-one request for three items, so it takes more than the target, which a request for one item reaches. Of the time of an
-item, the largest part is the seeding of its random generator; the rest is spread over dozens of calls of functions.
-
-`--full` also measures results: closed forms, and every strategy on all bundled tasks (an hour or more).
+Of the time of an item, the largest part is the seeding of its random generator; the rest is spread over dozens of calls
+of functions. `--full` also measures results: every strategy on all bundled tasks (an hour or more).
 """
 
 import argparse
@@ -15,15 +12,14 @@ from typing import Any
 
 import gymnasium as gym
 from reference import Reference
-from support import closed_forms, method_table
-from support.instant import N_ROUNDS, Overhead, overhead_of, parts
+from support import method_table
+from support.instant import N_ROUNDS, Overhead, overhead_of
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import IADPolicyWrapper
 from iad_policy.strategies import STRATEGIES
 
 N_TASKS = 21
-N_ITERATIONS = 30
 
 
 def request_overhead(reference: Reference) -> None:
@@ -43,10 +39,6 @@ def request_overhead(reference: Reference) -> None:
     many = max(one.per_item for one in found.values() if one.per_request > 2 * one.per_item)
     reference.figure("item_overhead_us", largest.per_item, "us", target=50, n=len(found), clock="cpu")
     reference.figure("item_overhead_us_of_many", many, "us", target=15, n=len(found), clock="cpu")
-    reference.sample()
-    split = parts()
-    for name, value in zip(("decision", "request", "item"), split, strict=True):
-        reference.figure(f"{name}_alone_us", value, "us", n=N_ROUNDS, clock="cpu")
 
 
 def mcts_step(reference: Reference) -> None:
@@ -65,7 +57,7 @@ def mcts_step(reference: Reference) -> None:
 
 def first_decision_s(env: gym.Env[Any, Any], task_id: str, log: str | None = None) -> float:
     """Return the seconds of an episode's first decision, before anything is simulated."""
-    with IADPolicyWrapper("shopper", env, strategy="mcts", n=N_ITERATIONS, log=log) as policy:
+    with IADPolicyWrapper("shopper", env, strategy="mcts", n=30, log=log) as policy:
         observation, info = env.reset(options={"task_id": task_id})
         start = perf_counter()
         policy.act(observation, info)
@@ -82,7 +74,6 @@ def main() -> None:
     mcts_step(reference)
     reference.report()
     if given.full:
-        closed_forms.main()
         method_table.main([])
 
 

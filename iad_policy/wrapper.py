@@ -18,7 +18,7 @@ from iad_policy.runtime.driver import Driver
 from iad_policy.runtime.episode import LiveEpisode
 from iad_policy.runtime.event_loop import EventLoop
 from iad_policy.strategies import Strategy, declaration_of, load_strategy, require_verifier
-from iad_policy.strategies.building_blocks.feedback import FeedbackForm
+from iad_policy.strategies.building_blocks.feedback_forms import FeedbackForm
 from iad_policy.strategies.building_blocks.stop import StopRule
 from iad_policy.types import Agent, AsyncAgent, Candidate, Decision, Roles, State, Usage, Verifier
 from iad_policy.types.hashing import digest

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from iad_policy.learn.reproduce import as_markdown
-from iad_policy.papers import ELSEWHERE, PAPERS, load_paper
+from iad_policy.papers import comparisons, load_comparison
 
 PAGES = Path(__file__).parent.parent / "docs/learning"
 
 
 PAPER_PAGES = [
-    *((name, name, "") for name in PAPERS),
+    *((name, name, "") for name in comparisons()),
     ("agentq", "agentq-booking", "IAD/Booking-v0"),
     ("artis", "artis-bfcl", "IAD/BFCL-v0"),
 ]
@@ -21,13 +21,15 @@ PAPER_PAGES = [
 
 def test_every_experiment_has_results() -> None:
     known = {(paper, env) for paper, _, env in PAPER_PAGES if env}
-    assert known == {(paper, env) for paper, env in ELSEWHERE if "Browser" not in env}
+    assert known == {
+        (paper, env) for paper, own in comparisons().items() for one in own for env in one.envs if "Browser" not in env
+    }
 
 
 @pytest.mark.parametrize(("name", "results", "env"), PAPER_PAGES)
 def test_a_page_has_the_tables_of_its_results(name: str, results: str, env: str) -> None:
     record = json.loads((PAGES / "reproductions" / f"{results}.json").read_text(encoding="utf-8"))
-    paper = load_paper(name, env).for_what_is_trained(reads_text=record["backend"].startswith("hf:"))
+    paper = load_comparison(name, env).for_what_is_trained(reads_text=record["backend"].startswith("hf:"))
     assert record["env"] == (env or "IAD/WebShop-v0")
     assert list(record["arms"]) == list(paper.arms)
     assert [one["name"] for one in record["claims"]] == [one.name for one in paper.claims]

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 
 from iad_envs.spaces import UnicodeText
-from iad_policy import All, Candidate, Commit, IADPolicyWrapper, Propose, State, Verdict, per_step
-from iad_policy.requests import Asking
+from iad_policy import All, Candidate, Commit, IADPolicyWrapper, State, Verdict
 from iad_policy.strategies import declaration_of, find_strategy, options_of
 from iad_policy.types import Outcome
 from iad_policy.types.information import Information
@@ -19,7 +18,6 @@ MAX_STEPS = 6
 ACTIONS = ("go north", "go south", "go west", "go east")
 N_ROUNDS = 7
 N_EPISODES = 4
-N_ASKED = 10
 
 
 class Instant(gym.Env[str, str]):
@@ -115,15 +113,8 @@ class Counted:
             answer = yield request
 
 
-class Spent(NamedTuple):
-    """The policy's CPU seconds in some episodes, and the number of answered items."""
-
-    seconds: float
-    n_items: float
-
-
-def episodes(strategy: Any, information: Information) -> Spent:
-    """Run some episodes, and return the policy's CPU seconds, which other work on the machine does not change."""
+def episodes(strategy: Any, information: Information) -> tuple[float, float]:
+    """Run some episodes, and return the policy's CPU seconds and the number of answered items."""
     env, seconds = Instant(), 0.0
     components: dict[str, Any] = {"verifier": InstantVerifier(information), "roles": InstantRoles()}
     with IADPolicyWrapper(InstantAgent(), env, strategy=strategy, n=3, **components) as policy:
@@ -136,7 +127,7 @@ def episodes(strategy: Any, information: Information) -> Spent:
                 seconds += process_time() - start
                 observation, _, is_over, _, info = env.step(action)
         usage = policy.usage
-    return Spent(seconds, usage.proposals + usage.verifications + usage.simulations + usage.asks)
+    return seconds, usage.proposals + usage.verifications + usage.simulations + usage.asks
 
 
 class Overhead(NamedTuple):
@@ -155,48 +146,6 @@ def overhead_of(name: str) -> Overhead:
     """Measure a registered strategy."""
     information: Information = "oracle" if declaration_of(name).needs == "oracle" else "proxy"
     counted = Counted(name)
-    n_items = episodes(counted, information).n_items
-    micro_s = 1e6 * median(episodes(name, information).seconds for _ in range(N_ROUNDS))
+    n_items = episodes(counted, information)[1]
+    micro_s = 1e6 * median(episodes(name, information)[0] for _ in range(N_ROUNDS))
     return Overhead(micro_s / counted.n_requests, micro_s / n_items)
-
-
-class Parts(NamedTuple):
-    """What the microseconds of a decision are made of.
-
-    Attributes:
-        per_decision: Time of a decision that asks nothing.
-        per_request: What a request adds, without its items.
-        per_item: What a candidate adds.
-    """
-
-    per_decision: float
-    per_request: float
-    per_item: float
-
-
-def parts() -> Parts:
-    """Measure decisions that ask nothing, ask many times for one candidate, and ask once for as many."""
-    plain, often, at_once = (
-        1e6 / (N_EPISODES * MAX_STEPS) * median(episodes(asking, "proxy").seconds for _ in range(N_ROUNDS))
-        for asking in (_nothing, _often, _at_once)
-    )
-    per_request = (often - at_once) / (N_ASKED - 1)
-    return Parts(plain, per_request, (often - plain) / N_ASKED - per_request)
-
-
-@per_step
-def _nothing(here: State) -> Asking[Candidate]:
-    yield from ()
-    return Candidate(ACTIONS[0])
-
-
-@per_step
-def _often(here: State) -> Asking[Candidate]:
-    for _ in range(N_ASKED):
-        (candidate,) = yield from Propose(here, 1)
-    return candidate
-
-
-@per_step
-def _at_once(here: State) -> Asking[Candidate]:
-    return (yield from Propose(here, N_ASKED))[0]

@@ -8,8 +8,7 @@ import argparse
 import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -17,7 +16,6 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import gymnasium as gym
-from support.figures import ROOT, figure
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy.ledger.episode_record import EpisodeRecord
@@ -33,55 +31,16 @@ from iad_policy.run.runner import Runner
 from iad_policy.strategies import PROPOSALS, STRATEGIES, declaration_of, find_strategy, options_of
 
 BASELINE = "bon"
-N = 8
-RUNS = Path("runs") / "methods"
-FOLDERS = {
-    "IAD/WebShop-v0": "webshop",
-    "IAD/InterCodeBash-v0": "intercode",
-    "IAD/BIRD-v0": "bird",
-    "IAD/Sketch2Code-v0": "sketch2code",
-    "IAD/Booking-v0": "booking",
-    "IAD/BFCL-v0": "bfcl",
-    "IAD/ACEBench-v0": "acebench",
-}
-WITHOUT_FEEDBACK = "iad (feedback none)"
+ENVIRONMENTS = ("WebShop", "InterCodeBash", "BIRD", "Sketch2Code", "Booking", "BFCL", "ACEBench")
 VARIANTS: Mapping[str, tuple[str, dict[str, Any]]] = {
-    WITHOUT_FEEDBACK: ("iad", {"feedback": "none"}),
+    "iad (feedback none)": ("iad", {"feedback": "none"}),
     "artis (agent plan-following)": ("artis", {"agent": "plan-following"}),
 }
 """Row -> strategy and its settings. Rule-based agents can't read summaries, but `plan-following` can."""
 EPISODES = {"simulated episodes": 0, "attempts per episode": 1}
 """Unit of n -> number of further episodes at the commit, for methods that use the table's n. Other simulating
 methods have their own n, and the cap ends them."""
-ALL_TASKS = 1_000_000
 N_PILOT = 20
-MAX_PILOTS = 5
-SLACK = 1.05
-
-
-@dataclass(frozen=True)
-class Asked:
-    """The runs to make in one environment.
-
-    Attributes:
-        env: The environment's id.
-        agent: The agent's name.
-        data_dir: The environment's data.
-        strategies: Names of strategies and variants. The baseline is always run.
-        n: Number of proposals per decision.
-        n_tasks: Number of tasks from the start of the split. None takes all.
-        verifier: The verifier of all strategies that need one.
-        runs: The folder that keeps the runs.
-    """
-
-    env: str
-    agent: str
-    data_dir: Path
-    strategies: tuple[str, ...]
-    n: int
-    n_tasks: int | None
-    verifier: str
-    runs: Path
 
 
 @dataclass(frozen=True)
@@ -96,93 +55,76 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """One environment's table."""
+    """The runs of one environment, and what they are run with: the fields of `argparse`."""
 
-    asked: Asked
-    total: int
-    rows: Mapping[str, Row]
+    env: str
+    given: argparse.Namespace
 
+    def row(self, name: str, cap: int, n_tasks: int | None = None) -> Row:
+        """Return the episodes of a strategy with at most `cap` proposals per decision. Missing ones are run."""
+        strategy, options = VARIANTS.get(name, (name, {}))
+        declared, given = declaration_of(strategy), self.given
+        if declared.n in EPISODES:
+            n = max(1, given.n - EPISODES[declared.n])
+        else:
+            n = given.n if declared.n == PROPOSALS else int(options_of(find_strategy(strategy))["n"])
+        config = RunConfig(
+            env=self.env,
+            verifier="oracle" if declared.needs == "oracle" else given.verifier,
+            strategies=(strategy,),
+            n=n,
+            tasks=n_tasks or given.tasks or 1_000_000,
+            budget={"decision.proposals": cap},
+            **({"agent": given.agent or domain_by_id(self.env).agent} | options),
+        )
+        runner = Runner(config, lambda: gym.make(self.env), load_components)
+        with RunFolder(given.runs / config.name(), runner.recorded_config(), free=FREE) as folder:
+            records = list(runner.episodes(folder))
+        recorded = runner.recorded_config()
+        runner.close()
+        success = heading_of(config, recorded, len(records)).named("success")
+        information = "" if declared.needs == "nothing" else recorded["identity"][config.agent[0]]["information"]
+        print(f"{self.env} {name}: {len(records)} episodes", file=sys.stderr, flush=True)
+        return Row(records, information, cap, success)
 
-def measured(asked: Asked) -> Table:
-    """Run the missing parts of one environment. The baseline is first, as its episodes give the number of decisions."""
-    baseline = _row(asked, BASELINE, asked.n)
-    n_decisions = fmean(record.n_steps for record in baseline.records if record.is_scored)
-    total = math.ceil(asked.n * n_decisions)
-    rows = {
-        name: baseline if name == BASELINE else _row(asked, name, _cap(asked, name, total)) for name in asked.strategies
-    }
-    return Table(asked, total, rows if BASELINE in rows else {BASELINE: baseline, **rows})
+    def cap(self, name: str, total: int) -> int:
+        """Return the proposals per decision with which an episode has at most `total` on average.
 
+        A method that simulates ahead may spend all of them in one decision. One that does so repeatedly gets less: the
+        number that gives the total on the first tasks.
+        """
+        if declaration_of(VARIANTS.get(name, (name, {}))[0]).n == PROPOSALS:
+            return 1 if name == REFERENCE else int(self.given.n)
+        cap = total
+        for _ in range(5):
+            pilot = self.row(name, cap, min(N_PILOT, self.given.tasks or N_PILOT))
+            spent = summarise(pilot.records).spent["proposals"]
+            if spent <= 1.05 * total or cap == 1:
+                break
+            cap = max(1, int(cap * total / spent))
+        return cap
 
-def _cap(asked: Asked, name: str, total: int) -> int:
-    """Return the proposals per decision with which an episode has at most `total` on average.
-
-    A method that simulates ahead may spend all of them in one decision. One that does so repeatedly gets less: the
-    number that gives the total on the first tasks.
-    """
-    strategy, _ = VARIANTS.get(name, (name, {}))
-    if declaration_of(strategy).n == PROPOSALS:
-        return 1 if name == REFERENCE else asked.n
-    cap = total
-    for _ in range(MAX_PILOTS):
-        pilot = _row(replace(asked, n_tasks=min(N_PILOT, asked.n_tasks or N_PILOT)), name, cap)
-        spent = summarise(pilot.records).spent["proposals"]
-        if spent <= SLACK * total or cap == 1:
-            break
-        cap = max(1, int(cap * total / spent))
-    return cap
-
-
-def _n(asked: Asked, strategy: str) -> int:
-    means = declaration_of(strategy).n
-    if means in EPISODES:
-        return max(1, asked.n - EPISODES[means])
-    return asked.n if means == PROPOSALS else int(options_of(find_strategy(strategy))["n"])
-
-
-def _row(asked: Asked, name: str, cap: int) -> Row:
-    strategy, options = VARIANTS.get(name, (name, {}))
-    needs = declaration_of(strategy).needs
-    config = RunConfig(
-        env=asked.env,
-        verifier="oracle" if needs == "oracle" else asked.verifier,
-        strategies=(strategy,),
-        data_dir=str(asked.data_dir),
-        n=_n(asked, strategy),
-        tasks=asked.n_tasks or ALL_TASKS,
-        budget={"decision.proposals": cap},
-        **({"agent": asked.agent} | options),
-    )
-    runner = Runner(config, lambda: gym.make(asked.env, data_dir=asked.data_dir), load_components)
-    with RunFolder(asked.runs / config.name(), runner.recorded_config(), free=FREE) as folder:
-        records = list(runner.episodes(folder))
-    success = heading_of(config, runner.recorded_config(), len(records)).named("success")
-    runner.close()
-    information = "" if needs == "nothing" else runner.recorded_config()["identity"][config.agent[0]]["information"]
-    print(f"{asked.env} {name}: {len(records)} episodes", file=sys.stderr, flush=True)
-    return Row(records, information, cap, success)
-
-
-def markdown(table: Table) -> Iterator[str]:
-    """Yield the lines of a table."""
-    rows = {name: row.records for name, row in table.rows.items()}
-    changes = differences(rows, {name: BASELINE for name in rows if name != BASELINE})
-    n_tasks = len(table.rows[BASELINE].records)
-    n = table.asked.n
-    yield f"### {table.asked.env}"
-    yield ""
-    yield (
-        f"{n_tasks} tasks, agent `{table.asked.agent}`, seed 0. At most {n} proposals per decision; methods that "
-        f"simulate ahead: {table.total} per episode, which is {n} times the mean number of decisions of `{BASELINE}`."
-    )
-    yield ""
-    columns = [table.rows[BASELINE].success if column == "success" else column for column in COLUMNS]
-    yield f"| {' | '.join(columns)} |"
-    yield f"|{'---|' * len(COLUMNS)}"
-    for name, row in table.rows.items():
-        cells = _cells(name, row, summarise(row.records), changes.get(name))
-        yield f"| {' | '.join(cells)} |"
-    yield ""
+    def markdown(self) -> Iterator[str]:
+        """Run what is missing, the baseline first, and yield the lines of the table."""
+        n = self.given.n
+        rows = {BASELINE: self.row(BASELINE, n)}
+        total = math.ceil(n * fmean(one.n_steps for one in rows[BASELINE].records if one.is_scored))
+        for name in self.given.strategies:
+            if name != BASELINE:
+                rows[name] = self.row(name, self.cap(name, total))
+        records = {name: row.records for name, row in rows.items()}
+        changes = differences(records, {name: BASELINE for name in rows if name != BASELINE})
+        yield f"### {self.env}\n"
+        yield (
+            f"{len(records[BASELINE])} tasks, agent `{self.given.agent or domain_by_id(self.env).agent}`, seed 0. At "
+            f"most {n} proposals per decision; methods that simulate ahead: {total} per episode, which is {n} times "
+            f"the mean number of decisions of `{BASELINE}`.\n"
+        )
+        columns = [rows[BASELINE].success if column == "success" else column for column in COLUMNS]
+        yield f"| {' | '.join(columns)} |\n|{'---|' * len(COLUMNS)}"
+        for name, row in rows.items():
+            yield f"| {' | '.join(_cells(name, row, summarise(row.records), changes.get(name)))} |"
+        yield ""
 
 
 COLUMNS = (
@@ -217,74 +159,26 @@ def _with_interval(value: float | None, interval: Interval | None, sign: str = "
     return f"{value:{sign}.3f} [{interval.low:{sign}.2f}, {interval.high:{sign}.2f}]"
 
 
-def figures_of(table: Table) -> None:
-    """Print one figure per strategy: its success with the baseline's, and the gain of IAD without feedback."""
-    base = summarise(table.rows[BASELINE].records)
-    for name, row in table.rows.items():
-        one = summarise(row.records)
-        if one.success is not None:
-            row_name = (
-                f"{name} {row.information or 'no verifier'}".replace("(", "")
-                .replace(")", "")
-                .replace("-", "_")
-                .replace(" ", "_")
-            )
-            metric = f"{FOLDERS[table.asked.env]}_{row_name}_success"
-            figure(metric, one.success, "share", n=one.n_episodes, better="higher", baseline=base.success)
-
-    if WITHOUT_FEEDBACK in table.rows:
-        records = {name: table.rows[name].records for name in (WITHOUT_FEEDBACK, BASELINE)}
-        gain = differences(records, {WITHOUT_FEEDBACK: BASELINE})[WITHOUT_FEEDBACK]
-        if gain.success is not None:
-            name = f"{FOLDERS[table.asked.env]}_gain_without_feedback"
-            figure(name, gain.success.value, "share", n=gain.n_pairs, better="higher")
-            low, high = gain.success.interval_95
-            holds = float(low <= 0 <= high)
-            figure(f"{name}_interval_holds_0", holds, "share", n=gain.n_pairs, target=1.0, better="higher")
-
-
-def tables(asked: Sequence[Asked], n_processes: int) -> list[Table]:
-    """Run several environments in parallel."""
-    if n_processes == 1:
-        return [measured(one) for one in asked]
-    with ProcessPoolExecutor(n_processes) as pool:
-        return list(pool.map(measured, asked))
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the benchmark, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--env", action="append", choices=FOLDERS, help="an environment; all by default")
-    parser.add_argument("--strategies", help="names, separated by commas; all by default")
+    parser.add_argument("--env", action="append", choices=ENVIRONMENTS, help="an environment; all by default")
+    parser.add_argument(
+        "--strategies",
+        type=lambda names: names.split(","),
+        default=[*STRATEGIES, *VARIANTS],
+        help="a,b; all by default",
+    )
     parser.add_argument("--agent", help="the agent that proposes; the environment's rule-based agent by default")
-    parser.add_argument("--data-dir", type=Path, help="the environment's data; the bundled ones by default")
     parser.add_argument("--tasks", type=int, help="how many tasks; all by default")
-    parser.add_argument("--n", type=int, default=N, help="proposals per decision")
+    parser.add_argument("--n", type=int, default=8, help="proposals per decision")
     parser.add_argument("--verifier", default="proxy")
-    parser.add_argument("--runs", type=Path, default=RUNS, help="the folder in which runs are kept and continued")
+    parser.add_argument("--runs", type=Path, default=Path("runs/methods"), help="folder that keeps and continues runs")
     parser.add_argument("--out", type=Path, help="a file for the table")
-    parser.add_argument("--processes", type=int, default=1, help="how many environments to run in parallel")
     given = parser.parse_args(arguments)
-    strategies = (*STRATEGIES, *VARIANTS) if given.strategies is None else tuple(given.strategies.split(","))
-    asked = [
-        Asked(
-            env=env,
-            agent=given.agent or domain_by_id(env).agent,
-            data_dir=given.data_dir or ROOT / "data" / FOLDERS[env],
-            strategies=strategies,
-            n=given.n,
-            n_tasks=given.tasks,
-            verifier=given.verifier,
-            runs=given.runs,
-        )
-        for env in given.env or FOLDERS
-    ]
-    found = tables(asked, given.processes)
-    for table in found:
-        figures_of(table)
-    lines = [line for table in found for line in markdown(table)]
+    lines = [line for env in given.env or ENVIRONMENTS for line in Table(f"IAD/{env}-v0", given).markdown()]
     if given.out is None:
-        print("\n".join(lines), file=sys.stderr)
+        print("\n".join(lines))
     else:
         given.out.write_text("\n".join(lines), encoding="utf-8")
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from iad_policy.bridges.chat import Chat
 from iad_policy.errors import MissingExtra
-from iad_policy.papers.settings import WEBSHOP
+from iad_policy.papers import WEBSHOP
 
 try:
     import verifiers.v1 as vf

@@ -18,8 +18,7 @@ from iad_policy.learn.recipes import RECIPES
 from iad_policy.learn.reproduce import reproduce
 from iad_policy.learn.simulators import N_TASKS, record_outcomes, train_simulator
 from iad_policy.learn.train import train
-from iad_policy.papers import PAPERS
-from iad_policy.papers.settings import WEBSHOP
+from iad_policy.papers import WEBSHOP, comparisons
 from iad_policy.trained.backends import BACKENDS
 from iad_policy.trained.models import SIMULATOR
 
@@ -178,7 +177,7 @@ def _add_improve(app: typer.Typer, tell: Tell, guard: Guard) -> None:
 def _add_reproduce(app: typer.Typer, tell: Tell, guard: Guard, console: Callable[[], Console]) -> None:
     @app.command("reproduce")
     def reproduce_paper(
-        paper: Annotated[str, typer.Argument(metavar="PAPER", help=f"Whose comparison: {', '.join(PAPERS)}.")],
+        paper: Annotated[str, typer.Argument(metavar="PAPER", help=f"Whose comparison: {', '.join(comparisons())}.")],
         out: Annotated[Path | None, typer.Option(help="Folder; by default one in runs/ named after the paper.")] = None,
         env: Annotated[str, typer.Option(help="Environment id.")] = WEBSHOP,
         backend: Backend = "linear",

@@ -1,13 +1,15 @@
-"""What a model is fitted to."""
+"""What a model is fitted to: rows with an objective, and the pairs of preference training."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from iad_policy.errors import IADError
-from iad_policy.learn.objectives import Objective
-from iad_policy.trained.heads import Array
+from iad_policy.learn.objectives import Objective, Preference
+from iad_policy.trained.backends import Backend
+from iad_policy.trained.heads import Array, sigmoid
 from iad_policy.trained.rows import Row
 
 
@@ -37,7 +39,44 @@ class Examples:
         return int(self.unit.max()) + 1 if len(self.unit) else 0
 
 
+class Pair(NamedTuple):
+    """Two sides, of which the first is better.
+
+    Attributes:
+        chosen: The rows of the better side: one action, or the actions of an episode.
+        rejected: Those of the other.
+        margin: By how much it is better.
+    """
+
+    chosen: Sequence[Row]
+    rejected: Sequence[Row]
+    margin: float
+
+
 def weighted(rows: list[Row], objective: Objective, **stored: Array) -> Examples:
     """Return examples in which every row is a unit, with weight 1 unless `weight` is given."""
     stored.setdefault("weight", np.ones(len(rows)))
     return Examples(tuple(rows), stored, np.arange(len(rows), dtype=float), objective)
+
+
+def preferences(pairs: Sequence[Pair], start: Backend, objective: Preference, *, tau: float | None) -> Examples:
+    """Return pairs as examples, with the log-probabilities of the model before training as the reference.
+
+    Args:
+        pairs: The pairs.
+        start: The model before training.
+        objective: What is minimised.
+        tau: Temperature of soft labels, sigmoid(margin / tau). None makes hard ones.
+    """
+    rows: list[Row] = []
+    side: list[int] = []
+    p: list[float] = []
+    for place, pair in enumerate(pairs):
+        likely = 1.0 if tau is None else float(sigmoid(np.array(pair.margin / tau)))
+        for which, part in enumerate((pair.chosen, pair.rejected)):
+            rows += part
+            side += [2 * place + which] * len(part)
+            p += [likely] * len(part)
+    sides: Array = np.array(side, float)
+    reference = start.outputs(start.batch(rows))
+    return Examples(tuple(rows), {"side": sides, "p": np.array(p), "reference": reference}, sides // 2, objective)

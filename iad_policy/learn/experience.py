@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from iad_policy.errors import GoldError
-from iad_policy.ledger.episode import Episode, RecordedStep
+from iad_policy.ledger.episode import Episode
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.ledger.gc_pause import without_collector
 from iad_policy.ledger.run import Run
@@ -92,7 +92,6 @@ class Origin:
         data: Digest of its data; "" for none.
         split: The split of its tasks; None where the run does not say, or the environment has none.
         information: The verifier's label.
-        agents: The identity of each agent, by name.
     """
 
     name: str
@@ -101,7 +100,6 @@ class Origin:
     data: str
     split: str | None
     information: str
-    agents: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -125,21 +123,29 @@ class Experience:
             RunFolderError: A folder holds no run.
             ValueError: The runs are of different environments or data, or hold no finished episode.
         """
-        runs = [Run(folder) for folder in folders]
-        origins = tuple(map(_origin, runs))
+        found = cls.joined([_read(Run(folder)) for folder in folders])
+        if not found.trajectories:
+            raise ValueError(
+                f"expected finished episodes in {', '.join(map(str, folders)) or 'run folders'}, got none; run `iad "
+                "explore` or `iad run` first"
+            )
+        return found
+
+    @classmethod
+    def joined(cls, parts: Sequence["Experience"]) -> "Experience":
+        """Return several experiences as one.
+
+        Raises:
+            ValueError: They are of different environments or data.
+        """
+        origins = tuple(origin for one in parts for origin in one.origins)
         for one in origins[1:]:
             if (one.env, one.data) != (origins[0].env, origins[0].data):
                 raise ValueError(
                     f"expected runs in one environment with the same data, got {origins[0].name} in {origins[0].env} "
                     f"and {one.name} in {one.env}; train on each of them alone"
                 )
-        found = [made for run, origin in zip(runs, origins, strict=True) for made in _trajectories(run, origin)]
-        if not found:
-            raise ValueError(
-                f"expected finished episodes in {', '.join(map(str, folders)) or 'run folders'}, got none; run `iad "
-                "explore` or `iad run` first"
-            )
-        return cls(origins, tuple(found))
+        return cls(origins, tuple(trajectory for one in parts for trajectory in one.trajectories))
 
     @property
     def env(self) -> str:
@@ -165,7 +171,10 @@ class Experience:
             [
                 (
                     (one.task, one.actions, one.reward, one.record.success, one.end and one.end.id),
-                    [[s.state.id, _digest_of(s)] for s in one.steps],
+                    [
+                        [s.state.id, [(c.key, c.logprob, c.score) for c in (s.committed, *s.rejected)]]
+                        for s in one.steps
+                    ],
                     len(one.trees),
                 )
                 for one in self.trajectories
@@ -185,74 +194,57 @@ def row_of(state: State, candidate: Candidate) -> Row:
     return Row(state, candidate.action, last.prompt, last.text)
 
 
-def _digest_of(step: ExperienceStep) -> list[Any]:
-    return [(one.key, one.logprob, one.score) for one in (step.committed, *step.rejected)]
-
-
-def _origin(run: Run) -> Origin:
+def _read(run: Run) -> Experience:
     config = run.config
     agents = [config["agent"]] if isinstance(config["agent"], str) else config["agent"]
     identities = config.get("identity", {})
     labels = {identities.get(agent, {}).get("information", "") for agent in agents}
-    return Origin(
+    origin = Origin(
         run.folder.resolve().name,
         config["env"].rpartition(":")[2],
         config.get("env_args", {}),
         config.get("data", {}).get("digest", ""),
         config.get("tasks_of", config.get("split")),
         "oracle" if "oracle" in labels else "".join(sorted(labels)),
-        {agent: identities.get(agent, {}).get("agent", agent) for agent in agents},
     )
-
-
-def _trajectories(run: Run, origin: Origin) -> Iterator[Trajectory]:
-    gold = frozenset(run.config.get("gold", DEFAULT_GOLD))
-    limit = run.config.get("max_steps") or float("inf")
+    gold = frozenset(config.get("gold", DEFAULT_GOLD))
+    limit = config.get("max_steps") or float("inf")
     scored = [key for key, record in run.records.items() if record.is_scored]
 
     def made(episode: Episode) -> Trajectory:
-        steps, trees, end = _steps(episode.steps, gold, limit)
-        return Trajectory(origin.name, episode.record, tuple(steps), tuple(trees), end)
+        return _trajectory(episode, origin.name, gold, limit)
 
-    for _, trajectory in run.readable(scored, made):
-        yield trajectory
+    return Experience((origin,), tuple(trajectory for _, trajectory in run.readable(scored, made)))
 
 
-def _steps(
-    steps: Sequence[RecordedStep], gold: frozenset[str], limit: float
-) -> tuple[list[ExperienceStep], list[Tree], State | None]:
+def _trajectory(episode: Episode, run: str, gold: frozenset[str], limit: float) -> Trajectory:
+    """Return an episode up to the first step that is not finished. States have no gold and their history."""
     history: tuple[Turn, ...] = ()
     end: State | None = None
-    found: list[ExperienceStep] = []
+    steps: list[ExperienceStep] = []
     trees: list[Tree] = []
-    for place, step in enumerate(steps):
+    for place, step in enumerate(episode.steps):
         if step.before is None or not step.is_finished:
             end = None
             break
-        state = replace(
-            step.before, info=_Public(step.before.info, gold), history=history, steps_left=limit - place, done=False
-        )
+        info = _Public(step.before.info, gold)
+        state = replace(step.before, info=info, history=history, steps_left=limit - place, done=False)
         committed = step.decision.committed
         if not committed.error:
-            found.append(
-                ExperienceStep(
-                    state,
-                    replace(committed, key=committed.key or str(committed.action)),
-                    tuple(one for one in step.decision.candidates if _is_other(one, committed, state)),
-                    step.reward,
-                    step.after is not None and step.after.done,
-                )
-            )
+            others = [
+                one
+                for one in step.decision.candidates
+                if not one.error and one.key != committed.key and one.at == state.id
+            ]
+            chosen = replace(committed, key=committed.key or str(committed.action))
+            done = step.after is not None and step.after.done
+            steps.append(ExperienceStep(state, chosen, tuple(others), step.reward, done))
         trees += [grown(one.record, state, states=one.states, candidates=one.candidates) for one in step.trees]
         history = (*history, Turn(state.observation, step.action, state.info, committed.thought, committed.parts))
         end = step.after and replace(
             step.after, info=_Public(step.after.info, gold), history=history, steps_left=limit - place - 1
         )
-    return found, trees, end
-
-
-def _is_other(one: Candidate, committed: Candidate, state: State) -> bool:
-    return not one.error and one.key != committed.key and one.at == state.id
+    return Trajectory(run, episode.record, tuple(steps), tuple(trees), end)
 
 
 class _Public(Mapping[str, Any]):

@@ -1,7 +1,7 @@
 """Explores training tasks, and records what there is to learn from. It is a run like any other, and resumes as one."""
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -19,9 +19,6 @@ from iad_policy.run.components import load_components
 from iad_policy.run.config import RunConfig
 from iad_policy.run.resolve import env_of, resolve
 from iad_policy.run.runner import Runner
-
-TEMPERATURE = 1.0
-N_EPISODES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +39,7 @@ class How:
 
 
 HOWS: Mapping[str, How] = {
-    "rollouts": How("single", n_episodes=N_EPISODES, makes="episodes, for bc, rft and eto"),
+    "rollouts": How("single", n_episodes=4, makes="episodes, for bc, rft and eto"),
     "mcts": How("mcts", {"n": 10, "k": 3}, makes="Agent Q's search trees, for dpo"),
     "tree": How("q-tree", {"width": 2, "depth_expanded": 3}, makes="Q*Agent's trees of rollouts, for qnet"),
     "guided": How("q-guided", {"n": 3, "perturb": False}, makes="episodes guided by values, for bc: self-training"),
@@ -61,7 +58,7 @@ def exploration(
     tasks: int | None = None,
     episodes: int | None = None,
     seed: int = 0,
-    temperature: float = TEMPERATURE,
+    temperature: float = 1.0,
     **options: Any,
 ) -> RunConfig:
     """Return the configuration of an exploration.
@@ -106,13 +103,10 @@ def exploration(
         **({} if agent is None else {"agent": agent}),
         **options,
     }
-    asked["strategy_args"] = {**_settings(known), **dict(asked.get("strategy_args", {}))}
+    own = {f"{known.strategy}.{name}": value for name, value in known.options.items()}
+    asked["strategy_args"] = {**own, **dict(asked.get("strategy_args", {}))}
     # To `resolve`, None is an option that was not set.
     return replace(resolve(asked), tasks=tasks)
-
-
-def _settings(how: How) -> dict[str, Any]:
-    return {f"{how.strategy}.{name}": value for name, value in how.options.items()}
 
 
 def explore(
@@ -159,19 +153,3 @@ def counted(results: Results) -> Iterator[Callable[[EpisodeRecord, bool], None]]
         advance("playing", results.n_episodes, results.n_expected)
 
     yield after
-
-
-def chosen(experience: Sequence[Experience]) -> Experience:
-    """Return several experiences as one.
-
-    Raises:
-        ValueError: They are of different environments or data.
-    """
-    first = experience[0]
-    for other in experience[1:]:
-        if (other.env, other.origins[0].data) != (first.env, first.origins[0].data):
-            raise ValueError(f"expected experience of {first.env}, got some of {other.env}; train on each alone")
-    return Experience(
-        tuple(origin for one in experience for origin in one.origins),
-        tuple(trajectory for one in experience for trajectory in one.trajectories),
-    )

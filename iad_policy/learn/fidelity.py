@@ -1,7 +1,7 @@
 """Measures a simulator's fidelity: compares its outcomes with real ones, per action and over several steps."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from random import Random
 from typing import Any, NamedTuple
 
@@ -12,20 +12,15 @@ from iad_policy.agents import load_agent
 from iad_policy.registry.domain import domain_of
 from iad_policy.report.statistics import Interval, mean_interval, wilson
 from iad_policy.simulators import load_simulator
-from iad_policy.simulators.embedding import HashedNgrams, TextEmbedder
-from iad_policy.simulators.typos import with_typos
-from iad_policy.types import Agent, PublicInfo, State, Turn
+from iad_policy.simulators.recorded import begun, stepped, with_typos
+from iad_policy.simulators.retrieval import HashedNgrams, TextEmbedder
+from iad_policy.types import Agent, State
 from iad_policy.types.call_context import Call, use_call
 from iad_policy.types.hashing import digest, seed_of
 from iad_policy.types.outcome_types import is_failure, type_of
-from iad_policy.types.read_only import read_only
 from iad_policy.types.texts import shown
 from iad_policy.world import World, adapt
 from iad_policy.world.simulator import Simulator
-
-HIGH_FIDELITY = 0.95
-"""An outcome counts as faithful if its similarity to the real one is above this (ARTIS, HF ratio)."""
-N_PROPOSALS = 2
 
 
 class FidelityCheck(NamedTuple):
@@ -128,101 +123,41 @@ def fidelity(
     agent = load_agent(agent if agent is not None else domain_of(env).agent, env)
     known = getattr(env.unwrapped, "task_ids", None)
     chosen: Sequence[Any] = tasks if not isinstance(tasks, int) else known[:tasks] if known else range(tasks)
-    found = _Comparisons([], [], {step: [] for step in steps})
+    proposed: list[FidelityCheck] = []
+    mistyped: list[FidelityCheck] = []
+    same_after: dict[int, list[bool]] = {step: [] for step in steps}
     for task in chosen:
-        episode = _Replay(env, world, task if known else None, seed_of("fidelity", str(task), seed))
-        proposals: list[list[Any]] = []
-        for state in episode.states(proposals):
-            proposals.append(episode.proposed(agent, state))
-        # Replay the episode, now with the later actions of every state known.
-        for at, state in enumerate(episode.states(proposals)):
-            found.take(world, simulator, state, proposals[at:])
-    return _report(simulator, embedder, found, n_tasks=len(chosen))
-
-
-class _Replay:
-    """One episode that can be replayed with the same actions."""
-
-    def __init__(self, env: gym.Env[Any, Any], world: World, task: Any, seed: int) -> None:
-        self._env = env
-        self._world = world
-        self._task = task
-        self._seed = seed
-
-    def states(self, proposals: Sequence[Sequence[Any]]) -> Iterator[State]:
-        """Yield every real state. The state's first proposal is executed before the next state is yielded."""
-        options = None if self._task is None else {"task_id": self._task}
-        observation, info = self._env.reset(seed=self._seed % 2**31, options=options)
-        self._world.begin(observation)
-        public = PublicInfo(info, self._world.gold_keys)
-        state = State(read_only(observation), public, steps_left=self._world.max_steps, id=digest(self._seed, 0))
+        own_seed = seed_of("fidelity", str(task), seed)
+        places: list[_Place] = []
+        state = begun(env, world, task if known else None, own_seed % 2**31)
         while not state.done:
-            yield state
-            action = proposals[len(state.history)][0]
-            observation, _, terminated, truncated, info = self._env.step(action)
-            self._world.committed(action)
-            state = State(
-                read_only(observation),
-                PublicInfo(info, self._world.gold_keys),
-                history=(*state.history, Turn(state.observation, action, state.info)),
-                steps_left=state.steps_left - 1,
-                done=terminated or truncated,
-                id=digest(self._seed, len(state.history) + 1),
-            )
-
-    def proposed(self, agent: Agent, state: State) -> list[Any]:
-        """Return the agent's distinct valid proposals, or a legal action if there are none."""
-        rng = Random(seed_of(self._seed, len(state.history)))
-        actions = []
-        for place in range(N_PROPOSALS):
-            call = Call(f"fidelity:{self._seed}", place, rng.getrandbits(64))
-            with self._world.deciding(), self._world.guard(), use_call(call):
-                own = Random(rng.getrandbits(64))
-                actions.append(agent.propose(state, feedback=None, temperature=None, rng=own).action)
-        usable = {self._world.key(action): action for action in actions if not self._world.complaint(action)}
-        return list(usable.values()) or [self._world.legal_action(state.info, rng.getrandbits(32))]
-
-
-class _Comparisons(NamedTuple):
-    """The outcomes compared so far."""
-
-    proposed: list[FidelityCheck]
-    mistyped: list[FidelityCheck]
-    same_after: dict[int, list[bool]]
-
-    def take(self, world: World, simulator: Simulator, state: State, ahead: Sequence[Sequence[Any]]) -> None:
-        """Compare the outcomes in a real state: of its proposals, of typos in the first one, and of the next steps."""
-        tokens = world.snapshot(), simulator.begin(world, state)
-        self.proposed.extend(_compared(world, simulator, tokens, action) for action in ahead[0])
-        self.mistyped.extend(_compared(world, simulator, tokens, action) for action in with_typos(ahead[0][0]))
-        real, shown = tokens
-        for step in range(1, min(len(ahead), max(self.same_after, default=0)) + 1):
-            action = ahead[step - 1][0]
-            real_outcome, shown_outcome = world.simulate(real, action, 0), simulator.simulate(world, shown, action, 0)
-            real, shown = real_outcome.token, shown_outcome.token
-            if step in self.same_after:
-                self.same_after[step].append(
-                    real_outcome.key == shown_outcome.key and real_outcome.done == shown_outcome.done
+            state = replace(state, id=digest(own_seed, len(places)))
+            actions = _proposed(world, agent, state, own_seed)
+            here = _Place(world.snapshot(), simulator.begin(world, state), actions[0])
+            proposed += [_compared(world, simulator, here, action) for action in actions]
+            mistyped += [_compared(world, simulator, here, action) for action in with_typos(actions[0])]
+            places.append(here)
+            state = stepped(env, world, state, actions[0])
+        for at, here in enumerate(places):
+            real, simulated = here.real, here.shown
+            for step, later in enumerate(places[at : at + max(steps, default=0)], start=1):
+                really, seen = (
+                    world.simulate(real, later.action, 0),
+                    simulator.simulate(world, simulated, later.action, 0),
                 )
-
-
-def _compared(world: World, simulator: Simulator, tokens: tuple[Any, Any], action: Any) -> FidelityCheck:
-    real, shown_outcome = world.simulate(tokens[0], action, 0), simulator.simulate(world, tokens[1], action, 0)
-    texts = shown(real.observation), shown(shown_outcome.observation)
-    return FidelityCheck(type_of(real.info, real.done), type_of(shown_outcome.info, shown_outcome.done), texts)
-
-
-def _report(simulator: Simulator, embedder: TextEmbedder, found: _Comparisons, *, n_tasks: int) -> Fidelity:
-    proposed, every = found.proposed, [*found.proposed, *found.mistyped]
+                real, simulated = really.token, seen.token
+                if step in same_after:
+                    same_after[step].append(really.key == seen.key and really.done == seen.done)
     if not proposed:
         raise ValueError("expected at least one task to compare outcomes on, got none; name tasks")
+    every = [*proposed, *mistyped]
     similarities = [_similarity(embedder, *one.texts) for one in proposed]
-    n_high = sum(value > HIGH_FIDELITY for value in similarities)
+    n_high = sum(value > 0.95 for value in similarities)
     failures = [one for one in every if is_failure(one.real)]
     return Fidelity(
         simulator=simulator.identity,
         encoder=embedder.name,
-        n_tasks=n_tasks,
+        n_tasks=len(chosen),
         n=len(proposed),
         similarity=float(np.mean(similarities)),
         similarity_95=mean_interval(similarities),
@@ -230,8 +165,35 @@ def _report(simulator: Simulator, embedder: TextEmbedder, found: _Comparisons, *
         high_fidelity_95=wilson(n_high, len(similarities)),
         recall={kind: _recall(kind, every) for kind in sorted({one.real for one in every})},
         failure_recall=sum(one.real == one.shown for one in failures) / len(failures) if failures else None,
-        same_after={step: float(np.mean(same)) for step, same in found.same_after.items() if same},
+        same_after={step: float(np.mean(same)) for step, same in same_after.items() if same},
     )
+
+
+class _Place(NamedTuple):
+    """A real state: its tokens of the environment and of the simulator, and the action that was taken there."""
+
+    real: Any
+    shown: Any
+    action: Any
+
+
+def _proposed(world: World, agent: Agent, state: State, seed: int) -> list[Any]:
+    """Return up to two distinct valid proposals of the agent, or a legal action if there are none."""
+    rng = Random(seed_of(seed, len(state.history)))
+    actions = []
+    for place in range(2):
+        call = Call(f"fidelity:{seed}", place, rng.getrandbits(64))
+        with world.deciding(), world.guard(), use_call(call):
+            own = Random(rng.getrandbits(64))
+            actions.append(agent.propose(state, feedback=None, temperature=None, rng=own).action)
+    usable = {world.key(action): action for action in actions if not world.complaint(action)}
+    return list(usable.values()) or [world.legal_action(state.info, rng.getrandbits(32))]
+
+
+def _compared(world: World, simulator: Simulator, here: _Place, action: Any) -> FidelityCheck:
+    real, seen = world.simulate(here.real, action, 0), simulator.simulate(world, here.shown, action, 0)
+    texts = shown(real.observation), shown(seen.observation)
+    return FidelityCheck(type_of(real.info, real.done), type_of(seen.info, seen.done), texts)
 
 
 def _recall(kind: str, compared: Sequence[FidelityCheck]) -> Recall:

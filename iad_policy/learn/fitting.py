@@ -1,9 +1,6 @@
 """Fits a model to examples: epochs of steps, watched, written down, and continued after a kill."""
 
-import json
-import shutil
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
@@ -12,18 +9,12 @@ from typing import Any
 import numpy as np
 
 from iad_policy.learn.examples import Examples
-from iad_policy.learn.models import require_same
+from iad_policy.learn.models import keep_lines, read_checkpoint, write_checkpoint
 from iad_policy.learn.progress import advance
 from iad_policy.learn.trainable import Fitted, Schedule, Trainable
 from iad_policy.trained.heads import Array
 from iad_policy.trained.models import TRAINING
-from iad_policy.types.atomic import write_atomically
 from iad_policy.types.hashing import dumps, seed_of
-
-CHECKPOINT = "checkpoint"
-STATE = "state.json"
-CHECKPOINT_S = 1.0
-"""Seconds between checkpoints. A rerun goes on from the last one and comes to the same parameters."""
 
 
 def fit(
@@ -34,7 +25,7 @@ def fit(
     folder: Path,
     seed: int = 0,
     asked: str = "",
-    checkpoint_s: float = CHECKPOINT_S,
+    checkpoint_s: float = 1.0,
 ) -> Fitted:
     """Change a model's parameters to fit examples.
 
@@ -45,7 +36,8 @@ def fit(
         folder: Where checkpoints and `training.jsonl` are written. Training goes on from the last whole epoch there.
         seed: Seed of the order of the examples.
         asked: Digest of what the training is to do. A checkpoint of another one is not continued.
-        checkpoint_s: Least seconds between two checkpoints.
+        checkpoint_s: Least seconds between two checkpoints. A rerun goes on from the last one and comes to the same
+            parameters.
 
     Raises:
         ModelFolderError: The folder has a checkpoint of another training.
@@ -54,7 +46,10 @@ def fit(
     folder.mkdir(parents=True, exist_ok=True)
     whole = model.batch(examples.rows)
     start = model.reference(whole) if schedule.max_kl is not None else None
-    fitted = _resumed(model, folder, asked)
+    state = read_checkpoint(folder, {"": model}, asked)
+    fitted = Fitted(model)
+    if state is not None:
+        fitted = Fitted(model, state["n_epochs"], state["loss"], state["kl"], state["stopped"])
     keep_lines(folder, fitted.n_epochs + bool(fitted.stopped))
     saved_s = monotonic()
     with (folder / TRAINING).open("a", encoding="utf-8") as log:
@@ -82,10 +77,16 @@ def fit(
             else:
                 fitted = Fitted(model, epoch + 1, loss, kl)
             if monotonic() - saved_s >= checkpoint_s:
-                _checkpoint(fitted, folder, asked)
+                _write(fitted, folder, asked)
                 saved_s = monotonic()
-    _checkpoint(fitted, folder, asked)
+    _write(fitted, folder, asked)
     return fitted
+
+
+def _write(fitted: Fitted, folder: Path, asked: str) -> None:
+    name = f"{fitted.n_epochs}{'-end' if fitted.stopped else ''}"
+    known = {"n_epochs": fitted.n_epochs, "loss": fitted.loss, "kl": fitted.kl, "stopped": fitted.stopped}
+    write_checkpoint(folder, name, {"": fitted.model}, asked=asked, **known)
 
 
 def _batches(examples: Examples, size: int | None, seed: int) -> Iterator[Any]:
@@ -104,44 +105,3 @@ def renumbered(side: Array) -> Array:
     _, place = np.unique(pair, return_inverse=True)
     numbered: Array = (2 * place + which).astype(float)
     return numbered
-
-
-def _checkpoint(fitted: Fitted, folder: Path, asked: str) -> None:
-    """Replace the checkpoint. A kill leaves the old or the new one, as the state names the folder of its parameters."""
-    name = f"{CHECKPOINT}-{fitted.n_epochs}{'-end' if fitted.stopped else ''}"
-    where = folder / name
-    where.mkdir(exist_ok=True)
-    fitted.model.save(where)
-    state = {"asked": asked, "at": name, "n_epochs": fitted.n_epochs, "loss": fitted.loss, "kl": fitted.kl}
-    state["stopped"] = fitted.stopped
-    with write_atomically(folder / STATE) as part:
-        part.write_text(f"{dumps(state)}\n", encoding="utf-8")
-    for other in folder.glob(f"{CHECKPOINT}-*"):
-        if other.name != name:
-            shutil.rmtree(other)
-
-
-def _resumed(model: Trainable, folder: Path, asked: str) -> Fitted:
-    path = folder / STATE
-    if not path.exists():
-        return Fitted(model)
-    state = json.loads(path.read_text(encoding="utf-8"))
-    require_same(folder, state["asked"], asked)
-    model.load(folder / state["at"])
-    return Fitted(model, state["n_epochs"], state["loss"], state["kl"], state["stopped"])
-
-
-def keep_lines(folder: Path, n_lines: int) -> None:
-    """Drop the lines of epochs that a kill lost."""
-    path = folder / TRAINING
-    with suppress(FileNotFoundError):
-        lines = path.read_text(encoding="utf-8").splitlines()
-        path.write_text("".join(f"{line}\n" for line in lines[:n_lines]), encoding="utf-8")
-
-
-def forget_checkpoints(folder: Path) -> None:
-    """Delete what only an interrupted training needs."""
-    with suppress(FileNotFoundError):
-        (folder / STATE).unlink()
-    for other in folder.glob(f"{CHECKPOINT}*"):
-        shutil.rmtree(other)

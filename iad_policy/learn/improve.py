@@ -5,7 +5,7 @@ again: finished stages are read, not repeated.
 """
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,6 @@ from iad_policy.trained.models import ROUNDS
 from iad_policy.types.atomic import write_atomically
 from iad_policy.types.hashing import dumps
 
-N_DEV_SEEDS = 2
 Tell = Callable[[str], Any]
 
 
@@ -70,12 +69,12 @@ class Improved:
     @property
     def best(self) -> int:
         """The round with the highest mean reward on dev tasks, the first among equals."""
-        return _best(self.dev)
+        return max(range(len(self.dev)), key=self.dev.__getitem__)
 
     @property
     def agent(self) -> str:
         """Name of the best round's agent."""
-        return f"learned:{_model(self.out, self.best)}"
+        return f"learned:{self.out / f'model-{self.best}'}"
 
 
 def improve(
@@ -117,10 +116,10 @@ def improve(
         raise UnknownName("method", method, METHODS)
     how, folder = METHODS[method], Path(out)
     shown = explore(env, out=folder / "demos", tasks=tasks, episodes=1, temperature=0.0, seed=seed, report=report)
-    train("bc", shown, out=_model(folder, 0), backend=backend, demos=demos, seed=seed, report=report)
+    train("bc", shown, out=folder / "model-0", backend=backend, demos=demos, seed=seed, report=report)
     dev = [_measured(env, folder, 0, dev_tasks, report)]
     for number in range(1, rounds + 1):
-        before = _model(folder, _best(dev))
+        before = folder / f"model-{Improved(folder, tuple(dev)).best}"
         found = explore(
             env,
             f"learned:{before}",
@@ -134,7 +133,7 @@ def improve(
         train(
             how.recipe,
             found,
-            out=_model(folder, number),
+            out=folder / f"model-{number}",
             backend=backend,
             start=before if how.starts else None,
             seed=seed,
@@ -148,23 +147,15 @@ def improve(
     return improved
 
 
-def _best(dev: Sequence[float]) -> int:
-    return max(range(len(dev)), key=dev.__getitem__)
-
-
-def _model(folder: Path, number: int) -> Path:
-    return folder / f"model-{number}"
-
-
 def _measured(env: str, folder: Path, number: int, tasks: int | None, report: Tell) -> float:
     """Return the mean reward of a round's policy on dev tasks."""
     config = resolve(
         {
             "env": env,
-            "agent": f"learned:{_model(folder, number)}",
+            "agent": f"learned:{folder / f'model-{number}'}",
             "strategies": ("single",),
             "split": domain_by_id(env).development,
-            "seed": tuple(range(N_DEV_SEEDS)),
+            "seed": (0, 1),
         }
     )
     config = replace(config, tasks=tasks)
@@ -178,5 +169,5 @@ def _measured(env: str, folder: Path, number: int, tasks: int | None, report: Te
         raise finished.stopped
     rewards = [record.reward for own in finished.results.records.values() for record in own]
     mean = sum(rewards) / len(rewards)
-    report(f"round {number}: mean reward {mean:.3f} on {len(rewards) // N_DEV_SEEDS} dev tasks")
+    report(f"round {number}: mean reward {mean:.3f} on {len(rewards) // len(config.seed)} dev tasks")
     return mean

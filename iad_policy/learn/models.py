@@ -1,23 +1,31 @@
-"""Writes the folder of a model, and knows whether it is that of a training."""
+"""Writes the folder of a model, and the checkpoints from which a training goes on after a kill."""
 
 import json
+import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from iad_policy.learn.trainable import Trainable
-from iad_policy.trained.models import FORMAT, MODEL, SIMULATOR, Model, ModelFolderError, load_model
+from iad_policy.trained.models import FORMAT, MODEL, SIMULATOR, TRAINING, Model, ModelFolderError, load_model
 from iad_policy.types.atomic import write_atomically
 from iad_policy.types.hashing import dumps
 
+CHECKPOINT = "checkpoint"
+STATE = "state.json"
+
 
 def write_model(folder: Path, backend: Trainable, facts: Mapping[str, Any]) -> Model:
-    """Write a model's folder. `model.json` is written last, so that a folder with it is complete."""
+    """Write a model's folder, and delete its checkpoints. A folder with `model.json`, written last, is complete."""
     folder.mkdir(parents=True, exist_ok=True)
     backend.save(folder)
     whole = {"format": FORMAT, **facts, "backend_options": dict(backend.options)}
     with write_atomically(folder / MODEL, is_synced=True) as part:
         part.write_text(f"{dumps(whole)}\n", encoding="utf-8")
+    (folder / STATE).unlink(missing_ok=True)
+    for checkpoint in folder.glob(f"{CHECKPOINT}*"):
+        shutil.rmtree(checkpoint)
     return Model(folder, whole, backend)
 
 
@@ -31,7 +39,10 @@ def finished_model(folder: Path, asked: str) -> Model:
     Raises:
         ModelFolderError: It is the model of another training.
     """
-    recipe = SIMULATOR if _is_simulator(folder) else ""
+    recipe = ""
+    with suppress(OSError, ValueError, TypeError, KeyError):
+        if json.loads((folder / MODEL).read_text(encoding="utf-8"))["recipe"] == SIMULATOR:
+            recipe = SIMULATOR
     known = load_model(folder, recipe=recipe)
     require_same(folder, known.facts["asked"], asked)
     return known
@@ -50,8 +61,44 @@ def require_same(folder: Path, recorded: str, asked: str) -> None:
         )
 
 
-def _is_simulator(folder: Path) -> bool:
-    try:
-        return bool(json.loads((folder / MODEL).read_text(encoding="utf-8"))["recipe"] == SIMULATOR)
-    except (OSError, ValueError, TypeError, KeyError):
-        return False
+def write_checkpoint(folder: Path, name: str, models: Mapping[str, Trainable], **state: Any) -> None:
+    """Replace the checkpoint. A kill leaves the old or the new one, as the state names the folder of its parameters.
+
+    Args:
+        folder: The model's folder.
+        name: What the checkpoint's folder is called.
+        models: What is trained: folder in the checkpoint -> model.
+        state: What else `state.json` has to say; `asked` among it.
+    """
+    at = f"{CHECKPOINT}-{name}"
+    for kind, model in models.items():
+        (folder / at / kind).mkdir(parents=True, exist_ok=True)
+        model.save(folder / at / kind)
+    with write_atomically(folder / STATE) as part:
+        part.write_text(f"{dumps({'at': at, **state})}\n", encoding="utf-8")
+    for other in folder.glob(f"{CHECKPOINT}-*"):
+        if other.name != at:
+            shutil.rmtree(other)
+
+
+def read_checkpoint(folder: Path, models: Mapping[str, Trainable], asked: str) -> dict[str, Any] | None:
+    """Give models their parameters of the last checkpoint, and return its state; None if there is no checkpoint.
+
+    Raises:
+        ModelFolderError: It is of another training.
+    """
+    if not (folder / STATE).exists():
+        return None
+    state: dict[str, Any] = json.loads((folder / STATE).read_text(encoding="utf-8"))
+    require_same(folder, state["asked"], asked)
+    for kind, model in models.items():
+        model.load(folder / state["at"] / kind)
+    return state
+
+
+def keep_lines(folder: Path, n_lines: int) -> None:
+    """Drop the lines of epochs that a kill lost."""
+    path = folder / TRAINING
+    with suppress(FileNotFoundError):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        path.write_text("".join(f"{line}\n" for line in lines[:n_lines]), encoding="utf-8")

@@ -1,7 +1,5 @@
 """Trains a policy on episodes that it plays while it learns, on training tasks."""
 
-import json
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -12,8 +10,7 @@ import gymnasium as gym
 import numpy as np
 
 from iad_policy.agents.language import language_agent
-from iad_policy.learn.fitting import CHECKPOINT, STATE, forget_checkpoints
-from iad_policy.learn.models import finished_model, require_same, write_model
+from iad_policy.learn.models import finished_model, keep_lines, read_checkpoint, write_checkpoint, write_model
 from iad_policy.learn.play import Act, PlayedEpisode, play
 from iad_policy.learn.progress import advance
 from iad_policy.learn.recipes.ppo import PolicyOptimisation
@@ -23,14 +20,8 @@ from iad_policy.registry.domain import env_id
 from iad_policy.trained.backends import Backend
 from iad_policy.trained.models import MODEL, TRAINING, Model, load_model
 from iad_policy.types import Candidate, State
-from iad_policy.types.atomic import write_atomically
 from iad_policy.types.call_context import Call, use_call
 from iad_policy.types.hashing import digest, dumps, seed_of
-
-N_TOKENS = 64
-"""Longest answer of a language model while it plays."""
-VALUE_PASSES = 20
-"""Steps of the value model per update: it is cheap, and advantages are as good as its values."""
 
 
 def train_online(
@@ -63,7 +54,13 @@ def train_online(
     known = load_model(start, head="policy", env=env)
     policy = load_trainable(known.facts["backend"], env, "policy", seed=seed, **{**known.backend.options, **options})
     policy.take(known.backend)
-    world = _training_tasks(env, env_args or {})
+    try:
+        world = gym.make(env, **{**(env_args or {}), "split": TRAIN})
+    except (TypeError, ValueError) as error:
+        raise SplitError(
+            f"expected an environment with a split {TRAIN!r} to play, got {env}: {error!s:.200}"
+        ) from error
+    assert env_id(world) == env
     data = getattr(world.unwrapped, "data", None)
     facts = {
         "recipe": "ppo",
@@ -78,22 +75,27 @@ def train_online(
     if (folder / MODEL).exists():
         return finished_model(folder, asked)
     folder.mkdir(parents=True, exist_ok=True)
-    needs_values = recipe.advantage == "ppo" and not hasattr(policy, "client")
-    value = load_trainable(f"{policy.name}-states", env, "value", seed=seed) if needs_values else None
-    played: set[str] = set()
-    first = _resumed(folder, asked, policy, value, played)
-    reference, act = known.backend, _actor(policy, recipe, world)
+    models = {"policy": policy}
+    if recipe.advantage == "ppo" and not hasattr(policy, "client"):
+        models["value"] = load_trainable(f"{policy.name}-states", env, "value", seed=seed)
+    act = _actor(policy, recipe, world)
+    state = read_checkpoint(folder, models, asked) or {"n_updates": 0, "played": []}
+    keep_lines(folder, state["n_updates"])
+    played = set(state["played"])
     try:
-        for update in range(first, recipe.updates):
-            episodes, line = _updated(recipe, policy, value, reference, world, act, seed_of("update", seed, update))
+        for update in range(state["n_updates"], recipe.updates):
+            draws = seed_of("update", seed, update)
+            episodes, line = _updated(recipe, policy, models.get("value"), known.backend, world, act, draws)
             played.update(one.task for one in episodes)
-            _write(folder, asked, {"update": update, **line}, policy, value, played)
-            advance("playing and training", update + 1, recipe.updates)
-            if update % 10 == 9 or update == recipe.updates - 1:
-                report(f"update {update + 1} of {recipe.updates}: mean reward {line['reward']:.3f}")
+            with (folder / TRAINING).open("a", encoding="utf-8") as log:
+                log.write(f"{dumps({'update': update, **line})}\n")
+            done = update + 1
+            write_checkpoint(folder, f"{done}", models, asked=asked, n_updates=done, played=sorted(played))
+            advance("playing and training", done, recipe.updates)
+            if done % 10 == 0 or done == recipe.updates:
+                report(f"update {done} of {recipe.updates}: mean reward {line['reward']:.3f}")
     finally:
         world.close()
-    n_episodes = recipe.updates * recipe.tasks * recipe.group
     whole = {
         **facts,
         "asked": asked,
@@ -103,13 +105,11 @@ def train_online(
             **known.trained_on,
             "tasks": sorted({*known.trained_on["tasks"], *played}),
             "subjects": sorted({*known.trained_on["subjects"], *subjects_of(env, env_args or {}, played)}),
-            "n_episodes": n_episodes,
+            "n_episodes": recipe.updates * recipe.tasks * recipe.group,
             "reward_information": "oracle",
         },
     }
-    written = write_model(folder, policy, whole)
-    forget_checkpoints(folder)
-    return written
+    return write_model(folder, policy, whole)
 
 
 def _actor(policy: Backend, recipe: PolicyOptimisation, world: "gym.Env[Any, Any]") -> Act:
@@ -126,7 +126,7 @@ def _actor(policy: Backend, recipe: PolicyOptimisation, world: "gym.Env[Any, Any
             "expected an advantage without a value model of states for a language model, got ppo; pass --option "
             "advantage=grpo or gigpo"
         )
-    agent = language_agent(world, client(), "direct", temperature=1.0, max_tokens=N_TOKENS)
+    agent = language_agent(world, client(), "direct", temperature=1.0, max_tokens=64)
 
     def act(state: State, rng: Random) -> Candidate:
         with use_call(Call(stream=str(rng.getrandbits(63)))) as call:
@@ -134,17 +134,6 @@ def _actor(policy: Backend, recipe: PolicyOptimisation, world: "gym.Env[Any, Any
         return replace(candidate, exchanges=tuple(call.exchanges))
 
     return act
-
-
-def _training_tasks(env: str, env_args: Mapping[str, Any]) -> "gym.Env[Any, Any]":
-    try:
-        made = gym.make(env, **{**env_args, "split": TRAIN})
-    except (TypeError, ValueError) as error:
-        raise SplitError(
-            f"expected an environment with a split {TRAIN!r} to play, got {env}: {error!s:.200}"
-        ) from error
-    assert env_id(made) == env
-    return made
 
 
 def _updated(
@@ -171,41 +160,6 @@ def _updated(
     if value is not None:
         own = recipe.value_examples(episodes)
         states = value.batch(own.rows)
-        line["value_loss"] = [value.step(states, own.objective, own.stored) for _ in range(VALUE_PASSES)][-1]
+        # Twenty steps: it is cheap, and advantages are as good as its values.
+        line["value_loss"] = [value.step(states, own.objective, own.stored) for _ in range(20)][-1]
     return episodes, line
-
-
-def _write(
-    folder: Path, asked: str, line: Mapping[str, Any], policy: Trainable, value: Trainable | None, played: set[str]
-) -> None:
-    """Add the update's line, and replace the checkpoint."""
-    with (folder / TRAINING).open("a", encoding="utf-8") as log:
-        log.write(f"{dumps(line)}\n")
-    name = f"{CHECKPOINT}-{line['update'] + 1}"
-    for kind, model in (("policy", policy), ("value", value)):
-        if model is not None:
-            (folder / name / kind).mkdir(parents=True, exist_ok=True)
-            model.save(folder / name / kind)
-    with write_atomically(folder / STATE) as part:
-        part.write_text(
-            f"{dumps({'asked': asked, 'at': name, 'n_updates': line['update'] + 1, 'played': sorted(played)})}\n"
-        )
-    for other in folder.glob(f"{CHECKPOINT}-*"):
-        if other.name != name:
-            shutil.rmtree(other)
-
-
-def _resumed(folder: Path, asked: str, policy: Trainable, value: Trainable | None, played: set[str]) -> int:
-    path, log = folder / STATE, folder / TRAINING
-    if not path.exists():
-        log.unlink(missing_ok=True)
-        return 0
-    state = json.loads(path.read_text(encoding="utf-8"))
-    require_same(folder, state["asked"], asked)
-    policy.load(folder / state["at"] / "policy")
-    if value is not None:
-        value.load(folder / state["at"] / "value")
-    played.update(state["played"])
-    lines = log.read_text(encoding="utf-8").splitlines()[: state["n_updates"]]
-    log.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return int(state["n_updates"])

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from random import Random
 from typing import Any, TypeAlias
 
@@ -40,14 +41,7 @@ Act: TypeAlias = Callable[[State, Random], Candidate]
 """Samples an action in a state at temperature 1. An answer that is no action is a candidate with an error."""
 
 
-def play(
-    env: gym.Env[Any, Any],
-    act: Act,
-    tasks: Sequence[str],
-    *,
-    group: int,
-    seed: int,
-) -> list[PlayedEpisode]:
+def play(env: gym.Env[Any, Any], act: Act, tasks: Sequence[str], *, group: int, seed: int) -> list[PlayedEpisode]:
     """Return `group` episodes of each task, sampled at temperature 1.
 
     Args:
@@ -57,36 +51,27 @@ def play(
         group: Episodes per task.
         seed: Seed of the samples.
     """
-    world = adapt(env)
-    return [
-        _episode(env, act, world, task, Random(seed_of("play", seed, task, place)))
-        for task in tasks
-        for place in range(group)
-    ]
-
-
-def _episode(env: gym.Env[Any, Any], act: Act, world: Any, task: str, rng: Random) -> PlayedEpisode:
-    observation, info = env.reset(seed=rng.getrandbits(31), options={"task_id": task})
-    rows: list[Row] = []
-    logprobs: list[float] = []
-    rewards: list[float] = []
-    refused: list[float] = []
-    history: tuple[Turn, ...] = ()
-    done = False
-    while not done:
-        state = State(
-            read_only(observation),
-            PublicInfo(info, world.gold_keys),
-            history=history,
-            steps_left=world.max_steps - len(rows),
-        )
-        candidate = act(state, rng)
-        action = candidate.thought if candidate.error else candidate.action  # which the environment then refuses
-        observation, reward, terminated, truncated, info = env.step(action)
-        rows.append(row_of(state, replace(candidate, action=action)))
-        logprobs.append(candidate.logprob or 0.0)
-        rewards.append(float(reward))
-        refused.append(float(bool(info.get("invalid_action"))))
-        history = (*history, Turn(state.observation, action, state.info, candidate.thought, candidate.parts))
-        done = terminated or truncated
-    return PlayedEpisode(task, tuple(rows), np.array(logprobs), np.array(rewards), np.array(refused))
+    world, found = adapt(env), []
+    for task, place in product(tasks, range(group)):
+        rng = Random(seed_of("play", seed, task, place))
+        observation, info = env.reset(seed=rng.getrandbits(31), options={"task_id": task})
+        rows: list[Row] = []
+        figures: list[tuple[float, float, float]] = []
+        history: tuple[Turn, ...] = ()
+        done = False
+        while not done:
+            state = State(
+                read_only(observation),
+                PublicInfo(info, world.gold_keys),
+                history=history,
+                steps_left=world.max_steps - len(rows),
+            )
+            candidate = act(state, rng)
+            action = candidate.thought if candidate.error else candidate.action  # which the environment then refuses
+            observation, reward, terminated, truncated, info = env.step(action)
+            rows.append(row_of(state, replace(candidate, action=action)))
+            figures.append((candidate.logprob or 0.0, float(reward), float(bool(info.get("invalid_action")))))
+            history = (*history, Turn(state.observation, action, state.info, candidate.thought, candidate.parts))
+            done = terminated or truncated
+        found.append(PlayedEpisode(task, tuple(rows), *map(np.array, zip(*figures, strict=True))))
+    return found

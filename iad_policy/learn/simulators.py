@@ -14,7 +14,7 @@ import numpy as np
 
 from iad_policy.learn.backends.numeric import TrainableFeatureModel
 from iad_policy.learn.examples import NothingToLearn, weighted
-from iad_policy.learn.fitting import fit, forget_checkpoints
+from iad_policy.learn.fitting import fit
 from iad_policy.learn.models import finished_model, write_model
 from iad_policy.learn.objectives import cross_entropy
 from iad_policy.learn.splits import TRAIN, SplitError, subjects_of
@@ -32,7 +32,7 @@ from iad_policy.types.outcome_types import type_of
 
 BACKEND = "outcomes"
 Driven = Literal["normal", "failures"]
-N_TASKS, N_EPISODES = 60, 1
+N_TASKS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def record_outcomes(
     found: list[Recorded] = []
     for agent in agents or (f"{own}:0", own, "random"):
         known = list(made.unwrapped.task_ids)[:tasks]  # type: ignore[attr-defined]
-        found += record(made, agent, tasks=known, n_episodes=N_EPISODES, seed=seed)
+        found += record(made, agent, tasks=known, n_episodes=1, seed=seed)
         report(f"{agent}: {len(found)} outcomes so far")
     write(found, out)
     return found
@@ -146,7 +146,15 @@ def train_simulator(
     """
     how = SimulatorTraining(**options)
     known = list(read(records)) if isinstance(records, str | Path) else list(records)
-    data = _require_training_tasks(known, env)
+    made = gym.make(env, split=TRAIN)
+    assert env_id(made) == env
+    others = {one.task_id for one in known} - set(made.unwrapped.task_ids)  # type: ignore[attr-defined]
+    if others:
+        raise SplitError(
+            f"expected outcomes of the split {TRAIN!r}, got {len(others)} other tasks, such as {min(others)}; record "
+            "on training tasks"
+        )
+    data = getattr(made.unwrapped, "data", None)
     types = sorted({type_of(one.info, one.done) for one in known})
     if len(types) < 2:
         raise NothingToLearn(
@@ -157,53 +165,31 @@ def train_simulator(
     asked = digest(facts, [tuple(one) for one in known])
     if (folder / MODEL).exists():
         return finished_model(folder, asked)
-    chosen = _drawn(known, how, np.random.default_rng(seed_of("simulator", seed)))
+    own = [one for one in known if one.source == AGENT]
+    pool = own if how.driven == "normal" else known
+    weights = np.ones(len(pool)) if how.driven == "normal" else rebalanced(pool, cap=how.cap)
+    rng = np.random.default_rng(seed_of("simulator", seed))
+    chosen = [pool[at] for at in rng.choice(len(pool), how.n_rows or len(own), p=weights / weights.sum())]
     model = TrainableFeatureModel(BACKEND, OutcomeFeatures(types), Linear(), "policy", rate=how.rate)
     examples = weighted([outcome_row(one) for one in chosen], cross_entropy)
     fitted = fit(model, examples, Schedule(how.epochs), folder=folder, seed=seed, asked=asked)
     report(f"simulator: {len(chosen)} rows, {len(types)} types of outcomes, {fitted.n_epochs} epochs")
     write(known, folder / OUTCOMES)
-    written = write_model(
-        folder,
-        fitted.model,
-        {
-            **facts,
-            "head": "policy",
-            "backend": BACKEND,
-            "asked": asked,
-            "identity": fitted.model.identity,
-            "trained_on": {
-                "env": env,
-                "data": data,
-                "split": TRAIN,
-                "tasks": sorted({one.task_id for one in known}),
-                "subjects": subjects_of(env, {}, {one.task_id for one in known}),
-                "n_rows": len(chosen),
-                "reward_information": "",
-            },
+    tasks = {one.task_id for one in known}
+    whole = {
+        **facts,
+        "head": "policy",
+        "backend": BACKEND,
+        "asked": asked,
+        "identity": fitted.model.identity,
+        "trained_on": {
+            "env": env,
+            "data": "" if data is None else str(data.digest),
+            "split": TRAIN,
+            "tasks": sorted(tasks),
+            "subjects": subjects_of(env, {}, tasks),
+            "n_rows": len(chosen),
+            "reward_information": "",
         },
-    )
-    forget_checkpoints(folder)
-    return written
-
-
-def _require_training_tasks(records: Sequence[Recorded], env: str) -> str:
-    """Return the digest of the environment's data, after a look at the tasks."""
-    made = gym.make(env, split=TRAIN)
-    assert env_id(made) == env
-    others = {one.task_id for one in records} - set(made.unwrapped.task_ids)  # type: ignore[attr-defined]
-    if others:
-        raise SplitError(
-            f"expected outcomes of the split {TRAIN!r}, got {len(others)} other tasks, such as {min(others)}; record "
-            "on training tasks"
-        )
-    data = getattr(made.unwrapped, "data", None)
-    return "" if data is None else str(data.digest)
-
-
-def _drawn(records: Sequence[Recorded], how: SimulatorTraining, rng: np.random.Generator) -> list[Recorded]:
-    own = [one for one in records if one.source == AGENT]
-    n = how.n_rows or len(own)
-    pool = own if how.driven == "normal" else list(records)
-    weights = np.ones(len(pool)) if how.driven == "normal" else rebalanced(pool, cap=how.cap)
-    return [pool[place] for place in rng.choice(len(pool), n, p=weights / weights.sum())]
+    }
+    return write_model(folder, fitted.model, whole)

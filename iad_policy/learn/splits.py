@@ -9,8 +9,6 @@ from iad_policy.errors import IADError
 from iad_policy.learn.experience import Experience
 
 TRAIN = "train"
-TrainedOn = Mapping[str, Any]
-"""What `model.json` says of a training: `env data split tasks subjects n_rows reward_information digest` and more."""
 
 
 class SplitError(IADError, ValueError):

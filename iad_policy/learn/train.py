@@ -9,13 +9,12 @@ import numpy as np
 
 from iad_policy.errors import UnknownName
 from iad_policy.learn.experience import Experience
-from iad_policy.learn.fitting import forget_checkpoints
 from iad_policy.learn.models import finished_model, write_model
 from iad_policy.learn.online import train_online
 from iad_policy.learn.recipes import Recipe, load_recipe
 from iad_policy.learn.recipes.ppo import PolicyOptimisation
 from iad_policy.learn.splits import require_train, trained_on
-from iad_policy.learn.trainable import Fitted, Schedule, Trainable, load_trainable
+from iad_policy.learn.trainable import Trainable, load_trainable
 from iad_policy.registry.domain import domain_by_id, domains
 from iad_policy.registry.environments import registered
 from iad_policy.trained.models import MODEL, Model, ModelFolderError, load_model
@@ -59,19 +58,27 @@ def train(
         ModelFolderError: `out` holds another model, or `start` is none.
         UnknownName: There is no such recipe, backend or option.
     """
+    of_backend = {name: options.pop(name) for name in BACKEND_OPTIONS if name in options}
     if recipe == ONLINE:
-        return _online(experience, out=out, start=start, seed=seed, report=report, options=options)
-    asked_schedule = {name: options.pop(name) for name in SCHEDULE_OPTIONS if name in options}
-    made, backend_options = _recipe(recipe, options)
+        env = [experience] if isinstance(experience, str) or not isinstance(experience, Sequence) else experience
+        names = [str(one) for one in env]
+        if len(names) != 1 or registered(names[0]) is None:
+            known = [name for name, own in domains() if own.features]
+            raise UnknownName("environment, as ppo plays while it learns", ", ".join(names), known)
+        playing = cast("PolicyOptimisation", load_recipe(recipe, **options))
+        if start is None:
+            raise _needs_start()
+        return train_online(playing, names[0], start=start, out=out, seed=seed, report=report, **of_backend)
+    of_schedule = {name: options.pop(name) for name in SCHEDULE_OPTIONS if name in options}
+    made = load_recipe(recipe, **options)
     if not isinstance(experience, Experience):
-        folders = [experience] if isinstance(experience, str | Path) else experience
-        experience = Experience.of(folders)
+        experience = Experience.of([experience] if isinstance(experience, str | Path) else experience)
     require_train(experience)
-    model = _start(made, backend, start, experience, seed, backend_options)
-    schedule = replace(model.schedule(recipe), **asked_schedule)
+    model = _start(made, backend, start, experience, seed, of_backend)
+    schedule = replace(model.schedule(recipe), **of_schedule)
     facts = {
         "recipe": recipe,
-        "options": asdict(made) | asdict(schedule) | backend_options,  # type: ignore[call-overload]
+        "options": asdict(made) | asdict(schedule) | of_backend,  # type: ignore[call-overload]
         "head": made.head,
         "backend": model.name,
         "env": experience.env,
@@ -86,7 +93,15 @@ def train(
     n_tasks = len(experience.tasks)
     report(f"{recipe}: {len(examples.rows)} rows from {len(experience.trajectories)} episodes of {n_tasks} tasks")
     fitted = model.fit(examples, schedule, folder=folder, seed=seed, asked=asked)
-    report(_ended(fitted, schedule))
+    loss = "" if fitted.loss is None else f", loss {fitted.loss:.4f}"
+    kl = "" if fitted.kl is None else f", KL from the start {fitted.kl:.3f} nat"
+    why = f": {fitted.stopped}" if fitted.stopped else ""
+    report(f"{fitted.n_epochs} of {schedule.epochs} epochs{loss}{kl}{why}")
+    learned_from = trained_on(experience, n_rows=len(examples.rows))
+    if start is not None:  # and the tasks that the policy it started from was trained on
+        before = load_model(start).trained_on
+        learned_from |= {name: sorted({*learned_from[name], *before[name]}) for name in ("tasks", "subjects")}
+        learned_from["runs"] = [*before["runs"], *learned_from["runs"]]
     whole = {
         **facts,
         "asked": asked,
@@ -95,32 +110,9 @@ def train(
         "loss": fitted.loss,
         "kl": fitted.kl,
         "stopped": fitted.stopped,
-        "trained_on": _with_start(trained_on(experience, n_rows=len(examples.rows)), start),
+        "trained_on": learned_from,
     }
-    written = write_model(folder, fitted.model, whole)
-    forget_checkpoints(folder)
-    return written
-
-
-def _online(
-    env: Any,
-    *,
-    out: Path | str,
-    start: Path | str | None,
-    seed: int,
-    report: Callable[[str], Any],
-    options: dict[str, Any],
-) -> Model:
-    names = [str(one) for one in (env if isinstance(env, Sequence) and not isinstance(env, str) else [env])]
-    if len(names) != 1 or registered(names[0]) is None:
-        known = [name for name, own in domains() if own.features]
-        raise UnknownName("environment, as ppo plays while it learns", ", ".join(names), known)
-    made, backend_options = _recipe(ONLINE, options)
-    if start is None:
-        raise _needs_start()
-    return train_online(
-        cast("PolicyOptimisation", made), names[0], start=start, out=out, seed=seed, report=report, **backend_options
-    )
+    return write_model(folder, fitted.model, whole)
 
 
 def _needs_start() -> ModelFolderError:
@@ -128,12 +120,6 @@ def _needs_start() -> ModelFolderError:
         "expected a trained policy to start from, as this recipe pulls towards it, got none; train one with bc or rft "
         "and pass --from FOLDER"
     )
-
-
-def _recipe(recipe: str, options: Mapping[str, Any]) -> tuple[Recipe, dict[str, Any]]:
-    """Return the recipe with its options, and the options that are the backend's."""
-    backend = {name: value for name, value in options.items() if name in BACKEND_OPTIONS}
-    return load_recipe(recipe, **{name: value for name, value in options.items() if name not in backend}), backend
 
 
 def _start(
@@ -156,23 +142,3 @@ def _start(
     fresh = load_trainable(known.facts["backend"], env, recipe.head, seed=seed, **{**known.backend.options, **options})
     fresh.take(known.backend)
     return fresh
-
-
-def _with_start(facts: dict[str, Any], start: Path | str | None) -> dict[str, Any]:
-    """Add the tasks that the policy it started from was trained on."""
-    if start is None:
-        return facts
-    before = load_model(start).trained_on
-    return {
-        **facts,
-        "tasks": sorted({*facts["tasks"], *before["tasks"]}),
-        "subjects": sorted({*facts["subjects"], *before["subjects"]}),
-        "runs": [*before["runs"], *facts["runs"]],
-    }
-
-
-def _ended(fitted: Fitted, schedule: Schedule) -> str:
-    why = f": {fitted.stopped}" if fitted.stopped else ""
-    kl = "" if fitted.kl is None else f", KL from the start {fitted.kl:.3f} nat"
-    loss = "" if fitted.loss is None else f", loss {fitted.loss:.4f}"
-    return f"{fitted.n_epochs} of {schedule.epochs} epochs{loss}{kl}{why}"

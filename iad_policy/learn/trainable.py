@@ -1,6 +1,5 @@
-"""What can be trained, and how long it is. To make a backend trainable, write a class and name it in `TRAINABLE`."""
+"""What can be trained, and how long it is."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -8,13 +7,8 @@ from typing import Any, Protocol, cast
 from iad_policy.errors import IADError
 from iad_policy.learn.examples import Examples
 from iad_policy.learn.objectives import Objective, Stored
-from iad_policy.registry import load_object
 from iad_policy.trained.backends import Backend, load_backend
 from iad_policy.trained.heads import Head
-
-NUMERIC = "iad_policy.learn.backends.numeric:TrainableFeatureModel"
-TRAINABLE: Mapping[str, str] = {"hf": "iad_policy.learn.backends.hf:TrainableHFBackend"}
-"""Name of a backend -> "module:class". Those that are not named are numeric."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +91,6 @@ def load_trainable(backend: str, env: str, head: Head, **options: Any) -> Traina
     Raises:
         UnknownName: There is no such backend, or the environment lacks what it needs.
     """
-    kind = TRAINABLE.get(backend.partition(":")[0], NUMERIC)
-    made = load_backend(backend, env, head, kind=lambda: load_object(kind), **options)
-    return cast(Trainable, made)
+    language = backend.partition(":")[0] == "hf"
+    kind = "hf:TrainableHFBackend" if language else "numeric:TrainableFeatureModel"
+    return cast(Trainable, load_backend(backend, env, head, kind=f"iad_policy.learn.backends.{kind}", **options))

@@ -1,29 +1,88 @@
-"""The papers' comparisons, to be run at our scale. To add one, write its file and name it in `PAPERS`.
+"""The papers whose experiments are run here, one file per paper: settings, comparisons and figures.
 
-A paper is stages of training, arms that are measured, and claims: which arm the paper has above which.
+`--preset` takes the settings of an experiment, `iad reproduce` runs its comparison, and `iad sweep` draws its figures.
+To add an experiment, add an entry to its paper's file. To add a paper, write its file and name it in `PAPERS`.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from iad_policy.errors import UnknownName
 from iad_policy.registry import load_object
 
-PAPERS: Mapping[str, str] = {
-    "agentq": "iad_policy.papers.agentq:AGENTQ",
-    "qstar": "iad_policy.papers.qstar:QSTAR",
-    "artis": "iad_policy.papers.artis:ARTIS",
-    "iad": "iad_policy.papers.iad:IAD",
-}
-"""Name -> "module:object"."""
-ELSEWHERE: Mapping[tuple[str, str], str] = {
-    ("agentq", "IAD/Booking-v0"): "iad_policy.papers.agentq:BOOKING",
-    ("agentq", "IAD/BookingBrowser-v0"): "iad_policy.papers.agentq:BOOKING",
-    ("artis", "IAD/BFCL-v0"): "iad_policy.papers.artis:TURNS",
-}
-"""Name and environment -> "module:object", where a paper has an experiment of its own for it."""
+PAPERS = ("iad", "intercode", "agentq", "lats", "best_first", "qstar", "artis")
+"""The files. Each has its experiments by name, `<paper>/<environment>`, as `EXPERIMENTS`."""
+WEBSHOP = "IAD/WebShop-v0"
+Settings = Mapping[str, Any]
+"""Parts of a run's configuration by name, as in `RunConfig`. All tasks of the split are run unless `tasks` is set."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experiment:
+    """An experiment of a paper in an environment. If two versions of a paper differ, each has an entry of its own.
+
+    The settings that a paper states and those that it leaves open are kept apart, and both are printed with the run.
+
+    Attributes:
+        env: The environment's id.
+        source: The paper, and its version and section or code.
+        strategies: The strategies, baselines first and the paper's own method last.
+        stated: The settings that the paper states.
+        ours: The settings that the paper leaves open, with our values.
+        agent: Name of the paper's agent without its model. "" if any agent will do.
+        model: The language models that the paper's figures are of.
+        published: What the paper reports for them, baselines first, as published.
+        notes: Other facts that the paper states, and how we read them.
+        comparison: What is trained and measured at our scale, if anything is.
+        figures: The paper's figures that are drawn of runs here, by number.
+    """
+
+    env: str
+    source: str
+    strategies: tuple[str, ...]
+    stated: Settings = field(default_factory=dict)
+    ours: Settings = field(default_factory=dict)
+    agent: str = ""
+    model: str = ""
+    published: str = ""
+    notes: tuple[str, ...] = ()
+    comparison: "Comparison | None" = None
+    figures: Mapping[str, tuple["FigurePanel", ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Stages of training, arms that are measured, and claims: which arm the paper has above which.
+
+    Attributes:
+        title: What it is.
+        source: Where it was published.
+        differs: What is different here, a sentence each.
+        stages: Explores and trains with one seed, in a laboratory.
+        arms: What is measured, by name.
+        claims: What the paper has above what.
+        envs: The environments that it is for. Empty for the one that is run everywhere else.
+    """
+
+    title: str
+    source: str
+    differs: tuple[str, ...]
+    stages: Callable[["Laboratory"], None]
+    arms: Mapping[str, "MeasuredArm"]
+    claims: tuple["Claim", ...]
+    envs: tuple[str, ...] = ()
+
+    def for_what_is_trained(self, *, reads_text: bool) -> "Comparison":
+        """Return the comparison without the arms that say nothing for what is trained, nor their claims."""
+        arms = {
+            name: arm
+            for name, arm in self.arms.items()
+            if not (arm.needs_text and not reads_text) and not (arm.needs_features and reads_text)
+        }
+        return replace(self, arms=arms, claims=tuple(one for one in self.claims if {one.more, one.less} <= set(arms)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +102,7 @@ class MeasuredArm:
 
     agent: str
     strategy: str = "single"
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Settings = field(default_factory=dict)
     verifier: str = ""
     simulator: str = ""
     needs_text: bool = False
@@ -71,27 +130,19 @@ class Claim:
 
 
 class Laboratory(Protocol):
-    """Explores and trains for the stages of a paper: see `iad_policy.learn.laboratory`."""
+    """Explores and trains for the stages of a paper: see `iad_policy.learn.laboratory`.
 
-    @property
-    def env(self) -> str:
-        """The environment's id."""
-        ...
+    Attributes:
+        env: The environment's id.
+        folder: The folder of this seed.
+        scale: Share of the training tasks that stages explore.
+        reads_text: Whether what is trained is a language model.
+    """
 
-    @property
-    def folder(self) -> Path:
-        """The folder of this seed."""
-        ...
-
-    @property
-    def scale(self) -> float:
-        """Share of the training tasks that stages explore."""
-        ...
-
-    @property
-    def reads_text(self) -> bool:
-        """Whether what is trained is a language model."""
-        ...
+    env: str
+    folder: Path
+    scale: float
+    reads_text: bool
 
     def explored(self, name: str, *, tasks: int, agent: str = "", **options: Any) -> Any:
         """Explore training tasks, and return the experience."""
@@ -106,43 +157,86 @@ class Laboratory(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Paper:
-    """A paper's comparison at our scale.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FigurePanel:
+    """A panel of a figure: which runs it shows, over what.
+
+    Texts of `title` and `options` may name `{agent}`, `{verifier}` and `{tasks}` of the sweep, and `{part}`.
 
     Attributes:
-        title: What it is.
-        source: Where it was published.
-        differs: What is different here, a sentence each.
-        stages: Explores and trains with one seed, in a laboratory.
-        arms: What is measured, by name.
-        claims: What the paper has above what.
+        strategies: The strategies. Each is a line.
+        x: What the horizontal axis has: `n`, `rounds` (n by another name), the `proposals` that an episode spent, or
+            what the settings vary.
+        title: The title. "" names the verifier.
+        options: Options of the runs, besides those of the sweep.
+        settings: A run for each: its place on the axis -> its options. If `x` is `n`, each setting is a line instead,
+            and each strategy has a panel of its own.
+        metric: The metric. "" takes that of the sweep.
+        parts: Whether there is another panel for each part of the reward as the `metrics`, or one pair of panels for
+            each as the `verifiers`.
+        agent: `weak` leaves the panel out where the sweep has no weak agent. `weak if any` takes the other one there.
+        subset: Share of the sweep's tasks.
     """
 
-    title: str
-    source: str
-    differs: tuple[str, ...]
-    stages: Callable[[Laboratory], None]
-    arms: Mapping[str, MeasuredArm]
-    claims: tuple[Claim, ...]
-
-    def for_what_is_trained(self, *, reads_text: bool) -> "Paper":
-        """Return the comparison without the arms that say nothing for what is trained, nor their claims."""
-        arms = {
-            name: arm
-            for name, arm in self.arms.items()
-            if not (arm.needs_text and not reads_text) and not (arm.needs_features and reads_text)
-        }
-        return replace(self, arms=arms, claims=tuple(one for one in self.claims if {one.more, one.less} <= set(arms)))
+    strategies: tuple[str, ...]
+    x: str = "n"
+    title: str = ""
+    options: Settings = field(default_factory=dict)
+    settings: Mapping[str | float, Settings] = field(default_factory=dict)
+    metric: str = ""
+    parts: Literal["", "metrics", "verifiers"] = ""
+    agent: Literal["", "weak", "weak if any"] = ""
+    subset: float = 1.0
 
 
-def load_paper(name: str, env: str = "") -> Paper:
-    """Return a paper's comparison, the one for an environment where the paper has several.
+@cache
+def experiments() -> Mapping[str, Experiment]:
+    """Return all experiments, by name."""
+    return {name: one for paper in PAPERS for name, one in experiments_of(paper).items()}
+
+
+def experiments_of(paper: str) -> Mapping[str, Experiment]:
+    """Return the experiments of a paper."""
+    found: Mapping[str, Experiment] = load_object(f"iad_policy.papers.{paper}:EXPERIMENTS")
+    return found
+
+
+def find_experiment(name: str, env: str | None = None) -> Experiment:
+    """Return an experiment by its name, which is that of its preset.
+
+    Raises:
+        UnknownName: There is no such preset.
+        ValueError: It is for another environment.
+    """
+    known = experiments()
+    if name not in known:
+        raise UnknownName("preset", name, known)
+    found = known[name]
+    if env is not None and env.rpartition(":")[2] != found.env:
+        fitting = [other for other, one in known.items() if one.env == env.rpartition(":")[2]]
+        raise ValueError(
+            f"expected the environment {found.env} for the preset {name}, got {env}; leave it out, or use one of its "
+            f"presets: {', '.join(fitting) or 'there is none'}"
+        )
+    return found
+
+
+@cache
+def comparisons() -> Mapping[str, tuple[Comparison, ...]]:
+    """Return the papers that have comparisons, with these."""
+    found = {
+        paper: tuple(one.comparison for one in experiments_of(paper).values() if one.comparison) for paper in PAPERS
+    }
+    return {paper: own for paper, own in found.items() if own}
+
+
+def load_comparison(paper: str, env: str = "") -> Comparison:
+    """Return a paper's comparison: the one for an environment, where the paper has several.
 
     Raises:
         UnknownName: There is no such paper.
     """
-    if name not in PAPERS:
-        raise UnknownName("paper", name, PAPERS)
-    found: Paper = load_object(ELSEWHERE.get((name, env), PAPERS[name]))
-    return found
+    known = comparisons()
+    if paper not in known:
+        raise UnknownName("paper", paper, known)
+    return next(one for wanted in (env, None) for one in known[paper] if wanted in one.envs or not (wanted or one.envs))

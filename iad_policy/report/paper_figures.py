@@ -1,8 +1,8 @@
 """Draws the figures of *On the Role of Feedback in Test-Time Scaling* (arXiv 2504.01931 v2) for our own runs.
 
-A figure has one or more panels with lines. Each point comes from a run of `evaluate` with its own folder below the
-sweep's folder, so a stopped sweep can continue. In panels that say so, the strategy selects by a corrupted score. The
-drawn value is always the environment's own score.
+What a figure shows is in `iad_policy.papers.iad`. Each point comes from a run of `evaluate` with its own folder below
+the sweep's folder, so a stopped sweep can continue. In panels that say so, the strategy selects by a corrupted score.
+The drawn value is always the environment's own score.
 """
 
 import json
@@ -13,24 +13,29 @@ from typing import Any
 
 from iad_policy.errors import UnknownName
 from iad_policy.ledger.episode_record import EpisodeRecord
+from iad_policy.papers import FigurePanel, experiments_of
 from iad_policy.report.curves import spent_on
 from iad_policy.report.plots import Mark, Panel, draw
 from iad_policy.report.results import Results
 from iad_policy.report.samples import METRICS
 from iad_policy.report.statistics import mean_interval
-from iad_policy.strategies.building_blocks.feedback import FORMS
+from iad_policy.strategies.building_blocks.feedback_forms import FORMS
 from iad_policy.types.atomic import write_atomically
 from iad_policy.types.hashing import digest
-from iad_policy.types.names import SPARSITY
 
-NS = (1, 2, 4, 6)
-LOW_TEMPERATURES = (0.1, 0.05, 0.0)
-SDS = (0.0, 0.1, 0.2, 0.4, 0.8)
 PAPERS_FORM = "best-worst"
 """The feedback form of the papers, which the figures use unless another one is given."""
-N_OF_FIGURE_7 = 2
-SUBSET = 0.2
-"""Share of the tasks that the weak agent of figure 8 runs."""
+FIGURES: Mapping[str, tuple[FigurePanel, ...]] = {
+    **{number: panels for one in experiments_of("iad").values() for number, panels in one.figures.items()},
+    "feedback": (
+        FigurePanel(
+            strategies=("iad",),
+            title="iad by form of feedback",
+            settings={form: {"feedback": form} for form in FORMS},
+        ),
+    ),
+}
+"""The figure's number in the paper, or the name of our own -> its panels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,7 @@ class Sweep:
     agent: str | None = None
     weak: str | None = None
     verifier: str | None = None
-    ns: tuple[int, ...] = NS
+    ns: tuple[int, ...] = (1, 2, 4, 6)
     parts: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -71,9 +76,6 @@ class Sweep:
         asked |= {**self.options, **changes}
         folder = self.out / f"{'-'.join(strategies)}-{digest(self.env, strategies, asked)[:8]}"
         return self.evaluate(self.env, list(strategies), out=folder, **asked)
-
-
-Draw = Callable[[Sweep], list[Panel]]
 
 
 def sweep_figures(names: Sequence[str], sweep: Sweep) -> Iterator[Path]:
@@ -91,125 +93,56 @@ def sweep_figures(names: Sequence[str], sweep: Sweep) -> Iterator[Path]:
     if "5" in names and not sweep.parts:
         raise ValueError("expected parts of the reward for figure 5, as its verifiers, got none; pass --parts")
     for name in names:
-        yield from write_figure(name, FIGURES[name](sweep), sweep)
+        yield from write_figure(name, [made for panel in FIGURES[name] for made in panels_of(panel, sweep)], sweep)
 
 
-def figure_3(sweep: Sweep) -> list[Panel]:
-    """Draw the score by n, for the metric and each part of the reward, and for the weaker agent."""
-    results = sweep.run(["single", "bon", "iad"])
-    panels = [_by_n(sweep, results, metric) for metric in (sweep.metric, *sweep.parts)]
-    if sweep.weak is not None:
-        weak = sweep.run(["single", "bon", "iad"], agent=sweep.weak)
-        panels.append(_by_n(sweep, weak, sweep.metric, f"agent {sweep.weak}"))
-    return panels
-
-
-def figure_5(sweep: Sweep) -> list[Panel]:
-    """Draw figure 3 for the (weaker) agent with a part of the reward as the verifier. The title labels it an oracle."""
-    agent = {} if sweep.weak is None else {"agent": sweep.weak}
-    panels = []
-    for part in sweep.parts:
-        results = sweep.run(["single", "bon", "iad"], verifier=f"oracle:{part}", **agent)
-        panels += [
-            _by_n(sweep, results, metric, f"verifier oracle:{part}") for metric in dict.fromkeys((sweep.metric, part))
-        ]
-    return panels
-
-
-def figure_6(sweep: Sweep) -> list[Panel]:
-    """Draw the score by n at low temperatures, where independent proposals hardly differ."""
-    panels = []
-    for temperature in LOW_TEMPERATURES:
-        results = sweep.run(["single", "bon", "iad"], temperature=temperature)
-        panels.append(_by_n(sweep, results, sweep.metric, f"temperature {temperature:g}"))
-    return panels
-
-
-def figure_7(sweep: Sweep) -> list[Panel]:
-    """Draw four panels: sparse and noisy scores at n = 2, self-refine by rounds, and iad with the scalar score."""
-    inner = sweep.verifier or "proxy"
-    sparse, noisy = (
-        {
-            place: sweep.run(["bon", "iad"], n=N_OF_FIGURE_7, verifier=f"{kind}:{level}:{inner}")
-            for place, level in places
-        }
-        for kind, places in (("sparse", list(enumerate(SPARSITY))), ("noisy", [(sd, f"{sd:g}") for sd in SDS]))
-    )
-    refined = sweep.run(["self-refine"])
-    informed = sweep.run(["iad"], feedback="scalar")
-    return [
-        _by_setting(sweep, sparse, f"n = {N_OF_FIGURE_7}, sparse scores", "sparsity", dict(enumerate(SPARSITY))),
-        _by_setting(sweep, noisy, f"n = {N_OF_FIGURE_7}, noise on scores", "noise sd"),
-        _by_n(sweep, refined, sweep.metric, "no verifier", x="rounds"),
-        _by_n(sweep, informed, sweep.metric, "scalar score as feedback"),
-    ]
-
-
-def figure_8(sweep: Sweep) -> list[Panel]:
-    """Draw success by proposals spent, and progress by n for the weak agent on a fifth of the tasks."""
-    results = sweep.run(["single", "bon", "iad"])
-    panels = [_by_spending(results, "success")]
-    if sweep.weak is not None:
-        n_tasks = max(1, round(SUBSET * sweep.tasks))
-        weak = sweep.run(["bon-sc", "iad"], agent=sweep.weak, tasks=n_tasks)
-        panels.append(_by_n(sweep, weak, "progress", f"agent {sweep.weak}, {n_tasks} tasks"))
-    return panels
-
-
-def figure_14(sweep: Sweep) -> list[Panel]:
-    """Draw the score by n, with one line per level of sparsity."""
-    inner = sweep.verifier or "proxy"
-    by_level = {level: sweep.run(["bon", "iad"], verifier=f"sparse:{level}:{inner}") for level in SPARSITY}
-    return [
-        Panel(
-            f"{strategy}, sparse scores",
-            "n",
-            by_level["none"].heading.named(sweep.metric),
-            {f"sparsity {level}": _line(results, strategy, sweep.metric) for level, results in by_level.items()},
-            by_level["none"].heading.information,
-            by_level["none"].heading.verifier_text,
-        )
-        for strategy in ("bon", "iad")
-    ]
-
-
-def feedback_forms(sweep: Sweep) -> list[Panel]:
-    """Draw the score of iad by n, with one line per form of feedback. The paper has no such figure."""
-    by_form = {form: sweep.run(["iad"], feedback=form) for form in FORMS}
-    lines = {form: _line(results, "iad", sweep.metric) for form, results in by_form.items()}
-    heading = by_form["none"].heading
-    name, known = heading.named(sweep.metric), (heading.information, heading.verifier_text)
-    return [Panel("iad by form of feedback", "n", name, lines, *known)]
-
-
-FIGURES: Mapping[str, Draw] = {
-    "3": figure_3,
-    "5": figure_5,
-    "6": figure_6,
-    "7": figure_7,
-    "8": figure_8,
-    "14": figure_14,
-    "feedback": feedback_forms,
-}
-"""The figure's number in the paper, or our own name -> the function that draws it."""
+def panels_of(panel: FigurePanel, sweep: Sweep) -> Iterator[Panel]:
+    """Run what a panel shows, and yield it, or one for each metric, strategy or verifier, as `FigurePanel` says."""
+    if panel.agent == "weak" and sweep.weak is None:
+        return
+    changes: dict[str, Any] = {}
+    n_tasks = max(1, round(panel.subset * sweep.tasks))
+    if panel.subset < 1:
+        changes["tasks"] = n_tasks
+    if panel.agent and sweep.weak is not None:
+        changes["agent"] = sweep.weak
+    for part in sweep.parts if panel.parts == "verifiers" else ("",):
+        names = {"agent": sweep.weak, "tasks": n_tasks, "verifier": sweep.verifier or "proxy", "part": part}
+        runs: dict[str | float, Results] = {}
+        for place, own in (panel.settings or {"": {}}).items():
+            options = {**panel.options, **own}
+            filled = {key: one.format(**names) if isinstance(one, str) else one for key, one in options.items()}
+            runs[place] = sweep.run(list(panel.strategies), **changes, **filled)
+        first = next(iter(runs.values()))
+        heading, config, metric = first.heading, first.heading.config, panel.metric or sweep.metric
+        known = heading.information, heading.verifier_text
+        title = panel.title or f"verifier {config.verifier[0] or 'none'}"
+        if panel.settings and panel.x == "n":
+            for strategy in panel.strategies:
+                lines = {str(place): _line(results, strategy, metric) for place, results in runs.items()}
+                yield Panel(title.format(strategy=strategy), "n", heading.named(metric), lines, *known)
+        elif panel.settings:
+            yield _by_setting(panel, runs, metric)
+        elif panel.x == "proposals":
+            yield _by_spending(first, metric)
+        else:
+            others = {"metrics": sweep.parts, "verifiers": (part,)}.get(panel.parts, ())
+            for one in dict.fromkeys((metric, *others)):
+                lines = {name: _line(first, name, one) for name in config.strategies}
+                yield Panel(title.format(**names), panel.x, heading.named(one), lines, *known)
 
 
 def _mark(x: float, records: Sequence[EpisodeRecord], metric: str) -> Mark | None:
-    known = [
-        (record.task_id, value)
-        for record in records
-        if record.is_scored and (value := _value(record, metric)) is not None
-    ]
+    known: list[tuple[str, float]] = []
+    for record in records:
+        value = getattr(record, metric) if metric in METRICS else record.reward_parts.get(metric)
+        if record.is_scored and value is not None:
+            known.append((record.task_id, value))
     if not known:
         return None
     values = [value for _, value in known]
     interval = mean_interval(values, clusters=[task for task, _ in known])
     return Mark(x, sum(values) / len(values), interval, len(values))
-
-
-def _value(record: EpisodeRecord, metric: str) -> float | None:
-    value: float | None = getattr(record, metric) if metric in METRICS else record.reward_parts.get(metric)
-    return value
 
 
 def _line(results: Results, strategy: str, metric: str) -> list[Mark]:
@@ -223,25 +156,18 @@ def _line(results: Results, strategy: str, metric: str) -> list[Mark]:
     return [mark for mark in marks if mark is not None]
 
 
-def _by_n(sweep: Sweep, results: Results, metric: str, title: str = "", *, x: str = "n") -> Panel:
-    heading, config = results.heading, results.heading.config
-    title = title or f"verifier {config.verifier[0] or 'none'}"
-    lines = {name: _line(results, name, metric) for name in config.strategies}
-    return Panel(title, x, heading.named(metric), lines, heading.information, heading.verifier_text)
-
-
-def _by_setting(
-    sweep: Sweep, runs: Mapping[float, Results], title: str, x: str, ticks: Mapping[float, str] | None = None
-) -> Panel:
+def _by_setting(panel: FigurePanel, runs: Mapping[str | float, Results], metric: str) -> Panel:
+    """Return the panel with a line for each arm over the settings, which are numbers, or names in their order."""
     lines: dict[str, list[Mark]] = {}
-    for place, results in runs.items():
+    for place, (name, results) in enumerate(runs.items()):
         for label, own in results.records.items():
-            mark = _mark(place, own, sweep.metric)
+            mark = _mark(place if isinstance(name, str) else name, own, metric)
             if mark is not None:
                 lines.setdefault(label, []).append(mark)
     heading = next(iter(runs.values())).heading
-    name, known = heading.named(sweep.metric), (heading.information, heading.verifier_text)
-    return Panel(title, x, name, lines, *known, ticks or {})
+    ticks: dict[float, str] = {place: name for place, name in enumerate(runs) if isinstance(name, str)}
+    known = heading.information, heading.verifier_text
+    return Panel(panel.title, panel.x, heading.named(metric), lines, *known, ticks)
 
 
 def _by_spending(results: Results, metric: str) -> Panel:

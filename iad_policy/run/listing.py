@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from iad_policy.errors import UnknownName
-from iad_policy.papers.settings import PRESETS
+from iad_policy.papers import experiments
 from iad_policy.registry import load_object
 from iad_policy.registry.domain import Kind, all_named
 from iad_policy.run.engines import ENGINES
 from iad_policy.run.trackers import TRACKERS
 from iad_policy.runtime.components import TABLES
-from iad_policy.strategies.building_blocks.feedback import FORMS
+from iad_policy.strategies.building_blocks.feedback_forms import FORMS
 
 WRITTEN: Mapping[str, str] = {
     "iad_policy.verifiers.corrupted:noisy": "noisy:<sd>:<verifier>",
@@ -40,7 +40,7 @@ def names(environments: Mapping[str, str]) -> dict[str, dict[str, str]]:
         "verifiers": dict(_described(name, path) for name, path in _all(TABLES["verifiers"], "verifiers")),
         "simulators": dict(_described(name, path) for name, path in TABLES["simulators"].items()),
         "feedback": {name: _summary(form) for name, form in FORMS.items()},
-        "presets": {name: f"{preset.source}, in {preset.env}" for name, preset in PRESETS.items()},
+        "presets": {name: f"{preset.source}, in {preset.env}" for name, preset in experiments().items()},
         "engines": dict(_described(name, path) for name, path in ENGINES.items()),
         "trackers": dict(_described(name, path) for name, path in TRACKERS.items()),
     }

@@ -9,8 +9,7 @@ import gymnasium as gym
 
 from iad_policy.agents import asks_a_model
 from iad_policy.errors import NoProxyVerifier, UnknownName
-from iad_policy.papers.presets import find_preset
-from iad_policy.papers.settings import PRESETS
+from iad_policy.papers import find_experiment
 from iad_policy.registry import import_named
 from iad_policy.registry.domain import domain_by_id, domains
 from iad_policy.registry.environments import class_of, registered
@@ -67,8 +66,8 @@ def _preset(asked: Mapping[str, Any], default: tuple[str, ...]) -> dict[str, Any
             )
         return {"strategies": default, **asked}
     name = asked["preset"]
-    preset = find_preset(name, PRESETS, asked.get("env"))
-    default = preset.strategies if len(default) > 1 else (preset.method,)
+    preset = find_experiment(name, asked.get("env"))
+    default = preset.strategies if len(default) > 1 else preset.strategies[-1:]
     given = {"env": preset.env, "agent": domain_by_id(preset.env).agent, "strategies": default, **asked}
     agents = given["agent"] if isinstance(given["agent"], tuple) else (given["agent"],)
     settings, lines = applied(name, preset, given, takes_sampling=all(map(asks_a_model, agents)))

@@ -29,7 +29,7 @@ from iad_policy.runtime.components import Components
 from iad_policy.runtime.episode import LiveEpisode, next_id
 from iad_policy.runtime.event_loop import EventLoop
 from iad_policy.runtime.spending import Spending
-from iad_policy.strategies.building_blocks.feedback import fingerprint
+from iad_policy.strategies.building_blocks.feedback_forms import fingerprint
 from iad_policy.strategies.building_blocks.tree_record import tree_record
 from iad_policy.types import (
     DRAWN,

@@ -1,7 +1,6 @@
 """A language model as simulator: it predicts the outcome of an action as text."""
 
 import re
-from collections.abc import Mapping
 from typing import Any, NamedTuple, NoReturn
 
 import gymnasium as gym
@@ -17,7 +16,6 @@ from iad_policy.types import Outcome, State
 from iad_policy.types.texts import shown
 from iad_policy.world import World, is_text
 
-N_TRIES = 2
 _OBSERVATION = re.compile(r"^[\W_]*observation[\W_]*?:[ \t*_]*\n?", re.IGNORECASE | re.MULTILINE)
 
 
@@ -81,24 +79,20 @@ class LanguageSimulator(ModelComponent):
         values = words.values(state) | {"notes": "", "observation": words.raw(state)}
         prompt = self._prompts.render("simulator", subject=shown(action), **values)
         text = ""
-        for _ in range(N_TRIES):
+        for _ in range(2):
             text = self.complete(prompt.messages()).text
             predicted = read_prediction(text)
             if predicted is not None:
-                info = _unpredicted(token.info) | {"invalid_action": not predicted.is_valid, "available_actions": ()}
-                seen = predicted.observation
+                info = {"invalid_action": not predicted.is_valid, "available_actions": ()}
+                info |= {name: Unpredicted() for name in ("facts", "page") if name in token.info}
+                seen, is_valid = predicted.observation, predicted.is_valid
+                failure = "" if is_valid else seen
                 return token.after(
-                    action,
-                    seen,
-                    info,
-                    done=predicted.is_over,
-                    key=seen,
-                    failure="" if predicted.is_valid else seen,
-                    changed=predicted.is_valid,
+                    action, seen, info, done=predicted.is_over, key=seen, failure=failure, changed=is_valid
                 )
         raise ModelError(
             f"expected {self.model.name} as simulator to answer with Valid, Over and Observation, got {text[:200]!r} "
-            f"({N_TRIES} tries); use another model",
+            f"(2 tries); use another model",
             kind="malformed",
         )
 
@@ -139,7 +133,3 @@ class Unpredicted(dict[str, Any]):
     def get(self, key: str, default: Any = None) -> Any:
         """Raise as a lookup does. A default would hide that the value was not predicted."""
         return self[key]
-
-
-def _unpredicted(info: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: Unpredicted() for name in ("facts", "page") if name in info}

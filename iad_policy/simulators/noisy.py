@@ -9,16 +9,13 @@ import gymnasium as gym
 
 from iad_policy.errors import UnknownName
 from iad_policy.registry.domain import domain_of
-from iad_policy.simulators.typos import with_typos
+from iad_policy.simulators.recorded import with_typos
 from iad_policy.types import Outcome, State
 from iad_policy.types.hashing import digest, seed_of
 from iad_policy.types.outcome_types import END, SUCCESS, is_failure, type_of
 from iad_policy.world import World
 
 FAILURE = "failure"
-MAX_TRIES = 12
-"""How many other actions are tried to find an outcome of another type."""
-N_DRAWN = 4
 
 
 class _Token(NamedTuple):
@@ -60,33 +57,28 @@ class NoisySimulator:
     def simulate(self, world: World, token: _Token, action: Any, draw: int) -> Outcome:
         """Return the true outcome, or that of another action."""
         outcome = world.simulate(token.inner, action, draw)
-        name = digest(token.name, world.key(action), draw)
+        name, kind = digest(token.name, world.key(action), draw), type_of(outcome.info, outcome.done)
+        known = kind if kind in self._fidelity or not is_failure(kind) else FAILURE
         rng = Random(seed_of("noisy", name))
-        if not token.done and rng.random() >= self._of(type_of(outcome.info, outcome.done)):
-            outcome = _instead(world, token, action, draw, outcome, rng=rng)
+        if not token.done and rng.random() >= self._fidelity.get(known, self._fidelity.get("", 1.0)):
+            differing = None
+            for other in islice(_others(world, token.info, action, rng), 12):
+                shown = world.simulate(token.inner, other, draw)
+                if type_of(shown.info, shown.done) != kind:
+                    differing = shown
+                    break
+                if differing is None and shown.key != outcome.key:
+                    differing = shown
+            outcome = differing or outcome
         return outcome._replace(token=_Token(outcome.token, name, outcome.info, outcome.done))
-
-    def _of(self, kind: str) -> float:
-        name = kind if kind in self._fidelity or not is_failure(kind) else FAILURE
-        return self._fidelity.get(name, self._fidelity.get("", 1.0))
-
-
-def _instead(world: World, token: _Token, action: Any, draw: int, true: Outcome, *, rng: Random) -> Outcome:
-    kind, differing = type_of(true.info, true.done), None
-    for other in islice(_others(world, token.info, action, rng), MAX_TRIES):
-        outcome = world.simulate(token.inner, other, draw)
-        if type_of(outcome.info, outcome.done) != kind:
-            return outcome
-        if differing is None and outcome.key != true.key:
-            differing = outcome
-    return differing or true
 
 
 def _others(world: World, info: Mapping[str, Any], action: Any, rng: Random) -> Iterator[Any]:
+    """Yield the other actions that are tried, in a random order."""
     listed = world.available(info)
     if not listed:
         drawable = {key: info[key] for key in ("action_mask",) if key in info}
-        listed = [world.legal_action(drawable, rng.getrandbits(32)) for _ in range(N_DRAWN)]
+        listed = [world.legal_action(drawable, rng.getrandbits(32)) for _ in range(4)]
     others = [*listed, *domain_of(world.env).stand_ins, *with_typos(action)]
     rng.shuffle(others)
     own = world.key(action)

@@ -1,8 +1,8 @@
-"""Records outcomes on other tasks, for the retrieval simulator."""
+"""Records outcomes on other tasks, also of actions that are made to fail, for simulators that show or learn them."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import count
+from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -12,17 +12,14 @@ import gymnasium as gym
 from iad_policy.agents import load_agent
 from iad_policy.errors import SimulationError
 from iad_policy.registry.domain import domain_of
-from iad_policy.simulators.typos import with_typos
 from iad_policy.types import Agent, PublicInfo, State, Turn
 from iad_policy.types.atomic import write_atomically
 from iad_policy.types.call_context import Call, use_call
 from iad_policy.types.hashing import decode, dumps, encode, seed_of
 from iad_policy.types.jsonl import read_lines
 from iad_policy.types.read_only import read_only
-from iad_policy.world import adapt
+from iad_policy.world import World, adapt
 
-LEARNING_SPLITS = ("train", "dev")
-N_TASKS, N_EPISODES, N_PROPOSALS = 100, 2, 3
 AGENT, PROVOKED = "agent", "provoked"
 OUTCOMES = "outcomes.jsonl"
 """The file of recorded outcomes in the folder of a trained simulator."""
@@ -58,17 +55,13 @@ class Recorded(NamedTuple):
     changed: bool = True
 
 
-REQUIRED = tuple(name for name in Recorded._fields if name not in Recorded._field_defaults)
-"""Fields of a line in a file. Older files lack the others."""
-
-
 def record(
     env: gym.Env[Any, Any],
     agent: str | Agent | None = None,
     *,
     tasks: Sequence[str] | None = None,
-    n_episodes: int = N_EPISODES,
-    n_proposals: int = N_PROPOSALS,
+    n_episodes: int = 2,
+    n_proposals: int = 3,
     seed: int = 0,
 ) -> list[Recorded]:
     """Run tasks and record the outcome of every action: the agent's proposals, and actions that fail.
@@ -86,50 +79,73 @@ def record(
     """
     world, proposer = adapt(env), load_agent(agent if agent is not None else domain_of(env).agent, env)
     known = getattr(env.unwrapped, "task_ids", None)
-    chosen: Sequence[Any] = (
-        tasks if tasks is not None else list(known)[:N_TASKS] if known else range(seed, seed + N_TASKS)
-    )
+    chosen: Sequence[Any] = tasks if tasks is not None else list(known)[:100] if known else range(seed, seed + 100)
     found: dict[str, Recorded] = {}
-    for task in chosen:
-        for episode in range(n_episodes):
-            rng = Random(seed_of("recording", str(task), episode, seed))
-            observation, info = env.reset(seed=rng.getrandbits(31), options={"task_id": task} if known else None)
-            world.begin(observation)
-            state = State(read_only(observation), PublicInfo(info, world.gold_keys), steps_left=world.max_steps)
-            while not state.done:
-                with world.deciding(), world.guard():
-                    actions = [_proposed(proposer, state, place, rng) for place in range(n_proposals)]
-                actions = [action for action in actions if not world.complaint(action)]
-                failing = [wrong for action in actions[:1] for wrong in with_typos(action)]
-                provoked = [(action, PROVOKED) for action in (*domain_of(env).stand_ins, *failing)]
-                for action, source in (*((action, AGENT) for action in actions), *provoked):
-                    outcome = world.simulate(world.snapshot(), action, 0)
-                    is_limit = outcome.info.get("stop_reason") == "max_steps"
-                    texts = str(info.get("instruction", "")), state.observation, action, outcome.observation
-                    done = outcome.done and not is_limit
-                    said = outcome.key, source, outcome.failure, outcome.changed
-                    recorded = Recorded(str(task), *texts, dict(outcome.info), done, *said)
-                    found.setdefault(dumps({"": encode([task, state.observation, action])}), recorded)
-                action = actions[0] if actions else world.legal_action(state.info, rng.getrandbits(32))
-                state = _stepped(env, state, action, gold=world.gold_keys)
-                world.committed(action)
+    for task, episode in product(chosen, range(n_episodes)):
+        rng = Random(seed_of("recording", str(task), episode, seed))
+        state = begun(env, world, task if known else None, rng.getrandbits(31))
+        while not state.done:
+            actions = []
+            with world.deciding(), world.guard():
+                for place in range(n_proposals):
+                    with use_call(Call("recording", place, rng.getrandbits(64))):
+                        own = Random(rng.getrandbits(64))
+                        actions.append(proposer.propose(state, feedback=None, temperature=None, rng=own).action)
+            actions = [action for action in actions if not world.complaint(action)]
+            failing = [wrong for action in actions[:1] for wrong in with_typos(action)]
+            provoked = [(action, PROVOKED) for action in (*domain_of(env).stand_ins, *failing)]
+            for action, source in (*((action, AGENT) for action in actions), *provoked):
+                outcome = world.simulate(world.snapshot(), action, 0)
+                recorded = Recorded(
+                    task_id=str(task),
+                    instruction=str(state.info.get("instruction", "")),
+                    observation=state.observation,
+                    action=action,
+                    seen=outcome.observation,
+                    info=dict(outcome.info),
+                    done=outcome.done and outcome.info.get("stop_reason") != "max_steps",
+                    key=outcome.key,
+                    source=source,
+                    failure=outcome.failure,
+                    changed=outcome.changed,
+                )
+                found.setdefault(dumps({"": encode([task, state.observation, action])}), recorded)
+            action = actions[0] if actions else world.legal_action(state.info, rng.getrandbits(32))
+            state = stepped(env, world, state, action)
     return list(found.values())
 
 
-def _proposed(proposer: Agent, state: State, place: int, rng: Random) -> Any:
-    with use_call(Call("recording", place, rng.getrandbits(64))):
-        return proposer.propose(state, feedback=None, temperature=None, rng=Random(rng.getrandbits(64))).action
+def begun(env: gym.Env[Any, Any], world: World, task: str | None, seed: int) -> State:
+    """Reset an environment to a task, or by a seed alone, and return its state as an agent sees it."""
+    observation, info = env.reset(seed=seed, options=None if task is None else {"task_id": task})
+    world.begin(observation)
+    return State(read_only(observation), PublicInfo(info, world.gold_keys), steps_left=world.max_steps)
 
 
-def _stepped(env: gym.Env[Any, Any], state: State, action: Any, *, gold: frozenset[str]) -> State:
+def stepped(env: gym.Env[Any, Any], world: World, state: State, action: Any) -> State:
+    """Take an action in the real environment, and return the state after it."""
     observation, _, terminated, truncated, info = env.step(action)
+    world.committed(action)
     return State(
         read_only(observation),
-        PublicInfo(info, gold),
+        PublicInfo(info, world.gold_keys),
         history=(*state.history, Turn(state.observation, action, state.info)),
         steps_left=state.steps_left - 1,
         done=terminated or truncated,
     )
+
+
+def with_typos(action: Any) -> list[str]:
+    """Return copies of a text action with two letters swapped: at its start, in its argument, and at its end.
+
+    `cat[/a/b.txt]` gives `act[...]`, `cat[a//b.txt]` and `cat[/a/b.ttx]`. Other and very short actions give none.
+    """
+    if not isinstance(action, str) or len(action) < 2:
+        return []
+    end = len(action) - action.endswith("]")
+    starts = [0, action.find("[") + 1, end - 2]
+    swapped = [f"{action[:at]}{action[at : at + 2][::-1]}{action[at + 2 :]}" for at in starts if 0 <= at <= end - 2]
+    return list(dict.fromkeys(one for one in swapped if one != action))
 
 
 def record_elsewhere(env: gym.Env[Any, Any]) -> list[Recorded]:
@@ -139,7 +155,7 @@ def record_elsewhere(env: gym.Env[Any, Any]) -> list[Recorded]:
         SimulationError: It has no other split to record on.
     """
     own = None if env.spec is None else env.spec.kwargs.get("split", "")
-    for split in LEARNING_SPLITS if env.spec is not None else ():
+    for split in ("train", "dev") if env.spec is not None else ():
         try:
             other = gym.make(env.spec, split=split)  # type: ignore[arg-type]  # None is left out above
         except (TypeError, ValueError, OSError):
@@ -150,7 +166,7 @@ def record_elsewhere(env: gym.Env[Any, Any]) -> list[Recorded]:
         finally:
             other.close()
     raise SimulationError(
-        f"expected an environment with a split {' or '.join(LEARNING_SPLITS)} to record outcomes on, got "
+        "expected an environment with a split train or dev to record outcomes on, got "
         f"{env.unwrapped}; record them on tasks of your own (iad_policy.simulators.recorded), and name the file: "
         "retrieval:FILE"
     )
@@ -175,10 +191,11 @@ def read(path: Path | str) -> Iterator[Recorded]:
             f"expected a file of recorded outcomes at {path}, got none; write one with "
             "iad_policy.simulators.recorded.write (docs/simulators.md), or name another"
         )
-    for number, line in zip(count(1), read_lines(Path(path).resolve()), strict=False):
-        if not set(REQUIRED) <= set(line) <= set(Recorded._fields):
+    required = [name for name in Recorded._fields if name not in Recorded._field_defaults]  # older files lack others
+    for number, line in enumerate(read_lines(Path(path).resolve()), start=1):
+        if not set(required) <= set(line) <= set(Recorded._fields):
             raise ValueError(
-                f"expected a recorded outcome with {', '.join(REQUIRED)} in line {number} of {path}, got "
+                f"expected a recorded outcome with {', '.join(required)} in line {number} of {path}, got "
                 f"{json.dumps(line)[:100]}; record the file again"
             )
         yield Recorded(**{name: decode(value) for name, value in line.items()})

@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from threading import Lock
-from typing import Any
+from typing import Any, Protocol
 
 import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
 from iad_policy.errors import SimulationError
-from iad_policy.simulators.embedding import HashedNgrams, TextEmbedder
 from iad_policy.simulators.recorded import Recorded, read, record_elsewhere
 from iad_policy.simulators.visible_state import VisibleState
 from iad_policy.types import Outcome, State
@@ -17,9 +16,54 @@ from iad_policy.types.hashing import digest, encode
 from iad_policy.types.texts import shown
 from iad_policy.world import World
 
-ACTION_WEIGHT = 0.7
-"""Weight of the action's similarity. The rest is the weight of the observation's."""
-DIMENSIONS = 2**12
+Vectors = NDArray[np.float32]
+
+
+class TextEmbedder(Protocol):
+    """Encodes texts so that the dot product of two vectors is their cosine similarity."""
+
+    name: str
+    """Name in reports."""
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Return one row of length 1 per text, shape (n, d)."""
+        ...
+
+
+class HashedNgrams:
+    """Character n-gram counts, hashed into a vector. They need no model and no download, and are the same everywhere.
+
+    Args:
+        sizes: Lengths of the n-grams, in bytes of UTF-8.
+        dimensions: Length of a vector, a power of two.
+    """
+
+    def __init__(self, sizes: Sequence[int] = (3, 4, 5), dimensions: int = 2**14) -> None:
+        if dimensions < 2 or dimensions & (dimensions - 1):
+            raise ValueError(f"expected dimensions to be a power of two, got {dimensions}; use one such as 4096")
+        self._sizes = tuple(sizes)
+        self._dimensions = dimensions
+        self.name = f"hashed {min(sizes)}-{max(sizes)}-grams, {dimensions} dimensions"
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Return one row of length 1 per text. An empty text is similar only to another empty one."""
+        rows = np.zeros((len(texts), self._dimensions), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            row += np.sqrt(self._counts(text))
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True) if len(texts) else rows
+
+    def _counts(self, text: str) -> NDArray[np.int64]:
+        """Return how often each n-gram is there, by its FNV-1a hash folded to the number of dimensions."""
+        # Start and end marks, so that the shortest text has an n-gram and both ends of a text count.
+        codes = np.frombuffer(f"\2\2{text}\3\3".encode(errors="surrogatepass"), dtype=np.uint8).astype(np.uint64)
+        hashed = []
+        for size in self._sizes:
+            n = max(0, len(codes) - size + 1)
+            value = np.full(n, 0xCBF29CE484222325, dtype=np.uint64)
+            for place in range(size):
+                value = (value ^ codes[place : place + n]) * np.uint64(0x100000001B3)
+            hashed.append((value ^ (value >> np.uint64(32))) & np.uint64(self._dimensions - 1))
+        return np.bincount(np.concatenate(hashed).astype(np.int64), minlength=self._dimensions)
 
 
 class RetrievalSimulator:
@@ -41,12 +85,12 @@ class RetrievalSimulator:
     uses_world = False
 
     def __init__(
-        self, records: Sequence[Recorded], *, encoder: TextEmbedder | None = None, action_weight: float = ACTION_WEIGHT
+        self, records: Sequence[Recorded], *, encoder: TextEmbedder | None = None, action_weight: float = 0.7
     ) -> None:
         if not records:
             raise ValueError("expected recorded outcomes to retrieve from, got none; record some tasks first")
         self._records = list(records)
-        self._encoder = encoder or HashedNgrams(dimensions=DIMENSIONS)
+        self._encoder = encoder or HashedNgrams(dimensions=2**12)
         self._weight = action_weight
         self._actions = _Index(self._encoder, [_action_text(one.action) for one in records])
         self._observations = _Index(
@@ -79,10 +123,17 @@ class RetrievalSimulator:
         )
         place = int(np.argsort(-nearness, kind="stable")[min(draw, len(nearness) - 1)])
         found = self._records[place]
-        replacements = {found.instruction: instruction} if found.instruction else {}
-        info = {name: _replaced(value, replacements) for name, value in found.info.items()}
-        seen, key, failure = (_replaced(one, replacements) for one in (found.seen, found.key, found.failure))
-        return token.after(action, seen, info, done=found.done, key=key, failure=failure, changed=found.changed)
+        if found.instruction:
+            found = Recorded(*(_replaced(one, found.instruction, instruction) for one in found))
+        return token.after(
+            action,
+            found.seen,
+            found.info,
+            done=found.done,
+            key=found.key,
+            failure=found.failure,
+            changed=found.changed,
+        )
 
 
 class _Index:
@@ -131,12 +182,10 @@ def _observation_text(observation: Any, instruction: str) -> str:
     return text.replace(instruction, "") if instruction else text
 
 
-def _replaced(value: Any, texts: Mapping[str, str]) -> Any:
-    """Return a value in which texts are replaced, at any depth."""
+def _replaced(value: Any, old: str, new: str) -> Any:
+    """Return a value in which a text is replaced, at any depth."""
     if isinstance(value, str):
-        for old, new in texts.items():
-            value = value.replace(old, new)
-        return value
+        return value.replace(old, new)
     if isinstance(value, Mapping):
-        return {key: _replaced(part, texts) for key, part in value.items()}
-    return type(value)(_replaced(part, texts) for part in value) if isinstance(value, list | tuple) else value
+        return {key: _replaced(part, old, new) for key, part in value.items()}
+    return type(value)(_replaced(part, old, new) for part in value) if isinstance(value, list | tuple) else value

@@ -58,9 +58,10 @@ class VisibleState:
             changed: Whether the world changed.
         """
         over = done or self.steps_left <= 1
+        ending = AWAITING if info.get("stop_reason") == AWAITING else "done"
         certain = {
             "step": self.info.get("step", 0) + 1,
-            "stop_reason": _stop_reason(info, done=done, over=over),
+            "stop_reason": ending if done else "max_steps" if over else "",
             **{name: self.info[name] for name in ("task_id", "instruction") if name in self.info},
         }
         mixed = {**self.info, **info, **certain}
@@ -72,9 +73,3 @@ class VisibleState:
     def end(self) -> Outcome:
         """Return the outcome of any action after the end, when nothing changes any more."""
         return Outcome(self, self.observation, self.info, True, "over", changed=False)
-
-
-def _stop_reason(info: Mapping[str, Any], *, done: bool, over: bool) -> str:
-    if done:
-        return AWAITING if info.get("stop_reason") == AWAITING else "done"
-    return "max_steps" if over else ""

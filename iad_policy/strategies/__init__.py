@@ -13,7 +13,7 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 from iad_policy.errors import UnknownName
 from iad_policy.registry import load_object, load_own
 from iad_policy.requests import Asking, Commit
-from iad_policy.strategies.building_blocks.feedback import load_feedback
+from iad_policy.strategies.building_blocks.feedback_forms import load_feedback
 from iad_policy.strategies.building_blocks.stop import load_stop
 from iad_policy.types import Candidate, State, Verifier
 from iad_policy.types.information import may_read_gold
@@ -39,7 +39,7 @@ STRATEGIES: Mapping[str, str] = {
     "mcts": "iad_policy.strategies.mcts:mcts",
     "lats": "iad_policy.strategies.lats:lats",
     "best-first": "iad_policy.strategies.best_first:best_first",
-    "q-tree": "iad_policy.strategies.q_tree:q_tree",
+    "q-tree": "iad_policy.strategies.reasoning_tree:q_tree",
 }
 """Name -> "module:function"."""
 

@@ -1,22 +1,19 @@
 """ARTIS: attempt the task in simulation, evaluate and summarise the attempts, then act once."""
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from itertools import count
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal
 
 from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import All, Ask, Asking, Commit, Propose
 from iad_policy.strategies import declares
 from iad_policy.strategies.building_blocks.attempts import Attempt, best_plan
-from iad_policy.strategies.building_blocks.rollouts import Rollout, roll_out, valued
+from iad_policy.strategies.building_blocks.rollouts import roll_out, valued
 from iad_policy.types import Candidate, PlannedActions, State
 
 REAL = "What comes now is real and counts."
 """First line of the note that the agent gets for the real execution."""
-_Attempting: TypeAlias = Callable[[State], Asking[Attempt]]
 
 
 @declares(n="attempts per episode", needs="verifier", needs_unless=("verify", "evaluate"))
@@ -69,87 +66,60 @@ def artis(
             "expected sequential attempts with evaluation for until_pass, got others; leave out mode, evaluate or "
             "until_pass"
         )
-    attempt = partial(_attempt, depth=depth, verify=verify, evaluate=evaluate, temperature=temperature)
+
+    def attempt(at: State) -> Asking[Attempt]:
+        made = Attempt((yield from roll_out(at, depth=depth, temperature=temperature)))
+        with suppress(BudgetExhausted):
+            if evaluate and len(made.rollout):
+                judged: list[State | Candidate] = [made.rollout.end]
+                if verify:
+                    judged.append((yield from valued(made.rollout)).candidates[-1])
+                made = replace(made, evaluation=(yield from Ask("evaluator", at, judged)))
+        return made
+
     while not here.done:
+        attempts: list[Attempt] = []
         if mode == "parallel":
-            attempts = yield from _side_by_side(here, n, attempt)
+            made = yield from All([attempt(here) for _ in range(n)])
+            attempts = [one for one in made if one.first is not None]
         else:
-            attempts = yield from _one_after_another(here, n, attempt, until_pass=until_pass)
-        advice = yield from _advice(attempts[-1:] if until_pass else attempts, summarise and not until_pass, here)
-        here = yield from _execute(here, advice, _incumbent(attempts), every=every, temperature=temperature)
+            for _ in range(n):
+                new = yield from attempt(here.noted(*_texts(attempts)))
+                if new.first is None:
+                    break
+                attempts.append(new)
+                if until_pass and new.has_passed:
+                    break
+        told = attempts[-1:] if until_pass else attempts
+        notes, plan = yield from _advice(here, told, summarise=summarise and not until_pass)
+        for _ in count() if every is None else range(every):
+            try:
+                (candidate,) = yield from Propose(here.noted(*notes).planned(plan), 1, temperature=temperature)
+            except BudgetExhausted:  # only in the decision that simulated: every later one has a granted proposal
+                passed = [one for one in attempts if one.has_passed]
+                first = next((one.first for one in (*passed, *attempts)), None)
+                if first is None:
+                    raise
+                candidate = first
+            here = yield from Commit(candidate)
+            if here.done or here.is_answered:
+                break
 
 
-class _Advice(NamedTuple):
-    notes: tuple[str, ...] = ()
-    plan: PlannedActions | None = None
-
-
-def _one_after_another(here: State, n: int, attempt: _Attempting, *, until_pass: bool) -> Asking[list[Attempt]]:
-    attempts: list[Attempt] = []
-    for _ in range(n):
-        new = yield from attempt(here.noted(*_texts(attempts)))
-        if new.first is None:
-            break
-        attempts.append(new)
-        if until_pass and new.has_passed:
-            break
-    return attempts
-
-
-def _side_by_side(here: State, n: int, attempt: _Attempting) -> Asking[list[Attempt]]:
-    attempts = yield from All([attempt(here) for _ in range(n)])
-    return [one for one in attempts if one.first is not None]
-
-
-def _execute(
-    here: State, advice: _Advice, incumbent: Candidate | None, *, every: int | None, temperature: float | None
-) -> Asking[State]:
-    for _ in count() if every is None else range(every):
-        try:
-            (candidate,) = yield from Propose(
-                here.noted(*advice.notes).planned(advice.plan), 1, temperature=temperature
-            )
-        except BudgetExhausted:  # only in the decision that simulated: every later one has a granted proposal
-            if incumbent is None:
-                raise
-            candidate = incumbent
-        here = yield from Commit(candidate)
-        if here.done or here.is_answered:
-            break
-    return here
-
-
-def _incumbent(attempts: list[Attempt]) -> Candidate | None:
-    passed = [attempt for attempt in attempts if attempt.has_passed]
-    return next((attempt.first for attempt in (*passed, *attempts)), None)
-
-
-def _attempt(here: State, *, depth: int, verify: bool, evaluate: bool, temperature: float | None) -> Asking[Attempt]:
-    attempt = Attempt((yield from roll_out(here, depth=depth, temperature=temperature)))
-    with suppress(BudgetExhausted):
-        if evaluate and len(attempt.rollout):
-            attempt = replace(attempt, evaluation=(yield from _evaluation(here, attempt.rollout, verify)))
-    return attempt
-
-
-def _evaluation(here: State, rollout: Rollout, verify: bool) -> Asking[str]:
-    if not verify:
-        return (yield from Ask("evaluator", here, [rollout.end]))
-    rollout = yield from valued(rollout)
-    return (yield from Ask("evaluator", here, [rollout.end, rollout.candidates[-1]]))
-
-
-def _advice(attempts: list[Attempt], summarise: bool, here: State) -> Asking[_Advice]:
+def _advice(
+    here: State, attempts: list[Attempt], *, summarise: bool
+) -> Asking[tuple[list[str], PlannedActions | None]]:
+    """Return the note for the execution, with a summary or the attempts themselves, and the plan it may follow."""
     begun = [attempt for attempt in attempts if len(attempt.rollout)]
     if not begun:
-        return _Advice()
+        return [], None
     texts, plan = _texts(attempts), next((attempt.plan for attempt in begun if attempt.has_passed), None)
     if summarise:
         with suppress(BudgetExhausted):
             made = [(attempt.rollout.end, attempt.evaluation) for attempt in begun]
             texts = [(yield from Ask("summariser", here, made))]
             plan = best_plan((attempt.plan, attempt.evaluation) for attempt in begun)
-    return _Advice(("\n".join([REAL, *texts]),), plan)
+    return ["\n".join([REAL, *texts])], plan
 
 
 def _texts(attempts: list[Attempt]) -> list[str]:

@@ -43,7 +43,15 @@ def beam(
         level = [tree.root]
         with suppress(BudgetExhausted):
             for _ in range(n):
-                level = yield from _next(tree, level, width=width, k=k, temperature=temperature)
+                todo = [node for node in level if not node.state.done]
+                found = yield from All([_expanded(tree, node, k, temperature) for node in todo])
+                edges = [node.by for node in level if node.by is not None and node.state.done]
+                edges += [edge for actions in found for edge in actions or ()]
+                edges.sort(key=lambda edge: -edge.q)
+                ahead = []
+                for edge in edges[:width]:
+                    ahead.append((yield from outcome(edge)))
+                level = ahead or level  # the same one if nothing follows from it
         yield from Keep(tree)
         if level[0].by is None:
             here = yield from Commit(tree.chosen())
@@ -51,20 +59,7 @@ def beam(
             here = yield from follow(here, tree.path_to(level[0]))
 
 
-def _next(tree: Tree, level: list[Node], *, width: int, k: int, temperature: float | None) -> Asking[list[Node]]:
-    """Return the next level, best first, or the same one if nothing follows from it."""
-    todo = [node for node in level if not node.state.done]
-    found = yield from All([_actions(tree, node, k, temperature) for node in todo])
-    edges = [node.by for node in level if node.by is not None and node.state.done]
-    edges += [edge for actions in found for edge in actions or ()]
-    edges.sort(key=lambda edge: -edge.q)
-    ahead = []
-    for edge in edges[:width]:
-        ahead.append((yield from outcome(edge)))
-    return ahead or level
-
-
-def _actions(tree: Tree, node: Node, k: int, temperature: float | None) -> Asking[list[Edge]]:
+def _expanded(tree: Tree, node: Node, k: int, temperature: float | None) -> Asking[list[Edge]]:
     """Expand a node, and value its actions by their verdicts."""
     counted = yield from proposed(tree, node, k, temperature=temperature)
     node.consider([candidate for candidate, _ in counted])

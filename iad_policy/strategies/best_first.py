@@ -1,6 +1,6 @@
 """Best-first tree search of Koh et al.: the most promising state first, then the best sequence is committed."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import suppress
 from heapq import heappop, heappush
 from typing import Any
@@ -10,13 +10,10 @@ from iad_policy.requests import Asking, Commit, Keep, Request, Verify
 from iad_policy.strategies import declares
 from iad_policy.strategies.building_blocks.expansion import outcome, proposed
 from iad_policy.strategies.building_blocks.rollouts import follow, value_of
-from iad_policy.strategies.building_blocks.tree import Edge, Node, Tree
-from iad_policy.types import Candidate, State
+from iad_policy.strategies.building_blocks.tree import Edge, Tree
+from iad_policy.types import State
 
 FIRST_PRIORITY = 0.5
-MIN_SAMPLES = 20
-N_ALIKE = 3
-"""Number of equal votes that end a vote. A verifier that computes its scores need not be asked 20 times."""
 
 
 @declares(n="states valued in a search", needs="verifier")
@@ -50,50 +47,37 @@ def best_first(
         votes: Maximum number of verdicts for one value.
         temperature: Temperature of proposals.
     """
-    samples = max(2 * branching, MIN_SAMPLES) if samples is None else samples
+    samples = max(2 * branching, 20) if samples is None else samples
     while not here.done:
         tree = Tree(here)
-        best = yield from _search(
-            tree, n=n, branching=branching, depth=depth, samples=samples, votes=votes, temperature=temperature
-        )
+        queue = [(-FIRST_PRIORITY, 0, tree.root)]
+        best, n_queued = tree.root, 1
+        with suppress(BudgetExhausted):
+            for _ in range(n):
+                if not queue:
+                    break
+                node = heappop(queue)[-1]
+                value = FIRST_PRIORITY if node.by is None else (yield from _vote(node.by, votes))
+                if best.by is None or value > best.by.q:
+                    best = node
+                if value >= 1.0:
+                    break
+                if node.state.done or node.depth >= depth:
+                    continue
+                counted = yield from proposed(tree, node, samples, temperature=temperature)
+                counted.sort(key=lambda pair: -pair[1])
+                node.consider([candidate for candidate, _ in counted[:branching]])
+                for edge in node.edges:
+                    heappush(queue, (-value, n_queued, (yield from outcome(edge))))
+                    n_queued += 1
         yield from Keep(tree)
         here = yield from Commit(tree.chosen()) if best is tree.root else follow(here, tree.path_to(best))
 
 
-def _search(
-    tree: Tree, *, n: int, branching: int, depth: int, samples: int, votes: int, temperature: float | None
-) -> Asking[Node]:
-    """Return the valued state with the highest value, the first among equals, or the root if there is none."""
-    queue = [(-FIRST_PRIORITY, 0, tree.root)]
-    best, n_queued = tree.root, 1
-    with suppress(BudgetExhausted):
-        for _ in range(n):
-            if not queue:
-                break
-            node = heappop(queue)[-1]
-            value = FIRST_PRIORITY if node.by is None else (yield from _vote(node.by, votes))
-            if best.by is None or value > best.by.q:
-                best = node
-            if value >= 1.0:
-                break
-            if node.state.done or node.depth >= depth:
-                continue
-            counted = yield from proposed(tree, node, samples, temperature=temperature)
-            node.consider(_most_frequent(counted, branching))
-            for edge in node.edges:
-                heappush(queue, (-value, n_queued, (yield from outcome(edge))))
-                n_queued += 1
-    return best
-
-
-def _most_frequent(counted: Sequence[tuple[Candidate, int]], n: int) -> list[Candidate]:
-    return [candidate for candidate, _ in sorted(counted, key=lambda pair: -pair[1])[:n]]
-
-
 def _vote(edge: Edge, votes: int) -> Asking[float]:
-    """Return the mean of the verifier's votes on an action. It counts as one visit of the action."""
+    """Return the mean of the verifier's votes on an action, as one visit. Three equal votes end it."""
     values: list[float] = []
-    while len(values) < votes and not (len(values) == N_ALIKE and len(set(values)) == 1):
+    while len(values) < votes and not (len(values) == 3 and len(set(values)) == 1):
         (edge.candidate,) = yield from Verify(edge.node.state, [edge.candidate])
         values.append(value_of(edge.candidate))
     edge.visited(sum(values) / len(values))

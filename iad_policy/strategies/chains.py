@@ -2,7 +2,7 @@
 
 from iad_policy.requests import All, Asking, Propose
 from iad_policy.strategies import declares, per_step
-from iad_policy.strategies.building_blocks.feedback import FeedbackForm, findings
+from iad_policy.strategies.building_blocks.feedback_forms import FeedbackForm, findings
 from iad_policy.strategies.building_blocks.stop import StopRule, never
 from iad_policy.strategies.building_blocks.voting import voted
 from iad_policy.strategies.iad import chain

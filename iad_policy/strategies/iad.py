@@ -5,7 +5,7 @@ from contextlib import suppress
 from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import Asking, Propose, Verify
 from iad_policy.strategies import declares, per_step
-from iad_policy.strategies.building_blocks.feedback import FeedbackForm, findings
+from iad_policy.strategies.building_blocks.feedback_forms import FeedbackForm, findings
 from iad_policy.strategies.building_blocks.incumbent import incumbent
 from iad_policy.strategies.building_blocks.stop import StopRule, never
 from iad_policy.types import Candidate, State

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from iad_policy.requests import Asking
 from iad_policy.strategies import declares, per_step
-from iad_policy.strategies.building_blocks.feedback import FeedbackForm, best_and_worst, best_worst_and_judge_text
+from iad_policy.strategies.building_blocks.feedback_forms import FeedbackForm, best_and_worst, best_worst_and_judge_text
 from iad_policy.strategies.building_blocks.stop import StopRule, never
 from iad_policy.strategies.iad import chain
 from iad_policy.types import Candidate, Feedback, State

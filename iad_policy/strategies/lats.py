@@ -1,8 +1,7 @@
 """Language agent tree search: UCT, rollouts guided by verdicts, reflections on failures, and the best path is kept."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
 
 from iad_policy.errors import BudgetExhausted
@@ -10,7 +9,7 @@ from iad_policy.requests import Ask, Asking, Commit, Keep, Propose, Request, Ver
 from iad_policy.strategies import declares
 from iad_policy.strategies.building_blocks.expansion import SearchConfig, iteration
 from iad_policy.strategies.building_blocks.incumbent import incumbent
-from iad_policy.strategies.building_blocks.rollouts import Decide, Rollout, follow
+from iad_policy.strategies.building_blocks.rollouts import Rollout, follow
 from iad_policy.strategies.building_blocks.stop import StopRule, score_reached
 from iad_policy.strategies.building_blocks.tree import Tree, uct
 from iad_policy.types import Candidate, State, score
@@ -57,69 +56,41 @@ def lats(
         draws: Number of outcomes kept per action if the environment is random. Visits use them in turn.
         temperature: Temperature of proposals.
     """
-    reflections = _Reflections(n_reflections)
+    reflections: list[str] = []
+    reflected: set[str] = set()
+
+    def by_score(at: State, candidates: list[Candidate]) -> Asking[list[Candidate]]:
+        return sorted((yield from Verify(at, candidates)), key=score, reverse=True)
+
+    def best_scored(at: State) -> Asking[Candidate]:
+        candidates = yield from Propose(at.noted(*reflections), k, temperature=temperature)
+        return incumbent((yield from Verify(at, candidates)))
+
     config = SearchConfig(
-        selection_score=uct, ranking=_by_score, decide=_best_scored(k, temperature, reflections.notes),
-        width=k, root_width=k_root,
-        depth=depth, at_depth=at_depth, draws=draws, temperature=temperature, notes=reflections.notes,
+        selection_score=uct, ranking=by_score, decide=best_scored, width=k, root_width=k_root,
+        depth=depth, at_depth=at_depth, draws=draws, temperature=temperature, notes=reflections,
     )  # fmt: skip
     while not here.done:
         tree = Tree(here)
-        best = yield from _search(tree, config, reflections, n=n, stop=stop)
+        best: Rollout | None = None  # the first among equals
+        ends: list[Candidate] = []
+        with suppress(BudgetExhausted):
+            for _ in range(n):
+                rollout = yield from iteration(tree, config)
+                if rollout is None:
+                    break
+                if not rollout.end.done:
+                    continue
+                if best is None or rollout.value > best.value:
+                    best = rollout
+                ends.append(rollout.candidates[-1])
+                if stop(ends[-1], ends):
+                    break
+                if len(reflections) < n_reflections and rollout.end.id not in reflected:
+                    reflected.add(rollout.end.id)
+                    verdict = ends[-1].verdict
+                    critiques = [verdict.critique] if verdict is not None and verdict.critique else []
+                    with suppress(BudgetExhausted):  # the search goes on without
+                        reflections.append((yield from Ask("reflector", here, [rollout.end, *critiques])))
         yield from Keep(tree)
         here = yield from Commit(tree.chosen()) if best is None else follow(here, best)
-
-
-@dataclass(frozen=True, slots=True)
-class _Reflections:
-    """The reflector's texts about failed rollouts, at most `limit` of them."""
-
-    limit: int
-    notes: list[str] = field(default_factory=list)
-    ends: set[str] = field(default_factory=set)
-
-    def on(self, here: State, rollout: Rollout) -> Asking[None]:
-        """Have a rollout reflected on, unless one with the same end was. Without budget, the search continues."""
-        if len(self.notes) >= self.limit or rollout.end.id in self.ends:
-            return
-        self.ends.add(rollout.end.id)
-        verdict = rollout.candidates[-1].verdict
-        critiques = [verdict.critique] if verdict is not None and verdict.critique else []
-        with suppress(BudgetExhausted):
-            self.notes.append((yield from Ask("reflector", here, [rollout.end, *critiques])))
-
-
-def _search(
-    tree: Tree, config: SearchConfig, reflections: _Reflections, *, n: int, stop: StopRule
-) -> Asking[Rollout | None]:
-    """Return the best finished rollout, the first among equals."""
-    best: Rollout | None = None
-    ends: list[Candidate] = []
-    with suppress(BudgetExhausted):
-        for _ in range(n):
-            rollout = yield from iteration(tree, config)
-            if rollout is None:
-                break
-            if not rollout.end.done:
-                continue
-            if best is None or rollout.value > best.value:
-                best = rollout
-            ends.append(rollout.candidates[-1])
-            if stop(ends[-1], ends):
-                break
-            yield from reflections.on(tree.root.state, rollout)
-    return best
-
-
-def _by_score(at: State, candidates: list[Candidate]) -> Asking[list[Candidate]]:
-    return sorted((yield from Verify(at, candidates)), key=score, reverse=True)
-
-
-def _best_scored(k: int, temperature: float | None, notes: Sequence[str]) -> Decide:
-    """Return a rule that picks the best-scored of k proposals, made with the notes that exist at that time."""
-
-    def decide(at: State) -> Asking[Candidate]:
-        candidates = yield from Propose(at.noted(*notes), k, temperature=temperature)
-        return incumbent((yield from Verify(at, candidates)))
-
-    return decide

@@ -1,6 +1,5 @@
 """Reflexion: an episode is simulated, reflected on and tried again before one is committed."""
 
-from collections.abc import Sequence
 from contextlib import suppress
 
 from iad_policy.errors import BudgetExhausted
@@ -9,9 +8,6 @@ from iad_policy.strategies import declares
 from iad_policy.strategies.building_blocks.rollouts import DEPTH, Rollout, carry_out, roll_out, valued
 from iad_policy.strategies.building_blocks.stop import StopRule, finalised
 from iad_policy.types import Candidate, State
-
-N_KEPT = 3
-"""Number of latest reflections in the agent's notes (arXiv 2303.11366: one to three)."""
 
 
 @declares(n="simulated episodes", needs="verifier")
@@ -30,7 +26,8 @@ def reflexion(
     reflections: list[str] = []
 
     def decide(at: State) -> Asking[Candidate]:
-        (candidate,) = yield from Propose(at.noted(*reflections[-N_KEPT:]), 1, temperature=temperature)
+        # the latest three: the paper keeps one to three
+        (candidate,) = yield from Propose(at.noted(*reflections[-3:]), 1, temperature=temperature)
         return candidate
 
     while not here.done:
@@ -39,12 +36,9 @@ def reflexion(
             for _ in range(n):
                 attempts.append((yield from roll_out(here, depth=depth, decide=decide)))
                 attempts[-1] = attempt = yield from valued(attempts[-1])
-                if attempt.last is None or stop(attempt.last, _lasts(attempts)) or len(attempts) == n:
+                lasts = [one.last for one in attempts if one.last is not None]
+                if attempt.last is None or stop(attempt.last, lasts) or len(attempts) == n:
                     break
                 reflections.append((yield from Ask("reflector", here, [attempt.end, attempt.last])))
         chosen = next((attempt for attempt in reversed(attempts) if attempt.end.done), attempts[0])
         here = yield from carry_out(here, chosen, decide=decide)
-
-
-def _lasts(attempts: Sequence[Rollout]) -> list[Candidate]:
-    return [attempt.last for attempt in attempts if attempt.last is not None]

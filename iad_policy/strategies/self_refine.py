@@ -5,7 +5,7 @@ from contextlib import suppress
 from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import Ask, Asking, Propose
 from iad_policy.strategies import declares, per_step
-from iad_policy.strategies.building_blocks.feedback import about_last
+from iad_policy.strategies.building_blocks.feedback_forms import about_last
 from iad_policy.types import Candidate, Said, State
 
 

@@ -1,5 +1,6 @@
 """What a trained model's outputs are."""
 
+from random import Random
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -15,3 +16,11 @@ def sigmoid(x: NDArray[np.floating[Any]]) -> Array:
     """Return 1 / (1 + exp(-x)), also where exp would overflow."""
     odds: Array = np.exp(-np.logaddexp(0.0, -x))
     return odds
+
+
+def drawn(scores: Array, temperature: float, rng: Random) -> int:
+    """Return the place of a score, drawn by softmax(scores / temperature); below 0.001 that of the first highest."""
+    if temperature < 1e-3:
+        return int(scores.argmax())
+    odds = np.exp((scores - scores.max()) / temperature).cumsum()
+    return min(int(np.searchsorted(odds, rng.random() * odds[-1], "right")), len(odds) - 1)

@@ -12,7 +12,6 @@ from iad_policy.types import Agent, Candidate, State
 from iad_policy.types.hashing import digest, seed_of
 
 N_PROPOSALS = 16
-TEMPERATURES = (0.0, *(1.0 for _ in range(N_PROPOSALS - 1)))
 N_KEPT = 512
 """States whose proposals are kept."""
 
@@ -60,17 +59,15 @@ class ProposedActions:
         """Return how often each action is proposed in a state."""
         name = digest(state.info["instruction"], state.info["task_id"], [str(turn.action) for turn in state.history])
         if name not in self._proposed:
-            self._proposed[name] = Counter(str(one.action) for one in self._drawn(state, name) if not one.error)
+            found: Counter[str] = Counter()
+            for place in range(N_PROPOSALS):
+                rng, temperature = Random(seed_of("proposed", name, place)), 1.0 if place else 0.0
+                made = self._agent.propose(state, feedback=None, temperature=temperature, rng=rng)
+                assert isinstance(made, Candidate)
+                if not made.error:
+                    found[str(made.action)] += 1
+            self._proposed[name] = found
             while len(self._proposed) > N_KEPT:
                 self._proposed.popitem(last=False)
         self._proposed.move_to_end(name)
         return self._proposed[name]
-
-    def _drawn(self, state: State, name: str) -> list[Candidate]:
-        found = []
-        for place, temperature in enumerate(TEMPERATURES):
-            rng = Random(seed_of("proposed", name, place))
-            made = self._agent.propose(state, feedback=None, temperature=temperature, rng=rng)
-            assert isinstance(made, Candidate)
-            found.append(made)
-        return found

@@ -24,8 +24,8 @@ from trl import SFTConfig, SFTTrainer
 
 from iad_policy.errors import IADError
 from iad_policy.learn.examples import Examples
-from iad_policy.learn.fitting import CHECKPOINT, STATE, fit, keep_lines, renumbered
-from iad_policy.learn.models import require_same
+from iad_policy.learn.fitting import fit, renumbered
+from iad_policy.learn.models import CHECKPOINT, STATE, keep_lines, require_same
 from iad_policy.learn.objectives import Objective, Stored, cross_entropy
 from iad_policy.learn.progress import advance
 from iad_policy.learn.trainable import Fitted, NotFinite, Schedule

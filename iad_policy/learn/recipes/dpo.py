@@ -5,10 +5,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from iad_policy.learn.examples import Examples, NothingToLearn
-from iad_policy.learn.experience import Experience
+from iad_policy.learn.examples import Examples, NothingToLearn, Pair, preferences
+from iad_policy.learn.experience import Experience, row_of
 from iad_policy.learn.objectives import Preference
-from iad_policy.learn.pairs import pairs_in_decisions, pairs_in_trees, preferences
+from iad_policy.strategies.building_blocks.tree import preference_pairs
 from iad_policy.trained.backends import Backend
 from iad_policy.trained.heads import Head
 
@@ -44,12 +44,19 @@ class StepPreference:
 
     def examples(self, experience: Experience, start: Backend, rng: np.random.Generator) -> Examples:
         """Return the pairs."""
+        pairs: list[Pair] = []
         if self.source == "trees":
-            pairs = list(pairs_in_trees(experience, self.alpha, self.theta))
             fix = "run a strategy that keeps search trees, such as mcts"
+            for _, tree in experience.trees:
+                for one in preference_pairs(tree, self.alpha, self.theta):
+                    pairs.append(Pair([row_of(one.state, one.chosen)], [row_of(one.state, one.rejected)], one.margin))
         else:
-            pairs = list(pairs_in_decisions(experience, self.theta))
             fix = "run a strategy that verifies several proposals, such as iad"
+            for step in (step for episode in experience.trajectories for step in episode.steps):
+                for other in step.rejected:
+                    margin = step.committed.score - other.score
+                    if margin >= self.theta and margin > 0:
+                        pairs.append(Pair([step.row], [row_of(step.state, other)], margin))
         if not pairs:
             raise NothingToLearn(
                 f"expected actions of one state that differ by {self.theta:g} or more in {self.source}, got none in "

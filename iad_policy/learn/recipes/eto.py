@@ -1,14 +1,14 @@
 """Trajectory-level preferences: DPO on whole episodes of one task, by their rewards (arXiv 2403.02502)."""
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import ClassVar
 
 import numpy as np
 
-from iad_policy.learn.examples import Examples, NothingToLearn
-from iad_policy.learn.experience import Experience
+from iad_policy.learn.examples import Examples, NothingToLearn, Pair, preferences
+from iad_policy.learn.experience import Experience, Trajectory
 from iad_policy.learn.objectives import Preference
-from iad_policy.learn.pairs import pairs_of_episodes, preferences
 from iad_policy.trained.backends import Backend
 from iad_policy.trained.heads import Head
 
@@ -36,7 +36,21 @@ class TrajectoryPreference:
 
     def examples(self, experience: Experience, start: Backend, rng: np.random.Generator) -> Examples:
         """Return the pairs."""
-        pairs = pairs_of_episodes(experience, least=self.least, per_task=self.per_task, rng=rng)
+        by_task: dict[str, list[Trajectory]] = {}
+        for episode in experience.trajectories:
+            if episode.steps:
+                by_task.setdefault(episode.task, []).append(episode)
+        pairs: list[Pair] = []
+        for episodes in by_task.values():
+            of_task = []
+            for one, other in combinations({episode.actions: episode for episode in episodes}.values(), 2):
+                better, worse = (one, other) if one.reward > other.reward else (other, one)
+                if better.reward - worse.reward >= self.least:
+                    sides = [step.row for step in better.steps], [step.row for step in worse.steps]
+                    of_task.append(Pair(*sides, better.reward - worse.reward))
+            if of_task:
+                drawn = rng.choice(len(of_task), min(self.per_task, len(of_task)), replace=False)
+                pairs += [of_task[place] for place in sorted(drawn)]
         if not pairs:
             raise NothingToLearn(
                 f"expected two episodes of a task whose rewards differ by {self.least:g} or more, got none in "

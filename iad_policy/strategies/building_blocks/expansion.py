@@ -56,7 +56,10 @@ def iteration(tree: Tree, config: SearchConfig) -> Asking[Rollout | None]:
     is_within = True
     while is_within and not node.state.done and node.depth < config.depth:
         if not node.is_expanded:
-            yield from _expand(tree, node, config)
+            n = config.width if node.by else config.root_width
+            counted = yield from proposed(tree, node, n, temperature=config.temperature, notes=config.notes)
+            node.consider([candidate for candidate, _ in counted])  # kept even if the budget ends during the ranking
+            node.consider((yield from config.ranking(node.state, [edge.candidate for edge in node.edges])))
             is_within = False
         if not node.edges:
             break
@@ -64,29 +67,20 @@ def iteration(tree: Tree, config: SearchConfig) -> Asking[Rollout | None]:
     rollout = tree.path_to(node)
     if not rollout.candidates:
         return None
-    rollout = node.ended or (yield from _simulated(node, rollout, config))
+    if node.ended is None:
+        is_end = node.state.done or node.is_expanded or len(rollout) >= config.depth
+        if not is_end:
+            rollout = yield from roll_on(rollout, depth=config.depth, decide=config.decide)
+        if config.at_depth is not None and not rollout.end.done and len(rollout) >= config.depth:
+            rollout = replace(rollout, value=config.at_depth)
+        else:
+            rollout = yield from valued(rollout)
+        if is_end:
+            node.ended = rollout
+    else:
+        rollout = node.ended
     back_up(node.edges_above(), rollout.value)
     return rollout
-
-
-def _simulated(node: Node, rollout: Rollout, config: SearchConfig) -> Asking[Rollout]:
-    is_end = node.state.done or node.is_expanded or len(rollout) >= config.depth
-    if not is_end:
-        rollout = yield from roll_on(rollout, depth=config.depth, decide=config.decide)
-    if config.at_depth is not None and not rollout.end.done and len(rollout) >= config.depth:
-        rollout = replace(rollout, value=config.at_depth)
-    else:
-        rollout = yield from valued(rollout)
-    if is_end:
-        node.ended = rollout
-    return rollout
-
-
-def _expand(tree: Tree, node: Node, config: SearchConfig) -> Asking[None]:
-    n = config.width if node.by else config.root_width
-    counted = yield from proposed(tree, node, n, temperature=config.temperature, notes=config.notes)
-    node.consider([candidate for candidate, _ in counted])  # kept even if the budget ends during the ranking
-    node.consider((yield from config.ranking(node.state, [edge.candidate for edge in node.edges])))
 
 
 def proposed(

@@ -51,7 +51,9 @@ class Edge:
 
     def add_child(self, state: State) -> "Node":
         """Add the next draw and return its node, which is an earlier draw's if both look the same."""
-        node = next((known for known in self.draws if _looks_like(known.state, state)), None) or Node(state, self)
+        seen = state.done, digest(state.observation)
+        known = (one for one in self.draws if (one.state.done, digest(one.state.observation)) == seen)
+        node = next(known, None) or Node(state, self)
         self.draws.append(node)
         return node
 
@@ -204,15 +206,9 @@ def preference_pairs(tree: Tree, alpha: float = 0.5, theta: float = 0.2) -> list
             margin = alpha * (one.q - other.q) + (1.0 - alpha) * (one.rank - other.rank)
             if abs(margin) >= theta and margin != 0.0:
                 better, worse = (one, other) if margin > 0 else (other, one)
-                pairs.append(_preference(better, worse, abs(margin)))
+                source: Literal["visits", "rank", "both"] = "rank"
+                if better.q > worse.q:
+                    source = "both" if better.rank > worse.rank else "visits"
+                found = ActionPreference(node.state, better.candidate, worse.candidate, abs(margin), source)
+                pairs.append(found)
     return pairs
-
-
-def _preference(better: Edge, worse: Edge, margin: float) -> ActionPreference:
-    by_visits, by_rank = better.q > worse.q, better.rank > worse.rank
-    source: Literal["visits", "rank", "both"] = "both" if by_visits and by_rank else "visits" if by_visits else "rank"
-    return ActionPreference(better.node.state, better.candidate, worse.candidate, margin, source)
-
-
-def _looks_like(one: State, other: State) -> bool:
-    return one.done == other.done and digest(one.observation) == digest(other.observation)

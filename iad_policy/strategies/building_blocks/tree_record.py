@@ -16,23 +16,17 @@ def tree_record(tree: Tree) -> dict[str, Any]:
     """Return the log's form of a tree. Parents stand before their children, and the root is the first."""
     nodes = list(tree.nodes())
     places = {node: place for place, node in enumerate(nodes)}
-    return {"kind": "tree", "nodes": [_node(node, places) for node in nodes]}
-
-
-def _node(node: Node, places: Mapping[Node, int]) -> dict[str, Any]:
-    record: dict[str, Any] = {"state": node.state.id}
-    if node.ended is not None:
-        record["ended"] = encode(float(node.ended.value))
-    if node.edges:
-        record["edges"] = [_edge(edge, places) for edge in node.edges]
-    return record
-
-
-def _edge(edge: Edge, places: Mapping[Node, int]) -> dict[str, Any]:
-    record: dict[str, Any] = {"candidate": edge.candidate.id, "rank": edge.rank, "n": edge.n, "q": encode(edge.q)}
-    if edge.draws:
-        record["draws"] = [places[node] for node in edge.draws]
-    return record
+    records: list[dict[str, Any]] = []
+    for node in nodes:
+        records.append({"state": node.state.id})
+        if node.ended is not None:
+            records[-1]["ended"] = encode(float(node.ended.value))
+        for edge in node.edges:
+            record = {"candidate": edge.candidate.id, "rank": edge.rank, "n": edge.n, "q": encode(edge.q)}
+            if edge.draws:
+                record["draws"] = [places[end] for end in edge.draws]
+            records[-1].setdefault("edges", []).append(record)
+    return {"kind": "tree", "nodes": records}
 
 
 def grown(
@@ -65,18 +59,17 @@ def grown(
             edge = Edge(node, candidate, known["rank"], known["n"], decode(known["q"]))
             for draw, end in enumerate(known.get("draws", ())):
                 if end not in nodes:
-                    nodes[end] = Node(_after(node.state, candidate, draw, states(records[end]["state"])), edge)
+                    at = node.state
+                    there = replace(
+                        states(records[end]["state"]),
+                        path=(*at.path, Move(candidate.action, draw)),
+                        history=(
+                            *at.history,
+                            Turn(at.observation, candidate.action, at.info, candidate.thought, candidate.parts),
+                        ),
+                        steps_left=at.steps_left - 1,
+                    )
+                    nodes[end] = Node(there, edge)
                 edge.draws.append(nodes[end])
             node.edges.append(edge)
     return tree
-
-
-def _after(at: State, candidate: Candidate, draw: int, seen: State) -> State:
-    """Return a recorded state with what its place in the tree says of it."""
-    turn = Turn(at.observation, candidate.action, at.info, candidate.thought, candidate.parts)
-    return replace(
-        seen,
-        path=(*at.path, Move(candidate.action, draw)),
-        history=(*at.history, turn),
-        steps_left=at.steps_left - 1,
-    )

@@ -59,10 +59,15 @@ def _result(candidate: Candidate) -> str:
 
 def voted(here: State, candidates: Sequence[Candidate]) -> Asking[Candidate]:
     """Simulate the candidates without a preview, as far as the budget goes, and return the majority's choice."""
-    previewed = []
+    return majority((yield from previewed(here, candidates)))
+
+
+def previewed(here: State, candidates: Sequence[Candidate]) -> Asking[list[Candidate]]:
+    """Return the candidates with their simulated results, as far as the budget goes."""
+    found = []
     for candidate in candidates:
         if candidate.preview is None and not candidate.error:
             with suppress(BudgetExhausted):
                 candidate = replace(candidate, preview=(yield from Simulate(here, candidate)))
-        previewed.append(candidate)
-    return majority(previewed)
+        found.append(candidate)
+    return found

@@ -12,15 +12,13 @@ from iad_policy.trained.rows import Row
 from iad_policy.types import Candidate, State
 
 BACKENDS: Mapping[str, str] = {
-    "linear": "iad_policy.trained.backends.numeric:linear",
-    "mlp": "iad_policy.trained.backends.numeric:mlp",
-    "linear-states": "iad_policy.trained.backends.numeric:linear_states",
-    "outcomes": "iad_policy.trained.backends.numeric:outcomes",
-    "mlp-states": "iad_policy.trained.backends.numeric:mlp_states",
+    **dict.fromkeys(
+        ("linear", "mlp", "linear-states", "outcomes", "mlp-states"), "iad_policy.trained.backends.numeric:numeric"
+    ),
     "hf": "iad_policy.trained.backends.language:language_model",
 }
-"""Name -> "module:factory". A factory is called with the environment's id, the head, what stands after a colon in the
-name, and options. The option `kind` is a function that returns the class to make, for one that can be trained.
+"""Name -> "module:factory". A factory is called with the whole name, the environment's id, the head and options. The
+option `kind` names another class to make as "module:class": one that can be trained.
 
 The backends `...-states` see the state alone. They are for the value model of PPO. `outcomes` is that of simulators.
 """
@@ -95,7 +93,7 @@ def load_backend(backend: str, env: str, head: Head, **options: Any) -> Backend:
         UnknownName: There is no such backend, or the environment lacks what it needs.
     """
     name, _, argument = backend.partition(":")
-    if name not in BACKENDS:
+    if name not in BACKENDS or (argument and name != "hf"):
         raise UnknownName("backend", backend, BACKENDS)
-    made: Backend = load_object(BACKENDS[name])(env, head, *([argument] if argument else []), **options)
+    made: Backend = load_object(BACKENDS[name])(backend, env, head, **options)
     return made

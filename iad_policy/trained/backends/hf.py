@@ -17,13 +17,13 @@ import torch
 from peft import LoraConfig, get_peft_model, get_peft_model_state_dict, set_peft_model_state_dict
 from safetensors.torch import load_file
 
-from iad_policy.models.hf.client import LEAST_TEMPERATURE, HFModel
+from iad_policy.models.hf.client import HFModel
 from iad_policy.models.hf.likelihood import PromptReader, answer_logprobs, read_answers
 from iad_policy.models.hf.weights import HFWeights, fresh_weights
 from iad_policy.prompts import domain_prompts
 from iad_policy.registry.domain import Domain, domain_by_id
 from iad_policy.trained.features import Features, load_features
-from iad_policy.trained.heads import Array, Head
+from iad_policy.trained.heads import Array, Head, drawn
 from iad_policy.trained.rows import Row
 from iad_policy.types import Candidate, State, Usage
 from iad_policy.types.call_context import current_call
@@ -148,12 +148,7 @@ class HFBackend:
         likely = sums - np.logaddexp.reduce(sums)
         others = [place for place, action in enumerate(actions) if action not in avoid]
         places = np.array(others or range(len(actions)))
-        among = likely[places]
-        if temperature < LEAST_TEMPERATURE:
-            place = places[int(among.argmax())]
-        else:
-            odds = np.exp((among - among.max()) / temperature).cumsum()
-            place = places[min(int(np.searchsorted(odds, rng.random() * odds[-1], "right")), len(odds) - 1)]
+        place = places[drawn(likely[places], temperature, rng)]
         return Candidate(actions[place], logprobs=(float(likely[place]),))
 
     def logprobs(self, model: Any, batch: Sequence[Encoded]) -> torch.Tensor:

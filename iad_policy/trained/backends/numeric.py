@@ -5,28 +5,25 @@ them.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from iad_policy.registry import load_object
 from iad_policy.trained.attempts import AttemptFeatures
 from iad_policy.trained.features import Features, StateFeatures, load_features
-from iad_policy.trained.heads import Array, Head
+from iad_policy.trained.heads import Array, Head, drawn
 from iad_policy.trained.outcomes import OutcomeFeatures
 from iad_policy.trained.rows import Row
 from iad_policy.types import Candidate, State
 from iad_policy.types.hashing import digest
 
-N_HIDDEN = 32
 WEIGHTS = "weights.npz"
-LEAST_TEMPERATURE = 1e-3
-"""Temperatures below it are greedy."""
 Parameters = dict[str, Array]
-Kind: TypeAlias = Callable[[], "type[FeatureModel]"]
 Places: TypeAlias = "np.ndarray[Any, np.dtype[np.intp]]"
 
 
@@ -68,11 +65,11 @@ class Mlp:
 
     def start(self, n_features: int, rng: np.random.Generator) -> Parameters:
         """Return small random numbers for the hidden layer, and zeros for the output."""
-        spread = 1 / np.sqrt(max(1, n_features))
+        spread, width = 1 / np.sqrt(max(1, n_features)), 32
         return {
-            "hidden": rng.normal(0, spread, (n_features, N_HIDDEN)),
-            "shift": np.zeros(N_HIDDEN),
-            "weights": np.zeros(N_HIDDEN),
+            "hidden": rng.normal(0, spread, (n_features, width)),
+            "shift": np.zeros(width),
+            "weights": np.zeros(width),
             "constant": np.zeros(1),
         }
 
@@ -135,7 +132,7 @@ class FeatureModel:
         self._scorer = scorer
         self._head = head
         self._parameters = scorer.start(len(features.names), np.random.default_rng(seed))
-        self._last: _Likely | None = None
+        self._last: tuple[FeatureBatch, Array] | None = None
 
     @property
     def identity(self) -> str:
@@ -149,7 +146,7 @@ class FeatureModel:
 
     def batch(self, rows: Sequence[Row]) -> FeatureBatch:
         """Return rows as features. An action that is not offered joins those that are."""
-        parts, starts, taken, size = list(_none(self.features)), list[int](), list[int](), 0
+        parts, starts, taken, size = [np.zeros((0, len(self.features.names)))], list[int](), list[int](), 0
         known: dict[Any, tuple[int, list[Any]]] = {}
         for row in rows:
             name = (row.state.id or id(row.state), None if self._head == "policy" else row.action)
@@ -191,12 +188,7 @@ class FeatureModel:
         likely = scores - top - math.log(float(np.exp(scores - top).sum()))
         others = [place for place, action in enumerate(actions) if action not in avoid] if avoid else ()
         places = np.array(others or range(len(actions)))
-        among = scores[places]
-        if temperature < LEAST_TEMPERATURE:
-            place = places[int(among.argmax())]
-        else:
-            odds = np.exp((among - among.max()) / temperature).cumsum()
-            place = places[min(int(np.searchsorted(odds, rng.random() * odds[-1], "right")), len(odds) - 1)]
+        place = places[drawn(scores[places], temperature, rng)]
         return Candidate(actions[place], logprobs=(float(likely[place]),))
 
     def values(self, state: State, actions: Sequence[Any]) -> Array:
@@ -216,61 +208,42 @@ class FeatureModel:
 
     def _likely(self, batch: FeatureBatch) -> Array:
         """Return the log-probabilities of all actions of a batch, or their values. The last ones are kept."""
-        if self._last is None or self._last.batch is not batch:
-            self._last = _Likely(batch, self._computed(batch))
-        return self._last.values
-
-    def _computed(self, batch: FeatureBatch) -> Array:
-        scores = self._scorer.scores(self._parameters, batch.x)
-        if self._head != "policy" or not len(batch):
-            return scores
-        owners = batch.owners
-        scores = scores - np.maximum.reduceat(scores, batch.starts)[owners]
-        likely: Array = scores - np.log(np.add.reduceat(np.exp(scores), batch.starts))[owners]
-        return likely
+        if (
+            self._last is None or self._last[0] is not batch
+        ):  # the loss and the KL of an epoch are of the same parameters
+            scores = self._scorer.scores(self._parameters, batch.x)
+            if self._head == "policy" and len(batch):
+                owners = batch.owners
+                scores = scores - np.maximum.reduceat(scores, batch.starts)[owners]
+                scores = scores - np.log(np.add.reduceat(np.exp(scores), batch.starts))[owners]
+            self._last = batch, scores
+        return self._last[1]
 
 
-class _Likely(NamedTuple):
-    """What was computed last: the loss and the KL of an epoch are of the same parameters."""
+def numeric(
+    name: str,
+    env: str,
+    head: Head,
+    *,
+    types: Sequence[str] = (),
+    kind: str = "iad_policy.trained.backends.numeric:FeatureModel",
+    **options: Any,
+) -> FeatureModel:
+    """Return a linear model, or `mlp` with a hidden layer, on features of actions, states, attempts or outcomes.
 
-    batch: FeatureBatch
-    values: Array
-
-
-def _none(features: Features) -> Iterator[Array]:
-    yield np.zeros((0, len(features.names)))
-
-
-def _features(env: str, head: Head) -> Features:
-    """Return the features of actions, or of attempts where these are judged."""
-    own = load_features(env)
-    return AttemptFeatures(own) if head == "attempt" else own
-
-
-def _own() -> type[FeatureModel]:
-    return FeatureModel
-
-
-def linear(env: str, head: Head, *, kind: Kind = _own, **options: Any) -> FeatureModel:
-    """Return a linear model on an environment's features."""
-    return kind()("linear", _features(env, head), Linear(), head, **options)
-
-
-def mlp(env: str, head: Head, *, kind: Kind = _own, **options: Any) -> FeatureModel:
-    """Return a model with a hidden layer on an environment's features."""
-    return kind()("mlp", _features(env, head), Mlp(), head, **options)
-
-
-def linear_states(env: str, head: Head, *, kind: Kind = _own, **options: Any) -> FeatureModel:
-    """Return a linear model on the features of states."""
-    return kind()("linear-states", StateFeatures(load_features(env)), Linear(), head, **options)
-
-
-def mlp_states(env: str, head: Head, *, kind: Kind = _own, **options: Any) -> FeatureModel:
-    """Return a model with a hidden layer on the features of states."""
-    return kind()("mlp-states", StateFeatures(load_features(env)), Mlp(), head, **options)
-
-
-def outcomes(env: str, head: Head, types: Sequence[str] = (), *, kind: Kind = _own, **options: Any) -> FeatureModel:
-    """Return a linear model of the types of outcomes."""
-    return kind()("outcomes", OutcomeFeatures(types), Linear(), head, **options)
+    Args:
+        name: Name of the backend.
+        env: The environment's id.
+        head: What it is for.
+        types: The types of outcomes, for `outcomes`.
+        kind: The class, as "module:class".
+        options: Options of the class.
+    """
+    if name == "outcomes":
+        features: Features = OutcomeFeatures(types)
+    elif name.endswith("-states"):
+        features = StateFeatures(load_features(env))
+    else:
+        features = AttemptFeatures(load_features(env)) if head == "attempt" else load_features(env)
+    made: FeatureModel = load_object(kind)(name, features, Mlp() if "mlp" in name else Linear(), head, **options)
+    return made

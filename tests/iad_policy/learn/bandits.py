@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from iad_policy.learn.backends.numeric import TrainableFeatureModel
+from iad_policy.learn.objectives import Loss, Objective, Stored
 from iad_policy.trained.backends.numeric import Linear
 from iad_policy.trained.heads import Array
 from iad_policy.trained.rows import Row
@@ -45,3 +46,21 @@ def policy(probabilities: Sequence[float], **options: Any) -> TrainableFeatureMo
 def probabilities(model: TrainableFeatureModel) -> Array:
     n_arms: int = model.features.n_arms  # type: ignore[attr-defined]
     return np.exp(model.outputs(model.batch([pull(arm) for arm in range(n_arms)])))
+
+
+class Killed(Exception):
+    pass
+
+
+class KilledAfter:
+    """An objective that is killed at its n-th call."""
+
+    def __init__(self, n: int, objective: Objective) -> None:
+        self.n_left = n
+        self.objective = objective
+
+    def __call__(self, logp: Array, stored: Stored) -> Loss:
+        self.n_left -= 1
+        if self.n_left < 0:
+            raise Killed
+        return self.objective(logp, stored)

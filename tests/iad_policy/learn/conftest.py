@@ -35,10 +35,16 @@ def rollouts(cloned: Model, tmp_path_factory: pytest.TempPathFactory) -> Experie
 def searched(cloned: Model, tmp_path_factory: pytest.TempPathFactory) -> Experience:
     """Search trees of that policy."""
     out: Path = tmp_path_factory.mktemp("learning") / "mcts"
-    return explore(SHOP, f"learned:{cloned.folder}", how="mcts", out=out, tasks=4, critic="proxy")
+    return explore(SHOP, f"learned:{cloned.folder}", how="mcts", out=out, tasks=2, critic="proxy")
 
 
 @pytest.fixture(scope="session")
 def grown(cloned: Model, tmp_path_factory: pytest.TempPathFactory) -> Experience:
     """Trees of whole rollouts of that policy."""
     return explore(SHOP, f"learned:{cloned.folder}", how="tree", out=tmp_path_factory.mktemp("learning") / "t", tasks=6)
+
+
+@pytest.fixture(scope="session")
+def value(grown: Experience, tmp_path_factory: pytest.TempPathFactory) -> Model:
+    """A value model of these."""
+    return train("qnet", grown, out=tmp_path_factory.mktemp("learning") / "q", epochs=10)

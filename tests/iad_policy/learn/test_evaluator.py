@@ -71,29 +71,6 @@ def planted(experience: Experience) -> Experience:
     )
 
 
-def test_the_slopes_are_those_of_the_loss(mixed: Experience) -> None:
-    model: Any = load_trainable("linear", SHOP, "attempt")
-    examples = AttemptEvaluation().examples(mixed, model, np.random.default_rng(0))
-    batch = model.batch(examples.rows)
-    rng = np.random.default_rng(1)
-    weights = model._parameters["weights"]
-    weights[:] = rng.normal(0, 0.3, len(weights))
-
-    def loss() -> Loss:
-        model._last = None
-        return examples.objective(model.outputs(batch), examples.stored)
-
-    gradient = batch.x[batch.taken].T @ loss().slopes
-    for place in rng.choice(len(weights), 12, replace=False):
-        here = weights[place]
-        around = []
-        for step in (1e-6, -1e-6):
-            weights[place] = here + step
-            around.append(loss().value)
-        weights[place] = here
-        assert (around[0] - around[1]) / 2e-6 == pytest.approx(gradient[place], abs=1e-8)
-
-
 def test_labels_are_the_success_of_episodes_failed_ones_too(mixed: Experience) -> None:
     examples = AttemptEvaluation().examples(mixed, load_trainable("linear", SHOP, "attempt"), np.random.default_rng(0))
     target = examples.stored["target"]
@@ -160,7 +137,7 @@ def test_chance_is_the_more_frequent_class(trained: Model, dev: list[Path]) -> N
     assert np.mean(found.differences) == pytest.approx(found.accuracy - found.chance)
 
 
-@pytest.mark.parametrize("n", [0, 1, 7])
+@pytest.mark.parametrize("n", [0, 7])
 def test_a_killed_training_ends_as_one_that_was_not(
     n: int, trained: Model, mixed: Experience, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -202,14 +179,6 @@ def test_it_is_not_measured_on_its_tasks(trained: Model) -> None:
         evaluate(SHOP, ["artis"], split="train", tasks=5, **given)
     found = evaluate(SHOP, ["artis"], split="train", tasks=5, allow_trained_tasks=True, **given)
     assert "the evaluator was trained on 5 of these tasks" in found.table()
-
-
-def test_a_role_made_of_a_trained_verifier_is_not_measured_on_its_tasks(grown: Experience, tmp_path: Path) -> None:
-    made = train("qnet", grown, out=tmp_path, epochs=5)
-    given: dict[str, Any] = {"roles": {"ranker": f"verifier:qnet:{made.folder}"}, "baseline": "mcts", "n": 2}
-    with pytest.raises(TrainedHere, match="the ranker was not trained on, got 3"):
-        evaluate(SHOP, ["mcts"], split="train", tasks=3, **given)
-    assert evaluate(SHOP, ["mcts"], tasks=1, **given).records
 
 
 @pytest.mark.parametrize("split", ["dev", "test"])
@@ -259,7 +228,7 @@ def test_it_is_refused_where_pages_are_not_predicted(trained: Model) -> None:
     "env", [SHOP, "IAD/InterCodeBash-v0", "IAD/BIRD-v0", "IAD/Booking-v0", "IAD/BFCL-v0", "IAD/ACEBench-v0"]
 )
 def test_attempts_are_seen_in_every_environment_with_features(env: str, tmp_path: Path) -> None:
-    evaluate(env, ["single"], tasks=2, out=tmp_path, baseline="single")
+    evaluate(env, ["single"], tasks=1, out=tmp_path, baseline="single")
     features = AttemptFeatures(load_features(env))
     for one in Experience.of([tmp_path]).trajectories:
         assert one.end is not None

@@ -16,12 +16,16 @@ from iad_policy.types import Candidate, Feedback, PublicInfo, State, Turn
 from iad_policy.types.read_only import read_only
 from iad_policy.world import adapt
 
-ENVIRONMENTS = [name for name, own in domains() if own.features and "Browser" not in name]
+ENVIRONMENTS = [
+    pytest.param(name, marks=[pytest.mark.slow] if "Sketch" in name else [])
+    for name, own in domains()
+    if own.features and "Browser" not in name
+]
 ELSEWHERE = {"IAD/InterCodeBash-v0": "wc -l /no/such | sort -rn", "IAD/BIRD-v0": "submit[SELECT 1]"}
 """Actions that are not offered."""
 
 
-def states(env_id: str, n_tasks: int = 2, n_steps: int = 3) -> list[State]:
+def states(env_id: str, n_tasks: int = 1, n_steps: int = 3) -> list[State]:
     """States of episodes that take the first action offered."""
     features, env = load_features(env_id), gym.make(env_id)
     gold, found = adapt(env).gold_keys, []

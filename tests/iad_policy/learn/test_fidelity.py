@@ -6,15 +6,14 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy.learn.fidelity import Fidelity, fidelity
-from iad_policy.simulators.embedding import HashedNgrams
 from iad_policy.simulators.noisy import NoisySimulator
 from iad_policy.simulators.recorded import record
-from iad_policy.simulators.retrieval import RetrievalSimulator
+from iad_policy.simulators.retrieval import HashedNgrams, RetrievalSimulator
 from tests.contract.components import TAXI, Wanderer
 from tests.contract.toy import LANDMARKS, Digger, SlipperyDigger
 
@@ -25,7 +24,6 @@ def measured(simulator: Any, **options: Any) -> Fidelity:
     return fidelity(Digger(max_steps=6), simulator, **{"agent": Wanderer(errors=0), "tasks": 9, **options})
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(TEXTS, min_size=1, max_size=4))
 def test_rows_have_length_1_and_depend_on_their_own_text_alone(texts: list[str]) -> None:
     encoder = HashedNgrams(dimensions=256)
@@ -80,8 +78,8 @@ def test_errors_add_up_over_steps() -> None:
 
 
 def test_failures_are_recalled_by_class_as_garbled_actions_fail() -> None:
-    report = fidelity(gym.make("IAD/WebShop-v0"), "noisy:failure=0", tasks=4)
-    assert (report.recall["invalid"].n > 4, report.failure_recall) == (True, 0.0)
+    report = fidelity(gym.make("IAD/WebShop-v0"), "noisy:failure=0", tasks=2)
+    assert (report.recall["invalid"].n > 2, report.failure_recall) == (True, 0.0)
     assert (report.similarity, report.recall["success"].recall) == (1.0, 1.0)
 
 
@@ -94,7 +92,7 @@ def test_what_was_recorded_on_other_tasks_is_measured_on_these() -> None:
 
 @pytest.mark.parametrize("make", [SlipperyDigger, lambda: gym.make(TAXI, max_episode_steps=2)])
 def test_random_and_foreign_environments_are_measured_too(make: Any) -> None:
-    report = fidelity(make(), "perfect", agent=Wanderer(errors=0), tasks=2, steps=(1, 2))
+    report = fidelity(make(), "perfect", agent=Wanderer(errors=0), tasks=1, steps=(1, 2))
     assert (report.similarity, report.same_after[1]) == (1.0, 1.0)
 
 

@@ -1,6 +1,7 @@
-"""The papers' comparisons: every one runs, and what is said of its trends follows from the scores."""
+"""The papers' comparisons: every one can be run, and what is said of its trends follows from the scores."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -8,37 +9,102 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+import iad_envs  # noqa: F401 (registers)
 from iad_policy.errors import UnknownName
-from iad_policy.learn.reproduce import PAGE, RESULTS, _tested, as_markdown, reproduce
+from iad_policy.learn.explore import exploration
+from iad_policy.learn.recipes import load_recipe
+from iad_policy.learn.reproduce import PAGE, RESULTS, Reproduction, as_markdown, judged, reproduce
+from iad_policy.learn.simulators import SimulatorTraining
+from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.ledger.run_folder import read_config
-from iad_policy.papers import ELSEWHERE, PAPERS, Claim, load_paper
-from iad_policy.papers.settings import WEBSHOP
+from iad_policy.papers import WEBSHOP, Claim, Comparison, comparisons, load_comparison
+from iad_policy.run.resolve import resolve
+from iad_policy.strategies import find_strategy, options_of
 
 TINY: dict[str, Any] = {"seeds": (0,), "tasks": 3, "scale": 0.02}
+COMPARISONS = [
+    pytest.param(paper, one, id=f"{paper} {one.title}") for paper, own in comparisons().items() for one in own
+]
 
 
-@pytest.mark.parametrize("name", list(PAPERS))
-def test_every_comparison_runs_and_is_not_repeated(name: str, tmp_path: Path) -> None:
-    told: list[str] = []
-    found = reproduce(name, out=tmp_path, report=told.append, **TINY)
-    assert set(found.arms) == set(load_paper(name).for_what_is_trained(reads_text=False).arms)
-    assert found.n_tasks == 3
-    assert {one.verdict for one in found.claims} <= {"holds", "does not hold", "cannot be told"}
-    written = json.loads((tmp_path / RESULTS).read_text())
-    assert [one["name"] for one in written["claims"]] == [
-        claim.name for claim in load_paper(name).for_what_is_trained(reads_text=False).claims
-    ]
-    assert (tmp_path / PAGE).read_text() == as_markdown(written)
-    files = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("answers.jsonl")}
-    files |= {path: path.stat().st_mtime_ns for path in tmp_path.rglob("model.json")}
+class Dry:
+    """A laboratory that looks at what is asked and does nothing."""
+
+    def __init__(self, env: str, *, reads_text: bool) -> None:
+        self.env, self.folder, self.scale, self.reads_text = env, Path("nowhere"), 1.0, reads_text
+        self.models = {""}
+
+    def explored(self, name: str, *, tasks: int, agent: str = "", **options: Any) -> str:
+        assert agent in self.models
+        assert exploration(self.env, None, tasks=tasks, **options).tasks == tasks
+        return name
+
+    def trained(self, name: str, recipe: str, found: Any, *, start: str = "", **options: Any) -> None:
+        assert start in self.models
+        assert found
+        options.pop("backend", None)
+        assert load_recipe(recipe, **options)
+        self.models.add(name)
+
+    def simulator(self, name: str, outcomes: str, *, tasks: int, **options: Any) -> None:
+        assert SimulatorTraining(**options)
+        self.models.add(name)
+
+
+@pytest.mark.parametrize(("paper", "one"), COMPARISONS)
+@pytest.mark.parametrize("reads_text", [False, True])
+def test_stages_make_what_the_arms_need_and_claims_are_about_arms(
+    paper: str, one: Comparison, reads_text: bool
+) -> None:
+    env = (one.envs or (WEBSHOP,))[0]
+    assert load_comparison(paper, env) is one
+    here, known = Dry(env, reads_text=reads_text), one.for_what_is_trained(reads_text=reads_text)
+    known.stages(here)
+    for arm in known.arms.values():
+        config = resolve({"env": env, "strategies": (arm.strategy,), **arm.options})
+        assert set(config.options(arm.strategy)) <= set(options_of(find_strategy(arm.strategy)))
+        assert arm.agent in here.models or arm.agent.startswith("plan-following")
+        assert arm.verifier in here.models
+        assert arm.simulator in here.models | {"retrieval", "perfect"}
+        assert arm.evaluator in here.models or arm.evaluator.startswith("verifier:")
+    assert all({claim.more, claim.less} <= set(known.arms) for claim in known.claims)
+    assert len({claim.name for claim in known.claims}) == len(known.claims) > 0
+    assert known.differs
+
+
+def test_arms_that_a_backend_can_not_tell_are_left_out_with_their_claims() -> None:
+    paper = load_comparison("qstar")
+    linear, language = paper.for_what_is_trained(reads_text=False), paper.for_what_is_trained(reads_text=True)
+    assert "q-guided perturbed" in language.arms
+    assert "q-guided perturbed" not in linear.arms
+    assert ("ppo" in linear.arms, "ppo" in language.arms) == (True, False)
+    assert len(linear.claims) < len(paper.claims)
+
+
+@pytest.fixture(scope="module")
+def iad(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Reproduction]:
+    out = tmp_path_factory.mktemp("reproduced")
+    return out, reproduce("iad", out=out, **TINY)
+
+
+def test_a_comparison_is_written_down_and_not_repeated(iad: tuple[Path, Reproduction]) -> None:
+    out, found = iad
+    known = load_comparison("iad").for_what_is_trained(reads_text=False)
+    record = found.record
+    assert list(record["arms"]) == list(known.arms)
+    assert [one["name"] for one in record["claims"]] == [claim.name for claim in known.claims]
+    assert {one["verdict"] for one in record["claims"]} <= {"holds", "does not hold", "cannot be told"}
+    assert record["n_tasks"] == 3
+    assert json.loads((out / RESULTS).read_text()) == record
+    assert (out / PAGE).read_text() == as_markdown(record)
+    files = {path: path.stat().st_mtime_ns for name in ("answers.jsonl", "model.json") for path in out.rglob(name)}
     assert files
-    assert reproduce(name, out=tmp_path, **TINY).as_json() == found.as_json()
+    assert reproduce("iad", out=out, **TINY).record == record
     assert {path: path.stat().st_mtime_ns for path in files} == files
 
 
-def test_only_training_tasks_are_explored_and_only_test_tasks_measured(tmp_path: Path) -> None:
-    reproduce("iad", out=tmp_path, **TINY)
-    for path in tmp_path.rglob("config.json"):
+def test_only_training_tasks_are_explored_and_only_test_tasks_measured(iad: tuple[Path, Reproduction]) -> None:
+    for path in iad[0].rglob("config.json"):
         config = read_config(path.parent)
         is_arm = path.parents[1].name == "arms"
         assert config["tasks_of"] == ("test" if is_arm else "train")
@@ -46,40 +112,34 @@ def test_only_training_tasks_are_explored_and_only_test_tasks_measured(tmp_path:
         assert not is_arm or config["verifier"] != "oracle"
 
 
-@pytest.mark.parametrize(("name", "env"), [*((name, "") for name in PAPERS), *ELSEWHERE])
-def test_claims_are_about_arms_of_the_paper(name: str, env: str) -> None:
-    paper = load_paper(name, env)
-    for claim in paper.claims:
-        assert {claim.more, claim.less} <= set(paper.arms)
-    assert len({claim.name for claim in paper.claims}) == len(paper.claims)
-    assert paper.differs
+def test_the_tables_can_be_read(iad: tuple[Path, Reproduction]) -> None:
+    console = Console(width=100, record=True)
+    console.print(iad[1])
+    text = console.export_text()
+    assert "T1 iad > bon, n = 4" in text
+    assert "3 test tasks" in text
+    assert all(len(line) <= 100 for line in text.splitlines())
 
 
 @pytest.mark.slow
-def test_an_experiment_in_another_environment_runs_there(tmp_path: Path) -> None:
-    booking, shop = load_paper("agentq", "IAD/Booking-v0"), load_paper("agentq", WEBSHOP)
-    assert booking is not shop
-    assert load_paper("agentq") is shop
-    found = reproduce("agentq", env="IAD/Booking-v0", out=tmp_path, **{**TINY, "tasks": 1})
-    assert found.paper.title == booking.title
-    assert set(found.arms) == set(booking.arms) == {*shop.arms, "rft + mcts"}
-    assert [one.claim.name for one in found.claims] == [claim.name for claim in booking.claims]
-    configs = [read_config(path.parent) for path in tmp_path.rglob("config.json")]
-    assert {config["env"] for config in configs} == {"IAD/Booking-v0"}
+@pytest.mark.parametrize(("paper", "one"), COMPARISONS)
+def test_every_comparison_runs(paper: str, one: Comparison, tmp_path: Path) -> None:
+    env = (one.envs or (WEBSHOP,))[0]
+    found = reproduce(paper, env=env, out=tmp_path, **{**TINY, "tasks": 1})
+    assert found.record["title"] == one.title
+    assert list(found.record["arms"]) == list(one.for_what_is_trained(reads_text=False).arms)
+    assert {read_config(path.parent)["env"] for path in tmp_path.rglob("config.json")} == {env}
 
 
-def test_arms_that_a_backend_can_not_tell_are_left_out_with_their_claims() -> None:
-    paper = load_paper("qstar")
-    linear, language = paper.for_what_is_trained(reads_text=False), paper.for_what_is_trained(reads_text=True)
-    assert "q-guided perturbed" in language.arms
-    assert "q-guided perturbed" not in linear.arms
-    assert ("ppo" in linear.arms, "ppo" in language.arms) == (True, False)
-    for one in (linear, language):
-        assert all({claim.more, claim.less} <= set(one.arms) for claim in one.claims)
+def episodes(*rewards: float) -> list[EpisodeRecord]:
+    one = EpisodeRecord.of(json.loads(LINE))
+    return [
+        replace(one, task_id=f"task {place}", reward=reward, success=float(reward == 1.0))
+        for place, reward in enumerate(rewards)
+    ]
 
 
-def scores(*rewards: float) -> dict[tuple[str, int], tuple[float, float]]:
-    return {(f"task {place}", 0): (reward, float(reward == 1.0)) for place, reward in enumerate(rewards)}
+LINE = (Path(__file__).parents[2] / "fixtures/run_folders/webshop/episodes.jsonl").read_text().splitlines()[0]
 
 
 @pytest.mark.parametrize(
@@ -94,19 +154,9 @@ def scores(*rewards: float) -> dict[tuple[str, int], tuple[float, float]]:
     ],
 )
 def test_a_verdict_follows_from_the_interval(more: list[float], less: list[float], least: float, verdict: str) -> None:
-    (found,) = _tested([Claim("c", "a", "b", "", least)], {"a": scores(*more), "b": scores(*less)})
-    assert found.verdict == verdict
-    assert found.reward == pytest.approx(fmean(more) - fmean(less))
-
-
-def test_the_tables_can_be_read(tmp_path: Path) -> None:
-    found = reproduce("iad", out=tmp_path, **TINY)
-    console = Console(width=100, record=True)
-    console.print(found)
-    text = console.export_text()
-    assert "T1 iad > bon, n = 4" in text
-    assert "3 test tasks" in text
-    assert all(len(line) <= 100 for line in text.splitlines())
+    (found,) = judged([Claim("c", "a", "b", "", least)], {"a": episodes(*more), "b": episodes(*less)})
+    assert found["verdict"] == verdict
+    assert found["reward"] == pytest.approx(fmean(more) - fmean(less))
 
 
 def test_an_unknown_paper_names_the_known_ones(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from iad_policy.learn.simulators import rebalanced, record_outcomes, train_simul
 from iad_policy.learn.splits import SplitError
 from iad_policy.run.trained import TrainedHere
 from iad_policy.simulators import load_simulator
-from iad_policy.simulators.recorded import PROVOKED, Recorded
+from iad_policy.simulators.recorded import PROVOKED, Recorded, read
 from iad_policy.trained.models import Model, ModelFolderError
 from iad_policy.trained.outcomes import features_of, tool_of
 from iad_policy.types import Turn
@@ -51,9 +51,7 @@ def test_every_type_of_every_tool_has_the_same_weight() -> None:
     weights = rebalanced(records)
     assert weights.mean() == pytest.approx(1.0)
     assert [weights[:6].sum(), weights[6:8].sum(), weights[8:].sum()] == pytest.approx([4.0] * 3)
-
-
-def test_a_weight_has_a_cap() -> None:
+    # A weight has a cap.
     records = [*[outcome("click[a]")] * 99, outcome("click[b]", is_invalid=True)]
     assert rebalanced(records, cap=100.0)[-1] == pytest.approx(50.0)  # half of the weight of a hundred rows
     assert rebalanced(records, cap=20.0)[-1] == 20.0
@@ -82,8 +80,6 @@ def test_a_rare_failure_is_recalled_where_training_is_driven_by_failures(tmp_pat
 
 
 def test_failures_are_provoked_and_said_to_be(recorded: Path, trained: Model) -> None:
-    from iad_policy.simulators.recorded import read
-
     sources = Counter(one.source for one in read(recorded))
     assert sources["agent"]
     assert sources[PROVOKED]
@@ -92,7 +88,7 @@ def test_failures_are_provoked_and_said_to_be(recorded: Path, trained: Model) ->
 
 def test_it_tells_failures_on_other_tasks(trained: Model) -> None:
     env = gym.make(SHOP)
-    found = fidelity(env, f"learned:{trained.folder}", tasks=5)
+    found = fidelity(env, f"learned:{trained.folder}", tasks=3)
     assert found.failure_recall is not None
     assert found.failure_recall > 0.9
     assert found.recall["success"].recall > 0.8
@@ -131,7 +127,7 @@ def test_it_is_not_measured_on_its_tasks(trained: Model) -> None:
     given: dict[str, Any] = {"simulator": f"learned:{trained.folder}", "baseline": "artis", "n": 1}
     with pytest.raises(TrainedHere, match="the simulator was not trained on, got 6"):
         evaluate(SHOP, ["artis"], split="train", tasks=6, **given)
-    assert evaluate(SHOP, ["artis"], tasks=2, **given).records
+    assert evaluate(SHOP, ["artis"], tasks=1, **given).records
 
 
 def test_outcomes_of_its_own_tasks_are_not_looked_up(trained: Model) -> None:

@@ -1,8 +1,6 @@
 """Training from run folders: what is refused, what is written, and what is the same every time."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,7 +12,9 @@ from iad_policy import evaluate
 from iad_policy.errors import UnknownName
 from iad_policy.learn.examples import NothingToLearn
 from iad_policy.learn.experience import Experience
-from iad_policy.learn.fitting import STATE
+from iad_policy.learn.explore import explore
+from iad_policy.learn.models import STATE
+from iad_policy.learn.progress import advance, showing
 from iad_policy.learn.splits import SplitError, subjects_of
 from iad_policy.learn.train import train
 from iad_policy.registry.domain import domain_by_id
@@ -40,8 +40,10 @@ def starts(cloned: Model, demos: Experience, rollouts: Experience, searched: Exp
     }
 
 
-@pytest.mark.parametrize("backend", ["linear", "mlp"])
-@pytest.mark.parametrize("recipe", ["bc", "rft", "dpo", "eto", "qnet"])
+@pytest.mark.parametrize(
+    ("recipe", "backend"),
+    [("bc", "mlp"), ("rft", "linear"), ("dpo", "linear"), ("eto", "mlp"), ("qnet", "linear"), ("qnet", "mlp")],
+)
 def test_every_recipe_lowers_its_loss_and_is_the_same_every_time(
     recipe: str, backend: str, starts: Any, tmp_path: Path
 ) -> None:
@@ -71,18 +73,14 @@ def test_log_probabilities_that_were_recorded_are_those_that_are_computed_again(
         assert backend.outputs(backend.batch([step.row for step in steps])) == pytest.approx(recorded, abs=1e-12)
 
 
-def test_the_same_command_returns_the_finished_model(demos: Experience, tmp_path: Path) -> None:
+def test_a_folder_is_that_of_one_training(demos: Experience, tmp_path: Path) -> None:
     train("bc", demos, out=tmp_path, **FEW)
     written = (tmp_path / MODEL).stat().st_mtime_ns
     train("bc", demos, out=tmp_path, **FEW)
     assert (tmp_path / MODEL).stat().st_mtime_ns == written
     with pytest.raises(ModelFolderError, match="other runs or options"):
         train("bc", demos, out=tmp_path, epochs=11)
-
-
-def test_a_killed_training_is_not_continued_as_another_one(demos: Experience, tmp_path: Path) -> None:
-    train("bc", demos, out=tmp_path, **FEW)
-    (tmp_path / MODEL).unlink()
+    (tmp_path / MODEL).unlink()  # and a killed training is not continued as another one
     state = {"asked": "another", "at": "checkpoint-3", "n_epochs": 3, "loss": 1.0, "kl": None, "stopped": ""}
     (tmp_path / STATE).write_text(json.dumps(state))
     with pytest.raises(ModelFolderError, match="other runs or options"):
@@ -156,11 +154,13 @@ def _subjects(env_id: str, split: str) -> set[str]:
     return {env.subject_of(task) for task in env.task_ids} - {""}
 
 
-def test_a_trained_verifier_is_not_measured_on_its_tasks_either(grown: Experience, tmp_path: Path) -> None:
-    made = train("qnet", grown, out=tmp_path, **FEW)
+def test_a_trained_verifier_is_not_measured_on_its_tasks_either(value: Model) -> None:
     with pytest.raises(TrainedHere, match="the verifier was not trained on, got 6"):
-        evaluate(SHOP, ["bon"], verifier=f"qnet:{made.folder}", split="train", tasks=8, baseline="bon")
-    found = evaluate(SHOP, ["bon"], verifier=f"qnet:{made.folder}", tasks=3, baseline="bon")
+        evaluate(SHOP, ["bon"], verifier=f"qnet:{value.folder}", split="train", tasks=8, baseline="bon")
+    ranked = {"ranker": f"verifier:qnet:{value.folder}"}
+    with pytest.raises(TrainedHere, match="the ranker was not trained on, got 3"):
+        evaluate(SHOP, ["mcts"], split="train", tasks=3, roles=ranked, baseline="mcts", n=2)
+    found = evaluate(SHOP, ["bon"], verifier=f"qnet:{value.folder}", tasks=2, baseline="bon")
     assert found.heading.information == "learned"
 
 
@@ -171,31 +171,32 @@ def test_runs_on_other_tasks_are_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "model").exists()
 
 
-def test_a_recipe_without_its_data_says_what_to_run(demos: Experience, cloned: Model, tmp_path: Path) -> None:
-    with pytest.raises(NothingToLearn, match="such as mcts"):
-        train("dpo", demos, out=tmp_path / "a", start=cloned.folder)
-    with pytest.raises(NothingToLearn, match="such as iad"):
-        train("dpo", demos, out=tmp_path / "b", start=cloned.folder, source="decisions")
-    with pytest.raises(NothingToLearn, match="more seeds per task"):
-        train("eto", demos, out=tmp_path / "c", start=cloned.folder)
-    with pytest.raises(NothingToLearn, match="q-tree"):
-        train("qnet", demos, out=tmp_path / "d")
-    with pytest.raises(NothingToLearn, match="lower keep"):
-        train("bc", demos, out=tmp_path / "e", keep=1.5)
+@pytest.mark.parametrize(
+    ("recipe", "options", "error", "said"),
+    [
+        ("dpo", {"start": "cloned"}, NothingToLearn, "such as mcts"),
+        ("dpo", {"start": "cloned", "source": "decisions"}, NothingToLearn, "such as iad"),
+        ("eto", {"start": "cloned"}, NothingToLearn, "more seeds per task"),
+        ("qnet", {}, NothingToLearn, "q-tree"),
+        ("bc", {"keep": 1.5}, NothingToLearn, "lower keep"),
+        ("bc", {"beta": 1}, UnknownName, "option of the recipe bc"),
+        ("sft", {}, UnknownName, "recipe"),
+        ("bc", {"backend": "quadratic"}, UnknownName, "backend"),
+        ("bc", {"backend": "linear:2"}, UnknownName, "backend"),
+        ("dpo", {}, ModelFolderError, "--from"),
+        ("dpo", {"start": "value"}, ModelFolderError, "expected a policy"),
+    ],
+)
+def test_what_can_not_be_trained_says_what_is_missing(
+    recipe: str, options: Any, error: Any, said: str, demos: Experience, cloned: Model, value: Model, tmp_path: Path
+) -> None:
+    folders = {"cloned": cloned.folder, "value": value.folder}
+    given = {name: folders.get(one, one) if name == "start" else one for name, one in options.items()}
+    with pytest.raises(error, match=said):
+        train(recipe, demos, out=tmp_path / "model", **given)
 
 
-def test_options_and_names_are_checked(demos: Experience, cloned: Model, grown: Experience, tmp_path: Path) -> None:
-    with pytest.raises(UnknownName, match="option of the recipe bc"):
-        train("bc", demos, out=tmp_path, beta=1)
-    with pytest.raises(UnknownName, match="recipe"):
-        train("sft", demos, out=tmp_path)
-    with pytest.raises(UnknownName, match="backend"):
-        train("bc", demos, out=tmp_path, backend="quadratic")
-    with pytest.raises(ModelFolderError, match="--from"):
-        train("dpo", demos, out=tmp_path)
-    value = train("qnet", grown, out=tmp_path / "q", **FEW)
-    with pytest.raises(ModelFolderError, match="expected a policy"):
-        train("dpo", demos, out=tmp_path, start=value.folder)
+def test_a_policy_is_no_value_model_and_the_reverse(cloned: Model, value: Model) -> None:
     with pytest.raises(ModelFolderError, match="expected a policy"):
         evaluate(SHOP, ["single"], agent=f"learned:{value.folder}", tasks=1, baseline="single")
     with pytest.raises(ModelFolderError, match="expected a value model"):
@@ -230,22 +231,10 @@ def test_demonstrations_are_drawn_by_the_seed(demos: Experience, tmp_path: Path)
     assert len(set(n_rows.values())) > 1
 
 
-def test_the_base_install_trains(demos: Experience, tmp_path: Path) -> None:
-    run = demos.origins[0].name
-    assert run
-    code = """
-import sys
-class Blocked:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {"torch", "transformers", "trl", "peft", "accelerate", "datasets"}:
-            raise ImportError(name)
-sys.meta_path.insert(0, Blocked())
-import iad_envs
-from iad_policy.learn.explore import explore
-from iad_policy.learn.train import train
-out = sys.argv[1]
-found = explore("IAD/WebShop-v0", out=out + "/run", tasks=2, episodes=1, temperature=0.0)
-train("bc", found, out=out + "/model", keep=0.0, epochs=2)
-"""
-    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, timeout=120)
-    assert (tmp_path / "model" / MODEL).exists()
+def test_exploring_and_training_tell_how_far_they_are(demos: Experience, tmp_path: Path) -> None:
+    told: list[tuple[str, int, int]] = []
+    with showing(lambda *given: told.append(given)):
+        explore(SHOP, out=tmp_path / "run", tasks=2, episodes=2, temperature=0.0)
+        train("bc", demos, out=tmp_path / "bc", epochs=4)
+    assert told == [*(("playing", done, 4) for done in range(1, 5)), *(("training", done, 4) for done in range(1, 5))]
+    advance("playing", 1, 2)  # without a listener nothing happens

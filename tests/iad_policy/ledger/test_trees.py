@@ -3,12 +3,12 @@
 from collections.abc import Generator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from iad_policy import Keep, evaluate
-from iad_policy.learn.targets import BACKUPS, q_values
+from iad_policy.learn.recipes.qnet import Backup, q_values
 from iad_policy.ledger.run import Run
 from iad_policy.strategies import load_strategy
 from iad_policy.strategies.building_blocks.tree import Tree, preference_pairs
@@ -78,7 +78,7 @@ def test_trees_come_back_from_the_log_as_they_grew(name: str, tmp_path: Path) ->
     assert [shape(tree) for tree in read] == [shape(tree) for tree in live]
     assert any(edge.draws for tree in read for node in tree.nodes() for edge in node.edges)
     for one, other in zip(read, live, strict=True):
-        for backup in BACKUPS:
+        for backup in get_args(Backup):
             assert [(row.action, row.q) for row in q_values(one, backup)] == [
                 (row.action, row.q) for row in q_values(other, backup)
             ]

@@ -13,21 +13,21 @@ from gymnasium.envs.registration import load_env_creator
 from typer.testing import CliRunner
 
 import iad_envs
-from iad_policy.agents import AGENTS, asks_a_model
+from iad_policy.agents import asks_a_model
 from iad_policy.agents.language import OPTIONS
 from iad_policy.cli import app
 from iad_policy.errors import UnknownName
 from iad_policy.ledger.run import Run
-from iad_policy.papers.presets import Preset, find_preset
-from iad_policy.papers.settings import PRESETS
+from iad_policy.papers import Experiment, experiments, find_experiment
 from iad_policy.registry.domain import domain_by_id
 from iad_policy.report.viewer.shown import run_json
 from iad_policy.run.config import MAPPINGS, RunConfig, one_or_all
 from iad_policy.run.presets import applied
 from iad_policy.strategies import STRATEGIES, find_strategy, options_of
 
-LONG = ("IAD/Sketch2Code-v0", "IAD/InterCodeBash-v0")
-"""Environments that start a browser or a sandbox."""
+PRESETS = experiments()
+QUICK = ("iad/webshop", "iad/bird", "lats/webshop", "artis/bfcl")
+"""The presets that `make test` runs too: one of each kind of settings, where an episode is short."""
 PARTS = {field.name for field in fields(RunConfig)}
 
 
@@ -50,9 +50,7 @@ def configured(name: str, **given: Any) -> tuple[RunConfig, str]:
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_names_what_there_is(name: str) -> None:
     preset = PRESETS[name]
-    paper, _, environment = name.partition("/")
-    assert paper
-    assert environment
+    assert all(name.partition("/"))
     assert preset.env in iad_envs.ENVIRONMENTS
     assert set(preset.strategies) <= set(STRATEGIES)
     assert not preset.agent or asks_a_model(preset.agent)
@@ -102,7 +100,7 @@ def fits(name: str, strategy: str) -> bool:
 
 
 def test_an_unknown_strategy_in_a_preset_is_refused() -> None:
-    preset = Preset("IAD/WebShop-v0", "nowhere", ("mtcs",))
+    preset = Experiment(env="IAD/WebShop-v0", source="nowhere", strategies=("mtcs",))
     given = {"env": preset.env, "agent": "shopper", "strategies": preset.strategies}
     with pytest.raises(UnknownName, match="near: mcts"):
         applied("x/webshop", preset, given, takes_sampling=False)
@@ -135,8 +133,8 @@ def test_sampling_of_a_model_is_left_out_for_an_agent_that_asks_none_and_said_to
 def test_every_preset_names_the_paper_s_model_and_figures_and_says_when_it_is_no_reproduction(name: str) -> None:
     preset = PRESETS[name]
     assert preset.model
-    assert any(character.isdigit() for character in preset.figures) or "curve" in preset.figures
-    there = f"There with: {preset.model}. {preset.figures}"
+    assert any(character.isdigit() for character in preset.published) or "curve" in preset.published
+    there = f"There with: {preset.model}. {preset.published}"
     lines = configured(name)[1].splitlines()
     ours = domain_by_id(preset.env).agent
     assert lines[1:3] == [f"This is no reproduction of the paper: the agent {ours} asks no language model", there]
@@ -150,16 +148,16 @@ def test_of_an_agent_of_your_own_nobody_knows_the_model() -> None:
     assert "the agent mine:Agent is your own, and nothing here knows which model it asks" in said
     preset = PRESETS["iad/webshop"]
     given = {"env": preset.env, "agent": ("litellm:m", "random", "shopper"), "strategies": preset.strategies}
-    lines = applied("iad/webshop", preset, given, takes_sampling=False).lines
+    lines = applied("iad/webshop", preset, given, takes_sampling=False)[1]
     assert lines[1].endswith("the agent random or shopper asks no language model")
 
 
 def test_a_preset_for_another_environment_names_those_that_fit() -> None:
     with pytest.raises(ValueError, match=r"expected the environment IAD/WebShop-v0 .*intercode/bash"):
-        find_preset("lats/webshop", PRESETS, "IAD/InterCodeBash-v0")
-    assert find_preset("lats/webshop", PRESETS, "iad_envs:IAD/WebShop-v0").env == "IAD/WebShop-v0"
+        find_experiment("lats/webshop", "IAD/InterCodeBash-v0")
+    assert find_experiment("lats/webshop", "iad_envs:IAD/WebShop-v0").env == "IAD/WebShop-v0"
     with pytest.raises(UnknownName, match="near: iad/webshop"):
-        find_preset("iad/webshp", PRESETS)
+        find_experiment("iad/webshp")
 
 
 def iad(*arguments: object) -> Any:
@@ -183,18 +181,19 @@ def test_a_preset_is_printed_with_the_run_and_recorded(tmp_path: Path) -> None:
 
 
 def test_run_takes_the_preset_s_own_method_and_all_its_tasks(tmp_path: Path) -> None:
-    done = iad("run", "--preset", "iad/webshop-subset", "--out", tmp_path)
+    done = iad("run", "--preset", "iad/webshop-subset", "--subset", 0.02, "--out", tmp_path)
     assert done.exit_code == 0, done.output
     summary = json.loads((tmp_path / "summary.json").read_text())
     assert list(summary["strategies"]) == ["iad"]
     n_tasks = len(gym.make("IAD/WebShop-v0").unwrapped.task_ids)  # type: ignore[attr-defined]
-    assert summary["n_tasks"] == round(0.2 * n_tasks)
+    assert summary["n_tasks"] == round(0.02 * n_tasks)
+    assert configured("iad/webshop-subset")[0].subset == 0.2
 
 
 def test_a_subset_is_drawn_by_the_seed_and_cut_by_tasks(tmp_path: Path) -> None:
     def tasks(name: str, *arguments: object) -> list[str]:
         done = iad(
-            "run", "IAD/WebShop-v0", "--strategy", "single", "--subset", 0.1, "--out", tmp_path / name, *arguments
+            "run", "IAD/WebShop-v0", "--strategy", "single", "--subset", 0.04, "--out", tmp_path / name, *arguments
         )
         assert done.exit_code == 0, done.output
         return [json.loads(line)["task_id"] for line in (tmp_path / name / "episodes.jsonl").read_text().splitlines()]
@@ -221,13 +220,9 @@ def test_what_makes_no_sense_is_one_sentence(arguments: tuple[object, ...], said
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if one.env in LONG else ()) for name, one in PRESETS.items()]
+    "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in PRESETS]
 )
 def test_every_preset_runs_with_the_rule_based_agent(name: str, tmp_path: Path) -> None:
-    done = iad("compare", "--preset", name, "--tasks", 2, "--out", tmp_path)
+    done = iad("compare", "--preset", name, "--tasks", 1, "--out", tmp_path)
     assert done.exit_code == 0, done.output
     assert "ERRORED" not in done.stdout
-
-
-def test_every_agent_a_preset_names_is_in_the_table() -> None:
-    assert {preset.agent for preset in PRESETS.values()} - {""} == {"composite", "react", "plan-solve"} & set(AGENTS)

@@ -14,7 +14,7 @@ from iad_policy.prompts import prompts_of
 from iad_policy.prompts.feedback import feedback_text
 from iad_policy.prompts.rendering import Rendering
 from iad_policy.requests import Asking, Commit, Simulate
-from iad_policy.strategies.building_blocks.feedback import FeedbackForm
+from iad_policy.strategies.building_blocks.feedback_forms import FeedbackForm
 from iad_policy.types import Candidate, Feedback, State, Turn, Verdict
 from tests.iad_policy.toy_lamp import LampEnv
 

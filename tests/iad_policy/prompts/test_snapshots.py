@@ -24,7 +24,7 @@ from iad_policy.agents.react import ReActAgent
 from iad_policy.models import Messages
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.prompts import PLACEHOLDERS
-from iad_policy.strategies.building_blocks.feedback import best_and_worst, findings
+from iad_policy.strategies.building_blocks.feedback_forms import best_and_worst, findings
 from iad_policy.types import Part, State
 from tests.folders import prompts
 from tests.iad_policy.prompts.situations import SCRIPTS, Situation, situation

@@ -9,7 +9,7 @@ from typing import Any
 
 import gymnasium as gym
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import iad_envs  # noqa: F401 (registers)
@@ -21,9 +21,8 @@ from iad_policy.models.scripted import ScriptedModel
 from iad_policy.simulators import load_simulator
 from iad_policy.simulators.llm import LanguageSimulator, read_prediction
 from iad_policy.simulators.noisy import NoisySimulator
-from iad_policy.simulators.recorded import Recorded, read, record, write
+from iad_policy.simulators.recorded import Recorded, read, record, with_typos, write
 from iad_policy.simulators.retrieval import RetrievalSimulator
-from iad_policy.simulators.typos import with_typos
 from iad_policy.types import PublicInfo
 from iad_policy.types.hashing import decode, digest, encode
 from iad_policy.types.outcome_types import type_of
@@ -60,10 +59,8 @@ def everything(outcome: Outcome) -> str:
 # What a simulator shows.
 
 
-@pytest.mark.parametrize("fidelity", [0.0, 0.3, 1.0])
-@pytest.mark.parametrize(
-    "make", [Digger, lambda: gym.make(TAXI), lambda: gym.make("IAD/WebShop-v0"), lambda: gym.make("IAD/BFCL-v0")]
-)
+@pytest.mark.parametrize("fidelity", [0.0, 0.5])
+@pytest.mark.parametrize("make", [Digger, lambda: gym.make("IAD/WebShop-v0"), lambda: gym.make("IAD/BFCL-v0")])
 def test_an_outcome_depends_on_state_action_and_draw_alone(make: Callable[[], Any], fidelity: float) -> None:
     seen = []
     for draws in ((0, 1), (1, 0)):
@@ -77,7 +74,6 @@ def test_an_outcome_depends_on_state_action_and_draw_alone(make: Callable[[], An
     assert seen[0] == seen[1]
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.sampled_from(["go north", "go west", "dig", "fly"]), min_size=1, max_size=5), st.integers(0, 3))
 def test_what_is_shown_instead_is_what_another_action_leads_to_all_of_it(actions: list[str], draw: int) -> None:
     world, state = begun(Digger(max_steps=9), seed=1)
@@ -98,7 +94,7 @@ def test_a_simulator_errs_as_often_as_it_is_told_to_and_by_type() -> None:
     simulator = NoisySimulator(fidelity="success=0.8,end=1,failure=0.3")
     world, state = begun(Digger(max_steps=90), seed=1)
     token = simulator.begin(world, state)
-    for draw in range(600):
+    for draw in range(400):
         for kind, action in (("success", "go west"), ("end", "dig"), ("invalid", "fly")):
             shown = simulator.simulate(world, token, action, draw)
             n_wrong[kind] += type_of(shown.info, shown.done) != kind
@@ -188,7 +184,7 @@ class Meddler(PerfectSimulator):
         lambda env, token: env.oracle(token),
     ],
 )
-@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("threads", [3])
 def test_the_real_environment_can_not_be_touched_while_simulating(touch: Any, threads: int) -> None:
     env = Digger()
     options: Any = {"verifier": Hunch(), "simulator": Meddler(touch), "threads": threads, "n": 2}
@@ -216,7 +212,7 @@ def listless(observation: str, info: Mapping[str, Any], rng: Random) -> str:
 
 
 @pytest.mark.parametrize("make", [remembering, predicting])
-@pytest.mark.parametrize("strategy", ["artis", "iad", "bon-episode", "mcts"])
+@pytest.mark.parametrize("strategy", ["artis", "mcts"])
 def test_a_simulator_without_the_environment_never_asks_it(make: Callable[[], Simulator], strategy: str) -> None:
     env = Sealed(max_steps=4)
     with IADPolicyWrapper(listless, env, strategy=strategy, n=2, verifier=Hunch(), simulator=make()) as policy:
@@ -229,18 +225,17 @@ def test_a_simulator_without_the_environment_never_asks_it(make: Callable[[], Si
 @pytest.mark.parametrize(
     ("env_id", "simulator"),
     [
-        *(("IAD/WebShop-v0", simulator) for simulator in ("perfect", "noisy:0.5", "retrieval")),
-        *(
-            (env_id, simulator)
-            for env_id in ("IAD/BFCL-v0", "IAD/ACEBench-v0")
-            for simulator in ("perfect", "noisy:0.5")
-        ),
+        ("IAD/WebShop-v0", "perfect"),
+        ("IAD/WebShop-v0", "noisy:0.5"),
+        ("IAD/BFCL-v0", "perfect"),
+        ("IAD/ACEBench-v0", "noisy:0.5"),
+        pytest.param("IAD/WebShop-v0", "retrieval", marks=pytest.mark.slow),  # records a hundred tasks first
     ],
 )
 def test_simulating_changes_nothing_that_is_really_seen(env_id: str, simulator: str) -> None:
     env, alone = gym.make(env_id), gym.make(env_id)
     with IADPolicyWrapper("plan-following", env, strategy="artis", n=2, simulator=simulator) as policy:
-        for seed in range(3):
+        for seed in range(2):
             (observation, info), still = env.reset(seed=seed), alone.reset(seed=seed)
             assert digest(observation, info) == digest(*still)
             while not info["stop_reason"]:

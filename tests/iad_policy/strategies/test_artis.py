@@ -272,28 +272,29 @@ def test_the_plan_is_the_best_scored_attempt_that_passed() -> None:
     assert "Plan" not in summary_of(attempts[2:])
 
 
-KEYLESS: Mapping[str, int] = {
-    "IAD/WebShop-v0": 4,
-    "IAD/InterCodeBash-v0": 2,
-    "IAD/BIRD-v0": 2,
-    "IAD/Booking-v0": 2,
-    "IAD/BFCL-v0": 2,
-    "IAD/ACEBench-v0": 2,
-    "IAD/Sketch2Code-v0": 1,
-}
 SAYS = ("ASK", "reply[")
 """How an action begins that a user answers."""
 WITH_A_USER: Mapping[str, Any] = {"IAD/ACEBench-v0": {"category": "agent_multi_turn"}}
 
 
-@pytest.mark.parametrize("env_id", KEYLESS)
-@pytest.mark.parametrize(("mode", "simulator"), [("sequential", "perfect"), ("parallel", "noisy:0.7")])
+@pytest.mark.parametrize(
+    ("env_id", "mode", "simulator"),
+    [
+        ("IAD/WebShop-v0", "parallel", "noisy:0.7"),
+        ("IAD/BIRD-v0", "sequential", "perfect"),
+        ("IAD/BFCL-v0", "sequential", "perfect"),
+        ("IAD/ACEBench-v0", "parallel", "noisy:0.7"),
+        pytest.param("IAD/InterCodeBash-v0", "parallel", "noisy:0.7", marks=pytest.mark.slow),
+        pytest.param("IAD/Booking-v0", "sequential", "perfect", marks=pytest.mark.slow),
+        pytest.param("IAD/Sketch2Code-v0", "parallel", "noisy:0.7", marks=pytest.mark.slow),
+    ],
+)
 def test_it_runs_with_the_rule_based_agents(env_id: str, mode: str, simulator: str) -> None:
     if "Sketch" in env_id and not (os.environ.get(CHROMIUM_VARIABLE) or any(map(shutil.which, NAMES))):
         pytest.skip("needs Chromium: apt-get install chromium fonts-liberation")
     env = gym.make(env_id, **WITH_A_USER.get(env_id, {}))
     with IADPolicyWrapper("plan-following", env, strategy="artis", n=2, mode=mode, simulator=simulator) as policy:
-        for task_id in env.unwrapped.task_ids[: KEYLESS[env_id]]:  # type: ignore[attr-defined]
+        for task_id in env.unwrapped.task_ids[:2]:  # type: ignore[attr-defined]
             observation, info = env.reset(options={"task_id": task_id})
             while not info["stop_reason"]:
                 observation, _, _, _, info = env.step(policy.act(observation, info))

@@ -17,16 +17,19 @@ from iad_policy.registry.domain import domain_of
 
 has_chromium = bool(os.environ.get(CHROMIUM_VARIABLE) or any(map(shutil.which, NAMES)))
 ENVIRONMENTS = [
-    ("IAD/WebShop-v0", 12),
-    ("IAD/InterCodeBash-v0", 5),
-    ("IAD/BIRD-v0", 20),
-    ("IAD/Booking-v0", 4),
-    ("IAD/BFCL-v0", 9),
-    ("IAD/ACEBench-v0", 9),
+    ("IAD/WebShop-v0", 6),
+    pytest.param("IAD/InterCodeBash-v0", 5, marks=pytest.mark.slow),
+    ("IAD/BIRD-v0", 10),
+    pytest.param("IAD/Booking-v0", 4, marks=pytest.mark.slow),
+    pytest.param("IAD/BFCL-v0", 9, marks=pytest.mark.slow),
+    pytest.param("IAD/ACEBench-v0", 9, marks=pytest.mark.slow),
     pytest.param(
         "IAD/Sketch2Code-v0",
         2,
-        marks=pytest.mark.skipif(not has_chromium, reason="needs Chromium: apt-get install chromium fonts-liberation"),
+        marks=[
+            pytest.mark.slow,
+            pytest.mark.skipif(not has_chromium, reason="needs Chromium: apt-get install chromium fonts-liberation"),
+        ],
     ),
 ]
 

@@ -16,7 +16,7 @@ from iad_policy.errors import UnknownName
 from iad_policy.models import Completion
 from iad_policy.prompts.feedback import feedback_text
 from iad_policy.prompts.rendering import Rendering
-from iad_policy.strategies.building_blocks.feedback import hints
+from iad_policy.strategies.building_blocks.feedback_forms import hints
 from iad_policy.types import Candidate, Feedback, ShownAttempt, State, Verdict
 from tests.folders import prompts
 

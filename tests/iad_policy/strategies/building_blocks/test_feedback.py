@@ -18,7 +18,13 @@ from iad_policy.prompts.feedback import feedback_text
 from iad_policy.prompts.rendering import Rendering
 from iad_policy.requests import Ask, Simulate
 from iad_policy.roles import TemplateRoles
-from iad_policy.strategies.building_blocks.feedback import FORMS, SHOWN_TOKENS, about_last, fingerprint, load_feedback
+from iad_policy.strategies.building_blocks.feedback_forms import (
+    FORMS,
+    SHOWN_TOKENS,
+    about_last,
+    fingerprint,
+    load_feedback,
+)
 from iad_policy.strategies.building_blocks.stop import load_stop
 from iad_policy.types import DIFFER, Candidate, Feedback, Said, State, Turn, Verdict
 from iad_policy.types.names import ROLES

@@ -10,13 +10,13 @@ The form's name may limit how much is shown of a candidate, of its result or of 
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
-from iad_policy.errors import BudgetExhausted, UnknownName
-from iad_policy.requests import Ask, Asking, Simulate
+from iad_policy.errors import UnknownName
+from iad_policy.requests import Ask, Asking
 from iad_policy.strategies.building_blocks.incumbent import incumbent
+from iad_policy.strategies.building_blocks.voting import previewed
 from iad_policy.types import Candidate, Feedback, Said, ShownAttempt, ShownTokens, State, score
 
 FeedbackForm = Callable[[State, Sequence[Candidate]], Asking[Feedback | None]]
@@ -93,8 +93,7 @@ def results(
     result_tokens: int = RESULT_TOKENS,
 ) -> Asking[Feedback | None]:
     """Show every candidate tried and what it led to, without a judgement; it is simulated if nobody looked yet."""
-    previewed = yield from _previewed(here, tried)
-    attempts = [ShownAttempt(one.shown(), outcome=one.preview) for one in previewed]
+    attempts = [ShownAttempt(one.shown(), outcome=one.preview) for one in (yield from previewed(here, tried))]
     return _about(tried, attempts, ShownTokens(shown_tokens, result_tokens))
 
 
@@ -113,7 +112,14 @@ def findings(
     yield from ()
     attempts = [ShownAttempt(one.shown(), outcome=one.preview, findings=_critique(one)) for one in tried]
     feedback = _about(tried, attempts, ShownTokens(shown_tokens, result_tokens, critique_tokens))
-    return replace(feedback, preferred=_preferred(tried))
+    distinct: dict[str, tuple[int, Candidate]] = {}
+    for number, one in enumerate(tried, start=1):
+        if not one.error and one.verdict is not None:
+            distinct.setdefault(one.key, (number, one))
+    if len(distinct) < 2:  # a single one is not compared
+        return feedback
+    highest = max(score(one) for _, one in distinct.values())
+    return replace(feedback, preferred=tuple([number for number, one in distinct.values() if score(one) == highest]))
 
 
 def hints(
@@ -200,28 +206,5 @@ def _best_and_worst(tried: Sequence[Candidate], shown: ShownTokens, critique: st
     return _about(tried, attempts, shown)
 
 
-def _previewed(here: State, tried: Sequence[Candidate]) -> Asking[list[Candidate]]:
-    """Return the candidates with their simulated results, as far as the budget goes."""
-    previewed = []
-    for candidate in tried:
-        if candidate.preview is None and not candidate.error:
-            with suppress(BudgetExhausted):
-                candidate = replace(candidate, preview=(yield from Simulate(here, candidate)))
-        previewed.append(candidate)
-    return previewed
-
-
 def _critique(candidate: Candidate) -> str:
     return "" if candidate.verdict is None else candidate.verdict.critique.strip()
-
-
-def _preferred(tried: Sequence[Candidate]) -> tuple[int, ...]:
-    """Return the numbers of the candidates that the verifier prefers; none if there are not two to choose from."""
-    distinct: dict[str, tuple[int, Candidate]] = {}
-    for number, one in enumerate(tried, start=1):
-        if not one.error and one.verdict is not None:
-            distinct.setdefault(one.key, (number, one))
-    if len(distinct) < 2:
-        return ()
-    highest = max(score(one) for _, one in distinct.values())
-    return tuple([number for number, one in distinct.values() if score(one) == highest])

@@ -1,22 +1,20 @@
-"""Value data: which states a reasoning tree expands, what is backed up, and what a row says."""
+"""Reasoning trees and their values: which states are expanded, what is backed up, and what a look may do."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import gymnasium as gym
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import iad_envs  # noqa: F401 (registers IAD/...)
 from iad_policy import Candidate, Commit, IADPolicyWrapper, Propose, State, Verify
-from iad_policy.errors import BudgetExhausted, ContractError, GoldError, UnknownName
-from iad_policy.learn.targets import q_values, reasoning_tree, value_rows, write_value_data
+from iad_policy.errors import BudgetExhausted, ContractError, UnknownName
+from iad_policy.learn.recipes.qnet import q_values
 from iad_policy.strategies.building_blocks.rollouts import Rollout
 from iad_policy.strategies.building_blocks.tree import Edge, Node, Tree
-from tests.contract.components import Calls, CountedOracle, Hunch, Wanderer
+from iad_policy.strategies.reasoning_tree import reasoning_tree
+from tests.contract.components import Calls, Hunch, Wanderer
 from tests.contract.toy import Digger
 from tests.iad_policy.two_letters import TwoLetters
 
@@ -101,23 +99,16 @@ def ended_at(node: Node, word: str, value: float) -> Node:
 def test_values_are_scaled_so_that_the_smallest_is_0_and_the_largest_1() -> None:
     tree, _ = spelled("a", "b", "c", worth={"a": 0.2, "b": 0.4, "c": 0.6}, width=3)
     assert q_by_word(tree) == {"a": 0.0, "b": 0.5, "c": 1.0}
-
-
-def test_where_all_values_are_the_same_they_are_0() -> None:
-    tree, _ = spelled("a", "b", worth={"a": 0.4, "b": 0.4})
-    assert q_by_word(tree) == {"a": 0.0, "b": 0.0}
+    same, _ = spelled("a", "b", worth={"a": 0.4, "b": 0.4})
+    assert q_by_word(same) == {"a": 0.0, "b": 0.0}
     assert q_values(Tree(State("", {}))) == []
 
 
-def test_the_averaged_reward_is_the_mean_of_the_rollouts_through_an_action() -> None:
+def test_an_averaged_reward_is_the_mean_of_the_rollouts_and_a_raw_one_a_row_for_each() -> None:
     tree, _ = spelled(*WORDS, worth=WORTH, width=2, depth_expanded=1)
     assert q_by_word(tree, backup="averaged") == {
         "a": 0.75, "aa": 0.5, "aaa": 0.5, "ab": 1.0, "aba": 1.0, "b": 0.0, "ba": 0.0, "baa": 0.0,
     }  # fmt: skip
-
-
-def test_the_raw_reward_is_a_row_for_each_action_of_each_rollout() -> None:
-    tree, _ = spelled(*WORDS, worth=WORTH, width=2, depth_expanded=1)
     rows = q_values(tree, backup="raw")
     assert sorted((row.state.observation + row.action, row.q) for row in rows) == [
         ("a", 0.5), ("a", 1.0), ("aa", 0.5), ("aaa", 0.5), ("ab", 1.0), ("aba", 1.0), ("b", 0.0), ("ba", 0.0),
@@ -206,39 +197,3 @@ def test_a_look_is_refused_when_the_run_has_nothing_left() -> None:
     policy = IADPolicyWrapper(Wanderer(), env, verifier=Hunch(), budget={"run.proposals": 0})
     with policy, pytest.raises(BudgetExhausted, match=r"run\.proposals"):
         policy.look(*env.reset(seed=0), reasoning_tree)
-
-
-def test_rows_are_written_as_json_lines_with_the_verifiers_label(tmp_path: Path) -> None:
-    env = gym.make("IAD/WebShop-v0", split="train", max_steps=5)
-    tasks = env.unwrapped.task_ids[:2]  # type: ignore[attr-defined]
-    with IADPolicyWrapper("shopper", env, strategy="single") as policy:
-        n_rows = write_value_data(tmp_path / "values.jsonl", policy, tasks, temperature=0.7)
-    rows = [json.loads(line) for line in (tmp_path / "values.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert len(rows) == n_rows > 6
-    assert {row["task_id"] for row in rows} == set(tasks)
-    assert {(row["information"], row["backup"]) for row in rows} == {("proxy", "bellman")}
-    assert {0.0, 1.0} <= {row["q"] for row in rows}
-    assert max(len(row["history"]) for row in rows) > 1
-    assert not any("success" in row or "reward" in row for row in rows)
-
-
-@pytest.mark.parametrize("split", ["test", None])
-def test_gold_makes_value_data_of_training_tasks_only(split: str | None) -> None:
-    env = gym.make("IAD/WebShop-v0", split=split)
-    with IADPolicyWrapper("shopper", env, verifier="oracle") as policy, pytest.raises(GoldError, match="split 'train'"):
-        next(value_rows(policy, env.unwrapped.task_ids[:1]))  # type: ignore[attr-defined]
-
-
-def test_gold_of_training_tasks_is_carried_as_a_label_on_every_row() -> None:
-    env, test = gym.make("IAD/WebShop-v0", split="train"), gym.make("IAD/WebShop-v0")
-    with IADPolicyWrapper("shopper", env, verifier="oracle") as policy:
-        rows = list(value_rows(policy, env.unwrapped.task_ids[:1]))  # type: ignore[attr-defined]
-        assert {row["information"] for row in rows} == {"oracle"}
-        with pytest.raises(GoldError, match="tasks that are not in it"):
-            next(value_rows(policy, test.unwrapped.task_ids[:1]))  # type: ignore[attr-defined]
-
-
-def test_an_environment_without_splits_makes_no_value_data_from_gold() -> None:
-    policy = IADPolicyWrapper(Wanderer(), Digger(), verifier=CountedOracle(Calls()))
-    with policy, pytest.raises(GoldError, match="split None"):
-        next(value_rows(policy, ["oak"]))

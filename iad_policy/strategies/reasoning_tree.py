@@ -11,7 +11,7 @@ from iad_policy.requests import Asking, Commit, Keep, Request
 from iad_policy.strategies import declares
 from iad_policy.strategies.building_blocks.rollouts import DEPTH, Rollout, carry_out, roll_out, valued
 from iad_policy.strategies.building_blocks.tree import Edge, Node, Tree, back_up
-from iad_policy.types import Candidate, State
+from iad_policy.types import State
 
 
 @declares(needs="verifier")
@@ -85,27 +85,21 @@ def reasoning_tree(
             node = queue.popleft()
             for _ in range(width - len(node.edges)):
                 rollout = yield from roll_out(node.state, depth=depth - node.depth, temperature=temperature)
-                if node is tree.root:
-                    tree.proposed = (*tree.proposed, *_first(rollout))
-                rollout = yield from _rewarded(rollout)
+                if node is tree.root:  # the first proposal, simulated or not; none if the budget did not cover it
+                    first = rollout.candidates[:1] or [rollout.untried] * (rollout.untried is not None)
+                    tree.proposed = (*tree.proposed, *first)
+                wrong = next((at for at, candidate in enumerate(rollout.candidates) if candidate.error), None)
+                if wrong is None:
+                    rollout = yield from valued(rollout)
+                else:
+                    usable, seen = rollout.candidates[:wrong], rollout.states[:wrong]
+                    rollout = replace(rollout, candidates=usable, states=seen, value=0.0)
                 branch = _attached(node, rollout)
                 if rollout.value > threshold:
                     new = [one for one in branch if one not in queued and one.depth <= depth_expanded]
                     queue.extend(one for one in new if not one.state.done)
                     queued.update(new)
     return tree
-
-
-def _first(rollout: Rollout) -> tuple[Candidate, ...]:
-    """Return the first proposal of a rollout, simulated or not; none if the budget did not cover it."""
-    return rollout.candidates[:1] or (() if rollout.untried is None else (rollout.untried,))
-
-
-def _rewarded(rollout: Rollout) -> Asking[Rollout]:
-    wrong = next((place for place, candidate in enumerate(rollout.candidates) if candidate.error), None)
-    if wrong is None:
-        return (yield from valued(rollout))
-    return replace(rollout, candidates=rollout.candidates[:wrong], states=rollout.states[:wrong], value=0.0)
 
 
 def _attached(node: Node, rollout: Rollout) -> list[Node]:
