@@ -9,13 +9,12 @@ import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-import gymnasium as gym
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy.ledger.episode_record import EpisodeRecord
@@ -27,11 +26,13 @@ from iad_policy.report.metrics import StrategySummary, summarise
 from iad_policy.report.statistics import Interval
 from iad_policy.run.components import load_components
 from iad_policy.run.config import FREE, REFERENCE, RunConfig
+from iad_policy.run.resolve import env_of
 from iad_policy.run.runner import Runner
 from iad_policy.strategies import PROPOSALS, STRATEGIES, declaration_of, find_strategy, options_of
 
 BASELINE = "bon"
-ENVIRONMENTS = ("WebShop", "InterCodeBash", "BIRD", "Sketch2Code", "Booking", "BFCL", "ACEBench")
+NAMES = ("WebShop", "InterCodeBash", "BIRD", "Sketch2Code", "Booking", "BFCL", "ACEBench")
+ENVIRONMENTS = tuple(f"IAD/{name}-v0" for name in NAMES)
 VARIANTS: Mapping[str, tuple[str, dict[str, Any]]] = {
     "iad (feedback none)": ("iad", {"feedback": "none"}),
     "artis (agent plan-following)": ("artis", {"agent": "plan-following"}),
@@ -75,9 +76,10 @@ class Table:
             n=n,
             tasks=n_tasks or given.tasks or 1_000_000,
             budget={"decision.proposals": cap},
+            data_dir=given.data_dir,
             **({"agent": given.agent or domain_by_id(self.env).agent} | options),
         )
-        runner = Runner(config, lambda: gym.make(self.env), load_components)
+        runner = Runner(config, partial(env_of, config), load_components)
         with RunFolder(given.runs / config.name(), runner.recorded_config(), free=FREE) as folder:
             records = list(runner.episodes(folder))
         recorded = runner.recorded_config()
@@ -170,13 +172,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         help="a,b; all by default",
     )
     parser.add_argument("--agent", help="the agent that proposes; the environment's rule-based agent by default")
+    parser.add_argument("--data-dir", help="the environment's data; the bundled ones by default")
     parser.add_argument("--tasks", type=int, help="how many tasks; all by default")
     parser.add_argument("--n", type=int, default=8, help="proposals per decision")
     parser.add_argument("--verifier", default="proxy")
     parser.add_argument("--runs", type=Path, default=Path("runs/methods"), help="folder that keeps and continues runs")
     parser.add_argument("--out", type=Path, help="a file for the table")
     given = parser.parse_args(arguments)
-    lines = [line for env in given.env or ENVIRONMENTS for line in Table(f"IAD/{env}-v0", given).markdown()]
+    lines = [line for env in given.env or ENVIRONMENTS for line in Table(env, given).markdown()]
     if given.out is None:
         print("\n".join(lines))
     else:

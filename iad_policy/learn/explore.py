@@ -16,7 +16,6 @@ from iad_policy.learn.splits import TRAIN
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.report.results import Results
 from iad_policy.run.components import load_components
-from iad_policy.run.config import RunConfig
 from iad_policy.run.resolve import env_of, resolve
 from iad_policy.run.runner import Runner
 
@@ -48,10 +47,11 @@ HOWS: Mapping[str, How] = {
 """Name -> what is run."""
 
 
-def exploration(
+def explore(
     env: str,
     agent: str | None = None,
     *,
+    out: Path | str,
     how: str = "rollouts",
     reward: str = "oracle",
     critic: str | None = None,
@@ -59,13 +59,15 @@ def exploration(
     episodes: int | None = None,
     seed: int = 0,
     temperature: float = 1.0,
+    report: Callable[[str], Any] = lambda text: None,
     **options: Any,
-) -> RunConfig:
-    """Return the configuration of an exploration.
+) -> Experience:
+    """Explore training tasks, and return what was found. The same call again goes on after a kill.
 
     Args:
         env: The environment's id.
         agent: The agent that explores; by default the environment's rule-based one.
+        out: The run folder.
         how: A name in `HOWS`.
         reward: The verifier that rewards. `oracle` is the true reward, which is read on training tasks only.
         critic: A verifier that ranks proposals in a search, apart from the reward. None takes the reward.
@@ -73,11 +75,13 @@ def exploration(
         episodes: Episodes per task.
         seed: Seed of the first episode of each task. The others have the next ones.
         temperature: Temperature of proposals.
+        report: Function that is told how it goes, a line at a time.
         options: Further options of the run or, as `strategy_args`, of the strategy.
 
     Raises:
         UnknownName: There is no such way to explore.
         ValueError: An option is not possible, or the split is not `train`.
+        RunFolderError: The folder holds another run.
     """
     if how not in HOWS:
         raise UnknownName("way to explore", how, HOWS)
@@ -88,68 +92,40 @@ def exploration(
             f"expected the split {TRAIN!r} to explore, got {split!r}; what is learned from other tasks can't be "
             "measured on them: run `iad run` to look at them"
         )
-    seeds = tuple(range(seed, seed + (known.n_episodes if episodes is None else episodes)))
-    roles = {"roles": {"ranker": f"verifier:{critic}"}} if critic else {}
     asked = {
         "env": env,
         "strategies": (known.strategy,),
         "verifier": reward,
         "split": TRAIN,
-        "tasks": tasks,
-        "seed": seeds,
+        "seed": tuple(range(seed, seed + (known.n_episodes if episodes is None else episodes))),
         "temperature": temperature,
         "allow_trained_tasks": True,  # it measures nothing
-        **roles,
+        **({"roles": {"ranker": f"verifier:{critic}"}} if critic else {}),
         **({} if agent is None else {"agent": agent}),
         **options,
     }
     own = {f"{known.strategy}.{name}": value for name, value in known.options.items()}
     asked["strategy_args"] = {**own, **dict(asked.get("strategy_args", {}))}
-    # To `resolve`, None is an option that was not set.
-    return replace(resolve(asked), tasks=tasks)
-
-
-def explore(
-    env: str,
-    agent: str | None = None,
-    *,
-    out: Path | str,
-    report: Callable[[str], Any] = lambda text: None,
-    **options: Any,
-) -> Experience:
-    """Explore training tasks, and return what was found. The same call again goes on after a kill.
-
-    Args:
-        env: The environment's id.
-        agent: The agent that explores; by default the environment's rule-based one.
-        out: The run folder.
-        report: Function that is told how it goes, a line at a time.
-        options: Options of `exploration`.
-
-    Raises:
-        UnknownName: There is no such way to explore.
-        ValueError: An option is not possible, or the split is not `train`.
-        RunFolderError: The folder holds another run.
-    """
-    config = exploration(env, agent, **options)
-    runner = Runner(config, partial(env_of, config), load_components)
-    try:
-        finished = execute(runner, out, warn=warnings.warn, writes_report=False, watching=counted)
-    finally:
-        runner.close()
-    if finished.stopped is not None:
-        raise finished.stopped
+    run_episodes(asked, tasks, out)
     found = Experience.of([out])
     mean = sum(one.reward for one in found.trajectories) / len(found.trajectories)
     report(f"explored {len(found.tasks)} tasks: {len(found.trajectories)} episodes, mean reward {mean:.3f}")
     return found
 
 
-@contextmanager
-def counted(results: Results) -> Iterator[Callable[[EpisodeRecord, bool], None]]:
-    """Tell how many episodes of a run are there: a context for `execute`."""
+def run_episodes(asked: Mapping[str, Any], tasks: int | None, out: Path | str) -> Results:
+    """Run the missing episodes of a run on its first tasks, on all for None, and tell how many are there."""
+    config = replace(resolve(asked), tasks=tasks)  # to `resolve`, None is an option that was not set
+    runner = Runner(config, partial(env_of, config), load_components)
 
-    def after(record: EpisodeRecord, is_new: bool) -> None:
-        advance("playing", results.n_episodes, results.n_expected)
+    @contextmanager
+    def counted(results: Results) -> Iterator[Callable[[EpisodeRecord, bool], None]]:
+        yield lambda record, is_new: advance("playing", results.n_episodes, results.n_expected)
 
-    yield after
+    try:
+        finished = execute(runner, out, warn=warnings.warn, writes_report=False, watching=counted)
+    finally:
+        runner.close()
+    if finished.stopped is not None:
+        raise finished.stopped
+    return finished.results

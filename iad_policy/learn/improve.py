@@ -4,21 +4,15 @@ A stage is a run folder or a model folder, and both resume by themselves. So a s
 again: finished stages are read, not repeated.
 """
 
-import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from iad_policy.errors import UnknownName
-from iad_policy.evaluate import execute
-from iad_policy.learn.explore import counted, explore
+from iad_policy.learn.explore import explore, run_episodes
 from iad_policy.learn.train import train
 from iad_policy.registry.domain import domain_by_id
-from iad_policy.run.components import load_components
-from iad_policy.run.resolve import env_of, resolve
-from iad_policy.run.runner import Runner
 from iad_policy.trained.models import ROUNDS
 from iad_policy.types.atomic import write_atomically
 from iad_policy.types.hashing import dumps
@@ -149,25 +143,15 @@ def improve(
 
 def _measured(env: str, folder: Path, number: int, tasks: int | None, report: Tell) -> float:
     """Return the mean reward of a round's policy on dev tasks."""
-    config = resolve(
-        {
-            "env": env,
-            "agent": f"learned:{folder / f'model-{number}'}",
-            "strategies": ("single",),
-            "split": domain_by_id(env).development,
-            "seed": (0, 1),
-        }
-    )
-    config = replace(config, tasks=tasks)
-    runner = Runner(config, partial(env_of, config), load_components)
-    try:
-        out = folder / f"dev-{number}"
-        finished = execute(runner, out, warn=warnings.warn, writes_report=False, watching=counted)
-    finally:
-        runner.close()
-    if finished.stopped is not None:
-        raise finished.stopped
-    rewards = [record.reward for own in finished.results.records.values() for record in own]
+    asked = {
+        "env": env,
+        "agent": f"learned:{folder / f'model-{number}'}",
+        "strategies": ("single",),
+        "split": domain_by_id(env).development,
+        "seed": (0, 1),
+    }
+    found = run_episodes(asked, tasks, folder / f"dev-{number}")
+    rewards = [record.reward for own in found.records.values() for record in own]
     mean = sum(rewards) / len(rewards)
-    report(f"round {number}: mean reward {mean:.3f} on {len(rewards) // len(config.seed)} dev tasks")
+    report(f"round {number}: mean reward {mean:.3f} on {len(rewards) // 2} dev tasks")
     return mean

@@ -30,6 +30,7 @@ from iad_policy.trained.models import TRAINING, Model, ModelFolderError, load_mo
 from iad_policy.trained.rows import Row
 from iad_policy.types import State
 from tests.full.tiny import byte_tokenizer, tiny_folder, tiny_model
+from tests.iad_policy.learn.bandits import Killed, KilledAfter
 from tests.iad_policy.models.local.smollm2 import require_smollm2
 
 pytestmark = [
@@ -408,22 +409,3 @@ def test_a_real_model_goes_the_whole_way(demos: Experience, tmp_path: Path) -> N
     given: dict[str, Any] = {"tasks": 1, "env_args": {"max_steps": 2}, "baseline": "bon", "n": 2}
     found = evaluate(SHOP, ["bon"], agent=agent, verifier=f"qnet:{tmp_path / 'q'}", **given)
     assert [record.grounding for record in found.records["bon"]] == [1.0]
-
-
-class Killed(Exception):
-    pass
-
-
-class KilledAfter:
-    """An objective that is killed at its n-th call."""
-
-    def __init__(self, n: int, objective: Any) -> None:
-        self.n_left = n
-        self.objective = objective
-
-    def __call__(self, logp: Array, stored: Stored) -> Loss:
-        self.n_left -= 1
-        if self.n_left < 0:
-            raise Killed
-        made: Loss = self.objective(logp, stored)
-        return made

@@ -19,6 +19,7 @@ from datasets import Dataset
 from safetensors.torch import save_file
 from torch.utils.checkpoint import checkpoint
 from transformers import Trainer, TrainerCallback, TrainingArguments
+from transformers.trainer_callback import PrinterCallback
 from transformers.trainer_utils import get_last_checkpoint
 from trl import SFTConfig, SFTTrainer
 
@@ -149,7 +150,11 @@ def _fit_policy(
         OutOfMemory: A batch does not fit.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    _claim(folder, asked)
+    if (folder / STATE).exists():
+        require_same(folder, json.loads((folder / STATE).read_text(encoding="utf-8"))["asked"], asked)
+    else:
+        with write_atomically(folder / STATE) as part:
+            part.write_text(f"{dumps({'asked': asked})}\n", encoding="utf-8")
     rows = backend.batch(examples.rows)
     if not schedule.epochs:
         return Fitted(backend)
@@ -183,7 +188,7 @@ def _fit_policy(
     }
     made = _supervised if examples.objective is cross_entropy else _by_objective
     trainer = made(backend, rows, examples, common, watch)
-    trainer.remove_callback(_printer())
+    trainer.remove_callback(PrinterCallback)
     backend.model.train()
     try:
         with out_of_memory("micro", micro):
@@ -377,21 +382,6 @@ def _logprobs(backend: "TrainableHFBackend", model: Any, rows: Sequence[Encoded]
     if len(parts) == 1:
         return of(*parts[0])
     return torch.cat([checkpoint(of, *part, use_reentrant=False) for part in parts])
-
-
-def _claim(folder: Path, asked: str) -> None:
-    path = folder / STATE
-    if path.exists():
-        require_same(folder, json.loads(path.read_text(encoding="utf-8"))["asked"], asked)
-        return
-    with write_atomically(path) as part:
-        part.write_text(f"{dumps({'asked': asked})}\n", encoding="utf-8")
-
-
-def _printer() -> Any:
-    from transformers.trainer_callback import PrinterCallback
-
-    return PrinterCallback
 
 
 def _finite(objective: Objective, outputs: Array, stored: Stored) -> tuple[float, Array]:

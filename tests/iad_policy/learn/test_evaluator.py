@@ -11,13 +11,12 @@ import pytest
 from iad_policy import IADPolicyWrapper, evaluate
 from iad_policy.errors import GoldError, SimulationError, UnknownName
 from iad_policy.learn import fitting
-from iad_policy.learn.accuracy import accuracy
 from iad_policy.learn.examples import NothingToLearn
 from iad_policy.learn.experience import Experience
 from iad_policy.learn.explore import explore
 from iad_policy.learn.objectives import Loss, logistic
 from iad_policy.learn.recipes import evaluator
-from iad_policy.learn.recipes.evaluator import AttemptEvaluation, attempts_in
+from iad_policy.learn.recipes.evaluator import AttemptEvaluation, accuracy, attempts_in
 from iad_policy.learn.splits import SplitError
 from iad_policy.learn.train import train
 from iad_policy.learn.trainable import load_trainable

@@ -83,33 +83,6 @@ def test_soft_labels_of_values_end_at_the_reference_times_exp_q_over_beta() -> N
     assert probabilities(model) == pytest.approx(best / best.sum(), abs=1e-3)
 
 
-def test_hard_labels_have_no_optimum() -> None:
-    model = policy([0.5, 0.5], rate=0.05)
-    batch = model.batch([pull(0), pull(1)])
-    given_with = {"side": np.array([0.0, 1.0]), "p": np.ones(2), "reference": model.outputs(batch)}
-    likely = []
-    for _ in range(4):
-        for _ in range(300):
-            model.step(batch, Preference(0.1), given_with)
-        likely.append(probabilities(model)[1])
-    assert likely == sorted(likely, reverse=True)
-    assert likely[-1] < 1e-6
-
-
-def test_a_pair_of_episodes_of_one_step_is_a_pair_of_actions() -> None:
-    at = numbers(3, 4)
-    given_with = {"side": np.array([0.0, 1.0, 2.0, 3.0]), "p": np.ones(4), "reference": numbers(4, 4)}
-    whole = Preference(0.3)(at, given_with)
-    halves = [
-        Preference(0.3)(
-            at[rows], {"side": np.array([0.0, 1.0]), "p": np.ones(2), "reference": given_with["reference"][rows]}
-        )
-        for rows in (slice(0, 2), slice(2, 4))
-    ]
-    assert whole.value == pytest.approx(np.mean([half.value for half in halves]))
-    assert whole.slopes == pytest.approx(np.concatenate([half.slopes for half in halves]) / 2)
-
-
 def test_the_log_probability_of_an_episode_is_the_sum_over_its_actions() -> None:
     at, reference = numbers(5, 5), numbers(6, 5)
     long = Preference(0.3)(at, {"side": np.array([0.0, 0, 0, 1, 1]), "p": np.ones(5), "reference": reference})

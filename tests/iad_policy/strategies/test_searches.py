@@ -133,16 +133,12 @@ def test_the_true_reward_ends_a_search_under_the_label_oracle_only() -> None:
     assert n_iterations(Doubtful()) == 5
 
 
-@pytest.mark.parametrize(("n_granted", "word"), [(0, "a"), (1, "b"), (2, "a"), (3, "a")])
-def test_mcts_commits_by_what_is_known_when_the_budget_ends(n_granted: int, word: str) -> None:
-    # Nothing beyond the proposals: the first. The verdicts: b. Then the ranker's word, which is a.
-    world = TwoLetters(WORTH | {"b": 0.9}, {"": "a"}, n_granted=n_granted)
-    assert world.run(load_strategy("mcts", n=9, k=2))[0] == word
-
-
 @pytest.mark.parametrize(
     ("name", "n_granted", "word"),
     [
+        ("mcts", 0, "a"),  # nothing beyond the proposals: the first
+        ("mcts", 1, "b"),  # the verdicts
+        ("mcts", 2, "a"),  # the ranker's word
         ("lats", 0, "a"),  # nothing is verified: the first proposal
         ("lats", 1, "b"),  # the best verdict
         ("lats", 2, "b"),  # nothing has ended: the best-ranked
@@ -156,7 +152,7 @@ def test_mcts_commits_by_what_is_known_when_the_budget_ends(n_granted: int, word
 )
 def test_a_search_that_the_budget_ends_commits_by_what_it_knows(name: str, n_granted: int, word: str) -> None:
     letters = "abb" if name == "best-first" else "ab"
-    world = TwoLetters(WORTH | {"b": 0.9}, letters=letters, n_granted=n_granted)
+    world = TwoLetters(WORTH | {"b": 0.9}, {"": "a"}, letters=letters, n_granted=n_granted)
     assert world.run(load_strategy(name, **SEARCHES[name]))[0] == word
 
 
@@ -210,13 +206,6 @@ def test_a_verdict_is_about_the_draw_that_is_named() -> None:
 
     play("slippery", {"strategy": comparing}, n_decisions=1)
     assert len(set(map(tuple, seen))) > 1
-
-
-def test_in_an_environment_that_is_not_random_an_action_has_one_outcome() -> None:
-    played = play("digger", {"strategy": "mcts", "n": 20, "k": 2}, n_decisions=1)
-    edges = [edge for node in played.trees[0].nodes() for edge in node.edges]
-    assert {len(edge.draws) for edge in edges} <= {0, 1}
-    assert max(edge.n for edge in edges) > 3
 
 
 def test_no_state_of_a_tree_goes_beyond_the_steps_that_are_left() -> None:

@@ -2,12 +2,9 @@
 
 import re
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from iad_envs.bash.policy.rendering import ShellRendering
 from iad_envs.sketch2code.policy.rendering import SketchRendering
@@ -20,7 +17,6 @@ from iad_policy.requests import Ask, Simulate
 from iad_policy.roles import TemplateRoles
 from iad_policy.strategies.building_blocks.feedback_forms import (
     FORMS,
-    SHOWN_TOKENS,
     about_last,
     fingerprint,
     load_feedback,
@@ -154,12 +150,9 @@ def test_hints_tell_what_was_wrong_without_the_attempts() -> None:
         "- expected a query, got none",
     ]
     assert feedback.tried == ()  # so nothing shows their pictures either
-    assert form("hints:3:2", tried("x", critique="c" * 99)).text == "Mind:\n- cccccccc..."
-
-
-def test_where_nothing_is_wrong_there_is_no_hint() -> None:
     passed = Candidate("a", key="a", preview=SHOP, verdict=Verdict(0.9, "Nothing odd.", passed=True))
     assert form("hints", passed, tried("b", "seen b")) is None
+    assert form("hints:3:2", tried("x", critique="c" * 99)).text == "Mind:\n- cccccccc..."
 
 
 def test_equally_good_candidates_are_called_so_and_a_single_one_is_not_compared() -> None:
@@ -167,14 +160,6 @@ def test_equally_good_candidates_are_called_so_and_a_single_one_is_not_compared(
     assert form("findings", one, other).text.endswith("The verifier finds 1 and 2 equally good.")
     assert "verifier" not in form("findings", one).text
     assert "Findings" not in form("results", tried("a", "seen a", "bad")).text
-
-
-@given(st.lists(st.sampled_from("abc"), min_size=2, max_size=6))
-def test_a_new_candidate_only_adds_to_what_was_told(actions: list[str]) -> None:
-    candidates = [tried(action, f"seen {action}") for action in actions]
-    texts = [form("results", *candidates[:n]).text for n in range(1, len(candidates) + 1)]
-    for before, after in pairwise(texts):
-        assert after.startswith(before + "\n")
 
 
 def test_only_what_is_new_on_a_page_is_told() -> None:
@@ -212,16 +197,6 @@ def test_a_page_is_not_cut_inside_a_tag() -> None:
     for n_tokens in range(3, 60):
         assert re.search(r"<[^>]*$", truncated(html, n_tokens).removesuffix("...")) is None
     assert truncated("1 < 2 and so on", 2) == "1 < 2 an..."
-
-
-def test_an_unparsable_candidate_is_told_by_its_error() -> None:
-    assert "Worst: no JSON found" in form("best-worst", BEST, Candidate(None, error="no JSON found")).text
-
-
-def test_long_candidates_are_truncated_without_a_tokenizer() -> None:
-    long = Candidate("x" * 10_000, key="x")
-    assert len(form("best-worst", long).text) < SHOWN_TOKENS * CHARS_PER_TOKEN + 20
-    assert truncated("short", 3) == "short"
 
 
 @pytest.mark.parametrize("name", [name for name in FORMS if name not in ("none", "hints")])
@@ -308,13 +283,6 @@ def test_a_chain_may_stop_when_the_agent_repeats_itself() -> None:
 def test_unknown_names_list_the_known_ones(load: Any, known: str) -> None:
     with pytest.raises(UnknownName, match=known):
         load()
-
-
-def test_agents_and_verifiers_are_found_by_module_and_class() -> None:
-    assert load_verifier("iad_policy.verifiers.oracle:OracleVerifier", Digger()).information == "oracle"
-    assert load_agent("iad_policy.agents.random:RandomAgent", Digger())
-    with pytest.raises(TypeError, match="expected an agent's name"):
-        load_agent(7, Digger())  # type: ignore[arg-type]
 
 
 def test_a_command_s_output_is_told_even_if_it_is_that_of_the_last_command() -> None:
