@@ -12,10 +12,9 @@ from iad_policy.agents import load_agent
 from iad_policy.registry.domain import domain_of
 from iad_policy.report.statistics import Interval, mean_interval, wilson
 from iad_policy.simulators import load_simulator
-from iad_policy.simulators.recorded import begun, stepped, with_typos
+from iad_policy.simulators.recorded import begun, proposals, stepped, with_typos
 from iad_policy.simulators.retrieval import HashedNgrams, TextEmbedder
-from iad_policy.types import Agent, State
-from iad_policy.types.call_context import Call, use_call
+from iad_policy.types import Agent
 from iad_policy.types.hashing import digest, seed_of
 from iad_policy.types.outcome_types import is_failure, type_of
 from iad_policy.types.texts import shown
@@ -123,7 +122,7 @@ def fidelity(
     agent = load_agent(agent if agent is not None else domain_of(env).agent, env)
     known = getattr(env.unwrapped, "task_ids", None)
     chosen: Sequence[Any] = tasks if not isinstance(tasks, int) else known[:tasks] if known else range(tasks)
-    proposed: list[FidelityCheck] = []
+    compared: list[FidelityCheck] = []
     mistyped: list[FidelityCheck] = []
     same_after: dict[int, list[bool]] = {step: [] for step in steps}
     for task in chosen:
@@ -132,33 +131,34 @@ def fidelity(
         state = begun(env, world, task if known else None, own_seed % 2**31)
         while not state.done:
             state = replace(state, id=digest(own_seed, len(places)))
-            actions = _proposed(world, agent, state, own_seed)
+            rng = Random(seed_of(own_seed, len(places)))
+            proposed = proposals(world, agent, state, 2, name=f"fidelity:{own_seed}", rng=rng)
+            different = list({world.key(action): action for action in proposed}.values())
+            actions = different or [world.legal_action(state.info, rng.getrandbits(32))]
             here = _Place(world.snapshot(), simulator.begin(world, state), actions[0])
-            proposed += [_compared(world, simulator, here, action) for action in actions]
+            compared += [_compared(world, simulator, here, action) for action in actions]
             mistyped += [_compared(world, simulator, here, action) for action in with_typos(actions[0])]
             places.append(here)
             state = stepped(env, world, state, actions[0])
         for at, here in enumerate(places):
             real, simulated = here.real, here.shown
             for step, later in enumerate(places[at : at + max(steps, default=0)], start=1):
-                really, seen = (
-                    world.simulate(real, later.action, 0),
-                    simulator.simulate(world, simulated, later.action, 0),
-                )
+                really = world.simulate(real, later.action, 0)
+                seen = simulator.simulate(world, simulated, later.action, 0)
                 real, simulated = really.token, seen.token
                 if step in same_after:
                     same_after[step].append(really.key == seen.key and really.done == seen.done)
-    if not proposed:
+    if not compared:
         raise ValueError("expected at least one task to compare outcomes on, got none; name tasks")
-    every = [*proposed, *mistyped]
-    similarities = [_similarity(embedder, *one.texts) for one in proposed]
+    every = [*compared, *mistyped]
+    similarities = [_similarity(embedder, *one.texts) for one in compared]
     n_high = sum(value > 0.95 for value in similarities)
     failures = [one for one in every if is_failure(one.real)]
     return Fidelity(
         simulator=simulator.identity,
         encoder=embedder.name,
         n_tasks=len(chosen),
-        n=len(proposed),
+        n=len(compared),
         similarity=float(np.mean(similarities)),
         similarity_95=mean_interval(similarities),
         high_fidelity=n_high / len(similarities),
@@ -175,19 +175,6 @@ class _Place(NamedTuple):
     real: Any
     shown: Any
     action: Any
-
-
-def _proposed(world: World, agent: Agent, state: State, seed: int) -> list[Any]:
-    """Return up to two distinct valid proposals of the agent, or a legal action if there are none."""
-    rng = Random(seed_of(seed, len(state.history)))
-    actions = []
-    for place in range(2):
-        call = Call(f"fidelity:{seed}", place, rng.getrandbits(64))
-        with world.deciding(), world.guard(), use_call(call):
-            own = Random(rng.getrandbits(64))
-            actions.append(agent.propose(state, feedback=None, temperature=None, rng=own).action)
-    usable = {world.key(action): action for action in actions if not world.complaint(action)}
-    return list(usable.values()) or [world.legal_action(state.info, rng.getrandbits(32))]
 
 
 def _compared(world: World, simulator: Simulator, here: _Place, action: Any) -> FidelityCheck:

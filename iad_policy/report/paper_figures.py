@@ -109,77 +109,72 @@ def panels_of(panel: FigurePanel, sweep: Sweep) -> Iterator[Panel]:
     for part in sweep.parts if panel.parts == "verifiers" else ("",):
         names = {"agent": sweep.weak, "tasks": n_tasks, "verifier": sweep.verifier or "proxy", "part": part}
         runs: dict[str | float, Results] = {}
+        lines: dict[str, list[Mark]]
         for place, own in (panel.settings or {"": {}}).items():
             options = {**panel.options, **own}
             filled = {key: one.format(**names) if isinstance(one, str) else one for key, one in options.items()}
             runs[place] = sweep.run(list(panel.strategies), **changes, **filled)
-        first = next(iter(runs.values()))
-        heading, config, metric = first.heading, first.heading.config, panel.metric or sweep.metric
-        known = heading.information, heading.verifier_text
-        title = panel.title or f"verifier {config.verifier[0] or 'none'}"
+        first, metric = next(iter(runs.values())), panel.metric or sweep.metric
         if panel.settings and panel.x == "n":
             for strategy in panel.strategies:
                 lines = {str(place): _line(results, strategy, metric) for place, results in runs.items()}
-                yield Panel(title.format(strategy=strategy), "n", heading.named(metric), lines, *known)
-        elif panel.settings:
-            yield _by_setting(panel, runs, metric)
+                yield _panel(first, metric, lines, panel.title.format(strategy=strategy))
+        elif panel.settings:  # on the axis: numbers, or names in their order
+            lines = {}
+            ticks: dict[float, str] = {place: name for place, name in enumerate(runs) if isinstance(name, str)}
+            for place, (name, results) in enumerate(runs.items()):
+                for label, own in results.records.items():
+                    lines.setdefault(label, []).extend(_mark(place if isinstance(name, str) else name, own, metric))
+            yield _panel(first, metric, lines, panel.title, panel.x, ticks=ticks)
         elif panel.x == "proposals":
-            yield _by_spending(first, metric)
+            lines = {}
+            for arm in first.heading.config.arms:
+                own = first.records[first.heading.config.label(arm)]
+                spent = [spent_on(record, "proposals") for record in own if record.is_scored]
+                lines.setdefault(arm.strategy, []).extend(_mark(sum(spent) / max(1, len(spent)), own, metric))
+            title = f"{first.heading.named(metric)} by proposals spent"
+            yield _panel(first, metric, lines, title, "proposals per episode")
         else:
             others = {"metrics": sweep.parts, "verifiers": (part,)}.get(panel.parts, ())
             for one in dict.fromkeys((metric, *others)):
-                lines = {name: _line(first, name, one) for name in config.strategies}
-                yield Panel(title.format(**names), panel.x, heading.named(one), lines, *known)
+                lines = {name: _line(first, name, one) for name in panel.strategies}
+                yield _panel(first, one, lines, panel.title.format(**names), panel.x)
 
 
-def _mark(x: float, records: Sequence[EpisodeRecord], metric: str) -> Mark | None:
+def _mark(x: float, records: Sequence[EpisodeRecord], metric: str) -> list[Mark]:
+    """Return the point of some episodes; no point if none is known."""
     known: list[tuple[str, float]] = []
     for record in records:
         value = getattr(record, metric) if metric in METRICS else record.reward_parts.get(metric)
         if record.is_scored and value is not None:
             known.append((record.task_id, value))
     if not known:
-        return None
+        return []
     values = [value for _, value in known]
     interval = mean_interval(values, clusters=[task for task, _ in known])
-    return Mark(x, sum(values) / len(values), interval, len(values))
+    return [Mark(x, sum(values) / len(values), interval, len(values))]
 
 
 def _line(results: Results, strategy: str, metric: str) -> list[Mark]:
     """Return a strategy's points by n. A strategy without n gets the same value at each n."""
     config, records = results.heading.config, results.records
     arms = [arm for arm in config.arms if arm.strategy == strategy]
-    if config.has_n(strategy):
-        marks = [_mark(arm.n, records[config.label(arm)], metric) for arm in arms]
-    else:
-        marks = [_mark(n, records[config.label(arms[0])], metric) for n in config.n]
-    return [mark for mark in marks if mark is not None]
+    by_n = [(arm.n, arm) for arm in arms] if config.has_n(strategy) else [(n, arms[0]) for n in config.n]
+    return [mark for n, arm in by_n for mark in _mark(n, records[config.label(arm)], metric)]
 
 
-def _by_setting(panel: FigurePanel, runs: Mapping[str | float, Results], metric: str) -> Panel:
-    """Return the panel with a line for each arm over the settings, which are numbers, or names in their order."""
-    lines: dict[str, list[Mark]] = {}
-    for place, (name, results) in enumerate(runs.items()):
-        for label, own in results.records.items():
-            mark = _mark(place if isinstance(name, str) else name, own, metric)
-            if mark is not None:
-                lines.setdefault(label, []).append(mark)
-    heading = next(iter(runs.values())).heading
-    ticks: dict[float, str] = {place: name for place, name in enumerate(runs) if isinstance(name, str)}
-    known = heading.information, heading.verifier_text
-    return Panel(panel.title, panel.x, heading.named(metric), lines, *known, ticks)
-
-
-def _by_spending(results: Results, metric: str) -> Panel:
-    heading, config, lines = results.heading, results.heading.config, dict[str, list[Mark]]()
-    for arm in config.arms:
-        own = results.records[config.label(arm)]
-        scored = [spent_on(record, "proposals") for record in own if record.is_scored]
-        mark = _mark(sum(scored) / len(scored), own, metric) if scored else None
-        if mark is not None:
-            lines.setdefault(arm.strategy, []).append(mark)
-    name, known = heading.named(metric), (heading.information, heading.verifier_text)
-    return Panel(f"{name} by proposals spent", "proposals per episode", name, lines, *known)
+def _panel(
+    results: Results,
+    metric: str,
+    lines: Mapping[str, Sequence[Mark]],
+    title: str = "",
+    x: str = "n",
+    *,
+    ticks: Mapping[float, str] | None = None,
+) -> Panel:
+    heading = results.heading
+    title = title or f"verifier {heading.config.verifier[0] or 'none'}"
+    return Panel(title, x, heading.named(metric), lines, heading.information, heading.verifier_text, ticks or {})
 
 
 def write_figure(name: str, panels: Sequence[Panel], sweep: Sweep) -> list[Path]:

@@ -85,13 +85,7 @@ def record(
         rng = Random(seed_of("recording", str(task), episode, seed))
         state = begun(env, world, task if known else None, rng.getrandbits(31))
         while not state.done:
-            actions = []
-            with world.deciding(), world.guard():
-                for place in range(n_proposals):
-                    with use_call(Call("recording", place, rng.getrandbits(64))):
-                        own = Random(rng.getrandbits(64))
-                        actions.append(proposer.propose(state, feedback=None, temperature=None, rng=own).action)
-            actions = [action for action in actions if not world.complaint(action)]
+            actions = proposals(world, proposer, state, n_proposals, name="recording", rng=rng)
             failing = [wrong for action in actions[:1] for wrong in with_typos(action)]
             provoked = [(action, PROVOKED) for action in (*domain_of(env).stand_ins, *failing)]
             for action, source in (*((action, AGENT) for action in actions), *provoked):
@@ -113,6 +107,17 @@ def record(
             action = actions[0] if actions else world.legal_action(state.info, rng.getrandbits(32))
             state = stepped(env, world, state, action)
     return list(found.values())
+
+
+def proposals(world: World, agent: Agent, state: State, n: int, *, name: str, rng: Random) -> list[Any]:
+    """Return those of n proposals in a real state that are actions. `name` tells their samples from others."""
+    found = []
+    with world.deciding(), world.guard():
+        for place in range(n):
+            with use_call(Call(name, place, rng.getrandbits(64))):
+                own = Random(rng.getrandbits(64))
+                found.append(agent.propose(state, feedback=None, temperature=None, rng=own).action)
+    return [action for action in found if not world.complaint(action)]
 
 
 def begun(env: gym.Env[Any, Any], world: World, task: str | None, seed: int) -> State:

@@ -186,8 +186,32 @@ def _fit_policy(
         "dataloader_pin_memory": False,
         "bf16": False,
     }
-    made = _supervised if examples.objective is cross_entropy else _by_objective
-    trainer = made(backend, rows, examples, common, watch)
+    if examples.objective is cross_entropy:
+        trainer = SFTTrainer(
+            model=backend.model,
+            args=SFTConfig(**common, max_length=None, packing=False, completion_only_loss=True),
+            train_dataset=Dataset.from_dict(
+                {
+                    "input_ids": [[*one.prompt, *one.answer] for one in rows],
+                    "completion_mask": [[0] * len(one.prompt) + [1] * len(one.answer) for one in rows],
+                }
+            ),
+            processing_class=backend.weights.tokenizer,
+            callbacks=[watch],
+        )
+    else:
+        units: dict[int, list[int]] = {}
+        for row, unit in enumerate(examples.unit):
+            units.setdefault(int(unit), []).append(row)
+        trainer = _ObjectiveTrainer(
+            backend,
+            rows,
+            examples,
+            args=TrainingArguments(**common, remove_unused_columns=False),
+            train_dataset=list(units.values()),
+            data_collator=lambda some: {"rows": torch.tensor([row for unit in some for row in unit])},
+            callbacks=[watch],
+        )
     trainer.remove_callback(PrinterCallback)
     backend.model.train()
     try:
@@ -334,41 +358,6 @@ class _ObjectiveTrainer(Trainer):  # type: ignore[misc]
             )
         sloped = (likely * torch.as_tensor(slopes, dtype=likely.dtype, device=likely.device)).sum()
         return sloped - sloped.detach() + float(loss)
-
-
-def _by_objective(
-    backend: "TrainableHFBackend", rows: list[Encoded], examples: Examples, common: dict[str, Any], watch: _Watch
-) -> Any:
-    units: dict[int, list[int]] = {}
-    for row, unit in enumerate(examples.unit):
-        units.setdefault(int(unit), []).append(row)
-    return _ObjectiveTrainer(
-        backend,
-        rows,
-        examples,
-        args=TrainingArguments(**common, remove_unused_columns=False),
-        train_dataset=list(units.values()),
-        data_collator=lambda some: {"rows": torch.tensor([row for unit in some for row in unit])},
-        callbacks=[watch],
-    )
-
-
-def _supervised(
-    backend: "TrainableHFBackend", rows: list[Encoded], examples: Examples, common: dict[str, Any], watch: _Watch
-) -> Any:
-    data = Dataset.from_dict(
-        {
-            "input_ids": [[*one.prompt, *one.answer] for one in rows],
-            "completion_mask": [[0] * len(one.prompt) + [1] * len(one.answer) for one in rows],
-        }
-    )
-    return SFTTrainer(
-        model=backend.model,
-        args=SFTConfig(**common, max_length=None, packing=False, completion_only_loss=True),
-        train_dataset=data,
-        processing_class=backend.weights.tokenizer,
-        callbacks=[watch],
-    )
 
 
 def _logprobs(backend: "TrainableHFBackend", model: Any, rows: Sequence[Encoded]) -> torch.Tensor:

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import evaluate
 from iad_policy.cli import app
-from iad_policy.learn.reproduce import _tested
+from iad_policy.learn.reproduce import judged
 from iad_policy.ledger.episode_record import EPISODES, EpisodeRecord
 from iad_policy.ledger.run import Run
 from iad_policy.papers import Claim
@@ -153,20 +153,13 @@ def test_advice_starts_from_the_same_figures(folder: Path) -> None:
 
 def test_a_reproduction_agrees(folder: Path) -> None:
     found = read_results(folder).figures().differences
-    scores = {
-        row: {(one.task_id, one.seed): (one.reward, one.success or 0.0) for one in own}
-        for row, own in episodes(folder).items()
-    }
-    claims = _tested([Claim(row, row, BASELINE, "", 0.0) for row in found], scores)
+    claims = judged([Claim(row, row, BASELINE, "", 0.0) for row in found], episodes(folder))
     for claim, one in zip(claims, found.values(), strict=True):
         assert one.reward is not None
         assert one.success is not None
-        assert (claim.reward, claim.reward_95, claim.p) == (
-            one.reward.value,
-            one.reward.interval_95,
-            one.reward.p_holm,
-        )
-        assert claim.success == one.success.value
+        reward = one.reward.value, list(one.reward.interval_95), one.reward.p_holm
+        assert (claim["reward"], claim["reward_95"], claim["p"]) == reward
+        assert claim["success"] == one.success.value
 
 
 @pytest.mark.parametrize("name", ["folder", "damaged"])

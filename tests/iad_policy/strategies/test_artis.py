@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -12,7 +12,7 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES
-from iad_policy import All, Ask, Candidate, Commit, IADPolicyWrapper, Propose, Simulate, State, Verdict, Verify
+from iad_policy import Ask, Candidate, Commit, IADPolicyWrapper, Propose, Simulate, State, Verdict, Verify
 from iad_policy.agents import load_agent
 from iad_policy.errors import BudgetExhausted, UnknownName
 from iad_policy.roles.templates import ToldAttempt, evaluation_of, summary_of
@@ -20,9 +20,9 @@ from iad_policy.strategies import load_strategy
 from iad_policy.strategies.artis import REAL
 from iad_policy.strategies.building_blocks.attempts import best_plan, passes
 from iad_policy.types import Move, PlannedActions, Turn
+from tests.contract.canned import drive
 
 START = State("start", {}, id="start")
-GENERATOR = Generator[Any, Any, Any]
 
 
 class Rehearsal:
@@ -38,46 +38,24 @@ class Rehearsal:
     ) -> None:
         self.asked: list[Any] = []
         self.commits: list[Any] = []
-        self._length = length
-        self._verdicts = list(verdicts)
-        self._spent = spent_from
+        self._length, self._verdicts, self._spent = length, list(verdicts), spent_from
 
     def run(self, *, n_commits: int = 1, **options: Any) -> "Rehearsal":
-        strategy = load_strategy("artis", **options)(START)
-        request = next(strategy)
-        while True:
-            answer = self._answer(request)
-            if len(self.commits) == n_commits:
-                strategy.close()
-                return self
-            request = self._sent(strategy, answer)
+        answers = dict.fromkeys((Propose, Simulate, Verify, Ask, Commit), self._answer)
+        self.commits = drive(load_strategy("artis", **options)(START), answers, n_commits=n_commits)
+        return self
 
     def of(self, kind: type, role: str = "") -> list[Any]:
         return [one for one in self.asked if isinstance(one, kind) and (not role or one.role == role)]
 
-    def _sent(self, generator: GENERATOR, answer: Any) -> Any:
-        return generator.throw(answer) if isinstance(answer, BudgetExhausted) else generator.send(answer)
-
     def _answer(self, request: Any) -> Any:
-        if isinstance(request, All):
-            return [self._returned(generator) for generator in request.generators]
         self.asked.append(request)
         kind, limit = self._spent or (None, 0)
         name = request.role if isinstance(request, Ask) else type(request)
         same = [one for one in self.asked if name == (one.role if isinstance(one, Ask) else type(one))]
         if kind == name and len(same) >= limit:
-            return BudgetExhausted("decision.test")
+            raise BudgetExhausted("decision.test")
         return getattr(self, f"_{type(request).__name__.lower()}")(request)
-
-    def _returned(self, generator: GENERATOR) -> Any:
-        try:
-            request = next(generator)
-            while True:
-                request = self._sent(generator, self._answer(request))
-        except StopIteration as stop:
-            return stop.value
-        except BudgetExhausted:
-            return None
 
     def _propose(self, request: Propose) -> list[Candidate]:
         action = f"a{len(self.of(Propose))}"
@@ -99,8 +77,7 @@ class Rehearsal:
         return f"Verdict: {said}\nCause: none"
 
     def _commit(self, request: Commit) -> State:
-        self.commits.append(request.candidate.action)
-        return replace(START, id=f"real{len(self.commits)}")
+        return replace(START, id=f"real{len(self.of(Commit))}")
 
 
 def told(request: Propose) -> str:
