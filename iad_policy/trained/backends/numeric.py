@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -25,22 +25,6 @@ from iad_policy.types.hashing import digest
 WEIGHTS = "weights.npz"
 Parameters = dict[str, Array]
 Places: TypeAlias = "np.ndarray[Any, np.dtype[np.intp]]"
-
-
-class Scorer(Protocol):
-    """A function from features to scores, with its gradient."""
-
-    def start(self, n_features: int, rng: np.random.Generator) -> Parameters:
-        """Return the parameters before training. All scores are 0."""
-        ...
-
-    def scores(self, parameters: Parameters, x: Array) -> Array:
-        """Return the scores of rows of features: shape (rows,)."""
-        ...
-
-    def gradient(self, parameters: Parameters, x: Array, slopes: Array) -> Parameters:
-        """Return the gradient of the sum of slopes times scores."""
-        ...
 
 
 class Linear:
@@ -89,6 +73,10 @@ class Mlp:
             "weights": slopes @ hidden,
             "constant": slopes.sum(keepdims=True),
         }
+
+
+Scorer: TypeAlias = Linear | Mlp
+"""A function from features to scores, with its gradient. Before training all scores are 0."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

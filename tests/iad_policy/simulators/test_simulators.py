@@ -270,12 +270,6 @@ def test_what_is_remembered_is_the_nearest_recorded_outcome_with_the_present_tas
     assert simulator.simulate(world, simulator.begin(world, state), "go nort", 1).observation == "Dug."
 
 
-def test_a_task_that_was_recorded_is_not_simulated_from_memory() -> None:
-    world, state = begun(Digger(), options={"task_id": LANDMARKS[0]})
-    with pytest.raises(SimulationError, match=f"not recorded, got {LANDMARKS[0]}"):
-        remembering().begin(world, state)
-
-
 def test_recorded_outcomes_have_no_gold_and_survive_their_file(tmp_path: Path) -> None:
     records = record(Digger(), Wanderer(), tasks=LANDMARKS[:3])
     assert not any(set(one.info) & Digger.GOLD_INFO for one in records)
@@ -289,6 +283,9 @@ def test_recorded_outcomes_have_no_gold_and_survive_their_file(tmp_path: Path) -
         list(read(tmp_path / "other.jsonl"))
     with pytest.raises(ValueError, match="expected recorded outcomes"):
         RetrievalSimulator([])
+    world, state = begun(Digger(), options={"task_id": LANDMARKS[0]})
+    with pytest.raises(SimulationError, match=f"not recorded, got {LANDMARKS[0]}"):
+        RetrievalSimulator(records).begin(world, state)
 
 
 def test_an_environment_without_ids_is_recorded_by_seeds() -> None:
