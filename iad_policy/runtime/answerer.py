@@ -297,7 +297,9 @@ class Answerer:
             if not verifier.compares:
                 asked = [asked[place] for place in missing]
             if may_read_gold(verifier):
-                asked = self._with_gold(asked)
+                asked = [
+                    one if one.preview is None else changed(one, preview=self._golden(one.preview)) for one in asked
+                ]
             with self._world.guard():
                 verdicts = _verdicts_of(verifier, at, ReadOnlyList(asked), self._event_loop)
             return [verdicts[place] for place in missing] if verifier.compares else verdicts
@@ -315,9 +317,6 @@ class Answerer:
                 for place, one in enumerate(group)
             ]
         return WorkUnit(items, "verifier", call, work, verdict_record, verdict_of)
-
-    def _with_gold(self, candidates: list[Candidate]) -> list[Candidate]:
-        return [one if one.preview is None else changed(one, preview=self._golden(one.preview)) for one in candidates]
 
     def _golden(self, state: State) -> State:
         """Return a state with gold, only for components that are labelled `oracle`."""

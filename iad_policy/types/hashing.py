@@ -129,7 +129,16 @@ def _decoded(value: Any) -> Any:
     if "__float__" in value:
         return float(value["__float__"])
     if "__array__" in value:
-        return _array(value)
+        dtype, shape = np.dtype(value["dtype"]), [int(size) for size in value["shape"]]
+        n_bytes = math.prod(shape) * dtype.itemsize
+        if not 0 <= n_bytes <= MAX_ARRAY_BYTES:
+            raise ValueError(f"expected an array of at most {MAX_ARRAY_BYTES} bytes, got one of {n_bytes}")
+        # A few bytes may stand for a file system full of zeros: no more is unpacked than the array has.
+        unpacker = zlib.decompressobj()
+        data = unpacker.decompress(b64decode(value["__array__"]), n_bytes + 1)
+        if not unpacker.eof:
+            raise ValueError(f"expected an array of {n_bytes} bytes, got another number of them")
+        return np.frombuffer(data, dtype=dtype).reshape(shape).copy()
     if "__tuple__" in value:
         return tuple(_decoded(part) for part in value["__tuple__"])
     if "__map__" in value:
@@ -137,19 +146,6 @@ def _decoded(value: Any) -> Any:
     if "__set__" in value:
         return {_decoded(part) for part in value["__set__"]}
     return value["__repr__"]
-
-
-def _array(value: Mapping[str, Any]) -> np.ndarray:
-    dtype, shape = np.dtype(value["dtype"]), [int(size) for size in value["shape"]]
-    n_bytes = math.prod(shape) * dtype.itemsize
-    if not 0 <= n_bytes <= MAX_ARRAY_BYTES:
-        raise ValueError(f"expected an array of at most {MAX_ARRAY_BYTES} bytes, got one of {n_bytes}")
-    # A few bytes may stand for a file system full of zeros: no more is unpacked than the array has.
-    unpacker = zlib.decompressobj()
-    data = unpacker.decompress(b64decode(value["__array__"]), n_bytes + 1)
-    if not unpacker.eof:
-        raise ValueError(f"expected an array of {n_bytes} bytes, got another number of them")
-    return np.frombuffer(data, dtype=dtype).reshape(shape).copy()
 
 
 def dumps(record: Mapping[str, Any]) -> str:
