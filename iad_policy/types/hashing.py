@@ -7,7 +7,6 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from hashlib import blake2b
 from operator import itemgetter
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -38,22 +37,6 @@ def _hashed(parts: tuple[Any, ...]) -> blake2b:
             parts = tuple([part if type(part) in _SIMPLE else _plain(part) for part in parts])
             break
     return blake2b(repr(parts).encode(), digest_size=16)
-
-
-_SEED: Any = super(Random, Random).seed
-"""The seeding itself, without the function of `Random` around it."""
-
-
-class SeededRandom(Random):
-    """`Random(seed)` for a whole number, in two thirds of its time: it is made once per proposal.
-
-    `Random` seeds itself through two functions that also take texts and other versions of the algorithm.
-    """
-
-    gauss_next = None
-
-    def __init__(self, seed: int | None = None) -> None:
-        _SEED(self, seed)
 
 
 def _plain(value: Any) -> Any:
