@@ -14,8 +14,9 @@ INVENTED: Mapping[str, Any] = {
     **dict.fromkeys(("string", "any"), "something"),
     **dict.fromkeys(("integer", "int", "float", "number", "double"), 3),
     **dict.fromkeys(("boolean", "bool"), True),
-    **dict.fromkeys(("array", "list", "tuple"), []),
-    **dict.fromkeys(("dict", "object"), {}),
+    **dict.fromkeys(("array", "list", "tuple"), ()),
+    "dict": {},
+    "object": {},
 }
 """Described type -> a value that nobody has said."""
 

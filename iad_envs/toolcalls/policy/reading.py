@@ -80,6 +80,15 @@ class Dialogue:
         """The calls of this turn that have not failed."""
         return [one.call for one in self.made if not one.has_failed]
 
+    def is_worth_a_retry(self, call: FunctionCall) -> bool:
+        """Whether a call has failed in this turn, and another one has worked since."""
+        worked = False
+        for one in reversed(self.made):
+            if one.call == call:
+                return one.has_failed and worked
+            worked = worked or not one.has_failed
+        return False
+
     @cached_property
     def named(self) -> tuple[str, ...]:
         """The values in the request: quoted texts, what has digits or signs in it, and names."""

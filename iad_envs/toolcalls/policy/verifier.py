@@ -31,14 +31,14 @@ KEPT: Mapping[str, float] = {
     "repeated_call": 0.4,
 }
 """Code of a finding -> share of its score that a response of calls keeps."""
-CALLED, ON_THE_WAY, FURTHER = 0.55, 0.35, 0.1
+CALLED, ON_THE_WAY, FURTHER = 0.5, 0.4, 0.1
 """Score of calls, what they gain for all values of the request that were still unused, and where none was left."""
 DRAFTED = 0.95
 """Share of its score that a draft keeps, as it answers nothing."""
-IN_VAIN, UNDONE, ASKED, FAILED = 0.05, 0.2, 0.4, 0.1
-"""Score of a reply that claims what no call did or that nobody answers, of one before any call has worked, of one that
-asks or declines there, and of one after a call that failed."""
-DONE, USED = 0.35, 0.35
+IN_VAIN, FAILED, UNDONE, ANSWERED, ASKED = 0.05, 0.1, 0.2, 0.3, 0.4
+"""Score of a reply that claims what no call did or that nobody answers, of one after a call that failed, of one before
+any call has worked, of the answer to a single question, and of one that asks or declines."""
+DONE, USED = 0.4, 0.3
 """Score of a reply after calls that worked, and what it gains if they used all values of the request."""
 
 
@@ -70,6 +70,8 @@ def _verdict(at: Dialogue, candidate: Candidate) -> Verdict:
     if response.calls:
         score, said = _of_calls(at, response, unused), []
         for one in facts.get("findings") or ():
+            if one.get("code") == "repeated_call" and all(map(at.is_worth_a_retry, response.calls)):
+                continue
             score *= KEPT.get(one.get("code"), 1.0)
             said.append(str(one.get("message", "")))
         if unused and at.is_single:
@@ -92,7 +94,7 @@ def _of_reply(at: Dialogue, candidate: Candidate, preview: State) -> tuple[float
     """Return the score of a reply, and what speaks against it."""
     reply = str(candidate.action)
     if at.is_single:
-        return (ASKED, []) if asks_or_declines(reply) else (UNDONE, ["It answers without a call."])
+        return (ASKED, []) if asks_or_declines(reply) else (ANSWERED, ["It answers without a call."])
     if not preview.done:
         return IN_VAIN, ["Nobody answers here."]
     if reply in at.replies and not at.worked:

@@ -57,5 +57,5 @@ def test_a_response_is_told_by_what_it_uses_and_what_was_done() -> None:
 
 
 def test_no_policy_chooses_among_responses_that_nobody_proposes() -> None:
-    with pytest.raises(ValueError, match="features offer actions to choose from, got IAD/BFCL-v0.*--backend hf"):
+    with pytest.raises(ValueError, match=r"features offer actions to choose from, got IAD/BFCL-v0.*--backend hf"):
         train("bc", Experience("IAD/BFCL-v0", []), out="model")

@@ -82,7 +82,8 @@ def test_gold_with_mistakes_solves_less_the_more_there_are(env_id: str, category
                     observation, _, _, _, info = env.step(policy.act(observation, info))
                 n_solved += info["success"]
         shares.append(n_solved / len(env.unwrapped.task_ids[::8]))
-    assert shares[0] == 1.0 > shares[1] > shares[2] == 0.0
+    assert shares[0] == 1.0 > shares[1] > shares[2]
+    assert shares[2] <= (0.2 if category == "single_turn" else 0.0)  # to "relevance" any call is right
     env.close()
 
 

@@ -89,6 +89,13 @@ def test_what_is_found_takes_its_share_and_is_said(action: str, code: str) -> No
         ("multiple_2", (), REPAIR, REPAIR.replace("3", "5")),
         ("multiple_2", (), "[tailor.repair_price(damage='frayed cuff', pieces=3)]", "reply[None of them does that.]"),
         ("multiple_2", (), "reply[None of them does that. I can't.]", "reply[It costs 30.]"),
+        # After a call that failed and one that worked, the first one is tried again.
+        (
+            REMIND,
+            ("[list_reminders()]", "[log_in_phone(pin='2596')]"),
+            "[list_reminders()]",
+            "reply[I can't list them.]",
+        ),
         # In a task without a user nobody answers, and nothing ends well before anything is done.
         (REMIND, (), "[log_in_phone(pin='2596')]", "reply[Shall I?]"),
         (REMIND, (), "[check_phone()]", "reply[finish conversation]"),
