@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -16,7 +17,6 @@ from iad_policy.simulators.typos import with_typos
 from iad_policy.types import Agent, PublicInfo, State, Turn
 from iad_policy.types.atomic import write_atomically
 from iad_policy.types.call_context import Call, use_call
-from iad_policy.types.frozen import changed
 from iad_policy.types.hashing import decode, dumps, encode, seed_of
 from iad_policy.types.information import may_read_gold
 from iad_policy.types.jsonl import read_lines
@@ -99,7 +99,7 @@ def record(
             world.begin(observation)
             state = State(read_only(observation), PublicInfo(info, world.gold_keys), steps_left=world.max_steps)
             while not state.done:
-                shown = changed(state, gold=world.oracle(world.snapshot())) if may_read_gold(proposer) else state
+                shown = replace(state, gold=world.oracle(world.snapshot())) if may_read_gold(proposer) else state
                 with world.deciding(), world.guard():
                     actions = [_proposed(proposer, shown, place, rng) for place in range(n_proposals)]
                 actions = [action for action in actions if not world.complaint(action)]
