@@ -31,7 +31,7 @@ from iad_policy.run.runner import Runner
 from iad_policy.strategies import PROPOSALS, STRATEGIES, declaration_of, find_strategy, options_of
 
 BASELINE = "bon"
-NAMES = ("WebShop", "InterCodeBash", "BIRD", "Sketch2Code", "Booking", "BFCL", "ACEBench")
+NAMES = ("WebShop", "InterCodeBash", "BIRD", "Sketch2Code", "Booking")
 ENVIRONMENTS = tuple(f"IAD/{name}-v0" for name in NAMES)
 VARIANTS: Mapping[str, tuple[str, dict[str, Any]]] = {
     "iad (feedback none)": ("iad", {"feedback": "none"}),

@@ -14,6 +14,7 @@ from iad_policy.learn.laboratory import N_TEST, SeededLaboratory
 from iad_policy.learn.train import LANGUAGE
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.papers import WEBSHOP, Claim, load_comparison
+from iad_policy.registry.domain import domain_by_id
 from iad_policy.report.compare import differences
 from iad_policy.report.samples import REWARD, SUCCESS
 from iad_policy.types.atomic import write_atomically
@@ -89,7 +90,13 @@ def reproduce(
 
     Raises:
         UnknownName: There is no such paper, or the environment lacks what training needs.
+        ValueError: The environment's own agent knows the answer, so nothing can be claimed with it.
     """
+    if (own := domain_by_id(env).agent).partition(":")[0] == "solution":
+        raise ValueError(
+            f"expected an environment whose own agent does not know the answer, got {env} with {own}; compare methods "
+            f"there with a language model: iad compare {env} --agent litellm:<model>"
+        )
     known = load_comparison(paper, env).for_what_is_trained(reads_text=backend.startswith(LANGUAGE))
     episodes: dict[str, list[EpisodeRecord]] = {name: [] for name in known.arms}
     for seed in seeds:

@@ -1,20 +1,14 @@
 """ARTIS: attempts in a simulator, then one execution. What the simulator has to know, and what each part is worth."""
 
 from collections.abc import Mapping
-from functools import partial
 
 from iad_policy.papers import WEBSHOP, Claim, Comparison, Experiment, Laboratory, MeasuredArm
 
 
-def simulators(here: Laboratory, n_tasks: int = 96) -> None:
-    """Train a simulator on what agents did, and one that is driven by failures."""
-    for driven in ("normal", "failures"):
-        here.simulator(driven, "outcomes.jsonl", tasks=n_tasks, driven=driven)
-
-
 def stages(here: Laboratory) -> None:
-    """Train both simulators, and an evaluator of attempts on episodes of agents of different skill."""
-    simulators(here, 60)
+    """Train a simulator on what agents did, one that is driven by failures, and an evaluator of attempts."""
+    for driven in ("normal", "failures"):
+        here.simulator(driven, "outcomes.jsonl", tasks=60, driven=driven)
     episodes = [
         here.explored(f"episodes-{heat:g}", tasks=400, episodes=1, temperature=heat) for heat in (0.0, 1.0, 3.0)
     ]
@@ -24,25 +18,11 @@ def stages(here: Laboratory) -> None:
 AGENT = "plan-following"
 
 
-def rehearsing(
-    simulator: str = "perfect",
-    *,
-    n: int = 5,
-    agent: str = AGENT,
-    evaluator: str = "",
-    run: Mapping[str, object] | None = None,
-    **options: object,
-) -> MeasuredArm:
-    """Return the arm that makes n attempts in a simulator, with options of the run and of the strategy."""
-    how = {"n": n, "strategy_args": {f"artis.{name}": value for name, value in options.items()}, **(run or {})}
-    return MeasuredArm(agent, "artis", how, simulator=simulator, evaluator=evaluator)
+def rehearsing(simulator: str = "perfect", n: int = 5, evaluator: str = "", **options: bool) -> MeasuredArm:
+    """Return the arm that makes n attempts in a simulator, with options of the strategy."""
+    how = {"n": n, "strategy_args": {f"artis.{name}": value for name, value in options.items()}}
+    return MeasuredArm(AGENT, "artis", how, simulator=simulator, evaluator=evaluator)
 
-
-BASE = {"env_args": {"category": "multi_turn_base"}}
-"""Where the trends in function calls were measured."""
-rehearsing_turn = partial(rehearsing, run=BASE)
-UNSKILLED = "plan-following:caller:3"
-"""A weak actor: the rule-based agent at three times its temperature."""
 
 METHODS = ("single", "weighted-bon", "sequential-revision", "artis")
 STATED = {"n": 5, "temperature": 1.0, "strategy_args": {"artis.mode": "sequential", "artis.depth": 20}}
@@ -71,59 +51,6 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         model="Qwen3 8B",
         published="Overall, in per cent: single 12.88, weighted-bon 15.5, sequential-revision 16.5, artis 18.75",
         notes=OF_TURNS,
-        comparison=Comparison(
-            title="ARTIS with function calls",
-            source="ARTIS, tables 1 to 4 (BFCL v3 multi-turn, Qwen3-8B; R: base category)",
-            differs=(
-                "The tasks are the 24 bundled test scenarios of the base category. The paper's table 1 has 200 in four "
-                "ways.",
-                "The agent is rule-based and follows the plan in its notes. Evaluator and summariser are templates "
-                "over the "
-                "proxy verifier. The weak evaluator is that verifier with noise, the weak actor the agent at "
-                "temperature 3.",
-                "Simulators are a linear model of the type of an outcome, and recordings. The paper's is Llama 3.1 8B.",
-            ),
-            stages=simulators,
-            arms={
-                "direct": MeasuredArm(AGENT, options=BASE),
-                **{
-                    name: MeasuredArm(AGENT, name, {"n": 5, **BASE}) for name in ("weighted-bon", "sequential-revision")
-                },
-                "parallel": rehearsing_turn(mode="parallel"),
-                "sequential": rehearsing_turn(),
-                "untrained": rehearsing_turn("retrieval"),
-                "normal": rehearsing_turn("normal"),
-                "failure-driven": rehearsing_turn("failures"),
-                "n = 1": rehearsing_turn(n=1),
-                "n = 3": rehearsing_turn(n=3),
-                "n = 8": rehearsing_turn(n=8),
-                "n = 10": rehearsing_turn(n=10),
-                "no evaluation": rehearsing_turn(evaluate=False),
-                "no summary": rehearsing_turn(summarise=False),
-                "weak evaluator": rehearsing_turn(evaluator="verifier:noisy:0.5:proxy"),
-                "weak actor": MeasuredArm(UNSKILLED, options=BASE),
-                "weak actor, sequential": rehearsing_turn(agent=UNSKILLED),
-            },
-            claims=(
-                Claim("T1 weighted-bon > direct", "weighted-bon", "direct", "15.5 > 12.88"),
-                Claim("T1 sequential-revision > direct", "sequential-revision", "direct", "16.5 > 12.88"),
-                Claim("T1 parallel > sequential-revision", "parallel", "sequential-revision", "17.75 > 16.5"),
-                Claim("T1 sequential > parallel", "sequential", "parallel", "18.75 > 17.75"),
-                Claim("T1 sequential > direct", "sequential", "direct", "18.75 > 12.88"),
-                Claim("R1 untrained > direct", "untrained", "direct", "25.5 > 21.0"),
-                Claim("R1 normal > untrained", "normal", "untrained", "27.0 > 25.5"),
-                Claim("R1 failure-driven > normal", "failure-driven", "normal", "29.5 > 27.0"),
-                Claim("R1 perfect > failure-driven", "sequential", "failure-driven", "30.5 > 29.5"),
-                Claim("R3 n = 3 > n = 1", "n = 3", "n = 1", "28.5 > 25.0"),
-                Claim("R3 n = 5 > n = 3", "sequential", "n = 3", "29.5 > 28.5"),
-                Claim("R3 n = 10 > n = 5", "n = 10", "sequential", "30.5 > 29.5"),
-                Claim("R4 direct > no evaluation", "direct", "no evaluation", "below direct"),
-                Claim("R4 direct > no summary", "direct", "no summary", "below direct"),
-                Claim("R5 own evaluator > weak one", "sequential", "weak evaluator", "the gain follows the evaluator"),
-                Claim("R6 weak actor: direct > sequential", "weak actor", "weak actor, sequential", "11.0 > 6.0"),
-            ),
-            envs=("IAD/BFCL-v0",),
-        ),
     ),
     "artis/acebench": Experiment(
         env="IAD/ACEBench-v0",

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -16,6 +17,7 @@ from iad_policy.types import Agent, PublicInfo, State, Turn
 from iad_policy.types.atomic import write_atomically
 from iad_policy.types.call_context import Call, use_call
 from iad_policy.types.hashing import decode, dumps, encode, seed_of
+from iad_policy.types.information import may_read_gold
 from iad_policy.types.jsonl import read_lines
 from iad_policy.types.read_only import read_only
 from iad_policy.world import World, adapt
@@ -112,6 +114,8 @@ def record(
 def proposals(world: World, agent: Agent, state: State, n: int, *, name: str, rng: Random) -> list[Any]:
     """Return those of n proposals in a real state that are actions. `name` tells their samples from others."""
     found = []
+    if may_read_gold(agent):
+        state = replace(state, gold=world.oracle(world.snapshot()))
     with world.deciding(), world.guard():
         for place in range(n):
             with use_call(Call(name, place, rng.getrandbits(64))):

@@ -15,7 +15,7 @@ import numpy as np
 
 from iad_policy.registry import load_object
 from iad_policy.trained.attempts import AttemptFeatures
-from iad_policy.trained.features import Features, StateFeatures, load_features
+from iad_policy.trained.features import Features, StateFeatures, load_features, offers_actions
 from iad_policy.trained.heads import Array, Head, drawn
 from iad_policy.trained.outcomes import OutcomeFeatures
 from iad_policy.trained.rows import Row
@@ -226,12 +226,22 @@ def numeric(
         types: The types of outcomes, for `outcomes`.
         kind: The class, as "module:class".
         options: Options of the class.
+
+    Raises:
+        ValueError: It is for a policy, and the features offer no actions to choose from.
     """
     if name == "outcomes":
         features: Features = OutcomeFeatures(types)
     elif name.endswith("-states"):
         features = StateFeatures(load_features(env))
     else:
-        features = AttemptFeatures(load_features(env)) if head == "attempt" else load_features(env)
+        features = load_features(env)
+        if head == "policy" and not offers_actions(features):
+            raise ValueError(
+                f"expected an environment whose features offer actions to choose from, got {env}, where an agent "
+                "writes them; train a language model: --backend hf:<model>"
+            )
+        if head == "attempt":
+            features = AttemptFeatures(features)
     made: FeatureModel = load_object(kind)(name, features, Mlp() if "mlp" in name else Linear(), head, **options)
     return made
