@@ -54,12 +54,13 @@ def levels(env_id: str, n_tasks: int, simulators: Sequence[str]) -> None:
             figure(f"failure_recall_{name}", report.failure_recall, "share", n=n, better="higher")
         how = {"agent": "plan-following", "n": N, "baseline": "single", "simulator": simulator}
         results = evaluate(env_id, ["single", "artis"], n_tasks, **how)
-        difference, rows = results.compare("artis", "single"), results.figures(1).summaries
-        alone, pairs = rows["single"].success, difference.n_pairs
-        figure(f"gain_{name}", difference.success or 0.0, "success", n=pairs, better="higher", baseline=alone)
-        for bound in ("low", "high"):
-            value = getattr(difference.success_95, bound)
-            figure(f"gain_{name}_{bound}_95", value, "success", n=pairs, better="higher")
+        difference, alone = results.compare("artis", "single"), results.figures(1).summaries["single"].success
+        gain, pairs = difference.success, difference.n_pairs
+        assert gain is not None
+        low, high = gain.interval_95
+        figure(f"gain_{name}", gain.value, "success", n=pairs, better="higher", baseline=alone)
+        figure(f"gain_{name}_low_95", low, "success", n=pairs, better="higher")
+        figure(f"gain_{name}_high_95", high, "success", n=pairs, better="higher")
     env.close()
 
 

@@ -2,8 +2,8 @@
 
 Every comparison is on the 200 test tasks of the shop, with sampled policies, paired by task and seed. Intervals are
 bootstrapped over tasks. A row holds if its interval is above 0, or says what else is asked of it. `--full` takes five
-seeds instead of one, and adds rounds of improvement and two other environments. What few demonstrations, simulators and
-the parts of ARTIS are worth is in `iad reproduce qstar` and `iad reproduce artis`.
+seeds instead of one, and adds rounds of improvement and two other environments. What search at the end, PPO, targets of
+values, few demonstrations and simulators are worth is in `iad reproduce agentq`, `qstar` and `artis`.
 """
 
 import argparse
@@ -65,11 +65,6 @@ class Pipeline:
             self.trained(f"q-{targets}", "qnet", trees, targets=targets)
         self.trained("q-scaled", "qnet", trees, scale="tree")
 
-    def online(self) -> None:
-        """Train on episodes that are played meanwhile."""
-        for advantage in ("ppo", "grpo", "gigpo"):
-            self.trained(advantage, "ppo", SHOP, start=self.folder / "bc", advantage=advantage)
-
     def explored(self, name: str, **options: Any) -> Experience:
         """Explore."""
         seed = 10_000 * (self.seed + 1)
@@ -99,7 +94,6 @@ def measure(folder: Path, seeds: range, *, is_full: bool) -> None:
         one = Pipeline(folder / f"seed-{seed}", seed)
         one.run()
         seconds.append(sum(one.seconds.values()))
-        one.online()
         for name, own in _measured(one).items():
             found.setdefault(name, {}).update(own)
         if seed == seeds[0]:
@@ -116,18 +110,12 @@ def measure(folder: Path, seeds: range, *, is_full: bool) -> None:
 
 def _measured(one: Pipeline) -> dict[str, Rewards]:
     """Return the rewards of every arm of a seed."""
-    policies = ("bc", "rft", "eto", "dpo-1", "dpo-0.5", "ppo", "grpo", "gigpo")
-    arms: dict[str, Rewards] = {name: one.rewards(one.agent(name)) for name in policies}
+    arms: dict[str, Rewards] = {name: one.rewards(one.agent(name)) for name in ("bc", "rft", "eto", "dpo-1", "dpo-0.5")}
     arms["random"] = one.rewards("random")
-    for q in ("q-bellman", "q-averaged", "q-raw", "q-scaled"):
-        arms[q] = one.rewards(one.agent("bc"), "q-guided", n=2, verifier=f"qnet:{one.folder / q}", **GUIDED)
-    arms["q-guided-3"] = one.rewards(
-        one.agent("bc"), "q-guided", n=3, verifier=f"qnet:{one.folder / 'q-bellman'}", **GUIDED
-    )
     for n in (2, 3):
+        verifier = f"qnet:{one.folder / 'q-bellman'}"
+        arms[f"q-guided-{n}"] = one.rewards(one.agent("bc"), "q-guided", n=n, verifier=verifier, **GUIDED)
         arms[f"bon-{n}"] = one.rewards(one.agent("bc"), "bon", n=n)
-    for name in ("bc", "rft", "dpo-0.5"):
-        arms[f"{name}+mcts"] = one.rewards(one.agent(name), "mcts", n=4, strategy_args={"mcts.k": 2})
     return arms
 
 
@@ -139,17 +127,9 @@ def _rows(found: Mapping[str, Rewards]) -> None:
     for alpha in ("1", "0.5"):
         row(f"4_dpo_alpha_{alpha}_minus_bc", found[f"dpo-{alpha}"], bc)
         row(f"4_dpo_alpha_{alpha}_minus_eto", found[f"dpo-{alpha}"], found["eto"], least=None)
-    row("5_q_guided_2_minus_single", found["q-bellman"], bc)
-    row("5_q_guided_3_minus_single", found["q-guided-3"], bc)
-    row("5_q_guided_2_minus_bon_2_by_proxy", found["q-bellman"], found["bon-2"], least=None)
-    row("5_q_guided_3_minus_bon_3_by_proxy", found["q-guided-3"], found["bon-3"], least=None)
-    row("6_bellman_minus_averaged", found["q-bellman"], found["q-averaged"], least=None)
-    row("6_averaged_minus_raw", found["q-averaged"], found["q-raw"], least=None)
-    row("6_not_scaled_minus_scaled", found["q-bellman"], found["q-scaled"], least=None)
-    for advantage in ("ppo", "grpo", "gigpo"):
-        row(f"8_{advantage}_minus_bc", found[advantage], bc)
-    for name in ("bc", "rft", "dpo-0.5"):
-        row(f"10_{name}_with_mcts_minus_without", found[f"{name}+mcts"], found[name], least=None)
+    for n in (2, 3):
+        row(f"5_q_guided_{n}_minus_single", found[f"q-guided-{n}"], bc)
+        row(f"5_q_guided_{n}_minus_bon_{n}_by_proxy", found[f"q-guided-{n}"], found[f"bon-{n}"], least=None)
 
 
 def leaks(folder: Path, seeds: range) -> None:

@@ -49,12 +49,12 @@ class Experiment:
     model: str = ""
     published: str = ""
     notes: tuple[str, ...] = ()
-    comparison: "Comparison | None" = None
+    comparison: "PaperComparison | None" = None
     figures: Mapping[str, tuple["FigurePanel", ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class PaperComparison:
     """Stages of training, arms that are measured, and claims: which arm the paper has above which.
 
     Attributes:
@@ -75,7 +75,7 @@ class Comparison:
     claims: tuple["Claim", ...]
     envs: tuple[str, ...] = ()
 
-    def for_what_is_trained(self, *, reads_text: bool) -> "Comparison":
+    def for_what_is_trained(self, *, reads_text: bool) -> "PaperComparison":
         """Return the comparison without the arms that say nothing for what is trained, nor their claims."""
         arms = {
             name: arm
@@ -222,7 +222,7 @@ def find_experiment(name: str, env: str | None = None) -> Experiment:
 
 
 @cache
-def comparisons() -> Mapping[str, tuple[Comparison, ...]]:
+def comparisons() -> Mapping[str, tuple[PaperComparison, ...]]:
     """Return the papers that have comparisons, with these."""
     found = {
         paper: tuple(one.comparison for one in experiments_of(paper).values() if one.comparison) for paper in PAPERS
@@ -230,7 +230,7 @@ def comparisons() -> Mapping[str, tuple[Comparison, ...]]:
     return {paper: own for paper, own in found.items() if own}
 
 
-def load_comparison(paper: str, env: str = "") -> Comparison:
+def load_comparison(paper: str, env: str = "") -> PaperComparison:
     """Return a paper's comparison: the one for an environment, where the paper has several.
 
     Raises:

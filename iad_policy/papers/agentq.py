@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from iad_policy.papers import WEBSHOP, Claim, Comparison, Experiment, Laboratory, MeasuredArm
+from iad_policy.papers import WEBSHOP, Claim, Experiment, Laboratory, MeasuredArm, PaperComparison
 
 
 def stages(here: Laboratory) -> None:
@@ -41,7 +41,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             "Its outcome is 1 or 0, by the environment or a model; here it is the verifier's score of the last step.",
             "The shop's 12,087 instructions are split there into 11,000 for training and 1,087.",
         ),
-        comparison=Comparison(
+        comparison=PaperComparison(
             title="Agent Q on WebShop",
             source="arXiv 2408.07199, figures 3 and 4 and the text of section 5",
             differs=DIFFERS,
@@ -74,7 +74,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             "75.2, Agent Q 81.7, RFT + MCTS 84.3, Agent Q + MCTS 95.4. The site and its tasks are ours, so these are "
             "not comparable with figures from here.",
         ),
-        comparison=Comparison(
+        comparison=PaperComparison(
             title="Agent Q on restaurant booking",
             source="arXiv 2408.07199, figure 6 and section 6: OpenTable, success in per cent",
             differs=(

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from iad_policy.papers import WEBSHOP, Claim, Comparison, Experiment, Laboratory, MeasuredArm
+from iad_policy.papers import WEBSHOP, Claim, Experiment, Laboratory, MeasuredArm, PaperComparison
 
 
 def stages(here: Laboratory) -> None:
@@ -72,7 +72,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         model="Qwen3 8B",
         published="No figure of this environment. BFCL v3 overall, in per cent: single 12.88, artis 18.75",
         notes=CARRIED_OVER,
-        comparison=Comparison(
+        comparison=PaperComparison(
             title="ARTIS in the shop",
             source="ARTIS, tables 1 to 4 (BFCL v3 multi-turn base, Qwen3-8B)",
             differs=(

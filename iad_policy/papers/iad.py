@@ -2,7 +2,16 @@
 
 from collections.abc import Mapping
 
-from iad_policy.papers import WEBSHOP, Claim, Comparison, Experiment, FigurePanel, Laboratory, MeasuredArm, Settings
+from iad_policy.papers import (
+    WEBSHOP,
+    Claim,
+    Experiment,
+    FigurePanel,
+    Laboratory,
+    MeasuredArm,
+    PaperComparison,
+    Settings,
+)
 from iad_policy.types.names import SPARSITY
 
 
@@ -38,7 +47,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             "Three samples against three feedback steps: read as n = 3 for both; strategy argument iad.n=4 reads the "
             "steps as refinements of a first proposal. BoN-SC's temperature: up to 0.6, higher hurts.",
         ),
-        comparison=Comparison(
+        comparison=PaperComparison(
             title="Iterative agent decoding in the shop",
             source="arXiv 2504.01931, versions 1 and 2",
             differs=(

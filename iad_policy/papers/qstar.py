@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from iad_policy.papers import WEBSHOP, Claim, Comparison, Experiment, Laboratory, MeasuredArm
+from iad_policy.papers import WEBSHOP, Claim, Experiment, Laboratory, MeasuredArm, PaperComparison
 
 
 def stages(here: Laboratory) -> None:
@@ -57,7 +57,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             "Its value function is a trained network, and a candidate that ends the episode is given its true reward; "
             "here the verifier values both.",
         ),
-        comparison=Comparison(
+        comparison=PaperComparison(
             title="Q*Agent on WebShop",
             source="arXiv 2502.02584 (QLASS), tables 1 to 3 and figure 3",
             differs=(

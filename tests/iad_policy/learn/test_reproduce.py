@@ -17,7 +17,7 @@ from iad_policy.learn.reproduce import PAGE, RESULTS, Reproduction, as_markdown,
 from iad_policy.learn.simulators import SimulatorTraining
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.ledger.run_folder import read_config
-from iad_policy.papers import WEBSHOP, Claim, Comparison, comparisons, load_comparison
+from iad_policy.papers import WEBSHOP, Claim, PaperComparison, comparisons, load_comparison
 from iad_policy.run.resolve import resolve
 from iad_policy.strategies import find_strategy, options_of
 
@@ -54,7 +54,7 @@ class Dry:
 @pytest.mark.parametrize(("paper", "one"), COMPARISONS)
 @pytest.mark.parametrize("reads_text", [False, True])
 def test_stages_make_what_the_arms_need_and_claims_are_about_arms(
-    paper: str, one: Comparison, reads_text: bool
+    paper: str, one: PaperComparison, reads_text: bool
 ) -> None:
     env = (one.envs or (WEBSHOP,))[0]
     assert load_comparison(paper, env) is one
@@ -123,7 +123,7 @@ def test_the_tables_can_be_read(iad: tuple[Path, Reproduction]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("paper", "one"), COMPARISONS)
-def test_every_comparison_runs(paper: str, one: Comparison, tmp_path: Path) -> None:
+def test_every_comparison_runs(paper: str, one: PaperComparison, tmp_path: Path) -> None:
     env = (one.envs or (WEBSHOP,))[0]
     found = reproduce(paper, env=env, out=tmp_path, **{**TINY, "tasks": 1})
     assert found.record["title"] == one.title
