@@ -9,35 +9,19 @@ mcp_server("IAD/WebShop-v0", split="train").run("stdio")
 ```
 """
 
-from base64 import b64decode
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Annotated, Any, NamedTuple, TypeVar, cast
 
-from iad_policy.bridges.chat import Chat, ChatOutcome
+from iad_policy.bridges.chat import Chat, ChatOutcome, parts_of, png_of
 from iad_policy.errors import ContractError, IADError, MissingExtra
 from iad_policy.prompts import prompts_of
 
 T = TypeVar("T")
 
-TOOL_STYLE = "tool"
-"""How a task is worded: the model is told to call the tool `act`."""
-STATE = "iad"
-"""Where a connection keeps its session."""
-PNG = "data:image/png;base64,"
-NO_SESSION = (
-    "expected a protocol version with sessions, as an episode lives in one, got a request that stands alone; connect "
-    "with the initialize handshake"
-)
-INSTRUCTIONS = (
-    "Call begin to be given a task, then act, with one action at a time, until it says that the task is over."
-)
 BEGIN = "Start a task. Returns what to do and what is seen first. Call it before act, and again for another task."
 ACT = "Carry out one action. Returns what is seen next, or that the task is over."
 PREVIEW = "Show what an action would lead to, in a simulation. Nothing is carried out, and it costs no action."
-TASK_ID = "Id of the task; by default the seed picks one."
-SEED = "Picks the task if none is named, and seeds the environment."
-ANY_FORM = "an action, in the form of the available ones"
 
 
 class ToolSession:
@@ -152,7 +136,7 @@ def mcp_server(
         raise MissingExtra("mcp", "mcp") from None
 
     def made() -> Chat:
-        return Chat(env, TOOL_STYLE, **env_args)
+        return Chat(env, "tool", **env_args)  # the model is told to call the tool `act`
 
     def seat() -> _Seat:
         return _Seat(ToolSession(made, on_end), CapacityLimiter(1))
@@ -177,10 +161,10 @@ def mcp_server(
         # All clients of an HTTP server share its lifespan. What belongs to one of them hangs on its connection, where
         # handlers are to leave their cleanup, but 2.3 gives them no public way to it.
         connection = request.session._connection
-        if STATE not in connection.state:
-            connection.state[STATE] = seat()
-            connection.exit_stack.push_async_callback(closed, connection.state[STATE])
-        return cast(_Seat, connection.state[STATE])
+        if "iad" not in connection.state:
+            connection.state["iad"] = seat()
+            connection.exit_stack.push_async_callback(closed, connection.state["iad"])
+        return cast(_Seat, connection.state["iad"])
 
     async def call(
         context: Any, do: Callable[..., T], *given: Any, mendable: tuple[type[Exception], ...] = (IADError,)
@@ -196,19 +180,26 @@ def mcp_server(
         """Refuse requests that stand alone, as every one of them would be in a session of its own."""
         if context.request is not None and context.protocol_version in MODERN_PROTOCOL_VERSIONS:
             known = {"supported": list(HANDSHAKE_PROTOCOL_VERSIONS), "requested": context.protocol_version}
-            raise MCPError(UNSUPPORTED_PROTOCOL_VERSION, NO_SESSION, known)
+            raise MCPError(
+                UNSUPPORTED_PROTOCOL_VERSION,
+                "expected a protocol version with sessions, as an episode lives in one, got a request that stands "
+                "alone; connect with the initialize handshake",
+                known,
+            )
         return await call_next(context)
 
     with made() as chat:  # so what is wrong with the environment is said before anybody connects
-        form = prompts_of(chat.env).part("form") or ANY_FORM
+        form = prompts_of(chat.env).part("form") or "an action, in the form of the available ones"
 
     async def begin(
         context: Context,
-        task_id: Annotated[str | None, Field(description=TASK_ID)] = None,
-        seed: Annotated[int | None, Field(description=SEED)] = None,
+        task_id: Annotated[str | None, Field(description="Id of the task; by default the seed picks one.")] = None,
+        seed: Annotated[
+            int | None, Field(description="Picks the task if none is named, and seeds the environment.")
+        ] = None,
     ) -> Any:
         messages = await call(context, ToolSession.begin, task_id, seed, mendable=(IADError, ValueError))
-        return _contents(messages)
+        return contents(messages)
 
     async def act(context: Context, action: Annotated[str, Field(description=form)]) -> str:
         return await call(context, ToolSession.act, action)
@@ -216,25 +207,16 @@ def mcp_server(
     async def show(context: Context, action: Annotated[str, Field(description=form)]) -> str:
         return await call(context, ToolSession.preview, action)
 
-    server = MCPServer(
-        name=env, instructions=INSTRUCTIONS, log_level="WARNING", lifespan=lifespan, middleware=[with_sessions]
-    )
+    told = "Call begin to be given a task, then act, with one action at a time, until it says that the task is over."
+    server = MCPServer(name=env, instructions=told, log_level="WARNING", lifespan=lifespan, middleware=[with_sessions])
     for tool, name, description in ((begin, "begin", BEGIN), (act, "act", ACT), (show, "preview", PREVIEW)):
         if preview or tool is not show:
             server.add_tool(tool, name, description=description, structured_output=False)
     return server
 
 
-def _contents(messages: list[dict[str, Any]]) -> list[Any]:
+def contents(messages: list[dict[str, Any]]) -> list[Any]:
     """Return what messages say as a tool's result: texts, and the pictures among them."""
     from mcp.server.mcpserver import Image
 
-    contents: list[Any] = []
-    for message in messages:
-        said = message["content"]
-        parts: list[dict[str, Any]] = [{"type": "text", "text": said}] if isinstance(said, str) else said
-        for part in parts:
-            is_text = part["type"] == "text"
-            data = "" if is_text else part["image_url"]["url"].removeprefix(PNG)
-            contents.append(part["text"] if is_text else Image(data=b64decode(data)))
-    return contents
+    return [part["text"] if part["type"] == "text" else Image(data=png_of(part)) for part in parts_of(messages)]

@@ -7,8 +7,7 @@ from typing import Any
 
 from typer.testing import CliRunner
 
-from iad_envs.bird.evaluation import ScoringJob, run_jobs
-from iad_envs.bird.scoring import QueryScorer
+from iad_envs.bird.scoring import QueryScorer, ScoringJob, run_jobs
 from iad_policy.cli import app
 from tests.iad_envs.bird.small_bird import make_database
 

@@ -220,7 +220,7 @@ def test_the_examples_of_the_page_run(place: int, tmp_path: Path) -> None:
     """With this machine's endpoint, and a harness that installs nothing."""
     commands = [
         command
-        for body in blocks("docs/bridges/verifiers.md", "sh")
+        for body in blocks("docs/bridges/frameworks.md", "sh")
         for command in body.replace("\\\n", " ").splitlines()
         if command.startswith("vf-")
     ]

@@ -155,7 +155,7 @@ def test_episodes_leave_nothing_behind() -> None:
     with Chat(SHOP, style="direct") as chat:
         task = chat.task_ids[0]
         lengths = set()
-        for _ in range(1000):
+        for _ in range(30):
             begun = chat.begin(task_id=task)
             said = chat.say("search[shirt]")
             lengths.add((len(str(begun)), len(said)))
@@ -169,8 +169,8 @@ def test_chats_run_side_by_side() -> None:
             chat.begin(seed=seed)
             return [chat.say(f"search[{word}]") for word in ("shirt", "lamp")], chat.outcome
 
-    with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(played, range(8))) == [played(seed) for seed in range(8)]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(played, range(4))) == [played(seed) for seed in range(4)]
 
 
 def test_a_foreign_environment_is_never_given_what_is_no_action() -> None:
@@ -212,16 +212,10 @@ def test_the_solution_said_action_by_action_reaches_success(env: str, style: str
     made = gym.make(env)
     inner: Any = made.unwrapped
     with Chat(made, style) as chat:
-        for seed in range(1 if "Sketch" in env else 3):
-            chat.begin(seed=seed)
-            for action in inner.oracle(inner.snapshot())["solution"]:
-                chat.say(action if style == "tool" else _written(env, action))
-            assert (chat.done, chat.outcome.success, chat.outcome.progress) == (True, True, 1.0), chat.outcome
-            assert chat.outcome.invalid == 0
+        chat.begin(seed=1)
+        is_bare = style == "tool" or env in ("IAD/BFCL-v0", "IAD/ACEBench-v0", "IAD/Sketch2Code-v0")
+        for action in inner.oracle(inner.snapshot())["solution"]:
+            chat.say(action if is_bare else f"Thought: This is next.\nAction: {action}")
+        assert (chat.done, chat.outcome.success, chat.outcome.progress) == (True, True, 1.0), chat.outcome
+        assert chat.outcome.invalid == 0
     made.close()
-
-
-def _written(env: str, action: str) -> str:
-    """Return an action as a model answers it in the environment's own style."""
-    is_bare = env in ("IAD/BFCL-v0", "IAD/ACEBench-v0", "IAD/Sketch2Code-v0")
-    return action if is_bare else f"Thought: This is next.\nAction: {action}"

@@ -9,7 +9,7 @@ from typing import Any
 
 import gymnasium as gym
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import iad_envs  # noqa: F401 (registers)
@@ -87,7 +87,7 @@ def state(shown: dict[str, Any], **others: Any) -> State:
     return State("", info, **{"steps_left": 10, **others})
 
 
-def proposals(at: State, feedback: Feedback | None = None, *, heat: float = 1.0, n: int = 150) -> list[str]:
+def proposals(at: State, feedback: Feedback | None = None, *, heat: float = 1.0, n: int = 60) -> list[str]:
     agent = BirdAgent(temperature=heat)
     return [agent.propose(at, feedback=feedback, temperature=None, rng=Random(seed)).action for seed in range(n)]
 
@@ -178,7 +178,6 @@ def test_it_reads_what_an_agent_may_see_and_nothing_else() -> None:
     at = state(page())
     with pytest.raises(GoldError):
         at.info["success"]
-    assert len(proposals(at)) == 150
     assert proposals(at) == proposals(state(page(), gold={"reference": {"sql": "SELECT 1"}}))
 
 
@@ -231,7 +230,6 @@ def test_a_best_that_it_cannot_read_is_replaced_by_a_draft() -> None:
 
 
 @given(st.integers(0, 10_000), st.sampled_from(["How many voyages?", "Which port has the most voyages?", "List all."]))
-@settings(max_examples=60)
 def test_every_query_it_writes_can_be_read_back_and_joins_what_it_names(seed: int, question: str) -> None:
     at = state(page(question, "long refers to length > 10"))
     action = BirdAgent(temperature=2.0).propose(at, feedback=None, temperature=None, rng=Random(seed)).action
@@ -272,13 +270,11 @@ def env() -> Iterator[gym.Env[Any, Any]]:
         yield made
 
 
-def successes(env: gym.Env[Any, Any], agent: str, seed: int) -> dict[str, tuple[str, bool]]:
-    """Task id -> difficulty and success of one episode, for the test split."""
+def successes(env: gym.Env[Any, Any], agent: str, seed: int, n_tasks: int) -> dict[str, tuple[str, bool]]:
+    """Task id -> difficulty and success of one episode, for the first tasks of the test split."""
     found = {}
     policy = IADPolicyWrapper(agent, env, strategy="single", seed=seed)
-    for record in json.loads((FOLDER / "dev.json").read_text(encoding="utf-8")):
-        if record["split"] != "test":
-            continue
+    for record in json.loads((FOLDER / "dev.json").read_text(encoding="utf-8"))[:n_tasks]:
         observation, info = env.reset(options={"task_id": str(record["question_id"])})
         is_over = False
         while not is_over:
@@ -293,15 +289,15 @@ def share(results: list[dict[str, tuple[str, bool]]], difficulty: str = "") -> f
     return sum(counted) / len(counted)
 
 
-def test_the_bundled_questions_tell_methods_apart(env: gym.Env[Any, Any]) -> None:
-    episodes = [successes(env, "linker", seed) for seed in range(5)]
-    single, n_tasks = share(episodes), len(episodes[0])
-    any_of_5 = sum(any(one[task][1] for one in episodes) for task in episodes[0]) / n_tasks
-    assert n_tasks == 100
+@pytest.mark.parametrize(("n_seeds", "n_tasks"), [(2, 30), pytest.param(5, 100, marks=pytest.mark.slow)])
+def test_the_bundled_questions_tell_methods_apart(env: gym.Env[Any, Any], n_seeds: int, n_tasks: int) -> None:
+    episodes = [successes(env, "linker", seed, n_tasks) for seed in range(n_seeds)]
+    single = share(episodes)
+    any_of_them = sum(any(one[task][1] for one in episodes) for task in episodes[0]) / n_tasks
     assert 0.2 <= single <= 0.6
-    assert any_of_5 >= single + 0.15
+    assert any_of_them >= single + (0.15 if n_seeds == 5 else 0.01)
     assert share(episodes, "challenging") < share(episodes, "simple")
-    assert share([successes(env, "random", 0)]) < 0.05
+    assert share([successes(env, "random", 0, n_tasks)]) < 0.05
 
 
 @pytest.mark.parametrize("strategy", ["single", "iad"])
@@ -309,14 +305,14 @@ def test_in_the_mode_answer_it_submits_once_per_task(strategy: str) -> None:
     with closing(gym.make("IAD/BIRD-v0", data_dir=FOLDER, mode="answer")) as env:
         policy = IADPolicyWrapper("linker", env, strategy=strategy, n=3)
         n_right = 0
-        for seed in range(20):
+        for seed in range(12):
             observation, info = env.reset(seed=seed)
             action = policy.act(observation, info)
             assert all(candidate.action.startswith("submit[") for candidate in policy.decisions[-1].candidates)
             _, _, terminated, truncated, info = env.step(action)
             assert (terminated, truncated, info["invalid_action"]) == (True, False, False)
             n_right += info["success"]
-        assert 0 < n_right < 20
+        assert 0 < n_right < 12
 
 
 def test_it_is_the_environments_own_agent_and_has_a_name(env: gym.Env[Any, Any]) -> None:
