@@ -16,30 +16,7 @@ from iad_envs.bird.reading import QueryText
 from iad_envs.bird.schema import Schema
 
 _COUNTING = re.compile(r"\b(how many|what is the (total )?number of|count the)\b", re.IGNORECASE)
-_MEASURING = re.compile(r"\b(percent(age)?|average|ratio|difference)\b", re.IGNORECASE)
-_COMPARING = re.compile(r"\b(above|below|over|under|than)\b", re.IGNORECASE)
 _GROUPING = re.compile(r"\b(each|every|per|respectively|for all|list|which|group)\b", re.IGNORECASE)
-_LISTING = re.compile(r"\b(list|which|who|whose|name the|names? of|give the|provide|state)\b", re.IGNORECASE)
-_NUMERIC = re.compile(
-    r"\b(how (many|much|old|tall|long)|number|count|percent(age)?|ratio|average|total|difference|sum|proportion|rate"
-    r"|amount|calculate)\b",
-    re.IGNORECASE,
-)
-_BEST = re.compile(r"(?<!at )\b(highest|lowest|most|least|maximum|minimum|\w{3,}est)\b", re.IGNORECASE)
-_NOT_BEST = (
-    "interest request test guest forest rest invest contest protest honest modest harvest arrest suggest digest west "
-    "midwest northwest southwest everest"
-)
-_FEW = re.compile(
-    r"\b(one|two|three|four|five|six|seven|eight|nine|ten|\d+(st|nd|rd|th)?|an?|any|top|first|second|third|last|rank\w*"
-    r"|some|example|max|min|more|fewer|less|better|worse|larger|smaller|bigger|higher|lower|older|younger|taller|shorter"
-    r"|longer|faster|slower|earlier|later|greater|heavier|cheaper)\b",
-    re.IGNORECASE,
-)
-_SEVERAL = re.compile(r"\b(and|along|each|every|with|their|respectively|rank|per|both)\b|,", re.IGNORECASE)
-_QUOTED = re.compile(r"(?<!\w)['\"“‘]([^'\"“”‘’]{2,}?)['\"”’](?!\w)")
-_NAME = re.compile(r"[A-Z0-9][\w'.+-]*(?: (?:(?:of|from|for|the) (?=[A-Z]))?[A-Z0-9(][\w'.+)-]*)*")
-_NUMBER = re.compile(r"(?<![\w.,/:-])\d+(?:\.\d+)?(?![\w/:%-]|[.,]\d)")
 _FILLER_WORDS = (
     "a an all and are at be by for from give has have how in is it its list many name of on or refer than that the "
     "these this those to was were what which who whose with"
@@ -79,18 +56,29 @@ class QuestionWording(NamedTuple):
 @lru_cache(maxsize=1024)
 def asked_by(question: str, evidence: str) -> QuestionWording:
     """Read a question and its evidence."""
-    is_measure = bool(_MEASURING.search(question)) and not _COMPARING.search(question)
-    is_best = any(word.lower() not in _NOT_BEST.split() for word in _BEST.findall(question))
-    is_numeric = bool(_NUMERIC.search(question))
+    is_measure = _says("percent(age)?|average|ratio|difference", question)
+    is_measure = is_measure and not _says("above|below|over|under|than", question)
+    best = re.findall(r"(?<!at )\b(highest|lowest|most|least|maximum|minimum|\w{3,}est)\b", question.lower())
+    not_best = (
+        "interest request test guest forest rest invest contest protest honest modest harvest arrest suggest digest "
+        "west midwest northwest southwest everest"
+    )
+    is_numeric = _says(
+        "how (many|much|old|tall|long)|number|count|percent(age)?|ratio|average|total|difference|sum|proportion|rate"
+        "|amount|calculate",
+        question,
+    )
+    listing = "list|which|who|whose|name the|names? of|give the|provide|state"
+    several = "and|along|each|every|with|their|respectively|rank|per|both"
     known = evidence.lower()
     names = (name for name in _names(question) if name.lower() not in known)
     return QuestionWording(
         is_number=bool(_COUNTING.search(question) or is_measure) and not _GROUPING.search(question),
-        is_list=bool(_LISTING.search(question)) and not is_numeric,
-        is_one_column=not _SEVERAL.search(question),
-        is_best=is_best,
+        is_list=_says(listing, question) and not is_numeric,
+        is_one_column="," not in question and not _says(several, question),
+        is_best=any(word not in not_best.split() for word in best),
         names=tuple(dict.fromkeys(names)),
-        numbers=tuple(dict.fromkeys(_NUMBER.findall(question))),
+        numbers=tuple(dict.fromkeys(re.findall(r"(?<![\w.,/:-])\d+(?:\.\d+)?(?![\w/:%-]|[.,]\d)", question))),
         clauses=tuple(_clauses(question, evidence)),
     )
 
@@ -98,7 +86,17 @@ def asked_by(question: str, evidence: str) -> QuestionWording:
 def wants_all(question: Question) -> bool:
     """Whether nothing in the question or its evidence asks for a few rows only."""
     text = f"{question.question} {question.evidence}"
-    return not asked_by(question.question, question.evidence).is_best and not _FEW.search(text)
+    few = (
+        r"one|two|three|four|five|six|seven|eight|nine|ten|\d+(st|nd|rd|th)?|an?|any|top|first|second|third|last|rank\w*"
+        "|some|example|max|min|more|fewer|less|better|worse|larger|smaller|bigger|higher|lower|older|younger|taller"
+        "|shorter|longer|faster|slower|earlier|later|greater|heavier|cheaper"
+    )
+    return not asked_by(question.question, question.evidence).is_best and not _says(few, text)
+
+
+def _says(words: str, text: str) -> bool:
+    """Whether a text has one of some words, which are alternatives of a regular expression."""
+    return re.search(rf"\b({words})\b", text, re.IGNORECASE) is not None
 
 
 def wording_findings(reading: QueryText, result: QueryResult, question: Question) -> Iterator[QueryFinding]:
@@ -139,7 +137,7 @@ def _of_shape(
             if label := _label_of(reading, column):
                 yield _warning("id_unasked", f"the result shows {column}, the question asks for no id; see {label}")
                 break
-    is_share = len(rows) == 1 and re.search(r"\bpercent(age)?\b", question.question, re.IGNORECASE)
+    is_share = len(rows) == 1 and _says("percent(age)?", question.question)
     if is_share and numbers and not any(1 < number <= 100 for number in numbers):
         yield _warning("percentage", f"the question asks for a percentage, but the query returned {numbers[0]}")
 
@@ -161,11 +159,11 @@ def _label_of(reading: QueryText, column: str) -> str:
 def _of_operations(reading: QueryText, question: Question, asked: QuestionWording) -> Iterator[QueryFinding]:
     words = _words(reading)
     divides = any(part.text == "/" for part in reading.parts) or "AVG" in words
-    if re.search(r"\b(average|mean)\b", question.question, re.IGNORECASE) and not divides:
+    if _says("average|mean", question.question) and not divides:
         yield _warning(
             "operation_unused", "the question names an average, and the query has neither AVG nor a division"
         )
-    elif re.search(r"\b(percent(age)?|ratio|proportion)\b", question.question, re.IGNORECASE) and not divides:
+    elif _says("percent(age)?|ratio|proportion", question.question) and not divides:
         yield _warning("operation_unused", "the question names a share, and the query has no division")
     meanings = (clause.meaning for clause in asked.clauses)
     extreme = next((text for text in meanings if re.match(r"(MAX|MIN)\s*\(", text, re.IGNORECASE)), "")
@@ -206,8 +204,9 @@ def _content(text: str) -> list[str]:
 
 def _names(question: str) -> Iterator[str]:
     """Yield quoted texts and capitalised names, except for the first word of a sentence."""
-    yield from _QUOTED.findall(question)
-    for match in _NAME.finditer(question):
+    yield from re.findall(r"(?<!\w)['\"“‘]([^'\"“”‘’]{2,}?)['\"”’](?!\w)", question)
+    form = r"[A-Z0-9][\w'.+-]*(?: (?:(?:of|from|for|the) (?=[A-Z]))?[A-Z0-9(][\w'.+)-]*)*"
+    for match in re.finditer(form, question):
         before = question[: match.start()].rstrip()
         name = match.group().rstrip(".,'")
         if not before or before[-1] in ".?!:":

@@ -11,7 +11,7 @@ mcp_server("IAD/WebShop-v0", split="train").run("stdio")
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Annotated, Any, NamedTuple, TypeVar, cast
+from typing import Annotated, Any, TypeVar, cast
 
 from iad_policy.bridges.chat import Chat, ChatOutcome, parts_of, png_of
 from iad_policy.errors import ContractError, IADError, MissingExtra
@@ -32,11 +32,13 @@ class ToolSession:
     Args:
         make: Makes the conversation with a new environment.
         on_end: Called with each episode's outcome, also of one that was left before its end.
+        limiter: The limit of one thread that keeps its calls one after another.
     """
 
-    def __init__(self, make: Callable[[], Chat], on_end: Callable[[ChatOutcome], None] | None = None) -> None:
+    def __init__(self, make: Callable[[], Chat], on_end: Callable[[ChatOutcome], None] | None, limiter: Any) -> None:
         self._make = make
         self._on_end = on_end
+        self.limiter = limiter
         self._chat: Chat | None = None
         self._is_open = False
 
@@ -97,13 +99,6 @@ class ToolSession:
             self._on_end(outcome)
 
 
-class _Seat(NamedTuple):
-    """A session, and the limit of one thread that keeps its calls one after another."""
-
-    session: ToolSession
-    limiter: Any
-
-
 def mcp_server(
     env: str, *, preview: bool = False, on_end: Callable[[ChatOutcome], None] | None = None, **env_args: Any
 ) -> Any:
@@ -138,41 +133,41 @@ def mcp_server(
     def made() -> Chat:
         return Chat(env, "tool", **env_args)  # the model is told to call the tool `act`
 
-    def seat() -> _Seat:
-        return _Seat(ToolSession(made, on_end), CapacityLimiter(1))
+    def session() -> ToolSession:
+        return ToolSession(made, on_end, CapacityLimiter(1))
 
-    async def closed(its: _Seat) -> None:
+    async def closed(its: ToolSession) -> None:
         with CancelScope(shield=True):
-            await run_sync(its.session.close, limiter=its.limiter)
+            await run_sync(its.close, limiter=its.limiter)
 
     @asynccontextmanager
-    async def lifespan(server: Any) -> AsyncIterator[_Seat]:
+    async def lifespan(server: Any) -> AsyncIterator[ToolSession]:
         """Yield the session of the only client: without HTTP, a server lives as long as its client."""
-        own = seat()
+        own = session()
         try:
             yield own
         finally:
             await closed(own)
 
-    def seat_of(context: Any) -> _Seat:
+    def session_of(context: Any) -> ToolSession:
         request = context.request_context
         if request.request is None:
-            return cast(_Seat, request.lifespan_context)
+            return cast(ToolSession, request.lifespan_context)
         # All clients of an HTTP server share its lifespan. What belongs to one of them hangs on its connection, where
         # handlers are to leave their cleanup, but 2.3 gives them no public way to it.
         connection = request.session._connection
         if "iad" not in connection.state:
-            connection.state["iad"] = seat()
+            connection.state["iad"] = session()
             connection.exit_stack.push_async_callback(closed, connection.state["iad"])
-        return cast(_Seat, connection.state["iad"])
+        return cast(ToolSession, connection.state["iad"])
 
     async def call(
         context: Any, do: Callable[..., T], *given: Any, mendable: tuple[type[Exception], ...] = (IADError,)
     ) -> T:
         """Call a method of the client's session in a thread. What the client can mend is told to it."""
-        its = seat_of(context)
+        its = session_of(context)
         try:
-            return cast(T, await run_sync(do, its.session, *given, limiter=its.limiter))
+            return cast(T, await run_sync(do, its, *given, limiter=its.limiter))
         except mendable as error:
             raise ToolError(str(error)) from error
 

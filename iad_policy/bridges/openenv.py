@@ -100,7 +100,7 @@ class ServedEpisodes:
     @property
     def splits(self) -> list[str]:
         """The splits of the environment's tasks; none where it lists no tasks."""
-        return list(dict.fromkeys(self._splits().values()))
+        return list(dict.fromkeys(its.split for its in self._known.values()))
 
     def tasks(self, split: str, start: int | None = None, stop: int | None = None) -> list[dict[str, Any]]:
         """Return the public part of a split's tasks from one index up to another one.
@@ -108,8 +108,7 @@ class ServedEpisodes:
         Raises:
             ValueError: There is no such split, or no such task.
         """
-        known = getattr(self.chat.env.unwrapped, "tasks", {})
-        task_ids = [task_id for task_id, its in self._splits().items() if its == split]
+        task_ids = [task_id for task_id, its in self._known.items() if its.split == split]
         if not task_ids:
             raise ValueError(f"expected a known split, got {split!r}; known: {', '.join(self.splits) or 'none'}")
         first, last = start or 0, len(task_ids) if stop is None else stop
@@ -118,7 +117,7 @@ class ServedEpisodes:
                 f"expected an index from 0 to {len(task_ids) - 1} in {split}, got {first}; pass another one"
             )
         return [
-            {"task_id": task_ids[index], "index": index, **known[task_ids[index]]._asdict()}
+            {"task_id": task_ids[index], "index": index, **self._known[task_ids[index]]._asdict()}
             for index in range(first, last)
         ]
 
@@ -128,10 +127,10 @@ class ServedEpisodes:
         if made is not None:
             made.close()
 
-    def _splits(self) -> dict[str, str]:
-        """Return the split of each task, by id."""
-        tasks = getattr(self.chat.env.unwrapped, "tasks", {})
-        return {task_id: tasks[task_id].split for task_id in tasks}
+    @property
+    def _known(self) -> Mapping[str, Any]:
+        tasks: Mapping[str, Any] = getattr(self.chat.env.unwrapped, "tasks", {})
+        return tasks
 
 
 def openenv_app(env: str, *, style: str | None = "direct", max_sessions: int = 1024, **env_args: Any) -> Any:

@@ -5,9 +5,10 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -68,24 +69,35 @@ class Server(NamedTuple):
             return cursor.fetchall() if cursor.description else ()
 
 
-@pytest.fixture(scope="module", params=["postgresql", "mysql"])
-def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    dialect: Dialect = request.param
-    if reason := missing(dialect):
-        pytest.skip(reason)
-    with serving(dialect) as admin:
-        make_users(admin)
-        for path in sorted(DATA.glob("dev_databases/*/*.sqlite")):
-            load_database(admin, path)
-        superuser = "root@" if dialect == "mysql" else "user=postgres"
-        users = [admin.replace(superuser, superuser.replace("root", u).replace("postgres", u)) for u in (READER, GUARD)]
-        made = Server(dialect, admin, *users)
-        if dialect == "postgresql":
-            made.administered(STUBBORN)
-        yield made
-
-
 @pytest.fixture(scope="module")
+def start() -> Iterator[Callable[[Dialect], Server]]:
+    """Starts each server once."""
+    with ExitStack() as opened:
+
+        @cache
+        def started(dialect: Dialect) -> Server:
+            admin = opened.enter_context(serving(dialect))
+            make_users(admin)
+            for path in sorted(DATA.glob("dev_databases/*/*.sqlite")):
+                load_database(admin, path)
+            superuser = "root" if dialect == "mysql" else "postgres"
+            users = (admin.replace(superuser, user, 1) for user in (READER, GUARD))
+            made = Server(dialect, admin, *users)
+            if dialect == "postgresql":
+                made.administered(STUBBORN)
+            return made
+
+        yield started
+
+
+@pytest.fixture(params=["postgresql", "mysql"])
+def server(request: pytest.FixtureRequest, start: Callable[[Dialect], Server]) -> Server:
+    if reason := missing(request.param):
+        pytest.skip(reason)
+    return start(request.param)
+
+
+@pytest.fixture
 def database(server: Server) -> Iterator[MySqlDatabase | PostgresDatabase]:
     with server.opened() as database:
         yield database

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import gymnasium as gym
 import pytest
 
 import iad_envs  # noqa: F401 (registers)
@@ -142,16 +141,6 @@ def test_a_mode_has_its_own_default_number_of_actions(towns: Path) -> None:
     assert [env.max_steps for env in made] == [10, 1, 3]
 
 
-def test_simulating_a_submit_shows_its_result_and_never_its_score(env: BirdEnv) -> None:
-    right, wrong = GOLDS["8"], "SELECT name FROM shop"
-    for sql in (right, wrong):
-        outcome = env.simulate(env.snapshot(), f"submit[{sql}]")
-        assert outcome.done
-        assert "Corner" in outcome.observation
-        assert not set(outcome.info) & env.GOLD_INFO
-    assert env.step(right)[1] == 1.0
-
-
 def test_the_key_of_an_outcome_is_its_set_of_rows(env: BirdEnv) -> None:
     def key(sql: str) -> str:
         return env.simulate(env.snapshot(), sql).key
@@ -228,20 +217,6 @@ def test_arguments_that_make_no_sense_are_refused(towns: Path, options: dict[str
         BirdEnv(data_dir=towns, **options)
 
 
-def test_an_episode_can_move_from_one_database_to_another(tmp_path: Path) -> None:
-    folder = make_folder(tmp_path, [QUESTIONS[0], {**QUESTIONS[1], "db_id": "more"}])
-    other = folder / "dev_databases" / "more"
-    other.mkdir()
-    (other / "more.sqlite").write_bytes((folder / "dev_databases" / "towns" / "towns.sqlite").read_bytes())
-    env = BirdEnv(data_dir=folder)
-    for task_id, rows in (("7", "2"), ("8", "Bits"), ("7", "2")):
-        env.reset(options={"task_id": task_id})
-        observation, reward, *_ = env.step(GOLDS[task_id])
-        assert reward == 1.0
-        assert rows in observation
-    env.close()
-
-
 def test_findings_reach_the_info_as_plain_data(env: BirdEnv) -> None:
     info = env.step("execute[SELECT name FROM shop WHERE name = 'Anas']")[4]
     codes = {finding["code"]: finding for finding in info["facts"]["findings"]}
@@ -266,10 +241,4 @@ def test_a_large_result_is_not_kept_whole_and_still_scores_right(tmp_path: Path)
     assert len(env.snapshot()._moment.state.last.result.rows) == 20
     assert info["page"]["n_rows"] == 4096
     assert env.step(f"{many} ORDER BY 5")[1] == 1.0
-    env.close()
-
-
-def test_it_is_made_by_its_id(towns: Path) -> None:
-    env = gym.make("iad_envs:IAD/BIRD-v0", data_dir=towns, split="dev", schema="m-schema")
-    assert "# Table: city" in env.reset(seed=1)[0]
     env.close()

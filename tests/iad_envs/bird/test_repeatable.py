@@ -8,7 +8,7 @@ import pytest
 
 from iad_envs.bird.database import EXPLORING, SCORING, DatabaseClient, QueryLimits
 from iad_envs.bird.scoring import QueryScorer
-from iad_envs.bird.worker import CURRENT, NOW
+from iad_envs.bird.worker import NOW
 
 DAY, TIME = NOW.split()
 
@@ -136,7 +136,3 @@ def test_dates_that_are_given_are_what_sqlite_makes_of_them(arguments: str, data
     for also in ("", ", random()", ", CURRENT_DATE"):  # with the functions of time and chance, and without
         assert database.run(f"SELECT {arguments}{also}").rows[0][0] == plain[0]
     assert database.run(f"SELECT {arguments}").rows == (plain,)
-
-
-def test_the_time_is_one() -> None:
-    assert CURRENT["current_timestamp"] == f"{CURRENT['current_date']} {CURRENT['current_time']}" == NOW
