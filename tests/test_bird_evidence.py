@@ -33,12 +33,6 @@ def measured() -> Iterator[Any]:
         del sys.modules[name]
 
 
-def recorded(folder: Path, lines: list[dict[str, str]]) -> list[Path]:
-    file = folder / "recorded.jsonl"
-    file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    return [file]
-
-
 def test_tasks_for_fitting_and_for_reports_are_apart(measured: Any) -> None:
     tuning, held_out = (set(measured.bundled_ids(part)) for part in ("tuning", "held_out"))
     assert (len(tuning), len(held_out)) == (116, 100)
@@ -53,23 +47,6 @@ def test_every_kind_of_error_changes_a_query_that_has_its_part(measured: Any) ->
     assert measured.broken("SELECT 1 FROM nothing", [], Random(1)) != "SELECT 1 FROM nothing"
 
 
-def test_recorded_candidates_are_labelled_by_running_them(measured: Any, tmp_path: Path) -> None:
-    golds = {str(one["question_id"]): one["SQL"] for one in json.loads((measured.BUNDLED / "dev.json").read_text())}
-    right, tuned = measured.bundled_ids("held_out")[0], measured.bundled_ids("tuning")[0]
-    lines = [
-        {"task_id": right, "source": "me", "action": f"submit[{golds[right]}]"},
-        {"task_id": right, "source": "me", "action": "execute[SELECT 1]"},
-        {"task_id": right, "source": "you", "action": "SELECT nothing"},
-        {"task_id": tuned, "source": "me", "action": "submit[SELECT 1]"},
-    ]
-    files = recorded(tmp_path, lines)
-    mine, yours = measured.recorded_sets(files)
-    assert [member.is_right for member in mine.members] == [True, False]
-    assert [member.is_right for member in yours.members] == [False]
-    found = measured.bird_evidence(recorded=files)
-    assert (found.auc, found.n_pos, found.n_neg) == (None, 1, 1)
-
-
 class Second:
     """Prefers the second candidate."""
 
@@ -77,13 +54,21 @@ class Second:
         return [Verdict(float(place == 1)) for place in range(len(given))]
 
 
-def test_the_gap_between_vote_and_best_choice_is_what_a_verifier_can_close(measured: Any, tmp_path: Path) -> None:
+def test_candidates_are_labelled_by_running_them_and_the_gap_to_the_best_choice_is_what_a_verifier_can_close(
+    measured: Any,
+) -> None:
     task = measured.bundled_ids("held_out")[0]
     questions = json.loads((measured.BUNDLED / "dev.json").read_text())
     gold = next(one["SQL"] for one in questions if str(one["question_id"]) == task)
-    actions = ["submit[SELECT 1]", f"submit[{gold}]", "submit[SELECT 1 AS one]"]
-    lines = [{"task_id": task, "source": "me", "action": action} for action in actions]
-    sets = measured.recorded_sets(recorded(tmp_path, lines))
-    choice = measured.choice_among(measured.scored_sets(sets, Second()), 3)
+    env = measured.BirdEnv(data_dir=measured.BUNDLED)
+    state = measured.start(env, task)
+    actions = ["submit[SELECT 1]", f"submit[{gold}]", "submit[SELECT 1 AS one]", f"execute[{gold}]"]
+    members = [measured.Labelled("me", *measured.labelled(env, action)) for action in actions]
+    env.close()
+    assert [member.is_right for member in members] == [False, True, False, False]
+    scored = measured.scored_sets([measured.CandidateSet(task, state, tuple(members[:3]))], Second())
+    choice = measured.choice_among(scored, 3)
     assert choice == (0.0, 0.0, 1.0, 1.0, 1)
     assert choice.gap_closed == 1.0
+    found = measured.evidence_on(measured.scored_sets([measured.CandidateSet(task, state, tuple(members))], Second()))
+    assert (found.auc, found.n_pos, found.n_neg) == (None, 1, 2)

@@ -41,7 +41,7 @@ from iad_envs.bird.sql import tokens
 from iad_policy.ledger.predictions.prediction_files import read_predictions
 from iad_policy.report.verifier_evidence import VerifierEvidence
 from iad_policy.strategies.building_blocks.voting import majority
-from iad_policy.types import Candidate, PublicInfo, State, Verifier
+from iad_policy.types import Candidate, PublicInfo, State
 from iad_policy.types.hashing import seed_of
 
 Part = Literal["tuning", "held_out"]
@@ -222,28 +222,6 @@ def sources(part: Part) -> tuple[str, ...]:
     has_real = os.environ.get("IAD_REAL_DATA") and os.environ.get("IAD_VECTORS")
     names = [name for name, (is_bundled, _) in SOURCES.items() if is_bundled or has_real]
     return tuple(name for name in names if part == "held_out" or name != "left_out_systems")
-
-
-def recorded_sets(files: Sequence[Path], data_dir: Path | None = None) -> list[CandidateSet]:
-    """Return sets of candidates of other agents on held-out tasks: those of one source for one task.
-
-    Args:
-        files: JSON Lines with `task_id`, `source` and `action`: `submit[SQL]`, `execute[SQL]` or a bare query.
-        data_dir: The data folder. Default: the bundled one.
-    """
-    given: dict[str, dict[str, list[str]]] = {}
-    for file in files:
-        for line in map(json.loads, file.read_text(encoding="utf-8").splitlines()):
-            given.setdefault(str(line["task_id"]), {}).setdefault(line["source"], []).append(line["action"])
-    env = BirdEnv(data_dir=data_dir or BUNDLED)
-    found = []
-    for task_id in held_out(env.task_ids, is_bundled=data_dir is None):
-        for source, actions in given.get(task_id, {}).items():
-            state = start(env, task_id)
-            members = tuple(Labelled(source, *labelled(env, action)) for action in actions)
-            found.append(CandidateSet(task_id, state, members))
-    env.close()
-    return found
 
 
 # Errors that weak models make
@@ -429,18 +407,9 @@ class Choice(NamedTuple):
         return (self.chosen - self.vote) / gap if gap > 0 else float("nan")
 
 
-def bird_evidence(
-    source: str = "mixed", *, recorded: Sequence[Path] = (), verifier: Verifier | None = None
-) -> VerifierEvidence:
-    """Return how well a verifier's scores of submitted queries tell success, on held-out tasks.
-
-    Args:
-        source: The source of the candidates, one of `sources`.
-        recorded: Files with candidates of other agents; see `recorded_sets`. If given, only these are measured.
-        verifier: The verifier. Default: the proxy verifier.
-    """
-    own = recorded_sets(recorded) if recorded else candidate_sets(source, "held_out")
-    return evidence_on(scored_sets(own, verifier or BirdVerifier()))
+def bird_evidence(source: str = "mixed") -> VerifierEvidence:
+    """Return how well the proxy verifier's scores of submitted queries tell success, on held-out tasks."""
+    return evidence_on(scored_sets(candidate_sets(source, "held_out"), BirdVerifier()))
 
 
 def choice_among(scored: Sequence[SetScores], size: int) -> Choice:

@@ -1,6 +1,6 @@
 """Compares a query and its result with the words of the question and its evidence, without gold.
 
-The rules are rough. How often each one meant a wrong query is measured by `benchmarks/support/fit_bird_verifier.py`.
+The rules are rough. How often each one meant a wrong query is measured by `benchmarks/support/bird_verifier.py --fit`.
 """
 
 import re

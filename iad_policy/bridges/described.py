@@ -110,18 +110,18 @@ class Described(gym.Env[str, Any]):
         self._instruction = self._task_id = ""
         self._step = 0
         self._reward = 0.0
+        self.spec = None
+        if env.spec is not None:
+            inner = env.spec
 
-        def made(**options: Any) -> Described:
-            if not simulates:  # only a replay makes it again
-                raise SimulationError(REFUSED)
-            again = copy.copy(self)
-            again.env = gym.make(inner)
-            return again
+            def made(**options: Any) -> Described:
+                if not simulates:  # only a replay makes it again
+                    raise SimulationError(REFUSED)
+                again = copy.copy(self)
+                again.env = gym.make(inner)
+                return again
 
-        # The inner environment's, for one that is described, too.
-        if (inner := env.spec) is None:
-            self.spec = None
-        else:
+            # The inner environment's, for one that is described, too.
             self.spec = replace(inner, entry_point=made, kwargs={}, additional_wrappers=(), max_episode_steps=None)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:

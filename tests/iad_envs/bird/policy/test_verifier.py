@@ -219,7 +219,7 @@ def test_the_majority_is_counted_by_result_without_failures(env: gym.Env[Any, An
 @pytest.mark.parametrize("strategy", ["bon-sc", "chains", "bon"])
 def test_strategies_pick_the_right_answer_where_votes_or_facts_tell(env: gym.Env[Any, Any], strategy: str) -> None:
     successes = []
-    for seed in range(4):
+    for seed in range(8):
         with IADPolicyWrapper("replay", env, strategy=strategy, n=5, seed=seed) as policy:
             observation, info = env.reset(options={"task_id": "7"})
             *_, info = env.step(policy.act(observation, info))
@@ -227,7 +227,7 @@ def test_strategies_pick_the_right_answer_where_votes_or_facts_tell(env: gym.Env
     if strategy == "bon-sc":  # two right, two wrong with one result, one broken: the order decides
         assert any(successes)
     elif strategy == "chains":  # two of the three chains may hold no right answer, and then outvote the third
-        assert sum(successes) >= 2
+        assert sum(successes) >= 4
     else:
         assert all(successes)
 
