@@ -61,11 +61,8 @@ class BirdEnv(IADEnv[str, BirdState]):
     Terminated by a submit. Truncated after `max_steps` actions.
 
     ## Information
-    docs/bird.md lists all keys. `page`: `kind` (`question`, `execute`, `submit`), `db_id`, `question`, `evidence`,
-    `sql`, `columns`, `rows` (only the shown rows), `n_rows`, and on the first page `tables`, the schema as data.
-    `facts`: `complaint`, `kind`, `findings` (each with `code`, `severity`, `message`), `result` (a name of the result),
-    `has_gold`. Gold keys: `progress` (Soft-F1 of the last query), `success`, `reward_parts` (`ex` and `soft_f1` as in
-    the official evaluator, `sound`, `rejected`).
+    docs/bird.md lists all keys. `page` has the question, the schema as data and the result of the last query, `facts`
+    the findings about it. Gold keys: `progress` (Soft-F1 of the last query), `success` and `reward_parts`.
 
     ## Arguments
         data_dir: Folder in BIRD's layout. Default: `$IAD_DATA/bird`, else the bundled data.

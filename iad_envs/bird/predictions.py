@@ -27,14 +27,7 @@ RULES: Mapping[ScoringRule, str] = {
 
 
 class Entry(NamedTuple):
-    """A prediction before its question is known.
-
-    Attributes:
-        place: Its place for messages.
-        key: The id or the position of the question.
-        is_id: Whether the file says that the key is an id.
-        queries: The queries. What is no text is no query.
-    """
+    """A prediction before its question is known: its place for messages, the question's id or position, and queries."""
 
     place: str
     key: str

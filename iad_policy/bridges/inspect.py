@@ -113,7 +113,7 @@ def _ours(function: FunctionT) -> FunctionT:
     return function
 
 
-@solver(f"{PACKAGE}/conversation")
+@solver(f"{PACKAGE}/conversation")  # type: ignore[untyped-decorator]
 @_ours
 def conversation() -> Any:
     """Play the episode as a conversation with the model."""
@@ -138,7 +138,7 @@ def conversation() -> Any:
     return solve
 
 
-@solver(f"{PACKAGE}/iad_solver")
+@solver(f"{PACKAGE}/iad_solver")  # type: ignore[untyped-decorator]
 @_ours
 def iad_solver(
     strategy: str = "iad", n: int = 3, verifier: str = "proxy", style: str | None = None, **options: Any
@@ -192,7 +192,7 @@ def iad_solver(
     return solve
 
 
-@scorer({"*": [mean(), stderr()]}, name=f"{PACKAGE}/outcome")
+@scorer({"*": [mean(), stderr()]}, name=f"{PACKAGE}/outcome")  # type: ignore[untyped-decorator]
 @_ours
 def outcome() -> Any:
     """Return the outcome of the episode, or how it stood when it was ended."""
