@@ -21,6 +21,9 @@ class Door(gym.Env[str, str]):
     observation_space = gym.spaces.Text(100)
     action_space = gym.spaces.Text(100)
 
+    def __init__(self, spec: EnvSpec | None = None) -> None:
+        self.spec = spec
+
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         super().reset(seed=seed)
         return "closed", {"available_actions": ["open", "knock"]}
@@ -174,9 +177,7 @@ def test_chats_run_side_by_side() -> None:
 
 
 def test_a_foreign_environment_is_never_given_what_is_no_action() -> None:
-    door = Door()
-    door.spec = EnvSpec("Door-v0", entry_point=Door, max_episode_steps=3)
-    chat = Chat(gym.wrappers.TimeLimit(door, 3))
+    chat = Chat(gym.wrappers.TimeLimit(Door(EnvSpec("Door-v0", entry_point=Door, max_episode_steps=3)), 3))
     chat.begin()
     assert "unreadable answer" in chat.say("")
     assert chat.say("Action: knock").startswith("Now you see:\nclosed")
@@ -185,6 +186,47 @@ def test_a_foreign_environment_is_never_given_what_is_no_action() -> None:
     chat.begin()
     assert [chat.say("") for _ in range(4)][2:] == [OVER, OVER]
     assert (chat.outcome.stop_reason, chat.outcome.steps) == ("max_steps", 3)
+
+
+@pytest.mark.parametrize(
+    ("env", "possible", "refused"),
+    [
+        ("IAD/WebShop-v0", "search[granola bars]", "click[nothing]"),
+        ("IAD/Booking-v0", "TYPE [q] [bistro]", "CLICK [nothing]"),
+        ("IAD/BIRD-v0", "execute[SELECT 1]", "execute[SELECT nothing]"),
+        ("IAD/BFCL-v0", "reply[Done.]", "[nothing_such()]"),
+    ],
+)
+def test_a_preview_shows_the_simulated_outcome_and_commits_nothing(env: str, possible: str, refused: str) -> None:
+    with Chat(env, style="tool") as chat:
+        chat.begin(seed=0)
+        before, outcome = chat.state, chat.outcome
+        shown = chat.preview(possible)
+        assert shown.startswith(f"Action: {possible}\nIt would ")
+        assert shown != chat.preview(refused)
+        assert (chat.state, chat.outcome) == (before, outcome)
+
+
+def test_what_is_previewed_is_what_the_action_then_leads_to_without_the_score_at_the_end() -> None:
+    with Chat(SHOP, style="tool") as chat:
+        chat.begin(seed=0)
+        assert chat.preview("well") == "unreadable answer: expected an action, such as search[...], got 'well'"
+        for action in ("search[granola bars]", "click[next >]", "click[< prev]"):
+            shown = chat.preview(action)
+            page = chat.say(action).partition("Now you see:\n")[2].partition("\n\n")[0]
+            assert shown == f"Action: {action}\nIt would lead to this (simulated, not done yet):\n{page}"
+        chat.say(next(action for action in chat.state.info["available_actions"] if action.startswith("click[b0")))
+        shown = chat.preview("click[buy now]")
+        assert "It would end the task. How that is scored is not known. What would be seen:" in shown
+        chat.say("click[buy now]")
+        assert chat.preview("search[granola bars]") == OVER
+
+
+def test_an_environment_without_contract_1_is_previewed_in_a_copy() -> None:
+    chat = Chat(Door(EnvSpec("Door-v0", entry_point=Door)))
+    chat.begin()
+    assert "ajar" in chat.preview("Action: open")
+    assert "Now you see:\nclosed" in chat.say("Action: knock")
 
 
 def test_an_environment_of_ones_own_stays_open() -> None:
