@@ -20,23 +20,18 @@ from webshop_server.tagger import Tagger
 
 SIMILAR_FROM = 85.5
 """Lowest similarity that matches: thefuzz rounds to an integer, and the original requires more than 85."""
-CACHED_PAIRS = 65_536
-CACHED_PRODUCTS = 16_384
-"""Number of (goal, product) pairs in the cache of matches. The cache also keeps the products alive."""
-
-_COLOUR_WORDS = """
-alabaster apricot aqua ash asphalt azure banana beige black blue blush bordeaux bronze brown burgundy
-camel camo caramel champagne charcoal cheetah chestnut chocolate christmas coffee cognac copper coral
-cranberry cream crystal dark denim eggplant elephant espresso fuchsia gold granite grape graphite grass
-gray green grey heather indigo ivory ivy khaki lavender lemon leopard light lilac lime magenta maroon
-mauve merlot midnight mint mocha multicolor mushroom mustard natural navy nude olive orange peach pewter
-pink plum purple rainbow red rose royal rust sand sapphire seashell silver skull slate steel stone
-stonewash sunflower tan taupe teal tiger turquoise violet walnut wheat white wine yellow
-"""
-COLOURS = tuple(_COLOUR_WORDS.split())
+COLOURS = tuple(
+    """
+    alabaster apricot aqua ash asphalt azure banana beige black blue blush bordeaux bronze brown burgundy
+    camel camo caramel champagne charcoal cheetah chestnut chocolate christmas coffee cognac copper coral
+    cranberry cream crystal dark denim eggplant elephant espresso fuchsia gold granite grape graphite grass
+    gray green grey heather indigo ivory ivy khaki lavender lemon leopard light lilac lime magenta maroon
+    mauve merlot midnight mint mocha multicolor mushroom mustard natural navy nude olive orange peach pewter
+    pink plum purple rainbow red rose royal rust sand sapphire seashell silver skull slate steel stone
+    stonewash sunflower tan taupe teal tiger turquoise violet walnut wheat white wine yellow
+    """.split()  # noqa: SIM905
+)
 """Colour words, in the order in which they are tried."""
-
-_LATIN_1 = dict.fromkeys(range(128, 256))
 
 
 class UnscorableError(ValueError):
@@ -126,12 +121,27 @@ def match_product(
     query_match = product.query == goal.query
     category_match = len(_levels(product.product_category) & _levels(goal.product_category)) >= 2
     title_score = len(set(goal_nouns) & set(product_nouns)) / len(goal_nouns) if goal_nouns else 0.2
+    if title_score < 0.1:
+        r_type = 0.1 if title_score else 0.0
+    else:
+        r_type = 1.0 if query_match or category_match or title_score > 0.2 else 0.5
+    attributes, title, bullets, description = _searchable(product)
+    n_attributes = sum(
+        attribute in title
+        or attribute in bullets
+        or attribute in description
+        or process.extractOne(
+            _comparable(attribute), attributes, scorer=fuzz.token_set_ratio, processor=None, score_cutoff=SIMILAR_FROM
+        )
+        is not None
+        for attribute in goal.attributes
+    )
     return ProductMatch(
-        r_type=_type_reward(query_match or category_match, title_score),
+        r_type=r_type,
         query_match=query_match,
         category_match=category_match,
         title_score=title_score,
-        n_attributes=_n_matched_attributes(goal, product),
+        n_attributes=n_attributes,
         r_price=price <= goal.price_upper,
         n_terms=len(goal.attributes) + len(goal.options) + 1,
     )
@@ -171,7 +181,7 @@ def n_matched_options(goal_options: Iterable[GoalOption], chosen: Iterable[str])
     return sum(any(similar(option, value) for value in values) for option in map(comparable_option, goal_options))
 
 
-@lru_cache(maxsize=CACHED_PAIRS)
+@lru_cache(maxsize=65_536)
 def comparable_option(option: GoalOption) -> str:
     """Return the form of an option that is compared: its first colour word, else its normalised text.
 
@@ -182,7 +192,7 @@ def comparable_option(option: GoalOption) -> str:
     return colour or _comparable(str(option))
 
 
-@lru_cache(maxsize=CACHED_PAIRS)
+@lru_cache(maxsize=65_536)
 def similar(first: str, second: str) -> bool:
     """Whether the similarity of two normalised texts is above 85."""
     return fuzz.token_set_ratio(first, second) >= SIMILAR_FROM
@@ -193,10 +203,10 @@ class PurchaseScorer:
 
     Args:
         tagger: Finds the nouns of titles.
-        n_cached: Number of (goal, product) pairs in each cache.
+        n_cached: Number of (goal, product) pairs in each cache, which also keeps the products alive.
     """
 
-    def __init__(self, tagger: Tagger, *, n_cached: int = CACHED_PRODUCTS) -> None:
+    def __init__(self, tagger: Tagger, *, n_cached: int = 16_384) -> None:
         self._tagger = tagger
         self._match = lru_cache(maxsize=n_cached)(self._match_uncached)
         self.best = lru_cache(maxsize=n_cached)(self._best_uncached)
@@ -245,33 +255,7 @@ class PurchaseScorer:
         return self._match(goal, product).total(n_matched_options(goal.options, last))
 
 
-def _type_reward(same_kind: bool, title_score: float) -> float:
-    if title_score == 0.0:
-        return 0.0
-    if title_score < 0.1:
-        return 0.1
-    return 1.0 if same_kind or title_score > 0.2 else 0.5
-
-
-def _n_matched_attributes(goal: Goal, product: Product) -> int:
-    attributes, title, bullets, description = _searchable(product)
-    return sum(
-        attribute in title
-        or attribute in bullets
-        or attribute in description
-        or process.extractOne(
-            _comparable(attribute),
-            attributes,
-            scorer=fuzz.token_set_ratio,
-            processor=None,
-            score_cutoff=SIMILAR_FROM,
-        )
-        is not None
-        for attribute in goal.attributes
-    )
-
-
-@lru_cache(maxsize=CACHED_PRODUCTS)
+@lru_cache(maxsize=16_384)
 def _searchable(product: Product) -> tuple[tuple[str, ...], str, str, str]:
     return (
         tuple(_comparable(attribute) for attribute in product.attributes),
@@ -281,12 +265,15 @@ def _searchable(product: Product) -> tuple[tuple[str, ...], str, str, str]:
     )
 
 
-@lru_cache(maxsize=CACHED_PAIRS)
+@lru_cache(maxsize=65_536)
 def _levels(product_category: str) -> frozenset[str]:
     return frozenset(level.strip() for level in product_category.split("›"))
 
 
-@lru_cache(maxsize=CACHED_PAIRS)
+_LATIN_1 = dict.fromkeys(range(128, 256))
+
+
+@lru_cache(maxsize=65_536)
 def _comparable(text: str) -> str:
     """Normalise a text as thefuzz does: without Latin-1 letters, in lower case, letters and digits only."""
     return default_process(text.translate(_LATIN_1))

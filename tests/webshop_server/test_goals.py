@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from webshop_server.catalog import Catalog
-from webshop_server.goals import GoalError, Goals, load_goals, main, write_goals
-from webshop_server.limits import NO_LIMIT, price_limit
+from webshop_server.goals import NO_LIMIT, GoalError, Goals, load_goals, main, price_limit, write_goals
 
 FROZEN = {
     "goal_id": "g1",

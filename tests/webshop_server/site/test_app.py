@@ -17,9 +17,8 @@ from tests.webshop_server.small_shop import ANNOTATIONS, RECORDS, SharedWords, r
 from webshop_server.catalog import Catalog, load_catalog
 from webshop_server.engine import Shop, ShopState
 from webshop_server.pages import render_text
-from webshop_server.site.addresses import path_of
+from webshop_server.site.addresses import escaped, path_of, unescaped
 from webshop_server.site.app import Site, create_app
-from webshop_server.site.escaping import escaped, unescaped
 from webshop_server.site.sessions import Sessions
 from webshop_server.storefront import ShopTask
 
