@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from iad_envs.official.errors import FetchError
-from iad_envs.official.record import RECORD, read_record
-from iad_envs.official.verifying import verify_folder
+from iad_envs.official.record import RECORD, read_record, verify_folder
 from tests.iad_envs.official.file_server import FileServer
 from tests.iad_envs.official.small_sources import ZIP, A, B, fetcher, file, source, two, zipped
 from tests.iad_envs.official.test_archives import PLACED, archive_of
