@@ -18,7 +18,7 @@ from tests.iad_envs.webshop.policy.pages import INSTRUCTION, ITEM, after, tab
 
 
 def requirements(instruction: str) -> list[str]:
-    return [one.text for one in read_instruction(instruction).requirements]
+    return [" ".join(word.text for word in one) for one in read_instruction(instruction).requirements]
 
 
 def unseen(instruction: str, *texts: str) -> list[str]:
