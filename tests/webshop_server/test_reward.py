@@ -47,6 +47,11 @@ def test_the_right_purchase_scores_one_and_its_weights_sum_to_one(scorer: Purcha
     reward = scorer.score(GOAL, SHOE, {"color": "navy blue", "size": "9 wide"})
     assert reward.total == 1.0
     assert reward.w_att + reward.w_option + reward.w_price == pytest.approx(1.0)
+    parts = scorer.score(replace(GOAL, options=()), SHOE, {}).parts()
+    assert "r_option" not in parts
+    assert parts["w_att"] == pytest.approx(2 / 3)
+    assert (len(COLOURS), COLOURS[0]) == (102, "alabaster")
+    assert COLOURS.index("tan") < COLOURS.index("taupe") < COLOURS.index("yellow")
 
 
 @pytest.mark.parametrize(
@@ -86,18 +91,6 @@ def test_options_match_by_colour_word_or_similarity(
     wanted: tuple[GoalOption, ...], chosen: tuple[str, ...], matched: int
 ) -> None:
     assert n_matched_options(wanted, chosen) == matched
-
-
-def test_there_are_102_colour_words_in_the_original_order() -> None:
-    assert len(COLOURS) == 102
-    assert COLOURS[0] == "alabaster"
-    assert COLOURS.index("tan") < COLOURS.index("taupe") < COLOURS.index("yellow")
-
-
-def test_parts_without_goal_options_leave_them_out(scorer: PurchaseScorer) -> None:
-    parts = scorer.score(replace(GOAL, options=()), SHOE, {}).parts()
-    assert "r_option" not in parts
-    assert parts["w_att"] == pytest.approx(2 / 3)
 
 
 @pytest.mark.parametrize(

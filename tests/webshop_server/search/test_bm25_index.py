@@ -30,7 +30,7 @@ def shop_of(n_products: int, seed: int) -> list[tuple[str, str]]:
 
 
 @given(st.lists(words, max_size=30), words, st.integers(1, 8))
-@settings(max_examples=100, deadline=None)
+@settings(deadline=None)
 def test_products_that_are_left_out_are_not_among_the_best(texts: list[str], query: str, k: int) -> None:
     documents = [(f"B{place}", text) for place, text in enumerate(texts)]
     assert BM25(documents, all_scored=0).search(query, k) == BM25(documents).search(query, k)
@@ -40,7 +40,7 @@ def test_the_best_of_many_uneven_products_are_the_same() -> None:
     documents = shop_of(3000, 1)
     everything, pruned = BM25(documents), BM25(documents, all_scored=0)
     draw = random.Random(2)
-    for _ in range(300):
+    for _ in range(100):
         query = " ".join(f"word{int(300 ** draw.random())}" for _ in range(draw.randint(1, 9)))
         k = draw.choice((1, 10, 50))
         assert pruned.search(query, k) == everything.search(query, k)
@@ -95,12 +95,10 @@ def test_an_index_on_disk_gives_the_same_answers(tmp_path: Path) -> None:
     stored, expected = BM25.open(tmp_path), BM25(documents)
     for query in ("word1", "word3 word3 word40", "größe", "\ud800", "nothing", "the", "word299 word0"):
         assert stored.search(query) == expected.search(query)
-
-
-@pytest.mark.parametrize("documents", [[], [("B1", "")]])
-def test_an_index_of_nothing_finds_nothing(tmp_path: Path, documents: list[tuple[str, str]]) -> None:
-    BM25.build(documents, tmp_path)
-    assert BM25.open(tmp_path).search("word") == []
+    for place, nothing in enumerate(([], [("B1", "")])):
+        (tmp_path / str(place)).mkdir()
+        BM25.build(nothing, tmp_path / str(place))
+        assert BM25.open(tmp_path / str(place)).search("word") == []
 
 
 @pytest.mark.parametrize("at_once", [1, 7, 100])

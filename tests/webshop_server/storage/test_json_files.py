@@ -59,14 +59,11 @@ def test_what_is_not_json_is_an_error_that_names_the_file(path: Path, text: str,
                 list(read(path, chunk=chunk))  # type: ignore[operator]
 
 
-def test_another_top_level_is_told(path: Path) -> None:
+def test_another_top_level_and_bytes_that_are_no_text_are_told(path: Path) -> None:
     with pytest.raises(CatalogError, match="expected a JSON list, got dict"):
         list(read_items(written(path, "{}")))
     with pytest.raises(CatalogError, match="expected a JSON object, got int"):
         list(read_pairs(written(path, "12")))
-
-
-def test_bytes_that_are_no_text_are_told(path: Path) -> None:
     path.write_bytes(b'["\xff"]')
     with pytest.raises(CatalogError, match="does not parse"):
         list(read_items(path))
