@@ -26,7 +26,7 @@ WEIGHTS: Mapping[str, float] = {
     "over_price": -5.02,
 }
 """Weights of the features of `Fit.features`, fitted to purchases on the bundled train and dev tasks by
-`python benchmarks/support/fit_webshop_verifier.py`, which prints them."""
+`python benchmarks/support/webshop_verifier.py --fit`, which prints them."""
 
 Status = Literal["right", "wrong", "similar", "open", "unsure", "unasked"]
 
