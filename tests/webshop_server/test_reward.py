@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webshop_server.catalog import Product
-from webshop_server.goals import Goal, GoalOption
+from webshop_server.goals import Goal
 from webshop_server.reward import COLOURS, PurchaseScorer, UnscorableError, n_matched_options, score
 from webshop_server.tagger import LightTagger
 
@@ -71,26 +71,21 @@ def test_each_missing_part_costs_its_share(
     assert scorer.score(GOAL, product, options).total == pytest.approx(total)
 
 
-@pytest.mark.parametrize(
-    ("wanted", "chosen", "matched"),
-    [
-        (("navy blue",), ("light blue",), 1),
-        (("blue black",), ("black",), 1),
-        (("standard",), ("tan",), 1),
-        (("3 ounce (pack of 1)",), ("3 ounce (pack of 2)",), 1),
-        (("large",), ("small",), 0),
-        ((("color", "blue"),), ("navy blue",), 1),
-        ((("size", "8 wide"),), ("8 wide",), 1),
-        ((("color", "blue and white"),), ("red",), 0),
-        (("é",), ("è",), 0),
-        (("large", "large"), ("large",), 2),
-        ((), ("large",), 0),
-    ],
-)
-def test_options_match_by_colour_word_or_similarity(
-    wanted: tuple[GoalOption, ...], chosen: tuple[str, ...], matched: int
-) -> None:
-    assert n_matched_options(wanted, chosen) == matched
+def test_options_match_by_colour_word_or_similarity() -> None:
+    for wanted, chosen, matched in (
+        (("navy blue",), "light blue", 1),
+        (("blue black",), "black", 1),
+        (("standard",), "tan", 1),
+        (("3 ounce (pack of 1)",), "3 ounce (pack of 2)", 1),
+        (("large",), "small", 0),
+        ((("color", "blue"),), "navy blue", 1),
+        ((("size", "8 wide"),), "8 wide", 1),
+        ((("color", "blue and white"),), "red", 0),
+        (("é",), "è", 0),
+        (("large", "large"), "large", 2),
+        ((), "large", 0),
+    ):
+        assert n_matched_options(wanted, [chosen]) == matched, (wanted, chosen)
 
 
 @pytest.mark.parametrize(

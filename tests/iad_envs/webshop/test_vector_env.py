@@ -12,7 +12,6 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
-from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.errors import GuardError, UnknownTask
@@ -180,18 +179,6 @@ def test_wrong_arguments_are_refused_and_the_rest_is_a_vectors() -> None:
         for call in (both.native.reset, lambda: both.native.step(["search[lamp]"] * 2)):
             with pytest.raises(GuardError):
                 call()
-
-
-def test_statistics_of_gymnasium_work_around_it() -> None:
-    seen = []
-    for kind in ("sync", "native"):
-        envs, rng = RecordEpisodeStatistics(make(kind)), random.Random(8)
-        *_, infos = envs.reset(seed=8)
-        for _ in range(20):
-            *_, infos = envs.step([anything(available, rng) for available in infos["available_actions"]])
-        seen.append((list(envs.return_queue), list(envs.length_queue)))
-    assert seen[0] == seen[1]
-    assert seen[0][1]
 
 
 def test_sessions_have_to_begin_and_those_that_have_ended_have_to_be_reset() -> None:

@@ -95,14 +95,9 @@ def test_equal_products_are_ordered_by_id_and_empty_ones_never_found() -> None:
     assert asins(engine.search("cotton shirt"))[:2] in (["B1", "B3"], ["B3", "B1"])
     assert "B6" not in asins(engine.search("red shirt"))
     assert Dense([]).search("red") == []
-
-
-@needs_faiss
-@pytest.mark.parametrize("query", ["", "the of", "?!", "\ud800"])
-def test_a_query_that_says_nothing_finds_nothing_or_something(query: str) -> None:
-    hits = Dense(DOCUMENTS).search(query)
-    assert all(hit.score > 0 for hit in hits)
-    assert query == "\ud800" or hits == []
+    for query in ("", "the of", "?!"):
+        assert engine.search(query) == []
+    assert all(hit.score > 0 for hit in engine.search("\ud800"))
 
 
 @needs_faiss

@@ -7,6 +7,7 @@ import time
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -65,10 +66,11 @@ def test_many_clients_are_served_without_an_error(site: Site) -> None:
         assert list(pool.map(lambda _: health(server), range(100))) == ["ok"] * 100
 
 
-def status(server: Server, *lines: str) -> int:
+def status(server: Server, *lines: str, path: str = "/health") -> int:
     """Return the status of an answer to a request with these header lines."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
-        connection.sendall("\r\n".join(["GET /health HTTP/1.1", *lines, "Connection: close", "", ""]).encode("latin-1"))
+        sent = "\r\n".join([f"GET {path} HTTP/1.1", *lines, "Connection: close", "", ""])
+        connection.sendall(sent.encode("latin-1"))
         return int(connection.makefile("rb").readline().split()[1])
 
 
@@ -145,43 +147,30 @@ def test_a_connection_whose_request_is_being_answered_is_kept() -> None:
 
 
 def test_it_closes_under_load(site: Site) -> None:
-    server = Server(create_app(site))
-    stop = threading.Event()
+    server, stop = Server(create_app(site)), threading.Event()
 
-    def ask() -> None:
-        while not stop.is_set():
-            try:
+    def ask(_: int) -> None:
+        with suppress(OSError):
+            while not stop.is_set():
                 health(server)
-            except OSError:
-                return
 
-    askers = [threading.Thread(target=ask) for _ in range(8)]
-    for asker in askers:
-        asker.start()
-    health_before = time.monotonic()
-    server.close()
-    assert time.monotonic() - health_before < 10
-    stop.set()
-    for asker in askers:
-        asker.join(20)
-        assert not asker.is_alive()
+    with ThreadPoolExecutor(8) as pool:
+        asking = [pool.submit(ask, number) for number in range(8)]
+        health(server)
+        began = time.monotonic()
+        server.close()
+        assert time.monotonic() - began < 10
+        stop.set()
+        for one in asking:
+            one.result(20)
 
 
 def test_the_api_is_closed_unless_a_token_opens_it(front: LocalStorefront) -> None:
-    def status(server: Server, token: str) -> int:
-        request = urllib.request.Request(f"{server.address}/api/shop", headers={"Authorization": f"Bearer {token}"})
-        try:
-            with urllib.request.urlopen(request, timeout=10) as answer:
-                return int(answer.status)
-        except urllib.error.HTTPError as error:
-            with error:
-                return error.code
-
     token = new_token()
     with host_shop(front, port=0) as closed, host_shop(front, port=0, token=token) as opened:
-        assert status(closed, token) == 404
-        assert status(opened, token) == 200
-        assert status(opened, "x" * 32) == 401
+        for server, given, expected in ((closed, token, 404), (opened, token, 200), (opened, "x" * 32, 401)):
+            bearer = f"Authorization: Bearer {given}"
+            assert status(server, "Host: localhost", bearer, path="/api/shop") == expected
 
 
 def test_who_opens_a_site_is_told_what_they_need_and_no_secret_of_theirs(

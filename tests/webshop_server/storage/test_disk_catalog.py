@@ -1,7 +1,7 @@
 """Products on disk are the products in memory."""
 
 import random
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -77,17 +77,6 @@ def test_a_broken_record_is_the_same_error_as_in_memory(tmp_path: Path) -> None:
 
 
 def test_threads_read_side_by_side(catalog: Catalog, stored: Catalog) -> None:
-    asins = list(catalog.asins())
-    wrong: list[str] = []
-
-    def read(seed: int) -> None:
-        for asin in random.Random(seed).sample(asins, len(asins)):
-            if stored[asin].name != catalog[asin].name:
-                wrong.append(asin)
-
-    threads = [threading.Thread(target=read, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
+    asins = [asin for seed in range(4) for asin in random.Random(seed).sample(list(catalog.asins()), len(catalog))]
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(lambda asin: stored[asin].name, asins)) == [catalog[asin].name for asin in asins]

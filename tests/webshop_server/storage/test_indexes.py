@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -137,15 +138,12 @@ def test_a_rebuild_does_not_disturb_who_reads(folder: Path, indexes: Indexes) ->
 def test_two_who_build_at_once_build_once(folder: Path, indexes: Indexes) -> None:
     started, told = threading.Barrier(2), []
 
-    def build() -> None:
+    def build(_: int) -> None:
         started.wait()
         indexes.build(folder, report=lambda doing, *_: told.append(doing))
 
-    threads = [threading.Thread(target=build) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(build, range(2)))
     assert told.count("indexing for bm25") == 1
     assert len(indexes.all()) == 2
 
