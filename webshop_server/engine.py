@@ -116,28 +116,21 @@ class Shop:
 
     def page(self, state: ShopState) -> Page:
         """The page a state shows."""
+        listing = _Listing((), (), 0, False)
         if state.kind == "results":
             listing = self._listing(state.query, state.number)
-            return Page(
-                kind="results",
-                instruction=state.instruction,
-                clickables=listing.clickables,
-                query=state.query,
-                number=state.number,
-                total=listing.total,
-                products=tuple(map(self.catalog.__getitem__, listing.asins)),
-                visited=state.visited,
-                has_next=listing.has_next,
-            )
         return Page(
             kind=state.kind,
             instruction=state.instruction,
             clickables=self.clickables(state),
             query=state.query,
             number=state.number,
+            total=listing.total,
+            products=tuple(map(self.catalog.__getitem__, listing.asins)),
             product=self.catalog[state.asin] if state.asin else None,
             selected=state.options,
             visited=state.visited,
+            has_next=listing.has_next,
             has_attributes=self.show_attributes,
         )
 

@@ -171,17 +171,10 @@ def write_goals(path: str | Path, goals: Iterable[Goal]) -> None:
     with write_atomically(Path(path)) as part, part.open("w", encoding="utf-8") as lines:
         for goal in goals:
             named = bool(goal.options) and not isinstance(goal.options[0], str)
-            record = {
-                "goal_id": goal.goal_id,
-                "split": goal.split,
-                "difficulty": goal.difficulty,
-                "asin": goal.asin,
-                "instruction": goal.instruction,
-                "attributes": goal.attributes,
-                "options": dict(goal.options) if named else goal.options,  # type: ignore[arg-type]
-                "price_upper": goal.price_upper,
-                "weight": goal.weight,
-            }
+            record = {name: getattr(goal, name) for name in ("goal_id", "split", "difficulty", "asin", "instruction")}
+            record["attributes"] = goal.attributes
+            record["options"] = dict(goal.options) if named else goal.options  # type: ignore[arg-type]
+            record |= {"price_upper": goal.price_upper, "weight": goal.weight}
             lines.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
@@ -190,11 +183,7 @@ def _goal(
 ) -> Goal:
     return Goal(
         goal_id="",
-        asin=product.asin,
-        name=product.name,
-        query=product.query,
-        product_category=product.product_category,
-        category=product.category,
+        **{name: getattr(product, name) for name in ("asin", "name", "query", "product_category", "category")},
         instruction=instruction,
         attributes=tuple(attributes),
         options=tuple(options),

@@ -5,6 +5,7 @@ their noun lists, pages the instruction with its drawn price limit.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from webshop_server.engine import Shop
 from webshop_server.goals import Goal, load_goals
 from webshop_server.pages import RENDERERS, render_url
 from webshop_server.progress import Progress, advance
-from webshop_server.reward import COLOURS, PurchaseScorer, UnscorableError, score
+from webshop_server.reward import COLOURS, PurchaseScorer, UnscorableError
 from webshop_server.search import SearchEngine, load_engine
 from webshop_server.search.analyzer import analyze
 from webshop_server.search.bm25 import BM25
@@ -62,13 +63,24 @@ def product_of(facts: dict[str, Any]) -> Product:
     )
 
 
+class RecordedNouns:
+    """The nouns of a vector's goal and product."""
+
+    def __init__(self, vector: dict[str, Any]) -> None:
+        self._vector = vector
+
+    def nouns(self, title: str) -> Sequence[str]:
+        found: Sequence[str] = self._vector["goal_nouns" if title == "the goal" else "product_nouns"]
+        return found
+
+
 def differs(vector: dict[str, Any]) -> str:
     """What our reward of a vector gets wrong, or ""."""
     facts = vector["goal"]
-    goal = goal_of(facts, facts["goal_options"], asin=facts["asin"], name=facts["name"], goal_id=str(vector["id"]))
-    nouns = {name: vector[name] for name in ("goal_nouns", "product_nouns")}
+    goal = goal_of(facts, facts["goal_options"], asin=facts["asin"], name="the goal", goal_id=str(vector["id"]))
+    product = replace(product_of(vector["product"]), price=vector["price"])
     try:
-        reward = score(goal, product_of(vector["product"]), vector["options"], vector["price"], **nouns)
+        reward = PurchaseScorer(RecordedNouns(vector)).score(goal, product, vector["options"])
     except UnscorableError as error:
         return "" if "error" in vector else str(error)
     if "error" in vector:

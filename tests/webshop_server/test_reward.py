@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from webshop_server.catalog import Product
 from webshop_server.goals import Goal
-from webshop_server.reward import COLOURS, PurchaseScorer, UnscorableError, n_matched_options, score
+from webshop_server.reward import COLOURS, PurchaseScorer, UnscorableError, n_matched_options
 from webshop_server.tagger import LightTagger
 
 SHOE = Product(
@@ -96,9 +96,11 @@ def test_options_match_by_colour_word_or_similarity() -> None:
         (GOAL, None, "expected a price in dollars, got None"),
     ],
 )
-def test_what_the_original_fails_on_is_a_clear_error(goal: Goal, price: float | None, message: str) -> None:
+def test_what_the_original_fails_on_is_a_clear_error(
+    scorer: PurchaseScorer, goal: Goal, price: float, message: str
+) -> None:
     with pytest.raises(UnscorableError, match=message):
-        score(goal, SHOE, {}, price, goal_nouns=["shoes"], product_nouns=["shoes"])
+        scorer.score(goal, replace(SHOE, price=price), {})
 
 
 VALUES = st.sampled_from(["navy blue", "red", "8", "9 wide", "large", "x-large", "3 pack", ""])

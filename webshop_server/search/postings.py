@@ -1,50 +1,16 @@
 """Postings (products and frequencies by term) in flat arrays, in memory or in the files of a folder."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 NewArray = Callable[[str, int, Any], NDArray[Any]]
 """Creates an array from a name, a length and a type."""
-
-
-class TermNumbers(Protocol):
-    """Maps a term to its number. Iterates over the terms in order."""
-
-    def __iter__(self) -> Iterator[str]: ...
-
-    def get(self, term: str, /) -> int | None:
-        """Return the number of a term, or None if no product has the term."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Postings:
-    """The products of each term. Products are numbered in the order of their ids.
-
-    Attributes:
-        asins: Product ids by number.
-        terms: Maps a term to its number.
-        starts: Index of the first posting of each term, plus the total at the end, int64.
-        documents: Product number by posting, ascending within a term, int32.
-        codes: Index into `saturations` by posting, unsigned.
-        saturations: 1 + tf / (k1 * (1 - b + b * length / mean length)) for each pair of tf and length, float32.
-        peaks: Largest saturation by term, float32.
-        n_filled: Number of products with at least one term.
-    """
-
-    asins: Sequence[str]
-    terms: TermNumbers
-    starts: NDArray[np.int64]
-    documents: NDArray[np.int32]
-    codes: NDArray[Any]
-    saturations: NDArray[np.float32]
-    peaks: NDArray[np.float32]
-    n_filled: int
 
 
 class SortedTexts(Sequence[str]):
@@ -87,6 +53,31 @@ class SortedTexts(Sequence[str]):
 def _encoded(text: str) -> bytes:
     # UTF-8 sorts like code points, including the lone surrogates that JSON can contain.
     return text.encode("utf-8", "surrogatepass")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Postings:
+    """The products of each term. Products are numbered in the order of their ids.
+
+    Attributes:
+        asins: Product ids by number.
+        terms: Maps a term to its number.
+        starts: Index of the first posting of each term, plus the total at the end, int64.
+        documents: Product number by posting, ascending within a term, int32.
+        codes: Index into `saturations` by posting, unsigned.
+        saturations: 1 + tf / (k1 * (1 - b + b * length / mean length)) for each pair of tf and length, float32.
+        peaks: Largest saturation by term, float32.
+        n_filled: Number of products with at least one term.
+    """
+
+    asins: Sequence[str]
+    terms: Mapping[str, int] | SortedTexts
+    starts: NDArray[np.int64]
+    documents: NDArray[np.int32]
+    codes: NDArray[Any]
+    saturations: NDArray[np.float32]
+    peaks: NDArray[np.float32]
+    n_filled: int
 
 
 def arrays_in(folder: Path) -> NewArray:

@@ -72,19 +72,19 @@ def write_disk_catalog(data: str | Path, folder: Path, read: Read | None = None)
 
 def open_disk_catalog(folder: Path) -> Catalog:
     """Open the catalogue that `write_disk_catalog` wrote to this folder."""
-    products = _DiskProducts(folder / FILE)
-    return Catalog(_ProductsInOrder(products), _ByAsin(products))
+    by_asin = _ByAsin(folder / FILE)
+    return Catalog(_InOrder(by_asin), by_asin)
 
 
-class _DiskProducts:
+class _ByAsin(Mapping[str, Product]):
     """Reads products from the file. Each thread has its own connection; recent products are cached."""
 
     def __init__(self, path: Path) -> None:
         self._address = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
         self._local = threading.local()
         (n_products,) = self.rows("SELECT count(*) FROM products").fetchone()
-        self.n_products = int(n_products)
-        self.by_asin = lru_cache(maxsize=8192)(self._by_asin)
+        self._n_products = int(n_products)
+        self._read = lru_cache(maxsize=8192)(self._read_uncached)
 
     def rows(self, question: str, *parameters: Any) -> sqlite3.Cursor:
         # A connection must not be used after a fork.
@@ -94,49 +94,44 @@ class _DiskProducts:
         cursor: sqlite3.Cursor = self._local.connection.execute(question, parameters)
         return cursor
 
-    def _by_asin(self, asin: str) -> Product:
+    def __len__(self) -> int:
+        return self._n_products
+
+    def __iter__(self) -> Iterator[str]:
+        for (asin,) in self.rows("SELECT asin FROM products ORDER BY position"):
+            yield asin
+
+    def __contains__(self, asin: object) -> bool:
+        found = self.rows("SELECT 1 FROM products WHERE asin = ?", asin) if isinstance(asin, str) else None
+        return found is not None and found.fetchone() is not None
+
+    def __getitem__(self, asin: str) -> Product:
+        return self._read(asin)
+
+    def _read_uncached(self, asin: str) -> Product:
         row = self.rows("SELECT content FROM products WHERE asin = ?", asin).fetchone()
         if row is None:
             raise KeyError(asin)
         return _unpacked(row[0])
 
 
-class _ProductsInOrder(Sequence[Product]):
-    def __init__(self, products: _DiskProducts) -> None:
-        self._products = products
+class _InOrder(Sequence[Product]):
+    def __init__(self, by_asin: _ByAsin) -> None:
+        self._by_asin = by_asin
 
     def __len__(self) -> int:
-        return self._products.n_products
+        return len(self._by_asin)
 
     def __iter__(self) -> Iterator[Product]:
-        for (content,) in self._products.rows("SELECT content FROM products ORDER BY position"):
+        for (content,) in self._by_asin.rows("SELECT content FROM products ORDER BY position"):
             yield _unpacked(content)
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return tuple(map(self.__getitem__, range(len(self))[index]))
         position = range(len(self))[index]
-        (asin,) = self._products.rows("SELECT asin FROM products WHERE position = ?", position).fetchone()
-        return self._products.by_asin(asin)
-
-
-class _ByAsin(Mapping[str, Product]):
-    def __init__(self, products: _DiskProducts) -> None:
-        self._products = products
-
-    def __len__(self) -> int:
-        return self._products.n_products
-
-    def __iter__(self) -> Iterator[str]:
-        for (asin,) in self._products.rows("SELECT asin FROM products ORDER BY position"):
-            yield asin
-
-    def __contains__(self, asin: object) -> bool:
-        found = self._products.rows("SELECT 1 FROM products WHERE asin = ?", asin) if isinstance(asin, str) else None
-        return found is not None and found.fetchone() is not None
-
-    def __getitem__(self, asin: str) -> Product:
-        return self._products.by_asin(asin)
+        (asin,) = self._by_asin.rows("SELECT asin FROM products WHERE position = ?", position).fetchone()
+        return self._by_asin[asin]
 
 
 def _unpacked(content: str) -> Product:
