@@ -5,6 +5,7 @@ the same term, and so have "120 ml" and "120ml", "one" and "1", "x-large" and "X
 """
 
 import re
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -12,12 +13,29 @@ _NUMBERS = {
     "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9",
     "ten": "10", "eleven": "11", "twelve": "12", "dozen": "12",
 }  # fmt: skip
-_PACK_OF = re.compile(rf"(?<!\d )(?<!\d-)\b(pack|set|box|case|bag|pair|bundle)(?:e?s)? of (\d+|{'|'.join(_NUMBERS)})\b")
-_BY = re.compile(r"(?<=[\dwl\"]) by (?=\d)")
-_LARGE_OR_SMALL = re.compile(r"\b(?:(\d)\s?x|(x{1,5})|(extra))[\s-]*(large|small|l|s)\b")
-_SIZE_LETTER = re.compile(r"(?<=\bsize )([sml])\b|^([sml])$")
-_INCHES = re.compile(r"""(?<=\d)\s?(?:"|''|″|”)|(?<=\d)in\b|(?<=\d) in(?=\s*(?:[,.)x]|$))""")
-_FLUID = re.compile(r"\bfl(?:uid)?\.? ?(?=oz|ounce)")
+
+
+def _size_name(match: re.Match[str]) -> str:
+    digit, crosses, _, size = match.groups()
+    n = int(digit) if digit else len(crosses or "x")
+    return "x" * n + ("large" if size.startswith("l") else "small")
+
+
+_IN_ONE_WAY: Sequence[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = (
+    (
+        re.compile(rf"(?<!\d )(?<!\d-)\b(pack|set|box|case|bag|pair|bundle)(?:e?s)? of (\d+|{'|'.join(_NUMBERS)})\b"),
+        r"\2 \1",
+    ),
+    (re.compile(r"(?<=[\dwl\"]) by (?=\d)"), " x "),
+    (re.compile(r"\b(?:(\d)\s?x|(x{1,5})|(extra))[\s-]*(large|small|l|s)\b"), _size_name),
+    (
+        re.compile(r"(?<=\bsize )([sml])\b|^([sml])$"),
+        lambda match: {"s": "small", "m": "medium", "l": "large"}[match[0]],
+    ),
+    (re.compile(r"\bfl(?:uid)?\.? ?(?=oz|ounce)"), ""),
+    (re.compile(r"""(?<=\d)\s?(?:"|''|″|”)|(?<=\d)in\b|(?<=\d) in(?=\s*(?:[,.)x]|$))"""), " inch "),
+)
+"""How packs, sizes and inches are written."""
 _TOKEN = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+")
 _BREAK = re.compile(r"[,.;:?!()|+]")
 
@@ -32,16 +50,14 @@ COUNTING = frozenset(["pc", "pack", "count", "set", "box", "bag", "pair", "bundl
 ALL_UNITS = frozenset([*_UNITS.values(), *COUNTING])
 _MEASURES = ALL_UNITS | {"x", "w", "l", "h", "d", "t", "m", "mm", "gb", "tb", "k", "v", "hz", "p"}
 """Words that may be glued to a number without making it a code."""
-_SPELLINGS = {"gray": "grey", "women": "woman", "womens": "woman", "men": "man", "mens": "man", "colour": "color"}
 _NOUNS_IN_IE = frozenset(
     """
     beanie birdie bootie brownie calorie cookie cutie foodie genie hoodie movie onesie pie selfie smoothie tie veggie
     zombie
     """.split()  # noqa: SIM905
 )
-_NOUNS_IN_O = ("avocado", "echo", "hero", "mango", "mosquito", "potato", "tomato")
-_NO_PLURALS = ("always", "atlas", "canvas", "christmas", "gas", "lens", "news", "series", "species", "this")
-_SINGULAR = {
+_IRREGULAR = {
+    "gray": "grey", "women": "woman", "womens": "woman", "men": "man", "mens": "man", "colour": "color",
     "children": "child", "feet": "foot", "geese": "goose", "halves": "half", "knives": "knife", "leaves": "leaf",
     "loaves": "loaf", "mice": "mouse", "scarves": "scarf", "shelves": "shelf", "teeth": "tooth",
 }  # fmt: skip
@@ -67,14 +83,9 @@ class Word(NamedTuple):
 @lru_cache(maxsize=16_384)
 def read_words(text: str) -> tuple[Word, ...]:
     """Return the words of a text. Digits and letters are separate words: "120ml" has two."""
-    # In lower case, with sizes, inches and packs written in one way.
     text = text.lower().replace("’", "'").replace("'s", "").replace("\xa0", " ")
-    text = _PACK_OF.sub(r"\2 \1", text)
-    text = _BY.sub(" x ", text)
-    text = _LARGE_OR_SMALL.sub(_size_name, text)
-    text = _SIZE_LETTER.sub(lambda match: {"s": "small", "m": "medium", "l": "large"}[match[0]], text)
-    text = _FLUID.sub("", text)
-    text = _INCHES.sub(" inch ", text)
+    for pattern, written in _IN_ONE_WAY:
+        text = pattern.sub(written, text)
     found = list(_TOKEN.finditer(text))
     words: list[Word] = []
     end = 0
@@ -105,7 +116,7 @@ def term(word: str) -> str:
         return word.rstrip("0").rstrip(".") if "." in word else word.lstrip("0") or "0"
     if word in _NUMBERS:
         return _NUMBERS[word]
-    word = _SINGULAR.get(word) or singular(_SPELLINGS.get(word, word))
+    word = _IRREGULAR.get(word) or singular(word)
     word = _UNITS.get(word, word)
     for suffix in ("ability", "able", "ingly", "edly", "ing", "ed", "ly"):
         if word.endswith(suffix) and len(word) - len(suffix) >= 4:
@@ -119,19 +130,15 @@ def term(word: str) -> str:
 @lru_cache(maxsize=16_384)
 def singular(word: str) -> str:
     """Return the singular of a regular English noun in lower case. Other words are returned as they are."""
-    if len(word) <= 3 or word in _NO_PLURALS or not word.endswith("s") or word.endswith(("ss", "us", "is")):
+    kept = ("always", "atlas", "canvas", "christmas", "gas", "lens", "news", "series", "species", "this")
+    if len(word) <= 3 or word in kept or not word.endswith("s") or word.endswith(("ss", "us", "is")):
         return word
     if word.endswith("ies"):
         return word[:-1] if word[:-1] in _NOUNS_IN_IE else f"{word[:-3]}y"
-    if word.endswith(("ches", "shes", "sses", "xes", "zzes")) or word[:-2] in _NOUNS_IN_O:
+    in_o = ("avocado", "echo", "hero", "mango", "mosquito", "potato", "tomato")
+    if word.endswith(("ches", "shes", "sses", "xes", "zzes")) or word[:-2] in in_o:
         return word[:-2]
     return word[:-1]
-
-
-def _size_name(match: re.Match[str]) -> str:
-    digit, crosses, _, size = match.groups()
-    n = int(digit) if digit else len(crosses or "x")
-    return "x" * n + ("large" if size.startswith("l") else "small")
 
 
 _COLOUR_NAMES = """

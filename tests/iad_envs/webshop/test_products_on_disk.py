@@ -64,5 +64,5 @@ def test_catalogues_on_disk_and_in_memory_give_the_same_goals_of_each_kind(index
     indexes.build(folder)
     catalogs = [open_products(folder, catalog=place, indexes=indexes) for place in ("memory", "disk")]
     for kind in ("human", "synthetic"):
-        first, second = ([repr(goal) for goal in load_goals(folder, catalog, kind)] for catalog in catalogs)
+        first, second = ([repr(goal) for goal in load_goals(folder, catalog, kind, first=50)] for catalog in catalogs)
         assert first == second

@@ -105,7 +105,10 @@ def test_an_index_of_another_version_is_shown_and_not_used(folder: Path, indexes
         indexes.require(folder, "bm25")
 
 
-@pytest.mark.parametrize("stage", ["reading products", "indexing for bm25", "writing the index bm25"])
+@pytest.mark.parametrize(
+    "stage",
+    [pytest.param("reading products", marks=pytest.mark.slow), "indexing for bm25", "writing the index bm25"],
+)
 def test_a_killed_build_leaves_nothing_that_is_used(folder: Path, indexes: Indexes, stage: str) -> None:
     command = [sys.executable, "-c", BUILD_AND_DIE, folder, indexes.home, stage]
     done = subprocess.run(command, cwd=ROOT, check=False)
