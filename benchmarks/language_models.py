@@ -21,7 +21,7 @@ from support.figures import figure
 from support.local_model import report_local_model
 from support.measured_models import MeasuredRun
 from support.prompt_tokens import report_webshop_prompts
-from support.webshop_evidence import webshop_evidence
+from support.webshop_verifier import webshop_evidence
 
 from iad_policy.models.local import PACKAGE
 from iad_policy.models.local.fetch import models_folder
