@@ -110,6 +110,7 @@ def panels_of(panel: FigurePanel, sweep: Sweep) -> Iterator[Panel]:
         names = {"agent": sweep.weak, "tasks": n_tasks, "verifier": sweep.verifier or "proxy", "part": part}
         runs: dict[str | float, Results] = {}
         lines: dict[str, list[Mark]]
+        records: Sequence[EpisodeRecord]
         for place, own in (panel.settings or {"": {}}).items():
             options = {**panel.options, **own}
             filled = {key: one.format(**names) if isinstance(one, str) else one for key, one in options.items()}
@@ -123,15 +124,15 @@ def panels_of(panel: FigurePanel, sweep: Sweep) -> Iterator[Panel]:
             lines = {}
             ticks: dict[float, str] = {place: name for place, name in enumerate(runs) if isinstance(name, str)}
             for place, (name, results) in enumerate(runs.items()):
-                for label, own in results.records.items():
-                    lines.setdefault(label, []).extend(_mark(place if isinstance(name, str) else name, own, metric))
+                for label, records in results.records.items():
+                    lines.setdefault(label, []).extend(_mark(place if isinstance(name, str) else name, records, metric))
             yield _panel(first, metric, lines, panel.title, panel.x, ticks=ticks)
         elif panel.x == "proposals":
             lines = {}
             for arm in first.heading.config.arms:
-                own = first.records[first.heading.config.label(arm)]
-                spent = [spent_on(record, "proposals") for record in own if record.is_scored]
-                lines.setdefault(arm.strategy, []).extend(_mark(sum(spent) / max(1, len(spent)), own, metric))
+                records = first.records[first.heading.config.label(arm)]
+                spent = [spent_on(record, "proposals") for record in records if record.is_scored]
+                lines.setdefault(arm.strategy, []).extend(_mark(sum(spent) / max(1, len(spent)), records, metric))
             title = f"{first.heading.named(metric)} by proposals spent"
             yield _panel(first, metric, lines, title, "proposals per episode")
         else:
