@@ -27,8 +27,9 @@ from tests.iad_envs.booking.visits import (
     walked,
 )
 
-SAMPLE = [task for place, task in enumerate(TASKS.values()) if task.split != "train" or place % 5 == 0]
-"""All of test and dev, and a fifth of train; the rest of it is played without observations in `test_bundled.py`."""
+SAMPLE = [*TASKS.values()][::15]
+"""All are played without observations in `test_bundled.py`."""
+SOME = TEST[::4]
 
 
 def parts_of(task: BookingTask, state: BookingState) -> dict[str, float]:
@@ -66,7 +67,7 @@ def test_each_gold_action_left_out_fails_or_leads_to_the_same_reservation_for_a_
     """Harmless: the question, as gold knows; the name, if a search for all finds it; the time, if it is near 7 PM."""
     harmless: Counter[str] = Counter()
     n_left_out = 0
-    for task in TEST:
+    for task in SOME:
         gold = gold_actions(ENGINE, task)
         state = start_of(task)
         right = walked(state, gold).reservations
@@ -78,13 +79,13 @@ def test_each_gold_action_left_out_fails_or_leads_to_the_same_reservation_for_a_
                 assert after.reservations == right, (task.task_id, action)
             state = walked(state, [action])
     assert set(harmless) == {"ASK USER", "TYPE [q", "TYPE [time"}
-    assert harmless["ASK USER"] == len(tasks_with("hidden_seating"))
+    assert harmless["ASK USER"] == sum("hidden_seating" in task.kinds for task in SOME)
     assert harmless["TYPE [q"] + harmless["TYPE [time"] < n_left_out / 20
 
 
 def test_another_restaurant_fails_in_that_part_alone() -> None:
     n_namesakes = 0
-    for task in TEST:
+    for task in SOME:
         wanted = WORLD.restaurants[task.restaurant]
         words = set(wanted.name.split())
         others = sorted(
@@ -95,7 +96,7 @@ def test_another_restaurant_fails_in_that_part_alone() -> None:
         n_namesakes += bool(words & set(where.name.split()))
         changed = task._replace(restaurant=where.slug)
         assert wrong_in(task, booking(changed)) == ["restaurant"], task.task_id
-    assert n_namesakes > len(TEST) / 2
+    assert n_namesakes > len(SOME) / 2
 
 
 def other_times(task: BookingTask) -> Iterator[tuple[int, int]]:
@@ -110,14 +111,14 @@ def other_times(task: BookingTask) -> Iterator[tuple[int, int]]:
 
 
 def test_another_day_or_time_fails_in_that_part_alone() -> None:
-    for task in TEST:
+    for task in SOME:
         for day, minute in other_times(task):
             wrong = wrong_in(task, booking(task._replace(day=day), minute))
             assert wrong == ["date_time"], (task.task_id, day, minute)
 
 
 def test_another_party_fails_in_that_part_alone() -> None:
-    for task in TEST:
+    for task in SOME:
         sizes = sorted(range(1, MAX_PARTY + 1), key=lambda size: abs(size - task.party))
         party = next(size for size in sizes[1:] if can_seat(task, task.restaurant, task.day, task.gold_slots[0], size))
         assert wrong_in(task, booking(task._replace(party=party))) == ["party"], task.task_id
@@ -125,12 +126,12 @@ def test_another_party_fails_in_that_part_alone() -> None:
 
 def test_another_seating_fails_in_that_part_alone_and_only_where_the_user_cares() -> None:
     n_careless = 0
-    for task in TEST:
+    for task in SOME:
         for seating in WORLD.tables(task.restaurant, task.day, task.party)[task.gold_slots[0]]:
             wrong = wrong_in(task, booking(task._replace(seating=seating)))
             assert wrong == (["seating"] if task.seating not in ("", seating) else []), (task.task_id, seating)
             n_careless += not task.seating
-    assert n_careless > 100
+    assert n_careless > 20
 
 
 @pytest.mark.parametrize(
@@ -139,7 +140,7 @@ def test_another_seating_fails_in_that_part_alone_and_only_where_the_user_cares(
     ids=str,
 )
 def test_one_wrong_detail_fails_in_that_part_alone(changes: dict[str, str]) -> None:
-    for task in TEST[::4]:
+    for task in SOME[::3]:
         changed = task._replace(user=task.user._replace(**changes))
         assert wrong_in(task, booking(changed)) == ["user_info"], task.task_id
 
@@ -157,7 +158,7 @@ def test_one_wrong_detail_fails_in_that_part_alone(changes: dict[str, str]) -> N
     ],
 )
 def test_a_phone_is_compared_by_its_digits_and_an_email_without_case(field: str, written: str, is_right: bool) -> None:
-    for task in TEST[:20]:
+    for task in TEST[:4]:
         area, rest = task.user.phone.split("-")
         email = task.user.email
         value = written.format(area=area, rest=rest, digits=area + rest, email=email, upper=email.upper())
@@ -178,7 +179,7 @@ def test_a_move_that_leaves_the_old_reservation_is_not_completed() -> None:
 
 
 def test_a_wrong_reservation_ends_the_episode_with_reward_0_and_no_more_progress() -> None:
-    for task in TEST[::20]:
+    for task in TEST[::50]:
         env = started(task)
         changed = task._replace(user=task.user._replace(email="zoe@example.org"))
         *before, last = booking(changed)
@@ -192,7 +193,7 @@ def test_a_wrong_reservation_ends_the_episode_with_reward_0_and_no_more_progress
 
 
 def test_the_published_success_has_the_papers_four_parts_and_any_seating() -> None:
-    for task in tasks_with("given_seating")[:20]:
+    for task in tasks_with("given_seating")[:4]:
         seatings = WORLD.tables(task.restaurant, task.day, task.party)[task.gold_slots[0]]
         other = next(one for one in seatings if one != task.seating)
         for published, expected in ((True, 1.0), (False, 0.0)):
@@ -232,7 +233,7 @@ def test_progress_never_falls_and_is_1_only_with_success() -> None:
     rng = Random(7)
     env = BookingEnv()
     n_grown = 0
-    for number in range(60):
+    for number in range(16):
         _, info = env.reset(seed=number)
         gold = solution_of(env)
         best = 0.0
@@ -248,7 +249,7 @@ def test_progress_never_falls_and_is_1_only_with_success() -> None:
             best = info["progress"]
             if terminated:
                 break
-    assert n_grown > 30
+    assert n_grown > 12
 
 
 def test_progress_stays_where_subgoals_fall() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iad_envs.bash.policy.findings import CHECKS
+from iad_envs.bash.policy.findings import FINDINGS
 from iad_envs.bash.policy.verifier import BashVerifier, weights
 from iad_policy.types import Candidate, State, Verdict
 from tests.iad_envs.bash.policy.shell_states import Ran, candidate, episode, ran, state, submission
@@ -151,7 +151,7 @@ def test_scores_are_in_the_unit_interval_and_free_of_the_order(
 def test_only_findings_have_weights_and_none_speaks_for_success() -> None:
     start, of_findings = weights()
     assert start.keys() == {"change", "answer", "either"}
-    assert of_findings.keys() <= CHECKS.keys()
+    assert of_findings.keys() <= set(FINDINGS)
     assert max(of_findings.values()) < 0.0
 
 

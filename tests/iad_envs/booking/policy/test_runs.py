@@ -78,10 +78,9 @@ def test_stand_ins_lead_to_outcomes_of_several_kinds_anywhere() -> None:
         assert {"invalid", "success"} <= kinds or len(kinds) >= 3, kinds
 
 
-@pytest.mark.parametrize("simulator", ["noisy:0.5", "noisy:0"])
-def test_it_is_played_with_a_simulator_that_errs(simulator: str) -> None:
+def test_it_is_played_with_a_simulator_that_errs() -> None:
     env = gym.make(ENV)
-    with IADPolicyWrapper("booker", env, strategy="bon", n=2, verifier="proxy", simulator=simulator) as policy:
+    with IADPolicyWrapper("booker", env, strategy="bon", n=2, verifier="proxy", simulator="noisy:0.5") as policy:
         observation, info = env.reset(options={"task_id": "test-000"})
         while not info["stop_reason"]:
             observation, _, _, _, info = env.step(policy.act(observation, info))
