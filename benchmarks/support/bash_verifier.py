@@ -168,7 +168,7 @@ def rule_based_attempts(env: Any, task_ids: Sequence[str]) -> list[Attempt]:
 
 
 def corrupted_attempts(tasks: Sequence[BashTask], n_per_kind: int = 2) -> list[Attempt]:
-    """Return the gold command of each task, alone, in other forms, and with errors, so many of each kind at most."""
+    """Return the gold command of each task, alone, in other forms, and with errors, `n_per_kind` of each at most."""
     found: dict[tuple[str, tuple[str, ...]], Attempt] = {}
     for task in tasks:
         rng = Random(seed_of("corrupted", task.task_id))

@@ -41,7 +41,8 @@ def archive(path: Path) -> bytes:
     content = path.read_bytes()
     for magic, module in ((b"\x1f\x8b", gzip), (b"BZh", bz2), (b"\xfd7zXZ", lzma)):
         if content.startswith(magic):
-            return module.decompress(content)
+            content = module.decompress(content)
+            break
     return content
 
 

@@ -76,7 +76,7 @@ def set_value(field: str, text: str) -> str:
     if value is None:
         return ""
     try:
-        return {"party": str, "time": clock, "date": iso}[field](value)
+        return str(value) if field == "party" else clock(value) if field == "time" else iso(value)
     except OverflowError:  # a day that no calendar has
         return ""
 

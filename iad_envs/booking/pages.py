@@ -113,9 +113,9 @@ def page_of(world: BookingWorld, state: BookingState) -> SitePage:
         title, lines = "Cancel this reservation?", [*booked, "This can't be undone."]
         elements = [Element("cancel-yes", "button", "Yes, cancel it"), Element("keep", "button", "Keep it")]
     if kind != "confirmation":
-        links = (("hold", "Your held table"), ("home", "Home"), ("mine", "My reservations"))
-        is_link = {"hold": state.hold is not None, "home": True, "mine": True}
-        navigation = [Element(name, "link", label) for name, label in links if is_link[name] and place.kind != name]
+        ways = [("hold", "Your held table")] if state.hold else []
+        ways += [("home", "Home"), ("mine", "My reservations")]
+        navigation = [Element(name, "link", label) for name, label in ways if place.kind != name]
         elements = [*elements, *navigation]
     return SitePage(kind, path_of(place), title, tuple(lines), tuple(elements), slots, seatings)
 

@@ -7,9 +7,7 @@ import os
 import resource
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -38,10 +36,8 @@ def alive(sandbox: Sandbox) -> bool:
 
 def test_a_fork_bomb_stays_inside_and_ends_with_a_reset(small: Sandbox) -> None:
     # Outside, a bounded one: eight processes from one line, and the same line without a bound would not stop.
-    assert (
-        outside("f() { [ $1 -gt 0 ] && { f $(($1 - 1)) & f $(($1 - 1)) & }; echo x; }; f 2; wait").stdout.count("x")
-        >= 3
-    )
+    bounded = "f() { [ $1 -gt 0 ] && { f $(($1 - 1)) & f $(($1 - 1)) & }; echo x; }; f 2; wait"
+    assert outside(bounded).stdout.count("x") >= 3
     # To wait takes no process here: the shell could not start one.
     result = small.run(f"mkfifo /tmp/never; exec 3<>/tmp/never; {BOMB}; read -t 1 -u 3")
     assert "Resource temporarily unavailable" in result.output or "retry" in result.output
@@ -72,11 +68,11 @@ def test_a_bomb_that_changes_its_user_is_bounded_too(user: str, small: Sandbox) 
 
 
 def test_one_process_that_wants_too_much_memory_is_refused(small: Sandbox) -> None:
-    hog = "perl -e '$x = \"x\" x (400 << 20); print length $x'"
-    assert outside(hog).stdout == str(400 << 20)
+    hog = "perl -e '$x = \"x\" x (200 << 20); print length $x'"
+    assert outside(hog).stdout == str(200 << 20)
     result = small.run(hog)
     assert result.exit_code != 0
-    assert str(400 << 20) not in result.output
+    assert str(200 << 20) not in result.output
     assert alive(small)
 
 
@@ -127,13 +123,6 @@ def test_all_inodes_taken_poison_neither_reset_nor_fork(small: Sandbox) -> None:
     assert small.run("ls -A /root; echo x >/root/x; cat /root/x").output == "x\n"
 
 
-def test_a_large_sparse_file_costs_the_differ_nothing(sandbox: Sandbox) -> None:
-    sandbox.run("truncate -s 400M $(seq -f /tmp/%g 200)")
-    began = time.perf_counter()
-    assert len(sandbox.diff()) == 200
-    assert time.perf_counter() - began < 5
-
-
 def test_a_flood_of_output_is_cut_and_ended(sandbox: Sandbox) -> None:
     assert len(outside("yes | head -c 1000000").stdout) == 1_000_000
     result = sandbox.run("echo first; yes | head -c 1000000000; echo last")
@@ -178,12 +167,9 @@ def test_kill_everything_kills_nothing_outside(user: str) -> None:
     ],
 )
 def test_what_does_not_end_is_ended_at_its_time(sandbox: Sandbox, stubborn: str) -> None:
-    result = sandbox.run(stubborn, timeout_s=0.3)
-    assert result.timed_out
-    assert result.killed_by == "timeout"
-    assert 0.3 <= result.wall_s < 2
-    assert result.exit_code == 137
-    assert result.background == 0
+    result = sandbox.run(stubborn, timeout_s=0.2)
+    assert (result.timed_out, result.killed_by, result.exit_code, result.background) == (True, "timeout", 137, 0)
+    assert 0.2 <= result.wall_s < 2
     assert alive(sandbox)
 
 
@@ -195,9 +181,8 @@ def test_a_background_job_does_not_hold_its_command_up(sandbox: Sandbox) -> None
     assert sandbox.run("true").background == 1
 
 
-def test_limits_hold_for_one_process(tmp_path: Path) -> None:
-    with sandbox_of("nobody", limits=SMALL) as sandbox:
-        told = sandbox.run("ulimit -u; ulimit -v; ulimit -c; ulimit -n; ulimit -Hu").output.split()
-        assert told == ["24", str(128 << 10), "0", "256", "24"]
-        assert sandbox.run("ulimit -u 100").exit_code != 0
+def test_limits_hold_for_one_process(small: Sandbox) -> None:
+    told = small.run("ulimit -u; ulimit -v; ulimit -c; ulimit -n; ulimit -Hu").output.split()
+    assert told == ["24", str(128 << 10), "0", "256", "24"]
+    assert small.run("ulimit -u 100").exit_code != 0
     assert resource.getrlimit(resource.RLIMIT_NPROC)[0] != 24

@@ -187,5 +187,5 @@ def test_a_background_that_keeps_a_processor_busy_is_ended(user: str, way: str) 
 def test_a_background_that_waits_is_left_alone(user: str) -> None:
     with sandbox_of(user, limits=SandboxLimits(cpu_s=1)) as sandbox:
         sandbox.run("(while :; do sleep 0.5; done) & sleep 1000 &")
-        time.sleep(2)  # longer than its processor time, of which it needs very little
+        time.sleep(1.2)  # longer than its processor time, of which it needs very little
         assert sandbox.run("true").background >= 2

@@ -79,7 +79,8 @@ class Launcher:
             if what == "prepare":
                 answer = self._prepare(**request)
             elif what == "open":
-                answer = self._open(*message.descriptors, **request)
+                control, first = message.descriptors
+                answer = self._open(control, first, **request)
             elif what == "close":
                 self._end(request["sandbox"])
                 answer = {}

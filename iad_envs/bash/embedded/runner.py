@@ -138,8 +138,8 @@ class RootRunner:
             running = start(command, self._root, self._limits, self._filter)
         except OSError as error:
             text = f"sandbox: {error.strerror}; background processes may have used up a limit\n".encode()
-            header = {"exit_code": 126, "killed_by": "", "dropped": 0, "wall_s": 0.0, "cwd": command.cwd}
-            return wire.Message(header | {"oldpwd": command.oldpwd, "background": 0}, text)
+            refused = {"exit_code": 126, "killed_by": "", "dropped": 0, "wall_s": 0.0, "cwd": command.cwd}
+            return wire.Message(refused | {"oldpwd": command.oldpwd, "background": 0}, text)
         watch = Watch(running, command, self._limits)
         watch.until_end(self._over)
         if watch.killed_by:

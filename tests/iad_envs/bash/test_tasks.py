@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -21,15 +20,6 @@ def test_the_script_writes_the_same_bytes_again() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_there_are_sixty_tasks_on_three_file_systems_easy_and_hard() -> None:
-    tasks = [task for task in load_tasks(DATA) if task.split == "test"]
-    assert len(tasks) >= 60
-    assert {task.file_system for task in tasks} == {"fs_1", "fs_2", "fs_3"}
-    kinds = Counter(task.difficulty for task in tasks)
-    assert min(kinds["easy"], kinds["hard"]) >= 30
-    assert len({task.instruction for task in tasks}) == len(tasks)
-
-
 def test_bundled_gold_commands_arrive_the_same_however_they_are_quoted() -> None:
     for task in load_tasks(DATA):
         assert arrives_as(task.gold) == ("/bin/bash", "-c", task.gold)
@@ -37,7 +27,7 @@ def test_bundled_gold_commands_arrive_the_same_however_they_are_quoted() -> None
 
 
 def solve(options: dict[str, object], step: int = 1) -> None:
-    """Run the gold of every so manieth task of the test's trees. The contract runs all of them by default options."""
+    """Run the gold of some tasks on the trees of the test. The contract runs all of them with default options."""
     env = BashEnv(split=None, data_dir=DATA, **options)  # type: ignore[arg-type]
     for task_id in [task.task_id for task in load_tasks(DATA) if task.split in ("test", "tuning")][::step]:
         env.reset(options={"task_id": task_id})

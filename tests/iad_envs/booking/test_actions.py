@@ -394,14 +394,3 @@ def test_the_page_that_the_documentation_shows_is_one() -> None:
     shown = re.findall(r"^```text\n(.*?)\n```$", text, re.MULTILINE | re.DOTALL)
     task = TASKS["test-170"]
     assert shown == [play(started(task), to_table(task))[0]]
-
-
-@pytest.mark.parametrize("query", ["a/b", "a\\b", "..", "%2f", "é" * 400, "a & b = c"])
-def test_the_address_of_every_search_can_be_gone_to(query: str) -> None:
-    env = started(TEST[0])
-    env.step(f"TYPE [q] [{query}]")
-    found = env.step("CLICK [go]")[4]["page"]
-    env.step("GOTO [home]")
-    again = env.step(f"GOTO [{found['path']}]")[4]
-    assert not again["invalid_action"]
-    assert (again["page"]["path"], again["page"]["lines"]) == (found["path"], found["lines"])

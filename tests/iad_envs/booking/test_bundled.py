@@ -34,7 +34,7 @@ def plain_paths() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("script", ["make_world.py", "make_tasks.py"])
+@pytest.mark.parametrize("script", ["make_world.py", pytest.param("make_tasks.py", marks=pytest.mark.slow)])
 def test_the_files_are_those_that_their_scripts_write(script: str) -> None:
     done = run_script(script, "--check")
     assert (done.returncode, done.stdout.partition(": ")[2]) == (0, "the same\n"), done.stdout + done.stderr

@@ -55,14 +55,6 @@ def test_what_is_exported_for_training_is_read_again(run: Run, form: str, tmp_pa
         assert action in text["content"]
 
 
-def test_decisions_are_exported_with_their_pages(run: Run, tmp_path: Path) -> None:
-    found = rows(run, "jsonl", tmp_path)
-    first = next(row for row in found if row["step"] == 0)
-    assert first["observation"].startswith("Tablefind: Book a table")
-    assert first["action"].startswith(("TYPE", "CLICK"))
-    assert all(row["candidates"] for row in found)
-
-
 def test_agentboard_s_files_have_it_among_the_websites(run: Run, tmp_path: Path) -> None:
     write_agentboard([run], tmp_path)
     lines = (tmp_path / "bon" / "all_results.txt").read_text(encoding="utf-8").splitlines()
