@@ -108,7 +108,8 @@ def check_cache(path: Path) -> Finding:
 
 def answers(url: str, limit_s: float) -> tuple[int, str]:
     """Ask an endpoint for its models, without a key. Return the HTTP status and a description of the answer."""
-    opener = build_opener(ProxyHandler({})) if _is_local(url) else build_opener()
+    is_local = urlsplit(url).hostname in ("localhost", "127.0.0.1", "::1")
+    opener = build_opener(ProxyHandler({})) if is_local else build_opener()
     try:
         with opener.open(f"{url.rstrip('/')}/models", timeout=limit_s) as answer:
             models = _models(answer.read(MODELS_BYTES))
@@ -132,7 +133,3 @@ def without_password(url: str) -> str:
     """Return a URL without user name and password."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=""))
-
-
-def _is_local(url: str) -> bool:
-    return urlsplit(url).hostname in ("localhost", "127.0.0.1", "::1")

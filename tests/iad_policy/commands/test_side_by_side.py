@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from iad_policy.cli import app
 from iad_policy.commands.side_by_side import PlannedRun, fit_side_by_side, run_side_by_side
-from iad_policy.commands.terminal_run import INTERRUPTED
+from iad_policy.commands.terminal import INTERRUPTED
 from iad_policy.errors import Interrupted
 from iad_policy.run.places import WorkerPlaces
 
