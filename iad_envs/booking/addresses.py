@@ -10,10 +10,6 @@ from iad_envs.booking.state import Place, Wish
 from iad_envs.booking.world import BookingWorld
 
 SITE = "tablefind.example"
-_NAMED = re.compile(rf"\A(?:https?://)?{re.escape(SITE)}(?=[/?#]|$)", re.IGNORECASE | re.ASCII)
-_UNSAFE = re.compile(r"[\\\s\x00-\x1f\x7f-\x9f]|%2f|%5c|%[01]|%7f|%c2%[89]|\.\.|^//", re.IGNORECASE)
-_UNSAFE_IN_QUERY = re.compile(r"[\s\x00-\x1f\x7f-\x9f]|%[01]|%7f|%c2%[89]", re.IGNORECASE)
-"""A query may hold what a path may not, as somebody may search for it."""
 _FIXED = {"/": "home", "/hold": "hold", "/mine": "mine", "/mine/cancel": "cancel"}
 
 
@@ -49,8 +45,12 @@ def place_at(world: BookingWorld, address: str, wish: Wish, city: str) -> Place:
     given = address.strip()
     if given.casefold() == "home":
         return Place()
-    path, _, query = (_NAMED.sub("", given, count=1) or "/").partition("#")[0].partition("?")
-    if not path.startswith("/") or _UNSAFE.search(path) or _UNSAFE_IN_QUERY.search(query) or len(given) > 6000:
+    named = re.compile(rf"\A(?:https?://)?{re.escape(SITE)}(?=[/?#]|$)", re.IGNORECASE | re.ASCII)
+    path, _, query = (named.sub("", given, count=1) or "/").partition("#")[0].partition("?")
+    unsafe = r"[\s\x00-\x1f\x7f-\x9f]|%[01]|%7f|%c2%[89]"
+    unsafe_in_path = rf"{unsafe}|\\|%2f|%5c|\.\.|^//"  # somebody may search for these
+    is_unsafe = re.search(unsafe_in_path, path, re.IGNORECASE) or re.search(unsafe, query, re.IGNORECASE)
+    if not path.startswith("/") or is_unsafe or len(given) > 6000:
         raise NoSuchPlace(f"expected home or a path of {SITE}, such as /mine, got {given!r:.80}")
     try:
         parts = dict(parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query), max_num_fields=8))

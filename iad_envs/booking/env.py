@@ -33,8 +33,6 @@ from iad_envs.core import Effect, IADEnv, Score, Snapshot, Transition, View
 from iad_envs.data import DataVersion, data_folder, data_version
 from iad_envs.spaces import UnicodeText
 
-MAX_ACTION_CHARS = 1 << 20
-DATA_FILES = (WORLD_FILE, TASKS_FILE)
 OPEN_SEATING = "Several kinds of seating are left, and neither the instruction nor the user has named one."
 SEVERITIES: Mapping[str, str] = {
     "slot_taken": "error",
@@ -114,13 +112,13 @@ class BookingEnv(IADEnv[str, BookingState]):
         self.engine = load_engine(self._folder)
         super().__init__(load_tasks(self._folder), max_steps=max_steps, split=split, render_mode=render_mode)
         self._published = published
-        self.action_space = UnicodeText(MAX_ACTION_CHARS)
-        self.observation_space: Any = UnicodeText(MAX_ACTION_CHARS)
+        self.action_space = UnicodeText(1 << 20)
+        self.observation_space: Any = UnicodeText(1 << 20)
 
     @property
     def data(self) -> DataVersion:
         """Version of the data this environment runs on."""
-        return data_version(self._folder, DATA_FILES)
+        return data_version(self._folder, (WORLD_FILE, TASKS_FILE))
 
     def action_key(self, action: str) -> str:
         """Return the action with its verb in capitals and its parts in brackets, and dates and times in one form."""

@@ -13,11 +13,6 @@ from webshop_server.site.sessions import Sessions
 
 HERE = 'const found = document.querySelector(`[data-click="${CSS.escape(arguments[0])}"]`);'
 """Finds an element that is used without leaving the page."""
-REST = """
-document.activeElement?.blur();
-scrollTo(0, arguments[0] * (document.documentElement.scrollHeight - innerHeight));
-"""
-"""Takes the cursor away, which no state knows of, and scrolls to where a state is: 0 is the top, 1 the bottom."""
 
 
 class BookingVisit(SiteVisit[BookingState]):
@@ -153,7 +148,10 @@ return {
 
     def _rest(self, state: BookingState) -> None:
         page = page_of(self._engine.world, state)
-        self.browser.driver.execute_script(REST, state.scroll / max(1, last_scroll(page)))
+        # Takes the cursor away, which no state knows of, and scrolls to where the state is: 0 is the top, 1 the bottom.
+        to = "scrollTo(0, arguments[0] * (document.documentElement.scrollHeight - innerHeight));"
+        place = state.scroll / max(1, last_scroll(page))
+        self.browser.driver.execute_script(f"document.activeElement?.blur(); {to}", place)
 
     def _press(self, key: Mapping[str, object]) -> None:
         """Press a key where the cursor is."""

@@ -27,13 +27,6 @@ class Process(NamedTuple):
     proc: str
 
 
-class RunningRoot(NamedTuple):
-    """A root and its runner."""
-
-    root: Root
-    runner: Process
-
-
 class Supervisor:
     """The main loop of process 1.
 
@@ -50,7 +43,7 @@ class Supervisor:
         self._maps = maps
         self._layers = Layers(start, disk_bytes=limits["disk_mb"] << 20, inodes=limits["inodes"])
         self._states: dict[int, State] = {0: start}
-        self._roots: dict[int, RunningRoot] = {}
+        self._roots: dict[int, tuple[Root, Process]] = {}
         self._spare: Process | None = None
         self._numbers = 0
         self._layers.hold(start)
@@ -101,15 +94,14 @@ class Supervisor:
             return {}
         if what == "fork":
             return {"root": self._open(self._states[request["state"]], *descriptors)}
-        running = self._roots[request["root"]]
-        root, layers = running.root, self._layers
+        (root, runner), layers = self._roots[request["root"]], self._layers
         if what in ("diff", "tree"):
             here, effort = Stack((*uppers(root.state), f"{root.top}/u"), self._hidden), Effort(request["seconds"])
             if what == "tree":
                 return {"rows": tree(here, request["path"], effort)}
             return {"rows": diff(Stack(uppers(self._states[request["since"]]), self._hidden), here, effort)}
-        wire.send(running.runner.control, wire.Message({}))
-        ended = wire.receive(running.runner.control)
+        wire.send(runner.control, wire.Message({}))
+        ended = wire.receive(runner.control)
         if ended is None:
             raise OSError("the runner has ended")
         before = root.state
@@ -138,14 +130,15 @@ class Supervisor:
         for number in roots:
             if running := self._roots.pop(number, None):
                 # End the runner with all its processes, and unmount its root.
-                os.kill(running.runner.pid, signal.SIGKILL)
-                running.runner.control.close()
-                os.waitpid(running.runner.pid, 0)
-                self._layers.unmount(running.root)
-                self._layers.release(running.root.state)
-                os.rmdir(running.root.path)
-                syscalls.unmount(running.root.proc)
-                os.rmdir(running.root.proc)
+                root, runner = running
+                os.kill(runner.pid, signal.SIGKILL)
+                runner.control.close()
+                os.waitpid(runner.pid, 0)
+                self._layers.unmount(root)
+                self._layers.release(root.state)
+                os.rmdir(root.path)
+                syscalls.unmount(root.proc)
+                os.rmdir(root.proc)
         for number in states:
             if (state := self._states.pop(number, None)) is not None:
                 self._layers.release(state)
@@ -161,7 +154,7 @@ class Supervisor:
         self._layers.mount(root, top=top)
         wire.send(runner.control, wire.Message({"root": root.path}, descriptors=(descriptor,)))
         os.close(descriptor)
-        self._roots[number] = RunningRoot(root, runner)
+        self._roots[number] = (root, runner)
         return number
 
     def _new_runner(self) -> Process:
@@ -174,8 +167,8 @@ class Supervisor:
                 try:
                     os.close(self._namespace)
                     self._user.close()
-                    for running in self._roots.values():
-                        running.runner.control.close()
+                    for _, runner in self._roots.values():
+                        runner.control.close()
                     RootRunner(theirs, proc, self._limits).main()
                 except BaseException as error:
                     wire.send(theirs, wire.Message({"error": f"{type(error).__name__}: {error}"}))

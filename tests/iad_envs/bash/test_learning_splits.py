@@ -147,6 +147,7 @@ def test_a_gold_command_scores_1_again_and_doing_nothing_does_not(split: str) ->
     env.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("gold", "complaint"),
     [

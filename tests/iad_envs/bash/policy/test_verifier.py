@@ -44,33 +44,6 @@ def test_failures_errors_and_silence_lower_a_score() -> None:
     assert good > silent
 
 
-def test_a_number_may_be_a_float_and_a_checksum_is_no_number() -> None:
-    average = "Compute the mean average of the word count of *.txt files in the /a directory"
-    right, total = scores(
-        average,
-        ran("cat $(find /a -name '*.txt') | wc -w | awk '{print $1 / 3}'", "4.18182\n"),
-        ran("cat $(find /a -name '*.txt') | wc -w", "46\n"),
-    )
-    assert right > total
-    digest = 'Calculate the md5 sum of the sorted list of md5 sums of all ".py" files under /a'
-    sums = "find /a -name '*.py' -exec md5sum {} + | awk '{print $1}' | sort"
-    right, count = scores(digest, ran(f"{sums} | md5sum", "8d777f385d3dfec8815d20f7496026dc  -\n"), ran(sums, "46\n"))
-    assert right > count
-
-
-def test_changes_are_judged_by_what_the_instruction_names() -> None:
-    right, elsewhere, other_kind, nothing = scores(
-        DELETE,
-        ran("find /a/b -name '*.tmp' -delete", deleted=("/a/b/c.tmp",)),
-        ran("find /z -name '*.tmp' -delete", deleted=("/z/c.tmp",)),
-        ran("find /a/b -name '*.t*' -delete", deleted=("/a/b/c.txt",)),
-        ran("find /a/b -name '*.tmp' -delete"),
-    )
-    assert right > max(elsewhere, other_kind, nothing)
-    kept, destroyed = scores(COUNT, GOOD, ran(f"{FINDS}; rm /a/logs/x.log", "4\n", deleted=("/a/logs/x.log",)))
-    assert kept > destroyed
-
-
 def test_to_compress_is_to_change() -> None:
     idle = submitted(COMPRESS, ran("find /a -type f -mtime +7", "/a/b\n"))
     assert "The task asks to compress; no file changed." in idle.critique

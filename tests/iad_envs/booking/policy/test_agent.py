@@ -1,7 +1,6 @@
 """The rule-based agent of the booking site: what it solves, what it reads, and what it makes of feedback."""
 
 import json
-import math
 import shutil
 from functools import cache
 from pathlib import Path
@@ -98,26 +97,6 @@ def test_best_and_worst_alone_are_not_repeated() -> None:
     second = Feedback("", best=Candidate(first), worst=Candidate("CLICK [nothing]"))
     assert {proposal(state, seed, second, 1.0) for seed in range(30)}.isdisjoint({first})
     assert proposal(visit.state, 0, feedback) != FINISHED or len(choices_of(visit.state)) == 1
-
-
-def test_feedback_tells_no_score() -> None:
-    told: list[Feedback] = []
-
-    class Listening(BookingAgent):
-        def propose(
-            self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random
-        ) -> Candidate:
-            if feedback is not None:
-                told.append(feedback)
-            return super().propose(state, feedback=feedback, temperature=temperature, rng=rng)
-
-    env = gym.make("IAD/Booking-v0")
-    with IADPolicyWrapper(Listening(), env, strategy="iad", verifier="proxy", n=3) as policy:
-        policy.act(*env.reset(seed=0))
-    assert told
-    assert all(
-        math.isnan(one.score) for hint in told for one in (hint.best, hint.worst, *hint.tried) if one is not None
-    )
 
 
 def test_it_asks_once_where_the_seating_is_open_and_follows_the_answer() -> None:

@@ -2,7 +2,6 @@
 
 import time
 from datetime import date, timedelta
-from random import Random
 
 import pytest
 from hypothesis import example, given
@@ -21,6 +20,7 @@ from iad_envs.booking.policy.instruction import (
     read_instruction,
     wanted_seating,
 )
+from iad_envs.booking.world import SEATINGS
 from tests.iad_envs.booking.policy.visits import Visit, gold_of, tasks_with
 from tests.iad_envs.booking.policy.wordings import FRESH, WORDINGS, Wording
 
@@ -78,23 +78,10 @@ def test_a_day_may_be_told_from_today_s(said: str, days: int) -> None:
     assert read_instruction(f"Table at X in Y {said} at 7:00 PM").day == (MONDAY + timedelta(days=days)).isoformat()
 
 
-@pytest.mark.parametrize(
-    ("said", "expected"),
-    [
-        ("May 22 2026", "2026-05-22"),
-        ("May 22nd, 2026", "2026-05-22"),
-        ("22 May 2026", "2026-05-22"),
-        ("the 5th of May 2026", "2026-05-05"),
-        ("2026-05-22", "2026-05-22"),
-        ("22 May", "2026-05-22"),
-        ("1 March", "2027-03-01"),
-        ("February 30 2026", ""),
-        ("May 2026", ""),
-        ("some day", ""),
-    ],
-)
-def test_a_date_is_read_in_each_usual_form(said: str, expected: str) -> None:
-    assert read_instruction(f"Table at X in Y on {said} at 7:00 PM").day == expected
+def test_a_date_is_found_in_each_usual_form() -> None:
+    days = {"the 5th of May 2026": "2026-05-05", "May 22nd, 2026": "2026-05-22", "22 May": "2026-05-22",
+            "1 March": "2027-03-01", "2026-05-22": "2026-05-22", "February 30 2026": "", "May 2026": ""}  # fmt: skip
+    assert {said: read_instruction(f"Table at X in Y on {said} at 7:00 PM").day for said in days} == days
 
 
 @pytest.mark.parametrize(
@@ -179,11 +166,7 @@ def test_pages_tell_what_was_looked_for_and_what_the_user_said() -> None:
 
 
 def test_each_kind_of_seating_is_known_by_what_the_site_calls_it() -> None:
-    rng, env = Random(0), BookingEnv(split=None)
-    for restaurant in rng.sample(sorted(env.engine.world.restaurants.values()), 20):
-        for seating in restaurant.seatings:
-            said = {"indoor": "indoors", "outdoor": "outdoors", "bar": "at the bar", "window": "by the window"}
-            assert named_seating(said.get(seating, "in a booth"), restaurant.seatings) == seating
+    assert {named_seating(label, tuple(SEATINGS)): label for label in SEATINGS.values()} == SEATINGS
     assert named_seating("outside", ["indoor"]) == ""
 
 

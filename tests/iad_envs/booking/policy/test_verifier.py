@@ -3,7 +3,6 @@
 from dataclasses import replace
 from itertools import pairwise
 from random import Random
-from typing import Any
 
 import gymnasium as gym
 import pytest
@@ -13,7 +12,7 @@ from iad_envs.booking.policy import verifier
 from iad_envs.booking.policy.agent import QUESTION, BookingAgent
 from iad_envs.booking.policy.fit import TYPED, facts_of
 from iad_envs.booking.policy.verifier import HIGHEST, LATER, LOWEST, BookingVerifier
-from iad_policy import Candidate, IADPolicyWrapper
+from iad_policy import Candidate
 from iad_policy.verifiers import load_verifier
 from tests.iad_envs.booking.policy.visits import FINISHED, Visit, gold_of, tasks_with, wandering
 
@@ -169,14 +168,6 @@ def test_a_completion_with_a_wrong_detail_scores_next_to_nothing_and_hears_which
     assert found.critique == f"This reservation is wrong: {said} differs."
 
 
-def test_another_restaurant_scores_below_the_wanted_one() -> None:
-    visit = Visit(SEATED).did_until("CLICK [r-")
-    right = f"CLICK [r-{visit.task.restaurant}]"
-    others = [one for one in visit.state.info["available_actions"] if one.startswith("CLICK [r-") and one != right]
-    assert others
-    assert visit.verdict(others[0]).score < visit.verdict(right).score
-
-
 def test_the_user_is_asked_where_the_seating_is_open_and_nowhere_else() -> None:
     hidden = Visit(HIDDEN).did_until("ASK")
     asked = hidden.verdict(QUESTION)
@@ -224,24 +215,6 @@ def test_scores_lie_between_0_and_1_wherever_one_wanders() -> None:
             assert found.critique
             n += 1
     assert n > 100
-
-
-def test_it_is_worth_its_calls() -> None:
-    env = gym.make("IAD/Booking-v0")
-    assert solved(env, strategy="bon", n=2) >= solved(env, strategy="single") + 0.2
-
-
-def solved(env: gym.Env[Any, Any], n_tasks: int = 30, **how: Any) -> float:
-    inner: Any = env.unwrapped
-    found = []
-    with IADPolicyWrapper("booker", env, verifier="proxy", **how) as policy:
-        for task_id in inner.task_ids[:: len(inner.task_ids) // n_tasks][:n_tasks]:
-            observation, info = env.reset(options={"task_id": task_id})
-            while not info["stop_reason"]:
-                observation, _, _, _, info = env.step(policy.act(observation, info))
-            found.append(info["success"])
-    assert len(found) == n_tasks
-    return sum(found) / n_tasks
 
 
 def test_a_completion_is_right_about_as_often_as_it_scores() -> None:
