@@ -1,14 +1,12 @@
 """Gold of `IAD/Booking-v0`: a right reservation scores 1, a wrong one 0 in what is wrong. Progress only grows."""
 
 from collections import Counter
-from collections.abc import Iterator
 from random import Random
 from typing import Any
 
 import pytest
 
 from iad_envs.booking.env import BookingEnv
-from iad_envs.booking.moments import MAX_PARTY
 from iad_envs.booking.scoring import PARTS, PUBLISHED_PARTS, gold_actions, reservation_parts, subgoals
 from iad_envs.booking.state import BookingState
 from iad_envs.booking.tasks import KINDS, BookingTask
@@ -83,47 +81,6 @@ def test_each_gold_action_left_out_fails_or_leads_to_the_same_reservation_for_a_
     assert harmless["TYPE [q"] + harmless["TYPE [time"] < n_left_out / 20
 
 
-def test_another_restaurant_fails_in_that_part_alone() -> None:
-    n_namesakes = 0
-    for task in SOME:
-        wanted = WORLD.restaurants[task.restaurant]
-        words = set(wanted.name.split())
-        others = sorted(
-            (one for one in WORLD.restaurants.values() if one != wanted),
-            key=lambda one: (one.name != wanted.name, not words & set(one.name.split()), one.slug),
-        )
-        where = next(one for one in others if can_seat(task, one.slug, task.day, task.gold_slots[0], task.party))
-        n_namesakes += bool(words & set(where.name.split()))
-        changed = task._replace(restaurant=where.slug)
-        assert wrong_in(task, booking(changed)) == ["restaurant"], task.task_id
-    assert n_namesakes > len(SOME) / 2
-
-
-def other_times(task: BookingTask) -> Iterator[tuple[int, int]]:
-    """Another day at the right time, and another time on the right day."""
-    days = (day for by in range(1, 20) for day in (task.day + by, task.day - by) if day > 0)
-    minute = task.gold_slots[0]
-    yield next((day, minute) for day in days if can_seat(task, task.restaurant, day, minute, task.party))
-    own = -1 if task.own is None else task.own.table.minute
-    free = WORLD.tables(task.restaurant, task.day, task.party)
-    near = sorted((one for one in free if one not in (*task.gold_slots, own)), key=lambda one: abs(one - minute))
-    yield task.day, next(one for one in near if can_seat(task, task.restaurant, task.day, one, task.party))
-
-
-def test_another_day_or_time_fails_in_that_part_alone() -> None:
-    for task in SOME:
-        for day, minute in other_times(task):
-            wrong = wrong_in(task, booking(task._replace(day=day), minute))
-            assert wrong == ["date_time"], (task.task_id, day, minute)
-
-
-def test_another_party_fails_in_that_part_alone() -> None:
-    for task in SOME:
-        sizes = sorted(range(1, MAX_PARTY + 1), key=lambda size: abs(size - task.party))
-        party = next(size for size in sizes[1:] if can_seat(task, task.restaurant, task.day, task.gold_slots[0], size))
-        assert wrong_in(task, booking(task._replace(party=party))) == ["party"], task.task_id
-
-
 def test_another_seating_fails_in_that_part_alone_and_only_where_the_user_cares() -> None:
     n_careless = 0
     for task in SOME:
@@ -132,17 +89,6 @@ def test_another_seating_fails_in_that_part_alone_and_only_where_the_user_cares(
             assert wrong == (["seating"] if task.seating not in ("", seating) else []), (task.task_id, seating)
             n_careless += not task.seating
     assert n_careless > 20
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [{"first_name": "Zoe"}, {"last_name": "Zimmer"}, {"phone": "555-0199-9"}, {"email": "zoe.zimmer@example.org"}],
-    ids=str,
-)
-def test_one_wrong_detail_fails_in_that_part_alone(changes: dict[str, str]) -> None:
-    for task in SOME[::3]:
-        changed = task._replace(user=task.user._replace(**changes))
-        assert wrong_in(task, booking(changed)) == ["user_info"], task.task_id
 
 
 @pytest.mark.parametrize(
