@@ -27,8 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import gymnasium as gym
 import numpy as np
-from numpy.typing import NDArray
-from scipy.optimize import minimize
+from support.evidence import Floats, logistic
 from support.figures import ROOT
 
 import iad_envs  # noqa: F401 (registers)
@@ -42,7 +41,6 @@ from iad_policy.report.verifier_evidence import VerifierEvidence, evidence
 from iad_policy.types import Candidate, PublicInfo, State, Turn, Verifier
 from iad_policy.types.hashing import seed_of
 
-Floats = NDArray[np.float64]
 BUNDLED = ROOT / "data" / "intercode"
 WEIGHTS = ROOT / "iad_envs" / "bash" / "policy" / "weights.toml"
 STARTS = ("change", "answer", "either")
@@ -263,15 +261,9 @@ def design(rows: Sequence[Tried]) -> Floats:
 
 def fit(table: Floats, is_right: Floats, weights: Floats) -> Floats:
     """Return the weights of a logistic regression in which no finding speaks for success."""
-    penalty = np.array([3.0] * len(WEIGHTED) + [0.3] * len(STARTS))  # in attempts
-
-    def loss(values: Floats) -> tuple[float, Floats]:
-        odds = table @ values
-        value = (weights * (np.logaddexp(0.0, odds) - is_right * odds)).sum() + (penalty * values**2).sum() / 2.0
-        return float(value), table.T @ (weights * (1.0 / (1.0 + np.exp(-odds)) - is_right)) + penalty * values
-
     bounds = [(None, 0.0)] * len(WEIGHTED) + [(None, None)] * len(STARTS)
-    return np.asarray(minimize(loss, np.zeros(table.shape[1]), jac=True, bounds=bounds, method="L-BFGS-B").x, float)
+    penalties = [1.5] * len(WEIGHTED) + [0.15] * len(STARTS)  # in attempts
+    return logistic(table, is_right, weights, penalties=penalties, bounds=bounds)
 
 
 def fit_weights(rows: Sequence[Tried]) -> str:
