@@ -7,19 +7,13 @@ import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from iad_policy.cli import app
 from iad_policy.report.results import read_results
+from tests.command_line import iad
 
 SHOP = "IAD/WebShop-v0"
-
-
-def iad(*arguments: object, stdin: str | None = None) -> Any:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
 
 
 def without_progress(shown: str) -> str:
