@@ -126,9 +126,7 @@ def test_progress_is_the_episodes_own_and_can_be_off(env: WebShopEnv) -> None:
         ({"catalog": "cloud"}, "auto, memory, disk"),
     ],
 )
-def test_unknown_arguments_list_the_known_ones(
-    env: WebShopEnv, tmp_path: Path, arguments: dict[str, Any], known: str
-) -> None:
+def test_unknown_arguments_list_the_known_ones(tmp_path: Path, arguments: dict[str, Any], known: str) -> None:
     with pytest.raises(ValueError, match=known):
         WebShopEnv(**arguments)
     with pytest.raises(DataNotFound, match="data_dir"):
