@@ -17,9 +17,9 @@ from rich.text import Text
 from iad_policy.commands.options import pairs, several
 from iad_policy.ledger.predictions.formats import SUCCESS, format_of
 from iad_policy.report.columns import counted
-from iad_policy.report.predictions.replay import NOT_SCORED
 from iad_policy.report.predictions.score_table import ScoreTable
 from iad_policy.report.predictions.scored_files import (
+    NOT_SCORED,
     ExpectedTasks,
     expected_tasks,
     read_files,

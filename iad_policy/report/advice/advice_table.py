@@ -9,8 +9,8 @@ from rich.text import Text
 from iad_policy.report.advice.choice import Advice, PricedChoice, PriceStep
 from iad_policy.report.advice.evidence import Diversity, PilotUptake, Selection
 from iad_policy.report.advice.prediction import BETWEEN, MODEL, PILOT, TREND, OptionForecast, RunnableOption
-from iad_policy.report.cautions import LOUD, few_tasks
 from iad_policy.report.columns import NOTHING, Columns, counted, fitting, with_interval
+from iad_policy.report.comparison_table import LOUD, few_tasks
 from iad_policy.report.statistics import Interval
 from iad_policy.report.table import labels
 from iad_policy.types.texts import isolated

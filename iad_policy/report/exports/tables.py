@@ -56,12 +56,15 @@ class Source:
         """Return the columns that every row of an episode has."""
         config = self.run.config
         names = config.get("identity", {}).get(record.agent, {})
+        # An environment knows its split itself if it was made with it. "" where the run does not say.
+        known = (config.get("tasks_of"), config.get("split"))
+        split = next((one for one in known if isinstance(one, str)), "")
         return {
             "run": self.name,
             "episode": record.key,
             "env": record.env,
             "data": config.get("data", {}).get("digest", ""),
-            "split": _split_of(config),
+            "split": split,
             "task_id": record.task_id,
             "seed": record.seed,
             "agent": record.agent,
@@ -74,11 +77,6 @@ class Source:
             "progress": record.progress,
             "episode_reward": record.reward,
         }
-
-
-def _split_of(config: Mapping[str, Any]) -> str:
-    """Return the split of a run's tasks; "" where it does not say. An environment knows it that was made with it."""
-    return next((one for one in (config.get("tasks_of"), config.get("split")) if isinstance(one, str)), "")
 
 
 class ExportTable(NamedTuple):

@@ -16,8 +16,7 @@ from iad_policy.errors import RunFolderError
 from iad_policy.learn.improve import improve
 from iad_policy.learn.train import train
 from iad_policy.report.viewer.server import create_app
-from iad_policy.report.viewer.trained import MAX_POINTS, model_json
-from iad_policy.report.viewer.trainings import Trainings, opened
+from iad_policy.report.viewer.trainings import MAX_POINTS, Trainings, model_json, opened
 from iad_policy.trained.models import EPOCHS, MODEL, ROUNDS, TRAINING, ModelFolderError
 
 SHOP = "IAD/WebShop-v0"
