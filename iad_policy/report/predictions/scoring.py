@@ -299,8 +299,8 @@ def _by_difficulty(
         return {}
     found = {}
     for level in from_easy_to_hard(by_level):
-        of_tasks = [[fmean(own) for one in by_level[level] if (own := _values(one, name))] for name in (SUCCESS, main)]
-        means = (fmean(own) if own else None for own in of_tasks)
+        known = [[values for one in by_level[level] if (values := _values(one, name))] for name in (SUCCESS, main)]
+        means = (fmean(map(fmean, values)) if values else None for values in known)
         found[level or UNMARKED] = LevelSummary(len(by_level[level]), *means)
     return found
 

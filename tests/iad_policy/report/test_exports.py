@@ -23,7 +23,7 @@ from iad_policy.ledger.run import Run
 from iad_policy.ledger.run_folder import RunFolder
 from iad_policy.models import Completion, Messages
 from iad_policy.report.exports import FORMATS, export_runs
-from iad_policy.report.exports.pairs import preferences
+from iad_policy.report.exports.examples import preferences
 from iad_policy.roles import TemplateRoles
 from iad_policy.run.config import FREE
 from iad_policy.run.runner import Runner
@@ -34,6 +34,8 @@ from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, Liker, config, ru
 Rows = list[dict[str, Any]]
 SHOP = "IAD/WebShop-v0"
 GOLD = ("progress", "success", "reward_parts")
+JSON_FORMS = [form for form in FORMATS if form != "parquet"]
+needs_pyarrow = pytest.mark.skipif(find_spec("pyarrow") is None, reason="the extra iad[export] is not installed")
 
 
 def kept(one: Runner, path: Path) -> Path:
@@ -46,9 +48,13 @@ def kept(one: Runner, path: Path) -> Path:
 def exported(path: Path, form: str, **options: Any) -> Rows:
     out = path.parent / f"{form}.jsonl"
     written = export_runs([Run(path)], form, out, **options)
-    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    rows = rows_of(out)
     assert len(rows) == written[out]
     return rows
+
+
+def rows_of(file: Path) -> Rows:
+    return [json.loads(line) for line in file.read_text().splitlines()]
 
 
 @pytest.fixture(scope="module")
@@ -59,9 +65,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_decision_is_a_row_with_all_its_candidates(run: Path) -> None:
     rows = exported(run, "jsonl")
-    episodes = [json.loads(line) for line in (run.parent / "jsonl.episodes.jsonl").read_text().splitlines()]
-    traces = Run(run)
-    records = traces.records
+    episodes, records = rows_of(run.parent / "jsonl.episodes.jsonl"), Run(run).records
     assert [one["episode"] for one in episodes] == list(records)
     for key, record in records.items():
         own = [row for row in rows if row["episode"] == key]
@@ -75,11 +79,16 @@ def test_every_decision_is_a_row_with_all_its_candidates(run: Path) -> None:
             assert committed["action"] == row["action"]
 
 
-@pytest.mark.parametrize("form", [form for form in FORMATS if form != "parquet"])
-def test_every_row_has_the_columns_it_promises_and_the_label(run: Path, form: str) -> None:
+@pytest.mark.parametrize("form", JSON_FORMS)
+def test_every_row_has_the_columns_it_promises_and_the_label_and_no_prompt_has_gold(run: Path, form: str) -> None:
     for row in exported(run, form):
         assert list(row) == list(FORMATS[form][0].kinds)
         assert (row["run"], row["verifier"], row["information"]) == ("dials", "liker", "proxy")
+        if form != "jsonl":
+            messages = row["messages" if form == "sft" else "prompt"]
+            asked = "\n".join(one["content"] for one in messages if one["role"] != "assistant")
+            assert "Open dials" in asked
+            assert not any(word in asked.casefold() for word in GOLD)
 
 
 def test_an_oracle_is_named_on_every_row(tmp_path: Path) -> None:
@@ -91,7 +100,7 @@ def test_an_oracle_is_named_on_every_row(tmp_path: Path) -> None:
 
     here = Components(Cheat(), Knower(), TemplateRoles())
     path = kept(Runner(config(strategies=("iad",)), DialsEnv, lambda *_: here), tmp_path / "run")
-    for form in ("jsonl", "sft", "preference", "kto"):
+    for form in JSON_FORMS:
         for row in exported(path, form):
             assert (row["information"], row["agent_information"]) == ("oracle", "oracle")
 
@@ -100,9 +109,9 @@ def test_an_oracle_is_named_on_every_row(tmp_path: Path) -> None:
 def by_split(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A run of the shop per split. That of test tasks has an environment that was made with its split."""
     folder = tmp_path_factory.mktemp("splits")
-    evaluate(SHOP, ["bon"], tasks=3, n=4, split="train", out=folder / "train")
+    evaluate(SHOP, ["bon"], tasks=2, n=4, split="train", out=folder / "train")
     made = partial(gym.make, SHOP, split="test")
-    evaluate(made, ["bon"], tasks=3, n=4, agent="shopper", verifier="proxy", out=folder / "test")
+    evaluate(made, ["bon"], tasks=2, n=4, agent="shopper", verifier="proxy", out=folder / "test")
     return {name: folder / name for name in ("train", "test")}
 
 
@@ -111,14 +120,13 @@ def not_train(rows: Rows) -> set[str]:
     return {row["task_id"] for row in rows if row["split"] != "train"}
 
 
-@pytest.mark.parametrize("form", [form for form in FORMATS if form != "parquet"])
+@pytest.mark.parametrize("form", JSON_FORMS)
 def test_a_file_alone_says_that_no_test_task_is_in_it(form: str, by_split: dict[str, Path], tmp_path: Path) -> None:
-    def rows_of(*splits: str) -> Rows:
-        out = tmp_path / f"{form}.jsonl"
-        written = export_runs([Run(by_split[name]) for name in splits], form, out)
-        return [json.loads(line) for path in written for line in path.read_text().splitlines()]
+    def written(*splits: str) -> Rows:
+        runs = [Run(by_split[name]) for name in splits]
+        return [row for path in export_runs(runs, form, tmp_path / f"{form}.jsonl") for row in rows_of(path)]
 
-    clean, mixed = rows_of("train"), rows_of("train", "test")
+    clean, mixed = written("train"), written("train", "test")
     assert not_train(clean) == set()
     tested = {record.task_id for record in Run(by_split["test"]).records.values()}
     assert set() < not_train(mixed) <= tested
@@ -126,18 +134,10 @@ def test_a_file_alone_says_that_no_test_task_is_in_it(form: str, by_split: dict[
     assert {row["data"] for row in mixed} == {digest}
 
 
-@pytest.mark.skipif(find_spec("pyarrow") is None, reason="the extra iad[export] is not installed")
-def test_a_parquet_file_says_so_too(by_split: dict[str, Path], tmp_path: Path) -> None:
-    from pyarrow.parquet import read_table
-
-    for names, expected in ((["train"], {"train"}), (["train", "test"], {"train", "test"})):
-        written = export_runs([Run(by_split[name]) for name in names], "parquet", tmp_path / "rows.parquet")
-        assert [set(read_table(path)["split"].to_pylist()) for path in written] == [expected] * 2
-
-
 def test_a_run_that_says_no_split_is_not_taken_for_training(run: Path) -> None:
-    assert {row["split"] for row in exported(run, "sft")} == {""}
-    assert not_train(exported(run, "sft"))
+    rows = exported(run, "sft")
+    assert {row["split"] for row in rows} == {""}
+    assert not_train(rows)
 
 
 def test_a_preference_is_what_the_verifier_scored_higher_by_its_margin(run: Path) -> None:
@@ -150,18 +150,10 @@ def test_a_preference_is_what_the_verifier_scored_higher_by_its_margin(run: Path
             digits = [int(one["content"].removeprefix("Action: turn[")[0]) for one in (chosen, rejected)]
             assert row["margin"] == digits[0] - digits[1] == row["chosen_score"] - row["rejected_score"] > 0
     assert {row["strategy"] for row in rows} == {"bon", "bon-sc", "iad"}
-
-
-def test_a_vote_is_the_strategys_preference_and_its_count_stands_beside_it(run: Path) -> None:
-    rows = [row for row in exported(run, "preference") if row["strategy"] == "bon-sc"]
-    assert rows
-    for row in rows:
+    for row in (row for row in rows if row["strategy"] == "bon-sc"):  # a vote, whose count stands beside it
         assert (row["preferred_by"], row["margin"], row["chosen_score"]) == ("strategy", None, None)
         assert row["n_chosen"] >= row["n_rejected"] >= 1
-
-
-def test_the_least_margin_leaves_out_what_is_closer(run: Path) -> None:
-    every = [row for row in exported(run, "preference") if row["preferred_by"] == "verifier"]
+    every = [row for row in rows if row["preferred_by"] == "verifier"]
     wide = [row for row in exported(run, "preference", min_margin=2.0) if row["preferred_by"] == "verifier"]
     assert 0 < len(wide) < len(every)
     assert wide == [row for row in every if row["margin"] >= 2.0]
@@ -186,14 +178,6 @@ def test_only_successful_episodes_are_left_when_they_are_asked_for(tmp_path: Pat
     rows = exported(path, "sft", is_successful_only=True)
     assert [row["task_id"] for row in rows] == ["dials-1"] * 3 + ["dials-3"] * 3
     assert len(exported(path, "sft")) == 12
-
-
-def test_no_prompt_tells_gold(run: Path) -> None:
-    for form, name in (("sft", "messages"), ("preference", "prompt"), ("kto", "prompt")):
-        for row in exported(run, form):
-            asked = "\n".join(one["content"] for one in row[name] if one["role"] != "assistant")
-            assert "Open dials" in asked
-            assert not any(word in asked.casefold() for word in GOLD)
 
 
 class Scripted:
@@ -297,11 +281,8 @@ def test_what_counts_as_a_preference(others: Sequence[Candidate], expected: list
     first = proposed("a", "same", 0.5)
     step = RecordedStep(0, Decision(HERE, (first, *others), first, {}))
     assert [(one.by, one.margin) for one in preferences(step)] == expected
-
-
-def test_what_the_strategy_made_itself_is_preferred_to_nothing() -> None:
-    both = proposed("a", "same", 0.5), proposed("b", "other", 0.1)
-    assert not list(preferences(RecordedStep(0, Decision(HERE, both, UNFINISHED, {}))))
+    # What the strategy made itself is preferred to nothing.
+    assert not list(preferences(RecordedStep(0, Decision(HERE, (first, *others), UNFINISHED, {}))))
 
 
 def test_texts_that_are_no_unicode_are_written_and_read_back(tmp_path: Path) -> None:
@@ -320,7 +301,7 @@ def test_texts_that_are_no_unicode_are_written_and_read_back(tmp_path: Path) -> 
         assert {one["thought"] for row in rows for one in row["candidates"]} == thoughts
 
 
-@pytest.mark.skipif(find_spec("pyarrow") is None, reason="the extra iad[export] is not installed")
+@needs_pyarrow
 def test_parquet_and_json_lines_hold_the_same_rows(run: Path, tmp_path: Path) -> None:
     from pyarrow.parquet import read_table
 
@@ -332,12 +313,10 @@ def test_parquet_and_json_lines_hold_the_same_rows(run: Path, tmp_path: Path) ->
     assert read_table(tmp_path / "parquet.parquet").to_pylist() == exported(run, "jsonl")
 
 
-@pytest.mark.parametrize("form", [*FORMATS, "preference.parquet"])
-def test_processes_side_by_side_write_the_same_bytes(run: Path, tmp_path: Path, form: str) -> None:
-    form, _, ending = form.partition(".")
-    ending = ending or ("parquet" if form == "parquet" else "jsonl")
-    if ending == "parquet" and find_spec("pyarrow") is None:
-        pytest.skip("the extra export is not installed")
+@pytest.mark.parametrize(
+    ("form", "ending"), [("jsonl", "jsonl"), pytest.param("preference", "parquet", marks=needs_pyarrow)]
+)
+def test_processes_side_by_side_write_the_same_bytes(run: Path, tmp_path: Path, form: str, ending: str) -> None:
     runs = [Run(run), Run(run)]  # a process each
     alone = export_runs(runs, form, tmp_path / "alone" / f"data.{ending}")
     together = export_runs(runs, form, tmp_path / "together" / f"data.{ending}", workers=2)
@@ -353,17 +332,15 @@ def test_parquet_without_its_package_says_what_to_install(run: Path, tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("form", "name", "kind", "said"),
+    ("form", "name", "said"),
     [
-        ("json", "a.jsonl", UnknownName, "known: jsonl, kto, parquet, preference, sft"),
-        ("jsonl", "a.parquet", ValueError, "expected a file that ends in .jsonl"),
-        ("parquet", "a.jsonl", ValueError, "expected a file that ends in .parquet"),
+        ("json", "a.jsonl", "known: jsonl, kto, parquet, preference, sft"),
+        ("jsonl", "a.parquet", "expected a file that ends in .jsonl"),
+        ("parquet", "a.jsonl", "expected a file that ends in .parquet"),
     ],
 )
-def test_what_can_not_be_written_is_refused(
-    run: Path, tmp_path: Path, form: str, name: str, kind: type[Exception], said: str
-) -> None:
-    with pytest.raises(kind, match=said):
+def test_what_can_not_be_written_is_refused(run: Path, tmp_path: Path, form: str, name: str, said: str) -> None:
+    with pytest.raises((UnknownName, ValueError), match=said):
         export_runs([Run(run)], form, tmp_path / name)
     assert not list(tmp_path.iterdir())
 
