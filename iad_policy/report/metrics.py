@@ -119,8 +119,6 @@ def summarise(records: Iterable[EpisodeRecord], *, n_resamples: int = N_RESAMPLE
     """
     every = list(records)
     scored = [record for record in every if record.is_scored]
-    easy = [record for record in scored if record.difficulty in LEVELS[:2]]
-    hard = [record for record in scored if record.difficulty in LEVELS[-2:]]
     totals: dict[str, dict[str, float]] = {}
     for record in scored:
         for role, axes in record.usage.items():
@@ -137,7 +135,14 @@ def summarise(records: Iterable[EpisodeRecord], *, n_resamples: int = N_RESAMPLE
     n_evaluations = sum(record.n_evaluations for record in scored)
     resampling = Resampling(n_resamples=n_resamples)
     means = {name: over_tasks(per_task(scored, name), resampling, is_rate=name == SUCCESS) for name in METRICS}
-    success, progress, reward = (means[name] for name in METRICS)
+    values: dict[str, Any] = {
+        **{name: mean and mean.value for name, mean in means.items()},
+        **{f"{name}_95": mean and mean.interval_95 for name, mean in means.items()},
+    }
+    for level, names in (("easy", LEVELS[:2]), ("hard", LEVELS[-2:])):
+        own = [record for record in scored if record.difficulty in names]
+        values[f"n_{level}"] = len(own)
+        values |= {f"{name}_{level}": _over_tasks(own, name) for name in (SUCCESS, PROGRESS)}
     errors = Counter(sorted(error for record in every if (error := error_of(record))))
     return StrategySummary(
         n_episodes=len(scored),
@@ -145,20 +150,8 @@ def summarise(records: Iterable[EpisodeRecord], *, n_resamples: int = N_RESAMPLE
         errors=dict(errors),
         spent_errored=sum((record.spent for record in every if not record.is_scored), NOTHING).as_dict(),
         n_budget=sum(record.stop_reason == "budget" for record in every),
-        success=success and success.value,
-        success_95=success and success.interval_95,
-        progress=progress and progress.value,
-        progress_95=progress and progress.interval_95,
-        reward=reward and reward.value,
-        reward_95=reward and reward.interval_95,
         grounding=_mean([record.grounding for record in scored]),
         unreadable=sum(record.n_unreadable for record in scored) / n_proposals if n_proposals else None,
-        n_easy=len(easy),
-        n_hard=len(hard),
-        success_easy=_over_tasks(easy, SUCCESS),
-        success_hard=_over_tasks(hard, SUCCESS),
-        progress_easy=_over_tasks(easy, PROGRESS),
-        progress_hard=_over_tasks(hard, PROGRESS),
         by_difficulty=by_difficulty,
         spent={axis: _of_all_roles(by_role, axis) for axis in SPENT},
         by_role=by_role,
@@ -169,6 +162,7 @@ def summarise(records: Iterable[EpisodeRecord], *, n_resamples: int = N_RESAMPLE
         wall_s=_mean([record.wall_s for record in scored]),
         n_failed_verdicts=sum(record.n_failed_verdicts for record in scored),
         progress_by_step=progress_curve(scored),
+        **values,
     )
 
 

@@ -82,24 +82,16 @@ def bootstrap_mean(
     return Interval(float(low), float(high))
 
 
-def mean_interval(
-    values: Sequence[float],
-    *,
-    clusters: Sequence[Hashable] | None = None,
-    seed: int = 0,
-    n_resamples: int = N_RESAMPLES,
-) -> Interval:
-    """Return the bootstrap interval of a mean over tasks: each is a cluster, or one value.
+def mean_interval(values: Sequence[float], *, seed: int = 0, n_resamples: int = N_RESAMPLES) -> Interval:
+    """Return the bootstrap interval of a mean over tasks, each with one value.
 
-    Where all tasks have the same mean, a bootstrap has nothing to resample and is of no width. If the values are
+    Where all tasks have the same value, a bootstrap has nothing to resample and is of no width. If the values are
     between 0 and 1, the interval is Wilson's over tasks, as if each task were 0 or 1 as a whole. No other tasks with
     this mean vary more. How much values of another range may vary is not known, so they keep the interval of no width.
     """
-    sums, sizes = by_cluster(values, clusters)
-    of_tasks = sums / sizes
-    if not np.allclose(of_tasks, of_tasks[0]) or not is_bounded(values):
-        return bootstrap_mean(values, clusters=clusters, seed=seed, n_resamples=n_resamples)
-    return wilson(round(math.fsum(of_tasks)), of_tasks.size)
+    if not np.allclose(values, values[:1]) or not is_bounded(values):
+        return bootstrap_mean(values, seed=seed, n_resamples=n_resamples)
+    return wilson(round(math.fsum(values)), len(values))
 
 
 def paired_interval(
@@ -175,22 +167,16 @@ def mcnemar_exact(n_better: int, n_worse: int) -> float:
     return float(binomtest(n_better, n).pvalue) if n else 1.0
 
 
-def sign_flip(
-    differences: Sequence[float],
-    *,
-    clusters: Sequence[Hashable] | None = None,
-    seed: int = 0,
-    n_resamples: int = N_RESAMPLES,
-) -> float:
+def sign_flip(differences: Sequence[float], *, seed: int = 0, n_resamples: int = N_RESAMPLES) -> float:
     """Return the two-sided p-value of the sign-flip permutation test on paired differences (Fisher 1935).
 
-    The null hypothesis is that each cluster's sum is as likely positive as negative. All values of a cluster are
-    flipped together. Up to `n_resamples` sign patterns, all of them are counted. Beyond that, `n_resamples` random ones
-    are drawn, and the observed one counts too. With more than `MANY` clusters the sum is treated as normal.
+    The null hypothesis is that each difference is as likely positive as negative. Of clusters, pass the sums. Up to
+    `n_resamples` sign patterns, all of them are counted. Beyond that, `n_resamples` random ones are drawn, and the
+    observed one counts too. With more than `MANY` differences the sum is treated as normal.
     """
     from scipy.stats import permutation_test
 
-    sums, _ = by_cluster(differences, clusters)
+    sums = np.asarray(differences, dtype=np.float64)
     sums = sums[sums != 0]  # flipping the sign of 0 changes nothing
     if sums.size < 2:
         return 1.0  # one has two patterns, which are equally extreme
@@ -264,21 +250,16 @@ def minimum_detectable_effect(variance: float, n: int, *, power: float = 0.8) ->
     return (normal.inv_cdf((1 + CONFIDENCE) / 2) + normal.inv_cdf(power)) * math.sqrt(variance / n)
 
 
-def detectable_mean(differences: Sequence[float], clusters: Sequence[Hashable] | None = None) -> float | None:
-    """Return the smallest true mean that this number of clusters detects, or None for one cluster (no variance).
+def detectable_mean(differences: Sequence[float]) -> float | None:
+    """Return the smallest true mean that differences of so many tasks detect, or None for one task (no variance).
 
-    Clusters that all differ by the same amount have no variance, either. Then two more are added, of which one differs
-    by 1.
-
-    Args:
-        differences: One paired difference per episode.
-        clusters: Cluster of each difference, such as its task. By default each is its own cluster.
+    Tasks that all differ by the same amount have no variance, either. Then two more are added, of which one differs by
+    1.
     """
-    sums, sizes = by_cluster(differences, clusters)
-    if sums.size < 2:
+    if len(differences) < 2:
         return None
-    variance = float(np.var(sums / sizes, ddof=1)) or discordance(0, sums.size)
-    return minimum_detectable_effect(variance, sums.size)
+    variance = float(np.var(differences, ddof=1)) or discordance(0, len(differences))
+    return minimum_detectable_effect(variance, len(differences))
 
 
 def discordance(n_discordant: int, n: int) -> float:

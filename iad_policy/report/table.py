@@ -121,17 +121,8 @@ class RunTable:
         yield legend(differences.values(), tested=[SUCCESS], sample="seed")
 
 
-class ShortTable:
-    """The lines of a run that a reader needs first, for rich. Alarms and warnings are never left out.
-
-    Args:
-        heading: The facts shown above the table.
-        figures: The summaries, differences and curves of the run.
-    """
-
-    def __init__(self, heading: Heading, figures: Figures) -> None:
-        self._heading = heading
-        self._figures = figures
+class ShortTable(RunTable):
+    """The lines of a run that a reader needs first, for rich. Alarms and warnings are never left out."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         heading, config, figures = self._heading, self._heading.config, self._figures

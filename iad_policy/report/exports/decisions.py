@@ -1,35 +1,33 @@
 """Every decision with all its candidates, and every episode: what happened, as data."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from iad_policy.ledger.episode import Episode
 from iad_policy.models.tools import message_text
 from iad_policy.report.exports.examples import feedback_of, score_of
-from iad_policy.report.exports.tables import MESSAGES, ExportTable, Row, Source
+from iad_policy.report.exports.tables import MESSAGES, ExportTable, Kind, Row, Source
 from iad_policy.types import Candidate, State
 from iad_policy.types.hashing import encode
 from iad_policy.types.texts import shown
 
+OF_EPISODE: Mapping[str, Kind] = {
+    "n_steps": int,
+    "grounding": float,
+    **dict.fromkeys(("difficulty", "stop_reason", "cut", "error_kind", "error"), str),
+    **dict.fromkeys(("proposals", "verifications", "simulations", "tokens"), int),
+    "usd": float,
+    "wall_s": float,
+}
+"""What a record says of its episode, or of its spending, in these words."""
+
 
 def _episode(source: Source, episode: Episode) -> Iterator[Row]:
-    record, spent = episode.record, episode.record.spent
+    record = episode.record
     yield {
         **source.head(record),
-        "n_steps": record.n_steps,
-        "grounding": record.grounding,
-        "difficulty": record.difficulty,
-        "stop_reason": record.stop_reason,
-        "cut": record.cut,
-        "error_kind": record.error_kind,
-        "error": record.error,
-        "proposals": spent.proposals,
-        "verifications": spent.verifications,
-        "simulations": spent.simulations,
-        "tokens": spent.tokens,
-        "usd": spent.usd,
-        "wall_s": record.wall_s,
+        **{name: getattr(record if hasattr(record, name) else record.spent, name) for name in OF_EPISODE},
         "progress_by_step": list(record.progress_by_step),
         "actions": [action if isinstance(action, str) else json.dumps(action) for action in record.actions],
     }
@@ -99,26 +97,7 @@ def _text(state: State | None) -> str:
 
 
 EPISODES = ExportTable(
-    {
-        "n_steps": int,
-        "grounding": float,
-        "difficulty": str,
-        "stop_reason": str,
-        "cut": str,
-        "error_kind": str,
-        "error": str,
-        "proposals": int,
-        "verifications": int,
-        "simulations": int,
-        "tokens": int,
-        "usd": float,
-        "wall_s": float,
-        "progress_by_step": [float],
-        "actions": [str],
-    },
-    _episode,
-    suffix=".episodes",
-    is_scored_only=False,
+    {**OF_EPISODE, "progress_by_step": [float], "actions": [str]}, _episode, suffix=".episodes", is_scored_only=False
 )
 DECISIONS = ExportTable(
     {
@@ -133,11 +112,7 @@ DECISIONS = ExportTable(
         "cut": str,
         "candidates": [
             {
-                "id": str,
-                "action": str,
-                "thought": str,
-                "error": str,
-                "feedback": str,
+                **dict.fromkeys(("id", "action", "thought", "error", "feedback"), str),
                 "is_committed": bool,
                 "is_here": bool,
                 "score": float,

@@ -32,19 +32,10 @@ from iad_policy.types.hashing import decode
 
 HIDDEN_INFO = frozenset({"task_id", "instruction", "available_actions", "step", "page"})
 """Parts of a state's info that the page shows elsewhere, or that repeat the observation."""
-_HEAD_KEYS = frozenset(
-    [
-        "env",
-        "label",
-        "information",
-        "instruments",
-        "baseline",
-        "differences",
-        "curves",
-        "comparisons",
-        "verifier_scores",
-    ]
-)
+_HEAD_KEYS = {
+    *("env", "label", "information", "instruments", "baseline"),
+    *("differences", "curves", "comparisons", "verifier_scores"),
+}
 _SUMMARY_KEYS = frozenset(one.name for one in fields(StrategySummary)) - {"spent"} | frozenset(SPENT)
 """Keys of a summary, and of a strategy's part of it, that the page shows."""
 
@@ -141,15 +132,9 @@ def _episode_line(record: EpisodeRecord, row: int) -> dict[str, Any]:
         "row": row,
         "task": record.task_id,
         "seed": record.seed,
-        "success": record.success,
-        "progress": record.progress,
-        "reward": record.reward,
-        "n_steps": record.n_steps,
-        "difficulty": record.difficulty,
+        **{name: getattr(record, name) for name in ("success", "progress", "reward", "n_steps", "difficulty")},
         "stop": record.stop_reason,
-        "cut": record.cut,
-        "error_kind": record.error_kind,
-        "error": record.error,
+        **{name: getattr(record, name) for name in ("cut", "error_kind", "error")},
         "calls": spent.proposals + spent.verifications + spent.asks,
         "tokens": spent.tokens,
         "is_scored": record.is_scored,

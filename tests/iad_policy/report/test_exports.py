@@ -1,13 +1,13 @@
 import json
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from random import Random
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium as gym
 import pytest
@@ -115,29 +115,22 @@ def by_split(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: folder / name for name in ("train", "test")}
 
 
-def not_train(rows: Rows) -> set[str]:
-    """The tasks of a file that are no training tasks, by what stands in the file alone, as docs/exports.md says."""
-    return {row["task_id"] for row in rows if row["split"] != "train"}
-
-
 @pytest.mark.parametrize("form", JSON_FORMS)
-def test_a_file_alone_says_that_no_test_task_is_in_it(form: str, by_split: dict[str, Path], tmp_path: Path) -> None:
-    def written(*splits: str) -> Rows:
-        runs = [Run(by_split[name]) for name in splits]
-        return [row for path in export_runs(runs, form, tmp_path / f"{form}.jsonl") for row in rows_of(path)]
+def test_a_file_alone_says_that_no_test_task_is_in_it(
+    form: str, by_split: dict[str, Path], run: Path, tmp_path: Path
+) -> None:
+    def not_train(*runs: Path) -> set[str]:
+        """The tasks of a file that are no training tasks, by what stands in the file alone."""
+        rows = [
+            row for path in export_runs([*map(Run, runs)], form, tmp_path / f"{form}.jsonl") for row in rows_of(path)
+        ]
+        assert run in runs or {row["data"] for row in rows} == {gym.make(SHOP).unwrapped.data.digest}  # type: ignore[attr-defined]
+        return {row["task_id"] for row in rows if row["split"] != "train"}
 
-    clean, mixed = written("train"), written("train", "test")
-    assert not_train(clean) == set()
+    assert not_train(by_split["train"]) == set()
     tested = {record.task_id for record in Run(by_split["test"]).records.values()}
-    assert set() < not_train(mixed) <= tested
-    digest = gym.make(SHOP).unwrapped.data.digest  # type: ignore[attr-defined]
-    assert {row["data"] for row in mixed} == {digest}
-
-
-def test_a_run_that_says_no_split_is_not_taken_for_training(run: Path) -> None:
-    rows = exported(run, "sft")
-    assert {row["split"] for row in rows} == {""}
-    assert not_train(rows)
+    assert set() < not_train(*by_split.values()) <= tested
+    assert not_train(run), "a run that says no split is not taken for training"
 
 
 def test_a_preference_is_what_the_verifier_scored_higher_by_its_margin(run: Path) -> None:
@@ -181,77 +174,63 @@ def test_only_successful_episodes_are_left_when_they_are_asked_for(tmp_path: Pat
 
 
 class Scripted:
-    """Answers in turn, with log-probabilities, and keeps what it was asked."""
+    """Answers what a function makes of the number of questions, with log-probabilities, and keeps what it was asked."""
 
     name = "scripted"
 
-    def __init__(self) -> None:
+    def __init__(self, answer: Callable[[int], str]) -> None:
         self.asked: list[Messages] = []
+        self.answer = answer
 
-    def complete(
-        self, messages: Messages, *, temperature: float | None = None, max_tokens: int | None = None
-    ) -> Completion:
+    def complete(self, messages: Messages, **_: Any) -> Completion:
         self.asked.append(messages)
-        digit = Random(len(self.asked)).choice("012x")
-        return Completion(
-            f"I try {digit}.\nAction: turn[{digit}]" if digit != "x" else "No idea", logprobs=(-0.5, -0.25)
-        )
+        return Completion(self.answer(len(self.asked)), logprobs=(-0.5, -0.25))
+
+    def rows(self, made: Any, path: Path, form: str, env: Callable[[], Any] = DialsEnv, **asked: Any) -> Rows:
+        """The rows of a run with an agent that asks this model, whose prompts are those that it was asked."""
+        verifier = None if "env" in asked else Liker()
+        here = Components(made, verifier, TemplateRoles())
+        if not path.exists():
+            kept(Runner(config(**asked), env, lambda *_: here), path)
+        rows = exported(path, form)
+        prompts = {json.dumps(row["messages"][:-1] if form == "sft" else row["prompt"]) for row in rows}
+        assert prompts <= {json.dumps(messages) for messages in self.asked}
+        return rows
+
+
+def tried(n: int) -> str:
+    digit = Random(n).choice("012x")
+    return f"I try {digit}.\nAction: turn[{digit}]" if digit != "x" else "No idea"
 
 
 @pytest.mark.parametrize("style", ["direct", "cot", "few-shot", "react"])
 def test_a_language_models_prompts_and_answers_come_back_word_for_word(style: Any, tmp_path: Path) -> None:
-    model = Scripted()
+    model = Scripted(tried)
     made = ReActAgent(model) if style == "react" else LanguageAgent(model, style=style)
-    here = Components(made, Liker(), TemplateRoles())
     agent = "react:scripted" if style == "react" else f"litellm:scripted#{style}"
-    one = Runner(config(agent=agent, strategies=("bon",), n=4), DialsEnv, lambda *_: here)
-    path = kept(one, tmp_path / "run")
-    asked = {json.dumps(messages) for messages in model.asked}
-    rows = exported(path, "sft")
-    assert {json.dumps(row["messages"][:-1]) for row in rows} <= asked
+    asked = {"agent": agent, "strategies": ("bon",), "n": 4}
+    rows = model.rows(made, tmp_path / "run", "sft", **asked)
     assert all(row["messages"][-1]["content"].startswith("I try ") for row in rows)
     assert {row["logprob"] for row in rows} == {-0.75}
-    pairs = exported(path, "preference")
-    assert {json.dumps(row["prompt"]) for row in pairs} <= asked
+    pairs = model.rows(made, tmp_path / "run", "preference", **asked)
     unread = [row for row in pairs if row["preferred_by"] == "format"]
     assert {row["rejected"][0]["content"] for row in unread} == {"No idea"}
     assert {(row["margin"], row["chosen_logprob"], row["rejected_logprob"]) for row in unread} == {(None, -0.75, -0.75)}
 
 
 def test_a_composed_answer_comes_back_with_its_parts_also_in_later_prompts(tmp_path: Path) -> None:
-    class Composing(Scripted):
-        def complete(self, messages: Messages, **_: Any) -> Completion:
-            self.asked.append(messages)
-            return Completion(
-                f"Thought: round {len(self.asked)}\nCommand: turn[{len(self.asked) % 3}]\nExplanation: it fits"
-            )
-
-    model = Composing()
-    here = Components(CompositeAgent(model), Liker(), TemplateRoles())
-    one = Runner(config(agent="composite:scripted", strategies=("bon",), n=2), DialsEnv, lambda *_: here)
-    rows = exported(kept(one, tmp_path / "run"), "sft")
-    asked = {json.dumps(messages) for messages in model.asked}
-    assert {json.dumps(row["messages"][:-1]) for row in rows} <= asked
-    for row in rows:
+    model = Scripted(lambda n: f"Thought: round {n}\nCommand: turn[{n % 3}]\nExplanation: it fits")
+    asked = {"agent": "composite:scripted", "strategies": ("bon",), "n": 2}
+    for row in model.rows(CompositeAgent(model), tmp_path / "run", "sft", **asked):
         assert row["messages"][-1]["content"].splitlines()[2] == "Explanation: it fits"
 
 
 def test_numbers_as_actions_are_asked_for_with_their_range(tmp_path: Path) -> None:
-    class Numbers:
-        name = "numbers"
-        asked: ClassVar[list[Messages]] = []
-
-        def complete(self, messages: Messages, **_: Any) -> Completion:
-            self.asked.append(messages)
-            return Completion(f"Action: {len(self.asked) % 4}")
-
-    space = gym.make("FrozenLake-v1").action_space
-    here = Components(LanguageAgent(Numbers(), space=space), None, TemplateRoles())
-    asked = config(env="FrozenLake-v1", agent="litellm:numbers", verifier="", strategies=("bon-sc",), n=3, tasks=2)
-    one = Runner(asked, lambda: gym.make("FrozenLake-v1"), lambda *_: here)
-    rows = exported(kept(one, tmp_path / "run"), "sft")
-    assert {json.dumps(row["messages"][:-1]) for row in rows} <= {json.dumps(messages) for messages in Numbers.asked}
-    assert "a whole number from 0 to 3" in rows[0]["messages"][0]["content"]
+    model, lake = Scripted(lambda n: f"Action: {n % 4}"), partial(gym.make, "FrozenLake-v1")
+    asked = {"env": "FrozenLake-v1", "agent": "litellm:numbers", "verifier": "", "strategies": ("bon-sc",)}
+    made = LanguageAgent(model, space=lake().action_space)
+    first, *_ = model.rows(made, tmp_path / "run", "sft", lake, **asked, n=3, tasks=2)
+    assert "a whole number from 0 to 3" in first["messages"][0]["content"]
 
 
 HERE = State("seen", {}, id="here")
@@ -331,17 +310,14 @@ def test_parquet_without_its_package_says_what_to_install(run: Path, tmp_path: P
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("form", "name", "said"),
-    [
+def test_what_can_not_be_written_is_refused(run: Path, tmp_path: Path) -> None:
+    for form, name, said in (
         ("json", "a.jsonl", "known: jsonl, kto, parquet, preference, sft"),
         ("jsonl", "a.parquet", "expected a file that ends in .jsonl"),
         ("parquet", "a.jsonl", "expected a file that ends in .parquet"),
-    ],
-)
-def test_what_can_not_be_written_is_refused(run: Path, tmp_path: Path, form: str, name: str, said: str) -> None:
-    with pytest.raises((UnknownName, ValueError), match=said):
-        export_runs([Run(run)], form, tmp_path / name)
+    ):
+        with pytest.raises((UnknownName, ValueError), match=said):
+            export_runs([Run(run)], form, tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 

@@ -56,7 +56,6 @@ def test_the_interval_of_equal_values_is_wilsons_over_tasks() -> None:
     assert mean_interval([1.0] * (MANY + 1)) == wilson(MANY + 1, MANY + 1)
     assert mean_interval([1 / 3] * 6) == wilson(2, 6)
     assert mean_interval([1.0 + 1e-15] * 6) == wilson(6, 6)
-    assert mean_interval([0.0, 1.0] * 3, clusters=["a", "a", "b", "b", "c", "c"]) == wilson(2, 3)
     assert mean_interval([0.0, 0.5, 1.0], seed=1) == bootstrap_mean([0.0, 0.5, 1.0], seed=1)
     assert mean_interval([7.0] * 3) == (7.0, 7.0), "how much values of another range vary is not known"
 
@@ -99,12 +98,10 @@ def test_tests_on_random_tables_are_enumerated() -> None:
         p = float(extreme.mean())
         assert mcnemar_exact(int((signs > 0).sum()), int((signs < 0).sum())) == pytest.approx(p)
         assert sign_flip(signs.tolist()) == pytest.approx(p)
-        n = int(rng.integers(2, 9))
-        values, clusters = rng.normal(0.3, 1, size=3 * n), np.repeat(np.arange(n), 3)
-        sums = values.reshape(n, 3).sum(axis=1)
-        flipped = np.abs(np.array(list(product([-1, 1], repeat=n))) @ sums)
-        p = float((flipped >= abs(sums.sum()) - 1e-12).mean())
-        assert sign_flip(values.tolist(), clusters=clusters.tolist()) == pytest.approx(p)
+        values = rng.normal(0.3, 1, size=int(rng.integers(2, 9)))
+        flipped = np.abs(np.array(list(product([-1, 1], repeat=values.size))) @ values)
+        p = float((flipped >= abs(values.sum()) - 1e-12).mean())
+        assert sign_flip(values.tolist()) == pytest.approx(p)
 
 
 def test_sign_flip_by_chance_is_near_the_enumerated_one() -> None:
@@ -144,8 +141,8 @@ def test_pass_at_k_and_pass_hat_k_are_shares_of_choices(samples: list[bool], dat
 def test_detectable_effects_are_the_formula_by_hand() -> None:
     assert minimum_detectable_effect(0.25, 100) == pytest.approx((1.959964 + 0.841621) * 0.05, rel=1e-6)
     assert (discordance(0, 98), discordance(24, 98)) == (0.01, 0.25)
-    assert detectable_mean([0.5]) is detectable_mean([0.5, 0.25], ["t", "t"]) is None
-    assert detectable_mean([1, 0, 0], ["a", "a", "b"]) == pytest.approx(minimum_detectable_effect(0.125, 2))
+    assert detectable_mean([0.5]) is None
+    assert detectable_mean([0.5, 0]) == pytest.approx(minimum_detectable_effect(0.125, 2))
 
 
 def test_what_no_figure_can_be_made_of_is_refused() -> None:
@@ -186,14 +183,11 @@ def test_intervals_cover_the_truth_in_95_of_100_experiments(n_experiments: int) 
     assert all(abs(n / n_experiments - 0.95) <= chance for n in covered.values()), covered
 
 
-@pytest.mark.parametrize(("kind", "n_seeds"), [("few", 1), ("outliers", 3)])
-def test_many_values_are_as_if_resampled_and_flipped_one_by_one(kind: str, n_seeds: int) -> None:
+def test_many_values_are_as_if_resampled_and_flipped_one_by_one() -> None:
     rng = np.random.default_rng(3)
     n = MANY + 100
-    drawn = {"few": rng.integers(-1, 2, n) / 2, "outliers": rng.lognormal(0, 1, n) - 1.6}
-    of_value = np.sort(rng.integers(n, size=n_seeds * n)) if n_seeds > 1 else np.arange(n)  # clusters of many sizes
-    values = drawn[kind][of_value]
-    _, clusters = np.unique(of_value, return_inverse=True)
+    clusters = np.unique(np.sort(rng.integers(n, size=3 * n)), return_inverse=True)[1]  # of many sizes
+    values = (rng.lognormal(0, 1, n) - 1.6)[clusters]
     sums, sizes = np.bincount(clusters, weights=values), np.bincount(clusters)
     picked = (rng.integers(sums.size, size=sums.size) for _ in range(2000))
     means = np.array([sums[places].sum() / sizes[places].sum() for places in picked])
@@ -201,8 +195,7 @@ def test_many_values_are_as_if_resampled_and_flipped_one_by_one(kind: str, n_see
     low, high = np.quantile(means, [0.025, 0.975])
     found = bootstrap_mean(values.tolist(), clusters=clusters.tolist())
     assert found == pytest.approx((low, high), abs=0.06 * (high - low))
-    p = sign_flip(values.tolist(), clusters=clusters.tolist())
-    assert p == pytest.approx(np.mean(np.abs(flipped) >= abs(values.sum())), abs=0.04)
+    assert sign_flip(sums.tolist()) == pytest.approx(np.mean(np.abs(flipped) >= abs(values.sum())), abs=0.04)
 
 
 def test_the_interval_of_many_values_holds_no_mean_that_they_can_not_have() -> None:
