@@ -27,7 +27,6 @@ from iad_policy.report.viewer.report import write_report
 from iad_policy.report.viewer.server import create_app
 from iad_policy.run.config import FREE
 from iad_policy.types.hashing import digest
-from webshop_server.site.server import Server
 
 N_EPISODES = 1000
 MANY = {10_000: ("first_page_s", 1.0), 100_000: ("first_page_1e5_s", 2.0)}
@@ -60,38 +59,12 @@ def repeated(real: Path, folder: Path, times: int, *, has_answers: bool) -> Path
     return folder
 
 
-def opened_s(address: str) -> float | None:
-    """Return the seconds until the page's list of tasks appears in Chromium, or None without a browser."""
-    try:
-        from iad_envs.browser.selenium import SeleniumBrowser
-
-        browser = SeleniumBrowser(size=(1400, 900))
-    except Exception as missing:  # without a browser the other figures are still printed
-        print(json.dumps({"metric": "report_open_s", "value": None, "why": str(missing)}), flush=True)
-        return None
-    try:
-        from selenium.webdriver.support.ui import WebDriverWait
-
-        browser.driver.get("about:blank")
-        start = perf_counter()
-        browser.driver.get(address)
-        WebDriverWait(browser.driver, 60, 0.02).until(
-            lambda driver: driver.execute_script("return document.querySelector('.tasks')")
-        )
-        return perf_counter() - start
-    finally:
-        browser.close()
-
-
 def pages(folder: Path, reference: Reference) -> None:
-    """Print the report's figures, and the time to open large runs and to serve and show their first page."""
+    """Print the report's figures, and the time to open large runs and to serve their first page."""
     start = perf_counter()
     path = write_report(folder)
     figure("report_write_s", perf_counter() - start, "s", n=N_EPISODES)
     figure("report_1000_mb", path.stat().st_size / 1e6, "MB", target=10, n=N_EPISODES)
-    reference.sample()
-    if (seconds := opened_s(f"file://{path}")) is not None:
-        reference.figure("report_open_s", seconds, "s", target=2, n=1)
     for n_episodes, (metric, target) in MANY.items():
         many = repeated(folder, folder.with_name(str(n_episodes)), n_episodes // N_EPISODES, has_answers=False)
         start = perf_counter()
@@ -101,10 +74,6 @@ def pages(folder: Path, reference: Reference) -> None:
         seconds = perf_counter() - start
         reference.sample()
         reference.figure(metric, seconds, "s", target=target, n=n_episodes)
-        with Server(create_app([many])) as server:
-            shown = opened_s(server.address)
-        if shown is not None:
-            reference.figure(metric.replace("page", "page_open"), shown, "s", target=target, n=n_episodes)
 
 
 def exports(folder: Path, reference: Reference) -> None:

@@ -19,7 +19,7 @@ from iad_policy.report.advice.pilot import read_pilot
 from iad_policy.report.reselection import bounds, reselecting
 
 QUERIES: dict[str, Any] = {"split": "train", "env_args": {"mode": "answer"}, "feedback": "best-worst"}
-N_TASKS = 12
+N_TASKS = 8
 STRATEGIES = ["single", "bon-sc", "bon", "iad"]
 
 
@@ -126,7 +126,7 @@ def test_it_is_the_same_twice_and_reads_an_unfinished_run(pilot: Path, tmp_path:
 def test_dollars_are_no_price_where_the_cache_has_answered(pilot: Path, tmp_path: Path) -> None:
     """Of strategies that share samples, the first one pays for all of them."""
     folder = shutil.copytree(pilot, tmp_path / "run")
-    lines = [json.loads(line) for line in (folder / EPISODES).read_text().splitlines()]
+    lines = [json.loads(line) for line in (folder / EPISODES).read_text().splitlines()[:8]]
     for n_cached, axis in ((0, "usd"), (1, "tokens")):
         for line in lines:
             line["usage"]["agent"] |= {"usd": 0.1, "prompt_tokens": 10, "n_cached": n_cached}

@@ -113,45 +113,24 @@ def test_curves_carry_the_last_value_forward() -> None:
     assert progress_curve([short, long]) == pytest.approx((0.0, 0.5, 0.5, 0.75))
 
 
-def test_differences_pair_common_tasks_only_and_are_adjusted_over_rows() -> None:
-    base = [episode("a", 0.0), episode("b", 0.0), episode("c", 1.0), episode("only here", 1.0)]
-    own = [episode("a", 1.0), episode("b", 1.0), episode("c", 0.0), episode("failed", 1.0, error_kind="crash")]
-    found = differences({"base": base, "own": own}, {"own": "base"})["own"]
-    assert found.success is not None
-    assert (found.n_pairs, found.only_baseline, found.success.value) == (3, ("only here",), pytest.approx(1 / 3))
-    assert (found.success.won, found.success.lost) == (("a", "b"), ("c",))
-    assert (found.success.test, found.success.p, found.success.interval_95) == ("mcnemar", 1.0, (-1.0, 1.0))
-    worse, better = ([episode(str(place), value) for place in range(8)] for value in (0.0, 1.0))
-    two = differences({"base": worse, "x": better, "y": better}, {"x": "base", "y": "base"})["x"]
-    assert two.success is not None
-    assert (two.success.p, two.success.p_holm) == pytest.approx((2 / 256, 4 / 256))
-    none = differences({"base": [episode("a")], "own": []}, {"own": "base"})["own"]
-    assert (none.n_pairs, none.metrics, none.as_json()["success"], none.as_json()["p_holm"]) == (0, {}, None, None)
-
-
-def test_seeds_of_a_task_are_one_cluster() -> None:
+def test_seeds_of_a_task_are_one_cluster_and_what_never_varied_has_an_interval_of_some_width() -> None:
     tasks = [f"t{place}" for place in range(8)]
     seeds = [episode(task, 1.0 if task in tasks[:6] else 0.0, seed=seed) for task in tasks for seed in range(3)]
     once = [one for one in seeds if one.seed == 0]
     assert summarise(seeds).success_95 == summarise(once).progress_95
     failed = [replace(one, error_kind="crash") if (one.task_id, one.seed) == ("t0", 1) else one for one in seeds]
     assert (summarise(failed).success, summarise(failed).n_episodes) == (0.75, 23), "a task counts once"
-
-
-def test_what_never_varied_has_an_interval_of_some_width() -> None:
-    seeds = [episode(f"t{place}", 0.0, seed=seed) for place in range(8) for seed in range(3)]
-    once = [one for one in seeds if one.seed == 0]
-    assert summarise(seeds).success_95 == summarise(once).success_95 == wilson(0, 8)
-    found = differences({"base": once, "own": once}, {"own": "base"})["own"]
-    assert found.reward is not None
-    assert found.success is not None
-    assert found.reward.interval_95 == found.success.interval_95
-    assert found.reward.interval_95.high > 0.3
+    wrong, once = ([replace(one, success=0.0, reward=0.0) for one in own] for own in (seeds, once))
+    assert summarise(wrong).success_95 == summarise(once).success_95 == wilson(0, 8)
+    found = differences({"base": once, "own": once}, {"own": "base"})["own"].metrics
+    assert found["reward"].interval_95 == found["success"].interval_95
+    assert found["reward"].interval_95.high > 0.3
     # Of rewards that may be anything nothing can be said.
     points = [episode(f"t{place}", None, reward=50.0) for place in range(8)]
-    reward = differences({"base": points, "own": points}, {"own": "base"})["own"].reward
-    assert reward is not None
-    assert reward.interval_95 == (0.0, 0.0)
+    none = differences({"base": points, "own": points}, {"own": "base"})["own"]
+    assert none.metrics["reward"].interval_95 == (0.0, 0.0)
+    none = differences({"base": once, "own": []}, {"own": "base"})["own"]
+    assert (none.n_pairs, none.metrics, none.as_json()["success"], none.as_json()["p_holm"]) == (0, {}, None, None)
 
 
 def test_the_ledger_tells_roles_apart_and_a_price_that_is_not_known_from_none() -> None:

@@ -130,21 +130,11 @@ def test_an_episode_that_failed_is_an_error(
     assert (score and score.value) == (reward if reward is None else pytest.approx(reward))
 
 
-def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
+def test_a_folder_without_a_run_is_named_and_a_run_without_its_metadata_is_read(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    shutil.copytree(RUNS / "small", tmp_path / "small")
-    logs = read(tmp_path / "empty", tmp_path / "small")
-    assert len(logs.parts) == 1
-    (problem,) = logs.problems
-    assert (
-        problem
-        == f"{tmp_path / 'empty'}: expected a run folder of verifiers, got one without traces.jsonl or results.jsonl"
-    )
-
-
-def test_a_run_without_its_metadata_is_read_and_told(tmp_path: Path) -> None:
     shutil.copytree(OLD / "small", tmp_path / "small")
     (tmp_path / "small" / "metadata.json").write_text("{", encoding="utf-8")
-    logs = read(tmp_path / "small")
+    logs = read(tmp_path / "empty", tmp_path / "small")
     assert (len(logs.samples), list(logs.parts)) == (24, ["small"])
-    assert len(logs.problems) == 1
+    said = f"{tmp_path / 'empty'}: expected a run folder of verifiers, got one without traces.jsonl or results.jsonl"
+    assert (logs.problems[0], len(logs.problems)) == (said, 2)
