@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import gymnasium as gym
-from support.bird_candidates import held_out
+from support.bird_verifier import held_out
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy.ledger.episode_record import EpisodeRecord

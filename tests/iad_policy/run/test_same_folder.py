@@ -4,12 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-from iad_policy.report.rebase import rebase
 
 import iad_envs  # noqa: F401 (registers the environment)
 from iad_policy import evaluate
 from iad_policy.errors import RunFolderError, UnknownName
-from iad_policy.report.results import read_results
+from iad_policy.report.results import read_results, rebase
 from iad_policy.run.config import RunConfig
 from tests.iad_policy.test_cli import iad
 
