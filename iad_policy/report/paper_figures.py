@@ -14,11 +14,11 @@ from typing import Any
 from iad_policy.errors import UnknownName
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.papers import FigurePanel, experiments_of
+from iad_policy.report.compare import over_tasks
 from iad_policy.report.curves import spent_on
 from iad_policy.report.plots import Mark, Panel, draw
 from iad_policy.report.results import Results
-from iad_policy.report.samples import METRICS
-from iad_policy.report.statistics import mean_interval
+from iad_policy.report.samples import METRICS, SUCCESS
 from iad_policy.strategies.building_blocks.feedback_forms import FORMS
 from iad_policy.types.atomic import write_atomically
 from iad_policy.types.hashing import digest
@@ -143,17 +143,14 @@ def panels_of(panel: FigurePanel, sweep: Sweep) -> Iterator[Panel]:
 
 
 def _mark(x: float, records: Sequence[EpisodeRecord], metric: str) -> list[Mark]:
-    """Return the point of some episodes; no point if none is known."""
-    known: list[tuple[str, float]] = []
-    for record in records:
-        value = getattr(record, metric) if metric in METRICS else record.reward_parts.get(metric)
-        if record.is_scored and value is not None:
-            known.append((record.task_id, value))
-    if not known:
-        return []
-    values = [value for _, value in known]
-    interval = mean_interval(values, clusters=[task for task, _ in known])
-    return [Mark(x, sum(values) / len(values), interval, len(values))]
+    """Return the point of some episodes, with the mean and the interval that a table has; no point if none is known."""
+    of_task: dict[str, list[float]] = {}
+    for one in sorted((one for one in records if one.is_scored), key=lambda one: one.task_id):
+        value = getattr(one, metric) if metric in METRICS else one.reward_parts.get(metric)
+        if value is not None:
+            of_task.setdefault(one.task_id, []).append(value)
+    mean = over_tasks(of_task.values(), is_rate=metric == SUCCESS)
+    return [] if mean is None else [Mark(x, mean.value, mean.interval_95, sum(map(len, of_task.values())))]
 
 
 def _line(results: Results, strategy: str, metric: str) -> list[Mark]:

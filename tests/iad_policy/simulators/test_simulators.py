@@ -228,7 +228,7 @@ def test_a_simulator_without_the_environment_never_asks_it(make: Callable[[], Si
         ("IAD/WebShop-v0", "perfect"),
         ("IAD/WebShop-v0", "noisy:0.5"),
         ("IAD/BFCL-v0", "perfect"),
-        ("IAD/ACEBench-v0", "noisy:0.5"),
+        ("IAD/ACEBench-v0", "perfect"),
         pytest.param("IAD/WebShop-v0", "retrieval", marks=pytest.mark.slow),  # records a hundred tasks first
     ],
 )

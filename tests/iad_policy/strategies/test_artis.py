@@ -260,7 +260,7 @@ WITH_A_USER: Mapping[str, Any] = {"IAD/ACEBench-v0": {"category": "agent_multi_t
         ("IAD/WebShop-v0", "parallel", "noisy:0.7"),
         ("IAD/BIRD-v0", "sequential", "perfect"),
         ("IAD/BFCL-v0", "sequential", "perfect"),
-        ("IAD/ACEBench-v0", "parallel", "noisy:0.7"),
+        ("IAD/ACEBench-v0", "parallel", "perfect"),
         pytest.param("IAD/InterCodeBash-v0", "parallel", "noisy:0.7", marks=pytest.mark.slow),
         pytest.param("IAD/Booking-v0", "sequential", "perfect", marks=pytest.mark.slow),
         pytest.param("IAD/Sketch2Code-v0", "parallel", "noisy:0.7", marks=pytest.mark.slow),
