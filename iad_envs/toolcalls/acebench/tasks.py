@@ -11,8 +11,7 @@ from iad_envs.toolcalls.acebench.executor import SAVED
 from iad_envs.toolcalls.acebench.gold_classes import gold_by_class
 from iad_envs.toolcalls.acebench.user import UserScript, first_message, script_of_instruction
 from iad_envs.toolcalls.bfcl.data import spoken
-from iad_envs.toolcalls.worlds import ACE_WORLD_NAMES, world
-from iad_envs.toolcalls.worlds.instances import class_of
+from iad_envs.toolcalls.worlds import ACE_WORLD_NAMES, class_of, world
 
 _SPEAKER = re.compile(r"^(user|system): ?", re.MULTILINE)
 _ROLES = {"user": "user", "system": "assistant"}
