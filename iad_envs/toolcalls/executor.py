@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from iad_envs.toolcalls.calls import FunctionCall
 from iad_envs.toolcalls.copying import copied
@@ -26,17 +26,6 @@ _NOTHING = nullcontext()
 
 class ToolLimit(ValueError):
     """An argument would make a call take too long. The message becomes the call's result."""
-
-
-class ToolClass(Protocol):
-    """What a simulated class must be like. Its functions are its public methods, its state its public attributes.
-
-    An instance is a plain object with attributes: copies are made of them, without calling its constructor. A class
-    that has no `_load_scenario` starts as its constructor leaves it.
-    """
-
-    def _load_scenario(self, scenario: dict[str, Any], long_context: bool = False) -> None:
-        """Set the state up."""
 
 
 class Precaution(NamedTuple):
@@ -70,7 +59,9 @@ class Toolbox:
     """The functions of some simulated classes.
 
     Args:
-        classes: The classes by name. Of two functions with one name the last one counts.
+        classes: The classes by name, with public methods as functions and public attributes as state. Copies of an
+            instance are made of its attributes. `_load_scenario(scenario, long_context=)`, where there is one, sets its
+            state up. Of two functions with one name the last one counts.
         precautions: By function.
         lock: Held during calls. For classes that share something that changes.
     """

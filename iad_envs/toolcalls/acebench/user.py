@@ -84,13 +84,6 @@ class UserScript(NamedTuple):
         facts = record.get("facts", ())
         return cls(goals, tuple(UserFact(one["name"], one["says"], tuple(one.get("words", ()))) for one in facts))
 
-    def as_record(self) -> dict[str, Any]:
-        """Return the record of the script."""
-        return {
-            "goals": [goal._asdict() for goal in self.goals],
-            "facts": [{**fact._asdict(), "words": list(fact.words)} for fact in self.facts],
-        }
-
 
 class UserMessage(NamedTuple):
     """A message of the user.

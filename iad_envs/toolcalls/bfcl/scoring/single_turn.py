@@ -93,7 +93,8 @@ def check_calls(
     if not all(isinstance(call.arguments, dict) for call in calls):
         return CallsVerdict(False, "ast_decoder:decoder_wrong_output_format")
     rules = _OFFICIAL if scoring == "official" else _SOUND
-    checker = _CHECKERS[question.kind]
+    is_parallel = question.kind.startswith("parallel")
+    checker = "parallel_function_checker_no_order" if is_parallel else f"{question.kind}_function_checker"
     if len(calls) != len(question.gold):
         return CallsVerdict(False, f"{checker}:wrong_count")
 
@@ -102,20 +103,17 @@ def check_calls(
         document = question.functions[0] if question.kind == "simple" else _document(question, next(iter(gold)))
         return _checked_call(call, document, next(iter(gold.values())), rules, dots_to_underscores)
 
-    if checker != "parallel_function_checker_no_order":
+    if not is_parallel:
         return verdict(calls[0], 0)
-    match = _in_order if scoring == "official" else _maximum
-    if match(len(calls), lambda gold, call: verdict(calls[call], gold).valid):
-        return _RIGHT
-    return CallsVerdict(False, f"{checker}:cannot_find_match")
-
-
-_CHECKERS = {
-    "simple": "simple_function_checker",
-    "multiple": "multiple_function_checker",
-    "parallel": "parallel_function_checker_no_order",
-    "parallel_multiple": "parallel_function_checker_no_order",
-}
+    fits = [[n for n, call in enumerate(calls) if verdict(call, gold).valid] for gold in range(len(calls))]
+    if scoring == "sound":
+        is_matched = n_matched(fits) == len(calls)
+    else:  # in order, each gold call takes the first answer that is left
+        taken: list[int] = []
+        for fitting in fits:
+            taken += [call for call in fitting if call not in taken][:1]
+        is_matched = len(taken) == len(calls)
+    return _RIGHT if is_matched else CallsVerdict(False, f"{checker}:cannot_find_match")
 
 
 def share_right(question: SingleQuestion, calls: Sequence[FunctionCall], *, scoring: Rules = "official") -> float:
@@ -138,18 +136,18 @@ def gold_answer(question: SingleQuestion) -> str:
         return "[]"
     if question.kind == "relevance":
         return f"[{FunctionCall(question.functions[0]['name'], {})}]"
-    calls = [
-        FunctionCall(name, {key: _first(right) for key, right in _givable(question, name, arguments).items()})
-        for gold in question.gold
-        for name, arguments in gold.items()
-    ]
+    calls = []
+    for gold in question.gold:
+        for name, arguments in gold.items():
+            parameters = _document(question, name)["parameters"]["properties"]
+            given = {
+                key: _first(right)
+                for key, right in arguments.items()
+                # Two golds offer parameters that their functions don't have.
+                if _is_given(right) and (key in parameters or "" not in right)
+            }
+            calls.append(FunctionCall(name, given))
     return f"[{', '.join(map(str, calls))}]"
-
-
-def _givable(question: SingleQuestion, name: str, gold: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments that an answer can give: two golds offer parameters that their functions don't have."""
-    parameters = _document(question, name)["parameters"]["properties"]
-    return {key: right for key, right in gold.items() if _is_given(right) and (key in parameters or "" not in right)}
 
 
 def _is_given(right: Any) -> bool:
@@ -251,17 +249,15 @@ def _type_error(value: Any, wanted: type, inner: type | None, right: Alternative
     if type(value) is wanted:
         items: Sequence[Any] = value if isinstance(value, list) else ()
         is_as_gold = gold_type is not None and gold_type is not wanted
-        if inner is None or any(_fits_inside(items, inner, one) for one in right):
+        # The items of a list have the types of the schema, or of one of gold's lists.
+        if inner is None or any(
+            type(one) is not list or all(not _type_error(item, inner, None, one)[0] for item in items) for one in right
+        ):
             return "", is_as_gold
         return ("type_error:nested" if type(value) is gold_type else "type_error:simple"), False
     if gold_type is not None and type(value) is gold_type:
         return "", True
     return "type_error:simple", False
-
-
-def _fits_inside(items: Sequence[Any], inner: type, right: Any) -> bool:
-    """Whether the items of a list have the types of the schema, or of one of gold's lists."""
-    return type(right) is not list or all(not _type_error(item, inner, None, right)[0] for item in items)
 
 
 def _value_error(value: Any, wanted: type | None, inner: type | None, right: Alternatives, rules: _Comparison) -> str:
@@ -343,22 +339,6 @@ def _separator(found: re.Match[str]) -> str:
     if run == ".":
         return _KEPT["."]
     return _KEPT["*"] if "*" in run else _KEPT[" "]
-
-
-def _in_order(n: int, fits: Callable[[int, int], bool]) -> bool:
-    """Whether each gold call finds an answer if, in order, each takes the first that is left and fits."""
-    left = list(range(n))
-    for gold in range(n):
-        taken = next((answer for answer in left if fits(gold, answer)), None)
-        if taken is None:
-            return False
-        left.remove(taken)
-    return True
-
-
-def _maximum(n: int, fits: Callable[[int, int], bool]) -> bool:
-    """Whether all gold calls and answers can be matched in pairs."""
-    return n_matched([[answer for answer in range(n) if fits(gold, answer)] for gold in range(n)]) == n
 
 
 _OFFICIAL = _Comparison(without_punctuation, is_mark_right=True)
