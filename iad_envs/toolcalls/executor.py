@@ -21,9 +21,6 @@ MAX_INTEGER = 10**15
 """Largest number without a fraction in an argument, in either direction."""
 
 
-_NOTHING = nullcontext()
-
-
 class ToolLimit(ValueError):
     """An argument would make a call take too long. The message becomes the call's result."""
 
@@ -76,7 +73,7 @@ class Toolbox:
         self.classes = dict(classes)
         self.functions = {name: kind for kind in self.classes for name in public_functions(self.classes[kind])}
         self._precautions = precautions
-        self._lock = _NOTHING if lock is None else lock
+        self._lock = nullcontext() if lock is None else lock
 
     def start(self, config: Mapping[str, Mapping[str, Any]], *, long_context: bool = False) -> ToolState:
         """Return the state at the start of a scenario.
@@ -124,7 +121,7 @@ class Toolbox:
 
     def _within(self, function: str) -> AbstractContextManager[Any]:
         precaution = self._precautions.get(function)
-        return _NOTHING if precaution is None else precaution.within()
+        return nullcontext() if precaution is None else precaution.within()
 
     def _result(self, instances: dict[str, Any], call: FunctionCall, withheld: Collection[str]) -> Any:
         kind = self.functions.get(call.name)

@@ -32,7 +32,6 @@ _TYPES: Mapping[str, type | None] = {
 }  # fmt: skip
 """Official type of a value by the type in the function's document. No value has that of `enum`."""
 _WITH_ITEMS = ("array", "tuple", "list(string)", "list(enum)", "object", "objectArray")
-_WRITTEN_BOOLEANS = {"true": True, "false": False}
 
 
 class _Mismatch(Exception):
@@ -224,7 +223,7 @@ def _dict_fits(value: Any, gold: Mapping[str, Any]) -> bool:
 
 
 def _boolean(value: Any) -> Any:
-    return _WRITTEN_BOOLEANS.get(value, value) if isinstance(value, str) else value
+    return {"true": True, "false": False}.get(value, value) if isinstance(value, str) else value
 
 
 def _standard(value: Any) -> Any:

@@ -35,7 +35,6 @@ _TYPES: Mapping[str, type] = {
     "dict": dict,
     "any": str,
 }
-_NESTED = ("array", "tuple")
 _PUNCTUATION = re.compile(r"[ ,./\-_*^]")
 _BETWEEN_DIGITS = re.compile(r"(?<=\d)[ ,./\-_*^]+(?=\d)")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
@@ -223,7 +222,7 @@ def _error_of(value: Any, parameter: Mapping[str, Any], right: Alternatives, rul
     """Return what is wrong with an argument, or ""."""
     described = parameter["type"]
     wanted = _TYPES[described]
-    inner = _TYPES[parameter["items"]["type"]] if described in _NESTED else None
+    inner = _TYPES[parameter["items"]["type"]] if described in ("array", "tuple") else None
     if described == "tuple" and type(value) is tuple:
         value = list(value)
     if described == "float" and type(value) is int:
