@@ -9,43 +9,13 @@ from iad_envs.toolcalls.calls import FunctionCall
 from iad_envs.toolcalls.schemas import properties_of
 
 _WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
-_SMALL = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-    "twenty",
-]
-_MONTHS = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-]
+_SMALL = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+    " eighteen nineteen twenty"
+)
+_NUMBER_WORDS: Mapping[str, int] = {word: number for number, word in enumerate(_SMALL.split())}
+_YEAR = "january february march april may june july august september october november december"
+_MONTHS: Mapping[str, int] = {name: number for number, name in enumerate(_YEAR.split(), 1)}
 
 
 class Known(NamedTuple):
@@ -114,7 +84,7 @@ def _is_said(number: float, known: Known) -> bool:
     """Whether a number in a text was said; a month may have been said by its name."""
     if known.has_number(number):
         return True
-    return any(month == number and known.has_word(name) for month, name in enumerate(_MONTHS, 1))
+    return any(month == number and known.has_word(name) for name, month in _MONTHS.items())
 
 
 @lru_cache(maxsize=1024)
@@ -127,8 +97,8 @@ def _read(text: str) -> tuple[frozenset[str], frozenset[float]]:
         else:
             words.add(token.removesuffix("s") or token)
             words.add(token)
-            if token in _SMALL:
-                numbers.add(float(_SMALL.index(token)))
+            if token in _NUMBER_WORDS:
+                numbers.add(float(_NUMBER_WORDS[token]))
             elif token in ("a", "an", "once"):
                 numbers.add(1.0)
             elif token == "half":
