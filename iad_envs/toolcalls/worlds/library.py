@@ -29,7 +29,6 @@ class LibraryMember(NamedTuple):
 
     member_id: str
     name: str
-    lasting = frozenset(("cancel_reservation", "pay_fine"))
     fine: float = 0.0
 
 

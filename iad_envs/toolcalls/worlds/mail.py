@@ -10,7 +10,6 @@ class MailContact(NamedTuple):
     """A person and the address of their mailbox."""
 
     name: str
-    lasting = frozenset(("send_draft", "reply_mail"))
     address: str
 
 

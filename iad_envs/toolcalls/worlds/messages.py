@@ -18,7 +18,6 @@ class PhoneNumber(NamedTuple):
     """A person and their number."""
 
     name: str
-    lasting = frozenset(("write_message", "answer_message", "remove_message"))
     number: str
 
 

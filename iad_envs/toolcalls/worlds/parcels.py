@@ -25,7 +25,6 @@ class PostalAddress(NamedTuple):
 
     address_id: str
     name: str
-    lasting = frozenset(("pay_parcel", "cancel_parcel"))
     street: str
     city: str
 

@@ -31,7 +31,6 @@ class TakeawayKitchen(NamedTuple):
 
     kitchen_id: str
     name: str
-    lasting = frozenset(("order_dish", "cancel_dish", "put_money"))
     cuisine: str
     minutes: int
 
@@ -42,7 +41,6 @@ class TakeawayDish(NamedTuple):
     dish_id: str
     kitchen_id: str
     name: str
-    lasting = frozenset(("order_dish", "cancel_dish", "put_money"))
     price: float
 
 

@@ -195,12 +195,12 @@ def _typed(value: Any, gold: Any, wanted: type | None, inner: type | None, *, ha
     It is not compared where gold itself is of another type than described.
     """
     is_variable = gold != "" and type(gold) is not wanted
-    value = _boolean(value)
+    value = items = _boolean(value)
     if type(value) is wanted:
         if not has_items:
             return True, not is_variable
         for item in gold:  # the types of items are looked at only if an item of gold is itself a list
-            if type(item) is not list or all(_typed(one, item, inner, None, has_items=False)[0] for one in value):
+            if type(item) is not list or all(_typed(one, item, inner, None, has_items=False)[0] for one in items):
                 return True, not is_variable
         return False, False
     return gold != "" and (type(value) is type(gold) or gold == value), False

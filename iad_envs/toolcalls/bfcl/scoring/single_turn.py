@@ -54,7 +54,7 @@ class CallsVerdict(NamedTuple):
 _RIGHT = CallsVerdict(True)
 
 
-class _Comparison(NamedTuple):
+class _ValueRules(NamedTuple):
     """What differs between the scorings.
 
     Attributes:
@@ -197,7 +197,7 @@ def _checked_call(
     call: FunctionCall,
     document: Mapping[str, Any],
     gold: Mapping[str, Alternatives],
-    rules: _Comparison,
+    rules: _ValueRules,
     dots_to_underscores: bool,
 ) -> CallsVerdict:
     """Check a call against one gold call: parameter -> right values."""
@@ -211,14 +211,14 @@ def _checked_call(
             return CallsVerdict(False, "simple_function_checker:unexpected_param")
         right = gold[name]
         is_empty_right = rules.is_mark_right or name in required or parameters[name].get("default") == ""
-        if error := _error_of(value, parameters[name], right, _Comparison(rules.normalise, is_empty_right)):
+        if error := _error_of(value, parameters[name], right, _ValueRules(rules.normalise, is_empty_right)):
             return CallsVerdict(False, error)
     if any(name not in call.arguments and "" not in right for name, right in gold.items()):
         return CallsVerdict(False, "simple_function_checker:missing_optional")
     return _RIGHT
 
 
-def _error_of(value: Any, parameter: Mapping[str, Any], right: Alternatives, rules: _Comparison) -> str:
+def _error_of(value: Any, parameter: Mapping[str, Any], right: Alternatives, rules: _ValueRules) -> str:
     """Return what is wrong with an argument, or ""."""
     described = parameter["type"]
     wanted = _TYPES[described]
@@ -259,7 +259,7 @@ def _type_error(value: Any, wanted: type, inner: type | None, right: Alternative
     return "type_error:simple", False
 
 
-def _value_error(value: Any, wanted: type | None, inner: type | None, right: Alternatives, rules: _Comparison) -> str:
+def _value_error(value: Any, wanted: type | None, inner: type | None, right: Alternatives, rules: _ValueRules) -> str:
     """Return the error of an argument's value, or "". `wanted` is None where values are compared as they are."""
     if wanted is dict:
         return _dict_error(value, right, rules)
@@ -275,7 +275,7 @@ def _value_error(value: Any, wanted: type | None, inner: type | None, right: Alt
     return "" if value in right else "value_error:others"
 
 
-def _dict_error(value: Mapping[Any, Any], right: Alternatives, rules: _Comparison) -> str:
+def _dict_error(value: Mapping[Any, Any], right: Alternatives, rules: _ValueRules) -> str:
     """Return the error against the last of gold's dicts, or "" if one fits. Each of them gives right values by key."""
     error = "dict_checker:unclear"
     for gold in right:
@@ -296,7 +296,7 @@ def _dict_error(value: Mapping[Any, Any], right: Alternatives, rules: _Compariso
     return error
 
 
-def _dicts_error(value: Sequence[Any], right: Alternatives, rules: _Comparison) -> str:
+def _dicts_error(value: Sequence[Any], right: Alternatives, rules: _ValueRules) -> str:
     """Return the error of a list of dicts against the last of gold's lists, or "" if one fits."""
     error = "list_dict_checker:unclear"
     for gold in rules.values(right):
@@ -340,5 +340,5 @@ def _separator(found: re.Match[str]) -> str:
     return _KEPT["*"] if "*" in run else _KEPT[" "]
 
 
-_OFFICIAL = _Comparison(without_punctuation, is_mark_right=True)
-_SOUND = _Comparison(with_numbers, is_mark_right=False)
+_OFFICIAL = _ValueRules(without_punctuation, is_mark_right=True)
+_SOUND = _ValueRules(with_numbers, is_mark_right=False)
