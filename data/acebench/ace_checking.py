@@ -33,8 +33,11 @@ from iad_envs.toolcalls.acebench.user import (  # noqa: E402
 )
 from iad_envs.toolcalls.calls import FunctionCall  # noqa: E402
 from iad_envs.toolcalls.rules import RULES, Rules  # noqa: E402
-from iad_envs.toolcalls.worlds import ACE_WORLD_NAMES, world  # noqa: E402
-from iad_envs.toolcalls.worlds.instances import class_of  # noqa: E402
+from iad_envs.toolcalls.worlds import (  # noqa: E402
+    ACE_WORLD_NAMES,
+    class_of,
+    world,
+)
 
 MAX_MESSAGES = 40
 HARD_CALLS = 5

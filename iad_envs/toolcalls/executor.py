@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from iad_envs.toolcalls.calls import FunctionCall
 from iad_envs.toolcalls.copying import copied
@@ -21,22 +21,8 @@ MAX_INTEGER = 10**15
 """Largest number without a fraction in an argument, in either direction."""
 
 
-_NOTHING = nullcontext()
-
-
 class ToolLimit(ValueError):
     """An argument would make a call take too long. The message becomes the call's result."""
-
-
-class ToolClass(Protocol):
-    """What a simulated class must be like. Its functions are its public methods, its state its public attributes.
-
-    An instance is a plain object with attributes: copies are made of them, without calling its constructor. A class
-    that has no `_load_scenario` starts as its constructor leaves it.
-    """
-
-    def _load_scenario(self, scenario: dict[str, Any], long_context: bool = False) -> None:
-        """Set the state up."""
 
 
 class Precaution(NamedTuple):
@@ -70,7 +56,9 @@ class Toolbox:
     """The functions of some simulated classes.
 
     Args:
-        classes: The classes by name. Of two functions with one name the last one counts.
+        classes: The classes by name, with public methods as functions and public attributes as state. Copies of an
+            instance are made of its attributes. `_load_scenario(scenario, long_context=)`, where there is one, sets its
+            state up. Of two functions with one name the last one counts.
         precautions: By function.
         lock: Held during calls. For classes that share something that changes.
     """
@@ -85,7 +73,7 @@ class Toolbox:
         self.classes = dict(classes)
         self.functions = {name: kind for kind in self.classes for name in public_functions(self.classes[kind])}
         self._precautions = precautions
-        self._lock = _NOTHING if lock is None else lock
+        self._lock = nullcontext() if lock is None else lock
 
     def start(self, config: Mapping[str, Mapping[str, Any]], *, long_context: bool = False) -> ToolState:
         """Return the state at the start of a scenario.
@@ -133,7 +121,7 @@ class Toolbox:
 
     def _within(self, function: str) -> AbstractContextManager[Any]:
         precaution = self._precautions.get(function)
-        return _NOTHING if precaution is None else precaution.within()
+        return nullcontext() if precaution is None else precaution.within()
 
     def _result(self, instances: dict[str, Any], call: FunctionCall, withheld: Collection[str]) -> Any:
         kind = self.functions.get(call.name)

@@ -20,8 +20,6 @@ SEVERITIES: Mapping[str, str] = {
     "repeated_call": "warning",
 }
 """Code of a finding -> severity, as in the other environments."""
-_ERROR_STARTS = ('{"error"', "{'error'")
-_CALL_CHARS = 80
 
 
 class CallFinding(NamedTuple):
@@ -80,9 +78,7 @@ def findings_of(
                 found.append(CallFinding("tool_error", f"{call.name}: {result[:300]}", place))
         key = key_of([call])
         if key in made:
-            found.append(
-                CallFinding("repeated_call", f"{str(call)[:_CALL_CHARS]} was called in this turn before.", place)
-            )
+            found.append(CallFinding("repeated_call", f"{str(call)[:80]} was called in this turn before.", place))
         made.add(key)
         if result and len(calls) > 1:
             known = known.with_text(result)
@@ -96,7 +92,7 @@ def failure_of(findings: Sequence[CallFinding]) -> str:
 
 def is_error(result: str) -> bool:
     """Whether a result's text says that the call failed."""
-    return result.startswith((FAILED, *_ERROR_STARTS))
+    return result.startswith((FAILED, '{"error"', "{'error'"))
 
 
 def _unknown(call: FunctionCall, documents: Mapping[str, Any], place: int, *, ran: bool) -> CallFinding:

@@ -16,7 +16,6 @@ _SMALL = (
 _NUMBER_WORDS: Mapping[str, int] = {word: number for number, word in enumerate(_SMALL.split())}
 _YEAR = "january february march april may june july august september october november december"
 _MONTHS: Mapping[str, int] = {name: number for number, name in enumerate(_YEAR.split(), 1)}
-_ONCE, _HALF = 1, 0.5
 
 
 class Known(NamedTuple):
@@ -101,9 +100,9 @@ def _read(text: str) -> tuple[frozenset[str], frozenset[float]]:
             if token in _NUMBER_WORDS:
                 numbers.add(float(_NUMBER_WORDS[token]))
             elif token in ("a", "an", "once"):
-                numbers.add(float(_ONCE))
+                numbers.add(1.0)
             elif token == "half":
-                numbers.add(_HALF)
+                numbers.add(0.5)
     return frozenset(words), frozenset(numbers)
 
 

@@ -47,13 +47,12 @@ class FunctionOffer:
 
 _LINES: dict[int, tuple[FrozenDict, str]] = {}
 """Documents as JSON, by identity: many tasks share them, and they are never changed."""
-MAX_LINES = 20_000
 
 
 def _line(document: FrozenDict) -> str:
     known = _LINES.get(id(document))
     if known is None or known[0] is not document:
-        if len(_LINES) >= MAX_LINES:
+        if len(_LINES) >= 20_000:
             _LINES.clear()
         known = _LINES[id(document)] = (document, json.dumps(document, ensure_ascii=False))
     return known[1]

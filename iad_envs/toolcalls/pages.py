@@ -9,8 +9,6 @@ from iad_envs.toolcalls.offers import FunctionOffer
 PageKind = Literal["turn", "results", "single", "draft", "done"]
 MAX_OBSERVATION = 1 << 20
 """Characters."""
-MAX_SHOWN = 400
-"""Characters of a call as it is written above its result."""
 AWAITED = "The turn is over. The user answers after it."
 HANDED_IN = "The answer is handed in."
 OVER = "The conversation is over."
@@ -60,7 +58,8 @@ class ToolPage(NamedTuple):
             parts.append(f"Functions:\n{self.offer.lines}" if self.offer.documents else "Functions: none")
         if self.results:
             # Text that looked like calls, and was none, has a result without a call.
-            rows = map(_result, self.calls, self.results) if self.calls else self.results
+            pairs = zip(self.calls, self.results, strict=False)
+            rows = [f"{_shown(call)}: {result}" for call, result in pairs] if self.calls else self.results
             parts.append("Results:\n" + "\n".join(rows))
         elif self.kind == "draft":
             parts.append("Draft:\n" + "\n".join(_shown(call) for call in self.calls))
@@ -74,10 +73,7 @@ class ToolPage(NamedTuple):
         return "\n\n".join(parts)[:MAX_OBSERVATION]
 
 
-def _result(call: FunctionCall, result: str) -> str:
-    return f"{_shown(call)}: {result}"
-
-
 def _shown(call: FunctionCall) -> str:
+    """Return a call as it is written above its result."""
     text = str(call)
-    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 3]}..."
+    return text if len(text) <= 400 else f"{text[:397]}..."

@@ -8,7 +8,6 @@ from iad_envs.toolcalls.calls import CallStyle, FunctionCall, UnreadableCalls, k
 
 ResponseKind = Literal["calls", "reply", "draft", "unreadable"]
 FORMS = "[f(a=1, b='x'), g()] or reply[text]"
-DRAFT_FORMS = f"{FORMS}, or draft[f(a=1)] to check calls first"
 UNREAD = "no calls could be read"
 """The complaint about a published reply that holds no list of calls at all."""
 _BRACKETED = re.compile(r"\s*(reply|draft)\s*\[(.*)\]\s*", re.DOTALL | re.IGNORECASE)
@@ -56,7 +55,7 @@ def read_response(action: str, style: CallStyle = "any", *, draft: bool = False,
     try:
         calls = tuple(read_calls(body, style, dots=dots))
     except UnreadableCalls as error:
-        forms = DRAFT_FORMS if draft else FORMS
+        forms = f"{FORMS}, or draft[f(a=1)] to check calls first" if draft else FORMS
         return Response("unreadable", text=action, complaint=f"expected {forms}, got {shortened(action)}: {error}")
     if body is not action:
         return Response("draft", calls)

@@ -115,7 +115,7 @@ class SyntheticAgent:
 def solution_agent(
     env: gym.Env[Any, Any] | None, rates: str = "", *, gold: Gold | None = None, mistakes: Mistakes | None = None
 ) -> SyntheticAgent:
-    """Return the agent of `--agent solution[:<error rate>][:<rate>=<value>...]`.
+    """Agent that plays the task's solution with mistakes at a rate: `solution[:<error rate>][:<rate>=<value>...]`.
 
     Args:
         env: The environment it acts in. See `SyntheticAgent`.

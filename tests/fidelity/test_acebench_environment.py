@@ -4,8 +4,7 @@ import json
 import random
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from decimal import getcontext
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from iad_envs.toolcalls.pages import AWAITED
 from iad_envs.toolcalls.rules import RULES, Rules
 from tests.contract.environments import solution_of
 from tests.fidelity.attacks import HOSTILE, fuzzed, watched
+from tests.fidelity.tool_environments import bytes_of, form, no_thread_leaks, seen
 
 Row = dict[str, Any]
 N_TASKS = {"normal": 823, "special": 150, "agent": 50}
@@ -173,16 +173,8 @@ def test_a_simulated_message_tells_neither_the_answer_nor_whether_the_task_is_do
             assert said in observation
             assert said not in json.dumps([end.info["page"]["results"] for end in ends])
         assert {end.observation for end in ends} == {AWAITED}
-        assert len({json.dumps(form(end)) for end in ends}) == 1
+        assert len({form(end) for end in ends}) == 1
     assert 0 < n_over < len(env.task_ids)
-
-
-def form(end: Outcome) -> Any:
-    """What a simulated message has, without what counts or repeats what was."""
-    info = {**end.info, "step": 0, "facts": {**end.info["facts"], "turn": 0, "step_in_turn": 0}}
-    info["page"] = {**info["page"], "messages": [], "tools": []}
-    token = end.token
-    return [info, sorted(end.info["page"]), end.done, token.done, token.terminated, token.is_awaiting]
 
 
 def test_agents_see_the_same_where_gold_is_another(
@@ -203,63 +195,19 @@ def test_agents_see_the_same_where_gold_is_another(
         assert without.data.name == "other"
         for task_id in env.task_ids[::step]:
             env.reset(options={"task_id": task_id})
-            actions = [*solution_of(env)[:-1], "nonsense(", "[no_such(a=1)]"]
+            actions = solution_of(env)[:-1]
             assert seen(env, task_id, actions) == seen(without, task_id, actions)
-
-
-def seen(env: ACEBenchEnv, task_id: str, actions: Sequence[str]) -> list[Any]:
-    """What an agent is shown as it tries actions, before each of them some others, and takes them."""
-    shown: list[Any] = []
-    env.reset(options={"task_id": task_id})
-    for action in actions:
-        here = env.snapshot()
-        for tried in (action, "reply[Why?]", f"reply[{STOP}]", "draft[f(x=1)]", "[no_such(a=1)]"):
-            shown.append(as_shown(env.simulate(here, tried)))
-            shown.append([env.action_key(tried), env.terminal(tried), env.irreversible(tried)])
-        observation, _, terminated, _, info = env.step(action)
-        shown.append([observation, {key: info[key] for key in info if key not in env.GOLD_INFO}])
-        if terminated:
-            break
-    return shown
-
-
-def as_shown(outcome: Outcome) -> tuple[Any, ...]:
-    return outcome.observation, json.dumps(outcome.info), outcome.done, outcome.key
 
 
 @pytest.mark.parametrize("scoring", RULES)
 def test_sixty_four_threads_simulate_without_a_leak(make: Callable[..., ACEBenchEnv], scoring: Rules) -> None:
-    env, alone = make("agent", scoring=scoring), make("agent", scoring=scoring)
-    for task_id in ("agent_multi_step_3", "agent_multi_turn_20", "agent_multi_step_12"):
-        tried: list[tuple[Token, Token, str]] = []
-        env.reset(options={"task_id": task_id})
-        alone.reset(options={"task_id": task_id})
-        actions = solution_of(env)
-        for action in actions:
-            tried += [(env.snapshot(), alone.snapshot(), other) for other in actions]
-            env.step(action)
-            alone.step(action)
-        wanted = [as_shown(alone.simulate(token, action)) for _, token, action in tried]
-        env._simulations.clear()
-        with ThreadPoolExecutor(64) as pool:
-            found = list(pool.map(lambda one: as_shown(env.simulate(one[0], one[2])), tried * 8))
-        assert found == wanted * 8
+    tasks = ("agent_multi_step_3", "agent_multi_turn_20", "agent_multi_step_12")
+    no_thread_leaks(make("agent", scoring=scoring), make("agent", scoring=scoring), tasks)
 
 
-def test_equal_seeds_give_equal_bytes(make: Callable[..., ACEBenchEnv]) -> None:
-    for category in N_TASKS:
-        runs = []
-        for _ in range(2):
-            env = make(category)
-            shown = []
-            for seed in range(24):
-                observation, info = env.reset(seed=seed)
-                shown.append(observation.encode())
-                for action in solution_of(env):
-                    observation, _, _, _, info = env.step(action)
-                    shown += [observation.encode(), json.dumps(info["page"], sort_keys=True).encode()]
-            runs.append(shown)
-        assert runs[0] == runs[1]
+@pytest.mark.parametrize("category", N_TASKS)
+def test_equal_seeds_give_equal_bytes(make: Callable[..., ACEBenchEnv], category: str) -> None:
+    assert list(bytes_of(lambda: make(category))) == list(bytes_of(lambda: make(category)))
 
 
 def test_hostile_and_fuzzed_actions_raise_run_open_and_start_nothing(

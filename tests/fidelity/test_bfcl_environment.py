@@ -5,7 +5,6 @@ import random
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from decimal import getcontext
 from itertools import islice
 from pathlib import Path
@@ -23,6 +22,7 @@ from iad_envs.toolcalls.calls import UnreadableCalls
 from iad_envs.toolcalls.pages import AWAITED
 from tests.contract.environments import solution_of
 from tests.fidelity.attacks import HOSTILE, watched
+from tests.fidelity.tool_environments import bytes_of, form, no_thread_leaks, seen
 from tests.iad_envs.toolcalls.official_answers import read_officially
 
 mpmath = pytest.importorskip("mpmath", reason="an official class needs mpmath: pip install 'iad[bfcl]'")
@@ -212,15 +212,7 @@ def test_a_simulated_end_of_a_turn_tells_neither_the_next_message_nor_whether_th
                 assert json.dumps(said)[1:-1] not in json.dumps(ends[-1].info) or said in before
                 assert said in observation
         assert {end.observation for end in ends} == {AWAITED}
-        assert len({json.dumps(form(end)) for end in ends}) == 1
-
-
-def form(end: Outcome) -> Any:
-    """What a simulated end of a turn has, without what counts or repeats what was."""
-    info = {**end.info, "step": 0, "facts": {**end.info["facts"], "turn": 0, "step_in_turn": 0}}
-    info["page"] = {**info["page"], "messages": [], "tools": []}
-    token = end.token
-    return [info, sorted(end.info["page"]), end.done, token.done, token.terminated, token.is_awaiting]
+        assert len({form(end) for end in ends}) == 1
 
 
 def test_agents_see_the_same_where_gold_is_another(make: Callable[..., BFCLEnv], folder: Path, tmp_path: Path) -> None:
@@ -240,48 +232,17 @@ def test_agents_see_the_same_where_gold_is_another(make: Callable[..., BFCLEnv],
         assert without.data.name == "other"
         for task_id in env.task_ids[::step]:
             env.reset(options={"task_id": task_id})
-            actions = [*solution_of(env), "nonsense(", "[no_such(a=1)]"]
+            actions = solution_of(env)
             assert seen(env, task_id, actions) == seen(without, task_id, actions)
 
 
-def seen(env: BFCLEnv, task_id: str, actions: Sequence[str]) -> list[Any]:
-    """What an agent is shown as it tries actions, before each of them some others, and takes them."""
-    shown: list[Any] = []
-    env.reset(options={"task_id": task_id})
-    for action in actions:
-        here = env.snapshot()
-        for tried in (action, END, "draft[f(x=1)]", "[no_such(a=1)]"):
-            outcome = env.simulate(here, tried)
-            shown.append([outcome.observation, outcome.info, outcome.done, outcome.key])
-            shown.append([env.action_key(tried), env.terminal(tried), env.irreversible(tried)])
-        observation, _, terminated, _, info = env.step(action)
-        shown.append([observation, {key: info[key] for key in info if key not in env.GOLD_INFO}])
-        if terminated:
-            break
-    return shown
-
-
 def test_sixty_four_threads_simulate_without_a_leak(make: Callable[..., BFCLEnv]) -> None:
-    env, alone = make("multi_turn_base"), make("multi_turn_base")
-    for task_id in ("multi_turn_base_15", "multi_turn_base_59", "multi_turn_base_172"):
-        tried: list[tuple[Token, Token, str]] = []
-        env.reset(options={"task_id": task_id})
-        alone.reset(options={"task_id": task_id})
-        actions = solution_of(env)
-        for action in actions:
-            tried += [(env.snapshot(), alone.snapshot(), other) for other in actions]
-            env.step(action)
-            alone.step(action)
-        wanted = [as_shown(alone.simulate(token, action)) for _, token, action in tried]
-        chosen = [(token, action) for token, _, action in tried] * 4
-        env._simulations.clear()
-        with ThreadPoolExecutor(64) as pool:
-            found = list(pool.map(lambda one: as_shown(env.simulate(*one)), chosen))
-        assert found == wanted * 4
+    tasks = ("multi_turn_base_15", "multi_turn_base_59", "multi_turn_base_172")
+    no_thread_leaks(make("multi_turn_base"), make("multi_turn_base"), tasks)
 
 
-def as_shown(outcome: Outcome) -> tuple[Any, ...]:
-    return outcome.observation, json.dumps(outcome.info), outcome.done, outcome.key
+def test_equal_seeds_give_equal_bytes(make: Callable[..., BFCLEnv]) -> None:
+    assert list(bytes_of(make)) == list(bytes_of(make))
 
 
 def test_precision_is_as_before(make: Callable[..., BFCLEnv]) -> None:
@@ -296,21 +257,6 @@ def test_precision_is_as_before(make: Callable[..., BFCLEnv]) -> None:
         env.simulate(env.snapshot(), action)
         env.step(action)
         assert (mpmath.mp.prec, getcontext().prec) == before
-
-
-def test_equal_seeds_give_equal_bytes(make: Callable[..., BFCLEnv]) -> None:
-    seen = []
-    for _ in range(2):
-        env = make()
-        shown = []
-        for seed in range(24):
-            observation, info = env.reset(seed=seed)
-            shown.append(observation.encode())
-            for action in solution_of(env):
-                observation, _, _, _, info = env.step(action)
-                shown += [observation.encode(), json.dumps(info["page"], sort_keys=True).encode()]
-        seen.append(shown)
-    assert seen[0] == seen[1]
 
 
 def test_hostile_actions_are_plain_calls_or_observations_that_say_what_was_expected(

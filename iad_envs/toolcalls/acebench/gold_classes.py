@@ -8,9 +8,6 @@ from typing import Any
 
 from iad_envs.toolcalls.acebench.checkout import AceGold
 
-MIN_LIKENESS = 0.9
-"""Of a misspelt class name, from 0 to 1. `Reminderpi` has 0.95 with `ReminderApi`."""
-
 
 def gold_by_class(gold: AceGold, classes: Sequence[str]) -> dict[str, Mapping[str, Any]]:
     """Return gold's attributes by the names of the real classes. Gold misspells some."""
@@ -32,7 +29,7 @@ def names_of_gold(gold: tuple[str, ...], real: tuple[str, ...]) -> tuple[str, ..
     meant = {
         wrong: right
         for wrong, right in zip(misspelt, best, strict=False)
-        if _likeness([wrong], [right]) >= MIN_LIKENESS
+        if _likeness([wrong], [right]) >= 0.9  # `Reminderpi` has 0.95 with `ReminderApi`
     }
     return tuple(meant.get(name, name) for name in gold)
 

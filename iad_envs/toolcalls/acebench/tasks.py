@@ -11,11 +11,9 @@ from iad_envs.toolcalls.acebench.executor import SAVED
 from iad_envs.toolcalls.acebench.gold_classes import gold_by_class
 from iad_envs.toolcalls.acebench.user import UserScript, first_message, script_of_instruction
 from iad_envs.toolcalls.bfcl.data import spoken
-from iad_envs.toolcalls.worlds import ACE_WORLD_NAMES, world
-from iad_envs.toolcalls.worlds.instances import class_of
+from iad_envs.toolcalls.worlds import ACE_WORLD_NAMES, class_of, world
 
 _SPEAKER = re.compile(r"^(user|system): ?", re.MULTILINE)
-_ROLES = {"user": "user", "system": "assistant"}
 Messages = tuple[Mapping[str, str], ...]
 
 
@@ -139,4 +137,7 @@ def messages_of(task: AceTask) -> Messages:
     if len(parts) == 1:
         return (*messages, {"role": "user", "content": task.question.strip()})
     said = zip(parts[1::2], parts[2::2], strict=True)
-    return (*messages, *({"role": _ROLES[who], "content": text.strip()} for who, text in said))
+    return (
+        *messages,
+        *({"role": "user" if who == "user" else "assistant", "content": text.strip()} for who, text in said),
+    )

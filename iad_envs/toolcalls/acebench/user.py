@@ -16,8 +16,6 @@ from iad_envs.toolcalls.matching import n_matched
 STOP = "finish conversation"
 """What the user says at the end."""
 DONT_KNOW = "I don't know."
-MAX_FACTS = 2
-"""Facts of a message."""
 
 ByClass = Mapping[str, Mapping[str, Any]]
 
@@ -84,13 +82,6 @@ class UserScript(NamedTuple):
         facts = record.get("facts", ())
         return cls(goals, tuple(UserFact(one["name"], one["says"], tuple(one.get("words", ()))) for one in facts))
 
-    def as_record(self) -> dict[str, Any]:
-        """Return the record of the script."""
-        return {
-            "goals": [goal._asdict() for goal in self.goals],
-            "facts": [{**fact._asdict(), "words": list(fact.words)} for fact in self.facts],
-        }
-
 
 class UserMessage(NamedTuple):
     """A message of the user.
@@ -147,7 +138,7 @@ def asked_facts(question: str, facts: Sequence[UserFact]) -> tuple[UserFact, ...
     n_facts = Counter(word for words in known for word in words)
     weights = [sum(1 / n_facts[word] for word in words & asked) for words in known]
     places = sorted((place for place, weight in enumerate(weights) if weight), key=lambda place: -weights[place])
-    return tuple(facts[place] for place in sorted(places[:MAX_FACTS]))
+    return tuple(facts[place] for place in sorted(places[:2]))
 
 
 def words_of(text: str) -> frozenset[str]:

@@ -15,8 +15,7 @@ from iad_envs.errors import DataNotFound, require_known
 from iad_envs.toolcalls.bfcl.classes import FILES, INSTALL, LASTING, OfficialClasses
 from iad_envs.toolcalls.calls import FunctionCall, bound, dotted_name, parsed_expression, shortened
 from iad_envs.toolcalls.executor import Toolbox
-from iad_envs.toolcalls.worlds import WORLD_NAMES, world
-from iad_envs.toolcalls.worlds.instances import class_of
+from iad_envs.toolcalls.worlds import WORLD_NAMES, class_of, world
 
 MULTI_TURN = ("multi_turn_base", "multi_turn_miss_func", "multi_turn_miss_param", "multi_turn_long_context")
 QuestionKind = Literal["simple", "multiple", "parallel", "parallel_multiple", "irrelevance", "relevance"]

@@ -21,8 +21,6 @@ from iad_envs.toolcalls.calls import (
     shortened,
 )
 
-_MAX_REPEATED = 4096
-"""Size of a text or list that is made by multiplication. A response may have thousands of them."""
 _OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -190,7 +188,8 @@ def _is_heavy(op: ast.operator, first: Any, second: Any) -> bool:
     if isinstance(op, ast.Mult):
         times = [value for value in (first, second) if isinstance(value, int)]
         repeated = [value for value in (first, second) if isinstance(value, str | list | tuple)]
-        return bool(times and repeated) and _size(repeated[0]) * times[0] > _MAX_REPEATED
+        # A response may have thousands of texts or lists that are made by multiplication.
+        return bool(times and repeated) and _size(repeated[0]) * times[0] > 4096
     return isinstance(op, ast.Mod) and isinstance(first, str)
 
 

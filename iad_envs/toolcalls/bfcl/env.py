@@ -37,7 +37,6 @@ CATEGORIES: Mapping[str, tuple[str, ...]] = {
     **{name: (name,) for name in (*MULTI_TURN, *SINGLE_TURN)},
 }
 """Category -> the official categories in it."""
-MAX_JUDGES = 64
 
 
 class BFCLEnv(ToolCallEnv):
@@ -190,7 +189,7 @@ class BFCLEnv(ToolCallEnv):
     def _judge(self, task: Conversation) -> TurnsJudge:
         judge = self._judges.get(task.task_id)
         if judge is None:
-            if len(self._judges) >= MAX_JUDGES:
+            if len(self._judges) >= 64:
                 self._judges.clear()
             judge = TurnsJudge(task, self._setting(task).toolbox, scoring=self._scoring)
             self._judges[task.task_id] = judge

@@ -13,10 +13,6 @@ MAX_PRECISION = 1000
 """Digits."""
 MAX_DIGITS = 4300
 """Of an integer that Python turns into text. Longer ones are an error in the original as well."""
-_TOO_LONG = (
-    f"Exceeds the limit ({MAX_DIGITS} digits) for integer string conversion; use sys.set_int_max_str_digits() to"
-    " increase the limit"
-)
 
 
 @contextmanager
@@ -48,7 +44,10 @@ def with_power(arguments: dict[str, Any]) -> dict[str, Any]:
     if isinstance(base, int) and isinstance(exponent, int) and base:
         n_digits = exponent * math.log10(abs(base))
         if n_digits > MAX_DIGITS + 10:  # a power near the limit is computed, and Python decides
-            raise ToolLimit(_TOO_LONG)
+            raise ToolLimit(
+                f"Exceeds the limit ({MAX_DIGITS} digits) for integer string conversion; use"
+                " sys.set_int_max_str_digits() to increase the limit"
+            )
     return arguments
 
 

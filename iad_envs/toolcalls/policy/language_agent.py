@@ -51,12 +51,20 @@ class ToolCallLanguageAgent(LanguageAgent):
         seen: list[State | Turn] = [*state.history, state]
         first = page_of(seen[0])
         prompt = self.prompt(self.roles[0], state, feedback, environment=documents(first.get("tools", ())))
-        system: Message = {"role": "system", "content": self._system(prompt.system, first)}
+        known = [one["content"] for one in first.get("messages", ()) if one["role"] == "system"]
+        system: Message = {"role": "system", "content": "\n\n".join([prompt.system, *known])}
         if self.kind == "fc":
             system["tools"] = [as_tool(one) for one in _offered(seen)]
-        messages = _merged([system, *self._chat(seen)])
-        if prompt.user:
-            messages = _asked(messages, prompt.user)
+        chat = [system]
+        for place, one in enumerate(seen):
+            chat += self._heard(seen[place - 1] if place else None, one)
+            if place + 1 < len(seen):
+                chat.append(self._answered(str(cast(Turn, one).action), seen[place + 1]))
+        messages = _merged(chat)
+        if prompt.user and messages[-1]["role"] == "user":
+            messages[-1] = {**messages[-1], "content": f"{messages[-1]['content']}\n\n{prompt.user}"}
+        elif prompt.user:
+            messages.append({"role": "user", "content": prompt.user})
         return tuple(messages)
 
     def next_turn(self, state: State) -> str:
@@ -68,18 +76,6 @@ class ToolCallLanguageAgent(LanguageAgent):
         messages = self.messages(state)
         answered = max(place for place, one in enumerate(messages) if one["role"] == "assistant")
         return "\n\n".join(one["content"] for one in messages[answered + 1 :])
-
-    def _system(self, text: str, first: Mapping[str, Any]) -> str:
-        known = [one["content"] for one in first.get("messages", ()) if one["role"] == "system"]
-        return "\n\n".join([text, *known])
-
-    def _chat(self, seen: Sequence[State | Turn]) -> Iterator[Message]:
-        """Yield what user and agent said, and what functions returned."""
-        for place, one in enumerate(seen):
-            before = seen[place - 1] if place else None
-            yield from self._heard(before, one)
-            if place + 1 < len(seen):
-                yield self._answered(str(cast(Turn, one).action), place, seen[place + 1])
 
     def _heard(self, before: State | Turn | None, now: State | Turn) -> Iterator[Message]:
         """Yield what answers the agent's last message."""
@@ -110,7 +106,7 @@ class ToolCallLanguageAgent(LanguageAgent):
         step = int(before.info.get("step", 0))
         yield from ({**row, "tool_call_id": _id(step, place)} for place, row in enumerate(rows))
 
-    def _answered(self, action: str, place: int, after: State | Turn) -> Message:
+    def _answered(self, action: str, after: State | Turn) -> Message:
         """Return what the agent answered, without its thought."""
         page = page_of(after)
         said = action.removeprefix("reply[").removesuffix("]") if action.startswith("reply[") else action
@@ -177,14 +173,6 @@ def _merged(messages: list[Message]) -> list[Message]:
         else:
             merged.append(one)
     return merged
-
-
-def _asked(messages: list[Message], text: str) -> list[Message]:
-    """Return messages of which the last one of the user ends with a text."""
-    last = messages[-1]
-    if last["role"] != "user":
-        return [*messages, {"role": "user", "content": text}]
-    return [*messages[:-1], {**last, "content": f"{last['content']}\n\n{text}"}]
 
 
 def _offered(seen: Sequence[State | Turn]) -> Sequence[Mapping[str, Any]]:

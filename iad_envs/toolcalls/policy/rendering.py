@@ -9,13 +9,11 @@ from iad_policy.prompts.rendering import page_of as page_as_given
 from iad_policy.types import State, Turn
 from iad_policy.types.texts import clipped, shortened
 
-DOCUMENT_CHARS = 60_000
 RESULT_CHARS = 6_000
 OLD_RESULT_CHARS = 400
 """Characters of a result that the history shows."""
 N_CHANGED = 8
 """Attributes that a feedback lists as changed."""
-ENDS = "The turn is over here, and the user answers after it."
 EMPTY: Mapping[str, Any] = {"kind": "", "messages": (), "tools": (), "calls": (), "results": ()}
 
 
@@ -39,7 +37,9 @@ class ToolCallRendering(Rendering):
             return str(seen.observation)
         parts = [_results(page, RESULT_CHARS)] if page["results"] else []
         if page["kind"] == "done" and not page["results"]:
-            parts.append(ENDS if seen.info.get("stop_reason") == "awaiting" else "This was the last action.")
+            is_awaiting = seen.info.get("stop_reason") == "awaiting"
+            answers = "The turn is over here, and the user answers after it."
+            parts.append(answers if is_awaiting else "This was the last action.")
         elif page["kind"] != "done":
             parts.append(_said(page["messages"]))
         return "\n".join(part for part in parts if part)
@@ -92,7 +92,7 @@ def page_of(seen: Seen) -> Mapping[str, Any]:
 def documents(tools: Iterable[Mapping[str, Any]]) -> str:
     """Return documents of functions as JSON, one a line."""
     lines = "\n".join(json.dumps(one, ensure_ascii=False) for one in tools)
-    return shortened(f"Functions:\n{lines}" if lines else "Functions: none", DOCUMENT_CHARS)
+    return shortened(f"Functions:\n{lines}" if lines else "Functions: none", 60_000)
 
 
 def shown_call(call: Mapping[str, Any]) -> str:

@@ -4,77 +4,84 @@ A state is a frozen value, so a copy is a reference. The apps inherit the functi
 and a log-in of its own, so a call of such a function belongs to every world of a task.
 """
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar
 
-from iad_envs.toolcalls.worlds.functions import FunctionDoc, Result
+from iad_envs.toolcalls.worlds.functions import FunctionWorld
 
-__all__ = ["ACE_WORLD_NAMES", "WORLD_NAMES", "FunctionDoc", "Result", "ToolWorld", "world"]
-
-S = TypeVar("S")
-
-_CLASSES = {
-    "Library": "library:LibraryWorld",
-    "Greenhouse": "greenhouse:GreenhouseWorld",
-    "Notebook": "notebook:NotebookWorld",
-    "Parcels": "parcels:ParcelsWorld",
-    "Mail": "mail:MailWorld",
-    "Units": "units:UnitsWorld",
-}
-_ON_PHONE = {
-    "Phone": "phone:PhoneWorld",
-    "Messages": "messages:MessagesWorld",
-    "Reminders": "reminders:RemindersWorld",
-    "Takeaway": "takeaway:TakeawayWorld",
-    "Trips": "trips:TripsWorld",
-}
-WORLD_NAMES = tuple(_CLASSES)
+WORLD_NAMES = ("Library", "Greenhouse", "Notebook", "Parcels", "Mail", "Units")
 """Worlds of the tasks in the form of BFCL."""
-ACE_WORLD_NAMES = tuple(_ON_PHONE)
+ACE_WORLD_NAMES = ("Phone", "Messages", "Reminders", "Takeaway", "Trips")
 """Worlds of the tasks in the form of ACEBench."""
 
 
-class ToolWorld(Protocol[S]):
-    """Tools over one state."""
-
-    @property
-    def name(self) -> str:
-        """As in a task's `involved_classes` and `initial_config`."""
-
-    @property
-    def documents(self) -> tuple[FunctionDoc, ...]:
-        """One for each function, in the official form."""
-
-    @property
-    def lasting(self) -> frozenset[str]:
-        """Functions whose effect can't be taken back: a payment, a sent mail ..."""
-
-    def load(self, config: Mapping[str, Any], *, long_context: bool = False) -> S:
-        """Return the state at the start. A long context adds hundreds of records that no task is about.
-
-        Raises:
-            TypeError: The configuration is not this world's.
-        """
-
-    def call(self, state: S, function: str, arguments: Mapping[str, Any]) -> tuple[S, Result]:
-        """Return the state after a call, and its result: `{"error": text}` where it was refused. Never raises."""
-
-    def public(self, state: S) -> Mapping[str, Any]:
-        """Return what a checker compares, by name: values with `==`."""
-
-
 @cache
-def world(name: str) -> ToolWorld[Any]:
+def world(name: str) -> FunctionWorld[Any]:
     """Return the world of a name.
 
     Raises:
         LookupError: There is no such world.
     """
-    places = _CLASSES | _ON_PHONE
-    if name not in places:
-        raise LookupError(f"expected the name of a world, got {name!r}; use one of {', '.join(places)}")
-    module, _, of_class = places[name].partition(":")
-    made: ToolWorld[Any] = getattr(import_module(f"{__name__}.{module}"), of_class)()
+    known = (*WORLD_NAMES, *ACE_WORLD_NAMES)
+    if name not in known:
+        raise LookupError(f"expected the name of a world, got {name!r}; use one of {', '.join(known)}")
+    made: FunctionWorld[Any] = getattr(import_module(f"{__name__}.{name.lower()}"), f"{name}World")()
     return made
+
+
+class WorldInstance:
+    """An object of a world, which the executors run like those of the official simulated classes.
+
+    Its state is a frozen value, so a copy of it refers to the same. Its public attributes are what a checker compares,
+    its public methods the world's functions.
+    """
+
+    world: ClassVar[FunctionWorld[Any]]
+
+    def __init__(self) -> None:
+        self._config: Mapping[str, Any] = {}
+
+    def __copy__(self) -> "WorldInstance":
+        copy = object.__new__(type(self))
+        vars(copy).update(vars(self))
+        return copy
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "WorldInstance":
+        return self.__copy__()
+
+    def _load_scenario(self, scenario: Mapping[str, Any], long_context: bool = False) -> None:
+        """Set the state up. What an earlier configuration said, and this one doesn't, stays."""
+        self._config = {**self._config, **scenario}
+        self._move(self.world.load(self._config, long_context=long_context))
+
+    def _move(self, state: Any) -> None:
+        self._state = state
+        vars(self).update(self.world.public(state))
+
+
+@cache
+def class_of(name: str) -> type[WorldInstance]:
+    """Return the class of a world.
+
+    Raises:
+        LookupError: There is no such world.
+    """
+    kind = world(name)
+    methods = {document["name"]: _method(kind, document["name"]) for document in kind.documents}
+    return type(name, (WorldInstance,), {"__doc__": kind.documents[0]["description"], "world": kind, **methods})
+
+
+def _method(kind: FunctionWorld[Any], name: str) -> Callable[..., dict[str, Any]]:
+    def method(self: WorldInstance, **arguments: Any) -> dict[str, Any]:
+        state, result = self.world.call(self._state, name, arguments)
+        self._move(state)
+        return result
+
+    of_world = inspect.signature(getattr(type(kind), name))
+    itself, _, *own = of_world.parameters.values()
+    method.__name__ = name
+    method.__dict__["__signature__"] = of_world.replace(parameters=[itself, *own])
+    return method

@@ -1,12 +1,12 @@
-"""How a world declares its functions: methods, from which documents and checks of arguments follow."""
+"""What the worlds share: functions are methods, checked by their documents, over records."""
 
+import json
 import math
 from collections.abc import Callable, Mapping
-from inspect import Parameter, signature
-from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypedDict, TypeVar, get_args, get_origin
+from pathlib import Path
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar, get_args, get_type_hints
 
 S = TypeVar("S")
-M = TypeVar("M", bound=Callable[..., Any])
 Row = TypeVar("Row", bound=NamedTuple)
 
 Result = dict[str, Any]
@@ -18,87 +18,68 @@ MAX_NUMBER = 10**15
 MAX_ITEMS = 1000
 """Elements of a list."""
 
-_TYPES: Mapping[Any, str] = {str: "string", int: "integer", float: "float", bool: "boolean"}
-
-
-class FunctionDoc(TypedDict):
-    """A function's document, as the official files have it."""
-
-    name: str
-    description: str
-    parameters: dict[str, Any]
-    response: dict[str, Any]
-
 
 class Refused(Exception):
     """A call that can't be done. Its text is the call's result."""
 
 
-class _Declared(NamedTuple):
-    description: str
-    parameters: Mapping[str, str]
-    returns: Mapping[str, tuple[str, str]]
-    lasting: bool
+class FunctionWorld(Generic[S]):
+    """A world of methods `f(state, **arguments) -> (state, result)`, which raise `Refused` where it can't be done.
 
-
-def function(
-    description: str, *, returns: Mapping[str, tuple[str, str]], lasting: bool = False, **parameters: str
-) -> Callable[[M], M]:
-    """Declare a method as a function of a world.
-
-    Args:
-        description: What it does, in a sentence.
-        returns: Type and description of each entry of its result.
-        lasting: Whether its effect can't be taken back.
-        **parameters: A description of each parameter. Types, choices (`Literal`) and defaults are the method's.
+    What a function takes and returns is in `documents/<world>.json`, in the official form.
     """
 
-    def declared(method: M) -> M:
-        method.__dict__["declared"] = _Declared(description, parameters, returns, lasting)
-        return method
-
-    return declared
-
-
-class FunctionWorld(Generic[S]):
-    """A world of methods `f(state, **arguments) -> (state, result)`, which raise `Refused` where it can't be done."""
-
     name: ClassVar[str]
-    about: ClassVar[str]
-    """What all functions of this class belong to, in a sentence. Those it inherits belong to another."""
+    state: ClassVar[Any]
+    """Class of its states: a named tuple whose fields have defaults. One of type `tuple[Row, ...]` holds records."""
+    more: ClassVar[Mapping[str, Callable[[], tuple[Any, ...]]]] = {}
+    """Field -> returns the records that a long context adds, which no task is about."""
+    inherits: ClassVar[tuple[str, ...]] = ()
+    """Worlds whose functions it has, too. They come first."""
+    lasting: ClassVar[frozenset[str]] = frozenset()
+    """Functions whose effect can't be taken back."""
 
     def __init__(self) -> None:
-        methods = {
-            name: (owner, value)
-            for owner in reversed(type(self).__mro__)  # what is inherited comes first, and keeps its description
-            for name, value in vars(owner).items()
-            if "declared" in vars_of(value)
-        }
-        self.documents: tuple[FunctionDoc, ...] = tuple(
-            _document(vars_of(owner).get("about", self.about), name, value) for name, (owner, value) in methods.items()
-        )
-        self.lasting: frozenset[str] = frozenset(name for name, (_, value) in methods.items() if value.declared.lasting)
-        self._methods = {name: value.__get__(self) for name, (_, value) in methods.items()}
+        names = dict.fromkeys((*self.inherits, self.name))
+        files = [Path(__file__).parent / "documents" / f"{name.lower()}.json" for name in names]
+        lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+        self.documents: tuple[dict[str, Any], ...] = tuple(map(json.loads, lines))
         self._parameters = {one["name"]: one["parameters"] for one in self.documents}
+
+    def load(self, config: Mapping[str, Any], *, long_context: bool = False) -> S:
+        """Return the state at the start.
+
+        Raises:
+            TypeError: The configuration is not this world's.
+        """
+        found = {}
+        for key, hint in get_type_hints(self.state).items():
+            if key in config:
+                (row, *_) = get_args(hint) or (None,)
+                has_rows = isinstance(row, type) and issubclass(row, tuple)
+                found[key] = tuple(row(**one) for one in config[key]) if has_rows else config[key]
+            if long_context and key in self.more:
+                found[key] = (*found.get(key, ()), *self.more[key]())
+        made: S = self.state(**found)
+        return made
+
+    def public(self, state: Any) -> Mapping[str, Any]:
+        """Return what a checker compares, by name: values with `==`."""
+        shown: Mapping[str, Any] = state._asdict()
+        return shown
 
     def call(self, state: S, function: str, arguments: Mapping[str, Any]) -> tuple[S, Result]:
         """Return the state after a call, and its result: `{"error": text}` where it was refused."""
-        method = self._methods.get(function)
-        if method is None:
+        if function not in self._parameters:
             return state, {"error": f"{self.name} has no function {function}."}
         wrong = complaint(self._parameters[function], arguments)
         if wrong:
             return state, {"error": wrong}
         try:
-            after: tuple[S, Result] = method(state, **arguments)
+            after: tuple[S, Result] = getattr(self, function)(state, **arguments)
         except Refused as refused:
             return state, {"error": str(refused)}
         return after
-
-
-def vars_of(value: object) -> Mapping[str, Any]:
-    """Return an object's attributes, none if it has no place for them."""
-    return getattr(value, "__dict__", {})
 
 
 def complaint(parameters: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
@@ -135,39 +116,6 @@ def _wrong_type(schema: Mapping[str, Any], value: object) -> str:
     if fits and isinstance(value, int | float) and abs(value) <= MAX_NUMBER and math.isfinite(value):
         return ""
     return f"{'a whole number' if kind == 'integer' else 'a number'} of at most {MAX_NUMBER:.0e}"
-
-
-def _document(about: str, name: str, method: Any) -> FunctionDoc:
-    declared: _Declared = method.declared
-    own = dict(list(signature(method).parameters.items())[2:])  # not self, not the state
-    if set(own) != set(declared.parameters):
-        raise TypeError(f"expected {name} to describe {sorted(own)}, got {sorted(declared.parameters)}")
-    return FunctionDoc(
-        name=name,
-        description=f"{about} {declared.description}",
-        parameters={
-            "type": "dict",
-            "properties": {key: _property(one, declared.parameters[key]) for key, one in own.items()},
-            "required": [key for key, one in own.items() if one.default is Parameter.empty],
-        },
-        response={
-            "type": "dict",
-            "properties": {key: {"type": kind, "description": text} for key, (kind, text) in declared.returns.items()},
-        },
-    )
-
-
-def _property(parameter: Parameter, description: str) -> dict[str, Any]:
-    annotation = parameter.annotation
-    schema: dict[str, Any] = {"type": _TYPES.get(annotation, "string"), "description": description}
-    if get_origin(annotation) is list:
-        schema |= {"type": "array", "items": {"type": _TYPES[get_args(annotation)[0]]}}
-    if get_origin(annotation) is Literal:
-        schema["enum"] = list(get_args(annotation))
-    if parameter.default is not Parameter.empty:
-        schema["description"] += f" Defaults to {parameter.default!r}."
-        schema["default"] = parameter.default
-    return schema
 
 
 def found(rows: tuple[Row, ...], key: str) -> Row | None:

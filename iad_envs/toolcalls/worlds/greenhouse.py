@@ -1,10 +1,9 @@
 """A greenhouse: zones with a climate, beds, what grows in them, seeds, and a tank of water."""
 
-from collections.abc import Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from iad_envs.toolcalls.worlds.functions import FunctionWorld, Refused, Result, function, known, replaced, without
+from iad_envs.toolcalls.worlds.functions import FunctionWorld, Refused, Result, known, replaced, without
 
 MOISTURE_PER_LITRE = 4
 """Percent that a litre adds on a square metre."""
@@ -49,42 +48,21 @@ class SeedStock(NamedTuple):
 class GreenhouseState(NamedTuple):
     """What the greenhouse knows."""
 
-    next_number: int
-    tank_litres: float
-    zones: tuple[ClimateZone, ...]
-    beds: tuple[GardenBed, ...]
-    plantings: tuple[Planting, ...]
-    stock: tuple[SeedStock, ...]
+    next_number: int = 1
+    tank_litres: float = 500.0
+    zones: tuple[ClimateZone, ...] = ()
+    beds: tuple[GardenBed, ...] = ()
+    plantings: tuple[Planting, ...] = ()
+    stock: tuple[SeedStock, ...] = ()
 
 
 class GreenhouseWorld(FunctionWorld[GreenhouseState]):
     """Ten functions of a greenhouse."""
 
     name = "Greenhouse"
-    about = "Belongs to the control of a greenhouse."
+    state = GreenhouseState
+    lasting = frozenset(("harvest_planting",))
 
-    def load(self, config: Mapping[str, Any], *, long_context: bool = False) -> GreenhouseState:
-        """Return the state at the start."""
-        beds = tuple(GardenBed(**one) for one in config.get("beds", ()))
-        plantings = tuple(Planting(**one) for one in config.get("plantings", ()))
-        return GreenhouseState(
-            next_number=config.get("next_number", 1),
-            tank_litres=config.get("tank_litres", 500.0),
-            zones=tuple(ClimateZone(**one) for one in config.get("zones", ())),
-            beds=beds + more_beds() if long_context else beds,
-            plantings=plantings + more_plantings() if long_context else plantings,
-            stock=tuple(SeedStock(**one) for one in config.get("stock", ())),
-        )
-
-    def public(self, state: GreenhouseState) -> Mapping[str, Any]:
-        """Return what a checker compares."""
-        return state._asdict()
-
-    @function(
-        "Lists the beds of a zone.",
-        zone="Name of the zone.",
-        returns={"beds": ("array", "The beds, each with bed_id, area_m2 and is_free.")},
-    )
     def find_beds(self, state: GreenhouseState, zone: str) -> tuple[GreenhouseState, Result]:
         """List a zone's beds."""
         _zone(state, zone)
@@ -96,18 +74,6 @@ class GreenhouseWorld(FunctionWorld[GreenhouseState]):
         ]
         return state, {"beds": beds}
 
-    @function(
-        "Tells a bed's zone, area, moisture, and what grows in it.",
-        bed_id="Id of the bed, such as 'BD-12'.",
-        returns={
-            "bed_id": ("string", "Id of the bed."),
-            "zone": ("string", "Name of its zone."),
-            "area_m2": ("float", "Its area in square metres."),
-            "moisture": ("integer", "Moisture of the soil in percent."),
-            "planting_id": ("string", "Id of what grows in it, or an empty text."),
-            "species": ("string", "Its species, or an empty text."),
-        },
-    )
     def inspect_bed(self, state: GreenhouseState, bed_id: str) -> tuple[GreenhouseState, Result]:
         """Describe a bed."""
         bed = known(state.beds, bed_id, "bed")
@@ -115,11 +81,6 @@ class GreenhouseWorld(FunctionWorld[GreenhouseState]):
         grows = (planting.planting_id, planting.species) if planting else ("", "")
         return state, bed._asdict() | {"planting_id": grows[0], "species": grows[1]}
 
-    @function(
-        "Finds where a species grows.",
-        species="Name of the species.",
-        returns={"plantings": ("array", "The plantings, each with planting_id, bed_id, count and is_ripe.")},
-    )
     def find_plantings(self, state: GreenhouseState, species: str) -> tuple[GreenhouseState, Result]:
         """Find a species' plantings."""
         plantings = [
@@ -131,25 +92,10 @@ class GreenhouseWorld(FunctionWorld[GreenhouseState]):
             raise Refused(f"No {species!r} grows here.")
         return state, {"plantings": plantings}
 
-    @function(
-        "Counts the seeds that are left of a species.",
-        species="Name of the species.",
-        returns={"species": ("string", "Name of the species."), "seeds": ("integer", "How many seeds are left.")},
-    )
     def count_seeds(self, state: GreenhouseState, species: str) -> tuple[GreenhouseState, Result]:
         """Count a species' seeds."""
         return state, _stock(state, species)._asdict()
 
-    @function(
-        "Sows seeds into a free bed.",
-        bed_id="Id of the bed.",
-        species="Name of the species.",
-        count="How many seeds.",
-        returns={
-            "planting_id": ("string", "Id of the new planting."),
-            "seeds": ("integer", "How many seeds of the species are left."),
-        },
-    )
     def sow_seeds(
         self, state: GreenhouseState, bed_id: str, species: str, count: int
     ) -> tuple[GreenhouseState, Result]:
@@ -168,16 +114,6 @@ class GreenhouseWorld(FunctionWorld[GreenhouseState]):
         )
         return after, {"planting_id": new.planting_id, "seeds": left.seeds}
 
-    @function(
-        "Waters a bed from the tank.",
-        bed_id="Id of the bed.",
-        litres="How much water, in litres.",
-        returns={
-            "bed_id": ("string", "Id of the bed."),
-            "moisture": ("integer", "Moisture of the soil after that, in percent."),
-            "tank_litres": ("float", "Litres that are left in the tank."),
-        },
-    )
     def water_bed(self, state: GreenhouseState, bed_id: str, litres: float) -> tuple[GreenhouseState, Result]:
         """Water a bed."""
         bed = known(state.beds, bed_id, "bed")
@@ -188,30 +124,10 @@ class GreenhouseWorld(FunctionWorld[GreenhouseState]):
         after = state._replace(beds=replaced(state.beds, bed._replace(moisture=moisture)), tank_litres=left)
         return after, {"bed_id": bed_id, "moisture": moisture, "tank_litres": left}
 
-    @function(
-        "Tells the climate that is set in a zone.",
-        zone="Name of the zone.",
-        returns={
-            "zone": ("string", "Name of the zone."),
-            "temperature": ("float", "Degrees Celsius."),
-            "humidity": ("integer", "Humidity of the air in percent."),
-        },
-    )
     def read_climate(self, state: GreenhouseState, zone: str) -> tuple[GreenhouseState, Result]:
         """Tell a zone's climate."""
         return state, _zone(state, zone)._asdict()
 
-    @function(
-        "Sets the climate of a zone.",
-        zone="Name of the zone.",
-        temperature="Degrees Celsius, 5 to 35.",
-        humidity="Humidity of the air in percent, 20 to 95.",
-        returns={
-            "zone": ("string", "Name of the zone."),
-            "temperature": ("float", "Degrees Celsius."),
-            "humidity": ("integer", "Humidity of the air in percent."),
-        },
-    )
     def set_climate(
         self, state: GreenhouseState, zone: str, temperature: float, humidity: int = 60
     ) -> tuple[GreenhouseState, Result]:
@@ -224,16 +140,6 @@ class GreenhouseWorld(FunctionWorld[GreenhouseState]):
         new = old._replace(temperature=float(temperature), humidity=humidity)
         return state._replace(zones=replaced(state.zones, new)), new._asdict()
 
-    @function(
-        "Harvests a ripe planting; its bed is free after that.",
-        planting_id="Id of the planting, such as 'PL-40'.",
-        returns={
-            "species": ("string", "What was harvested."),
-            "bed_id": ("string", "Id of the bed that is free now."),
-            "grams": ("integer", "How much was harvested."),
-        },
-        lasting=True,
-    )
     def harvest_planting(self, state: GreenhouseState, planting_id: str) -> tuple[GreenhouseState, Result]:
         """Harvest a planting."""
         planting = known(state.plantings, planting_id, "planting")
@@ -243,16 +149,6 @@ class GreenhouseWorld(FunctionWorld[GreenhouseState]):
         grams = planting.plants * GRAMS_PER_PLANT
         return after, {"species": planting.species, "bed_id": planting.bed_id, "grams": grams}
 
-    @function(
-        "Moves a planting into a free bed.",
-        planting_id="Id of the planting.",
-        bed_id="Id of the free bed.",
-        returns={
-            "planting_id": ("string", "Id of the planting."),
-            "from_bed": ("string", "Id of the bed that is free now."),
-            "to_bed": ("string", "Id of the bed where it grows now."),
-        },
-    )
     def transplant(self, state: GreenhouseState, planting_id: str, bed_id: str) -> tuple[GreenhouseState, Result]:
         """Move a planting."""
         planting, bed = known(state.plantings, planting_id, "planting"), known(state.beds, bed_id, "bed")
@@ -293,3 +189,6 @@ def more_plantings() -> tuple[Planting, ...]:
     return tuple(
         Planting(f"PL-{9000 + number}", "meadow grass", bed.bed_id, 60) for number, bed in enumerate(more_beds())
     )
+
+
+GreenhouseWorld.more = {"beds": more_beds, "plantings": more_plantings}

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from functools import cache
 from typing import Any, NamedTuple
 
-from iad_envs.toolcalls.worlds.functions import FunctionWorld, Refused, Result, function, known, replaced, without
+from iad_envs.toolcalls.worlds.functions import FunctionWorld, Refused, Result, known, replaced, without
 
 FINE_PER_DAY = 0.2
 """For a day late, in the library's currency."""
@@ -52,41 +52,21 @@ class BookReservation(NamedTuple):
 class LibraryState(NamedTuple):
     """What the desk knows. Loans and reservations are numbered together."""
 
-    today: str
-    next_number: int
-    books: tuple[Book, ...]
-    members: tuple[LibraryMember, ...]
-    loans: tuple[Loan, ...]
-    reservations: tuple[BookReservation, ...]
+    today: str = "2026-01-05"
+    next_number: int = 1
+    books: tuple[Book, ...] = ()
+    members: tuple[LibraryMember, ...] = ()
+    loans: tuple[Loan, ...] = ()
+    reservations: tuple[BookReservation, ...] = ()
 
 
 class LibraryWorld(FunctionWorld[LibraryState]):
     """Ten functions of a library's desk."""
 
     name = "Library"
-    about = "Belongs to the lending desk of a public library."
+    state = LibraryState
+    lasting = frozenset(("cancel_reservation", "pay_fine"))
 
-    def load(self, config: Mapping[str, Any], *, long_context: bool = False) -> LibraryState:
-        """Return the state at the start."""
-        books, members = (tuple(Book(**one) for one in config.get("books", ())), _members(config))
-        return LibraryState(
-            today=config.get("today", "2026-01-05"),
-            next_number=config.get("next_number", 1),
-            books=books + more_books() if long_context else books,
-            members=members + more_members() if long_context else members,
-            loans=tuple(Loan(**one) for one in config.get("loans", ())),
-            reservations=tuple(BookReservation(**one) for one in config.get("reservations", ())),
-        )
-
-    def public(self, state: LibraryState) -> Mapping[str, Any]:
-        """Return what a checker compares."""
-        return state._asdict()
-
-    @function(
-        "Finds books whose title or author contains some words.",
-        words="Words of the title or the author's name; case does not matter.",
-        returns={"books": ("array", "The books that were found, each with book_id, title and author.")},
-    )
     def find_books(self, state: LibraryState, words: str) -> tuple[LibraryState, Result]:
         """Find books by words of their title or author."""
         sought = words.strip().lower()
@@ -99,34 +79,12 @@ class LibraryWorld(FunctionWorld[LibraryState]):
             raise Refused(f"No book has {words!r} in its title or author.")
         return state, {"books": books}
 
-    @function(
-        "Tells everything about a book: its shelf, its subject, and whether it is in or lent.",
-        book_id="Id of the book, such as 'BK-101'.",
-        returns={
-            "book_id": ("string", "Id of the book."),
-            "title": ("string", "Its title."),
-            "author": ("string", "Its author."),
-            "subject": ("string", "Its subject."),
-            "shelf": ("string", "The shelf where it stands."),
-            "status": ("string", "'in' or 'lent'."),
-            "due": ("string", "The day until which it is lent, as YYYY-MM-DD, or an empty text."),
-        },
-    )
     def describe_book(self, state: LibraryState, book_id: str) -> tuple[LibraryState, Result]:
         """Describe a book."""
         book = known(state.books, book_id, "book")
         loan = _loan_of(state, book_id)
         return state, book._asdict() | {"status": "lent" if loan else "in", "due": loan.due if loan else ""}
 
-    @function(
-        "Finds a member by the full name.",
-        name="First and last name of the member.",
-        returns={
-            "member_id": ("string", "Id of the member."),
-            "name": ("string", "The member's name."),
-            "fine": ("float", "What the member owes."),
-        },
-    )
     def find_member(self, state: LibraryState, name: str) -> tuple[LibraryState, Result]:
         """Find a member by name."""
         member = next((one for one in state.members if one.name.lower() == name.strip().lower()), None)
@@ -134,11 +92,6 @@ class LibraryWorld(FunctionWorld[LibraryState]):
             raise Refused(f"No member is called {name!r}.")
         return state, member._asdict()
 
-    @function(
-        "Lists what a member has borrowed.",
-        member_id="Id of the member, such as 'MB-11'.",
-        returns={"loans": ("array", "The member's loans, each with loan_id, book_id, title and due.")},
-    )
     def list_loans(self, state: LibraryState, member_id: str) -> tuple[LibraryState, Result]:
         """List a member's loans."""
         known(state.members, member_id, "member")
@@ -150,16 +103,6 @@ class LibraryWorld(FunctionWorld[LibraryState]):
         ]
         return state, {"loans": loans}
 
-    @function(
-        "Lends a book to a member, from today on.",
-        book_id="Id of the book.",
-        member_id="Id of the member.",
-        days=f"For how many days, 1 to {MAX_DAYS}.",
-        returns={
-            "loan_id": ("string", "Id of the new loan."),
-            "due": ("string", "The day on which the book is due, as YYYY-MM-DD."),
-        },
-    )
     def lend_book(
         self, state: LibraryState, book_id: str, member_id: str, days: int = 21
     ) -> tuple[LibraryState, Result]:
@@ -180,15 +123,6 @@ class LibraryWorld(FunctionWorld[LibraryState]):
         )
         return after, {"loan_id": loan.loan_id, "due": loan.due}
 
-    @function(
-        "Lets a loan run longer than it does now.",
-        loan_id="Id of the loan, such as 'LN-31'.",
-        days=f"How many days are added, 1 to {MAX_DAYS}.",
-        returns={
-            "loan_id": ("string", "Id of the loan."),
-            "due": ("string", "The new day on which the book is due, as YYYY-MM-DD."),
-        },
-    )
     def renew_loan(self, state: LibraryState, loan_id: str, days: int = 14) -> tuple[LibraryState, Result]:
         """Prolong a loan."""
         loan = known(state.loans, loan_id, "loan")
@@ -197,16 +131,6 @@ class LibraryWorld(FunctionWorld[LibraryState]):
         new = loan._replace(due=_later(loan.due, _allowed(days)))
         return state._replace(loans=replaced(state.loans, new)), {"loan_id": loan_id, "due": new.due}
 
-    @function(
-        "Takes a book back. If it is late, a fine is added to what the member owes.",
-        book_id="Id of the book.",
-        returns={
-            "book_id": ("string", "Id of the book."),
-            "member_id": ("string", "Id of the member who had it."),
-            "days_late": ("integer", "Days after the due day."),
-            "fine": ("float", "The fine for this book."),
-        },
-    )
     def return_book(self, state: LibraryState, book_id: str) -> tuple[LibraryState, Result]:
         """Take a book back."""
         known(state.books, book_id, "book")
@@ -222,15 +146,6 @@ class LibraryWorld(FunctionWorld[LibraryState]):
         )
         return after, {"book_id": book_id, "member_id": loan.member_id, "days_late": late, "fine": fine}
 
-    @function(
-        "Puts a member into the queue for a book.",
-        book_id="Id of the book.",
-        member_id="Id of the member.",
-        returns={
-            "reservation_id": ("string", "Id of the new reservation."),
-            "place": ("integer", "The member's place in the queue, from 1."),
-        },
-    )
     def reserve_book(self, state: LibraryState, book_id: str, member_id: str) -> tuple[LibraryState, Result]:
         """Reserve a book."""
         known(state.books, book_id, "book")
@@ -242,32 +157,12 @@ class LibraryWorld(FunctionWorld[LibraryState]):
         after = state._replace(next_number=state.next_number + 1, reservations=(*state.reservations, new))
         return after, {"reservation_id": new.reservation_id, "place": len(waiting) + 1}
 
-    @function(
-        "Cancels a reservation; the place in the queue is lost.",
-        reservation_id="Id of the reservation, such as 'RS-32'.",
-        returns={
-            "reservation_id": ("string", "Id of the reservation."),
-            "status": ("string", "'cancelled'."),
-        },
-        lasting=True,
-    )
     def cancel_reservation(self, state: LibraryState, reservation_id: str) -> tuple[LibraryState, Result]:
         """Cancel a reservation."""
         known(state.reservations, reservation_id, "reservation")
         after = state._replace(reservations=without(state.reservations, reservation_id))
         return after, {"reservation_id": reservation_id, "status": "cancelled"}
 
-    @function(
-        "Books a payment of a member's fine.",
-        member_id="Id of the member.",
-        amount="What the member pays, at most what is owed.",
-        returns={
-            "member_id": ("string", "Id of the member."),
-            "paid": ("float", "What was paid."),
-            "fine": ("float", "What is still owed."),
-        },
-        lasting=True,
-    )
     def pay_fine(self, state: LibraryState, member_id: str, amount: float) -> tuple[LibraryState, Result]:
         """Pay a fine."""
         member = known(state.members, member_id, "member")
@@ -311,3 +206,6 @@ def more_books() -> tuple[Book, ...]:
 def more_members() -> tuple[LibraryMember, ...]:
     """Return the members of a long context."""
     return tuple(LibraryMember(f"MB-{9000 + number}", f"Reader {number}") for number in range(200))
+
+
+LibraryWorld.more = {"books": more_books, "members": more_members}

@@ -1,10 +1,9 @@
 """A mailbox: contacts, mails that came, drafts, and mails that were sent."""
 
-from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from iad_envs.toolcalls.worlds.functions import FunctionWorld, Refused, Result, function, known, replaced
+from iad_envs.toolcalls.worlds.functions import FunctionWorld, Refused, Result, known, replaced
 
 
 class MailContact(NamedTuple):
@@ -30,37 +29,19 @@ class StoredMail(NamedTuple):
 class MailState(NamedTuple):
     """What is in a mailbox. New mails are numbered."""
 
-    owner: str
-    next_number: int
-    contacts: tuple[MailContact, ...]
-    mails: tuple[StoredMail, ...]
+    owner: str = "me@example.org"
+    next_number: int = 1
+    contacts: tuple[MailContact, ...] = ()
+    mails: tuple[StoredMail, ...] = ()
 
 
 class MailWorld(FunctionWorld[MailState]):
     """Eight functions of a mailbox."""
 
     name = "Mail"
-    about = "Belongs to the user's mailbox."
+    state = MailState
+    lasting = frozenset(("send_draft", "reply_mail"))
 
-    def load(self, config: Mapping[str, Any], *, long_context: bool = False) -> MailState:
-        """Return the state at the start."""
-        mails = tuple(StoredMail(**one) for one in config.get("mails", ()))
-        return MailState(
-            owner=config.get("owner", "me@example.org"),
-            next_number=config.get("next_number", 1),
-            contacts=tuple(MailContact(**one) for one in config.get("contacts", ())),
-            mails=mails + more_mails() if long_context else mails,
-        )
-
-    def public(self, state: MailState) -> Mapping[str, Any]:
-        """Return what a checker compares."""
-        return state._asdict()
-
-    @function(
-        "Finds the mail address of a contact.",
-        name="First and last name of the contact.",
-        returns={"name": ("string", "Name of the contact."), "address": ("string", "Mail address.")},
-    )
     def find_contact(self, state: MailState, name: str) -> tuple[MailState, Result]:
         """Find a contact by name."""
         contact = next((one for one in state.contacts if one.name.lower() == name.strip().lower()), None)
@@ -68,21 +49,11 @@ class MailWorld(FunctionWorld[MailState]):
             raise Refused(f"No contact is called {name!r}.")
         return state, contact._asdict()
 
-    @function(
-        "Lists the mails in the inbox.",
-        unread_only="Whether only unread mails are listed.",
-        returns={"mails": ("array", "The mails, each with mail_id, sender, subject and is_unread.")},
-    )
     def list_inbox(self, state: MailState, unread_only: bool = False) -> tuple[MailState, Result]:
         """List what came."""
         mails = [_line(one) for one in state.mails if one.folder == "inbox" and (one.is_unread or not unread_only)]
         return state, {"mails": mails}
 
-    @function(
-        "Searches the mails in the inbox.",
-        words="Words in the subject or the sender's address; case does not matter.",
-        returns={"mails": ("array", "The mails that were found, each with mail_id, sender, subject and is_unread.")},
-    )
     def search_mail(self, state: MailState, words: str) -> tuple[MailState, Result]:
         """Search what came."""
         sought = words.strip().lower()
@@ -95,40 +66,17 @@ class MailWorld(FunctionWorld[MailState]):
             raise Refused(f"No mail in the inbox has {words!r} in its subject or sender.")
         return state, {"mails": mails}
 
-    @function(
-        "Opens a mail, which counts as read after that.",
-        mail_id="Id of the mail, such as 'ML-88'.",
-        returns={
-            "mail_id": ("string", "Id of the mail."),
-            "sender": ("string", "Address it came from."),
-            "subject": ("string", "Its subject."),
-            "body": ("string", "Its text."),
-        },
-    )
     def open_mail(self, state: MailState, mail_id: str) -> tuple[MailState, Result]:
         """Open a mail."""
         mail = known(state.mails, mail_id, "mail")
         after = state._replace(mails=replaced(state.mails, mail._replace(is_unread=False)))
         return after, {key: getattr(mail, key) for key in ("mail_id", "sender", "subject", "body")}
 
-    @function(
-        "Writes a draft, without sending it.",
-        to="Mail address of who it is for.",
-        subject="Its subject.",
-        body="Its text.",
-        returns={"mail_id": ("string", "Id of the draft.")},
-    )
     def draft_mail(self, state: MailState, to: str, subject: str, body: str) -> tuple[MailState, Result]:
         """Write a draft."""
         _must_be_address(to)
         return _written(state, StoredMail("", "drafts", state.owner, to, subject, body))
 
-    @function(
-        "Sends a draft.",
-        mail_id="Id of the draft.",
-        returns={"mail_id": ("string", "Id of the mail."), "status": ("string", "'sent'.")},
-        lasting=True,
-    )
     def send_draft(self, state: MailState, mail_id: str) -> tuple[MailState, Result]:
         """Send a draft."""
         mail = known(state.mails, mail_id, "mail")
@@ -137,13 +85,6 @@ class MailWorld(FunctionWorld[MailState]):
         after = state._replace(mails=replaced(state.mails, mail._replace(folder="sent")))
         return after, {"mail_id": mail_id, "status": "sent"}
 
-    @function(
-        "Answers a mail of the inbox; the answer is sent at once.",
-        mail_id="Id of the mail that is answered.",
-        body="Text of the answer.",
-        returns={"mail_id": ("string", "Id of the answer."), "to": ("string", "Address it was sent to.")},
-        lasting=True,
-    )
     def reply_mail(self, state: MailState, mail_id: str, body: str) -> tuple[MailState, Result]:
         """Answer a mail."""
         mail = known(state.mails, mail_id, "mail")
@@ -153,12 +94,6 @@ class MailWorld(FunctionWorld[MailState]):
         after, result = _written(state, answer)
         return after, result | {"to": mail.sender}
 
-    @function(
-        "Puts a label on a mail, in place of the one it has.",
-        mail_id="Id of the mail.",
-        label="The label, a word.",
-        returns={"mail_id": ("string", "Id of the mail."), "label": ("string", "Its label.")},
-    )
     def label_mail(self, state: MailState, mail_id: str, label: str) -> tuple[MailState, Result]:
         """Label a mail."""
         mail = known(state.mails, mail_id, "mail")
@@ -197,3 +132,6 @@ def more_mails() -> tuple[StoredMail, ...]:
         )
         for number in range(240)
     )
+
+
+MailWorld.more = {"mails": more_mails}

@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from iad_envs.toolcalls.worlds.functions import Refused, Result, function, known, replaced, without
+from iad_envs.toolcalls.worlds.functions import Refused, Result, known, replaced, without
 from iad_envs.toolcalls.worlds.phone import (
     PhoneFunctions,
     PhoneSettings,
     as_rows,
-    phone_settings,
     require_log_in,
     require_wifi,
     shown_settings,
@@ -36,42 +35,26 @@ class ShortMessage(NamedTuple):
 class MessagesState(NamedTuple):
     """The messages, the oldest first. No more than `max_messages` can be kept, sent ones included."""
 
-    phone: PhoneSettings
-    today: str
-    next_number: int
-    max_messages: int
-    people: tuple[PhoneNumber, ...]
-    messages: tuple[ShortMessage, ...]
-    removed: tuple[str, ...]
+    phone: PhoneSettings = PhoneSettings()
+    today: str = "2026-01-05"
+    next_number: int = 1
+    max_messages: int = 20
+    people: tuple[PhoneNumber, ...] = ()
+    messages: tuple[ShortMessage, ...] = ()
+    removed: tuple[str, ...] = ()
 
 
 class MessagesWorld(PhoneFunctions[MessagesState]):
     """Seven functions of the messages, besides those of the phone."""
 
     name = "Messages"
-    about = "Belongs to the messages on the user's phone, which must be logged in."
-
-    def load(self, config: Mapping[str, Any], *, long_context: bool = False) -> MessagesState:
-        """Return the state at the start. A phone keeps few messages, so no context is long."""
-        return MessagesState(
-            phone=phone_settings(config),
-            today=config.get("today", "2026-01-05"),
-            next_number=config.get("next_number", 1),
-            max_messages=config.get("max_messages", 20),
-            people=tuple(PhoneNumber(**one) for one in config.get("people", ())),
-            messages=tuple(ShortMessage(**one) for one in config.get("messages", ())),
-            removed=(),
-        )
+    state = MessagesState
+    lasting = frozenset(("write_message", "answer_message", "remove_message"))
 
     def public(self, state: MessagesState) -> Mapping[str, Any]:
         """Return what a checker compares."""
         return {**shown_settings(state), "messages": as_rows(state.messages), "removed": state.removed}
 
-    @function(
-        "Finds the phone number of a person.",
-        name="First and last name of the person.",
-        returns={"name": ("string", "Name of the person."), "number": ("string", "Phone number.")},
-    )
     def find_number(self, state: MessagesState, name: str) -> tuple[MessagesState, Result]:
         """Find a number by name."""
         require_log_in(state)
@@ -80,13 +63,6 @@ class MessagesWorld(PhoneFunctions[MessagesState]):
             raise Refused(f"No number is saved for {name!r}.")
         return state, person._asdict()
 
-    @function(
-        "Writes to a phone number. The message is sent at once, over Wi-Fi.",
-        number="Phone number it goes to, such as '555-0199'.",
-        words="What is written.",
-        returns={"message_id": ("string", "Id of the message that was sent.")},
-        lasting=True,
-    )
     def write_message(self, state: MessagesState, number: str, words: str) -> tuple[MessagesState, Result]:
         """Send a message."""
         require_log_in(state)
@@ -94,25 +70,12 @@ class MessagesWorld(PhoneFunctions[MessagesState]):
             raise Refused(f"number must be one that is saved, got {number!r}.")
         return _sent(state, number, words)
 
-    @function(
-        "Lists the messages, the oldest first.",
-        unread_only="Whether only unread messages are listed.",
-        returns={
-            "messages": ("array", "The messages, each with message_id, box, number, day and is_unread."),
-            "free_places": ("integer", "How many more can be kept."),
-        },
-    )
     def list_messages(self, state: MessagesState, unread_only: bool = False) -> tuple[MessagesState, Result]:
         """List the messages."""
         require_log_in(state)
         messages = [_line(one) for one in state.messages if one.is_unread or not unread_only]
         return state, {"messages": messages, "free_places": state.max_messages - len(state.messages)}
 
-    @function(
-        "Searches the messages that came for words in them.",
-        words="Words in the message; case does not matter.",
-        returns={"messages": ("array", "The messages found, each with message_id, box, number, day and is_unread.")},
-    )
     def find_messages(self, state: MessagesState, words: str) -> tuple[MessagesState, Result]:
         """Search what came."""
         require_log_in(state)
@@ -124,15 +87,6 @@ class MessagesWorld(PhoneFunctions[MessagesState]):
             raise Refused(f"No message that came has {words!r} in it.")
         return state, {"messages": messages}
 
-    @function(
-        "Opens a message, which counts as read after that.",
-        message_id="Id of the message, such as 'MG-14'.",
-        returns={
-            "message_id": ("string", "Id of the message."),
-            "number": ("string", "The other person's phone number."),
-            "words": ("string", "What is written."),
-        },
-    )
     def open_message(self, state: MessagesState, message_id: str) -> tuple[MessagesState, Result]:
         """Open a message."""
         require_log_in(state)
@@ -140,13 +94,6 @@ class MessagesWorld(PhoneFunctions[MessagesState]):
         after = state._replace(messages=replaced(state.messages, one._replace(is_unread=False)))
         return after, {key: getattr(one, key) for key in ("message_id", "number", "words")}
 
-    @function(
-        "Answers a message that came. The answer is sent at once, over Wi-Fi.",
-        message_id="Id of the message that is answered.",
-        words="What is written.",
-        returns={"message_id": ("string", "Id of the answer."), "number": ("string", "Number it was sent to.")},
-        lasting=True,
-    )
     def answer_message(self, state: MessagesState, message_id: str, words: str) -> tuple[MessagesState, Result]:
         """Answer a message."""
         require_log_in(state)
@@ -156,12 +103,6 @@ class MessagesWorld(PhoneFunctions[MessagesState]):
         after, result = _sent(state, one.number, words)
         return after, result | {"number": one.number}
 
-    @function(
-        "Removes a message for good, which frees its place.",
-        message_id="Id of the message.",
-        returns={"message_id": ("string", "Id of the message."), "status": ("string", "'removed'.")},
-        lasting=True,
-    )
     def remove_message(self, state: MessagesState, message_id: str) -> tuple[MessagesState, Result]:
         """Remove a message."""
         require_log_in(state)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from iad_envs.toolcalls.worlds.functions import MAX_TEXT, FunctionWorld, Refused, Result, function
+from iad_envs.toolcalls.worlds.functions import MAX_TEXT, FunctionWorld, Refused, Result
 
 ROOT = "/"
 
@@ -30,7 +30,7 @@ class NotebookWorld(FunctionWorld[NotebookState]):
     """Ten functions of a notebook. Which folder is open is not compared."""
 
     name = "Notebook"
-    about = "Belongs to a notebook with notes in folders; titles are looked up in the current folder."
+    lasting = frozenset(("remove_note",))
 
     def load(self, config: Mapping[str, Any], *, long_context: bool = False) -> NotebookState:
         """Return the state at the start."""
@@ -46,24 +46,11 @@ class NotebookWorld(FunctionWorld[NotebookState]):
         """Return what a checker compares."""
         return {"folders": state.folders, "notes": state.notes}
 
-    @function(
-        "Opens a folder, which becomes the current one.",
-        folder="Name of a folder in the current one, '..' for the one above, or a whole path such as '/house/repairs'.",
-        returns={"current_folder": ("string", "Path of the folder that is open now.")},
-    )
     def open_folder(self, state: NotebookState, folder: str) -> tuple[NotebookState, Result]:
         """Open a folder."""
         path = _path(state, folder)
         return state._replace(here=path), {"current_folder": path}
 
-    @function(
-        "Shows what is in the current folder.",
-        returns={
-            "current_folder": ("string", "Path of the current folder."),
-            "folders": ("array", "Names of the folders in it."),
-            "notes": ("array", "Titles of the notes in it."),
-        },
-    )
     def show_folder(self, state: NotebookState) -> tuple[NotebookState, Result]:
         """Show the open folder."""
         start = _inside(state.here)
@@ -74,11 +61,6 @@ class NotebookWorld(FunctionWorld[NotebookState]):
             "notes": sorted(note.title for note in state.notes if note.folder == state.here),
         }
 
-    @function(
-        "Makes a folder in the current one.",
-        folder="Name of the new folder.",
-        returns={"path": ("string", "Path of the new folder.")},
-    )
     def make_folder(self, state: NotebookState, folder: str) -> tuple[NotebookState, Result]:
         """Make a folder."""
         if not folder.strip(". ") or "/" in folder:
@@ -88,12 +70,6 @@ class NotebookWorld(FunctionWorld[NotebookState]):
             raise Refused(f"There is a folder {path!r} already.")
         return state._replace(folders=(*state.folders, path)), {"path": path}
 
-    @function(
-        "Writes a new note into the current folder.",
-        title="Title of the new note.",
-        text="Its text.",
-        returns={"path": ("string", "Folder and title of the new note.")},
-    )
     def write_note(self, state: NotebookState, title: str, text: str = "") -> tuple[NotebookState, Result]:
         """Write a note."""
         if not title.strip() or "/" in title:
@@ -103,12 +79,6 @@ class NotebookWorld(FunctionWorld[NotebookState]):
         after = state._replace(notes=(*state.notes, Note(state.here, title, text)))
         return after, {"path": _inside(state.here) + title}
 
-    @function(
-        "Adds a line at the end of a note of the current folder.",
-        title="Title of the note.",
-        text="The line.",
-        returns={"title": ("string", "Title of the note."), "lines": ("integer", "How many lines it has now.")},
-    )
     def append_line(self, state: NotebookState, title: str, text: str) -> tuple[NotebookState, Result]:
         """Add a line to a note."""
         note = _note(state, title)
@@ -117,25 +87,11 @@ class NotebookWorld(FunctionWorld[NotebookState]):
             raise Refused(f"{title!r} would have more than {MAX_TEXT} characters.")
         return _with(state, note, new), {"title": title, "lines": new.text.count("\n") + 1}
 
-    @function(
-        "Reads a note of the current folder.",
-        title="Title of the note.",
-        returns={
-            "title": ("string", "Title of the note."),
-            "text": ("string", "Its text."),
-            "tags": ("array", "Its tags."),
-        },
-    )
     def read_note(self, state: NotebookState, title: str) -> tuple[NotebookState, Result]:
         """Read a note."""
         note = _note(state, title)
         return state, {"title": title, "text": note.text, "tags": list(note.tags)}
 
-    @function(
-        "Searches the notes of all folders, whichever is open.",
-        words="Words in the title or the text; case does not matter.",
-        returns={"matches": ("array", "The notes that were found, each with folder and title.")},
-    )
     def search_notes(self, state: NotebookState, words: str) -> tuple[NotebookState, Result]:
         """Search all notes."""
         sought = words.strip().lower()
@@ -148,12 +104,6 @@ class NotebookWorld(FunctionWorld[NotebookState]):
             raise Refused(f"No note has {words!r} in its title or text.")
         return state, {"matches": matches}
 
-    @function(
-        "Puts a tag on a note of the current folder.",
-        title="Title of the note.",
-        tag="The tag, a word.",
-        returns={"title": ("string", "Title of the note."), "tags": ("array", "All its tags.")},
-    )
     def tag_note(self, state: NotebookState, title: str, tag: str) -> tuple[NotebookState, Result]:
         """Tag a note."""
         note = _note(state, title)
@@ -162,12 +112,6 @@ class NotebookWorld(FunctionWorld[NotebookState]):
         new = note._replace(tags=(*note.tags, tag))
         return _with(state, note, new), {"title": title, "tags": list(new.tags)}
 
-    @function(
-        "Moves a note of the current folder into another folder.",
-        title="Title of the note.",
-        folder="Name of a folder in the current one, '..' for the one above, or a whole path.",
-        returns={"path": ("string", "Folder and title of the note now.")},
-    )
     def move_note(self, state: NotebookState, title: str, folder: str) -> tuple[NotebookState, Result]:
         """Move a note."""
         note, path = _note(state, title), _path(state, folder)
@@ -175,12 +119,6 @@ class NotebookWorld(FunctionWorld[NotebookState]):
             raise Refused(f"There is a note {title!r} in {path} already.")
         return _with(state, note, note._replace(folder=path)), {"path": _inside(path) + title}
 
-    @function(
-        "Deletes a note of the current folder for good.",
-        title="Title of the note.",
-        returns={"title": ("string", "Title of the note."), "status": ("string", "'deleted'.")},
-        lasting=True,
-    )
     def remove_note(self, state: NotebookState, title: str) -> tuple[NotebookState, Result]:
         """Delete a note."""
         note = _note(state, title)

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from datetime import date
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from iad_envs.toolcalls.worlds.functions import FunctionWorld, Refused, Result, function, known, replaced, without
+from iad_envs.toolcalls.worlds.functions import FunctionWorld, Refused, Result, known, replaced, without
 
 Service = Literal["standard", "express", "overnight"]
 Slot = Literal["morning", "afternoon", "evening"]
@@ -62,47 +62,21 @@ class ParcelPickup(NamedTuple):
 class ParcelsState(NamedTuple):
     """What the service knows. All that is new is numbered together."""
 
-    today: str
-    next_number: int
-    addresses: tuple[PostalAddress, ...]
-    parcels: tuple[Parcel, ...]
-    cards: tuple[PaymentCard, ...]
-    pickups: tuple[ParcelPickup, ...]
+    today: str = "2026-01-05"
+    next_number: int = 1
+    addresses: tuple[PostalAddress, ...] = ()
+    parcels: tuple[Parcel, ...] = ()
+    cards: tuple[PaymentCard, ...] = ()
+    pickups: tuple[ParcelPickup, ...] = ()
 
 
 class ParcelsWorld(FunctionWorld[ParcelsState]):
     """Ten functions of a parcel service."""
 
     name = "Parcels"
-    about = "Belongs to the counter of a parcel service."
+    state = ParcelsState
+    lasting = frozenset(("pay_parcel", "cancel_parcel"))
 
-    def load(self, config: Mapping[str, Any], *, long_context: bool = False) -> ParcelsState:
-        """Return the state at the start."""
-        addresses = tuple(PostalAddress(**one) for one in config.get("addresses", ()))
-        parcels = tuple(Parcel(**one) for one in config.get("parcels", ()))
-        return ParcelsState(
-            today=config.get("today", "2026-01-05"),
-            next_number=config.get("next_number", 1),
-            addresses=addresses + more_addresses() if long_context else addresses,
-            parcels=parcels + more_parcels() if long_context else parcels,
-            cards=tuple(PaymentCard(**one) for one in config.get("cards", ())),
-            pickups=tuple(ParcelPickup(**one) for one in config.get("pickups", ())),
-        )
-
-    def public(self, state: ParcelsState) -> Mapping[str, Any]:
-        """Return what a checker compares."""
-        return state._asdict()
-
-    @function(
-        "Finds a saved address by the full name of who lives there.",
-        name="First and last name.",
-        returns={
-            "address_id": ("string", "Id of the address."),
-            "name": ("string", "Who lives there."),
-            "street": ("string", "Street and number."),
-            "city": ("string", "City."),
-        },
-    )
     def find_address(self, state: ParcelsState, name: str) -> tuple[ParcelsState, Result]:
         """Find an address by name."""
         address = next((one for one in state.addresses if one.name.lower() == name.strip().lower()), None)
@@ -110,13 +84,6 @@ class ParcelsWorld(FunctionWorld[ParcelsState]):
             raise Refused(f"No address is saved for {name!r}.")
         return state, address._asdict()
 
-    @function(
-        "Saves a new address.",
-        name="First and last name of who lives there.",
-        street="Street and number.",
-        city="City.",
-        returns={"address_id": ("string", "Id of the new address.")},
-    )
     def save_address(self, state: ParcelsState, name: str, street: str, city: str) -> tuple[ParcelsState, Result]:
         """Save an address."""
         if any(one.name == name for one in state.addresses):
@@ -125,13 +92,6 @@ class ParcelsWorld(FunctionWorld[ParcelsState]):
         after = state._replace(next_number=state.next_number + 1, addresses=(*state.addresses, new))
         return after, {"address_id": new.address_id}
 
-    @function(
-        "Tells what a parcel would cost, without making one.",
-        address_id="Id of the address, such as 'AD-21'.",
-        weight_kg=f"Weight in kilograms, at most {MAX_KG}.",
-        service="How fast it goes.",
-        returns={"price": ("float", "The price.")},
-    )
     def quote_parcel(
         self, state: ParcelsState, address_id: str, weight_kg: float, service: Service = "standard"
     ) -> tuple[ParcelsState, Result]:
@@ -139,13 +99,6 @@ class ParcelsWorld(FunctionWorld[ParcelsState]):
         known(state.addresses, address_id, "address")
         return state, {"price": _price(weight_kg, service)}
 
-    @function(
-        "Makes a parcel to a saved address. It has to be paid after that.",
-        address_id="Id of the address.",
-        weight_kg=f"Weight in kilograms, at most {MAX_KG}.",
-        service="How fast it goes.",
-        returns={"parcel_id": ("string", "Id of the new parcel."), "price": ("float", "What has to be paid.")},
-    )
     def create_parcel(
         self, state: ParcelsState, address_id: str, weight_kg: float, service: Service = "standard"
     ) -> tuple[ParcelsState, Result]:
@@ -156,16 +109,6 @@ class ParcelsWorld(FunctionWorld[ParcelsState]):
         after = state._replace(next_number=state.next_number + 1, parcels=(*state.parcels, new))
         return after, {"parcel_id": new.parcel_id, "price": price}
 
-    @function(
-        "Insures a parcel that is not paid yet; the premium is added to its price.",
-        parcel_id="Id of the parcel, such as 'PC-501'.",
-        value="What its content is worth.",
-        returns={
-            "parcel_id": ("string", "Id of the parcel."),
-            "premium": ("float", "What the insurance costs."),
-            "price": ("float", "What has to be paid in all."),
-        },
-    )
     def insure_parcel(self, state: ParcelsState, parcel_id: str, value: float) -> tuple[ParcelsState, Result]:
         """Insure a parcel."""
         parcel = _parcel(state, parcel_id, "unpaid")
@@ -178,21 +121,10 @@ class ParcelsWorld(FunctionWorld[ParcelsState]):
         after = state._replace(parcels=replaced(state.parcels, new))
         return after, {"parcel_id": parcel_id, "premium": premium, "price": new.price}
 
-    @function(
-        "Lists the cards one can pay with.",
-        returns={"cards": ("array", "The cards, each with card_id, label and balance.")},
-    )
     def list_cards(self, state: ParcelsState) -> tuple[ParcelsState, Result]:
         """List the cards."""
         return state, {"cards": [card._asdict() for card in state.cards]}
 
-    @function(
-        "Pays for a parcel.",
-        parcel_id="Id of the parcel.",
-        card_id="Id of the card, such as 'CC-3'.",
-        returns={"paid": ("float", "What was paid."), "balance": ("float", "What is left on the card.")},
-        lasting=True,
-    )
     def pay_parcel(self, state: ParcelsState, parcel_id: str, card_id: str) -> tuple[ParcelsState, Result]:
         """Pay for a parcel."""
         parcel, card = _parcel(state, parcel_id, "unpaid"), known(state.cards, card_id, "card")
@@ -205,13 +137,6 @@ class ParcelsWorld(FunctionWorld[ParcelsState]):
         )
         return after, {"paid": parcel.price, "balance": left.balance}
 
-    @function(
-        "Books a day on which a paid parcel is fetched.",
-        parcel_id="Id of the parcel.",
-        day="The day, as YYYY-MM-DD.",
-        slot="The part of the day.",
-        returns={"pickup_id": ("string", "Id of the pickup.")},
-    )
     def book_pickup(
         self, state: ParcelsState, parcel_id: str, day: str, slot: Slot = "morning"
     ) -> tuple[ParcelsState, Result]:
@@ -227,28 +152,11 @@ class ParcelsWorld(FunctionWorld[ParcelsState]):
         )
         return after, {"pickup_id": new.pickup_id}
 
-    @function(
-        "Tells where a parcel goes and how far it is.",
-        parcel_id="Id of the parcel.",
-        returns={
-            "parcel_id": ("string", "Id of the parcel."),
-            "address_id": ("string", "Id of the address where it goes."),
-            "service": ("string", "How fast it goes."),
-            "status": ("string", "'unpaid', 'paid' or 'booked'."),
-            "price": ("float", "Its price."),
-        },
-    )
     def track_parcel(self, state: ParcelsState, parcel_id: str) -> tuple[ParcelsState, Result]:
         """Track a parcel."""
         parcel = known(state.parcels, parcel_id, "parcel")
         return state, {key: getattr(parcel, key) for key in ("parcel_id", "address_id", "service", "status", "price")}
 
-    @function(
-        "Cancels a parcel for good; what was paid goes back to the card.",
-        parcel_id="Id of the parcel.",
-        returns={"parcel_id": ("string", "Id of the parcel."), "refund": ("float", "What goes back to the card.")},
-        lasting=True,
-    )
     def cancel_parcel(self, state: ParcelsState, parcel_id: str) -> tuple[ParcelsState, Result]:
         """Cancel a parcel."""
         parcel = known(state.parcels, parcel_id, "parcel")
@@ -305,3 +213,6 @@ def more_parcels() -> tuple[Parcel, ...]:
         Parcel(f"PC-{9000 + number}", f"AD-{9000 + number}", 5.0, "standard", 10.5, status="booked")
         for number in range(240)
     )
+
+
+ParcelsWorld.more = {"addresses": more_addresses, "parcels": more_parcels}

@@ -1,9 +1,9 @@
 """A phone: its Wi-Fi and its log-in, which the apps on it need."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
-from iad_envs.toolcalls.worlds.functions import FunctionWorld, Refused, Result, function
+from iad_envs.toolcalls.worlds.functions import FunctionWorld, Refused, Result
 
 
 class PhoneSettings(NamedTuple):
@@ -31,47 +31,37 @@ P = TypeVar("P", bound=OnPhone)
 class PhoneState(NamedTuple):
     """A phone without apps."""
 
-    phone: PhoneSettings
+    phone: PhoneSettings = PhoneSettings()
 
 
 class PhoneFunctions(FunctionWorld[P]):
     """Five functions that the phone and every app on it have."""
 
-    about: ClassVar[str] = "Belongs to the user's phone."
+    inherits = ("Phone",)
 
-    @function("Switches Wi-Fi on.", returns={"wifi": ("boolean", "Whether Wi-Fi is on now.")})
+    def load(self, config: Mapping[str, Any], *, long_context: bool = False) -> P:
+        """Return the state at the start. A configuration may have the phone's keys among the app's."""
+        settings = PhoneSettings(**{key: config[key] for key in PhoneSettings._fields if key in config})
+        return super().load(config, long_context=long_context)._replace(phone=settings)
+
     def switch_wifi_on(self, state: P) -> tuple[P, Result]:
         """Switch Wi-Fi on."""
         return state._replace(phone=state.phone._replace(wifi=True)), {"wifi": True}
 
-    @function("Switches Wi-Fi off.", returns={"wifi": ("boolean", "Whether Wi-Fi is on now.")})
     def switch_wifi_off(self, state: P) -> tuple[P, Result]:
         """Switch Wi-Fi off."""
         return state._replace(phone=state.phone._replace(wifi=False)), {"wifi": False}
 
-    @function(
-        "Logs in to the phone, which the messages and the reminders need.",
-        pin="The phone's PIN, such as '0417'.",
-        returns={"logged_in": ("boolean", "Whether the phone is logged in now.")},
-    )
     def log_in_phone(self, state: P, pin: str) -> tuple[P, Result]:
         """Log in to the phone."""
         if pin != state.phone.pin:
             raise Refused("The PIN is wrong.")
         return state._replace(phone=state.phone._replace(logged_in=True)), {"logged_in": True}
 
-    @function("Logs out of the phone.", returns={"logged_in": ("boolean", "Whether the phone is logged in now.")})
     def log_out_phone(self, state: P) -> tuple[P, Result]:
         """Log out of the phone."""
         return state._replace(phone=state.phone._replace(logged_in=False)), {"logged_in": False}
 
-    @function(
-        "Tells whether Wi-Fi is on and whether the phone is logged in.",
-        returns={
-            "wifi": ("boolean", "Whether Wi-Fi is on."),
-            "logged_in": ("boolean", "Whether the phone is logged in."),
-        },
-    )
     def check_phone(self, state: P) -> tuple[P, Result]:
         """Tell how the phone is set."""
         return state, shown_settings(state)
@@ -81,19 +71,11 @@ class PhoneWorld(PhoneFunctions[PhoneState]):
     """The phone by itself."""
 
     name = "Phone"
-
-    def load(self, config: Mapping[str, Any], *, long_context: bool = False) -> PhoneState:
-        """Return the state at the start. There is nothing that could be long."""
-        return PhoneState(phone_settings(config))
+    state = PhoneState
 
     def public(self, state: PhoneState) -> Mapping[str, Any]:
         """Return what a checker compares."""
         return shown_settings(state)
-
-
-def phone_settings(config: Mapping[str, Any]) -> PhoneSettings:
-    """Return the settings of a configuration, which may be an app's with the phone's keys added."""
-    return PhoneSettings(**{key: config[key] for key in PhoneSettings._fields if key in config})
 
 
 def shown_settings(state: OnPhone) -> dict[str, Any]:

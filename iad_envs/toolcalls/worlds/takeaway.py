@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from iad_envs.toolcalls.worlds.functions import Refused, Result, function, known, replaced
+from iad_envs.toolcalls.worlds.functions import Refused, Result, known, replaced
 from iad_envs.toolcalls.worlds.phone import (
     PhoneFunctions,
     PhoneSettings,
     as_rows,
-    phone_settings,
     require_wifi,
     shown_settings,
 )
@@ -60,32 +59,21 @@ class TakeawayOrder(NamedTuple):
 class TakeawayState(NamedTuple):
     """What the app knows. Nobody is signed in where the user name is empty."""
 
-    phone: PhoneSettings
-    signed_in: str
-    next_number: int
-    accounts: tuple[AppAccount, ...]
-    kitchens: tuple[TakeawayKitchen, ...]
-    dishes: tuple[TakeawayDish, ...]
-    orders: tuple[TakeawayOrder, ...]
+    phone: PhoneSettings = PhoneSettings()
+    signed_in: str = ""
+    next_number: int = 1
+    accounts: tuple[AppAccount, ...] = ()
+    kitchens: tuple[TakeawayKitchen, ...] = ()
+    dishes: tuple[TakeawayDish, ...] = ()
+    orders: tuple[TakeawayOrder, ...] = ()
 
 
 class TakeawayWorld(PhoneFunctions[TakeawayState]):
     """Six functions of the app, besides those of the phone."""
 
     name = "Takeaway"
-    about = "Belongs to an app for takeaway food, which needs Wi-Fi."
-
-    def load(self, config: Mapping[str, Any], *, long_context: bool = False) -> TakeawayState:
-        """Return the state at the start. No context is long."""
-        return TakeawayState(
-            phone=phone_settings(config),
-            signed_in=config.get("signed_in", ""),
-            next_number=config.get("next_number", 1),
-            accounts=tuple(AppAccount(**one) for one in config.get("accounts", ())),
-            kitchens=tuple(TakeawayKitchen(**one) for one in config.get("kitchens", ())),
-            dishes=tuple(TakeawayDish(**one) for one in config.get("dishes", ())),
-            orders=tuple(TakeawayOrder(**one) for one in config.get("orders", ())),
-        )
+    state = TakeawayState
+    lasting = frozenset(("order_dish", "cancel_dish", "put_money"))
 
     def public(self, state: TakeawayState) -> Mapping[str, Any]:
         """Return what a checker compares."""
@@ -93,12 +81,6 @@ class TakeawayWorld(PhoneFunctions[TakeawayState]):
         shown = {"signed_in": state.signed_in, "balances": balances, "orders": as_rows(state.orders)}
         return {**shown_settings(state), **shown}
 
-    @function(
-        "Signs in to the user's account at the takeaway, which ordering needs.",
-        user_name="User name of the account.",
-        password="Password of the account.",
-        returns={"user_name": ("string", "Who is signed in."), "balance": ("float", "What is on the account.")},
-    )
     def sign_in_takeaway(self, state: TakeawayState, user_name: str, password: str) -> tuple[TakeawayState, Result]:
         """Sign in."""
         require_wifi(state)
@@ -107,11 +89,6 @@ class TakeawayWorld(PhoneFunctions[TakeawayState]):
             raise Refused("The password is wrong.")
         return state._replace(signed_in=user_name), {"user_name": user_name, "balance": one.balance}
 
-    @function(
-        "Finds the kitchens that deliver food of a kind.",
-        cuisine="The kind of food, such as 'Greek'; case does not matter.",
-        returns={"kitchens": ("array", "The kitchens, each with kitchen_id, name, cuisine and minutes.")},
-    )
     def find_kitchens(self, state: TakeawayState, cuisine: str) -> tuple[TakeawayState, Result]:
         """Find kitchens."""
         require_wifi(state)
@@ -120,11 +97,6 @@ class TakeawayWorld(PhoneFunctions[TakeawayState]):
             raise Refused(f"No kitchen has {cuisine!r} food.")
         return state, {"kitchens": rows}
 
-    @function(
-        "Lists the dishes of a kitchen.",
-        kitchen_id="Id of the kitchen, such as 'KT-3'.",
-        returns={"dishes": ("array", "The dishes, each with dish_id, name and price.")},
-    )
     def list_dishes(self, state: TakeawayState, kitchen_id: str) -> tuple[TakeawayState, Result]:
         """List dishes."""
         require_wifi(state)
@@ -132,18 +104,6 @@ class TakeawayWorld(PhoneFunctions[TakeawayState]):
         rows = [one for one in state.dishes if one.kitchen_id == kitchen_id]
         return state, {"dishes": [{key: getattr(one, key) for key in ("dish_id", "name", "price")} for one in rows]}
 
-    @function(
-        "Orders a dish and pays for it from the account.",
-        dish_id="Id of the dish, such as 'DS-40'.",
-        portions="How many portions.",
-        note="A note to the kitchen.",
-        returns={
-            "order_id": ("string", "Id of the order."),
-            "price": ("float", "What was paid."),
-            "balance": ("float", "What is left on the account."),
-        },
-        lasting=True,
-    )
     def order_dish(
         self, state: TakeawayState, dish_id: str, portions: int = 1, note: str = ""
     ) -> tuple[TakeawayState, Result]:
@@ -161,12 +121,6 @@ class TakeawayWorld(PhoneFunctions[TakeawayState]):
         )
         return after, {"order_id": new.order_id, "price": price, "balance": left.balance}
 
-    @function(
-        "Cancels an order; what was paid goes back to the account.",
-        order_id="Id of the order, such as 'OD-7'.",
-        returns={"order_id": ("string", "Id of the order."), "balance": ("float", "What is on the account now.")},
-        lasting=True,
-    )
     def cancel_dish(self, state: TakeawayState, order_id: str) -> tuple[TakeawayState, Result]:
         """Cancel an order."""
         account, order = _account(state), known(state.orders, order_id, "order")
@@ -179,12 +133,6 @@ class TakeawayWorld(PhoneFunctions[TakeawayState]):
         )
         return after, {"order_id": order_id, "balance": paid.balance}
 
-    @function(
-        "Puts money on the account at the takeaway.",
-        amount=f"How much, at most {MAX_TOP_UP}.",
-        returns={"balance": ("float", "What is on the account now.")},
-        lasting=True,
-    )
     def put_money(self, state: TakeawayState, amount: float) -> tuple[TakeawayState, Result]:
         """Put money on the account."""
         account = _account(state)

@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from iad_envs.toolcalls.worlds.functions import Refused, Result, function, known, replaced
+from iad_envs.toolcalls.worlds.functions import Refused, Result, known, replaced
 from iad_envs.toolcalls.worlds.phone import (
     PhoneFunctions,
     PhoneSettings,
     as_rows,
-    phone_settings,
     require_wifi,
     shown_settings,
 )
@@ -52,41 +51,25 @@ class SeatBooking(NamedTuple):
 class TripsState(NamedTuple):
     """What the app knows. Nobody is signed in where the user name is empty."""
 
-    phone: PhoneSettings
-    signed_in: str
-    next_number: int
-    accounts: tuple[TripsAccount, ...]
-    trips: tuple[OfferedTrip, ...]
-    bookings: tuple[SeatBooking, ...]
+    phone: PhoneSettings = PhoneSettings()
+    signed_in: str = ""
+    next_number: int = 1
+    accounts: tuple[TripsAccount, ...] = ()
+    trips: tuple[OfferedTrip, ...] = ()
+    bookings: tuple[SeatBooking, ...] = ()
 
 
 class TripsWorld(PhoneFunctions[TripsState]):
     """Six functions of the app, besides those of the phone."""
 
     name = "Trips"
-    about = "Belongs to an app for trips by coach and boat, which needs Wi-Fi."
-
-    def load(self, config: Mapping[str, Any], *, long_context: bool = False) -> TripsState:
-        """Return the state at the start. No context is long."""
-        return TripsState(
-            phone=phone_settings(config),
-            signed_in=config.get("signed_in", ""),
-            next_number=config.get("next_number", 1),
-            accounts=tuple(TripsAccount(**one) for one in config.get("accounts", ())),
-            trips=tuple(OfferedTrip(**one) for one in config.get("trips", ())),
-            bookings=tuple(SeatBooking(**one) for one in config.get("bookings", ())),
-        )
+    state = TripsState
+    lasting = frozenset(("book_seats", "cancel_seats"))
 
     def public(self, state: TripsState) -> Mapping[str, Any]:
         """Return what a checker compares."""
         return {**shown_settings(state), "signed_in": state.signed_in, "bookings": as_rows(state.bookings)}
 
-    @function(
-        "Signs in to the user's account for trips, which bookings need.",
-        user_name="User name of the account.",
-        password="Password of the account.",
-        returns={"user_name": ("string", "Who is signed in.")},
-    )
     def sign_in_trips(self, state: TripsState, user_name: str, password: str) -> tuple[TripsState, Result]:
         """Sign in."""
         require_wifi(state)
@@ -94,13 +77,6 @@ class TripsWorld(PhoneFunctions[TripsState]):
             raise Refused("The password is wrong.")
         return state._replace(signed_in=user_name), {"user_name": user_name}
 
-    @function(
-        "Finds trips from a town to another on a day.",
-        origin="Town where the trip begins.",
-        destination="Town where it ends.",
-        day="The day, as YYYY-MM-DD.",
-        returns={"trips": ("array", "The trips, each with trip_id, hour, price and free_seats.")},
-    )
     def find_trips(self, state: TripsState, origin: str, destination: str, day: str) -> tuple[TripsState, Result]:
         """Find trips."""
         require_wifi(state)
@@ -110,14 +86,6 @@ class TripsWorld(PhoneFunctions[TripsState]):
         keys = ("trip_id", "hour", "price", "free_seats")
         return state, {"trips": [{key: getattr(one, key) for key in keys} for one in rows]}
 
-    @function(
-        "Books seats on a trip.",
-        trip_id="Id of the trip, such as 'TP-61'.",
-        seats="How many seats.",
-        place="Where the seats are.",
-        returns={"booking_id": ("string", "Id of the booking."), "price": ("float", "Its price.")},
-        lasting=True,
-    )
     def book_seats(
         self, state: TripsState, trip_id: str, seats: int = 1, place: Place = "saloon"
     ) -> tuple[TripsState, Result]:
@@ -133,12 +101,6 @@ class TripsWorld(PhoneFunctions[TripsState]):
         )
         return after, {"booking_id": new.booking_id, "price": new.price}
 
-    @function(
-        "Moves a booking to another trip, with as many seats.",
-        booking_id="Id of the booking, such as 'BO-5'.",
-        trip_id="Id of the new trip.",
-        returns={"booking_id": ("string", "Id of the booking."), "price": ("float", "Its price now.")},
-    )
     def change_trip(self, state: TripsState, booking_id: str, trip_id: str) -> tuple[TripsState, Result]:
         """Move a booking."""
         booking, trip = _booking(state, booking_id), known(state.trips, trip_id, "trip")
@@ -149,12 +111,6 @@ class TripsWorld(PhoneFunctions[TripsState]):
         after = state._replace(trips=trips, bookings=replaced(state.bookings, new))
         return after, {"booking_id": booking_id, "price": new.price}
 
-    @function(
-        "Cancels a booking for good.",
-        booking_id="Id of the booking.",
-        returns={"booking_id": ("string", "Id of the booking."), "status": ("string", "'cancelled'.")},
-        lasting=True,
-    )
     def cancel_seats(self, state: TripsState, booking_id: str) -> tuple[TripsState, Result]:
         """Cancel a booking."""
         booking = _booking(state, booking_id)
@@ -164,10 +120,6 @@ class TripsWorld(PhoneFunctions[TripsState]):
         )
         return after, {"booking_id": booking_id, "status": "cancelled"}
 
-    @function(
-        "Lists the bookings of the account that is signed in.",
-        returns={"bookings": ("array", "The bookings, each with booking_id, origin, destination, day, seats, status.")},
-    )
     def list_bookings(self, state: TripsState) -> tuple[TripsState, Result]:
         """List the bookings."""
         user = _user(state)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any, Literal
 
-from iad_envs.toolcalls.worlds.functions import FunctionWorld, Refused, Result, function
+from iad_envs.toolcalls.worlds.functions import FunctionWorld, Refused, Result
 
 Length = Literal["metres", "kilometres", "centimetres", "miles", "feet", "inches"]
 Weight = Literal["kilograms", "grams", "pounds", "ounces"]
@@ -26,8 +26,6 @@ KELVIN: Mapping[str, tuple[float, float]] = {
     "kelvin": (1, 0),
 }
 """Factor and offset to kelvin."""
-_VALUE = {"value": ("float", "The result, rounded to two decimals."), "unit": ("string", "Its unit.")}
-_SUM = {"value": ("float", "The result, rounded to two decimals.")}
 
 UnitsState = tuple[()]
 """Nothing is kept."""
@@ -37,7 +35,6 @@ class UnitsWorld(FunctionWorld[UnitsState]):
     """Eight functions without a state."""
 
     name = "Units"
-    about = "Belongs to a pocket calculator with units."
 
     def load(self, config: Mapping[str, Any], *, long_context: bool = False) -> UnitsState:
         """Return the state at the start."""
@@ -47,52 +44,24 @@ class UnitsWorld(FunctionWorld[UnitsState]):
         """Return what a checker compares."""
         return {}
 
-    @function(
-        "Converts a length.",
-        value="The length.",
-        from_unit="Its unit.",
-        to_unit="The unit that is wanted.",
-        returns=_VALUE,
-    )
     def convert_length(
         self, state: UnitsState, value: float, from_unit: Length, to_unit: Length
     ) -> tuple[UnitsState, Result]:
         """Convert a length."""
         return state, _converted(value * METRES[from_unit] / METRES[to_unit], to_unit)
 
-    @function(
-        "Converts a weight.",
-        value="The weight.",
-        from_unit="Its unit.",
-        to_unit="The unit that is wanted.",
-        returns=_VALUE,
-    )
     def convert_weight(
         self, state: UnitsState, value: float, from_unit: Weight, to_unit: Weight
     ) -> tuple[UnitsState, Result]:
         """Convert a weight."""
         return state, _converted(value * KILOGRAMS[from_unit] / KILOGRAMS[to_unit], to_unit)
 
-    @function(
-        "Converts a volume.",
-        value="The volume.",
-        from_unit="Its unit; gallons and pints are those of the United States.",
-        to_unit="The unit that is wanted.",
-        returns=_VALUE,
-    )
     def convert_volume(
         self, state: UnitsState, value: float, from_unit: Volume, to_unit: Volume
     ) -> tuple[UnitsState, Result]:
         """Convert a volume."""
         return state, _converted(value * LITRES[from_unit] / LITRES[to_unit], to_unit)
 
-    @function(
-        "Converts a temperature.",
-        value="The degrees.",
-        from_unit="Their scale.",
-        to_unit="The scale that is wanted.",
-        returns=_VALUE,
-    )
     def convert_temperature(
         self, state: UnitsState, value: float, from_unit: Temperature, to_unit: Temperature
     ) -> tuple[UnitsState, Result]:
@@ -103,32 +72,18 @@ class UnitsWorld(FunctionWorld[UnitsState]):
             raise Refused(f"value must not be below absolute zero, got {value} {from_unit}.")
         return state, _converted((kelvin - to_offset) / to_factor, to_unit)
 
-    @function("Adds numbers.", values="The numbers.", returns=_SUM)
     def total_of(self, state: UnitsState, values: list[float]) -> tuple[UnitsState, Result]:
         """Add numbers."""
         return state, {"value": _rounded(sum(_some(values)))}
 
-    @function("Averages numbers.", values="The numbers.", returns=_SUM)
     def average_of(self, state: UnitsState, values: list[float]) -> tuple[UnitsState, Result]:
         """Average numbers."""
         return state, {"value": _rounded(sum(_some(values)) / len(values))}
 
-    @function(
-        "Takes a percentage of an amount.",
-        amount="The amount.",
-        percent="How many percent of it.",
-        returns=_SUM,
-    )
     def percent_of(self, state: UnitsState, amount: float, percent: float) -> tuple[UnitsState, Result]:
         """Take a percentage."""
         return state, {"value": _rounded(amount * percent / 100)}
 
-    @function(
-        "Counts the days from one date to a later one.",
-        start="The first date, as YYYY-MM-DD.",
-        end="The later date, as YYYY-MM-DD.",
-        returns={"days": ("integer", "How many days later the second date is.")},
-    )
     def days_between(self, state: UnitsState, start: str, end: str) -> tuple[UnitsState, Result]:
         """Count days."""
         days = (_date("end", end) - _date("start", start)).days

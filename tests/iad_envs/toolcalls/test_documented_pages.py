@@ -44,5 +44,5 @@ def test_text_that_looks_like_calls_and_is_none_is_answered_by_a_sentence() -> N
     env: Any = gym.make("IAD/ACEBench-v0", category="agent_multi_step", published=True)
     env.reset(seed=0)
     observation, *_ = env.step("[1+]")
-    assert observation.startswith("Results:\nexpected calls, such as")
+    assert observation.startswith("Results:\nexpected calls such as")
     env.close()

@@ -32,7 +32,6 @@ _TYPES: Mapping[str, type | None] = {
 }  # fmt: skip
 """Official type of a value by the type in the function's document. No value has that of `enum`."""
 _WITH_ITEMS = ("array", "tuple", "list(string)", "list(enum)", "object", "objectArray")
-_WRITTEN_BOOLEANS = {"true": True, "false": False}
 
 
 class _Mismatch(Exception):
@@ -52,10 +51,18 @@ def check_calls(
     task: AceTask, gold: AceGold, calls: Sequence[FunctionCall], rules: Rules = "official"
 ) -> AnswerVerdict:
     """Return the verdict on calls that were read."""
-    check = _official if rules == "official" else _sound
     verdict = RIGHT
     for alternative in gold.answer if isinstance(gold.answer, list) else [gold.answer]:
-        found = check(task.functions, calls, alternative)
+        try:
+            if rules == "official":
+                _match_officially(task.functions, calls, alternative)
+            else:
+                _match_soundly(task.functions, calls, alternative)
+            found = RIGHT
+        except _Mismatch as mismatch:
+            found = AnswerVerdict(False, *mismatch.args)
+        except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
+            found = AnswerVerdict(False, "crash", f"{type(error).__name__}: {error}")
         if found.valid:
             return found
         verdict = verdict if verdict is not RIGHT else found
@@ -95,18 +102,6 @@ def gold_answer(task: AceTask, gold: AceGold) -> str:
     first = gold.answer[0] if isinstance(gold.answer, list) else gold.answer
     calls = gold_calls(first, (document["name"] for document in task.functions))
     return f"[{', '.join(map(str, calls))}]"
-
-
-def _official(
-    functions: Sequence[Mapping[str, Any]], calls: Sequence[FunctionCall], alternative: Mapping[str, Any]
-) -> AnswerVerdict:
-    try:
-        _match_officially(functions, calls, alternative)
-    except _Mismatch as mismatch:
-        return AnswerVerdict(False, *mismatch.args)
-    except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
-        return AnswerVerdict(False, "crash", f"{type(error).__name__}: {error}")
-    return RIGHT
 
 
 def _match_officially(
@@ -164,8 +159,13 @@ def _require_fits(call: FunctionCall, gold: Mapping[str, Any], document: Any) ->
 def _require_argument(name: str, value: Any, gold: Any, schema: Mapping[str, Any]) -> None:
     described = schema["type"]
     wanted = _TYPES[described]
-    inner = _TYPES[_inner_type(schema)] if described in _WITH_ITEMS else None
-    has_items = described in _WITH_ITEMS
+    has_items, inner = described in _WITH_ITEMS, None
+    if has_items:
+        items = schema.get("items")
+        if isinstance(items, Mapping) and "type" in items:
+            inner = _TYPES[str(items["type"])]
+        else:  # a list without described items holds dictionaries
+            inner = _TYPES[next((kind for kind in ("string", "enum") if kind in described), "dict")]
     if described == "tuple" and isinstance(value, tuple):
         value = list(value)
     if described == "float" and type(value) is int:
@@ -189,36 +189,21 @@ def _require_argument(name: str, value: Any, gold: Any, schema: Mapping[str, Any
         raise _Mismatch("wrong_value", f"expected {gold!r:.200} for {name}, got {value!r:.200}")
 
 
-def _inner_type(schema: Mapping[str, Any]) -> str:
-    """Return the described type of a list's items. A list without a described one holds dictionaries."""
-    items = schema.get("items")
-    if isinstance(items, Mapping) and "type" in items:
-        return str(items["type"])
-    described = schema["type"]
-    return next((kind for kind in ("string", "enum") if kind in described), "dict")
-
-
 def _typed(value: Any, gold: Any, wanted: type | None, inner: type | None, *, has_items: bool) -> tuple[bool, bool]:
     """Return whether a value has an acceptable type, and whether it is then compared.
 
     It is not compared where gold itself is of another type than described.
     """
     is_variable = gold != "" and type(gold) is not wanted
-    value = _boolean(value)
+    value = items = _boolean(value)
     if type(value) is wanted:
         if not has_items:
             return True, not is_variable
-        if any(_items_fit(value, item, inner) for item in gold):
-            return True, not is_variable
+        for item in gold:  # the types of items are looked at only if an item of gold is itself a list
+            if type(item) is not list or all(_typed(one, item, inner, None, has_items=False)[0] for one in items):
+                return True, not is_variable
         return False, False
     return gold != "" and (type(value) is type(gold) or gold == value), False
-
-
-def _items_fit(value: Any, gold_item: Any, inner: type | None) -> bool:
-    """Whether items have an acceptable type. They are looked at only if an item of gold is itself a list."""
-    if type(gold_item) is not list:
-        return True
-    return all(_typed(item, gold_item, inner, None, has_items=False)[0] for item in value)
 
 
 def _dict_fits(value: Any, gold: Mapping[str, Any]) -> bool:
@@ -238,7 +223,7 @@ def _dict_fits(value: Any, gold: Mapping[str, Any]) -> bool:
 
 
 def _boolean(value: Any) -> Any:
-    return _WRITTEN_BOOLEANS.get(value, value) if isinstance(value, str) else value
+    return {"true": True, "false": False}.get(value, value) if isinstance(value, str) else value
 
 
 def _standard(value: Any) -> Any:
@@ -246,26 +231,20 @@ def _standard(value: Any) -> Any:
     return _DROPPED.sub("", value).lower().replace("'", '"') if isinstance(value, str) else value
 
 
-def _sound(
+def _match_soundly(
     functions: Sequence[Mapping[str, Any]], calls: Sequence[FunctionCall], alternative: Mapping[str, Any]
-) -> AnswerVerdict:
+) -> None:
     expected = gold_calls(alternative, (document["name"] for document in functions))
-    try:
-        _require_same_names(calls, expected)
-    except _Mismatch as mismatch:
-        return AnswerVerdict(False, *mismatch.args)
-    complaints: list[AnswerVerdict] = []
+    _require_same_names(calls, expected)
     fits: list[list[int]] = []
     for one in expected:
-        verdicts = [_same_call(call, one) if call.name == one.name else None for call in calls]
-        fits.append([place for place, verdict in enumerate(verdicts) if verdict is not None and verdict.valid])
+        verdicts = {place: _same_call(call, one) for place, call in enumerate(calls) if call.name == one.name}
+        fits.append([place for place, verdict in verdicts.items() if verdict.valid])
         if not fits[-1]:
-            complaints.append(next(verdict for verdict in verdicts if verdict is not None))
-    if complaints:
-        return complaints[0]
+            verdict = next(iter(verdicts.values()))
+            raise _Mismatch(verdict.error, verdict.message)
     if n_matched(fits) < len(expected):
-        return AnswerVerdict(False, "wrong_value", "expected every gold call to have a call of its own")
-    return RIGHT
+        raise _Mismatch("wrong_value", "expected every gold call to have a call of its own")
 
 
 def _same_call(call: FunctionCall, gold: FunctionCall) -> AnswerVerdict:

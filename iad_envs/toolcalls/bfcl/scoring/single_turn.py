@@ -35,7 +35,6 @@ _TYPES: Mapping[str, type] = {
     "dict": dict,
     "any": str,
 }
-_NESTED = ("array", "tuple")
 _PUNCTUATION = re.compile(r"[ ,./\-_*^]")
 _BETWEEN_DIGITS = re.compile(r"(?<=\d)[ ,./\-_*^]+(?=\d)")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
@@ -55,7 +54,7 @@ class CallsVerdict(NamedTuple):
 _RIGHT = CallsVerdict(True)
 
 
-class _Comparison(NamedTuple):
+class _ValueRules(NamedTuple):
     """What differs between the scorings.
 
     Attributes:
@@ -93,7 +92,8 @@ def check_calls(
     if not all(isinstance(call.arguments, dict) for call in calls):
         return CallsVerdict(False, "ast_decoder:decoder_wrong_output_format")
     rules = _OFFICIAL if scoring == "official" else _SOUND
-    checker = _CHECKERS[question.kind]
+    is_parallel = question.kind.startswith("parallel")
+    checker = "parallel_function_checker_no_order" if is_parallel else f"{question.kind}_function_checker"
     if len(calls) != len(question.gold):
         return CallsVerdict(False, f"{checker}:wrong_count")
 
@@ -102,20 +102,17 @@ def check_calls(
         document = question.functions[0] if question.kind == "simple" else _document(question, next(iter(gold)))
         return _checked_call(call, document, next(iter(gold.values())), rules, dots_to_underscores)
 
-    if checker != "parallel_function_checker_no_order":
+    if not is_parallel:
         return verdict(calls[0], 0)
-    match = _in_order if scoring == "official" else _maximum
-    if match(len(calls), lambda gold, call: verdict(calls[call], gold).valid):
-        return _RIGHT
-    return CallsVerdict(False, f"{checker}:cannot_find_match")
-
-
-_CHECKERS = {
-    "simple": "simple_function_checker",
-    "multiple": "multiple_function_checker",
-    "parallel": "parallel_function_checker_no_order",
-    "parallel_multiple": "parallel_function_checker_no_order",
-}
+    fits = [[n for n, call in enumerate(calls) if verdict(call, gold).valid] for gold in range(len(calls))]
+    if scoring == "sound":
+        is_matched = n_matched(fits) == len(calls)
+    else:  # in order, each gold call takes the first answer that is left
+        taken: list[int] = []
+        for fitting in fits:
+            taken += [call for call in fitting if call not in taken][:1]
+        is_matched = len(taken) == len(calls)
+    return _RIGHT if is_matched else CallsVerdict(False, f"{checker}:cannot_find_match")
 
 
 def share_right(question: SingleQuestion, calls: Sequence[FunctionCall], *, scoring: Rules = "official") -> float:
@@ -138,18 +135,18 @@ def gold_answer(question: SingleQuestion) -> str:
         return "[]"
     if question.kind == "relevance":
         return f"[{FunctionCall(question.functions[0]['name'], {})}]"
-    calls = [
-        FunctionCall(name, {key: _first(right) for key, right in _givable(question, name, arguments).items()})
-        for gold in question.gold
-        for name, arguments in gold.items()
-    ]
+    calls = []
+    for gold in question.gold:
+        for name, arguments in gold.items():
+            parameters = _document(question, name)["parameters"]["properties"]
+            given = {
+                key: _first(right)
+                for key, right in arguments.items()
+                # Two golds offer parameters that their functions don't have.
+                if _is_given(right) and (key in parameters or "" not in right)
+            }
+            calls.append(FunctionCall(name, given))
     return f"[{', '.join(map(str, calls))}]"
-
-
-def _givable(question: SingleQuestion, name: str, gold: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments that an answer can give: two golds offer parameters that their functions don't have."""
-    parameters = _document(question, name)["parameters"]["properties"]
-    return {key: right for key, right in gold.items() if _is_given(right) and (key in parameters or "" not in right)}
 
 
 def _is_given(right: Any) -> bool:
@@ -200,7 +197,7 @@ def _checked_call(
     call: FunctionCall,
     document: Mapping[str, Any],
     gold: Mapping[str, Alternatives],
-    rules: _Comparison,
+    rules: _ValueRules,
     dots_to_underscores: bool,
 ) -> CallsVerdict:
     """Check a call against one gold call: parameter -> right values."""
@@ -214,18 +211,18 @@ def _checked_call(
             return CallsVerdict(False, "simple_function_checker:unexpected_param")
         right = gold[name]
         is_empty_right = rules.is_mark_right or name in required or parameters[name].get("default") == ""
-        if error := _error_of(value, parameters[name], right, _Comparison(rules.normalise, is_empty_right)):
+        if error := _error_of(value, parameters[name], right, _ValueRules(rules.normalise, is_empty_right)):
             return CallsVerdict(False, error)
     if any(name not in call.arguments and "" not in right for name, right in gold.items()):
         return CallsVerdict(False, "simple_function_checker:missing_optional")
     return _RIGHT
 
 
-def _error_of(value: Any, parameter: Mapping[str, Any], right: Alternatives, rules: _Comparison) -> str:
+def _error_of(value: Any, parameter: Mapping[str, Any], right: Alternatives, rules: _ValueRules) -> str:
     """Return what is wrong with an argument, or ""."""
     described = parameter["type"]
     wanted = _TYPES[described]
-    inner = _TYPES[parameter["items"]["type"]] if described in _NESTED else None
+    inner = _TYPES[parameter["items"]["type"]] if described in ("array", "tuple") else None
     if described == "tuple" and type(value) is tuple:
         value = list(value)
     if described == "float" and type(value) is int:
@@ -251,7 +248,10 @@ def _type_error(value: Any, wanted: type, inner: type | None, right: Alternative
     if type(value) is wanted:
         items: Sequence[Any] = value if isinstance(value, list) else ()
         is_as_gold = gold_type is not None and gold_type is not wanted
-        if inner is None or any(_fits_inside(items, inner, one) for one in right):
+        # The items of a list have the types of the schema, or of one of gold's lists.
+        if inner is None or any(
+            type(one) is not list or all(not _type_error(item, inner, None, one)[0] for item in items) for one in right
+        ):
             return "", is_as_gold
         return ("type_error:nested" if type(value) is gold_type else "type_error:simple"), False
     if gold_type is not None and type(value) is gold_type:
@@ -259,12 +259,7 @@ def _type_error(value: Any, wanted: type, inner: type | None, right: Alternative
     return "type_error:simple", False
 
 
-def _fits_inside(items: Sequence[Any], inner: type, right: Any) -> bool:
-    """Whether the items of a list have the types of the schema, or of one of gold's lists."""
-    return type(right) is not list or all(not _type_error(item, inner, None, right)[0] for item in items)
-
-
-def _value_error(value: Any, wanted: type | None, inner: type | None, right: Alternatives, rules: _Comparison) -> str:
+def _value_error(value: Any, wanted: type | None, inner: type | None, right: Alternatives, rules: _ValueRules) -> str:
     """Return the error of an argument's value, or "". `wanted` is None where values are compared as they are."""
     if wanted is dict:
         return _dict_error(value, right, rules)
@@ -280,7 +275,7 @@ def _value_error(value: Any, wanted: type | None, inner: type | None, right: Alt
     return "" if value in right else "value_error:others"
 
 
-def _dict_error(value: Mapping[Any, Any], right: Alternatives, rules: _Comparison) -> str:
+def _dict_error(value: Mapping[Any, Any], right: Alternatives, rules: _ValueRules) -> str:
     """Return the error against the last of gold's dicts, or "" if one fits. Each of them gives right values by key."""
     error = "dict_checker:unclear"
     for gold in right:
@@ -301,7 +296,7 @@ def _dict_error(value: Mapping[Any, Any], right: Alternatives, rules: _Compariso
     return error
 
 
-def _dicts_error(value: Sequence[Any], right: Alternatives, rules: _Comparison) -> str:
+def _dicts_error(value: Sequence[Any], right: Alternatives, rules: _ValueRules) -> str:
     """Return the error of a list of dicts against the last of gold's lists, or "" if one fits."""
     error = "list_dict_checker:unclear"
     for gold in rules.values(right):
@@ -345,21 +340,5 @@ def _separator(found: re.Match[str]) -> str:
     return _KEPT["*"] if "*" in run else _KEPT[" "]
 
 
-def _in_order(n: int, fits: Callable[[int, int], bool]) -> bool:
-    """Whether each gold call finds an answer if, in order, each takes the first that is left and fits."""
-    left = list(range(n))
-    for gold in range(n):
-        taken = next((answer for answer in left if fits(gold, answer)), None)
-        if taken is None:
-            return False
-        left.remove(taken)
-    return True
-
-
-def _maximum(n: int, fits: Callable[[int, int], bool]) -> bool:
-    """Whether all gold calls and answers can be matched in pairs."""
-    return n_matched([[answer for answer in range(n) if fits(gold, answer)] for gold in range(n)]) == n
-
-
-_OFFICIAL = _Comparison(without_punctuation, is_mark_right=True)
-_SOUND = _Comparison(with_numbers, is_mark_right=False)
+_OFFICIAL = _ValueRules(without_punctuation, is_mark_right=True)
+_SOUND = _ValueRules(with_numbers, is_mark_right=False)

@@ -77,7 +77,7 @@ def test_limits(rules: Rules) -> None:
     assert len(read_normal(f"[{'f(),' * MAX_CALLS}]", multi_turn=False, rules=rules)) == MAX_CALLS
     deepest = MAX_DEPTH
     assert one(f"[f(a={'[' * deepest}{']' * deepest})]", rules)
-    too_deep = f"[f(a={'[' * (deepest + 1)}{']' * (deepest + 1)})]"
+    too_deep = f"[f(a={'[' * (deepest + 2)}{']' * (deepest + 2)})]"
     too_many = f"[{'f(),' * (MAX_CALLS + 1)}]"
     for text in (
         too_deep,

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from iad_envs.toolcalls.policy.features import FEATURES, CallFeatures
-from iad_policy.learn.experience import Experience
-from iad_policy.learn.train import train
+from iad_policy.trained.backends.numeric import linear
 from iad_policy.trained.features import load_features
 from iad_policy.types import State
 from tests.iad_envs.toolcalls.policy.talks import Talk
@@ -33,7 +32,7 @@ def test_values_are_bounded_and_every_feature_tells_something_somewhere() -> Non
         "[]",
         "reply[I've moved it.]",
     )
-    more += ("reply[Which one?]", "[move_note(title='choir', folder=[])]", "[convert_length(value=1, from_unit='x')]")
+    more += ("reply[Which one?]", "[move_note(title='choir', folder=[])]", "[tailor.repair_price(speed='at once')]")
     rows = []
     notes = [Talk("multi_turn_base_1").did(*before) for before in ((), (MOVE,), (FAILS,))]
     for state in (*(talk.state for talk in notes), Talk("multiple_2").state):
@@ -58,4 +57,4 @@ def test_a_response_is_told_by_what_it_uses_and_what_was_done() -> None:
 
 def test_no_policy_chooses_among_responses_that_nobody_proposes() -> None:
     with pytest.raises(ValueError, match=r"features offer actions to choose from, got IAD/BFCL-v0.*--backend hf"):
-        train("bc", Experience("IAD/BFCL-v0", []), out="model")
+        linear("IAD/BFCL-v0", "policy")

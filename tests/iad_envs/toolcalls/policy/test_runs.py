@@ -104,8 +104,8 @@ def test_stand_ins_lead_to_outcomes_of_several_kinds_anywhere() -> None:
 @pytest.mark.parametrize("category", ["conversation", "answer"])
 def test_it_is_played_with_a_simulator_that_errs(env_id: str, simulator: str, category: str) -> None:
     given = RUNS[env_id]["env_args"] if category == "conversation" else {"category": AS_ANSWERS[env_id]}
-    env = gym.make(env_id, **given)
-    with IADPolicyWrapper("solution:0.3", env, strategy="bon", n=2, verifier="proxy", simulator=simulator) as policy:
+    env = gym.make(env_id, max_steps=6, **given)
+    with IADPolicyWrapper("random", env, strategy="bon", n=2, verifier="proxy", simulator=simulator) as policy:
         observation, info = env.reset(seed=0)
         while not info["stop_reason"]:
             observation, _, _, _, info = env.step(policy.act(observation, info))

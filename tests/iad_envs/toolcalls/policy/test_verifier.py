@@ -92,8 +92,8 @@ def test_what_is_found_takes_its_share_and_is_said(action: str, code: str) -> No
         # After a call that failed and one that worked, the first one is tried again.
         (
             REMIND,
-            ("[list_reminders()]", "[log_in_phone(pin='2596')]"),
-            "[list_reminders()]",
+            ("[list_reminders(day='2026-04-02')]", "[log_in_phone(pin='2596')]"),
+            "[list_reminders(day='2026-04-02')]",
             "reply[I can't list them.]",
         ),
         # In a task without a user nobody answers, and nothing ends well before anything is done.

@@ -1,12 +1,12 @@
 import inspect
 import json
 import math
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import pytest
 
 from iad_envs.toolcalls.worlds import ACE_WORLD_NAMES, WORLD_NAMES, world
-from iad_envs.toolcalls.worlds.functions import FunctionWorld, complaint, function
+from iad_envs.toolcalls.worlds.functions import complaint
 
 N_FUNCTIONS = {"Library": 10, "Greenhouse": 10, "Notebook": 10, "Parcels": 10, "Mail": 8, "Units": 8}
 N_ON_PHONE = {"Phone": 5, "Messages": 12, "Reminders": 11, "Takeaway": 11, "Trips": 11}
@@ -120,17 +120,20 @@ def test_arguments_are_checked_by_the_document() -> None:
     assert complaint(parameters, {"count": 1, "size": 2}) == "There is no parameter size; expected count, kind."
 
 
-def test_a_parameter_must_be_described() -> None:
-    class Careless(FunctionWorld[tuple[()]]):
-        name = "Careless"
-        about = "None."
-
-        @function("Does nothing.", returns={})
-        def nothing(self, state: tuple[()], value: int) -> tuple[tuple[()], dict[str, Any]]:
-            return state, {}
-
-    with pytest.raises(TypeError, match="expected nothing to describe"):
-        Careless()
+@pytest.mark.parametrize("name", EVERY)
+def test_a_document_has_the_parameters_of_its_function(name: str) -> None:
+    """In order, with the same defaults, and with the choices of a `Literal`."""
+    one = world(name)
+    for document in one.documents:
+        method = inspect.getattr_static(type(one), document["name"])
+        own = [*inspect.signature(method).parameters.values()][2:]
+        properties = document["parameters"]["properties"]
+        assert [parameter.name for parameter in own] == list(properties)
+        for parameter in own:
+            described = properties[parameter.name]
+            assert described.get("default", inspect.Parameter.empty) == parameter.default
+            if get_origin(parameter.annotation) is Literal:
+                assert described["enum"] == list(get_args(parameter.annotation))
 
 
 @pytest.mark.parametrize("name", EVERY)
