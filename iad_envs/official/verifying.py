@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from iad_envs.data import OFFICIAL_SHA256
+from iad_envs.data import official_sha256
 from iad_envs.official.record import RECORD, read_record, sha256_of
 from iad_envs.official.sources import DataSource
 
@@ -65,4 +65,5 @@ def _held_to_the_project(folder: Path, sources: Mapping[str, DataSource]) -> Ite
 
 
 def _official(path: Path) -> str:
-    return OFFICIAL_SHA256.get(path.name) or OFFICIAL_SHA256.get(f"{path.parent.name}/{path.name}") or ""
+    known = official_sha256()
+    return known.get(path.name) or known.get(f"{path.parent.name}/{path.name}") or ""

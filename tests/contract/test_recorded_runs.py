@@ -25,7 +25,7 @@ from iad_policy.ledger.episode_record import EPISODES, EpisodeRecord
 from iad_policy.ledger.run import Run
 from iad_policy.ledger.run_folder import CONFIG, REPORT
 from iad_policy.report.exports import FORMATS
-from tests.iad_envs.browser.browsers import missing
+from tests.browser import missing
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 FOLDERS = sorted((FIXTURES / "run_folders").iterdir())

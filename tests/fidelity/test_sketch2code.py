@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES
 from iad_envs.sketch2code.layout import KINDS, Box, score_layout
 from iad_envs.sketch2code.page import score_pages
 from iad_envs.sketch2code.renderer import Renderer
 from iad_envs.sketch2code.visual import visual_score
+from tests.browser import Browsers, without_chromium
 
 FOLDER = "sketch2code"
 
@@ -35,11 +35,9 @@ def scored(recorded: Any) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def renderer() -> Iterator[Renderer]:
+def renderer(browsers: Browsers) -> Iterator[Renderer]:
     """As published, with scripts on."""
-    if not (os.environ.get(CHROMIUM_VARIABLE) or any(map(shutil.which, NAMES))):
-        pytest.skip("needs Chromium: apt-get install chromium fonts-liberation")
-    with Renderer(scripts=True, assets={"rick.jpg": (folder() / "rick.jpg").read_bytes()}) as made:
+    with browsers.renderer(scripts=True, assets={"rick.jpg": (folder() / "rick.jpg").read_bytes()}) as made:
         yield made
 
 
@@ -113,11 +111,13 @@ def test_the_visual_metrics_are_the_published_ones_to_1e_3(
         assert score.final is None
 
 
-def test_every_real_page_scores_1_against_itself(real_data: Path) -> None:
+def test_every_real_page_scores_1_against_itself(real_data: Path, browsers: Browsers) -> None:
+    if without_chromium():
+        pytest.skip(without_chromium())
     pages = sorted((real_data / "sketch2code" / "webpages").glob("*.html"))
     assert pages
-    rick = (pages[0].parent / "rick.jpg").read_bytes()
-    with Renderer(assets={"rick.jpg": rick}) as first, Renderer(assets={"rick.jpg": rick}) as second:
+    assets = {"rick.jpg": (pages[0].parent / "rick.jpg").read_bytes()}
+    with browsers.renderer(assets=assets) as first, Renderer(assets=assets) as second:
         for path in pages:
             source = path.read_bytes().decode("utf-8", "replace")
             assert score_pages(first.page(source), second.page(source)).layout == 1.0, path.name

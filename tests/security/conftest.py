@@ -1,20 +1,12 @@
-"""A browser, and a server that counts who asks."""
+"""A browser without protection, and a server that counts who asks."""
 
-import os
-import shutil
 from collections.abc import Iterator
 
 import pytest
 
-from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES, Browser, find_chromium
+from iad_envs.browser.devtools import Browser, find_chromium
+from tests.browser import without_chromium
 from tests.security.html_witness import Witness
-
-
-@pytest.fixture(scope="session")
-def chromium() -> str:
-    if not (os.environ.get(CHROMIUM_VARIABLE) or any(map(shutil.which, NAMES))):
-        pytest.skip("needs Chromium: apt-get install chromium fonts-liberation")
-    return find_chromium()
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +17,9 @@ def witness() -> Iterator[Witness]:
 
 
 @pytest.fixture(scope="module")
-def unprotected(chromium: str) -> Iterator[Browser]:
-    browser = Browser(chromium, flags=())
+def unprotected() -> Iterator[Browser]:
+    if without_chromium():
+        pytest.skip(without_chromium())
+    browser = Browser(find_chromium(), flags=())
     yield browser
     browser.close()

@@ -7,6 +7,7 @@ import pytest
 
 from iad_envs.sketch2code.page import RenderLimits
 from iad_envs.sketch2code.renderer import Renderer, photographed
+from tests.browser import Browsers
 from tests.iad_envs.sketch2code.sketch_pages import GIF
 from tests.security.html_pages import LINGERING, SCRIPTED, SENSITIVE
 
@@ -37,9 +38,9 @@ def reached(pages: Mapping[str, str], renderer: Renderer) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def renderer(chromium: str) -> Iterator[Renderer]:
+def renderer(browsers: Browsers) -> Iterator[Renderer]:
     """With one tab, so that every page follows another in it."""
-    with Renderer(chromium=chromium, assets={"rick.jpg": GIF}, limits=PATIENT, n_tabs=1) as made:
+    with browsers.renderer(assets={"rick.jpg": GIF}, limits=PATIENT, n_tabs=1) as made:
         yield made
 
 
@@ -56,9 +57,9 @@ def test_pages_after_dark_ones_stay_light(renderer: Renderer) -> None:
         assert picture(renderer, ORDINARY) == before, html
 
 
-def test_no_script_reaches_the_next_page(chromium: str) -> None:
+def test_no_script_reaches_the_next_page(browsers: Browsers) -> None:
     pages = {name: f"<body><p>words</p><script>{script}</script>" for name, script in SCRIPTED.items()}
-    with Renderer(chromium=chromium, scripts=True, assets={"rick.jpg": GIF}, limits=PATIENT, n_tabs=1) as scripted:
+    with browsers.renderer(scripts=True, assets={"rick.jpg": GIF}, limits=PATIENT, n_tabs=1) as scripted:
         assert reached(pages, scripted) == []
 
 

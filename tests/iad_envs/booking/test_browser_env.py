@@ -16,19 +16,18 @@ from iad_envs.booking.browser_env import BookingBrowserEnv
 from iad_envs.booking.env import BookingEnv
 from iad_envs.booking.visit import BookingVisit
 from iad_envs.browser.site_visit import PageMismatch
+from tests.browser import Browsers, missing
 from tests.contract.environments import same, solution_of
 from tests.iad_envs.booking.site_walks import ROOM, walk_together
-from tests.iad_envs.browser.browsers import missing
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "everything is there")
 KINDS = {"home", "results", "restaurant", "seating", "details", "confirmation", "mine", "cancel"}
 
 
-@pytest.fixture(scope="module")
-def env() -> Iterator[BookingBrowserEnv]:
-    env = BookingBrowserEnv(render_mode="rgb_array")
-    yield env
-    env.close()
+@pytest.fixture
+def env(browsers: Browsers) -> Iterator[BookingBrowserEnv]:
+    with browsers.lent(BookingBrowserEnv(render_mode="rgb_array")) as env:
+        yield env
 
 
 @pytest.mark.parametrize(
@@ -60,15 +59,13 @@ def test_a_moment_can_be_gone_back_to_also_from_after_the_end(env: BookingBrowse
     seen = [env.reset(seed=4)]
     tokens = [env.snapshot()]
     for action in solution_of(env):
-        observation, _, _, _, info = env.step(action)
-        seen.append((observation, info))
+        seen.append(env.step(action)[::4])  # type: ignore[arg-type]
         tokens.append(env.snapshot())
     for token, was in reversed(list(zip(tokens, seen, strict=True))):
         assert same(env.restore(token), was)
     for action in solution_of(env):  # the forms that were sent before are not the same ones
         *_, terminated, _, info = env.step(action)
-    assert terminated
-    assert info["success"]
+    assert (terminated, info["success"]) == (True, True)
 
 
 def test_time_passes_in_the_browser_with_actions_that_are_no_requests(env: BookingBrowserEnv) -> None:
@@ -117,9 +114,8 @@ def test_typing_is_done_with_keys_and_stays_on_the_page(env: BookingBrowserEnv) 
 
 
 @pytest.mark.parametrize("mode", ["html", "screenshot"])
-def test_other_observations_are_the_same_simulated_and_real(mode: Any) -> None:
-    env = BookingBrowserEnv(observation_mode=mode, window_size=(500, 400))
-    try:
+def test_other_observations_are_the_same_simulated_and_real(mode: Any, browsers: Browsers) -> None:
+    with browsers.lent(BookingBrowserEnv(observation_mode=mode, window_size=(500, 400))) as env:
         seen = []
         typing = (f"TYPE [q] [{'long words ' * 20}]", "CLICK [q]", "TYPE [q] [x]", "TYPE [city] [Norwick]", "CLEAR [q]")
         around = ("CLICK [nothing]", "CLICK [city]", "CLICK [city-norwick]", *typing, "CLICK [go]", "SCROLL [DOWN]")
@@ -140,8 +136,6 @@ def test_other_observations_are_the_same_simulated_and_real(mode: Any) -> None:
             assert not any(env.visit.site.token(env.visit.session) in page for page in seen)
         else:
             assert seen[0].shape == (400, 500, 3)
-    finally:
-        env.close()
 
 
 def test_a_page_that_differs_from_the_engine_is_noticed(env: BookingBrowserEnv) -> None:
@@ -199,6 +193,7 @@ def test_a_template_with_one_changed_word_is_noticed(
         visit.close()
 
 
+@pytest.mark.slow
 def test_a_killed_browser_is_replaced_and_the_episode_goes_on(env: BookingBrowserEnv) -> None:
     text = BookingEnv()
     text.reset(seed=3)
@@ -206,10 +201,10 @@ def test_a_killed_browser_is_replaced_and_the_episode_goes_on(env: BookingBrowse
     lost = env.visit.n_lost
     actions = solution_of(text)
     for place, action in enumerate(actions):
-        if place in (2, len(actions) - 2):
+        if place == len(actions) - 2:
             os.killpg(env.visit.browser.process_group, signal.SIGKILL)
         assert same(env.step(action), text.step(action))
-    assert env.visit.n_lost == lost + 2
+    assert env.visit.n_lost == lost + 1
     assert env.snapshot().terminated
 
 

@@ -17,15 +17,13 @@ from iad_envs.booking.browser_env import BookingBrowserEnv
 from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES
 from iad_envs.browser.errors import BrowserGone
 from iad_envs.requirements import Missing, Requirement, first_line
-from iad_envs.requirements.browser import BROWSER
-from iad_envs.requirements.docker import without_sdk
-from iad_envs.requirements.driver import DRIVER
+from iad_envs.requirements.browser import BROWSER, DRIVER
 from iad_envs.requirements.java import JAVA
-from iad_envs.requirements.sandbox import SANDBOX, forbidding
+from iad_envs.requirements.sandbox import SANDBOX, forbidding, without_sdk
 from iad_envs.sketch2code.env import Sketch2CodeEnv
 from iad_envs.webshop.browser_env import WebShopBrowserEnv
 from iad_envs.webshop.env import WebShopEnv
-from tests.iad_envs.browser.browsers import living
+from tests.browser import living
 
 LIMIT_S = 1.0
 

@@ -2,9 +2,6 @@
 
 import importlib.util
 import json
-import os
-import shutil
-import subprocess
 import sys
 from collections import Counter
 from itertools import pairwise
@@ -15,20 +12,28 @@ from typing import Any
 import numpy as np
 import pytest
 
-from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES
 from iad_envs.browser.images import decoded
 from iad_envs.sketch2code.page import score_pages
-from iad_envs.sketch2code.renderer import Renderer
 from iad_envs.sketch2code.tasks import load_assets, load_tasks
+from tests.browser import Browsers
 
 FOLDER = Path(__file__).resolve().parents[3] / "data" / "sketch2code"
 PAGES = sorted(path.stem for path in FOLDER.glob("*.html"))
-HAS_CHROMIUM = bool(os.environ.get(CHROMIUM_VARIABLE) or any(map(shutil.which, NAMES)))
 
 
-def run_script(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-B", str(FOLDER / "make_pages.py"), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+def script(name: str) -> ModuleType:
+    """A script of the folder, which imports others beside it."""
+    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(FOLDER))
+        patch.setattr(sys, "dont_write_bytecode", True)
+        spec.loader.exec_module(module)
+    for beside in ("parts", "reading", "selling"):
+        sys.modules.pop(beside, None)
+    return module
 
 
 @pytest.fixture(scope="module")
@@ -39,29 +44,22 @@ def measured() -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def drawing() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("draw_sketches", FOLDER / "draw_sketches.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("draw_sketches")
 
 
-def test_the_script_makes_every_page_byte_for_byte(tmp_path: Path) -> None:
-    done = run_script("--output", str(tmp_path))
-    assert done.returncode == 0, done.stderr
-    assert sorted(path.stem for path in tmp_path.iterdir()) == PAGES
-    for page in PAGES:
-        assert (tmp_path / f"{page}.html").read_bytes() == (FOLDER / f"{page}.html").read_bytes(), page
-
-
-def test_check_names_a_page_that_differs(tmp_path: Path) -> None:
-    run_script("--output", str(tmp_path))
+def test_the_script_makes_every_page_byte_for_byte_and_names_one_that_differs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    making = script("make_pages")
+    assert making.main(["--output", str(tmp_path)]) == 0
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {
+        f"{page}.html": (FOLDER / f"{page}.html").read_bytes() for page in PAGES
+    }
     (tmp_path / f"{PAGES[0]}.html").write_text("<p>other", encoding="utf-8")
-    done = run_script("--check", "--output", str(tmp_path))
-    assert done.returncode == 1
-    assert PAGES[0] in done.stdout
-    assert PAGES[1] not in done.stdout
+    assert making.main(["--check", "--output", str(tmp_path)]) == 1
+    said = capsys.readouterr().out
+    assert PAGES[0] in said
+    assert PAGES[1] not in said
 
 
 def test_sketches_are_drawn_again_from_the_boxes_pixel_for_pixel(measured: dict[str, Any], drawing: ModuleType) -> None:
@@ -118,12 +116,11 @@ def test_the_folder_is_small() -> None:
     assert sum(path.stat().st_size for path in FOLDER.rglob("*") if path.suffix != ".pyc") < 3_000_000
 
 
-@pytest.mark.skipif(not HAS_CHROMIUM, reason="needs Chromium: apt-get install chromium fonts-liberation")
-def test_every_page_is_its_own_perfect_answer_and_no_others() -> None:
-    with Renderer(assets=load_assets(FOLDER)) as renderer:
-        pages = [renderer.page((FOLDER / f"{page}.html").read_text(encoding="utf-8")) for page in PAGES]
-        again = [renderer.page((FOLDER / f"{page}.html").read_text(encoding="utf-8") + "\n") for page in PAGES]
+def test_every_page_is_its_own_perfect_answer_and_no_others(browsers: Browsers) -> None:
+    sources = [(FOLDER / f"{page}.html").read_text(encoding="utf-8") for page in PAGES]
+    with browsers.renderer(assets=load_assets(FOLDER)) as renderer:
+        pages = [renderer.page(source) for source in sources]
+        again = [renderer.page(f"{source}\n") for source in sources[::5]]
     assert [page.failure for page in pages] == [""] * len(PAGES)
-    assert [score_pages(one, same).layout for one, same in zip(pages, again, strict=True)] == [1.0] * len(PAGES)
-    crossed = [score_pages(one, other).layout for one, other in pairwise(pages)]
-    assert max(crossed) < 0.75
+    assert {score_pages(one, same).layout for one, same in zip(pages[::5], again, strict=True)} == {1.0}
+    assert max(score_pages(one, other).layout for one, other in pairwise(pages)) < 0.75

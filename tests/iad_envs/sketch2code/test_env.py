@@ -1,7 +1,6 @@
 """`IAD/Sketch2Code-v0` from outside: answers, settings, users, data, and what is shown."""
 
 import json
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +11,6 @@ import numpy as np
 import pytest
 
 import iad_envs  # noqa: F401 (registers)
-from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES
 from iad_envs.browser.errors import BrowserNotFound
 from iad_envs.browser.images import encoded, written
 from iad_envs.errors import DataNotFound, UnknownTask
@@ -20,26 +18,18 @@ from iad_envs.sketch2code.env import THUMBNAIL, Sketch2CodeEnv
 from iad_envs.sketch2code.simulated_user import COMPLETE, PointingUser, UserTurn
 from iad_envs.sketch2code.visual import VISUAL_PARTS
 from iad_policy import IADPolicyWrapper
+from tests.browser import Browsers
 from tests.contract.environments import solution_of
 from tests.iad_envs.browser.fake_chromium import HARMFUL, make_chromium
-from tests.iad_envs.sketch2code.sketch_pages import TITLES, make_folder
+from tests.iad_envs.sketch2code.sketch_pages import GIF, TITLES, make_folder
 
 HALF = "<!DOCTYPE html><html><body><h1>Tea</h1><p>Some words about it.</p></body></html>"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if not (os.environ.get(CHROMIUM_VARIABLE) or any(map(shutil.which, NAMES))):
-        pytest.skip("needs Chromium: apt-get install chromium fonts-liberation")
-    return make_folder(tmp_path_factory.mktemp("data") / "sketch2code")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _browser(folder: Path) -> Iterator[None]:
-    """One browser for all tests of the module."""
-    env = Sketch2CodeEnv(data_dir=folder)
-    yield
-    env.close()
+def folder(tmp_path_factory: pytest.TempPathFactory, browsers: Browsers) -> Iterator[Path]:
+    with browsers.leased(assets={"rick.jpg": GIF}):  # all environments of the module share it
+        yield make_folder(tmp_path_factory.mktemp("data") / "sketch2code")
 
 
 @pytest.fixture
@@ -238,22 +228,14 @@ def test_without_a_browser_making_the_environment_says_what_to_install(make: Any
         make(chromium="/nowhere/chromium")
 
 
-def test_environments_share_a_browser_that_ends_with_the_last(folder: Path) -> None:
+def test_environments_share_a_browser_that_ends_with_the_last_also_where_that_is_dropped(folder: Path) -> None:
     first, second = (Sketch2CodeEnv(data_dir=folder, n_tabs=1) for _ in range(2))
     assert first.renderer is second.renderer
     first.reset(seed=0)
     browser = first.renderer.browser
     first.close()
     assert browser.alive
-    second.close()
-    assert not browser.alive
-
-
-def test_an_environment_that_is_dropped_gives_its_browser_back(folder: Path) -> None:
-    env = Sketch2CodeEnv(data_dir=folder, n_tabs=3)
-    env.reset(seed=0)
-    browser = env.renderer.browser
-    del env
+    del second
     assert not browser.alive
 
 

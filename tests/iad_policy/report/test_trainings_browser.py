@@ -12,7 +12,7 @@ from iad_policy.learn.improve import improve
 from iad_policy.report.viewer.server import create_app
 from iad_policy.report.viewer.training_report import write_any_report
 from iad_policy.trained.models import MODEL, ROUNDS, TRAINING
-from tests.iad_envs.browser.browsers import missing
+from tests.browser import missing
 from tests.iad_policy.report.test_viewer_browser import (
     NASTY,
     complaints,

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from iad_envs.browser.selenium import SeleniumBrowser
 from iad_envs.webshop.env import WebShopEnv
-from tests.iad_envs.browser.browsers import missing
+from tests.browser import Browsers, missing
 from tests.webshop_server.site.looks import BROKEN, CLIPPED, CONTRAST, SMALL
 from webshop_server.site.server import Server
 from webshop_server.site.serving import host_shop
@@ -23,18 +22,9 @@ def server() -> Iterator[Server]:
         yield server
 
 
-@pytest.fixture(scope="module")
-def phone() -> Iterator[Any]:
-    browser = SeleniumBrowser(size=(400, 800))
-    yield browser.driver
-    browser.close()
-
-
-@pytest.fixture(scope="module")
-def desk() -> Iterator[Any]:
-    browser = SeleniumBrowser(size=(1400, 900))
-    yield browser.driver
-    browser.close()
+@pytest.fixture
+def desk(browsers: Browsers) -> Any:
+    return browsers.selenium((1400, 900)).driver
 
 
 def press(driver: Any, key: str, n: int = 1) -> None:
@@ -69,28 +59,24 @@ def wait(driver: Any, path: str) -> None:
     )
 
 
-@pytest.mark.parametrize("where", ["phone", "desk"])
-def test_every_page_fits_its_window_shows_its_pictures_and_can_be_hit_with_a_thumb(
-    where: str, server: Server, request: pytest.FixtureRequest
+def test_every_page_fits_its_window_shows_its_pictures_and_stands_out_in_the_light_and_in_the_dark(
+    server: Server, browsers: Browsers
 ) -> None:
-    driver = request.getfixturevalue(where)
-    for kind in pages(driver, server, f"fits_{where}"):
-        width = driver.execute_script("return [document.documentElement.scrollWidth, innerWidth]")
-        assert width[0] <= width[1] == (400 if where == "phone" else 1400), kind
-        assert driver.execute_script(CLIPPED) == [], kind
-        assert driver.execute_script(BROKEN) == [], kind
-        assert min(driver.execute_script(SMALL), default=99) >= 24, kind
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out_in_the_light_and_in_the_dark(scheme: str, server: Server, desk: Any) -> None:
-    command = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-    desk.execute("executeCdpCommand", {"cmd": "Emulation.setEmulatedMedia", "params": command})
-    grounds = set()
-    for kind in pages(desk, server, f"stands_{scheme}"):
-        assert desk.execute_script(CONTRAST, TEXTS) == [], kind
-        grounds.add(desk.execute_script("return getComputedStyle(document.body).backgroundColor"))
-    assert grounds == {"rgb(251, 250, 247)" if scheme == "light" else "rgb(20, 24, 23)"}
+    browser = browsers.selenium()
+    driver = browser.driver
+    for kind in pages(driver, server, "looks"):
+        for size in ((400, 800), (1400, 900)):
+            browser.resize(size)
+            width = driver.execute_script("return [document.documentElement.scrollWidth, innerWidth]")
+            assert width[0] <= width[1] == size[0], kind
+            assert driver.execute_script(CLIPPED) == [], kind
+            assert driver.execute_script(BROKEN) == [], kind
+            assert min(driver.execute_script(SMALL), default=99) >= 24, kind
+        for scheme, ground in (("light", "rgb(251, 250, 247)"), ("dark", "rgb(20, 24, 23)")):
+            features = [{"name": "prefers-color-scheme", "value": scheme}]
+            browser.command("Emulation.setEmulatedMedia", {"features": features})
+            assert driver.execute_script(CONTRAST, TEXTS) == [], kind
+            assert driver.execute_script("return getComputedStyle(document.body).backgroundColor") == ground, kind
 
 
 def test_a_product_can_be_bought_with_keys_alone(server: Server, desk: Any) -> None:
