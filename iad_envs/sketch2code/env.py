@@ -243,7 +243,8 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
             got = "nothing" if not action.strip() else f"a text of {len(action)} characters without a tag"
             return Transition(state, f"expected an HTML page, got {got}; answer with the whole page", False)
         done = self.setting == "direct"
-        page, blocks = self.renderer.page(answer.html), ()
+        page = self.renderer.page(answer.html)
+        blocks: tuple[TextBlock, ...] = ()
         if self._visual and not page.failure:
             # Where pictures are scored, a page that can't be photographed has failed.
             pictured, blocks, _ = candidate_blocks(self.renderer, answer.html, published=self._as_published)

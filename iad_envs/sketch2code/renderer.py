@@ -8,7 +8,7 @@ only shared its browser with a harmful one is not blamed. Pages are cached by co
 import os
 import threading
 import weakref
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from types import TracebackType
@@ -209,10 +209,9 @@ class Renderer:
             browser.close()
 
 
-_Key = tuple[object, ...]
 _lock = threading.RLock()  # a lease may be garbage-collected, and thus released, while another is taken
-_shared: dict[_Key, tuple[Renderer, set[int]]] = {}
-_n_leases = 0
+_shared: dict[tuple[object, ...], Renderer] = {}
+_n_leases: Counter[tuple[object, ...]] = Counter()
 
 
 class RendererLease:
@@ -225,28 +224,24 @@ class RendererLease:
     def __init__(
         self, *, chromium: str | None = None, scripts: bool = False, assets: Mapping[str, bytes], n_tabs: int = 2
     ) -> None:
-        global _n_leases
         digests = tuple(sorted((name, blake2b(body).hexdigest()) for name, body in assets.items()))
         # The key contains the process, because a forked child can't use its parent's pipes.
         key = (os.getpid(), chromium, scripts, digests, n_tabs)
         with _lock:
             if key not in _shared:
-                _shared[key] = Renderer(chromium=chromium, scripts=scripts, assets=assets, n_tabs=n_tabs), set()
-            self.renderer, holders = _shared[key]
-            _n_leases += 1
-            holders.add(_n_leases)
-            # Also runs when the interpreter ends, if the lease is still held.
-            self.close = weakref.finalize(self, _give_back, key, _n_leases)
-            """Release the lease. Releasing the last one ends the browser. Calling this twice is harmless."""
+                _shared[key] = Renderer(chromium=chromium, scripts=scripts, assets=assets, n_tabs=n_tabs)
+            self.renderer = _shared[key]
+            _n_leases[key] += 1
+        # Also runs when the interpreter ends, if the lease is still held.
+        self.close = weakref.finalize(self, _give_back, key)
+        """Release the lease. Releasing the last one ends the browser. Calling this twice is harmless."""
 
 
-def _give_back(key: _Key, number: int) -> None:
+def _give_back(key: tuple[object, ...]) -> None:
     if key[0] != os.getpid():
         return  # a forked copy must not end its parent's browser
     with _lock:
-        renderer, holders = _shared[key]
-        holders.discard(number)
-        if holders:
-            return
-        del _shared[key]
-    renderer.close()
+        _n_leases[key] -= 1
+        renderer = None if _n_leases[key] else _shared.pop(key)
+    if renderer is not None:
+        renderer.close()

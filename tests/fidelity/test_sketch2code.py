@@ -35,9 +35,18 @@ def scored(recorded: Any) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def renderer(browsers: Browsers) -> Iterator[Renderer]:
+def renderer(browsers: Browsers, recorded: Any) -> Iterator[Renderer]:
+    """No recorded page has a script."""
+    if not fonts_are_the_recorded_ones(recorded):
+        pytest.skip("the fonts are not the recorded ones: apt-get install fonts-liberation")
+    with browsers.renderer(assets={"rick.jpg": (folder() / "rick.jpg").read_bytes()}) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def scripted(browsers: Browsers, renderer: Renderer) -> Iterator[Renderer]:
     """As published, with scripts on."""
-    with browsers.renderer(scripts=True, assets={"rick.jpg": (folder() / "rick.jpg").read_bytes()}) as made:
+    with browsers.renderer(scripts=True, assets=renderer._assets) as made:
         yield made
 
 
@@ -68,10 +77,10 @@ def test_recorded_boxes_score_as_published_to_1e_9(scored: dict[str, Any]) -> No
             assert score.kinds[kind].weight == pytest.approx(component["weight"], abs=1e-9), (name, kind)
 
 
-def test_pages_have_the_recorded_boxes_to_1e_6(recorded: Any, scored: dict[str, Any], renderer: Renderer) -> None:
-    if not fonts_are_the_recorded_ones(recorded):
-        pytest.skip("the fonts are not the recorded ones: apt-get install fonts-liberation")
-    for name, pair in scored.items():
+def test_pages_have_the_recorded_boxes_to_1e_6_and_score_as_published(
+    scored: dict[str, Any], renderer: Renderer, scripted: Renderer
+) -> None:
+    for place, (name, pair) in enumerate(scored.items()):
         for side in ("ref", "pred"):
             expected = boxes(pair[f"{side}_boxes"])
             page = renderer.page(html(pair[side]))
@@ -80,31 +89,20 @@ def test_pages_have_the_recorded_boxes_to_1e_6(recorded: Any, scored: dict[str, 
                 assert len(page.boxes[kind]) == len(expected[kind]), (name, side, kind)
                 for box, wanted in zip(page.boxes[kind], expected[kind], strict=True):
                     assert box == pytest.approx(wanted, abs=1e-6), (name, side, kind)
+        pages = [renderer.page(html(pair[side])) for side in ("ref", "pred")]
+        assert score_pages(*pages).layout == pytest.approx(pair["layout_score"], abs=1e-6), name
+        if place % 4 == 0:
+            assert [scripted.page(html(pair[side])) for side in ("ref", "pred")] == pages, name
 
 
-def test_pages_score_as_published(recorded: Any, scored: dict[str, Any], renderer: Renderer) -> None:
-    if not fonts_are_the_recorded_ones(recorded):
-        pytest.skip("the fonts are not the recorded ones: apt-get install fonts-liberation")
-    for name, pair in scored.items():
-        score = score_pages(renderer.page(html(pair["ref"])), renderer.page(html(pair["pred"])))
-        assert score.layout == pytest.approx(pair["layout_score"], abs=1e-6), name
-
-
+@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("published", [True, False], ids=["texts of the file", "texts of the page"])
 def test_the_visual_metrics_are_the_published_ones_to_1e_3(
-    published: bool, recorded: Any, scored: dict[str, Any], renderer: Renderer
+    published: bool, every: int, scored: dict[str, Any], renderer: Renderer
 ) -> None:
-    """With the texts of the page, unless a script makes them: the published code reads the file.
-
-    Where both are the same, every third pair shows it.
-    """
-    if not fonts_are_the_recorded_ones(recorded):
-        pytest.skip("the fonts are not the recorded ones: apt-get install fonts-liberation")
     pairs = {name: pair for name, pair in scored.items() if "visual" in pair}
     assert pairs
-    for name, pair in list(pairs.items())[:: 1 if published else 3]:
-        if not published and "<script" in html(pair["ref"]) + html(pair["pred"]):
-            continue
+    for name, pair in list(pairs.items())[::every]:
         score = visual_score(renderer, html(pair["ref"]), html(pair["pred"]), published=published)
         wanted = [pair["visual"][part] for part in ("block_match", "text", "position", "color")]
         assert list(score.parts().values()) == pytest.approx(wanted, abs=1e-3), name

@@ -33,7 +33,7 @@ def env(browsers: Browsers) -> Iterator[BookingBrowserEnv]:
 @pytest.mark.parametrize(
     "seeds",
     [
-        pytest.param((1, 2, 3, 197), id="a few"),  # 1 and 197 see every kind of page and finding by themselves
+        pytest.param((1, 197), id="two"),  # they see every kind of page and finding by themselves
         pytest.param(range(200), id="200", marks=[pytest.mark.slow, pytest.mark.timeout(2400)]),
     ],
 )
@@ -115,27 +115,25 @@ def test_typing_is_done_with_keys_and_stays_on_the_page(env: BookingBrowserEnv) 
 
 @pytest.mark.parametrize("mode", ["html", "screenshot"])
 def test_other_observations_are_the_same_simulated_and_real(mode: Any, browsers: Browsers) -> None:
-    with browsers.lent(BookingBrowserEnv(observation_mode=mode, window_size=(500, 400))) as env:
+    with browsers.lent(BookingBrowserEnv(observation_mode=mode, window_size=(500, 800))) as env:
         seen = []
         typing = (f"TYPE [q] [{'long words ' * 20}]", "CLICK [q]", "TYPE [q] [x]", "TYPE [city] [Norwick]", "CLEAR [q]")
-        around = ("CLICK [nothing]", "CLICK [city]", "CLICK [city-norwick]", *typing, "CLICK [go]", "SCROLL [DOWN]")
-        for walk in ((*around, "SCROLL [UP]", "CLICK [mine]", "ASK USER HELP [Who?]"), solution_of):
-            env.reset(options={"task_id": next(one for one in env.task_ids if "move" in env._tasks[one].kinds)})
-            for action in walk(env) if callable(walk) else walk:
-                ahead = env.simulate(env.snapshot(), action)
-                observation, _, terminated, _, _ = env.step(action)
-                assert env.observation_space.contains(observation)
-                if not ahead.token.is_awaiting:
-                    assert same(ahead.observation, observation), action
-                seen.append(observation)
-        assert terminated
-        assert len({str(one) if mode == "html" else one.tobytes() for one in seen}) >= 12
+        walk = ["CLICK [nothing]", "CLICK [city]", "CLICK [city-norwick]", *typing, "CLICK [go]", "SCROLL [DOWN]"]
+        env.reset(options={"task_id": next(one for one in env.task_ids if "move" in env._tasks[one].kinds)})
+        for action in (*walk, "CLICK [mine]", "ASK USER HELP [Who?]"):
+            ahead = env.simulate(env.snapshot(), action)
+            observation = env.step(action)[0]
+            assert env.observation_space.contains(observation)
+            if not ahead.token.is_awaiting:
+                assert same(ahead.observation, observation), action
+            seen.append(observation)
+        assert len({str(one) if mode == "html" else one.tobytes() for one in seen}) >= 7
         if mode == "html":
             assert seen[0].startswith("<!DOCTYPE html>")
             assert 'role="alert">expected the id' in seen[0]
             assert not any(env.visit.site.token(env.visit.session) in page for page in seen)
         else:
-            assert seen[0].shape == (400, 500, 3)
+            assert seen[0].shape == (800, 500, 3)
 
 
 def test_a_page_that_differs_from_the_engine_is_noticed(env: BookingBrowserEnv) -> None:

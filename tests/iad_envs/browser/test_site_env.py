@@ -88,6 +88,7 @@ def test_steps_and_simulations_show_the_same_of_an_episode_on_a_site(env: RoomBr
     assert env.visit.n_lost == 0
 
 
+@pytest.mark.parametrize("env", ["screenshot"], indirect=True)
 def test_copies_open_the_page_where_the_original_is(env: RoomBrowserEnv) -> None:
     env.reset(seed=0)
     env.step("click[garden]")

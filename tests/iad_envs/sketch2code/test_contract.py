@@ -7,7 +7,7 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from tests.browser import Browsers
-from tests.contract.environments import EnvironmentContract, Subject
+from tests.contract.environments import ASYNC, EnvironmentContract, Subject
 from tests.iad_envs.sketch2code.sketch_pages import GIF, make_folder
 
 
@@ -29,3 +29,9 @@ class TestSketch2Code(EnvironmentContract):
     @pytest.fixture
     def subject(self) -> Subject:
         return Subject("IAD/Sketch2Code-v0", nothing)
+
+    @pytest.mark.parametrize(
+        ("mode", "options"), [("sync", None), pytest.param("async", ASYNC, marks=pytest.mark.slow)]
+    )
+    def test_it_works_in_vectors(self, subject: Subject, mode: str, options: Any) -> None:
+        super().test_it_works_in_vectors(subject, mode, options)

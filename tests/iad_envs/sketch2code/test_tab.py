@@ -102,8 +102,8 @@ def test_pages_have_the_same_boxes_drawn_or_not(browser: Browser) -> None:
 
 def test_what_arrives_late_is_waited_for(browser: Browser) -> None:
     for name, html in LATE.items():
-        pages = [measured(kind, browser, html) for kind in (Tab, Tab, Drawing)]
-        assert all(page == pages[0] for page in pages), name
+        pages = [measured(kind, browser, html) for kind in (Tab, Drawing)]
+        assert pages[0] == pages[1], name
         assert any(pages[0].boxes.values()), name
 
 

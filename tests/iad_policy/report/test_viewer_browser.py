@@ -32,14 +32,16 @@ NASTY = "<img src=x onerror='document.title=1'><script>document.title=2</script>
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run")
-    evaluate(SHOP, ["single", "bon", "iad"], tasks=N_TASKS, n=[1, 3], out=folder)
+    evaluate(SHOP, ["single", "bon", "iad"], tasks=N_TASKS, n=[1, 3], match="proposals", out=folder)
     write_report(folder)
     return folder
 
 
 @pytest.fixture
 def driver(browsers: Browsers) -> Any:
-    return browsers.selenium((1400, 900)).driver
+    driver = browsers.selenium((1400, 900)).driver
+    complaints(driver)  # of pages of other tests
+    return driver
 
 
 def wait(driver: Any, script: str) -> Any:
@@ -52,6 +54,15 @@ def opened(driver: Any, path: Path, fragment: str = "") -> None:
     driver.get("about:blank")
     driver.get(f"file://{path / 'report.html'}{fragment}")
     wait(driver, "document.getElementById('main')")
+
+
+def shown_alone(driver: Any, folder: Path, label: str = "single", **given: Any) -> Any:
+    """Run an agent on one task of the shop, open its first step, and return the episode's record."""
+    evaluate(SHOP, [label], 1, verifier="none", out=folder, **given)
+    write_report(folder)
+    (record,) = read_results(folder).records[label]
+    opened(driver, folder, f"#episode=0.{record.key}&step=0")
+    return record
 
 
 def press(driver: Any, key: str) -> None:
@@ -74,12 +85,16 @@ def complaints(driver: Any) -> list[str]:
     return [line["message"] for line in lines if line["level"] == "SEVERE"]
 
 
+def resize(driver: Any, width: int) -> None:
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    driver.execute("executeCdpCommand", {"cmd": "Emulation.setDeviceMetricsOverride", "params": metrics})
+
+
 def overflow(driver: Any) -> int:
     """How much wider the page is than a phone or a desk's screen."""
     found = []
-    for width, height in ((400, 800), (1400, 900)):
-        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
-        driver.execute("executeCdpCommand", {"cmd": "Emulation.setDeviceMetricsOverride", "params": metrics})
+    for width in (400, 1400):
+        resize(driver, width)
         root = "document.documentElement"
         found.append(int(driver.execute_script(f"return {root}.scrollWidth - {root}.clientWidth")))
     return max(found)
@@ -146,10 +161,9 @@ def test_an_episode_is_walked_by_keys_shows_every_candidate_and_stands_beside_an
     assert complaints(driver) == []
 
 
-def test_strategies_are_compared_at_equal_spending(driver: Any, tmp_path: Path) -> None:
-    evaluate(SHOP, ["single", "bon", "iad"], N_TASKS, n=[1, 3], match="proposals", out=tmp_path)
-    (matched,) = json.loads((tmp_path / "summary.json").read_text())["matched"].values()
-    opened(driver, tmp_path)
+def test_strategies_are_compared_at_equal_spending(driver: Any, run: Path) -> None:
+    (matched,) = json.loads((run / "summary.json").read_text())["matched"].values()
+    opened(driver, run)
     area = "[aria-label='At equal spending']"
     assert texts(driver, f"{area} td.name") == list(matched["at"])
     budgets = [f"{budget:.1f} proposals" for budget in matched["budgets"]]
@@ -242,14 +256,7 @@ def test_it_says_why_an_action_was_committed(driver: Any, run: Path) -> None:
 def test_pages_are_labelled_by_what_changed(driver: Any, tmp_path: Path) -> None:
     first = "<html><head><title>Menu</title></head><body><h1>Lunch</h1><p>Soup</p></body></html>"
     pages = (first, first.replace("<p>Soup</p>", "<p>Stew</p><p>Salad</p>"), first.replace("Soup", "Stew"))
-
-    def drawn(observation: Any, info: Any) -> str:
-        return pages[info["step"]]
-
-    evaluate(SHOP, ["single"], 1, agent=drawn, verifier="none", out=tmp_path, env_args={"max_steps": len(pages)})
-    write_report(tmp_path)
-    (record,) = read_results(tmp_path).records["single"]
-    opened(driver, tmp_path, f"#episode=0.{record.key}&step=0")
+    shown_alone(driver, tmp_path, agent=lambda observation, info: pages[info["step"]], env_args={"max_steps": 3})
     assert texts(driver, ".steps button") == [
         f"1 Menu, HTML, {len(first)} characters",
         "2 HTML, +2 −1 parts: Stew",
@@ -334,12 +341,8 @@ def test_a_fallback_a_single_step_and_a_page_as_action_are_said_in_words(driver:
 
     def run(n_steps: int) -> tuple[str, str]:
         """What is said of the first step, and what was committed in it."""
-        folder = tmp_path / str(n_steps)
-        arguments = {"max_steps": n_steps}
-        evaluate(SHOP, ["single"], 1, agent=first_nothing_then_a_page, verifier="none", out=folder, env_args=arguments)
-        write_report(folder)
-        (record,) = read_results(folder).records["single"]
-        opened(driver, folder, f"#episode=0.{record.key}&step=0")
+        given: Any = {"agent": first_nothing_then_a_page, "env_args": {"max_steps": n_steps}}
+        record = shown_alone(driver, tmp_path / str(n_steps), **given)
         return " ".join(texts(driver, "#main p")), record.actions[0]
 
     said, drawn = run(2)  # of any characters, so each is shown in an isolate
@@ -451,8 +454,10 @@ def test_long_names_leave_room_for_the_figures(tmp_path: Path, driver: Any) -> N
     assert [said.replace("\n", "") for said in texts(driver, "[aria-label=Scores] td.name")] == list(names)
     first, second = "[aria-label=Scores] tbody td:nth-child(1)", "[aria-label=Scores] tbody td:nth-child(2)"
     right = "document.querySelector(arguments[0]).getBoundingClientRect().right / innerWidth"
-    assert driver.execute_script(f"return {right}", first) < 0.55
-    assert driver.execute_script(f"return {right}", second) < 1
+    for width in (400, 1400):
+        resize(driver, width)
+        assert driver.execute_script(f"return {right}", first) < 0.55
+        assert driver.execute_script(f"return {right}", second) < 1
     assert overflow(driver) <= 0
 
 
