@@ -26,28 +26,13 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 APPLICATIONS = Path("/Applications")
 """Where macOS keeps programs that are not on the path."""
 FLAGS = (
-    "--headless",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--no-default-browser-check",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-default-apps",
-    "--disable-extensions",
-    "--disable-sync",
-    "--disable-breakpad",
-    "--disable-dev-shm-usage",
-    "--hide-scrollbars",
-    "--mute-audio",
-    "--force-color-profile=srgb",
-    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
-    "--disable-background-timer-throttling",
-    "--disable-renderer-backgrounding",
-    "--disable-backgrounding-occluded-windows",
-    "--js-flags=--max-old-space-size=512",
-    "--remote-debugging-pipe",
-)
+    "--headless", "--disable-gpu", "--disable-quic", "--no-first-run", "--no-default-browser-check",
+    "--disable-background-networking", "--disable-component-update", "--disable-default-apps", "--disable-extensions",
+    "--disable-sync", "--disable-breakpad", "--disable-dev-shm-usage", "--hide-scrollbars", "--mute-audio",
+    "--force-color-profile=srgb", "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--disable-background-timer-throttling", "--disable-renderer-backgrounding",
+    "--disable-backgrounding-occluded-windows", "--js-flags=--max-old-space-size=512", "--remote-debugging-pipe",
+)  # fmt: skip
 
 Listener = Callable[[str, dict[str, Any]], None]
 

@@ -88,25 +88,20 @@ def test_blocks_are_scored_by_area_text_position_and_colour() -> None:
     assert score_blocks([title], []) == VisualScore(0.0, 0.0, 0.0, 0.0)
 
 
-def test_blocks_are_paired_by_text_whatever_their_order_and_number() -> None:
-    blocks = [
-        TextBlock(text, Box(0.1, 0.2 * place, 0.2, 0.1), (0, 0, 0))
-        for place, text in enumerate(("a title", "XYZ 123", "quick brown fox"))
-    ]
-    three, two = blocks, [blocks[2], blocks[0]]
+def test_blocks_are_paired_by_text_whatever_their_order_and_number_and_merged_where_that_fits_better() -> None:
+    black = (0, 0, 0)
+    texts = enumerate(("a title", "XYZ 123", "quick brown fox"))
+    three = [TextBlock(text, Box(0.1, 0.2 * place, 0.2, 0.1), black) for place, text in texts]
+    two = [three[2], three[0]]
     for score in (score_blocks(three, two), score_blocks(two, three)):
         assert (score.text, score.position, score.colour) == (1.0, 1.0, 1.0)
         assert score.block_match == pytest.approx(4 / 5)
-
-
-def test_neighbouring_blocks_are_merged_where_that_fits_better() -> None:
-    line = TextBlock("the quick brown fox jumps over", Box(0.0, 0.0, 0.6, 0.1), (0, 0, 0))
+    line = TextBlock("the quick brown fox jumps over", Box(0.0, 0.0, 0.6, 0.1), black)
     parts = [
-        TextBlock("the quick brown", Box(0.0, 0.0, 0.3, 0.1), (0, 0, 0)),
-        TextBlock("fox jumps over", Box(0.3, 0.0, 0.3, 0.1), (0, 0, 0)),
+        TextBlock("the quick brown", Box(0.0, 0.0, 0.3, 0.1), black),
+        TextBlock("fox jumps over", Box(0.3, 0.0, 0.3, 0.1), black),
     ]
-    assert score_blocks([line], parts) == VisualScore(1.0, 1.0, 1.0, 1.0)
-    assert score_blocks(parts, [line]) == VisualScore(1.0, 1.0, 1.0, 1.0)
+    assert score_blocks([line], parts) == score_blocks(parts, [line]) == VisualScore(1.0, 1.0, 1.0, 1.0)
 
 
 def test_clip_sees_a_square_without_text() -> None:
