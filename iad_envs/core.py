@@ -540,14 +540,15 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
                 f"expected an episode that can be pickled, got one of {type(self).__name__} that depends on "
                 f"{bound_by}; pickle the environment before the first step, or copy it here: copy.deepcopy(env)"
             )
-        packed = None
+        packed: dict[str, Any] | None = None
         if now is not None:
             # A list from the first moment on: a chain would be too deep to pickle.
             moments = [
                 replace(one, task=None, state=None if self.REPLAYED else one.state, parent=None)
                 for one in now.back_to_start()
             ][::-1]
-            packed = now.task.task_id, now.task.instruction, moments, self._digest(now)
+            task, shown = now.task, self._digest(now)
+            packed = {"task_id": task.task_id, "instruction": task.instruction, "moments": moments, "shown": shown}
         arguments, options = self._made_with
         return partial(type(self), *arguments, **options), (), {**self._kept(), "_now": packed}
 
@@ -562,12 +563,11 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         vars(self).update(kept)
         if packed is None:
             return
-        task_id, instruction, moments, shown = packed
-        task = self._task(task_id)
+        task = self._task(packed["task_id"])
         now: Snapshot | None = None
-        given = "" if task.instruction == instruction else f"the instruction {task.instruction!r:.200}"
+        given = "" if task.instruction == packed["instruction"] else f"the instruction {task.instruction!r:.200}"
         if not given:
-            for moment in moments:
+            for moment in packed["moments"]:
                 if not self.REPLAYED:
                     state = moment.state
                 elif now is None:
@@ -576,12 +576,12 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
                     state = self._answered(self._move(now, moment.action, None)).state
                 now = replace(moment, task=task, state=state, parent=now)
             assert now is not None
-            if self.REPLAYED and self._digest(now) != shown:
+            if self.REPLAYED and self._digest(now) != packed["shown"]:
                 given = "another state after the same actions"
         if given:
             raise ValueError(
-                f"expected the data and the version with which task {task_id!r} was pickled, got {given}; give the "
-                "same data_dir or IAD_DATA in both processes"
+                f"expected the data and the version with which task {task.task_id!r} was pickled, got {given}; give "
+                "the same data_dir or IAD_DATA in both processes"
             )
         self._now = now
         self._resume(None)

@@ -67,7 +67,7 @@ def test_text_hosted_and_browser_environments_agree_on_random_episodes(env: WebS
     together(env, range(n))
 
 
-def test_the_solution_scores_1_shows_no_score_and_every_moment_can_be_gone_back_to(env: WebShopBrowserEnv) -> None:
+def test_the_solution_scores_1_in_the_browser_and_shows_no_score(env: WebShopBrowserEnv) -> None:
     seen = [env.reset(seed=4)]
     tokens = [env.snapshot()]
     for action in solution_of(env):
