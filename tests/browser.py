@@ -51,7 +51,10 @@ class Browsers:
         """The Chromium for pages. Without one, the test is skipped."""
         if without_chromium():
             pytest.skip(without_chromium())
-        if self._chromium is None or not self._chromium.alive:
+        if self._chromium is not None and not self._chromium.alive:
+            self._chromium.close()
+            self._chromium = None
+        if self._chromium is None:
             self._chromium = Browser(find_chromium())
         return self._chromium
 
