@@ -59,6 +59,9 @@ PROMISES = (
             ("iad_policy.cli", "iad_envs"): "the command line is where the three packages meet",
             ("iad_policy.cli", "webshop_server"): "the same",
             ("iad_policy.commands.data", "iad_envs"): "the terminal's side of iad_envs.official",
+            ("iad_policy.commands.reports", "iad_envs"): "the list of all environments",
+            ("iad_policy.commands.reports", "webshop_server"): "the viewer is a site like the others",
+            ("iad_policy.commands.terminal", "iad_envs"): "errors that the user can fix",
             ("iad_policy.commands.serving", "iad_envs"): "a command that opens the sites of two packages",
             ("iad_policy.commands.serving", "webshop_server"): "the same",
             ("iad_policy.commands.asgi", "webshop_server"): "servers of all kinds bind and refuse alike",
@@ -71,12 +74,10 @@ PROMISES = (
     ),
 )
 KNOWS_ONLY: Mapping[str, tuple[str, ...]] = {
-    "webshop_server.site.connections": (),
     "webshop_server.site.errors": (),
-    "webshop_server.site.escaping": (),
     "webshop_server.site.hosts": (),
     "webshop_server.site.sessions": (),
-    "webshop_server.site.server": ("webshop_server.site.connections", "webshop_server.site.hosts"),
+    "webshop_server.site.server": ("webshop_server.site.hosts",),
     "webshop_server.site.strict_app": (
         "webshop_server.site.errors",
         "webshop_server.site.server",

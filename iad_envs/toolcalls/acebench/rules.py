@@ -1,7 +1,0 @@
-"""The two sets of rules that answers are read, executed and checked by."""
-
-from typing import Literal
-
-Rules = Literal["official", "sound"]
-"""`official` gives the verdicts of the official code, faults included. `sound` closes its holes."""
-RULES: tuple[Rules, ...] = ("official", "sound")
