@@ -5,6 +5,7 @@ Agent and verifier answer at once and the environment is trivial, so the measure
 
 import tempfile
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from random import Random
 from statistics import median
 from time import perf_counter
@@ -15,7 +16,7 @@ from reference import Reference
 from support.figures import figure, in_fresh_process
 
 import iad_envs  # noqa: F401 (registers)
-from iad_envs.guard import Deciding, Guard
+from iad_envs.guard import closed, guarded
 from iad_envs.spaces import UnicodeText
 from iad_policy import Candidate, IADPolicyWrapper, Propose, State, Verdict, per_step
 from iad_policy.types import PublicInfo
@@ -59,13 +60,13 @@ class Guarded(Instant):
     def __init__(self) -> None:
         self._closings: list[None] = []
 
-    def guard(self) -> Guard:
+    def guard(self) -> AbstractContextManager[None]:
         """Guard this thread."""
-        return Guard()
+        return guarded()
 
-    def deciding(self) -> Deciding:
+    def deciding(self) -> AbstractContextManager[None]:
         """Close the environment."""
-        return Deciding(self._closings)
+        return closed(self._closings)
 
 
 class InstantAgent:

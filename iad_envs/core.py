@@ -6,7 +6,8 @@ else (snapshots, simulations, the oracle's door, step limit, info) is here, once
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -18,12 +19,11 @@ import numpy as np
 
 from iad_envs.errors import UnknownTask
 from iad_envs.frozen import FrozenDict
-from iad_envs.guard import Deciding, Driving, Guard, refuse_if_guarded
+from iad_envs.guard import closed, driving, guarded, refuse_if_guarded
 from iad_envs.tasks import PublicTasks, TaskInfo, TaskRecord, split_of
 
 ObsT = TypeVar("ObsT")
 StateT = TypeVar("StateT")
-MAX_SIMULATIONS_KEPT = 2048
 SOLUTION = "solution"
 """What the oracle calls the actions that solve a task."""
 AWAITING = "awaiting"
@@ -123,6 +123,13 @@ class Snapshot:
     def is_awaiting(self) -> bool:
         """Whether the world has to answer first."""
         return self.stop_reason == AWAITING
+
+    def back_to_start(self) -> "Iterator[Snapshot]":
+        """Yield this moment and those before it, the first one last."""
+        moment: Snapshot | None = self
+        while moment is not None:
+            yield moment
+            moment = moment.parent
 
 
 class Token:
@@ -252,9 +259,20 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
             raise ValueError(f"expected max_steps of 1 or more, got {max_steps}")
         self.max_steps = max_steps
         self.split = split
-        self.render_mode = self._known_mode(render_mode)
+        modes = self.metadata["render_modes"]
+        if render_mode is not None and render_mode not in modes:
+            # Some libraries pass the same mode to whatever they make, as Stable-Baselines3 does with `rgb_array`.
+            expected = f"expected a render_mode of {', '.join(modes)}, or None"
+            gym.logger.warn("%s, got %r; taken as None: render() returns nothing", expected, render_mode)
+            render_mode = None
+        self.render_mode = render_mode
         self._tasks: Mapping[str, Any] = tasks
-        self._task_ids = _ids_of(tasks, split)
+        splits = {} if split is None else {task_id: split_of(record) for task_id, record in tasks.items()}
+        known = dict.fromkeys(filter(None, splits.values()))
+        if known and split not in known:
+            raise UnknownTask("split", split, [*known, None])
+        # A record without a split is in every split.
+        self._task_ids = [task_id for task_id in tasks if splits.get(task_id, "") in ("", split)]
         self._closings: list[None] = []
         self._now: Snapshot | None = None
         self._simulations: dict[tuple[Snapshot, Any, int], Outcome] = {}
@@ -414,20 +432,20 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         """Whether the world has answered the last action, so that what is seen now was in no simulation."""
         return self._now is not None and self._now.is_answered
 
-    def guard(self) -> Guard:
+    def guard(self) -> AbstractContextManager[None]:
         """Return a context in which this thread can simulate, but not step, move or ask for gold.
 
         An agent or a verifier is called in it.
         """
-        return Guard()
+        return guarded()
 
-    def deciding(self) -> Deciding:
+    def deciding(self) -> AbstractContextManager[None]:
         """Return a context in which no thread at all can step, move or ask for gold, as a policy decides."""
-        return Deciding(self._closings)
+        return closed(self._closings)
 
-    def driving(self) -> Driving:
+    def driving(self) -> AbstractContextManager[None]:
         """Return a context in which this thread may ask for gold though a policy decides. It doesn't undo a guard."""
-        return Driving()
+        return driving()
 
     def snapshot(self) -> Token:
         """Return a token of this moment, randomness included."""
@@ -444,13 +462,20 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         memo = (before, _memo_key(action), draw)
         outcome = self._simulations.get(memo)
         if outcome is None:
-            rng = np.random.default_rng(_seed_of(draw, before.step, action)) if self.STOCHASTIC else None
-            after = before if before.done else self._move(before, action, rng)
+            if before.done:
+                after, failure, changed = before, OVER, False
+            else:
+                rng = None
+                if self.STOCHASTIC:
+                    seed = blake2b(repr((draw, before.step, action)).encode(), digest_size=16).digest()
+                    rng = np.random.default_rng(int.from_bytes(seed))
+                after = self._move(before, action, rng)
+                failure, changed = self._effect(before.state, after.state)
+                failure, changed = after.complaint or failure, changed or after.terminated
             view = self._view(after.state, after.complaint)
             info, key = self._public(after, view), str(self._result_key(after.state, view))
-            failure, changed = self._did(before, after)
             outcome = Outcome(Token(after), view.observation, info, after.done, key, failure, changed)
-            if len(self._simulations) >= MAX_SIMULATIONS_KEPT:
+            if len(self._simulations) >= 2048:
                 self._simulations.clear()
             outcome = self._simulations.setdefault(memo, outcome)  # of two threads, one outcome is everybody's
         # Whoever changes what they get changes nothing of the memo, which others are answered from, and the next step.
@@ -496,7 +521,8 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
 
         Moments are shared, as they never change. So this environment's tokens are valid in the copy, too.
         """
-        copied = memo[id(self)] = _made_again(type(self), *deepcopy(self._made_with, memo))
+        arguments, options = deepcopy(self._made_with, memo)
+        copied = memo[id(self)] = type(self)(*arguments, **options)
         vars(copied).update(deepcopy(self._kept(), memo))
         copied._now = self._now
         copied._resume(self)
@@ -514,8 +540,17 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
                 f"expected an episode that can be pickled, got one of {type(self).__name__} that depends on "
                 f"{bound_by}; pickle the environment before the first step, or copy it here: copy.deepcopy(env)"
             )
-        kept = {**self._kept(), "_now": None if now is None else self._packed(now)}
-        return _made_again, (type(self), *self._made_with), kept
+        packed: dict[str, Any] | None = None
+        if now is not None:
+            # A list from the first moment on: a chain would be too deep to pickle.
+            moments = [
+                replace(one, task=None, state=None if self.REPLAYED else one.state, parent=None)
+                for one in now.back_to_start()
+            ][::-1]
+            task, shown = now.task, self._digest(now)
+            packed = {"task_id": task.task_id, "instruction": task.instruction, "moments": moments, "shown": shown}
+        arguments, options = self._made_with
+        return partial(type(self), *arguments, **options), (), {**self._kept(), "_now": packed}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         """Move an environment that has just been made to the pickled moment.
@@ -526,61 +561,46 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         """
         packed = kept.pop("_now")
         vars(self).update(kept)
-        if packed is not None:
-            self._now = self._unpacked(packed)
-            self._resume(None)
+        if packed is None:
+            return
+        task = self._task(packed["task_id"])
+        now: Snapshot | None = None
+        given = "" if task.instruction == packed["instruction"] else f"the instruction {task.instruction!r:.200}"
+        if not given:
+            for moment in packed["moments"]:
+                if not self.REPLAYED:
+                    state = moment.state
+                elif now is None:
+                    state = self._start(task)
+                else:  # the action is done again
+                    state = self._answered(self._move(now, moment.action, None)).state
+                now = replace(moment, task=task, state=state, parent=now)
+            assert now is not None
+            if self.REPLAYED and self._digest(now) != packed["shown"]:
+                given = "another state after the same actions"
+        if given:
+            raise ValueError(
+                f"expected the data and the version with which task {task.task_id!r} was pickled, got {given}; give "
+                "the same data_dir or IAD_DATA in both processes"
+            )
+        self._now = now
+        self._resume(None)
 
     def _kept(self) -> dict[str, Any]:
         """Return the attributes that a copy takes over, besides the moment."""
-        return {name: value for name, value in vars(self).items() if name in _KEPT}
-
-    def _packed(self, now: Snapshot) -> "_PackedEpisode":
-        """Return an episode as a flat list: a chain of moments would be too deep to pickle."""
-        moments = []
-        moment: Snapshot | None = now
-        while moment is not None:
-            state = None if self.REPLAYED else moment.state
-            moments.append(replace(moment, task=None, state=state, parent=None))
-            moment = moment.parent
-        shown = self._digest(now) if self.REPLAYED else ""
-        return _PackedEpisode(now.task.task_id, now.task.instruction, moments[::-1], shown)
-
-    def _unpacked(self, packed: "_PackedEpisode") -> Snapshot:
-        task = self._task(packed.task_id)
-        if task.instruction != packed.instruction:
-            raise _other_data(packed, f"the instruction {task.instruction!r:.200}")
-        now: Snapshot | None = None
-        for moment in packed.moments:
-            state = moment.state if not self.REPLAYED else self._replayed(now, moment.action, task)
-            now = replace(moment, task=task, state=state, parent=now)
-        assert now is not None
-        if self.REPLAYED and self._digest(now) != packed.shown:
-            raise _other_data(packed, "another state after the same actions")
-        return now
-
-    def _replayed(self, before: Snapshot | None, action: str | None, task: Any) -> Any:
-        """Return the state after an action that is done again; without a moment before it, the task's first state."""
-        return self._start(task) if before is None else self._answered(self._move(before, action, None)).state
+        # The action space has a random stream of its own.
+        names = ("spec", "action_space", "_np_random", "_np_random_seed", "_closings")
+        return {name: value for name, value in vars(self).items() if name in names}
 
     def _digest(self, now: Snapshot) -> str:
-        """Return a hash of what is seen at a moment."""
+        """Return a hash of what is seen at a moment, where its state is not pickled."""
+        if not self.REPLAYED:
+            return ""
         view = self._view(now.state, now.complaint)
         seen = (view.observation, str(self._result_key(now.state, view)))
         return blake2b(repr(seen).encode(errors="surrogatepass"), digest_size=16).hexdigest()
 
     # How it works.
-
-    def _known_mode(self, render_mode: str | None) -> str | None:
-        """Return a render mode, or None for one that the environment lacks.
-
-        Some libraries pass the same mode to whatever they make, as Stable-Baselines3 does with `rgb_array`.
-        """
-        known = self.metadata["render_modes"]
-        if render_mode is None or render_mode in known:
-            return render_mode
-        expected = f"expected a render_mode of {', '.join(known)}, or None"
-        gym.logger.warn("%s, got %r; taken as None: render() returns nothing", expected, render_mode)
-        return None
 
     def _required(self) -> Snapshot:
         if self._now is None:
@@ -619,20 +639,13 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         said = action if isinstance(action, str) else None
         return Snapshot(before.task, state, step, complaint, stop_reason, terminated, before, action=said)
 
-    def _did(self, before: Snapshot, after: Snapshot) -> Effect:
-        """Return what an action did, the end of the episode included."""
-        if after is before:
-            return Effect(OVER, False)
-        failure, changed = self._effect(before.state, after.state)
-        return Effect(after.complaint or failure, changed or after.terminated)
-
     def _scored(self, now: Snapshot) -> Score:
         unscored: list[Snapshot] = []
-        moment: Snapshot | None = now
         score: Score | None = None
-        while moment is not None and (score := self._scores.get(moment)) is None:  # a loop: a copy has scored nothing
+        for moment in now.back_to_start():  # a copy has scored nothing
+            if (score := self._scores.get(moment)) is not None:
+                break
             unscored.append(moment)
-            moment = moment.parent
         for one in reversed(unscored):
             # A simulation that awaits the world is in the middle of the episode, and is scored so.
             scored = replace(one, stop_reason="") if one.is_awaiting else one
@@ -661,44 +674,6 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
             "facts": _own(view.facts),
             "page": _own(view.page),
         }
-
-
-_KEPT = frozenset({"spec", "action_space", "_np_random", "_np_random_seed", "_closings"})
-"""Attributes that copies take over. The action space has a random stream of its own."""
-
-
-class _PackedEpisode(NamedTuple):
-    """An episode as it is pickled: its moments from the first, without what the environment has by itself."""
-
-    task_id: str
-    instruction: str
-    moments: list[Snapshot]
-    shown: str
-
-
-EnvT = TypeVar("EnvT", bound=IADEnv[Any, Any])
-
-
-def _made_again(kind: type[EnvT], arguments: tuple[Any, ...], options: dict[str, Any]) -> EnvT:
-    return kind(*arguments, **options)
-
-
-def _other_data(packed: _PackedEpisode, given: str) -> ValueError:
-    return ValueError(
-        f"expected the data and the version with which task {packed.task_id!r} was pickled, got {given}; give the same "
-        "data_dir or IAD_DATA in both processes"
-    )
-
-
-def _ids_of(tasks: Mapping[str, TaskRecord], split: str | None) -> list[str]:
-    """Return the ids of a split's tasks; a record without a split is in every split."""
-    if split is None:
-        return list(tasks)
-    splits = {task_id: split_of(record) for task_id, record in tasks.items()}
-    known = dict.fromkeys(filter(None, splits.values()))
-    if known and split not in known:
-        raise UnknownTask("split", split, [*known, None])
-    return [task_id for task_id, its in splits.items() if its in ("", split)]
 
 
 _SHARED = frozenset({str, int, float, bool, type(None), bytes, FrozenDict})
@@ -732,7 +707,3 @@ def unusable(action: Any) -> str:
 
 def _memo_key(action: Any) -> Hashable:
     return action if isinstance(action, str) else (type(action).__name__,)  # all that its complaint depends on
-
-
-def _seed_of(*parts: Any) -> int:
-    return int.from_bytes(blake2b(repr(parts).encode(), digest_size=16).digest())

@@ -3,8 +3,8 @@
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property, lru_cache
+from collections.abc import Mapping
+from functools import cache, lru_cache
 from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -18,26 +18,11 @@ _PACKAGE = Path(__file__).parent
 _BUNDLED = (_PACKAGE / "bundled", _PACKAGE.parent / "data")  # in an installed wheel; in a source tree
 
 
-class _OfficialHashes(Mapping[str, str]):
-    """The hashes in `official_sha256.json`, read when they are first asked for."""
-
-    @cached_property
-    def _hashes(self) -> dict[str, str]:
-        found: dict[str, str] = json.loads((_PACKAGE / "official_sha256.json").read_text(encoding="utf-8"))
-        return found
-
-    def __getitem__(self, name: str) -> str:
-        return self._hashes[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._hashes)
-
-    def __len__(self) -> int:
-        return len(self._hashes)
-
-
-OFFICIAL_SHA256: Mapping[str, str] = _OfficialHashes()
-"""SHA-256 hashes of the official files, by name; with its folder where two files of a data set have one name."""
+@cache
+def official_sha256() -> Mapping[str, str]:
+    """Return the SHA-256 hashes of the official files, by name, or by folder and name where two have one name."""
+    found: dict[str, str] = json.loads((_PACKAGE / "official_sha256.json").read_text(encoding="utf-8"))
+    return found
 
 
 class DataVersion(NamedTuple):
@@ -90,28 +75,25 @@ def data_folder(environment: str, data_dir: str | Path | None = None) -> Path:
 @lru_cache(maxsize=16)
 def data_version(folder: Path, files: tuple[str, ...]) -> DataVersion:
     """Return the version of the data in a folder, by the content of its files."""
-    paths = _existing(folder, files)
+    paths = [path for pattern in files for path in sorted(folder.glob(pattern))]
     n_paths = Counter(path.name for path in paths)
     hashes = {
         path.name if n_paths[path.name] == 1 else f"{path.parent.name}/{path.name}": _hash(path) for path in paths
     }
-    known = [name for name in hashes if OFFICIAL_SHA256.get(name)]
+    known = official_sha256()
+    with_known = [name for name in hashes if known.get(name)]
     if folder.parent.resolve() in [bundled.resolve() for bundled in _BUNDLED]:
         name = "bundled"
     else:
-        official = known and all(hashes[file] == OFFICIAL_SHA256[file] for file in known)
+        official = with_known and all(hashes[file] == known[file] for file in with_known)
         name = "official" if official else "other"
     digest = sha256(repr(sorted(hashes.items())).encode()).hexdigest()[:16]
     return DataVersion(name, digest, str(folder))
 
 
-def _existing(folder: Path, patterns: Iterable[str]) -> list[Path]:
-    return [path for pattern in patterns for path in sorted(folder.glob(pattern))]
-
-
 def is_official(path: Path) -> bool:
     """Whether a file is the official file of its name. False if the name is not known."""
-    return OFFICIAL_SHA256.get(path.name) == _hash(path)
+    return official_sha256().get(path.name) == _hash(path)
 
 
 def _hash(path: Path) -> str:

@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 from gymnasium.vector import VectorEnv
 
-_NUMBERS = (int, float, bool)
-
 
 class InfoColumns:
     """Makes arrays that have a row for each environment, of values of some.
@@ -39,7 +37,7 @@ class InfoColumns:
         if isinstance(first, dict):
             return vector_info(self._envs, [(info, info.values()) for info in values], self._places)
         kind = type(first)
-        if kind in _NUMBERS or issubclass(kind, np.number):
+        if kind in (int, float, bool) or issubclass(kind, np.number):
             column = np.zeros(self._envs.num_envs, dtype=kind)
             column[self._where] = values
             return column

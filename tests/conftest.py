@@ -1,12 +1,15 @@
-"""Settings of all tests, and fixtures that find the real data and the vectors of the original systems."""
+"""Settings of all tests, and fixtures: the real data, the vectors of the original systems, and the browsers."""
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from tests.browser import Browsers
 
 # An example takes as long as the other tests on this machine let it. `pytest-timeout` ends one that never does.
 # `make test-full` asks for the profile "full" (--hypothesis-profile), with ten times as many examples.
@@ -33,3 +36,11 @@ def vectors() -> Any:
     """Loader of a vector file by name, from IAD_VECTORS."""
     folder = _folder("IAD_VECTORS")
     return lambda name: json.loads((folder / name).read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="session")
+def browsers() -> Iterator[Browsers]:
+    """The browsers that all tests of this process share."""
+    made = Browsers()
+    yield made
+    made.close()

@@ -15,7 +15,7 @@ import pytest
 from iad_envs import ENVIRONMENTS
 from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES
 from iad_envs.core import IADEnv
-from tests.iad_envs.browser.browsers import missing
+from tests.browser import missing
 
 ROOT = Path(__file__).parent.parent
 HEADINGS = [

@@ -17,8 +17,7 @@ from iad_envs.core import Effect, IADEnv, Score, Snapshot, Transition, View
 from iad_envs.data import DataVersion, data_folder, data_version
 from iad_envs.errors import UnknownTask
 from iad_envs.requirements import Requirement
-from iad_envs.requirements.docker import DOCKER
-from iad_envs.requirements.sandbox import SANDBOX
+from iad_envs.requirements.sandbox import DOCKER, SANDBOX
 from iad_envs.spaces import UnicodeText
 
 MAX_COMMAND_BYTES = 100_000

@@ -25,38 +25,14 @@ CHROMIUM_VARIABLE = "IAD_CHROMIUM"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "chrome-headless-shell")
 APPLICATIONS = Path("/Applications")
 """Where macOS keeps programs that are not on the path."""
-PROGRAMS = ("Chromium.app/Contents/MacOS/Chromium", "Google Chrome.app/Contents/MacOS/Google Chrome")
 FLAGS = (
-    "--headless",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--no-default-browser-check",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-default-apps",
-    "--disable-extensions",
-    "--disable-sync",
-    "--disable-breakpad",
-    "--disable-dev-shm-usage",
-    "--hide-scrollbars",
-    "--mute-audio",
-    "--force-color-profile=srgb",
-    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
-    "--disable-background-timer-throttling",
-    "--disable-renderer-backgrounding",
-    "--disable-backgrounding-occluded-windows",
-    "--js-flags=--max-old-space-size=512",
-    "--remote-debugging-pipe",
-)
-NO_NETWORK = "--host-resolver-rules=MAP * ~NOTFOUND"
-READ_BYTES = 1 << 16
-START_S = 30.0
-MAX_FOLDER = 40
-"""Maximum length of the temporary folder's path."""
-# The browser expects its pipes as descriptors 3 and 4. The shell that sets them up removes the profile's folder
-# when the browser ends, even if the parent is already dead.
-LAUNCHER = 'exec 3<&0 4>&1 </dev/null >/dev/null; "$@"; rm -rf "$IAD_PROFILE"'
+    "--headless", "--disable-gpu", "--disable-quic", "--no-first-run", "--no-default-browser-check",
+    "--disable-background-networking", "--disable-component-update", "--disable-default-apps", "--disable-extensions",
+    "--disable-sync", "--disable-breakpad", "--disable-dev-shm-usage", "--hide-scrollbars", "--mute-audio",
+    "--force-color-profile=srgb", "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--disable-background-timer-throttling", "--disable-renderer-backgrounding",
+    "--disable-backgrounding-occluded-windows", "--js-flags=--max-old-space-size=512", "--remote-debugging-pipe",
+)  # fmt: skip
 
 Listener = Callable[[str, dict[str, Any]], None]
 
@@ -66,9 +42,15 @@ def has_process_groups() -> bool:
     return hasattr(os, "killpg")
 
 
-def is_root() -> bool:
-    """Return whether this process is the superuser's."""
-    return hasattr(os, "geteuid") and os.geteuid() == 0
+def sandbox_flags() -> tuple[str, ...]:
+    """Return the flags without which a browser does not start: only root can't use the browser's sandbox."""
+    return ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
+
+
+def new_profile(prefix: str) -> str:
+    """Return a new folder for a browser's profile. Chromium creates a socket there, whose path must be short."""
+    folder = tempfile.gettempdir()
+    return tempfile.mkdtemp(prefix=prefix, dir=folder if len(folder) <= 40 else "/tmp")
 
 
 def installed_chromium(applications: Path = APPLICATIONS) -> str | None:
@@ -77,8 +59,8 @@ def installed_chromium(applications: Path = APPLICATIONS) -> str | None:
     Args:
         applications: Folder of programs that are not on the path.
     """
-    names = [*NAMES, *(str(applications / program) for program in PROGRAMS)]
-    return next(filter(None, map(shutil.which, names)), None)
+    programs = [applications / f"{name}.app/Contents/MacOS/{name}" for name in ("Chromium", "Google Chrome")]
+    return next(filter(None, map(shutil.which, [*NAMES, *map(str, programs)])), None)
 
 
 def find_chromium(chromium: str | None = None) -> str:
@@ -119,16 +101,36 @@ class Browser:
         version: Version reported by the browser.
     """
 
-    def __init__(self, executable: str, *, flags: tuple[str, ...] = (NO_NETWORK,), start_s: float = START_S) -> None:
-        # Chromium creates a socket in it, and the path of a socket must be short.
-        folder = tempfile.gettempdir()
-        self._profile = tempfile.mkdtemp(prefix="iad-chromium-", dir=folder if len(folder) <= MAX_FOLDER else "/tmp")
+    def __init__(
+        self,
+        executable: str,
+        *,
+        flags: tuple[str, ...] = ("--host-resolver-rules=MAP * ~NOTFOUND",),
+        start_s: float = 30.0,
+    ) -> None:
+        self._profile = new_profile("iad-chromium-")
         self._pending: dict[int, tuple[str, Future[dict[str, Any]]]] = {}
         self._listeners: dict[str, Listener] = {}
         self._lock = threading.Lock()
         self._next_id = 0
         self._gone = ""
-        self._launch(executable, flags)
+        to_read, self._to = os.pipe()
+        self._from, to_write = os.pipe()
+        command = [executable, *FLAGS, *sandbox_flags(), *flags, f"--user-data-dir={self._profile}"]
+        # The browser expects its pipes as descriptors 3 and 4. The shell that sets them up removes the profile's folder
+        # when the browser ends, even if the parent is already dead.
+        launcher = 'exec 3<&0 4>&1 </dev/null >/dev/null; "$@"; rm -rf "$IAD_PROFILE"'
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed in close)
+        self._process = subprocess.Popen(
+            ["/bin/sh", "-c", launcher, "iad", *command],
+            stdin=to_read,
+            stdout=to_write,
+            stderr=self._stderr,
+            env={**os.environ, "IAD_PROFILE": self._profile, "TMPDIR": self._profile},
+            start_new_session=True,
+        )
+        os.close(to_read)
+        os.close(to_write)
         self._reader = threading.Thread(target=self._read, name="iad-chromium", daemon=True)
         self._reader.start()
         try:
@@ -141,24 +143,6 @@ class Browser:
             raise BrowserGone(
                 f"expected {executable} to start, it did not ({error}): {stderr}; check that it runs in a terminal"
             ) from error
-
-    def _launch(self, executable: str, flags: tuple[str, ...]) -> None:
-        to_read, self._to = os.pipe()
-        self._from, to_write = os.pipe()
-        # Only root can't use the browser's sandbox.
-        sandbox = ["--no-sandbox"] if is_root() else []
-        command = [executable, *FLAGS, *sandbox, *flags, f"--user-data-dir={self._profile}"]
-        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed in close)
-        self._process = subprocess.Popen(
-            ["/bin/sh", "-c", LAUNCHER, "iad", *command],
-            stdin=to_read,
-            stdout=to_write,
-            stderr=self._stderr,
-            env={**os.environ, "IAD_PROFILE": self._profile, "TMPDIR": self._profile},
-            start_new_session=True,
-        )
-        os.close(to_read)
-        os.close(to_write)
 
     @property
     def alive(self) -> bool:
@@ -247,30 +231,27 @@ class Browser:
         shutil.rmtree(self._profile, ignore_errors=True)
 
     def _read(self) -> None:
+        """Hand each message to the listener or the call that waits for it, until the browser ends."""
         buffer = bytearray()
-        while data := os.read(self._from, READ_BYTES):
+        while data := os.read(self._from, 1 << 16):
             buffer += data
-            if b"\0" in data:
-                *messages, rest = bytes(buffer).split(b"\0")
-                buffer = bytearray(rest)
-                for message in messages:
-                    self._receive(json.loads(message))
+            *messages, rest = bytes(buffer).split(b"\0") if b"\0" in data else [b""]
+            buffer = bytearray(rest) if messages else buffer
+            for message in map(json.loads, messages):
+                if "id" not in message:
+                    if listener := self._listeners.get(message.get("sessionId", "")):
+                        listener(message["method"], message["params"])
+                    continue
+                with self._lock:
+                    _, answer = self._pending.pop(message["id"], ("", None))
+                if answer is None or answer.done():
+                    continue
+                if "error" in message:
+                    reason = f"the browser refused: {message['error'].get('message', '')}"
+                    answer.set_exception(ProtocolError(reason))
+                else:
+                    answer.set_result(message["result"])
         self._fail("the browser ended by itself")
-
-    def _receive(self, message: dict[str, Any]) -> None:
-        if "id" not in message:
-            listener = self._listeners.get(message.get("sessionId", ""))
-            if listener is not None:
-                listener(message["method"], message["params"])
-            return
-        with self._lock:
-            _, answer = self._pending.pop(message["id"], ("", None))
-        if answer is None or answer.done():
-            return
-        if "error" in message:
-            answer.set_exception(ProtocolError(f"the browser refused: {message['error'].get('message', '')}"))
-        else:
-            answer.set_result(message["result"])
 
     def _fail(self, reason: str) -> None:
         with self._lock:

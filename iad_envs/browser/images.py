@@ -13,8 +13,6 @@ from webshop_server.extras import extra_command
 Image = NDArray[np.uint8]
 """Picture as an array (height, width, 3) with red, green and blue."""
 WHITE = 255
-CHAR_PX, LINE_PX = 8, 14
-"""Width and height of a character that `written` draws."""
 
 
 def opencv() -> Any:
@@ -69,8 +67,9 @@ def written(text: str, size: tuple[int, int]) -> Image:
     """Write a text in lines on a white picture of `size` (height, width). What does not fit is cut off."""
     cv2 = opencv()
     frame = np.full((*size, 3), WHITE, dtype=np.uint8)
-    for number, line in enumerate(wrap(text, max(1, size[1] // CHAR_PX - 2)), start=1):
-        cv2.putText(frame, line, (CHAR_PX, LINE_PX * number), cv2.FONT_HERSHEY_SIMPLEX, 0.4, (0, 0, 0), 1, cv2.LINE_AA)
+    char_px, line_px = 8, 14
+    for number, line in enumerate(wrap(text, max(1, size[1] // char_px - 2)), start=1):
+        cv2.putText(frame, line, (char_px, line_px * number), cv2.FONT_HERSHEY_SIMPLEX, 0.4, (0, 0, 0), 1, cv2.LINE_AA)
     return frame
 
 

@@ -13,8 +13,6 @@ import threading
 import time
 from contextlib import suppress
 
-REMOVED_WITHIN_S = 5.0
-
 
 def main(profile: str, *command: str) -> None:
     """Run a command. Print its process group on standard output, and later that it ended by itself."""
@@ -26,7 +24,7 @@ def main(profile: str, *command: str) -> None:
     sys.stdin.buffer.read()
     with suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
-    until = time.monotonic() + REMOVED_WITHIN_S
+    until = time.monotonic() + 5.0
     while os.path.exists(profile) and time.monotonic() < until:  # noqa: PTH110 (this program must start fast)
         shutil.rmtree(profile, ignore_errors=True)
         time.sleep(0.01)

@@ -9,33 +9,16 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-from iad_envs.browser.devtools import FLAGS, MAX_FOLDER, find_chromium, is_root
+from iad_envs.browser.devtools import FLAGS, find_chromium, new_profile, sandbox_flags
 from iad_envs.browser.errors import BrowserGone, BrowserNotFound
 from webshop_server.extras import extra_command
 
 CHROMEDRIVER_VARIABLE = "IAD_CHROMEDRIVER"
 START_S = 30.0
-N_STARTS = 3
-PORT_TAKEN = "Address already in use"
-END_S = 10.0
-ANSWER_S = 60
-PAGE_S = 30
-POLL_S = 0.005
-# Only this machine's name is resolved, no proxy is used, and nothing looks different under a pointer.
-MORE_FLAGS = (
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-    "--no-proxy-server",
-    "--blink-settings=primaryHoverType=1,availableHoverTypes=1",
-)
-HOLDER = Path(__file__).with_name("process_holder.py")
-_GROUP = re.compile(rb"^group (\d+)$", re.MULTILINE)
-_STARTED = re.compile(rb"started successfully on port (\d+)")
-_ENDED = b"ended with status"
 
 
 def find_chromedriver(chromedriver: str | None = None) -> str:
@@ -92,14 +75,11 @@ class SeleniumBrowser:
     ) -> None:
         require_selenium()
         executable, driver = find_chromium(chromium), find_chromedriver(chromedriver)
-        # Chromium creates a socket in it, and the path of a socket must be short.
-        folder = tempfile.gettempdir()
-        folder = folder if len(folder) <= MAX_FOLDER else "/tmp"
         self._owner = os.getpid()
+        self._size = size
         self.driver: Any = None
         try:
-            port = self._started(folder, driver)
-            self.driver = _driver(f"http://127.0.0.1:{port}", executable, self.profile, size)
+            self._connect(f"http://127.0.0.1:{self._start(driver)}", executable)
         except BaseException as error:
             self.close()
             if isinstance(error, BrowserGone) or not isinstance(error, Exception):
@@ -109,34 +89,28 @@ class SeleniumBrowser:
                 "terminal, and that chromedriver is of the same version"
             ) from error
 
-    def _started(self, folder: str, driver: str) -> int:
-        """Start chromedriver and return its port."""
-        for left in reversed(range(N_STARTS)):
-            self.profile = tempfile.mkdtemp(prefix="iad-browser-", dir=folder)
-            self._log = Path(self.profile) / "chromedriver.log"
-            with self._log.open("wb") as log:
-                self._process = subprocess.Popen(
-                    [sys.executable, "-I", "-S", str(HOLDER), self.profile, driver, "--port=0"],
-                    stdin=subprocess.PIPE,
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                    env={**os.environ, "TMPDIR": self.profile},
-                    start_new_session=True,
-                )
-            try:
-                return self._port()
-            except BrowserGone as gone:
-                # It looks for a free port and then takes it, so another program may be faster.
-                if not left or PORT_TAKEN not in str(gone):
-                    raise
-                self.close()
-        raise AssertionError("unreachable")
-
     @property
     def process_group(self) -> int:
         """Id of the process group of browser and driver, 0 before the start."""
-        found = _GROUP.search(self._output())
+        found = re.search(rb"^group (\d+)$", self._output(), re.MULTILINE)
         return int(found[1]) if found else 0
+
+    def resize(self, size: tuple[int, int]) -> None:
+        """Show the pages of this tab, and of tabs that `new_tab` opens, in another width and height."""
+        self._size = width, height = size
+        # A window has a minimum width. An emulated screen has none and gets exactly the requested size.
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.command("Emulation.setDeviceMetricsOverride", metrics)
+
+    def new_tab(self) -> str:
+        """Go to a new tab of the same size, and return its handle."""
+        self.driver.switch_to.new_window("tab")
+        self.resize(self._size)
+        return str(self.driver.current_window_handle)
+
+    def command(self, name: str, parameters: dict[str, Any]) -> Any:
+        """Send a command of the DevTools protocol to the current tab, and return its result."""
+        return self.driver.execute("executeCdpCommand", {"cmd": name, "params": parameters})["value"]
 
     def close(self) -> None:
         """End all processes of the browser and remove its profile. Closing twice is harmless."""
@@ -145,25 +119,41 @@ class SeleniumBrowser:
         if self._process.stdin is not None:
             self._process.stdin.close()
         try:
-            self._process.wait(END_S)
+            self._process.wait(10.0)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
         if self.driver is not None:
             self.driver.command_executor.close()
 
-    def _port(self) -> int:
-        """Wait until chromedriver reports its port."""
-        until = time.monotonic() + START_S
-        while time.monotonic() < until:
-            output = self._output()
-            started = _STARTED.search(output)
-            if started:
-                return int(started[1])
-            if _ENDED in output or self._process.poll() is not None:
+    def _start(self, driver: str) -> int:
+        """Start chromedriver and return its port."""
+        holder = Path(__file__).with_name("process_holder.py")
+        for left in (2, 1, 0):
+            self.profile = new_profile("iad-browser-")
+            self._log = Path(self.profile) / "chromedriver.log"
+            with self._log.open("wb") as log:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-I", "-S", str(holder), self.profile, driver, "--port=0"],
+                    stdin=subprocess.PIPE,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    env={**os.environ, "TMPDIR": self.profile},
+                    start_new_session=True,
+                )
+            until = time.monotonic() + START_S
+            while time.monotonic() < until:
+                output = self._output()
+                if started := re.search(rb"started successfully on port (\d+)", output):
+                    return int(started[1])
+                if b"ended with status" in output or self._process.poll() is not None:
+                    break
+                time.sleep(0.005)
+            given = self._output()[-300:].decode(errors="replace").strip()
+            # It looks for a free port and then takes it, so another program may be faster.
+            if not left or "Address already in use" not in given:
                 break
-            time.sleep(POLL_S)
-        given = self._output()[-300:].decode(errors="replace").strip()
+            self.close()
         raise BrowserGone(f"expected chromedriver to start, it did not: {given}; check that it runs in a terminal")
 
     def _output(self) -> bytes:
@@ -172,27 +162,29 @@ class SeleniumBrowser:
         except FileNotFoundError:
             return b""
 
+    def _connect(self, server: str, executable: str) -> None:
+        """Let chromedriver start the browser."""
+        from selenium.webdriver import Remote
+        from selenium.webdriver.chrome.options import Options
+        from selenium.webdriver.chromium.remote_connection import ChromiumRemoteConnection
+        from selenium.webdriver.remote.client_config import ClientConfig
 
-def _driver(server: str, executable: str, profile: str, size: tuple[int, int]) -> Any:
-    from selenium.webdriver import Remote
-    from selenium.webdriver.chrome.options import Options
-    from selenium.webdriver.chromium.remote_connection import ChromiumRemoteConnection
-    from selenium.webdriver.remote.client_config import ClientConfig
-
-    options = Options()
-    options.binary_location = executable
-    # Only root can't use the browser's sandbox.
-    sandbox = ("--no-sandbox",) if is_root() else ()
-    for flag in (*FLAGS, *MORE_FLAGS, *sandbox, f"--user-data-dir={profile}"):
-        options.add_argument(flag)
-    width, height = size
-    # A window has a minimum width. An emulated screen has none and gets exactly the requested size.
-    metrics = {"width": width, "height": height, "pixelRatio": 1, "mobile": False, "touch": False}
-    options.add_experimental_option("mobileEmulation", {"deviceMetrics": metrics})
-    options.set_capability("timeouts", {"pageLoad": 1000 * PAGE_S, "script": 1000 * PAGE_S})
-    # chromedriver, not this process, waits for a browser that dies at once.
-    config = ClientConfig(server, timeout=int(START_S))
-    connection = ChromiumRemoteConnection(server, "goog", "chrome", ignore_proxy=True, client_config=config)
-    driver = Remote(command_executor=connection, options=options)
-    config.timeout = ANSWER_S
-    return driver
+        options = Options()
+        options.binary_location = executable
+        for flag in (
+            *FLAGS,
+            *sandbox_flags(),
+            f"--user-data-dir={self.profile}",
+            # Only this machine's name is resolved, no proxy is used, and nothing looks different under a pointer.
+            "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+            "--no-proxy-server",
+            "--blink-settings=primaryHoverType=1,availableHoverTypes=1",
+        ):
+            options.add_argument(flag)
+        options.set_capability("timeouts", {"pageLoad": 30_000, "script": 30_000})
+        # chromedriver, not this process, waits for a browser that dies at once.
+        config = ClientConfig(server, timeout=int(START_S))
+        connection = ChromiumRemoteConnection(server, "goog", "chrome", ignore_proxy=True, client_config=config)
+        self.driver = Remote(command_executor=connection, options=options)
+        config.timeout = 60
+        self.resize(self._size)

@@ -14,8 +14,7 @@ from iad_envs.browser.site_visit import SiteVisit, StateT
 from iad_envs.core import IADEnv, Score, Snapshot, View
 from iad_envs.errors import require_known
 from iad_envs.requirements import Requirement
-from iad_envs.requirements.browser import BROWSER
-from iad_envs.requirements.driver import DRIVER, SELENIUM
+from iad_envs.requirements.browser import BROWSER, DRIVER, SELENIUM
 
 MODES = ("text", "html", "screenshot")
 

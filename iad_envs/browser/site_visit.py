@@ -17,18 +17,13 @@ from webshop_server.site.server import Server
 from webshop_server.site.sessions import Sessions
 
 StateT = TypeVar("StateT")
-PREVIEW = "preview"
-LOAD_S = 30.0
-POLL_S = 0.004
-LEFT = "left"
-LEAVE = f'document.documentElement.dataset.{LEFT} = "";'
+LEAVE = 'document.documentElement.dataset.left = "";'
 """Marks a page that is being left, which distinguishes it from the next page."""
 FIND = f"""
 {LEAVE}
 return [...document.querySelectorAll("[data-click]")].filter(e => e.dataset.click === arguments[0]).at(-1) ?? null;
 """
 """Returns the last element that is marked with this `data-click`, and marks the page as left."""
-WAIT = f'if (document.readyState !== "complete" || "{LEFT}" in document.documentElement.dataset) return null;'
 
 
 class PageMismatch(RuntimeError):
@@ -174,9 +169,8 @@ return {
             if self._preview_tab:
                 driver.switch_to.window(self._preview_tab)
             else:
-                driver.switch_to.new_window("tab")
-                self._preview_tab = driver.current_window_handle
-            self._go_to(PREVIEW, state)
+                self._preview_tab = self.browser.new_tab()
+            self._go_to("preview", state)
             self._read()
             return bytes(driver.get_screenshot_as_png())
         finally:
@@ -212,12 +206,15 @@ return {
 
     def _type(self, text: str) -> None:
         """Type a text at the cursor, in place of what is selected."""
-        self.browser.driver.execute("executeCdpCommand", {"cmd": "Input.insertText", "params": {"text": text}})
+        self.browser.command("Input.insertText", {"text": text})
 
     # How it works.
 
     def _arrive(self, state: StateT, action: str) -> None:
         """Do an action or go to a state. If the browser is lost, retry by URL in a new one."""
+        from selenium.common.exceptions import WebDriverException
+        from urllib3.exceptions import HTTPError
+
         for last in (False, True):
             is_new = self._browser is None
             self.browser  # noqa: B018 (starts the browser if necessary)
@@ -228,8 +225,11 @@ return {
                     self._go_to(self.session, state)
                 found = self._read()
                 break
-            except _failures() as error:
-                self._lose()
+            except (WebDriverException, HTTPError, OSError) as error:
+                browser, self._browser = self._browser, None
+                self.n_lost += 1
+                if browser is not None:
+                    browser.close()
                 if last:
                     given = str(error).partition("\n")[0]
                     raise BrowserGone(
@@ -239,27 +239,22 @@ return {
 
     def _read(self) -> dict[str, Any]:
         """Wait until a page has loaded, and return its content."""
-        until = time.monotonic() + LOAD_S
-        while True:
-            found: dict[str, Any] | None = None
-            with suppress(_between_pages()):
-                found = self.browser.driver.execute_script(WAIT + self.READ)
-            if found is not None:
-                return found
-            if time.monotonic() > until:
-                raise TimeoutError(f"expected a page within {LOAD_S:g} s, got none")
-            time.sleep(POLL_S)
+        from selenium.common.exceptions import JavascriptException
+
+        wait = 'if (document.readyState !== "complete" || "left" in document.documentElement.dataset) return null;'
+        until = time.monotonic() + 30.0
+        while time.monotonic() < until:
+            with suppress(JavascriptException):  # the page is being replaced
+                found: dict[str, Any] | None = self.browser.driver.execute_script(wait + self.READ)
+                if found is not None:
+                    return found
+            time.sleep(0.004)
+        raise TimeoutError("expected a page within 30 s, got none")
 
     def _compare(self, state: StateT, found: dict[str, Any]) -> None:
         for what, expected, given in self._compared(state, found):
             if expected != given:
                 raise PageMismatch(f"expected the page's {what} to be {expected!r:.300}, got {given!r:.300}")
-
-    def _lose(self) -> None:
-        browser, self._browser = self._browser, None
-        self.n_lost += 1
-        if browser is not None:
-            browser.close()
 
 
 def seen_strings(found: dict[str, Any]) -> list[str]:
@@ -270,17 +265,3 @@ def seen_strings(found: dict[str, Any]) -> list[str]:
 def as_parsed(text: str) -> str:
     """Return a text in the form that a parsed page would have."""
     return text.encode("utf-8", "replace").decode().replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
-
-
-def _failures() -> tuple[type[Exception], ...]:
-    from selenium.common.exceptions import WebDriverException
-    from urllib3.exceptions import HTTPError
-
-    return (WebDriverException, HTTPError, OSError)
-
-
-def _between_pages() -> type[Exception]:
-    """The exception type for access to a page that is being replaced."""
-    from selenium.common.exceptions import JavascriptException
-
-    return JavascriptException

@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from iad_envs.data import OFFICIAL_SHA256
+from iad_envs.data import official_sha256
 from iad_envs.official.sources import DataSource
 
 RECORD = "SOURCE.json"
@@ -151,7 +151,7 @@ def verify_folder(folder: Path, sources: Mapping[str, DataSource]) -> Iterator[V
         name = path.relative_to(folder).as_posix()
         expected, held_to = table.get(path.name, ("", ""))
         if not expected:
-            official = OFFICIAL_SHA256.get(path.name) or OFFICIAL_SHA256.get(f"{path.parent.name}/{path.name}")
+            official = official_sha256().get(path.name) or official_sha256().get(f"{path.parent.name}/{path.name}")
             expected, held_to = official or "", "the official file"
         if not expected:
             yield Verified(name, "unknown", "no known hash")

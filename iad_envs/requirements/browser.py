@@ -1,9 +1,21 @@
-"""Checks the browser that renders pages, and OpenCV, which reads its pictures."""
+"""Checks what shows pages: the browser, its driver with Selenium, and OpenCV, which reads their pictures."""
 
 import os
+import re
+import shutil
 import time
+from collections.abc import Callable, Mapping
 
-from iad_envs.requirements import Missing, Requirement
+from iad_envs.browser.devtools import (
+    CHROMIUM_VARIABLE,
+    Browser,
+    find_chromium,
+    has_process_groups,
+    installed_chromium,
+)
+from iad_envs.browser.errors import BrowserGone, BrowserNotFound, PageTimeout
+from iad_envs.browser.selenium import CHROMEDRIVER_VARIABLE, find_chromedriver, require_selenium
+from iad_envs.requirements import Missing, Requirement, first_line
 
 CHROMIUM = {
     "apt-get": "chromium fonts-liberation",
@@ -13,30 +25,32 @@ CHROMIUM = {
     "zypper": "chromium liberation-fonts",
     "brew --cask": "chromium",
 }
+CHROMEDRIVER = {
+    "apt-get": "chromium-driver",
+    "ubuntu": "chromium-chromedriver",
+    "dnf": "chromedriver",
+    "pacman": "chromium",
+    "zypper": "chromedriver",
+    "brew --cask": "chromedriver",
+}
+
+
+def _found(find: Callable[[], str], variable: str, installed: str | None, install: Mapping[str, str]) -> str:
+    """Return a program's path. Where a variable names none, it has to be unset; else a package is missing."""
+    try:
+        return find()
+    except BrowserNotFound as error:
+        named = os.environ.get(variable)
+        if not named:
+            raise Missing(install) from error
+        rest = {} if installed else install
+        raise Missing({"command": f"unset {variable}", **rest}, f"{variable}={named} is not a program") from error
 
 
 def _browser(limit_s: float) -> str:
-    from iad_envs.browser.devtools import (
-        CHROMIUM_VARIABLE,
-        Browser,
-        find_chromium,
-        has_process_groups,
-        installed_chromium,
-    )
-    from iad_envs.browser.errors import BrowserGone, BrowserNotFound, PageTimeout
-
     if not has_process_groups():
         raise Missing({}, "needs Linux or macOS; on Windows use WSL")
-    try:
-        executable = find_chromium()
-    except BrowserNotFound as error:
-        named = os.environ.get(CHROMIUM_VARIABLE)
-        if not named:
-            raise Missing(CHROMIUM) from error
-        rest = {} if installed_chromium() else CHROMIUM
-        raise Missing(
-            {"command": f"unset {CHROMIUM_VARIABLE}", **rest}, f"{CHROMIUM_VARIABLE}={named} is not a program"
-        ) from error
+    executable = _found(find_chromium, CHROMIUM_VARIABLE, installed_chromium(), CHROMIUM)
     began = time.monotonic()
     try:
         browser = Browser(executable, start_s=limit_s)
@@ -50,6 +64,29 @@ def _browser(limit_s: float) -> str:
         browser.close()
 
 
+def _driver(limit_s: float) -> str:
+    driver = _found(find_chromedriver, CHROMEDRIVER_VARIABLE, shutil.which("chromedriver"), CHROMEDRIVER)
+    version = re.compile(r"(\d+)(?:\.\d+)+")
+    own = version.search(first_line([driver, "--version"], limit_s / 2))
+    try:
+        browser = version.search(first_line([find_chromium(), "--version"], limit_s / 2))
+    except (BrowserNotFound, RuntimeError, TimeoutError):  # the browser is a separate requirement
+        browser = None
+    if own and browser and own[1] != browser[1]:
+        raise Missing(CHROMEDRIVER, f"{driver} is of version {own[0]}, the browser of {browser[0]}")
+    return f"{own[0] if own else 'of unknown version'}, {driver}"
+
+
+def _selenium(limit_s: float) -> str:
+    try:
+        require_selenium()
+    except ModuleNotFoundError as error:
+        raise Missing({"extra": "browser"}) from error
+    import selenium
+
+    return str(selenium.__version__)
+
+
 def _opencv(limit_s: float) -> str:
     from iad_envs.browser.images import opencv
 
@@ -60,4 +97,6 @@ def _opencv(limit_s: float) -> str:
 
 
 BROWSER = Requirement("browser", _browser)
+DRIVER = Requirement("driver", _driver)
+SELENIUM = Requirement("Selenium", _selenium)
 OPENCV = Requirement("OpenCV", _opencv)

@@ -18,24 +18,13 @@ SERVER = {
 }
 
 
-def starting(platform: str = sys.platform, debian: Path = Path("/usr/lib/postgresql")) -> Mapping[str, str]:
-    """Return the command that starts the installed server, or nothing if no server is installed."""
-    if platform == "darwin":
-        return {"command": "brew services start postgresql"} if shutil.which("postgres") else {}
-    if any(debian.glob("*/bin/postgres")):
+def _start_or_install() -> Mapping[str, str]:
+    """Return the command that starts the installed server, else the packages that install one."""
+    if sys.platform == "darwin":
+        return {"command": "brew services start postgresql"} if shutil.which("postgres") else SERVER
+    if any(Path("/usr/lib/postgresql").glob("*/bin/postgres")):
         return {"root": "service postgresql start"}
-    return {"root": "systemctl start postgresql"} if shutil.which("postgres") else {}
-
-
-def _without_driver(limit_s: float) -> tuple[Mapping[str, str], str]:
-    """Return how to install a server and the problem with it, as reported by `pg_isready`."""
-    if shutil.which("pg_isready"):
-        try:
-            first_line(["pg_isready", "--timeout=2"], limit_s)
-        except (RuntimeError, TimeoutError):
-            return starting() or SERVER, ", no server"
-        return {}, ""
-    return starting() or SERVER, ", no server"
+    return {"root": "systemctl start postgresql"} if shutil.which("postgres") else SERVER
 
 
 def _postgres(limit_s: float) -> str:
@@ -44,11 +33,17 @@ def _postgres(limit_s: float) -> str:
     try:
         pq: Any = psycopg().pq
     except ModuleNotFoundError as error:
-        server, problem = _without_driver(limit_s)
-        raise Missing({"extra": "postgres", **server}, f"no psycopg{problem}") from error
+        server: Mapping[str, str] = {}
+        problem = "no psycopg"
+        try:
+            # What the driver would find out, `pg_isready` knows, if it is here.
+            first_line(["pg_isready", "--timeout=2"], limit_s)
+        except (RuntimeError, TimeoutError):
+            server, problem = _start_or_install(), "no psycopg, no server"
+        raise Missing({"extra": "postgres", **server}, problem) from error
     state = pq.Ping(pq.PGconn.ping(f"connect_timeout={max(2, math.floor(limit_s))}".encode()))
     if state == pq.Ping.NO_RESPONSE:
-        raise Missing(starting() or SERVER, "no server")
+        raise Missing(_start_or_install(), "no server")
     if state != pq.Ping.OK:
         raise RuntimeError(f"the server at the usual place does not take connections ({state.name})")
     return f"libpq {pq.version()}, a server answers at the usual place"

@@ -4,13 +4,6 @@ import re
 from html.parser import HTMLParser
 from typing import NamedTuple
 
-FENCE = "```"
-_FENCED = re.compile(r"```(.*?)```", re.DOTALL)
-_LANGUAGE = re.compile(r"^[ \t]*[a-zA-Z]{2,12}[ \t]*(?=\r?\n)")
-_TAG = re.compile(r"<!?[a-zA-Z]")
-_QUESTION = re.compile(r"\s*ask\[(.*)\]\s*", re.DOTALL)
-SILENT = frozenset({"script", "style"})
-
 
 class PageAnswer(NamedTuple):
     """A parsed action. Both fields are empty if it is neither a page nor a question.
@@ -32,23 +25,23 @@ def read_answer(action: str, *, as_published: bool = False) -> PageAnswer:
         as_published: Whether to behave like the published code. The fence's language is then the first line of the
             page, and any text counts as a page. This line forces quirks mode and costs a third of the score.
     """
-    question = _QUESTION.fullmatch(action)
+    question = re.fullmatch(r"\s*ask\[(.*)\]\s*", action, re.DOTALL)
     if question:
         return PageAnswer("", " ".join(question[1].split()))
     html = unfenced(action, as_published=as_published)
-    return PageAnswer(html if as_published or _TAG.search(html) else "", "")
+    return PageAnswer(html if as_published or re.search(r"<!?[a-zA-Z]", html) else "", "")
 
 
 def unfenced(answer: str, *, as_published: bool = False) -> str:
     """Return the HTML of an answer: the content of its last fence without the language, or all text without a fence."""
-    fenced = _FENCED.findall(answer)
+    fenced = re.findall(r"```(.*?)```", answer, re.DOTALL)
     if as_published:
         return fenced[-1] if fenced else answer
-    if fenced:
-        return _LANGUAGE.sub("", fenced[-1], count=1).strip()
-    _, fence, cut_off = answer.partition(FENCE)
     # The closing fence is missing if an answer reached its length limit.
-    return _LANGUAGE.sub("", cut_off, count=1).strip() if fence else answer.strip()
+    before, fence, cut_off = answer.partition("```")
+    if not fence:
+        return before.strip()
+    return re.sub(r"^[ \t]*[a-zA-Z]{2,12}[ \t]*(?=\r?\n)", "", fenced[-1] if fenced else cut_off, count=1).strip()
 
 
 def texts_of(html: str) -> tuple[str, ...]:
@@ -69,14 +62,14 @@ class _Texts(HTMLParser):
         self._open = ""
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
-        self._open = tag if tag in SILENT or (tag == "title" and not self.title) else ""
+        self._open = tag if tag in ("script", "style") or (tag == "title" and not self.title) else ""
 
     def handle_endtag(self, tag: str) -> None:
         self._open = ""
 
     def handle_data(self, data: str) -> None:
         text = " ".join(data.split())
-        if text and self._open not in SILENT:
+        if text and self._open not in ("script", "style"):
             self.texts.append(text)
             if self._open == "title":
                 self.title.append(text)

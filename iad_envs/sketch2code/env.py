@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
@@ -17,27 +17,63 @@ from iad_envs.errors import UnknownTask
 from iad_envs.requirements import Requirement
 from iad_envs.requirements.browser import BROWSER, OPENCV
 from iad_envs.sketch2code.answers import read_answer, texts_of
-from iad_envs.sketch2code.blocks import TextBlock, rewritten
+from iad_envs.sketch2code.blocks import TextBlock
 from iad_envs.sketch2code.page import RenderedPage
-from iad_envs.sketch2code.renderer import Renderer, photographed
+from iad_envs.sketch2code.renderer import Renderer, RendererLease, photographed
 from iad_envs.sketch2code.scoring import layout_parts, no_parts, visual_parts
-from iad_envs.sketch2code.shared_renderer import RendererLease
 from iad_envs.sketch2code.simulated_user import COMPLETE, User, UserTurn, sees_reference
 from iad_envs.sketch2code.sketcher import draw_sketch
-from iad_envs.sketch2code.state import Sketch, SketchState, page_data
 from iad_envs.sketch2code.tasks import ASK, QUESTION, SketchTask, load_assets, load_tasks
 from iad_envs.sketch2code.visual import candidate_blocks
 from iad_envs.spaces import UnicodeText
 
 MAX_CHARS = 1 << 23
 EXAMPLE = "<!DOCTYPE html><html><body></body></html>"
-SHOWN_CHARS = 40_000
-"""Maximum number of characters of the current page in the text of an observation."""
-SHOWN_QUESTION_CHARS = 2_000
 FRAME = (720, 540)
 """Height and width of each picture that `render` puts side by side."""
 THUMBNAIL = (320, 240)
 """Height and width of the pictures of candidates in a run folder."""
+
+
+class Sketch(NamedTuple):
+    """A sketch in the top left of its frame, and its height and width there."""
+
+    frame: Image
+    size: tuple[int, int]
+
+
+class SketchState(NamedTuple):
+    """The state of an episode: the current page and the conversation.
+
+    Attributes:
+        task: The task with its sketch.
+        html: HTML of the current page, empty before the first page.
+        page: The current page, rendered. None before the first page.
+        blocks: Text blocks of the current page, where the visual metrics are computed.
+        conversation: Questions, answers and comments, oldest first.
+        done: Whether the episode has ended with a page.
+    """
+
+    task: SketchTask
+    html: str = ""
+    page: RenderedPage | None = None
+    blocks: tuple[TextBlock, ...] = ()
+    conversation: tuple[str, ...] = ()
+    done: bool = False
+
+
+def page_data(state: SketchState) -> dict[str, Any]:
+    """Return the current page for the public info, as plain lists and texts."""
+    page = state.page or RenderedPage({}, 0, 0, "", "")
+    return {
+        "html": state.html,
+        "boxes": {kind: [list(box) for box in boxes] for kind, boxes in page.boxes.items()},
+        "width": page.width,
+        "height": page.height,
+        "title": page.title,
+        "engine": page.engine,
+        "failure": page.failure,
+    }
 
 
 class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
@@ -201,13 +237,18 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
         if answer.question:
             if self.setting != "question":
                 return Transition(state, f"expected HTML, got a question, which setting={self.setting} has not", False)
-            question = f"You asked: {answer.question[:SHOWN_QUESTION_CHARS]}"
+            question = f"You asked: {answer.question[:2_000]}"
             return Transition(state._replace(conversation=(*state.conversation, question)), "", False)
         if not answer.html:
             got = "nothing" if not action.strip() else f"a text of {len(action)} characters without a tag"
             return Transition(state, f"expected an HTML page, got {got}; answer with the whole page", False)
         done = self.setting == "direct"
-        page, blocks = self._rendered(answer.html)
+        page = self.renderer.page(answer.html)
+        blocks: tuple[TextBlock, ...] = ()
+        if self._visual and not page.failure:
+            # Where pictures are scored, a page that can't be photographed has failed.
+            pictured, blocks, _ = candidate_blocks(self.renderer, answer.html, published=self._as_published)
+            page = pictured if pictured.failure else page
         return Transition(state._replace(html=answer.html, page=page, blocks=blocks, done=done), "", done)
 
     def _committed(self, after: Snapshot) -> Snapshot:
@@ -248,7 +289,7 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
             parts.append("The page's texts:\n" + "\n".join(f"- {text}" for text in texts_of(state.task.html)))
         parts += state.conversation
         if state.html:
-            parts.append(f"Your page:\n{state.html[:SHOWN_CHARS]}")
+            parts.append(f"Your page:\n{state.html[:40_000]}")
         if page is not None and page.failure:
             parts.append(f"It could not be rendered: {page.failure}")
         if complaint:
@@ -280,14 +321,6 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
 
     def _solution(self, task: SketchTask) -> list[str]:
         return [task.html]
-
-    def _rendered(self, html: str) -> tuple[RenderedPage, tuple[TextBlock, ...]]:
-        """Return a page and its text blocks. Where pictures are scored, one that can't be photographed has failed."""
-        page = self.renderer.page(html)
-        if page.failure or not self._visual:
-            return page, ()
-        pictured, blocks, _ = candidate_blocks(self.renderer, rewritten(html), published=self._as_published)
-        return (pictured if pictured.failure else page), blocks
 
     def _shown(self, html: str, size: tuple[int, int]) -> Image:
         """Return a page's picture in a frame of `size` (height, width), or in words the reason why there is none."""

@@ -8,13 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 KINDS = ("video", "image", "text_block", "form_table", "button", "nav_bar", "divider")
 """Types of components. An element may have several types. Each type is scored separately."""
-CENTRE_TOLERANCE_PX = 8.0
-GAP_TOLERANCE_PX = 4.0
-ROWS_AT_ONCE = 512
 
 
 class Box(NamedTuple):
@@ -99,8 +95,17 @@ def merge_text(boxes: Iterable[Box]) -> list[Box]:
                 kept.extend(rest[place:])
                 current = None
                 break
-            if _adjacent(current, other):
-                current = _hull(current, other)
+            aligned = [
+                abs((current.y + current.h / 2) - (other.y + other.h / 2)) <= 8.0,
+                abs((current.x + current.w / 2) - (other.x + other.w / 2)) <= 8.0,
+            ]
+            if (aligned[0] and _touch(current.x, current.w, other.x, other.w)) or (
+                aligned[1] and _touch(current.y, current.h, other.y, other.h)
+            ):
+                x, y = min(current.x, other.x), min(current.y, other.y)
+                right = max(current.x + current.w, other.x + other.w)
+                bottom = max(current.y + current.h, other.y + other.h)
+                current = Box(x, y, right - x, bottom - y)
             else:
                 kept.append(other)
         rest = kept
@@ -118,27 +123,11 @@ def _inside(inner: Box, outer: Box) -> bool:
     )
 
 
-def _adjacent(one: Box, other: Box) -> bool:
-    return (
-        abs((one.y + one.h / 2) - (other.y + other.h / 2)) <= CENTRE_TOLERANCE_PX
-        and _touch(one.x, one.w, other.x, other.w)
-    ) or (
-        abs((one.x + one.w / 2) - (other.x + other.w / 2)) <= CENTRE_TOLERANCE_PX
-        and _touch(one.y, one.h, other.y, other.h)
-    )
-
-
 def _touch(start: float, length: float, other_start: float, other_length: float) -> bool:
     if start == other_start:
         return False
     first_end, second = (start + length, other_start) if start < other_start else (other_start + other_length, start)
-    return second - first_end <= GAP_TOLERANCE_PX  # overlapping boxes also count as touching
-
-
-def _hull(one: Box, other: Box) -> Box:
-    x, y = min(one.x, other.x), min(one.y, other.y)
-    right, bottom = max(one.x + one.w, other.x + other.w), max(one.y + one.h, other.y + other.h)
-    return Box(x, y, right - x, bottom - y)
+    return second - first_end <= 4.0  # overlapping boxes also count as touching
 
 
 def _areas(ours: Sequence[Box], theirs: Sequence[Box]) -> tuple[float, float]:
@@ -149,42 +138,32 @@ def _areas(ours: Sequence[Box], theirs: Sequence[Box]) -> tuple[float, float]:
     """
     if not ours and not theirs:
         return 0.0, 0.0
-    corners = [_corners(boxes) for boxes in (ours, theirs)]
+    corners = []
+    for boxes in (ours, theirs):
+        edges = np.array(boxes, dtype=np.float64).reshape(-1, 4)
+        corners.append(np.concatenate([edges[:, :2], edges[:, :2] + edges[:, 2:]], axis=1))
     xs, ys = (np.unique(np.concatenate([edges[:, axes].ravel() for edges in corners])) for axes in ([0, 2], [1, 3]))
     widths, heights = np.diff(xs), np.diff(ys)
-    steps = [_steps(edges, xs, ys) for edges in corners]
+    steps = []  # of each set: where the number of covering boxes changes, and by how much
+    for edges in corners:
+        left, right = np.searchsorted(xs, edges[:, 0]), np.searchsorted(xs, edges[:, 2])
+        top, bottom = np.searchsorted(ys, edges[:, 1]), np.searchsorted(ys, edges[:, 3])
+        ones = np.ones(len(edges), dtype=np.int32)
+        rows, columns = np.concatenate([top, top, bottom, bottom]), np.concatenate([left, right, left, right])
+        steps.append((rows, columns, np.concatenate([ones, -ones, -ones, ones])))
     before = [np.zeros(len(xs), dtype=np.int32) for _ in corners]
     both = either = 0.0
-    for top in range(0, len(heights), ROWS_AT_ONCE):
-        rows = heights[top : top + ROWS_AT_ONCE]
+    for start in range(0, len(heights), 512):
+        block = heights[start : start + 512]
         covers = []
-        for place, (row, column, change) in enumerate(steps):
-            grid = np.zeros((len(rows), len(xs)), dtype=np.int32)
-            here = (row >= top) & (row < top + len(rows))
-            np.add.at(grid, (row[here] - top, column[here]), change[here])
+        for place, (rows, columns, changes) in enumerate(steps):
+            grid = np.zeros((len(block), len(xs)), dtype=np.int32)
+            here = (rows >= start) & (rows < start + len(block))
+            np.add.at(grid, (rows[here] - start, columns[here]), changes[here])
             grid[0] += before[place]
             np.cumsum(grid, axis=0, out=grid)
             before[place] = grid[-1].copy()
             covers.append(np.cumsum(grid, axis=1)[:, :-1] > 0)
-        both += float(rows @ ((covers[0] & covers[1]) @ widths))
-        either += float(rows @ ((covers[0] | covers[1]) @ widths))
+        both += float(block @ ((covers[0] & covers[1]) @ widths))
+        either += float(block @ ((covers[0] | covers[1]) @ widths))
     return both, either
-
-
-def _corners(boxes: Sequence[Box]) -> NDArray[np.float64]:
-    edges = np.array(boxes, dtype=np.float64).reshape(-1, 4)
-    return np.concatenate([edges[:, :2], edges[:, :2] + edges[:, 2:]], axis=1)
-
-
-def _steps(
-    edges: NDArray[np.float64], xs: NDArray[np.float64], ys: NDArray[np.float64]
-) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.int32]]:
-    """Return the changes of the number of covering boxes: rows, columns and differences."""
-    left, right = np.searchsorted(xs, edges[:, 0]), np.searchsorted(xs, edges[:, 2])
-    top, bottom = np.searchsorted(ys, edges[:, 1]), np.searchsorted(ys, edges[:, 3])
-    ones = np.ones(len(edges), dtype=np.int32)
-    return (
-        np.concatenate([top, top, bottom, bottom]),
-        np.concatenate([left, right, left, right]),
-        np.concatenate([ones, -ones, -ones, ones]),
-    )

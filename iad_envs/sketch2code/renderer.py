@@ -5,8 +5,10 @@ browser dies, the work is repeated once in a browser of its own. What fails ther
 only shared its browser with a harmful one is not blamed. Pages are cached by content, so a reference is rendered once.
 """
 
+import os
 import threading
-from collections import OrderedDict
+import weakref
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from types import TracebackType
@@ -18,7 +20,6 @@ from iad_envs.sketch2code.page import RenderedPage, RenderLimits
 from iad_envs.sketch2code.tab import Tab
 
 T = TypeVar("T")
-PAGES_KEPT = 4096
 
 
 def photographed(tab: Tab, page: RenderedPage) -> bytes:
@@ -84,7 +85,7 @@ class Renderer:
         page, _ = self.run(html, None)
         with self._lock:
             self._pages[name] = page
-            if len(self._pages) > PAGES_KEPT:
+            if len(self._pages) > 4096:
                 self._pages.popitem(last=False)
         return page
 
@@ -103,8 +104,7 @@ class Renderer:
         """
         size = len(html.encode("utf-8", "surrogatepass"))
         if size > self.limits.html_bytes:
-            reason = f"expected HTML of at most {self.limits.html_bytes} bytes, got {size}"
-            return self._failed(reason), None
+            return self._failed(f"expected HTML of at most {self.limits.html_bytes} bytes, got {size}"), None
         # A lone surrogate is not a character, and no browser accepts it.
         html = html.encode("utf-8", "replace").decode()
         with self._turns:
@@ -130,7 +130,14 @@ class Renderer:
                     self._drop(browser, tab)
                     raise
                 else:
-                    self._put_back(browser, tab)
+                    tab.clear()
+                    with self._lock:
+                        kept = browser is self._browser and tab.reusable
+                        if kept:
+                            self._idle.append((browser, tab))
+                    if not kept:
+                        tab.close()
+                    self._release(browser)
                     return page, result
         raise AssertionError
 
@@ -179,16 +186,6 @@ class Renderer:
             self._release(browser)
             raise
 
-    def _put_back(self, browser: Browser, tab: Tab) -> None:
-        tab.clear()
-        with self._lock:
-            kept = browser is self._browser and tab.reusable
-            if kept:
-                self._idle.append((browser, tab))
-        if not kept:
-            tab.close()
-        self._release(browser)
-
     def _drop(self, browser: Browser, tab: Tab) -> bool:
         """Discard a tab. Return whether its browser still works."""
         tab.close()
@@ -210,3 +207,41 @@ class Renderer:
                 del self._busy[browser]
         if unused:
             browser.close()
+
+
+_lock = threading.RLock()  # a lease may be garbage-collected, and thus released, while another is taken
+_shared: dict[tuple[object, ...], Renderer] = {}
+_n_leases: Counter[tuple[object, ...]] = Counter()
+
+
+class RendererLease:
+    """A lease on a renderer that all environments of a process with the same options share.
+
+    Its browser ends when the last lease is released, by `close()` or by garbage collection. The arguments are those of
+    `Renderer`.
+    """
+
+    def __init__(
+        self, *, chromium: str | None = None, scripts: bool = False, assets: Mapping[str, bytes], n_tabs: int = 2
+    ) -> None:
+        digests = tuple(sorted((name, blake2b(body).hexdigest()) for name, body in assets.items()))
+        # The key contains the process, because a forked child can't use its parent's pipes.
+        key = (os.getpid(), chromium, scripts, digests, n_tabs)
+        with _lock:
+            if key not in _shared:
+                _shared[key] = Renderer(chromium=chromium, scripts=scripts, assets=assets, n_tabs=n_tabs)
+            self.renderer = _shared[key]
+            _n_leases[key] += 1
+        # Also runs when the interpreter ends, if the lease is still held.
+        self.close = weakref.finalize(self, _give_back, key)
+        """Release the lease. Releasing the last one ends the browser. Calling this twice is harmless."""
+
+
+def _give_back(key: tuple[object, ...]) -> None:
+    if key[0] != os.getpid():
+        return  # a forked copy must not end its parent's browser
+    with _lock:
+        _n_leases[key] -= 1
+        renderer = None if _n_leases[key] else _shared.pop(key)
+    if renderer is not None:
+        renderer.close()

@@ -17,11 +17,7 @@ from iad_envs.browser.images import Image, opencv
 from iad_envs.sketch2code.layout import Box, Boxes
 
 WIDTH_PX = 1000
-MAX_HEIGHT_PX = 4000
 MARGIN_PX = 16
-STEP_PX = 14.0
-"""Distance between the points of a stroke, in pixels."""
-PAPER = 250
 Points = NDArray[np.float64]
 
 
@@ -74,19 +70,21 @@ def draw_sketch(boxes: Boxes, size: tuple[float, float], *, seed: int | Sequence
     rng = np.random.default_rng(seed)
     hand = drawn_hand(rng)
     width = WIDTH_PX
-    height = min(MAX_HEIGHT_PX, max(width // 4, round(width * size[1] / size[0])))
+    height = min(4000, max(width // 4, round(width * size[1] / size[0])))
     strokes: list[Points] = []
     for kind, draw in DRAWERS.items():
         for box in boxes.get(kind, ()):
-            strokes += draw(_misplaced(box, (width, height), hand, rng), hand, rng)
+            edges = np.array([box.x * width, box.y * height, (box.x + box.w) * width, (box.y + box.h) * height])
+            left, top, right, bottom = (float(edge) for edge in edges + rng.normal(0.0, hand.misplaced, 4))
+            misplaced = Box(min(left, right), min(top, bottom), abs(right - left), abs(bottom - top))
+            strokes += draw(misplaced, hand, rng)
+    cv2 = opencv()
+    sheet = np.full((height + 2 * MARGIN_PX, width + 2 * MARGIN_PX), 250, dtype=np.uint8)
+    turn = np.array([[math.cos(hand.tilt), -math.sin(hand.tilt)], [math.sin(hand.tilt), math.cos(hand.tilt)]])
     kept = [stroke for stroke in strokes if rng.random() >= hand.missing]
-    return _inked([_tilted(_wobbly(stroke, hand, rng), hand.tilt) for stroke in kept], (width, height), hand)
-
-
-def _misplaced(box: Box, size: tuple[int, int], hand: Hand, rng: np.random.Generator) -> Box:
-    edges = np.array([box.x * size[0], box.y * size[1], (box.x + box.w) * size[0], (box.y + box.h) * size[1]])
-    left, top, right, bottom = (float(edge) for edge in edges + rng.normal(0.0, hand.misplaced, 4))
-    return Box(min(left, right), min(top, bottom), abs(right - left), abs(bottom - top))
+    lines = [np.round((_wobbly(stroke, hand, rng) @ turn.T + MARGIN_PX) * 8).astype(np.int32) for stroke in kept]
+    cv2.polylines(sheet, lines, isClosed=False, color=hand.ink, thickness=hand.pen, lineType=cv2.LINE_AA, shift=3)
+    return np.repeat(sheet[:, :, None], 3, axis=2)
 
 
 def _frame(box: Box, hand: Hand, rng: np.random.Generator) -> list[Points]:
@@ -147,7 +145,7 @@ def _stroke(start: tuple[float, float], end: tuple[float, float], hand: Hand, rn
     along = np.subtract(end, start)
     length = float(np.hypot(*along)) or 1.0
     over = np.abs(rng.normal(0.0, hand.overshoot, 2)) / length
-    shares = np.linspace(-over[0], 1.0 + over[1], max(2, int(length / STEP_PX) + 1))
+    shares = np.linspace(-over[0], 1.0 + over[1], max(2, int(length / 14.0) + 1))
     return np.asarray(start + shares[:, None] * along)
 
 
@@ -158,16 +156,3 @@ def _wobbly(points: Points, hand: Hand, rng: np.random.Generator) -> Points:
         kernel = np.array([1.0, 2.0, 3.0, 2.0, 1.0]) / 4.36  # preserves the standard deviation
         noise = np.stack([np.convolve(noise[:, axis], kernel, mode="same") for axis in (0, 1)], axis=1)
     return points + noise
-
-
-def _tilted(points: Points, tilt: float) -> Points:
-    turn = np.array([[math.cos(tilt), -math.sin(tilt)], [math.sin(tilt), math.cos(tilt)]])
-    return np.asarray(points @ turn.T)
-
-
-def _inked(strokes: Sequence[Points], size: tuple[int, int], hand: Hand) -> Image:
-    cv2 = opencv()
-    sheet = np.full((size[1] + 2 * MARGIN_PX, size[0] + 2 * MARGIN_PX), PAPER, dtype=np.uint8)
-    lines = [np.round((stroke + MARGIN_PX) * 8).astype(np.int32) for stroke in strokes]
-    cv2.polylines(sheet, lines, isClosed=False, color=hand.ink, thickness=hand.pen, lineType=cv2.LINE_AA, shift=3)
-    return np.repeat(sheet[:, :, None], 3, axis=2)

@@ -12,6 +12,7 @@ import base64
 import json
 from collections.abc import Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from importlib.resources import files
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,34 +23,8 @@ from iad_envs.sketch2code.layout import KINDS, Box, page_boxes
 from iad_envs.sketch2code.page import RenderedPage, RenderLimits
 
 ORIGIN = "http://page.invalid"
-VIEWPORT = (1280, 720)
-POLICY = "; ".join(
-    f"{what} 'none'"
-    for what in (
-        "script-src",
-        "object-src",
-        "frame-src",
-        "worker-src",
-        "connect-src",
-        "manifest-src",
-        "base-uri",
-        "form-action",
-    )
-)
-SHADOW = "shadowrootmode"
-DRAWN = ("content-visibility", "autofocus", "<marquee")
-"""Parts of pages whose layout depends on what was drawn. Compared in lower case."""
-N_FRAMES = 2
-"""Frames after which such a page is measured: what the first one showed may change the second."""
 NEXT_FRAME = "new Promise(done => requestAnimationFrame(() => done()))"
 COLLECT = files(__package__).joinpath("collect.js").read_text(encoding="utf-8")
-MEDIA_TYPES = {
-    "jpg": "image/jpeg",
-    "jpeg": "image/jpeg",
-    "png": "image/png",
-    "gif": "image/gif",
-    "svg": "image/svg+xml",
-}
 
 
 class Tab:
@@ -85,19 +60,18 @@ class Tab:
         attached = browser.send("Target.attachToTarget", {"targetId": self._target, "flatten": True})
         self.session: str = attached["sessionId"]
         browser.listen(self.session, self._hear)
-        width, height = VIEWPORT
+        viewport = {"width": 1280, "height": 720, "deviceScaleFactor": 1, "mobile": False}
         for method, params in (
             ("Page.enable", {}),
             ("Inspector.enable", {}),
             ("Fetch.enable", {"patterns": [{"urlPattern": "*"}]}),
-            (
-                "Emulation.setDeviceMetricsOverride",
-                {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False},
-            ),
+            ("Emulation.setDeviceMetricsOverride", viewport),
         ):
             self._send(method, params)
         self._frame: str = self._send("Page.getFrameTree")["frameTree"]["frame"]["id"]
-        self._window = self._window_id()
+        self._window: int | None = None
+        with suppress(ProtocolError):  # a browser without windows draws every page
+            self._window = browser.send("Browser.getWindowForTarget", {"targetId": self._target}).get("windowId")
 
     @property
     def reusable(self) -> bool:
@@ -127,12 +101,13 @@ class Tab:
             # Made while there is no page: later it would wait until the page is drawn.
             self._make_world(timeout_s=self._limits.load_s)
         lower = html.lower()
-        self._n_frames = N_FRAMES if any(part in lower for part in DRAWN) else 0
+        # Where the layout depends on what was drawn: what the first frame showed may change the second.
+        self._n_frames = 2 if any(part in lower for part in ("content-visibility", "autofocus", "<marquee")) else 0
         self._draw(is_drawn or bool(self._n_frames))
         params = {"frameId": self._frame, "html": html}
         self._send("Page.setDocumentContent", params, timeout_s=self._limits.load_s)
         # The collector can't see what lingers in a shadow tree.
-        self._clean = SHADOW not in lower
+        self._clean = "shadowrootmode" not in lower
 
     def clear(self) -> None:
         """Begin to remove what the last page would leave to the next one. Does not wait: the next `load` does."""
@@ -154,7 +129,13 @@ class Tab:
             )
         # What stays in the document would change the look of the next page.
         self._clean = self._clean and not found["lingers"]
-        exact = self._box_models(found["fragmented"])
+        exact = {}
+        for place in range(found["fragmented"]):  # elements that the script could not decide: their border boxes
+            params = {"expression": f"globalThis.fragmented[{place}]", "contextId": self._world}
+            element = self._send("Runtime.evaluate", params)["result"]["objectId"]
+            quad = self._send("DOM.getBoxModel", {"objectId": element})["model"]["border"]
+            xs, ys = quad[0::2], quad[1::2]
+            exact[place] = Box(min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys))
         pixels = {
             kind: [exact.get(box[4], Box(*box[:4])) if len(box) > 4 else Box(*box) for box in found["kinds"][kind]]
             for kind in KINDS
@@ -185,13 +166,6 @@ class Tab:
     def _send(self, method: str, params: Mapping[str, Any] | None = None, *, timeout_s: float = 10.0) -> dict[str, Any]:
         return self._browser.send(method, params, session=self.session, timeout_s=timeout_s)
 
-    def _window_id(self) -> int | None:
-        """Return the id of the tab's window; None if the browser has no windows, and so draws every page."""
-        try:
-            return self._browser.send("Browser.getWindowForTarget", {"targetId": self._target}).get("windowId")
-        except ProtocolError:
-            return None
-
     def _draw(self, drawing: bool) -> None:
         """Show or minimise the tab's window. Does not wait."""
         if drawing != self._drawing and self._window is not None:
@@ -218,17 +192,6 @@ class Tab:
             raise BrowserGone(f"expected the page to be measured, got an error in it: {error_text:.300}")
         return answer["result"].get("value")
 
-    def _box_models(self, n: int) -> dict[int, Box]:
-        """Return the border boxes of the elements that the collector script could not decide."""
-        models = {}
-        for place in range(n):
-            params = {"expression": f"globalThis.fragmented[{place}]", "contextId": self._world}
-            element = self._send("Runtime.evaluate", params)["result"]["objectId"]
-            quad = self._send("DOM.getBoxModel", {"objectId": element})["model"]["border"]
-            xs, ys = quad[0::2], quad[1::2]
-            models[place] = Box(min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys))
-        return models
-
     def _navigate(self, body: bytes) -> "Future[dict[str, Any]]":
         self._body = body
         self._document = f"{ORIGIN}/"
@@ -241,39 +204,31 @@ class Tab:
             raise BrowserGone(f"expected the page to be shown, got {answer['errorText']}")
 
     def _hear(self, event: str, params: dict[str, Any]) -> None:
-        if event == "Fetch.requestPaused":
-            self._answer(params)
-        elif event == "Page.javascriptDialogOpening":
+        if event == "Page.javascriptDialogOpening":
             self._browser.post("Page.handleJavaScriptDialog", {"accept": False}, session=self.session)
         elif event == "Inspector.targetCrashed":
             self._browser.abandon(self.session, "the page's process crashed")
-
-    def _answer(self, paused: dict[str, Any]) -> None:
-        url, kind = paused["request"]["url"], paused["resourceType"]
-        reply: dict[str, Any] = {"requestId": paused["requestId"]}
+        if event != "Fetch.requestPaused":
+            return
+        url, kind = params["request"]["url"], params["resourceType"]
+        name = urlsplit(url).path.lstrip("/")
+        reply: dict[str, Any] = {"requestId": params["requestId"]}
         if url == self._document and kind == "Document":
             # Only on request: if a page reloads itself, it must not be replaced by the blank document.
             self._document = ""
-            headers = {"Content-Type": "text/html; charset=utf-8"}
+            body, headers = self._body, {"Content-Type": "text/html; charset=utf-8"}
             if not self._scripts:
-                headers["Content-Security-Policy"] = POLICY
-            self._fulfil(reply, self._body, headers)
+                forbidden = "script-src object-src frame-src worker-src connect-src manifest-src base-uri form-action"
+                headers["Content-Security-Policy"] = "; ".join(f"{what} 'none'" for what in forbidden.split())
+        elif url.startswith(f"{ORIGIN}/") and kind == "Image" and name in self._assets:
+            suffix = name.rpartition(".")[2].lower()
+            types = {"jpg": "jpeg", "jpeg": "jpeg", "png": "png", "gif": "gif", "svg": "svg+xml"}
+            body, headers = self._assets[name], {"Content-Type": f"image/{types[suffix]}" if suffix in types else ""}
+        else:
+            # "Aborted" keeps the page. Another reason would replace it by the browser's error page.
+            self._browser.post("Fetch.failRequest", {**reply, "errorReason": "Aborted"}, session=self.session)
             return
-        asset = self._asset(url)
-        if asset is not None and kind == "Image":
-            name, body = asset
-            self._fulfil(reply, body, {"Content-Type": MEDIA_TYPES.get(name.rpartition(".")[2].lower(), "")})
-            return
-        # "Aborted" keeps the page. Another reason would replace it by the browser's error page.
-        reply["errorReason"] = "Aborted"
-        self._browser.post("Fetch.failRequest", reply, session=self.session)
-
-    def _asset(self, url: str) -> tuple[str, bytes] | None:
-        name = urlsplit(url).path.lstrip("/")
-        return (name, self._assets[name]) if url.startswith(f"{ORIGIN}/") and name in self._assets else None
-
-    def _fulfil(self, reply: dict[str, Any], body: bytes, headers: Mapping[str, str]) -> None:
         reply["responseCode"] = 200
-        reply["responseHeaders"] = [{"name": name, "value": value} for name, value in headers.items()]
+        reply["responseHeaders"] = [{"name": key, "value": value} for key, value in headers.items()]
         reply["body"] = base64.b64encode(body).decode()
         self._browser.post("Fetch.fulfillRequest", reply, session=self.session)

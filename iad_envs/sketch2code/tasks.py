@@ -14,8 +14,6 @@ from typing import NamedTuple
 from iad_envs.errors import DataNotFound
 from iad_envs.sketch2code.answers import title_of
 
-DRAWN_PER_PAGE = 2
-ASSETS = ("rick.jpg",)
 QUESTION = "ask[...]"
 ASK = {
     "direct": "Answer with the HTML.",
@@ -28,7 +26,6 @@ TASK = (
     "and buttons. Place and size everything as in the sketch."
 )
 """Instruction to the agent, the same for all settings."""
-_SKETCH = re.compile(r"(.+)_(\d+)\.png")
 
 
 class SketchTask(NamedTuple):
@@ -71,50 +68,37 @@ def load_tasks(folder: Path) -> Mapping[str, SketchTask]:
     Raises:
         DataNotFound: The folder has no pages.
     """
-    pages = {path.stem: path for path in _files(folder, "webpages", "*.html")}
+    pages, pictures = (
+        [path for place in (folder, folder / inner) if place.is_dir() for path in sorted(place.glob(pattern))]
+        for inner, pattern in (("webpages", "*.html"), ("sketches", "*.png"))
+    )
     if not pages:
         raise DataNotFound(
             f"expected pages ({{page}}.html, in the folder or in webpages/) in {folder}, found none; check the path"
         )
     sketches: dict[str, dict[int, Path]] = {}
-    for path in _files(folder, "sketches", "*.png"):
-        named = _SKETCH.fullmatch(path.name)
-        if named and named[1] in pages:
+    for path in pictures:
+        if named := re.fullmatch(r"(.+)_(\d+)\.png", path.name):
             sketches.setdefault(named[1], {})[int(named[2])] = path
-    listed = _listed(folder / "tasks.jsonl")
+    listed: dict[str, dict[str, str]] = {}
+    if (folder / "tasks.jsonl").is_file():
+        lines = (folder / "tasks.jsonl").read_text(encoding="utf-8").splitlines()
+        listed = {line["task_id"]: line for line in map(json.loads, lines)}
     tasks: dict[str, SketchTask] = {}
-    for page in sorted(pages, key=_in_order):
-        drawn: Mapping[int, Path | None] = sketches.get(page) or dict.fromkeys(range(DRAWN_PER_PAGE))
+    by_name = {path.stem: path for path in pages}
+    # Pages with numbers come first, in order of these.
+    for page in sorted(by_name, key=lambda name: (int(name), "") if name.isdecimal() else (1 << 62, name)):
+        drawn: Mapping[int, Path | None] = sketches.get(page) or dict.fromkeys(range(2))
         for number, sketch in sorted(drawn.items()):
             task_id = f"{page}_{number}"
             more = listed.get(task_id, listed.get(page, {}))
             tasks[task_id] = SketchTask(
-                task_id, pages[page], sketch, number, more.get("split", "test"), more.get("difficulty", "")
+                task_id, by_name[page], sketch, number, more.get("split", "test"), more.get("difficulty", "")
             )
     return tasks
 
 
 def load_assets(folder: Path) -> dict[str, bytes]:
     """Return the files available to every page, by name. Without its image a page would have another layout."""
-    found = {}
-    for name in ASSETS:
-        for path in (folder / name, folder / "webpages" / name):
-            if path.is_file():
-                found[name] = path.read_bytes()
-                break
-    return found
-
-
-def _files(folder: Path, inner: str, pattern: str) -> list[Path]:
-    return [path for place in (folder, folder / inner) if place.is_dir() for path in sorted(place.glob(pattern))]
-
-
-def _in_order(page: str) -> tuple[int, str]:
-    return (int(page), "") if page.isdecimal() else (1 << 62, page)
-
-
-def _listed(path: Path) -> dict[str, dict[str, str]]:
-    if not path.is_file():
-        return {}
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return {line["task_id"]: line for line in map(json.loads, lines)}
+    paths = (folder / "rick.jpg", folder / "webpages" / "rick.jpg")
+    return next(({path.name: path.read_bytes()} for path in paths if path.is_file()), {})

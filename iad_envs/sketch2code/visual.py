@@ -1,5 +1,7 @@
 """The visual metrics of Design2Code (Si et al., 2024): block match, text, position, colour, and optionally CLIP."""
 
+import math
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
@@ -10,19 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iad_envs.browser.images import Image, opencv
-from iad_envs.sketch2code.blocks import TextBlock, rewritten, text_blocks
-from iad_envs.sketch2code.colours import colour_difference
-from iad_envs.sketch2code.file_blocks import file_blocks
+from iad_envs.sketch2code.blocks import TextBlock, file_blocks, text_blocks
 from iad_envs.sketch2code.layout import Box
 from iad_envs.sketch2code.page import RenderedPage
 from iad_envs.sketch2code.renderer import Renderer
 
 VISUAL_PARTS = ("block_match", "text", "position", "colour")
-NEIGHBOUR_BONUS = 0.1
 ALIKE = 0.5
 """Lowest text ratio at which a pair counts as matched, and at which a neighbouring pair adds to the reward."""
-MERGE_GAIN = 0.05
-INPAINT_RADIUS = 3
 
 Clip = Callable[[Image, Image], float]
 """Function that returns the similarity (0-1) of two pictures whose text was painted over."""
@@ -66,7 +63,6 @@ def visual_score(
     candidate: str,
     *,
     clip: Clip | None = None,
-    rewrite: bool = True,
     published: bool = False,
 ) -> VisualScore:
     """Return the visual metrics of a candidate's HTML.
@@ -79,13 +75,12 @@ def visual_score(
         reference: HTML of the reference.
         candidate: HTML of the candidate.
         clip: Function for the fifth metric, which is None without it.
-        rewrite: Whether to wrap the candidate as the published code does. See `rewritten`.
         published: Whether texts are read from the files, as the published code does. See `file_blocks`.
 
     Raises:
         ValueError: The reference could not be photographed. A candidate that can't be scores 0.
     """
-    _, ours, our_image = candidate_blocks(renderer, rewritten(candidate) if rewrite else candidate, published=published)
+    _, ours, our_image = candidate_blocks(renderer, candidate, published=published)
     theirs, their_image = reference_blocks(renderer, reference, published=published)
     score = score_blocks(theirs, ours)
     if clip is None or our_image is None or not ours or not theirs:
@@ -98,11 +93,16 @@ def candidate_blocks(
 ) -> tuple[RenderedPage, tuple[TextBlock, ...], Image | None]:
     """Return a candidate's page, its text blocks in order, and its picture (None if it could not be rendered).
 
+    As published, it is wrapped in html, body and p if it does not start with an html tag. A page that begins with a
+    doctype is wrapped too, and rendered in quirks mode.
+
     Args:
         renderer: Renderer for the page.
         html: The candidate.
         published: Whether texts are read from the file. See `file_blocks`.
     """
+    if not re.match(r"<html[^>]*>", html, re.IGNORECASE):
+        html = f"<html><body><p>{html}</p></body></html>"
     return file_blocks(renderer, html, is_candidate=True) if published else text_blocks(renderer, html)
 
 
@@ -131,7 +131,13 @@ def score_blocks(reference: Sequence[TextBlock], candidate: Sequence[TextBlock])
         return VisualScore(0.0, 0.0, 0.0, 0.0)
     ratios: Ratios = {}
     ours, theirs = _merged(_joined(candidate), _joined(reference), ratios)
-    costs = _with_neighbours(_costs(ours, theirs, ratios))
+    plain = _costs(ours, theirs, ratios)
+    costs = plain.copy()
+    for row, column in zip(*np.nonzero(plain < -ALIKE), strict=True):
+        # A similar pair costs less by its two most similar neighbouring pairs.
+        around = np.sort(plain[max(0, row - 1) : row + 2, max(0, column - 1) : column + 2], axis=None)[::-1]
+        itself = np.flatnonzero(around == plain[row, column])[0]
+        costs[row, column] += 0.1 * np.delete(around, itself)[-2:].sum()
     pairs = [
         (ours[row], theirs[column], ratio)
         for row, column in _cheapest_pairs(costs)
@@ -143,7 +149,7 @@ def score_blocks(reference: Sequence[TextBlock], candidate: Sequence[TextBlock])
     return VisualScore(
         matched / sum(map(_area, (*ours, *theirs))),
         fmean(ratio for *_, ratio in pairs),
-        fmean(_closeness(one.box, other.box) for one, other, _ in pairs),
+        fmean(1 - max(map(abs, np.subtract(_centre(one), _centre(other)).tolist())) for one, other, _ in pairs),
         fmean(max(0.0, 1 - colour_difference(one.colour, other.colour) / 100) for one, other, _ in pairs),
     )
 
@@ -156,7 +162,7 @@ def without_text(image: Image, blocks: Sequence[TextBlock]) -> Image:
     for block in blocks:
         x, y = int(block.box.x * width), int(block.box.y * height)
         mask[y : y + int(block.box.h * height), x : x + int(block.box.w * width)] = 255
-    painted = cv2.inpaint(image, mask, INPAINT_RADIUS, cv2.INPAINT_TELEA)
+    painted = cv2.inpaint(image, mask, 3, cv2.INPAINT_TELEA)
     side = min(height, width)
     return np.asarray(cv2.resize(painted, (side, side), interpolation=cv2.INTER_LANCZOS4), dtype=np.uint8)
 
@@ -184,24 +190,12 @@ def _area(block: TextBlock) -> float:
     return block.box.w * block.box.h
 
 
-def _closeness(one: Box, other: Box) -> float:
-    across = abs((other.x + other.w / 2) - (one.x + one.w / 2))
-    down = abs((other.y + other.h / 2) - (one.y + one.h / 2))
-    return 1 - max(across, down)
+def _centre(block: TextBlock) -> tuple[float, float]:
+    return block.box.x + block.box.w / 2, block.box.y + block.box.h / 2
 
 
 def _costs(ours: Sequence[TextBlock], theirs: Sequence[TextBlock], ratios: Ratios) -> Costs:
     return np.array([[-_ratio(one.text, other.text, ratios) for other in theirs] for one in ours])
-
-
-def _with_neighbours(costs: Costs) -> Costs:
-    """Lower the cost of similar pairs by their two most similar neighbouring pairs."""
-    rewarded = costs.copy()
-    for row, column in zip(*np.nonzero(costs < -ALIKE), strict=True):
-        around = np.sort(costs[max(0, row - 1) : row + 2, max(0, column - 1) : column + 2], axis=None)[::-1]
-        itself = np.flatnonzero(around == costs[row, column])[0]
-        rewarded[row, column] += NEIGHBOUR_BONUS * np.delete(around, itself)[-2:].sum()
-    return rewarded
 
 
 def _joined(blocks: Sequence[TextBlock]) -> list[TextBlock]:
@@ -232,7 +226,7 @@ def _merge_once(blocks: list[TextBlock], paired: Callable[[list[TextBlock]], lis
     for place in range(len(blocks) - 1):
         trial = [*blocks[:place], _merge(blocks[place], blocks[place + 1]), *blocks[place + 2 :]]
         gain = _gain(now, paired(trial))
-        if gain > MERGE_GAIN:
+        if gain > 0.05:
             gains.append((gain, place))
     gains.sort(key=lambda found: found[0], reverse=True)
     firsts: set[int] = set()
@@ -265,3 +259,46 @@ def _gain(before: Sequence[float], after: Sequence[float]) -> float:
     old, new = (list((Counter(costs) - same).elements()) for costs in (before, after))
     gain = (fmean(old) if old else 0.0) - (fmean(new) if new else 0.0)
     return 0.0 if gain > 0 and not min(old, default=0.0) > min(new, default=0.0) else gain
+
+
+def colour_difference(one: Sequence[float], other: Sequence[float]) -> float:
+    """Return the CIEDE2000 difference of two sRGB colours, red, green and blue from 0 to 255 (Sharma et al., 2005)."""
+    l1, a1, b1 = _lab(one)
+    l2, a2, b2 = _lab(other)
+    chroma = (math.hypot(a1, b1) + math.hypot(a2, b2)) / 2
+    g = 0.5 * (1 - math.sqrt(chroma**7 / (chroma**7 + 25**7)))
+    c1, c2 = math.hypot((1 + g) * a1, b1), math.hypot((1 + g) * a2, b2)
+    h1, h2 = _hue((1 + g) * a1, b1), _hue((1 + g) * a2, b2)
+    turn = 0.0 if c1 * c2 == 0 else (h2 - h1 + 180) % 360 - 180
+    if abs(turn) == 180:
+        turn = h2 - h1
+    d_l, d_c, d_h = l2 - l1, c2 - c1, 2 * math.sqrt(c1 * c2) * math.sin(math.radians(turn / 2))
+    lightness, c = (l1 + l2) / 2, (c1 + c2) / 2
+    h = h1 + h2 if c1 * c2 == 0 else (h1 + h2) / 2 if abs(h1 - h2) <= 180 else ((h1 + h2 + 360) / 2) % 360
+    t = (
+        1
+        - 0.17 * math.cos(math.radians(h - 30))
+        + 0.24 * math.cos(math.radians(2 * h))
+        + 0.32 * math.cos(math.radians(3 * h + 6))
+        - 0.20 * math.cos(math.radians(4 * h - 63))
+    )
+    s_l = 1 + 0.015 * (lightness - 50) ** 2 / math.sqrt(20 + (lightness - 50) ** 2)
+    s_c, s_h = 1 + 0.045 * c, 1 + 0.015 * c * t
+    rotation = -2 * math.sqrt(c**7 / (c**7 + 25**7)) * math.sin(math.radians(60 * math.exp(-(((h - 275) / 25) ** 2))))
+    parts = (d_l / s_l, d_c / s_c, d_h / s_h)
+    return math.sqrt(max(0.0, sum(part**2 for part in parts) + rotation * parts[1] * parts[2]))
+
+
+def _lab(colour: Sequence[float]) -> tuple[float, float, float]:
+    to_xyz = np.array(
+        [[0.412424, 0.357579, 0.180464], [0.212656, 0.715158, 0.0721856], [0.0193324, 0.119193, 0.950444]]
+    )
+    rgb = np.asarray(colour, dtype=np.float64) / 255
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    xyz = to_xyz @ linear / np.array([0.95047, 1.0, 1.08883])
+    x, y, z = np.where(xyz > 216 / 24389, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return float(116 * y - 16), float(500 * (x - y)), float(200 * (y - z))
+
+
+def _hue(a: float, b: float) -> float:
+    return math.degrees(math.atan2(b, a)) % 360

@@ -154,7 +154,7 @@ def test_another_task_or_state_is_refused_where_an_episode_goes_on(
     env = gym.make(name).unwrapped
     env.reset(seed=0)
     _, _, kept = env.__reduce__()  # type: ignore[misc]
-    kept["_now"] = kept["_now"]._replace(**changed)
+    kept["_now"] |= changed
     with pytest.raises(error, match=said):
         copy.deepcopy(env).__setstate__(kept)  # type: ignore[attr-defined]
 

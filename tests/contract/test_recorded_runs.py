@@ -22,8 +22,8 @@ from iad_policy.ledger.episode_record import EPISODES, EpisodeRecord
 from iad_policy.ledger.run import Run
 from iad_policy.ledger.run_folder import CONFIG, REPORT
 from iad_policy.report.exports import FORMATS
+from tests.browser import missing
 from tests.command_line import iad
-from tests.iad_envs.browser.browsers import missing
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 FOLDERS = sorted((FIXTURES / "run_folders").iterdir())

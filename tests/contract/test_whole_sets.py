@@ -13,9 +13,9 @@ from iad_policy.models.scripted import ScriptedModel, text_of
 from iad_policy.types.hashing import seed_of
 from iad_policy.verifiers import load_verifier
 from iad_policy.verifiers.judge import finalising_judge, judge, pairwise_judge
+from tests.browser import missing
 from tests.contract.components import Calls, Wanderer
 from tests.contract.toy import Digger
-from tests.iad_envs.browser.browsers import missing
 
 AGENTS = {
     "WebShop": "shopper",

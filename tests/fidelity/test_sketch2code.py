@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES
 from iad_envs.sketch2code.layout import KINDS, Box, score_layout
 from iad_envs.sketch2code.page import score_pages
 from iad_envs.sketch2code.renderer import Renderer
 from iad_envs.sketch2code.visual import visual_score
+from tests.browser import Browsers, without_chromium
 
 FOLDER = "sketch2code"
 
@@ -35,11 +35,18 @@ def scored(recorded: Any) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def renderer() -> Iterator[Renderer]:
+def renderer(browsers: Browsers, recorded: Any) -> Iterator[Renderer]:
+    """No recorded page has a script."""
+    if not fonts_are_the_recorded_ones(recorded):
+        pytest.skip("the fonts are not the recorded ones: apt-get install fonts-liberation")
+    with browsers.renderer(assets={"rick.jpg": (folder() / "rick.jpg").read_bytes()}) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def scripted(browsers: Browsers, renderer: Renderer) -> Iterator[Renderer]:
     """As published, with scripts on."""
-    if not (os.environ.get(CHROMIUM_VARIABLE) or any(map(shutil.which, NAMES))):
-        pytest.skip("needs Chromium: apt-get install chromium fonts-liberation")
-    with Renderer(scripts=True, assets={"rick.jpg": (folder() / "rick.jpg").read_bytes()}) as made:
+    with browsers.renderer(scripts=True, assets=renderer._assets) as made:
         yield made
 
 
@@ -70,10 +77,10 @@ def test_recorded_boxes_score_as_published_to_1e_9(scored: dict[str, Any]) -> No
             assert score.kinds[kind].weight == pytest.approx(component["weight"], abs=1e-9), (name, kind)
 
 
-def test_pages_have_the_recorded_boxes_to_1e_6(recorded: Any, scored: dict[str, Any], renderer: Renderer) -> None:
-    if not fonts_are_the_recorded_ones(recorded):
-        pytest.skip("the fonts are not the recorded ones: apt-get install fonts-liberation")
-    for name, pair in scored.items():
+def test_pages_have_the_recorded_boxes_to_1e_6_and_score_as_published(
+    scored: dict[str, Any], renderer: Renderer, scripted: Renderer
+) -> None:
+    for place, (name, pair) in enumerate(scored.items()):
         for side in ("ref", "pred"):
             expected = boxes(pair[f"{side}_boxes"])
             page = renderer.page(html(pair[side]))
@@ -82,42 +89,33 @@ def test_pages_have_the_recorded_boxes_to_1e_6(recorded: Any, scored: dict[str, 
                 assert len(page.boxes[kind]) == len(expected[kind]), (name, side, kind)
                 for box, wanted in zip(page.boxes[kind], expected[kind], strict=True):
                     assert box == pytest.approx(wanted, abs=1e-6), (name, side, kind)
+        pages = [renderer.page(html(pair[side])) for side in ("ref", "pred")]
+        assert score_pages(*pages).layout == pytest.approx(pair["layout_score"], abs=1e-6), name
+        if place % 4 == 0:
+            assert [scripted.page(html(pair[side])) for side in ("ref", "pred")] == pages, name
 
 
-def test_pages_score_as_published(recorded: Any, scored: dict[str, Any], renderer: Renderer) -> None:
-    if not fonts_are_the_recorded_ones(recorded):
-        pytest.skip("the fonts are not the recorded ones: apt-get install fonts-liberation")
-    for name, pair in scored.items():
-        score = score_pages(renderer.page(html(pair["ref"])), renderer.page(html(pair["pred"])))
-        assert score.layout == pytest.approx(pair["layout_score"], abs=1e-6), name
-
-
+@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("published", [True, False], ids=["texts of the file", "texts of the page"])
 def test_the_visual_metrics_are_the_published_ones_to_1e_3(
-    published: bool, recorded: Any, scored: dict[str, Any], renderer: Renderer
+    published: bool, every: int, scored: dict[str, Any], renderer: Renderer
 ) -> None:
-    """With the texts of the page, unless a script makes them: the published code reads the file.
-
-    Where both are the same, every third pair shows it.
-    """
-    if not fonts_are_the_recorded_ones(recorded):
-        pytest.skip("the fonts are not the recorded ones: apt-get install fonts-liberation")
     pairs = {name: pair for name, pair in scored.items() if "visual" in pair}
     assert pairs
-    for name, pair in list(pairs.items())[:: 1 if published else 3]:
-        if not published and "<script" in html(pair["ref"]) + html(pair["pred"]):
-            continue
+    for name, pair in list(pairs.items())[::every]:
         score = visual_score(renderer, html(pair["ref"]), html(pair["pred"]), published=published)
         wanted = [pair["visual"][part] for part in ("block_match", "text", "position", "color")]
         assert list(score.parts().values()) == pytest.approx(wanted, abs=1e-3), name
         assert score.final is None
 
 
-def test_every_real_page_scores_1_against_itself(real_data: Path) -> None:
+def test_every_real_page_scores_1_against_itself(real_data: Path, browsers: Browsers) -> None:
+    if without_chromium():
+        pytest.skip(without_chromium())
     pages = sorted((real_data / "sketch2code" / "webpages").glob("*.html"))
     assert pages
-    rick = (pages[0].parent / "rick.jpg").read_bytes()
-    with Renderer(assets={"rick.jpg": rick}) as first, Renderer(assets={"rick.jpg": rick}) as second:
+    assets = {"rick.jpg": (pages[0].parent / "rick.jpg").read_bytes()}
+    with browsers.renderer(assets=assets) as first, Renderer(assets=assets) as second:
         for path in pages:
             source = path.read_bytes().decode("utf-8", "replace")
             assert score_pages(first.page(source), second.page(source)).layout == 1.0, path.name

@@ -1,22 +1,14 @@
-"""A browser, a server that counts who asks, and sandboxes of root and of an ordinary user."""
+"""A browser without protection, a server that counts who asks, and sandboxes of root and of an ordinary user."""
 
-import os
-import shutil
 from collections.abc import Iterator
 
 import pytest
 
 from iad_envs.bash.sandbox import Sandbox
-from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES, Browser, find_chromium
+from iad_envs.browser.devtools import Browser, find_chromium
+from tests.browser import without_chromium
 from tests.security.bash_sandboxes import USERS, sandbox_of
 from tests.security.html_witness import Witness
-
-
-@pytest.fixture(scope="session")
-def chromium() -> str:
-    if not (os.environ.get(CHROMIUM_VARIABLE) or any(map(shutil.which, NAMES))):
-        pytest.skip("needs Chromium: apt-get install chromium fonts-liberation")
-    return find_chromium()
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +19,10 @@ def witness() -> Iterator[Witness]:
 
 
 @pytest.fixture(scope="module")
-def unprotected(chromium: str) -> Iterator[Browser]:
-    browser = Browser(chromium, flags=())
+def unprotected() -> Iterator[Browser]:
+    if without_chromium():
+        pytest.skip(without_chromium())
+    browser = Browser(find_chromium(), flags=())
     yield browser
     browser.close()
 

@@ -11,9 +11,11 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from iad_envs.browser.devtools import find_chromium
 from iad_envs.browser.errors import BrowserNotFound
 from iad_envs.sketch2code.page import RenderedPage, RenderLimits, score_pages
 from iad_envs.sketch2code.renderer import Renderer
+from tests.browser import Browsers, living, without_chromium
 
 GOOD = (
     "<!doctype html><body><h1>Title</h1><p>Some words.</p><img src='x' width=200 height=100><noscript>hidden</noscript>"
@@ -52,21 +54,30 @@ HARMLESS = {
 
 
 @pytest.fixture(scope="module")
-def renderer(chromium: str) -> Iterator[Renderer]:
-    with Renderer(chromium=chromium, limits=FAST) as made:
+def renderer(browsers: Browsers) -> Iterator[Renderer]:
+    with browsers.renderer(limits=FAST) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
-def patient(chromium: str) -> Iterator[Renderer]:
+def patient(browsers: Browsers) -> Iterator[Renderer]:
     """With time enough on a busy machine."""
-    with Renderer(chromium=chromium, limits=RenderLimits(load_s=30.0, collect_s=30.0)) as made:
+    with browsers.renderer(limits=RenderLimits(load_s=30.0, collect_s=30.0)) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
-def scripted(chromium: str) -> Iterator[Renderer]:
-    with Renderer(chromium=chromium, scripts=True, limits=FAST) as made:
+def scripted(browsers: Browsers) -> Iterator[Renderer]:
+    with browsers.renderer(scripts=True, limits=FAST) as made:
+        yield made
+
+
+@pytest.fixture
+def own() -> Iterator[Renderer]:
+    """One that starts a browser."""
+    if without_chromium():
+        pytest.skip(without_chromium())
+    with Renderer(limits=RenderLimits(pages_per_browser=3)) as made:
         yield made
 
 
@@ -94,10 +105,10 @@ def test_a_script_that_never_ends_scores_0_with_the_reason(bomb: str, scripted: 
     assert is_unharmed(scripted, good)
 
 
-@pytest.mark.parametrize("page", HARMLESS)
-def test_odd_pages_are_rendered(page: str, patient: Renderer, good: RenderedPage) -> None:
-    assert not patient.page(HARMLESS[page]).failure
-    assert is_unharmed(patient, good)
+def test_odd_pages_are_rendered(patient: Renderer, good: RenderedPage) -> None:
+    for name, html in HARMLESS.items():
+        assert not patient.page(html).failure, name
+        assert is_unharmed(patient, good), name
 
 
 def test_the_screenshot_of_a_very_high_page_is_cut_off(renderer: Renderer) -> None:
@@ -106,25 +117,22 @@ def test_the_screenshot_of_a_very_high_page_is_cut_off(renderer: Renderer) -> No
     assert int.from_bytes(shot[20:24], "big") == FAST.screenshot_px
 
 
-def test_lazy_images_are_there_too(chromium: str) -> None:
+def test_lazy_images_are_there_too(browsers: Browsers) -> None:
     image = "<!doctype html><div style='height:9000px'></div><img {} src='rick.svg'>"
     svg = b"<svg xmlns='http://www.w3.org/2000/svg' width='300' height='200'/>"
-    with Renderer(chromium=chromium, assets={"rick.svg": svg}) as renderer:
+    with browsers.renderer(assets={"rick.svg": svg}) as renderer:
         lazy, eager = (renderer.page(image.format(how)) for how in ("loading=lazy", ""))
     assert lazy.height > 9200
     assert lazy.boxes == eager.boxes
 
 
-def test_scripts_leave_nothing_behind_for_the_next(chromium: str) -> None:
+def test_scripts_leave_nothing_behind_for_the_next(scripted: Renderer) -> None:
     looks = (
         "<p id=p></p><script>p.textContent = (localStorage.x || 'nothing') + document.cookie + (window.name || '')"
         "</script>"
     )
-    leaves = "<script>localStorage.x = 'something'; document.cookie = 'a=b'; window.name = 'n'</script>"
-    with Renderer(chromium=chromium, scripts=True, n_tabs=1) as renderer:
-        renderer.page(leaves)
-        _, text = renderer.run(looks, lambda tab, page: tab.evaluate("document.body.innerText"))
-    assert text == "nothing"
+    scripted.page("<script>localStorage.x = 'something'; document.cookie = 'a=b'; window.name = 'n'</script>")
+    assert scripted.run(looks, lambda tab, page: tab.evaluate("document.body.innerText"))[1] == "nothing"
 
 
 def test_a_page_cannot_lie_about_its_boxes(scripted: Renderer) -> None:
@@ -157,23 +165,20 @@ def test_noscript_stays_hidden_where_scripts_are_off(renderer: Renderer, scripte
     assert renderer.page(html).boxes == scripted.page(html).boxes
 
 
-def test_a_browser_killed_in_the_middle_is_replaced(chromium: str, good: RenderedPage) -> None:
-    with Renderer(chromium=chromium) as renderer:
-        assert is_unharmed(renderer, good)
-        first = renderer.browser
-        os.killpg(first.process_group, signal.SIGKILL)
-        assert is_unharmed(renderer, good)
-        assert renderer.browser is not first
-
-
-def test_a_browser_is_replaced_after_so_many_pages(chromium: str, good: RenderedPage) -> None:
-    with Renderer(chromium=chromium, limits=RenderLimits(pages_per_browser=3)) as renderer:
-        browsers = set()
-        for _ in range(7):
-            assert is_unharmed(renderer, good)
-            browsers.add(renderer.browser)
-        assert len(browsers) == 3
-        assert [browser.alive for browser in browsers].count(True) == 1
+def test_a_browser_is_replaced_if_it_was_killed_and_after_so_many_pages_and_none_is_left(
+    own: Renderer, good: RenderedPage
+) -> None:
+    assert is_unharmed(own, good)
+    browsers = [own.browser]
+    os.killpg(own.browser.process_group, signal.SIGKILL)
+    for _ in range(4):
+        assert is_unharmed(own, good)
+        browsers.append(own.browser)
+    assert len(set(browsers)) == 3
+    assert [browser.alive for browser in dict.fromkeys(browsers)] == [False, False, True]
+    own.close()
+    own.close()
+    assert not any(living(group=browser.process_group) for browser in browsers)
 
 
 def test_several_threads_share_the_tabs(renderer: Renderer, good: RenderedPage) -> None:
@@ -188,69 +193,36 @@ def test_several_threads_share_the_tabs(renderer: Renderer, good: RenderedPage) 
     assert bomb.failure
 
 
-def test_nothing_runs_after_close(chromium: str) -> None:
-    renderer = Renderer(chromium=chromium)
-    renderer.page(GOOD)
-    group = renderer.browser.process_group
-    renderer.close()
-    renderer.close()
-    assert not running(group)
-
-
-def test_nothing_runs_after_the_parent_was_killed(chromium: str) -> None:
+def test_nothing_runs_after_the_parent_was_killed_and_a_long_temporary_folder_is_not_too_long() -> None:
     script = (
         "import os, sys\n"
         "from iad_envs.sketch2code.renderer import Renderer\n"
         "renderer = Renderer()\n"
-        "renderer.page('<p>words</p>')\n"
-        "print(renderer.browser.process_group, flush=True)\n"
+        "assert not renderer.page('<p>words</p>').failure\n"
+        "browser = renderer.browser\n"
+        "print(browser.process_group, browser._profile, flush=True)\n"
         "os.kill(os.getpid(), 9)\n"
     )
-    command = [sys.executable, "-c", script]
-    with TemporaryDirectory() as folder:  # a short path: pytest's own may be too long for a socket
-        environment = {**os.environ, "TMPDIR": folder}
-        parent = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-        assert parent.stdout, parent.stderr
-        group = int(parent.stdout)
-        ended = threading.Event()
-        for _ in range(100):
-            if not running(group) and not list(Path(folder).iterdir()):
-                break
-            ended.wait(0.1)
-        assert not running(group)
-        assert not list(Path(folder).iterdir())
-
-
-def test_a_long_temporary_folder_is_not_too_long(chromium: str, good: RenderedPage) -> None:
-    script = (
-        "from iad_envs.sketch2code.renderer import Renderer\nwith Renderer() as r: print(r.page('<p>x</p>').failure)"
-    )
+    if without_chromium():
+        pytest.skip(without_chromium())
     with TemporaryDirectory() as folder:
         long = Path(folder) / ("long-" * 20)
         long.mkdir()
-        done = subprocess.run(
-            [sys.executable, "-c", script],
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "TMPDIR": str(long)},
+        environment = {**os.environ, "TMPDIR": str(long), "IAD_CHROMIUM": find_chromium()}
+        parent = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=False, env=environment
         )
-    assert done.stdout == "\n", done.stderr
+    assert parent.stdout, parent.stderr
+    group, profile = parent.stdout.split()
+    ended = threading.Event()
+    for _ in range(100):
+        if not living(group=int(group)) and not Path(profile).exists():
+            break
+        ended.wait(0.1)
+    assert not living(group=int(group))
+    assert not Path(profile).exists()
 
 
 def test_without_a_browser_one_sentence_says_what_to_install() -> None:
     with pytest.raises(BrowserNotFound, match="apt-get install chromium"):
         Renderer(chromium="/nowhere/chromium")
-
-
-def running(group: int) -> list[int]:
-    """The processes of a group that are not dead and merely uncollected."""
-    alive = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            state, _, of_group = stat.read_text().rpartition(")")[2].split()[:3]
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if int(of_group) == group and state != "Z":
-            alive.append(int(stat.parent.name))
-    return alive

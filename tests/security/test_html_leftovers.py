@@ -1,12 +1,13 @@
 """Nothing of a page reaches the next one in its tab: pictures of a sensitive page stay the same to the byte."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from random import Random
 
 import pytest
 
 from iad_envs.sketch2code.page import RenderLimits
 from iad_envs.sketch2code.renderer import Renderer, photographed
+from tests.browser import Browsers
 from tests.iad_envs.sketch2code.sketch_pages import GIF
 from tests.security.html_pages import LINGERING, SCRIPTED, SENSITIVE
 
@@ -22,29 +23,24 @@ def picture(renderer: Renderer, html: str) -> bytes | None:
     return renderer.run(html, photographed)[1]
 
 
-def reached(pages: Mapping[str, str], renderer: Renderer) -> list[str]:
-    """The pages that change the picture of the page after them, in a random order."""
-    before = picture(renderer, SENSITIVE)
-    assert before is not None
-    names = list(pages)
-    Random(0).shuffle(names)
-    changed = []
-    for name in names:
-        picture(renderer, pages[name])
-        if picture(renderer, SENSITIVE) != before:
-            changed.append(name)
-    return changed
-
-
 @pytest.fixture(scope="module")
-def renderer(chromium: str) -> Iterator[Renderer]:
+def renderer(browsers: Browsers) -> Iterator[Renderer]:
     """With one tab, so that every page follows another in it."""
-    with Renderer(chromium=chromium, assets={"rick.jpg": GIF}, limits=PATIENT, n_tabs=1) as made:
+    with browsers.renderer(assets={"rick.jpg": GIF}, limits=PATIENT, n_tabs=1) as made:
         yield made
 
 
 def test_no_page_reaches_the_next(renderer: Renderer) -> None:
-    assert reached(LINGERING, renderer) == []
+    before = picture(renderer, SENSITIVE)
+    assert before is not None
+    names = list(LINGERING)
+    Random(0).shuffle(names)
+    changed = []
+    for name in names:
+        renderer.run(LINGERING[name], lambda tab, page: None)  # which draws it
+        if picture(renderer, SENSITIVE) != before:
+            changed.append(name)
+    assert changed == []
 
 
 def test_pages_after_dark_ones_stay_light(renderer: Renderer) -> None:
@@ -52,14 +48,18 @@ def test_pages_after_dark_ones_stay_light(renderer: Renderer) -> None:
     dark = [html for name, html in LINGERING.items() if name.startswith("dark")]
     assert len(dark) > 5
     for html in dark:
-        picture(renderer, html)
+        renderer.run(html, lambda tab, page: None)
         assert picture(renderer, ORDINARY) == before, html
 
 
-def test_no_script_reaches_the_next_page(chromium: str) -> None:
-    pages = {name: f"<body><p>words</p><script>{script}</script>" for name, script in SCRIPTED.items()}
-    with Renderer(chromium=chromium, scripts=True, assets={"rick.jpg": GIF}, limits=PATIENT, n_tabs=1) as scripted:
-        assert reached(pages, scripted) == []
+def test_no_script_reaches_the_next_page(browsers: Browsers) -> None:
+    pages = [f"<body><p>words</p><script>{script}</script>" for script in SCRIPTED.values()]
+    with browsers.renderer(scripts=True, assets={"rick.jpg": GIF}, limits=PATIENT, n_tabs=1) as scripted:
+        before = picture(scripted, SENSITIVE)
+        assert before is not None
+        for html in pages:  # each in a tab of its own
+            scripted.run(html, lambda tab, page: None)
+        assert picture(scripted, SENSITIVE) == before
 
 
 def test_only_a_page_that_lingers_costs_a_new_document(renderer: Renderer) -> None:

@@ -11,7 +11,7 @@ from iad_envs.sketch2code.page import RenderedPage, RenderLimits
 from iad_envs.sketch2code.renderer import Renderer, photographed
 from iad_envs.sketch2code.tab import Tab
 from iad_envs.sketch2code.visual import VisualScore, visual_score
-from tests.iad_envs.browser.browsers import living
+from tests.browser import Browsers, living
 from tests.iad_envs.browser.fake_chromium import HARMFUL, make_chromium
 from tests.security.html_pages import TOO_LARGE
 
@@ -22,8 +22,8 @@ UNPICTURED = {"too large": TOO_LARGE, "without a size": "<html style='display:no
 
 
 @pytest.mark.parametrize("name", UNPICTURED)
-def test_the_page_has_failed_and_the_next_one_has_not(name: str, chromium: str) -> None:
-    with Renderer(chromium=chromium, limits=PATIENT, n_tabs=1) as renderer:
+def test_the_page_has_failed_and_the_next_one_has_not(name: str, browsers: Browsers) -> None:
+    with browsers.renderer(limits=PATIENT, n_tabs=1) as renderer:
         before = renderer.run(GOOD, None)[0]
         page, shot = renderer.run(UNPICTURED[name], photographed)
         assert shot is None

@@ -18,6 +18,6 @@ DOMAIN = Domain(
     prompts=(Path(__file__).parent / "prompts",),
     language="iad_envs.sketch2code.policy.language_agent:Sketch2CodeLanguageAgent",
     features="iad_envs.sketch2code.policy.features:PageFeatures",
-    solution="iad_envs.sketch2code.policy.solution:page",
+    solution="iad_envs.sketch2code.policy.agent:solution",
     predictions="iad_envs.sketch2code.predictions:PagePredictions",
 )

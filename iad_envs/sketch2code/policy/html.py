@@ -18,8 +18,6 @@ TAGS = {
     "divider": "hr",
 }
 """Kind of block -> HTML tag."""
-FILL = ("Here", "stands", "some", "text", "of", "the", "page", "that", "was", "sketched,", "and", "more", "follows.")
-CHAR_PX, LINE_PX = 7, 22
 STYLE = (
     "body{margin:0}#page{position:relative;width:1280px;overflow:hidden}"
     "#page>*{position:absolute;margin:0;padding:0;border:0;box-sizing:border-box;overflow:hidden;"
@@ -51,16 +49,15 @@ def _element(block: StrokeBlock) -> str:
     tag = TAGS[block.kind]
     left, top, width, height = (round(edge * PAGE_PX) for edge in snapped(block)[1:])
     place = f'style="left:{left}px;top:{top}px;width:{width}px;height:{height}px"'
-    if tag == "img":
-        return f'<img src="rick.jpg" alt="" {place}>'
-    if tag == "hr":
-        return f"<hr {place}>"
-    return f"<{tag} {place}>{_filling(width, height) if tag == 'p' else ''}</{tag}>"
-
-
-def _filling(width: int, height: int) -> str:
-    n_words = max(1, min(400, (width // (6 * CHAR_PX)) * max(1, round(height / LINE_PX))))
-    return " ".join(FILL[place % len(FILL)] for place in range(n_words))
+    if tag in ("img", "hr"):
+        return f'<img src="rick.jpg" alt="" {place}>' if tag == "img" else f"<hr {place}>"
+    content = ""
+    if tag == "p":
+        filling = "Here stands some text of the page that was sketched, and more follows."
+        words = filling.split()
+        n_words = max(1, min(400, (width // 42) * max(1, round(height / 22))))
+        content = " ".join(words[number % len(words)] for number in range(n_words))
+    return f"<{tag} {place}>{content}</{tag}>"
 
 
 def blocks_of(html: str) -> SketchReading | None:

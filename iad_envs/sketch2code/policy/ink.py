@@ -7,45 +7,39 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from iad_policy.errors import extra_command
+from iad_envs.browser.images import encoded, opencv
 
 Ink = NDArray[np.float32]
 Boxes = Mapping[str, Sequence[Sequence[float]]]
 
 WIDTH_PX = 320
-MAX_HEIGHT_PX = 1280
-LINE_SHARE = 0.02
-"""Distance between two lines of text, as a share of the width."""
-DARKER = 50
-"""How much darker than the paper ink is, in grey values."""
 BLURS_PX = (2.0, 5.0, 12.0)
 """Blur radii, from positions of strokes to positions of whole parts, as a sketch is never exact."""
-SHORT_SIDE_PX, LONG_SIDE_PX = 768, 2000
-"""Maximum size of a picture for a model, as in Sketch2Code."""
+LONG_SIDE_PX = 2000
+"""Maximum length of a picture for a model, as in Sketch2Code."""
 PAGE_WIDTH_PX = 1280
 """Width of a page in the browser."""
-FRAMED = ("nav_bar", "form_table", "button")
-PLACES = (
-    ("top left", "top", "top right"),
-    ("left", "centre", "right"),
-    ("bottom left", "bottom", "bottom right"),
-)
-"""Names of the ninths of a page, in rows."""
 
 
 def agreement(ink: Ink, boxes: Boxes) -> float:
     """Return how well boxes (by type, as shares of the page) agree with a sketch's ink, 0-1."""
     drawn = wireframe(boxes, ink.shape)
-    return float(np.mean([_alike(_blurred(ink, px), _blurred(drawn, px)) for px in BLURS_PX]))
+    similarities = []
+    for px in BLURS_PX:
+        one, other = _blurred(ink, px), _blurred(drawn, px)
+        lengths = float(np.linalg.norm(one)) * float(np.linalg.norm(other))
+        similarities.append(float((one * other).sum()) / lengths if lengths else 0.0)
+    return float(np.mean(similarities))
 
 
 def largest_difference(ink: Ink, boxes: Boxes) -> tuple[str, bool]:
     """Return the ninth of a page where its boxes agree least with a sketch, and whether the sketch has more there."""
     px = BLURS_PX[1]
     lacking = _normal(_blurred(ink, px)) - _normal(_blurred(wireframe(boxes, ink.shape), px))
+    rows = ("top left", "top", "top right"), ("left", "centre", "right"), ("bottom left", "bottom", "bottom right")
     ninths = {
         name: part
-        for names, row in zip(PLACES, np.array_split(lacking, 3, axis=0), strict=True)
+        for names, row in zip(rows, np.array_split(lacking, 3, axis=0), strict=True)
         for name, part in zip(names, np.array_split(row, 3, axis=1), strict=True)
     }
     worst = max(ninths, key=lambda name: float(np.square(ninths[name]).sum()))
@@ -61,8 +55,8 @@ def ink_of(sketch: NDArray[np.uint8], size: Sequence[int]) -> Ink:
     """
     cv2 = opencv()
     grey = sketch[: size[0], : size[1], 1]
-    ink = (grey < np.median(grey) - DARKER).astype(np.float32)
-    height = max(8, min(MAX_HEIGHT_PX, round(WIDTH_PX * ink.shape[0] / ink.shape[1])))
+    ink = (grey < np.median(grey) - 50).astype(np.float32)
+    height = max(8, min(1280, round(WIDTH_PX * ink.shape[0] / ink.shape[1])))
     return np.asarray(cv2.resize(ink, (WIDTH_PX, height), interpolation=cv2.INTER_AREA), dtype=np.float32)
 
 
@@ -82,7 +76,7 @@ def wireframe(boxes: Boxes, shape: Sequence[int]) -> Ink:
     for kind, of_kind in boxes.items():
         for x, y, w, h in of_kind:
             if kind == "text_block":
-                n_lines = max(1, round(h * height / (LINE_SHARE * width)))
+                n_lines = max(1, round(h * height / (0.02 * width)))
                 for place in range(min(n_lines, height)):
                     middle = y + h * (place + 0.5) / n_lines
                     line(x, middle, x + w, middle)
@@ -92,7 +86,7 @@ def wireframe(boxes: Boxes, shape: Sequence[int]) -> Ink:
                 continue
             for corner in ((x, y, x + w, y), (x, y + h, x + w, y + h), (x, y, x, y + h), (x + w, y, x + w, y + h)):
                 line(*corner)
-            if kind not in FRAMED:
+            if kind not in ("nav_bar", "form_table", "button"):
                 line(x, y, x + w, y + h)
                 line(x + w, y, x, y + h)
     return np.asarray(sheet / 255, dtype=np.float32)
@@ -111,25 +105,18 @@ def image_part(picture: NDArray[np.uint8], scale: float | None = None) -> dict[s
     if scale is not None:
         height, width = (max(1, round(side * scale)) for side in picture.shape[:2])
     small = cv2.resize(picture, (width, height), interpolation=cv2.INTER_AREA)[:LONG_SIDE_PX, :LONG_SIDE_PX]
-    png = cv2.imencode(".png", cv2.cvtColor(small, cv2.COLOR_RGB2BGR))[1].tobytes()
-    return {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{b64encode(png).decode()}"}}
+    return {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{b64encode(encoded(small)).decode()}"}}
 
 
 def sent_size(height: int, width: int) -> tuple[int, int]:
     """Return the height and width at which a picture is sent to a model."""
-    scale = min(1.0, SHORT_SIDE_PX / min(height, width), LONG_SIDE_PX / max(height, width))
+    scale = min(1.0, 768 / min(height, width), LONG_SIDE_PX / max(height, width))
     return max(1, round(height * scale)), max(1, round(width * scale))
 
 
 def page_scale(height: int, width: int) -> float:
     """Return the scale at which a page is as large as its sketch, whose height and width are given, as it is sent."""
     return sent_size(height, width)[1] / PAGE_WIDTH_PX
-
-
-def _alike(one: Ink, other: Ink) -> float:
-    """Return the cosine similarity of two drawings."""
-    lengths = float(np.linalg.norm(one)) * float(np.linalg.norm(other))
-    return float((one * other).sum()) / lengths if lengths else 0.0
 
 
 def _normal(ink: Ink) -> Ink:
@@ -139,14 +126,3 @@ def _normal(ink: Ink) -> Ink:
 
 def _blurred(ink: Ink, px: float) -> Ink:
     return np.asarray(opencv().GaussianBlur(ink, (0, 0), px), dtype=np.float32)
-
-
-def opencv() -> Any:
-    """Return OpenCV, which is imported only if drawings are compared."""
-    try:
-        import cv2
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f"expected OpenCV to compare drawings, found none; install it with: {extra_command('sketch2code')}"
-        ) from error
-    return cv2

@@ -15,9 +15,6 @@ from iad_policy.models.parsing import Reading
 from iad_policy.types import Feedback, State
 
 Screenshot = Callable[[str], NDArray[np.uint8] | None]
-TEMPERATURE = 0.5
-MAX_TOKENS = 4096
-"""Both values are those of arXiv 2504.01931 v1."""
 
 
 class Sketch2CodeLanguageAgent(LanguageAgent):
@@ -39,7 +36,8 @@ class Sketch2CodeLanguageAgent(LanguageAgent):
     default_style = "direct"
 
     def __init__(self, *given: Any, screenshot: Screenshot | None = None, **options: Any) -> None:
-        super().__init__(*given, **{"temperature": TEMPERATURE, "max_tokens": MAX_TOKENS, **options})
+        # As in arXiv 2504.01931 v1.
+        super().__init__(*given, **{"temperature": 0.5, "max_tokens": 4096, **options})
         self._screenshot = screenshot
 
     @classmethod

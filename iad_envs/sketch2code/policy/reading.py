@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from iad_envs.sketch2code.policy.ink import opencv
+from iad_envs.browser.images import opencv
 from iad_envs.sketch2code.policy.strokes import (
     Ink,
     SketchParams,
@@ -24,14 +24,8 @@ from iad_envs.sketch2code.policy.strokes import (
 
 WIDTH_PX = 1024
 """Width to which sketches are scaled before reading. All lengths are in these pixels."""
-CROSS_SHIFTS_PX = (-14, 14)
-"""Offsets from a diagonal. There a cross has no ink, but a text has as much as on the diagonal."""
-COVERED_SHARE = 0.5
-"""A frame of which pictures cover at least this share is only the space between them, so it is dropped."""
-OUTLINE_PX = 36
-"""Minimum size of connected ink that may be a frame on its own."""
 BAND_PX = 9
-"""Width of the strips along the edges of such ink, where its sides are looked for."""
+"""Width of the strips along the edges of connected ink, where its sides are looked for."""
 
 
 class SketchReading(NamedTuple):
@@ -61,12 +55,21 @@ def read_sketch(sketch: NDArray[np.uint8], size: Sequence[int], params: SketchPa
     kinds += [frame._replace(kind="image") for frame in loose if _crossed(ink, frame, params.cross)]
     images = [frame for frame in kinds if frame.kind == "image"]
     frames = kinds = [
-        frame for frame in distinct(kinds) if frame.kind == "image" or _overlap(frame, images) < COVERED_SHARE
-    ]
+        frame for frame in distinct(kinds) if frame.kind == "image" or _overlap(frame, images) < 0.5
+    ]  # what pictures cover by half is only the space between them
     across = [stroke for stroke in across if stroke.purity >= params.rule or _on_edge(stroke, frames, params.corner)]
-    down = [stroke for stroke in down if stroke.purity >= params.rule or _on_side(stroke, frames, params.corner)]
-    rules = [_rule(stroke) for stroke in across if not _on_edge(stroke, frames, params.corner)]
-    rules = [rule for rule in rules if rule.w > 3 * params.stroke and not _inside_image(rule, kinds)]
+    turned = [StrokeBlock(frame.kind, frame.y, frame.x, frame.h, frame.w) for frame in frames]
+    down = [stroke for stroke in down if stroke.purity >= params.rule or _on_edge(stroke, turned, params.corner)]
+    rules = [
+        StrokeBlock("divider", stroke.start, stroke.at - 1, stroke.end - stroke.start, 2.0)
+        for stroke in across
+        if not _on_edge(stroke, frames, params.corner)
+    ]
+    rules = [
+        rule
+        for rule in rules
+        if rule.w > 3 * params.stroke and not any(one.kind == "image" and one.holds(rule) for one in kinds)
+    ]
     left = _without(ink, kinds, across, down)
     kinds += _outlined(left, params)
     blocks = [*kinds, *rules, *_texts(left, params)]
@@ -91,7 +94,7 @@ def _outlined(ink: Ink, params: SketchParams) -> list[StrokeBlock]:
     found = []
     _, labels, stats, _ = opencv().connectedComponentsWithStats(ink, connectivity=8)
     for label, (x, y, w, h, _) in enumerate(stats.tolist()):
-        if label == 0 or h < OUTLINE_PX or w < OUTLINE_PX:
+        if label == 0 or min(w, h) < 36:
             continue
         component = (labels[y : y + h, x : x + w] == label).astype(np.uint8)
         block = StrokeBlock("frame", x, y, w, h)
@@ -118,16 +121,13 @@ def _crossed(ink: Ink, frame: StrokeBlock, more: float) -> bool:
     shares = np.linspace(0.12, 0.88, 60)
     xs = frame.x + shares * frame.w
     gains = []
+    columns = np.clip(np.round(xs).astype(int), 0, near.shape[1] - 1)
     for ys in (frame.y + shares * frame.h, frame.bottom - shares * frame.h):
-        on, *around = (_share(near, xs, ys + shift) for shift in (0, *CROSS_SHIFTS_PX))
+        # Next to a diagonal a cross has no ink, but a text has as much as on it.
+        rows = [np.clip(np.round(ys + shift).astype(int), 0, near.shape[0] - 1) for shift in (0, -14, 14)]
+        on, *around = (float(near[row, columns].mean()) for row in rows)
         gains.append(on - float(np.mean(around)))
     return max(gains) >= more and frame.h > 24
-
-
-def _share(mask: Ink, xs: NDArray[np.float64], ys: NDArray[np.float64]) -> float:
-    rows = np.clip(np.round(ys).astype(int), 0, mask.shape[0] - 1)
-    columns = np.clip(np.round(xs).astype(int), 0, mask.shape[1] - 1)
-    return float(mask[rows, columns].mean())
 
 
 def _overlap(frame: StrokeBlock, others: Sequence[StrokeBlock]) -> float:
@@ -140,10 +140,6 @@ def _overlap(frame: StrokeBlock, others: Sequence[StrokeBlock]) -> float:
     return shared / (frame.w * frame.h)
 
 
-def _rule(stroke: Stroke) -> StrokeBlock:
-    return StrokeBlock("divider", stroke.start, stroke.at - 1, stroke.end - stroke.start, 2.0)
-
-
 def _on_edge(stroke: Stroke, frames: Sequence[StrokeBlock], near: float) -> bool:
     return any(
         min(abs(stroke.at - frame.y), abs(stroke.at - frame.bottom)) <= near
@@ -151,15 +147,6 @@ def _on_edge(stroke: Stroke, frames: Sequence[StrokeBlock], near: float) -> bool
         and stroke.end <= frame.right + 2 * near
         for frame in frames
     )
-
-
-def _on_side(stroke: Stroke, frames: Sequence[StrokeBlock], near: float) -> bool:
-    turned = [StrokeBlock(frame.kind, frame.y, frame.x, frame.h, frame.w) for frame in frames]
-    return _on_edge(stroke, turned, near)
-
-
-def _inside_image(block: StrokeBlock, blocks: Sequence[StrokeBlock]) -> bool:
-    return any(other.kind == "image" and other.holds(block) for other in blocks)
 
 
 def _without(ink: Ink, frames: Sequence[StrokeBlock], across: Sequence[Stroke], down: Sequence[Stroke]) -> Ink:
@@ -195,15 +182,11 @@ def _texts(ink: Ink, params: SketchParams) -> list[StrokeBlock]:
             padding = h * (params.leading - 1) if h < 18 else 4.0
             wide = w - params.word_gap
             lines.append(StrokeBlock("text_block", x + params.word_gap / 2, y - padding / 2, wide, h + padding))
-    return _joined(sorted(lines, key=lambda line: (line.y, line.x)), params.line_gap)
-
-
-def _joined(lines: Sequence[StrokeBlock], line_gap: float) -> list[StrokeBlock]:
     texts: list[tuple[StrokeBlock, float]] = []
-    for line in lines:
+    for line in sorted(lines, key=lambda line: (line.y, line.x)):
         for place, (text, height) in enumerate(texts):
             aligned = abs(text.x - line.x) <= 12 and line.w <= text.w + 24
-            if aligned and -0.6 * height <= line.y - text.bottom <= (line_gap - 0.5) * height:
+            if aligned and -0.6 * height <= line.y - text.bottom <= (params.line_gap - 0.5) * height:
                 right, bottom = max(text.right, line.right), max(text.bottom, line.bottom)
                 x = min(text.x, line.x)
                 texts[place] = StrokeBlock("text_block", x, text.y, right - x, bottom - text.y), line.h
@@ -221,11 +204,8 @@ def _straight(blocks: Sequence[StrokeBlock], shape: tuple[int, ...], margin: flo
     for block in blocks:
         x, y = block.x + block.w / 2 - edge, block.y + block.h / 2 - edge
         x, y = x + tilt * y, y - tilt * x
-        turned.append(StrokeBlock(block.kind, x - block.w / 2, y - block.h / 2, block.w, block.h))
-    return SketchReading(tuple(_clipped(block, width, height) for block in turned), height / width)
-
-
-def _clipped(block: StrokeBlock, width: float, height: float) -> StrokeBlock:
-    x, y = min(max(block.x, 0.0), width - 2), min(max(block.y, 0.0), height - 2)
-    right, bottom = min(max(block.right, x + 2), width), min(max(block.bottom, y + 2), height)
-    return StrokeBlock(block.kind, x / width, y / width, (right - x) / width, (bottom - y) / width)
+        block = StrokeBlock(block.kind, x - block.w / 2, y - block.h / 2, block.w, block.h)
+        x, y = min(max(block.x, 0.0), width - 2), min(max(block.y, 0.0), height - 2)
+        right, bottom = min(max(block.right, x + 2), width), min(max(block.bottom, y + 2), height)
+        turned.append(StrokeBlock(block.kind, x / width, y / width, (right - x) / width, (bottom - y) / width))
+    return SketchReading(tuple(turned), height / width)

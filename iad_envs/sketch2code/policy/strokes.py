@@ -8,15 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from iad_envs.sketch2code.policy.ink import opencv
+from iad_envs.browser.images import opencv
 
 Ink = NDArray[np.uint8]
 MIN_SIDE_PX = 16
-STRAIGHT_PX = 15
-"""Minimum length of a stroke that is straight without a break. Wavy lines never are."""
-PATH_PX = 20
-AROUND_PX = 7
-"""Distance from a stroke within which other ink is looked for."""
 
 
 class SketchParams(NamedTuple):
@@ -90,7 +85,8 @@ def strokes_of(ink: Ink, params: SketchParams) -> list[Stroke]:
     """Return the horizontal strokes. For transposed ink, these are the vertical ones."""
     cv2 = opencv()
     thick = cv2.dilate(ink, np.ones((2, 1), np.uint8))
-    straight = cv2.morphologyEx(thick, cv2.MORPH_OPEN, np.ones((1, STRAIGHT_PX), np.uint8))
+    # A stroke is straight for 15 pixels without a break. Wavy lines never are.
+    straight = cv2.morphologyEx(thick, cv2.MORPH_OPEN, np.ones((1, 15), np.uint8))
     joined = cv2.morphologyEx(straight, cv2.MORPH_CLOSE, np.ones((7, round(params.bridge)), np.uint8))
     _, labels, stats, _ = cv2.connectedComponentsWithStats(joined, connectivity=8)
     found = []
@@ -108,14 +104,15 @@ def strokes_of(ink: Ink, params: SketchParams) -> list[Stroke]:
 
 def _purity(ink: Ink, columns: NDArray[np.int64], rows: NDArray[np.int64]) -> float:
     """Return the share of the ink around a stroke that lies on it: nearly 1 if it is straight, half if it is wavy."""
-    start, n = int(columns.min()), int(columns.max() - columns.min()) // PATH_PX + 1
-    bins = (columns - start) // PATH_PX
+    step = 20
+    start, n = int(columns.min()), int(columns.max() - columns.min()) // step + 1
+    bins = (columns - start) // step
     counts = np.bincount(bins, minlength=n)
     there = counts > 0
     middles = np.bincount(bins, rows, minlength=n)[there] / counts[there]
     xs = np.arange(start, int(columns.max()) + 1)
-    path = np.interp(xs, start + (np.flatnonzero(there) + 0.5) * PATH_PX, middles)
-    offsets = np.arange(-AROUND_PX, AROUND_PX + 1)
+    path = np.interp(xs, start + (np.flatnonzero(there) + 0.5) * step, middles)
+    offsets = np.arange(-7, 8)
     places = np.clip(np.round(path[:, None] + offsets).astype(int), 0, ink.shape[0] - 1)
     per_offset = ink[places, xs[:, None]].sum(axis=0, dtype=np.int64)
     on = per_offset[np.abs(offsets) <= 2].sum()
@@ -138,27 +135,12 @@ def frames_of(
                 continue
             edges = (one.at, start, other.at, end) if turned else (start, one.at, end, other.at)
             block = StrokeBlock("frame", edges[0], edges[1], edges[2] - edges[0], edges[3] - edges[1])
-            span = (one.at, other.at, near)
-            if any(_drawn(others, at, *span) for at in (start, end)):
+            beside = [stroke for stroke in others if min(abs(stroke.at - start), abs(stroke.at - end)) <= near]
+            if any(abs(stroke.start - one.at) <= near and abs(stroke.end - other.at) <= near for stroke in beside):
                 own.append(block)
-            elif any(_covered(others, at, *span) for at in (start, end)):
+            elif any(stroke.start <= one.at + near and stroke.end >= other.at - near for stroke in beside):
                 shared.append(block)
     return own, shared
-
-
-def _drawn(strokes: Sequence[Stroke], at: float, start: float, end: float, near: float) -> bool:
-    """Return whether a stroke runs between two points."""
-    return any(
-        abs(stroke.at - at) <= near and abs(stroke.start - start) <= near and abs(stroke.end - end) <= near
-        for stroke in strokes
-    )
-
-
-def _covered(strokes: Sequence[Stroke], at: float, start: float, end: float, near: float) -> bool:
-    """Return whether a stroke runs between two points, or beyond them."""
-    return any(
-        abs(stroke.at - at) <= near and stroke.start <= start + near and stroke.end >= end - near for stroke in strokes
-    )
 
 
 def distinct(blocks: Sequence[StrokeBlock]) -> list[StrokeBlock]:

@@ -7,7 +7,7 @@ judge that sees sketch and page (`self`).
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import gymnasium as gym
 import numpy as np
@@ -36,11 +36,7 @@ Picture = NDArray[np.uint8]
 Screenshot = Callable[[str], Picture | None]
 FAILED = -1.0
 """Score of a candidate that is not a page, or can't be rendered."""
-HEIGHT_TOLERANCE = 0.1
-"""Share by which a page's height may differ from its sketch before the verifier says so."""
 PARTS = ("layout", "text_iou", "image_iou")
-HTML_CHARS = 40_000
-"""Characters of each page in a judge's prompt."""
 PROMPTS = domain_prompts(DOMAIN)
 
 
@@ -67,15 +63,12 @@ class ReferenceVerifier:
 
     def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
         """Read the gold that the driver attached to the previews."""
-        return [self._verdict(candidate) for candidate in candidates]
-
-    def _verdict(self, candidate: Candidate) -> Verdict:
-        preview = _preview(candidate)
-        failure = _failure(preview)
-        if failure:
-            return Verdict(FAILED, failure)
-        parts = _gold(preview)["reward_parts"]
-        return Verdict(float(parts[self.part]), details=dict(parts))
+        verdicts = []
+        for preview in map(_preview, candidates):
+            parts = {} if _failure(preview) else _gold(preview)["reward_parts"]
+            failed = Verdict(FAILED, _failure(preview))
+            verdicts.append(Verdict(float(parts[self.part]), details=dict(parts)) if parts else failed)
+        return verdicts
 
 
 class Sketch2CodeVerifier:
@@ -93,39 +86,36 @@ class Sketch2CodeVerifier:
         """Compare each candidate's preview with the sketch."""
         size = state.info["facts"]["sketch_size"]
         ink = ink_of(state.observation["sketch"], size)
-        return [self._verdict(ink, page_height(*size), _preview(candidate)) for candidate in candidates]
-
-    def _verdict(self, ink: NDArray[np.float32], height: int, preview: State) -> Verdict:
-        failure = _failure(preview)
-        if failure:
-            return Verdict(FAILED, failure)
-        page = preview.info["page"]
-        score = agreement(ink, page["boxes"])
-        place, has_more = largest_difference(ink, page["boxes"])
-        said = [
-            f"The page's outline agrees with the sketch to {score:.0%}, and least at the {place}, where the sketch has "
-            f"{'more' if has_more else 'less'}."
-        ]
-        if page["width"] > PAGE_WIDTH_PX:
-            said.append(f"It is {page['width']} pixels wide instead of {PAGE_WIDTH_PX}.")
-        if abs(page["height"] / height - 1) > HEIGHT_TOLERANCE:
-            said.append(f"It is {page['height']} pixels high, and should be about {height}.")
-        return Verdict(score, " ".join(said))
+        height = page_height(*size)
+        verdicts = []
+        for preview in map(_preview, candidates):
+            if _failure(preview):
+                verdicts.append(Verdict(FAILED, _failure(preview)))
+                continue
+            page = preview.info["page"]
+            score = agreement(ink, page["boxes"])
+            place, has_more = largest_difference(ink, page["boxes"])
+            said = [
+                f"The page's outline agrees with the sketch to {score:.0%}, and least at the {place}, where the sketch "
+                f"has {'more' if has_more else 'less'}."
+            ]
+            if page["width"] > PAGE_WIDTH_PX:
+                said.append(f"It is {page['width']} pixels wide instead of {PAGE_WIDTH_PX}.")
+            if abs(page["height"] / height - 1) > 0.1:
+                said.append(f"It is {page['height']} pixels high, and should be about {height}.")
+            verdicts.append(Verdict(score, " ".join(said)))
+        return verdicts
 
 
 Sees = Literal["images", "html", "sketch"]
 
 
-class _Kind(NamedTuple):
-    information: Information
-    caption: str
-
-
-KINDS: Mapping[str, _Kind] = {
-    "images": _Kind("oracle", "First the page as it should be, then the page to review."),
-    "html": _Kind("oracle", "First the HTML of the page as it should be, then the HTML to review."),
-    "sketch": _Kind("self", "First the sketch, then the page to review."),
+KINDS: Mapping[str, tuple[Information, str]] = {
+    "images": ("oracle", "First the page as it should be, then the page to review."),
+    "html": ("oracle", "First the HTML of the page as it should be, then the HTML to review."),
+    "sketch": ("self", "First the sketch, then the page to review."),
 }
+"""What a judge sees -> its label, and what its prompt says of that."""
 
 
 class PageJudge(ModelComponent):
@@ -155,7 +145,7 @@ class PageJudge(ModelComponent):
             raise UnknownName("view of a judge", sees, KINDS)
         super().__init__(model, temperature=temperature, max_tokens=max_tokens)
         self.sees = sees
-        self.information: Information = KINDS[sees].information
+        self.information, self._caption = KINDS[sees]
         self._screenshot = screenshot
 
     @property
@@ -172,7 +162,7 @@ class PageJudge(ModelComponent):
         failure = _failure(preview)
         if failure:
             return Verdict(FAILED, failure)
-        prompt = PROMPTS.render("score", instruction=state.info["instruction"], candidate=KINDS[self.sees].caption)
+        prompt = PROMPTS.render("score", instruction=state.info["instruction"], candidate=self._caption)
         content = self._content(prompt.user, state, preview)
         if content is None:
             return Verdict(FAILED, "the page could not be photographed")
@@ -189,7 +179,7 @@ class PageJudge(ModelComponent):
         html = preview.info["page"]["html"]
         if self.sees == "html":
             reference = _gold(preview)["reference"]["html"]
-            return f"{prompt_text}\n\nAs it should be:\n{reference[:HTML_CHARS]}\n\nTo review:\n{html[:HTML_CHARS]}"
+            return f"{prompt_text}\n\nAs it should be:\n{reference[:40_000]}\n\nTo review:\n{html[:40_000]}"
         if self.sees == "images":
             first = self._screenshot(_gold(preview)["reference"]["html"])
             if first is None:

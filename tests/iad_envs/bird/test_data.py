@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from iad_envs.bird.data import load_data, read_descriptions
-from iad_envs.data import OFFICIAL_SHA256, data_version, is_official
+from iad_envs.data import data_version, is_official, official_sha256
 from iad_envs.errors import DataNotFound
 from tests.iad_envs.bird.small_bird import QUESTIONS, make_folder
 
@@ -83,7 +83,7 @@ def test_the_version_of_a_split_is_that_of_its_own_files_wherever_they_are(tmp_p
 
 
 def test_every_dev_database_has_a_known_hash_and_another_file_is_said_to_be_another(tmp_path: Path) -> None:
-    assert sum(name.endswith(".sqlite") for name in OFFICIAL_SHA256) == 11
+    assert sum(name.endswith(".sqlite") for name in official_sha256()) == 11
     path = tmp_path / "superhero.sqlite"
     path.write_bytes(b"")
     assert not is_official(path)

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from tests.browser import missing
 from tests.contract.environments import EnvironmentContract, Subject
-from tests.iad_envs.browser.browsers import missing
 
 
 def look_around(info: dict[str, Any]) -> str:
@@ -30,8 +30,3 @@ class TestBookingBrowser(EnvironmentContract):
     @pytest.fixture
     def subject(self) -> Subject:
         return SUBJECT
-
-
-@needs_a_browser
-def test_gymnasiums_checker_passes_in_a_browser() -> None:
-    EnvironmentContract().test_gymnasiums_checker_passes(SUBJECT)

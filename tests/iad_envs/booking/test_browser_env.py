@@ -16,25 +16,24 @@ from iad_envs.booking.browser_env import BookingBrowserEnv
 from iad_envs.booking.env import BookingEnv
 from iad_envs.booking.visit import BookingVisit
 from iad_envs.browser.site_visit import PageMismatch
+from tests.browser import Browsers, missing
 from tests.contract.environments import same, solution_of
 from tests.iad_envs.booking.site_walks import ROOM, walk_together
-from tests.iad_envs.browser.browsers import missing
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "everything is there")
 KINDS = {"home", "results", "restaurant", "seating", "details", "confirmation", "mine", "cancel"}
 
 
-@pytest.fixture(scope="module")
-def env() -> Iterator[BookingBrowserEnv]:
-    env = BookingBrowserEnv(render_mode="rgb_array")
-    yield env
-    env.close()
+@pytest.fixture
+def env(browsers: Browsers) -> Iterator[BookingBrowserEnv]:
+    with browsers.lent(BookingBrowserEnv(render_mode="rgb_array")) as env:
+        yield env
 
 
 @pytest.mark.parametrize(
     "seeds",
     [
-        pytest.param((1, 2, 3, 197), id="a few"),  # 1 and 197 see every kind of page and finding by themselves
+        pytest.param((1, 197), id="two"),  # they see every kind of page and finding by themselves
         pytest.param(range(200), id="200", marks=[pytest.mark.slow, pytest.mark.timeout(2400)]),
     ],
 )
@@ -60,15 +59,13 @@ def test_a_moment_can_be_gone_back_to_also_from_after_the_end(env: BookingBrowse
     seen = [env.reset(seed=4)]
     tokens = [env.snapshot()]
     for action in solution_of(env):
-        observation, _, _, _, info = env.step(action)
-        seen.append((observation, info))
+        seen.append(env.step(action)[::4])  # type: ignore[arg-type]
         tokens.append(env.snapshot())
     for token, was in reversed(list(zip(tokens, seen, strict=True))):
         assert same(env.restore(token), was)
     for action in solution_of(env):  # the forms that were sent before are not the same ones
         *_, terminated, _, info = env.step(action)
-    assert terminated
-    assert info["success"]
+    assert (terminated, info["success"]) == (True, True)
 
 
 def test_time_passes_in_the_browser_with_actions_that_are_no_requests(env: BookingBrowserEnv) -> None:
@@ -117,31 +114,26 @@ def test_typing_is_done_with_keys_and_stays_on_the_page(env: BookingBrowserEnv) 
 
 
 @pytest.mark.parametrize("mode", ["html", "screenshot"])
-def test_other_observations_are_the_same_simulated_and_real(mode: Any) -> None:
-    env = BookingBrowserEnv(observation_mode=mode, window_size=(500, 400))
-    try:
+def test_other_observations_are_the_same_simulated_and_real(mode: Any, browsers: Browsers) -> None:
+    with browsers.lent(BookingBrowserEnv(observation_mode=mode, window_size=(500, 800))) as env:
         seen = []
         typing = (f"TYPE [q] [{'long words ' * 20}]", "CLICK [q]", "TYPE [q] [x]", "TYPE [city] [Norwick]", "CLEAR [q]")
-        around = ("CLICK [nothing]", "CLICK [city]", "CLICK [city-norwick]", *typing, "CLICK [go]", "SCROLL [DOWN]")
-        for walk in ((*around, "SCROLL [UP]", "CLICK [mine]", "ASK USER HELP [Who?]"), solution_of):
-            env.reset(options={"task_id": next(one for one in env.task_ids if "move" in env._tasks[one].kinds)})
-            for action in walk(env) if callable(walk) else walk:
-                ahead = env.simulate(env.snapshot(), action)
-                observation, _, terminated, _, _ = env.step(action)
-                assert env.observation_space.contains(observation)
-                if not ahead.token.is_awaiting:
-                    assert same(ahead.observation, observation), action
-                seen.append(observation)
-        assert terminated
-        assert len({str(one) if mode == "html" else one.tobytes() for one in seen}) >= 12
+        walk = ["CLICK [nothing]", "CLICK [city]", "CLICK [city-norwick]", *typing, "CLICK [go]", "SCROLL [DOWN]"]
+        env.reset(options={"task_id": next(one for one in env.task_ids if "move" in env._tasks[one].kinds)})
+        for action in (*walk, "CLICK [mine]", "ASK USER HELP [Who?]"):
+            ahead = env.simulate(env.snapshot(), action)
+            observation = env.step(action)[0]
+            assert env.observation_space.contains(observation)
+            if not ahead.token.is_awaiting:
+                assert same(ahead.observation, observation), action
+            seen.append(observation)
+        assert len({str(one) if mode == "html" else one.tobytes() for one in seen}) >= 7
         if mode == "html":
             assert seen[0].startswith("<!DOCTYPE html>")
             assert 'role="alert">expected the id' in seen[0]
             assert not any(env.visit.site.token(env.visit.session) in page for page in seen)
         else:
-            assert seen[0].shape == (400, 500, 3)
-    finally:
-        env.close()
+            assert seen[0].shape == (800, 500, 3)
 
 
 def test_a_page_that_differs_from_the_engine_is_noticed(env: BookingBrowserEnv) -> None:
@@ -199,6 +191,7 @@ def test_a_template_with_one_changed_word_is_noticed(
         visit.close()
 
 
+@pytest.mark.slow
 def test_a_killed_browser_is_replaced_and_the_episode_goes_on(env: BookingBrowserEnv) -> None:
     text = BookingEnv()
     text.reset(seed=3)
@@ -206,10 +199,10 @@ def test_a_killed_browser_is_replaced_and_the_episode_goes_on(env: BookingBrowse
     lost = env.visit.n_lost
     actions = solution_of(text)
     for place, action in enumerate(actions):
-        if place in (2, len(actions) - 2):
+        if place == len(actions) - 2:
             os.killpg(env.visit.browser.process_group, signal.SIGKILL)
         assert same(env.step(action), text.step(action))
-    assert env.visit.n_lost == lost + 2
+    assert env.visit.n_lost == lost + 1
     assert env.snapshot().terminated
 
 

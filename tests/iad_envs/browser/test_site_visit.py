@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from iad_envs.browser.site_visit import FIND, PageMismatch, SiteVisit, as_parsed, seen_strings
-from tests.iad_envs.browser.browsers import missing
+from tests.browser import Browsers
 from tests.webshop_server.site.two_rooms import RoomState, create_app, html, path_of
 from webshop_server.site.sessions import Sessions
 
-needs_a_browser = pytest.mark.skipif(bool(missing()), reason=missing() or "everything is there")
 HALL, GARDEN = RoomState("hall"), RoomState("garden")
 FOCUS = """
 const field = document.querySelector("input");
@@ -69,14 +68,12 @@ return {
         self._type(text)
 
 
-@pytest.fixture(scope="module")
-def visit() -> Iterator[RoomVisit]:
-    visit = RoomVisit(size=(500, 400))
-    yield visit
-    visit.close()
+@pytest.fixture
+def visit(browsers: Browsers) -> Iterator[RoomVisit]:
+    with browsers.visiting(RoomVisit(size=(500, 400))) as visit:
+        yield visit
 
 
-@needs_a_browser
 def test_an_action_that_is_no_request_stays_on_its_page_and_is_read_there(visit: RoomVisit) -> None:
     visit.open(HALL)
     visit.browser.driver.execute_script("window.isKept = true")
@@ -88,7 +85,6 @@ def test_an_action_that_is_no_request_stays_on_its_page_and_is_read_there(visit:
     assert visit.n_lost == 0
 
 
-@needs_a_browser
 def test_a_new_browser_gets_what_no_url_says(visit: RoomVisit) -> None:
     visit.open(GARDEN)
     lost = visit.n_lost
@@ -98,7 +94,6 @@ def test_a_new_browser_gets_what_no_url_says(visit: RoomVisit) -> None:
     assert visit.browser.driver.execute_script("return document.querySelector('input').value") == "roses"
 
 
-@needs_a_browser
 def test_another_page_than_expected_is_noticed(visit: RoomVisit) -> None:
     visit.open(HALL)
     with pytest.raises(PageMismatch, match="address"):
@@ -110,7 +105,6 @@ def test_another_page_than_expected_is_noticed(visit: RoomVisit) -> None:
         visit.act("click[cellar]", HALL)
 
 
-@needs_a_browser
 def test_a_preview_does_not_move_the_visit(visit: RoomVisit) -> None:
     visit.open(HALL._replace(note="still here"))
     before = visit.screenshot()

@@ -1,18 +1,14 @@
 """Holds `IAD/Sketch2Code-v0` to contract 1, on a small folder of pages."""
 
-import os
-import shutil
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import gymnasium as gym
 import pytest
 
 import iad_envs  # noqa: F401 (registers)
-from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES
-from tests.contract.environments import EnvironmentContract, Subject
-from tests.iad_envs.sketch2code.sketch_pages import make_folder
+from tests.browser import Browsers
+from tests.contract.environments import ASYNC, EnvironmentContract, Subject
+from tests.iad_envs.sketch2code.sketch_pages import GIF, make_folder
 
 
 def nothing(info: dict[str, Any]) -> str:
@@ -21,19 +17,21 @@ def nothing(info: dict[str, Any]) -> str:
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    if not (os.environ.get(CHROMIUM_VARIABLE) or any(map(shutil.which, NAMES))):
-        pytest.skip("needs Chromium: apt-get install chromium fonts-liberation")
+def _data(tmp_path_factory: pytest.TempPathFactory, browsers: Browsers) -> Iterator[None]:
     root = tmp_path_factory.mktemp("data")
-    make_folder(Path(root) / "sketch2code")
-    with pytest.MonkeyPatch.context() as patch:
+    make_folder(root / "sketch2code")
+    with pytest.MonkeyPatch.context() as patch, browsers.leased(assets={"rick.jpg": GIF}):
         patch.setenv("IAD_DATA", str(root))
-        keep = gym.make("IAD/Sketch2Code-v0")  # one browser for all tests of the module
         yield
-        keep.close()
 
 
 class TestSketch2Code(EnvironmentContract):
     @pytest.fixture
     def subject(self) -> Subject:
         return Subject("IAD/Sketch2Code-v0", nothing)
+
+    @pytest.mark.parametrize(
+        ("mode", "options"), [("sync", None), pytest.param("async", ASYNC, marks=pytest.mark.slow)]
+    )
+    def test_it_works_in_vectors(self, subject: Subject, mode: str, options: Any) -> None:
+        super().test_it_works_in_vectors(subject, mode, options)

@@ -1,7 +1,6 @@
 """Predicted pages: a folder with a file for each, by the id of a task or of a page."""
 
 import json
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,17 +11,16 @@ import pytest
 from typer.testing import CliRunner
 
 import iad_envs  # noqa: F401 (registers)
-from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES
 from iad_envs.sketch2code.predictions import PagePredictions
 from iad_policy.cli import app
-from tests.iad_envs.sketch2code.sketch_pages import make_folder
+from tests.browser import Browsers
+from tests.iad_envs.sketch2code.sketch_pages import GIF, make_folder
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if not (os.environ.get(CHROMIUM_VARIABLE) or any(map(shutil.which, NAMES))):
-        pytest.skip("needs Chromium: apt-get install chromium fonts-liberation")
-    return make_folder(tmp_path_factory.mktemp("data") / "sketch2code")
+def folder(tmp_path_factory: pytest.TempPathFactory, browsers: Browsers) -> Iterator[Path]:
+    with browsers.leased(assets={"rick.jpg": GIF}):
+        yield make_folder(tmp_path_factory.mktemp("data") / "sketch2code")
 
 
 @pytest.fixture

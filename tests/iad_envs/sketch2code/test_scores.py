@@ -6,12 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iad_envs.sketch2code.answers import read_answer, texts_of, title_of, unfenced
-from iad_envs.sketch2code.blocks import TextBlock, rewritten
-from iad_envs.sketch2code.colours import colour_difference
+from iad_envs.sketch2code.blocks import TextBlock
 from iad_envs.sketch2code.layout import Box, merge_text, score_layout
 from iad_envs.sketch2code.page import RenderedPage, score_pages
 from iad_envs.sketch2code.sketcher import draw_sketch
-from iad_envs.sketch2code.visual import VisualScore, score_blocks, without_text
+from iad_envs.sketch2code.visual import VisualScore, colour_difference, score_blocks, without_text
 
 whole = st.integers(0, 12).map(float)
 rectangles = st.builds(Box, whole, whole, st.integers(1, 6).map(float), st.integers(1, 6).map(float))
@@ -44,10 +43,7 @@ def test_thousands_of_boxes_are_scored_in_blocks_of_rows() -> None:
     boxes = [Box(x / 40, y / 40, 1 / 80, 1 / 80) for x in range(40) for y in range(40)]
     half = score_layout({"image": boxes}, {"image": boxes[:800]})
     assert half.image_iou == pytest.approx(0.5)
-
-
-def test_two_pages_without_components_score_0() -> None:
-    assert score_layout({}, {}).layout == 0.0
+    assert score_layout({}, {}).layout == 0.0  # as there is no component
 
 
 @pytest.mark.parametrize(
@@ -92,32 +88,20 @@ def test_blocks_are_scored_by_area_text_position_and_colour() -> None:
     assert score_blocks([title], []) == VisualScore(0.0, 0.0, 0.0, 0.0)
 
 
-def test_blocks_are_paired_by_text_whatever_their_order_and_number() -> None:
-    blocks = [
-        TextBlock(text, Box(0.1, 0.2 * place, 0.2, 0.1), (0, 0, 0))
-        for place, text in enumerate(("a title", "XYZ 123", "quick brown fox"))
-    ]
-    three, two = blocks, [blocks[2], blocks[0]]
+def test_blocks_are_paired_by_text_whatever_their_order_and_number_and_merged_where_that_fits_better() -> None:
+    black = (0, 0, 0)
+    texts = enumerate(("a title", "XYZ 123", "quick brown fox"))
+    three = [TextBlock(text, Box(0.1, 0.2 * place, 0.2, 0.1), black) for place, text in texts]
+    two = [three[2], three[0]]
     for score in (score_blocks(three, two), score_blocks(two, three)):
         assert (score.text, score.position, score.colour) == (1.0, 1.0, 1.0)
         assert score.block_match == pytest.approx(4 / 5)
-
-
-def test_neighbouring_blocks_are_merged_where_that_fits_better() -> None:
-    line = TextBlock("the quick brown fox jumps over", Box(0.0, 0.0, 0.6, 0.1), (0, 0, 0))
+    line = TextBlock("the quick brown fox jumps over", Box(0.0, 0.0, 0.6, 0.1), black)
     parts = [
-        TextBlock("the quick brown", Box(0.0, 0.0, 0.3, 0.1), (0, 0, 0)),
-        TextBlock("fox jumps over", Box(0.3, 0.0, 0.3, 0.1), (0, 0, 0)),
+        TextBlock("the quick brown", Box(0.0, 0.0, 0.3, 0.1), black),
+        TextBlock("fox jumps over", Box(0.3, 0.0, 0.3, 0.1), black),
     ]
-    assert score_blocks([line], parts) == VisualScore(1.0, 1.0, 1.0, 1.0)
-    assert score_blocks(parts, [line]) == VisualScore(1.0, 1.0, 1.0, 1.0)
-
-
-def test_without_clip_the_published_figure_is_absent() -> None:
-    score = VisualScore(1.0, 0.5, 0.5, 1.0)
-    assert score.final is None
-    assert score.mean_of_four == 0.75
-    assert score._replace(clip=0.5).final == pytest.approx(0.7)
+    assert score_blocks([line], parts) == score_blocks(parts, [line]) == VisualScore(1.0, 1.0, 1.0, 1.0)
 
 
 def test_clip_sees_a_square_without_text() -> None:
@@ -126,11 +110,9 @@ def test_clip_sees_a_square_without_text() -> None:
     shown = without_text(image, [TextBlock("x", Box(0.15, 0.25, 0.3, 0.35), (0, 0, 0))])
     assert shown.shape == (60, 60, 3)
     assert shown.min() > 250
-
-
-def test_a_candidate_that_does_not_start_as_a_page_is_wrapped() -> None:
-    assert rewritten("<HTML lang=en>x") == "<HTML lang=en>x"
-    assert rewritten("<!DOCTYPE html><html>x") == "<html><body><p><!DOCTYPE html><html>x</p></body></html>"
+    score = VisualScore(1.0, 0.5, 0.5, 1.0)
+    assert (score.final, score.mean_of_four) == (None, 0.75)
+    assert score._replace(clip=0.5).final == pytest.approx(0.7)
 
 
 @given(st.text(max_size=60))

@@ -1,16 +1,16 @@
 """A tab draws nothing unless it must. What it measures is as if it had drawn, and what it refuses stays refused."""
 
 import base64
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 
-from iad_envs.browser.devtools import Browser, find_chromium
+from iad_envs.browser.devtools import Browser
 from iad_envs.browser.errors import ProtocolError
 from iad_envs.sketch2code.page import RenderedPage, RenderLimits
 from iad_envs.sketch2code.tab import NEXT_FRAME, Tab
+from tests.browser import Browsers
 from tests.iad_envs.sketch2code.sketch_pages import GIF, PAGE
 
 MONOSPACED = next(Path("/usr/share/fonts").rglob("LiberationMono-Regular.ttf"), None)
@@ -70,10 +70,8 @@ class Drawing(Tab):
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    started = Browser(find_chromium())
-    yield started
-    started.close()
+def browser(browsers: Browsers) -> Browser:
+    return browsers.chromium
 
 
 def opened(kind: type[T], browser: Any) -> T:
@@ -89,26 +87,24 @@ def measured(kind: type[Tab], browser: Any, html: str) -> RenderedPage:
     return page
 
 
-@pytest.fixture(scope="module")
-def tabs(browser: Browser) -> tuple[Tab, Drawing]:
-    return opened(Tab, browser), opened(Drawing, browser)
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_has_the_same_boxes_drawn_or_not(name: str, tabs: tuple[Tab, Drawing]) -> None:
-    pages = []
+def test_pages_have_the_same_boxes_drawn_or_not(browser: Browser) -> None:
+    tabs = opened(Tab, browser), opened(Drawing, browser)
+    for name, html in PAGES.items():
+        pages = []
+        for tab in tabs:
+            tab.load(html)
+            pages.append(tab.collect())
+        assert pages[0] == pages[1], name
+        assert any(pages[0].boxes.values()), name
     for tab in tabs:
-        tab.load(PAGES[name])
-        pages.append(tab.collect())
-    assert pages[0] == pages[1]
-    assert any(pages[0].boxes.values())
+        tab.close()
 
 
-@pytest.mark.parametrize("name", LATE)
-def test_what_arrives_late_is_waited_for(name: str, browser: Browser) -> None:
-    pages = [measured(kind, browser, LATE[name]) for kind in (Tab, Drawing) for _ in range(3)]
-    assert all(page == pages[0] for page in pages)
-    assert any(pages[0].boxes.values())
+def test_what_arrives_late_is_waited_for(browser: Browser) -> None:
+    for name, html in LATE.items():
+        pages = [measured(kind, browser, html) for kind in (Tab, Drawing)]
+        assert pages[0] == pages[1], name
+        assert any(pages[0].boxes.values()), name
 
 
 @pytest.mark.skipif(MONOSPACED is None, reason="no monospaced font is installed")

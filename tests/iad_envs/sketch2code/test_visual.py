@@ -1,7 +1,5 @@
-"""Texts that a script makes: they count here, and they don't in the published code, which reads the file."""
+"""Text blocks of a page, and of its file as the published code reads it, where a text that a script makes is none."""
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,10 +7,11 @@ import gymnasium as gym
 import pytest
 
 import iad_envs  # noqa: F401 (registers)
-from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES
+from iad_envs.sketch2code.blocks import OTHER_COLOUR, UnreadableFile, coloured, read_file
 from iad_envs.sketch2code.renderer import Renderer
 from iad_envs.sketch2code.visual import VISUAL_PARTS, VisualScore, candidate_blocks, visual_score
-from tests.iad_envs.sketch2code.sketch_pages import make_folder
+from tests.browser import Browsers
+from tests.iad_envs.sketch2code.sketch_pages import GIF, make_folder
 
 WORDS = "<h1>Tea and coffee</h1><p>Some words about both of them.</p>"
 PLAIN = f"<html><body>{WORDS}</body></html>"
@@ -27,28 +26,21 @@ ALL, NOTHING = VisualScore(1.0, 1.0, 1.0, 1.0), VisualScore(0.0, 0.0, 0.0, 0.0)
 
 
 @pytest.fixture(scope="module")
-def renderer() -> Iterator[Renderer]:
+def renderer(browsers: Browsers) -> Iterator[Renderer]:
     """One that runs scripts, as the published one does."""
-    if not (os.environ.get(CHROMIUM_VARIABLE) or any(map(shutil.which, NAMES))):
-        pytest.skip("needs Chromium: apt-get install chromium fonts-liberation")
-    with Renderer(scripts=True) as made:
+    with browsers.leased(scripts=True, assets={"rick.jpg": GIF}) as made:
         yield made
 
 
-@pytest.mark.parametrize(
-    ("reference", "candidate", "ours", "published"),
-    [
-        (PLAIN, PLAIN, ALL, ALL),
-        (PLAIN, BUILT, ALL, NOTHING),
-        (BUILT, BUILT, ALL, NOTHING),
-    ],
-    ids=["no script", "built candidate", "both built"],
-)
-def test_a_page_built_by_a_script_scores_1_here_and_0_as_published(
-    reference: str, candidate: str, ours: VisualScore, published: VisualScore, renderer: Renderer
-) -> None:
-    assert visual_score(renderer, reference, candidate).parts() == pytest.approx(ours.parts())
-    assert visual_score(renderer, reference, candidate, published=True).parts() == pytest.approx(published.parts())
+@pytest.fixture(scope="module")
+def plain(browsers: Browsers) -> Iterator[Renderer]:
+    with browsers.renderer() as made:
+        yield made
+
+
+def test_a_page_built_by_a_script_scores_1_here_and_0_as_published(renderer: Renderer) -> None:
+    assert visual_score(renderer, PLAIN, BUILT).parts() == pytest.approx(ALL.parts())
+    assert visual_score(renderer, PLAIN, BUILT, published=True) == NOTHING
 
 
 def test_as_published_a_text_is_the_files_where_the_pixels_are_the_scripts(renderer: Renderer) -> None:
@@ -56,18 +48,12 @@ def test_as_published_a_text_is_the_files_where_the_pixels_are_the_scripts(rende
     assert visual_score(renderer, PLAIN, CHANGED, published=True).block_match == pytest.approx(1.0)
 
 
-def test_colours_are_seen_at_once_and_under_boxes_as_published(renderer: Renderer) -> None:
+def test_colours_are_seen_at_once_and_under_boxes_as_published(plain: Renderer) -> None:
     """A style may change colours slowly. Boxes are made transparent, and a caption has a colour of its own."""
-    found = [
-        sorted(block.text for block in candidate_blocks(renderer, STYLED.format(style), published=published)[1])
-        for style in ("color 9s", "none")
-        for published in (False, True)
-    ]
-    assert found == [["a link", "below"]] * 4
-
-
-def test_a_page_without_texts_scores_0_as_published(renderer: Renderer) -> None:
-    assert visual_score(renderer, PLAIN, "", published=True) == NOTHING
+    for published in (False, True):
+        blocks = candidate_blocks(plain, STYLED.format("color 9s"), published=published)[1]
+        assert sorted(block.text for block in blocks) == ["a link", "below"]
+    assert visual_score(plain, PLAIN, "", published=True) == NOTHING
 
 
 def test_the_environment_reads_texts_as_published_where_asked(renderer: Renderer, tmp_path: Path) -> None:
@@ -79,3 +65,60 @@ def test_the_environment_reads_texts_as_published_where_asked(renderer: Renderer
     assert info["reward_parts"]["layout"] > 0
     assert [info["reward_parts"][part] for part in VISUAL_PARTS] == [0.0] * 4
     env.close()
+
+
+def texts(html: str) -> list[tuple[str, int]]:
+    colours = coloured(html, 0)[1]
+    assert colours is not None
+    return list(zip(colours.texts, colours.numbers, strict=True))
+
+
+def test_texts_are_those_of_the_files_body_with_the_colour_of_the_element_around() -> None:
+    html = "<html><head><title>no</title></head><body>bare<p>a<!-- no --><b>b</b><i> c </i></p><p> \n</p></body></html>"
+    assert texts(html) == [("bare", OTHER_COLOUR), ("a", 4095), ("b", 4094), ("c", 4095)]
+    assert texts("<p>no body</p>") == []
+    script = "document.body.innerHTML = '<p>made</p>'"
+    assert texts(f"<body><script>{script}</script></body>") == [(script, OTHER_COLOUR)]
+
+
+@pytest.mark.parametrize(
+    ("style", "number"),
+    [
+        ("color: red", OTHER_COLOUR),
+        ("color: RED", OTHER_COLOUR),
+        ("color: hsl(1, 2%, 3%)", OTHER_COLOUR),
+        ("color: #123", OTHER_COLOUR),
+        ("color: #123456", OTHER_COLOUR),
+        ("border-color: white", OTHER_COLOUR),
+        ("color: #FAFAFA", 4095),
+        ("color: rgb(10, 10, 10)", 0),
+        ("color: rgb(10, 10, 10); border-color: inherit", 4095),
+        ("color: inherit", 4095),
+        ("color: rgba(1, 2, 3, .5)", 4095),
+        ("color:", 4095),
+        ("margin: 0", 4095),
+        ("background-color: red", 4095),
+    ],
+)
+def test_the_last_colour_of_a_style_counts_if_the_published_code_can_read_it(style: str, number: int) -> None:
+    assert texts(f'<body><p><strong style="{style}">x</strong></p></body>') == [("x", number)]
+
+
+def test_every_element_gets_a_clear_background_and_some_get_a_colour_that_shifts() -> None:
+    html = '<body><p style="color: red; background: blue; color-scheme: dark">x</p><em>y</em></body>'
+    for shift, colour in ((0, "#FAFAFA"), (50, "#2C2C2C")):
+        _, p, em = read_file(coloured(html, shift)[0]).find_all(True)
+        clear = "background-color: rgba(255, 255, 255, 0.0) !important"
+        set_to = ["background: blue", clear, f"color: {colour} !important", "opacity: 1.0 !important"]
+        assert [one.strip() for one in p["style"].split(";")] == set_to
+        assert em["style"] == clear
+
+
+def test_files_of_any_kind_are_read_or_have_no_blocks(plain: Renderer) -> None:
+    html = "<div>" * 10_000 + "deep"
+    assert str(read_file(html)) == html + "</div>" * 10_000
+    assert coloured(f"<body>{html}", 0) == (f"<body>{html}", None)  # more elements than colours
+    assert str(read_file("a.html\r\n<?xml?>")) == "a.html\n<?xml?>"  # nothing warns
+    with pytest.raises(UnreadableFile, match=r"html\.parser"):
+        read_file("<![x[y]]>words")
+    assert candidate_blocks(plain, "<![x[y]]>words", published=True)[1] == ()

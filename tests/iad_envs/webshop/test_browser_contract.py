@@ -2,9 +2,9 @@
 
 import pytest
 
+from tests.browser import missing
 from tests.contract.environments import EnvironmentContract, Subject
 from tests.contract.test_environments import browse
-from tests.iad_envs.browser.browsers import missing
 
 SUBJECT = Subject("IAD/WebShopBrowser-v0", browse)
 needs_a_browser = pytest.mark.skipif(bool(missing()), reason=missing() or "everything is there")
@@ -17,8 +17,3 @@ class TestWebShopBrowser(EnvironmentContract):
     @pytest.fixture
     def subject(self) -> Subject:
         return SUBJECT
-
-
-@needs_a_browser
-def test_gymnasiums_checker_passes_in_a_browser() -> None:
-    EnvironmentContract().test_gymnasiums_checker_passes(SUBJECT)

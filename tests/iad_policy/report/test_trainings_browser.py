@@ -11,7 +11,7 @@ import iad_envs  # noqa: F401 (registers)
 from iad_policy.report.viewer.report import write_any_report
 from iad_policy.report.viewer.server import create_app
 from iad_policy.trained.models import MODEL, ROUNDS, TRAINING
-from tests.iad_envs.browser.browsers import missing
+from tests.browser import missing
 from tests.iad_policy.report.test_viewer_browser import (
     NASTY,
     complaints,

@@ -1,14 +1,13 @@
-"""The page of a run as a person meets it: as a file and over HTTP, on a phone and on a journal, with keys alone."""
+"""The page of a run as a person meets it: as a file and over HTTP, on a phone and on a desk, with keys alone."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import iad_envs  # noqa: F401 (registers)
-from iad_envs.browser.selenium import SeleniumBrowser
 from iad_envs.core import Score, Snapshot, Transition
 from iad_policy import Candidate, State, Verdict, evaluate
 from iad_policy.ledger.run import Run
@@ -18,7 +17,7 @@ from iad_policy.report.viewer.report import write_report
 from iad_policy.report.viewer.server import create_app
 from iad_policy.run.journal import RunStopped
 from iad_policy.strategies.building_blocks.tree_record import grown
-from tests.iad_envs.browser.browsers import missing
+from tests.browser import Browsers, missing
 from tests.iad_policy.evaluation_toy import Dials, DialsEnv, EasyDials, Guesser, Liker
 from webshop_server.site.server import Server
 
@@ -33,16 +32,16 @@ NASTY = "<img src=x onerror='document.title=1'><script>document.title=2</script>
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run")
-    evaluate(SHOP, ["single", "bon", "iad"], tasks=N_TASKS, n=[1, 3], out=folder)
+    evaluate(SHOP, ["single", "bon", "iad"], tasks=N_TASKS, n=[1, 3], match="proposals", out=folder)
     write_report(folder)
     return folder
 
 
-@pytest.fixture(scope="module", params=[(400, 800), (1400, 900)], ids=["phone", "journal"])
-def driver(request: pytest.FixtureRequest) -> Iterator[Any]:
-    browser = SeleniumBrowser(size=request.param)
-    yield browser.driver
-    browser.close()
+@pytest.fixture
+def driver(browsers: Browsers) -> Any:
+    driver = browsers.selenium((1400, 900)).driver
+    complaints(driver)  # of pages of other tests
+    return driver
 
 
 def wait(driver: Any, script: str) -> Any:
@@ -55,6 +54,15 @@ def opened(driver: Any, path: Path, fragment: str = "") -> None:
     driver.get("about:blank")
     driver.get(f"file://{path / 'report.html'}{fragment}")
     wait(driver, "document.getElementById('main')")
+
+
+def shown_alone(driver: Any, folder: Path, label: str = "single", **given: Any) -> Any:
+    """Run an agent on one task of the shop, open its first step, and return the episode's record."""
+    evaluate(SHOP, [label], 1, verifier="none", out=folder, **given)
+    write_report(folder)
+    (record,) = read_results(folder).records[label]
+    opened(driver, folder, f"#episode=0.{record.key}&step=0")
+    return record
 
 
 def press(driver: Any, key: str) -> None:
@@ -77,10 +85,24 @@ def complaints(driver: Any) -> list[str]:
     return [line["message"] for line in lines if line["level"] == "SEVERE"]
 
 
+def resize(driver: Any, width: int) -> None:
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    driver.execute("executeCdpCommand", {"cmd": "Emulation.setDeviceMetricsOverride", "params": metrics})
+
+
 def overflow(driver: Any) -> int:
-    return int(
-        driver.execute_script("return document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    )
+    """How much wider the page is than a phone or a desk's screen."""
+    found = []
+    for width in (400, 1400):
+        resize(driver, width)
+        root = "document.documentElement"
+        found.append(int(driver.execute_script(f"return {root}.scrollWidth - {root}.clientWidth")))
+    return max(found)
+
+
+def is_clean(driver: Any) -> bool:
+    """Whether nothing that an agent wrote has become an element."""
+    return bool(driver.execute_script("return !document.querySelector('#page script, #page img, #page code b')"))
 
 
 def test_the_page_loads_without_an_error_and_tells_what_the_run_reached(driver: Any, run: Path) -> None:
@@ -113,7 +135,7 @@ def test_the_filter_leaves_the_tasks_on_which_strategies_disagree(driver: Any, r
     assert texts(driver, ".tasks tbody .task") == expected[:1]
 
 
-def test_an_episode_is_walked_by_keys_and_shows_every_candidate(driver: Any, run: Path) -> None:
+def test_an_episode_is_walked_by_keys_shows_every_candidate_and_stands_beside_another(driver: Any, run: Path) -> None:
     traces = Run(run)
     chosen = next(one for one in traces.records.values() if one.strategy == "iad" and one.n == 3 and one.n_steps > 1)
     steps = traces.episode(chosen.key).steps
@@ -133,37 +155,15 @@ def test_an_episode_is_walked_by_keys_and_shows_every_candidate(driver: Any, run
     wait(driver, f"document.querySelector('#main h2').innerText !== {task[0]!r}")
     press(driver, "ESCAPE")
     wait(driver, "document.querySelector('.tasks')")
+    single = next(one for one in traces.records.values() if (one.task_id, one.strategy) == (chosen.task_id, "single"))
+    opened(driver, run, f"#episode=0.{single.key},0.{chosen.key}&step=0")
+    assert [title.partition(": ")[2] for title in texts(driver, ".sides h2")] == ["single", "iad n=3"]
     assert complaints(driver) == []
 
 
-def test_two_episodes_of_a_task_stand_side_by_side(driver: Any, run: Path) -> None:
-    traces = Run(run)
-    task = next(iter(traces.records.values())).task_id
-    single, iad = (
-        next(one for one in traces.records.values() if (one.task_id, one.strategy) == (task, name))
-        for name in ("single", "iad")
-    )
-    opened(driver, run, f"#episode=0.{single.key},0.{iad.key}&step=0")
-    assert [title.partition(": ")[2] for title in texts(driver, ".sides h2")] == ["single", f"iad n={iad.n}"]
-
-
-def test_what_an_agent_wrote_stays_text(driver: Any, tmp_path: Path) -> None:
-    def nasty(observation: Any, info: Any) -> str:
-        return NASTY
-
-    evaluate(SHOP, ["single"], tasks=1, agent=nasty, verifier="none", out=tmp_path, env_args={"max_steps": 2})
-    write_report(tmp_path)
-    (record,) = read_results(tmp_path).records["single"]
-    opened(driver, tmp_path, f"#episode=0.{record.key}&step=0")
-    assert texts(driver, ".card pre.action") == [NASTY]
-    assert driver.title.endswith("iad")
-    assert driver.execute_script("return document.querySelectorAll('#page script, #page img').length") == 0
-
-
-def test_strategies_are_compared_at_equal_spending(driver: Any, tmp_path: Path) -> None:
-    evaluate(SHOP, ["single", "bon", "iad"], N_TASKS, n=[1, 3], match="proposals", out=tmp_path)
-    (matched,) = json.loads((tmp_path / "summary.json").read_text())["matched"].values()
-    opened(driver, tmp_path)
+def test_strategies_are_compared_at_equal_spending(driver: Any, run: Path) -> None:
+    (matched,) = json.loads((run / "summary.json").read_text())["matched"].values()
+    opened(driver, run)
     area = "[aria-label='At equal spending']"
     assert texts(driver, f"{area} td.name") == list(matched["at"])
     budgets = [f"{budget:.1f} proposals" for budget in matched["budgets"]]
@@ -185,7 +185,7 @@ class NastyVerifier:
         return [Verdict(0.5, NASTY, details={NASTY: NASTY}) for _ in candidates]
 
 
-def test_what_an_agent_wrote_stays_text_in_attempts_trees_and_labels(driver: Any, tmp_path: Path) -> None:
+def test_what_an_agent_wrote_stays_text_in_candidates_attempts_trees_and_labels(driver: Any, tmp_path: Path) -> None:
     def nasty(observation: Any, info: Any, rng: Any) -> str:
         return f"{NASTY}<b>{NASTY}{rng.random()}</b>"
 
@@ -198,7 +198,7 @@ def test_what_an_agent_wrote_stays_text_in_attempts_trees_and_labels(driver: Any
     write_report(tmp_path)
     opened(driver, tmp_path)
     assert texts(driver, "h1") == [NASTY]
-    assert driver.execute_script("return document.querySelectorAll('#page script, #page img').length") == 0
+    assert is_clean(driver)
     for label, selector in (("artis", ".attempt li code"), ("mcts", ".drawn .action")):
         (record,) = read_results(tmp_path).records[label]
         assert record.n_steps > 1
@@ -208,12 +208,8 @@ def test_what_an_agent_wrote_stays_text_in_attempts_trees_and_labels(driver: Any
             wait(driver, "document.querySelector('.steps [aria-current]')")
             assert any("HTML" in said for said in texts(driver, ".steps button"))
             assert driver.title.endswith("iad")
-            assert (
-                driver.execute_script(
-                    "return document.querySelectorAll('#page script, #page img, #page code b').length"
-                )
-                == 0
-            )
+            assert is_clean(driver)
+            assert all(NASTY in action for action in texts(driver, ".card pre.action"))
             if step == 0 and label == "artis":
                 said = driver.execute_script(
                     "return [...document.querySelectorAll('.attempt pre')].map(e => e.textContent)"
@@ -260,14 +256,7 @@ def test_it_says_why_an_action_was_committed(driver: Any, run: Path) -> None:
 def test_pages_are_labelled_by_what_changed(driver: Any, tmp_path: Path) -> None:
     first = "<html><head><title>Menu</title></head><body><h1>Lunch</h1><p>Soup</p></body></html>"
     pages = (first, first.replace("<p>Soup</p>", "<p>Stew</p><p>Salad</p>"), first.replace("Soup", "Stew"))
-
-    def drawn(observation: Any, info: Any) -> str:
-        return pages[info["step"]]
-
-    evaluate(SHOP, ["single"], 1, agent=drawn, verifier="none", out=tmp_path, env_args={"max_steps": len(pages)})
-    write_report(tmp_path)
-    (record,) = read_results(tmp_path).records["single"]
-    opened(driver, tmp_path, f"#episode=0.{record.key}&step=0")
+    shown_alone(driver, tmp_path, agent=lambda observation, info: pages[info["step"]], env_args={"max_steps": 3})
     assert texts(driver, ".steps button") == [
         f"1 Menu, HTML, {len(first)} characters",
         "2 HTML, +2 −1 parts: Stew",
@@ -352,12 +341,8 @@ def test_a_fallback_a_single_step_and_a_page_as_action_are_said_in_words(driver:
 
     def run(n_steps: int) -> tuple[str, str]:
         """What is said of the first step, and what was committed in it."""
-        folder = tmp_path / str(n_steps)
-        arguments = {"max_steps": n_steps}
-        evaluate(SHOP, ["single"], 1, agent=first_nothing_then_a_page, verifier="none", out=folder, env_args=arguments)
-        write_report(folder)
-        (record,) = read_results(folder).records["single"]
-        opened(driver, folder, f"#episode=0.{record.key}&step=0")
+        given: Any = {"agent": first_nothing_then_a_page, "env_args": {"max_steps": n_steps}}
+        record = shown_alone(driver, tmp_path / str(n_steps), **given)
         return " ".join(texts(driver, "#main p")), record.actions[0]
 
     said, drawn = run(2)  # of any characters, so each is shown in an isolate
@@ -459,7 +444,7 @@ def test_a_search_shows_its_tree(tmp_path: Path, driver: Any) -> None:
     (why,) = texts(driver, ".why")
     assert why.startswith(f"Why: {edge.n} of {tree.root.n} visits at the root, the most")
     assert f"mean value {edge.q:.3f}" in why
-    assert driver.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+    assert overflow(driver) <= 0
 
 
 def test_long_names_leave_room_for_the_figures(tmp_path: Path, driver: Any) -> None:
@@ -469,8 +454,10 @@ def test_long_names_leave_room_for_the_figures(tmp_path: Path, driver: Any) -> N
     assert [said.replace("\n", "") for said in texts(driver, "[aria-label=Scores] td.name")] == list(names)
     first, second = "[aria-label=Scores] tbody td:nth-child(1)", "[aria-label=Scores] tbody td:nth-child(2)"
     right = "document.querySelector(arguments[0]).getBoundingClientRect().right / innerWidth"
-    assert driver.execute_script(f"return {right}", first) < 0.55
-    assert driver.execute_script(f"return {right}", second) < 1
+    for width in (400, 1400):
+        resize(driver, width)
+        assert driver.execute_script(f"return {right}", first) < 0.55
+        assert driver.execute_script(f"return {right}", second) < 1
     assert overflow(driver) <= 0
 
 

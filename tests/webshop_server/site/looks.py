@@ -1,4 +1,6 @@
-"""Scripts that look at a page of a site as a person would: what sticks out, is broken, too small, or too faint."""
+"""Looks at a page of a site as a person would: what sticks out, is broken, too small, or too faint."""
+
+from iad_envs.browser.selenium import SeleniumBrowser
 
 CLIPPED = """
 return [...document.querySelectorAll("main *, header *, aside *")].filter(e => {
@@ -31,3 +33,26 @@ return [...document.querySelectorAll(arguments[0])].filter(e => e.getClientRects
   return [(a + .05) / (b + .05), e.textContent.trim().slice(0, 40)];
 }).filter(([ratio]) => ratio < 4.5);
 """
+
+
+def check_looks(browser: SeleniumBrowser, what: str, texts: str, targets: str = "[data-click]") -> None:
+    """Check the current page on a phone and on a desk, in the light and in the dark.
+
+    Args:
+        browser: The browser.
+        what: The page's name for messages.
+        texts: Selector of what has to be legible.
+        targets: Selector of what has to be hit with a thumb.
+    """
+    see = browser.driver.execute_script
+    for size in ((400, 800), (1400, 900)):
+        browser.resize(size)
+        width = see("return [document.documentElement.scrollWidth, innerWidth]")
+        assert width[0] <= width[1] == size[0], what
+        assert see(CLIPPED) == see(BROKEN) == [], what
+        assert min(see(SMALL.replace("[data-click]", targets)), default=99) >= 24, what
+    for scheme, ground in (("light", "rgb(251, 250, 247)"), ("dark", "rgb(20, 24, 23)")):
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        browser.command("Emulation.setEmulatedMedia", {"features": features})
+        assert see(CONTRAST, texts) == [], what
+        assert see("return getComputedStyle(document.body).backgroundColor") == ground, what

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from iad_envs.browser.selenium import SeleniumBrowser
 from iad_envs.webshop.env import WebShopEnv
-from tests.iad_envs.browser.browsers import missing
-from tests.webshop_server.site.looks import BROKEN, CLIPPED, CONTRAST, SMALL
+from tests.browser import Browsers, missing
+from tests.webshop_server.site.looks import check_looks
 from webshop_server.site.server import Server
 from webshop_server.site.serving import host_shop
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "everything is there")
+PAGES = ("index", "results", "item", "sub_page", "done")
 TEXTS = "[data-seen], .quiet, .button, footer p, .complaint"
 
 
@@ -22,11 +22,9 @@ def server() -> Iterator[Server]:
         yield server
 
 
-@pytest.fixture(scope="module")
-def desk() -> Iterator[Any]:
-    browser = SeleniumBrowser(size=(1400, 900))
-    yield browser.driver
-    browser.close()
+@pytest.fixture
+def desk(browsers: Browsers) -> Any:
+    return browsers.selenium((1400, 900)).driver
 
 
 def press(driver: Any, key: str, n: int = 1) -> None:
@@ -61,29 +59,12 @@ def wait(driver: Any, path: str) -> None:
     )
 
 
-@pytest.mark.parametrize(("width", "height"), [(400, 800), (1400, 900)], ids=["phone", "desk"])
-def test_every_page_fits_its_window_shows_its_pictures_and_can_be_hit_with_a_thumb(
-    width: int, height: int, server: Server, desk: Any
+def test_every_page_fits_its_window_shows_its_pictures_and_stands_out_in_the_light_and_in_the_dark(
+    server: Server, browsers: Browsers
 ) -> None:
-    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
-    desk.execute("executeCdpCommand", {"cmd": "Emulation.setDeviceMetricsOverride", "params": size})
-    for kind in pages(desk, server, f"fits_{width}"):
-        widths = desk.execute_script("return [document.documentElement.scrollWidth, innerWidth]")
-        assert widths[0] <= widths[1] == width, kind
-        assert desk.execute_script(CLIPPED) == [], kind
-        assert desk.execute_script(BROKEN) == [], kind
-        assert min(desk.execute_script(SMALL), default=99) >= 24, kind
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out_in_the_light_and_in_the_dark(scheme: str, server: Server, desk: Any) -> None:
-    command = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-    desk.execute("executeCdpCommand", {"cmd": "Emulation.setEmulatedMedia", "params": command})
-    grounds = set()
-    for kind in pages(desk, server, f"stands_{scheme}"):
-        assert desk.execute_script(CONTRAST, TEXTS) == [], kind
-        grounds.add(desk.execute_script("return getComputedStyle(document.body).backgroundColor"))
-    assert grounds == {"rgb(251, 250, 247)" if scheme == "light" else "rgb(20, 24, 23)"}
+    browser = browsers.selenium((1400, 900))
+    for kind in pages(browser.driver, server, "looks"):
+        check_looks(browser, kind, TEXTS)
 
 
 def test_a_product_can_be_bought_with_keys_alone(server: Server, desk: Any) -> None:

@@ -9,10 +9,9 @@ from iad_envs.booking.engine import BookingEngine
 from iad_envs.booking.pages import kind_of
 from iad_envs.booking.site.app import BookingSite, address_of, create_app
 from iad_envs.booking.state import BookingState, Exchanged, Guest, Reservation
-from iad_envs.browser.selenium import SeleniumBrowser
+from tests.browser import Browsers, missing
 from tests.iad_envs.booking.site.small_world import ROOM, bundled, start
-from tests.iad_envs.browser.browsers import missing
-from tests.webshop_server.site.looks import BROKEN, CLIPPED, CONTRAST, SMALL
+from tests.webshop_server.site.looks import check_looks
 from webshop_server.site.server import Server
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "everything is there")
@@ -36,18 +35,9 @@ def server(site: BookingSite) -> Iterator[Server]:
         yield server
 
 
-@pytest.fixture(scope="module")
-def phone() -> Iterator[Any]:
-    browser = SeleniumBrowser(size=(400, 800))
-    yield browser.driver
-    browser.close()
-
-
-@pytest.fixture(scope="module")
-def desk() -> Iterator[Any]:
-    browser = SeleniumBrowser(size=(1400, 900))
-    yield browser.driver
-    browser.close()
+@pytest.fixture
+def desk(browsers: Browsers) -> Any:
+    return browsers.selenium((1400, 900)).driver
 
 
 def states(site: BookingSite) -> Iterator[tuple[str, BookingState]]:
@@ -98,31 +88,20 @@ def pages(driver: Any, site: BookingSite, server: Server) -> Iterator[str]:
     yield "error"
 
 
-@pytest.mark.parametrize("where", ["phone", "desk"])
-def test_every_page_fits_its_window_shows_its_pictures_and_can_be_hit_with_a_thumb(
-    where: str, site: BookingSite, server: Server, request: pytest.FixtureRequest
+def test_every_page_fits_its_window_can_be_read_and_hit_with_a_thumb_and_has_names_for_those_who_hear_it(
+    site: BookingSite, server: Server, browsers: Browsers
 ) -> None:
-    driver = request.getfixturevalue(where)
-    for what in pages(driver, site, server):
-        width = driver.execute_script("return [document.documentElement.scrollWidth, innerWidth]")
-        assert width[0] <= width[1] == (400 if where == "phone" else 1400), what
-        assert driver.execute_script(CLIPPED) == [], what
-        assert driver.execute_script(BROKEN) == [], what
-        small = driver.execute_script(SMALL.replace("[data-click]", "button, input:not([type=hidden]), select"))
-        assert min(small, default=99) >= 24, what
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out_in_the_light_and_in_the_dark(
-    scheme: str, site: BookingSite, server: Server, desk: Any
-) -> None:
-    command = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-    desk.execute("executeCdpCommand", {"cmd": "Emulation.setEmulatedMedia", "params": command})
-    grounds = set()
+    browser = browsers.selenium((1400, 900))
+    desk = browser.driver
     for what in pages(desk, site, server):
-        assert desk.execute_script(CONTRAST, TEXTS) == [], what
-        grounds.add(desk.execute_script("return getComputedStyle(document.body).backgroundColor"))
-    assert grounds == {"rgb(251, 250, 247)" if scheme == "light" else "rgb(20, 24, 23)"}
+        check_looks(browser, what, TEXTS, "button, input:not([type=hidden]), select")
+        unnamed = desk.execute_script(
+            "return [...document.querySelectorAll('input:not([type=hidden]), select')].filter(e => !e.labels.length)"
+            ".concat([...document.images].filter(e => !e.hasAttribute('alt')))"
+            ".concat([...document.querySelectorAll('button')].filter(e => !e.textContent.trim())).map(e => e.outerHTML)"
+        )
+        assert unnamed == [], what
+        assert desk.execute_script("return document.querySelectorAll('h1').length") == 1, what
 
 
 def test_a_table_can_be_booked_with_keys_alone(site: BookingSite, server: Server, desk: Any) -> None:
@@ -173,19 +152,6 @@ def wait(driver: Any, path: str, element: str = "") -> None:
     WebDriverWait(driver, 20, 0.01).until(
         lambda driver: path in driver.current_url and driver.execute_script(is_there, element), path
     )
-
-
-def test_every_field_and_picture_has_a_name_for_those_who_hear_the_page(
-    site: BookingSite, server: Server, desk: Any
-) -> None:
-    for what in pages(desk, site, server):
-        unnamed = desk.execute_script(
-            "return [...document.querySelectorAll('input:not([type=hidden]), select')].filter(e => !e.labels.length)"
-            ".concat([...document.images].filter(e => !e.hasAttribute('alt')))"
-            ".concat([...document.querySelectorAll('button')].filter(e => !e.textContent.trim())).map(e => e.outerHTML)"
-        )
-        assert unnamed == [], what
-        assert desk.execute_script("return document.querySelectorAll('h1').length") == 1, what
 
 
 def test_a_script_that_is_typed_stays_text_in_a_browser(server: Server, desk: Any) -> None:

@@ -88,8 +88,7 @@ def test_the_agent_shows_the_sketch_without_its_frame_and_takes_the_page_with_it
     agent = Sketch2CodeLanguageAgent(model, prompts("sketch2code"))
     feedback = Feedback("Best: <p>old</p>")
     candidate = agent.propose(state(), feedback=feedback, temperature=None, rng=Random(0))
-    assert candidate.action == "```html\n<p>page</p>\n```"
-    assert candidate.thought == "Here:"
+    assert (candidate.action, candidate.thought) == ("```html\n<p>page</p>\n```", "Here:")
     ((messages, temperature, max_tokens),) = model.asked
     assert (temperature, max_tokens) == (0.5, 4096)
     sketch, words = messages[-1]["content"]
@@ -104,17 +103,10 @@ def test_the_agent_shows_the_sketch_without_its_frame_and_takes_the_page_with_it
     assert sizes(messages[-1]["content"]) == [(400, 200)]
 
 
-@pytest.mark.parametrize("answer", ["", "I can't see it."])
-def test_an_answer_without_a_page_is_a_candidate_with_an_error(answer: str) -> None:
-    candidate = Sketch2CodeLanguageAgent(Model(answer)).propose(state(), feedback=None, temperature=1.0, rng=Random(0))
-    assert candidate.error.startswith("unreadable answer: expected an HTML page in a fence, got")
-
-
-@pytest.mark.parametrize(
-    ("shape", "sent"), [((500, 600), (500, 600)), ((1536, 1536), (768, 768)), ((6000, 1280), (2000, 427))]
-)
-def test_pictures_are_sent_at_the_published_size(shape: tuple[int, int], sent: tuple[int, int]) -> None:
-    assert sizes([image_part(np.zeros((*shape, 3), dtype=np.uint8))]) == [sent]
+def test_pictures_are_sent_at_the_published_size_and_what_runs_over_its_scale_is_cut_off() -> None:
+    for shape, sent in {(500, 600): (500, 600), (1536, 1536): (768, 768), (6000, 1280): (2000, 427)}.items():
+        assert sizes([image_part(np.zeros((*shape, 3), dtype=np.uint8))]) == [sent]
+    assert sizes([image_part(np.zeros((9000, 2560, 3), dtype=np.uint8), 0.25)]) == [(2000, 640)]
 
 
 @pytest.mark.parametrize(
@@ -143,27 +135,17 @@ def test_hints_come_without_pictures_of_the_attempts() -> None:
     assert (len(content), shown) == (2, [])
 
 
-@pytest.mark.parametrize(
-    ("boxes", "said"),
-    [
+def test_it_is_told_where_a_page_differs_most_and_what_it_lacks() -> None:
+    for boxes, said in (
         ({"image": [[0.7, 0.8, 0.2, 0.1]]}, "bottom right, where the sketch has less"),
         ({"divider": [[0.1, 0.05, 0.1, 0.01]]}, "top left, where the sketch has less"),
-    ],
-)
-def test_it_is_told_where_a_page_differs_most(boxes: Any, said: str) -> None:
-    (verdict,) = Sketch2CodeVerifier().verify(state(), [previewed(boxes={**BOXES, **boxes})])
-    assert said in verdict.critique
-
-
-def test_it_is_told_what_a_page_lacks() -> None:
+    ):
+        (verdict,) = Sketch2CodeVerifier().verify(state(), [previewed(boxes={**BOXES, **boxes})])
+        assert said in verdict.critique
     for name, drawn in {"top left": (10, 10), "centre": (200, 150), "bottom": (350, 150)}.items():
         sketch = np.full((400, 300, 3), 255, dtype=np.uint8)
         sketch[drawn[0] : drawn[0] + 30, drawn[1] - 5 : drawn[1] + 20] = 0
         assert largest_difference(ink_of(sketch, (400, 300)), {}) == (name, True)
-
-
-def test_a_page_that_runs_over_its_scale_is_cut_off() -> None:
-    assert sizes([image_part(np.zeros((9000, 2560, 3), dtype=np.uint8), 0.25)]) == [(2000, 640)]
 
 
 @pytest.mark.parametrize(
@@ -187,21 +169,18 @@ def test_a_judge_is_labelled_by_what_it_sees(sees: Any, label: str, n_pictures: 
     assert ("<p>gold</p>" in shown or "<p>gold</p>" in content) == (label == "oracle")
 
 
-def test_a_judge_that_needs_the_reference_does_not_do_without() -> None:
+def test_a_judge_needs_its_reference_and_pictures_and_fails_a_page_without_one_unasked() -> None:
     with pytest.raises(ValueError, match="preview with gold"):
         PageJudge(Model(""), "html", lambda html: None).verify(state(), [previewed()])
     with pytest.raises(UnknownName, match="images"):
         PageJudge(Model(""), "smells", lambda html: None)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("sees", ["images", "sketch"])
-def test_a_judge_fails_a_page_that_cannot_be_photographed_and_is_not_asked(sees: Any) -> None:
-    model = Model("Score: 7")
     pictures = {"<p>gold</p>": np.zeros((90, 70, 3), dtype=np.uint8)}
     gold = {"reference": {"html": "<p>gold</p>"}, "reward_parts": {}}
-    (verdict,) = PageJudge(model, sees, pictures.get).verify(state(), [previewed(gold)])
-    assert (verdict.score, verdict.critique) == (-1.0, "the page could not be photographed")
-    assert not model.asked
+    for sees in ("images", "sketch"):
+        model = Model("Score: 7")
+        (verdict,) = PageJudge(model, sees, pictures.get).verify(state(), [previewed(gold)])  # type: ignore[arg-type]
+        assert (verdict.score, verdict.critique) == (-1.0, "the page could not be photographed")
+        assert not model.asked
     with pytest.raises(ValueError, match="reference that can be photographed"):
         PageJudge(model, "images", lambda html: None).verify(state(), [previewed(gold)])
 

@@ -1,7 +1,5 @@
 """A sketch's task in words."""
 
-import pytest
-
 from iad_envs.sketch2code.policy.rendering import HTML_CHARS, SketchRendering, scale_of
 from iad_policy.types import Candidate, State
 
@@ -21,21 +19,11 @@ def page(html: str = "", **values: object) -> State:
     return State({"text": f"{TASK}\n\nYour page:\n{html}" if html else TASK}, info)
 
 
-@pytest.mark.parametrize(
-    ("size", "words"),
-    [
-        ((1024, 768), "The sketch is 768 pixels wide and 1024 high."),
-        ((3000, 1000), "The sketch is 667 pixels wide and 2000 high."),
-    ],
-)
-def test_the_scale_is_that_of_the_picture_as_it_is_sent(size: tuple[int, int], words: str) -> None:
-    assert scale_of(*size).startswith(words)
+def test_the_task_is_told_once_with_the_scale_of_the_picture_as_it_is_sent() -> None:
+    assert scale_of(3000, 1000).startswith("The sketch is 667 pixels wide and 2000 high.")
     assert scale_of(1024, 768).endswith("1 pixel of the sketch is 1.67 pixels of the page.")
-
-
-def test_the_task_is_told_once() -> None:
     values = WORDS.values(page("<p>mine</p>"))
-    assert values["task"].startswith(f"Task: {TASK}\nThe sketch is 768 pixels wide")
+    assert values["task"].startswith(f"Task: {TASK}\nThe sketch is 768 pixels wide and 1024 high.")
     assert values["observation"] == "Your page:\n<p>mine</p>"
     assert WORDS.page(page()) == "No page was written yet."
 

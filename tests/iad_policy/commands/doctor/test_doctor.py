@@ -23,7 +23,7 @@ from iad_policy.commands.doctor.page import print_groups
 from iad_policy.models.cache import CachedModel
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.run.components import CACHE_VARIABLE
-from tests.iad_envs.browser.browsers import living
+from tests.browser import living
 
 ROOT = Path(__file__).parents[4]
 DOCTOR = [sys.executable, "-m", "iad_policy.cli", "doctor"]
