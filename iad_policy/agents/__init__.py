@@ -34,8 +34,6 @@ AGENTS: Mapping[str, str] = {
     "over-reflector": "iad_policy.agents.synthetic:over_reflector",
 }
 """Name -> "module:factory". A factory is called with the environment and, for `name:argument`, the argument."""
-ALIASES: Mapping[str, str] = {"heeding": "plan-following"}
-"""Former name -> name. Commands and run folders with a former name still work."""
 
 
 class FunctionAgent:
@@ -94,9 +92,15 @@ def load_agent(
     """
     if isinstance(agent, str):
         name, _, argument = agent.partition(":")
-        name = ALIASES.get(name, name)
         if path := _path_of(name, env):
-            return with_defaults(_created(path, name, env, argument, options), LoadedAgent)  # type: ignore[no-any-return]
+            factory = load_object(path)
+            parameters = inspect.signature(factory).parameters
+            takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+            for option in options:
+                if not takes_any and option not in list(parameters)[1:]:
+                    raise UnknownName(f"option of the agent {name}", option, list(parameters)[1:])
+            made = factory(env, *([argument] if argument else []), **options)
+            return with_defaults(made, LoadedAgent)  # type: ignore[no-any-return]
         own = load_own("agent, litellm:<model> for a language model", agent, [*AGENTS, *all_named("agents")])
         agent = instantiate("agent", agent, own, env, **options)
     if hasattr(agent, "propose"):
@@ -112,7 +116,7 @@ def load_agent(
 def asks_a_model(agent: str) -> bool:
     """Return whether a name stands for an agent with a language model, which takes sampling options."""
     name = agent.partition(":")[0]
-    path = _path_of(ALIASES.get(name, name))
+    path = _path_of(name)
     return bool(path) and "model" in inspect.signature(load_object(path)).parameters
 
 
@@ -123,13 +127,3 @@ def is_registered(agent: str) -> bool:
 
 def _path_of(name: str, env: gym.Env[Any, Any] | None = None) -> str:
     return AGENTS.get(name) or find_named("agents", name, env)
-
-
-def _created(path: str, name: str, env: gym.Env[Any, Any], argument: str, options: Mapping[str, Any]) -> Agent:
-    factory = load_object(path)
-    parameters = inspect.signature(factory).parameters
-    if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
-        for option in options:
-            if option not in list(parameters)[1:]:
-                raise UnknownName(f"option of the agent {name}", option, list(parameters)[1:])
-    return factory(env, *([argument] if argument else []), **options)  # type: ignore[no-any-return]

@@ -10,9 +10,9 @@ import gymnasium as gym
 
 from iad_policy.agents.language import LanguageAgent, paper_agent
 from iad_policy.models import Completion, LanguageModel
-from iad_policy.models.parsing import read_parts
 from iad_policy.prompts.rendering import n_left_out
 from iad_policy.types import Candidate, Feedback, Part, State, Turn
+from iad_policy.types.answers import read_parts
 from iad_policy.types.texts import shortened
 
 HEADINGS = ("plan", "thought", "command", "explanation", "status")
@@ -39,9 +39,8 @@ class CompositeAgent(LanguageAgent):
         Raises:
             ModelError: The model could not answer.
         """
-        answer = self.complete(self.messages(state, feedback), temperature)
+        reading, answer = self._asked(self.messages(state, feedback), temperature, state)
         parts = parts_of(answer)
-        reading = self._read(answer, state)
         thought = next((part.text for part in parts if part.name == "thought"), "")
         candidate = self._candidate(reading, answer, state, parts)
         return candidate if candidate.error else replace(candidate, thought=thought)

@@ -1,4 +1,4 @@
-"""Functions that a model calls through its API, and reasoning that a server returns apart: both become one text.
+"""What goes to a model's API and comes back: functions, calls, reasoning and tokens. An answer becomes one text.
 
 The first message of a prompt may have a key `tools`, a list of functions in OpenAI's form. They are part of the
 messages, so logs, caches and digests have them. An answer's calls are written after its text, one a line:
@@ -7,7 +7,9 @@ messages, so logs, caches and digests have them. An answer's calls are written a
 
 import json
 import re
+from codecs import getincrementaldecoder
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from iad_policy.errors import ModelError
@@ -166,6 +168,42 @@ def refuse_without_place(template: object, model: str) -> None:
             "take a style that describes the functions in the prompt, or a model that was trained to call functions",
             kind="other",
         )
+
+
+def rendered(tokenizer: Any, name: str, messages: Messages, thinking: bool | None = None) -> str:
+    """Return the text that a chat template makes of a prompt, up to where the answer begins.
+
+    Args:
+        tokenizer: A tokenizer of transformers.
+        name: The model's name in an error.
+        messages: The prompt.
+        thinking: Whether the model thinks before it answers. None leaves it to the chat template.
+
+    Raises:
+        ModelError: The prompt has tools, and the chat template has no place for them.
+    """
+    given: dict[str, Any] = dict(template_options(thinking))
+    if tools := tools_of(messages):
+        refuse_without_place(tokenizer.chat_template, f"hf:{name}")
+        given["tools"] = tools
+    sent = sent_messages(messages, parsed=True)
+    return str(tokenizer.apply_chat_template(sent, add_generation_prompt=True, tokenize=False, **given))
+
+
+def starts_of(spelled: Sequence[bytes], text: str) -> tuple[int, ...] | None:
+    """Return the position of each token in an answer's text, in characters; None if the tokens don't spell it.
+
+    A token after the text, such as an end mark, begins at its end. A token may hold only a part of a character.
+
+    Args:
+        spelled: The bytes of each token; "?" for a lone surrogate.
+        text: The answer's text.
+    """
+    if not spelled or not b"".join(spelled).startswith(text.encode(errors="replace")):
+        return None
+    decoder = getincrementaldecoder("utf-8")("replace")
+    starts = accumulate((len(decoder.decode(one)) for one in spelled[:-1]), initial=0)
+    return tuple(min(start, len(text)) for start in starts)
 
 
 def template_options(thinking: bool | None) -> dict[str, bool]:

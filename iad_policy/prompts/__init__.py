@@ -62,6 +62,7 @@ PLACEHOLDERS = {
     "plan": ACTOR_PLACEHOLDERS,
     "actor_plan-solve": ACTOR_PLACEHOLDERS | {"plan", "plan_step"},
     "refine": frozenset({"feedback", *WORDS[False], "reflect"}),
+    "reask": frozenset({"expected", "got"}),
     "score": CANDIDATE_PLACEHOLDERS,
     "finalise": CANDIDATE_PLACEHOLDERS,
     "compare": PAIR_PLACEHOLDERS,

@@ -1,7 +1,6 @@
 """A language model as critic, judge, ranker, evaluator, summariser, reflector and paraphraser."""
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 import gymnasium as gym
@@ -9,10 +8,10 @@ import gymnasium as gym
 from iad_policy.errors import ModelError, UnknownName
 from iad_policy.models import LanguageModel, Message, identity_of
 from iad_policy.models.component import ModelComponent
-from iad_policy.models.parsing import read_field
 from iad_policy.prompts import Prompts, prompts_of
 from iad_policy.prompts.rendering import leaves
 from iad_policy.types import Candidate, State
+from iad_policy.types.answers import read_field
 from iad_policy.types.names import ROLES
 
 N_RANKER_TRIES = 3
@@ -77,7 +76,8 @@ class ModelRoles(ModelComponent):
             if len(numbers) == 1 and 1 <= (number := numbers.pop()) <= n_candidates:
                 return number - 1
             complaint = f'Expected one line "Best: n" with a number from 1 to {n_candidates}. Answer again.'
-            messages = (*messages, _message("assistant", text), _message("user", complaint))
+            said = {"role": "assistant", "content": text or "(nothing)"}
+            messages = (*messages, said, {"role": "user", "content": complaint})
         raise ModelError(
             f"expected {self.source} as ranker to name a candidate from 1 to {n_candidates}, got {text[:200]!r} "
             f"({N_RANKER_TRIES} tries); use another model, or rank by the verifier",
@@ -91,7 +91,3 @@ class ModelRoles(ModelComponent):
 def model_roles(env: gym.Env[Any, Any], model: str | LanguageModel, **options: Any) -> ModelRoles:
     """Return the roles for an environment, with its prompts."""
     return ModelRoles(model, prompts_of(env), **options)
-
-
-def _message(role: str, text: str) -> Mapping[str, Any]:
-    return {"role": role, "content": text or "(nothing)"}

@@ -16,10 +16,8 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
 from iad_policy.models import Messages
-from iad_policy.models.hf.rendering import rendered
-from iad_policy.models.local.fetch import fetched
-from iad_policy.models.local.files import hash_of
-from iad_policy.models.local.known import KNOWN
+from iad_policy.models.local.files import KNOWN, fetched, hash_of
+from iad_policy.models.tools import rendered
 from iad_policy.types.hashing import digest
 
 DTYPE_VARIABLE = "IAD_HF_DTYPE"

@@ -20,10 +20,10 @@ from iad_policy.agents.react import ReActAgent
 from iad_policy.errors import UnknownName
 from iad_policy.models import Completion
 from iad_policy.models.litellm import LiteLLMModel
-from iad_policy.models.parsing import read_parts
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.requests import Asking, Commit, Propose, Simulate
 from iad_policy.types import Candidate, Decision, Part, State, Turn, Usage
+from iad_policy.types.answers import read_parts
 from tests.folders import prompts
 from tests.iad_policy.models.openai_server import OpenAIServer, Reply, completion, serving
 from tests.iad_policy.toy_lamp import LampEnv

@@ -12,9 +12,8 @@ import pytest
 from iad_policy.errors import ModelError
 from iad_policy.models import Completion, Messages, question_of
 from iad_policy.models.cache import CachedModel
-from iad_policy.models.hf.rendering import rendered
 from iad_policy.models.parsing import Grammar, read_action
-from iad_policy.models.parsing.tool_calls import tool_call
+from iad_policy.models.parsing.calls import call_at
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.models.tools import (
     CallFragments,
@@ -23,6 +22,7 @@ from iad_policy.models.tools import (
     message_text,
     reasoning_of,
     refuse_without_place,
+    rendered,
     say_something,
     sent_messages,
     tools_of,
@@ -70,9 +70,9 @@ def test_a_call_is_one_line_and_loses_nothing(arguments: str, written: str) -> N
 
 
 def test_the_reader_of_calls_reads_it() -> None:
-    read = tool_call(RequestedCall("find", '{"query": "a lamp", "n": 2}').text)
+    read = call_at(RequestedCall("find", '{"query": "a lamp", "n": 2}').text)
     assert read is not None
-    assert (read.name, read.given) == ("find", {"query": "a lamp", "n": 2})
+    assert (read.name, read.arguments) == ("find", {"query": "a lamp", "n": 2})
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from iad_policy import Candidate, State, Verdict
 from iad_policy.types import AWAITING
 from iad_policy.types.information import Information
-from iad_policy.verifiers.terminal_oracle import TerminalOracleVerifier
+from iad_policy.verifiers.corrupted import TerminalOracleVerifier
 
 HERE = State("start", {}, id="here")
 GOLD = {"reward": 0.25, "progress": 0.75, "reward_parts": {"r": 0.25}}

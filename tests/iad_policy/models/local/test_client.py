@@ -63,7 +63,7 @@ def test_an_answer_comes_back_with_its_usage(llama: Llama) -> None:
     assert sent["key"] == "Bearer secret"
 
 
-def test_samples_that_are_asked_together_are_one_request(llama: Llama) -> None:
+def test_samples_that_are_asked_together_are_one_request_and_the_same_one_by_one_and_in_any_order(llama: Llama) -> None:
     model = llama.model()
     siblings = set(range(4))
     with ThreadPoolExecutor(4) as pool:
@@ -72,17 +72,11 @@ def test_samples_that_are_asked_together_are_one_request(llama: Llama) -> None:
     assert [one.text for one in together] == [f"seed {sent['seed'] + index}" for index in range(4)]
     assert sent["n"] == 4
     assert {one.cached_tokens for one in together} == {N_CACHED}
-
-
-def test_samples_are_the_same_one_by_one_and_in_any_order(llama: Llama) -> None:
-    model = llama.model()
-    alone = [drawn(model, index).text for index in range(4)]
-    assert [one["n"] for one in llama.requests] == [1, 1, 1, 1]
-    llama.requests.clear()
+    assert [drawn(model, index).text for index in range(4)] == [one.text for one in together]  # each drawn anew
+    assert [one["n"] for one in llama.requests] == [4, 1, 1, 1, 1]
     siblings = set(range(4))
-    assert [drawn(model, index, siblings).text for index in (2, 0, 3, 1)] == [alone[index] for index in (2, 0, 3, 1)]
-    assert [one["n"] for one in llama.requests] == [4]
-    assert len(set(alone)) == 4
+    assert [drawn(model, index, siblings).text for index in (2, 0, 3, 1)] == [together[i].text for i in (2, 0, 3, 1)]
+    assert llama.requests[5]["n"] == 4
 
 
 def test_what_siblings_ask_next_is_asked_alone(llama: Llama) -> None:
@@ -92,13 +86,6 @@ def test_what_siblings_ask_next_is_asked_alone(llama: Llama) -> None:
             plan = model.complete(HELLO, temperature=0.7).text
             model.complete([{"role": "user", "content": plan}], temperature=0.7)
     assert [one["n"] for one in llama.requests] == [3, 1, 1, 1]
-
-
-def test_a_sample_that_was_taken_is_drawn_anew(llama: Llama) -> None:
-    model = llama.model()
-    for _ in range(2):
-        drawn(model, 0)
-    assert len(llama.requests) == 2
 
 
 def test_only_samples_that_fit_in_beside_the_prompt_are_drawn_together(llama: Llama) -> None:
@@ -191,15 +178,19 @@ def test_a_prompt_that_is_too_long_is_said_with_both_lengths(llama: Llama) -> No
     assert len(llama.requests) == 1
 
 
-def test_a_refused_request_says_why(llama: Llama) -> None:
-    llama.status, llama.reply = 400, lambda request: iter([{"error": {"code": 400, "message": "no such sampler"}}])
+@pytest.mark.parametrize(
+    ("status", "answer", "kind", "said"),
+    [
+        (400, {"error": {"code": 400, "message": "no such sampler"}}, "other", "got: no such sampler; fix"),
+        (200, {"choices": [{"index": 0}]}, "malformed", "expected an answer of llama.cpp's server"),
+    ],
+)
+def test_a_refusal_and_an_answer_of_another_form_are_said(
+    llama: Llama, status: int, answer: dict[str, Any], kind: str, said: str
+) -> None:
+    llama.status, llama.reply = status, lambda request: iter([answer])
     caught = failing(llama.model())
-    assert (caught.kind, "got: no such sampler; fix" in str(caught)) == ("other", True)
-
-
-def test_an_answer_of_another_form_is_an_error(llama: Llama) -> None:
-    llama.reply = lambda request: iter([{"choices": [{"index": 0}]}])
-    assert failing(llama.model()).kind == "malformed"
+    assert (caught.kind, said in str(caught)) == (kind, True), caught
 
 
 def test_a_full_cache_is_asked_again_one_by_one(llama: Llama) -> None:
@@ -218,53 +209,44 @@ def test_a_full_cache_is_asked_again_one_by_one(llama: Llama) -> None:
     assert len(set(texts)) == 3
 
 
-def test_a_server_that_was_killed_is_started_again(llama: Llama) -> None:
+@pytest.mark.parametrize("n_killed", [1, 3])
+def test_a_server_that_was_killed_is_started_again_and_given_up_after_three_times(llama: Llama, n_killed: int) -> None:
     def killed(request: dict[str, Any]) -> EventStream:
         yield progress(0)
-        if len(llama.requests) == 1:
-            llama.processes[0].is_alive = False
+        if len(llama.requests) <= n_killed:
+            llama.processes[-1].is_alive = False
             yield CUT
         yield from answers(request)
 
     llama.reply = killed
-    assert llama.model().complete(HELLO).text.startswith("seed ")
-    assert [one.pid for one in llama.processes] == [0, 1]
+    if n_killed < 3:
+        assert llama.model().complete(HELLO).text.startswith("seed ")
+    else:
+        caught = failing(llama.model())
+        assert caught.kind == "server"
+        assert "no more memory" in str(caught)
+        assert "(3 tries)" in str(caught)
+    assert len(llama.processes) == min(3, n_killed + 1)
 
 
-def test_a_server_that_is_killed_every_time_is_given_up_with_its_last_words(llama: Llama) -> None:
-    def killed(request: dict[str, Any]) -> EventStream:
-        llama.processes[-1].is_alive = False
-        yield CUT
+def test_silence_is_an_error_and_reading_a_long_prompt_is_none(llama: Llama) -> None:
+    def slowly(request: dict[str, Any]) -> EventStream:
+        for place in range(5):
+            time.sleep(0.15)
+            yield progress(place)
+        yield from answers(request)
 
-    llama.reply = killed
-    caught = failing(llama.model())
-    assert caught.kind == "server"
-    assert "no more memory" in str(caught)
-    assert "(3 tries)" in str(caught)
-    assert len(llama.processes) == 3
-
-
-def test_silence_is_an_error(llama: Llama) -> None:
     def silent(request: dict[str, Any]) -> EventStream:
         llama.released.wait()
         yield CUT
 
+    llama.reply = slowly
+    assert llama.model(timeout_s=0.6).complete(HELLO).text.startswith("seed ")
     llama.reply = silent
     caught = failing(llama.model(timeout_s=0.3))
     assert caught.kind == "timeout"
     assert str(caught).startswith("expected a sign of life from local:toy within 0.3 s, got none; give it more time")
     llama.released.set()
-
-
-def test_reading_a_long_prompt_is_no_silence(llama: Llama) -> None:
-    def slowly(request: dict[str, Any]) -> EventStream:
-        for place in range(8):
-            time.sleep(0.2)
-            yield progress(place)
-        yield from answers(request)
-
-    llama.reply = slowly
-    assert llama.model(timeout_s=1.0).complete(HELLO).text.startswith("seed ")
 
 
 def test_a_stopped_run_does_not_wait_for_an_answer(llama: Llama) -> None:
@@ -303,22 +285,17 @@ def test_too_little_memory_is_said_before_anything_is_started(llama: Llama) -> N
     assert llama.started == []
 
 
-def test_a_server_is_started_with_the_first_question_and_once(llama: Llama) -> None:
+def test_a_server_is_started_with_the_first_question_once_and_ends_with_the_run(llama: Llama, tmp_path: Path) -> None:
     model = llama.model(n_context=4096)
     assert llama.started == []
-    for index in range(3):
-        drawn(model, index)
-    (options,) = llama.started
-    assert (options["n_context"], options["n_threads"], options["sha256"]) == (4096, 1, "f00d")
-
-
-def test_a_run_that_ends_ends_the_server_and_the_next_one_starts_another(llama: Llama, tmp_path: Path) -> None:
-    model = llama.model()
     with CachedModel(model, tmp_path / "cache.sqlite") as cached:
-        drawn(cached, 0)
+        for index in range(3):
+            drawn(cached, index)
+        (options,) = llama.started
+        assert (options["n_context"], options["n_threads"], options["sha256"]) == (4096, 1, "f00d")
         cached.release()
         assert not llama.processes[0].is_alive
-        drawn(cached, 1)
+        drawn(cached, 4)
     assert len(llama.processes) == 2
 
 
@@ -342,13 +319,10 @@ def test_tools_go_beside_the_messages(llama: Llama) -> None:
     # What is no JSON would be refused by the server, at every try.
     (kept,) = sent["messages"][1]["tool_calls"]
     assert json.loads(kept["function"]["arguments"]) == {"unreadable": '{"q": '}
-
-
-def test_without_tools_and_thinking_nothing_of_them_is_sent(llama: Llama) -> None:
-    model = llama.model(TEMPLATE)
-    model.complete(HELLO)
-    assert {"tools", "chat_template_kwargs"}.isdisjoint(llama.requests[0])
-    assert "thinking" not in model.settings
+    plain = llama.model(TEMPLATE)
+    plain.complete(HELLO)
+    assert {"tools", "chat_template_kwargs"}.isdisjoint(llama.requests[1])
+    assert "thinking" not in plain.settings
 
 
 def test_a_template_without_a_place_for_tools_is_refused(llama: Llama) -> None:

@@ -10,8 +10,7 @@ from urllib.error import URLError
 
 import pytest
 
-from iad_policy.models.local.fetch import fetched
-from iad_policy.models.local.known import KNOWN
+from iad_policy.models.local.files import KNOWN, fetched
 
 NAME = "smollm2"
 said: list[str] = []

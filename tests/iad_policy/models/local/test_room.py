@@ -2,7 +2,7 @@
 
 from threading import Event, Thread
 
-from iad_policy.models.local.room import TokenRoom
+from iad_policy.models.local.generation import TokenRoom
 
 
 def test_answers_fit_in_beside_their_prompt() -> None:
