@@ -177,7 +177,7 @@ class LanguageAgent(ModelComponent):
             if reading.action is not None:
                 return reading, answer
             got = reading.got or "none"
-            complaint = self._prompts.render("reask", expected=self._expected(state), got=got).user.strip()
+            complaint = self._prompts.render("reask", wanted=self._expected(state), got=got).user.strip()
             said = {"role": "assistant", "content": shortened(answer.text, SAID_CHARS) or "(nothing)"}
             messages = (*messages, said, {"role": "user", "content": complaint})
             try:

@@ -16,11 +16,6 @@ from iad_policy.errors import ModelError
 from iad_policy.models import Message, Messages, text_of
 
 OPENING, CLOSING = "<tool_call>", "</tool_call>"
-REASONING_FIELDS = ("reasoning_content", "reasoning")
-"""Fields in which servers return reasoning, the usual one first."""
-UNREADABLE_ARGUMENTS = "unreadable"
-"""Name under which arguments that are no JSON object are sent back, as servers and templates refuse them."""
-_PLACE = re.compile(r"\btools\b")
 
 
 class RequestedCall(NamedTuple):
@@ -48,47 +43,31 @@ class CallFragments:
     """Puts calls together of which each part of a stream has a fragment. Whole calls are fragments, too."""
 
     def __init__(self) -> None:
-        self._calls: list[_Begun] = []
-        self._by_index: dict[int | None, _Begun] = {}
+        self._begun: list[dict[str, str]] = []
+        self._by_index: dict[int | None, dict[str, str]] = {}
 
     def add(self, fragments: Any) -> None:
         """Add the `tool_calls` of a part of an answer, as objects or mappings."""
         for fragment in _listed(fragments):
             function = _field(fragment, "function")
-            name, arguments = _field(function, "name") or "", _arguments_text(_field(function, "arguments"))
-            if name or arguments:
-                index, id = _field(fragment, "index"), str(_field(fragment, "id") or "")
-                begun = self._begun(index if isinstance(index, int) else None, id, str(name))
-                begun.extend(str(name), arguments)
+            name, arguments = str(_field(function, "name") or ""), _arguments_text(_field(function, "arguments"))
+            if not name and not arguments:
+                continue
+            given, id = _field(fragment, "index"), str(_field(fragment, "id") or "")
+            index = given if isinstance(given, int) else None
+            call = self._by_index.get(index)
+            # Some servers give all calls one index, or none. Then a name with another id begins another call.
+            if call is None or (name and (index is None or (id and call["id"] and id != call["id"]))):
+                call = self._by_index[index] = {"id": id, "name": "", "arguments": ""}
+                self._begun.append(call)
+            if name != call["name"] and not call["arguments"]:  # some servers repeat the name with each fragment
+                call["name"] += name
+            call["arguments"] += arguments
 
     @property
     def calls(self) -> list[RequestedCall]:
         """The calls so far, in the order in which they began."""
-        return [RequestedCall(one.name, one.arguments) for one in self._calls]
-
-    def _begun(self, index: int | None, id: str, name: str) -> "_Begun":
-        """Return the call that a fragment belongs to."""
-        known = self._by_index.get(index)
-        # Some servers give all calls one index, or none. Then a name with another id begins another call.
-        is_another = known is not None and bool(name) and (index is None or bool(id and known.id and id != known.id))
-        if known is None or is_another:
-            known = self._by_index[index] = _Begun(id)
-            self._calls.append(known)
-        return known
-
-
-class _Begun:
-    """A call that is under way."""
-
-    def __init__(self, id: str) -> None:
-        self.id = id
-        self.name = ""
-        self.arguments = ""
-
-    def extend(self, name: str, arguments: str) -> None:
-        if name != self.name and not self.arguments:  # some servers repeat the name with each fragment
-            self.name += name
-        self.arguments += arguments
+        return [RequestedCall(one["name"], one["arguments"]) for one in self._begun]
 
 
 def say_something(fragments: Any) -> bool:
@@ -99,7 +78,7 @@ def say_something(fragments: Any) -> bool:
 
 def reasoning_of(message: Any) -> str:
     """Return the reasoning that a message, or a part of one, has in a field of its own; "" for none."""
-    found = (_field(message, name) for name in REASONING_FIELDS)
+    found = (_field(message, name) for name in ("reasoning_content", "reasoning"))
     return next((one for one in found if isinstance(one, str) and one), "")
 
 
@@ -136,8 +115,16 @@ def sent_messages(messages: Messages, *, parsed: bool = False) -> list[dict[str,
     """
     sent = [{name: value for name, value in message.items() if name != "tools"} for message in messages]
     for message in sent:
-        if message.get("tool_calls"):
-            message["tool_calls"] = [_sent_call(call, parsed) for call in message["tool_calls"]]
+        calls = []
+        for call in message.get("tool_calls") or ():
+            text = _arguments_text(call["function"].get("arguments"))
+            given = _object_in(text)
+            if given is None:  # under a name of its own
+                given = {"unreadable": text}
+                text = json.dumps(given, ensure_ascii=False)
+            calls.append({**call, "function": {**call["function"], "arguments": given if parsed else text or "{}"}})
+        if calls:
+            message["tool_calls"] = calls
     return sent
 
 
@@ -162,7 +149,7 @@ def refuse_without_place(template: object, model: str) -> None:
         ModelError: The template has no place for them.
     """
     templates = template.values() if isinstance(template, Mapping) else [template]
-    if not any(_PLACE.search(str(one)) for one in templates):
+    if not any(re.search(r"\btools\b", str(one)) for one in templates):
         raise ModelError(
             f"expected a model whose chat template has a place for tools, got {model}, whose template would drop them; "
             "take a style that describes the functions in the prompt, or a model that was trained to call functions",
@@ -209,16 +196,6 @@ def starts_of(spelled: Sequence[bytes], text: str) -> tuple[int, ...] | None:
 def template_options(thinking: bool | None) -> dict[str, bool]:
     """Return the options of a chat template that turn thinking on or off. None leaves it to the model."""
     return {} if thinking is None else {"enable_thinking": thinking}
-
-
-def _sent_call(call: Mapping[str, Any], parsed: bool) -> dict[str, Any]:
-    function = call["function"]
-    text = _arguments_text(function.get("arguments"))
-    given = _object_in(text)
-    if given is None:
-        given = {UNREADABLE_ARGUMENTS: text}
-        text = json.dumps(given, ensure_ascii=False)
-    return {**call, "function": {**function, "arguments": given if parsed else text or "{}"}}
 
 
 def _object_in(text: str) -> dict[str, Any] | None:

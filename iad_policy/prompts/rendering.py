@@ -7,7 +7,7 @@ the same in all later prompts, so a server that keeps the beginnings of prompts 
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any, ClassVar
 
@@ -49,7 +49,7 @@ class Rendering:
             "environment": self.environment(state),
             "instruction": str(state.info.get("instruction", "")),
             "task": self.task(state),
-            "notes": _list("Notes:", state.notes),
+            "notes": _headed("Notes:", [f"- {note}" for note in state.notes]),
             "history": _headed("So far:", self.turns(state)),
             "observation": self.page(state),
             "actions": self.actions(state),
@@ -104,7 +104,11 @@ class Rendering:
 
     def actions(self, state: State) -> str:
         """Return the available actions as a list; "" if the page shows them itself."""
-        return _actions(state.info.get("available_actions", ()))
+        actions = [str(action) for action in state.info.get("available_actions", ())]
+        if len(actions) > N_ACTIONS:  # patterns such as search[...] come last, so the middle is left out
+            kept = N_ACTIONS // 2
+            actions = [*actions[:kept], f"({len(actions) - 2 * kept} more)", *actions[-kept:]]
+        return _headed("Available actions:", actions)
 
     def facts(self, seen: Seen) -> str:
         """Return the findings of the environment that an agent can use."""
@@ -188,7 +192,7 @@ class Rendering:
                 blocks.append(self.attempt(state, part))
             elif not isinstance(part, Candidate):
                 blocks.append(str(part))
-            elif any(_is_last(part, end) for end in ends):
+            elif any(end.history and str(part.action) == str(end.history[-1].action) for end in ends):
                 blocks.append(_said(part, "A verifier said of the last action"))
             else:
                 number += 1
@@ -206,8 +210,20 @@ class Rendering:
         since = min(len(start.history), len(end.history))
         n_actions = len(end.history) - since
         blocks = self.turns(end, since=since)
-        at_end = [f"At the end:\n{self.page(end)}{_after(self.facts(end))}"] if n_actions else []
-        return "\n".join(block for block in [*blocks, *at_end, _ending(end, n_actions)] if block)
+        if n_actions:
+            blocks.append(f"At the end:\n{self.page(end)}{_after(self.facts(end))}")
+        if end.is_awaiting:
+            blocks.append("The simulation ends here, because only the world can answer the last action.")
+        elif end.done:
+            is_cut = end.info.get("stop_reason") == "max_steps"
+            blocks.append(NO_STEPS_LEFT if is_cut else "The last action ended the task.")
+        elif end.path:
+            number = "1 action" if n_actions == 1 else f"{n_actions} actions"
+            blocks.append(
+                f"The simulation was stopped after {number}, before the task was over. That it has no end is not the "
+                "agent's fault."
+            )
+        return "\n".join(filter(None, blocks))
 
 
 def without_middle(text: str, limit: int) -> str:
@@ -284,27 +300,9 @@ def leaves(subject: Any) -> list[Any]:
     return [] if subject is None else [subject]
 
 
-def _is_last(candidate: Candidate, end: State) -> bool:
-    return bool(end.history) and str(candidate.action) == str(end.history[-1].action)
-
-
 def _said(candidate: Candidate, by: str) -> str:
     critique = candidate.verdict.critique if candidate.verdict is not None else ""
     return f"{by}: {critique}" if critique else ""
-
-
-def _ending(end: State, n_actions: int) -> str:
-    if end.is_awaiting:
-        return "The simulation ends here, because only the world can answer the last action."
-    if end.done:
-        return "The last action ended the task." if end.info.get("stop_reason") != "max_steps" else NO_STEPS_LEFT
-    if not end.path:
-        return ""
-    number = "1 action" if n_actions == 1 else f"{n_actions} actions"
-    return (
-        f"The simulation was stopped after {number}, before the task was over. That it has no end is not the agent's "
-        "fault."
-    )
 
 
 def _after(block: str) -> str:
@@ -313,18 +311,3 @@ def _after(block: str) -> str:
 
 def _headed(heading: str, blocks: Sequence[str]) -> str:
     return "\n".join([heading, *blocks]) if blocks else ""
-
-
-def _actions(available: Iterable[Any]) -> str:
-    actions = [str(action) for action in available]
-    if not actions:
-        return ""
-    # Patterns such as search[...] come last, so the middle is left out.
-    if len(actions) > N_ACTIONS:
-        kept = N_ACTIONS // 2
-        actions = [*actions[:kept], f"({len(actions) - 2 * kept} more)", *actions[-kept:]]
-    return "Available actions:\n" + "\n".join(actions)
-
-
-def _list(heading: str, texts: Iterable[str]) -> str:
-    return _headed(heading, [f"- {text}" for text in texts])

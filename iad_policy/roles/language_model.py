@@ -60,21 +60,21 @@ class ModelRoles(ModelComponent):
             raise UnknownName("role", role, ROLES)
         words = self._prompts.rendering
         prompt = self._prompts.render(role, subject=words.subject(state, subject), **words.values(state))
-        if role == "ranker":
-            n_candidates = sum(isinstance(part, Candidate) for part in leaves(subject))
-            return str(self._ranked(prompt.messages(), n_candidates))
-        return self._ask(prompt.messages(), PARAPHRASER_TEMPERATURE if role == "paraphraser" else None)
-
-    def _ranked(self, messages: tuple[Message, ...], n_candidates: int) -> int:
+        if role != "ranker":
+            return self.complete(
+                prompt.messages(), PARAPHRASER_TEMPERATURE if role == "paraphraser" else None
+            ).text.strip()
+        n_candidates = sum(isinstance(part, Candidate) for part in leaves(subject))
         if n_candidates < 2:
-            return 0
+            return "0"
+        messages: tuple[Message, ...] = prompt.messages()
         text = ""
         for _ in range(N_RANKER_TRIES):
-            text = self._ask(messages)
+            text = self.complete(messages).text.strip()
             field = read_field(text, "best")
             numbers = {int(number) for number in re.findall(r"\d+", text if field is None else field)}
             if len(numbers) == 1 and 1 <= (number := numbers.pop()) <= n_candidates:
-                return number - 1
+                return str(number - 1)
             complaint = f'Expected one line "Best: n" with a number from 1 to {n_candidates}. Answer again.'
             said = {"role": "assistant", "content": text or "(nothing)"}
             messages = (*messages, said, {"role": "user", "content": complaint})
@@ -83,9 +83,6 @@ class ModelRoles(ModelComponent):
             f"({N_RANKER_TRIES} tries); use another model, or rank by the verifier",
             kind="malformed",
         )
-
-    def _ask(self, messages: tuple[Message, ...], temperature: float | None = None) -> str:
-        return self.complete(messages, temperature).text.strip()
 
 
 def model_roles(env: gym.Env[Any, Any], model: str | LanguageModel, **options: Any) -> ModelRoles:

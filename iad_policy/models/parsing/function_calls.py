@@ -16,10 +16,10 @@ from iad_policy.models.parsing.grammar import CUT, Reading
 from iad_policy.types.answers import ACTION, EARLIER_PART, NEXT_PART, closing_marks, split_reasoning, within_turn
 
 MAX_CHARACTERS = 100_000
-_VERB = re.compile(r"^\s*[*`]{0,2}(reply|draft)[*`]{0,2}\s*\[", re.IGNORECASE | re.MULTILINE)
+_VERB = re.compile(r"^[ \t]*[*`]{0,2}(reply|draft)[*`]{0,2}\s*\[", re.IGNORECASE | re.MULTILINE)
 _LIST = re.compile(r"\[\s*[A-Za-z_][\w.]*\s*\(")
 _LINE = re.compile(r"^[ \t]*(?:\d{1,2}[.)][ \t]+|[-*•][ \t]+)?`?(?P<name>[A-Za-z_][\w.]*)(?=\()", re.MULTILINE)
-_OBJECT = re.compile(r"\[?\s*\{{1,2}\s*[\"'](?:name|function|type|arguments|parameters|id)[\"']")
+_OBJECT = re.compile(r"(?:\[\s*)?\{{1,2}\s*[\"'](?:name|function|type|arguments|parameters|id)[\"']")
 
 
 class _Found(NamedTuple):

@@ -25,7 +25,7 @@ from iad_policy.errors import ModelError, UnknownName
 from iad_policy.models import Completion, Messages
 from iad_policy.models.cache import CachedModel
 from iad_policy.models.scripted import ScriptedModel
-from iad_policy.prompts import ANY, INCLUDED, PARTS, PLACEHOLDERS, Prompts, prompts_of
+from iad_policy.prompts import ANY, CHANGED_PARTS, INCLUDED, PARTS, PLACEHOLDERS, Prompts, prompts_of
 from iad_policy.prompts.rendering import N_ACTIONS, N_OLD_TURNS, Rendering, fact_text
 from iad_policy.registry.domain import domain_by_id
 from iad_policy.types import Candidate, Feedback, Part, State, Turn
@@ -60,7 +60,7 @@ def prompt_of(kind: str, state: State = PAGE, feedback: Feedback | None = None) 
     return "\n".join(message["content"] for message in messages)
 
 
-PART_FILES = {file for file, _ in PARTS.values()}
+PART_FILES = PARTS - CHANGED_PARTS.keys()
 
 
 def test_every_prompt_file_belongs_to_a_role_and_fills_all_its_placeholders() -> None:
@@ -70,9 +70,9 @@ def test_every_prompt_file_belongs_to_a_role_and_fills_all_its_placeholders() ->
         if role in PART_FILES:
             assert not used, name
             continue
-        assert used <= PLACEHOLDERS[role] | PARTS.keys(), name
+        assert used <= PLACEHOLDERS[role] | PARTS, name
         prompt = Prompts(path.parent).render(role, **{one: f"<<{one}>>" for one in PLACEHOLDERS[role]})
-        assert used - PARTS.keys() <= set(re.findall(r"<<(\w+)>>", prompt.system + prompt.user)), name
+        assert used - PARTS <= set(re.findall(r"<<(\w+)>>", prompt.system + prompt.user)), name
         assert prompt.user, name
 
 
@@ -88,16 +88,13 @@ def test_every_role_has_a_prompt_for_any_environment() -> None:
     assert {path.stem for path in ANY.glob("*.txt")} - PART_FILES == set(PLACEHOLDERS)
 
 
-def test_a_folder_of_your_own_goes_before_the_bundled_one(tmp_path: Path) -> None:
+def test_a_folder_of_your_own_goes_before_the_bundled_one_and_may_change_a_part_of_it(tmp_path: Path) -> None:
     (tmp_path / "refine.txt").write_text("mine: $feedback, $$5", encoding="utf-8")
     own = Prompts(tmp_path)
     assert own.refinement(Feedback("x")) == "mine: x, $5"
     assert own.render("critic", subject="x", **Rendering().values(PAGE)).system
     assert own.digest(["refine"]) != Prompts().digest(["refine"])
     assert own.digest(["critic"]) == Prompts().digest(["critic"])
-
-
-def test_a_folder_of_your_own_may_change_a_part_of_a_bundled_one(tmp_path: Path) -> None:
     (tmp_path / "rules.txt").write_text("Buy nothing but lamps, and nothing above $$5.", encoding="utf-8")
     shop = prompts("webshop")
     own = Prompts(tmp_path, *shop.folders, rendering=domain_by_id("IAD/WebShop-v0").rendering)
@@ -139,15 +136,6 @@ def test_a_prompt_holds_what_the_agent_may_see(kind: str) -> None:
     assert "Go through the kind" not in prompt_of(kind, state)
 
 
-def test_react_is_a_dialogue_and_the_others_are_not() -> None:
-    def speakers(agent: LanguageAgent) -> list[str]:
-        return [message["role"] for message in agent.messages(PAGE)]
-
-    assert speakers(ReActAgent(ScriptedModel([]))) == ["system", "user", "assistant", "user"]
-    for style in ("direct", "cot"):
-        assert speakers(KINDS[style](ScriptedModel([]))) == ["system", "user"]
-
-
 def test_long_histories_pages_and_lists_are_shortened() -> None:
     state = State(
         "x" * 100_000,
@@ -176,21 +164,15 @@ def test_an_invalid_last_action_and_the_findings_are_told() -> None:
     assert words.facts(State("page", {"facts": {"complaint": ""}})) == ""
     assert words.page(State({"a": np.zeros((2, 3, 4))}, {})).endswith("of shape 2x3x4)")
 
-
-@pytest.mark.parametrize("value", [0, 0.0, False, None, (), "", {"code": 1}, ({"code": 1},), np.zeros(3), np.int64(0)])
-def test_nothing_zeros_and_nested_values_are_no_findings(value: Any) -> None:
-    assert fact_text(value) == ""
+    nothing: list[Any] = [0, 0.0, False, None, (), "", {"code": 1}, ({"code": 1},), np.zeros(3), np.int64(0)]
+    assert [fact_text(value) for value in nothing] == [""] * len(nothing)
 
 
-def test_the_thought_is_what_stands_before_the_action() -> None:
+def test_the_thought_is_what_stands_before_the_action_and_no_action_says_what_was_expected() -> None:
     candidate = proposed(LanguageAgent(ScriptedModel(["Thought: cheap.\nAction: click[B0]"]), style="cot"))
     assert (candidate.action, candidate.thought, candidate.error) == ("click[b0]", "Thought: cheap.", "")
-
-
-def test_an_answer_that_is_no_action_says_what_was_expected() -> None:
     candidate = proposed(LanguageAgent(ScriptedModel(["I would rather not"]), reask=0))
-    assert candidate.action is None
-    assert candidate.thought == "I would rather not"
+    assert (candidate.action, candidate.thought) == (None, "I would rather not")
     assert candidate.error == (
         'unreadable answer: expected a line "Action: ..." with an action, such as click[b0], search[...], '
         "got 'I would rather not'"
@@ -260,7 +242,7 @@ def test_a_space_that_contains_texts_takes_a_text(space: Words) -> None:
     assert proposed(agent).action == "click[b0]"
 
 
-def test_other_action_spaces_and_missing_names_are_refused() -> None:
+def test_other_action_spaces_missing_names_and_wrong_options_are_refused() -> None:
     with pytest.raises(TypeError, match="texts or Discrete"):
         language_agent(gym.make("Pendulum-v1", disable_env_checker=True), "x")
     with pytest.raises(ValueError, match="litellm:gpt-4o-mini"):
@@ -269,21 +251,17 @@ def test_other_action_spaces_and_missing_names_are_refused() -> None:
         LanguageAgent(ScriptedModel([]), style="fancy")  # type: ignore[arg-type]
     with pytest.raises(UnknownName, match="few-shot"):
         load_agent("litellm:gpt-4o-mini#fancy", LampEnv())
+    with pytest.raises(ValueError, match="expected thinking=true or thinking=false, got 'on'"):
+        load_agent("litellm:openai/toy", LampEnv(), thinking="on")
 
 
-def test_a_name_may_carry_the_style() -> None:
-    env = LampEnv()
+def test_a_name_may_carry_the_style_and_the_identity_changes_with_whatever_changes_answers() -> None:
+    env, own = LampEnv(), Prompts()
     plain, reasoning = load_agent("litellm:ollama/qwen3:8b", env), load_agent("litellm:ollama/qwen3:8b#cot", env)
-    assert isinstance(plain, LanguageAgent)
-    assert isinstance(reasoning, LanguageAgent)
     assert plain.model is reasoning.model
     assert plain.model.name == "ollama/qwen3:8b"
     assert "cot" in reasoning.identity
     assert "direct" in load_agent("litellm:ollama/qwen3:8b#direct", env).identity
-
-
-def test_the_identity_changes_with_whatever_changes_answers() -> None:
-    own = Prompts()
     agents = [
         LanguageAgent("a", own),
         LanguageAgent("b", own),
@@ -450,8 +428,3 @@ def test_thinking_is_an_option_of_every_agent_by_name(name: str, monkeypatch: py
     assert len({one.identity for one in (plain, thinking, hasty)}) == 3
     assert "thinking" not in plain.identity
     assert "thinking=True" in thinking.identity
-
-
-def test_thinking_is_a_truth_value() -> None:
-    with pytest.raises(ValueError, match="expected thinking=true or thinking=false, got 'on'"):
-        load_agent("litellm:openai/toy", LampEnv(), thinking="on")

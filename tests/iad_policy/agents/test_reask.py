@@ -63,7 +63,7 @@ def proposed(agent: LanguageAgent, state: State = HERE) -> tuple[Candidate, Call
 
 
 def test_the_answer_and_what_was_wrong_with_it_are_told_and_both_answers_are_charged_and_kept() -> None:
-    model = Model("paint[red] or paint[green]?", "Thought: green.\nAction: paint[green]")
+    model = Model("I could do paint[red] or paint[green].", "Thought: green.\nAction: paint[green]")
     candidate, call = proposed(LanguageAgent(model, temperature=0.3))
     assert (candidate.action, candidate.error, candidate.thought) == ("paint[green]", "", "Thought: green.")
     assert candidate.logprobs == (-2.0,)  # of the answer that has the action

@@ -10,13 +10,16 @@ from typing import Any
 
 import pytest
 
+from iad_policy import IADPolicyWrapper
+from iad_policy.agents.language import LanguageAgent
 from iad_policy.errors import Interrupted, ModelError
 from iad_policy.models import Completion, identity_of
 from iad_policy.models.cache import CachedModel
 from iad_policy.models.local.client import LocalModel
-from iad_policy.models.local.generation import n_tokens
+from iad_policy.models.local.generation import TokenRoom, n_tokens
 from iad_policy.types import Usage
 from iad_policy.types.call_context import Call, use_call
+from iad_policy.types.names import NO_VERIFIER
 from tests.iad_policy.models.local.fake_llama import (
     CUT,
     N_CACHED,
@@ -29,6 +32,8 @@ from tests.iad_policy.models.local.fake_llama import (
     serving,
     usage,
 )
+from tests.iad_policy.models.local.smollm2 import smollm2
+from tests.iad_policy.quiz import Quiz
 
 HELLO = ({"role": "user", "content": "hello"},)
 
@@ -359,3 +364,73 @@ def test_calls_and_reasoning_that_the_server_returns_apart_are_in_the_text(llama
 def test_tools_take_room(llama: Llama) -> None:
     prompt = {"messages": [{"role": "user", "content": ""}], "max_tokens": 1}
     assert n_tokens({**prompt, "tools": [TOOL] * 30})[0] > n_tokens(prompt)[0] + 600
+
+
+def decided(llama: Llama, strategy: str, threads: int, reask: int) -> list[str]:
+    """The answers of one decision, none of which is an answer to the quiz, in order."""
+    env = Quiz()
+    agent = LanguageAgent(llama.model(), temperature=0.7, reask=reask)
+    with IADPolicyWrapper(agent, env, strategy=strategy, verifier=NO_VERIFIER, threads=threads, n=4) as policy:
+        policy.act(*env.reset(options={"task_id": "3"}))
+        return [one.thought for one in policy.decisions[-1].candidates]
+
+
+@pytest.mark.parametrize("threads", [1, 8])
+def test_a_strategy_s_samples_of_a_prompt_are_one_request_and_what_is_asked_again_is_asked_alone(
+    llama: Llama, threads: int
+) -> None:
+    proposed = decided(llama, "bon-sc", threads, reask=0)
+    (sent,) = llama.requests
+    assert sent["n"] == 4
+    assert proposed == [f"seed {sent['seed'] + place}" for place in range(4)]
+    assert decided(llama, "single", 1, reask=0)[0] == proposed[0]
+    assert [one["n"] for one in llama.requests] == [4, 1]
+    again = decided(llama, "bon-sc", threads, reask=1)
+    assert [one["n"] for one in llama.requests[2:]] == [4, 1, 1, 1, 1]
+    assert set(again).isdisjoint(proposed)
+
+
+def test_requests_wait_for_room_unless_they_are_alone_or_cancelled() -> None:
+    room, entered, leave = TokenRoom(100), Event(), Event()
+    assert TokenRoom(1000).n_fitting(200, 200) == 4
+    assert TokenRoom(1000).n_fitting(200, 900) == TokenRoom(1000).n_fitting(2000, 10) == 1
+    order: list[str] = []
+
+    def first() -> None:
+        with room.taken(500, lambda: False):  # too large, and alone
+            entered.set()
+            leave.wait(10)
+            order.append("first")
+
+    def second() -> None:
+        with room.taken(30, lambda: False):
+            order.append("second")
+
+    with ThreadPoolExecutor(2) as pool:
+        pool.submit(first)
+        entered.wait(10)
+        waiting = pool.submit(second)
+        with room.taken(80, lambda: True):  # who is cancelled does not wait
+            assert order == []
+        with pytest.raises(TimeoutError):
+            waiting.result(timeout=0.1)
+        leave.set()
+    assert order == ["first", "second"]
+
+
+def test_smollm2_answers() -> None:
+    """A real model; tests/full/test_smollm2.py has the rest."""
+    model = smollm2(n_context=2048, logprobs=True)
+    try:
+        with use_call(Call()) as call:
+            question = [{"role": "user", "content": "What is the capital of France? Answer with one word."}]
+            answer = model.complete(question, temperature=0.0, max_tokens=16)
+        assert "Paris" in answer.text
+        assert answer.usage == call.usage
+        assert 30 < answer.usage.prompt_tokens < 60
+        assert answer.logprobs is not None
+        assert answer.starts is not None
+        assert all(value <= 0.0 for value in answer.logprobs)
+        assert len(answer.logprobs) == len(answer.starts) <= answer.usage.completion_tokens
+    finally:
+        model.release()
