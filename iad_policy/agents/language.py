@@ -22,16 +22,12 @@ Style = Literal["direct", "cot", "few-shot"]
 STYLES: tuple[str, ...] = get_args(Style)
 TOOL: Any = "tool"
 """The style of bridges: the model calls the tool `act` with its answer. No agent of ours has this tool."""
-BARE_STYLES = ("direct", "few-shot", TOOL)
-"""Styles that ask for the action alone, so that an answer may be the action without its heading."""
 SAID_ONCE = ("environment", "task", "notes", "history")
 """Blocks of a prompt that the earlier messages of a chat have."""
 OPTIONS = ("temperature", "max_tokens", "top_p", "logprobs", "thinking", "reask")
 """Options of every agent that asks a model. They can't be part of its name."""
 SHOWN_CHARS = 200
 """Characters of an unreadable answer that its error message quotes."""
-SAID_CHARS = 4_000
-"""Characters of an unreadable answer that the model is shown when it is asked again."""
 CUT_OFF = "length"
 """The finish reason of an answer that ended at `max_tokens`."""
 
@@ -178,7 +174,7 @@ class LanguageAgent(ModelComponent):
                 return reading, answer
             got = reading.got or "none"
             complaint = self._prompts.render("reask", wanted=self._expected(state), got=got).user.strip()
-            said = {"role": "assistant", "content": shortened(answer.text, SAID_CHARS) or "(nothing)"}
+            said = {"role": "assistant", "content": shortened(answer.text, 4_000) or "(nothing)"}
             messages = (*messages, said, {"role": "user", "content": complaint})
             try:
                 answer = self.complete(messages, temperature)
@@ -193,7 +189,9 @@ class LanguageAgent(ModelComponent):
         is_cut = answer.finish_reason == CUT_OFF
         if self._discrete is None:
             grammar = Grammar.of(state.info.get("available_actions", ()), self._syntax)
-            return read_action(answer.text, grammar, bare=self.kind in BARE_STYLES, is_cut=is_cut)
+            # These styles ask for the action alone, so an answer may be the action without its heading.
+            bare = self.kind in ("direct", "few-shot", TOOL)
+            return read_action(answer.text, grammar, bare=bare, is_cut=is_cut)
         first, last = _range(self._discrete)
         reading = read_integer(answer.text, is_cut=is_cut)
         in_range = reading.action is not None and first <= reading.action <= last

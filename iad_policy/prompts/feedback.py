@@ -6,8 +6,6 @@ from iad_policy.prompts.rendering import Rendering
 from iad_policy.types import Feedback, ShownAttempt, State
 from iad_policy.types.texts import tail, truncated
 
-HINTS = "Mind:"
-"""The first line of a feedback that shows no proposal."""
 LABELS = {"review": "Review", "error": "Error", "output": "Output", "reward": "Reward"}
 
 
@@ -16,7 +14,7 @@ def feedback_text(feedback: Feedback, words: Rendering) -> str:
     attempts = feedback.attempts
     if is_hint(feedback):
         remarks = dict.fromkeys(filter(None, (_remark(one, feedback) for one in attempts)))
-        return "\n".join([HINTS, *(f"- {remark}" for remark in remarks)])
+        return "\n".join(["Mind:", *(f"- {remark}" for remark in remarks)])
     if attempts and attempts[0].shown_as == "tried":
         return "\n".join([*_listed(feedback, words), *_preference(feedback)])
     heads = [_headed(one.shown_as.capitalize(), one, feedback, words) for one in attempts]

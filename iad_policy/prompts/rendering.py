@@ -18,19 +18,12 @@ from iad_policy.types.texts import shortened, shown, truncated
 
 RESULT_CHARS = 400
 """Characters of an observation that the history shows."""
-ACTION_CHARS = 1_000
-"""Characters of an action that the history shows."""
 N_OLD_TURNS = 40
 N_LEFT_OUT = 20
 """Turns beyond `N_OLD_TURNS` are left out in blocks of this size, so that the history rarely begins anew."""
 N_ACTIONS = 100
-N_FACTS = 20
 FACT_CHARS = 300
 INDENT = "   "
-MIN_LEFT_OUT = 100
-"""Characters that are not worth leaving out."""
-
-NO_STEPS_LEFT = "The task ended there, as no action was left."
 
 Seen = State | Turn
 """What was seen at one moment: both have an observation and the public info."""
@@ -80,7 +73,7 @@ class Rendering:
 
     def shown_action(self, action: Any) -> str:
         """Return an action as the history shows it."""
-        return shown(action, ACTION_CHARS)
+        return shown(action, 1_000)
 
     def shown_candidate(self, action: Any) -> str:
         """Return an action as a judge sees it."""
@@ -115,7 +108,7 @@ class Rendering:
         complaint = complaint_of(seen)
         facts = {name: fact_text(value) for name, value in facts_of(seen).items() if name != "complaint"}
         found = [f"- {name}: {text}" for name, text in facts.items() if text]
-        return "\n".join(part for part in (complaint, _headed("Findings:", found[:N_FACTS])) if part)
+        return "\n".join(part for part in (complaint, _headed("Findings:", found[:20])) if part)
 
     def steps_left(self, state: State) -> str:
         """Return how many actions are left; "" if there is no limit."""
@@ -216,7 +209,9 @@ class Rendering:
             blocks.append("The simulation ends here, because only the world can answer the last action.")
         elif end.done:
             is_cut = end.info.get("stop_reason") == "max_steps"
-            blocks.append(NO_STEPS_LEFT if is_cut else "The last action ended the task.")
+            blocks.append(
+                "The task ended there, as no action was left." if is_cut else "The last action ended the task."
+            )
         elif end.path:
             number = "1 action" if n_actions == 1 else f"{n_actions} actions"
             blocks.append(
@@ -228,7 +223,7 @@ class Rendering:
 
 def without_middle(text: str, limit: int) -> str:
     """Return a text without lines from its middle: the last lines of an output say how it ended."""
-    if len(text) <= limit + MIN_LEFT_OUT:
+    if len(text) <= limit + 100:  # so few characters are not worth leaving out
         return text
     head, tail = text[: limit // 2], text[-(limit // 2) :]
     head = head[: head.rfind("\n")] if "\n" in head else head

@@ -15,8 +15,6 @@ from iad_policy.types.answers import read_field
 from iad_policy.types.names import ROLES
 
 N_RANKER_TRIES = 3
-PARAPHRASER_TEMPERATURE = 0.7
-"""Temperature of the paraphraser, which must not repeat itself (QLASS: 0.7-0.8)."""
 
 
 class ModelRoles(ModelComponent):
@@ -61,9 +59,8 @@ class ModelRoles(ModelComponent):
         words = self._prompts.rendering
         prompt = self._prompts.render(role, subject=words.subject(state, subject), **words.values(state))
         if role != "ranker":
-            return self.complete(
-                prompt.messages(), PARAPHRASER_TEMPERATURE if role == "paraphraser" else None
-            ).text.strip()
+            # The paraphraser must not repeat itself (QLASS: 0.7-0.8).
+            return self.complete(prompt.messages(), 0.7 if role == "paraphraser" else None).text.strip()
         n_candidates = sum(isinstance(part, Candidate) for part in leaves(subject))
         if n_candidates < 2:
             return "0"

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-BARE_CHARS = 40
-"""Maximum length of an answer that is read as a choice without its heading."""
 QUOTES = " \t\r\n`\"'*"
 _PARTS = (
     r"observations?|thoughts?|results?|outputs?|explanations?|reason(?:ing)?|notes?|status|expected(?: \w+)?|question"
@@ -137,7 +135,7 @@ def read_choice(text: str, name: str, choices: Sequence[str]) -> str | None:
     text = split_reasoning(text).rest
     answer = read_field(text, name)
     if answer is None:
-        answer = text if len(text) <= BARE_CHARS else ""
+        answer = text if len(text) <= 40 else ""
     found = [choice for choice in choices if re.search(rf"\b{choice}\b", answer, re.IGNORECASE)]
     return found[0] if len(found) == 1 else None
 

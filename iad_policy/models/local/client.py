@@ -15,7 +15,6 @@ from iad_policy.models.tools import refuse_without_place, sent_messages, templat
 from iad_policy.types.call_context import Call, current_call, pause
 from iad_policy.types.hashing import seed_of
 
-CONTEXT = 16_384
 CONTEXT_VARIABLE = "IAD_LOCAL_CONTEXT"
 """Variable with the size of the key-value cache in tokens."""
 THREADS_VARIABLE = "IAD_LOCAL_THREADS"
@@ -70,7 +69,7 @@ class LocalModel:
         min_p: float = 0.0,
         logprobs: bool = False,
         thinking: bool | None = None,
-        n_context: int = CONTEXT,
+        n_context: int = 16_384,
         n_threads: int | None = None,
         timeout_s: float = 120.0,
         serve: Callable[[Mapping[str, Any]], ServerProcess] = ServerProcess,

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import NamedTuple
 
 from iad_policy.models.parsing import any_text, brackets, page, shell
-from iad_policy.models.parsing.calls import MAX_PLACES, Call, call_at
+from iad_policy.models.parsing.calls import MAX_PLACES, ToolCall, call_at
 from iad_policy.models.parsing.fences import Fence, fence_at, fences
 from iad_policy.models.parsing.grammar import CUT, NOTHING_READ, OPEN, FoundAction, Grammar, Problem, Reading
 from iad_policy.models.parsing.shell_syntax import is_inside_document
@@ -119,7 +119,7 @@ def _fenced(fence: Fence, grammar: Grammar, *, depth: int) -> FoundAction | Prob
     return read
 
 
-def _called(call: Call, grammar: Grammar) -> FoundAction | Problem:
+def _called(call: ToolCall, grammar: Grammar) -> FoundAction | Problem:
     read: FoundAction | Problem = _language(grammar).called(call, grammar)
     return read._replace(is_closed=True, thought=call.thought) if isinstance(read, FoundAction) else read
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from iad_policy.models.parsing.brackets import call_at_start
-from iad_policy.models.parsing.calls import Call
+from iad_policy.models.parsing.calls import ToolCall
 from iad_policy.models.parsing.fences import Fence
 from iad_policy.models.parsing.grammar import NOTHING_READ, FoundAction, Grammar, Problem, ended
 from iad_policy.models.parsing.words import REMARK, is_prose, unwrapped
@@ -23,7 +23,7 @@ def fenced(fence: Fence, grammar: Grammar) -> FoundAction | Problem:
     return FoundAction(fence.text, fence.is_closed) if fence.text.strip() else NOTHING_READ
 
 
-def called(call: Call, grammar: Grammar) -> FoundAction | Problem:
+def called(call: ToolCall, grammar: Grammar) -> FoundAction | Problem:
     """Return the action that an object holds as its one text."""
     return (
         _text(call.name, grammar) if not call.arguments else Problem(f"a call of {call.name}, which is no action here")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
-from iad_policy.models.parsing.calls import Call
+from iad_policy.models.parsing.calls import ToolCall
 from iad_policy.models.parsing.fences import Fence, fence_at
 from iad_policy.models.parsing.grammar import NAMED, NOTHING_READ, FoundAction, Grammar, Problem, ended
 from iad_policy.models.parsing.sql import begins_sql, closing_bracket, end_of_statement, has_gap, is_whole
@@ -14,8 +14,6 @@ from iad_policy.types.answers import NEXT_PART
 PLAIN_LANGUAGES = frozenset({"", "text", "txt", "plaintext", "action", "markdown", "md"})
 LANGUAGES = PLAIN_LANGUAGES | {"sql", "sqlite", "sqlite3", "postgresql", "mysql"}
 """Languages of fences that may hold an action."""
-N_UNCLOSED = 3
-"""Number of calls without an end after which no further one is searched for, so that reading takes linear time."""
 _PLACEHOLDER = re.compile(
     r"\.\.\.|…|<[^<>\n]{1,60}>|(?:your |search )*(?:query|keywords|terms)|sql(?: query| statement)?|words|name|button"
     r"(?: name)?|argument|value|text|none",
@@ -62,7 +60,7 @@ def fenced(fence: Fence, grammar: Grammar) -> FoundAction | Problem:
     return in_prose(fence.text, grammar) if read == NOTHING_READ else read
 
 
-def called(call: Call, grammar: Grammar) -> FoundAction | Problem:
+def called(call: ToolCall, grammar: Grammar) -> FoundAction | Problem:
     """Return the action of a call, or of an object that holds a whole action as its one text."""
     if not call.arguments:
         return plain(call.name, grammar)
@@ -105,8 +103,8 @@ def calls(text: str, names: Collection[str], *, is_sql: bool = False) -> Iterato
             word is a name.
         is_sql: Whether arguments are SQL.
     """
-    place = n_unclosed = 0
-    while n_unclosed < N_UNCLOSED and (match := NAMED.search(text, place)):
+    place = n_unclosed = 0  # after a few calls without an end no further one is looked for, to take linear time
+    while n_unclosed < 3 and (match := NAMED.search(text, place)):
         place = match.end()
         if match[1].casefold() not in names and (names or match["space"]):
             continue

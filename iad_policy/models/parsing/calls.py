@@ -29,7 +29,7 @@ _BRACKETS = {"(": ")", "[": "]", "{": "}"}
 _DECODER = json.JSONDecoder(strict=False)
 
 
-class Call(NamedTuple):
+class ToolCall(NamedTuple):
     """A call.
 
     Attributes:
@@ -48,23 +48,23 @@ class Call(NamedTuple):
         return next(iter(self.arguments.values())) if len(self.arguments) == 1 else None
 
 
-class Value(NamedTuple):
+class ReadValue(NamedTuple):
     """A value, and the place in the text where it ends."""
 
     value: Any
     end: int
 
 
-def read_value(text: str, start: int = 0) -> Value | None:
+def read_value(text: str, start: int = 0) -> ReadValue | None:
     """Return the object or list that begins at a place of a text, or None if there is none or it has no end."""
     try:
         value, end = _DECODER.raw_decode(text, start)
-        return Value(well_formed(value), end)
+        return ReadValue(well_formed(value), end)
     except (ValueError, RecursionError):
         source = balanced(text, start)
     for read, written in ((_DECODER.decode, _FREE_BACKSLASH.sub(_escaped, source)), (_python_value, source)):
         try:
-            return Value(well_formed(read(written)), start + len(source))
+            return ReadValue(well_formed(read(written)), start + len(source))
         except PARSE_ERRORS:
             continue
     return None
@@ -97,7 +97,7 @@ def balanced(text: str, start: int) -> str:
     return ""
 
 
-def call_at(text: str) -> Call | None:
+def call_at(text: str) -> ToolCall | None:
     """Return the call that a text begins with, in a tag or as an object."""
     text = text.lstrip()
     if tag := _TAG.match(text) or _FUNCTION.match(text):
@@ -118,13 +118,13 @@ def tagged(text: str) -> list[tuple[int, str]]:
     return places or [(tag.start(), tag[0]) for tag in _FUNCTION.finditer(text)]
 
 
-def described(body: str) -> list[Call]:
+def described(body: str) -> list[ToolCall]:
     """Return the calls that objects, or tags of parameters, describe. Several objects may follow one another."""
     if tag := _FUNCTION.search(body):
         given = {one["name"]: _parameter(one["value"].strip("\n")) for one in _PARAMETER.finditer(tag["body"])}
         found = None if given else read_value(tag["body"].lstrip())
-        return [Call(tag["name"], found.value if found and isinstance(found.value, dict) else given)]
-    calls: list[Call] = []
+        return [ToolCall(tag["name"], found.value if found and isinstance(found.value, dict) else given)]
+    calls: list[ToolCall] = []
     for value in _values(body):
         found_calls = [call_of(one) for one in (value if isinstance(value, list) else [value])]
         if not found_calls or not all(found_calls):
@@ -133,7 +133,7 @@ def described(body: str) -> list[Call]:
     return calls
 
 
-def call_of(value: Any) -> Call | None:
+def call_of(value: Any) -> ToolCall | None:
     """Return the call that an object describes, or None.
 
     Its name and arguments may be in an object `function` of their own. Without arguments, its other fields are those;
@@ -155,10 +155,12 @@ def call_of(value: Any) -> Call | None:
         given = {one: field for one, field in fields.items() if one != name and one not in beside}
         if not name and len(given) == 1:
             ((name, only),) = given.items()
-            return Call(name, only if isinstance(only, dict) else {"0": only}, thought)
+            return ToolCall(name, only if isinstance(only, dict) else {"0": only}, thought)
     if not name or not fields[name]:
         return None
-    return Call(fields[name].removeprefix("functions."), given if isinstance(given, dict) else {"0": given}, thought)
+    return ToolCall(
+        fields[name].removeprefix("functions."), given if isinstance(given, dict) else {"0": given}, thought
+    )
 
 
 def is_calls(source: str) -> bool:

@@ -10,8 +10,6 @@ _INFO = re.compile(r"[ \t]*(?P<language>[\w+#.-]*)[^`\n]*(?:\n|\Z)")
 _ONE_LINE = re.compile(
     r"[ \t]*+(?:(?P<language>bash|sh|shell|sql|sqlite|html|json)[ \t]++)?(?P<text>[^`\n]+)```+", re.IGNORECASE
 )
-MAX_INNER = 20
-"""Number of closing lines inside a text that are passed over before the first one is taken."""
 
 
 class Fence(NamedTuple):
@@ -66,7 +64,7 @@ def _fence_at(text: str, marks: "re.Match[str]", holds_marks: Callable[[str], bo
     if info is None:
         return None
     closing = re.compile(rf"{marks['marks']}`*[ \t]*$", re.MULTILINE)
-    n_tried = 1 if holds_marks is None else MAX_INNER
+    n_tried = 1 if holds_marks is None else 20  # closing lines, before the first one is taken
     ends = [match.span() for match in islice(closing.finditer(text, info.end()), n_tried)]
     whole = (one for one in ends if holds_marks is None or not holds_marks(text[info.end() : one[0]]))
     content_end, end = next(whole, ends[0] if ends else (len(text), len(text)))

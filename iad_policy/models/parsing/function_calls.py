@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from iad_policy.models.parsing.calls import MAX_PLACES, Call, balanced, described, is_calls, tagged
+from iad_policy.models.parsing.calls import MAX_PLACES, ToolCall, balanced, described, is_calls, tagged
 from iad_policy.models.parsing.fences import fences
 from iad_policy.models.parsing.grammar import CUT, Reading
 from iad_policy.types.answers import ACTION, EARLIER_PART, NEXT_PART, closing_marks, split_reasoning, within_turn
@@ -95,9 +95,9 @@ def _alone(text: str, names: Mapping[str, str]) -> _Found | None:
     if verb := _VERB.search(text):
         inner = balanced(text, verb.end() - 1)[1:-1]
         if verb[1].lower() == "reply":
-            # The brackets of words need not match.
-            inner = inner or text[verb.end() :].rpartition("]")[0]
-            return _Found(f"reply[{inner.strip()}]", verb.start()) if inner.strip() else None
+            rest = text[verb.end() :]  # the brackets of words need not match
+            words = inner or rest.rpartition("]")[0] or rest.removesuffix("]")
+            return _Found(f"reply[{words.strip()}]", verb.start())
         body = text[verb.end() :].rpartition("]")[0]
         found = _python(inner if inner.lstrip().startswith("[") else f"[{inner}]", names) or _objects(body, names)
         if found:
@@ -140,7 +140,7 @@ def _python(text: str, names: Mapping[str, str]) -> _Found | None:
     return _Found("", 0, problem) if problem else None
 
 
-def _as_json(calls: Sequence[Call], names: Mapping[str, str]) -> str:
+def _as_json(calls: Sequence[ToolCall], names: Mapping[str, str]) -> str:
     described = [{"name": names.get(one.name, one.name), "arguments": dict(one.arguments)} for one in calls]
     return json.dumps(described, ensure_ascii=False)
 

@@ -6,7 +6,7 @@ The verbs are those of Agent Q's browser: CLICK, TYPE, CLEAR, SUBMIT, GOTO, SCRO
 import re
 from collections.abc import Iterator
 
-from iad_policy.models.parsing.calls import Call
+from iad_policy.models.parsing.calls import ToolCall
 from iad_policy.models.parsing.fences import Fence
 from iad_policy.models.parsing.grammar import NOTHING_READ, FoundAction, Grammar, Problem
 from iad_policy.models.parsing.words import unwrapped
@@ -64,7 +64,7 @@ def fenced(fence: Fence, grammar: Grammar) -> FoundAction | Problem:
     return _in_prose(fence.text, grammar)
 
 
-def called(call: Call, grammar: Grammar) -> FoundAction | Problem:
+def called(call: ToolCall, grammar: Grammar) -> FoundAction | Problem:
     """Return the action of a tool's call, such as `type` with `{"id": "phone", "text": "555-0123"}`."""
     found = _VERB.fullmatch(call.name.strip())
     if found is None:

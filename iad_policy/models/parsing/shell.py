@@ -4,7 +4,7 @@ import re
 import shlex
 from collections.abc import Iterator
 
-from iad_policy.models.parsing.calls import Call
+from iad_policy.models.parsing.calls import ToolCall
 from iad_policy.models.parsing.fences import Fence
 from iad_policy.models.parsing.grammar import NOTHING_READ, FoundAction, Grammar, Problem, ended
 from iad_policy.models.parsing.shell_syntax import ends_of_commands, is_complete
@@ -64,7 +64,7 @@ def fenced(fence: Fence, grammar: Grammar) -> FoundAction | Problem:
     return read if fence.is_closed else ended(read, is_closed=False)
 
 
-def called(call: Call, grammar: Grammar) -> FoundAction | Problem:
+def called(call: ToolCall, grammar: Grammar) -> FoundAction | Problem:
     """Return the command of a call of a tool, such as `bash` with a text, or with a list of words."""
     words = set(re.findall(r"[a-z]+", call.name.lower())) if re.fullmatch(r"[A-Za-z_][\w.-]*", call.name) else set()
     if SUBMIT in grammar.listed and SUBMIT in words:

@@ -64,7 +64,7 @@ def test_a_unit_stays_beside_its_number(amounts: list[str], index: int) -> None:
     assert all(amount in said for amount in amounts)
 
 
-@pytest.mark.parametrize("name", KEYLESS)
+@pytest.mark.parametrize("name", [name for name in KEYLESS if "Browser" not in name])
 def test_a_task_has_many_wordings_and_each_differs(name: str) -> None:
     env = made(name)
     inner: Any = env.unwrapped
@@ -144,7 +144,7 @@ def test_the_agent_sees_the_wording_wherever_the_task_stands_and_nothing_else_ch
     assert agent_view(State("a room", {}).worded("Other words")).observation == "a room"
 
 
-@pytest.mark.parametrize("name", KEYLESS)
+@pytest.mark.parametrize("name", [name for name in KEYLESS if "Browser" not in name])
 def test_agents_of_all_environments_act_on_a_paraphrase_and_the_verifier_sees_the_real_task(name: str) -> None:
     shown: list[State] = []
     verified: list[State] = []
