@@ -2,8 +2,6 @@
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from importlib.metadata import version
 from io import TextIOWrapper
@@ -16,18 +14,17 @@ from rich.console import Console
 
 import iad_envs
 from iad_envs.data import DATA_VARIABLE, data_folder
-from iad_envs.errors import Unavailable
 from iad_policy.commands import advise as advising
-from iad_policy.commands import analyse, learning, score
+from iad_policy.commands import analyse, learning, reports, score
 from iad_policy.commands import data as official
-from iad_policy.commands import reports as commands
 from iad_policy.commands.doctor import LIMIT_S, examine, page
 from iad_policy.commands.options import EnvIds, config_parts, pairs, with_run_options
 from iad_policy.commands.play import play as play_episode
 from iad_policy.commands.side_by_side import PlannedRun, fit_side_by_side, run_side_by_side
 from iad_policy.commands.suite import NAME, read_suite
+from iad_policy.commands.terminal import BAD_INPUT, clear_errors, make_console, tell
 from iad_policy.commands.terminal_run import run_session
-from iad_policy.errors import IADError, MissingExtra, RunFolderError, StorageError
+from iad_policy.errors import MissingExtra, RunFolderError, StorageError
 from iad_policy.run.components import cache_path, load_components
 from iad_policy.run.config import DEFAULT_STRATEGIES, RunConfig
 from iad_policy.run.resolve import entry_points, env_of, make_env, parameters_of, resolve
@@ -35,16 +32,6 @@ from iad_policy.run.runner import Runner
 from iad_policy.run.trackers import TrackerError, tracker_names
 from iad_policy.types.hashing import digest
 from webshop_server import commands as shop
-
-WIDTH_OF_A_LOG = 100
-"""Columns of the output when it is not a terminal and COLUMNS is not set."""
-RUNS = Path("runs")
-DEFAULT_STRATEGY = "iad"
-
-BAD_INPUT: tuple[type[Exception], ...] = (
-    *(IADError, ValueError, TypeError, FileNotFoundError, gym.error.Error, Unavailable),
-    *(ImportError, AttributeError),  # an agent or verifier named as module:Class
-)
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -70,10 +57,10 @@ def compare(**given: Any) -> None:
 
 
 @app.command()
-@with_run_options(one_strategy=DEFAULT_STRATEGY)
+@with_run_options(one_strategy="iad")
 def run(**given: Any) -> None:
     """Run one strategy."""
-    _run(given, (DEFAULT_STRATEGY,))
+    _run(given, ("iad",))
 
 
 @app.command()
@@ -86,8 +73,8 @@ def play(
     data_dir: DataDir = None,
 ) -> None:
     """Act in an environment yourself, in the terminal."""
-    console = _console()
-    with _clear_errors(BAD_INPUT):
+    console = make_console()
+    with clear_errors(BAD_INPUT):
         env_args = pairs(env_arg, "--env-arg")
         if "observation_mode" in parameters_of(env):
             env_args = {"observation_mode": "text_rich"} | env_args
@@ -126,9 +113,7 @@ def serve(
     """Serve a web site, the shop's or the booking site, or an environment to other frameworks. Ctrl-C stops it."""
     from iad_policy.commands.serving import Served, opened
 
-    console = _console()
-    tell = partial(console.print, highlight=False, markup=False, soft_wrap=True)
-    with _clear_errors((*BAD_INPUT, OSError)):
+    with clear_errors():
         asked: dict[str, Any] = {"site": site, "mcp": mcp, "openenv": openenv, "preview": preview, "api": api}
         asked |= {"outcomes": outcomes, "host": host, "port": port, "split": split, "data_dir": data_dir}
         serving = opened(Served(**asked, env_args=pairs(env_arg, "--env-arg")), tell)
@@ -142,7 +127,7 @@ def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Check the installation and show how to install missing parts."""
-    with _clear_errors(BAD_INPUT):
+    with clear_errors(BAD_INPUT):
         entries = entry_points(env or iad_envs.ENVIRONMENTS)
     groups = examine(
         entries, gym.make, variables=os.environ, data_variable=DATA_VARIABLE, cache=cache_path(), limit_s=seconds
@@ -150,14 +135,14 @@ def doctor(
     if as_json:
         typer.echo(page.as_json(groups))
     else:
-        page.print_groups(groups, _console())
+        page.print_groups(groups, make_console())
     if any(finding.is_failure for group in groups for finding in group.findings):
         raise typer.Exit(1)
 
 
 def _run(given: dict[str, Any], default: tuple[str, ...]) -> None:
-    console = _console()
-    with _clear_errors(BAD_INPUT):
+    console = make_console()
+    with clear_errors(BAD_INPUT):
         trackers = tracker_names(given["track"])
         plan = _plan(given, default)
         runs = [PlannedRun(folder, Runner(config, partial(env_of, config), load_components)) for folder, config in plan]
@@ -176,7 +161,7 @@ def _run(given: dict[str, Any], default: tuple[str, ...]) -> None:
         )
 
     try:
-        with _clear_errors((RunFolderError, StorageError, MissingExtra, TrackerError)):
+        with clear_errors((RunFolderError, StorageError, MissingExtra, TrackerError)):
             if fit_side_by_side(runs, tracks=bool(trackers)):
                 status = run_side_by_side(runs, session, console)
             else:
@@ -209,26 +194,9 @@ def _plan(given: dict[str, Any], default: tuple[str, ...]) -> list[tuple[Path, R
             "expected different runs, or runs with different names, got the same run twice; give each a name"
         )
     if len(configs) == 1:
-        return [(given["out"] or RUNS / folders[0], configs[0])]
-    whole = given["out"] or RUNS / (file.stem if file else f"suite-{digest(*map(str, folders))[:8]}")
+        return [(given["out"] or Path("runs") / folders[0], configs[0])]
+    whole = given["out"] or Path("runs") / (file.stem if file else f"suite-{digest(*map(str, folders))[:8]}")
     return [(whole / folder, config) for folder, config in zip(folders, configs, strict=True)]
-
-
-def _console() -> Console:
-    console = Console()
-    if not console.is_terminal and not os.environ.get("COLUMNS"):
-        console = Console(width=WIDTH_OF_A_LOG)
-    return console
-
-
-@contextmanager
-def _clear_errors(kinds: tuple[type[Exception], ...]) -> Iterator[None]:
-    """Print an error that the user can fix as one line on stderr, and exit with status 2."""
-    try:
-        yield
-    except kinds as error:
-        typer.echo(f"iad: {error}", err=True)
-        raise typer.Exit(2) from None
 
 
 def _version(is_asked: bool) -> None:
@@ -250,29 +218,28 @@ def _anywhere(
         sys.path.insert(0, str(Path.cwd()))  # module:object finds files in the working folder, as with python -m
 
 
-def _serve(application: Any, host: str, port: int) -> None:
-    from webshop_server.site.server import Server, announcement, serve_until_stopped
-
-    server = Server(application, host=host, port=port)
-    message = announcement("The runs are shown", server, port)
-    serve_until_stopped(server, partial(_console().print, message, highlight=False, markup=False, soft_wrap=True))
-
-
-def _guard() -> AbstractContextManager[None]:
-    return _clear_errors((*BAD_INPUT, OSError))
-
-
 data = typer.Typer(
     help="Fetch official data, and generate synthetic data.", no_args_is_help=True, rich_markup_mode=None
 )
 app.add_typer(data, name="data")
-official.add_commands(data, _console, _guard)
-shop.add_commands(app, data, lambda data_dir: data_folder("webshop", data_dir).resolve(), _guard)
-learning.add_commands(app, _console, _guard)
-analyse.add_commands(app, _console, _guard)
-score.add_commands(app, _console, _guard)
-advising.add_commands(app, _console, _guard)
-commands.add_commands(app, iad_envs.ENVIRONMENTS, _console, _guard, _serve)
+official.add_commands(data)
+shop.add_commands(app, data, lambda data_dir: data_folder("webshop", data_dir).resolve(), clear_errors)
+for name, command in (
+    ("explore", learning.explore_tasks),
+    ("train", learning.train_model),
+    ("improve", learning.improve_agent),
+    ("reproduce", learning.reproduce_paper),
+    ("analyse", analyse.analyse),
+    ("score", score.score),
+    ("advise", advising.advise),
+    ("reselect", advising.reselect),
+    ("list", reports.list_names),
+    ("report", reports.report),
+    ("export", reports.export),
+    ("view", reports.view),
+    ("sweep", reports.sweep),
+):
+    app.command(name)(command)
 
 if __name__ == "__main__":
     app()

@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
 from iad_policy.types import Candidate, Feedback, State
-from iad_policy.types.frozen import made_fast
 
 
-@made_fast
 @dataclass(frozen=True, slots=True)
 class Propose:
     """Ask the agent for up to `n` candidates in a state.
@@ -30,7 +28,6 @@ class Propose:
         return (yield self)  # type: ignore[no-any-return]
 
 
-@made_fast
 @dataclass(frozen=True, slots=True)
 class Verify:
     """Ask the verifier for a verdict on each candidate of a set.

@@ -229,28 +229,25 @@ class IADPolicyWrapper:
         """Return the state of a call: a new episode's first one, or the one after the last commit."""
         if self._episode is None or self._episode.is_done or info.get("step") == 0:
             self.reset()
-            return self._start(observation, info)
+            task = str(info.get("task_id", self._n_episodes))
+            meter = Meter(self._budget.of("episode"), parent=self._run_meter)
+            log = self._episode_log(task)
+            episode = LiveEpisode(self._world, self._simulator, task=task, seed=self._seed, meter=meter, log=log)
+            self._n_episodes += 1
+            self._episode = episode
+            self._driver = Driver(
+                self._strategy,
+                self._components,
+                episode,
+                meter=lambda: Meter(self._budget.of("decision"), parent=meter),
+                event_loop=self._event_loop,
+                executor=self._executor,
+            )
+            self._pending = None
+            state = episode.start(observation, info)
+            episode.record_step(None, False, info)
+            return state
         return self._arrived(observation, info, done=False)
-
-    def _start(self, observation: Any, info: Mapping[str, Any]) -> State:
-        task = str(info.get("task_id", self._n_episodes))
-        meter = Meter(self._budget.of("episode"), parent=self._run_meter)
-        log = self._episode_log(task)
-        episode = LiveEpisode(self._world, self._simulator, task=task, seed=self._seed, meter=meter, log=log)
-        self._n_episodes += 1
-        self._episode = episode
-        self._driver = Driver(
-            self._strategy,
-            self._components,
-            episode,
-            meter=lambda: Meter(self._budget.of("decision"), parent=meter),
-            event_loop=self._event_loop,
-            executor=self._executor,
-        )
-        self._pending = None
-        state = episode.start(observation, info)
-        episode.record_step(None, False, info)
-        return state
 
     def _arrived(self, observation: Any, info: Mapping[str, Any], *, done: bool, reward: float | None = None) -> State:
         episode = self._episode

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import gymnasium as gym
 import pytest
@@ -16,7 +17,14 @@ from iad_envs import ENVIRONMENTS
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 MISSING = [name for name in ("sphinx", "myst_parser", "furo") if find_spec(name) is None]
-needs_sphinx = pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)}: pip install -e '.[docs]'")
+without_sphinx = pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)}: pip install -e '.[docs]'")
+
+
+def needs_sphinx(test: Any) -> Any:
+    """Mark a test that builds the site, which takes half a minute."""
+    return pytest.mark.slow(without_sphinx(test))
+
+
 TOCTREE = re.compile(r"^:::\{toctree\}\n(.*?)^:::$", re.MULTILINE | re.DOTALL)
 LOADED = re.compile(r"<(?:script|img|iframe|link)\b[^>]*\b(?:src|href)=\"(?:https?:)?//[^\"]*\"")
 STYLED = re.compile(r"(?:url\(|@import)\s*['\"]?(?:https?:)?//")

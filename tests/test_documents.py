@@ -5,16 +5,20 @@ import re
 import shlex
 import subprocess
 import sys
+import warnings
 from collections import defaultdict
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import gymnasium as gym
 import pytest
+from typer.testing import CliRunner
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import IADPolicyWrapper
+from iad_policy.cli import app
 from iad_policy.commands.suite import read_suite
 from iad_policy.models.hf import PACKAGES
 from tests.full.mysql_server import programs as mysql_programs
@@ -37,7 +41,7 @@ ALONE = [name for name in DOCUMENTS if not name.startswith("docs/add-")]
 """All but the guides, whose steps build on each other: `test_guides.py` follows those."""
 TUTORIALS = ["docs/advise.md", "docs/learning.md", "docs/learning/tutorial.md", "docs/learning/language-models.md"]
 """Documents whose commands build on each other."""
-LONG = ("docs/learning/tutorial.md", "docs/learning/language-models.md", "colossal_cave.py")
+LONG = ("docs/learning.md", "docs/learning/tutorial.md", "docs/learning/language-models.md", "colossal_cave.py")
 """Those that take longer than others of the same kind: `make test-full` runs them."""
 BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXECUTED = {"python", "sh", "toml"}
@@ -173,29 +177,30 @@ def test_python_blocks_for_a_mysql_server_run_on_one(monkeypatch: pytest.MonkeyP
             exec(compile(ours, "on a server", "exec"), {"gym": gym})
 
 
-def test_toml_blocks_are_suites_that_run(tmp_path: Path) -> None:
+def iad(*words: str, typed: str = "") -> str:
+    """Run `iad` in this process, as a new one takes seconds to start, and return what it prints."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")  # as in a process of its own
+        done = CliRunner().invoke(app, words, input=typed, catch_exceptions=False)
+    assert done.exit_code == 0, f"{shlex.join(words)}: {done.output}"
+    return done.stdout
+
+
+def test_toml_blocks_are_suites_that_run(official: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every run of them, on one task, with the smallest n and one seed: the command line goes before the file."""
     suites = [body for name in ALONE for body in blocks(name, "toml")]
     assert suites
-    stand_ins(tmp_path / "official")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "IAD_OFFICIAL": str(tmp_path / "official")}
+    monkeypatch.chdir(official)
+    monkeypatch.setenv("IAD_OFFICIAL", str(official / "official"))
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
     for number, body in enumerate(suites):
-        (tmp_path / "suite.toml").write_text(body, encoding="utf-8")
-        runs = read_suite(tmp_path / "suite.toml")
-        words = shlex.split(f"--config suite.toml --tasks 1 --n 1 --seed 0 --out runs-{number}")
+        Path("suite.toml").write_text(body, encoding="utf-8")
+        runs = read_suite(Path("suite.toml"))
         with serving() as server:
             server.script(Reply(completion("Action: click[nothing]")))
-            done = subprocess.run(
-                [sys.executable, "-m", "iad_policy.cli", "compare", *words],
-                cwd=tmp_path,
-                env={**environment, "OPENAI_API_KEY": "none", "OPENAI_API_BASE": server.address},
-                capture_output=True,
-                text=True,
-                timeout=110,
-                check=False,
-            )
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert len(list((tmp_path / f"runs-{number}").rglob("summary.json"))) == len(runs)
+            monkeypatch.setenv("OPENAI_API_BASE", server.address)
+            iad("compare", *shlex.split(f"--config suite.toml --tasks 1 --n 1 --seed 0 --out runs-{number}"))
+        assert len(list(Path(f"runs-{number}").rglob("summary.json"))) == len(runs)
 
 
 def commands(document: str) -> Iterator[str]:
@@ -213,23 +218,18 @@ def commands(document: str) -> Iterator[str]:
         for one in TUTORIALS
     ],
 )
-def test_the_commands_of_a_tutorial_run_one_after_another(document: str, tmp_path: Path) -> None:
+def test_the_commands_of_a_tutorial_run_one_after_another(
+    document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if any(IN_THIS_PROCESS in command for command in commands(document)):
         if any(find_spec(package) is None for package in PACKAGES):
             pytest.skip("needs the extra training: make training")
         require_smollm2()
-    printed = []
-    for command in commands(document):
-        done = subprocess.run(
-            [sys.executable, "-m", "iad_policy.cli", *shlex.split(command)[1:]],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
-        printed.append("\n".join(line.rstrip() for line in done.stdout.splitlines()).strip())
+    monkeypatch.chdir(tmp_path)
+    printed = [
+        "\n".join(line.rstrip() for line in iad(*shlex.split(command)[1:]).splitlines()).strip()
+        for command in commands(document)
+    ]
     if document == "docs/advise.md":
         (text,) = blocks(document, "text")
         (words, figures), (shown_words, shown) = (_words_and_figures(one) for one in (text, printed[1]))
@@ -246,10 +246,16 @@ def _words_and_figures(text: str) -> tuple[list[str], list[float]]:
     return number.sub("#", text.replace("─", "")).split(), figures
 
 
+def _command(document: str, command: str) -> Any:
+    """Return a command's parameters. Models on this machine take long; one of their commands runs in `make test`."""
+    is_slow = ON_THIS_MACHINE in command and document != "README.md"
+    return pytest.param(document, command, marks=pytest.mark.slow if is_slow else ())
+
+
 @pytest.mark.parametrize(
-    ("document", "command"), [(one, command) for one in ALONE if one not in TUTORIALS for command in commands(one)]
+    ("document", "command"), [_command(one, each) for one in ALONE if one not in TUTORIALS for each in commands(one)]
 )
-def test_shell_commands_run(document: str, command: str, official: Path) -> None:
+def test_shell_commands_run(document: str, command: str, official: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = shlex.split(command)
     if words[0] == "export":
         assert re.fullmatch(r"\w+=.*", words[1])
@@ -261,15 +267,17 @@ def test_shell_commands_run(document: str, command: str, official: Path) -> None
         pytest.skip("needs ray: make test-ray")
     if ON_THIS_MACHINE in command:
         smollm2()  # or skip
-    environment = {
-        **os.environ,
-        "OPENAI_API_KEY": "none",
-        "IAD_INDEX": str(official / "indexes"),
-        "IAD_OFFICIAL": str(official / "official"),
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-    }
+    monkeypatch.chdir(official)
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("IAD_INDEX", str(official / "indexes"))
+    monkeypatch.setenv("IAD_OFFICIAL", str(official / "official"))
     if command.startswith(NEVER_ENDS):
-        process = subprocess.Popen(words, cwd=official, env=environment, stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "iad_policy.cli", *words[1:]],
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         assert process.stdout is not None
         said = "".join(iter(process.stdout.readline, "Press Ctrl-C to stop.\n"))
         process.terminate()
@@ -277,13 +285,13 @@ def test_shell_commands_run(document: str, command: str, official: Path) -> None
         assert "http://127.0.0.1:" in said
         return
     with serving() as server:
-        environment["OPENAI_API_BASE"] = server.address
+        monkeypatch.setenv("OPENAI_API_BASE", server.address)
         server.script(Reply(completion("Action: click[nothing]")))
-        typed = "q\n" if command.startswith(NEEDS_A_TERMINAL) else ""
-        done = subprocess.run(
-            words, cwd=official, env=environment, input=typed, capture_output=True, text=True, timeout=110, check=False
-        )
-    assert done.returncode == 0, done.stdout + done.stderr
+        if words[0] == "iad":
+            iad(*words[1:], typed="q\n" if command.startswith(NEEDS_A_TERMINAL) else "")
+        else:
+            path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+            subprocess.run(words, env={**os.environ, "PATH": path}, capture_output=True, timeout=110, check=True)
 
 
 @pytest.mark.parametrize(
@@ -311,16 +319,15 @@ def test_links_in_documents_lead_somewhere() -> None:
                 assert ((ROOT / document).parent / target).exists(), f"{document}: {target}"
 
 
-def test_the_demo_table_in_the_readme_is_what_the_demo_prints(tmp_path: Path) -> None:
+def test_the_demo_table_in_the_readme_is_what_the_demo_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = subprocess.run(
         ["make", "--no-print-directory", "--dry-run", "demo"], cwd=ROOT, check=True, capture_output=True, text=True
     ).stdout
     words = shlex.split(recipe[recipe.index("-m iad_policy.cli") :].replace("\\\n", " "))
     words[words.index("--out") + 1] = str(tmp_path / "demo")
-    plain = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
-    done = subprocess.run([sys.executable, *words], cwd=ROOT, env=plain, check=True, capture_output=True, text=True)
+    monkeypatch.delenv("COLUMNS", raising=False)
     (shown,) = blocks("README.md", "text")
-    assert without_times(shown) == without_times(done.stdout)
+    assert without_times(shown) == without_times(iad(*words[2:]))
 
 
 def without_times(table: str) -> list[str]:

@@ -26,7 +26,7 @@ with Chat({ENV!r}) as chat:
     assert "go[n], load[parcel]" in system["content"], system
 env = gym.make({ENV!r})
 assert domain_of(env).agent == "operator"
-for agent, verifier in (("operator", "proxy"), ("noisy-oracle:epsilon=0", "oracle")):
+for agent, verifier in (("operator", "proxy"), ("solution", "oracle")):
     policy = IADPolicyWrapper(agent, env, strategy="bon", n=6, verifier=verifier)
     observation, info = env.reset(seed=0)
     done = False
@@ -88,7 +88,7 @@ def test_it_is_compared_with_its_own_agent_verifier_and_prompts(run: Run) -> Non
     rates = {line[0]: float(line[1]) for line in results if line[:1] in (["single"], ["iad"])}
     assert rates["iad"] > rates["single"] + 0.3
     played = run(IN_PYTHON).split()
-    assert played == ["operator", "1.0", "noisy-oracle:epsilon=0", "1.0"]
+    assert played == ["operator", "1.0", "solution", "1.0"]
 
 
 def test_a_policy_is_trained_on_its_features(run: Run) -> None:

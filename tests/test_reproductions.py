@@ -14,7 +14,6 @@ PAGES = Path(__file__).parent.parent / "docs/learning"
 PAPER_PAGES = [
     *((name, name, "") for name in PAPERS),
     ("agentq", "agentq-booking", "IAD/Booking-v0"),
-    ("artis", "artis-bfcl", "IAD/BFCL-v0"),
 ]
 """A paper, the name of its results, and the environment where the paper has an experiment of its own for it."""
 

@@ -41,8 +41,6 @@ FOLDERS = {
     "IAD/BIRD-v0": "bird",
     "IAD/Sketch2Code-v0": "sketch2code",
     "IAD/Booking-v0": "booking",
-    "IAD/BFCL-v0": "bfcl",
-    "IAD/ACEBench-v0": "acebench",
 }
 WITHOUT_FEEDBACK = "iad (feedback none)"
 VARIANTS: Mapping[str, tuple[str, dict[str, Any]]] = {

@@ -10,7 +10,7 @@ from support.figures import figure
 
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.toolcalls.acebench.checkout import CATEGORIES, NORMAL, AceCheckout
-from iad_envs.toolcalls.acebench.scoring.agent import score_agent
+from iad_envs.toolcalls.acebench.scoring.agent_tasks import score_agent
 from iad_envs.toolcalls.acebench.scoring.normal import check_normal
 from iad_envs.toolcalls.acebench.scoring.special import check_special
 from iad_envs.toolcalls.bfcl.classes import OfficialClasses

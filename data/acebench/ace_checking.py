@@ -20,10 +20,8 @@ sys.path.append(str(HERE.parents[1]))
 from checking import is_said, leaves  # noqa: E402
 
 from iad_envs.toolcalls.acebench.checkout import AGENT, SPECIAL, AceGold, AceTask, Loop  # noqa: E402
-from iad_envs.toolcalls.acebench.executor import AceExecutor, AceState, CallResult, final_state  # noqa: E402
-from iad_envs.toolcalls.acebench.reading import AceCall  # noqa: E402
-from iad_envs.toolcalls.acebench.rules import RULES, Rules  # noqa: E402
-from iad_envs.toolcalls.acebench.scoring.agent import milestone_calls, score_agent, score_agent_soundly  # noqa: E402
+from iad_envs.toolcalls.acebench.executor import AceExecutor, AceState, CallResult, saved_state  # noqa: E402
+from iad_envs.toolcalls.acebench.scoring.agent_tasks import milestone_calls, score_agent, score_agent_soundly  # noqa: E402
 from iad_envs.toolcalls.acebench.scoring.normal import check_normal, gold_answer, gold_calls  # noqa: E402
 from iad_envs.toolcalls.acebench.scoring.special import PHRASES, check_special  # noqa: E402
 from iad_envs.toolcalls.acebench.user import (  # noqa: E402
@@ -33,6 +31,8 @@ from iad_envs.toolcalls.acebench.user import (  # noqa: E402
     first_message,
     next_message,
 )
+from iad_envs.toolcalls.calls import FunctionCall  # noqa: E402
+from iad_envs.toolcalls.rules import RULES, Rules  # noqa: E402
 from iad_envs.toolcalls.worlds import ACE_WORLD_NAMES, world  # noqa: E402
 from iad_envs.toolcalls.worlds.instances import class_of  # noqa: E402
 
@@ -59,7 +59,7 @@ class AgentRun(NamedTuple):
 
     def passes(self, gold: AceGold, rules: Rules) -> bool:
         """Whether the state at the end is right."""
-        final = final_state(self.state, SAVED)
+        final = saved_state(self.state, SAVED) if self.state.has_run else []
         if rules == "official":
             return score_agent(gold, final, self.messages).end_to_end
         return score_agent_soundly(gold, final, self.results).end_to_end
@@ -133,7 +133,7 @@ def _is_known_without(task: AceTask, gold: AceGold, place: int) -> bool:
     )
 
 
-def ways(task: AceTask, gold: AceGold, words: str) -> Iterator[tuple[AceCall, tuple[str, ...]]]:
+def ways(task: AceTask, gold: AceGold, words: str) -> Iterator[tuple[FunctionCall, tuple[str, ...]]]:
     """Yield each gold call of an agent task, and how each of its arguments is known."""
     (stones,) = gold.milestones
     shown = [one.shown for one in run_of(task, stones, "sound").results]
@@ -147,7 +147,7 @@ def ways(task: AceTask, gold: AceGold, words: str) -> Iterator[tuple[AceCall, tu
 
 
 def _unknown(task: AceTask, gold: AceGold) -> Iterator[str]:
-    yield from (f"{call.text()} can't be known" for call, known in ways(task, gold, words_of(task)) if "" in known)
+    yield from (f"{call!s} can't be known" for call, known in ways(task, gold, words_of(task)) if "" in known)
 
 
 def _talk_faults(task: AceTask, gold: AceGold) -> Iterator[str]:
@@ -207,7 +207,7 @@ def talked(task: AceTask, gold: AceGold) -> int:
 
 def final_or_start(state: AceState) -> list[dict[str, dict[str, Any]]]:
     """Return the state that the user sees."""
-    return final_state(state._replace(has_run=True), SAVED)
+    return saved_state(state, SAVED)
 
 
 def words_of(task: AceTask) -> str:
@@ -281,9 +281,9 @@ def _normal_faults(task: AceTask, gold: AceGold) -> Iterator[str]:
         if not check_normal(task, gold, answer, rules).valid:
             yield f"{rules}: gold is not accepted: {check_normal(task, gold, answer, rules).message}"
         for place in range(len(calls)):
-            rest = ", ".join(call.text() for call in [*calls[:place], *calls[place + 1 :]])
+            rest = ", ".join(str(call) for call in [*calls[:place], *calls[place + 1 :]])
             if check_normal(task, gold, f"[{rest}]", rules).valid:
-                yield f"{rules}: accepted without {calls[place].text()}"
+                yield f"{rules}: accepted without {calls[place]}"
         if check_normal(task, gold, "", rules).valid:
             yield f"{rules}: to do nothing is accepted"
     names = [one["name"] for one in task.functions]

@@ -18,8 +18,8 @@ from story import TURN_KINDS, PlayedTurn, TurnKind
 
 from iad_envs.toolcalls.acebench.checkout import AceGold, AceTask
 from iad_envs.toolcalls.acebench.executor import as_data
-from iad_envs.toolcalls.acebench.reading import AceCall
 from iad_envs.toolcalls.acebench.user import CONFIRMATION
+from iad_envs.toolcalls.calls import FunctionCall
 
 SPLITS = {"train": 16, "dev": 8, "test": 16}
 SHARES = {"easy": 0.45, "medium": 0.1, "hard": 0.45}
@@ -157,7 +157,7 @@ def _record(
         opening = draw.one(WORDING["introduced"]["says"]).format(owner=owner)
         rest = [f"{draw.one(WORDING['then']['says'])}{wish.says}" for wish in told[1:]]
         entry["question"] = " ".join([opening, *(fact["says"] for fact in facts), told[0].says, *rest])
-    stones = [f"[{AceCall(call.function, dict(call.arguments)).text()}]" for call in calls]
+    stones = [f"[{FunctionCall(call.function, call.arguments)}]" for call in calls]
     entry |= {"split": split, "difficulty": difficulty}
     truth = [{name: as_data(story.public[name])} for name in story.scene.worlds]
     gold = {"id": entry["id"], "ground_truth": truth, "mile_stone": stones}

@@ -15,7 +15,7 @@ from scenarios import written
 from story import spoken
 
 from iad_envs.toolcalls.acebench.checkout import NORMAL, SPECIAL
-from iad_envs.toolcalls.acebench.reading import AceCall
+from iad_envs.toolcalls.calls import FunctionCall
 
 WRITTEN: Mapping[str, Any] = tomllib.loads(
     (Path(__file__).resolve().parent / "functions.toml").read_text(encoding="utf-8")
@@ -61,7 +61,7 @@ class AceRequest(NamedTuple):
     @property
     def call(self) -> str:
         """The call as an answer has it."""
-        return f"[{AceCall(self.function['name'], dict(self.arguments)).text()}]"
+        return f"[{FunctionCall(self.function['name'], self.arguments)}]"
 
     @property
     def is_deep(self) -> bool:

@@ -175,21 +175,6 @@ def bound(
     return arguments
 
 
-def require_shallow(value: Any, *, finite: bool = False, depth: int = 0) -> None:
-    """Refuse what JSON holds beyond the limits of arguments.
-
-    Raises:
-        UnreadableCalls: It is too deep or, with `finite`, a number too large for a float.
-    """
-    if isinstance(value, list | dict):
-        if depth >= MAX_DEPTH:
-            raise UnreadableCalls(f"expected an argument with at most {MAX_DEPTH} levels, got more")
-        for item in value.values() if isinstance(value, dict) else value:
-            require_shallow(item, finite=finite, depth=depth + 1)
-    elif finite and isinstance(value, float) and not math.isfinite(value):
-        raise UnreadableCalls("expected a number that a float can hold, got a larger one")
-
-
 def _python_calls(body: str) -> list[FunctionCall]:
     tree = parsed_expression(body if body[:1] == "[" else f"[{body}]")
     if not isinstance(tree, ast.List):
@@ -205,20 +190,31 @@ def _python_calls(body: str) -> list[FunctionCall]:
 
 def _json_calls(body: str) -> list[FunctionCall]:
     found = _from_json(body)
-    return [_json_call(item) for item in (found if isinstance(found, list) else [found])]
+    calls = []
+    for item in found if isinstance(found, list) else [found]:
+        name = arguments = None
+        if isinstance(item, dict) and item.keys() == {"name", "arguments"}:
+            name, arguments = item["name"], item["arguments"]
+            if isinstance(arguments, str):  # as in the messages of language models' interfaces
+                arguments = _from_json(arguments)
+        if not (isinstance(name, str) and name and isinstance(arguments, dict)):
+            shown = json.dumps(item) if isinstance(item, dict) else repr(item)
+            raise UnreadableCalls(f'expected {{"name": "f", "arguments": {{"a": 1}}}}, got {shortened(shown)}')
+        for value in arguments.values():
+            _require_plain(value)
+        calls.append(FunctionCall(name, arguments))
+    return calls
 
 
-def _json_call(item: Any) -> FunctionCall:
-    if isinstance(item, dict) and item.keys() == {"name", "arguments"}:
-        name, arguments = item["name"], item["arguments"]
-        if isinstance(arguments, str):  # as in the messages of language models' interfaces
-            arguments = _from_json(arguments)
-        if isinstance(name, str) and name and isinstance(arguments, dict):
-            for value in arguments.values():
-                require_shallow(value, finite=True)
-            return FunctionCall(name, arguments)
-    shown = json.dumps(item) if isinstance(item, dict) else repr(item)
-    raise UnreadableCalls(f'expected {{"name": "f", "arguments": {{"a": 1}}}}, got {shortened(shown)}')
+def _require_plain(value: Any, depth: int = 0) -> None:
+    """Refuse what JSON holds beyond the limits of arguments."""
+    if isinstance(value, list | dict):
+        if depth >= MAX_DEPTH:
+            raise UnreadableCalls(f"expected an argument with at most {MAX_DEPTH} levels, got more")
+        for item in value.values() if isinstance(value, dict) else value:
+            _require_plain(item, depth + 1)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise UnreadableCalls("expected a number that a float can hold, got a larger one")
 
 
 def _from_json(text: str) -> Any:

@@ -1,7 +1,7 @@
 """Says whether an argument of a call is known: from the user's words, from earlier results, or from the document."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -29,6 +29,13 @@ class Known(NamedTuple):
         """Return it with what a text says."""
         words, numbers = _read(text)
         return Known((*self.words, words), (*self.numbers, numbers))
+
+    def with_texts(self, texts: Iterable[str]) -> "Known":
+        """Return it with what texts say."""
+        known = self
+        for text in texts:
+            known = known.with_text(text)
+        return known
 
     def has_word(self, word: str) -> bool:
         """Whether a word was said, in any case, with or without the s of a plural."""

@@ -28,12 +28,20 @@ AGENTS: Mapping[str, str] = {
     "composite": "iad_policy.agents.composite:composite_agent",
     "plan-solve": "iad_policy.agents.plan_solve:plan_solve_agent",
     "learned": "iad_policy.agents.learned:learned_agent",
-    "noisy-oracle": "iad_policy.agents.synthetic:noisy_oracle",
-    "feedback-responsive": "iad_policy.agents.synthetic:feedback_responsive",
-    "stubborn": "iad_policy.agents.synthetic:stubborn",
-    "over-reflector": "iad_policy.agents.synthetic:over_reflector",
+    "solution": "iad_policy.agents.synthetic:solution_agent",
 }
 """Name -> "module:factory". A factory is called with the environment and, for `name:argument`, the argument."""
+ALIASES: Mapping[str, str] = {
+    "noisy-oracle": "solution:0.5",
+    "feedback-responsive": "solution:0.5:sigma=0.3:rho=0.6",
+    "stubborn": "solution:0.5:tau=0:sigma=0.3:rho=0.6:stubborn=1",
+    "over-reflector": "solution:0.5:sigma=0.3:rho=0.6:beta=0.5",
+}
+"""Former name -> name. Commands and run folders with a former name still work."""
+GONE: Mapping[str, str] = {
+    "caller": "solution:<error rate>, which plays gold with mistakes, or a language model, litellm:<model>"
+}
+"""Name of an agent that is gone -> what replaces it."""
 
 
 class FunctionAgent:
@@ -91,7 +99,9 @@ def load_agent(
         TypeError: It is neither a name nor something that proposes, or options were given for an existing object.
     """
     if isinstance(agent, str):
-        name, _, argument = agent.partition(":")
+        name, colon, argument = agent.partition(":")
+        name, _, before = ALIASES.get(name, name).partition(":")
+        argument = f"{before}:{argument}" if before and colon else argument or before
         if path := _path_of(name, env):
             factory = load_object(path)
             parameters = inspect.signature(factory).parameters
@@ -101,7 +111,10 @@ def load_agent(
                     raise UnknownName(f"option of the agent {name}", option, list(parameters)[1:])
             made = factory(env, *([argument] if argument else []), **options)
             return with_defaults(made, LoadedAgent)  # type: ignore[no-any-return]
-        own = load_own("agent, litellm:<model> for a language model", agent, [*AGENTS, *all_named("agents")])
+        kind = "agent, litellm:<model> for a language model"
+        if name in GONE:
+            kind = f"agent ({name} is gone: use {GONE[name]})"
+        own = load_own(kind, agent, [*AGENTS, *all_named("agents")])
         agent = instantiate("agent", agent, own, env, **options)
     if hasattr(agent, "propose"):
         return with_defaults(agent, LoadedAgent)  # type: ignore[no-any-return]
@@ -116,7 +129,7 @@ def load_agent(
 def asks_a_model(agent: str) -> bool:
     """Return whether a name stands for an agent with a language model, which takes sampling options."""
     name = agent.partition(":")[0]
-    path = _path_of(name)
+    path = _path_of(ALIASES.get(name, name))
     return bool(path) and "model" in inspect.signature(load_object(path)).parameters
 
 

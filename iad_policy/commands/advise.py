@@ -2,20 +2,15 @@
 
 import json
 import re
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from iad_policy.commands.options import Fresh, several
+from iad_policy.commands.terminal import clear_errors, make_console, tell
 from iad_policy.types.texts import isolated
 
-__all__ = ["add_commands"]
-
-Guard = Callable[[], AbstractContextManager[None]]
 Pilot = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder with the pilot.")]
 Agent = Annotated[str, typer.Option(help="The agent, if the run has several.")]
 Per = Annotated[
@@ -49,75 +44,62 @@ Workers = Annotated[int, typer.Option(min=1, help="Episodes that run in parallel
 AsJson = Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")]
 
 
-def add_commands(app: typer.Typer, console: Callable[[], Console], guard: Guard) -> None:
-    """Add the commands to an application.
+def advise(
+    run: Pilot,
+    worth: Worth = None,
+    per: Per = "",
+    tasks: Tasks = None,
+    ns: Ns = "2,4,8,16",
+    agent: Agent = "",
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Say from a pilot whether checking is worth it here, with which strategy, and with how many proposals."""
+    from iad_policy.report.advice import AdviceSettings
+    from iad_policy.report.advice import advise as advice_of
+    from iad_policy.report.advice.advice_table import AdviceTable
 
-    Args:
-        app: The Typer application.
-        console: Function that makes the console to print to.
-        guard: Context manager that turns errors the user can fix into messages.
-    """
+    with clear_errors():
+        found = advice_of(run, AdviceSettings(agent, per, worth, tasks, several(ns, int, "--n"), seed))
+    if as_json:
+        typer.echo(json.dumps(found.as_json(), indent=2))
+    else:
+        make_console().print(AdviceTable(found, str(run)))
 
-    @app.command()
-    def advise(
-        run: Pilot,
-        worth: Worth = None,
-        per: Per = "",
-        tasks: Tasks = None,
-        ns: Ns = "2,4,8,16",
-        agent: Agent = "",
-        seed: Seed = 0,
-        as_json: AsJson = False,
-    ) -> None:
-        """Say from a pilot whether checking is worth it here, with which strategy, and with how many proposals."""
-        from iad_policy.report.advice import AdviceSettings
-        from iad_policy.report.advice import advise as advice_of
-        from iad_policy.report.advice.advice_table import AdviceTable
 
-        with guard():
-            found = advice_of(run, AdviceSettings(agent, per, worth, tasks, several(ns, int, "--n"), seed))
-        if as_json:
-            typer.echo(json.dumps(found.as_json(), indent=2))
-        else:
-            console().print(AdviceTable(found, str(run)))
+def reselect(
+    run: Recorded,
+    verifier: Verifiers,
+    out: Out = None,
+    ask: Ask = False,
+    workers: Workers = 1,
+    fresh: Fresh = False,
+) -> None:
+    """Run a recorded comparison again with other verifiers, without asking the agent again."""
+    from iad_policy.commands.terminal_run import run_session
+    from iad_policy.ledger.run import Run
+    from iad_policy.report.reselection import bounds, reselecting
+    from iad_policy.report.results import read_results
 
-    @app.command()
-    def reselect(
-        run: Recorded,
-        verifier: Verifiers,
-        out: Out = None,
-        ask: Ask = False,
-        workers: Workers = 1,
-        fresh: Fresh = False,
-    ) -> None:
-        """Run a recorded comparison again with other verifiers, without asking the agent again."""
-        from iad_policy.commands.terminal_run import run_session
-        from iad_policy.ledger.run import Run
-        from iad_policy.report.reselection import bounds, reselecting
-        from iad_policy.report.results import read_results
-
-        shown = console()
-        with guard():
-            named = re.sub(r"[^\w-]+", "-", verifier)
-            here = run.resolve()
-            folder = out or here.with_name(f"{here.name}-{named}")
-            if folder.resolve() == here:
-                raise ValueError(f"expected another folder than the run's own, got {folder}; name another: --out")
-            runner = reselecting(Run(run), several(verifier, str, "--verifier"), asks=ask, workers=workers)
-        try:
-            with guard():
-                status = run_session(runner, folder, shown, is_fresh=fresh)
-        finally:
-            runner.close()
-        results = read_results(folder)
-        for label, own in bounds(results.records).items():
-            shown.print(
-                f"Strategy {isolated(label)}: {own.n_exact} of {own.n_exact + own.n_other} episodes are exact; the "
-                "others part from the record where a choice differs. "
-                f"Success over all is between {own.low:.3f} and {own.high:.3f}. --ask asks the agent from there on.",
-                highlight=False,
-                markup=False,
-                soft_wrap=True,
-            )
-        if status:
-            raise typer.Exit(status)
+    console = make_console()
+    with clear_errors():
+        named = re.sub(r"[^\w-]+", "-", verifier)
+        here = run.resolve()
+        folder = out or here.with_name(f"{here.name}-{named}")
+        if folder.resolve() == here:
+            raise ValueError(f"expected another folder than the run's own, got {folder}; name another: --out")
+        runner = reselecting(Run(run), several(verifier, str, "--verifier"), asks=ask, workers=workers)
+    try:
+        with clear_errors():
+            status = run_session(runner, folder, console, is_fresh=fresh)
+    finally:
+        runner.close()
+    results = read_results(folder)
+    for label, own in bounds(results.records).items():
+        tell(
+            f"Strategy {isolated(label)}: {own.n_exact} of {own.n_exact + own.n_other} episodes are exact; the "
+            "others part from the record where a choice differs. "
+            f"Success over all is between {own.low:.3f} and {own.high:.3f}. --ask asks the agent from there on."
+        )
+    if status:
+        raise typer.Exit(status)

@@ -2,20 +2,17 @@
 
 import inspect
 import json
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
+from iad_policy.commands.options import several
+from iad_policy.commands.terminal import clear_errors, make_console
 from iad_policy.report.other_logs import FORMATS, OWN, read_logs
 from iad_policy.report.samples import CONTENT, ERRORS, EXCLUDED, PAIRINGS, CountingRules
 
-__all__ = ["add_commands"]
-
-Guard = Callable[[], AbstractContextManager[None]]
 Paths = Annotated[
     list[Path],
     typer.Argument(metavar="PATH...", help=f"{FORMATS[OWN].paths.capitalize()}; with an option below, other logs."),
@@ -41,45 +38,7 @@ Columns = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")]
 
 
-def add_commands(app: typer.Typer, console: Callable[[], Console], guard: Guard) -> None:
-    """Add the command to an application.
-
-    Args:
-        app: The Typer application.
-        console: Function that makes the console to print to.
-        guard: Context manager that turns errors the user can fix into messages.
-    """
-
-    def analyse(
-        paths: Paths,
-        score: Score = "",
-        baseline: Baseline = "",
-        errors: Errors = EXCLUDED,
-        success_at: SuccessAt = None,
-        pair_by: PairBy = CONTENT,
-        ks: Ks = "",
-        columns: Columns = "",
-        as_json: AsJson = False,
-        **formats: bool,
-    ) -> None:
-        """Compare the samples of logs on the tasks that they share: intervals, tests, pass@k and pass^k."""
-        from iad_policy.report.compare import compare
-        from iad_policy.report.other_logs.log_table import LogTable
-
-        with guard():
-            form = _format(formats)
-            logs = read_logs(form, paths, columns=_named("--columns", columns))
-            rules = CountingRules(score=score, success_at=success_at, errors=errors, pair_by=pair_by)
-            found = compare(logs, rules, baseline=baseline, ks=_numbers(ks))
-        if as_json:
-            typer.echo(json.dumps({"format": form, **found.as_json()}, indent=2))
-        else:
-            console().print(LogTable(found, form))
-
-    app.command("analyse")(_with_a_flag_per_format(analyse))
-
-
-def _with_a_flag_per_format(command: Callable[..., None]) -> Callable[..., None]:
+def with_a_flag_per_format(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command a flag for each format of others, so that a new format is a line in the registry."""
     own = [one for one in inspect.signature(command).parameters.values() if one.kind is not one.VAR_KEYWORD]
     flags = [
@@ -98,28 +57,41 @@ def _with_a_flag_per_format(command: Callable[..., None]) -> Callable[..., None]
     return command
 
 
-def _format(formats: Mapping[str, bool]) -> str:
-    asked = [name for name, is_asked in formats.items() if is_asked]
-    if len(asked) > 1:
-        raise ValueError(
-            f"expected logs of one format, got {' and '.join(f'--{name}' for name in asked)}; compare them one by one, "
-            "or write your samples to one file for --jsonl"
-        )
-    return asked[0] if asked else OWN
+@with_a_flag_per_format
+def analyse(
+    paths: Paths,
+    score: Score = "",
+    baseline: Baseline = "",
+    errors: Errors = EXCLUDED,
+    success_at: SuccessAt = None,
+    pair_by: PairBy = CONTENT,
+    ks: Ks = "",
+    columns: Columns = "",
+    as_json: AsJson = False,
+    **formats: bool,
+) -> None:
+    """Compare the samples of logs on the tasks that they share: intervals, tests, pass@k and pass^k."""
+    from iad_policy.report.compare import compare
+    from iad_policy.report.other_logs.log_table import LogTable
 
-
-def _named(option: str, given: str) -> dict[str, Any]:
-    named = {}
-    for pair in filter(None, given.split(",")):
-        key, sign, name = pair.partition("=")
-        if not key or not sign or not name:
-            raise ValueError(f"expected {option} KEY=NAME, got {pair!r}; put an equals sign between them")
-        named[key] = name
-    return named
-
-
-def _numbers(given: str) -> tuple[int, ...]:
-    try:
-        return tuple(int(one) for one in filter(None, given.split(",")))
-    except ValueError:
-        raise ValueError(f"expected --k with whole numbers separated by commas, got {given!r}") from None
+    names: dict[str, Any] = {}
+    with clear_errors():
+        asked = [name for name, is_asked in formats.items() if is_asked]
+        if len(asked) > 1:
+            raise ValueError(
+                f"expected logs of one format, got {' and '.join(f'--{name}' for name in asked)}; compare them one by "
+                "one, or write your samples to one file for --jsonl"
+            )
+        form = asked[0] if asked else OWN
+        for pair in filter(None, columns.split(",")):
+            key, sign, name = pair.partition("=")
+            if not key or not sign or not name:
+                raise ValueError(f"expected --columns KEY=NAME, got {pair!r}; put an equals sign between them")
+            names[key] = name
+        logs = read_logs(form, paths, columns=names)
+        rules = CountingRules(score=score, success_at=success_at, errors=errors, pair_by=pair_by)
+        found = compare(logs, rules, baseline=baseline, ks=several(ks, int, "--k") if ks else ())
+    if as_json:
+        typer.echo(json.dumps({"format": form, **found.as_json()}, indent=2))
+    else:
+        make_console().print(LogTable(found, form))

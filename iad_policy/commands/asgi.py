@@ -9,11 +9,6 @@ from iad_policy.errors import IADError
 from webshop_server.site.hosts import OwnHostsAsgi
 from webshop_server.site.server import LOOPBACK, address_of, listening_socket
 
-FINISH_S = 1
-"""Seconds that open connections get to finish once the server is to stop."""
-CLOSE_S = 10.0
-POLL_S = 0.005
-
 
 class AsgiServer:
     """A running server. It serves from construction until `close`, with uvicorn in a thread of this process.
@@ -41,7 +36,8 @@ class AsgiServer:
         listening = listening_socket(host, port)
         self.port: int = listening.getsockname()[1]
         self.address = address_of(host, self.port) + path
-        config = uvicorn.Config(OwnHostsAsgi(app, host), log_level="warning", timeout_graceful_shutdown=FINISH_S)
+        # Open connections get a second to finish once the server is to stop.
+        config = uvicorn.Config(OwnHostsAsgi(app, host), log_level="warning", timeout_graceful_shutdown=1)
         self._server: Any = uvicorn.Server(config)
         run = {"sockets": [listening]}
         self._thread = threading.Thread(target=self._server.run, kwargs=run, name="iad-asgi", daemon=True)
@@ -49,14 +45,14 @@ class AsgiServer:
         while not self._server.started:
             if not self._thread.is_alive():
                 raise IADError(f"expected {app} to start, got an error, which is above; mend it")
-            time.sleep(POLL_S)
+            time.sleep(0.005)
 
     def close(self) -> None:
         """Stop listening, close connections, and free the port. Closing twice is harmless."""
         log = logging.getLogger("uvicorn.error")
         log.disabled = True  # to uvicorn, a stream that is cut because the server stops is an error
         self._server.should_exit = True
-        self._thread.join(CLOSE_S)
+        self._thread.join(10.0)
         log.disabled = False
 
     def __enter__(self) -> "AsgiServer":

@@ -3,14 +3,13 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Annotated, NoReturn
 from urllib.parse import urlsplit
 
 import typer
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     DownloadColumn,
@@ -30,82 +29,47 @@ from iad_envs.official.place import find_official, official_root
 from iad_envs.official.record import SourceRecord, read_record
 from iad_envs.official.sources import DataSource, SourceFile, read_sources, source_of
 from iad_envs.official.verifying import verify_folder
+from iad_policy.commands.terminal import INTERRUPTED, clear_errors, make_console, tell
 from iad_policy.ledger.folder_lock import FolderInUse, lock_folder
-
-__all__ = ["add_commands"]
+from iad_policy.report.columns import counted
 
 NOT_FETCHED = 3
 """Exit status when the sources can't be reached or refuse."""
-INTERRUPTED = 130
-LOOK_AGAIN_S = 0.2
-"""Seconds between two looks at a lock that another process holds."""
-Guard = Callable[[], AbstractContextManager[None]]
 Sources = Callable[[], Mapping[str, DataSource]]
-Tell = Callable[[str], None]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of official data, as iad data list shows it.")]
 
 
-def add_commands(
-    data: typer.Typer, console: Callable[[], Console], guard: Guard, sources: Sources = read_sources
-) -> None:
+def add_commands(data: typer.Typer, sources: Sources = read_sources) -> None:
     """Add the commands to the group `iad data`.
 
     Args:
         data: The group.
-        console: Function that makes the console to print to.
-        guard: Context manager that turns errors the user can fix into messages.
         sources: Function that returns the table of official data.
     """
 
-    def tell(text: str) -> None:
-        console().print(text, highlight=False, markup=False, soft_wrap=True)
-
-    _add_list(data, console, guard, sources)
-    _add_fetch(data, console, guard, sources)
-
-    @data.command()
-    def verify(
-        name: Annotated[str, typer.Argument(metavar="NAME|FOLDER", help="Name of official data, or a folder.")],
-    ) -> None:
-        """Hold the files of a folder to the hashes of their first fetch, or to those that are known."""
-        with guard():
-            folder = _folder(name, sources())
-            found = list(verify_folder(folder, sources()))
-            record = read_record(folder)
-        tell(str(folder))
-        for other in record.other_versions if record else ():
-            tell(f"  {other}: taken as another version than the known one")
-        for one in found:
-            if one.status in ("changed", "missing"):
-                tell(f"  {one.path}: {one.status}, held to {one.held_to}")
-        n_of = Counter(one.status for one in found)
-        counts = ", ".join(f"{n} {status}" for status, n in n_of.items()) or "nothing to hold to a hash"
-        tell(f"{len(found)} {_plural('file', len(found))}: {counts}")
-        if not n_of["ok"] or n_of["changed"] or n_of["missing"]:
-            raise typer.Exit(1)
-
-
-def _add_list(data: typer.Typer, console: Callable[[], Console], guard: Guard, sources: Sources) -> None:
     @data.command("list")
     def list_data() -> None:
         """List official data: for which environment, how large, under which licence, and whether they are here."""
-        with guard():
+        with clear_errors():
             root = official_root()
             table = Table(box=None, pad_edge=False)
             for heading in ("name", "environment", "size", "licence", "here"):
                 table.add_column(heading, no_wrap=heading in ("name", "environment"))
             for source in sources().values():
+                if (root / source.name).is_dir():
+                    here = "yes"
+                elif find_official(source, root) is not None:
+                    here = "installed"
+                else:
+                    here = "begun" if (root / f"{source.name}.part").is_dir() else "no"
                 licence = source.licence.partition(". ")[0]
-                here = _here(source, root)
                 table.add_row(source.name, source.read_by or "none", source.size, licence, here)
-        console().print(table, highlight=False, markup=False)
-        _teller(console())(
+        make_console().print(table, highlight=False, markup=False)
+        tell(
             f"\nFolder: {root}\niad data fetch NAME shows where data come from, and fetches them if you say so. Then "
             "--data-dir official:NAME uses them."
         )
 
-
-def _add_fetch(data: typer.Typer, console: Callable[[], Console], guard: Guard, sources: Sources) -> None:
     @data.command()
     def fetch(
         name: Name,
@@ -122,9 +86,7 @@ def _add_fetch(data: typer.Typer, console: Callable[[], Console], guard: Guard, 
         ] = False,
     ) -> None:
         """Fetch official data, after showing their source, licence, citation and size."""
-        shown = console()
-        tell = _teller(shown)
-        with guard():
+        with clear_errors():
             source = source_of(name, sources())
             root = official_root()
             if given is not None and not given.exists():
@@ -134,59 +96,70 @@ def _add_fetch(data: typer.Typer, console: Callable[[], Console], guard: Guard, 
                 more = ", --again fetches it again" if source.files else ""
                 tell(f"{name} is here: {here}\niad data verify {name} checks it{more}.")
                 return
-            for line in (*_description(source, root), *(_from_where(source) if given is None else ())):
-                tell(line)
+            tell("\n".join(_description(source, root, is_fetched=given is None)))
             if given is None and not source.files:
-                _refuse([f"iad: {name} is no download. Run the commands above."])
-            if given is None and not yes and not _agrees():
-                _teller(shown)("Nothing was fetched.")
-                raise typer.Exit(1)
-            with _bars(shown) as report:
-                fetcher = Fetcher(
-                    source,
-                    root,
-                    partial(_alone, name=name, tell=tell),
-                    again=again,
-                    any_version=any_version,
-                    report=report,
-                )
-                record = _brought(fetcher, given)
+                _refuse(f"iad: {name} is no download. Run the commands above.")
+            if given is None and not yes:
+                try:
+                    agrees = typer.confirm("Fetch them?")
+                except typer.Abort:
+                    typer.echo("\nNobody answered. Where nobody can, add --yes.", err=True)
+                    agrees = False
+                if not agrees:
+                    tell("Nothing was fetched.")
+                    raise typer.Exit(1)
+            with _bars() as report:
+                alone = partial(_alone, name=name)
+                fetcher = Fetcher(source, root, alone, again=again, any_version=any_version, report=report)
+                try:
+                    record = fetcher.fetch() if given is None else fetcher.take(given)
+                except FetchError as error:
+                    if given is not None or not error.reasons:
+                        raise ValueError(str(error)) from error
+                    _refuse("\n".join(_what_to_do(source, fetcher.folder, error)))
+                except KeyboardInterrupt:
+                    typer.echo("\nInterrupted. The same command goes on where this one ended.", err=True)
+                    raise typer.Exit(INTERRUPTED) from None
         if record is None:
             tell(f"{name} is here: {fetcher.folder}")
-            return
-        for line in _summary(source, fetcher.folder, record):
-            tell(line)
+        else:
+            tell("\n".join(_summary(source, fetcher.folder, record)))
+
+    @data.command()
+    def verify(
+        name: Annotated[str, typer.Argument(metavar="NAME|FOLDER", help="Name of official data, or a folder.")],
+    ) -> None:
+        """Hold the files of a folder to the hashes of their first fetch, or to those that are known."""
+        with clear_errors():
+            known = sources()
+            folder = Path(name) if name not in known and Path(name).is_dir() else find_official(source_of(name, known))
+            if folder is None:
+                raise DataNotFound(
+                    f"expected the official data {name} in {official_root() / name}, found none; run: "
+                    f"iad data fetch {name}"
+                )
+            found = list(verify_folder(folder, known))
+            record = read_record(folder)
+        tell(str(folder))
+        for other in record.other_versions if record else ():
+            tell(f"  {other}: taken as another version than the known one")
+        for one in found:
+            if one.status in ("changed", "missing"):
+                tell(f"  {one.path}: {one.status}, held to {one.held_to}")
+        n_of = Counter(one.status for one in found)
+        counts = ", ".join(f"{n} {status}" for status, n in n_of.items()) or "nothing to hold to a hash"
+        tell(f"{counted(len(found), 'file')}: {counts}")
+        if not n_of["ok"] or n_of["changed"] or n_of["missing"]:
+            raise typer.Exit(1)
 
 
-def _brought(fetcher: Fetcher, given: Path | None) -> SourceRecord | None:
-    """Return the record of what was fetched or taken. What can't be had ends the command with what to do."""
-    try:
-        return fetcher.fetch() if given is None else fetcher.take(given)
-    except FetchError as error:
-        if given is not None or not error.reasons:
-            raise ValueError(str(error)) from error
-        _refuse(list(_what_to_do(fetcher.source, fetcher.folder, error)))
-    except KeyboardInterrupt:
-        typer.echo("\nInterrupted. The same command goes on where this one ended.", err=True)
-        raise typer.Exit(INTERRUPTED) from None
-
-
-def _refuse(lines: list[str]) -> NoReturn:
-    for line in lines:
-        typer.echo(line, err=True)
+def _refuse(text: str) -> NoReturn:
+    typer.echo(text, err=True)
     raise typer.Exit(NOT_FETCHED)
 
 
-def _agrees() -> bool:
-    try:
-        return typer.confirm("Fetch them?")
-    except typer.Abort:
-        typer.echo("\nNobody answered. Where nobody can, add --yes.", err=True)
-        return False
-
-
-def _description(source: DataSource, root: Path) -> Iterator[str]:
-    """Yield what everybody should know before the first byte."""
+def _description(source: DataSource, root: Path, *, is_fetched: bool) -> Iterator[str]:
+    """Yield what everybody should know before the first byte; also where it comes from if it is to be fetched."""
     yield f"{source.name}: {source.title}"
     yield f"  For      {source.read_by or 'no environment reads it as it is'}"
     yield f"  Licence  {source.licence}"
@@ -195,14 +168,13 @@ def _description(source: DataSource, root: Path) -> Iterator[str]:
     yield f"  Folder   {root / source.name}"
     if source.note:
         yield f"  Note     {source.note}"
-
-
-def _from_where(source: DataSource) -> Iterator[str]:
+    if not is_fetched:
+        return
     yield f"  Sources  read on {source.read}"
     for file in source.files:
         yield f"    {file.name}, {_known_size(file)}, SHA-256 {file.sha256[:12] or 'not known'}"
         others = len(file.urls) - 1
-        yield f"      {hub_address(file.urls[0])}" + (f" and {others} {_plural('mirror', others)}" if others else "")
+        yield f"      {hub_address(file.urls[0])}" + (f" and {counted(others, 'mirror')}" if others else "")
     yield from (f"    $ {command}" for command in source.commands)
 
 
@@ -240,34 +212,14 @@ def _summary(source: DataSource, folder: Path, record: SourceRecord) -> Iterator
     if record.copied_from:
         yield f"  copied from {record.copied_from}"
     size = _size(sum(one.size for one in record.files.values()))
-    yield f"Folder: {folder} ({len(record.files)} {_plural('file', len(record.files))}, {size})"
+    yield f"Folder: {folder} ({counted(len(record.files), 'file')}, {size})"
     yield f"Hashes: {folder / 'SOURCE.json'}, which iad data verify {source.name} holds the files to"
     if source.use:
         yield f"Use:    {source.use}"
 
 
-def _here(source: DataSource, root: Path) -> str:
-    if (root / source.name).is_dir():
-        return "yes"
-    if find_official(source, root) is not None:
-        return "installed"
-    return "begun" if (root / f"{source.name}.part").is_dir() else "no"
-
-
-def _folder(name: str, sources: Mapping[str, DataSource]) -> Path:
-    """Return the folder that a name of official data or a path means."""
-    if name not in sources and Path(name).is_dir():
-        return Path(name)
-    folder = find_official(source_of(name, sources))
-    if folder is None:
-        raise DataNotFound(
-            f"expected the official data {name} in {official_root() / name}, found none; run: iad data fetch {name}"
-        )
-    return folder
-
-
 @contextmanager
-def _alone(path: Path, *, name: str, tell: Tell) -> Iterator[None]:
+def _alone(path: Path, *, name: str) -> Iterator[None]:
     """Hold a lock, after waiting for the process that has it."""
     is_told = False
     while True:
@@ -278,7 +230,7 @@ def _alone(path: Path, *, name: str, tell: Tell) -> Iterator[None]:
             if not is_told:
                 tell(f"Another process is fetching {name}. Waiting for it.")
                 is_told = True
-            time.sleep(LOOK_AGAIN_S)
+            time.sleep(0.2)
     try:
         yield
     finally:
@@ -286,8 +238,9 @@ def _alone(path: Path, *, name: str, tell: Tell) -> Iterator[None]:
 
 
 @contextmanager
-def _bars(console: Console) -> Iterator[Callable[[str, int, int], None]]:
+def _bars() -> Iterator[Callable[[str, int, int], None]]:
     """Show a progress bar for each file, on a terminal only."""
+    console = make_console()
     if not console.is_terminal:
         yield lambda name, done, total: None
         return
@@ -303,16 +256,8 @@ def _bars(console: Console) -> Iterator[Callable[[str, int, int], None]]:
         yield report
 
 
-def _teller(console: Console) -> Tell:
-    return partial(console.print, highlight=False, markup=False, soft_wrap=True)
-
-
 def _size(n_bytes: int) -> str:
     for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if n_bytes >= scale:
             return f"{n_bytes / scale:.1f} {unit}"
     return f"{n_bytes} B"
-
-
-def _plural(noun: str, n: int) -> str:
-    return noun if n == 1 else f"{noun}s"

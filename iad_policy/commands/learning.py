@@ -1,15 +1,14 @@
 """Commands that learn: `iad explore`, `train`, `improve` and `reproduce`."""
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from iad_policy.commands.options import pairs
+from iad_policy.commands.terminal import clear_errors, counting_bar, make_console, tell
 from iad_policy.learn.explore import HOWS, explore
 from iad_policy.learn.improve import METHODS, improve
 from iad_policy.learn.laboratory import N_TEST
@@ -23,193 +22,139 @@ from iad_policy.papers.settings import WEBSHOP
 from iad_policy.trained.backends import BACKENDS
 from iad_policy.trained.models import SIMULATOR
 
-__all__ = ["add_commands"]
-
 OUTCOMES = "outcomes"
 """The way to explore that records single outcomes, for simulators."""
-Guard = Callable[[], AbstractContextManager[None]]
-Tell = Callable[[str], None]
 Env = Annotated[str, typer.Argument(metavar="ENV", help="Environment id, such as IAD/WebShop-v0.")]
 Options = Annotated[list[str] | None, typer.Option("--option", metavar="KEY=VALUE", help="Option of the method.")]
 Backend = Annotated[str, typer.Option(help=f"What is trained: {', '.join(BACKENDS)}.")]
 Seed = Annotated[int, typer.Option(help="Seed of draws and of the order of examples.")]
 
 
-def add_commands(app: typer.Typer, console: Callable[[], Console], guard: Guard) -> None:
-    """Add the commands to an application.
-
-    Args:
-        app: The Typer application.
-        console: Function that makes the console to print to.
-        guard: Context manager that turns errors the user can fix into messages.
-    """
-
-    def tell(text: str) -> None:
-        console().print(text, highlight=False, markup=False, soft_wrap=True)
-
-    @contextmanager
-    def watched() -> Iterator[None]:
-        with guard(), _bar(console()):
-            yield
-
-    _add_explore(app, tell, watched)
-    _add_train(app, tell, watched)
-    _add_improve(app, tell, watched)
-    _add_reproduce(app, tell, watched, console)
-
-
 @contextmanager
-def _bar(console: Console) -> Iterator[None]:
-    """Show a progress bar for the work of the moment, on a terminal only."""
-    if not console.is_terminal:
-        yield
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
+def _watched() -> Iterator[None]:
+    """Turn errors that the user can fix into messages, and show a progress bar for the work of the moment."""
+    with clear_errors(), counting_bar(make_console()) as bar:
         shown = bar.add_task("", total=None)
         with showing(lambda name, done, total: bar.update(shown, description=name, completed=done, total=total)):
             yield
 
 
-def _add_explore(app: typer.Typer, tell: Tell, guard: Guard) -> None:
-    @app.command("explore")
-    def explore_tasks(
-        env: Env,
-        out: Annotated[Path, typer.Option(help="Run folder; the file of outcomes.")],
-        agent: Annotated[str | None, typer.Option(help="Agent; by default the rule-based one.")] = None,
-        how: Annotated[str, typer.Option(help=f"Way to explore: {', '.join([*HOWS, OUTCOMES])}.")] = "rollouts",
-        reward: Annotated[str, typer.Option(help="Verifier that rewards.")] = "oracle",
-        critic: Annotated[str | None, typer.Option(help="Verifier that ranks proposals, if not the reward.")] = None,
-        tasks: Annotated[int | None, typer.Option(help="Number of training tasks; by default all.")] = None,
-        episodes: Annotated[int | None, typer.Option(help="Episodes per task.")] = None,
-        temperature: Annotated[float, typer.Option(help="Temperature of proposals.")] = 1.0,
-        workers: Annotated[int, typer.Option(help="Episodes that run in parallel.")] = 1,
-        seed: Seed = 0,
-        option: Options = None,
-    ) -> None:
-        """Play training tasks, and record what there is to learn from. The same command resumes a run."""
-        with guard():
-            if how == OUTCOMES:
-                agents = () if agent is None else tuple(agent.split(","))
-                record_outcomes(env, out, agents=agents, tasks=tasks or N_TASKS, seed=seed, report=tell)
-                tell(f"Outcomes: {out}")
-                return
-            settings = {f"{HOWS[how].strategy}.{k}" if how in HOWS else k: v for k, v in _pairs(option).items()}
-            explore(
-                env,
-                agent,
-                out=out,
-                how=how,
-                reward=reward,
-                critic=critic,
-                tasks=tasks,
-                episodes=episodes,
-                temperature=temperature,
-                workers=workers,
-                seed=seed,
-                strategy_args=settings,
-                report=tell,
+def explore_tasks(
+    env: Env,
+    out: Annotated[Path, typer.Option(help="Run folder; the file of outcomes.")],
+    agent: Annotated[str | None, typer.Option(help="Agent; by default the rule-based one.")] = None,
+    how: Annotated[str, typer.Option(help=f"Way to explore: {', '.join([*HOWS, OUTCOMES])}.")] = "rollouts",
+    reward: Annotated[str, typer.Option(help="Verifier that rewards.")] = "oracle",
+    critic: Annotated[str | None, typer.Option(help="Verifier that ranks proposals, if not the reward.")] = None,
+    tasks: Annotated[int | None, typer.Option(help="Number of training tasks; by default all.")] = None,
+    episodes: Annotated[int | None, typer.Option(help="Episodes per task.")] = None,
+    temperature: Annotated[float, typer.Option(help="Temperature of proposals.")] = 1.0,
+    workers: Annotated[int, typer.Option(help="Episodes that run in parallel.")] = 1,
+    seed: Seed = 0,
+    option: Options = None,
+) -> None:
+    """Play training tasks, and record what there is to learn from. The same command resumes a run."""
+    with _watched():
+        if how == OUTCOMES:
+            agents = () if agent is None else tuple(agent.split(","))
+            record_outcomes(env, out, agents=agents, tasks=tasks or N_TASKS, seed=seed, report=tell)
+            tell(f"Outcomes: {out}")
+            return
+        settings = {f"{HOWS[how].strategy}.{k}" if how in HOWS else k: v for k, v in pairs(option, "--option").items()}
+        explore(
+            env,
+            agent,
+            out=out,
+            how=how,
+            reward=reward,
+            critic=critic,
+            tasks=tasks,
+            episodes=episodes,
+            temperature=temperature,
+            workers=workers,
+            seed=seed,
+            strategy_args=settings,
+            report=tell,
+        )
+    tell(f"Run folder: {out}")
+
+
+def train_model(
+    recipe: Annotated[str, typer.Argument(metavar="RECIPE", help=f"What to do: {', '.join([*RECIPES, SIMULATOR])}.")],
+    runs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN...",
+            help="Run folders on training tasks; for ppo the environment; for simulator a file of outcomes.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="Folder of the model.")],
+    backend: Backend = "linear",
+    start: Annotated[Path | None, typer.Option("--from", help="Model folder that training goes on from.")] = None,
+    env: Annotated[str, typer.Option(help="For simulator: the environment of the outcomes.")] = "",
+    seed: Seed = 0,
+    option: Options = None,
+) -> None:
+    """Train a policy, a value model or a simulator. The same command resumes it."""
+    with _watched():
+        if recipe == SIMULATOR:
+            if len(runs) != 1:
+                raise ValueError(f"expected one file of outcomes, got {', '.join(runs)}; name one")
+            if not env:
+                raise ValueError("expected --env ENV, the environment that the outcomes are of, got none; pass it")
+            train_simulator(runs[0], env, out=out, seed=seed, report=tell, **pairs(option, "--option"))
+        else:
+            train(
+                recipe, runs, out=out, backend=backend, start=start, seed=seed, report=tell, **pairs(option, "--option")
             )
-        tell(f"Run folder: {out}")
+    tell(f"Model folder: {out}")
 
 
-def _add_train(app: typer.Typer, tell: Tell, guard: Guard) -> None:
-    @app.command("train")
-    def train_model(
-        recipe: Annotated[
-            str, typer.Argument(metavar="RECIPE", help=f"What to do: {', '.join([*RECIPES, SIMULATOR])}.")
-        ],
-        runs: Annotated[
-            list[str],
-            typer.Argument(
-                metavar="RUN...",
-                help="Run folders on training tasks; for ppo the environment; for simulator a file of outcomes.",
-            ),
-        ],
-        out: Annotated[Path, typer.Option(help="Folder of the model.")],
-        backend: Backend = "linear",
-        start: Annotated[Path | None, typer.Option("--from", help="Model folder that training goes on from.")] = None,
-        env: Annotated[str, typer.Option(help="For simulator: the environment of the outcomes.")] = "",
-        seed: Seed = 0,
-        option: Options = None,
-    ) -> None:
-        """Train a policy, a value model or a simulator. The same command resumes it."""
-        with guard():
-            if recipe == SIMULATOR:
-                train_simulator(_one(runs), _env(env), out=out, seed=seed, report=tell, **_pairs(option))
-                tell(f"Model folder: {out}")
-                return
-            train(recipe, runs, out=out, backend=backend, start=start, seed=seed, report=tell, **_pairs(option))
-        tell(f"Model folder: {out}")
+def improve_agent(
+    env: Env,
+    out: Annotated[Path, typer.Option(help="Folder of the rounds.")],
+    method: Annotated[str, typer.Option(help=f"How a round learns: {', '.join(METHODS)}.")] = "dpo",
+    rounds: Annotated[int, typer.Option(help="Number of rounds.")] = 3,
+    backend: Backend = "linear",
+    tasks: Annotated[int | None, typer.Option(help="Training tasks per round; by default all.")] = None,
+    demos: Annotated[int, typer.Option(help="Demonstrations that round 0 imitates.")] = 10,
+    dev_tasks: Annotated[int | None, typer.Option(help="Tasks that choose a round; by default all.")] = None,
+    seed: Seed = 0,
+    option: Options = None,
+) -> None:
+    """Explore and train in turn, and keep the round that is best on dev tasks. The same command resumes it."""
+    with _watched():
+        found = improve(
+            env,
+            method,
+            out=out,
+            rounds=rounds,
+            backend=backend,
+            tasks=tasks,
+            demos=demos,
+            dev_tasks=dev_tasks,
+            seed=seed,
+            report=tell,
+            **pairs(option, "--option"),
+        )
+    tell(f"Best on dev: round {found.best}. Its agent: {found.agent}")
 
 
-def _add_improve(app: typer.Typer, tell: Tell, guard: Guard) -> None:
-    @app.command("improve")
-    def improve_agent(
-        env: Env,
-        out: Annotated[Path, typer.Option(help="Folder of the rounds.")],
-        method: Annotated[str, typer.Option(help=f"How a round learns: {', '.join(METHODS)}.")] = "dpo",
-        rounds: Annotated[int, typer.Option(help="Number of rounds.")] = 3,
-        backend: Backend = "linear",
-        tasks: Annotated[int | None, typer.Option(help="Training tasks per round; by default all.")] = None,
-        demos: Annotated[int, typer.Option(help="Demonstrations that round 0 imitates.")] = 10,
-        dev_tasks: Annotated[int | None, typer.Option(help="Tasks that choose a round; by default all.")] = None,
-        seed: Seed = 0,
-        option: Options = None,
-    ) -> None:
-        """Explore and train in turn, and keep the round that is best on dev tasks. The same command resumes it."""
-        with guard():
-            found = improve(
-                env,
-                method,
-                out=out,
-                rounds=rounds,
-                backend=backend,
-                tasks=tasks,
-                demos=demos,
-                dev_tasks=dev_tasks,
-                seed=seed,
-                report=tell,
-                **_pairs(option),
-            )
-        tell(f"Best on dev: round {found.best}. Its agent: {found.agent}")
-
-
-def _add_reproduce(app: typer.Typer, tell: Tell, guard: Guard, console: Callable[[], Console]) -> None:
-    @app.command("reproduce")
-    def reproduce_paper(
-        paper: Annotated[str, typer.Argument(metavar="PAPER", help=f"Whose comparison: {', '.join(PAPERS)}.")],
-        out: Annotated[Path | None, typer.Option(help="Folder; by default one in runs/ named after the paper.")] = None,
-        env: Annotated[str, typer.Option(help="Environment id.")] = WEBSHOP,
-        backend: Backend = "linear",
-        seeds: Annotated[
-            str, typer.Option(metavar="SEED[,SEED...]", help="Seeds of training and measuring.")
-        ] = "0,1,2",
-        tasks: Annotated[int, typer.Option(help="Number of test tasks.")] = N_TEST,
-        scale: Annotated[float, typer.Option(help="Share of the training tasks that is explored.")] = 1.0,
-    ) -> None:
-        """Run a paper's comparison at our scale, and say which of its trends hold here."""
-        with guard():
-            numbers = tuple(int(one) for one in seeds.split(","))
-            folder = out or Path("runs") / paper
-            found = reproduce(
-                paper, out=folder, env=env, backend=backend, seeds=numbers, tasks=tasks, scale=scale, report=tell
-            )
-        console().print(found)
-        tell(f"Folder: {folder}")
-
-
-def _one(files: list[str]) -> str:
-    if len(files) != 1:
-        raise ValueError(f"expected one file of outcomes, got {', '.join(files)}; name one")
-    return files[0]
-
-
-def _env(env: str) -> str:
-    if not env:
-        raise ValueError("expected --env ENV, the environment that the outcomes are of, got none; pass it")
-    return env
-
-
-def _pairs(option: list[str] | None) -> dict[str, Any]:
-    return pairs(option, "--option")
+def reproduce_paper(
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help=f"Whose comparison: {', '.join(PAPERS)}.")],
+    out: Annotated[Path | None, typer.Option(help="Folder; by default one in runs/ named after the paper.")] = None,
+    env: Annotated[str, typer.Option(help="Environment id.")] = WEBSHOP,
+    backend: Backend = "linear",
+    seeds: Annotated[str, typer.Option(metavar="SEED[,SEED...]", help="Seeds of training and measuring.")] = "0,1,2",
+    tasks: Annotated[int, typer.Option(help="Number of test tasks.")] = N_TEST,
+    scale: Annotated[float, typer.Option(help="Share of the training tasks that is explored.")] = 1.0,
+) -> None:
+    """Run a paper's comparison at our scale, and say which of its trends hold here."""
+    with _watched():
+        numbers = tuple(int(one) for one in seeds.split(","))
+        folder = out or Path("runs") / paper
+        found = reproduce(
+            paper, out=folder, env=env, backend=backend, seeds=numbers, tasks=tasks, scale=scale, report=tell
+        )
+    make_console().print(found)
+    tell(f"Folder: {folder}")

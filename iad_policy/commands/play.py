@@ -13,8 +13,6 @@ from rich.text import Text
 from iad_policy.types.names import PATTERN
 from iad_policy.types.texts import isolated
 
-QUIT = ("q", "quit", "exit")
-
 
 def play(
     env: gym.Env[Any, Any], console: Console, read: Callable[[str], str], *, task: str | None = None, seed: int = 0
@@ -35,22 +33,32 @@ def play(
     total, done = 0.0, False
     while not done:
         actions = [str(action) for action in info.get("available_actions", ())]
-        _show(console, observation, info, actions)
-        action = _action(read, actions)
+        console.print(Panel(Text(_lines(observation)), title=f"step {info.get('step', '')}", title_align="left"))
+        shown = [Text.assemble((f"{place:>3} ", "cyan"), isolated(action)) for place, action in enumerate(actions, 1)]
+        console.print(Columns(shown, padding=(0, 3), equal=False, expand=False))
+        action: Any = _action(read, actions)
         if action is None:
             console.print("You quit before the end, so there is no score.")
             return
-        observation, reward, terminated, truncated, info = env.step(_as_action(env, action))
+        if isinstance(env.action_space, gym.spaces.Discrete) and action.lstrip("-").isdecimal():
+            action = env.action_space.dtype.type(int(action))
+        observation, reward, terminated, truncated, info = env.step(action)
         total += float(reward)
         done = terminated or truncated
     console.print(Text(_lines(observation)))
-    _score(console, total, info, str(getattr(env.unwrapped, "success_rule", "")))
-
-
-def _show(console: Console, observation: Any, info: Any, actions: Sequence[str]) -> None:
-    console.print(Panel(Text(_lines(observation)), title=f"step {info.get('step', '')}", title_align="left"))
-    numbered = [Text.assemble((f"{place:>3} ", "cyan"), isolated(action)) for place, action in enumerate(actions, 1)]
-    console.print(Columns(numbered, padding=(0, 3), equal=False, expand=False))
+    success_rule = str(getattr(env.unwrapped, "success_rule", ""))
+    table = Table(title="Result", title_justify="left", show_header=False)
+    table.add_column()
+    table.add_column(justify="right")
+    table.add_row("reward", f"{total:.3f}", style="bold")
+    for name in ("success", "progress", "stop_reason"):
+        if name in info:
+            value = info[name]
+            rule = f" ({success_rule})" if name == "success" and success_rule else ""
+            table.add_row(f"{name}{rule}", f"{value:.3f}" if isinstance(value, float) else str(value))
+    for name, value in info.get("reward_parts", {}).items():
+        table.add_row(f"  {name}", f"{value:.3f}")
+    console.print(table)
 
 
 def _lines(seen: Any) -> str:
@@ -63,7 +71,7 @@ def _action(read: Callable[[str], str], actions: Sequence[str]) -> str | None:
     while True:
         try:
             line = read("> ").strip()
-            if line.lower() in QUIT:
+            if line.lower() in ("q", "quit", "exit"):
                 return None
             if not line:
                 continue
@@ -88,25 +96,3 @@ def _chosen(line: str, actions: Sequence[str]) -> str:
         return patterns[line.lower()]
     name, _, argument = line.partition(" ")
     return f"{name.lower()}[{argument}]" if name.lower() in patterns and argument else line
-
-
-def _as_action(env: gym.Env[Any, Any], action: str) -> Any:
-    """Return the action in the type of the action space: a number if the space is discrete."""
-    if isinstance(env.action_space, gym.spaces.Discrete) and action.lstrip("-").isdecimal():
-        return env.action_space.dtype.type(int(action))
-    return action
-
-
-def _score(console: Console, total: float, info: Any, success_rule: str) -> None:
-    table = Table(title="Result", title_justify="left", show_header=False)
-    table.add_column()
-    table.add_column(justify="right")
-    table.add_row("reward", f"{total:.3f}", style="bold")
-    for name in ("success", "progress", "stop_reason"):
-        if name in info:
-            value = info[name]
-            rule = f" ({success_rule})" if name == "success" and success_rule else ""
-            table.add_row(f"{name}{rule}", f"{value:.3f}" if isinstance(value, float) else str(value))
-    for name, value in info.get("reward_parts", {}).items():
-        table.add_row(f"  {name}", f"{value:.3f}")
-    console.print(table)

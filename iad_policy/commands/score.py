@@ -2,25 +2,20 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import gymnasium as gym
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from iad_policy.commands.options import pairs, several
+from iad_policy.commands.terminal import INTERRUPTED, clear_errors, counting_bar, make_console, tell
 from iad_policy.ledger.predictions.formats import SUCCESS, format_of
 from iad_policy.report.columns import counted
 from iad_policy.report.predictions.replay import NOT_SCORED
 from iad_policy.report.predictions.score_table import ScoreTable
 from iad_policy.report.predictions.scored_files import (
-    ExpectedTasks,
     expected_tasks,
     read_files,
     require_baseline,
@@ -31,11 +26,6 @@ from iad_policy.run.resolve import make_env, parameters_of
 from iad_policy.types.atomic import write_atomically
 from iad_policy.types.texts import isolated
 
-__all__ = ["add_commands"]
-
-Guard = Callable[[], AbstractContextManager[None]]
-STOPPED = 130
-"""Exit status after Ctrl-C."""
 Paths = Annotated[
     list[Path],
     typer.Argument(metavar="PREDICTIONS...", help="Files of predictions or recorded actions, and folders of them."),
@@ -71,109 +61,69 @@ Split = Annotated[str | None, typer.Option(help="Split of the tasks; by default 
 DataDir = Annotated[str | None, typer.Option(help="Folder with the environment's data.")]
 
 
-def add_commands(app: typer.Typer, console: Callable[[], Console], guard: Guard) -> None:
-    """Add the command to an application.
-
-    Args:
-        app: The Typer application.
-        console: Function that makes the console to print to.
-        guard: Context manager that turns errors the user can fix into messages.
-    """
-
-    @app.command()
-    def score(
-        paths: Paths,
-        env: Env,
-        compare: Compare = False,
-        baseline: Baseline = "",
-        missing: Missing = WRONG,
-        split: Split = None,
-        data_dir: DataDir = None,
-        env_arg: EnvArgs = None,
-        tasks: Tasks = None,
-        ks: Ks = "",
-        r_ves: RVes = 0,
-        workers: Workers = None,
-        out: Out = None,
-        as_json: AsJson = False,
-    ) -> None:
-        """Score predictions and recorded actions of others: no agent runs, and no model is asked."""
-        shown = console()
-        with guard():
-            make_form = format_of(env)
-            known = parameters_of(env)
-            args = {name: value for name, value in make_form.env_args.items() if name in known}
-            args |= pairs(env_arg, "--env-arg")
-            _require_folder(out)
-            rules = ScoringRules(missing, baseline, several(ks, int, "--k") if ks else ())
-            make = partial(make_env, env, args, split=split, data_dir=data_dir)
-            made = make()
-            try:
-                form, facts, rule = make_form(made), _facts(made, env), getattr(made.unwrapped, "success_rule", "")
-                expected = expected_tasks(made, tasks)
-                files = read_files(paths, form, expected, is_compared=compare)
-                require_baseline(baseline, files, is_compared=compare or len(paths) == 1)
-                with _bar(shown, sum(len(file.attempts) for _, file in files)) as advance:
-                    n_workers = (os.cpu_count() or 1) if workers is None else workers
-                    scored = score_files(files, form, make, workers=n_workers, timings=r_ves, advance=advance)
-                found = figures_of(scored, form, expected.difficulties, rules)
-            finally:
-                made.close()
-        if as_json:
-            typer.echo(json.dumps({**facts, **found.as_json(), "notes": list(form.notes)}, indent=2))
-        else:
-            shown.print(
-                ScoreTable(
-                    found, _heading(facts, expected), _headings(form.headings, rule), form.notes, form.missing_as
+def score(
+    paths: Paths,
+    env: Env,
+    compare: Compare = False,
+    baseline: Baseline = "",
+    missing: Missing = WRONG,
+    split: Split = None,
+    data_dir: DataDir = None,
+    env_arg: EnvArgs = None,
+    tasks: Tasks = None,
+    ks: Ks = "",
+    r_ves: RVes = 0,
+    workers: Workers = None,
+    out: Out = None,
+    as_json: AsJson = False,
+) -> None:
+    """Score predictions and recorded actions of others: no agent runs, and no model is asked."""
+    console = make_console()
+    with clear_errors():
+        make_form = format_of(env)
+        known = parameters_of(env)
+        args = {name: value for name, value in make_form.env_args.items() if name in known}
+        args |= pairs(env_arg, "--env-arg")
+        if out is not None and (not out.parent.is_dir() or out.is_dir()):  # before anything is scored
+            raise ValueError(f"expected --out with a file in a folder that exists, got {out}; make the folder")
+        rules = ScoringRules(missing, baseline, several(ks, int, "--k") if ks else ())
+        make = partial(make_env, env, args, split=split, data_dir=data_dir)
+        made = make()
+        try:
+            form, world = make_form(made), made.unwrapped
+            data, rule = getattr(world, "data", None), getattr(world, "success_rule", "")
+            facts = {
+                "env": env,
+                "split": getattr(world, "split", None),
+                "data": {} if data is None else {"name": data.name, "digest": data.digest},
+            }
+            expected = expected_tasks(made, tasks)
+            files = read_files(paths, form, expected, is_compared=compare)
+            require_baseline(baseline, files, is_compared=compare or len(paths) == 1)
+            with counting_bar(console) as bar:
+                task = bar.add_task("scored", total=sum(len(file.attempts) for _, file in files))
+                n_workers = (os.cpu_count() or 1) if workers is None else workers
+                scored = score_files(
+                    files, form, make, workers=n_workers, timings=r_ves, advance=lambda: bar.advance(task)
                 )
-            )
-        if out is not None:
-            with guard():
-                _write(out, found.lines())
-            if not as_json:
-                shown.print(f"Tasks: {out}", highlight=False, markup=False, soft_wrap=True)
-        if any(one.error == NOT_SCORED for file in scored for one in file.attempts):
-            raise typer.Exit(STOPPED)
-
-
-def _facts(env: gym.Env[Any, Any], name: str) -> dict[str, Any]:
-    """Return what is scored: the environment, its split and its data."""
-    data, split = getattr(env.unwrapped, "data", None), getattr(env.unwrapped, "split", None)
-    return {
-        "env": name,
-        "split": split,
-        "data": {} if data is None else {"name": data.name, "digest": data.digest},
-    }
-
-
-def _heading(facts: Mapping[str, Any], expected: ExpectedTasks) -> Text:
-    data = f", {isolated(facts['data']['name'])} data {facts['data']['digest']}" if facts["data"] else ""
-    split = f", split {facts['split']}" if facts["split"] else ""
-    n = f", {counted(len(expected.difficulties), 'task')}" if expected.difficulties else ""
-    return Text.assemble((facts["env"], "bold"), f"{split}{n}{data}")
-
-
-def _headings(headings: Mapping[str, str], success_rule: str) -> dict[str, str]:
-    """Return the headings, that of success with its rule."""
-    named = f"{headings[SUCCESS]}\n({success_rule})" if success_rule else headings[SUCCESS]
-    return {**headings, SUCCESS: named}
-
-
-def _require_folder(out: Path | None) -> None:
-    """Refuse a file that can't be written before anything is scored."""
-    if out is not None and (not out.parent.is_dir() or out.is_dir()):
-        raise ValueError(f"expected --out with a file in a folder that exists, got {out}; make the folder")
-
-
-def _write(out: Path, lines: Iterator[dict[str, Any]]) -> None:
-    with write_atomically(out) as part:
-        part.write_text("".join(f"{json.dumps(line, allow_nan=False)}\n" for line in lines), encoding="utf-8")
-
-
-@contextmanager
-def _bar(console: Console, n: int) -> Iterator[Callable[[], None]]:
-    """Yield a function that advances a progress bar, which is shown on a terminal only."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("scored", total=n)
-        yield lambda: bar.advance(task)
+            found = figures_of(scored, form, expected.difficulties, rules)
+        finally:
+            made.close()
+    if as_json:
+        typer.echo(json.dumps({**facts, **found.as_json(), "notes": list(form.notes)}, indent=2))
+    else:
+        heading = Text.assemble(
+            (env, "bold"),
+            f", split {facts['split']}" if facts["split"] else "",
+            f", {counted(len(expected.difficulties), 'task')}" if expected.difficulties else "",
+            f", {isolated(data.name)} data {data.digest}" if data is not None else "",
+        )
+        headings = {**form.headings, SUCCESS: form.headings[SUCCESS] + (f"\n({rule})" if rule else "")}
+        console.print(ScoreTable(found, heading, headings, form.notes, form.missing_as))
+    if out is not None:
+        with clear_errors(), write_atomically(out) as part:
+            part.write_text("".join(f"{json.dumps(line, allow_nan=False)}\n" for line in found.lines()), "utf-8")
+        if not as_json:
+            tell(f"Tasks: {out}")
+    if any(one.error == NOT_SCORED for file in scored for one in file.attempts):
+        raise typer.Exit(INTERRUPTED)

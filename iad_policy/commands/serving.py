@@ -20,8 +20,6 @@ from iad_policy.run.resolve import make_env
 from webshop_server.site.server import LOOPBACK, announcement, serve_until_stopped
 from webshop_server.site.serving import open_site
 
-PORT = 3000
-PUMPED_BYTES = 1 << 16
 WEBSHOP, BOOKING, MCP, OPENENV = "--site webshop", "--site booking", "--mcp", "--openenv"
 SITES = ("webshop", "booking")
 ONLY_FOR: Mapping[str, tuple[str, ...]] = {
@@ -106,7 +104,7 @@ def opened(served: Served, tell: Callable[[str], None]) -> Callable[[], None]:
         OSError: The port or the host can't be used.
         MissingExtra: The framework is not installed.
     """
-    kind, host, port = served.kind, served.host or LOOPBACK, PORT if served.port is None else served.port
+    kind, host, port = served.kind, served.host or LOOPBACK, 3000 if served.port is None else served.port
     server: Any
     if kind == MCP:
         return _opened_mcp(served, tell, host)
@@ -158,7 +156,7 @@ def _ended_by_signals() -> Iterator[None]:
 
     def pump() -> None:
         with suppress(OSError, ValueError), pipe:  # a signal or the end of the server closes it
-            while given := os.read(real, PUMPED_BYTES):
+            while given := os.read(real, 1 << 16):
                 while given:
                     given = given[pipe.write(given) :]
 

@@ -1,19 +1,16 @@
 """Runs of one command side by side: they share the workers, and are shown one after the other, in their order."""
 
-import signal
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from threading import Lock, Thread, current_thread, main_thread
+from threading import Lock, Thread
 from typing import IO, Any, NamedTuple, cast
 
 from rich.console import Console
 
+from iad_policy.commands.terminal import interruptible
 from iad_policy.run.config import THREADS
 from iad_policy.run.places import WorkerPlaces
 from iad_policy.run.runner import Runner
-
-LOOK_UP_S = 0.2
 
 
 class PlannedRun(NamedTuple):
@@ -54,7 +51,12 @@ def run_side_by_side(runs: Sequence[PlannedRun], session: Session, console: Cons
     for rank, one in enumerate(sessions):
         one.run.runner.share(places, rank)
         one.followers = sessions[rank + 1 :]
-    with _interruptible(sessions, console):
+
+    def stop() -> None:
+        for one in sessions:
+            one.run.runner.stop()
+
+    with interruptible(stop, console):
         for one in sessions:
             one.thread.start()
         for one, screen in zip(sessions, screens, strict=True):
@@ -86,7 +88,7 @@ class _RunThread:
     def wait(self) -> None:
         """Wait until it has ended: in pieces, so that a signal is handled meanwhile."""
         while self.thread.is_alive():
-            self.thread.join(LOOK_UP_S)
+            self.thread.join(0.2)
 
     def _attend(self, session: Session, screen: "_Screen") -> None:
         try:
@@ -133,23 +135,3 @@ class _Screen:
             self._file.write("".join(self._kept or ()))
             self._file.flush()
             self._kept = None
-
-
-@contextmanager
-def _interruptible(sessions: Sequence[_RunThread], console: Console) -> Iterator[None]:
-    """Stop all runs on the first Ctrl-C, once pending calls are answered and saved. A second one stops at once."""
-    if current_thread() is not main_thread():
-        yield
-        return
-
-    def first(*_: object) -> None:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        for one in sessions:
-            one.run.runner.stop()
-        console.print("Waiting for the answers to pending calls. Press Ctrl-C again to stop at once.")
-
-    before = signal.signal(signal.SIGINT, first)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

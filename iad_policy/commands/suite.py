@@ -33,7 +33,6 @@ KINDS: Mapping[type, tuple[tuple[type, ...], str]] = {
     dict: ((dict,), "a table"),
 }
 """Kind of an option -> the types of its value in TOML, and the words for it in messages."""
-KEYS = (*OPTIONS, NAME)
 
 
 def read_suite(path: Path) -> list[dict[str, Any]]:
@@ -53,28 +52,23 @@ def read_suite(path: Path) -> list[dict[str, Any]]:
     runs = content.pop(RUN, [{}])
     if not isinstance(runs, list) or not all(isinstance(run, dict) for run in runs):
         raise ValueError(f"expected each run of {path} under a heading [[run]], got [run]; double the brackets")
-    return [each for run in runs for each in _each_env(_checked({**content, **run}, path))]
-
-
-def _each_env(run: dict[str, Any]) -> list[dict[str, Any]]:
-    envs = run.get("env")
-    return [{**run, "env": env} for env in envs] if isinstance(envs, tuple) else [run]
-
-
-def _checked(run: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    checked: dict[str, Any] = {}
-    for key, value in run.items():
-        if key not in KEYS:
-            raise UnknownName(f"key in {path}", key, (*KEYS, RUN))
-        option = OPTIONS.get(key, RunOption(help="Folder of the run."))
-        takes_several = option.takes_several or key == "env"
-        kinds, expected = KINDS[option.kind]
-        many = isinstance(value, list)
-        is_right = bool(value) and takes_several if many else True
-        for one in value if many else [value]:
-            is_right = is_right and isinstance(one, kinds) and (bool in kinds or not isinstance(one, bool))
-        if not is_right:
-            also = ", or a list of them," if takes_several else ""
-            raise ValueError(f"expected {expected}{also} for {key} in {path}, got {value!r}")
-        checked[key] = tuple(value) if many else (value,) if key == "strategies" else value
-    return checked
+    found = []
+    for run in runs:
+        checked: dict[str, Any] = {}
+        for key, value in {**content, **run}.items():
+            if key not in (*OPTIONS, NAME):
+                raise UnknownName(f"key in {path}", key, (*OPTIONS, NAME, RUN))
+            option = OPTIONS.get(key, RunOption(help="Folder of the run."))
+            takes_several = option.takes_several or key == "env"
+            kinds, expected = KINDS[option.kind]
+            many = isinstance(value, list)
+            is_right = bool(value) and takes_several if many else True
+            for one in value if many else [value]:
+                is_right = is_right and isinstance(one, kinds) and (bool in kinds or not isinstance(one, bool))
+            if not is_right:
+                also = ", or a list of them," if takes_several else ""
+                raise ValueError(f"expected {expected}{also} for {key} in {path}, got {value!r}")
+            checked[key] = tuple(value) if many else (value,) if key == "strategies" else value
+        envs = checked.get("env")
+        found += [{**checked, "env": env} for env in envs] if isinstance(envs, tuple) else [checked]
+    return found

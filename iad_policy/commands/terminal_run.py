@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from threading import current_thread, main_thread
 from time import monotonic
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
-from iad_policy.evaluate import Finished, Watch, execute
+from iad_policy.commands.terminal import INTERRUPTED, handling_ctrl_c, interruptible
+from iad_policy.evaluate import Watch, execute
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.ledger.run_folder import TABLE
 from iad_policy.report.columns import counted
@@ -23,14 +23,6 @@ from iad_policy.report.table import RunTable, ShortTable
 from iad_policy.run.runner import Runner
 from iad_policy.run.trackers import MakeTracker
 from iad_policy.types.texts import isolated
-
-REFRESH_S = 0.2
-N_LINES = 10
-"""Lines of progress of a run without a terminal, besides the one of its first episode."""
-FAILED = 2
-"""Exit status if the run can't be done as requested."""
-INTERRUPTED = 130
-"""Exit status after Ctrl-C, by the convention of shells."""
 
 
 def run_session(
@@ -67,23 +59,36 @@ def run_session(
         trackers=trackers,
         warn=partial(console.print, highlight=False, markup=False, soft_wrap=True),
         watching=lambda results: _watching(runner, results, console),
-        finishing=_second_ctrl_c_ignored,
+        finishing=lambda: handling_ctrl_c(signal.SIG_IGN),  # while the summary is written
     )
     results = finished.results
     if any(one.n_episodes for one in finished.figures.summaries.values()) or (
         results.n_episodes and not finished.is_failure
     ):
         console.print((RunTable if is_full else ShortTable)(results.heading, finished.figures))
-    _print_end(console, finished)
-    _print_paths(console, out, finished.report)
+    tell = partial(console.print, highlight=False, markup=False, soft_wrap=True)
+    stopped, is_interrupted = finished.stopped, isinstance(finished.stopped, KeyboardInterrupt)
     if finished.is_failure:
-        return FAILED
-    return INTERRUPTED if isinstance(finished.stopped, KeyboardInterrupt) else 0
+        Console(stderr=True).print(f"iad: {stopped}", highlight=False, markup=False, soft_wrap=True)
+    else:
+        failed = (record for own in results.records.values() for record in own if record.error_kind)
+        firsts = {record.error_kind: record for record in sorted(failed, key=lambda one: one.task_id, reverse=True)}
+        for kind, record in firsts.items():
+            error = isolated(" ".join(record.error.split()))
+            tell(f"{kind}, first in {isolated(record.task_id)}: {error}")
+        if stopped is not None:
+            reason = "interrupted; repeat the command to continue" if is_interrupted else isolated(str(stopped))
+            text = f"Stopped after {results.n_episodes} of {results.n_expected} episodes: {reason}"
+            console.print(Text(text, style="bold yellow"))
+    if finished.report is not None:
+        tell(f"Intervals and all spending: {out / TABLE}, or --full. Every step: {finished.report}")
+    tell(f"Run folder: {out}")
+    return 2 if finished.is_failure else INTERRUPTED if is_interrupted else 0
 
 
 @contextmanager
 def _watching(runner: Runner, results: Results, console: Console) -> Iterator[Watch]:
-    with _interruptible(runner, console):
+    with interruptible(runner.stop, console):
         if 0 < results.n_kept < results.n_expected:
             n_missing = results.n_expected - results.n_kept
             console.print(f"{results.n_kept} episodes kept, {n_missing} to go", highlight=False)
@@ -141,14 +146,14 @@ class _Lines:
         if not is_new:
             return
         self._pace.add(record)
-        n_tenths = N_LINES * self._results.n_episodes // self._results.n_expected
+        n_tenths = 10 * self._results.n_episodes // self._results.n_expected
         if n_tenths > self._n_told:
             self._n_told = n_tenths
             self._console.print(str(self._pace), highlight=False, markup=False, soft_wrap=True)
 
 
 class _Bar:
-    """Moves a bar, at most once per `REFRESH_S`."""
+    """Moves a bar, at most five times a second."""
 
     def __init__(self, results: Results, bar: Progress) -> None:
         self._results, self._bar = results, bar
@@ -161,67 +166,4 @@ class _Bar:
             self._pace.add(record)
         if monotonic() >= self._next:
             self._bar.update(self._task, completed=self._results.n_episodes, description=str(self._pace), refresh=True)
-            self._next = monotonic() + REFRESH_S
-
-
-def _print_end(console: Console, finished: Finished) -> None:
-    results, stopped = finished.results, finished.stopped
-    if finished.is_failure:
-        Console(stderr=True).print(f"iad: {stopped}", highlight=False, markup=False, soft_wrap=True)
-        return
-    _print_errors(console, results)
-    if stopped is not None:
-        is_interrupted = isinstance(stopped, KeyboardInterrupt)
-        reason = "interrupted; repeat the command to continue" if is_interrupted else isolated(str(stopped))
-        text = f"Stopped after {results.n_episodes} of {results.n_expected} episodes: {reason}"
-        console.print(Text(text, style="bold yellow"))
-
-
-def _print_errors(console: Console, results: Results) -> None:
-    """Print the first message of each kind of error."""
-    failed = (record for own in results.records.values() for record in own if record.error_kind)
-    firsts = {record.error_kind: record for record in sorted(failed, key=lambda one: one.task_id, reverse=True)}
-    for kind, first in firsts.items():
-        error = isolated(" ".join(first.error.split()))
-        console.print(
-            f"{kind}, first in {isolated(first.task_id)}: {error}", highlight=False, markup=False, soft_wrap=True
-        )
-
-
-def _print_paths(console: Console, folder: Path, report: Path | None) -> None:
-    if report is not None:
-        said = f"Intervals and all spending: {folder / TABLE}, or --full. Every step: {report}"
-        console.print(said, highlight=False, markup=False, soft_wrap=True)
-    console.print(f"Run folder: {folder}", highlight=False, markup=False, soft_wrap=True)
-
-
-@contextmanager
-def _interruptible(runner: Runner, console: Console) -> Iterator[None]:
-    """Stop the run on the first Ctrl-C, once pending calls are answered and saved. A second Ctrl-C stops it at once."""
-    if current_thread() is not main_thread():
-        yield
-        return
-
-    def first(*_: object) -> None:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        runner.stop()
-        console.print("Waiting for the answers to pending calls. Press Ctrl-C again to stop at once.")
-
-    before = signal.signal(signal.SIGINT, first)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-@contextmanager
-def _second_ctrl_c_ignored() -> Iterator[None]:
-    """Ignore further Ctrl-C while the summary is written."""
-    if current_thread() is not main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+            self._next = monotonic() + 0.2

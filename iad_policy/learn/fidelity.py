@@ -1,7 +1,7 @@
 """Measures a simulator's fidelity: compares its outcomes with real ones, per action and over several steps."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from random import Random
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from iad_policy.simulators.typos import with_typos
 from iad_policy.types import Agent, PublicInfo, State, Turn
 from iad_policy.types.call_context import Call, use_call
 from iad_policy.types.hashing import digest, seed_of
+from iad_policy.types.information import may_read_gold
 from iad_policy.types.outcome_types import is_failure, type_of
 from iad_policy.types.read_only import read_only
 from iad_policy.types.texts import shown
@@ -173,6 +174,8 @@ class _Replay:
     def proposed(self, agent: Agent, state: State) -> list[Any]:
         """Return the agent's distinct valid proposals, or a legal action if there are none."""
         rng = Random(seed_of(self._seed, len(state.history)))
+        if may_read_gold(agent):
+            state = replace(state, gold=self._world.oracle(self._world.snapshot()))
         actions = []
         for place in range(N_PROPOSALS):
             call = Call(f"fidelity:{self._seed}", place, rng.getrandbits(64))

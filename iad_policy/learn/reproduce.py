@@ -13,6 +13,7 @@ from iad_policy.learn.laboratory import N_TEST, SeededLaboratory
 from iad_policy.learn.train import LANGUAGE
 from iad_policy.papers import Claim, Paper, load_paper
 from iad_policy.papers.settings import WEBSHOP
+from iad_policy.registry.domain import domain_by_id
 from iad_policy.report.compare import differences_of
 from iad_policy.report.samples import REWARD, SUCCESS, CountingRules, Samples, SampleScore, TaskSample, by_task
 from iad_policy.report.statistics import Interval
@@ -146,7 +147,13 @@ def reproduce(
 
     Raises:
         UnknownName: There is no such paper, or the environment lacks what training needs.
+        ValueError: The environment's own agent knows the answer, so nothing can be claimed with it.
     """
+    if (own := domain_by_id(env).agent).partition(":")[0] == "solution":
+        raise ValueError(
+            f"expected an environment whose own agent does not know the answer, got {env} with {own}; compare methods "
+            f"there with a language model: iad compare {env} --agent litellm:<model>"
+        )
     known, folder = load_paper(paper, env).for_what_is_trained(reads_text=backend.startswith(LANGUAGE)), Path(out)
     scores: dict[str, dict[tuple[str, int], tuple[float, float]]] = {name: {} for name in known.arms}
     spent: dict[str, list[tuple[int, int]]] = {}

@@ -98,7 +98,7 @@ def record_outcomes(
     Args:
         env: The environment's id.
         out: The file.
-        agents: The agents. By default the rule-based one without and with randomness, and one that acts at random.
+        agents: The agents. By default the environment's own without and with randomness, and one that acts at random.
         tasks: Number of training tasks, from the start of the split.
         seed: Seed of the agents.
         report: Function that is told how it goes.
@@ -112,7 +112,7 @@ def record_outcomes(
         raise SplitError(f"expected an environment with a split {TRAIN!r}, got {env}: {error!s:.200}") from error
     own = domain_of(made).agent
     found: list[Recorded] = []
-    for agent in agents or (f"{own}:0", own, "random"):
+    for agent in agents or (f"{own.partition(':')[0]}:0", own, "random"):
         known = list(made.unwrapped.task_ids)[:tasks]  # type: ignore[attr-defined]
         found += record(made, agent, tasks=known, n_episodes=N_EPISODES, seed=seed)
         report(f"{agent}: {len(found)} outcomes so far")

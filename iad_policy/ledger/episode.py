@@ -156,6 +156,7 @@ def _steps(
             known[one.id] = one
         commit, step = own.get("commit", [None])[0], own.get("step", [None])[0]
         committed = _committed(commit, known, record.actions[index : index + 1])
+        texts = sorted(own["text"], key=_order) if "text" in own else ()
         decision = Decision(
             before,
             tuple(candidates),
@@ -163,7 +164,9 @@ def _steps(
             _Budget(own, simulating),
             cut="" if commit is None else commit.get("cut", ""),
             notes=(FALLBACK,) if committed.error and committed is not UNFINISHED else (),
-            role_answers=_role_answers(own["text"]) if "text" in own else (),
+            role_answers=tuple(
+                RoleAnswer(line["role"], line["text"], line["source"], line.get("about", "")) for line in texts
+            ),
         )
         after = None if step is None else _state(step, value)
         reward = 0.0 if step is None else step.get("reward") or 0.0
@@ -181,13 +184,6 @@ def _trees(own: _Lines, known: Mapping[str, Candidate], value: Callable[[Any], A
         return _state(outcomes[name], value)
 
     return tuple(RecordedTree(line, state, candidates) for line in sorted(own["tree"], key=_order))
-
-
-def _role_answers(lines: Sequence[Mapping[str, Any]]) -> tuple[RoleAnswer, ...]:
-    return tuple(
-        RoleAnswer(line["role"], line["text"], line["source"], line.get("about", ""))
-        for line in sorted(lines, key=_order)
-    )
 
 
 def _committed(commit: Mapping[str, Any] | None, known: Mapping[str, Candidate], recorded: Sequence[Any]) -> Candidate:

@@ -155,7 +155,16 @@ def episode_of(line: bytes) -> EpisodeRecord | None:
             _require_kinds(record)
             if len(_known_kinds) < N_KNOWN_KINDS:
                 _known_kinds.add(kinds)
-        _require_numbers(record)
+        numbers = [record.reward, record.grounding, record.wall_s, record.success or 0.0, record.progress or 0.0]
+        numbers.append(record.final_score or 0.0)
+        numbers += [one for one in record.progress_by_step if one is not None]
+        numbers += record.reward_parts.values()
+        for spent in record.usage.values():
+            if spent.keys() - _AXES:
+                raise ValueError(f"expected the axes {', '.join(Usage._fields)}, got {', '.join(spent)}")
+            numbers += spent.values()
+        if not math.isfinite(math.fsum(numbers)):  # JSON of others has NaN and 1e400
+            raise ValueError("expected finite numbers, got others")
     except (TypeError, ValueError, AttributeError, OverflowError):
         return None
     return record
@@ -184,19 +193,6 @@ def _kinds_of(hint: Any) -> frozenset[type]:
 
 
 _KINDS = {name: _kinds_of(hint) for name, hint in get_type_hints(EpisodeRecord).items()}
-
-
-def _require_numbers(record: EpisodeRecord) -> None:
-    numbers = [record.reward, record.grounding, record.wall_s, record.success or 0.0, record.progress or 0.0]
-    numbers.append(record.final_score or 0.0)
-    numbers += [one for one in record.progress_by_step if one is not None]
-    numbers += record.reward_parts.values()
-    for spent in record.usage.values():
-        if spent.keys() - _AXES:
-            raise ValueError(f"expected the axes {', '.join(Usage._fields)}, got {', '.join(spent)}")
-        numbers += spent.values()
-    if not math.isfinite(math.fsum(numbers)):  # JSON of others has NaN and 1e400
-        raise ValueError("expected finite numbers, got others")
 
 
 def number(value: Any) -> float | None:

@@ -21,7 +21,6 @@ PAPERS: Mapping[str, str] = {
 ELSEWHERE: Mapping[tuple[str, str], str] = {
     ("agentq", "IAD/Booking-v0"): "iad_policy.papers.agentq:BOOKING",
     ("agentq", "IAD/BookingBrowser-v0"): "iad_policy.papers.agentq:BOOKING",
-    ("artis", "IAD/BFCL-v0"): "iad_policy.papers.artis:TURNS",
 }
 """Name and environment -> "module:object", where a paper has an experiment of its own for it."""
 

@@ -55,7 +55,9 @@ class Domain:
         language: The class that `litellm:<model>` makes, as "module:Class".
         features: The features of its actions as "module:Class", for policies without a language model; "" for none.
         solution: The right action in a state as "module:function", called with the state and the oracle's reference;
-            "" for none. Agents that use it are labelled `oracle`.
+            "" for the next action of the oracle's `solution`. Agents that use it are labelled `oracle`.
+        mistakes: A wrong action in a state as "module:function", called with the state, the right action and a
+            `random.Random`; "" for other available actions of the right one's kind.
         modes: What differs in modes of the environment, by the mode.
         mode_argument: The environment's argument, and attribute, that is its mode.
         stand_ins: Actions that have outcomes of different types in any state. Noisy simulators and their report use
@@ -81,6 +83,7 @@ class Domain:
     language: str = LANGUAGE_AGENT
     features: str = ""
     solution: str = ""
+    mistakes: str = ""
     modes: Mapping[str, Mode] = field(default_factory=dict)
     mode_argument: str = "mode"
     stand_ins: tuple[str, ...] = ()

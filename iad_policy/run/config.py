@@ -192,7 +192,8 @@ class RunConfig:
             if not values or len(set(values)) < len(values):
                 given = ",".join(map(str, values)) or "none"
                 raise ValueError(f"expected different {name}, at least one, got {given}; name each once")
-        for name, value in (("n", min(self.n)), ("tasks", self.tasks), *self._parallel()):
+        counts = (("n", min(self.n)), ("tasks", self.tasks), ("threads", self.threads), ("workers", self.workers))
+        for name, value in counts:
             if value is not None and value < 1:
                 raise ValueError(f"expected {name} of 1 or more, got {value}")
         if self.subset is not None and not 0 < self.subset <= 1:
@@ -402,9 +403,6 @@ class RunConfig:
 
     def _optional(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in PER_STRATEGY if name != "n" and getattr(self, name) is not None}
-
-    def _parallel(self) -> tuple[tuple[str, int], ...]:
-        return ("threads", self.threads), ("workers", self.workers)
 
     def _require_used(self) -> None:
         used = {name for strategy in self.strategies for name in self.options(strategy)}

@@ -1,6 +1,5 @@
 """Runs one episode with a policy and collects the facts for its record."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -8,7 +7,6 @@ import gymnasium as gym
 from iad_policy.ledger.episode_record import number
 from iad_policy.models.parsing import UNREADABLE
 from iad_policy.strategies.building_blocks.attempts import passes
-from iad_policy.types import Decision
 from iad_policy.types.hashing import encode
 from iad_policy.wrapper import IADPolicyWrapper
 
@@ -66,12 +64,18 @@ class EpisodeRun:
         n_steps = max(0, len(self._progress) - 1)
         success = self._info.get("success")
         cuts = [self._cut, *(decision.cut for decision in decisions)]
+        candidates = [candidate for decision in decisions for candidate in decision.candidates]
+        verdicts = [candidate.verdict for candidate in candidates if candidate.verdict is not None]
+        last = decisions[n_steps - 1].committed.verdict if n_steps else None
+        texts = [one.text for decision in decisions for one in decision.role_answers if one.role == "evaluator"]
+        passed = [verdict for verdict in map(passes, texts) if verdict is not None]
+        parts = {name: number(part) for name, part in (self._info.get("reward_parts") or {}).items()}
         return {
             "instruction": self._instruction,
             "success": None if success is None else float(success),
             "progress": self._progress[-1] if self._progress else None,
             "reward": self._reward,
-            "reward_parts": _numbers(self._info.get("reward_parts") or {}),
+            "reward_parts": {name: value for name, value in parts.items() if value is not None},
             "n_steps": n_steps,
             "grounding": (1 + self._n_accepted) / (1 + n_steps),
             "stop_reason": self._stop_reason,
@@ -79,10 +83,11 @@ class EpisodeRun:
             "error_kind": self._error_kind,
             "error": self._error,
             "simulated_by": self._policy.simulated_by,
-            "n_unreadable": sum(map(_n_unreadable, decisions)),
-            "n_failed_verdicts": sum(map(_n_failed_verdicts, decisions)),
-            "final_score": _score(decisions[n_steps - 1]) if n_steps else None,
-            **_evaluations(decisions),
+            "n_unreadable": sum(one.error.startswith(UNREADABLE) for one in candidates),
+            "n_failed_verdicts": sum("error_kind" in one.details for one in verdicts),
+            "final_score": None if last is None else number(last.score),
+            "n_evaluations": len(passed),
+            "n_passed": sum(passed),
             "usage": {role: usage.as_dict() for role, usage in self._policy.spent.items()},
             "progress_by_step": tuple(self._progress),
             "actions": tuple(encode(decision.committed.action) for decision in decisions[:n_steps]),
@@ -91,29 +96,3 @@ class EpisodeRun:
     def _arrived(self, info: dict[str, Any]) -> None:
         self._info = info
         self._progress.append(number(info.get("progress")))
-
-
-def _numbers(parts: Mapping[str, Any]) -> dict[str, float]:
-    return {name: value for name, part in parts.items() if (value := number(part)) is not None}
-
-
-def _evaluations(decisions: Sequence[Decision]) -> dict[str, int]:
-    """Return the number of evaluations that could be parsed, and the number of those that passed the attempt."""
-    texts = [one.text for decision in decisions for one in decision.role_answers if one.role == "evaluator"]
-    verdicts = [verdict for verdict in map(passes, texts) if verdict is not None]
-    return {"n_evaluations": len(verdicts), "n_passed": sum(verdicts)}
-
-
-def _score(decision: Decision) -> float | None:
-    """Return the score of what was committed; None if it was not verified, or could not be."""
-    verdict = decision.committed.verdict
-    return None if verdict is None else number(verdict.score)
-
-
-def _n_unreadable(decision: Decision) -> int:
-    return sum(candidate.error.startswith(UNREADABLE) for candidate in decision.candidates)
-
-
-def _n_failed_verdicts(decision: Decision) -> int:
-    verdicts = [candidate.verdict for candidate in decision.candidates if candidate.verdict is not None]
-    return sum("error_kind" in verdict.details for verdict in verdicts)

@@ -102,7 +102,10 @@ class Runner:
             EngineError: The engine can't run these episodes.
             KeyboardInterrupt: Ctrl-C or `stop()` ended the run. The answers of running calls are recorded.
         """
-        self._charge_what_is_kept(folder)
+        self._meter.forget()  # a second pass over the folder does not pay twice
+        for record in folder.episodes.values():
+            if not record.error_kind:
+                self._meter.charge_all(record.spent_by_role)
         missing = []
         for job in self.jobs():
             kept = folder.episodes.get(job.key)
@@ -137,13 +140,6 @@ class Runner:
         """Close the environment, and end the servers of models on this machine. The caller closes the folder."""
         self._context.env.close()
         self._context.release()
-
-    def _charge_what_is_kept(self, folder: RunFolder) -> None:
-        """Charge recorded episodes that are not replayed to the run's budget. A replay charges itself."""
-        self._meter.forget()  # a second pass over the folder does not pay twice
-        for record in folder.episodes.values():
-            if not record.error_kind:
-                self._meter.charge_all(record.spent_by_role)
 
 
 def _tasks(env: gym.Env[Any, Any], config: RunConfig) -> Sequence[str]:

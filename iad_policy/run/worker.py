@@ -181,9 +181,10 @@ class Worker:
             except Exception as error:
                 self._meter.refuse_if_stopped()  # an error while the run is stopping is not a failure of the episode
                 run.stop("error", error=error)
+            tasks = getattr(context.env.unwrapped, "tasks", None)
             return EpisodeRecord(
                 **identified(job, context.env_id),
-                difficulty=_difficulty(context.env, job.task),
+                difficulty=str(getattr(tasks.get(job.task), "difficulty", "")) if isinstance(tasks, Mapping) else "",
                 information="" if components.verifier is None else components.verifier.information,
                 wall_s=perf_counter() - start,
                 **run.facts(),
@@ -192,12 +193,6 @@ class Worker:
     def close(self) -> None:
         """Close the environment."""
         self.context.env.close()
-
-
-def _difficulty(env: gym.Env[Any, Any], task: str) -> str:
-    """Return a task's difficulty; "" where the environment lists no tasks."""
-    tasks = getattr(env.unwrapped, "tasks", None)
-    return str(getattr(tasks.get(task), "difficulty", "")) if isinstance(tasks, Mapping) else ""
 
 
 def identified(job: EpisodeJob, env_id: str) -> dict[str, Any]:

@@ -5,8 +5,10 @@ An answering generator yields batches of work units. The driver executes a batch
 
 import math
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import count as count_from
+from random import Random
 from typing import Any
 
 from iad_policy.errors import BudgetExhausted, ContractError, IADError, ModelError
@@ -44,8 +46,7 @@ from iad_policy.types import (
     Verdict,
     score,
 )
-from iad_policy.types.frozen import changed
-from iad_policy.types.hashing import SeededRandom, digest, dumps
+from iad_policy.types.hashing import digest, dumps
 from iad_policy.types.information import may_read_gold
 from iad_policy.types.names import SIMULATOR
 from iad_policy.types.read_only import ReadOnlyList, read_only
@@ -108,8 +109,8 @@ class Answerer:
             raise ContractError(f"expected Propose with n of 1 or more, got {request.n}")
         at, feedback = request.at, request.feedback
         if feedback is not None and feedback.attempts and not feedback.text:
-            feedback = changed(feedback, text=feedback_text(feedback, self._episode.words))
-            request = changed(request, feedback=feedback)
+            feedback = replace(feedback, text=feedback_text(feedback, self._episode.words))
+            request = replace(request, feedback=feedback)
         is_plain = feedback is None and not at.path
         granted, is_guaranteed = self._spending.reserve_proposals(request.n, item=name, is_plain=is_plain)
         if is_guaranteed and self._spending.overdraft:
@@ -164,7 +165,7 @@ class Answerer:
                     agent_view(at),
                     feedback=request.feedback,
                     temperature=request.temperature,
-                    rng=SeededRandom(call.seed),
+                    rng=Random(call.seed),
                 )
                 candidate = self._event_loop.result_of(proposed)
             if not isinstance(candidate, Candidate):
@@ -208,7 +209,7 @@ class Answerer:
         if usable:
             verified = iter((yield from self._verified(request, usable, name=name)))
         results = [
-            changed(candidate, verdict=Verdict(-math.inf, candidate.error)) if candidate.error else next(verified)
+            replace(candidate, verdict=Verdict(-math.inf, candidate.error)) if candidate.error else next(verified)
             for candidate in candidates
         ]
         for candidate in results:
@@ -225,7 +226,7 @@ class Answerer:
             return candidate
         key = candidate.key if candidate.key or candidate.error else self._world.key(candidate.action)
         ends, lasts = self._risks(candidate.action, candidate.error)
-        return changed(
+        return replace(
             candidate,
             action=read_only(candidate.action),
             key=key,
@@ -268,8 +269,8 @@ class Answerer:
         for place, answer in zip(places, answers, strict=True):
             if not isinstance(answer, Cut):
                 critique, details = well_formed(answer.value.critique), read_only(answer.value.details)
-                verdict = changed(answer.value, critique=critique, details=details)
-                usable[place] = changed(usable[place], verdict=verdict)
+                verdict = replace(answer.value, critique=critique, details=details)
+                usable[place] = replace(usable[place], verdict=verdict)
                 continue
             is_cut = True
             if usable[place].verdict is None:
@@ -292,12 +293,14 @@ class Answerer:
 
         def work(recorded: Mapping[int, Any]) -> Sequence[Verdict]:
             # The verdicts that they have are no input: a set has the same verdicts however it grew.
-            asked = [one if one.verdict is None else changed(one, verdict=None) for one in group]
+            asked = [one if one.verdict is None else replace(one, verdict=None) for one in group]
             missing = [place for place in range(len(group)) if place not in recorded]
             if not verifier.compares:
                 asked = [asked[place] for place in missing]
             if may_read_gold(verifier):
-                asked = self._with_gold(asked)
+                asked = [
+                    one if one.preview is None else replace(one, preview=self._golden(one.preview)) for one in asked
+                ]
             with self._world.guard():
                 verdicts = _verdicts_of(verifier, at, ReadOnlyList(asked), self._event_loop)
             return [verdicts[place] for place in missing] if verifier.compares else verdicts
@@ -316,14 +319,11 @@ class Answerer:
             ]
         return WorkUnit(items, "verifier", call, work, verdict_record, verdict_of)
 
-    def _with_gold(self, candidates: list[Candidate]) -> list[Candidate]:
-        return [one if one.preview is None else changed(one, preview=self._golden(one.preview)) for one in candidates]
-
     def _golden(self, state: State) -> State:
         """Return a state with gold, only for components that are labelled `oracle`."""
         token = self._episode.token(state)
         with self._world.driving():
-            return changed(state, gold=self._world.oracle(token))
+            return replace(state, gold=self._world.oracle(token))
 
     def _simulate(self, request: Simulate, name: str) -> Answering:
         candidate = self._named(request.candidate)
@@ -354,7 +354,7 @@ class Answerer:
                     self._episode.after(at, candidate, draw, answer.value)
             if is_cut:
                 raise BudgetExhausted(self._spending.cut)
-        return [changed(candidate, preview=self._episode.known(at, candidate.key, draw)) for candidate in candidates]
+        return [replace(candidate, preview=self._episode.known(at, candidate.key, draw)) for candidate in candidates]
 
     def _simulation(self, at: State, candidate: Candidate, draw: int, name: str) -> WorkUnit:
         question = digest("simulate", at.id, candidate.key, draw)
@@ -435,7 +435,7 @@ class Answerer:
         """Return a candidate with a legal action instead of an invalid one; its error is kept."""
         action = self._world.legal_action(at.info, self._episode.seed("legal", at.id))
         ends, lasts = self._risks(action)
-        return changed(candidate, action=action, key=self._world.key(action), is_terminal=ends, is_irreversible=lasts)
+        return replace(candidate, action=action, key=self._world.key(action), is_terminal=ends, is_irreversible=lasts)
 
 
 def _is_named(candidate: Candidate) -> bool:
@@ -509,9 +509,9 @@ def _checked(verifier: LoadedVerifier, verdict: Any) -> Verdict:
             "return a float"
         ) from None
     if is_number:
-        return verdict if verdict.critique is not None else changed(verdict, critique="")
+        return verdict if verdict.critique is not None else replace(verdict, critique="")
     said = f"the score was not a number. {verdict.critique or ''}".strip()
-    return changed(verdict, score=-math.inf, critique=said, details={**verdict.details, "error_kind": "malformed"})
+    return replace(verdict, score=-math.inf, critique=said, details={**verdict.details, "error_kind": "malformed"})
 
 
 def _require_text(author: object, kind: str, name: str, given: object) -> None:

@@ -88,7 +88,12 @@ class Driver:
                 self._main = _Branch(self._strategy(here))
             else:
                 self._main.send = here
-            committed = _committed(self._run(self._main, answerer, spending))
+            sent = self._run(self._main, answerer, spending)
+            if isinstance(sent, _Returned):
+                raise ContractError("expected the strategy to commit until the episode is over, but it ended before")
+            if not isinstance(sent, Candidate):
+                raise ContractError(f"expected Commit of a Candidate, got {sent!r:.200}")
+            committed = sent
         except BaseException:
             self.close()
             raise
@@ -143,36 +148,25 @@ class Driver:
     def _run(self, main: _Branch, answerer: Answerer, spending: Spending) -> Any:
         """Return the candidate that the generator commits, or its result as `_Returned`."""
         with self._episode.world.deciding():
-            return self._ran(main, answerer, spending)
-
-    def _ran(self, main: _Branch, answerer: Answerer, spending: Spending) -> Any:
-        performer = BatchExecutor(spending, self._episode.log, self._executor)
-        waiting = [main]
-        while True:
-            ready = [each for branch in waiting for each in _advance(branch, answerer)]
-            if len(ready) == 1:
-                (branch,) = waiting = ready
-                if branch.batch is None:
-                    sent, branch.send = branch.send, None
-                    return sent
-                branch.send = performer.perform(branch.batch)
-                continue
-            batch = [task for branch in ready for task in branch.batch or ()]
-            results = performer.perform(batch)
-            start = 0
-            for branch in ready:
-                size = len(branch.batch or ())
-                branch.send = results[start : start + size]
-                start += size
-            waiting = ready
-
-
-def _committed(sent: Any) -> Candidate:
-    if isinstance(sent, _Returned):
-        raise ContractError("expected the strategy to commit until the episode is over, but it ended before")
-    if not isinstance(sent, Candidate):
-        raise ContractError(f"expected Commit of a Candidate, got {sent!r:.200}")
-    return sent
+            performer = BatchExecutor(spending, self._episode.log, self._executor)
+            waiting = [main]
+            while True:
+                ready = [each for branch in waiting for each in _advance(branch, answerer)]
+                if len(ready) == 1:
+                    (branch,) = waiting = ready
+                    if branch.batch is None:
+                        sent, branch.send = branch.send, None
+                        return sent
+                    branch.send = performer.perform(branch.batch)
+                    continue
+                batch = [task for branch in ready for task in branch.batch or ()]
+                results = performer.perform(batch)
+                start = 0
+                for branch in ready:
+                    size = len(branch.batch or ())
+                    branch.send = results[start : start + size]
+                    start += size
+                waiting = ready
 
 
 def _advance(branch: _Branch, answerer: Answerer) -> list[_Branch]:

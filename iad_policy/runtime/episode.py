@@ -1,6 +1,7 @@
 """Holds the policy's state of one episode: environment states, simulated states, and sample counts of prompts."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from threading import Lock
 from typing import Any
@@ -13,7 +14,6 @@ from iad_policy.prompts import prompts_of
 from iad_policy.prompts.rendering import Rendering
 from iad_policy.types import Candidate, Move, Outcome, PublicInfo, State, Turn
 from iad_policy.types.call_context import Call
-from iad_policy.types.frozen import changed
 from iad_policy.types.hashing import digest, seed_of
 from iad_policy.types.read_only import read_only
 from iad_policy.world import World
@@ -127,7 +127,7 @@ class LiveEpisode:
         state = self._simulated.get((at.id, action_key, draw))
         if state is None or (state.notes == at.notes and state.wording == at.wording and state.plan == at.plan):
             return state
-        return changed(state, notes=at.notes, wording=at.wording, plan=at.plan)
+        return replace(state, notes=at.notes, wording=at.wording, plan=at.plan)
 
     def after(self, at: State, candidate: Candidate, draw: int, outcome: Outcome) -> State:
         """Return the state of a simulated outcome."""

@@ -52,7 +52,13 @@ class EventLoop:
 
         future: Future[T] = run_coroutine_threadsafe(_awaited(answer), self._started())
         try:
-            self._wait(future)
+            stopped, deadline = current_call().stopped, None
+            while not wait([future], None if stopped is None else POLL_S).done:
+                if stopped is None or not stopped.is_set():
+                    continue
+                deadline = monotonic() + self._grace_s if deadline is None else deadline
+                if monotonic() >= deadline:
+                    raise Interrupted
         except BaseException:
             future.cancel()
             raise
@@ -66,15 +72,6 @@ class EventLoop:
         if loop is not None and thread is not None:
             loop.call_soon_threadsafe(loop.stop)
             thread.join(CLOSING_S)
-
-    def _wait(self, future: "Future[T]") -> None:
-        stopped, deadline = current_call().stopped, None
-        while not wait([future], None if stopped is None else POLL_S).done:
-            if stopped is None or not stopped.is_set():
-                continue
-            deadline = monotonic() + self._grace_s if deadline is None else deadline
-            if monotonic() >= deadline:
-                raise Interrupted
 
     def _started(self) -> "AbstractEventLoop":
         from asyncio import new_event_loop

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -17,6 +18,7 @@ from iad_policy.types import Agent, PublicInfo, State, Turn
 from iad_policy.types.atomic import write_atomically
 from iad_policy.types.call_context import Call, use_call
 from iad_policy.types.hashing import decode, dumps, encode, seed_of
+from iad_policy.types.information import may_read_gold
 from iad_policy.types.jsonl import read_lines
 from iad_policy.types.read_only import read_only
 from iad_policy.world import adapt
@@ -97,8 +99,9 @@ def record(
             world.begin(observation)
             state = State(read_only(observation), PublicInfo(info, world.gold_keys), steps_left=world.max_steps)
             while not state.done:
+                shown = replace(state, gold=world.oracle(world.snapshot())) if may_read_gold(proposer) else state
                 with world.deciding(), world.guard():
-                    actions = [_proposed(proposer, state, place, rng) for place in range(n_proposals)]
+                    actions = [_proposed(proposer, shown, place, rng) for place in range(n_proposals)]
                 actions = [action for action in actions if not world.complaint(action)]
                 failing = [wrong for action in actions[:1] for wrong in with_typos(action)]
                 provoked = [(action, PROVOKED) for action in (*domain_of(env).stand_ins, *failing)]

@@ -21,6 +21,7 @@ class Features(Protocol):
     Attributes:
         names: Name of each feature.
         identity: A text that changes whenever a feature's meaning does. Models of another one are refused.
+        offers: Whether a policy can choose from its actions. Features may leave it out where one can.
     """
 
     names: Sequence[str]
@@ -56,6 +57,11 @@ class StateFeatures:
         own = self._features.rows(state, self._features.actions(state))
         row = np.concatenate([own.mean(0), own.max(0)])
         return np.tile(row, (len(actions), 1))
+
+
+def offers_actions(features: Features) -> bool:
+    """Return whether a policy can choose from the actions of features."""
+    return bool(getattr(features, "offers", True))
 
 
 def load_features(env: str) -> Features:

@@ -6,14 +6,13 @@ they hold is made read-only by the runtime, as all components of a run are given
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import add
 from random import Random
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol
 
 from iad_policy.errors import GoldError
-from iad_policy.types.frozen import changed, made_fast
 from iad_policy.types.information import Information
 from iad_policy.types.read_only import ReadOnlyDict, read_only
 
@@ -141,7 +140,6 @@ class Move(NamedTuple):
     draw: int
 
 
-@made_fast
 @dataclass(frozen=True, slots=True)
 class State:
     """A state of an episode, with everything that an agent may see there.
@@ -207,18 +205,17 @@ class State:
 
     def noted(self, *texts: str) -> "State":
         """Return this state with more notes for the agent."""
-        return changed(self, notes=(*self.notes, *texts))
+        return replace(self, notes=(*self.notes, *texts))
 
     def planned(self, plan: PlannedActions | None) -> "State":
         """Return this state with a plan for the agent."""
-        return changed(self, plan=plan)
+        return replace(self, plan=plan)
 
     def worded(self, wording: str) -> "State":
         """Return this state with a paraphrase of the task for the agent; "" for the environment's own text."""
-        return changed(self, wording=wording)
+        return replace(self, wording=wording)
 
 
-@made_fast
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """A verifier's score and critique of one candidate.
@@ -236,7 +233,6 @@ class Verdict:
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
-@made_fast
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A proposed action that is not committed yet.
@@ -294,7 +290,7 @@ class Candidate:
 
     def shown(self) -> "Candidate":
         """Return this candidate as feedback shows it: without verdict, preview and its own feedback."""
-        return changed(self, verdict=None, preview=None, feedback=None)
+        return replace(self, verdict=None, preview=None, feedback=None)
 
 
 class ShownTokens(NamedTuple):
@@ -321,7 +317,6 @@ class Said(NamedTuple):
     text: str
 
 
-@made_fast
 @dataclass(frozen=True, slots=True)
 class ShownAttempt:
     """An earlier proposal, as data for a feedback.
@@ -354,7 +349,6 @@ DIFFER = "differ"
 """The instruction that asks for a proposal which differs from the earlier ones."""
 
 
-@made_fast
 @dataclass(frozen=True, slots=True)
 class Feedback:
     """Feedback that an agent gets before it proposes again, as data and in words.
@@ -445,7 +439,6 @@ class RoleAnswer(NamedTuple):
     at: str = ""
 
 
-@made_fast
 @dataclass(frozen=True, slots=True)
 class Decision:
     """One committed action, with everything that led to it.

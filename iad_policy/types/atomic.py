@@ -32,18 +32,14 @@ def write_atomically(path: Path, *, is_synced: bool = False) -> Iterator[Path]:
         yield part
         if part.exists():
             if is_synced:
-                _to_disk(part)
+                descriptor = os.open(part, os.O_RDONLY)
+                try:
+                    os.fsync(descriptor)
+                finally:
+                    os.close(descriptor)
             part.replace(path)
     except OSError as error:
         raise StorageError(path, error) from error
     finally:
         with suppress(OSError):  # usually it was renamed
             part.unlink()
-
-
-def _to_disk(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -7,7 +7,6 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from hashlib import blake2b
 from operator import itemgetter
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -38,22 +37,6 @@ def _hashed(parts: tuple[Any, ...]) -> blake2b:
             parts = tuple([part if type(part) in _SIMPLE else _plain(part) for part in parts])
             break
     return blake2b(repr(parts).encode(), digest_size=16)
-
-
-_SEED: Any = super(Random, Random).seed
-"""The seeding itself, without the function of `Random` around it."""
-
-
-class SeededRandom(Random):
-    """`Random(seed)` for a whole number, in two thirds of its time: it is made once per proposal.
-
-    `Random` seeds itself through two functions that also take texts and other versions of the algorithm.
-    """
-
-    gauss_next = None
-
-    def __init__(self, seed: int | None = None) -> None:
-        _SEED(self, seed)
 
 
 def _plain(value: Any) -> Any:
@@ -129,7 +112,16 @@ def _decoded(value: Any) -> Any:
     if "__float__" in value:
         return float(value["__float__"])
     if "__array__" in value:
-        return _array(value)
+        dtype, shape = np.dtype(value["dtype"]), [int(size) for size in value["shape"]]
+        n_bytes = math.prod(shape) * dtype.itemsize
+        if not 0 <= n_bytes <= MAX_ARRAY_BYTES:
+            raise ValueError(f"expected an array of at most {MAX_ARRAY_BYTES} bytes, got one of {n_bytes}")
+        # A few bytes may stand for a file system full of zeros: no more is unpacked than the array has.
+        unpacker = zlib.decompressobj()
+        data = unpacker.decompress(b64decode(value["__array__"]), n_bytes + 1)
+        if not unpacker.eof:
+            raise ValueError(f"expected an array of {n_bytes} bytes, got another number of them")
+        return np.frombuffer(data, dtype=dtype).reshape(shape).copy()
     if "__tuple__" in value:
         return tuple(_decoded(part) for part in value["__tuple__"])
     if "__map__" in value:
@@ -137,19 +129,6 @@ def _decoded(value: Any) -> Any:
     if "__set__" in value:
         return {_decoded(part) for part in value["__set__"]}
     return value["__repr__"]
-
-
-def _array(value: Mapping[str, Any]) -> np.ndarray:
-    dtype, shape = np.dtype(value["dtype"]), [int(size) for size in value["shape"]]
-    n_bytes = math.prod(shape) * dtype.itemsize
-    if not 0 <= n_bytes <= MAX_ARRAY_BYTES:
-        raise ValueError(f"expected an array of at most {MAX_ARRAY_BYTES} bytes, got one of {n_bytes}")
-    # A few bytes may stand for a file system full of zeros: no more is unpacked than the array has.
-    unpacker = zlib.decompressobj()
-    data = unpacker.decompress(b64decode(value["__array__"]), n_bytes + 1)
-    if not unpacker.eof:
-        raise ValueError(f"expected an array of {n_bytes} bytes, got another number of them")
-    return np.frombuffer(data, dtype=dtype).reshape(shape).copy()
 
 
 def dumps(record: Mapping[str, Any]) -> str:

@@ -139,7 +139,11 @@ class World(ABC):
         """
         if self._wrappers.changes_actions:
             return []
-        return [action for action in info.get("available_actions", ()) if not _is_pattern(action)]
+        return [
+            action
+            for action in info.get("available_actions", ())
+            if not (isinstance(action, str) and action.endswith(PATTERN))
+        ]
 
     def legal_action(self, info: Mapping[str, Any], seed: int) -> Any:
         """Return a fallback action: the first available one that is no pattern, else a sample of the action space.
@@ -377,10 +381,6 @@ def _action_type(space: gym.Space[Any]) -> tuple[str, tuple[type, ...]]:
     if isinstance(space, gym.spaces.Tuple):
         return "a tuple", (tuple, list)
     return ("an array", (np.ndarray, list, tuple)) if space.shape is not None else ("an action", (object,))
-
-
-def _is_pattern(action: Any) -> bool:
-    return isinstance(action, str) and action.endswith(PATTERN)
 
 
 def _plain_key(action: Any) -> str:

@@ -4,12 +4,13 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from tests.contract.components import Calls, Wanderer
+from tests.effort import times
 
 SEEDS = st.integers(0, 2**16)
 N_TOKENS = 10
 """The tokens of a proposal, and its seconds; a verdict has as many tokens."""
 THREADS = st.sampled_from([1, 4])
-drawn = settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+drawn = settings(max_examples=times(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def agent(seed: int, calls: Calls | None = None) -> Wanderer:

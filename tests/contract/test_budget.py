@@ -15,9 +15,10 @@ from iad_policy.errors import BudgetExhausted, ContractError
 from tests.contract.components import STRATEGIES, Calls, Hunch, Played, Wanderer, declared, play
 from tests.contract.drawing import N_TOKENS, SEEDS, THREADS, agent, drawn
 from tests.contract.toy import Digger
+from tests.effort import times
 
 ALL = list(STRATEGIES)
-few = settings(drawn, max_examples=4)
+few = settings(drawn, max_examples=times(20))
 AXES = ("proposals", "verifications", "simulations", "asks")
 NEVER_SPENT: Mapping[str, set[str]] = {
     "proposals": set(),

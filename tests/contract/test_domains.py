@@ -126,10 +126,10 @@ def test_making_an_environment_loads_nothing_of_the_policy_side() -> None:
 def test_everything_that_a_domain_names_is_there(env: str) -> None:
     own = domain_by_id(env)
     assert own is domain_by_id(f"iad_envs:{env}")
-    paths = [own.verifier, own.rendering, own.language, own.features, own.solution, own.predictions]
+    paths = [own.verifier, own.rendering, own.language, own.features, own.solution, own.mistakes, own.predictions]
     paths += [*own.agents.values(), *own.verifiers.values(), *(mode.rendering for mode in own.modes.values())]
     assert all(map(load_object, filter(None, paths)))
-    assert own.agent in own.agents
+    assert own.agent.partition(":")[0] in {*own.agents, "solution"}
     folders = {*own.prompts, *(folder for mode in own.modes.values() for folder in mode.prompts)}
     assert folders
     assert all((folder / "rules.txt").is_file() for folder in folders)

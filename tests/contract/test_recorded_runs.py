@@ -16,15 +16,13 @@ from typing import Any
 from urllib.request import urlopen
 
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
 
-from iad_policy.cli import app
 from iad_policy.ledger.answer_log import ANSWERS
 from iad_policy.ledger.episode_record import EPISODES, EpisodeRecord
 from iad_policy.ledger.run import Run
 from iad_policy.ledger.run_folder import CONFIG, REPORT
 from iad_policy.report.exports import FORMATS
+from tests.command_line import iad
 from tests.iad_envs.browser.browsers import missing
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -39,10 +37,6 @@ every_folder = pytest.mark.parametrize("name", [folder.name for folder in FOLDER
 @pytest.fixture
 def folder(name: str, tmp_path: Path) -> Path:
     return shutil.copytree(FIXTURES / "run_folders" / name, tmp_path / name)
-
-
-def iad(*arguments: object) -> Result:
-    return CliRunner().invoke(app, list(map(str, arguments)))
 
 
 def test_every_folder_has_its_command() -> None:
@@ -157,7 +151,7 @@ def test_a_folder_of_another_version_is_refused_in_one_sentence(folder: Path) ->
     assert (folder / ANSWERS).read_bytes() == answers
 
 
-def assert_refused(result: Result, why: str) -> None:
+def assert_refused(result: Any, why: str) -> None:
     assert result.exit_code != 0
     (said,) = result.output.strip().splitlines()
     assert said.startswith("iad: expected the configuration that ")

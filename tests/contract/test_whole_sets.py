@@ -23,8 +23,8 @@ AGENTS = {
     "BIRD": "linker",
     "Sketch2Code": "tracer",
     "Booking": "booker",
-    "BFCL": "caller",
-    "ACEBench": "caller",
+    "BFCL": "solution:0.3",
+    "ACEBench": "solution:0.3",
 }
 N = 4
 

@@ -15,12 +15,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from iad_envs.toolcalls.acebench.checkout import AGENT, CATEGORIES, NORMAL, SPECIAL, AceCheckout, AceGold, AceTask
-from iad_envs.toolcalls.acebench.defects import UNREACHABLE, WRONG_MILESTONES
-from iad_envs.toolcalls.acebench.executor import AceExecuted, AceExecutor, AceState, final_state, saved_state
+from iad_envs.toolcalls.acebench.executor import AceExecuted, AceExecutor, AceState, saved_state
 from iad_envs.toolcalls.acebench.gold_classes import gold_by_class
-from iad_envs.toolcalls.acebench.reading import AceCall, UnreadableAnswer, is_execution, read_agent, read_normal
-from iad_envs.toolcalls.acebench.rules import RULES, Rules
-from iad_envs.toolcalls.acebench.scoring.agent import (
+from iad_envs.toolcalls.acebench.reading import is_execution, read_agent, read_normal
+from iad_envs.toolcalls.acebench.scoring import AnswerVerdict
+from iad_envs.toolcalls.acebench.scoring.agent_tasks import (
     AgentScore,
     ends_right,
     milestone_calls,
@@ -29,8 +28,10 @@ from iad_envs.toolcalls.acebench.scoring.agent import (
 )
 from iad_envs.toolcalls.acebench.scoring.normal import check_normal, gold_answer
 from iad_envs.toolcalls.acebench.scoring.special import PHRASES, check_special, gold_sentence
-from iad_envs.toolcalls.acebench.scoring.verdict import AnswerVerdict
+from iad_envs.toolcalls.acebench.tasks import UNREACHABLE, WRONG_MILESTONES
 from iad_envs.toolcalls.acebench.user import STOP, by_class, first_message, next_message, script_of_instruction
+from iad_envs.toolcalls.calls import FunctionCall, UnreadableCalls
+from iad_envs.toolcalls.rules import RULES, Rules
 from tests.fidelity.attacks import fuzzed, watched
 
 Row = dict[str, Any]
@@ -129,7 +130,7 @@ def test_every_executed_episode_has_the_official_outputs_and_state(ace: Benchmar
             state, _ = done = executor.execute(state, message)
             outputs.append(sha256(json.dumps(done.shown, sort_keys=True).encode()).hexdigest()[:12])
         assert outputs == row["outputs"], row["id"]
-        assert final_state(state) == row["final"], row["id"]
+        assert (saved_state(state) if state.has_run else []) == row["final"], row["id"]
     assert executed
 
 
@@ -199,7 +200,7 @@ def test_milestones_through_the_official_executor(ace: Benchmark) -> None:
         if all(result.call is not None for _, _, done in replays for one in done for result in one.results):
             decoded.add(task.task_id)
         for stones, state, _ in replays:
-            final = final_state(state)
+            final = saved_state(state) if state.has_run else []
             assert score_agent(gold, final, stones).process == 1.0
             in_file |= {task.task_id} if ends_right(gold, final) else set()
             in_memory |= {task.task_id} if ends_right(gold, as_in_memory(final)) else set()
@@ -301,7 +302,7 @@ def test_the_scripted_user_ends_every_official_episode_that_reaches_its_state(ac
     assert ended == 29  # all but one whose milestones forget to log in
 
 
-def read_normal_alone(text: str, rules: Rules) -> list[AceCall]:
+def read_normal_alone(text: str, rules: Rules) -> list[FunctionCall]:
     return read_normal(text, multi_turn=False, rules=rules)
 
 
@@ -332,7 +333,7 @@ def test_5000_fuzzed_answers_raise_nothing_and_run_nothing(ace: Benchmark, answe
                 ace.check({"id": one.task_id, "answer": text}, rules)
                 executors[acting.task_id, rules].execute(states[acting.task_id], text)
                 for read in (read_normal_alone, read_agent):
-                    with suppress(UnreadableAnswer):
+                    with suppress(UnreadableCalls):
                         read(text, rules)
         for row in answers:
             ace.check(row)

@@ -17,14 +17,14 @@ import iad_envs  # noqa: F401 (registers the environments)
 from iad_envs.core import Outcome, Token
 from iad_envs.data import data_folder
 from iad_envs.toolcalls.acebench.checkout import AGENT, CATEGORIES, NORMAL, AceCheckout, AceGold
-from iad_envs.toolcalls.acebench.defects import UNREACHABLE, WRONG_MILESTONES
 from iad_envs.toolcalls.acebench.env import ACEBenchEnv
-from iad_envs.toolcalls.acebench.executor import final_state
+from iad_envs.toolcalls.acebench.executor import saved_state
 from iad_envs.toolcalls.acebench.reading import is_execution
-from iad_envs.toolcalls.acebench.rules import RULES, Rules
-from iad_envs.toolcalls.acebench.scoring.agent import process_share, score_agent
+from iad_envs.toolcalls.acebench.scoring.agent_tasks import process_share, score_agent
+from iad_envs.toolcalls.acebench.tasks import UNREACHABLE, WRONG_MILESTONES
 from iad_envs.toolcalls.acebench.user import STOP
 from iad_envs.toolcalls.pages import AWAITED
+from iad_envs.toolcalls.rules import RULES, Rules
 from tests.contract.environments import solution_of
 from tests.fidelity.attacks import HOSTILE, fuzzed, watched
 
@@ -123,7 +123,7 @@ def test_every_recorded_episode_gets_the_official_process_and_its_state(
             env.step(message)
         _, reward, terminated, _, info = env.step(STOP)
         state: Any = env._required().state
-        final = final_state(state.tools)
+        final = saved_state(state.tools) if state.tools.has_run else []
         if row.get("executed"):
             n_run += 1
             assert final == row["final"], row["id"]

@@ -15,18 +15,19 @@ from typing import Any, Literal
 import pytest
 
 from iad_envs.toolcalls.bfcl.classes import FILES, OfficialClasses
+from iad_envs.toolcalls.bfcl.conversations import PlayedTurn, extended
 from iad_envs.toolcalls.bfcl.data import MULTI_TURN, SINGLE_TURN, Conversation, OfficialFiles, SingleQuestion
-from iad_envs.toolcalls.bfcl.decoding import decoded, decoded_messages
-from iad_envs.toolcalls.bfcl.scoring.multi_turn import (
-    WITHHELD,
-    TurnsJudge,
+from iad_envs.toolcalls.bfcl.decoding import decoded
+from iad_envs.toolcalls.bfcl.scoring.multi_turn import WITHHELD, TurnsJudge
+from iad_envs.toolcalls.bfcl.scoring.single_turn import check_calls
+from iad_envs.toolcalls.calls import FunctionCall, UnreadableCalls, read_calls
+from tests.iad_envs.toolcalls.official_answers import (
+    check,
     is_free_of_calls_where_gold_is,
     play,
+    read_messages,
     read_officially,
 )
-from iad_envs.toolcalls.bfcl.scoring.single_turn import check_calls
-from iad_envs.toolcalls.bfcl.turns import PlayedTurn, extended
-from iad_envs.toolcalls.calls import FunctionCall, UnreadableCalls, read_calls
 from tests.iad_envs.toolcalls.state_digests import results_digest, state_digest
 
 mpmath = pytest.importorskip("mpmath", reason="an official class needs mpmath: pip install 'iad[bfcl]'")
@@ -63,7 +64,7 @@ def test_every_recorded_conversation_gets_the_official_verdict_states_and_result
         task = conversations[row["id"]]
         judge = judges.setdefault(task.task_id, TurnsJudge(task, classes.toolbox(task.classes)))
         turns = play(judge, row["answer"], read_officially)
-        verdict = judge.check(turns)
+        verdict = check(judge, turns)
         given = {
             "valid": verdict.valid,
             "error_type": verdict.error_type or None,
@@ -86,7 +87,7 @@ def test_every_recorded_answer_to_a_question_gets_the_official_verdict(
     for row in rows:
         verdict = check_calls(
             questions[row["id"]],
-            calls_of(row["answer"], decoded if row["mode"] == "prompting" else decoded_messages),
+            calls_of(row["answer"], decoded if row["mode"] == "prompting" else read_messages),
             dots_to_underscores=row.get("dots_to_underscores", False),
         )
         # No type is recorded of questions that no function answers.
@@ -114,13 +115,13 @@ def test_gold_is_right_by_both_rules_and_as_it_is_written_only_where_all_argumen
         for scoring in SCORINGS:
             judge = TurnsJudge(task, classes.toolbox(task.classes), scoring=scoring)
             turns = play(judge, [[f"[{', '.join(map(str, turn.calls))}]"] for turn in judge.gold], read_calls)
-            is_right = judge.check(turns).valid and judge.progress(turns) == 1
+            is_right = check(judge, turns).valid and judge.progress_after(judge.tallied(turns)) == 1
             right[f"{category} {scoring}"] += is_right
             if not is_right:
-                unsound.append((scoring, task.task_id, judge.check(turns).error_type))
+                unsound.append((scoring, task.task_id, check(judge, turns).error_type))
         judge = TurnsJudge(task, classes.toolbox(task.classes))
         as_written = play(judge, [[f"[{', '.join(turn)}]"] for turn in task.gold], read_officially)
-        right[f"{category} as written"] += judge.check(as_written).valid
+        right[f"{category} as written"] += check(judge, as_written).valid
     # Its gold calls `tail` two turns before that function is offered.
     assert unsound == [("sound", "multi_turn_miss_func_49", WITHHELD)]
     right["multi_turn_miss_func sound"] += 1
@@ -150,7 +151,7 @@ def test_exploring_before_every_step_changes_nothing(
                 assert judge.toolbox.run(before, others[:4]).results == explored.results[:4]
             turns.append(turn)
             state = turn.state
-        if not judge.check(turns).valid or [turn.results for turn in turns] != [turn.results for turn in judge.gold]:
+        if not check(judge, turns).valid or [turn.results for turn in turns] != [turn.results for turn in judge.gold]:
             wrong.append(task.task_id)
     assert not wrong
 
@@ -169,7 +170,7 @@ def test_answers_in_turns_and_in_sixty_four_threads_do_not_leak(
     def outcome(row: dict[str, Any]) -> tuple[bool, list[str], list[str]]:
         turns = play(judges[row["id"]], row["answer"], read_officially)
         states, results = [state_digest(turn.state) for turn in turns], [results_digest(turn.results) for turn in turns]
-        return judges[row["id"]].check(turns).valid, states, results
+        return check(judges[row["id"]], turns).valid, states, results
 
     with ThreadPoolExecutor(64) as pool:
         found = list(pool.map(outcome, chosen))
@@ -223,7 +224,7 @@ def test_reading_and_scoring_run_open_and_start_nothing(
             answer = [[_cut(chooser, pieces) for _ in range(4)] for _ in range(2)]
             judge = chooser.choice([*judges.values()])
             turns = play(judge, answer, chooser.choice([read_calls, read_officially]))
-            verdict = judge.check(turns)
+            verdict = check(judge, turns)
             assert verdict.valid or verdict.error_type
             for text in answer[0]:
                 for scoring in SCORINGS:

@@ -16,15 +16,14 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers the environments)
 from iad_envs.core import Outcome, Token
-from iad_envs.toolcalls.bfcl.data import MULTI_TURN, SINGLE_TURN, OfficialFiles
-from iad_envs.toolcalls.bfcl.defective import DEFECTIVE
+from iad_envs.toolcalls.bfcl.conversations import MAX_RESPONSES
+from iad_envs.toolcalls.bfcl.data import DEFECTIVE, MULTI_TURN, SINGLE_TURN, OfficialFiles
 from iad_envs.toolcalls.bfcl.env import BFCLEnv
-from iad_envs.toolcalls.bfcl.scoring.multi_turn import read_officially
-from iad_envs.toolcalls.bfcl.turns import MAX_RESPONSES
 from iad_envs.toolcalls.calls import UnreadableCalls
 from iad_envs.toolcalls.pages import AWAITED
 from tests.contract.environments import solution_of
 from tests.fidelity.attacks import HOSTILE, watched
+from tests.iad_envs.toolcalls.official_answers import read_officially
 
 mpmath = pytest.importorskip("mpmath", reason="an official class needs mpmath: pip install 'iad[bfcl]'")
 

@@ -7,19 +7,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from iad_policy.agents.synthetic import SyntheticAgent, feedback_responsive, noisy_oracle, over_reflector, stubborn
+from iad_policy.agents.synthetic import SyntheticAgent, solution_agent
 from iad_policy.types import Verifier
 from iad_policy.verifiers.corrupted import NoisyVerifier, SparseVerifier
 from tests.iad_policy.quiz import N_ANSWERS, Examiner, Quiz, answer, n_solved, other_answer
 
 EPSILON, SIGMA, RHO, BETA = 0.6, 0.25, 0.5, 0.7
-RATES = f"epsilon={EPSILON}:sigma={SIGMA}:rho={RHO}"
-KINDS = {"noisy": noisy_oracle, "responsive": feedback_responsive, "stubborn": stubborn, "over": over_reflector}
+KINDS = {
+    "noisy": f"{EPSILON}",
+    "responsive": f"{EPSILON}:sigma={SIGMA}:rho={RHO}",
+    "stubborn": f"{EPSILON}:tau=0:sigma={SIGMA}:rho={RHO}:stubborn=1",
+    "over": f"{EPSILON}:sigma={SIGMA}:rho={RHO}:beta={BETA}",
+}
+"""Kind of the solution agent -> its rates."""
 
 
 def made(kind: str, rates: str = "") -> SyntheticAgent:
-    rates = rates or (f"{RATES}:beta={BETA}" if kind == "over" else RATES)
-    return KINDS[kind](Quiz(), rates, gold=answer, mistakes=other_answer)
+    """Return an agent of a kind, with further rates."""
+    return solution_agent(Quiz(), f"{KINDS[kind]}:{rates}", gold=answer, mistakes=other_answer)
 
 
 def bon(n: int) -> float:

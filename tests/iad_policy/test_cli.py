@@ -7,19 +7,13 @@ import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from iad_policy.cli import app
 from iad_policy.report.results import read_results
+from tests.command_line import iad
 
 SHOP = "IAD/WebShop-v0"
-
-
-def iad(*arguments: object, stdin: str | None = None) -> Any:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
 
 
 def without_progress(shown: str) -> str:
@@ -233,11 +227,11 @@ def test_a_true_process_runs_without_a_terminal(tmp_path: Path) -> None:
 
 def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(tmp_path: Path) -> None:
     master, slave = pty.openpty()
-    run = command("compare", SHOP, "--tasks", 150, "--out", tmp_path)
+    run = command("compare", SHOP, "--tasks", 50, "--out", tmp_path)
     process = subprocess.Popen(run, stdin=slave, stdout=slave, stderr=slave)
     os.close(slave)
     shown = b""
-    while not re.search(rb"[1-9]\d*/450 episodes", shown):  # of the bar
+    while not re.search(rb"[1-9]\d*/150 episodes", shown):  # of the bar
         shown += os.read(master, 65536)
     process.send_signal(signal.SIGINT)
     try:
@@ -251,12 +245,12 @@ def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(tmp_path: Path) 
     assert b"Stopped after" in shown
     assert b"Traceback" not in shown
     n_done = len((tmp_path / "episodes.jsonl").read_text().splitlines())
-    assert 0 < n_done < 450
+    assert 0 < n_done < 150
     assert not json.loads((tmp_path / "summary.json").read_text())["is_complete"]
     again = subprocess.run(run, capture_output=True, text=True, timeout=60, check=False)
     assert (again.returncode, again.stderr) == (0, "")
     assert json.loads((tmp_path / "summary.json").read_text())["is_complete"]
-    assert len((tmp_path / "episodes.jsonl").read_text().splitlines()) == 450
+    assert len((tmp_path / "episodes.jsonl").read_text().splitlines()) == 150
 
 
 def test_without_a_verifier_strategies_that_need_none_run_and_others_say_what_to_pass(tmp_path: Path) -> None:

@@ -1,13 +1,10 @@
 """Names of values, and values as JSON."""
 
-import copy
 import json
 import os
-import pickle
 import subprocess
 import sys
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -17,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from iad_policy.types import Candidate, Usage, Verdict
-from iad_policy.types.hashing import SeededRandom, decode, digest, dumps, encode, seed_of
+from iad_policy.types.hashing import decode, digest, dumps, encode, seed_of
 
 ROOT = Path(__file__).parents[2]
 SURROGATES = st.text(st.characters(exclude_categories=()))
@@ -84,15 +81,3 @@ def test_an_object_without_a_lasting_name_is_refused() -> None:
 def test_seeds_are_64_bits_of_the_name() -> None:
     assert 0 <= seed_of("a", 1) < 2**64
     assert seed_of("a", 1) != seed_of("a", 2)
-
-
-@given(st.integers())
-def test_a_seeded_generator_draws_what_pythons_own_draws(seed: int) -> None:
-    ours, theirs = SeededRandom(seed), Random(seed)
-    assert ours.getstate() == theirs.getstate()
-    assert [ours.gauss(0, 1) for _ in range(3)] == [theirs.gauss(0, 1) for _ in range(3)]
-    copied = pickle.loads(pickle.dumps(ours))
-    assert (copied.random(), copy.deepcopy(ours).random()) == (theirs.random(),) * 2
-    ours.seed("a text")
-    theirs.seed("a text")
-    assert ours.random() == theirs.random()

@@ -10,10 +10,8 @@ from typing import Any
 
 import gymnasium as gym
 import pytest
-from typer.testing import CliRunner
 
 from iad_policy.agents import load_agent
-from iad_policy.cli import app
 from iad_policy.errors import UnknownName
 from iad_policy.errors import extra_command as policy_extra
 from iad_policy.registry import with_source_digest
@@ -21,6 +19,7 @@ from iad_policy.run.config import RunConfig
 from iad_policy.strategies import find_strategy, load_strategy, options_of
 from iad_policy.types import State
 from iad_policy.verifiers import load_verifier
+from tests.command_line import iad
 from tests.iad_policy.toy_lamp import LampEnv
 from webshop_server.extras import extra_command as shop_extra
 
@@ -73,10 +72,6 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name in ("mine_here", "broken_here", "lacking_here"):
         sys.modules.pop(name, None)
     gym.registry.pop("MyLamp-v0", None)
-
-
-def iad(*arguments: object) -> Any:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def test_each_kind_is_found_by_the_same_rule(mine: Path) -> None:

@@ -1,19 +1,16 @@
 """Reads a user's checkout of ACEBench: tasks, gold, simulated classes. Nothing of it is part of this project."""
 
-import builtins
 import json
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 from pathlib import Path
-from threading import RLock
-from types import MappingProxyType, ModuleType
 from typing import Any, Literal, NamedTuple
 
 from iad_envs.errors import DataNotFound, require_known
+from iad_envs.toolcalls.user_code import UserModules
 
 Loop = Literal["multi_step", "multi_turn"]
 DATA = Path("data_all") / "data_en"
-CODE = Path("model_inference")
+CODE = "model_inference"
 HOW_TO_GET = "git clone https://github.com/chenchen0103/ACEBench, git checkout 56dd66c, give the folder as data_dir"
 
 NORMAL = (
@@ -34,15 +31,13 @@ SPECIAL = ("special_incomplete", "special_error_param", "special_irrelevant")
 AGENT = ("agent_multi_step", "agent_multi_turn")
 CATEGORIES = (*NORMAL, *SPECIAL, *AGENT)
 
-CLASS_FILES: Mapping[str, str] = MappingProxyType(
-    {
-        "BaseApi": "phone_platform/base_api.py",
-        "MessageApi": "phone_platform/message.py",
-        "ReminderApi": "phone_platform/reminder.py",
-        "FoodPlatform": "phone_platform/food_services.py",
-        "Travel": "travel.py",
-    }
-)
+CLASS_FILES: Mapping[str, str] = {
+    "BaseApi": "phone_platform/base_api.py",
+    "MessageApi": "phone_platform/message.py",
+    "ReminderApi": "phone_platform/reminder.py",
+    "FoodPlatform": "phone_platform/food_services.py",
+    "Travel": "travel.py",
+}
 """Where the simulated classes stand below `scenariosen`."""
 
 
@@ -69,11 +64,11 @@ class AceTask(NamedTuple):
     functions: tuple[Mapping[str, Any], ...]
     time: str = ""
     profile: str = ""
-    initial_config: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+    initial_config: Mapping[str, Mapping[str, Any]] = {}
     involved_classes: tuple[str, ...] = ()
     split: str = ""
     difficulty: str = ""
-    script: Mapping[str, Any] = MappingProxyType({})
+    script: Mapping[str, Any] = {}
 
     @property
     def multi_turn(self) -> bool:
@@ -107,24 +102,41 @@ class AceCheckout:
         if folder is None or not (Path(folder) / DATA).is_dir():
             raise DataNotFound(f"expected a checkout of ACEBench with {DATA}, got {folder}; {HOW_TO_GET}")
         self.folder = Path(folder)
-        self._scenarios: dict[str, ScenarioClasses] = {}
+        self._modules = UserModules(self.folder / CODE, CODE, how_to_get=HOW_TO_GET)
 
     def tasks(self, category: str) -> tuple[AceTask, ...]:
         """Return the tasks of a category, in the order of the file."""
         require_known("category", category, CATEGORIES)
-        return tuple(_task(record, category) for record in self._records(f"data_{category}.json"))
+        return tuple(
+            AceTask(
+                record["id"],
+                category,
+                record["question"],
+                tuple(record["function"]),
+                record.get("time", ""),
+                record.get("profile", ""),
+                record.get("initial_config", {}),
+                tuple(record.get("involved_classes", ())),
+                record.get("split", ""),
+                record.get("difficulty", ""),
+                record.get("script", {}),
+            )
+            for record in self._records(f"data_{category}.json")
+        )
 
     def gold(self, category: str) -> dict[str, AceGold]:
         """Return the gold of a category, by task id."""
         require_known("category", category, CATEGORIES)
-        records = self._records(f"possible_answer/data_{category}.json")
-        return {record["id"]: AceGold(record["ground_truth"], _milestones(record)) for record in records}
+        found = {}
+        for record in self._records(f"possible_answer/data_{category}.json"):
+            stones = record.get("mile_stone", [])
+            alternatives = [stones] if stones and isinstance(stones[0], str) else stones
+            found[record["id"]] = AceGold(record["ground_truth"], tuple(map(tuple, alternatives)))
+        return found
 
     def classes(self, loop: Loop = "multi_step") -> "ScenarioClasses":
         """Return the simulated classes of one of the two agent loops, by name."""
-        if loop not in self._scenarios:
-            self._scenarios[loop] = ScenarioClasses(self.folder, loop)
-        return self._scenarios[loop]
+        return ScenarioClasses(self._modules, loop)
 
     def _records(self, name: str) -> list[dict[str, Any]]:
         path = self.folder / DATA / name
@@ -136,21 +148,14 @@ class AceCheckout:
 
 
 class ScenarioClasses(Mapping[str, type]):
-    """The simulated classes of a checkout, by name. A file is run when its class is asked for.
+    """The simulated classes of one agent loop, by name. A file is run when its class is asked for."""
 
-    The files import each other by the name `model_inference`, which is no name of ours: they get an `import` that finds
-    the checkout's own files, so `sys.modules` and `sys.path` stay as they are. What they print is dropped.
-    """
-
-    def __init__(self, folder: Path, loop: Loop) -> None:
-        self._folder = folder
+    def __init__(self, modules: UserModules, loop: Loop) -> None:
+        self._modules = modules
         self._loop = loop
-        self._modules: dict[Path, ModuleType] = {}
-        self._lock = RLock()
 
     def __getitem__(self, name: str) -> type:
-        file = CLASS_FILES[name]
-        found: type = getattr(self._module(CODE / self._loop / "scenariosen" / file), name)
+        found: type = getattr(self._modules[Path(self._loop, "scenariosen", CLASS_FILES[name])], name)
         return found
 
     def __iter__(self) -> Iterator[str]:
@@ -158,58 +163,3 @@ class ScenarioClasses(Mapping[str, type]):
 
     def __len__(self) -> int:
         return len(CLASS_FILES)
-
-    @cached_property
-    def _builtins(self) -> dict[str, Any]:
-        return {**vars(builtins), "__import__": self._import, "print": _silent}
-
-    def _module(self, file: Path) -> ModuleType:
-        with self._lock:
-            if file not in self._modules:
-                path = self._folder / file
-                try:
-                    source = path.read_bytes()
-                except FileNotFoundError:
-                    raise DataNotFound(f"expected a simulated class in {path}, found none; {HOW_TO_GET}") from None
-                module = ModuleType(".".join(file.with_suffix("").parts))
-                vars(module).update(__file__=str(path), __builtins__=self._builtins)
-                exec(compile(source, str(path), "exec"), vars(module))
-                self._modules[file] = module
-            return self._modules[file]
-
-    def _import(self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
-        if level == 0 and name.partition(".")[0] == CODE.name and fromlist:
-            return self._module(Path(*name.split(".")).with_suffix(".py"))
-        return builtins.__import__(name, globals, locals, fromlist, level)
-
-
-def dialogue_of(task_id: str) -> str:
-    """Return the number of the dialogue of a normal multi-turn task."""
-    return task_id.split("_")[-2]
-
-
-def _task(record: Mapping[str, Any], category: str) -> AceTask:
-    return AceTask(
-        record["id"],
-        category,
-        record["question"],
-        tuple(record["function"]),
-        record.get("time", ""),
-        record.get("profile", ""),
-        record.get("initial_config", {}),
-        tuple(record.get("involved_classes", ())),
-        record.get("split", ""),
-        record.get("difficulty", ""),
-        record.get("script", {}),
-    )
-
-
-def _milestones(record: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
-    stones = record.get("mile_stone", [])
-    if stones and isinstance(stones[0], str):
-        return (tuple(stones),)
-    return tuple(map(tuple, stones))
-
-
-def _silent(*values: object, **options: object) -> None:
-    """Take the place of `print`."""

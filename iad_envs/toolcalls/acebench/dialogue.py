@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from iad_envs.core import Transition
 from iad_envs.toolcalls.acebench.checkout import Loop
 from iad_envs.toolcalls.acebench.executor import NOT_UNDERSTOOD, AceExecuted, AceExecutor, AceState, CallResult
-from iad_envs.toolcalls.acebench.reading import AceCall
 from iad_envs.toolcalls.acebench.user import STOP
 from iad_envs.toolcalls.bfcl.data import spoken
 from iad_envs.toolcalls.calls import FunctionCall
@@ -16,6 +15,7 @@ from iad_envs.toolcalls.executor import changed
 from iad_envs.toolcalls.findings import CallFinding, findings_of
 from iad_envs.toolcalls.grounding import Known
 from iad_envs.toolcalls.offers import FunctionOffer
+from iad_envs.toolcalls.pages import AWAITED, OVER, PageKind, ToolPage
 from iad_envs.toolcalls.responses import Response
 
 NOBODY = "There is no user who answers here. Use what is known."
@@ -79,14 +79,32 @@ class DialogueState(NamedTuple):
     reply: str | None = None
     is_over: bool = False
 
+    @property
+    def instances(self) -> Mapping[str, Any]:
+        """The simulated objects."""
+        return self.tools.instances
+
+    @property
+    def page(self) -> ToolPage:
+        """What is seen."""
+        offer = self.setting.offer
+        if self.is_over:
+            return ToolPage("done", offer, self.messages, self.calls, self.results, OVER)
+        if self.reply is not None:
+            return ToolPage("done", offer, self.messages, end=AWAITED)
+        kind: PageKind = "results" if self.step_in_turn or self.turn else "turn"
+        return ToolPage(kind, offer, self.messages, self.calls, self.results)
+
+    def has_spoken_since(self, before: "DialogueState") -> bool:
+        """Whether the conversation has gone on."""
+        return (before.messages, before.said) != (self.messages, self.said)
+
 
 def opened(
     setting: AgentSetting, messages: Sequence[Mapping[str, str]], config: Mapping[str, Mapping[str, Any]]
 ) -> DialogueState:
     """Return the state at the start."""
-    known = Known()
-    for message in messages:
-        known = known.with_text(message["content"])
+    known = Known().with_texts(one["content"] for one in messages)
     tools = setting.executor.start(config)
     return DialogueState(setting, tuple(messages), tools, known, said=(("user", spoken(messages)),))
 
@@ -104,8 +122,7 @@ def respond(state: DialogueState, response: Response, action: str) -> Transition
         is_over = n_messages >= MAX_MESSAGES
         return Transition(state._replace(n_messages=n_messages, is_over=is_over), response.complaint, is_over)
     if response.kind == "calls":
-        calls = [AceCall(call.name, dict(call.arguments)) for call in response.calls]
-        return ran(state, state.setting.executor.run(state.tools, calls), action)
+        return ran(state, state.setting.executor.run(state.tools, response.calls), action)
     if is_last_word(response.text) or (not response.text and state.setting.loop == "multi_step"):
         return Transition(state._replace(reply=response.text, findings=(), changed=(), is_over=True), "", True)
     return said(state, response.text)
@@ -154,8 +171,9 @@ def answered(state: DialogueState, text: str, goal: int) -> DialogueState:
 def ran(state: DialogueState, executed: AceExecuted, action: str) -> Transition:
     """Return what an executed message does."""
     rows = [one for one in executed.results if one.call is not None]
-    calls = tuple(FunctionCall(one.call.name, one.call.arguments) for one in rows if one.call is not None)
-    results = tuple(map(_text, executed.results))
+    calls = tuple(one.call for one in rows if one.call is not None)
+    shown = [one.shown for one in executed.results]
+    results = tuple(one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in shown)
     findings = findings_of(
         calls,
         state.setting.offer.documents,
@@ -164,13 +182,10 @@ def ran(state: DialogueState, executed: AceExecuted, action: str) -> Transition:
         failed=[bool(one.finding) for one in rows],
         earlier=state.made,
     )
-    known = state.known
-    for result in results:
-        known = known.with_text(result)
     n_messages = state.n_messages + 2
     after = state._replace(
         tools=executed.state,
-        known=known,
+        known=state.known.with_texts(results),
         n_messages=n_messages,
         step_in_turn=state.step_in_turn + 1,
         executed=(*state.executed, action),
@@ -188,7 +203,3 @@ def ran(state: DialogueState, executed: AceExecuted, action: str) -> Transition:
 def is_last_word(text: str) -> bool:
     """Whether a message ends the conversation."""
     return STOP in text.lower()
-
-
-def _text(result: CallResult) -> str:
-    return result.shown if isinstance(result.shown, str) else json.dumps(result.shown, ensure_ascii=False)

@@ -8,29 +8,27 @@ import inspect
 import json
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from copy import copy, deepcopy
-from types import MappingProxyType
+from copy import deepcopy
 from typing import Any, NamedTuple
 
 from iad_envs.errors import UnknownTask
 from iad_envs.toolcalls.acebench.checkout import Loop
-from iad_envs.toolcalls.acebench.reading import AceCall, UnreadableAnswer, read_agent
-from iad_envs.toolcalls.acebench.rules import Rules
-from iad_envs.toolcalls.worlds.instances import WorldInstance
+from iad_envs.toolcalls.acebench.reading import read_agent
+from iad_envs.toolcalls.calls import FunctionCall, UnreadableCalls
+from iad_envs.toolcalls.copying import copied
+from iad_envs.toolcalls.executor import public_functions
+from iad_envs.toolcalls.rules import Rules
 
-SAVED: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "BaseApi": ("wifi", "logged_in"),
-        "MessageApi": ("inbox",),
-        "ReminderApi": ("reminder_list",),
-        "FoodPlatform": ("users", "logged_in_users", "orders"),
-        "Travel": ("users", "reservations"),
-    }
-)
+SAVED: Mapping[str, tuple[str, ...]] = {
+    "BaseApi": ("wifi", "logged_in"),
+    "MessageApi": ("inbox",),
+    "ReminderApi": ("reminder_list",),
+    "FoodPlatform": ("users", "logged_in_users", "orders"),
+    "Travel": ("users", "reservations"),
+}
 """Attributes of the official classes that are compared with gold."""
 NOT_UNDERSTOOD = "Please do not ask me any questions, use the known conditions to solve the problem"
 """What the official code answers to an agent's message without calls, in tasks without a user."""
-_NO_EARLIER = "cannot access local variable 'func_call_result' where it is not associated with a value"
 
 
 class AceState(NamedTuple):
@@ -55,7 +53,7 @@ class CallResult(NamedTuple):
             `missing_argument`, `unknown_argument`, `tool_error` or `unreadable`.
     """
 
-    call: AceCall | None
+    call: FunctionCall | None
     shown: Any
     finding: str = ""
 
@@ -72,11 +70,6 @@ class AceExecuted(NamedTuple):
         if self.results and self.results[0].call is None:
             return self.results[0].shown
         return [result.shown for result in self.results]
-
-    @property
-    def ran(self) -> tuple[AceCall, ...]:
-        """The calls that ran and were not refused."""
-        return tuple(one.call for one in self.results if one.call is not None and not one.finding)
 
 
 class AceExecutor:
@@ -110,7 +103,11 @@ class AceExecutor:
         self.offered = offered
         self.base = base
         self._classes = {name: classes[name] for name in involved}
-        self._owners = _owners(self._classes)
+        self._owners: dict[str, tuple[str, ...]] = {}
+        """Public method -> the classes that have it, in order."""
+        for name, simulated in self._classes.items():
+            for method in public_functions(simulated):
+                self._owners[method] = (*self._owners.get(method, ()), name)
 
     def start(self, config: Mapping[str, Mapping[str, Any]]) -> AceState:
         """Return the state at the start. Every class reads its own part of the configuration, then the base's."""
@@ -120,43 +117,40 @@ class AceExecutor:
             for part in (name, self.base):
                 instance._load_scenario(deepcopy(dict(config.get(part, {}))), long_context=False)
             instances[name] = instance
-        return AceState(MappingProxyType(instances))
+        return AceState(instances)
 
     def execute(self, state: AceState, message: str) -> AceExecuted:
         """Return what an agent's message does. One that holds no calls is answered by a sentence."""
         try:
             calls = read_agent(message, self.rules)
-        except UnreadableAnswer as error:
+        except UnreadableCalls as error:
             shown = NOT_UNDERSTOOD if self.rules == "official" else str(error)
             return AceExecuted(state, (CallResult(None, shown, "unreadable"),))
         return self.run(state, calls)
 
-    def run(self, state: AceState, calls: Sequence[AceCall]) -> AceExecuted:
+    def run(self, state: AceState, calls: Sequence[FunctionCall]) -> AceExecuted:
         """Return what calls do."""
         if self.rules == "sound":
             return self._run_sound(state, calls)
-        return self._run_official(state, calls)
-
-    def function(self, name: str) -> inspect.Signature | None:
-        """Return the parameters of a function, without `self`, or None if there is no such function."""
-        owners = self._owners.get(name)
-        return None if owners is None else _signature(self._classes[owners[-1]], name)
-
-    def _run_official(self, state: AceState, calls: Sequence[AceCall]) -> AceExecuted:
         instances, forked = dict(state.instances), set[str]()
         raw: list[Any] = []
         findings: list[str] = []
         earlier: list[Any] = []
         for call in calls:
             try:
-                name = self._official_name(call)
+                name = call.name
+                first, _, rest = name.partition(".")
+                if rest and rest.rpartition(".")[2] in self._owners:  # its last part is found, and its first one fails
+                    raise NameError(f"name '{first}' is not defined")
                 for owner in self._owners.get(name, ()):
                     if owner not in forked:
-                        instances[owner] = forked_instance(instances[owner])
+                        instances[owner] = copied(instances[owner])
                         forked.add(owner)
                     earlier[:] = [getattr(instances[owner], name)(**_evaluated(call.arguments))]
                 if not earlier:
-                    raise UnboundLocalError(_NO_EARLIER)
+                    raise UnboundLocalError(
+                        "cannot access local variable 'func_call_result' where it is not associated with a value"
+                    )
                 raw.append(earlier[0])
                 findings.append("" if name in self._owners else "unknown_function")
             except Exception as error:
@@ -164,41 +158,41 @@ class AceExecutor:
                 findings.append(self._why(call))
                 if self.loop == "multi_turn":
                     results = [CallResult(call, raw[-1], findings[-1])]
-                    return AceExecuted(AceState(MappingProxyType(instances), state.has_run), tuple(results))
+                    return AceExecuted(AceState(instances, state.has_run), tuple(results))
         shown = [_shown(value) for value in raw]
         results = [
             CallResult(call, value, finding or _refusal(value))
             for call, value, finding in zip(calls, shown, findings, strict=True)
         ]
-        return AceExecuted(AceState(MappingProxyType(instances), True), tuple(results))
+        return AceExecuted(AceState(instances, True), tuple(results))
 
-    def _official_name(self, call: AceCall) -> str:
-        """Return the method's name. A dotted name finds the method of its last part, and then fails on the first."""
-        first, _, rest = call.name.partition(".")
-        if rest and rest.rpartition(".")[2] in self._owners:
-            raise NameError(f"name '{first}' is not defined")
-        return call.name
-
-    def _run_sound(self, state: AceState, calls: Sequence[AceCall]) -> AceExecuted:
+    def _run_sound(self, state: AceState, calls: Sequence[FunctionCall]) -> AceExecuted:
         instances = dict(state.instances)
         results = []
         for call in calls:
             if finding := self._why(call, before=True):
-                results.append(CallResult(call, {"error": self._complaint(call, finding)}, finding))
+                if finding in ("unknown_function", "withheld_function"):
+                    known = sorted(self.offered if self.offered is not None else self._owners)
+                    said = f"expected one of the functions {', '.join(known)}, got {call.name}"
+                else:
+                    parameters = _signature(self._classes[self._owners[call.name][-1]], call.name).parameters
+                    wanted, given = (", ".join(names) or "none" for names in (parameters, call.arguments))
+                    said = f"expected the arguments {wanted} of {call.name}, got {given}"
+                results.append(CallResult(call, {"error": said}, finding))
                 continue
-            forks = {owner: forked_instance(instances[owner]) for owner in self._owners[call.name]}
+            forks = {owner: copied(instances[owner]) for owner in self._owners[call.name]}
             try:
                 for fork in forks.values():
-                    value = getattr(fork, call.name)(**_own(call.arguments))
+                    value = getattr(fork, call.name)(**copied(dict(call.arguments)))
                 shown = as_data(value)
             except Exception as error:
                 results.append(CallResult(call, {"error": f"{call.name} failed: {error}"}, "tool_error"))
                 continue
             instances.update(forks)
             results.append(CallResult(call, shown, _refusal(shown)))
-        return AceExecuted(AceState(MappingProxyType(instances), True), tuple(results))
+        return AceExecuted(AceState(instances, True), tuple(results))
 
-    def _why(self, call: AceCall, before: bool = False) -> str:
+    def _why(self, call: FunctionCall, before: bool = False) -> str:
         """Return what is wrong with a call; without `before`, of a call that has failed."""
         if call.name not in self._owners:
             return "unknown_function"
@@ -210,13 +204,6 @@ class AceExecutor:
         if any(one.default is one.empty and name not in call.arguments for name, one in parameters.items()):
             return "missing_argument"
         return "" if before else "tool_error"
-
-    def _complaint(self, call: AceCall, finding: str) -> str:
-        if finding in ("unknown_function", "withheld_function"):
-            known = sorted(self.offered if self.offered is not None else self._owners)
-            return f"expected one of the functions {', '.join(known)}, got {call.name}"
-        signature = _signature(self._classes[self._owners[call.name][-1]], call.name)
-        return f"expected the arguments {', '.join(signature.parameters) or 'none'} of {call.name}, got {_names(call)}"
 
 
 def saved_state(state: AceState, saved: Mapping[str, Sequence[str]] = SAVED) -> list[dict[str, dict[str, Any]]]:
@@ -233,11 +220,6 @@ def saved_state(state: AceState, saved: Mapping[str, Sequence[str]] = SAVED) -> 
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
-def final_state(state: AceState, saved: Mapping[str, Sequence[str]] = SAVED) -> list[dict[str, dict[str, Any]]]:
-    """Return what the official code saves at the end: nothing if no message was executed."""
-    return saved_state(state, saved) if state.has_run else []
-
-
 def as_data(value: Any) -> Any:
     """Return a value as it is read back from JSON, or its text. Nothing is shared with the value."""
     kind = type(value)
@@ -250,34 +232,8 @@ def as_data(value: Any) -> Any:
     return value if isinstance(value, str | int | float) else str(value)
 
 
-def forked_instance(instance: Any) -> Any:
-    """Return a copy of an instance that shares nothing mutable with it. What is shared within it stays shared."""
-    if isinstance(instance, WorldInstance):
-        return copy(instance)
-    fork = object.__new__(type(instance))
-    memo: dict[int, Any] = {}
-    vars(fork).update({name: _copied(value, memo) for name, value in vars(instance).items()})
-    return fork
-
-
-def _copied(value: Any, memo: dict[int, Any]) -> Any:
-    kind = type(value)
-    if kind is str or kind is int or kind is float or kind is bool or value is None:
-        return value
-    known = memo.get(id(value))
-    if known is not None:
-        return known
-    if kind is dict:
-        new = memo[id(value)] = {}
-        for key, item in value.items():
-            new[key] = _copied(item, memo)
-        return new
-    if kind is list:
-        listed: list[Any] = []
-        memo[id(value)] = listed
-        listed.extend(_copied(item, memo) for item in value)
-        return listed
-    return deepcopy(value, memo)
+def _key(key: Any) -> str:
+    return key if isinstance(key, str) else json.dumps(key) if key is None or isinstance(key, int | float) else str(key)
 
 
 def _evaluated(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -287,13 +243,8 @@ def _evaluated(arguments: Mapping[str, Any]) -> dict[str, Any]:
             raise NameError(f"name '{next(iter(value), '')}' is not defined")
         if isinstance(value, float) and not math.isfinite(value):
             raise NameError(f"name '{abs(value)}' is not defined")
-    return _own(arguments)
-
-
-def _own(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments that a function may keep and change."""
-    memo: dict[int, Any] = {}
-    return {name: _copied(value, memo) for name, value in arguments.items()}
+    own: dict[str, Any] = copied(dict(arguments))
+    return own
 
 
 def _shown(value: Any) -> Any:
@@ -316,20 +267,6 @@ def _refusal(shown: Any) -> str:
     return "tool_error" if is_refused else ""
 
 
-def _key(key: Any) -> str:
-    return key if isinstance(key, str) else json.dumps(key) if key is None or isinstance(key, int | float) else str(key)
-
-
-def _owners(classes: Mapping[str, type]) -> dict[str, tuple[str, ...]]:
-    """Return for each public method the classes that have it, in order."""
-    owners: dict[str, tuple[str, ...]] = {}
-    for name, simulated in classes.items():
-        for method in dir(simulated):
-            if not method.startswith("_") and inspect.isfunction(getattr(simulated, method)):
-                owners[method] = (*owners.get(method, ()), name)
-    return owners
-
-
 _SIGNATURES: dict[Callable[..., Any], inspect.Signature] = {}
 
 
@@ -339,7 +276,3 @@ def _signature(simulated: type, method: str) -> inspect.Signature:
         parameters = list(inspect.signature(function).parameters.values())[1:]
         _SIGNATURES[function] = inspect.Signature(parameters)
     return _SIGNATURES[function]
-
-
-def _names(call: AceCall) -> str:
-    return ", ".join(call.arguments) or "none"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 from iad_envs.toolcalls.acebench.checkout import CODE, AceCheckout, AceGold, AceTask, Loop
 from iad_envs.toolcalls.acebench.executor import SAVED
@@ -70,6 +70,20 @@ class AceData(NamedTuple):
     is_official: bool
 
 
+UNREACHABLE: Mapping[str, str] = dict.fromkeys(
+    ("agent_multi_step_0", "agent_multi_step_1"),
+    "gold has a new reminder as number 3, and the class gives numbers from 4",
+)
+"""Official agent tasks whose gold state no calls lead to, with the reason."""
+WRONG_MILESTONES: Mapping[str, str] = {
+    **dict.fromkeys(("agent_multi_step_12", "agent_multi_step_13"), "an order without the log-in that it needs"),
+    **dict.fromkeys(
+        ("agent_multi_step_14", "agent_multi_step_15", "agent_multi_step_17"),
+        "the earliest message is deleted, and gold lacks the latest",
+    ),
+    **dict.fromkeys(("agent_multi_step_16", "agent_multi_turn_6"), "the device is not logged in"),
+}
+"""Official agent tasks whose milestones, carried out, do not lead to the gold state, with the reason."""
 LASTING = frozenset(
     {
         *("send_message", "delete_message", "delete_reminder", "add_food_delivery_order", "reserve_flight"),
@@ -105,15 +119,16 @@ def load_entries(folder: Path, categories: tuple[str, ...]) -> dict[str, AceEntr
     for category in categories:
         golds = checkout.gold(category)
         for task in checkout.tasks(category):
-            gold = golds[task.task_id]
-            found[task.task_id] = _entry(task, gold)
+            gold, script = golds[task.task_id], None
+            opening = messages_of(task)
+            if task.category == "agent_multi_turn":
+                wanted = gold_by_class(gold, task.involved_classes)
+                script = (
+                    UserScript.from_record(task.script) if task.script else script_of_instruction(task.question, wanted)
+                )
+                opening = ({"role": "user", "content": first_message(script).text},)
+            found[task.task_id] = AceEntry(task, gold, opening, spoken(opening), script)
     return found
-
-
-def _entry(task: AceTask, gold: AceGold) -> AceEntry:
-    script = _script(task, gold)
-    opening = messages_of(task) if script is None else ({"role": "user", "content": first_message(script).text},)
-    return AceEntry(task, gold, opening, spoken(opening), script)
 
 
 def messages_of(task: AceTask) -> Messages:
@@ -125,12 +140,3 @@ def messages_of(task: AceTask) -> Messages:
         return (*messages, {"role": "user", "content": task.question.strip()})
     said = zip(parts[1::2], parts[2::2], strict=True)
     return (*messages, *({"role": _ROLES[who], "content": text.strip()} for who, text in said))
-
-
-def _script(task: AceTask, gold: AceGold) -> UserScript | None:
-    if task.category != "agent_multi_turn":
-        return None
-    script: Mapping[str, Any] = task.script
-    if script:
-        return UserScript.from_record(script)
-    return script_of_instruction(task.question, gold_by_class(gold, task.involved_classes))

@@ -1,4 +1,4 @@
-"""The official files: scenarios of several turns, and single questions, with gold.
+"""The official files: scenarios of several turns, and single questions, with gold, and the classes beside them.
 
 Every file is JSON, one entry a line. Gold of several turns is Python, as it was
 written: some arguments have no name.
@@ -6,18 +6,19 @@ written: some arguments have no name.
 
 import ast
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from iad_envs.errors import DataNotFound, require_known
-from iad_envs.toolcalls.bfcl.classes import FILES, INSTALL
+from iad_envs.toolcalls.bfcl.classes import FILES, INSTALL, LASTING, OfficialClasses
 from iad_envs.toolcalls.calls import FunctionCall, bound, dotted_name, parsed_expression, shortened
 from iad_envs.toolcalls.executor import Toolbox
+from iad_envs.toolcalls.worlds import WORLD_NAMES, world
+from iad_envs.toolcalls.worlds.instances import class_of
 
 MULTI_TURN = ("multi_turn_base", "multi_turn_miss_func", "multi_turn_miss_param", "multi_turn_long_context")
-Scoring = Literal["official", "sound"]
-"""`official` gives the verdicts of the official scripts, faults included. `sound` closes their holes."""
 QuestionKind = Literal["simple", "multiple", "parallel", "parallel_multiple", "irrelevance", "relevance"]
 SINGLE_TURN: Mapping[str, QuestionKind] = {
     "simple_python": "simple",
@@ -33,6 +34,8 @@ SINGLE_TURN: Mapping[str, QuestionKind] = {
     "live_relevance": "relevance",
 }
 """Category -> how it is scored. Java and JavaScript are not here: their answers are read by parsers of their own."""
+DEFECTIVE: Mapping[str, str] = json.loads(Path(__file__).with_name("defective.json").read_text(encoding="utf-8"))
+"""Id of an official task whose gold nobody can produce -> the reason."""
 
 
 class Conversation(NamedTuple):
@@ -106,7 +109,17 @@ class OfficialFiles:
         require_known("category", category, MULTI_TURN)
         golds = self._golds(category)
         return {
-            entry["id"]: _conversation(entry, golds[entry["id"]], category == "multi_turn_long_context")
+            entry["id"]: Conversation(
+                entry["id"],
+                tuple(map(tuple, entry["question"])),
+                entry["initial_config"],
+                tuple(entry["involved_classes"]),
+                {int(turn): tuple(names) for turn, names in entry.get("missed_function", {}).items()},
+                tuple(map(tuple, golds[entry["id"]])),
+                category == "multi_turn_long_context",
+                entry.get("split", ""),
+                entry.get("difficulty", ""),
+            )
             for entry in self._rows(f"BFCL_v4_{category}.json")
         }
 
@@ -171,20 +184,52 @@ def gold_calls(texts: Sequence[str], toolbox: Toolbox) -> tuple[FunctionCall, ..
     return tuple(calls)
 
 
-def _conversation(entry: Mapping[str, Any], gold: Sequence[Sequence[str]], long_context: bool) -> Conversation:
-    return Conversation(
-        entry["id"],
-        tuple(tuple(messages) for messages in entry["question"]),
-        entry["initial_config"],
-        tuple(entry["involved_classes"]),
-        {int(turn): tuple(names) for turn, names in entry.get("missed_function", {}).items()},
-        tuple(tuple(texts) for texts in gold),
-        long_context,
-        entry.get("split", ""),
-        entry.get("difficulty", ""),
-    )
-
-
 def spoken(messages: Sequence[Mapping[str, str]]) -> str:
     """Return what the user says in messages."""
     return "\n".join(one["content"] for one in messages if one["role"] == "user")
+
+
+class BFCLData(NamedTuple):
+    """A folder's files and simulated classes.
+
+    Attributes:
+        files: Its entries.
+        toolbox: Returns the functions of some classes.
+        lasting: Functions whose effect can't be taken back.
+        is_official: Whether the classes, and so the tasks, are the official ones.
+    """
+
+    files: OfficialFiles
+    toolbox: Callable[[tuple[str, ...]], Toolbox]
+    lasting: frozenset[str]
+    is_official: bool
+
+
+@lru_cache(maxsize=4)
+def load_data(folder: Path) -> BFCLData:
+    """Return a folder's data: with the official simulated classes if it has any, else with the bundled worlds."""
+    files = OfficialFiles(folder)
+    if (folder / "eval_checker").is_dir():
+        return BFCLData(files, OfficialClasses(folder).toolbox, LASTING, is_official=True)
+    lasting = frozenset[str]().union(*(world(name).lasting for name in WORLD_NAMES))
+    return BFCLData(files, lambda names: Toolbox({name: class_of(name) for name in names}), lasting, is_official=False)
+
+
+@lru_cache(maxsize=16)
+def load_tasks(folder: Path, categories: tuple[str, ...]) -> dict[str, Conversation | SingleQuestion]:
+    """Return the tasks of some official categories by id; of several, those that the folder has.
+
+    Raises:
+        DataNotFound: It has none of them.
+    """
+    files = OfficialFiles(folder)
+    found: dict[str, Conversation | SingleQuestion] = {}
+    for name in categories:
+        if len(categories) == 1 or files.has(name):
+            found.update(files.conversations(name) if name in MULTI_TURN else files.questions(name))
+    if not found:
+        raise DataNotFound(
+            f"expected BFCL files of {', '.join(categories)} in {folder / 'data'}, found none; for the official"
+            f" ones run {INSTALL} and give the folder bfcl_eval as data_dir"
+        )
+    return found

@@ -1,4 +1,4 @@
-"""The official reading of an answer, as far as it can be had without running the answer.
+"""The official reading of an answer, as far as it can be had without running the answer. ACEBench's is nearly the same.
 
 It is odder than `read_calls`: arguments without a name are dropped, a name stands for its own text, every sign before a
 number is a minus, arithmetic is computed, and a call in an argument runs as well. The original computes with `eval`.
@@ -6,21 +6,18 @@ Here only numbers, texts and lists are computed, with a limit, and anything else
 """
 
 import ast
-import json
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from iad_envs.toolcalls.calls import (
     MAX_BITS,
     MAX_CALLS,
     MAX_CHARACTERS,
     MAX_DEPTH,
-    PARSE_ERRORS,
     FunctionCall,
     UnreadableCalls,
     parsed_expression,
-    require_shallow,
     shortened,
 )
 
@@ -40,7 +37,6 @@ _OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.LShift: operator.lshift,
     ast.RShift: operator.rshift,
 }
-_COMPUTING_ERRORS = (ArithmeticError, TypeError, ValueError, MemoryError)
 
 
 def decoded(text: str) -> list[FunctionCall]:
@@ -60,47 +56,35 @@ def decoded(text: str) -> list[FunctionCall]:
     nodes = [tree] if isinstance(tree, ast.Call) else getattr(tree, "elts", None)
     if nodes is None or not all(isinstance(node, ast.Call) for node in nodes):
         raise UnreadableCalls(f"expected a list of calls such as [f(a=1), g()], got {shortened(text)}")
+    return official_calls(nodes, OfficialReading())
+
+
+class OfficialReading(NamedTuple):
+    """What the two official readings differ in.
+
+    Attributes:
+        computes: Whether arithmetic has a value.
+        bare: What a call without named arguments stands for in an argument.
+    """
+
+    computes: bool = True
+    bare: Callable[[ast.Call], Any] = ast.unparse
+
+
+def official_calls(nodes: Sequence[ast.Call], reading: OfficialReading) -> list[FunctionCall]:
+    """Return the calls of trees, as the official scripts read them.
+
+    Raises:
+        UnreadableCalls: They can't read one, or it is beyond a limit of `calls`.
+    """
     if len(nodes) > MAX_CALLS:
         raise UnreadableCalls(f"expected at most {MAX_CALLS} calls at a time, got {len(nodes)}")
     try:
-        return [FunctionCall(*_call(node, 0)) for node in nodes]
-    except (*_COMPUTING_ERRORS, RecursionError) as error:
+        return [FunctionCall(*_call(node, 0, reading)) for node in nodes]
+    except (ArithmeticError, TypeError, ValueError, MemoryError, RecursionError) as error:
         if isinstance(error, UnreadableCalls):
             raise
-        raise UnreadableCalls(f"expected arguments that can be read, got {shortened(text)} ({error})") from None
-
-
-def decoded_messages(answer: Any, *, only_first: bool = True) -> list[FunctionCall]:
-    """Return the calls in an answer of a model that calls functions: objects of a name and JSON arguments.
-
-    Args:
-        answer: A list of `{name: JSON}`.
-        only_first: Read one call in an object, as in single-turn tasks; else all, as in tasks of several turns.
-
-    Raises:
-        UnreadableCalls: It is something else, as the text of a model that calls nothing.
-    """
-    try:
-        items = [answer] if isinstance(answer, dict) and not only_first else answer
-        pairs = [pair for item in items for pair in list(item.items())[: 1 if only_first else None]]
-        if only_first and len(pairs) != len(items):
-            raise ValueError("an object without a call")
-        calls = [FunctionCall(name, _arguments(value, only_first)) for name, value in pairs]
-    except (AttributeError, TypeError, *PARSE_ERRORS) as error:
-        raise UnreadableCalls(
-            f'expected a list of {{"name": "JSON"}}, got {shortened(str(answer))} ({error})'
-        ) from None
-    if len(calls) > MAX_CALLS:
-        raise UnreadableCalls(f"expected at most {MAX_CALLS} calls at a time, got {len(calls)}")
-    return calls
-
-
-def _arguments(value: Any, only_text: bool) -> Any:
-    found = json.loads(value) if isinstance(value, str) or only_text else value
-    require_shallow(found)
-    if not only_text and not isinstance(found, dict):
-        raise TypeError(f"arguments must be an object, not {type(found).__name__}")
-    return found  # single-turn scoring has a verdict of its own on anything but an object
+        raise UnreadableCalls(f"expected arguments that can be read ({error})") from None
 
 
 def runnable(calls: Sequence[FunctionCall]) -> list[FunctionCall]:
@@ -125,8 +109,7 @@ def _runnable(value: Any) -> Any:
     return {str(key): _runnable(item) for key, item in value.items()}
 
 
-def _call(node: ast.expr, depth: int) -> tuple[str, dict[str, Any]]:
-    assert isinstance(node, ast.Call)
+def _call(node: ast.Call, depth: int, reading: OfficialReading) -> tuple[str, dict[str, Any]]:
     parts: list[str] = []
     function = node.func
     while isinstance(function, ast.Attribute):
@@ -134,10 +117,11 @@ def _call(node: ast.expr, depth: int) -> tuple[str, dict[str, Any]]:
         function = function.value
     if isinstance(function, ast.Name):
         parts.append(function.id)
-    return ".".join(reversed(parts)), {str(keyword.arg): _value(keyword.value, depth) for keyword in node.keywords}
+    arguments = {str(keyword.arg): _value(keyword.value, depth, reading) for keyword in node.keywords}
+    return ".".join(reversed(parts)), arguments
 
 
-def _value(node: ast.expr | None, depth: int) -> Any:
+def _value(node: ast.expr | None, depth: int, reading: OfficialReading) -> Any:
     if depth > MAX_DEPTH:
         raise UnreadableCalls(f"expected an argument with at most {MAX_DEPTH} levels, got more")
     match node:
@@ -146,18 +130,21 @@ def _value(node: ast.expr | None, depth: int) -> Any:
         case ast.UnaryOp(operand=ast.Constant(value=bool() | int() | float() | complex() as value)):
             return -_short(value)
         case ast.List(elts=items):
-            return [_value(item, depth + 1) for item in items]
+            return [_value(item, depth + 1, reading) for item in items]
         case ast.Tuple(elts=items):
-            return tuple([_value(item, depth + 1) for item in items])
+            return tuple([_value(item, depth + 1, reading) for item in items])
         case ast.Dict(keys=keys, values=values):
-            return {_value(key, depth + 1): _value(value, depth + 1) for key, value in zip(keys, values, strict=True)}
+            pairs = zip(keys, values, strict=True)
+            return {_value(key, depth + 1, reading): _value(value, depth + 1, reading) for key, value in pairs}
         case ast.Name(id=name):
             return name
-        case ast.Call(keywords=[]) | ast.Subscript():
+        case ast.Subscript():
             return ast.unparse(node)
+        case ast.Call(keywords=[]):
+            return reading.bare(node)
         case ast.Call():
-            return dict([_call(node, depth + 1)])
-        case ast.BinOp():
+            return dict([_call(node, depth + 1, reading)])
+        case ast.BinOp() if reading.computes:
             return _computed(node, depth)
     raise UnreadableCalls(f"expected a literal, a name or a call, got {type(node).__name__}")
 
@@ -195,7 +182,11 @@ def _computed(node: ast.expr, depth: int) -> Any:
 def _is_heavy(op: ast.operator, first: Any, second: Any) -> bool:
     """Whether a result may be too large, or is the formatting of a text."""
     if isinstance(first, int) and isinstance(second, int):
-        return _is_large(op, first, second)
+        if isinstance(op, ast.Pow):
+            return second > 0 and first.bit_length() * second > MAX_BITS
+        if isinstance(op, ast.LShift):
+            return second > MAX_BITS
+        return isinstance(op, ast.Mult) and first.bit_length() + second.bit_length() > MAX_BITS
     if isinstance(op, ast.Mult):
         times = [value for value in (first, second) if isinstance(value, int)]
         repeated = [value for value in (first, second) if isinstance(value, str | list | tuple)]
@@ -207,12 +198,3 @@ def _size(value: Any) -> int:
     if isinstance(value, list | tuple):
         return 1 + sum(map(_size, value))
     return len(value) if isinstance(value, str) else 1
-
-
-def _is_large(op: ast.operator, first: int, second: int) -> bool:
-    """Whether an integer would be long."""
-    if isinstance(op, ast.Pow):
-        return second > 0 and first.bit_length() * second > MAX_BITS
-    if isinstance(op, ast.LShift):
-        return second > MAX_BITS
-    return isinstance(op, ast.Mult) and first.bit_length() + second.bit_length() > MAX_BITS

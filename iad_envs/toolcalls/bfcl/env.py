@@ -1,35 +1,33 @@
 """`IAD/BFCL-v0`: answering users by function calls."""
 
 import json
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import replace
-from functools import lru_cache
+from collections.abc import Hashable, Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
-import numpy as np
-
-from iad_envs.core import Effect, IADEnv, Score, Snapshot, Transition, View
-from iad_envs.data import DataVersion, data_folder, data_version
-from iad_envs.errors import DataNotFound, require_known
-from iad_envs.spaces import UnicodeText
-from iad_envs.toolcalls.bfcl.classes import INSTALL, LASTING, OfficialClasses
-from iad_envs.toolcalls.bfcl.conversations import OVER_CAP, ConversationState, Setting, act, begun, continued
-from iad_envs.toolcalls.bfcl.data import MULTI_TURN, SINGLE_TURN, Conversation, OfficialFiles, Scoring, SingleQuestion
+from iad_envs.core import Score, Transition, View
+from iad_envs.data import data_folder
+from iad_envs.errors import require_known
+from iad_envs.toolcalls.answers import AnswerState, asked
+from iad_envs.toolcalls.bfcl.conversations import ConversationState, Setting, act, begun, continued
+from iad_envs.toolcalls.bfcl.data import (
+    DEFECTIVE,
+    MULTI_TURN,
+    SINGLE_TURN,
+    Conversation,
+    SingleQuestion,
+    load_data,
+    load_tasks,
+)
 from iad_envs.toolcalls.bfcl.decoding import decoded, runnable
-from iad_envs.toolcalls.bfcl.defective import DEFECTIVE
-from iad_envs.toolcalls.bfcl.questions import QuestionState, answer, asked
 from iad_envs.toolcalls.bfcl.scoring.multi_turn import TurnsJudge, TurnsTally
 from iad_envs.toolcalls.bfcl.scoring.single_turn import check_calls, gold_answer, share_right
-from iad_envs.toolcalls.calls import CallStyle, FunctionCall
-from iad_envs.toolcalls.executor import Toolbox, changed
-from iad_envs.toolcalls.findings import failure_of
+from iad_envs.toolcalls.calls import CallStyle
+from iad_envs.toolcalls.env import ToolCallEnv
 from iad_envs.toolcalls.offers import FunctionOffer
-from iad_envs.toolcalls.pages import AWAITED, HANDED_IN, MAX_OBSERVATION, OVER, PageKind, ToolPage
-from iad_envs.toolcalls.responses import Response, read_published, read_response
-from iad_envs.toolcalls.worlds import WORLD_NAMES, world
-from iad_envs.toolcalls.worlds.instances import class_of
+from iad_envs.toolcalls.responses import Response
+from iad_envs.toolcalls.rules import Rules
 
 CATEGORIES: Mapping[str, tuple[str, ...]] = {
     "multi_turn": MULTI_TURN,
@@ -39,11 +37,10 @@ CATEGORIES: Mapping[str, tuple[str, ...]] = {
     **{name: (name,) for name in (*MULTI_TURN, *SINGLE_TURN)},
 }
 """Category -> the official categories in it."""
-DATA_FILES = ("data/BFCL_*.json", "data/possible_answer/BFCL_*.json", "data/multi_turn_func_doc/*.json")
 MAX_JUDGES = 64
 
 
-class BFCLEnv(IADEnv[str, Any]):
+class BFCLEnv(ToolCallEnv):
     """The agent answers a user by calls of functions that work on simulated objects, turn by turn.
 
     ## Description
@@ -95,7 +92,11 @@ class BFCLEnv(IADEnv[str, Any]):
 
     domain = "iad_envs.toolcalls.policy:BFCL"
 
-    REPLAYED: ClassVar[bool] = True
+    DATA_FILES: ClassVar[tuple[str, ...]] = (
+        "data/BFCL_*.json",
+        "data/possible_answer/BFCL_*.json",
+        "data/multi_turn_func_doc/*.json",
+    )
 
     def __init__(
         self,
@@ -103,7 +104,7 @@ class BFCLEnv(IADEnv[str, Any]):
         data_dir: str | Path | None = None,
         category: str = "multi_turn",
         split: str | None = "test",
-        scoring: Scoring = "sound",
+        scoring: Rules = "sound",
         published: bool = False,
         calls: CallStyle = "any",
         skip_defective: bool = False,
@@ -111,44 +112,27 @@ class BFCLEnv(IADEnv[str, Any]):
         render_mode: str | None = None,
     ) -> None:
         require_known("category", category, CATEGORIES)
-        require_known("scoring", scoring, ("official", "sound"))
-        require_known("calls", calls, ("any", "python", "json"))
-        self._folder = data_folder("bfcl", data_dir).resolve()
-        self._data = load_data(self._folder)
-        left_out = DEFECTIVE.keys() if skip_defective and self._data.is_official else frozenset[str]()
-        known = load_tasks(self._folder, CATEGORIES[category])
-        tasks = {task_id: task for task_id, task in known.items() if task_id not in left_out}
-        super().__init__(tasks, max_steps=max_steps, split=split, render_mode=render_mode)
+        folder = data_folder("bfcl", data_dir).resolve()
+        self._data = load_data(folder)
+        is_single = not category.startswith("multi_turn")
+        super().__init__(
+            load_tasks(folder, CATEGORIES[category]),
+            folder,
+            is_single=is_single,
+            lasting=self._data.lasting,
+            dots=is_single,
+            published_calls=decoded if is_single else lambda text: runnable(decoded(text)),
+            scoring=scoring,
+            published=published,
+            calls=calls,
+            left_out=DEFECTIVE.keys() if skip_defective and self._data.is_official else (),
+            max_steps=max_steps,
+            split=split,
+            render_mode=render_mode,
+        )
         self.category = category
-        self._is_multi_turn = category.startswith("multi_turn")
-        self._scoring: Scoring = scoring
-        self._published = published
-        self._calls: CallStyle = calls
         self._settings: dict[tuple[str, ...], Setting] = {}
         self._judges: dict[str, TurnsJudge] = {}
-        self._lasting = self._data.lasting if self._is_multi_turn else frozenset[str]()
-        self.action_space = UnicodeText(MAX_OBSERVATION)
-        self.observation_space: Any = UnicodeText(MAX_OBSERVATION)
-
-    @property
-    def data(self) -> DataVersion:
-        """Version of the data this environment runs on."""
-        return data_version(self._folder, DATA_FILES)
-
-    def action_key(self, action: str) -> str:
-        """Return the calls as JSON with sorted arguments, in order. All replies are one."""
-        return self._read(action).key
-
-    def terminal(self, action: str) -> bool:
-        """Whether the action is the answer to a single question. The end of a user's turn awaits the user instead."""
-        return not self._is_multi_turn and self._read(action).kind in ("calls", "reply")
-
-    def irreversible(self, action: str) -> bool:
-        """Whether the action ends a user's turn, or calls a function whose effect lasts: it sends, pays, deletes."""
-        if not self._is_multi_turn:
-            return False
-        response = self._read(action)
-        return response.kind == "reply" or any(call.name in self._lasting for call in response.calls)
 
     def subject_of(self, task_id: str) -> str:
         """Return a hash of the scenario that a conversation is about, which all four multi-turn categories share."""
@@ -158,64 +142,29 @@ class BFCLEnv(IADEnv[str, Any]):
         text = json.dumps([task.config, task.classes], sort_keys=True, default=str)
         return sha256(text.encode()).hexdigest()[:16]
 
-    def _read(self, action: str) -> Response:
-        dots = not self._is_multi_turn
-        if not self._published:
-            return read_response(action, self._calls, draft=dots, dots=dots)
-        return read_published(action, decoded if dots else _runnable_calls, self._calls, dots=dots)
-
     def _start(self, task: Any) -> Any:
         if isinstance(task, SingleQuestion):
-            return asked(task, FunctionOffer(task.functions))
+            return asked(task.question, FunctionOffer(task.functions))
         return begun(self._setting(task), task, self._judge(task).start)
 
-    def _transition(self, state: Any, action: str, rng: np.random.Generator | None) -> Transition:
-        response = self._read(action)
-        return answer(state, response) if isinstance(state, QuestionState) else act(state, response)
+    def _act(self, state: ConversationState, response: Response, action: str) -> Transition:
+        return act(state, response)
 
-    def _committed(self, after: Snapshot) -> Snapshot:
-        state = after.state
-        if isinstance(state, QuestionState) or state.reply is None or state.is_over:
-            return after
-        gone_on = continued(state, after.task)
-        if not gone_on.is_over:
-            return replace(after, state=gone_on)
-        return replace(after, state=gone_on, stop_reason="done", terminated=True)
+    def _gone_on(self, task: Conversation, state: ConversationState) -> ConversationState:
+        return continued(state, task)
 
-    def _view(self, state: Any, complaint: str) -> View:
-        if isinstance(state, QuestionState):
-            end = HANDED_IN if state.kind == "done" else ""
-            page = ToolPage(state.kind, state.offer, state.messages, state.calls, (), end)
-            turn, step_in_turn, altered = 0, 0, ()
-        else:
-            page = _page_of_turn(state)
-            turn, step_in_turn, altered = len(state.turns) - 1, state.turns[-1].n_responses, state.changed
-        facts = {
-            "complaint": complaint,
-            "turn": turn,
-            "step_in_turn": step_in_turn,
-            "findings": [one.as_data() for one in state.findings],
-            "changed": list(altered),
-        }
-        actions = () if page.kind == "done" else (*page.offer.examples, "reply[...]")
-        text = page.text(complaint, [one.message for one in state.findings])
-        return View(text, actions, facts, page.as_data())
-
-    def _score(self, task: Any, now: Snapshot, memory: Any) -> Score:
-        if isinstance(task, SingleQuestion):
-            return self._score_of_question(task, now.state)
-        return self._score_of_turns(self._judge(task), now.state, memory)
-
-    def _score_of_question(self, task: SingleQuestion, state: QuestionState) -> Score:
+    def _score_of_answer(self, task: SingleQuestion, state: AnswerState) -> Score:
         calls = None if state.is_unread else state.calls
-        is_over = state.kind == "done"
-        success = is_over and check_calls(task, calls, scoring=self._scoring).valid
+        success = state.kind == "done" and check_calls(task, calls, scoring=self._scoring).valid
         share = 1.0 if success else share_right(task, state.calls, scoring=self._scoring) if state.calls else 0.0
         return Score(float(success), share, success, {"calls": share}, None)
 
-    def _score_of_turns(self, judge: TurnsJudge, state: ConversationState, before: TurnsTally | None) -> Score:
-        n_before = 0 if before is None else before.n_turns
-        tally = judge.tallied(state.turns[n_before : state.n_ended], before)
+    def _score_of_conversation(
+        self, task: Conversation, state: ConversationState, memory: TurnsTally | None, *, is_over: bool
+    ) -> Score:
+        judge = self._judge(task)
+        n_before = 0 if memory is None else memory.n_turns
+        tally = judge.tallied(state.turns[n_before : state.n_ended], memory)
         success = state.is_over and judge.verdict(tally).valid
         progress = judge.progress_after(tally, state.turns[tally.n_turns :])
         return Score(float(success), progress, success, judge.parts_of(tally), tally)
@@ -223,17 +172,11 @@ class BFCLEnv(IADEnv[str, Any]):
     def _solution(self, task: Any) -> list[str]:
         if isinstance(task, SingleQuestion):
             return [gold_answer(task)]
-        return [action for turn in self._judge(task).gold for action in (*_as_actions(turn.calls), "reply[]")]
-
-    def _effect(self, before: Any, after: Any) -> Effect:
-        """Tell which calls failed. Objects and the conversation are the world."""
-        if isinstance(after, QuestionState):
-            return Effect(failure_of(after.findings), False)
-        was, now = before.turns[-1].state.instances, after.turns[-1].state.instances
-        return Effect(failure_of(after.findings), after.reply is not None or bool(changed(was, now)))
+        calls = [[f"[{', '.join(map(str, turn.calls))}]"] if turn.calls else [] for turn in self._judge(task).gold]
+        return [action for turn in calls for action in (*turn, "reply[]")]
 
     def _result_key(self, state: Any, view: View) -> Hashable:
-        if isinstance(state, QuestionState):
+        if isinstance(state, AnswerState):
             return (state.kind, Response("calls", state.calls).key, state.is_unread)
         return (len(state.turns), state.reply is None, Response("calls", state.turns[-1].calls).key, state.results)
 
@@ -252,72 +195,3 @@ class BFCLEnv(IADEnv[str, Any]):
             judge = TurnsJudge(task, self._setting(task).toolbox, scoring=self._scoring)
             self._judges[task.task_id] = judge
         return judge
-
-
-class BFCLData(NamedTuple):
-    """A folder's files and simulated classes.
-
-    Attributes:
-        files: Its entries.
-        toolbox: Returns the functions of some classes.
-        lasting: Functions whose effect can't be taken back.
-        is_official: Whether the classes, and so the tasks, are the official ones.
-    """
-
-    files: OfficialFiles
-    toolbox: Callable[[tuple[str, ...]], Toolbox]
-    lasting: frozenset[str]
-    is_official: bool
-
-
-@lru_cache(maxsize=4)
-def load_data(folder: Path) -> BFCLData:
-    """Return a folder's data: with the official simulated classes if it has any, else with the bundled worlds."""
-    files = OfficialFiles(folder)
-    if (folder / "eval_checker").is_dir():
-        return BFCLData(files, OfficialClasses(folder).toolbox, LASTING, is_official=True)
-    lasting = frozenset[str]().union(*(world(name).lasting for name in WORLD_NAMES))
-    return BFCLData(files, _bundled_toolbox, lasting, is_official=False)
-
-
-def _bundled_toolbox(names: tuple[str, ...]) -> Toolbox:
-    return Toolbox({name: class_of(name) for name in names})
-
-
-@lru_cache(maxsize=16)
-def load_tasks(folder: Path, categories: tuple[str, ...]) -> dict[str, Conversation | SingleQuestion]:
-    """Return the tasks of some official categories by id; of several, those that the folder has.
-
-    Raises:
-        DataNotFound: It has none of them.
-    """
-    files = OfficialFiles(folder)
-    found: dict[str, Conversation | SingleQuestion] = {}
-    has = [name for name in categories if len(categories) == 1 or files.has(name)]
-    for name in has:
-        found.update(files.conversations(name) if name in MULTI_TURN else files.questions(name))
-    if not found:
-        raise DataNotFound(
-            f"expected BFCL files of {', '.join(categories)} in {folder / 'data'}, found none; for the official"
-            f" ones run {INSTALL} and give the folder bfcl_eval as data_dir"
-        )
-    return found
-
-
-def _page_of_turn(state: ConversationState) -> ToolPage:
-    messages = state.messages[-1]
-    if state.is_over:
-        end = OVER_CAP if state.reply is None else OVER
-        return ToolPage("done", state.offer, messages, state.calls, state.results, end)
-    if state.reply is not None:
-        return ToolPage("done", state.offer, messages, end=AWAITED)
-    kind: PageKind = "results" if state.turns[-1].calls else "turn"
-    return ToolPage(kind, state.offer, messages, state.calls, state.results)
-
-
-def _runnable_calls(text: str) -> list[FunctionCall]:
-    return runnable(decoded(text))
-
-
-def _as_actions(calls: tuple[FunctionCall, ...]) -> list[str]:
-    return [f"[{', '.join(map(str, calls))}]"] if calls else []

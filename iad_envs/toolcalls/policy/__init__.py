@@ -1,4 +1,4 @@
-"""What belongs to `IAD/BFCL-v0` and `IAD/ACEBench-v0`: agents, a proxy verifier, features, and words for a model."""
+"""What belongs to `IAD/BFCL-v0` and `IAD/ACEBench-v0`: a proxy verifier, features, mistakes, and words for a model."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,14 +9,13 @@ PROMPTS = Path(__file__).parent / "prompts"
 BFCL = Domain(
     name="bfcl",
     group="tool",
-    agent="caller",
-    agents={"caller": "iad_envs.toolcalls.policy.agent:ToolCallAgent"},
+    agent="solution:0.3",
     verifier="iad_envs.toolcalls.policy.verifier:CallVerifier",
     rendering="iad_envs.toolcalls.policy.rendering:ToolCallRendering",
     prompts=(PROMPTS,),
     language="iad_envs.toolcalls.policy.language_agent:ToolCallLanguageAgent",
     features="iad_envs.toolcalls.policy.features:CallFeatures",
-    solution="iad_envs.toolcalls.policy.solution:response",
+    mistakes="iad_envs.toolcalls.policy.mistakes:wrong_response",
     stand_ins=("reply[That is all done.]", "[nothing_such()]", "nothing such", "[]"),
 )
 ANSWERS = (

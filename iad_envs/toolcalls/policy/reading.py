@@ -1,301 +1,133 @@
-"""What the agent, the proxy verifier and the features read of a conversation: the request, and the calls. No gold."""
+"""What the proxy verifier and the features read of a conversation: what was said, called and returned. No gold."""
 
-import ast
-import json
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
-from iad_envs.toolcalls.policy.documents import Catalogue, catalogue, shape_of
-from iad_envs.toolcalls.policy.mentions import Clause, Mention, clauses_of
-from iad_envs.toolcalls.policy.words import stem, words
+from iad_envs.toolcalls.calls import FunctionCall
+from iad_envs.toolcalls.findings import is_error
+from iad_envs.toolcalls.grounding import Known, is_known
 from iad_policy.types import State
-from iad_policy.types.python_text import parsed_python
 
-ERROR_STARTS = ("Error", '{"error"', "{'error'")
-SOLID = frozenset(("quote", "mail", "date", "time", "user", "id", "number", "name"))
-"""Kinds of mentions that are surely values."""
+_QUOTED = re.compile(r"(?<!\w)'([^']+)'(?!\w)|\"([^\"]+)\"")
+_TELLING = re.compile(r"[\d@_/\\]|\w\.\w")
+"""What only values have in them, and words have not."""
+_CLAIMED = re.compile(
+    r"\b(?:i have|i've|has been|have been|successfully|is (?:now )?(?:done|set|sent|booked)|all done|completed)\b", re.I
+)
+_UNABLE = re.compile(
+    r"\?|\b(?:can(?:no|')t|could ?n[o']t|unable|missing|limitations?|incorrect|need to know|please (?:provide|tell))\b",
+    re.I,
+)
 
 
 class MadeCall(NamedTuple):
-    """A call that was made, and its result.
+    """A call of this turn, and whether it failed."""
 
-    Attributes:
-        name: The function.
-        arguments: Its arguments.
-        result: The result's text.
-        turn: The user's turn in which it was made.
-    """
-
-    name: str
-    arguments: Mapping[str, Any]
-    result: str
-    turn: int
-
-    @property
-    def has_failed(self) -> bool:
-        """Whether the result is an error."""
-        return self.result.startswith(ERROR_STARTS)
-
-    @property
-    def data(self) -> Any:
-        """The result as data, which is shared: it is never changed. Its text if it is none."""
-        return result_data(self.result)
-
-
-def conversation(state: State) -> "Dialogue":
-    """Return what is read of a state; of the last few states it is kept, as several candidates are drawn in each."""
-    global _recent
-    for known, found in _recent:
-        if known is state:
-            return found
-    made = Dialogue(state)
-    _recent = ((state, made), *_recent[: KEPT - 1])
-    return made
-
-
-KEPT = 4
-_recent: "tuple[tuple[State, Dialogue], ...]" = ()
+    call: FunctionCall
+    has_failed: bool
 
 
 class Dialogue:
-    """A moment of a conversation, as far as everybody may see it.
+    """A moment of a conversation, as far as everybody may see it. Pages that a simulator predicted may lack anything.
 
     Args:
         state: The state.
+
+    Attributes:
+        is_single: Whether it is a question that is answered at once, in calls or in words.
+        documents: Documents of the offered functions, by name.
+        known: What was said and returned so far.
+        request: What the user wants now: the message of this turn, after those of turns in which no call has worked.
+        made: The calls of this turn.
+        replies: What the agent has said in this turn and, if no call has worked since, before.
     """
 
     def __init__(self, state: State) -> None:
-        page = page_of(state)
-        self.kind = str(page.get("kind", ""))
-        self.turn = turn_of(state.info)
-        self.known: Catalogue = catalogue(page.get("tools", ()))
-        self.closing = _closing(state.info.get("available_actions") or ())
-        self.made = tuple(_made(state))
-        self.replies = tuple(_replies(state))
-        self._texts = dict(_texts(state))
-        self._offers = dict(_offers(state))
-        self.memo: dict[Hashable, Any] = {}
+        page = _page(state.info)
+        self.is_single = page.get("kind") in ("single", "draft")
+        self.documents: Mapping[str, Mapping[str, Any]] = {one["name"]: one for one in page.get("tools") or ()}
+        self.known = Known()
+        self.made: tuple[MadeCall, ...] = ()
+        self.replies: tuple[str, ...] = ()
+        said: dict[Any, str] = {}
+        has_worked, turn = False, None
+        for info, action in (*((one.info, one.action) for one in state.history), (state.info, None)):
+            facts, page = _facts(info), _page(info)
+            if facts.get("turn", 0) != turn:
+                turn = facts.get("turn", 0)
+                self.made = ()
+                if has_worked:
+                    said, self.replies, has_worked = {}, (), False
+            messages = page.get("messages") or ()
+            if messages and turn not in said:
+                self.known = self.known.with_text("\n".join(str(one.get("content", "")) for one in messages))
+                texts = [str(one.get("content", "")) for one in messages if one.get("role", "user") == "user"]
+                said[turn] = "\n".join(texts[-1:] if self.is_single else texts)
+            if not info.get("invalid_action"):  # after one the page still has the calls before it
+                made = tuple(_made(page, facts))
+                self.made += made
+                has_worked = has_worked or not all(one.has_failed for one in made)
+                for result in page.get("results") or ():
+                    self.known = self.known.with_text(str(result))
+            if isinstance(action, str) and action.startswith("reply["):
+                self.replies += (action,)
+        self.request = "\n".join(said.values())
 
     @property
-    def is_single(self) -> bool:
-        """Whether it is a single question, whose answer has all calls at once."""
-        return self.kind in ("single", "draft")
-
-    @cached_property
-    def is_pending(self) -> bool:
-        """Whether no call of the turn before has worked, so that its request is still open."""
-        return self.turn - 1 in self._texts and not self._has_worked(self.turn - 1)
-
-    @cached_property
-    def request(self) -> str:
-        """What the user wants now: the message of this turn, after those of turns in which no call has worked."""
-        first = self.turn
-        while first - 1 in self._texts and not self._has_worked(first - 1):
-            first -= 1
-        return " ".join(self._texts.get(turn, "") for turn in range(first, self.turn + 1)).strip()
-
-    def _has_worked(self, turn: int) -> bool:
-        return any(one.turn == turn and not one.has_failed for one in self.made)
-
-    @cached_property
-    def clauses(self) -> tuple[Clause, ...]:
-        """The clauses of the request."""
-        return clauses_of(self.request, self.known)
-
-    @cached_property
-    def mentions(self) -> tuple[Mention, ...]:
-        """The values in the request."""
-        return tuple(one for clause in self.clauses for one in clause.mentions)
-
-    @cached_property
-    def id_shapes(self) -> Mapping[str, str]:
-        """Beginning of an id -> name of the parameter that takes such ids, by the documents and by earlier calls."""
-        found = dict(self.known.id_shapes)
-        for one in self.made:
-            for key, value in (*one.arguments.items(), *_pairs(one.data)):
-                shape = shape_of(value) if isinstance(value, str) and key.endswith("id") and not one.has_failed else ""
-                if shape:
-                    found.setdefault(shape, key)
-        return found
-
-    def is_listed(self, mention: Mention) -> bool:
-        """Whether a number is one of three or more in a row, which belong together."""
-        numbers = [one for one in self.clauses[mention.clause].mentions if one.kind == "number"]
-        rows = [list(row) for row in _rows(numbers)]
-        return any(mention in row and len(row) >= LISTED for row in rows)
-
-    @cached_property
-    def stems(self) -> frozenset[str]:
-        """The stems of all words of the request."""
-        return frozenset(map(stem, words(self.request)))
-
-    @cached_property
-    def newly_offered(self) -> frozenset[str]:
-        """The functions that were not offered in the turn before."""
-        before = self._offers.get(self.turn - 1)
-        return frozenset(self.known.tools) - before if before else frozenset()
-
-    @property
-    def now(self) -> tuple[MadeCall, ...]:
-        """The calls of this turn."""
-        return tuple(one for one in self.made if one.turn == self.turn)
-
-    @property
-    def worked(self) -> tuple[MadeCall, ...]:
+    def worked(self) -> list[FunctionCall]:
         """The calls of this turn that have not failed."""
-        return tuple(one for one in self.now if not one.has_failed)
+        return [one.call for one in self.made if not one.has_failed]
 
-    def once(self, key: Hashable, compute: Callable[[], Any]) -> Any:
-        """Return what a function computes; it is called once for a key."""
-        if key not in self.memo:
-            self.memo[key] = compute()
-        return self.memo[key]
-
-    def is_in_vain(self, reply: str) -> bool:
-        """Whether a reply can be no use where the agent may end the task: nobody answers, or it was said before."""
-        if not self.closing:
-            return False
-        is_unanswered = any(turn == self.turn for turn, _ in self.replies)
-        is_said = self.is_pending and not self.now and any(said == reply for _, said in self.replies)
-        return is_unanswered or is_said
-
-    def has_failed(self, name: str, arguments: Mapping[str, Any]) -> bool:
-        """Whether this very call has failed in this turn, and no call has changed anything since."""
-        for one in reversed(self.now):
-            if one.has_failed:
-                if one.name == name and one.arguments == arguments:
-                    return True
-            elif one.name in self.known.tools and not self.known.tools[one.name].only_looks:
-                return False
+    def is_worth_a_retry(self, call: FunctionCall) -> bool:
+        """Whether a call has failed in this turn, and another one has worked since."""
+        worked = False
+        for one in reversed(self.made):
+            if one.call == call:
+                return one.has_failed and worked
+            worked = worked or not one.has_failed
         return False
 
+    @cached_property
+    def named(self) -> tuple[str, ...]:
+        """The values in the request: quoted texts, what has digits or signs in it, and names."""
+        found = [one or other for one, other in _QUOTED.findall(self.request)]
+        begins = True
+        for word in _QUOTED.sub(" ", self.request).split():
+            bare = word.strip(".,;:!?()[]").removesuffix("'s")
+            is_name = bare[:1].isupper() and len(bare) > 1 and not begins
+            if _TELLING.search(bare) or is_name or (len(bare) > 1 and bare.isupper()):
+                found.append(bare)
+            begins = word[-1] in ".!?:"
+        return tuple(dict.fromkeys(found))
 
-LISTED = 3
-"""Numbers in a row that belong together."""
-
-
-def _rows(numbers: Sequence[Mention]) -> Iterator[list[Mention]]:
-    """Yield numbers that only a comma or "and" parts."""
-    row: list[Mention] = []
-    for one in numbers:
-        if row and one.start - row[-1].end > _BETWEEN:
-            yield row
-            row = []
-        row.append(one)
-    yield row
-
-
-_BETWEEN = 6
-
-
-def _pairs(data: Any) -> Iterator[tuple[str, Any]]:
-    """Yield keys and values at any depth."""
-    if isinstance(data, Mapping):
-        for key, value in data.items():
-            yield str(key), value
-            yield from _pairs(value)
-    elif isinstance(data, list):
-        for item in data:
-            yield from _pairs(item)
+    def unused(self, calls: Sequence[FunctionCall]) -> list[str]:
+        """Return the values in the request that neither a call of this turn that worked nor one of these has."""
+        used = Known().with_text(" ".join(str(one.arguments) for one in (*self.worked, *calls)))
+        return [value for value in self.named if not is_known(value, used)]
 
 
-def page_of(state: State) -> Mapping[str, Any]:
-    """Return a state's page."""
-    page: Mapping[str, Any] = state.info.get("page") or {}
-    return page
+def claims_work(reply: str) -> bool:
+    """Whether a reply says that something was done."""
+    return _CLAIMED.search(reply) is not None
 
 
-def _closing(available: Sequence[Any]) -> str:
-    """Return the reply that ends the task, where the environment offers one; "" where the user ends it."""
-    return next((str(one) for one in available if str(one).startswith("reply[") and not str(one).endswith("...]")), "")
+def asks_or_declines(reply: str) -> bool:
+    """Whether a reply asks for something, or says what can't be done."""
+    return _UNABLE.search(reply) is not None
 
 
-def turn_of(info: Mapping[str, Any]) -> int:
-    """Return the number of the user's turn, from 0."""
-    return int((info.get("facts") or {}).get("turn", 0))
+def _made(page: Mapping[str, Any], facts: Mapping[str, Any]) -> Iterator[MadeCall]:
+    codes = [(one.get("code"), one.get("call")) for one in facts.get("findings") or ()]
+    failed = {place for code, place in codes if code in ("tool_error", "unknown_function")}
+    for place, (call, result) in enumerate(zip(page.get("calls") or (), page.get("results") or (), strict=False)):
+        yield MadeCall(FunctionCall(call["name"], call["arguments"]), place in failed or is_error(str(result)))
 
 
-def is_error(result: str) -> bool:
-    """Whether a result's text says that the call failed."""
-    return result.startswith(ERROR_STARTS)
+def _page(info: Mapping[str, Any]) -> Mapping[str, Any]:
+    return info.get("page") or {}
 
 
-@lru_cache(maxsize=512)
-def result_data(result: str) -> Any:
-    """Return a result as data; its text if it is none."""
-    for read in (json.loads, lambda text: ast.literal_eval(parsed_python(text.lstrip(" \t")))):
-        try:
-            return read(result)
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            continue
-    return result
-
-
-def call_text(name: str, arguments: Mapping[str, Any]) -> str:
-    """Return a call as it is written."""
-    return f"{name}({', '.join(f'{key}={value!r}' for key, value in arguments.items())})"
-
-
-def calls_text(calls: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
-    """Return a response of calls."""
-    return f"[{', '.join(call_text(name, arguments) for name, arguments in calls)}]"
-
-
-def written_calls(action: str) -> tuple[tuple[str, dict[str, Any]], ...] | None:
-    """Return the calls of a response in the form `[f(a=1), g()]`; None of any other."""
-    body = action.strip().removeprefix("draft").strip()
-    try:
-        tree = parsed_python(body)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-    nodes = tree.elts if isinstance(tree, ast.List) else [tree]
-    found = []
-    for node in nodes:
-        if not isinstance(node, ast.Call) or node.args:
-            return None
-        try:
-            arguments = {str(one.arg): ast.literal_eval(one.value) for one in node.keywords}
-        except (ValueError, TypeError, RecursionError):
-            return None
-        found.append((ast.unparse(node.func), arguments))
-    return tuple(found)
-
-
-def _infos(state: State) -> Iterator[Mapping[str, Any]]:
-    for turn in state.history:
-        yield turn.info
-    yield state.info
-
-
-def _made(state: State) -> Iterator[MadeCall]:
-    seen = set()
-    for info in _infos(state):
-        page, facts = info.get("page") or {}, info.get("facts") or {}
-        place = (turn_of(info), facts.get("step_in_turn", 0))
-        if page.get("kind") not in ("results", "done") or not page.get("results") or place in seen:
-            continue
-        seen.add(place)  # after an invalid action the page is the same
-        for call, result in zip(page.get("calls") or (), page["results"], strict=False):
-            yield MadeCall(call["name"], dict(call["arguments"]), str(result), turn_of(info))
-
-
-def _replies(state: State) -> Iterator[tuple[int, str]]:
-    """Yield what the agent has said, each with the turn in which it said so."""
-    for turn in state.history:
-        if isinstance(turn.action, str) and turn.action.startswith("reply["):
-            yield turn_of(turn.info), turn.action
-
-
-def _texts(state: State) -> Iterator[tuple[int, str]]:
-    for info in _infos(state):
-        messages = (info.get("page") or {}).get("messages") or ()
-        if messages:
-            yield turn_of(info), "\n".join(one["content"] for one in messages if one.get("role", "user") == "user")
-
-
-def _offers(state: State) -> Iterator[tuple[int, frozenset[str]]]:
-    for info in _infos(state):
-        tools = (info.get("page") or {}).get("tools")
-        if tools:
-            yield turn_of(info), frozenset(one["name"] for one in tools)
+def _facts(info: Mapping[str, Any]) -> Mapping[str, Any]:
+    return info.get("facts") or {}

@@ -12,12 +12,8 @@ from typing import Any, NamedTuple, Protocol
 
 from gymnasium.envs.registration import load_env_creator
 
-from iad_policy.commands.doctor.findings import Deadline, Finding, FindingGroup, Status, shortened, started
+from iad_policy.commands.doctor.findings import Deadline, Finding, FindingGroup, shortened, started
 from iad_policy.commands.doctor.machine import Install, Machine
-
-BADNESS: tuple[Status, ...] = ("missing", "slow", "broken")
-SPARE_S = 0.5
-"""Seconds before the common deadline at which a requirement's check must end, so that it can clean up."""
 
 
 class RequirementCheck(Protocol):
@@ -62,7 +58,8 @@ class Requirements:
         for part in parts:
             if part.name not in self._parts:
                 self._parts[part.name] = part
-                limit_s = max(0.1, round(self._deadline.left_s - SPARE_S, 1))
+                # It ends before the common deadline, so that it can clean up.
+                limit_s = max(0.1, round(self._deadline.left_s - 0.5, 1))
                 self._pending[part.name] = started(partial(part.check, limit_s))
 
     def result_of(self, name: str) -> CheckedRequirement:
@@ -102,12 +99,26 @@ def check_environments(
         deadline: Common deadline of all checks.
     """
     parts = Requirements(machine, deadline)
-    named = {name: _parts_of(entry) for name, entry in environments.items()}
-    for some in (*(needs for needs, _ in named.values()), *(options for _, options in named.values())):
-        parts.begin(some)
-    tries = {name: started(partial(_check_environment, name, make, parts, needs)) for name, (needs, _) in named.items()}
-    findings = tuple(_finished(name, work, deadline) for name, work in tries.items())
-    return FindingGroup("Environments", findings), parts.group()
+    creators = {}
+    for name, entry in environments.items():
+        try:
+            creators[name] = load_env_creator(entry) if isinstance(entry, str) else entry
+        except Exception:  # making the environment reports the same error
+            creators[name] = None
+    for kind in ("NEEDS", "OPTIONS"):
+        for creator in creators.values():
+            parts.begin(getattr(creator, kind, ()))
+    tries = {
+        name: started(partial(_check_environment, name, make, parts, getattr(creator, "NEEDS", ())))
+        for name, creator in creators.items()
+    }
+    findings = []
+    for name, work in tries.items():
+        try:
+            findings.append(deadline.result(work))
+        except TimeoutError as error:
+            findings.append(deadline.slow(name, shortened(error)))
+    return FindingGroup("Environments", tuple(findings)), parts.group()
 
 
 def check_data_folder(variable: str, value: str) -> Finding:
@@ -119,49 +130,30 @@ def check_data_folder(variable: str, value: str) -> Finding:
     return Finding(variable, "broken", f"{value} is not a folder", f"unset {variable}", is_needed=True)
 
 
-def _parts_of(entry: Any) -> tuple[Sequence[RequirementCheck], Sequence[RequirementCheck]]:
-    try:
-        creator = load_env_creator(entry) if isinstance(entry, str) else entry
-    except Exception:  # making the environment reports the same error
-        return (), ()
-    return getattr(creator, "NEEDS", ()), getattr(creator, "OPTIONS", ())
-
-
-def _finished(name: str, work: "Future[Finding]", deadline: Deadline) -> Finding:
-    try:
-        return deadline.result(work)
-    except TimeoutError as error:
-        return deadline.slow(name, shortened(error))
-
-
 def _check_environment(
     name: str, make: Callable[[str], Any], parts: Requirements, needs: Sequence[RequirementCheck]
 ) -> Finding:
     found = [parts.result_of(part.name) for part in needs]
     wrong = [one for one in found if one.finding.status != "ok"]
     if wrong:
-        said = ", ".join(one.finding.name for one in wrong)
+        names = ", ".join(one.finding.name for one in wrong)
+        worst = max((one.finding.status for one in wrong), key=("missing", "slow", "broken").index)
         installs = [one.install for one in wrong if one.install is not None]
         fix = parts.command(installs) if len(installs) == len(wrong) else ""
-        return Finding(name, max((one.finding.status for one in wrong), key=BADNESS.index), said, fix)
+        return Finding(name, worst, names, fix)
     try:
         env = make(name)
         try:
             env.reset(seed=0)
-            return Finding(name, "ok", _about(env.unwrapped), is_needed=True)
+            tasks, data = getattr(env.unwrapped, "task_ids", None), getattr(env.unwrapped, "data", None)
+            said = [] if tasks is None else [f"{len(tasks)} tasks"]
+            if data is not None:
+                where = "" if data.name == "bundled" else f" in {data.folder}"
+                said.append(f"{data.name} data {data.digest}{where}")
+            return Finding(name, "ok", ", ".join(said), is_needed=True)
         finally:
             env.close()
     except Exception as error:  # one broken environment must not stop the other checks
         if getattr(error, "is_missing", False):  # this machine can't run it
             return Finding(name, "missing", shortened(error))
         return Finding(name, "broken", shortened(error), is_needed=True)
-
-
-def _about(env: Any) -> str:
-    tasks = getattr(env, "task_ids", None)
-    said = [] if tasks is None else [f"{len(tasks)} tasks"]
-    data = getattr(env, "data", None)
-    if data is not None:
-        where = "" if data.name == "bundled" else f" in {data.folder}"
-        said.append(f"{data.name} data {data.digest}{where}")
-    return ", ".join(said)

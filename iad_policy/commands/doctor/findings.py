@@ -9,8 +9,6 @@ from typing import Literal, NamedTuple, TypeVar
 
 T = TypeVar("T")
 Status = Literal["ok", "missing", "broken", "slow", "set", "not set"]
-FAILURES = ("missing", "broken")
-SAID_CHARS = 600
 
 
 class Finding(NamedTuple):
@@ -33,7 +31,7 @@ class Finding(NamedTuple):
     @property
     def is_failure(self) -> bool:
         """Whether a needed thing does not work, so that `iad doctor` fails."""
-        return self.is_needed and self.status in FAILURES
+        return self.is_needed and self.status in ("missing", "broken")
 
 
 class FindingGroup(NamedTuple):
@@ -93,4 +91,4 @@ def started(work: Callable[[], T]) -> "Future[T]":
 
 def shortened(error: BaseException) -> str:
     """Return an error's message as one line."""
-    return f"{' '.join(str(error).split()) or type(error).__name__:.{SAID_CHARS}}"
+    return f"{' '.join(str(error).split()) or type(error).__name__:.600}"

@@ -10,7 +10,6 @@ from packaging.requirements import Requirement
 from iad_policy.commands.doctor.findings import Finding, FindingGroup
 from iad_policy.commands.doctor.machine import DISTRIBUTION, ROOT, Machine
 
-LEAST_PYTHON = (3, 11)
 Version = Callable[[str], str]
 
 
@@ -24,10 +23,14 @@ def check_installation(
         requirements: Requirements of the project, by default from its installed metadata.
         version: Function that returns a package's version, or raises `PackageNotFoundError`.
     """
+    try:
+        system = platform.freedesktop_os_release()["PRETTY_NAME"]
+    except (OSError, KeyError):
+        system = f"{platform.system()} {platform.release()}"
     python = Finding(
         "Python",
-        "ok" if sys.version_info >= LEAST_PYTHON else "broken",
-        f"{platform.python_version()}, {sys.executable}; {_system()}",
+        "ok" if sys.version_info >= (3, 11) else "broken",
+        f"{platform.python_version()}, {sys.executable}; {system}",
         is_needed=True,
     )
     fix = f"{machine.pip} {machine.with_extras(())}"
@@ -107,10 +110,3 @@ def _wrong(requirement: Requirement, version: Version) -> str:
     if requirement.specifier.contains(found, prereleases=True):
         return ""
     return f"{requirement.name} is {found}, expected {requirement.specifier}"
-
-
-def _system() -> str:
-    try:
-        return platform.freedesktop_os_release()["PRETTY_NAME"]
-    except (OSError, KeyError):
-        return f"{platform.system()} {platform.release()}"

@@ -23,7 +23,6 @@ MANAGERS = {
     "brew --cask": "brew install --cask",
 }
 """Package managers with their commands, in the order in which they are searched for. Brew never runs as root."""
-LISTS = Path("/var/lib/apt/lists")
 ROOT = Path(__file__).parents[3]
 
 Install = Mapping[str, str]
@@ -55,16 +54,23 @@ class Machine:
     @classmethod
     def here(cls) -> "Machine":
         """Return this machine."""
-        release = _os_release()
+        try:
+            distribution = platform.freedesktop_os_release().get("ID", "")
+        except OSError:
+            distribution = ""
+        try:
+            origin = json.loads(metadata.distribution(DISTRIBUTION).read_text("direct_url.json") or "{}")
+        except metadata.PackageNotFoundError:
+            origin = {}
         is_root = hasattr(os, "geteuid") and os.geteuid() == 0
         return cls(
             platform=sys.platform,
-            distribution=release.get("ID", ""),
+            distribution=distribution,
             prefix="" if is_root else "sudo ",
             which=shutil.which,
-            knows_packages=any(LISTS.glob("*_Packages*")),
+            knows_packages=any(Path("/var/lib/apt/lists").glob("*_Packages*")),
             pip=pip_command(Path(sys.executable), shutil.which, has_pip=find_spec("pip") is not None),
-            project=project_words(_direct_url(), ROOT, Path.cwd()),
+            project=project_words(origin, ROOT, Path.cwd()),
         )
 
     def command(self, installs: Sequence[Install]) -> str:
@@ -142,19 +148,3 @@ def _near(path: Path, folder: Path) -> str:
 
 def _distinct(installs: Sequence[Install], key: str) -> list[str]:
     return list(dict.fromkeys(one[key] for one in installs if key in one))
-
-
-def _direct_url() -> Mapping[str, object]:
-    try:
-        text = metadata.distribution(DISTRIBUTION).read_text("direct_url.json")
-    except metadata.PackageNotFoundError:
-        return {}
-    found = json.loads(text) if text else {}
-    return found if isinstance(found, dict) else {}
-
-
-def _os_release() -> Mapping[str, str]:
-    try:
-        return platform.freedesktop_os_release()
-    except OSError:
-        return {}

@@ -28,12 +28,7 @@ KEYS = (
 )
 ENDPOINTS = ("OPENAI_BASE_URL", "_API_BASE")
 """Suffixes of the environment variables that hold an endpoint."""
-EXAMPLE = "http://localhost:8080/v1"
 LOCAL = "local:"
-ANSWER_S = 2.0
-MODELS_BYTES = 1 << 20
-N_SHOWN = 3
-OK, NOT_FOUND = 200, 404
 WITH_V1 = ("OPENAI_API_BASE", "OPENAI_BASE_URL", "HOSTED_VLLM_API_BASE")
 
 
@@ -46,13 +41,13 @@ def check_models(variables: Mapping[str, str], cache: Path, deadline: Deadline) 
         deadline: Common deadline of all checks.
     """
     named = {name: variables[name] for name in sorted(variables) if name.endswith(ENDPOINTS) and variables[name]}
-    pending = {name: started(partial(answers, url, ANSWER_S)) for name, url in named.items()}
+    pending = {name: started(partial(answers, url, 2.0)) for name, url in named.items()}
     findings = [check_keys(variables, has_endpoint=bool(named))]
     for name, work in pending.items():
         url = without_password(named[name])
         try:
             code, said = deadline.result(work)
-            is_lost = code == NOT_FOUND and name in WITH_V1 and not url.rstrip("/").endswith("/v1")
+            is_lost = code == 404 and name in WITH_V1 and not url.rstrip("/").endswith("/v1")
             hint = "; such an address usually ends in /v1" if is_lost else ""
             findings.append(Finding(name, "broken" if is_lost else "ok", f"{url}: {said}{hint}"))
         except TimeoutError as error:
@@ -61,7 +56,7 @@ def check_models(variables: Mapping[str, str], cache: Path, deadline: Deadline) 
             findings.append(Finding(name, "broken", f"{url} does not answer: {shortened(error)}"))
     findings.append(check_local())
     if not named:
-        findings.append(Finding("endpoint", "not set", fix=f"export OPENAI_API_BASE={EXAMPLE}"))
+        findings.append(Finding("endpoint", "not set", fix="export OPENAI_API_BASE=http://localhost:8080/v1"))
     return FindingGroup("Models", (*findings, check_cache(cache)))
 
 
@@ -107,31 +102,23 @@ def check_cache(path: Path) -> Finding:
 
 def answers(url: str, limit_s: float) -> tuple[int, str]:
     """Ask an endpoint for its models, without a key. Return the HTTP status and a description of the answer."""
-    opener = build_opener(ProxyHandler({})) if _is_local(url) else build_opener()
+    is_local = urlsplit(url).hostname in ("localhost", "127.0.0.1", "::1")
+    opener = build_opener(ProxyHandler({})) if is_local else build_opener()
     try:
         with opener.open(f"{url.rstrip('/')}/models", timeout=limit_s) as answer:
-            models = _models(answer.read(MODELS_BYTES))
+            body = answer.read(1 << 20)
     except HTTPError as error:
         error.close()
         return error.code, f"answers with status {error.code}"
-    return OK, f"answers with the models {models}" if models else "answers"
-
-
-def _models(body: bytes) -> str:
-    """Return the names of the first models that an endpoint lists, or "" if it lists none."""
     try:
         names = [str(one["id"]) for one in json.loads(body)["data"]]
     except (ValueError, KeyError, TypeError):
-        return ""
-    more = f" and {len(names) - N_SHOWN} more" if len(names) > N_SHOWN else ""
-    return ", ".join(names[:N_SHOWN]) + more
+        names = []
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return 200, f"answers with the models {', '.join(names[:3])}{more}" if names else "answers"
 
 
 def without_password(url: str) -> str:
     """Return a URL without user name and password."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=""))
-
-
-def _is_local(url: str) -> bool:
-    return urlsplit(url).hostname in ("localhost", "127.0.0.1", "::1")

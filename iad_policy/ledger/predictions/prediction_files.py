@@ -123,7 +123,17 @@ def _whole(items: list[JSONItem], path: Path) -> list[JSONItem]:
 def _recorded(items: Sequence[JSONItem], found: PredictionFile, tasks: Collection[str]) -> Iterator[RecordedAttempt]:
     for item in items:
         try:
-            attempt = _attempt(item)
+            line: Mapping[str, Any] = item.value
+            task, actions, arm, seed = (line.get(key) for key in (TASK, ACTIONS, ARM, SEED))
+            if isinstance(task, bool) or not isinstance(task, str | int):
+                raise ValueError(f"expected a text or a whole number as {TASK}, got {task!r:.60}")
+            if not isinstance(actions, list):
+                raise ValueError(f"expected a list of {ACTIONS}, got {actions!r:.60}")
+            if arm is not None and not isinstance(arm, str):
+                raise ValueError(f"expected a text as {ARM}, got {arm!r:.60}")
+            if isinstance(seed, bool) or not isinstance(seed, int | None) or (seed or 0) < 0:
+                raise ValueError(f"expected a whole number of 0 or more as {SEED}, got {seed!r:.60}")
+            attempt = RecordedAttempt(str(task), tuple(map(decode, actions)), item.place, None, arm or "", seed or 0)
         except ValueError as error:
             found.problems.append(f"{item.place}: {error}")
             continue
@@ -131,20 +141,6 @@ def _recorded(items: Sequence[JSONItem], found: PredictionFile, tasks: Collectio
             found.unknown.append(attempt.task_id)
         else:
             yield attempt
-
-
-def _attempt(item: JSONItem) -> RecordedAttempt:
-    line: Mapping[str, Any] = item.value
-    task, actions, arm, seed = (line.get(key) for key in (TASK, ACTIONS, ARM, SEED))
-    if isinstance(task, bool) or not isinstance(task, str | int):
-        raise ValueError(f"expected a text or a whole number as {TASK}, got {task!r:.60}")
-    if not isinstance(actions, list):
-        raise ValueError(f"expected a list of {ACTIONS}, got {actions!r:.60}")
-    if arm is not None and not isinstance(arm, str):
-        raise ValueError(f"expected a text as {ARM}, got {arm!r:.60}")
-    if isinstance(seed, bool) or not isinstance(seed, int | None) or (seed or 0) < 0:
-        raise ValueError(f"expected a whole number of 0 or more as {SEED}, got {seed!r:.60}")
-    return RecordedAttempt(str(task), tuple(map(decode, actions)), item.place, None, arm or "", seed or 0)
 
 
 def _read_answers(items: Sequence[JSONItem], found: PredictionFile, form: PredictionFormat) -> None:

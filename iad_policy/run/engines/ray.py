@@ -119,7 +119,16 @@ class _Dispatch:
             is_interrupted = True
             raise
         finally:
-            self._shut_down(0.0 if is_interrupted else SHUTDOWN_S)
+            patience_s = 0.0 if is_interrupted else SHUTDOWN_S
+            closing = []
+            for worker in self._handles:
+                if patience_s and worker.handshake not in self._handshakes:
+                    worker.actor.stop.remote()
+                    closing.append(worker.actor.close.remote())
+            if closing:
+                self._ray.wait(closing, num_returns=len(closing), timeout=patience_s)
+            for worker in self._handles:
+                self._ray.kill(worker.actor)
         if self._error is not None:
             raise self._error
 
@@ -256,17 +265,14 @@ class _Dispatch:
             del self._streams[stream]
             self._deaths[jobs[0].key] += 1
             if self._deaths[jobs[0].key] == N_LIVES:
-                record = self._given_up(jobs.popleft())
+                message = f"expected a worker that lives, got {N_LIVES} whose process died in this episode"
+                known = identified(jobs.popleft(), str(self._journal.folder.config["env"]))
+                record = EpisodeRecord(**known, stop_reason="error", error_kind="worker", error=message)
                 self._journal.keep(record)
                 yield from self._ended(record)
             if jobs:
                 self._waiting.appendleft(list(jobs))
         self._replace()
-
-    def _given_up(self, job: EpisodeJob) -> EpisodeRecord:
-        message = f"expected a worker that lives, got {N_LIVES} whose process died in this episode"
-        known = identified(job, str(self._journal.folder.config["env"]))
-        return EpisodeRecord(**known, stop_reason="error", error_kind="worker", error=message)
 
     def _replace(self) -> None:
         if not self._is_stopping:
@@ -285,17 +291,6 @@ class _Dispatch:
         self._is_stopping = True
         for worker in self._handles:
             worker.actor.stop.remote()
-
-    def _shut_down(self, patience_s: float) -> None:
-        closing = []
-        for worker in self._handles:
-            if patience_s and worker.handshake not in self._handshakes:
-                worker.actor.stop.remote()
-                closing.append(worker.actor.close.remote())
-        if closing:
-            self._ray.wait(closing, num_returns=len(closing), timeout=patience_s)
-        for worker in self._handles:
-            self._ray.kill(worker.actor)
 
 
 def _is_same(here: Any, there: Any) -> bool:

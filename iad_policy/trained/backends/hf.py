@@ -21,8 +21,8 @@ from iad_policy.models.hf.client import LEAST_TEMPERATURE, HFModel
 from iad_policy.models.hf.likelihood import PromptReader, answer_logprobs, read_answers
 from iad_policy.models.hf.weights import HFWeights, fresh_weights
 from iad_policy.prompts import domain_prompts
-from iad_policy.registry.domain import Domain, domain_by_id
-from iad_policy.trained.features import Features, load_features
+from iad_policy.registry.domain import domain_by_id
+from iad_policy.trained.features import Features, load_features, offers_actions
 from iad_policy.trained.heads import Array, Head
 from iad_policy.trained.rows import Row
 from iad_policy.types import Candidate, State, Usage
@@ -86,11 +86,12 @@ class HFBackend:
     ) -> None:
         own = domain_by_id(env)
         self.name = f"hf:{spec}"
-        self.decode = _decode(decode, own)
+        features = load_features(env) if own.features else None
+        self._features: Features | None = features if features is not None and offers_actions(features) else None
+        self.decode = _decode(decode, self._features)
         self.weights: HFWeights = fresh_weights(spec)
         self._head_kind = head
         self._options = {"rank": rank, "mode": mode, "decode": self.decode}
-        self._features: Features | None = load_features(env) if own.features else None
         self._prompts = domain_prompts(own, mode)
         self._scored: OrderedDict[str, tuple[list[Any], Array]] = OrderedDict()
         self._reader = PromptReader(self.weights)
@@ -257,12 +258,12 @@ class HFBackend:
         return torch.stack([self._states[one.prompt, one.answer] for one in batch])
 
 
-def _decode(given: str, own: Domain) -> str:
+def _decode(given: str, features: Features | None) -> str:
     if given not in ("", "offered", "free"):
         raise ValueError(f"expected decode to be offered or free, got {given!r}; pass one of the two")
-    if given == "offered" and not own.features:
+    if given == "offered" and features is None:
         raise ValueError("expected an environment with features for decode=offered, got none; pass decode=free")
-    return given or ("offered" if own.features else "free")
+    return given or ("free" if features is None else "offered")
 
 
 def _value_head(width: int) -> torch.nn.Module:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from iad_policy.trained.attempts import AttemptFeatures
-from iad_policy.trained.features import Features, StateFeatures, load_features
+from iad_policy.trained.features import Features, StateFeatures, load_features, offers_actions
 from iad_policy.trained.heads import Array, Head
 from iad_policy.trained.outcomes import OutcomeFeatures
 from iad_policy.trained.rows import Row
@@ -242,8 +242,17 @@ def _none(features: Features) -> Iterator[Array]:
 
 
 def _features(env: str, head: Head) -> Features:
-    """Return the features of actions, or of attempts where these are judged."""
+    """Return the features of actions, or of attempts where these are judged.
+
+    Raises:
+        ValueError: It is for a policy, and the features offer no actions to choose from.
+    """
     own = load_features(env)
+    if head == "policy" and not offers_actions(own):
+        raise ValueError(
+            f"expected an environment whose features offer actions to choose from, got {env}, where an agent writes "
+            "them; train a language model: --backend hf:<model>"
+        )
     return AttemptFeatures(own) if head == "attempt" else own
 
 

@@ -7,9 +7,8 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.errors import UnknownTask
-from iad_envs.toolcalls.bfcl.conversations import MORE_FUNCTIONS, OVER_CAP
+from iad_envs.toolcalls.bfcl.conversations import MAX_RESPONSES, MORE_FUNCTIONS, OVER_CAP
 from iad_envs.toolcalls.bfcl.env import BFCLEnv
-from iad_envs.toolcalls.bfcl.turns import MAX_RESPONSES
 from iad_envs.toolcalls.findings import SEVERITIES
 from iad_envs.toolcalls.pages import AWAITED, HANDED_IN
 from tests.contract.environments import solution_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from iad_envs.toolcalls.bfcl.decoding import decoded, decoded_messages, runnable
+from iad_envs.toolcalls.bfcl.decoding import decoded, runnable
 from iad_envs.toolcalls.calls import FunctionCall, UnreadableCalls, key_of, read_calls
 
 TWO = [FunctionCall("f", {"a": 1, "b": "x"}), FunctionCall("g", {})]
@@ -183,15 +183,6 @@ def test_a_call_in_an_argument_is_one_when_it_is_run() -> None:
     assert call.arguments == {"a": FunctionCall("g", {"b": 1}), "c": {"k": 1}}
     with pytest.raises(UnreadableCalls):
         runnable(decoded("[f(a={})]"))
-
-
-def test_messages_of_models_that_call_functions_are_read() -> None:
-    assert decoded_messages([{"f": '{"a": 1}'}]) == [FunctionCall("f", {"a": 1})]
-    assert decoded_messages({"f": {"a": 1}}, only_first=False) == [FunctionCall("f", {"a": 1})]
-    assert decoded_messages([]) == []
-    for answer in ("I can't.", [{}], [1], None, [{"f": "{"}], [{"f": "[" * 9999}], [{"f": "[" * 40 + "]" * 40}]):
-        with pytest.raises(UnreadableCalls):
-            decoded_messages(answer)
 
 
 def test_ten_thousand_random_texts_are_read_or_refused_and_nothing_happens() -> None:

@@ -1,9 +1,10 @@
 """The two rules for conversations of several turns, on small simulated classes."""
 
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 
+from iad_envs.toolcalls.bfcl.conversations import PlayedTurn, extended
 from iad_envs.toolcalls.bfcl.data import Conversation, gold_calls
 from iad_envs.toolcalls.bfcl.scoring.multi_turn import (
     EMPTY,
@@ -15,21 +16,19 @@ from iad_envs.toolcalls.bfcl.scoring.multi_turn import (
     TurnsJudge,
     TurnsVerdict,
     has_equal_state,
-    play,
-    read_officially,
 )
-from iad_envs.toolcalls.bfcl.turns import PlayedTurn, extended, is_over_cap
 from iad_envs.toolcalls.calls import FunctionCall, read_calls
 from iad_envs.toolcalls.executor import ToolState
+from iad_envs.toolcalls.rules import RULES, Rules
 from tests.iad_envs.toolcalls.counter_desk import TicketDesk, toolbox
+from tests.iad_envs.toolcalls.official_answers import check, play, read_officially
 
 OPEN = "open_ticket(title='lamp')"
 GOLD = ((OPEN, "describe()"), (), ("total([1, 2])",))
 RIGHT = [[f"[{OPEN}, describe()]"], [], ["[total(numbers=[1, 2])]"]]
-Scoring = Literal["official", "sound"]
 
 
-def judge_of(scoring: Scoring = "official", gold: Any = GOLD) -> TurnsJudge:
+def judge_of(scoring: Rules = "official", gold: Any = GOLD) -> TurnsJudge:
     task = Conversation(
         "multi_turn_base_0", ((), (), ()), {"TicketDesk": {"random_seed": 2}}, ("TicketDesk", "PlainSums"),
         {2: ("total",)}, gold, False,
@@ -37,16 +36,16 @@ def judge_of(scoring: Scoring = "official", gold: Any = GOLD) -> TurnsJudge:
     return TurnsJudge(task, toolbox(), scoring=scoring)
 
 
-def verdict(answer: list[list[str]], scoring: Scoring = "official") -> TurnsVerdict:
+def verdict(answer: list[list[str]], scoring: Rules = "official") -> TurnsVerdict:
     judge = judge_of(scoring)
-    return judge.check(play(judge, answer, read_officially))
+    return check(judge, play(judge, answer, read_officially))
 
 
 def changed(turn: int, *responses: str) -> list[list[str]]:
     return [list(responses) if index == turn else given for index, given in enumerate(RIGHT)]
 
 
-@pytest.mark.parametrize("scoring", ["official", "sound"])
+@pytest.mark.parametrize("scoring", RULES)
 @pytest.mark.parametrize(
     ("answer", "error", "turn"),
     [
@@ -64,7 +63,7 @@ def changed(turn: int, *responses: str) -> list[list[str]]:
     ],
 )
 def test_both_rules_agree_where_the_official_one_has_no_hole(
-    scoring: Scoring, answer: list[list[str]], error: str, turn: int | None
+    scoring: Rules, answer: list[list[str]], error: str, turn: int | None
 ) -> None:
     assert verdict(answer, scoring) == TurnsVerdict(not error, error, turn)
 
@@ -90,15 +89,15 @@ def test_a_result_of_an_earlier_turn_counts_in_a_later_one_but_only_once() -> No
     for n_times, answer in answers.items():
         judge = judge_of(gold=gold)
         # Only the results of the second turn's gold are looked for: one is enough.
-        assert judge.check(play(judge, answer, read_officially)).valid, n_times
+        assert check(judge, play(judge, answer, read_officially)).valid, n_times
     twice = judge_of(gold=((OPEN, "describe()"), ("describe()", "describe()")))
-    assert twice.check(play(twice, answers[1], read_officially)).error_type == RESPONSE
-    assert twice.check(play(twice, answers[2], read_officially)).valid
+    assert check(twice, play(twice, answers[1], read_officially)).error_type == RESPONSE
+    assert check(twice, play(twice, answers[2], read_officially)).valid
 
 
 def test_withheld_functions_work_by_the_official_rule_alone() -> None:
     results = {}
-    for scoring in ("official", "sound"):
+    for scoring in RULES:
         judge = judge_of(scoring)
         results[scoring] = play(judge, [["[total(numbers=[1])]"]], read_officially)[0].results
     assert results["official"] == ('{"result": 1}',)
@@ -119,33 +118,42 @@ def test_gold_calls_get_names_for_their_arguments() -> None:
 
 def test_progress_grows_with_turns_and_with_results() -> None:
     judge = judge_of()
+
+    def progress(turns: list[PlayedTurn], n_over: int | None = None) -> float:
+        tally = judge.tallied(turns[:n_over])
+        return judge.progress_after(tally, turns[tally.n_turns :])
+
     turn = PlayedTurn(judge.start)
-    assert judge.progress([]) == judge.progress([turn], n_over=0) == 0
+    assert progress([]) == progress([turn], n_over=0) == 0
     turn = extended(turn, read_calls(OPEN), judge.toolbox)
-    assert judge.progress([turn], n_over=0) == pytest.approx(1 / 6)
-    assert judge.progress([turn]) == pytest.approx(1 / 6), "the turn is over, and a result is missing"
+    assert progress([turn], n_over=0) == pytest.approx(1 / 6)
+    assert progress([turn]) == pytest.approx(1 / 6), "the turn is over, and a result is missing"
     turn = extended(turn, read_calls("describe()"), judge.toolbox)
-    assert judge.progress([turn]) == pytest.approx(1 / 3)
+    assert progress([turn]) == pytest.approx(1 / 3)
     turns = [turn, PlayedTurn(turn.state)]
-    assert judge.progress(turns, n_over=1) == pytest.approx(1 / 3)
-    assert judge.progress(turns) == pytest.approx(2 / 3)
+    assert progress(turns, n_over=1) == pytest.approx(1 / 3)
+    assert progress(turns) == pytest.approx(2 / 3)
     last = extended(PlayedTurn(turn.state), read_calls("total(numbers=[1, 2])"), judge.toolbox)
-    assert judge.progress([*turns, last]) == 1
+    assert progress([*turns, last]) == 1
 
 
 def test_parts_say_what_was_wrong() -> None:
     judge = judge_of("sound")
-    right = judge.parts(play(judge, RIGHT, read_officially))
+
+    def parts(answer: list[list[str]]) -> dict[str, float]:
+        return judge.parts_of(judge.tallied(play(judge, answer, read_officially)))
+
+    right = parts(RIGHT)
     assert right == {"state": 1, "response": 1, "irrelevance": 1, "cap": 1, "turns_passed": 3}
-    wrong = judge.parts(play(judge, [["[describe()]"], ["[describe()]"], ["[total(numbers=[1, 2])]"]], read_officially))
+    wrong = parts([["[describe()]"], ["[describe()]"], ["[total(numbers=[1, 2])]"]])
     assert wrong == {"state": 0, "response": 0.5, "irrelevance": 0, "cap": 1, "turns_passed": 0}
-    capped = judge.parts(play(judge, changed(2, *["[describe()]"] * 21), read_officially))
+    capped = parts(changed(2, *["[describe()]"] * 21))
     assert capped["cap"] == 0
-    assert judge.parts([]) == {"state": 0, "response": 0, "irrelevance": 0, "cap": 1, "turns_passed": 0}
+    assert parts([]) == {"state": 0, "response": 0, "irrelevance": 0, "cap": 1, "turns_passed": 0}
 
 
 def test_twenty_one_responses_run_and_then_it_is_over() -> None:
-    assert [is_over_cap(n) for n in (20, 21)] == [False, True]
+    assert [PlayedTurn(ToolState({}), n_responses=n).is_over_cap for n in (20, 21)] == [False, True]
 
 
 def test_states_that_cannot_be_compared_are_unequal() -> None:

@@ -13,13 +13,14 @@ from typer.testing import CliRunner
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import Candidate, Feedback, IADPolicyWrapper, State
 from iad_policy.agents import load_agent
-from iad_policy.agents.synthetic import SyntheticAgent, noisy_oracle
+from iad_policy.agents.synthetic import Rates, SyntheticAgent, solution_agent
 from iad_policy.cli import app
 from iad_policy.errors import GoldError, UnknownName
 from iad_policy.ledger.run import Run
 from iad_policy.report.viewer.shown import run_json
 from iad_policy.types import Said, ShownAttempt, Verifier
 from iad_policy.verifiers.corrupted import LEVELS, NoisyVerifier, SparseVerifier
+from tests.contract.toy import Digger
 from tests.iad_policy.closed_forms import BETA, PERFECT, RHO, SHADES, SIGMA, Cell, bon, cells, fits, made, mended
 from tests.iad_policy.quiz import Quiz, answer, n_solved
 
@@ -59,7 +60,7 @@ def test_a_worse_verifier_is_worth_less(strategy: str, verifiers: list[Verifier]
 def test_diversity_is_what_a_vote_needs() -> None:
     """Mistakes that are all alike outvote the right answer; mistakes that differ don't."""
     options = {"strategy": "bon-sc", "n": 7}
-    alike, various = (n_solved(made("noisy", f"epsilon=0.6:tau={tau}"), None, 200, **options) for tau in (0, 1))
+    alike, various = (n_solved(made("noisy", f"tau={tau}"), None, 200, **options) for tau in (0, 1))
     right = sum(comb(7, k) * 0.4**k * 0.6 ** (7 - k) for k in range(4, 8))
     assert fits(alike, 200, right, confidence=0.99)
     assert various > alike + 40
@@ -82,15 +83,13 @@ def _reviewed(agent: SyntheticAgent, place: int, shown_right: bool) -> bool:
     return agent.propose(state, feedback=told, temperature=None, rng=Random(place)).action == "answer[3]"
 
 
-@pytest.mark.parametrize("name", ["noisy-oracle", "feedback-responsive", "stubborn", "over-reflector"])
-@pytest.mark.parametrize(
-    "env_id", ["IAD/WebShop-v0", "IAD/BIRD-v0", "IAD/Booking-v0", "IAD/BFCL-v0", "IAD/ACEBench-v0"]
-)
-def test_by_name_an_instrument_solves_bundled_tasks_as_often_as_it_should(name: str, env_id: str) -> None:
+@pytest.mark.parametrize("env_id", ["IAD/WebShop-v0", "IAD/BIRD-v0", "IAD/Booking-v0"])
+def test_by_name_it_solves_bundled_tasks_as_often_as_it_should(env_id: str) -> None:
+    """Those of function calls are in tests/iad_envs/toolcalls/policy/test_mistakes.py."""
     env = gym.make(env_id)
     inner: Any = env.unwrapped
     for epsilon, expected in ((0, 1.0), (1, 0.0)):
-        with IADPolicyWrapper(f"{name}:epsilon={epsilon}", env, strategy="single") as policy:
+        with IADPolicyWrapper(f"solution:{epsilon}", env, strategy="single") as policy:
             assert policy.agent.information == "oracle"  # type: ignore[attr-defined]
             for task_id in inner.task_ids[:5]:
                 observation, info = env.reset(options={"task_id": task_id})
@@ -102,9 +101,35 @@ def test_by_name_an_instrument_solves_bundled_tasks_as_often_as_it_should(name: 
     env.close()
 
 
+@pytest.mark.parametrize("rate", [0, 1])
+def test_without_a_domain_it_follows_the_oracles_solution(rate: int) -> None:
+    env = Digger()
+    with IADPolicyWrapper(f"solution:{rate}", env, strategy="single") as policy:
+        observation, info = env.reset(seed=0)
+        while not info["stop_reason"]:
+            observation, _, _, _, info = env.step(policy.act(observation, info))
+    assert info["success"] == (rate == 0)
+
+
+@pytest.mark.parametrize(
+    ("former", "rates"),
+    [
+        ("noisy-oracle", "0.5"),
+        ("noisy-oracle:epsilon=0.4:tau=0.5", "0.4:tau=0.5"),
+        ("feedback-responsive", "0.5:sigma=0.3:rho=0.6"),
+        ("stubborn:sigma=0.2", "0.5:tau=0:sigma=0.2:rho=0.6:stubborn=1"),
+        ("over-reflector", "0.5:sigma=0.3:rho=0.6:beta=0.5"),
+    ],
+)
+def test_former_names_are_rates_of_the_one_agent(former: str, rates: str) -> None:
+    env = gym.make("IAD/BIRD-v0")
+    assert load_agent(former, env).identity == load_agent(f"solution:{rates}", env).identity
+    env.close()
+
+
 def test_an_instrument_inside_another_agent_keeps_its_label() -> None:
     env = gym.make("IAD/BIRD-v0")
-    with IADPolicyWrapper("plan-following:noisy-oracle:epsilon=0", env, strategy="single") as policy:
+    with IADPolicyWrapper("plan-following:solution", env, strategy="single") as policy:
         env.step(policy.act(*env.reset(seed=0)))
         assert policy.agent.information == "oracle"  # type: ignore[attr-defined]
     assert load_agent("plan-following", env).information == ""
@@ -132,26 +157,28 @@ def test_gold_is_shown_to_a_labelled_agent_alone_and_kept_by_nobody() -> None:
 
 
 def test_rates_and_environments_that_make_no_sense_are_refused() -> None:
-    with pytest.raises(UnknownName, match=r"rate, got 'eps'.*beta, epsilon, rho, sigma, tau"):
-        load_agent("noisy-oracle:eps=0.5", Quiz())
-    for rates in ("epsilon=2", "epsilon=half", "tau=-1", "tau=nan", "sigma"):
-        with pytest.raises(ValueError, match="expected a rate from 0 to 1"):
-            load_agent(f"stubborn:{rates}", Quiz())
+    with pytest.raises(UnknownName, match=r"rate, got 'eps'.*beta, epsilon, rho, sigma, stubborn, tau"):
+        load_agent("solution:eps=0.5", Quiz())
+    for rates in ("2", "half", "epsilon=2", "tau=-1", "tau=nan", "0.5:sigma", "0.5:0.5"):
+        with pytest.raises((ValueError, UnknownName), match=r"expected a (rate from 0 to 1|known rate)"):
+            load_agent(f"solution:{rates}", Quiz())
     with pytest.raises(UnknownName, match="known right action"):
-        load_agent("stubborn", Quiz())
+        load_agent("solution", gym.make("CartPole-v1"))
     with pytest.raises(ValueError, match="pass env or mistakes"):
-        noisy_oracle(None, gold=answer)
+        solution_agent(None, gold=answer)
+    with pytest.raises(ValueError, match="a task with a solution, got '0'; pass gold="):
+        n_solved(SyntheticAgent(Quiz(), Rates()), PERFECT, 4, strategy="single")
 
 
-def test_an_instrument_that_can_make_no_mistake_says_so() -> None:
-    agent = noisy_oracle(None, "epsilon=1", gold=answer, mistakes=lambda state, rng: answer(state))
+def test_one_that_can_make_no_mistake_says_so() -> None:
+    agent = solution_agent(None, "1", gold=answer, mistakes=lambda state, rng: answer(state))
     with pytest.raises(ValueError, match="pass mistakes="):
         n_solved(agent, PERFECT, 1, strategy="single")
 
 
 def test_a_table_says_that_its_agent_knows_gold(tmp_path: Path) -> None:
-    for agent, verifier, said in (("noisy-oracle", "none", True), ("linker", "proxy", False)):
-        out = tmp_path / agent
+    for agent, verifier, said in (("solution:0.5", "none", True), ("linker", "proxy", False)):
+        out = tmp_path / agent.partition(":")[0]
         given = ["--agent", agent, "--verifier", verifier, "--strategy", "single", "--tasks", "1", "--out", str(out)]
         done = CliRunner().invoke(app, ["run", "IAD/BIRD-v0", *given])
         assert done.exit_code == 0, done.output

@@ -10,18 +10,18 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
-from rich.console import Console
 from typer.testing import CliRunner
 
-from iad_envs.official.sources import DataSource, source_of
+from iad_envs.official.sources import DataSource, read_sources, source_of
 from iad_policy import cli
-from iad_policy.commands.data import INTERRUPTED, NOT_FETCHED, add_commands
+from iad_policy.commands.data import NOT_FETCHED, add_commands
+from iad_policy.commands.terminal import INTERRUPTED
 from tests.iad_envs.official.conftest import VARIABLES
 from tests.iad_envs.official.file_server import FileServer, Served, serving_files
 from tests.iad_envs.official.small_sources import ZIP, A, B, file, source, two, zipped
@@ -46,21 +46,23 @@ def server() -> Iterator[FileServer]:
         yield files
 
 
-def iad(given: DataSource | None, *arguments: object, stdin: str = "", out: io.StringIO | None = None) -> Any:
+def iad(given: DataSource | None, *arguments: object, stdin: str = "") -> Any:
     """Run a command of the group on a table with one entry; by default the command line's own."""
+    return CliRunner().invoke(group(given), [str(argument) for argument in arguments], input=stdin)
+
+
+def group(given: DataSource | None) -> typer.Typer:
     app = typer.Typer()
-    sources = (lambda: {given.name: given}) if given is not None else cli.official.read_sources
-    # Made for each line, so that what the runner puts in place of the terminal is what it prints to.
-    add_commands(app, lambda: Console(width=100, file=out), cli._guard, sources)
-    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
+    add_commands(app, (lambda: {given.name: given}) if given is not None else read_sources)
+    return app
 
 
 def test_licence_citation_source_and_size_are_shown_before_the_first_byte(server: FileServer, root: Path) -> None:
     out, seen = io.StringIO(), []
     server.on_request = lambda: seen.append(out.getvalue())
     given = two(server)
-    done = iad(given, "fetch", "small", "--yes", out=out)
-    assert done.exit_code == 0, done.output
+    with redirect_stdout(out):
+        group(given)(["fetch", "small", "--yes"], standalone_mode=False)
     for text in ("MIT", "Somebody et al.", "0.5 MB", f"{server.address}/a", str(root / "small"), "IAD/WebShop-v0"):
         assert text in seen[0]
     assert len(seen) == 2

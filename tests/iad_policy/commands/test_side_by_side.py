@@ -11,13 +11,12 @@ from typing import Any
 
 import pytest
 from rich.console import Console
-from typer.testing import CliRunner
 
-from iad_policy.cli import app
 from iad_policy.commands.side_by_side import PlannedRun, fit_side_by_side, run_side_by_side
-from iad_policy.commands.terminal_run import INTERRUPTED
+from iad_policy.commands.terminal import INTERRUPTED
 from iad_policy.errors import Interrupted
 from iad_policy.run.places import WorkerPlaces
+from tests.command_line import iad
 
 SUITE = """
 tasks = 4
@@ -53,10 +52,6 @@ def slip(observation, info, rng):
         os.kill(os.getpid(), signal.SIGINT)
     return rng.randrange(4)
 """
-
-
-def iad(*arguments: object) -> Any:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def timeless(value: Any) -> Any:

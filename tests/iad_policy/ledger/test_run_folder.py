@@ -20,6 +20,7 @@ from iad_policy.ledger.run_folder import RunFolder
 from iad_policy.run.journal import RunJournal, RunStopped
 from iad_policy.types import Usage
 from iad_policy.types.jsonl import LineFile
+from tests.command_line import iad
 from tests.iad_policy.evaluation_toy import Guesser, runner
 
 SHOP = "IAD/WebShop-v0"
@@ -31,10 +32,9 @@ app()
 """
 
 
-def iad(*arguments: object, n_bytes: int | None = None) -> "subprocess.CompletedProcess[str]":
-    """Run the command, with files that can't grow beyond a size."""
-    start = ["-m", "iad_policy.cli"] if n_bytes is None else ["-c", LIMITED, str(n_bytes)]
-    command = [sys.executable, *start, *map(str, arguments)]
+def limited(n_bytes: int, *arguments: object) -> "subprocess.CompletedProcess[str]":
+    """Run the command in a process whose files can't grow beyond a size."""
+    command = [sys.executable, "-c", LIMITED, str(n_bytes), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
@@ -42,20 +42,20 @@ def outcomes(folder: Path) -> dict[str, Any]:
     return {key: (one.actions, one.reward, one.success) for key, one in Run(folder).records.items()}
 
 
-RUN = ("run", SHOP, "--strategy", "bon", "--tasks", 12, "--workers", 3, "--out")
+RUN = ("run", SHOP, "--strategy", "bon", "--tasks", 6, "--workers", 3, "--out")
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a run that nothing disturbed."""
     folder = tmp_path_factory.mktemp("runs") / "whole"
-    assert iad(*RUN, folder).returncode == 0
+    assert iad(*RUN, folder).exit_code == 0
     return folder
 
 
 @pytest.mark.parametrize("n_bytes", [900, pytest.param(20_000, marks=pytest.mark.slow), 60_001])
 def test_a_full_disk_is_said_and_costs_nothing(n_bytes: int, whole: Path, tmp_path: Path) -> None:
-    full = iad(*RUN, tmp_path / "full", n_bytes=n_bytes)
+    full = limited(n_bytes, *RUN, tmp_path / "full")
     assert full.returncode == 2
     assert full.stderr.startswith("iad: expected to write ")
     assert "repeat the command to continue" in full.stderr
@@ -64,7 +64,7 @@ def test_a_full_disk_is_said_and_costs_nothing(n_bytes: int, whole: Path, tmp_pa
     if path.exists():
         assert all(json.loads(line) for line in path.read_text().splitlines())
     again = iad(*RUN, tmp_path / "full")
-    assert (again.returncode, again.stderr) == (0, "")
+    assert (again.exit_code, again.stderr) == (0, "")
     assert "incomplete" not in again.stdout
     assert outcomes(tmp_path / "full") == outcomes(whole)
     if n_bytes > 1000:  # what was kept is not asked again
@@ -122,7 +122,7 @@ def test_a_second_runner_is_refused_while_the_first_one_works(tmp_path: Path) ->
     one = runner()
     with RunFolder(tmp_path / "run", one.recorded_config()):
         done = iad("run", SHOP, "--tasks", 1, "--out", tmp_path / "run")
-    assert done.returncode == 2
+    assert done.exit_code == 2
     assert "no other process writes to" in done.stderr
 
 

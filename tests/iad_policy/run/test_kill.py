@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from tests.effort import times
+
 ROOT = Path(__file__).parents[3]
 MODULE = "tests.iad_policy.run.interrupted_run"
 N_WORKERS = 4
@@ -65,31 +67,19 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
     return episodes(folder / "run"), Counter((folder / "answers").read_text().splitlines())
 
 
-def is_taken_up(folder: Path, undisturbed: Undisturbed, place: int, n_places: int) -> None:
+@pytest.mark.parametrize("place", range(N_PLACES := times(30)))
+def test_a_run_that_is_killed_ends_with_the_same_episodes(place: int, undisturbed: Undisturbed, tmp_path: Path) -> None:
     """Kill a run somewhere in one part of many, and let the same command end it."""
     expected, answered = undisturbed
-    random = Random(1000 * n_places + place)
-    after = int((place + random.random()) / n_places * answered.total())
-    killed(folder, after=after, wait_s=0.01 * random.random())
-    assert ended(started(folder / "run", folder / "answers")) == 0
-    assert episodes(folder / "run") == expected
-    again = Counter((folder / "answers").read_text().splitlines()) - answered
+    random = Random(1000 * N_PLACES + place)
+    after = int((place + random.random()) / N_PLACES * answered.total())
+    killed(tmp_path, after=after, wait_s=0.01 * random.random())
+    assert ended(started(tmp_path / "run", tmp_path / "answers")) == 0
+    assert episodes(tmp_path / "run") == expected
+    again = Counter((tmp_path / "answers").read_text().splitlines()) - answered
     # An answer that was given, but not yet written down when the kill came, is lost: one of each worker at most.
     assert again.total() <= N_WORKERS
     assert len(expected) == 18
-
-
-@pytest.mark.parametrize("place", range(6))
-def test_a_run_that_is_killed_ends_with_the_same_episodes(place: int, undisturbed: Undisturbed, tmp_path: Path) -> None:
-    is_taken_up(tmp_path, undisturbed, place, 6)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("place", range(50))
-def test_a_run_that_is_killed_at_any_moment_ends_with_the_same_episodes(
-    place: int, undisturbed: Undisturbed, tmp_path: Path
-) -> None:
-    is_taken_up(tmp_path, undisturbed, place, 50)
 
 
 def test_a_run_that_is_killed_again_and_again_comes_to_its_end(undisturbed: Undisturbed, tmp_path: Path) -> None:

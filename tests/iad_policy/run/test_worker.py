@@ -36,13 +36,13 @@ CHROMIUM = (
 )
 NEEDS_CHROMIUM = pytest.mark.skipif(not CHROMIUM, reason="needs Chromium: apt-get install chromium fonts-liberation")
 ENVIRONMENTS = [
-    ("IAD/WebShop-v0", 6),
-    ("IAD/InterCodeBash-v0", 4),
-    ("IAD/BIRD-v0", 4),
-    ("IAD/Booking-v0", 4),
-    ("IAD/BFCL-v0", 4),
-    ("IAD/ACEBench-v0", 3),
-    pytest.param("IAD/Sketch2Code-v0", 2, marks=NEEDS_CHROMIUM),
+    ("IAD/WebShop-v0", 4),
+    ("IAD/InterCodeBash-v0", 2),
+    ("IAD/BIRD-v0", 2),
+    ("IAD/Booking-v0", 2),
+    ("IAD/BFCL-v0", 2),
+    ("IAD/ACEBench-v0", 2),
+    pytest.param("IAD/Sketch2Code-v0", 2, marks=[NEEDS_CHROMIUM, pytest.mark.slow]),
 ]
 
 

@@ -11,6 +11,5 @@ DOMAIN = Domain(
     verifier="iad_elevator.policy.verifier:ElevatorVerifier",
     prompts=(Path(__file__).parent / "prompts",),
     features="iad_elevator.policy.features:ElevatorFeatures",
-    solution="iad_elevator.policy.agent:next_of",
     stand_ins=("go[1]", "go[nowhere]", "unload[parcel]"),
 )

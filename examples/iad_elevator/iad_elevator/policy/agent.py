@@ -1,6 +1,4 @@
-"""An agent without a model that often takes the wrong button, and the right action for agents that know gold."""
-
-from collections.abc import Sequence
+"""An agent without a model that often takes the wrong button."""
 
 from iad_elevator.policy.reading import next_action
 from iad_policy.agents.rule_based import ChoosingAgent
@@ -17,11 +15,3 @@ class ElevatorAgent(ChoosingAgent):
         """Return all actions; the one that leads on fits best."""
         best = next_action(state)
         return {action: float(action == best) for action in state.info["available_actions"]}
-
-
-def next_of(state: State, reference: Sequence[str]) -> str:
-    """Return the next action of the reference that was not taken yet."""
-    n_done = 0
-    for turn in state.history:
-        n_done += [turn.action] == reference[n_done : n_done + 1]
-    return reference[min(n_done, len(reference) - 1)]

@@ -13,10 +13,11 @@ from typing import Any
 
 from iad_envs.toolcalls.acebench.checkout import AceGold, AceTask
 from iad_envs.toolcalls.acebench.equality import same_value
-from iad_envs.toolcalls.acebench.reading import AceCall, UnreadableAnswer, read_normal
-from iad_envs.toolcalls.acebench.rules import Rules
-from iad_envs.toolcalls.acebench.scoring.verdict import RIGHT, AnswerVerdict
+from iad_envs.toolcalls.acebench.reading import read_normal
+from iad_envs.toolcalls.acebench.scoring import RIGHT, AnswerVerdict
+from iad_envs.toolcalls.calls import FunctionCall, UnreadableCalls
 from iad_envs.toolcalls.matching import n_matched
+from iad_envs.toolcalls.rules import Rules
 
 _NUMBERED = re.compile(r"_\d+$")
 _DROPPED = re.compile(r"[ ,./\-_*^]")
@@ -42,12 +43,14 @@ def check_normal(task: AceTask, gold: AceGold, answer: str, rules: Rules = "offi
     """Return the verdict on an answer. One of the alternatives of gold must fit; else the first one's fault is told."""
     try:
         calls = read_normal(answer, multi_turn=task.multi_turn, rules=rules)
-    except UnreadableAnswer as error:
+    except UnreadableCalls as error:
         return AnswerVerdict(False, "unreadable", str(error))
     return check_calls(task, gold, calls, rules)
 
 
-def check_calls(task: AceTask, gold: AceGold, calls: Sequence[AceCall], rules: Rules = "official") -> AnswerVerdict:
+def check_calls(
+    task: AceTask, gold: AceGold, calls: Sequence[FunctionCall], rules: Rules = "official"
+) -> AnswerVerdict:
     """Return the verdict on calls that were read."""
     check = _official if rules == "official" else _sound
     verdict = RIGHT
@@ -59,7 +62,7 @@ def check_calls(task: AceTask, gold: AceGold, calls: Sequence[AceCall], rules: R
     return verdict
 
 
-def share_right(task: AceTask, gold: AceGold, calls: Sequence[AceCall]) -> float:
+def share_right(task: AceTask, gold: AceGold, calls: Sequence[FunctionCall]) -> float:
     """Return the share of right calls in an answer, 0-1, soundly: of gold's, or of the answer's if these are more."""
     offered = [document["name"] for document in task.functions]
     best = 0.0
@@ -73,7 +76,7 @@ def share_right(task: AceTask, gold: AceGold, calls: Sequence[AceCall]) -> float
     return best
 
 
-def gold_calls(alternative: Mapping[str, Mapping[str, Any]], offered: Iterable[str] = ()) -> list[AceCall]:
+def gold_calls(alternative: Mapping[str, Mapping[str, Any]], offered: Iterable[str] = ()) -> list[FunctionCall]:
     """Return the calls of one alternative of gold. Repeated names are numbered there (`search_1`).
 
     Args:
@@ -82,7 +85,7 @@ def gold_calls(alternative: Mapping[str, Mapping[str, Any]], offered: Iterable[s
     """
     known = frozenset(offered)
     return [
-        AceCall(name if name in known else _NUMBERED.sub("", name), dict(arguments))
+        FunctionCall(name if name in known else _NUMBERED.sub("", name), dict(arguments))
         for name, arguments in alternative.items()
     ]
 
@@ -91,11 +94,11 @@ def gold_answer(task: AceTask, gold: AceGold) -> str:
     """Return the first alternative of gold as an answer."""
     first = gold.answer[0] if isinstance(gold.answer, list) else gold.answer
     calls = gold_calls(first, (document["name"] for document in task.functions))
-    return f"[{', '.join(call.text() for call in calls)}]"
+    return f"[{', '.join(map(str, calls))}]"
 
 
 def _official(
-    functions: Sequence[Mapping[str, Any]], calls: Sequence[AceCall], alternative: Mapping[str, Any]
+    functions: Sequence[Mapping[str, Any]], calls: Sequence[FunctionCall], alternative: Mapping[str, Any]
 ) -> AnswerVerdict:
     try:
         _match_officially(functions, calls, alternative)
@@ -107,7 +110,7 @@ def _official(
 
 
 def _match_officially(
-    functions: Sequence[Mapping[str, Any]], calls: Sequence[AceCall], alternative: Mapping[str, Any]
+    functions: Sequence[Mapping[str, Any]], calls: Sequence[FunctionCall], alternative: Mapping[str, Any]
 ) -> None:
     expected = gold_calls(alternative)
     _require_same_names(calls, expected)
@@ -127,7 +130,7 @@ def _match_officially(
             raise failure or _Mismatch("wrong_function", f"expected {one.name}, got none")
 
 
-def _require_same_names(calls: Sequence[AceCall], expected: Sequence[AceCall]) -> None:
+def _require_same_names(calls: Sequence[FunctionCall], expected: Sequence[FunctionCall]) -> None:
     if len(calls) != len(expected):
         raise _Mismatch("wrong_count", f"expected {len(expected)} calls, got {len(calls)}")
     given, wanted = (Counter(call.name for call in these) for these in (calls, expected))
@@ -135,7 +138,7 @@ def _require_same_names(calls: Sequence[AceCall], expected: Sequence[AceCall]) -
         raise _Mismatch("wrong_function", f"expected {_listed(wanted)}, got {_listed(given)}")
 
 
-def _require_fits(call: AceCall, gold: Mapping[str, Any], document: Any) -> None:
+def _require_fits(call: FunctionCall, gold: Mapping[str, Any], document: Any) -> None:
     """Refuse a call that the official code does not take for the gold call of the same name."""
     parameters = document["parameters"]
     if not call.arguments or not parameters:
@@ -244,7 +247,7 @@ def _standard(value: Any) -> Any:
 
 
 def _sound(
-    functions: Sequence[Mapping[str, Any]], calls: Sequence[AceCall], alternative: Mapping[str, Any]
+    functions: Sequence[Mapping[str, Any]], calls: Sequence[FunctionCall], alternative: Mapping[str, Any]
 ) -> AnswerVerdict:
     expected = gold_calls(alternative, (document["name"] for document in functions))
     try:
@@ -265,7 +268,7 @@ def _sound(
     return RIGHT
 
 
-def _same_call(call: AceCall, gold: AceCall) -> AnswerVerdict:
+def _same_call(call: FunctionCall, gold: FunctionCall) -> AnswerVerdict:
     for name, wanted in gold.arguments.items():
         if name not in call.arguments:
             return AnswerVerdict(False, "missing_argument", f"expected {name} in {call.name}, got none")

@@ -9,8 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from iad_envs.toolcalls.acebench.checkout import AceGold, AceTask
-from iad_envs.toolcalls.acebench.rules import Rules
-from iad_envs.toolcalls.acebench.scoring.verdict import RIGHT, AnswerVerdict
+from iad_envs.toolcalls.acebench.scoring import RIGHT, AnswerVerdict
+from iad_envs.toolcalls.rules import Rules
 
 PHRASES: Mapping[str, str] = {
     "special_incomplete": "Missing necessary parameters",

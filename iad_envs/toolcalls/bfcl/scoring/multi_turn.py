@@ -18,15 +18,15 @@ An answer with another number of turns than gold is `multi_turn:force_terminated
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from iad_envs.toolcalls.bfcl.data import Conversation, Scoring, gold_calls
-from iad_envs.toolcalls.bfcl.decoding import decoded, runnable
-from iad_envs.toolcalls.bfcl.turns import PlayedTurn, extended, is_over_cap
-from iad_envs.toolcalls.calls import FunctionCall, UnreadableCalls
+from iad_envs.toolcalls.bfcl.conversations import PlayedTurn
+from iad_envs.toolcalls.bfcl.data import Conversation, gold_calls
+from iad_envs.toolcalls.calls import FunctionCall
 from iad_envs.toolcalls.executor import Toolbox, ToolState
+from iad_envs.toolcalls.rules import Rules
 
 EMPTY = "multi_turn:empty_turn_model_response"
 STATE = "multi_turn:instance_state_mismatch"
@@ -67,7 +67,7 @@ class TurnsJudge:
         scoring: `official` or `sound`.
     """
 
-    def __init__(self, conversation: Conversation, toolbox: Toolbox, *, scoring: Scoring = "official") -> None:
+    def __init__(self, conversation: Conversation, toolbox: Toolbox, *, scoring: Rules = "official") -> None:
         self.conversation = conversation
         self.toolbox = toolbox
         self.scoring = scoring
@@ -92,29 +92,31 @@ class TurnsJudge:
         """Return the functions that do not work in a turn: by the official rule none."""
         return self.conversation.withheld(turn) if self.scoring == "sound" else frozenset()
 
-    def check(self, turns: Sequence[PlayedTurn]) -> TurnsVerdict:
-        """Return the verdict on a conversation that is over."""
-        return self.verdict(self.tallied(turns))
-
-    def progress(self, turns: Sequence[PlayedTurn], *, n_over: int | None = None) -> float:
-        """Return the share of the conversation that is right, 0-1. See `progress_after`.
-
-        Args:
-            turns: The turns so far.
-            n_over: How many of them are over. Default: all.
-        """
-        tally = self.tallied(turns[:n_over])
-        return self.progress_after(tally, turns[tally.n_turns :])
-
-    def parts(self, turns: Sequence[PlayedTurn]) -> dict[str, float]:
-        """Return the parts of the verdict on turns that are over. See `parts_of`."""
-        return self.parts_of(self.tallied(turns))
-
     def tallied(self, turns: Iterable[PlayedTurn], before: "TurnsTally | None" = None) -> "TurnsTally":
         """Return the tally of turns that are over, which goes on from that of the turns before them."""
         tally = TurnsTally() if before is None else before
-        for turn in turns:
-            tally = self._with_turn(tally, turn)
+        for played in turns:
+            index = tally.n_turns
+            is_capped = tally.is_over_cap or played.is_over_cap
+            if index >= len(self.gold):
+                tally = tally._replace(n_turns=index + 1, is_over_cap=is_capped)
+                continue
+            gold = self.gold[index]
+            results = tally.results + Counter(played.results)
+            has_state = bool(gold.calls) and has_equal_state(played.state, gold.state)
+            has_results = bool(gold.calls) and Counter(gold.results) <= results
+            error = tally.error or self._error(index, played, has_state=has_state, has_results=has_results)
+            tally = TurnsTally(
+                n_turns=index + 1,
+                n_passed=tally.n_passed + (not error),
+                error=error,
+                results=results,
+                until_failure=tally.until_failure if tally.error else results,
+                n_state=tally.n_state + has_state,
+                n_response=tally.n_response + has_results,
+                n_irrelevance=tally.n_irrelevance + (not gold.calls and not played.calls),
+                is_over_cap=is_capped,
+            )
         return tally
 
     def verdict(self, tally: "TurnsTally") -> TurnsVerdict:
@@ -149,7 +151,7 @@ class TurnsJudge:
         have the right state, have all results, have no call. `cap` is 1 if no turn had too many responses, and
         `turns_passed` the number of leading turns that passed.
         """
-        n_free = self._n_free
+        n_free = sum(not turn.calls for turn in self.gold)
         n_called = len(self.gold) - n_free
         return {
             "state": tally.n_state / n_called if n_called else 1.0,
@@ -159,51 +161,24 @@ class TurnsJudge:
             "turns_passed": float(tally.n_passed),
         }
 
-    @cached_property
-    def _n_free(self) -> int:
-        return sum(not turn.calls for turn in self.gold)
-
-    def _with_turn(self, tally: "TurnsTally", played: PlayedTurn) -> "TurnsTally":
-        index = tally.n_turns
-        is_capped = tally.is_over_cap or is_over_cap(played.n_responses)
-        if index >= len(self.gold):
-            return tally._replace(n_turns=index + 1, is_over_cap=is_capped)
-        gold = self.gold[index]
-        results = tally.results + Counter(played.results)
-        has_state = bool(gold.calls) and has_equal_state(played.state, gold.state)
-        has_results = bool(gold.calls) and Counter(gold.results) <= results
-        error = tally.error or self._error(index, played, has_state=has_state, has_results=has_results)
-        return TurnsTally(
-            n_turns=index + 1,
-            n_passed=tally.n_passed + (not error),
-            error=error,
-            results=results,
-            until_failure=tally.until_failure if tally.error else results,
-            n_state=tally.n_state + has_state,
-            n_response=tally.n_response + has_results,
-            n_irrelevance=tally.n_irrelevance + (not gold.calls and not played.calls),
-            is_over_cap=is_capped,
-        )
-
     def _error(self, index: int, played: PlayedTurn, *, has_state: bool, has_results: bool) -> str:
         """Return the failure of a turn, or ""."""
-        added = self._added_error(index, played) if self.scoring == "sound" else ""
-        if added or not self.gold[index].calls:
-            return added
+        gold = self.gold[index]
+        if self.scoring == "sound":
+            if played.is_over_cap:
+                return TERMINATED
+            if played.calls and not gold.calls:
+                return IRRELEVANCE
+            withheld = self.withheld(index)
+            if withheld and any(call.name in withheld for call in played.calls):
+                return WITHHELD
+        if not gold.calls:
+            return ""
         if not played.calls:
             return EMPTY
         if not has_state:
             return STATE
         return "" if has_results else RESPONSE
-
-    def _added_error(self, index: int, played: PlayedTurn) -> str:
-        """Return what only the sound rule objects to."""
-        if is_over_cap(played.n_responses):
-            return TERMINATED
-        if played.calls and not self.gold[index].calls:
-            return IRRELEVANCE
-        withheld = self.withheld(index)
-        return WITHHELD if withheld and any(call.name in withheld for call in played.calls) else ""
 
 
 class TurnsTally(NamedTuple):
@@ -231,57 +206,15 @@ class TurnsTally(NamedTuple):
     is_over_cap: bool = False
 
 
-def is_free_of_calls_where_gold_is(turns: Iterable[PlayedTurn], gold: Iterable[GoldTurn]) -> bool:
-    """Whether no call was made in turns without gold calls: the official check that nothing uses."""
-    return not any(played.calls and not wanted.calls for played, wanted in zip(turns, gold, strict=False))
-
-
 def has_equal_state(state: ToolState, gold: ToolState) -> bool:
     """Whether every public attribute that gold's objects have is equal."""
     try:
         return all(
-            _is_equal(state.instances[name], instance)
+            getattr(state.instances[name], key) == value
             for name, instance in gold.instances.items()
             if state.instances[name] is not instance
+            for key, value in vars(instance).items()
+            if not key.startswith("_")
         )
     except (AttributeError, KeyError, RecursionError):  # directories in a circle can't be compared
         return False
-
-
-def play(
-    judge: TurnsJudge, answer: Sequence[Sequence[Any]], read: Callable[[Any], list[FunctionCall]]
-) -> list[PlayedTurn]:
-    """Run a whole answer: responses by turn. Responses that can't be read are skipped, as in the original.
-
-    Args:
-        judge: Whose conversation it is.
-        answer: The responses.
-        read: Reads the calls in one. Its `UnreadableCalls` is what skips it.
-    """
-    turns = []
-    state = judge.start
-    for index, responses in enumerate(answer):
-        played = PlayedTurn(state)
-        for response in responses:
-            try:
-                calls = read(response)
-            except UnreadableCalls:
-                continue
-            if calls:
-                played = extended(played, calls, judge.toolbox, withheld=judge.withheld(index))
-        turns.append(played)
-        state = played.state
-    return turns
-
-
-def read_officially(response: str) -> list[FunctionCall]:
-    """Return the calls in a text as the official scripts run them.
-
-    Raises:
-        UnreadableCalls: They skip it.
-    """
-    return runnable(decoded(response))
-
-
-def _is_equal(instance: Any, gold: Any) -> bool:
-    return all(getattr(instance, name) == value for name, value in vars(gold).items() if not name.startswith("_"))

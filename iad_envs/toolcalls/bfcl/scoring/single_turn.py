@@ -17,9 +17,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from iad_envs.toolcalls.bfcl.data import Scoring, SingleQuestion
+from iad_envs.toolcalls.bfcl.data import SingleQuestion
 from iad_envs.toolcalls.calls import FunctionCall
 from iad_envs.toolcalls.matching import n_matched
+from iad_envs.toolcalls.rules import Rules
 
 Alternatives = Sequence[Any]
 Normalise = Callable[[str], str]
@@ -54,7 +55,7 @@ class CallsVerdict(NamedTuple):
 _RIGHT = CallsVerdict(True)
 
 
-class _Rules(NamedTuple):
+class _Comparison(NamedTuple):
     """What differs between the scorings.
 
     Attributes:
@@ -74,7 +75,7 @@ def check_calls(
     question: SingleQuestion,
     calls: Sequence[FunctionCall] | None,
     *,
-    scoring: Scoring = "official",
+    scoring: Rules = "official",
     dots_to_underscores: bool = False,
 ) -> CallsVerdict:
     """Return the verdict on the answer to a question.
@@ -117,7 +118,7 @@ _CHECKERS = {
 }
 
 
-def share_right(question: SingleQuestion, calls: Sequence[FunctionCall], *, scoring: Scoring = "official") -> float:
+def share_right(question: SingleQuestion, calls: Sequence[FunctionCall], *, scoring: Rules = "official") -> float:
     """Return the share of right calls in an answer, 0-1: of gold's calls, or of the answer's if these are more."""
     if question.kind in ("irrelevance", "relevance"):
         return float(_checked_relevance(question, calls, scoring, False).valid)
@@ -170,7 +171,7 @@ def _given_entries(gold: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _checked_relevance(
-    question: SingleQuestion, calls: Sequence[FunctionCall], scoring: Scoring, dots_to_underscores: bool
+    question: SingleQuestion, calls: Sequence[FunctionCall], scoring: Rules, dots_to_underscores: bool
 ) -> CallsVerdict:
     """Check whether there is a call: there should be none for irrelevance, and one for relevance."""
     are_calls = bool(calls) and all(isinstance(call.arguments, dict) for call in calls)
@@ -199,7 +200,7 @@ def _checked_call(
     call: FunctionCall,
     document: Mapping[str, Any],
     gold: Mapping[str, Alternatives],
-    rules: _Rules,
+    rules: _Comparison,
     dots_to_underscores: bool,
 ) -> CallsVerdict:
     """Check a call against one gold call: parameter -> right values."""
@@ -213,14 +214,14 @@ def _checked_call(
             return CallsVerdict(False, "simple_function_checker:unexpected_param")
         right = gold[name]
         is_empty_right = rules.is_mark_right or name in required or parameters[name].get("default") == ""
-        if error := _error_of(value, parameters[name], right, _Rules(rules.normalise, is_empty_right)):
+        if error := _error_of(value, parameters[name], right, _Comparison(rules.normalise, is_empty_right)):
             return CallsVerdict(False, error)
     if any(name not in call.arguments and "" not in right for name, right in gold.items()):
         return CallsVerdict(False, "simple_function_checker:missing_optional")
     return _RIGHT
 
 
-def _error_of(value: Any, parameter: Mapping[str, Any], right: Alternatives, rules: _Rules) -> str:
+def _error_of(value: Any, parameter: Mapping[str, Any], right: Alternatives, rules: _Comparison) -> str:
     """Return what is wrong with an argument, or ""."""
     described = parameter["type"]
     wanted = _TYPES[described]
@@ -263,7 +264,7 @@ def _fits_inside(items: Sequence[Any], inner: type, right: Any) -> bool:
     return type(right) is not list or all(not _type_error(item, inner, None, right)[0] for item in items)
 
 
-def _value_error(value: Any, wanted: type | None, inner: type | None, right: Alternatives, rules: _Rules) -> str:
+def _value_error(value: Any, wanted: type | None, inner: type | None, right: Alternatives, rules: _Comparison) -> str:
     """Return the error of an argument's value, or "". `wanted` is None where values are compared as they are."""
     if wanted is dict:
         return _dict_error(value, right, rules)
@@ -279,7 +280,7 @@ def _value_error(value: Any, wanted: type | None, inner: type | None, right: Alt
     return "" if value in right else "value_error:others"
 
 
-def _dict_error(value: Mapping[Any, Any], right: Alternatives, rules: _Rules) -> str:
+def _dict_error(value: Mapping[Any, Any], right: Alternatives, rules: _Comparison) -> str:
     """Return the error against the last of gold's dicts, or "" if one fits. Each of them gives right values by key."""
     error = "dict_checker:unclear"
     for gold in right:
@@ -300,7 +301,7 @@ def _dict_error(value: Mapping[Any, Any], right: Alternatives, rules: _Rules) ->
     return error
 
 
-def _dicts_error(value: Sequence[Any], right: Alternatives, rules: _Rules) -> str:
+def _dicts_error(value: Sequence[Any], right: Alternatives, rules: _Comparison) -> str:
     """Return the error of a list of dicts against the last of gold's lists, or "" if one fits."""
     error = "list_dict_checker:unclear"
     for gold in rules.values(right):
@@ -360,5 +361,5 @@ def _maximum(n: int, fits: Callable[[int, int], bool]) -> bool:
     return n_matched([[answer for answer in range(n) if fits(gold, answer)] for gold in range(n)]) == n
 
 
-_OFFICIAL = _Rules(without_punctuation, is_mark_right=True)
-_SOUND = _Rules(with_numbers, is_mark_right=False)
+_OFFICIAL = _Comparison(without_punctuation, is_mark_right=True)
+_SOUND = _Comparison(with_numbers, is_mark_right=False)

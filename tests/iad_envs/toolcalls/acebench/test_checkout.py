@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from iad_envs.errors import DataNotFound, UnknownTask
-from iad_envs.toolcalls.acebench.checkout import AceCheckout, AceGold, dialogue_of
+from iad_envs.toolcalls.acebench.checkout import AceCheckout, AceGold
 
 BASE = """
 class BaseApi:
@@ -92,7 +92,3 @@ def test_what_is_missing_says_how_to_get_it(folder: Path, tmp_path: Path) -> Non
         checkout.classes()["Travel"]
     with pytest.raises(UnknownTask, match="near: agent_multi_step"):
         checkout.tasks("agent_multistep")
-
-
-def test_the_dialogue_of_a_turn() -> None:
-    assert dialogue_of("normal_multi_turn_user_adjust_12_3") == "12"

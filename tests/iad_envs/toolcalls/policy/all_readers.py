@@ -1,14 +1,12 @@
-"""Whoever reads a conversation: the agent, the features, the verifier, the words for it, and language models."""
+"""Whoever reads a conversation: the features, the verifier, the words for it, and language models."""
 
 from functools import cache
-from random import Random
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
 import iad_envs  # noqa: F401 (registers)
-from iad_envs.toolcalls.policy.agent import ToolCallAgent
 from iad_envs.toolcalls.policy.features import CallFeatures
 from iad_envs.toolcalls.policy.language_agent import CHATS, ToolCallLanguageAgent
 from iad_envs.toolcalls.policy.rendering import ToolCallRendering
@@ -22,13 +20,12 @@ WORDS = ToolCallRendering()
 
 def read_by_all(here: State, before: State, action: str) -> None:
     """Have everybody read a state to which an action has led from the one before; nobody raises an exception."""
-    proposed = ToolCallAgent().propose(here, feedback=None, temperature=1.0, rng=Random(0))
-    assert isinstance(proposed.action, str)
     numbers = CallFeatures()
     assert np.isfinite(numbers.rows(here, [*numbers.actions(here), action])).all()
     candidate = Candidate(action, preview=here)
-    (verdict,) = CallVerifier().verify(before, [candidate])
-    assert 0.0 <= verdict.score <= 1.0
+    for at in (before, here):
+        (verdict,) = CallVerifier().verify(at, [candidate])
+        assert 0.0 <= verdict.score <= 1.0
     words = [*WORDS.values(here).values(), WORDS.candidate(candidate), WORDS.attempt(before, here), WORDS.raw(here)]
     assert all(isinstance(one, str) for one in words)
     for style in CHATS:

@@ -1,8 +1,11 @@
 """The features of responses: bounded, and telling what a response is."""
 
 import numpy as np
+import pytest
 
 from iad_envs.toolcalls.policy.features import FEATURES, CallFeatures
+from iad_policy.learn.experience import Experience
+from iad_policy.learn.train import train
 from iad_policy.trained.features import load_features
 from iad_policy.types import State
 from tests.iad_envs.toolcalls.policy.talks import Talk
@@ -18,45 +21,41 @@ def named(state: State, action: str) -> dict[str, float]:
     return {name: value for name, value in zip(FEATURES, row, strict=True) if value}
 
 
-def test_they_are_those_of_the_environment() -> None:
-    loaded = load_features("IAD/BFCL-v0")
-    assert isinstance(loaded, CallFeatures)
-    assert loaded.identity == f"toolcalls {len(FEATURES)}"
-    assert loaded.names == FEATURES
-    assert len(set(FEATURES)) == len(FEATURES)
-
-
 def test_values_are_bounded_and_every_feature_tells_something_somewhere() -> None:
-    seen = set[str]()
+    assert load_features("IAD/BFCL-v0").names == FEATURES
     several = "[find_books(words='moon'), move_note(title='choir', folder='garden')]"
-    more = ("[nothing_such(a=1)]", "[move_note(title='choir')]", several, "[f(", "[]")
-    for task_id in ("multi_turn_base_1", "multi_turn_base_13", "multi_turn_miss_param_14", "multiple_2", "parallel_1"):
-        talk = Talk(task_id)
-        for action in talk.reference:
-            offered = NUMBERS.actions(talk.state)
-            assert len(offered) == len(set(offered))
-            rows = NUMBERS.rows(talk.state, [*offered, *more, action])
-            assert rows.shape == (len(offered) + len(more) + 1, len(FEATURES))
-            assert np.isfinite(rows).all()
-            assert 0.0 <= rows.min() <= rows.max() <= 1.0
-            seen |= {FEATURES[place] for place in np.flatnonzero(rows.any(axis=0))}
-            if talk.state.done:
-                break
-            talk.did(action)
-    talk = Talk("multi_turn_base_1").did(FAILS)
-    rows = NUMBERS.rows(talk.state, [FAILS, "reply[Sorry.]"])
-    seen |= {FEATURES[place] for place in np.flatnonzero(rows.any(axis=0))}
-    assert set(FEATURES) == seen
+    more = (
+        MOVE,
+        "[nothing_such(a=1)]",
+        "[move_note(title='choir', now=1)]",
+        several,
+        "[f(",
+        "[]",
+        "reply[I've moved it.]",
+    )
+    more += ("reply[Which one?]", "[move_note(title='choir', folder=[])]", "[convert_length(value=1, from_unit='x')]")
+    rows = []
+    notes = [Talk("multi_turn_base_1").did(*before) for before in ((), (MOVE,), (FAILS,))]
+    for state in (*(talk.state for talk in notes), Talk("multiple_2").state):
+        found = NUMBERS.rows(state, [*NUMBERS.actions(state), *more])
+        assert found.shape == (1 + len(more), len(FEATURES))
+        rows.append(found)
+    whole = np.concatenate(rows)
+    assert np.isfinite(whole).all()
+    assert 0.0 <= whole.min() <= whole.max() <= 1.0
+    assert [name for name, is_set in zip(FEATURES, whole.any(axis=0), strict=True) if not is_set] == []
 
 
-def test_a_call_is_told_by_what_it_fits_and_a_reply_by_what_is_left() -> None:
+def test_a_response_is_told_by_what_it_uses_and_what_was_done() -> None:
     talk = Talk("multi_turn_base_1")
-    right = named(talk.state, MOVE)
-    assert {"call:best", "call:plan", "call:values"} <= set(right)
-    assert "call:unasked" not in right
+    assert named(talk.state, MOVE) == {"calls": 0.25, "used": 1.0, "unused": 1.0}
     wrong = named(talk.state, "[count_seeds(species='accordion')]")
-    assert {"call:unasked", "call:ungrounded", "call:looks"} <= set(wrong)
-    assert "reply:left" in named(talk.state, "reply[Done.]")
+    assert {"calls", "ungrounded_argument", "unused"} == set(wrong)
     talk.did(MOVE)
-    assert "reply:left" not in named(talk.state, "reply[Done.]")
-    assert "call:again" in named(talk.state, MOVE)
+    assert named(talk.state, "reply[Done.]") == {"reply": 1.0, "made": 0.25, "worked": 0.25}
+    assert "repeated_call" in named(talk.state, MOVE)
+
+
+def test_no_policy_chooses_among_responses_that_nobody_proposes() -> None:
+    with pytest.raises(ValueError, match=r"features offer actions to choose from, got IAD/BFCL-v0.*--backend hf"):
+        train("bc", Experience("IAD/BFCL-v0", []), out="model")

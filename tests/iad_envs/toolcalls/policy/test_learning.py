@@ -1,4 +1,4 @@
-"""Learning from conversations with function calls: policies and values on their features, and simulators."""
+"""Learning from conversations with function calls: values and evaluators on their features, and simulators."""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,6 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import evaluate
-from iad_policy.learn.experience import Experience
 from iad_policy.learn.explore import explore
 from iad_policy.learn.simulators import record_outcomes, train_simulator
 from iad_policy.learn.train import train
@@ -27,39 +26,25 @@ EXPLORED: dict[str, dict[str, Any]] = {
 FEW: dict[str, Any] = {"epochs": 10}
 
 
-@pytest.fixture(scope="module", params=EXPLORED)
-def demos(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Experience:
-    """Demonstrations of the rule-based agent."""
-    out = tmp_path_factory.mktemp("demos")
-    return explore(request.param, out=out, episodes=1, temperature=0.0, **EXPLORED[request.param])
-
-
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("outcomes") / "outcomes.jsonl"
-    record_outcomes(BFCL, path, agents=("caller",), tasks=4)
+    record_outcomes(BFCL, path, agents=("solution:0.3",), tasks=4)
     return path
 
 
-def test_a_policy_learns_from_episodes_and_from_searches(demos: Experience, tmp_path: Path) -> None:
-    env = demos.env
+@pytest.mark.parametrize("env", EXPLORED)
+def test_value_models_and_evaluators_learn_from_episodes_and_trees(env: str, tmp_path: Path) -> None:
     given = dict(EXPLORED[env])
-    cloned = train("bc", demos, out=tmp_path / "bc", **FEW)
-    policy = f"learned:{cloned.folder}"
-    rollouts = explore(env, policy, out=tmp_path / "rollouts", **given)
-    train("rft", rollouts, out=tmp_path / "rft", **FEW)
-    better = train("eto", rollouts, out=tmp_path / "eto", start=cloned.folder, **FEW)
-    given["tasks"] = 2
-    searched = explore(env, policy, how="mcts", out=tmp_path / "mcts", critic="proxy", **given)
-    train("dpo", searched, out=tmp_path / "dpo", start=cloned.folder, **FEW)
-    grown = explore(env, policy, how="tree", out=tmp_path / "tree", **given)
+    grown = explore(env, "solution:0.5", how="tree", out=tmp_path / "tree", **{**given, "tasks": 2})
     value = train("qnet", grown, out=tmp_path / "qnet", **FEW)
+    judge = train("evaluator", explore(env, out=tmp_path / "mixed", **given), out=tmp_path / "evaluator", **FEW)
     shown = evaluate(
         env,
-        ["single", "bon"],
+        ["single", "bon", "artis"],
         2,
-        agent=f"learned:{better.folder}",
         verifier=f"qnet:{value.folder}",
+        roles={"evaluator": f"learned:{judge.folder}"},
         n=2,
         env_args=EXPLORED[env].get("env_args", {}),
     )
@@ -78,7 +63,9 @@ def test_outcomes_are_of_the_types_of_their_findings(outcomes: Path) -> None:
 def test_attempts_are_made_with_a_trained_simulator(outcomes: Path, driven: str, tmp_path: Path) -> None:
     trained = train_simulator(outcomes, BFCL, out=tmp_path, driven=driven, **FEW)
     simulator = f"learned:{trained.folder}"
-    shown = evaluate(BFCL, ["artis"], 2, n=2, agent="plan-following:caller", simulator=simulator, baseline="artis")
+    shown = evaluate(
+        BFCL, ["artis"], 2, n=2, agent="plan-following:solution:0.2", simulator=simulator, baseline="artis"
+    )
     (records,) = shown.records.values()
     assert not any(one.error_kind for one in records)
     assert all(one.usage["simulator"]["simulations"] > 0 for one in records)

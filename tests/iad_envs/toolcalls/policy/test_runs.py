@@ -46,7 +46,7 @@ def test_the_viewer_shows_calls_results_candidates_and_what_the_verifier_says(ru
     keys = [key for key, record in run.records.items() if record.strategy == "bon"]
     table = ShownTable()
     shown = json.dumps([*(episode_json(run, key, table) for key in keys), table.texts], ensure_ascii=False)
-    for text in ("Functions:", "Results:", "User: ", "It fits what is asked for.", "reply["):
+    for text in ("Functions:", "Results:", "User: ", "Nothing speaks against it.", "reply["):
         assert text in shown
     states = [step["before"] for key in keys for step in episode_json(run, key, table)["steps"]]
     assert all(state["said"][0][0] == "User" for state in states)
@@ -105,7 +105,7 @@ def test_stand_ins_lead_to_outcomes_of_several_kinds_anywhere() -> None:
 def test_it_is_played_with_a_simulator_that_errs(env_id: str, simulator: str, category: str) -> None:
     given = RUNS[env_id]["env_args"] if category == "conversation" else {"category": AS_ANSWERS[env_id]}
     env = gym.make(env_id, **given)
-    with IADPolicyWrapper("caller", env, strategy="bon", n=2, verifier="proxy", simulator=simulator) as policy:
+    with IADPolicyWrapper("solution:0.3", env, strategy="bon", n=2, verifier="proxy", simulator=simulator) as policy:
         observation, info = env.reset(seed=0)
         while not info["stop_reason"]:
             observation, _, _, _, info = env.step(policy.act(observation, info))

@@ -1,4 +1,4 @@
-"""The proxy verifier of tool calls: each of its rules, and what its scores are worth."""
+"""The proxy verifier of tool calls: what a model gets wrong scores below what it gets right, and says why."""
 
 from random import Random
 
@@ -6,54 +6,40 @@ import gymnasium as gym
 import pytest
 
 import iad_envs  # noqa: F401 (registers)
-from iad_envs.toolcalls.policy.agent import ToolCallAgent
-from iad_envs.toolcalls.policy.verifier import PENALTIES, SERVED, UNSERVED, CallVerifier
-from iad_policy import Candidate, IADPolicyWrapper
+from iad_envs.toolcalls.policy.mistakes import wrong_response
+from iad_envs.toolcalls.policy.verifier import ASKED, IN_VAIN, KEPT, UNDONE, CallVerifier
+from iad_policy.types import Candidate
 from iad_policy.verifiers import load_verifier
 from tests.iad_envs.toolcalls.policy.talks import Talk
 
-SEEDS = "multi_turn_base_1"
-"""`Move the note 'choir' into the folder 'garden'.`, then `Count the seeds of fennel.`"""
+NOTE, SEEDS, LOAN, REMIND = "multi_turn_base_1", "multi_turn_base_13", "multi_turn_miss_param_14", "agent_multi_step_0"
 MOVE = "[move_note(title='choir', folder='garden')]"
+FAILS = "[move_note(title='choir', folder='no such folder')]"
+FERRY = "ferry_line.departures"
+SOW = "[sow_seeds(bed_id='BD-58', species='fennel', count=19)]"
+CAKE = "[bakery_order_cake(cake='walnut cake', day='2026-05-05')]"
+RESERVE = "[reserve_book(book_id='BK-7', member_id='MB-9')]"
+REPAIR = "[tailor.repair_price(damage='frayed cuff', pieces=3, speed='express')]"
 
 
 def test_it_is_a_proxy_that_needs_a_preview_and_takes_nothing_else() -> None:
     loaded = load_verifier("proxy", gym.make("IAD/BFCL-v0"))
     assert (loaded.information, loaded.needs_preview) == ("proxy", True)
     with pytest.raises(ValueError, match=r"a preview of 'reply\[Hm\]'"):
-        CallVerifier().verify(Talk(SEEDS).state, [Candidate("reply[Hm]")])
+        CallVerifier().verify(Talk(NOTE).state, [Candidate("reply[Hm]")])
 
 
 @pytest.mark.parametrize("action", ["Well, let me think.", "[move_note('choir')]", "[f(", ""])
 def test_an_invalid_response_scores_nothing_and_hears_why(action: str) -> None:
-    found = Talk(SEEDS).verdict(action)
+    found = Talk(NOTE).verdict(action)
     assert found.score == 0.0
     assert "expected" in found.critique
-
-
-def test_a_reply_loses_while_something_is_not_done() -> None:
-    talk = Talk(SEEDS)
-    found = talk.verdict("reply[Done.]")
-    assert found.score == UNSERVED
-    assert "move_note may serve it" in found.critique
-    assert 0.8 * SERVED < talk.did(MOVE).verdict("reply[Done.]").score <= SERVED
-    assert talk.verdict("[search_notes(words='choir')]").score < UNSERVED
-
-
-def test_a_reply_is_worth_what_was_done_in_the_turn() -> None:
-    right = Talk(SEEDS).did(MOVE).verdict("reply[Done.]").score
-    stumbled = Talk(SEEDS).did("[move_note(title='choirs', folder='garden')]", MOVE).verdict("reply[Done.]").score
-    wrong = Talk(SEEDS).did("[remove_note(title='choir')]").verdict("reply[Done.]")
-    assert wrong.score < 0.5 < stumbled < right
-    beside = Talk(SEEDS).did(MOVE, "[write_note(title='choir', text='x')]").verdict("reply[Done.]")
-    assert beside.score < right
-    assert "write_note was not asked for like this." in beside.critique
 
 
 @pytest.mark.parametrize(
     ("action", "code"),
     [
-        ("[move_note(title='choir', folder='no such folder')]", "tool_error"),
+        (FAILS, "tool_error"),
         ("[move_notes(title='choir', folder='garden')]", "unknown_function"),
         ("[move_note(title='choir')]", "missing_argument"),
         ("[move_note(title='choir', folder='garden', now=True)]", "unknown_argument"),
@@ -61,68 +47,90 @@ def test_a_reply_is_worth_what_was_done_in_the_turn() -> None:
         ("[search_notes(words='accordion')]", "ungrounded_argument"),
     ],
 )
-def test_what_is_found_takes_off_its_share(action: str, code: str) -> None:
-    talk = Talk(SEEDS)
+def test_what_is_found_takes_its_share_and_is_said(action: str, code: str) -> None:
+    talk = Talk(NOTE)
     preview = talk.tried(action).preview
     assert preview is not None
-    assert code in [one["code"] for one in preview.info["facts"]["findings"]]
-    assert talk.verdict(action).score <= max(0.0, 1.0 - PENALTIES[code])
-    assert talk.verdict(MOVE).score == 1.0
+    (message,) = [one["message"] for one in preview.info["facts"]["findings"] if one["code"] == code]
+    found = talk.verdict(action)
+    assert found.score <= KEPT[code]
+    assert message in found.critique
 
 
-def test_a_function_or_an_argument_that_fits_worse_scores_lower_though_it_works() -> None:
-    talk = Talk(SEEDS)
-    right = talk.verdict(MOVE).score
-    other = talk.verdict("[tag_note(title='choir', tag='garden')]")
-    assert UNSERVED < other.score < right
-    assert "may fit better" in other.critique or "does not fit" in other.critique
-    talk.did(MOVE, "reply[Done.]")
-    assert (
-        talk.verdict("[find_plantings(species='fennel')]").score < talk.verdict("[count_seeds(species='fennel')]").score
-    )
+@pytest.mark.parametrize(
+    ("task_id", "before", "better", "worse"),
+    [
+        # Values of the request that are still unused lead on; what was made already doesn't.
+        (NOTE, (), MOVE, "[show_folder()]"),
+        (NOTE, (), MOVE, "[tag_note(title='choir', tag='x')]"),
+        (NOTE, (), "[show_folder()]", "reply[Hm.]"),
+        (NOTE, (MOVE,), "reply[Done.]", MOVE),
+        (NOTE, (MOVE,), "reply[Done.]", "[show_folder()]"),
+        # One that looks up what the next one needs comes before the end of the turn.
+        (SEEDS, ("[find_beds(zone='south house')]",), SOW, "reply[Done.]"),
+        (SEEDS, (), "[find_beds(zone='south house')]", SOW),
+        # Words are worth what was done: claims of work that no call did are worth the least.
+        (NOTE, (), "reply[Which folder do you mean?]", "reply[Hm.]"),
+        (NOTE, (), "reply[Hm.]", "reply[I have moved the note.]"),
+        (NOTE, (FAILS,), "reply[I can't find that folder.]", "reply[It is in the garden now.]"),
+        (NOTE, (FAILS,), MOVE, "reply[I can't find that folder.]"),
+        (NOTE, (FAILS,), MOVE, FAILS),
+        # A value that nobody has said is asked for.
+        (LOAN, ("reply[80 miles.]",), "reply[Who, and which book?]", RESERVE),
+        ("special_incomplete_0", (), "reply[Missing necessary parameters (day).]", CAKE),
+        # A single question wants all of its calls.
+        (
+            "parallel_1",
+            (),
+            f"[{FERRY}(harbour='Port Tiverley', day='2026-08-29'), {FERRY}(harbour='Aldmoor Quay', day='2026-08-03')]",
+            f"[{FERRY}(harbour='Port Tiverley', day='2026-08-29')]",
+        ),
+        ("multiple_2", (), REPAIR, f"draft{REPAIR}"),
+        ("multiple_2", (), REPAIR, REPAIR.replace("3", "5")),
+        ("multiple_2", (), "[tailor.repair_price(damage='frayed cuff', pieces=3)]", "reply[None of them does that.]"),
+        ("multiple_2", (), "reply[None of them does that. I can't.]", "reply[It costs 30.]"),
+        # After a call that failed and one that worked, the first one is tried again.
+        (
+            REMIND,
+            ("[list_reminders()]", "[log_in_phone(pin='2596')]"),
+            "[list_reminders()]",
+            "reply[I can't list them.]",
+        ),
+        # In a task without a user nobody answers, and nothing ends well before anything is done.
+        (REMIND, (), "[log_in_phone(pin='2596')]", "reply[Shall I?]"),
+        (REMIND, (), "[check_phone()]", "reply[finish conversation]"),
+    ],
+)  # fmt: skip
+def test_of_two_responses_the_better_one_scores_higher(
+    task_id: str, before: tuple[str, ...], better: str, worse: str
+) -> None:
+    talk = Talk(task_id).did(*before)
+    assert talk.verdict(better).score > talk.verdict(worse).score
 
 
-def test_the_next_right_call_scores_higher_than_most_others_that_the_agent_draws() -> None:
+def test_replies_in_vain_score_the_least() -> None:
+    assert Talk(NOTE).verdict("reply[The note has been moved.]").score == IN_VAIN
+    assert Talk(REMIND).verdict("reply[Which day?]").score == IN_VAIN
+    assert Talk(REMIND).verdict("reply[finish conversation]").score == IN_VAIN
+    talk = Talk("agent_multi_turn_0")
+    assert talk.verdict("reply[Which one?]").score == ASKED
+    assert talk.did("reply[Which one?]").verdict("reply[Which one?]").score == IN_VAIN
+    assert talk.verdict("reply[Well.]").score == UNDONE
+
+
+def test_a_reply_names_the_values_that_no_call_has_used() -> None:
+    talk = Talk(SEEDS).did("[find_beds(zone='south house')]")
+    assert "names 19, which no call uses" in talk.verdict("reply[Done.]").critique
+
+
+def test_gold_scores_higher_than_the_mistakes_of_the_solution_agent() -> None:
     won = lost = 0
-    for number in (1, 2, 3, 9, 13, 14, 18, 21):
-        talk = Talk(f"multi_turn_base_{number}")
+    for task_id in (*(f"multi_turn_base_{number}" for number in (1, 2, 3, 9, 13, 14, 18, 21)), "agent_multi_step_0"):
+        talk, rng = Talk(task_id), Random(task_id)
         for gold in talk.reference:
-            rng = Random(number)
-            drawn = {
-                ToolCallAgent().propose(talk.state, feedback=None, temperature=5.0, rng=rng).action for _ in range(6)
-            }
-            key = talk.env.action_key
-            others = [action for action in drawn if key(action) != key(gold)]
             score = talk.verdict(gold).score
-            for action in others:
-                won, lost = won + (score > talk.verdict(action).score), lost + (score < talk.verdict(action).score)
+            for wrong in {wrong_response(talk.state, gold, rng) for _ in range(6)}:
+                other = talk.verdict(wrong).score
+                won, lost = won + (score > other), lost + (score < other)
             talk.did(gold)
     assert won > 4 * lost
-
-
-def test_answers_score_the_probability_that_they_are_right() -> None:
-    pairs = []
-    for kind in ("simple_python", "multiple", "parallel", "irrelevance"):
-        for number in range(0, 24, 2):
-            talk = Talk(f"{kind}_{number}")
-            action = ToolCallAgent().propose(talk.state, feedback=None, temperature=1.0, rng=Random(number)).action
-            score = talk.verdict(action).score
-            pairs.append((score, bool(talk.did(action).gold["success"])))
-    mean = sum(score for score, _ in pairs) / len(pairs)
-    rate = sum(success for _, success in pairs) / len(pairs)
-    assert mean == pytest.approx(rate, abs=0.15)
-    low = [success for score, success in pairs if score < 0.4]
-    assert sum(low) <= 0.25 * len(low)
-
-
-def test_the_best_of_five_is_right_more_often_than_one() -> None:
-    won = {}
-    for strategy in ("single", "bon"):
-        env = gym.make("IAD/BFCL-v0", category="parallel", split="train")
-        with IADPolicyWrapper("caller", env, strategy=strategy, n=5, verifier="proxy") as policy:
-            won[strategy] = 0
-            for task_id in env.unwrapped.task_ids:  # type: ignore[attr-defined]
-                observation, info = env.reset(options={"task_id": task_id})
-                *_, info = env.step(policy.act(observation, info))
-                won[strategy] += bool(info["success"])
-    assert won["bon"] > won["single"]

@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 from iad_envs.toolcalls.acebench.checkout import AceGold
 from iad_envs.toolcalls.acebench.executor import CallResult, as_data
 from iad_envs.toolcalls.acebench.gold_classes import classes_of_gold, names_of_gold
-from iad_envs.toolcalls.acebench.reading import AceCall, UnreadableAnswer, read_normal
+from iad_envs.toolcalls.acebench.reading import read_normal
+from iad_envs.toolcalls.calls import FunctionCall, UnreadableCalls
 
 FinalState = Sequence[Mapping[str, Mapping[str, Any]]]
-"""Attributes by class: a list of dictionaries with one class each, as `executor.final_state` gives it."""
+"""Attributes by class: a list of dictionaries with one class each, as `executor.saved_state` gives it."""
 
 
 _INNER_QUOTE = re.compile(r"(?<=[^\s=\[({:,])'(?!\s*(?:[,)\]}:]|$))")
@@ -131,7 +132,7 @@ def _equal(left: Any, right: Any) -> bool:
     return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
 
 
-def _in_order(stones: Sequence[str], ran: Sequence[AceCall]) -> float:
+def _in_order(stones: Sequence[str], ran: Sequence[FunctionCall]) -> float:
     """Return the share of the milestones' calls that ran in order: the longest common subsequence."""
     wanted = [call for stone in stones for call in milestone_calls(stone)]
     if not wanted:
@@ -148,13 +149,13 @@ def _in_order(stones: Sequence[str], ran: Sequence[AceCall]) -> float:
 
 
 @lru_cache(maxsize=1024)
-def milestone_calls(stone: str) -> tuple[AceCall, ...]:
+def milestone_calls(stone: str) -> tuple[FunctionCall, ...]:
     """Return the calls of a milestone. Apostrophes within texts, which gold leaves as they are, are read as such.
 
     Raises:
-        UnreadableAnswer: It holds no calls.
+        UnreadableCalls: It holds no calls.
     """
     try:
         return tuple(read_normal(stone, multi_turn=False, rules="sound"))
-    except UnreadableAnswer:
+    except UnreadableCalls:
         return tuple(read_normal(_INNER_QUOTE.sub(r"\\'", stone), multi_turn=False, rules="sound"))

@@ -5,8 +5,7 @@ import pytest
 from iad_envs.toolcalls.acebench.checkout import AceGold
 from iad_envs.toolcalls.acebench.executor import CallResult
 from iad_envs.toolcalls.acebench.gold_classes import gold_by_class
-from iad_envs.toolcalls.acebench.reading import AceCall, UnreadableAnswer
-from iad_envs.toolcalls.acebench.scoring.agent import (
+from iad_envs.toolcalls.acebench.scoring.agent_tasks import (
     AgentScore,
     ends_right,
     milestone_calls,
@@ -14,6 +13,7 @@ from iad_envs.toolcalls.acebench.scoring.agent import (
     score_agent,
     score_agent_soundly,
 )
+from iad_envs.toolcalls.calls import FunctionCall, UnreadableCalls
 
 STATE = [{"Base": {"on": True}}, {"Messages": {"inbox": {"1": {"text": "a"}}, "names": ["x"]}}]
 STONES = ("[switch()]", "[add(text='a')]", "[stop()]")
@@ -94,9 +94,8 @@ def test_soundly_calls_that_ran_count_as_data() -> None:
     def share(*ran: CallResult, stones: tuple[str, ...] = STONES) -> float:
         return score_agent_soundly(AceGold(STATE, (stones,)), [], ran).process
 
-    on, add, stop = CallResult(AceCall("switch", {}), 1), CallResult(AceCall("add", {"text": "a"}), 1), CallResult(
-        AceCall("stop", {}), 1
-    )  # fmt: skip
+    made = FunctionCall("switch", {}), FunctionCall("add", {"text": "a"}), FunctionCall("stop", {})
+    on, add, stop = (CallResult(call, 1) for call in made)
     assert share(on, add, stop) == 1.0
     assert share(add, stop) == pytest.approx(2 / 3)  # the missing one eats nothing
     assert share(stop, add, on) == pytest.approx(1 / 3)
@@ -112,5 +111,5 @@ def test_milestones_with_bare_apostrophes_are_read() -> None:
     assert call.arguments == {
         "shop": "Domino's", "items": [{"name": "Tom's pie", "n": 1}], "note": "Don't, it's \"Ana's\".",
     }  # fmt: skip
-    with pytest.raises(UnreadableAnswer):
+    with pytest.raises(UnreadableCalls):
         milestone_calls("hello")

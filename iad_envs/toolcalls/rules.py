@@ -3,5 +3,5 @@
 from typing import Literal
 
 Rules = Literal["official", "sound"]
-"""`official` gives the verdicts of the official code, faults included. `sound` closes its holes."""
+"""`official` gives the verdicts of the official scripts, faults included. `sound` closes their holes."""
 RULES: tuple[Rules, ...] = ("official", "sound")

@@ -1,0 +1,57 @@
+"""Recorded answers of BFCL as the official scripts read and run them, whole and without an environment."""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from iad_envs.toolcalls.bfcl.conversations import PlayedTurn, extended
+from iad_envs.toolcalls.bfcl.decoding import decoded, runnable
+from iad_envs.toolcalls.bfcl.scoring.multi_turn import GoldTurn, TurnsJudge, TurnsVerdict
+from iad_envs.toolcalls.calls import PARSE_ERRORS, FunctionCall, UnreadableCalls
+
+
+def check(judge: TurnsJudge, turns: Sequence[PlayedTurn]) -> TurnsVerdict:
+    """Return the verdict on a conversation that is over."""
+    return judge.verdict(judge.tallied(turns))
+
+
+def play(
+    judge: TurnsJudge, answer: Sequence[Sequence[Any]], read: Callable[[Any], list[FunctionCall]]
+) -> list[PlayedTurn]:
+    """Run a whole answer: responses by turn. Responses that can't be read are skipped, as in the original."""
+    turns = []
+    state = judge.start
+    for index, responses in enumerate(answer):
+        played = PlayedTurn(state)
+        for response in responses:
+            try:
+                calls = read(response)
+            except UnreadableCalls:
+                continue
+            if calls:
+                played = extended(played, calls, judge.toolbox, withheld=judge.withheld(index))
+        turns.append(played)
+        state = played.state
+    return turns
+
+
+def read_officially(response: str) -> list[FunctionCall]:
+    """Return the calls in a text as the official scripts run them."""
+    return runnable(decoded(response))
+
+
+def read_messages(answer: Any) -> list[FunctionCall]:
+    """Return the calls in an answer of a model that calls functions: objects of a name and JSON arguments.
+
+    Arguments need not be an object: single-turn scoring has a verdict of its own on anything else.
+    """
+    try:
+        pairs = [next(iter(item.items()), ("", "")) for item in answer]
+        return [FunctionCall(name, json.loads(value)) for name, value in pairs]
+    except (AttributeError, TypeError, *PARSE_ERRORS):
+        raise UnreadableCalls("no calls") from None
+
+
+def is_free_of_calls_where_gold_is(turns: Iterable[PlayedTurn], gold: Iterable[GoldTurn]) -> bool:
+    """Whether no call was made in turns without gold calls: the official check that nothing uses."""
+    return not any(played.calls and not wanted.calls for played, wanted in zip(turns, gold, strict=False))

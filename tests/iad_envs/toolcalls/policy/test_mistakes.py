@@ -1,0 +1,98 @@
+"""What the solution agent gets wrong, by type, and that it solves tasks as often as its rate says."""
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import gymnasium as gym
+import pytest
+
+import iad_envs  # noqa: F401 (registers)
+from iad_envs.toolcalls.policy.mistakes import wrong_response
+from iad_envs.toolcalls.responses import read_response
+from iad_policy import IADPolicyWrapper
+from iad_policy.errors import UnknownName
+from iad_policy.registry.domain import domain_by_id
+from tests.iad_envs.toolcalls.policy.talks import Talk
+
+SOW = "[sow_seeds(bed_id='BD-58', species='fennel', count=19)]"
+
+
+def calls_of(action: str) -> list[tuple[str, dict[str, Any]]]:
+    return [(call.name, dict(call.arguments)) for call in read_response(action, dots=True).calls]
+
+
+def drawn(task_id: str, right: str, n: int = 200) -> set[str]:
+    state, rng = Talk(task_id).state, Random(0)
+    found = {wrong_response(state, right, rng) for _ in range(n)}
+    assert all(read_response(action, dots=True).kind != "unreadable" for action in found)
+    return found
+
+
+KINDS: dict[str, Callable[[list[tuple[str, dict[str, Any]]]], bool]] = {
+    "another value": lambda calls: len(calls) == 1 and calls[0][0] == "sow_seeds" and len(calls[0][1]) == 3,
+    "a dropped argument": lambda calls: len(calls) == 1 and calls[0][0] == "sow_seeds" and len(calls[0][1]) == 2,
+    "another function": lambda calls: len(calls) == 1 and calls[0][0] != "sow_seeds",
+    "a call made twice": lambda calls: len(calls) == 2,
+    "words": lambda calls: not calls,
+}
+
+
+def test_calls_go_wrong_in_every_way_and_their_values_keep_their_types() -> None:
+    found = [calls_of(action) for action in drawn("multi_turn_base_13", SOW)]
+    for kind, is_kind in KINDS.items():
+        assert any(map(is_kind, found)), kind
+    for calls in filter(KINDS["another value"], found):
+        assert {name: type(value) for name, value in calls[0][1].items()} == {
+            "bed_id": str,
+            "species": str,
+            "count": int,
+        }
+    pair = f"{SOW[:-1]}, {SOW[1:]}"
+    assert calls_of(SOW) in map(calls_of, drawn("multi_turn_base_13", pair))
+
+
+def test_words_go_wrong_as_a_call_that_nobody_asked_for() -> None:
+    offered = {one["name"] for one in Talk("multi_turn_base_1").state.info["page"]["tools"]}
+    for action in drawn("multi_turn_base_1", "reply[]", 50):
+        ((name, arguments),) = calls_of(action)
+        assert name in offered
+        assert all(value in ("something", 3, True, [], {}) or isinstance(value, str) for value in arguments.values())
+
+
+@pytest.mark.parametrize(
+    ("env_id", "category"),
+    [
+        ("IAD/BFCL-v0", "multi_turn"),
+        ("IAD/BFCL-v0", "single_turn"),
+        ("IAD/ACEBench-v0", "agent"),
+        ("IAD/ACEBench-v0", "normal"),
+        ("IAD/ACEBench-v0", "special"),
+    ],
+)
+def test_gold_with_mistakes_solves_less_the_more_there_are(env_id: str, category: str) -> None:
+    env: Any = gym.make(env_id, category=category)
+    shares = []
+    for rate in ("0", "0.3", "1"):
+        n_solved = 0
+        with IADPolicyWrapper(f"solution:{rate}", env, strategy="single") as policy:
+            for task_id in env.unwrapped.task_ids[::8]:
+                observation, info = env.reset(options={"task_id": task_id})
+                while not info["stop_reason"]:
+                    observation, _, _, _, info = env.step(policy.act(observation, info))
+                n_solved += info["success"]
+        shares.append(n_solved / len(env.unwrapped.task_ids[::8]))
+    assert shares[0] == 1.0 > shares[1] > shares[2]
+    assert shares[2] <= (0.2 if category == "single_turn" else 0.0)  # to "relevance" any call is right
+    env.close()
+
+
+@pytest.mark.parametrize("env_id", ["IAD/BFCL-v0", "IAD/ACEBench-v0"])
+def test_it_is_the_default_and_the_agent_that_is_gone_says_so(env_id: str) -> None:
+    assert domain_by_id(env_id).agent.startswith("solution:")
+    env = gym.make(env_id)
+    with pytest.raises(
+        UnknownName, match=r"caller is gone: use solution:<error rate>.*litellm:<model>.*got 'caller:0'"
+    ):
+        IADPolicyWrapper("caller:0", env, strategy="single")
+    env.close()
