@@ -60,28 +60,36 @@ def recorded(folder: Path) -> None:
         figure(f"repeats_{folder.name}_{arm.replace(' ', '')}", told.n_repeats / max(1, told.n), "share", n=told.n)
 
 
-parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("--full", action="store_true", help="more runs of each measurement")
-parser.add_argument("--model", default=os.environ.get("IAD_LOCAL_MODEL"), help="a GGUF file")
-parser.add_argument("--runs", nargs="*", type=Path, default=(), help="run folders of a language model")
-given = parser.parse_args()
-for table in TABLES:
-    shapes = list(rows(table))
-    read = sum(row.is_read_right() for row in shapes) / len(shapes)
-    figure(f"answer_round_trip_{table}", read, "share", target=1.0, better="higher", n=len(shapes))
-    figure(f"answer_reask_share_{table}", sum(row.reask for row in shapes) / len(shapes), "share", n=len(shapes))
-report_webshop_prompts()
-if given.full:
-    of_verifier("webshop_buy", webshop_evidence(), target=0.75)
-    of_verifier("bash_submit", bash_evidence(), target=0.75)
-    for source in sources("held_out"):
-        of_verifier(f"bird_{source}", bird_evidence(source), target=0.7)
-for run_folder in given.runs:
-    recorded(run_folder)
-if find_spec(PACKAGE) is None or (given.model is None and not (models_folder() / "smollm2.gguf").is_file()):
-    for one in ("local_overhead_ratio", "four_samples_ratio"):
-        nothing(
-            one, f"no model: pip install -e '.[local]' for {PACKAGE}, and name one or fetch SmolLM2 (make test-model)"
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true", help="more runs of each measurement")
+    parser.add_argument("--model", default=os.environ.get("IAD_LOCAL_MODEL"), help="a GGUF file")
+    parser.add_argument("--runs", nargs="*", type=Path, default=(), help="run folders of a language model")
+    given = parser.parse_args()
+    for table in TABLES:
+        shapes = list(rows(table))
+        read = sum(row.is_read_right() for row in shapes) / len(shapes)
+        figure(f"answer_round_trip_{table}", read, "share", target=1.0, better="higher", n=len(shapes))
+        figure(f"answer_reask_share_{table}", sum(row.reask for row in shapes) / len(shapes), "share", n=len(shapes))
+    report_webshop_prompts()
+    if given.full:
+        of_verifier("webshop_buy", webshop_evidence(), target=0.75)
+        of_verifier("bash_submit", bash_evidence(), target=0.75)
+        for source in sources("held_out"):
+            of_verifier(f"bird_{source}", bird_evidence(source), target=0.7)
+    for run_folder in given.runs:
+        recorded(run_folder)
+    if find_spec(PACKAGE) is None or (given.model is None and not (models_folder() / "smollm2.gguf").is_file()):
+        for one in ("local_overhead_ratio", "four_samples_ratio"):
+            nothing(
+                one,
+                f"no model: pip install -e '.[local]' for {PACKAGE}, and name one or fetch SmolLM2 (make test-model)",
+            )
+    else:
+        report_local_model(
+            given.model or "smollm2", n_answers=9 if given.full else 4, n_drawings=5 if given.full else 1
         )
-else:
-    report_local_model(given.model or "smollm2", n_answers=9 if given.full else 4, n_drawings=5 if given.full else 1)
+
+
+if __name__ == "__main__":
+    main()
