@@ -199,10 +199,15 @@ class LanguageAgent(ModelComponent):
 
     def _candidate(self, reading: Reading, answer: Completion, state: State, parts: tuple[Part, ...] = ()) -> Candidate:
         """Return the candidate that an answer proposes, or one with an error."""
-        if reading.action is None:
-            error = f"{UNREADABLE}: expected {self._expected(state)}, got {_got(reading, answer)}"
-            return Candidate(None, thought=answer.text, error=error, logprobs=answer.logprobs)
-        return Candidate(reading.action, thought=reading.thought, logprobs=answer.logprobs, parts=parts)
+        if reading.action is not None:
+            return Candidate(reading.action, thought=reading.thought, logprobs=answer.logprobs, parts=parts)
+        got = reading.got
+        if answer.text.strip():  # with its end if it was cut off, else its beginning
+            is_cut = answer.finish_reason == CUT_OFF
+            shown = answer.text[-SHOWN_CHARS:] if is_cut else answer.text[:SHOWN_CHARS]
+            got = f"{got}: {shown!r}" if got else repr(shown)
+        error = f"{UNREADABLE}: expected {self._expected(state)}, got {got}"
+        return Candidate(None, thought=answer.text, error=error, logprobs=answer.logprobs)
 
     def _expected(self, state: State) -> str:
         """Return what an answer must have, as the model may be told."""
@@ -216,15 +221,6 @@ class LanguageAgent(ModelComponent):
         if self.kind == TOOL:
             return f"an action{like}"
         return f'a line "{self.heading}: ..." with an action{like}'
-
-
-def _got(reading: Reading, answer: Completion) -> str:
-    """Return what an unreadable answer was, and a part of it: its end if it was cut off, else its beginning."""
-    if not answer.text.strip():
-        return reading.got
-    is_cut = answer.finish_reason == CUT_OFF
-    shown = answer.text[-SHOWN_CHARS:] if is_cut else answer.text[:SHOWN_CHARS]
-    return f"{reading.got}: {shown!r}" if reading.got else repr(shown)
 
 
 AgentT = TypeVar("AgentT", bound=LanguageAgent)

@@ -149,13 +149,10 @@ def _load(spec: str, dtype: str) -> HFWeights:
     model.eval()
     model.requires_grad_(False)
     identity = hash_of(path) if is_gguf else _identity(path, model)
-    return HFWeights(spec, model, tokenizer, _ends(model, tokenizer), f"{identity} {dtype}")
-
-
-def _ends(model: Any, tokenizer: Any) -> tuple[int, ...]:
     named = model.generation_config.eos_token_id
     others = named if isinstance(named, list) else [named]
-    return tuple(dict.fromkeys(one for one in (tokenizer.eos_token_id, *others) if one is not None))
+    ends = tuple(dict.fromkeys(one for one in (tokenizer.eos_token_id, *others) if one is not None))
+    return HFWeights(spec, model, tokenizer, ends, f"{identity} {dtype}")
 
 
 def _identity(path: Path, model: Any) -> str:
