@@ -80,7 +80,7 @@ $(LUCENE)/.ready: pyproject.toml $(READY)
 
 # On a server that the tests start; skipped with the reason where its programs are not installed.
 test-postgres: $(READY_DEV) postgres
-	$(PY) -m pytest tests/full/test_bird_postgres.py -p no:xdist
+	$(PY) -m pytest tests/full/test_bird_servers.py -k postgresql -p no:xdist
 
 # The driver, and the server's programs where that is possible without asking; without them tests are skipped.
 postgres: $(READY_DEV)
@@ -97,7 +97,7 @@ postgres: $(READY_DEV)
 
 # The same on MariaDB: of the server only its programs, without a service and without asking.
 test-mysql: $(READY_DEV) mysql
-	$(PY) -m pytest tests/full/test_bird_mysql.py -p no:xdist
+	$(PY) -m pytest tests/full/test_bird_servers.py -k mysql -p no:xdist
 
 mysql: $(READY_DEV)
 	@$(PY) -m pip install --quiet --editable ".[mysql]" || \

@@ -12,8 +12,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from random import Random
 from statistics import median
 from time import perf_counter, process_time
 from typing import Any, NamedTuple
@@ -40,24 +42,17 @@ from iad_policy.runtime.components import Components
 from iad_policy.types.call_context import current_call
 from iad_policy.types.information import Information
 
-N_STEPS = 5
-N_WORKERS = 64
-N_EPISODES = 192
+N_STEPS, N_EPISODES = 5, 192
 ANSWER_S = 0.5
-N_TASKS, N_CANDIDATES = 200, 8
-N_ROUNDS = 5
-N_SUMMARISED = N_LARGE = 100_000
+N_ROUNDS = 3
+N_LARGE = 100_000
 
 
 class CorridorTask(NamedTuple):
     """Which corridor."""
 
     task_id: str
-
-    @property
-    def instruction(self) -> str:
-        """What is to be done."""
-        return f"Walk through {self.task_id}."
+    instruction: str = "Walk through it."
 
 
 class Corridor(IADEnv[str, int]):
@@ -154,44 +149,29 @@ def seconds_of(folder: Path, model: Any, **config: Any) -> float:
 
 def throughput(folder: Path) -> None:
     """Print the share of the run time that the model takes."""
-    ideal_s = math.ceil(N_EPISODES / N_WORKERS) * N_STEPS * ANSWER_S
-    wall_s = seconds_of(folder / "slow", FakeModel(ANSWER_S), tasks=N_EPISODES, workers=N_WORKERS)
+    ideal_s = math.ceil(N_EPISODES / 64) * N_STEPS * ANSWER_S
+    wall_s = seconds_of(folder / "slow", FakeModel(ANSWER_S), tasks=N_EPISODES, workers=64)
     figure("throughput_of_ideal", ideal_s / wall_s, "share", target=0.95, better="higher", n=N_EPISODES * N_STEPS)
 
 
-def cost_of_a_candidate(folder: Path, reference: Reference) -> None:
-    """Print the time to propose and verify a candidate with an instant model, with and without saving it."""
-    n = N_TASKS * N_CANDIDATES
-    saved, unsaved = [], []
+def costs(folder: Path, reference: Reference) -> None:
+    """Print the time of a candidate, saved and in a hand-written loop that saves nothing, and of a step."""
+    n_tasks, n, times = 200, 8, defaultdict(list)
     for place in range(N_ROUNDS):
-        config = {"strategies": ("bon",), "tasks": N_TASKS, "n": N_CANDIDATES, "n_steps": 1}
         reference.sample()
-        saved.append(1e3 / n * seconds_of(folder / f"saved{place}", FakeModel(), **config))
-        unsaved.append(1e3 / n * seconds_unsaved())
-    reference.figure("candidate_saved_ms", median(saved), "ms", target=1.0, n=N_ROUNDS)
-    reference.figure("candidate_unsaved_ms", median(unsaved), "ms", target=0.1, n=N_ROUNDS)
-
-
-def seconds_unsaved() -> float:
-    """Return the wall seconds of the same decisions in a hand-written loop that saves nothing."""
-    env = Corridor(1, N_TASKS)
-    agent = LanguageAgent(FakeModel())
-    start = perf_counter()
-    with IADPolicyWrapper(agent, env, strategy="bon", n=N_CANDIDATES, verifier=InstantVerifier()) as policy:
-        for task_id in env.task_ids:
-            observation, info = env.reset(options={"task_id": task_id})
-            env.step(policy.act(observation, info))
-    return perf_counter() - start
-
-
-def overhead_of_a_step(folder: Path, reference: Reference) -> None:
-    """Print the time of a step when agent, verifier and environment take no time."""
-    n = 200
-    times = []
-    for place in range(3):
-        reference.sample()
-        times.append(1e3 / (n * N_STEPS) * seconds_of(folder / f"step{place}", FakeModel(), tasks=n))
-    reference.figure("runner_overhead_ms", median(times), "ms", target=2.0, n=3 * n * N_STEPS)
+        given = {"strategies": ("bon",), "tasks": n_tasks, "n": n, "n_steps": 1}
+        times["candidate_saved_ms"].append(seconds_of(folder / f"saved{place}", FakeModel(), **given) / (n_tasks * n))
+        env, start = Corridor(1, n_tasks), perf_counter()
+        agent = LanguageAgent(FakeModel())
+        with IADPolicyWrapper(agent, env, strategy="bon", n=n, verifier=InstantVerifier()) as policy:
+            for task_id in env.task_ids:
+                observation, info = env.reset(options={"task_id": task_id})
+                env.step(policy.act(observation, info))
+        times["candidate_unsaved_ms"].append((perf_counter() - start) / (n_tasks * n))
+        step_s = seconds_of(folder / f"step{place}", FakeModel(), tasks=n_tasks) / (n_tasks * N_STEPS)
+        times["runner_overhead_ms"].append(step_s)
+    for metric, target in (("candidate_saved_ms", 1.0), ("candidate_unsaved_ms", 0.1), ("runner_overhead_ms", 2.0)):
+        reference.figure(metric, 1e3 * median(times[metric]), "ms", target=target, n=N_ROUNDS)
 
 
 def redone_after_kill(folder: Path) -> None:
@@ -202,49 +182,35 @@ def redone_after_kill(folder: Path) -> None:
     """
     ledger, run_folder = folder / "ledger", folder / "killed"
     command = [sys.executable, __file__, "--killed", str(run_folder), str(ledger)]
-    whole = 40 * N_STEPS
+
+    def lines(path: Path) -> list[str]:  # a kill may leave a part of the last one
+        return [line for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
+
     process = subprocess.Popen(command, cwd=ROOT)
-    while process.poll() is None and (not ledger.exists() or len(_lines(ledger)) < whole // 2):
+    while process.poll() is None and (not ledger.exists() or len(lines(ledger)) < 40 * N_STEPS // 2):
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    asked = _lines(ledger)
-    log = "".join(_lines(run_folder / ANSWERS))
+    asked, log = lines(ledger), "".join(lines(run_folder / ANSWERS))
     answered = {call for call in asked if f"({call.rstrip()})" in log}
     subprocess.run(command, cwd=ROOT, check=True)
-    again = _lines(ledger)[len(asked) :]
+    again = lines(ledger)[len(asked) :]
     figure("redone_after_kill", len(answered.intersection(again)), "calls", target=0, n=len(answered))
-
-
-def _lines(path: Path) -> list[str]:
-    """Return the whole lines of a file. A kill may leave a part of the last one."""
-    return [line for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
-
-
-def killed(folder: Path, ledger: Path) -> None:
-    """Run the process that will be killed."""
-    for _ in run(folder, FakeModel(0.05, ledger), tasks=40, workers=16):
-        pass
 
 
 def summarise_1e5(folder: Path, reference: Reference) -> None:
     """Print the time to read 10^5 episodes from disk and to compute their summary, in one thread."""
-    config = RunConfig("Corridor", "fake", "instant", ("single", "bon", "iad", "bon-sc"), tasks=N_SUMMARISED // 4)
-    path = folder / "many"
+    config = RunConfig("Corridor", "fake", "instant", ("single", "bon", "iad", "bon-sc"), tasks=N_LARGE // 4)
+    path, rng = folder / "many", Random(0)
     path.mkdir()
     (path / CONFIG).write_text("{}")
     line = next(run(folder / "one", FakeModel(), tasks=1)).as_json()
     with (path / EPISODES).open("w") as file:
-        for place in range(N_SUMMARISED):
+        for place in range(N_LARGE):
             task, strategy = divmod(place, 4)
-            varied = {
-                "key": f"{place:032x}",
-                "task_id": f"corridor-{task:05d}",
-                "strategy": config.strategies[strategy],
-            }
-            varied |= {"n": 1 if strategy == 0 else 3, "success": float(hash_of(place, 3) < 1 + strategy / 4)}
-            varied |= {"progress": hash_of(place, 1.0), "reward": hash_of(place + 1, 1.0)}
-            file.write(json.dumps({**line, **varied}) + "\n")
+            told = {"key": f"{place:032x}", "task_id": f"corridor-{task:05d}", "strategy": config.strategies[strategy]}
+            told |= {"n": 1 if strategy == 0 else 3, "success": float(rng.random() < (1 + strategy) / 5)}
+            file.write(json.dumps({**line, **told, "progress": rng.random(), "reward": rng.random()}) + "\n")
     seconds = []
     for _ in range(N_ROUNDS):
         reference.sample()
@@ -257,48 +223,17 @@ def summarise_1e5(folder: Path, reference: Reference) -> None:
     reference.figure("summarise_1e5_s", median(seconds), "s", target=3.0, n=N_ROUNDS, clock="cpu")
 
 
-def hash_of(place: int, below: float) -> float:
-    """Return a pseudo-random number between 0 and `below`."""
-    return below * (place * 2654435761 % 2**32) / 2**32
-
-
-GROWTH = """
+FRESH = """
 from pathlib import Path
 sys.path.insert(0, "benchmarks")
 from evaluation import FakeModel, run
-held = [held_mb() for place, _ in enumerate(run(Path(sys.argv[1]), FakeModel(), tasks=2200)) if place in (199, 2199)]
+folder, tasks, n_steps = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+held = []
+for place, _ in enumerate(run(folder, FakeModel(), tasks=tasks, n_steps=n_steps)):
+    if place in (199, tasks - 1):
+        held.append(held_mb())
 print(json.dumps({"grown": held[1] - held[0]}))
 """
-
-
-def memory(folder: Path) -> None:
-    """Print the memory that 2,000 episodes keep during a run."""
-    grown = in_fresh_process(GROWTH, folder / "long", n=1)
-    figure("memory_growth_mb", grown["grown"], "MB", target=20, n=2000)
-
-
-WHOLE_RUN = """
-from pathlib import Path
-sys.path.insert(0, "benchmarks")
-from evaluation import FakeModel, run
-start, cpu = time.perf_counter(), time.process_time()
-n = sum(1 for _ in run(Path(sys.argv[1]), FakeModel(), tasks=int(sys.argv[2]), n_steps=2))
-print(json.dumps({"n": n, "s": time.perf_counter() - start, "cpu_s": time.process_time() - cpu, "rss_mb": rss_mb()}))
-"""
-
-
-def large_run(folder: Path, reference: Reference) -> None:
-    """Print the peak memory of a run of 10^5 short episodes, and the time of the same command when all are recorded.
-
-    The second command reads the folder, finds that nothing is missing, and computes the summary.
-    """
-    first = in_fresh_process(WHOLE_RUN, folder / "large", N_LARGE, n=1)
-    again = in_fresh_process(WHOLE_RUN, folder / "large", N_LARGE, n=3, before_each=reference.sample)
-    figure("large_run_rss_mb", first["rss_mb"], "MB", target=1500, n=N_LARGE)
-    figure("large_run_cpu_ms_per_episode", 1e3 * first["cpu_s"] / N_LARGE, "ms", n=N_LARGE)
-    figure("resumed_rss_mb", again["rss_mb"], "MB", target=1500, n=N_LARGE)
-    reference.figure("resume_1e5_s", again["cpu_s"], "s", target=5.0, n=3, clock="cpu")
-    figure("resume_1e5_wall_s", again["s"], "s", n=3)
 
 
 def main() -> None:
@@ -308,18 +243,17 @@ def main() -> None:
         folder = Path(name)
         throughput(folder)
         reference = Reference()
-        cost_of_a_candidate(folder, reference)
-        overhead_of_a_step(folder, reference)
+        costs(folder, reference)
         redone_after_kill(folder)
         summarise_1e5(folder, reference)
-        if "--full" in sys.argv:
-            large_run(folder, reference)
         reference.report()
-        memory(folder)
+        grown = in_fresh_process(FRESH, folder / "long", 2200, N_STEPS, n=1)["grown"]
+        figure("memory_growth_mb", grown, "MB", target=20, n=2000)
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--killed"]:
-        killed(Path(sys.argv[2]), Path(sys.argv[3]))
+    if sys.argv[1:2] == ["--killed"]:  # the process that will be killed
+        for _ in run(Path(sys.argv[2]), FakeModel(0.05, Path(sys.argv[3])), tasks=40, workers=16):
+            pass
     else:
         main()

@@ -16,14 +16,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.bash_evidence import bash_evidence
-from support.bird_candidates import sources
-from support.bird_evidence import bird_evidence
+from support.bash_verifier import bash_evidence
+from support.bird_verifier import bird_evidence, sources
 from support.figures import figure
 from support.local_model import report_local_model
 from support.measured_models import MeasuredRun
 from support.prompt_tokens import report_webshop_prompts
-from support.webshop_evidence import webshop_evidence
+from support.webshop_verifier import webshop_evidence
 
 from iad_policy.models.local import PACKAGE
 from iad_policy.models.local.files import models_folder

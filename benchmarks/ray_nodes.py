@@ -1,6 +1,6 @@
 """Measures a run on a Ray cluster of two nodes, both on this machine: what it costs per episode, and what grows.
 
-The episodes are those of `evaluation.py --full`: two steps, and a language agent whose model answers at once. So the
+The episodes are those of `evaluation.py`: two steps, and a language agent whose model answers at once. So the
 process with the run folder is the busiest one, as it would be on a large cluster. 20,000 episodes, or with `--full` a
 million, which takes half an hour and 11 GB of disk. `--out FOLDER` keeps the run there. Needs `iad[ray]`.
 """

@@ -42,13 +42,7 @@ def write_record() -> str:
 
 
 class Reference:
-    """Times the reference work during a benchmark. Call `sample` between the measurements to compare with it.
-
-    Args:
-        wall_s: Clock that returns wall seconds.
-        cpu_s: Clock that returns the CPU seconds of this process.
-        n_records: Number of records in a sample.
-    """
+    """Times the reference work during a benchmark. Call `sample` between the measurements to compare with it."""
 
     def __init__(
         self,
@@ -80,15 +74,10 @@ class Reference:
     def figure(
         self, metric: str, value: float, unit: str, *, n: int = 1, target: float | None = None, clock: Clock = "wall"
     ) -> None:
-        """Print a time or a rate (`.../s`) and its ratio to a record. The target applies to the ratio.
+        """Print a time or a rate (`.../s`) and its ratio to a record, to which the target applies.
 
-        Args:
-            metric: Name of the figure.
-            value: Measured value.
-            unit: Unit of time, or of a rate.
-            n: Number of measurements whose median is the value.
-            target: Target of the value on the machine where the targets were set.
-            clock: Clock of the measurement.
+        `target` is that of the value on the machine where the targets were set. `n` is the number of measurements whose
+        median is the value, and `clock` the clock of the measurement.
         """
         is_rate = unit.endswith("/s")
 
@@ -111,13 +100,8 @@ class Reference:
             figure(metric, self.record_us(clock), "us", n=len(self._samples[clock]))
 
 
-def main() -> None:
-    """Measure and print."""
-    reference = Reference()
-    for _ in range(15):
-        reference.sample()
-    reference.report()
-
-
 if __name__ == "__main__":
-    main()
+    alone = Reference()
+    for _ in range(15):
+        alone.sample()
+    alone.report()

@@ -15,14 +15,11 @@ import gymnasium as gym
 from reference import Reference
 from support.bundled import bundled_tasks
 from support.figures import figure, in_fresh_process
+from support.shop_vectors import WORDS
 
 # CPU milliseconds of the original text environment on 1,000 products, on the machine where the targets were set.
 RECORDED_MS = {"reset": 2.9, "search": 17.6, "click": 15.0}
 RECORDED = {"start_cpu_s": 5.2, "rss_mb": 754.0}
-N_ENVS = 64
-QUERY = "shoe women throw wall red bar gluten free hair pack wireless cotton large black set kit steel"
-WORDS = QUERY.split()
-
 
 START = """
 import gymnasium as gym, iad_envs
@@ -43,11 +40,6 @@ before = held_mb()
 envs = [make() for _ in range(int(sys.argv[2]))]
 print(json.dumps({"rss_per_env_mb": (held_mb() - before) / int(sys.argv[2])}))
 """
-
-
-def data_dir() -> str:
-    real = os.environ.get("IAD_REAL_DATA")
-    return str(Path(real) / "webshop") if real else ""
 
 
 def walk(env: gym.Env[Any, Any], rng: random.Random, times: dict[str, list[float]]) -> None:
@@ -72,11 +64,11 @@ def walk(env: gym.Env[Any, Any], rng: random.Random, times: dict[str, list[float
 
 
 def speed(folder: str, n_episodes: int, reference: Reference) -> None:
-    times: dict[str, dict[str, list[float]]] = {}
-    envs = {
-        progress: gym.make("IAD/WebShop-v0", data_dir=folder or None, progress=progress)
-        for progress in ("off", "maximum")
+    """Print how many times faster this environment's medians are than the original's would be on this machine."""
+    times: dict[str, dict[str, list[float]]] = {
+        progress: {"reset": [], "search": [], "click": []} for progress in ("off", "maximum")
     }
+    envs = {progress: gym.make("IAD/WebShop-v0", data_dir=folder or None, progress=progress) for progress in times}
     rng = random.Random(0)
     for env in envs.values():
         env.reset(seed=0)
@@ -84,21 +76,16 @@ def speed(folder: str, n_episodes: int, reference: Reference) -> None:
         if episode % 40 == 0:
             reference.sample()
         for progress, env in envs.items():
-            walk(env, rng, times.setdefault(progress, {"reset": [], "search": [], "click": []}))
-    off, on = times["off"], times["maximum"]
-    slowness = reference.slowness("cpu")
-    faster("click_ratio", "click", off, target=100, slowness=slowness)
-    faster("search_ratio", "search", off, target=15, slowness=slowness)
-    faster("click_ratio_progress", "click", on, target=30, slowness=slowness)
-    faster("reset_ratio", "reset", off, target=50, slowness=slowness)
-
-
-def faster(metric: str, operation: str, times: dict[str, list[float]], *, target: float, slowness: float) -> None:
-    """Print how many times faster this environment's median is than the original's would be on this machine."""
-    ratio = RECORDED_MS[operation] * slowness / (1000 * median(times[operation]))
-    figure(
-        metric, ratio, "x", target=target, better="higher", baseline="recorded", ratio=ratio, n=len(times[operation])
-    )
+            walk(env, rng, times[progress])
+    for metric, operation, progress, target in (
+        ("click_ratio", "click", "off", 100),
+        ("search_ratio", "search", "off", 15),
+        ("click_ratio_progress", "click", "maximum", 30),
+        ("reset_ratio", "reset", "off", 50),
+    ):
+        taken = times[progress][operation]
+        ratio = RECORDED_MS[operation] * reference.slowness("cpu") / (1000 * median(taken))
+        figure(metric, ratio, "x", target=target, better="higher", baseline="recorded", ratio=ratio, n=len(taken))
 
 
 def simulate(folder: str, n: int, reference: Reference) -> None:
@@ -118,7 +105,8 @@ def simulate(folder: str, n: int, reference: Reference) -> None:
 
 
 def main() -> None:
-    folder = data_dir()
+    real = os.environ.get("IAD_REAL_DATA")
+    folder = str(Path(real) / "webshop") if real else ""
     reference = Reference()
     speed(folder, 400, reference)
     simulate(folder, 2000, reference)
@@ -129,7 +117,7 @@ def main() -> None:
     smaller = RECORDED["rss_mb"] / started["rss_mb"]
     figure("rss_mb", started["rss_mb"], "MB", target=150, baseline="recorded", ratio=smaller, n=5)
     reference.report()
-    figure("rss_per_env_mb", in_fresh_process(MANY, folder, N_ENVS, n=3)["rss_per_env_mb"], "MB", target=1, n=3)
+    figure("rss_per_env_mb", in_fresh_process(MANY, folder, 64, n=3)["rss_per_env_mb"], "MB", target=1, n=3)
     bundled_tasks("IAD/WebShop-v0", "webshop", "shopper")
 
 

@@ -21,10 +21,8 @@ from iad_policy import IADPolicyWrapper
 from iad_policy.cli import app
 from iad_policy.commands.suite import read_suite
 from iad_policy.models.hf import PACKAGES
-from tests.full.mysql_server import programs as mysql_programs
-from tests.full.mysql_server import serving as serving_mysql
-from tests.full.postgres_server import binaries
-from tests.full.postgres_server import serving as serving_postgres
+from tests.full.sql_servers import Dialect, missing
+from tests.full.sql_servers import serving as serving_sql
 from tests.iad_policy.models.local.smollm2 import require_smollm2, smollm2
 from tests.iad_policy.models.openai_server import Reply, completion, serving
 
@@ -144,36 +142,23 @@ def test_python_blocks_run_one_after_another(
                 exec(code, namespace)
 
 
-@pytest.mark.skipif(find_spec("psycopg") is None, reason="the extra iad[postgres] is not installed")
-@pytest.mark.skipif(binaries() is None, reason="no PostgreSQL server is installed: make postgres")
-def test_python_blocks_for_a_postgresql_server_run_on_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    import psycopg
-
-    bodies = [body for name in ALONE for body in blocks(name, "python") if 'dialect="postgresql"' in body]
+@pytest.mark.parametrize("dialect", ["postgresql", "mysql"])
+def test_python_blocks_for_a_server_run_on_one(dialect: Dialect, monkeypatch: pytest.MonkeyPatch) -> None:
+    bodies = [body for name in ALONE for body in blocks(name, "python") if f'dialect="{dialect}"' in body]
     assert bodies
-    programs = binaries()
-    assert programs is not None
+    if reason := missing(dialect):
+        pytest.skip(reason)
     monkeypatch.chdir(ROOT)
-    with serving_postgres(programs) as admin:
-        with psycopg.connect(admin, autocommit=True) as connection:
-            connection.execute("CREATE DATABASE bird")
-        monkeypatch.setenv("PGHOST", dict(part.split("=", 1) for part in admin.split())["host"])
-        for body in bodies:
-            exec(compile(body, "on a server", "exec"), {"gym": gym})
+    with serving_sql(dialect) as admin:
+        if dialect == "postgresql":
+            import psycopg
 
-
-@pytest.mark.skipif(find_spec("pymysql") is None, reason="the extra iad[mysql] is not installed")
-@pytest.mark.skipif(mysql_programs() is None, reason="no MariaDB server is installed: make mysql")
-def test_python_blocks_for_a_mysql_server_run_on_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    bodies = [body for name in ALONE for body in blocks(name, "python") if 'dialect="mysql"' in body]
-    assert bodies
-    programs = mysql_programs()
-    assert programs is not None
-    monkeypatch.chdir(ROOT)
-    with serving_mysql(programs) as admin:
+            with psycopg.connect(admin, autocommit=True) as connection:
+                connection.execute("CREATE DATABASE bird")
+            monkeypatch.setenv("PGHOST", dict(part.split("=", 1) for part in admin.split())["host"])
         for body in bodies:
             ours = body.replace("mysql://root@localhost/?unix_socket=/run/mysqld/mysqld.sock", admin)
-            assert ours != body
+            assert (ours != body) == (dialect == "mysql")
             exec(compile(ours, "on a server", "exec"), {"gym": gym})
 
 

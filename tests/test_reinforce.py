@@ -25,11 +25,12 @@ from examples.reinforce import (
 from iad_policy import IADPolicyWrapper
 
 SAME_STEP = gym.vector.AutoresetMode.SAME_STEP
+N_EPISODES = 1500
 
 
 @pytest.fixture(scope="module")
 def trained() -> tuple[Any, Any]:
-    return train(0, 1500)  # type: ignore[no-any-return]
+    return train(0, N_EPISODES)  # type: ignore[no-any-return]
 
 
 def infos(n_episodes: int) -> Iterator[dict[str, Any]]:
@@ -71,50 +72,38 @@ def test_gradients_are_those_of_finite_differences() -> None:
     of_log, of_entropy = gradients(rows, probabilities(rows, weights), taken)
     np.testing.assert_allclose(of_log, slope(log_likely, weights), atol=1e-8)
     np.testing.assert_allclose(of_entropy, slope(entropy, weights), atol=1e-8)
-
-
-def test_rows_without_an_action_are_never_taken() -> None:
-    likely = probabilities(random_rows(np.random.default_rng(1)), np.full(5, -30.0))
-    assert likely[1, 3] == 0
+    likely = probabilities(rows, np.full(5, -30.0))
+    assert likely[1, 3] == 0  # a row without an action is never taken
     np.testing.assert_allclose(likely.sum(-1), 1)
 
 
-def test_the_reward_rises_while_it_trains(trained: tuple[Any, Any]) -> None:
-    _, rewards = trained
-    assert len(rewards) == 1500
-    assert rewards[-300:].mean() > rewards[:300].mean() + 0.15
-
-
-def test_it_does_better_than_chance_on_tasks_it_was_not_trained_on(trained: tuple[Any, Any]) -> None:
-    weights, _ = trained
+def test_the_reward_rises_while_it_trains_also_on_other_tasks(trained: tuple[Any, Any], tmp_path: Path) -> None:
+    weights, rewards = trained
+    assert len(rewards) == N_EPISODES
+    assert rewards[-200:].mean() > rewards[:200].mean() + 0.1
     untrained = play(0 * weights, is_greedy=False, split="dev")
     assert untrained.mean() < 0.25
     assert play(weights, is_greedy=True, split="dev").mean() > untrained.mean() + 0.2
+    pytest.importorskip("matplotlib")
+    draw(np.random.default_rng(0).random((3, 200)), tmp_path / "curve.png")
+    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_features_are_made_of_public_info_alone() -> None:
-    gold = gym.make(ENVIRONMENT).unwrapped.GOLD_INFO  # type: ignore[attr-defined]
-    n_pages = 0
-    for info in infos(20):
-        public = {key: value for key, value in info.items() if key not in gold}
-        assert len(public) == len(info) - len(gold)
-        lied = {**info, "progress": 1.0, "success": True, "reward_parts": {}}
-        (actions, rows), (seen, seen_rows), (told, told_rows) = read(info), read(public), read(lied)
-        assert actions == seen == told
-        assert (rows == seen_rows).all()
-        assert (rows == told_rows).all()
-        n_pages += 1
-    assert n_pages > 100
-
-
-def test_every_action_that_a_page_offers_has_a_row_and_every_feature_is_met() -> None:
+def test_every_action_has_a_row_every_feature_is_met_and_none_is_made_of_gold() -> None:
     met = np.zeros(len(FEATURES), bool)
-    for info in infos(60):
+    gold = gym.make(ENVIRONMENT).unwrapped.GOLD_INFO  # type: ignore[attr-defined]
+    for info in infos(40):
         actions, rows = read(info)
         assert {action for action in info["available_actions"] if "..." not in action} <= set(actions)
         assert len(actions) < MAX_ACTIONS
         assert rows[:, 0].tolist() == [1] * len(actions) + [0] * (MAX_ACTIONS - len(actions))
         met |= (rows != 0).any(0)
+        public = {key: value for key, value in info.items() if key not in gold}
+        assert len(public) == len(info) - len(gold)
+        for others in (public, {**info, "progress": 1.0, "success": True, "reward_parts": {}}):
+            seen, seen_rows = read(others)
+            assert actions == seen
+            assert (rows == seen_rows).all()
     assert [name for name, is_met in zip(FEATURES, met, strict=True) if not is_met] == []
 
 
@@ -126,14 +115,9 @@ def test_a_row_without_an_action_is_an_invalid_action_that_costs_a_step() -> Non
         _, reward, terminated, truncated, _ = env.step(row)
         assert (float(reward), terminated, truncated) == (0.0, False, step == 3)
     assert env.step(n_actions)[1:4] == (0.0, False, True)
-
-
-def test_every_action_of_its_space_can_be_taken_in_every_state() -> None:
-    env = Rows(gym.make(ENVIRONMENT, split="train"))
     env.action_space.seed(0)
-    for seed in range(10):
-        env.reset(seed=seed)
-        done = False
+    for seed in range(4):
+        (rows, _), done = env.reset(seed=seed), False
         while not done:
             rows, _, terminated, truncated, _ = env.step(env.action_space.sample())
             assert env.observation_space.contains(rows)
@@ -172,19 +156,9 @@ def test_the_policy_is_an_agent_that_iad_can_refine(trained: tuple[Any, Any]) ->
         assert action in read(info)[0]
         observation, _, _, _, info = env.step(action)
     assert policy.usage.verifications > 3
-
-
-def test_without_heat_the_agent_takes_the_likeliest_action(trained: tuple[Any, Any]) -> None:
-    weights, _ = trained
-    _, info = gym.make(ENVIRONMENT).reset(seed=0)
+    _, info = env.reset(seed=0)
     actions, rows = read(info)
     likeliest = actions[int(probabilities(rows, weights).argmax())]
     agent = agent_of(weights)
     assert {agent("", info, 0.0, Random(seed)) for seed in range(20)} == {likeliest}
     assert len({agent("", info, 5.0, Random(seed)) for seed in range(20)}) > 1
-
-
-def test_the_picture_is_drawn(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    draw(np.random.default_rng(0).random((3, 200)), tmp_path / "curve.png")
-    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")

@@ -19,12 +19,6 @@ from webshop_server.storage.json_files import CatalogError, Read, find_file, rea
 
 PRODUCTS = "items_shuffle"
 ATTRIBUTES = "items_ins_v2"
-PRICE_SEED = 233
-DEFAULT_PRICE = 100.0
-UNKNOWN_ATTRIBUTES = ("DUMMY_ATTR",)
-MAX_ASIN_LENGTH = 10
-
-_NOT_A_PRICE = re.compile(r"[^\d.]")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,7 +127,7 @@ def read_products(path: Path, annotation: Callable[[str], Any], read: Read | Non
             asin = _text(record, "asin")
         except TypeError as error:
             raise CatalogError(f"{path}, record {index}: {error}") from None
-        if asin == "nan" or len(asin) > MAX_ASIN_LENGTH or asin in seen:
+        if asin == "nan" or len(asin) > 10 or asin in seen:
             continue
         seen.add(asin)
         try:
@@ -155,7 +149,7 @@ def _product(record: Mapping[str, Any], annotation: Any) -> Product:
         annotation = {}
     if not isinstance(annotation, dict):
         raise TypeError(f"expected an object in the attributes file, got {type(annotation).__name__}")
-    asin = _text(record, "asin")
+    asin, bullets = _text(record, "asin"), record.get("small_description")
     prices = _prices(record.get("pricing"))
     options, option_images = _options(record.get("customization_options"))
     images = record.get("images") or [""]
@@ -167,12 +161,12 @@ def _product(record: Mapping[str, Any], annotation: Any) -> Product:
         query=_text(record, "query").lower().strip(),
         product_category=_text(record, "product_category"),
         description=_text(record, "full_description"),
-        bullets=_bullets(record),
-        price=_drawn_price(asin, prices),
+        bullets=(bullets,) if isinstance(bullets, str) else _texts(bullets, "small_description"),
+        price=prices[0] if len(prices) == 1 else random.Random(f"233:price:{asin}").uniform(*prices),
         price_text=" to ".join(f"${price}" for price in prices),
         options=options,
         option_images=option_images,
-        attributes=UNKNOWN_ATTRIBUTES if attributes is None else _texts(attributes, "attributes"),
+        attributes=("DUMMY_ATTR",) if attributes is None else _texts(attributes, "attributes"),
         image=images[0] if isinstance(images, list) and isinstance(images[0], str) else "",
         instruction=annotation.get("instruction"),
         instruction_attributes=_texts(annotation.get("instruction_attributes") or (), "instruction_attributes"),
@@ -194,48 +188,33 @@ def _texts(values: Any, key: str) -> tuple[str, ...]:
     return tuple(values)
 
 
-def _bullets(record: Mapping[str, Any]) -> tuple[str, ...]:
-    bullets = record.get("small_description")
-    return (bullets,) if isinstance(bullets, str) else _texts(bullets, "small_description")
-
-
 def _prices(pricing: Any) -> tuple[float, ...]:
-    """A single price, or both ends of a price range, in dollars."""
+    """A single price, or both ends of a price range, in dollars. A product without a price costs 100."""
     if not pricing:
-        return (DEFAULT_PRICE,)
-    expected = f"expected a price such as '$8.99' or '$8.99 to $14.99', got {pricing!r}"
-    if not isinstance(pricing, str) or "$" not in pricing:
-        raise ValueError(expected)
+        return (100.0,)
     try:
-        return tuple(float(Decimal(_NOT_A_PRICE.sub("", part))) for part in pricing.split("$")[1:3])
-    except InvalidOperation:
-        raise ValueError(expected) from None
-
-
-def _drawn_price(asin: str, prices: tuple[float, ...]) -> float:
-    if len(prices) == 1:
-        return prices[0]
-    return random.Random(f"{PRICE_SEED}:price:{asin}").uniform(*prices)
+        if "$" in pricing:
+            return tuple(float(Decimal(re.sub(r"[^\d.]", "", part))) for part in pricing.split("$")[1:3])
+    except (TypeError, AttributeError, InvalidOperation):
+        pass
+    raise ValueError(f"expected a price such as '$8.99' or '$8.99 to $14.99', got {pricing!r}")
 
 
 def _options(customization: Any) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
     """Return option name -> values, and value -> image for the values that have an image."""
     options: dict[str, tuple[str, ...]] = {}
     images: dict[str, str] = {}
-    if not customization:
-        return options, images
-    if not isinstance(customization, dict):
+    if not isinstance(customization or {}, dict):
         raise TypeError(f"expected an object 'customization_options', got {customization!r}")
-    for name, contents in customization.items():
+    for name, contents in (customization or {}).items():
         if contents is None:
             continue
         if not isinstance(contents, list):
             raise TypeError(f"expected a list of values of option {name!r}, got {contents!r}")
         values = []
         for content in contents:
-            value = _text(content, "value").strip().replace("/", " | ").lower()
-            values.append(value)
+            values.append(_text(content, "value").strip().replace("/", " | ").lower())
             if content.get("image"):
-                images[value] = content["image"]
+                images[values[-1]] = content["image"]
         options[name.lower()] = tuple(values)
     return options, images

@@ -13,10 +13,6 @@ from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextC
 from webshop_server.storage.indexes import Indexes, Report
 from webshop_server.synthetic.synth import FULL_SIZE, write_catalog
 
-__all__ = ["add_commands"]
-
-CALLS_FOR_HELP = {"no_args_is_help": True, "rich_markup_mode": None}
-
 DataDir = Annotated[
     str | None, typer.Option(help="Folder with the shop's data, or official:NAME; by default the environment's own.")
 ]
@@ -33,7 +29,9 @@ def add_commands(app: typer.Typer, data: typer.Typer, find: Callable[[str | None
         find: Function that returns the data folder for an option's value or for None.
         guard: Context manager that turns errors the user can fix into messages.
     """
-    index = typer.Typer(help="Build and list search indexes of large catalogues.", **CALLS_FOR_HELP)  # type: ignore[arg-type]
+    index = typer.Typer(
+        help="Build and list search indexes of large catalogues.", no_args_is_help=True, rich_markup_mode=None
+    )
 
     @index.command()
     def build(
@@ -54,7 +52,15 @@ def add_commands(app: typer.Typer, data: typer.Typer, find: Callable[[str | None
     def info() -> None:
         """List the built indexes with their data and size."""
         with guard():
-            _show(Indexes())
+            indexes = Indexes()
+            found = indexes.all()
+            typer.echo(f"{len(found)} indexes in {indexes.home}")
+            for one in found:
+                what = one.part if one.is_current else f"{one.part} (of another version)"
+                typer.echo(
+                    f"  {what:<10} data {one.digest}  {one.n_products:>9,} products  {one.n_bytes / 2**20:>8,.1f} MB  "
+                    f"built {one.built} in {one.build_s:,.0f} s  from {one.source}"
+                )
 
     @data.command()
     def synth(
@@ -70,17 +76,6 @@ def add_commands(app: typer.Typer, data: typer.Typer, find: Callable[[str | None
     app.add_typer(index, name="index")
 
 
-def _show(indexes: Indexes) -> None:
-    found = indexes.all()
-    typer.echo(f"{len(found)} indexes in {indexes.home}")
-    for index in found:
-        what = index.part if index.is_current else f"{index.part} (of another version)"
-        typer.echo(
-            f"  {what:<10} data {index.digest}  {index.n_products:>9,} products  {index.n_bytes / 2**20:>8,.1f} MB  "
-            f"built {index.built} in {index.build_s:,.0f} s  from {index.source}"
-        )
-
-
 @contextmanager
 def _bar() -> Iterator[Report]:
     """Show a progress bar for each task on the terminal's error output."""
@@ -89,15 +84,15 @@ def _bar() -> Iterator[Report]:
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         tasks: dict[str, TaskID] = {}
 
+        def finish() -> None:
+            for task in tasks.values():
+                progress.update(task, completed=progress.tasks[task].total or 1, total=progress.tasks[task].total or 1)
+
         def report(doing: str, done: int, total: int) -> None:
             if doing not in tasks:
-                for task in tasks.values():
-                    progress.update(
-                        task, completed=progress.tasks[task].total or 1, total=progress.tasks[task].total or 1
-                    )
+                finish()
                 tasks[doing] = progress.add_task(doing, total=total or None)
             progress.update(tasks[doing], completed=done)
 
         yield report
-        for task in tasks.values():
-            progress.update(task, completed=progress.tasks[task].total or 1)
+        finish()

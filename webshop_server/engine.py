@@ -7,7 +7,6 @@ list of valid ones.
 """
 
 import random
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -16,15 +15,7 @@ from webshop_server.pages import CACHED_PRODUCTS, SUB_PAGES, Page
 from webshop_server.search import SearchEngine
 
 MAX_QUERY_LENGTH = 4096
-CACHED_QUERIES = 1024
-CACHED_ACTIONS = 4096
-PARSED_LENGTH = 100
-"""Maximum length of actions whose parsing is cached: nearly all clicks."""
-LISTED_CLICKABLES = 15
-QUOTED_LENGTH = 60
-
 _BACK, _PREVIOUS, _NEXT, _BUY = "back to search", "< prev", "next >", "buy now"
-_SPECIAL_QUERIES = ("<r>", "<a>", "<c>", "<q>")
 
 
 class ShopState(NamedTuple):
@@ -96,9 +87,8 @@ class Shop:
         self.show_attributes = show_attributes
         self.special_queries = special_queries
         self.search_anywhere = search_anywhere
-        self._results = lru_cache(maxsize=CACHED_QUERIES)(self._results_uncached)
-        self._listing = lru_cache(maxsize=CACHED_QUERIES)(self._listing_uncached)
-        self._option_names = lru_cache(maxsize=CACHED_PRODUCTS)(_option_names)
+        self._results = lru_cache(maxsize=1024)(self._results_uncached)
+        self._listing = lru_cache(maxsize=1024)(self._listing_uncached)
         self._item_clickables = lru_cache(maxsize=CACHED_PRODUCTS)(self._item_clickables_uncached)
 
     def start(self, instruction: str) -> ShopState:
@@ -116,23 +106,31 @@ class Shop:
             clickables = self.clickables(state)
             if argument in clickables and argument != "search":
                 return ShopStep(self.click(state, argument))
-            return ShopStep(state, self._not_clickable(state, argument))
+            names = [name for name in clickables if name != "search"]
+            more = f" and {len(names) - 15} more" if len(names) > 15 else ""
+            possible = [f"you can click: {', '.join(names[:15])}{more}"] if names else []
+            if self.search_anywhere or state.kind == "index":
+                possible.append("search[words]")
+            return ShopStep(state, f"click[{_quoted(argument)}] is not possible here; {' or '.join(possible)}")
         return ShopStep(state, f"expected search[words] or click[button], got {_quoted(action)}")
 
     def page(self, state: ShopState) -> Page:
         """The page a state shows."""
+        listing = _Listing((), (), 0, False)
         if state.kind == "results":
-            return self._results_page(state)
-        product = self.catalog[state.asin] if state.asin else None
+            listing = self._listing(state.query, state.number)
         return Page(
             kind=state.kind,
             instruction=state.instruction,
             clickables=self.clickables(state),
             query=state.query,
             number=state.number,
-            product=product,
+            total=listing.total,
+            products=tuple(map(self.catalog.__getitem__, listing.asins)),
+            product=self.catalog[state.asin] if state.asin else None,
             selected=state.options,
             visited=state.visited,
+            has_next=listing.has_next,
             has_attributes=self.show_attributes,
         )
 
@@ -175,8 +173,12 @@ class Shop:
         """The state after a click on one of the page's clickables but "search", which is not checked again."""
         if clickable == _BACK:
             return ShopState(state.instruction)
+        if state.kind == "results" and clickable in (_NEXT, _PREVIOUS):
+            return state._replace(number=state.number + (1 if clickable == _NEXT else -1))
         if state.kind == "results":
-            return self._click_result(state, clickable)
+            asin = next(one for one in self._listing(state.query, state.number).asins if one.lower() == clickable)
+            visited = state.visited if asin in state.visited else (*state.visited, asin)
+            return ShopState(state.instruction, "item", state.query, state.number, asin, (), visited)
         if clickable == _PREVIOUS:
             if state.kind == "item":
                 return ShopState(state.instruction, "results", state.query, state.number, "", (), state.visited)
@@ -185,33 +187,9 @@ class Shop:
             return state._replace(kind="done")
         if clickable in SUB_PAGES:
             return state._replace(kind=clickable)
-        options = dict(state.options)
-        options[self._option_names(self.catalog[state.asin])[clickable]] = clickable
-        return state._replace(options=tuple(options.items()))
-
-    def _click_result(self, state: ShopState, clickable: str) -> ShopState:
-        if clickable == _NEXT:
-            return state._replace(number=state.number + 1)
-        if clickable == _PREVIOUS:
-            return state._replace(number=state.number - 1)
-        shown = self._listing(state.query, state.number).asins
-        asin = next(asin for asin in shown if asin.lower() == clickable)
-        visited = state.visited if asin in state.visited else (*state.visited, asin)
-        return ShopState(state.instruction, "item", state.query, state.number, asin, (), visited)
-
-    def _results_page(self, state: ShopState) -> Page:
-        listing = self._listing(state.query, state.number)
-        return Page(
-            kind="results",
-            instruction=state.instruction,
-            clickables=listing.clickables,
-            query=state.query,
-            number=state.number,
-            total=listing.total,
-            products=tuple(map(self.catalog.__getitem__, listing.asins)),
-            visited=state.visited,
-            has_next=listing.has_next,
-        )
+        # A value that several options have belongs to the last one, as in the original.
+        *_, name = (name for name, values in self.catalog[state.asin].options.items() if clickable in values)
+        return state._replace(options=tuple({**dict(state.options), name: clickable}.items()))
 
     def _listing_uncached(self, query: str, number: int) -> _Listing:
         results = self._results(query)
@@ -229,13 +207,10 @@ class Shop:
 
     def _results_uncached(self, query: str) -> tuple[str, ...]:
         """The ids of the products found. They are cached for many queries, so the products themselves are not kept."""
-        if self.special_queries and query.split(" ")[0] in _SPECIAL_QUERIES:
-            return self._special_results(query)
-        hits = self.search.search(query, self.max_results)
-        return tuple(hit.asin for hit in hits if hit.asin in self.catalog)
-
-    def _special_results(self, query: str) -> tuple[str, ...]:
         kind, _, rest = query.partition(" ")
+        if not self.special_queries or kind not in ("<r>", "<a>", "<c>", "<q>"):
+            hits = self.search.search(query, self.max_results)
+            return tuple(hit.asin for hit in hits if hit.asin in self.catalog)
         if kind == "<r>":
             # Seeded by the query: a state must show the same page every time.
             products = self.catalog.products
@@ -247,15 +222,6 @@ class Shop:
             return tuple(p.asin for p in self.catalog if p.query == rest.strip())
         return tuple(p.asin for p in self.catalog if rest.strip() in p.attributes)
 
-    def _not_clickable(self, state: ShopState, argument: str) -> str:
-        clickables = [name for name in self.clickables(state) if name != "search"]
-        possible = []
-        if clickables:
-            possible.append(f"you can click: {_listed(clickables)}")
-        if self.search_anywhere or state.kind == "index":
-            possible.append("search[words]")
-        return f"click[{_quoted(argument)}] is not possible here; {' or '.join(possible)}"
-
 
 def parse_action(action: str) -> tuple[str, str]:
     r"""Return name and lower-cased argument of `name[argument]`, both "" if the text has another form.
@@ -264,30 +230,17 @@ def parse_action(action: str) -> tuple[str, str]:
     The name ends at the last possible "[" of the first line and the argument at its last "]". The rest of the
     text is ignored.
     """
-    return _parsed(action) if len(action) <= PARSED_LENGTH else _parsed_uncached(action)
+    # Nearly all clicks are short.
+    return _parsed(action) if len(action) <= 100 else _parsed.__wrapped__(action)
 
 
-def _parsed_uncached(action: str) -> tuple[str, str]:
+@lru_cache(maxsize=4096)
+def _parsed(action: str) -> tuple[str, str]:
     line = action.partition("\n")[0]
     end = line.rfind("]")
     start = line.rfind("[", 1, max(end - 1, 0))
     return (line[:start], line[start + 1 : end].lower()) if start > 0 else ("", "")
 
 
-_parsed = lru_cache(maxsize=CACHED_ACTIONS)(_parsed_uncached)
-
-
-def _option_names(product: Product) -> dict[str, str]:
-    """The option that each value belongs to. If there are several, the last one, as in the original."""
-    return {value: name for name, values in product.options.items() for value in values}
-
-
 def _quoted(text: str) -> str:
-    shortened = text if len(text) <= QUOTED_LENGTH else text[:QUOTED_LENGTH] + "..."
-    return repr(shortened)
-
-
-def _listed(names: Iterable[str]) -> str:
-    names = list(names)
-    more = len(names) - LISTED_CLICKABLES
-    return ", ".join(names[:LISTED_CLICKABLES]) + (f" and {more} more" if more > 0 else "")
+    return repr(text if len(text) <= 60 else text[:60] + "...")

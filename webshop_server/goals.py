@@ -14,27 +14,20 @@ import math
 import random
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 from webshop_server.catalog import Catalog, Product
-from webshop_server.limits import NO_LIMIT, limit_text, price_limit
 from webshop_server.storage.atomic import write_atomically
 from webshop_server.storage.json_files import find_file, read_json
 from webshop_server.storage.loading import open_products
 
 FROZEN_FILE = "goals.jsonl"
 KINDS = ("synthetic", "human")
-DIFFICULTIES = ("easy", "hard", "")
-SPLITS = (("test", 500), ("dev", 1500))
-"""Name and end of each official split, by position after the shuffle. The rest is "train"."""
-SHUFFLE_SEED = 233
-MANY_PRODUCTS = 100_000
-"""Above this number of products, synthetic goals need an explicit number of goals."""
-HARD_FROM = 6
-"""Number of attributes plus options from which an official goal counts as hard (AgentBoard's rule is unknown)."""
+NO_LIMIT = 1_000_000.0
+"""The price limit of a goal without one, in dollars."""
 
 GoalOption = str | tuple[str, str]
 
@@ -71,29 +64,15 @@ class Goal:
         return tuple(option if isinstance(option, str) else option[1] for option in self.options)
 
 
-class Goals(Sequence[Goal]):
+class Goals(tuple[Goal, ...]):
     """Goals in order, by id and by split."""
 
     def __init__(self, goals: Iterable[Goal]) -> None:
-        self._goals = tuple(goals)
-        self._by_id = {goal.goal_id: goal for goal in self._goals}
+        self._by_id = {goal.goal_id: goal for goal in self}
         splits: dict[str, list[Goal]] = {}
-        for goal in self._goals:
+        for goal in self:
             splits.setdefault(goal.split, []).append(goal)
         self._splits = {name: tuple(members) for name, members in splits.items()}
-
-    @overload
-    def __getitem__(self, index: int) -> Goal: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Goal, ...]: ...
-    def __getitem__(self, index: int | slice) -> Goal | tuple[Goal, ...]:
-        return self._goals[index]
-
-    def __len__(self) -> int:
-        return len(self._goals)
-
-    def __iter__(self) -> Iterator[Goal]:
-        return iter(self._goals)
 
     @property
     def splits(self) -> tuple[str, ...]:
@@ -146,22 +125,45 @@ def load_goals(folder: str | Path, catalog: Catalog, kind: str | None = None, *,
     else:
         if kind == "human":
             goals = _human_goals(folder, catalog)
-            random.Random(SHUFFLE_SEED).shuffle(goals)
+            random.Random(233).shuffle(goals)
+        elif first is None and len(catalog) > 100_000:
+            raise GoalError(
+                f"expected {FROZEN_FILE} in {folder} or goals='human' for {len(catalog)} products, whose synthetic "
+                f"goals would fill the memory; freeze some: python -m webshop_server.goals {folder} --first 12000"
+            )
         else:
-            _require_few(folder, catalog, first)
             goals = _synthetic_goals(catalog, first)
-        goals = [_numbered(goal, index, kind or "synthetic") for index, goal in enumerate(goals)]
+        for index, goal in enumerate(goals):
+            split, difficulty = placed(index, len(goal.attributes) + len(goal.options))
+            goals[index] = replace(goal, goal_id=f"{kind or 'synthetic'}-{index}", split=split, difficulty=difficulty)
     if not goals:
         raise GoalError(f"expected at least one goal in {folder}, got none; no product has an instruction")
     return Goals(goals)
 
 
-def _require_few(folder: str | Path, catalog: Catalog, first: int | None) -> None:
-    if first is None and len(catalog) > MANY_PRODUCTS:
-        raise GoalError(
-            f"expected {FROZEN_FILE} in {folder} or goals='human' for {len(catalog)} products, whose synthetic goals "
-            f"would fill the memory; freeze some: python -m webshop_server.goals {folder} --first 12000"
-        )
+def placed(position: int, n_terms: int) -> tuple[str, str]:
+    """Return the split and the difficulty of an official goal.
+
+    Args:
+        position: Its position after the shuffle.
+        n_terms: Number of its attributes and options. From 6 on it counts as hard (AgentBoard's rule is unknown).
+    """
+    split = "test" if position < 500 else "dev" if position < 1500 else "train"
+    return split, "hard" if n_terms >= 6 else "easy"
+
+
+def price_limit(key: str, price: float) -> float:
+    """Draw a price limit in dollars: the larger of two of the first four multiples of 10 above the price.
+
+    Only multiples up to 990 count. If fewer than two are left, the result is `NO_LIMIT`.
+    """
+    above = [10.0 * step for step in range(1, 100) if 10.0 * step > price][:4]
+    return max(random.Random(f"233:limit:{key}").sample(above, 2)) if len(above) >= 2 else NO_LIMIT
+
+
+def limit_text(limit: float) -> str:
+    """The end of an instruction with this price limit."""
+    return "" if limit == NO_LIMIT else f", and price lower than {limit:.2f} dollars"
 
 
 def write_goals(path: str | Path, goals: Iterable[Goal]) -> None:
@@ -169,32 +171,23 @@ def write_goals(path: str | Path, goals: Iterable[Goal]) -> None:
     with write_atomically(Path(path)) as part, part.open("w", encoding="utf-8") as lines:
         for goal in goals:
             named = bool(goal.options) and not isinstance(goal.options[0], str)
-            record = {
-                "goal_id": goal.goal_id,
-                "split": goal.split,
-                "difficulty": goal.difficulty,
-                "asin": goal.asin,
-                "instruction": goal.instruction,
-                "attributes": goal.attributes,
-                "options": dict(goal.options) if named else goal.options,  # type: ignore[arg-type]
-                "price_upper": goal.price_upper,
-                "weight": goal.weight,
-            }
+            record = {name: getattr(goal, name) for name in ("goal_id", "split", "difficulty", "asin", "instruction")}
+            record["attributes"] = goal.attributes
+            record["options"] = dict(goal.options) if named else goal.options  # type: ignore[arg-type]
+            record |= {"price_upper": goal.price_upper, "weight": goal.weight}
             lines.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
-def _goal(product: Product, instruction: str, attributes: Sequence[str], options: Sequence[GoalOption]) -> Goal:
+def _goal(
+    product: Product, instruction: str, attributes: Sequence[str], options: Sequence[GoalOption], limit: float
+) -> Goal:
     return Goal(
         goal_id="",
-        asin=product.asin,
-        name=product.name,
-        query=product.query,
-        product_category=product.product_category,
-        category=product.category,
+        **{name: getattr(product, name) for name in ("asin", "name", "query", "product_category", "category")},
         instruction=instruction,
         attributes=tuple(attributes),
         options=tuple(options),
-        price_upper=NO_LIMIT,
+        price_upper=limit,
     )
 
 
@@ -202,44 +195,36 @@ def _synthetic_goals(catalog: Catalog, first: int | None) -> list[Goal]:
     """Build the first synthetic goals after the shuffle, or all. The others are counted but not built."""
     counts: Counter[str] = Counter()
     n_goals = array("q")
-    for product in _instructed(catalog):
+    for product, _ in _instructed(catalog):
         n_goals.append(math.prod(map(len, product.options.values())))
         for attribute in product.instruction_attributes:
             counts[attribute] += n_goals[-1]
     order = array("q", range(sum(n_goals)))
-    random.Random(SHUFFLE_SEED).shuffle(order)
+    random.Random(233).shuffle(order)
     places = {number: place for place, number in enumerate(order[:first])}
     goals: dict[int, Goal] = {}
     number = 0
-    for product in _instructed(catalog):
-        names = sorted(product.options)
+    for product, instruction in _instructed(catalog):
+        names, attributes = sorted(product.options), product.instruction_attributes
         for values in itertools.product(*(product.options[name] for name in names)):
             if number in places:
-                goal = _synthetic_goal(product, tuple(zip(names, values, strict=True)))
-                goals[places[number]] = replace(goal, weight=_rarity(goal, counts))
+                options = tuple(zip(names, values, strict=True))
+                listed = ", and ".join(f"{name}: {value}" for name, value in options)
+                limit = price_limit(product.asin, product.price)
+                text = f"{instruction}{f' with {listed}' if listed else ''}{limit_text(limit)}"
+                rarity = sum(1.0 / counts[attribute] for attribute in attributes) / len(attributes)
+                goals[places[number]] = replace(_goal(product, text, attributes, options, limit), weight=rarity)
             number += 1
     return [goals[place] for place in range(len(goals))]
 
 
-def _instructed(catalog: Catalog) -> Iterator[Product]:
+def _instructed(catalog: Catalog) -> Iterator[tuple[Product, str]]:
     for product in catalog:
-        if product.instruction is None:
-            continue
-        if not product.instruction_attributes:
-            message = "expected instruction_attributes with the instruction, got none"
-            raise GoalError(f"items_ins_v2, asin {product.asin}: {message}; add at least one")
-        yield product
-
-
-def _synthetic_goal(product: Product, options: tuple[tuple[str, str], ...]) -> Goal:
-    limit = price_limit(product.asin, product.price)
-    listed = ", and ".join(f"{name}: {value}" for name, value in options)
-    text = f"{product.instruction}{f' with {listed}' if listed else ''}{limit_text(limit)}"
-    return replace(_goal(product, text, product.instruction_attributes, options), price_upper=limit)
-
-
-def _rarity(goal: Goal, counts: Mapping[str, int]) -> float:
-    return sum(1.0 / counts[attribute] for attribute in goal.attributes) / len(goal.attributes)
+        if product.instruction is not None:
+            if not product.instruction_attributes:
+                message = "expected instruction_attributes with the instruction, got none"
+                raise GoalError(f"items_ins_v2, asin {product.asin}: {message}; add at least one")
+            yield product, product.instruction
 
 
 def _human_goals(folder: str | Path, catalog: Catalog) -> list[Goal]:
@@ -255,20 +240,13 @@ def _human_goals(folder: str | Path, catalog: Catalog) -> list[Goal]:
                     continue
                 limit = price_limit(f"{product.asin}:{index}", product.price)
                 text = annotation["instruction"].strip(".") + limit_text(limit)
-                goal = _goal(product, text, attributes, annotation["instruction_options"])
+                goals.append(_goal(product, text, attributes, annotation["instruction_options"], limit))
             except (KeyError, TypeError, AttributeError) as error:
                 expected = "instruction, instruction_attributes and instruction_options"
                 raise GoalError(
                     f"{path}, asin {product.asin}, annotation {index}: expected {expected}, got {error!r}"
                 ) from None
-            goals.append(replace(goal, price_upper=limit))
     return goals
-
-
-def _numbered(goal: Goal, index: int, kind: str) -> Goal:
-    split = next((name for name, end in SPLITS if index < end), "train")
-    hard = len(goal.attributes) + len(goal.options) >= HARD_FROM
-    return replace(goal, goal_id=f"{kind}-{index}", split=split, difficulty="hard" if hard else "easy")
 
 
 def _read_frozen(path: Path, catalog: Catalog) -> list[Goal]:
@@ -297,31 +275,27 @@ def _frozen_goal(record: Any, catalog: Catalog) -> Goal:
     attributes = record.get("attributes")
     if not isinstance(attributes, list) or not attributes or not all(isinstance(a, str) for a in attributes):
         raise TypeError(f"expected a list of at least one text 'attributes', got {attributes!r}")
+    options = record.get("options")
+    if not isinstance(options, list | dict):
+        raise TypeError(f"expected 'options', a list of values or an object name -> value; got {options!r}")
+    if not all(isinstance(value, str) for value in (options.values() if isinstance(options, dict) else options)):
+        raise TypeError(f"expected 'options' whose values are texts, got {options!r}")
     price_upper, weight = record.get("price_upper"), record.get("weight", 1.0)
     if not isinstance(price_upper, int | float) or price_upper <= 0:
         raise TypeError(f"expected a 'price_upper' in dollars above 0, got {price_upper!r}")
     if not isinstance(weight, int | float) or weight < 0:
         raise TypeError(f"expected a 'weight' of at least 0, got {weight!r}")
     difficulty = record.get("difficulty", "")
-    if difficulty not in DIFFICULTIES:
+    if difficulty not in ("easy", "hard", ""):
         raise ValueError(f"expected a 'difficulty' easy, hard or empty, got {difficulty!r}")
+    pairs = list(options.items()) if isinstance(options, dict) else options
     return replace(
-        _goal(product, record["instruction"], attributes, _frozen_options(record.get("options"))),
+        _goal(product, record["instruction"], attributes, pairs, float(price_upper)),
         goal_id=record["goal_id"],
-        price_upper=float(price_upper),
         weight=float(weight),
         difficulty=difficulty,
         split=record["split"],
     )
-
-
-def _frozen_options(options: Any) -> tuple[GoalOption, ...]:
-    if not isinstance(options, list | dict):
-        raise TypeError(f"expected 'options', a list of values or an object name -> value; got {options!r}")
-    values = options.values() if isinstance(options, dict) else options
-    if not all(isinstance(value, str) for value in values):
-        raise TypeError(f"expected 'options' whose values are texts, got {options!r}")
-    return tuple(options.items()) if isinstance(options, dict) else tuple(options)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -6,14 +6,13 @@ once and cached.
 """
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from webshop_server.catalog import Product
 
 SUB_PAGES = ("description", "features", "reviews", "attributes")
-BASE_URL = "http://127.0.0.1:3000"
 SEPARATOR = " [SEP] "
 CACHED_PRODUCTS = 16_384
 
@@ -121,25 +120,21 @@ def render_text_rich(page: Page, score: float | None = None) -> str:
 
 def render_url(page: Page, session: str = "shop") -> str:
     """The URL of a page in the form of the original text environment."""
-    keywords = page.query.replace(" ", "+")
+    base, keywords = "http://127.0.0.1:3000", page.query.replace(" ", "+")
     if page.kind == "index":
-        return f"{BASE_URL}/{session}"
+        return f"{base}/{session}"
     if page.kind == "results":
-        return f"{BASE_URL}/search_results/{session}/{keywords}/{page.number}"
+        return f"{base}/search_results/{session}/{keywords}/{page.number}"
     asin, selected = _shown_product(page).asin, dict(page.selected)
     if page.kind == "done":
-        return f"{BASE_URL}/done/{session}/{asin}/{selected}"
+        return f"{base}/done/{session}/{asin}/{selected}"
     place = f"{session}/{asin}/{keywords}/{page.number}"
     if page.kind == "item":
-        return f"{BASE_URL}/item_page/{place}/{json.dumps(selected)}"
-    return f"{BASE_URL}/item_sub_page/{place}/{page.kind.capitalize()}/{selected}"
+        return f"{base}/item_page/{place}/{json.dumps(selected)}"
+    return f"{base}/item_sub_page/{place}/{page.kind.capitalize()}/{selected}"
 
 
-RENDERERS: dict[str, Callable[[Page], str]] = {
-    "text": render_text,
-    "text_rich": render_text_rich,
-    "url": render_url,
-}
+RENDERERS: Mapping[str, Callable[[Page], str]] = {"text": render_text, "text_rich": render_text_rich, "url": render_url}
 
 
 def _shown_product(page: Page) -> Product:

@@ -7,7 +7,7 @@ comparison, an option value that contains one of 102 colour words is replaced by
 near-equal sizes match, extra options are free, and the name of an option does not matter.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -20,23 +20,18 @@ from webshop_server.tagger import Tagger
 
 SIMILAR_FROM = 85.5
 """Lowest similarity that matches: thefuzz rounds to an integer, and the original requires more than 85."""
-CACHED_PAIRS = 65_536
-CACHED_PRODUCTS = 16_384
-"""Number of (goal, product) pairs in the cache of matches. The cache also keeps the products alive."""
-
-_COLOUR_WORDS = """
-alabaster apricot aqua ash asphalt azure banana beige black blue blush bordeaux bronze brown burgundy
-camel camo caramel champagne charcoal cheetah chestnut chocolate christmas coffee cognac copper coral
-cranberry cream crystal dark denim eggplant elephant espresso fuchsia gold granite grape graphite grass
-gray green grey heather indigo ivory ivy khaki lavender lemon leopard light lilac lime magenta maroon
-mauve merlot midnight mint mocha multicolor mushroom mustard natural navy nude olive orange peach pewter
-pink plum purple rainbow red rose royal rust sand sapphire seashell silver skull slate steel stone
-stonewash sunflower tan taupe teal tiger turquoise violet walnut wheat white wine yellow
-"""
-COLOURS = tuple(_COLOUR_WORDS.split())
+COLOURS = tuple(
+    """
+    alabaster apricot aqua ash asphalt azure banana beige black blue blush bordeaux bronze brown burgundy
+    camel camo caramel champagne charcoal cheetah chestnut chocolate christmas coffee cognac copper coral
+    cranberry cream crystal dark denim eggplant elephant espresso fuchsia gold granite grape graphite grass
+    gray green grey heather indigo ivory ivy khaki lavender lemon leopard light lilac lime magenta maroon
+    mauve merlot midnight mint mocha multicolor mushroom mustard natural navy nude olive orange peach pewter
+    pink plum purple rainbow red rose royal rust sand sapphire seashell silver skull slate steel stone
+    stonewash sunflower tan taupe teal tiger turquoise violet walnut wheat white wine yellow
+    """.split()  # noqa: SIM905
+)
 """Colour words, in the order in which they are tried."""
-
-_LATIN_1 = dict.fromkeys(range(128, 256))
 
 
 class UnscorableError(ValueError):
@@ -91,87 +86,13 @@ class ProductMatch:
         return (self.n_attributes + n_options + self.r_price) / self.n_terms * self.r_type
 
 
-def score(
-    goal: Goal,
-    product: Product,
-    options: Mapping[str, str],
-    price: float | None,
-    *,
-    goal_nouns: Sequence[str],
-    product_nouns: Sequence[str],
-) -> Reward:
-    """The reward for buying a product with these options (name -> value) at this price in dollars.
-
-    Raises:
-        UnscorableError: The goal has no attributes or no positive limit, or the price is None.
-    """
-    match = match_product(goal, product, price, goal_nouns=goal_nouns, product_nouns=product_nouns)
-    return reward_of(goal, match, n_matched_options(goal.options, options.values()))
-
-
-def match_product(
-    goal: Goal,
-    product: Product,
-    price: float | None,
-    *,
-    goal_nouns: Sequence[str],
-    product_nouns: Sequence[str],
-) -> ProductMatch:
-    """The part of the reward that does not depend on the chosen options.
-
-    Raises:
-        UnscorableError: The goal has no attributes or no positive limit, or the price is None.
-    """
-    price = _scorable_price(goal, product, price)
-    query_match = product.query == goal.query
-    category_match = len(_levels(product.product_category) & _levels(goal.product_category)) >= 2
-    title_score = len(set(goal_nouns) & set(product_nouns)) / len(goal_nouns) if goal_nouns else 0.2
-    return ProductMatch(
-        r_type=_type_reward(query_match or category_match, title_score),
-        query_match=query_match,
-        category_match=category_match,
-        title_score=title_score,
-        n_attributes=_n_matched_attributes(goal, product),
-        r_price=price <= goal.price_upper,
-        n_terms=len(goal.attributes) + len(goal.options) + 1,
-    )
-
-
-def _scorable_price(goal: Goal, product: Product, price: float | None) -> float:
-    if not goal.attributes:
-        raise UnscorableError(f"expected a goal with attributes, got none in goal {goal.goal_id!r}; add one")
-    if not goal.price_upper > 0:
-        given = f"{goal.price_upper!r} in goal {goal.goal_id!r}"
-        raise UnscorableError(f"expected a price limit above 0, got {given}; use 1000000 for no limit")
-    if price is None:
-        raise UnscorableError(f"expected a price in dollars, got None for product {product.asin}")
-    return price
-
-
-def reward_of(goal: Goal, match: ProductMatch, n_options: int) -> Reward:
-    """The reward and its parts if this many goal options match."""
-    return Reward(
-        total=match.total(n_options),
-        r_type=match.r_type,
-        r_att=match.n_attributes / len(goal.attributes),
-        r_option=n_options / len(goal.options) if goal.options else None,
-        r_price=match.r_price,
-        w_att=len(goal.attributes) / match.n_terms,
-        w_option=len(goal.options) / match.n_terms,
-        w_price=1 / match.n_terms,
-        query_match=match.query_match,
-        category_match=match.category_match,
-        title_score=match.title_score,
-    )
-
-
 def n_matched_options(goal_options: Iterable[GoalOption], chosen: Iterable[str]) -> int:
     """Number of goal options that match any of the chosen values."""
     values = [comparable_option(value) for value in chosen]
     return sum(any(similar(option, value) for value in values) for option in map(comparable_option, goal_options))
 
 
-@lru_cache(maxsize=CACHED_PAIRS)
+@lru_cache(maxsize=65_536)
 def comparable_option(option: GoalOption) -> str:
     """Return the form of an option that is compared: its first colour word, else its normalised text.
 
@@ -182,38 +103,81 @@ def comparable_option(option: GoalOption) -> str:
     return colour or _comparable(str(option))
 
 
-@lru_cache(maxsize=CACHED_PAIRS)
+@lru_cache(maxsize=65_536)
 def similar(first: str, second: str) -> bool:
     """Whether the similarity of two normalised texts is above 85."""
     return fuzz.token_set_ratio(first, second) >= SIMILAR_FROM
 
 
 class PurchaseScorer:
-    """Scores purchases with one tagger. Its caches are shared by any number of episodes.
+    """Scores purchases with one tagger. Its caches are shared by any number of episodes, and keep products alive.
 
     Args:
         tagger: Finds the nouns of titles.
-        n_cached: Number of (goal, product) pairs in each cache.
     """
 
-    def __init__(self, tagger: Tagger, *, n_cached: int = CACHED_PRODUCTS) -> None:
+    def __init__(self, tagger: Tagger) -> None:
         self._tagger = tagger
-        self._match = lru_cache(maxsize=n_cached)(self._match_uncached)
-        self.best = lru_cache(maxsize=n_cached)(self._best_uncached)
-        self.last_or_full = lru_cache(maxsize=n_cached)(self._last_or_full_uncached)
+        self._match = lru_cache(maxsize=16_384)(self._match_uncached)
+        self.best = lru_cache(maxsize=16_384)(self._best_uncached)
+        self.last_or_full = lru_cache(maxsize=16_384)(self._last_or_full_uncached)
 
     def score(self, goal: Goal, product: Product, options: Mapping[str, str]) -> Reward:
         """The reward for buying a product with these options (name -> value).
 
         Raises:
-            UnscorableError: The goal has no attributes or no positive limit.
+            UnscorableError: The goal has no attributes or no positive limit, or the product has no price.
         """
         match = self._match(goal, product)
-        return reward_of(goal, match, n_matched_options(goal.options, options.values()))
+        n_options = n_matched_options(goal.options, options.values())
+        return Reward(
+            total=match.total(n_options),
+            r_type=match.r_type,
+            r_att=match.n_attributes / len(goal.attributes),
+            r_option=n_options / len(goal.options) if goal.options else None,
+            r_price=match.r_price,
+            w_att=len(goal.attributes) / match.n_terms,
+            w_option=len(goal.options) / match.n_terms,
+            w_price=1 / match.n_terms,
+            query_match=match.query_match,
+            category_match=match.category_match,
+            title_score=match.title_score,
+        )
 
     def _match_uncached(self, goal: Goal, product: Product) -> ProductMatch:
+        _require_scorable(goal, product)
         goal_nouns, product_nouns = self._tagger.nouns(goal.name), self._tagger.nouns(product.name)
-        return match_product(goal, product, product.price, goal_nouns=goal_nouns, product_nouns=product_nouns)
+        query_match = product.query == goal.query
+        category_match = len(_levels(product.product_category) & _levels(goal.product_category)) >= 2
+        title_score = len(set(goal_nouns) & set(product_nouns)) / len(goal_nouns) if goal_nouns else 0.2
+        if title_score < 0.1:
+            r_type = 0.1 if title_score else 0.0
+        else:
+            r_type = 1.0 if query_match or category_match or title_score > 0.2 else 0.5
+        attributes, title, bullets, description = _searchable(product)
+        n_attributes = sum(
+            attribute in title
+            or attribute in bullets
+            or attribute in description
+            or process.extractOne(
+                _comparable(attribute),
+                attributes,
+                scorer=fuzz.token_set_ratio,
+                processor=None,
+                score_cutoff=SIMILAR_FROM,
+            )
+            is not None
+            for attribute in goal.attributes
+        )
+        return ProductMatch(
+            r_type=r_type,
+            query_match=query_match,
+            category_match=category_match,
+            title_score=title_score,
+            n_attributes=n_attributes,
+            r_price=product.price <= goal.price_upper,
+            n_terms=len(goal.attributes) + len(goal.options) + 1,
+        )
 
     def _best_uncached(self, goal: Goal, product: Product) -> float:
         """The highest reward over all combinations of a product's option values.
@@ -221,7 +185,7 @@ class PurchaseScorer:
         Trying every combination would be slow. Instead, the sets of goal options that a choice can match are
         joined name by name. This gives the same maximum with at most 2^(goal options) sets.
         """
-        _scorable_price(goal, product, product.price)
+        _require_scorable(goal, product)
         goal_nouns = self._tagger.nouns(goal.name)
         if goal_nouns and set(goal_nouns).isdisjoint(self._tagger.nouns(product.name)):
             return 0.0  # as most pairs: without a common noun r_type is 0, whatever else matches
@@ -245,33 +209,17 @@ class PurchaseScorer:
         return self._match(goal, product).total(n_matched_options(goal.options, last))
 
 
-def _type_reward(same_kind: bool, title_score: float) -> float:
-    if title_score == 0.0:
-        return 0.0
-    if title_score < 0.1:
-        return 0.1
-    return 1.0 if same_kind or title_score > 0.2 else 0.5
+def _require_scorable(goal: Goal, product: Product) -> None:
+    if not goal.attributes:
+        raise UnscorableError(f"expected a goal with attributes, got none in goal {goal.goal_id!r}; add one")
+    if not goal.price_upper > 0:
+        given = f"{goal.price_upper!r} in goal {goal.goal_id!r}"
+        raise UnscorableError(f"expected a price limit above 0, got {given}; use 1000000 for no limit")
+    if not isinstance(product.price, int | float):
+        raise UnscorableError(f"expected a price in dollars, got {product.price} for product {product.asin}")
 
 
-def _n_matched_attributes(goal: Goal, product: Product) -> int:
-    attributes, title, bullets, description = _searchable(product)
-    return sum(
-        attribute in title
-        or attribute in bullets
-        or attribute in description
-        or process.extractOne(
-            _comparable(attribute),
-            attributes,
-            scorer=fuzz.token_set_ratio,
-            processor=None,
-            score_cutoff=SIMILAR_FROM,
-        )
-        is not None
-        for attribute in goal.attributes
-    )
-
-
-@lru_cache(maxsize=CACHED_PRODUCTS)
+@lru_cache(maxsize=16_384)
 def _searchable(product: Product) -> tuple[tuple[str, ...], str, str, str]:
     return (
         tuple(_comparable(attribute) for attribute in product.attributes),
@@ -281,12 +229,15 @@ def _searchable(product: Product) -> tuple[tuple[str, ...], str, str, str]:
     )
 
 
-@lru_cache(maxsize=CACHED_PAIRS)
+@lru_cache(maxsize=65_536)
 def _levels(product_category: str) -> frozenset[str]:
     return frozenset(level.strip() for level in product_category.split("›"))
 
 
-@lru_cache(maxsize=CACHED_PAIRS)
+_LATIN_1 = dict.fromkeys(range(128, 256))
+
+
+@lru_cache(maxsize=65_536)
 def _comparable(text: str) -> str:
     """Normalise a text as thefuzz does: without Latin-1 letters, in lower case, letters and digits only."""
     return default_process(text.translate(_LATIN_1))

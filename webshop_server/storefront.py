@@ -86,9 +86,7 @@ class LocalStorefront:
     @property
     def tasks(self) -> Sequence[ShopTask]:
         """All tasks, in order."""
-        return [
-            ShopTask(goal.goal_id, goal.split, goal.difficulty, goal.weight, goal.instruction) for goal in self._goals
-        ]
+        return [self.task(goal.goal_id) for goal in self._goals]
 
     def task(self, task_id: str) -> ShopTask:
         """Return a task.

@@ -12,17 +12,8 @@ from typing import Protocol
 
 from webshop_server.extras import extra_command
 
-CACHED_TITLES = 65_536
-
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-_POSSESSIVE = re.compile(r"['’]s$")
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_FUNCTION_WORDS = _words(
+_NOT_NOUNS = frozenset(
     """
     a about above across after again against all along also although always among an and another any anyone
     anything anywhere are around as at away back be because been before behind being below beneath beside
@@ -35,10 +26,7 @@ _FUNCTION_WORDS = _words(
     though through throughout till to together too toward under underneath unless until up upon us very via
     was we well were what when where whether which while who whom whose why will with within without would
     yet you your yours two three four five six seven eight nine ten x w vs etc
-    """
-)
-_ADJECTIVES = _words(
-    """
+
     active adjustable advanced all-natural amazing american artificial authentic automatic available basic
     beautiful best better big breathable bright broad casual cheap classic clean clear clever close cold
     colorful comfortable comfy compact compatible complete contemporary convenient cool cozy creamy crisp cute
@@ -59,32 +47,23 @@ _ADJECTIVES = _words(
     traditional transparent trendy triple true typical ultimate ultra unique universal unisex unscented
     upgraded upholstered useful vegan versatile vibrant vintage virtual warm washable waterproof wet whole
     wide wild wireless wonderful wooden worn wrinkled young
-    """
-)
-_COLOURS = _words(
-    """
+
     beige black blue brown burgundy colored coloured cream dark fuchsia gold golden gray green grey ivory
     khaki light magenta maroon navy orange pink purple red rose silver tan taupe teal turquoise violet white
     yellow
-    """
-)
-_VERBS = _words(
-    """
+
     add allow apply based bring built buy carry check choose come contains create cut decorate designed
     enjoy feel find fit fits fitted fix fold follow get give go hang help helps hold include included
     includes including inspired keep know look looking made make makes making need offer organize pack
     packed please prevent protect provide provides put receive reduce remove replace reduces save see
     select sell show shop sized stay support supports take try turn use used using wear wearing works
-    """
-)
-_UNITS = _words(
-    """
+
     cm count ct feet fl ft g gal gallon gallons gb gram grams hz inch inches kg khz lb lbs liter liters
     litre mah meter meters mg mhz mm ml ounce ounces oz pc pcs piece pieces pint pound pounds qt quart
     tb volt volts watt watts yard yards yd
-    """
+    """.split()  # noqa: SIM905
 )
-_NOT_NOUNS = _FUNCTION_WORDS | _ADJECTIVES | _COLOURS | _VERBS | _UNITS
+"""Function words, common adjectives, colours, common verbs, and units."""
 
 
 class Tagger(Protocol):
@@ -97,9 +76,14 @@ class Tagger(Protocol):
 class LightTagger:
     """Keeps all words except numbers, units, function words, colours, and common adjectives and verbs."""
 
-    def nouns(self, title: str) -> tuple[str, ...]:
+    @staticmethod
+    @lru_cache(maxsize=65_536)
+    def nouns(title: str) -> tuple[str, ...]:
         """Return nouns and proper nouns in order, lower-cased, with repeats."""
-        return _light_nouns(title)
+        words = (re.sub(r"['’]s$", "", word) for word in _WORD.findall(title.lower()))
+        # "t" is part of "t-shirt". Other single letters are sizes and fragments.
+        wordlike = (word for word in words if (len(word) > 1 or word == "t") and not word[0].isdigit())
+        return tuple(word for word in wordlike if word not in _NOT_NOUNS)
 
 
 class SpacyTagger:
@@ -126,18 +110,7 @@ class SpacyTagger:
                 f"SpacyTagger expects the spaCy model {model!r}, which is not installed; "
                 f"python -m spacy download {model}"
             ) from None
-        self.nouns = lru_cache(maxsize=CACHED_TITLES)(self._nouns)
+        self.nouns = lru_cache(maxsize=65_536)(self._nouns)
 
     def _nouns(self, title: str) -> tuple[str, ...]:
         return tuple(token.text.lower() for token in self._parse(title) if token.pos_ in ("NOUN", "PROPN"))
-
-
-@lru_cache(maxsize=CACHED_TITLES)
-def _light_nouns(title: str) -> tuple[str, ...]:
-    words = (_POSSESSIVE.sub("", word) for word in _WORD.findall(title.lower()))
-    return tuple(word for word in words if _is_noun(word))
-
-
-def _is_noun(word: str) -> bool:
-    # "t" is part of "t-shirt". Other single letters are sizes and fragments.
-    return (len(word) > 1 or word == "t") and not word[0].isdigit() and word not in _NOT_NOUNS

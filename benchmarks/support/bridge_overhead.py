@@ -7,14 +7,11 @@ interpreter of the bridge's own environment, which `make bridges` makes.
 
 import asyncio
 import json
-import socket
 import sys
-import threading
 import time
 from collections.abc import Callable
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import gymnasium as gym
 
@@ -27,42 +24,24 @@ N_STEPS = 14
 N_EPISODES = 12
 N_SAMPLES = 6
 ANSWERS = [f"search[{word}]" for word in ("shirt", "lamp", "desk", "shoes", "chair", "cup", "bag")] * 2
-Episode = Callable[[], None]
+Episode = Callable[[], object]
 
 
 def plain() -> Episode:
     env = gym.make(SHOP)
-
-    def play() -> None:
-        env.reset(seed=0)
-        for answer in ANSWERS:
-            env.step(answer)
-
-    return play
+    return lambda: (env.reset(seed=0), [env.step(answer) for answer in ANSWERS])
 
 
 def chat() -> Episode:
     talk = Chat(SHOP, style="direct")
-
-    def play() -> None:
-        talk.begin(seed=0)
-        for answer in ANSWERS:
-            talk.say(answer)
-
-    return play
+    return lambda: (talk.begin(seed=0), [talk.say(answer) for answer in ANSWERS])
 
 
 def trl() -> Episode:
     from iad_policy.bridges.trl import grpo_environment
 
     one = grpo_environment(SHOP, split="train")()
-
-    def play() -> None:
-        one.reset(seed=0)
-        for answer in ANSWERS:
-            one.act(answer)
-
-    return play
+    return lambda: (one.reset(seed=0), [one.act(answer) for answer in ANSWERS])
 
 
 def mcp() -> Episode:
@@ -80,27 +59,14 @@ def mcp() -> Episode:
 
 
 def openenv() -> Episode:
-    import uvicorn
     from openenv.core import GenericEnvClient
 
     from iad_policy.bridges.openenv import openenv_app
+    from iad_policy.commands.asgi import AsgiServer
 
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    server = uvicorn.Server(uvicorn.Config(openenv_app(SHOP), host="127.0.0.1", port=port, log_level="error"))
-    threading.Thread(target=server.run, daemon=True).start()
-    while not server.started:
-        time.sleep(0.01)
-    client = GenericEnvClient(base_url=f"http://127.0.0.1:{port}").sync()
+    client = GenericEnvClient(base_url=AsgiServer(openenv_app(SHOP)).address).sync()
     client.connect()
-
-    def play() -> None:
-        client.reset(seed=0)
-        for answer in ANSWERS:
-            client.step({"text": answer})
-
-    return play
+    return lambda: (client.reset(seed=0), [client.step({"text": answer}) for answer in ANSWERS])
 
 
 def inspect() -> Episode:
@@ -109,16 +75,13 @@ def inspect() -> Episode:
 
     from iad_policy.bridges.inspect import webshop
 
-    def outputs() -> list[Any]:
-        made = [ModelOutput.from_content("mockllm/model", answer) for answer in [*ANSWERS, "search[end]"]]
-        for one in made:
-            one.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
-        return made
-
     folder = TemporaryDirectory()
 
     def play() -> None:
-        model = get_model("mockllm/model", custom_outputs=outputs() * N_SAMPLES, memoize=False)
+        outputs = [ModelOutput.from_content("mockllm/model", one) for one in [*ANSWERS, "search[end]"] * N_SAMPLES]
+        for one in outputs:
+            one.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+        model = get_model("mockllm/model", custom_outputs=outputs, memoize=False)
         how = {"max_samples": 1, "display": "none", "log_dir": folder.name}
         (log,) = evaluated(webshop(n=N_SAMPLES, style="direct"), model=model, **how)
         assert log.status == "success", log.error
@@ -126,15 +89,14 @@ def inspect() -> Episode:
     return play
 
 
-SAMPLES = {"inspect": N_SAMPLES}
-"""Episodes that one call plays, where the framework's start is a part of it."""
 BRIDGES = {"chat": chat, "trl": trl, "mcp": mcp, "openenv": openenv, "inspect": inspect}
 
 
 def main() -> None:
     """Print the microseconds that a bridge adds to a step, as a JSON object."""
     name = sys.argv[1]
-    base, bridged, n_played = plain(), BRIDGES[name](), SAMPLES.get(name, 1)
+    # Where the framework's start is a part of it, one call plays several episodes.
+    base, bridged, n_played = plain(), BRIDGES[name](), N_SAMPLES if name == "inspect" else 1
     for one in (base, bridged):
         one()
     added = []

@@ -6,7 +6,7 @@ from typing import Any
 
 from iad_policy import evaluate
 from iad_policy.registry.domain import domain_by_id
-from iad_policy.report.statistics import bootstrap_mean, sign_flip
+from iad_policy.report.statistics import bootstrap_mean, by_cluster, sign_flip
 
 SHOP = "IAD/WebShop-v0"
 Rewards = Mapping[tuple[str, int], float]
@@ -52,7 +52,7 @@ def compared(
         "value": round(sum(differences) / len(differences), 4),
         "unit": unit,
         "interval": [round(interval.low, 4), round(interval.high, 4)],
-        "p": round(sign_flip(differences, clusters=clusters), 4),
+        "p": round(sign_flip(by_cluster(differences, clusters)[0].tolist()), 4),
         **{key: round(value, 4) for key, value in others.items()},
         "target": least,
         "better": "higher",

@@ -6,16 +6,7 @@ from typing import Literal, NamedTuple
 
 from iad_envs.bird.sql import canonical, looks_like_sql
 
-ACTION = re.compile(r"\s*(execute|submit)\s*\[(.*)\]\s*\Z", re.DOTALL | re.IGNORECASE)
-FENCED = re.compile(
-    r"\s*```(?:sql|sqlite|postgresql|postgres|mysql|mariadb)?\s*\n(.*?)```\s*\Z", re.DOTALL | re.IGNORECASE
-)
 Mode = Literal["interactive", "answer"]
-DIALECTS = {
-    "sqlite": "One reading query (SELECT) in SQLite's dialect.",
-    "postgresql": "One reading query (SELECT) in PostgreSQL's dialect.",
-    "mysql": "One reading query (SELECT) in MySQL's dialect.",
-}
 
 
 class Action(NamedTuple):
@@ -65,14 +56,15 @@ OFFERS: Mapping[Mode, Offer] = {
 
 def parse_action(action: str) -> Action:
     """Parse an action. A bare query, fenced or not, is a submit."""
-    if match := ACTION.match(action):
+    if match := re.match(r"\s*(execute|submit)\s*\[(.*)\]\s*\Z", action, re.DOTALL | re.IGNORECASE):
         return Action("execute" if match[1].lower() == "execute" else "submit", _unfenced(match[2]))
     bare = _unfenced(action)
     return Action("submit", bare) if looks_like_sql(bare) else Action("", "")
 
 
 def _unfenced(text: str) -> str:
-    match = FENCED.match(text)
+    fenced = r"\s*```(?:sql|sqlite|postgresql|postgres|mysql|mariadb)?\s*\n(.*?)```\s*\Z"
+    match = re.match(fenced, text, re.DOTALL | re.IGNORECASE)
     return (match[1] if match else text).strip()
 
 

@@ -4,12 +4,11 @@ from typing import NamedTuple
 
 from iad_envs.bird.data import BirdData
 from iad_envs.bird.database import SCORING, DatabaseClient, Dialect, Queried, QueryLimits
-from iad_envs.bird.findings import Values, values_of
+from iad_envs.bird.findings import Values
 from iad_envs.bird.mysql import MySqlDatabase
 from iad_envs.bird.postgres import PostgresDatabase
 from iad_envs.bird.schema import Schema, schema_of
 from iad_envs.bird.scoring import QueryScorer
-from iad_envs.bird.server_schema import server_schema
 
 
 class SqlServer(NamedTuple):
@@ -36,25 +35,21 @@ class OpenDatabase(NamedTuple):
         self.database.close()
 
 
-def open_sqlite(data: BirdData, db_id: str, limits: QueryLimits, score_limit_s: float) -> OpenDatabase:
-    """Open a database's file."""
-    schema = schema_of(data, db_id)
-    path = data.database(db_id)
-    database = DatabaseClient(path, limits)
-    scorer = QueryScorer(path, database=database, timeout_s=score_limit_s)
-    return OpenDatabase(db_id, "sqlite", database, scorer, schema, values_of(database))
-
-
-def open_on_server(
-    data: BirdData, db_id: str, limits: QueryLimits, score_limit_s: float, *, server: SqlServer
+def open_database(
+    data: BirdData, db_id: str, limits: QueryLimits, score_limit_s: float, *, server: SqlServer | None
 ) -> OpenDatabase:
-    """Open a database on a server."""
+    """Open a database's file or, with a server, the database there."""
+    if server is None:
+        schema, path = schema_of(data, db_id), data.database(db_id)
+        file = DatabaseClient(path, limits)
+        scorer = QueryScorer(path, database=file, timeout_s=score_limit_s)
+        return OpenDatabase(db_id, "sqlite", file, scorer, schema, Values(file.run))
     opened = MySqlDatabase if server.dialect == "mysql" else PostgresDatabase
     database, roomy = (opened(server.dsn, db_id, each, guard_dsn=server.guard_dsn) for each in (limits, SCORING))
     try:
-        schema = server_schema(database, data, db_id)
+        schema = database.read_schema(data)
     except BaseException:
         database.close()
         raise
     scorer = QueryScorer(None, database=database, roomy=roomy, timeout_s=score_limit_s)
-    return OpenDatabase(db_id, server.dialect, database, scorer, schema, values_of(database, server.dialect))
+    return OpenDatabase(db_id, server.dialect, database, scorer, schema, Values(database.run, server.dialect))

@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from iad_envs.data import DataVersion, data_version, is_official
 from iad_envs.errors import DataNotFound, UnknownTask
 
-DIFFICULTIES = ("simple", "moderate", "challenging")
 SEPARATOR = "\t----- bird -----\t"
 """Database on which the official evaluator runs a prediction that is not a text."""
 
@@ -24,24 +23,22 @@ class Layout(NamedTuple):
     databases: tuple[str, ...]
 
 
+def _mini_dev(name: str) -> Layout:
+    return Layout(
+        (f"{name}.json", f"{name}.jsonl"),
+        ("mini_dev_tables.json", "dev_tables.json"),
+        ("mini_dev_databases", "dev_databases"),
+    )
+
+
 LAYOUTS: Mapping[str, Layout] = {
     "dev": Layout(("dev.json",), ("dev_tables.json",), ("dev_databases",)),
     "dev_20251106": Layout(("dev_20251106.json",), ("dev_tables.json",), ("dev_databases",)),
-    "mini_dev": Layout(
-        ("mini_dev_sqlite.json", "mini_dev.json", "mini_dev_sqlite.jsonl"),
-        ("mini_dev_tables.json", "dev_tables.json"),
-        ("mini_dev_databases", "dev_databases"),
+    "mini_dev": _mini_dev("mini_dev_sqlite")._replace(
+        questions=("mini_dev_sqlite.json", "mini_dev.json", "mini_dev_sqlite.jsonl")
     ),
-    "mini_dev_postgresql": Layout(
-        ("mini_dev_postgresql.json", "mini_dev_postgresql.jsonl"),
-        ("mini_dev_tables.json", "dev_tables.json"),
-        ("mini_dev_databases", "dev_databases"),
-    ),
-    "mini_dev_mysql": Layout(
-        ("mini_dev_mysql.json", "mini_dev_mysql.jsonl"),
-        ("mini_dev_tables.json", "dev_tables.json"),
-        ("mini_dev_databases", "dev_databases"),
-    ),
+    "mini_dev_postgresql": _mini_dev("mini_dev_postgresql"),
+    "mini_dev_mysql": _mini_dev("mini_dev_mysql"),
     "train": Layout(("train.json",), ("train_tables.json",), ("train_databases",)),
     "train_filtered": Layout(("train_filtered.jsonl",), ("train_tables.json",), ("train_databases",)),
     "validation": Layout(("validation.json",), ("validation_tables.json",), ("validation_databases",)),
@@ -142,51 +139,39 @@ def load_data(folder: Path, split: str) -> BirdData:
     layout = LAYOUTS[split]
     path = next((folder / name for name in layout.questions if (folder / name).is_file()), None)
     if path is None:
-        raise DataNotFound(f"expected {' or '.join(layout.questions)} in {folder}, found none; {_remedy(split)}")
+        remedy = "set IAD_DATA or data_dir to a folder in BIRD's layout"
+        if split in OURS:
+            remedy = (
+                f"BIRD has no split {split!r}, only the bundled data have: unset IAD_DATA and data_dir for those, or "
+                "put questions of your own there, on databases that no other split has"
+            )
+        raise DataNotFound(f"expected {' or '.join(layout.questions)} in {folder}, found none; {remedy}")
     questions: dict[str, Question] = {}
     golds: dict[str, str] = {}
     for place, record in enumerate(_records(path)):
-        question, gold = _question(record, place, path, taken=questions)
-        questions[question.task_id] = question
+        try:
+            name, n = str(record.get("question_id", place)), 2
+            task_id = name
+            while task_id in questions:
+                task_id, n = f"{name}#{n}", n + 1
+            questions[task_id] = Question(
+                task_id,
+                record["db_id"],
+                record["question"],
+                record.get("evidence") or "",
+                record.get("difficulty") or "",
+            )
+            gold = (record.get("SQL") or record.get("query") or "").strip()
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(
+                f"expected records with db_id, question, evidence and SQL in {path}, got {record!r:.200} at {place} "
+                f"({error!r}); use BIRD's own file"
+            ) from error
         if gold:
-            golds[question.task_id] = gold
+            golds[task_id] = gold
     tables = next((folder / name for name in layout.tables if (folder / name).is_file()), None)
     described = {record["db_id"]: record for record in (_records(tables) if tables else ())}
     return BirdData(folder, split, questions, golds, described)
-
-
-def _remedy(split: str) -> str:
-    """What to do about a split without questions."""
-    if split in OURS:
-        return (
-            f"BIRD has no split {split!r}, only the bundled data have: unset IAD_DATA and data_dir for those, or put "
-            "questions of your own there, on databases that no other split has"
-        )
-    return "set IAD_DATA or data_dir to a folder in BIRD's layout"
-
-
-def _question(
-    record: Mapping[str, Any], place: int, path: Path, *, taken: Mapping[str, Question]
-) -> tuple[Question, str]:
-    try:
-        name = str(record.get("question_id", place))
-        n = 2
-        task_id = name
-        while task_id in taken:
-            task_id, n = f"{name}#{n}", n + 1
-        question = Question(
-            task_id,
-            record["db_id"],
-            record["question"],
-            record.get("evidence") or "",
-            record.get("difficulty") or "",
-        )
-        return question, (record.get("SQL") or record.get("query") or "").strip()
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(
-            f"expected records with db_id, question, evidence and SQL in {path}, got {record!r:.200} at {place} "
-            f"({error!r}); use BIRD's own file"
-        ) from error
 
 
 def read_text(path: Path) -> str:
@@ -233,23 +218,7 @@ def read_descriptions(folder: Path) -> dict[tuple[str, str], ColumnDescription]:
             cells = {(key or "").strip(): (value or "") for key, value in row.items() if isinstance(value, str)}
             column = cells.get("original_column_name", "").strip().lower()
             if column:
-                found[(path.stem.strip().lower(), column)] = ColumnDescription(
-                    *(
-                        _squeezed(cells.get(key, ""))
-                        for key in ("column_name", "column_description", "value_description")
-                    )
-                )
+                keys = ("column_name", "column_description", "value_description")
+                described = ColumnDescription(*(" ".join(cells.get(key, "").split()) for key in keys))
+                found[(path.stem.strip().lower(), column)] = described
     return found
-
-
-def _squeezed(text: str) -> str:
-    return " ".join(text.split())
-
-
-def reads_positions(keys: Collection[str], data: BirdData) -> bool:
-    """Whether the keys of predictions are positions 0..n-1 in the questions file, not question ids.
-
-    They are if more of them are valid positions than valid ids.
-    """
-    positions = set(map(str, range(len(data.questions))))
-    return sum(key in positions for key in keys) > sum(key in data.questions for key in keys)

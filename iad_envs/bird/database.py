@@ -8,11 +8,11 @@ import sqlite3
 import subprocess
 import sys
 import weakref
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from types import TracebackType
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Self
 
 from iad_envs.bird import worker
 from iad_envs.bird.sql import is_volatile
@@ -22,7 +22,6 @@ Dialect = Literal["sqlite", "postgresql", "mysql"]
 Status = Literal["ok", "error", "timeout", "limit", "rejected"]
 START_LIMIT_S = 10.0
 MIB = 1 << 20
-KEPT_VARIABLES = ("LD_LIBRARY_PATH", "SYSTEMROOT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +59,17 @@ class QueryLimits:
             (sqlite3.SQLITE_LIMIT_WORKER_THREADS, 0),
             (sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 100),
         )
-        return (*always, *STRICT) if self.strict else always
+        strict = (
+            (sqlite3.SQLITE_LIMIT_COLUMN, 200),
+            (sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 200),
+            (sqlite3.SQLITE_LIMIT_COMPOUND_SELECT, 50),
+            (sqlite3.SQLITE_LIMIT_VDBE_OP, 100_000),
+            (sqlite3.SQLITE_LIMIT_FUNCTION_ARG, 32),
+            (sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 256),
+        )
+        return (*always, *strict) if self.strict else always
 
 
-STRICT = (
-    (sqlite3.SQLITE_LIMIT_COLUMN, 200),
-    (sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 200),
-    (sqlite3.SQLITE_LIMIT_COMPOUND_SELECT, 50),
-    (sqlite3.SQLITE_LIMIT_VDBE_OP, 100_000),
-    (sqlite3.SQLITE_LIMIT_FUNCTION_ARG, 32),
-    (sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 256),
-)
 EXPLORING = QueryLimits()
 SCORING = QueryLimits(
     seconds=30.0,
@@ -112,18 +111,57 @@ class WorkerFailed(OSError):
     """A worker could not open its database, or a server refused the connection."""
 
 
-class Queried(Protocol):
-    """Runs untrusted queries within limits: a worker process on a file, or sessions of a server."""
+class Queried(ABC):
+    """Runs untrusted queries within limits, one at a time: a worker process on a file, or sessions of a server.
 
-    limits: QueryLimits
+    Args:
+        limits: Limits of every query.
+    """
+
+    def __init__(self, limits: QueryLimits) -> None:
+        self.limits = limits
+        self.n_started = 0
+        self._lock = Lock()
 
     def run(self, sql: str, limit_s: float | None = None, *, fresh: bool = False) -> QueryResult:
-        """Execute one statement. See `DatabaseClient.run`."""
-        ...
+        """Execute one statement.
+
+        Args:
+            sql: The statement. Any text is accepted.
+            limit_s: Time limit in seconds that overrides `limits.seconds`.
+            fresh: Whether to use a new connection, for timing.
+
+        Raises:
+            WorkerFailed: The file is not a database, or the server refuses the connection.
+        """
+        if "\0" in sql:
+            return failed("error", "the query contains a null character")
+        try:
+            n_bytes = len(sql.encode())
+        except UnicodeEncodeError:
+            return failed("error", "the query contains a lone surrogate, which is no character")
+        if n_bytes > self.limits.sql_bytes:
+            return failed("limit", f"the query has {n_bytes} bytes, over the limit of {self.limits.sql_bytes}")
+        return self._run(sql, self.limits.seconds if limit_s is None else limit_s, fresh)
+
+    @abstractmethod
+    def _run(self, sql: str, seconds: float, fresh: bool) -> QueryResult:
+        """Execute a text of allowed length."""
 
     def close(self) -> None:
-        """Release worker or session. The next query opens a new one."""
-        ...
+        """Release worker or session. The next query opens a new one. Closing twice is harmless."""
+        with self._lock:
+            self._drop()
+
+    @abstractmethod
+    def _drop(self) -> None:
+        """Release worker or session, if there is one."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
 
 def require_worker() -> None:
@@ -166,8 +204,9 @@ class ForkServer:
             theirs.close()
         return pid, ours
 
-    def kill(self, pid: int, owner: int) -> None:
-        """Kill a worker, unless it belongs to this process's parent."""
+    def end(self, pid: int, channel: socket.socket, owner: int) -> None:
+        """Close a worker's channel and kill it, unless it belongs to this process's parent."""
+        channel.close()
         with self._lock:
             if self._control is not None and owner == self._owner == os.getpid():
                 try:
@@ -203,7 +242,7 @@ class ForkServer:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
-                env={name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ},
+                env={name: os.environ[name] for name in ("LD_LIBRARY_PATH", "SYSTEMROOT") if name in os.environ},
             )
         self._control, self._owner = ours, os.getpid()
         atexit.register(ours.close)
@@ -217,8 +256,27 @@ if hasattr(os, "register_at_fork"):  # a system on which processes can be forked
     os.register_at_fork(after_in_child=FORK_SERVER.forget)
 
 
-class DatabaseClient:
-    """A database file and its worker process. Thread-safe: queries run one at a time.
+class WorkerProcess:
+    """A worker process, which is killed when its object is freed."""
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        self.pid, self._channel = FORK_SERVER.fork(settings)
+        self.owner = os.getpid()
+        self.end = weakref.finalize(self, FORK_SERVER.end, self.pid, self._channel, self.owner)
+        self._channel.settimeout(START_LIMIT_S)
+        state, message = worker.read_message(self._channel)
+        if state != "ready":
+            raise WorkerFailed(f"expected an SQLite database in {settings['path']}, got: {message}")
+
+    def ask(self, request: bytes, limit_s: float) -> Any:
+        """Return the answer to a request. Raises `TimeoutError` if there is none in time."""
+        self._channel.settimeout(limit_s)
+        self._channel.sendall(request)
+        return worker.read_message(self._channel)
+
+
+class DatabaseClient(Queried):
+    """A database file and its worker process. Thread-safe.
 
     Args:
         path: The SQLite file.
@@ -227,9 +285,8 @@ class DatabaseClient:
     """
 
     def __init__(self, path: Path, limits: QueryLimits = EXPLORING, *, writable: bool = False) -> None:
+        super().__init__(limits)
         self.path = path
-        self.limits = limits
-        self.n_started = 0
         self._settings = {
             "path": str(path.resolve()),
             "writable": writable,
@@ -238,34 +295,24 @@ class DatabaseClient:
             "file_bytes": 4096 * MIB if writable else 0,
             "limits": limits.categories(),
         }
-        self._lock = Lock()
-        self._worker: _Worker | None = None
+        self._worker: WorkerProcess | None = None
 
     @property
     def pid(self) -> int | None:
         """The worker's process id, or None if no worker is running."""
         return None if self._worker is None else self._worker.pid
 
-    def run(self, sql: str, limit_s: float | None = None, *, fresh: bool = False) -> QueryResult:
-        """Execute one statement.
-
-        Args:
-            sql: The statement. Any text is accepted.
-            limit_s: Time limit in seconds that overrides `limits.seconds`.
-            fresh: Whether to use a new connection, for timing.
-
-        Raises:
-            WorkerFailed: The file is not a database, or can't be opened.
-        """
+    def _run(self, sql: str, seconds: float, fresh: bool) -> QueryResult:
         limits = self.limits
-        seconds = limits.seconds if limit_s is None else limit_s
-        if (refused := unsendable(sql, limits)) is not None:
-            return refused
-        kind = "fresh" if fresh else "run"
-        request = worker.framed((kind, sql, seconds, limits.rows, limits.result_bytes, is_volatile(sql)))
+        request = worker.framed((sql, seconds, limits.rows, limits.result_bytes, is_volatile(sql), fresh))
         with self._lock:
             try:
-                reply = self._ready().ask(request, seconds + limits.grace_s)
+                if self._worker is not None and self._worker.owner != os.getpid():
+                    self._drop()  # this process was forked: the worker belongs to its parent
+                if self._worker is None:
+                    self._worker = WorkerProcess(self._settings)
+                    self.n_started += 1
+                reply = self._worker.ask(request, seconds + limits.grace_s)
             except TimeoutError:
                 self._drop()
                 return failed("timeout", "killed at the deadline", seconds + limits.grace_s)
@@ -278,65 +325,10 @@ class DatabaseClient:
         rows = tuple(row for chunk in chunks for row in marshal.loads(chunk))
         return QueryResult(status, message, columns, rows, is_cut, spent, undecodable)
 
-    def close(self) -> None:
-        """End the worker. The next query starts a new one. Closing twice is harmless."""
-        with self._lock:
-            self._drop()
-
-    def __enter__(self) -> "DatabaseClient":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def _ready(self) -> "_Worker":
-        if self._worker is not None and self._worker.owner != os.getpid():
-            self._drop()  # this process was forked: the worker belongs to its parent
-        if self._worker is None:
-            self._worker = _Worker(self._settings)
-            self.n_started += 1
-        return self._worker
-
     def _drop(self) -> None:
         if self._worker is not None:
             self._worker.end()
             self._worker = None
-
-
-class _Worker:
-    def __init__(self, settings: dict[str, Any]) -> None:
-        self.pid, self._channel = FORK_SERVER.fork(settings)
-        self.owner = os.getpid()
-        self.end = weakref.finalize(self, _end, self.pid, self._channel, self.owner)
-        self._channel.settimeout(START_LIMIT_S)
-        state, message = worker.read_message(self._channel)
-        if state != "ready":
-            raise WorkerFailed(f"expected an SQLite database in {settings['path']}, got: {message}")
-
-    def ask(self, request: bytes, limit_s: float) -> Any:
-        self._channel.settimeout(limit_s)
-        self._channel.sendall(request)
-        return worker.read_message(self._channel)
-
-
-def _end(pid: int, channel: socket.socket, owner: int) -> None:
-    channel.close()
-    FORK_SERVER.kill(pid, owner)
-
-
-def unsendable(sql: str, limits: QueryLimits) -> QueryResult | None:
-    """Return the failed result of a text that sqlite3 would refuse before SQLite parses it, or None."""
-    if "\0" in sql:
-        return failed("error", "the query contains a null character")
-    try:
-        n_bytes = len(sql.encode())
-    except UnicodeEncodeError:
-        return failed("error", "the query contains a lone surrogate, which is no character")
-    if n_bytes > limits.sql_bytes:
-        return failed("limit", f"the query has {n_bytes} bytes, over the limit of {limits.sql_bytes}")
-    return None
 
 
 def failed(status: Status, message: str, seconds: float = 0.0) -> QueryResult:

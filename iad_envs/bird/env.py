@@ -1,17 +1,16 @@
 """`IAD/BIRD-v0`: questions to real databases, answered in SQL."""
 
 import math
-from collections.abc import Hashable, Mapping
-from functools import partial
+from collections.abc import Hashable
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from iad_envs.bird.actions import OFFERS, Mode, action_key, parse_action
-from iad_envs.bird.connection import OpenDatabase, SqlServer, open_on_server, open_sqlite
+from iad_envs.bird.connection import OpenDatabase, SqlServer, open_database
 from iad_envs.bird.data import Question, load_data
-from iad_envs.bird.database import EXPLORING, Dialect, QueryLimits, QueryResult, require_worker
+from iad_envs.bird.database import EXPLORING, Dialect, QueryLimits, require_worker
 from iad_envs.bird.findings import findings
 from iad_envs.bird.official import TIMEOUT_S
 from iad_envs.bird.page import Answered, answer_page, first_page, plain_rows, result_name
@@ -26,9 +25,7 @@ from iad_envs.requirements.postgres import POSTGRES
 from iad_envs.spaces import UnicodeText
 
 MAX_CHARS = 1 << 20
-MAX_CELLS_KEPT = 20_000
 PARTS = ("ex", "soft_f1", "sound", "rejected")
-NOTHING_SCORED: Mapping[str, float] = dict.fromkeys(PARTS, 0.0)
 
 
 class BirdState(NamedTuple):
@@ -64,11 +61,8 @@ class BirdEnv(IADEnv[str, BirdState]):
     Terminated by a submit. Truncated after `max_steps` actions.
 
     ## Information
-    docs/bird.md lists all keys. `page`: `kind` (`question`, `execute`, `submit`), `db_id`, `question`, `evidence`,
-    `sql`, `columns`, `rows` (only the shown rows), `n_rows`, and on the first page `tables`, the schema as data.
-    `facts`: `complaint`, `kind`, `findings` (each with `code`, `severity`, `message`), `result` (a name of the result),
-    `has_gold`. Gold keys: `progress` (Soft-F1 of the last query), `success`, `reward_parts` (`ex` and `soft_f1` as in
-    the official evaluator, `sound`, `rejected`).
+    docs/bird.md lists all keys. `page` has the question, the schema as data and the result of the last query, `facts`
+    the findings about it. Gold keys: `progress` (Soft-F1 of the last query), `success` and `reward_parts`.
 
     ## Arguments
         data_dir: Folder in BIRD's layout. Default: `$IAD_DATA/bird`, else the bundled data.
@@ -136,6 +130,7 @@ class BirdEnv(IADEnv[str, BirdState]):
         steps = self._offer.max_steps if max_steps is None else max_steps
         super().__init__(self._data.questions, max_steps=steps, split=split, render_mode=render_mode)
         self._render = RENDERERS[schema]
+        self._shown_schema = self._page_schema = ""
         self._scoring = scoring
         self._limits = QueryLimits(seconds=time_limit_s)
         self._score_limit_s = score_limit_s
@@ -170,7 +165,9 @@ class BirdEnv(IADEnv[str, BirdState]):
 
     def close(self) -> None:
         """End the worker processes. Closing twice is harmless."""
-        self._close_database()
+        if self._desk is not None:
+            self._desk.close()
+            self._desk = None
         super().close()
 
     def _start(self, task: Question) -> BirdState:
@@ -180,15 +177,15 @@ class BirdEnv(IADEnv[str, BirdState]):
     def _at(self, db_id: str) -> OpenDatabase:
         """Open a database, and close the previous one."""
         if self._desk is None or self._desk.db_id != db_id:
-            self._close_database()
-            opened = open_sqlite if self._server is None else partial(open_on_server, server=self._server)
-            self._desk = opened(self._data, db_id, self._limits, self._score_limit_s)
+            if self._desk is not None:
+                self._desk.close()
+                self._desk = None
+            self._desk = open_database(self._data, db_id, self._limits, self._score_limit_s, server=self._server)
+            # The observation declares each column of a joint key a key. Other words would change what is sampled.
+            self._shown_schema, self._page_schema = (
+                self._render(self._desk.schema, is_sql) for is_sql in (False, True)
+            )
         return self._desk
-
-    def _close_database(self) -> None:
-        if self._desk is not None:
-            self._desk.close()
-            self._desk = None
 
     def _transition(self, state: BirdState, action: str, rng: np.random.Generator | None) -> Transition:
         kind, sql = parse_action(action)
@@ -199,22 +196,19 @@ class BirdEnv(IADEnv[str, BirdState]):
         result = desk.database.run(sql)
         found = findings(sql, result, state.question, desk.schema, desk.values)
         key = f"{kind}:{result_name(result)}"
-        answered = Answered(kind, sql, self._cut(result), len(result.rows), key, found)
+        kept = result
+        if len(result.rows) * len(result.columns) > 20_000:
+            kept = result._replace(rows=result.rows[: self._shown_rows], is_cut=True)
+        answered = Answered(kind, sql, kept, len(result.rows), key, found)
         return Transition(state._replace(last=answered), "", kind == "submit")
-
-    def _cut(self, result: QueryResult) -> QueryResult:
-        if len(result.rows) * len(result.columns) <= MAX_CELLS_KEPT:
-            return result
-        return result._replace(rows=result.rows[: self._shown_rows], is_cut=True)
 
     def _view(self, state: BirdState, complaint: str) -> View:
         question, last = state.question, state.last
         desk = self._at(question.db_id)
         is_over = last is not None and last.kind == "submit"
         result = "" if last is None else answer_page(last, self._limits, self._shown_rows)
-        schema = self._render(desk.schema)
         # The result comes first, because a prompt may show only the head of an earlier observation.
-        first = "" if is_over else first_page(question, schema, self._offer.how_to, desk.dialect)
+        first = "" if is_over else first_page(question, self._shown_schema, self._offer.how_to, desk.dialect)
         observation = "\n\n".join(filter(None, [result, first]))
         if complaint:
             observation = f"{observation}\nInvalid action: {complaint}"
@@ -230,7 +224,7 @@ class BirdEnv(IADEnv[str, BirdState]):
             "db_id": question.db_id,
             "question": question.question,
             "evidence": question.evidence,
-            "schema": schema,
+            "schema": self._page_schema,
             "dialect": desk.dialect,
             "result": result,
             "sql": "" if last is None else last.sql,
@@ -250,13 +244,9 @@ class BirdEnv(IADEnv[str, BirdState]):
         if memory is not None and state.last is before:
             return memory[1]._replace(reward=0.0, memory=memory)
         if state.last is None:
-            nothing = Score(0.0, 0.0, False, NOTHING_SCORED, None)
+            nothing = Score(0.0, 0.0, False, dict.fromkeys(PARTS, 0.0), None)
             return nothing._replace(memory=(None, nothing))
-        score = self._scored_answer(state.last, task)
-        return score._replace(memory=(state.last, score))
-
-    def _scored_answer(self, last: Answered, task: Question) -> Score:
-        desk, gold = self._at(task.db_id), self._data.golds[task.task_id]
+        last, desk, gold = state.last, self._at(task.db_id), self._data.golds[task.task_id]
         if last.kind == "submit":
             pair = desk.scorer.score(last.sql, gold, last.result)
         else:
@@ -267,7 +257,8 @@ class BirdEnv(IADEnv[str, BirdState]):
         parts = {"ex": pair.ex, "soft_f1": pair.soft_f1, "sound": pair.sound, "rejected": float(is_rejected)}
         counts = self._scoring == "official" or not is_rejected
         reward = reward_of(pair, self._scoring) if last.kind == "submit" else 0.0
-        return Score(reward, pair.soft_f1 if counts else 0.0, reward == 1.0, parts, None)
+        score = Score(reward, pair.soft_f1 if counts else 0.0, reward == 1.0, parts, None)
+        return score._replace(memory=(last, score))
 
     def _reference(self, task: Question) -> dict[str, Any]:
         return {"sql": self._data.golds.get(task.task_id, "")}

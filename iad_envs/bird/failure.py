@@ -1,19 +1,16 @@
 """Explains why a query has no result: which name is unknown, what it may have meant, and where that is."""
 
 import re
+from collections.abc import Iterable, Mapping
+from typing import Literal, NamedTuple
 
 from rapidfuzz import fuzz, process
 
 from iad_envs.bird.database import QueryResult
-from iad_envs.bird.finding import QueryFinding
 from iad_envs.bird.reading import QueryText
-from iad_envs.bird.schema import ForeignKey, Schema, Table
+from iad_envs.bird.schema import Schema, Table
 from iad_envs.bird.sql import first_word, refusal
 
-NEAR_SCORE = 65.0
-N_NEAR = 3
-N_COLUMNS = 12
-"""Maximum number of a table's columns that are listed."""
 UNKNOWN = (
     ("unknown_column", re.compile(r"no such column: (?:(\w+)\.)?(.+)")),
     ("unknown_column", re.compile(r'column (?:(\w+)\.)?"?(.+?)"? does not exist')),
@@ -29,7 +26,20 @@ UNKNOWN = (
     ("ambiguous_column", re.compile(r"Column ()'(?:\w+\.)?(.+?)' in .+ is ambiguous")),
 )
 """Finding codes and patterns for the messages of SQLite, PostgreSQL and MySQL: the name, and what stands before it."""
-SYNTAX = ("syntax error", "error in your SQL syntax", "incomplete input", "unrecognized token", "unterminated")
+
+
+class QueryFinding(NamedTuple):
+    """A finding about a query.
+
+    Attributes:
+        code: Kind of finding.
+        severity: `error` (there is no result), `warning` (often a sign of a wrong query) or `note`.
+        message: Explanation for the agent.
+    """
+
+    code: str
+    severity: Literal["error", "warning", "note"]
+    message: str
 
 
 def failure(sql: str, result: QueryResult, schema: Schema, *, is_read: bool) -> QueryFinding:
@@ -50,57 +60,50 @@ def failure(sql: str, result: QueryResult, schema: Schema, *, is_read: bool) -> 
         return QueryFinding("limit", "error", f"over a limit: {result.message}")
     for code, pattern in UNKNOWN:
         if match := pattern.search(result.message):
-            reading = QueryText(sql, schema) if is_read else None
-            return QueryFinding(code, "error", result.message + _explained(code, match[1] or "", match[2], reading))
-    is_syntax = any(text in result.message for text in SYNTAX) or not first_word(sql)
+            more = _explained(code, match[1] or "", match[2], QueryText(sql, schema)) if is_read else ""
+            return QueryFinding(code, "error", result.message + more)
+    messages = ("syntax error", "error in your SQL syntax", "incomplete input", "unrecognized token", "unterminated")
+    is_syntax = any(text in result.message for text in messages) or not first_word(sql)
     return QueryFinding("syntax" if is_syntax else "error", "error", result.message)
 
 
-def _explained(code: str, before: str, name: str, reading: QueryText | None) -> str:
+def _explained(code: str, before: str, name: str, reading: QueryText) -> str:
     """Return what follows an error message about a name: its table's columns, near names, and how to join them."""
-    if reading is None:
-        return ""
     schema = reading.schema
     if code == "unknown_table":
-        return _near(name, {table.name: table.name for table in schema.tables})
+        return near_names(name, {table.name: table.name for table in schema.tables})
     if code == "ambiguous_column":
         owners = [table.name for table in reading.used_tables if _has(table, name)]
         return f"; it is in {' and '.join(owners)}" if owners else ""
     if code != "unknown_column":
         return ""
     known = {f"{table.name}.{column.name}": column.name for table in schema.tables for column in table.columns}
-    table = reading.aliases.get(before.lower())
-    own = "" if table is None else f"; {before} is {table.name} with {_columns(table)}"
-    return own + _near(name, known) + _join(name, reading)
+    told, table = "", reading.aliases.get(before.lower())
+    if table is not None:
+        names = [column.name for column in table.columns]
+        told = f"; {before} is {table.name} with {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}"
+    told += near_names(name, known)
+    # The only table that has a column of this name, if a declared key leads there.
+    owners = [table.name for table in schema.tables if _has(table, name)]
+    used = {table.name for table in reading.used_tables}
+    if len(owners) == 1 and owners[0] not in used:
+        for key in schema.foreign_keys:
+            if (key.table == owners[0] and key.to_table in used) or (key.to_table == owners[0] and key.table in used):
+                return f"{told}; {owners[0]} joins ON {key.table}.{key.column} = {key.to_table}.{key.to_column}"
+    return told
 
 
-def _columns(table: Table) -> str:
-    names = [column.name for column in table.columns]
-    return ", ".join(names[:N_COLUMNS]) + (", ..." if len(names) > N_COLUMNS else "")
-
-
-def _near(name: str, known: dict[str, str]) -> str:
-    near = process.extract(name, known, scorer=fuzz.WRatio, limit=N_NEAR, score_cutoff=NEAR_SCORE)
+def near_names(name: str, known: Mapping[str, str]) -> str:
+    """Return the keys of the texts that are most like a name, in words, "" if none is."""
+    near = process.extract(name, known, scorer=fuzz.WRatio, limit=3, score_cutoff=65.0)
     return f"; near: {', '.join(key for _, _, key in near)}" if near else ""
 
 
-def _join(name: str, reading: QueryText) -> str:
-    """Return how to join the only table that has a column of this name, if a declared key leads there."""
-    owners = [table.name for table in reading.schema.tables if _has(table, name)]
-    used = {table.name for table in reading.used_tables}
-    if len(owners) != 1 or owners[0] in used:
-        return ""
-    keys = [key for key in reading.schema.foreign_keys if _leads(key, owners[0], used)]
-    return f"; {owners[0]} joins {_condition(keys[0])}" if keys else ""
+def near_values(literal: str, known: Iterable[str]) -> str:
+    """Return the values that are most like a literal, in words, "" if none is."""
+    near = process.extract(literal, sorted(known), scorer=fuzz.WRatio, limit=3, score_cutoff=65.0)
+    return f"; near: {', '.join(repr(value) for value, _, _ in near)}" if near else ""
 
 
 def _has(table: Table, name: str) -> bool:
     return any(column.name.lower() == name.lower() for column in table.columns)
-
-
-def _leads(key: ForeignKey, table: str, used: set[str]) -> bool:
-    return (key.table == table and key.to_table in used) or (key.to_table == table and key.table in used)
-
-
-def _condition(key: ForeignKey) -> str:
-    return f"ON {key.table}.{key.column} = {key.to_table}.{key.to_column}"

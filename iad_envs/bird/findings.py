@@ -3,30 +3,20 @@
 Findings come from the query's text, the schema, the database's values and the query's result, never from a gold query.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import takewhile
 from threading import Lock
-from typing import NamedTuple
-
-from rapidfuzz import fuzz, process
 
 from iad_envs.bird.data import Question
-from iad_envs.bird.database import Dialect, Queried, QueryResult
-from iad_envs.bird.failure import N_NEAR, NEAR_SCORE, failure
-from iad_envs.bird.finding import QueryFinding
+from iad_envs.bird.database import Dialect, QueryResult
+from iad_envs.bird.failure import QueryFinding, failure, near_values
 from iad_envs.bird.reading import Compared, QueryText, is_declared
 from iad_envs.bird.schema import Schema, quoted
-from iad_envs.bird.sql import SqlToken, depths, refusal, tokens, without_end
+from iad_envs.bird.sql import depths, plain_limit, refusal, tokens, without_end
 from iad_envs.bird.strict_match import tie_query
 from iad_envs.bird.wording import wants_all, wording_findings
 
-MAX_VALUES = 20_000
 VALUES_LIMIT_S = 1.0
-N_SEARCHED = 3
-"""Maximum number of literals for which similar values are searched. Further literals are only reported."""
-NEAR_CHARS = 100
-READ_CHARS = 10_000
-"""Maximum length of a query's text that is analysed, because an agent's query may be written to take long."""
 TEXT_TESTS = {"sqlite": "typeof({}) = 'text'", "postgresql": "pg_typeof({})::text = 'text'", "mysql": "{} IS NOT NULL"}
 
 
@@ -50,28 +40,22 @@ class Values:
         with self._lock:
             if key not in self._known:
                 name = quoted(column, self.dialect)
+                most = 20_000
                 is_text = TEXT_TESTS[self.dialect].format(name)
-                sql = (
-                    f"SELECT DISTINCT {name} FROM {quoted(table, self.dialect)} WHERE {is_text} LIMIT {MAX_VALUES + 1}"
-                )
+                sql = f"SELECT DISTINCT {name} FROM {quoted(table, self.dialect)} WHERE {is_text} LIMIT {most + 1}"
                 result = self.run(sql, VALUES_LIMIT_S)
                 # MySQL can't tell a value's type in SQL, so its dates and numbers are left out here.
                 texts = frozenset(row[0] for row in result.rows if isinstance(row[0], str))
-                is_known = result.status == "ok" and not result.is_cut and len(result.rows) <= MAX_VALUES
+                is_known = result.status == "ok" and not result.is_cut and len(result.rows) <= most
                 self._known[key] = texts if is_known and texts else None
             return self._known[key]
-
-
-def values_of(database: Queried, dialect: Dialect = "sqlite") -> Values:
-    """Return the values of a database, read through its worker."""
-    return Values(database.run, dialect)
 
 
 def findings(
     sql: str, result: QueryResult, question: Question, schema: Schema, values: Values
 ) -> tuple[QueryFinding, ...]:
     """Return all findings about an executed query."""
-    is_read = len(sql) <= READ_CHARS
+    is_read = len(sql) <= 10_000  # because an agent's query may be written to take long
     if result.status != "ok" or refusal(sql):
         return (failure(sql, result, schema, is_read=is_read),)
     if not is_read:
@@ -116,38 +100,28 @@ def _of_literals(reading: QueryText, values: Values) -> Iterator[QueryFinding]:
         known = values.of(table, column)
         if known is not None and not _occurs(compared, known):
             n_missing += 1
-            offered = _near_values(compared.literal.value, known) if n_missing <= N_SEARCHED else ""
+            offered, literal = "", compared.literal.value
+            if n_missing <= 3 and len(literal) <= 100:  # a search takes long; further literals are only reported
+                offered = near_values(literal.strip("%"), (value for value in known if len(value) <= 100))
             message = f"{compared.literal.text} is no value of {table}.{column}{offered}"
             yield QueryFinding("literal_not_found", "warning", message)
     for text in dict.fromkeys(reading.quoted_unknown()):
         yield QueryFinding("quoted_literal", "note", f'"{text}" names nothing, so it is taken for a text')
 
 
-def _near_values(literal: str, known: frozenset[str]) -> str:
-    if len(literal) > NEAR_CHARS:
-        return ""
-    short = [value for value in known if len(value) <= NEAR_CHARS]
-    near = process.extract(literal.strip("%"), sorted(short), scorer=fuzz.WRatio, limit=N_NEAR, score_cutoff=NEAR_SCORE)
-    return f"; near: {', '.join(repr(value) for value, _, _ in near)}" if near else ""
-
-
 def _occurs(compared: Compared, known: frozenset[str]) -> bool:
     literal = compared.literal.value
     if compared.operator != "LIKE":
         return literal in known or "NOCASE" in compared.reference.table.ddl.upper()
-    middle = literal.strip("%")
+    middle = literal.strip("%").lower()
     if "%" in middle or "_" in middle:
         return True  # a pattern; matching it could take very long
-    return any(_is_like(value.lower(), literal.lower(), middle.lower()) for value in known)
-
-
-def _is_like(value: str, literal: str, middle: str) -> bool:
-    """Match a LIKE pattern with `%` at the ends only. Both texts are in lower case."""
+    texts = [value.lower() for value in known]
     if literal[:1] == "%" and literal[-1:] == "%":
-        return middle in value
+        return any(middle in value for value in texts)
     if literal[:1] == "%":
-        return value.endswith(middle)
-    return value.startswith(middle) if literal[-1:] == "%" else value == middle
+        return any(value.endswith(middle) for value in texts)
+    return any(value.startswith(middle) for value in texts) if literal[-1:] == "%" else middle in texts
 
 
 def _of_joins(reading: QueryText) -> Iterator[QueryFinding]:
@@ -171,35 +145,21 @@ def _of_division(reading: QueryText, result: QueryResult) -> Iterator[QueryFindi
         yield QueryFinding("integer_division", "warning", "/ between integers drops the fraction: CAST one to REAL")
 
 
-class _Subquery(NamedTuple):
-    """A subquery that is compared as one value: the position of its bracket, and its text."""
-
-    place: int
-    text: str
-
-
 def _of_subqueries(reading: QueryText, values: Values) -> Iterator[QueryFinding]:
     """Yield subqueries compared by `=` that give several rows. SQLite takes the first one, servers refuse."""
-    for subquery in _compared_subqueries(reading.parts):
-        counted = values.run(f"SELECT COUNT(*) FROM ({subquery.text}) AS counted", VALUES_LIMIT_S)
+    parts, depth_of = reading.parts, depths(reading.parts)
+    for place in range(2, len(parts) - 1):
+        before, bracket, word = parts[place - 1 : place + 2]
+        if bracket.text != "(" or before.text not in ("=", "==") or word.value != "SELECT":
+            continue
+        end = next((e for e in range(place + 1, len(parts)) if depth_of[e] <= depth_of[place]), len(parts))
+        subquery = " ".join(inner.text for inner in parts[place + 1 : end])
+        counted = values.run(f"SELECT COUNT(*) FROM ({subquery}) AS counted", VALUES_LIMIT_S)
         # One that refers to the outer query fails here, and is left out.
         if counted.status == "ok" and counted.rows[0][0] > 1:
-            before = reading.parts[subquery.place - 2].text
-            message = f"{before} = (SELECT ...) compares with the first of {counted.rows[0][0]} rows only: IN takes all"
+            n, name = counted.rows[0][0], parts[place - 2].text
+            message = f"{name} = (SELECT ...) compares with the first of {n} rows only: IN takes all"
             yield QueryFinding("subquery_rows", "warning", message)
-
-
-def _compared_subqueries(parts: Sequence[SqlToken]) -> Iterator[_Subquery]:
-    depth_of = depths(parts)
-    for place, part in enumerate(parts[:-1]):
-        if (
-            part.text == "("
-            and place > 1
-            and parts[place - 1].text in ("=", "==")
-            and parts[place + 1].value == "SELECT"
-        ):
-            end = next((e for e in range(place + 1, len(parts)) if depth_of[e] <= depth_of[place]), len(parts))
-            yield _Subquery(place, " ".join(inner.text for inner in parts[place + 1 : end]))
 
 
 def _of_limit(sql: str, result: QueryResult, question: Question, values: Values) -> Iterator[QueryFinding]:
@@ -211,17 +171,9 @@ def _of_limit(sql: str, result: QueryResult, question: Question, values: Values)
             if last == first_out:
                 message = f"LIMIT {limit} drops rows that tie with the last one it shows"
                 yield QueryFinding("tied_limit", "warning", message)
-    if wants_all(question) and (limit := _limit(sql)) and len(result.rows) >= limit:
+    if wants_all(question) and (limit := plain_limit(sql)) and len(result.rows) >= limit:
         parts = without_end(tokens(sql))[:-1]
         more = values.run(f"{' '.join(part.text for part in parts)} {limit + 1}", VALUES_LIMIT_S)
         if more.status == "ok" and len(more.rows) > limit:
             message = f"LIMIT {limit} drops rows, and the question does not ask for a few only"
             yield QueryFinding("limit_unasked", "warning", message)
-
-
-def _limit(sql: str) -> int:
-    """Return the outermost LIMIT, or 0 if there is no plain one at the end."""
-    parts = without_end(tokens(sql))
-    if len(parts) < 2 or parts[-2].value != "LIMIT" or not parts[-1].text.isdigit():
-        return 0
-    return int(parts[-1].text)

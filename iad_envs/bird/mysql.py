@@ -1,6 +1,6 @@
 """Queries a database of a MariaDB or MySQL server (`iad[mysql]`).
 
-Security rests on the privileges of the user, who may only SELECT (see `mysql_loader.py`), and on the kind of statement:
+Security rests on the privileges of the user, who may only SELECT (see `loader.py`), and on the kind of statement:
 one text is one statement, and only a query is sent. What users may do without any privilege is refused by its name:
 MySQL can't revoke the list of a user's own sessions with their queries, nor named locks. Each query has a session of
 its own. A query that exceeds the server's time limit is ended through a second connection.
@@ -12,7 +12,6 @@ import socket
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from importlib import import_module
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -22,22 +21,14 @@ from iad_envs.bird.server import (
     GUARD_LIMIT_S,
     PIECE,
     TOO_LARGE,
-    CatalogueQueries,
     Fetched,
     PastDeadline,
     QueryFailed,
     ServerDatabase,
+    driver,
 )
-from webshop_server.extras import extra_command
 
-TEMPORARY_BYTES = 100 * MIB
-NOW_S = 1_719_489_600
-"""What `NOW()` returns, 2024-06-27 12:00 UTC, as in SQLite."""
-OPTIONS = frozenset({"unix_socket", "ssl_ca", "ssl_cert", "ssl_key"})
-"""What may follow `?` in a connection address: PyMySQL's names."""
 BEFORE_QUERY = re.compile(r"(?:\s+|/\*(?!M?!).*?\*/|--(?:\s[^\n]*|\Z)|#[^\n]*|\()*+", re.DOTALL)
-QUERY = re.compile(r"(?:SELECT|WITH|VALUES|TABLE)\b", re.IGNORECASE)
-WORD = re.compile(r"\w+")
 CLOSED = re.compile(
     r"/\*M?!|\b(?:processlist|get_lock|is_free_lock|is_used_lock|release_lock|release_all_locks)\b", re.IGNORECASE
 )
@@ -45,27 +36,6 @@ CLOSED = re.compile(
 
 Searched in the whole text, names and literals included, because MySQL's rules for quotes depend on settings.
 """
-REFUSED_CODES = frozenset({1044, 1045, 1142, 1143, 1227, 1290, 1792, 1836, 1872})
-"""Errors of refused statements: missing privilege, a server option, and write in a read-only transaction."""
-TIMEOUT_CODES = frozenset({1317, 1969, 3024})
-LIMIT_CODES = frozenset({3, 5, 1021, 1037, 1038, 1041, 1114, 1116, 1117, 1119, 1153, 1436, 2027, 3636, 4031})
-"""Errors of limits: memory, disk, packet, stack, tables, columns, recursion."""
-NO_SUCH_DATABASE = frozenset({1044, 1049})
-NO_SUCH_FUNCTION = 1370
-NO_SUCH_SESSION = 1094
-NO_ANSWER = 2013
-BLANK = 1065
-AT_A_LIMIT = re.compile("max-session-mem-used|too many|too big|too deep|memory exhausted", re.IGNORECASE)
-COLUMNS = (
-    "SELECT table_name, column_name, column_type, column_key = 'PRI', table_schema "
-    "FROM information_schema.columns WHERE table_schema = DATABASE() ORDER BY table_name, ordinal_position"
-)
-KEYS = (
-    "SELECT table_name, column_name, referenced_table_name, referenced_column_name "
-    "FROM information_schema.key_column_usage WHERE table_schema = DATABASE() AND referenced_table_name IS NOT NULL "
-    "ORDER BY table_name, constraint_name, ordinal_position"
-)
-ROUTINE = re.compile(r"for routine '(?:[^']*\.)?([^'.]+)'")
 
 
 def pymysql() -> Any:
@@ -74,12 +44,7 @@ def pymysql() -> Any:
     Raises:
         ModuleNotFoundError: The driver is not installed.
     """
-    try:
-        return import_module("pymysql")
-    except ImportError as error:
-        raise ModuleNotFoundError(
-            f"expected the package pymysql, got: {error}; to fix it: {extra_command('mysql')}"
-        ) from error
+    return driver("pymysql", "mysql", "pymysql")
 
 
 def address(dsn: str) -> dict[str, Any]:
@@ -98,8 +63,9 @@ def address(dsn: str) -> dict[str, Any]:
         raise ValueError(f"{form}, got one that can't be read ({error}); change dsn") from None
     if parts.scheme not in ("mysql", "mariadb"):
         raise ValueError(f"{form}, got one that starts with {dsn[:8]!r}; change dsn")
-    if unknown := sorted(options.keys() - OPTIONS):
-        raise ValueError(f"{form}, got the option {unknown[0]!r}; known: {', '.join(sorted(OPTIONS))}")
+    known = ("ssl_ca", "ssl_cert", "ssl_key", "unix_socket")  # PyMySQL's names
+    if unknown := sorted(options.keys() - {*known}):
+        raise ValueError(f"{form}, got the option {unknown[0]!r}; known: {', '.join(known)}")
     given = {
         "host": parts.hostname,
         "port": port,
@@ -133,8 +99,9 @@ def refused(sql: str) -> str:
     start = before.end() if before else 0
     if start == len(sql):
         return "a blank text"
-    word = WORD.match(sql, start)
-    return "" if QUERY.match(sql, start) else (word[0].upper() if word else sql[start])
+    word = re.match(r"\w+", sql[start:])
+    first = word[0].upper() if word else sql[start]
+    return "" if first in ("SELECT", "WITH", "VALUES", "TABLE") else first
 
 
 class MySqlDatabase(ServerDatabase):
@@ -144,7 +111,17 @@ class MySqlDatabase(ServerDatabase):
     """
 
     dialect = "mysql"
-    catalogue = CatalogueQueries(COLUMNS, KEYS, False, "the dsn's database")
+    columns = (
+        "SELECT table_name, column_name, column_type, column_key = 'PRI', table_schema "
+        "FROM information_schema.columns WHERE table_schema = DATABASE() ORDER BY table_name, ordinal_position"
+    )
+    keys = (
+        "SELECT table_name, column_name, referenced_table_name, referenced_column_name FROM "
+        "information_schema.key_column_usage WHERE table_schema = DATABASE() AND referenced_table_name IS NOT NULL "
+        "ORDER BY table_name, constraint_name, ordinal_position"
+    )
+    is_ordered = False
+    common_place = "the dsn's database"
 
     def _connects_to(self, dsn: str, guard_dsn: str) -> None:
         self._driver = pymysql()
@@ -167,7 +144,7 @@ class MySqlDatabase(ServerDatabase):
                 return self._prepared(seconds)
             except WorkerFailed as error:
                 cause = error.__cause__
-                is_missing = isinstance(cause, self._driver.err.Error) and cause.args[0] in NO_SUCH_DATABASE
+                is_missing = isinstance(cause, self._driver.err.Error) and cause.args[0] in (1044, 1049)
                 self._place = self._reader.get("database") if is_missing else None
                 if self._place is None:
                     raise
@@ -177,11 +154,17 @@ class MySqlDatabase(ServerDatabase):
         """Return a session with its settings. A query can't change them, because no other statement is sent."""
         session = self._connected(self._reader, self._place)
         milliseconds = max(1, int(seconds * 1000))
-        settings = {"timestamp": NOW_S, "time_zone": "'+00:00'", "rand_seed1": 20_240_627, "rand_seed2": 12_000_000}
+        # The time is 2024-06-27 12:00 UTC, as in SQLite.
+        settings = {
+            "timestamp": 1_719_489_600,
+            "time_zone": "'+00:00'",
+            "rand_seed1": 20_240_627,
+            "rand_seed2": 12_000_000,
+        }
         if "MariaDB" in session.get_server_info():
             memory = self.limits.heap_bytes
             settings |= {"max_statement_time": milliseconds / 1000, "max_session_mem_used": memory}
-            settings |= {"tmp_disk_table_size": TEMPORARY_BYTES}
+            settings |= {"tmp_disk_table_size": 100 * MIB}
         else:
             settings |= {"max_execution_time": milliseconds}
         with session.cursor() as cursor:
@@ -206,22 +189,17 @@ class MySqlDatabase(ServerDatabase):
                 "change dsn"
             ) from error
 
-    def _end(self, session: Any) -> None:
-        for _ in range(2):
-            try:
-                self._guard.kill(session.thread_id())
-            except self._driver.err.OperationalError as error:
-                if error.args[0] == NO_SUCH_SESSION:  # it has ended by itself
-                    return
-                if error.args[0] == NO_ANSWER:  # it was told, and a server that is busy is not waited for
-                    self._drop_guard()
-                    return
-            except self._driver.err.Error:
-                pass
-            else:
-                return
-            self._drop_guard()
-            self._guard = self._new_guard()
+    def _is_ended(self, session: Any) -> bool:
+        no_such_session, no_answer = 1094, 2013
+        try:
+            self._guard.kill(session.thread_id())
+        except self._driver.err.OperationalError as error:
+            if error.args[0] == no_answer:  # it was told, and a server that is busy is not waited for
+                self._drop()
+            return error.args[0] in (no_such_session, no_answer)
+        except self._driver.err.Error:
+            return False
+        return True
 
     def _new_guard(self) -> Any:
         guard = self._connected(self._guard_address, None)
@@ -230,7 +208,7 @@ class MySqlDatabase(ServerDatabase):
 
     def _fetched(self, session: Any, sql: str, started: float, seconds: float) -> Fetched:
         cursor = session.cursor(self._driver.cursors.SSCursor)
-        incoming = _Incoming(session, started + seconds + self.limits.grace_s, self.limits.result_bytes + PIECE)
+        incoming = Incoming(session, started + seconds + self.limits.grace_s, self.limits.result_bytes + PIECE)
         try:
             cursor.execute(sql)
             if cursor.description is None:
@@ -243,7 +221,10 @@ class MySqlDatabase(ServerDatabase):
         except self._driver.err.Error as error:
             raise _failure(error) from error
         finally:
-            _abandon(cursor)
+            # A result that is left unread: when it is closed or collected, PyMySQL would read all of it first.
+            result, cursor.connection = cursor._result, None
+            if result is not None:
+                result.unbuffered_active, result.connection = False, None
         if time.perf_counter() - started >= seconds:
             # Functions such as SLEEP and BENCHMARK return a value where the time limit interrupts them.
             raise QueryFailed("timeout", "over the time limit")
@@ -252,20 +233,24 @@ class MySqlDatabase(ServerDatabase):
 def _failure(error: Any) -> QueryFailed:
     """Return the failure of a statement that the server did not complete."""
     code, message = (error.args[0] if error.args else 0), _text(error)
-    if code == BLANK:
+    if code == 1065:
         return QueryFailed("rejected", "not allowed: a blank text")
-    if code in TIMEOUT_CODES:
+    if code in (1317, 1969, 3024):
         return QueryFailed("timeout", message)
-    if code in LIMIT_CODES or AT_A_LIMIT.search(message):
+    # Memory, disk, packet, stack, tables, columns, recursion.
+    limits = (3, 5, 1021, 1037, 1038, 1041, 1114, 1116, 1117, 1119, 1153, 1436, 2027, 3636, 4031)
+    words = "max-session-mem-used|too many|too big|too deep|memory exhausted"
+    if code in limits or re.search(words, message, re.IGNORECASE):
         return QueryFailed("limit", message)
-    if code in REFUSED_CODES:
+    # Missing privilege, a server option, and write in a read-only transaction.
+    if code in (1044, 1045, 1142, 1143, 1227, 1290, 1792, 1836, 1872):
         return QueryFailed("rejected", f"not allowed: {message}")
-    if code == NO_SUCH_FUNCTION and (routine := ROUTINE.search(message)):
+    if code == 1370 and (routine := re.search(r"for routine '(?:[^']*\.)?([^'.]+)'", message)):
         return QueryFailed("error", f"FUNCTION {routine[1]} does not exist")
     return QueryFailed("error", message)
 
 
-class _Incoming:
+class Incoming:
     """What a session receives: read until a deadline, and counted before PyMySQL collects a whole row of any size.
 
     It takes the place of PyMySQL's own reader, which can limit neither. Bytes are not interpreted, so this also works
@@ -311,14 +296,8 @@ class _Incoming:
         return n
 
     def close(self) -> None:
+        """Close PyMySQL's own reader."""
         self._source.close()
-
-
-def _abandon(cursor: Any) -> None:
-    """Leave a result unread. When it is closed or collected, PyMySQL would read all of it first."""
-    result, cursor.connection = cursor._result, None
-    if result is not None:
-        result.unbuffered_active, result.connection = False, None
 
 
 def _text(error: BaseException) -> str:

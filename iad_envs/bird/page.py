@@ -5,12 +5,9 @@ from decimal import Decimal
 from hashlib import blake2b
 from typing import Any, Literal, NamedTuple
 
-from iad_envs.bird.actions import DIALECTS
 from iad_envs.bird.data import Question
 from iad_envs.bird.database import Dialect, QueryLimits, QueryResult
-from iad_envs.bird.finding import QueryFinding
-
-SHOWN_CELL_CHARS = 200
+from iad_envs.bird.failure import QueryFinding
 
 
 class Answered(NamedTuple):
@@ -52,9 +49,9 @@ def answer_page(last: Answered, limits: QueryLimits, n_shown: int) -> str:
 def first_page(question: Question, schema: str, how_to: str, dialect: Dialect = "sqlite") -> str:
     """Return the first observation. `how_to` says what the actions do."""
     evidence = f"Evidence: {question.evidence}\n" if question.evidence else ""
-    return (
-        f"Database: {question.db_id}\n{schema}\n\nQuestion: {question.question}\n{evidence}{how_to} {DIALECTS[dialect]}"
-    )
+    name = {"sqlite": "SQLite", "postgresql": "PostgreSQL", "mysql": "MySQL"}[dialect]
+    asked = f"Question: {question.question}\n{evidence}{how_to} One reading query (SELECT) in {name}'s dialect."
+    return f"Database: {question.db_id}\n{schema}\n\n{asked}"
 
 
 def result_name(result: QueryResult) -> str:
@@ -84,5 +81,5 @@ def plain_rows(rows: Sequence[tuple[Any, ...]]) -> tuple[tuple[Any, ...], ...]:
 def _shown_cell(cell: Any) -> str:
     if cell is None:
         return "NULL"
-    text = f"x'{cell[:SHOWN_CELL_CHARS].hex()}'" if isinstance(cell, bytes) else str(cell)
-    return text if len(text) <= SHOWN_CELL_CHARS else f"{text[:SHOWN_CELL_CHARS]}..."
+    text = f"x'{cell[:200].hex()}'" if isinstance(cell, bytes) else str(cell)
+    return text if len(text) <= 200 else f"{text[:200]}..."

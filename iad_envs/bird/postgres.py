@@ -1,6 +1,6 @@
 """Queries a schema of a PostgreSQL database (`iad[postgres]`).
 
-Security rests on the privileges of the role, which may only SELECT (see `postgres_loader.py`). Settings give no
+Security rests on the privileges of the role, which may only SELECT (see `loader.py`). Settings give no
 security, because a role may change its own. Each query therefore has its own session, which is never committed. The
 extended protocol allows only one statement. A query that exceeds the server's time limit is terminated through a second
 connection.
@@ -25,48 +25,15 @@ from iad_envs.bird.server import (
     GUARD_LIMIT_S,
     PIECE,
     TOO_LARGE,
-    CatalogueQueries,
     Fetched,
     PastDeadline,
     QueryFailed,
     ServerDatabase,
+    driver,
 )
-from webshop_server.extras import extra_command
 
-REFUSED_STATES = ("42501", "25006")
-"""SQLSTATE codes of refused statements: missing privilege, and write in a read-only transaction."""
-LIMIT_CLASSES = ("53", "54")
-"""SQLSTATE classes of limits: insufficient resources (such as temporary files) and program limits (such as depth)."""
 AT_A_LIMIT = re.compile("invalid memory alloc request size|out of memory|string buffer exceeds|too large")
-SETTINGS = (
-    "default_transaction_read_only=on",
-    "jit=off",
-    "client_connection_check_interval=100",
-    "max_parallel_workers_per_gather=0",
-    "datestyle=ISO",
-    "intervalstyle=postgres",
-    "bytea_output=hex",
-    "standard_conforming_strings=on",
-)
 VISIBLE = "n.nspname IN ('{name}', 'public') AND pg_catalog.pg_table_is_visible(c.oid)"
-COLUMNS = (
-    "SELECT c.relname, a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), "
-    "EXISTS (SELECT 1 FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'p' "
-    "AND a.attnum = ANY (k.conkey)), n.nspname "
-    "FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
-    "JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped "
-    f"WHERE c.relkind IN ('r', 'v', 'm', 'p', 'f') AND {VISIBLE} "
-    "AND pg_catalog.has_table_privilege(c.oid, 'SELECT') ORDER BY c.oid, a.attnum"
-)
-KEYS = (
-    "SELECT c.relname, a.attname, t.relname, b.attname FROM pg_catalog.pg_constraint k "
-    "CROSS JOIN LATERAL unnest(k.conkey, k.confkey) AS pair(start, stop) "
-    "JOIN pg_catalog.pg_class c ON c.oid = k.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
-    "JOIN pg_catalog.pg_class t ON t.oid = k.confrelid "
-    "JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = pair.start "
-    "JOIN pg_catalog.pg_attribute b ON b.attrelid = t.oid AND b.attnum = pair.stop "
-    f"WHERE k.contype = 'f' AND {VISIBLE} ORDER BY k.oid, pair.start"
-)
 
 
 def psycopg() -> Any:
@@ -75,19 +42,33 @@ def psycopg() -> Any:
     Raises:
         ModuleNotFoundError: The driver is not installed.
     """
-    try:
-        return import_module("psycopg")
-    except ImportError as error:
-        raise ModuleNotFoundError(
-            f"expected the package psycopg and libpq, got: {error}; to fix it: {extra_command('postgres')}"
-        ) from error
+    return driver("psycopg", "postgres", "psycopg and libpq")
 
 
 class PostgresDatabase(ServerDatabase):
     """One schema of a PostgreSQL database, which is searched before `public`. The server limits memory."""
 
     dialect = "postgresql"
-    catalogue = CatalogueQueries(COLUMNS, KEYS, True, "public")
+    columns = (
+        "SELECT c.relname, a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), "
+        "EXISTS (SELECT 1 FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'p' "
+        "AND a.attnum = ANY (k.conkey)), n.nspname "
+        "FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+        "JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped "
+        f"WHERE c.relkind IN ('r', 'v', 'm', 'p', 'f') AND {VISIBLE} "
+        "AND pg_catalog.has_table_privilege(c.oid, 'SELECT') ORDER BY c.oid, a.attnum"
+    )
+    keys = (
+        "SELECT c.relname, a.attname, t.relname, b.attname FROM pg_catalog.pg_constraint k "
+        "CROSS JOIN LATERAL unnest(k.conkey, k.confkey) AS pair(start, stop) "
+        "JOIN pg_catalog.pg_class c ON c.oid = k.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+        "JOIN pg_catalog.pg_class t ON t.oid = k.confrelid "
+        "JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = pair.start "
+        "JOIN pg_catalog.pg_attribute b ON b.attrelid = t.oid AND b.attnum = pair.stop "
+        f"WHERE k.contype = 'f' AND {VISIBLE} ORDER BY k.oid, pair.start"
+    )
+    is_ordered = True
+    common_place = "public"
 
     def _connects_to(self, dsn: str, guard_dsn: str) -> None:
         self._pq = psycopg().pq
@@ -101,7 +82,19 @@ class PostgresDatabase(ServerDatabase):
     def _session(self, seconds: float) -> Any:
         milliseconds = max(1, int(seconds * 1000))
         path = '"{}", public'.format(self.schema.replace('"', '""'))
-        session = self._connected(self._dsn, f"statement_timeout={milliseconds}", f"search_path={path}", *SETTINGS)
+        session = self._connected(
+            self._dsn,
+            f"statement_timeout={milliseconds}",
+            f"search_path={path}",
+            "default_transaction_read_only=on",
+            "jit=off",
+            "client_connection_check_interval=100",
+            "max_parallel_workers_per_gather=0",
+            "datestyle=ISO",
+            "intervalstyle=postgres",
+            "bytea_output=hex",
+            "standard_conforming_strings=on",
+        )
         session.exec_(b"BEGIN TRANSACTION READ ONLY")
         session.nonblocking = 1
         return session
@@ -124,24 +117,21 @@ class PostgresDatabase(ServerDatabase):
             )
         return session
 
-    def _end(self, session: Any) -> None:
-        for _ in range(2):
-            with suppress(psycopg().Error):
-                backend = str(session.backend_pid).encode()
-                self._guard.send_query_params(b"SELECT pg_terminate_backend($1::int)", [backend])
-                self._guard.flush()
-                if select.select([self._guard.socket], [], [], GUARD_LIMIT_S)[0]:
-                    self._guard.consume_input()
-                    answers = iter(self._guard.get_result, None)
-                    if [answer.status for answer in answers] == [self._pq.ExecStatus.TUPLES_OK]:
-                        return
-            self._drop_guard()
-            self._guard = self._new_guard()
+    def _is_ended(self, session: Any) -> bool:
+        with suppress(psycopg().Error):
+            backend = str(session.backend_pid).encode()
+            self._guard.send_query_params(b"SELECT pg_terminate_backend($1::int)", [backend])
+            self._guard.flush()
+            if select.select([self._guard.socket], [], [], GUARD_LIMIT_S)[0]:
+                self._guard.consume_input()
+                answers = iter(self._guard.get_result, None)
+                return [answer.status for answer in answers] == [self._pq.ExecStatus.TUPLES_OK]
+        return False
 
     def _fetched(self, session: Any, sql: str, started: float, seconds: float) -> Fetched:
         status = self._pq.ExecStatus
         until = started + seconds + self.limits.grace_s
-        line = _Link(session)
+        line = Link(session)
         loaders: list[Callable[[str], Any] | None] | None = None
         try:
             # With parameters (even an empty list), libpq uses the extended protocol, which allows only one statement.
@@ -179,16 +169,17 @@ class PostgresDatabase(ServerDatabase):
         )
         if "multiple commands" in message:
             return QueryFailed("rejected", "not allowed: several statements")
-        if state in REFUSED_STATES:
+        if state in ("42501", "25006"):  # missing privilege, and write in a read-only transaction
             return QueryFailed("rejected", f"not allowed: {message}")
         if state == "57014" and "timeout" in message:
             return QueryFailed("timeout", message)
-        if state[:2] in LIMIT_CLASSES or AT_A_LIMIT.search(message):
+        # The classes of insufficient resources (such as temporary files) and of program limits (such as depth).
+        if state[:2] in ("53", "54") or AT_A_LIMIT.search(message):
             return QueryFailed("limit", message)
         return QueryFailed("error", f"{message} ({hint})" if hint else message)
 
 
-class _Link:
+class Link:
     """A relay between libpq and the server that limits the size of a row. libpq itself would buffer rows of up to 1 GB.
 
     libpq's descriptor is replaced by one end of a socket pair, and bytes are counted before libpq can read them. Bytes
@@ -212,41 +203,33 @@ class _Link:
         """
         n_row = 0
         while self._session.is_busy():
-            n_row += self._pass_on(until)
-            if n_row > most:
-                raise QueryFailed("limit", TOO_LARGE)
+            self._session.flush()
+            left = until - time.perf_counter()
+            libpq: int = self._session.socket
+            ends: list[Any] = [self._server, self._ours, libpq]
+            ready = select.select(ends, [], [], max(0.0, left))[0]
+            if left <= 0 or not ready:
+                raise PastDeadline
+            if libpq in ready:  # libpq may read only a part; it gets no more bytes until it has read the rest
+                self._session.consume_input()
+                continue
+            for end in (self._server, self._ours):
+                end.settimeout(left)
+            if self._ours in ready:
+                self._server.sendall(self._ours.recv(PIECE))
+            if self._server in ready:
+                piece = self._server.recv(PIECE)
+                if piece:
+                    self._ours.sendall(piece)
+                else:
+                    self._ours.shutdown(socket.SHUT_WR)
+                n_row += len(piece)
+                if n_row > most:
+                    raise QueryFailed("limit", TOO_LARGE)
         return self._session.get_result()
 
-    def _pass_on(self, until: float) -> int:
-        """Forward available bytes in both directions, and return the number of bytes from the server.
-
-        Raises:
-            PastDeadline: No bytes arrived in time.
-        """
-        self._session.flush()
-        left = until - time.perf_counter()
-        libpq: int = self._session.socket
-        ends: list[Any] = [self._server, self._ours, libpq]
-        ready = select.select(ends, [], [], max(0.0, left))[0]
-        if left <= 0 or not ready:
-            raise PastDeadline
-        if libpq in ready:  # libpq may read only a part; it gets no more bytes until it has read the rest
-            self._session.consume_input()
-            return 0
-        for end in (self._server, self._ours):
-            end.settimeout(left)
-        if self._ours in ready:
-            self._server.sendall(self._ours.recv(PIECE))
-        piece = b""
-        if self._server in ready:
-            piece = self._server.recv(PIECE)
-            if piece:
-                self._ours.sendall(piece)
-            else:
-                self._ours.shutdown(socket.SHUT_WR)
-        return len(piece)
-
     def close(self) -> None:
+        """Close both ends."""
         self._ours.close()
         self._server.close()
 
@@ -262,17 +245,9 @@ def _loaded(loader: Callable[[str], Any] | None, cell: bytes | None) -> Any:
         return text
 
 
-def _bytes(text: str) -> bytes:
-    return bytes.fromhex(text.removeprefix("\\x"))
-
-
-def _bool(text: str) -> bool:
-    return text == "t"
-
-
 LOADERS: Mapping[int, Callable[[str], Any]] = {
-    16: _bool,
-    17: _bytes,
+    16: lambda text: text == "t",
+    17: lambda text: bytes.fromhex(text.removeprefix("\\x")),
     20: int,
     21: int,
     23: int,

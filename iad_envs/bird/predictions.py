@@ -1,5 +1,6 @@
 """BIRD's prediction files, as submitted and as systems publish them, and how they are scored."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -8,16 +9,13 @@ from typing import Any, NamedTuple, TypeVar
 import gymnasium as gym
 
 from iad_envs.bird import official
-from iad_envs.bird.data import SEPARATOR, load_data, reads_positions
-from iad_envs.bird.evaluation import ScoringJob, majority_right, run_jobs
+from iad_envs.bird.data import SEPARATOR, load_data
 from iad_envs.bird.page import result_name
-from iad_envs.bird.scoring import QueryScorer, ScoringRule, reward_of
+from iad_envs.bird.scoring import QueryScorer, ScoringJob, ScoringRule, reward_of, run_jobs
 from iad_envs.errors import DataNotFound
 from iad_envs.predictions import PredictedAnswer, ReadAnswers, ScoredAnswer
 
 T = TypeVar("T")
-ID_KEYS = ("question_id", "task_id", "id")
-SQL_KEYS = ("predicted_sql", "pred_sql", "prediction", "pred", "sql", "SQL", "query")
 BLANK = " "
 """What the official evaluator takes for a value that is no text."""
 R_VES = "r_ves"
@@ -26,21 +24,10 @@ RULES: Mapping[ScoringRule, str] = {
     "ex": "EX is the official verdict, but 0 for what is not a single reading query.",
     "sound": "EX is by the rule `sound`: order, duplicates and a tolerance for numbers count.",
 }
-MEASURED = (
-    "R-VES (at most 111.80, no percentage): measured here, each right query and its gold {times} times. It depends on "
-    "the machine and what else it does: compare R-VES only within one run."
-)
 
 
 class Entry(NamedTuple):
-    """A prediction before its question is known.
-
-    Attributes:
-        place: Its place for messages.
-        key: The id or the position of the question.
-        is_id: Whether the file says that the key is an id.
-        queries: The queries. What is no text is no query.
-    """
+    """A prediction before its question is known: its place for messages, the question's id or position, and queries."""
 
     place: str
     key: str
@@ -79,8 +66,9 @@ class BirdPredictions:
         """Return the answers of a file."""
         problems: list[str] = []
         entries = list(_entries(items, problems))
-        by_position = reads_positions([entry.key for entry in entries if not entry.is_id], self._data)
         at = {str(position): task_id for position, task_id in enumerate(self._data.questions)}
+        keys = [entry.key for entry in entries if not entry.is_id]
+        by_position = sum(key in at for key in keys) > sum(key in self._data.questions for key in keys)
         answers, unknown, n_elsewhere = [], [], 0
         for place, key, is_id, queries in entries:
             task_id = at.get(key, "") if by_position and not is_id else key
@@ -90,9 +78,8 @@ class BirdPredictions:
                 continue
             for query in queries:
                 if not isinstance(query, str):
-                    problems.append(
-                        f"{place}: expected SQL, got {query!r:.60}; it counts as a blank query, as officially"
-                    )
+                    counted = "it counts as a blank query, as officially"
+                    problems.append(f"{place}: expected SQL, got {query!r:.60}; {counted}")
                 sql, _, db_id = (query if isinstance(query, str) else BLANK).partition(SEPARATOR)
                 n_elsewhere += db_id.strip() not in ("", question.db_id)
                 answers.append(PredictedAnswer(question.task_id, sql, f"submit[{sql}]", place))
@@ -132,15 +119,27 @@ class BirdPredictions:
 
         found: dict[int, ScoredAnswer] = {}
         for place, (task_id, _) in enumerate(answers):
-            if reason := self._obstacle(task_id):
-                found[place] = reason
-                advance()
+            try:
+                if task_id in self._data.golds:
+                    self._data.database(self._data.questions[task_id].db_id)
+                    continue
+                found[place] = _unscored("no gold", "the question has no gold query")
+            except DataNotFound as error:
+                found[place] = _unscored("no database", str(error))
+            advance()
         found |= self._run(answers, [place for place in range(len(answers)) if place not in found], score, workers)
         if timings:
             right = [place for place, one in found.items() if one.scores.get("ex")]
-            rewards = self._run(answers, right, partial(_time_reward, iterations=timings), 1)
-            found = {place: _with_time(one, rewards.get(place, 0.0)) for place, one in found.items()}
-            self.notes = (*self.notes, MEASURED.format(times=timings))
+            rewards = self._run(answers, right, partial(QueryScorer.time_reward, iterations=timings), 1)
+            for place, one in found.items():
+                if not one.error:
+                    r_ves = official.r_ves([rewards.get(place, 0.0)])
+                    found[place] = one._replace(scores={**one.scores, R_VES: r_ves})
+            self.notes = (
+                *self.notes,
+                f"R-VES (at most 111.80, no percentage): measured here, each right query and its gold {timings} times. "
+                "It depends on the machine and what else it does: compare R-VES only within one run.",
+            )
         return [found[place] for place in range(len(answers))]
 
     def result_of(self, info: Mapping[str, Any]) -> str:
@@ -148,19 +147,23 @@ class BirdPredictions:
         kind, _, name = str(info["facts"]["result"]).partition(":")
         return name if kind == "submit" else ""
 
-    def majority_right(self, results: Sequence[str], is_right: Sequence[bool]) -> float:
-        """Return the probability that a vote over results is right. See `evaluation.majority_right`."""
-        return majority_right(results, is_right)
+    @staticmethod
+    def majority_right(results: Sequence[str], is_right: Sequence[bool]) -> float:
+        """Return the probability that a majority vote over results is correct. Ties are broken at random.
 
-    def _obstacle(self, task_id: str) -> ScoredAnswer | None:
-        """Return why an answer to a question can't be scored, or None."""
-        if task_id not in self._data.golds:
-            return _unscored("no gold", "the question has no gold query")
-        try:
-            self._data.database(self._data.questions[task_id].db_id)
-        except DataNotFound as error:
-            return _unscored("no database", str(error))
-        return None
+        Args:
+            results: Name of each sample's result. `error`, `timeout`, `limit` and `rejected` do not vote. `empty` votes
+                only if there is no other vote.
+            is_right: Whether each sample is correct.
+        """
+        failed = ("error", "timeout", "limit", "rejected")
+        voters = [place for place, result in enumerate(results) if result not in failed]
+        voters = [place for place in voters if results[place] != "empty"] or voters
+        votes = Counter(results[place] for place in voters)
+        leading = [result for result, n in votes.items() if n == max(votes.values())]
+        # Equal results are equally correct, so any of them represents its group.
+        right = [is_right[results.index(result)] for result in leading]
+        return sum(right) / len(right) if right else 0.0
 
     def _run(
         self,
@@ -198,14 +201,15 @@ def _entries(items: Sequence[tuple[str, int, str | None, Any]], problems: list[s
             yield Entry(place, named, False, value if isinstance(value, list) else [value])
             continue
         task = _id_of(value)
-        queries = next(([value[name]] for name in SQL_KEYS if name in value), None)
+        names = ("predicted_sql", "pred_sql", "prediction", "pred", "sql", "SQL", "query")
+        queries = next(([value[name]] for name in names if name in value), None)
         if queries is None or isinstance(task, bool) or not isinstance(task, str | int | None):
-            problems.append(f"{place}: expected {ID_KEYS[0]} and one of {', '.join(SQL_KEYS)}, got {value!r:.60}")
+            problems.append(f"{place}: expected question_id and one of {', '.join(names)}, got {value!r:.60}")
             continue
         is_id = task is not None
         if has_ids and not is_id and key is None:
             problems.append(
-                f"{place}: expected {ID_KEYS[0]}, as other objects of the file have one, got {value!r:.60}; add it"
+                f"{place}: expected question_id, as other objects of the file have one, got {value!r:.60}; add it"
             )
             continue
         yield Entry(
@@ -215,17 +219,7 @@ def _entries(items: Sequence[tuple[str, int, str | None, Any]], problems: list[s
 
 def _id_of(value: Mapping[str, Any]) -> Any:
     """Return what an object has as the id of its question, None without one."""
-    return next((value[name] for name in ID_KEYS if value.get(name) is not None), None)
-
-
-def _time_reward(scorer: QueryScorer, sql: str, gold: str, *, iterations: int) -> float:
-    return scorer.time_reward(sql, gold, iterations=iterations)
-
-
-def _with_time(one: ScoredAnswer, reward: float) -> ScoredAnswer:
-    if one.error:
-        return one
-    return one._replace(scores={**one.scores, R_VES: official.r_ves([reward])})
+    return next((value[name] for name in ("question_id", "task_id", "id") if value.get(name) is not None), None)
 
 
 def _unscored(kind: str, message: str) -> ScoredAnswer:

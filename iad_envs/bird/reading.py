@@ -1,12 +1,12 @@
 """Analyses a query's text: its tables and columns, its comparisons and its joins."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from iad_envs.bird.schema import Column, Schema, Table
 from iad_envs.bird.sql import SqlToken, tokens
 
-COMPARISONS = frozenset({"=", "==", "<>", "!=", "<", ">", "<=", ">=", "LIKE", "IN", "GLOB", "BETWEEN"})
 NO_ALIAS = frozenset(
     {"ON", "WHERE", "JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "OUTER", "GROUP", "ORDER", "LIMIT"}
     | {"UNION", "EXCEPT", "INTERSECT", "HAVING", "USING", "WINDOW", "AS", "SELECT", "SET"}
@@ -70,8 +70,9 @@ class QueryText:
 
     def comparisons(self) -> Iterator[Compared]:
         """Yield comparisons with a literal: `column = 'x'`, `column IN ('x', 'y')`, `column LIKE 'x%'`."""
+        operators = ("=", "==", "<>", "!=", "<", ">", "<=", ">=", "LIKE", "IN", "GLOB", "BETWEEN")
         for place, part in enumerate(self.parts):
-            if part.value not in COMPARISONS or part.kind not in ("sign", "word") or place == 0:
+            if part.value not in operators or part.kind not in ("sign", "word") or place == 0:
                 continue
             before = place - 2 if self.parts[place - 1].value == "NOT" else place - 1
             reference = self.reference(before) if before >= 0 else None
@@ -103,15 +104,11 @@ class QueryText:
             if left is not None and right is not None and left.table.name != right.table.name:
                 yield left, right
 
-    def names(self) -> set[str]:
-        """Return all names and keywords of the text, in lower case."""
-        return {part.value.lower() for part in self.parts if part.kind in ("word", "name")}
-
     def quoted_unknown(self) -> Iterator[str]:
         """Yield double-quoted texts that are no known name. SQLite treats them as literals."""
         known = set(self.aliases) | {column.name.lower() for table in self.schema.tables for column in table.columns}
         known |= set(self._tables)
-        known |= {self.parts[place + 1].value.lower() for place in self._places("AS") if place + 1 < len(self.parts)}
+        known |= {after.value.lower() for part, after in pairwise(self.parts) if part[::2] == ("word", "AS")}
         for part in self.parts:
             if part.kind == "name" and part.text[0] == '"' and part.value.lower() not in known:
                 yield part.value
@@ -119,9 +116,6 @@ class QueryText:
     def _column(self, table: Table, name: str) -> Reference | None:
         found = self._columns[table.name].get(name.lower())
         return None if found is None else Reference(table, found)
-
-    def _places(self, word: str) -> Iterator[int]:
-        return (place for place, part in enumerate(self.parts) if part.kind == "word" and part.value == word)
 
 
 def is_declared(schema: Schema, left: Reference, right: Reference) -> bool:

@@ -1,7 +1,7 @@
 """A database's schema as data, and its renderings for prompts: ddl, ddl+samples, m-schema."""
 
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,15 +11,6 @@ from iad_envs.bird.data import BirdData, ColumnDescription, read_descriptions
 from iad_envs.bird.database import Dialect, WorkerFailed
 
 SAMPLED_ROWS = 40
-SHOWN_VALUES = 3
-SHOWN_CHARS = 40
-DESCRIPTION_CHARS = 160
-LISTED = (
-    "FROM sqlite_master AS m, {} AS p WHERE m.type IN ('table', 'view') AND m.sql IS NOT NULL "
-    "AND m.name NOT LIKE 'sqlite~_%' ESCAPE '~' ORDER BY m.rowid, p.{}"
-)
-COLUMNS = f"SELECT m.name, m.sql, p.name, p.type, p.pk {LISTED.format('pragma_table_info(m.name)', 'cid')}"
-KEYS = f'SELECT m.name, p."from", p."table", p."to" {LISTED.format("pragma_foreign_key_list(m.name)", "id")}'
 NOTHING_DESCRIBED = ColumnDescription("", "", "")
 
 
@@ -82,8 +73,12 @@ class Schema(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def load_schema(path: Path, data: "SchemaSource") -> Schema:
-    """Read a database's schema, its CSV descriptions and its tables file, once per process.
+def load_schema(path: Path, foreign_keys: tuple[ForeignKey, ...] = ()) -> Schema:
+    """Read a database's schema and its CSV descriptions, once per process.
+
+    Args:
+        path: The SQLite file.
+        foreign_keys: Keys that the database itself may not declare.
 
     Raises:
         WorkerFailed: The file is not an SQLite database.
@@ -102,17 +97,11 @@ def load_schema(path: Path, data: "SchemaSource") -> Schema:
             connection.close()
     except sqlite3.Error as error:
         raise WorkerFailed(f"expected an SQLite database in {path}, got: {error}; download the file again") from error
-    return Schema(path.stem, tables, tuple(dict.fromkeys([*keys, *data.foreign_keys])))
+    return Schema(path.stem, tables, tuple(dict.fromkeys([*keys, *foreign_keys])))
 
 
-class SchemaSource(NamedTuple):
-    """Data of the tables file: foreign keys that the database itself may not declare."""
-
-    foreign_keys: tuple[ForeignKey, ...]
-
-
-def source_of(data: BirdData, db_id: str) -> SchemaSource:
-    """Return the data of the tables file for a database."""
+def declared_in(data: BirdData, db_id: str) -> tuple[ForeignKey, ...]:
+    """Return the foreign keys of a database in the tables file."""
     record = data.tables.get(db_id, {})
     tables = record.get("table_names_original", ())
     columns = record.get("column_names_original", ())
@@ -120,12 +109,12 @@ def source_of(data: BirdData, db_id: str) -> SchemaSource:
     for start, end in record.get("foreign_keys", ()):
         (table, column), (to_table, to_column) = columns[start], columns[end]
         found.append(ForeignKey(tables[table], column, tables[to_table], to_column))
-    return SchemaSource(tuple(found))
+    return tuple(found)
 
 
 def schema_of(data: BirdData, db_id: str) -> Schema:
     """Return a database's schema."""
-    return load_schema(data.database(db_id), source_of(data, db_id))
+    return load_schema(data.database(db_id), declared_in(data, db_id))
 
 
 def quoted(name: str, dialect: Dialect = "sqlite") -> str:
@@ -137,8 +126,13 @@ def quoted(name: str, dialect: Dialect = "sqlite") -> str:
 def _read(
     connection: sqlite3.Connection, described: Mapping[tuple[str, str], ColumnDescription]
 ) -> tuple[tuple[Table, ...], list[ForeignKey]]:
+    listed = (
+        "FROM sqlite_master AS m, {} AS p WHERE m.type IN ('table', 'view') AND m.sql IS NOT NULL "
+        "AND m.name NOT LIKE 'sqlite~_%' ESCAPE '~' ORDER BY m.rowid, p.{}"
+    )
+    of_columns = listed.format("pragma_table_info(m.name)", "cid")
     declared: dict[str, tuple[str, list[tuple[str, str, bool]]]] = {}
-    for name, ddl, column, kind, key in connection.execute(COLUMNS):
+    for name, ddl, column, kind, key in connection.execute(f"SELECT m.name, m.sql, p.name, p.type, p.pk {of_columns}"):
         declared.setdefault(name, (ddl, []))[1].append((column, kind, bool(key)))
     tables = []
     for name, (ddl, columns) in declared.items():
@@ -151,7 +145,15 @@ def _read(
             for (column, kind, is_key), values in zip(columns, cells, strict=True)
         ]
         tables.append(Table(name, ddl, tuple(found)))
-    return tuple(tables), _declared_keys(connection, tables)
+    named = {table.name.lower(): table for table in tables}
+    of_keys = listed.format("pragma_foreign_key_list(m.name)", "id")
+    keys = []
+    for name, column, other, to_column in connection.execute(f'SELECT m.name, p."from", p."table", p."to" {of_keys}'):
+        target = named.get(other.lower())
+        if target is not None:
+            primary = [one.name for one in target.columns if one.is_key]
+            keys.append(ForeignKey(name, column, target.name, to_column or (primary[0] if primary else "")))
+    return tuple(tables), keys
 
 
 def column_key(table: str, column: str) -> tuple[str, str]:
@@ -165,39 +167,34 @@ def shown_values(cells: Iterable[Any]) -> tuple[Any, ...]:
     for cell in cells:
         if cell is None or cell == "" or isinstance(cell, bytes):
             continue
-        found[cell[:SHOWN_CHARS] if isinstance(cell, str) else cell] = None
-        if len(found) == SHOWN_VALUES:
+        found[cell[:40] if isinstance(cell, str) else cell] = None
+        if len(found) == 3:
             break
     return tuple(found)
 
 
-def _declared_keys(connection: sqlite3.Connection, tables: Sequence[Table]) -> list[ForeignKey]:
-    named = {table.name.lower(): table for table in tables}
-    found = []
-    for name, column, target_name, to_column in connection.execute(KEYS):
-        target = named.get(target_name.lower())
-        if target is not None:
-            keys = [column.name for column in target.columns if column.is_key]
-            found.append(ForeignKey(name, column, target.name, to_column or (keys[0] if keys else "")))
-    return found
-
-
-def render_ddl(schema: Schema) -> str:
+def render_ddl(schema: Schema, is_sql: bool = False) -> str:
     """Render the database's CREATE statements (BIRD's baseline prompt)."""
     return "\n\n".join(f"{table.ddl.strip().rstrip(';')};" for table in schema.tables)
 
 
-def render_ddl_with_samples(schema: Schema) -> str:
-    """Render CREATE statements with descriptions and sample values as comments (CHESS's format)."""
+def render_ddl_with_samples(schema: Schema, is_sql: bool = False) -> str:
+    """Render CREATE statements with descriptions and sample values as comments (CHESS's format).
+
+    With `is_sql`, a key of several columns is declared once. Else each of its columns is declared a key.
+    """
     blocks = []
+    named = partial(quoted_if_needed, dialect=schema.dialect)
     for table in schema.tables:
-        keys = [key for key in schema.foreign_keys if key.table == table.name]
-        named = partial(quoted_if_needed, dialect=schema.dialect)
-        lines = [_column_line(column, schema.dialect) for column in table.columns]
+        primary = [named(column.name) for column in table.columns if column.is_key]
+        is_joint = is_sql and len(primary) > 1
+        lines = [_column_line(column, schema.dialect, column.is_key and not is_joint) for column in table.columns]
         lines += [
             f"    FOREIGN KEY ({named(key.column)}) REFERENCES {named(key.to_table)} ({named(key.to_column)}),"
-            for key in keys
+            for key in schema.foreign_keys
+            if key.table == table.name
         ]
+        lines += [f"    PRIMARY KEY ({', '.join(primary)}),"] if is_joint else []
         blocks.append(f"CREATE TABLE {named(table.name)} (\n" + "\n".join(lines) + "\n);")
     return "\n\n".join(blocks)
 
@@ -207,49 +204,43 @@ def quoted_if_needed(name: str, dialect: Dialect = "sqlite") -> str:
     return name if name.isidentifier() and name.isascii() else quoted(name, dialect)
 
 
-def _column_line(column: Column, dialect: Dialect) -> str:
+def _column_line(column: Column, dialect: Dialect, is_key: bool) -> str:
     descriptions = [column.described.name if column.described.name.lower() != column.name.lower() else ""]
     descriptions += [column.described.description, column.described.values]
     words = [_clipped(text) for text in dict.fromkeys(descriptions) if text]
     if column.values:
         words.append("values: " + ", ".join(repr(value) for value in column.values))
-    key = " PRIMARY KEY" if column.is_key else ""
+    key = " PRIMARY KEY" if is_key else ""
     comment = f" -- {'; '.join(words)}" if words else ""
     return f"    {quoted_if_needed(column.name, dialect)} {column.type}".rstrip() + f"{key},{comment}"
 
 
 def _clipped(text: str) -> str:
-    return text if len(text) <= DESCRIPTION_CHARS else f"{text[:DESCRIPTION_CHARS]}..."
+    return text if len(text) <= 160 else f"{text[:160]}..."
 
 
-def render_m_schema(schema: Schema) -> str:
+def render_m_schema(schema: Schema, is_sql: bool = False) -> str:
     """Render M-schema (XiYan-SQL): one tuple per column, foreign keys after the tables."""
     lines = [f"【DB_ID】 {schema.db_id}", "【Schema】"]
     for table in schema.tables:
-        lines.append(f"# Table: {table.name}")
-        lines.append("[")
-        lines.append(",\n".join(_m_column(column) for column in table.columns))
-        lines.append("]")
+        columns = []
+        for column in table.columns:
+            parts = [f"{column.name}:{column.type.upper()}"]
+            described = column.described.description or column.described.name
+            parts += [_clipped(described)] if described else []
+            parts += ["Primary Key"] if column.is_key else []
+            parts += ["Examples: [" + ", ".join(map(str, column.values)) + "]"] if column.values else []
+            columns.append(f"({', '.join(parts)})")
+        lines += [f"# Table: {table.name}", "[", ",\n".join(columns), "]"]
     if schema.foreign_keys:
         lines.append("【Foreign keys】")
         lines += [f"{key.table}.{key.column}={key.to_table}.{key.to_column}" for key in schema.foreign_keys]
     return "\n".join(lines)
 
 
-def _m_column(column: Column) -> str:
-    parts = [f"{column.name}:{column.type.upper()}"]
-    described = column.described.description or column.described.name
-    if described:
-        parts.append(_clipped(described))
-    if column.is_key:
-        parts.append("Primary Key")
-    if column.values:
-        parts.append("Examples: [" + ", ".join(map(str, column.values)) + "]")
-    return f"({', '.join(parts)})"
-
-
-RENDERERS: Mapping[str, Callable[[Schema], str]] = {
+RENDERERS: Mapping[str, Callable[[Schema, bool], str]] = {
     "ddl": render_ddl,
     "ddl+samples": render_ddl_with_samples,
     "m-schema": render_m_schema,
 }
+"""Form -> its renderer, of a schema and whether it is to be valid SQL."""

@@ -8,19 +8,21 @@ official evaluator lets predictions write. For such a prediction its procedure i
 import math
 import shutil
 from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
-from types import TracebackType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from iad_envs.bird import official
 from iad_envs.bird import strict_match as sound
 from iad_envs.bird.database import EXPLORING, SCORING, DatabaseClient, Queried, QueryResult
 from iad_envs.bird.sql import is_volatile, refusal
 
+T = TypeVar("T")
 Row = tuple[Any, ...]
-MAX_CELLS_KEPT = 4_000_000
 QueryVerdict = Literal["right", "wrong", "error", "timeout", "limit", "rejected", "no gold"]
 ScoringRule = Literal["ex", "official", "sound"]
 """What the reward is: `ex` is the official EX with 0 for a rejected query, `official` is EX also for that one."""
@@ -51,60 +53,50 @@ def reward_of(pair: PairScore, rule: ScoringRule) -> float:
     return pair.sound if rule == "sound" else pair.ex
 
 
-NO_GOLD = PairScore(math.nan, math.nan, math.nan, "no gold", "the question has no gold query")
+@dataclass(slots=True)
+class Gold:
+    """A gold query's result, prepared for comparisons.
 
-
-class Gold(NamedTuple):
-    """A gold query's result, prepared for comparisons."""
+    Attributes:
+        result: The result.
+        distinct: Its different rows.
+        ranks: Sort key of each row, None if the query does not sort, `unknown` until somebody asks.
+    """
 
     result: QueryResult
     distinct: frozenset[Row]
+    ranks: tuple[Any, ...] | Literal["unknown"] | None = "unknown"
 
 
 class GoldCache:
     """Cache of gold results, by database identity and query text. Thread-safe, bounded by the number of cells."""
 
-    def __init__(self, max_cells: int = MAX_CELLS_KEPT) -> None:
+    def __init__(self, max_cells: int = 4_000_000) -> None:
         self._max_cells = max_cells
-        self._kept: OrderedDict[tuple[Any, ...], Gold] = OrderedDict()
-        self._ranks: dict[tuple[Any, ...], tuple[Any, ...] | None] = {}
+        self._kept: OrderedDict[tuple[Any, ...], tuple[Gold, int]] = OrderedDict()
         self._n_cells = 0
         self._lock = Lock()
 
     def get(self, key: tuple[Any, ...]) -> Gold | None:
         """Return a cached result, or None."""
-        return self._kept.get(key)
+        found = self._kept.get(key)
+        return None if found is None else found[0]
 
     def put(self, key: tuple[Any, ...], gold: Gold) -> None:
         """Add a result, and evict the oldest ones."""
+        n_cells = 1 + sum(map(len, gold.result.rows[:1])) * len(gold.result.rows)
         with self._lock:
             if key not in self._kept:
-                self._kept[key] = gold
-                self._n_cells += _cells(gold)
+                self._kept[key] = gold, n_cells
+                self._n_cells += n_cells
             while self._n_cells > self._max_cells and len(self._kept) > 1:
-                old, gone = self._kept.popitem(last=False)
-                self._ranks.pop(old, None)
-                self._n_cells -= _cells(gone)
+                self._n_cells -= self._kept.popitem(last=False)[1][1]
 
     def clear(self) -> None:
         """Remove all entries."""
         with self._lock:
             self._kept.clear()
-            self._ranks.clear()
             self._n_cells = 0
-
-    def ranks(self, key: tuple[Any, ...]) -> tuple[Any, ...] | Literal["unknown"] | None:
-        """Return the cached sort keys of a result's rows."""
-        return self._ranks.get(key, "unknown")
-
-    def put_ranks(self, key: tuple[Any, ...], ranks: tuple[Any, ...] | None) -> None:
-        """Add the sort keys of a cached result's rows."""
-        if key in self._kept:
-            self._ranks[key] = ranks
-
-
-def _cells(gold: Gold) -> int:
-    return 1 + sum(map(len, gold.result.rows[:1])) * len(gold.result.rows)
 
 
 GOLDS = GoldCache()
@@ -140,16 +132,13 @@ class QueryScorer:
         self.timeout_s = timeout_s
         self._owns_database = database is None
         if path is not None:
-            self.database, self._roomy = (
-                database or DatabaseClient(path, EXPLORING),
-                roomy or DatabaseClient(path, SCORING),
-            )
+            self.database: Queried = database or DatabaseClient(path, EXPLORING)
+            self._roomy: Queried = roomy or DatabaseClient(path, SCORING)
             self._identity = identity(path)
         elif database is not None and roomy is not None:
             self.database, self._roomy = database, roomy
-            self._identity = (
-                object(),
-            )  # changes of a server's data can't be detected, so the cache lives as long as this scorer
+            # Changes of a server's data can't be detected, so the cache lives as long as this scorer.
+            self._identity = (object(),)
         else:
             raise ValueError("expected a path, or database and roomy, got neither; give one of them")
         self._golds = golds
@@ -172,7 +161,9 @@ class QueryScorer:
             gold: The gold query, or "".
             result: The prediction's result on `database`, if it was already executed.
         """
-        return self.judged(predicted, gold, result)[0] if gold else NO_GOLD
+        if not gold:
+            return PairScore(math.nan, math.nan, math.nan, "no gold", "the question has no gold query")
+        return self.judged(predicted, gold, result)[0]
 
     def judged(self, predicted: str, gold: str, result: QueryResult | None = None) -> tuple[PairScore, QueryResult]:
         """Return all scores of a pair, and the prediction's result. The arguments are those of `score`."""
@@ -192,7 +183,9 @@ class QueryScorer:
             return PairScore(ex, soft_f1, 0.0, given.status, given.message)
         if expected.result.status != "ok":
             return PairScore(ex, soft_f1, 0.0, "error", f"the gold query failed: {expected.result.message}")
-        is_right = sound.sound_match(given.rows, expected.result.rows, self._ranks(gold, expected))
+        if expected.ranks == "unknown":
+            expected.ranks = self._ranks(gold, expected.result)
+        is_right = sound.sound_match(given.rows, expected.result.rows, expected.ranks)
         return PairScore(ex, soft_f1, float(is_right), "right" if is_right else "wrong", "")
 
     def gold(self, sql: str) -> Gold:
@@ -230,9 +223,7 @@ class QueryScorer:
     def __enter__(self) -> "QueryScorer":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def _run(self, sql: str, known: QueryResult | None = None) -> QueryResult:
@@ -258,15 +249,8 @@ class QueryScorer:
         is_fine = gold.status == "ok" and not gold.undecodable and given.status == "ok"
         return is_fine and gold.seconds + given.seconds <= self.timeout_s
 
-    def _ranks(self, sql: str, expected: Gold) -> tuple[Any, ...] | None:
-        key = (*self._identity, sql, self.timeout_s)
-        known = self._golds.ranks(key)
-        if known == "unknown":
-            known = self._computed_ranks(sql, expected.result)
-            self._golds.put_ranks(key, known)
-        return known
-
-    def _computed_ranks(self, sql: str, gold: QueryResult) -> tuple[Any, ...] | None:
+    def _ranks(self, sql: str, gold: QueryResult) -> tuple[Any, ...] | None:
+        """Return the sort key of each row of a gold result, or None if the query does not sort."""
         query, places = sound.ranking_query(sql, gold.columns)
         if not places:
             return None
@@ -291,3 +275,52 @@ class QueryScorer:
                 given = database.run(predicted, self.timeout_s)
                 expected = database.run(gold, max(0.0, self.timeout_s - given.seconds))
         return self._official(given, Gold(expected, frozenset(expected.rows)))
+
+
+class ScoringJob(NamedTuple):
+    """Predictions for one question. The gold query is run once for all of them."""
+
+    path: Path
+    gold: str
+    predicted: Sequence[str]
+
+
+def run_jobs(
+    jobs: Sequence[ScoringJob],
+    score: Callable[[QueryScorer, str, str], T],
+    *,
+    workers: int = 1,
+    timeout_s: float = official.TIMEOUT_S,
+) -> list[list[T]]:
+    """Return `score(scorer, predicted, gold)` for every prediction of every job, in order.
+
+    Args:
+        jobs: The jobs. For speed, put jobs on the same database next to each other.
+        score: Scoring function, for example `QueryScorer.ex`.
+        workers: Number of jobs scored in parallel, each in its own worker process.
+        timeout_s: Time limit in seconds for a pair of prediction and gold.
+    """
+    results: list[list[T]] = [[] for _ in jobs]
+    places = iter(range(len(jobs)))  # shared: the next free worker takes the next job
+
+    def work(_: int) -> None:
+        scorer: QueryScorer | None = None
+        try:
+            for place in places:
+                job = jobs[place]
+                if scorer is None or scorer.path != job.path:
+                    if scorer is not None:
+                        scorer.close()
+                    scorer = QueryScorer(job.path, timeout_s=timeout_s)
+                results[place] = [score(scorer, sql, job.gold) for sql in job.predicted]
+        finally:
+            if scorer is not None:
+                scorer.close()
+
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            list(pool.map(work, range(workers)))
+        finally:
+            for _ in places:  # after an error or a Ctrl-C, no worker takes another job
+                pass
+    return results

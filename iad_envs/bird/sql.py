@@ -19,8 +19,6 @@ _TOKEN = re.compile(
     |(?P<sign><>|<=|>=|!=|==|\|\||<<|>>|->>?|.)""",
     re.VERBOSE | re.DOTALL,
 )
-KEPT_CHARS = 10_000
-READING = frozenset({"SELECT", "WITH", "VALUES"})
 WRITING = frozenset(
     {"INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "DROP", "ALTER", "PRAGMA", "ATTACH", "DETACH", "VACUUM"}
     | {"ANALYZE", "REINDEX", "EXPLAIN", "BEGIN", "COMMIT", "ROLLBACK", "END", "SAVEPOINT", "RELEASE"}
@@ -37,7 +35,6 @@ VOLATILE = (
     | {"UUID_SHORT", "CONNECTION_ID"}
 )
 """Words that can make a result depend on the time. Date functions do so only with `'now'` or without argument."""
-NOW_WORDS = frozenset({"now", "subsec", "subsecond", "today", "yesterday", "tomorrow"})
 
 
 class SqlToken(NamedTuple):
@@ -57,12 +54,7 @@ class SqlToken(NamedTuple):
 
 def tokens(sql: str) -> tuple[SqlToken, ...]:
     """Return the tokens of a text, without spaces and comments."""
-    return _kept_tokens(sql) if len(sql) <= KEPT_CHARS else tuple(_tokens(sql))
-
-
-@lru_cache(maxsize=512)
-def _kept_tokens(sql: str) -> tuple[SqlToken, ...]:
-    return tuple(_tokens(sql))
+    return _kept_tokens(sql) if len(sql) <= 10_000 else tuple(_tokens(sql))
 
 
 def _tokens(sql: str) -> Iterator[SqlToken]:
@@ -76,6 +68,9 @@ def _tokens(sql: str) -> Iterator[SqlToken]:
             yield SqlToken("word", text, text.upper())
         elif kind in ("number", "sign"):
             yield SqlToken(kind, text, text)  # type: ignore[arg-type]
+
+
+_kept_tokens = lru_cache(maxsize=512)(lambda sql: tuple(_tokens(sql)))
 
 
 def without_end(parts: Sequence[SqlToken]) -> Sequence[SqlToken]:
@@ -99,7 +94,7 @@ def first_word(sql: str) -> str:
 
 def looks_like_sql(text: str) -> bool:
     """Whether a text starts like an SQL statement."""
-    return first_word(text) in READING | WRITING
+    return first_word(text) in WRITING | {"SELECT", "WITH", "VALUES"}
 
 
 def refusal(sql: str) -> str:
@@ -118,7 +113,8 @@ def is_volatile(sql: str) -> bool:
     if words - CLOCKS:
         return True
     parts = tokens(sql)
-    if any(part.kind in ("string", "name") and part.value.strip().lower() in NOW_WORDS for part in parts):
+    now = ("now", "subsec", "subsecond", "today", "yesterday", "tomorrow")
+    if any(part.kind in ("string", "name") and part.value.strip().lower() in now for part in parts):
         return True
     # A date function without argument, or with only a format, uses the current time. So may a computed 'no' || 'w'.
     return any(
@@ -151,6 +147,13 @@ def depths(parts: Sequence[SqlToken]) -> list[int]:
         found.append(depth)
         depth += part.text == "("
     return found
+
+
+def plain_limit(sql: str) -> int:
+    """Return the outermost LIMIT, or 0 if there is no plain one at the end."""
+    parts = without_end(tokens(sql))
+    is_plain = len(parts) > 1 and parts[-2].value == "LIMIT" and parts[-1].text.isdigit()
+    return int(parts[-1].text) if is_plain else 0
 
 
 def order_terms(sql: str) -> list[tuple[SqlToken, ...]]:

@@ -10,21 +10,17 @@ from decimal import Decimal
 from itertools import groupby
 from typing import Any
 
-from iad_envs.bird.sql import depths, order_terms, tokens, without_end
+from iad_envs.bird.sql import depths, order_terms, plain_limit, tokens, without_end
 
 Row = tuple[Any, ...]
 Number = int | float | Decimal
 """Types of numbers. Servers return all three."""
-RELATIVE_TOLERANCE = 1e-6
-ABSOLUTE_TOLERANCE = 1e-9
 
 
 def same_cell(one: Any, other: Any) -> bool:
     """Whether two cells are equal: numbers within a tolerance, other values exactly and with the same type."""
     if isinstance(one, Number) and isinstance(other, Number):
-        return one == other or math.isclose(
-            float(one), float(other), rel_tol=RELATIVE_TOLERANCE, abs_tol=ABSOLUTE_TOLERANCE
-        )
+        return one == other or math.isclose(float(one), float(other), rel_tol=1e-6, abs_tol=1e-9)
     return type(one) is type(other) and bool(one == other)
 
 
@@ -72,7 +68,8 @@ def ranking_query(sql: str, columns: Sequence[str]) -> tuple[str, list[int]]:
     """Return a query that also selects the sort keys of `sql`.
 
     Returns:
-        The query ("" if no key must be added) and the column indexes of the keys (empty if `sql` does not sort).
+        The query ("" if no key must be added, or none can be) and the column indexes of the keys (empty if `sql` does
+        not sort).
     """
     names = [name.lower() for name in columns]
     places: list[int] = []
@@ -86,7 +83,16 @@ def ranking_query(sql: str, columns: Sequence[str]) -> tuple[str, list[int]]:
         else:
             places.append(len(columns) + len(added))
             added.append(" ".join(part.text for part in term))
-    return (_selecting_also(sql, added) if added else ""), places
+    if not added:
+        return "", places
+    # The keys are added to the outermost SELECT's list, unless that would change the rows.
+    parts = without_end(tokens(sql))
+    outer = [depth == 0 and part.kind == "word" for part, depth in zip(parts, depths(parts), strict=True)]
+    words = [part.value if is_outer else "" for part, is_outer in zip(parts, outer, strict=True)]
+    if "FROM" not in words or any(word in words for word in ("UNION", "EXCEPT", "INTERSECT", "DISTINCT")):
+        return "", places
+    texts, place = [part.text for part in parts], words.index("FROM")
+    return " ".join([*texts[:place], ",", ", ".join(added), *texts[place:]]), places
 
 
 def tie_query(sql: str, columns: Sequence[str]) -> tuple[str, list[int], int]:
@@ -96,27 +102,14 @@ def tie_query(sql: str, columns: Sequence[str]) -> tuple[str, list[int], int]:
         The query with sort keys and one more row ("" if there is no plain LIMIT or the keys can't be added), the column
         indexes of the keys, and the limit.
     """
-    parts = without_end(tokens(sql))
-    if len(parts) < 2 or parts[-2].value != "LIMIT" or not parts[-1].text.isdigit() or int(parts[-1].text) < 1:
+    limit = plain_limit(sql)
+    if not limit:
         return "", [], 0
     query, places = ranking_query(sql, columns)
     if not places or (not query and max(places) >= len(columns)):
         return "", [], 0
-    limit = int(parts[-1].text)
     kept = without_end(tokens(query or sql))[:-1]
     return f"{' '.join(part.text for part in kept)} {limit + 1}", places, limit
-
-
-def _selecting_also(sql: str, added: Sequence[str]) -> str:
-    """Add expressions to the outermost SELECT's list. Return "" if that would change the rows."""
-    parts = without_end(tokens(sql))
-    outer = [depth == 0 and part.kind == "word" for part, depth in zip(parts, depths(parts), strict=True)]
-    words = [part.value if is_outer else "" for part, is_outer in zip(parts, outer, strict=True)]
-    if "FROM" not in words or any(word in words for word in ("UNION", "EXCEPT", "INTERSECT", "DISTINCT")):
-        return ""
-    place = words.index("FROM")
-    texts = [part.text for part in parts]
-    return " ".join([*texts[:place], ",", ", ".join(added), *texts[place:]])
 
 
 def _matched(left: Sequence[Row], right: Sequence[Row]) -> bool:

@@ -1,53 +1,22 @@
 """Compares a query and its result with the words of the question and its evidence, without gold.
 
-The rules are rough. How often each one meant a wrong query is measured by `benchmarks/support/fit_bird_verifier.py`.
+The rules are rough. How often each one meant a wrong query is measured by `benchmarks/support/bird_verifier.py --fit`.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from iad_envs.bird.data import Question
 from iad_envs.bird.database import QueryResult
-from iad_envs.bird.finding import QueryFinding
-from iad_envs.bird.reading import QueryText, Reference
+from iad_envs.bird.failure import QueryFinding
+from iad_envs.bird.reading import QueryText
 from iad_envs.bird.schema import Schema
 
-LISTED_WORDS = 3
-_WORD = re.compile(r"[^\W_]+")
 _COUNTING = re.compile(r"\b(how many|what is the (total )?number of|count the)\b", re.IGNORECASE)
-_MEASURING = re.compile(r"\b(percent(age)?|average|ratio|difference)\b", re.IGNORECASE)
-_COMPARING = re.compile(r"\b(above|below|over|under|than)\b", re.IGNORECASE)
 _GROUPING = re.compile(r"\b(each|every|per|respectively|for all|list|which|group)\b", re.IGNORECASE)
-_LISTING = re.compile(r"\b(list|which|who|whose|name the|names? of|give the|provide|state)\b", re.IGNORECASE)
-_NUMERIC = re.compile(
-    r"\b(how (many|much|old|tall|long)|number|count|percent(age)?|ratio|average|total|difference|sum|proportion|rate"
-    r"|amount|calculate)\b",
-    re.IGNORECASE,
-)
-_AVERAGE = re.compile(r"\b(average|mean)\b", re.IGNORECASE)
-_SHARE = re.compile(r"\b(percent(age)?|ratio|proportion)\b", re.IGNORECASE)
-_PERCENT = re.compile(r"\bpercent(age)?\b", re.IGNORECASE)
-_BEST = re.compile(r"(?<!at )\b(highest|lowest|most|least|maximum|minimum|\w{3,}est)\b", re.IGNORECASE)
-_NOT_BEST = frozenset(
-    {"interest", "request", "test", "guest", "forest", "rest", "invest", "contest", "protest", "honest", "modest"}
-    | {"harvest", "arrest", "suggest", "digest", "west", "midwest", "northwest", "southwest", "everest"}
-)
-_FEW = re.compile(
-    r"\b(one|two|three|four|five|six|seven|eight|nine|ten|\d+(st|nd|rd|th)?|an?|any|top|first|second|third|last|rank\w*"
-    r"|some|example|max|min|more|fewer|less|better|worse|larger|smaller|bigger|higher|lower|older|younger|taller|shorter"
-    r"|longer|faster|slower|earlier|later|greater|heavier|cheaper)\b",
-    re.IGNORECASE,
-)
-_SEVERAL = re.compile(r"\b(and|along|each|every|with|their|respectively|rank|per|both)\b|,", re.IGNORECASE)
-_QUOTED = re.compile(r"(?<!\w)['\"“‘]([^'\"“”‘’]{2,}?)['\"”’](?!\w)")
-_NAME = re.compile(r"[A-Z0-9][\w'.+-]*(?: (?:(?:of|from|for|the) (?=[A-Z]))?[A-Z0-9(][\w'.+)-]*)*")
-_NUMBER = re.compile(r"(?<![\w.,/:-])\d+(?:\.\d+)?(?![\w/:%-]|[.,]\d)")
-_REFERS = re.compile(r"\s+(?:refers?|means?|stands? for)(?:\s+to)?\s+|\s*=\s*")
-_EXTREME = re.compile(r"(MAX|MIN)\s*\(", re.IGNORECASE)
-_ORDERS = frozenset({"ORDER", "MAX", "MIN", "RANK", "DENSE_RANK", "ROW_NUMBER", "LIMIT", "ALL"})
 _FILLER_WORDS = (
     "a an all and are at be by for from give has have how in is it its list many name of on or refer than that the "
     "these this those to was were what which who whose with"
@@ -87,18 +56,29 @@ class QuestionWording(NamedTuple):
 @lru_cache(maxsize=1024)
 def asked_by(question: str, evidence: str) -> QuestionWording:
     """Read a question and its evidence."""
-    is_measure = bool(_MEASURING.search(question)) and not _COMPARING.search(question)
-    is_best = any(word.lower() not in _NOT_BEST for word in _BEST.findall(question))
-    is_numeric = bool(_NUMERIC.search(question))
+    is_measure = _says("percent(age)?|average|ratio|difference", question)
+    is_measure = is_measure and not _says("above|below|over|under|than", question)
+    best = re.findall(r"(?<!at )\b(highest|lowest|most|least|maximum|minimum|\w{3,}est)\b", question.lower())
+    not_best = (
+        "interest request test guest forest rest invest contest protest honest modest harvest arrest suggest digest "
+        "west midwest northwest southwest everest"
+    )
+    is_numeric = _says(
+        "how (many|much|old|tall|long)|number|count|percent(age)?|ratio|average|total|difference|sum|proportion|rate"
+        "|amount|calculate",
+        question,
+    )
+    listing = "list|which|who|whose|name the|names? of|give the|provide|state"
+    several = "and|along|each|every|with|their|respectively|rank|per|both"
     known = evidence.lower()
     names = (name for name in _names(question) if name.lower() not in known)
     return QuestionWording(
         is_number=bool(_COUNTING.search(question) or is_measure) and not _GROUPING.search(question),
-        is_list=bool(_LISTING.search(question)) and not is_numeric,
-        is_one_column=not _SEVERAL.search(question),
-        is_best=is_best,
+        is_list=_says(listing, question) and not is_numeric,
+        is_one_column="," not in question and not _says(several, question),
+        is_best=any(word not in not_best.split() for word in best),
         names=tuple(dict.fromkeys(names)),
-        numbers=tuple(dict.fromkeys(_NUMBER.findall(question))),
+        numbers=tuple(dict.fromkeys(re.findall(r"(?<![\w.,/:-])\d+(?:\.\d+)?(?![\w/:%-]|[.,]\d)", question))),
         clauses=tuple(_clauses(question, evidence)),
     )
 
@@ -106,7 +86,17 @@ def asked_by(question: str, evidence: str) -> QuestionWording:
 def wants_all(question: Question) -> bool:
     """Whether nothing in the question or its evidence asks for a few rows only."""
     text = f"{question.question} {question.evidence}"
-    return not asked_by(question.question, question.evidence).is_best and not _FEW.search(text)
+    few = (
+        r"one|two|three|four|five|six|seven|eight|nine|ten|\d+(st|nd|rd|th)?|an?|any|top|first|second|third|last|rank\w*"
+        "|some|example|max|min|more|fewer|less|better|worse|larger|smaller|bigger|higher|lower|older|younger|taller"
+        "|shorter|longer|faster|slower|earlier|later|greater|heavier|cheaper"
+    )
+    return not asked_by(question.question, question.evidence).is_best and not _says(few, text)
+
+
+def _says(words: str, text: str) -> bool:
+    """Whether a text has one of some words, which are alternatives of a regular expression."""
+    return re.search(rf"\b({words})\b", text, re.IGNORECASE) is not None
 
 
 def wording_findings(reading: QueryText, result: QueryResult, question: Question) -> Iterator[QueryFinding]:
@@ -129,41 +119,31 @@ def _of_shape(
     if not rows:
         return
     n = f"{len(rows)} {'row' if len(rows) == 1 else 'rows'}"
-    numbers = [cell for cell in rows[0] if _is_number(cell)]
+    numbers = [cell for cell in rows[0] if isinstance(cell, int | float | Decimal)]
     is_null = len(rows) == 1 and all(cell is None for cell in rows[0])  # has a finding of its own
     if asked.is_number and (len(rows) > 1 or not numbers) and not is_null:
         got = n if len(rows) > 1 else f"{rows[0][0]!r:.40}"
         yield _warning("shape", f"the question asks for one number, but the query returned {got}")
-    if asked.is_list and len(rows) == len(columns) == len(numbers) == 1 and _aggregates(reading):
+    is_single = len(rows) == len(columns) == len(numbers) == 1
+    if asked.is_list and is_single and _words(reading) & {"COUNT", "SUM", "AVG", "TOTAL"}:
         got = f"the query returned one number, {numbers[0]}"
         yield _warning("only_number", f"the question asks for names or a list, but {got}")
     if asked.is_one_column and len(columns) > 1:
         got = f"the query returned {len(columns)} columns"
         yield _warning("extra_columns", f"the question asks for one thing, but {got}")
-    if not _says(question, "id", "ids", "identifier", "code", "number"):
+    said = {*re.findall(r"[^\W_]+", f"{question.question} {question.evidence}".lower())}
+    if not said & {"id", "ids", "identifier", "code", "number"}:
         for column in columns:
             if label := _label_of(reading, column):
                 yield _warning("id_unasked", f"the result shows {column}, the question asks for no id; see {label}")
                 break
-    is_share = len(rows) == 1 and _PERCENT.search(question.question) is not None
+    is_share = len(rows) == 1 and _says("percent(age)?", question.question)
     if is_share and numbers and not any(1 < number <= 100 for number in numbers):
         yield _warning("percentage", f"the question asks for a percentage, but the query returned {numbers[0]}")
 
 
-def _is_number(cell: Any) -> bool:
-    return isinstance(cell, int | float | Decimal)
-
-
-def _aggregates(reading: QueryText) -> bool:
-    return bool(_words(reading) & {"COUNT", "SUM", "AVG", "TOTAL"})
-
-
 def _words(reading: QueryText) -> set[str]:
     return {part.value for part in reading.parts if part.kind == "word"}
-
-
-def _says(question: Question, *words: str) -> bool:
-    return bool(set(_WORD.findall(f"{question.question} {question.evidence}".lower())) & set(words))
 
 
 def _label_of(reading: QueryText, column: str) -> str:
@@ -179,14 +159,16 @@ def _label_of(reading: QueryText, column: str) -> str:
 def _of_operations(reading: QueryText, question: Question, asked: QuestionWording) -> Iterator[QueryFinding]:
     words = _words(reading)
     divides = any(part.text == "/" for part in reading.parts) or "AVG" in words
-    if _AVERAGE.search(question.question) and not divides:
+    if _says("average|mean", question.question) and not divides:
         yield _warning(
             "operation_unused", "the question names an average, and the query has neither AVG nor a division"
         )
-    elif _SHARE.search(question.question) and not divides:
+    elif _says("percent(age)?|ratio|proportion", question.question) and not divides:
         yield _warning("operation_unused", "the question names a share, and the query has no division")
-    extreme = next((clause.meaning for clause in asked.clauses if _EXTREME.match(clause.meaning)), "")
-    if not words & _ORDERS and (extreme or asked.is_best):
+    meanings = (clause.meaning for clause in asked.clauses)
+    extreme = next((text for text in meanings if re.match(r"(MAX|MIN)\s*\(", text, re.IGNORECASE)), "")
+    orders = {"ORDER", "MAX", "MIN", "RANK", "DENSE_RANK", "ROW_NUMBER", "LIMIT", "ALL"}
+    if not words & orders and (extreme or asked.is_best):
         wanted = f"the evidence says {extreme:.60}" if extreme else "the question asks for the highest or lowest"
         yield _warning("operation_unused", f"{wanted}, and the query has no MAX, MIN or ORDER BY")
 
@@ -194,7 +176,7 @@ def _of_operations(reading: QueryText, question: Question, asked: QuestionWordin
 def _of_names(reading: QueryText, question: Question, asked: QuestionWording) -> Iterator[QueryFinding]:
     text = " ".join(part.value for part in reading.parts).lower()
     missing = [name for name in asked.names if not all(word in text for word in _content(name))]
-    for name in missing[:LISTED_WORDS]:
+    for name in missing[:3]:
         yield _warning("name_unused", f"the question names {name!r}, and the query does not")
     numbers = {_plain(part.text) for part in reading.parts if part.kind == "number"}
     for number in asked.numbers:
@@ -202,7 +184,10 @@ def _of_names(reading: QueryText, question: Question, asked: QuestionWording) ->
             yield _warning("number_unused", f"the question names {number}, and the query does not")
     said = f"{question.question} {question.evidence}".lower()
     for compared in dict.fromkeys(reading.comparisons()):
-        if compared.literal.kind == "string" and not _is_said(compared.literal.value, compared.reference, said):
+        described = compared.reference.column.described
+        known = f"{said} {described.description} {described.values}".lower()
+        words = _content(compared.literal.value)
+        if compared.literal.kind == "string" and words and not any(word[:4] in known for word in words):
             where = f"{compared.reference.table.name}.{compared.reference.column.name}"
             message = f"{compared.literal.text} ({where}) stands neither in the question nor in its evidence"
             yield _warning("literal_unasked", message)
@@ -212,22 +197,16 @@ def _plain(number: str) -> str:
     return number.rstrip("0").rstrip(".") if "." in number else number.lstrip("0")
 
 
-def _is_said(literal: str, reference: Reference, said: str) -> bool:
-    described = reference.column.described
-    known = f"{said} {described.description} {described.values}".lower()
-    words = _content(literal)
-    return not words or any(word[:4] in known for word in words)
-
-
 def _content(text: str) -> list[str]:
     """Return a text's words in lower case, without filler words."""
-    return [word for word in _WORD.findall(text.lower()) if word not in _FILLER]
+    return [word for word in re.findall(r"[^\W_]+", text.lower()) if word not in _FILLER]
 
 
 def _names(question: str) -> Iterator[str]:
     """Yield quoted texts and capitalised names, except for the first word of a sentence."""
-    yield from _QUOTED.findall(question)
-    for match in _NAME.finditer(question):
+    yield from re.findall(r"(?<!\w)['\"“‘]([^'\"“”‘’]{2,}?)['\"”’](?!\w)", question)
+    form = r"[A-Z0-9][\w'.+-]*(?: (?:(?:of|from|for|the) (?=[A-Z]))?[A-Z0-9(][\w'.+)-]*)*"
+    for match in re.finditer(form, question):
         before = question[: match.start()].rstrip()
         name = match.group().rstrip(".,'")
         if not before or before[-1] in ".?!:":
@@ -241,7 +220,7 @@ def _clauses(question: str, evidence: str) -> Iterator[EvidenceClause]:
     """Yield the parts of the evidence that share a word with the question: some evidence is about other questions."""
     asked = _stems(question)
     for part in re.split(r";|\n", evidence):
-        found = _REFERS.search(part)
+        found = re.search(r"\s+(?:refers?|means?|stands? for)(?:\s+to)?\s+|\s*=\s*", part)
         clause = (
             EvidenceClause(part[: found.start()].strip(), part[found.end() :].strip())
             if found
@@ -291,8 +270,13 @@ def _is_used(reading: QueryText, table: str, column: str) -> bool:
 
     So `gender_id = 1` may stand for `gender.id = 1` and for `gender.gender = 'Male'`.
     """
-    names = reading.names()
-    if any(name.lower() in names for name in _equals(reading.schema, table, column)):
+    names = {part.value.lower() for part in reading.parts if part.kind in ("word", "name")}
+    own, equal = (table.lower(), column.lower()), {column.lower()}
+    for key in reading.schema.foreign_keys:
+        start = (key.table.lower(), key.column.lower())
+        end = (key.to_table.lower(), key.to_column.lower())
+        equal |= ({end[1]} if start == own else set()) | ({start[1]} if end == own else set())
+    if equal & names:
         return True
     compared = {(one.reference.table.name, one.reference.column.name) for one in reading.comparisons()}
     return any(key.to_table == table and (key.table, key.column) in compared for key in reading.schema.foreign_keys)
@@ -308,13 +292,3 @@ def _is_counted(reading: QueryText, meaning: str, table: str, column: str) -> bo
         return False
     name = rf"(?:\w+\.)?{re.escape(column)}(?![\w'])"
     return not re.search(rf"(?<![\w'.]){name}", re.sub(rf"COUNT\(\s*(?:DISTINCT\s+)?{name}", "", meaning))
-
-
-def _equals(schema: Schema, table: str, column: str) -> Sequence[str]:
-    """Return a column's name and those of the columns that refer to it or that it refers to."""
-    key = (table.lower(), column.lower())
-    pairs = [
-        ((k.table.lower(), k.column.lower()), (k.to_table.lower(), k.to_column.lower())) for k in schema.foreign_keys
-    ]
-    others = [end[1] for start, end in pairs if start == key] + [start[1] for start, end in pairs if end == key]
-    return [column, *others]

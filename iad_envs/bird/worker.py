@@ -33,12 +33,7 @@ else:
     IS_SUPPORTED = hasattr(os, "fork")
 
 HEADER = struct.Struct("!I")
-CHUNK = 1 << 16
-FIRST_ROWS, MORE_ROWS = 64, 256
-INSTRUCTIONS_BETWEEN_LOOKS = 1000
 ALLOWED = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE})
-DENIED_FUNCTIONS = frozenset({"load_extension", "randomblob", "zeroblob", "fts3_tokenizer"})
-DENIED_IN_COPY = frozenset({sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH})
 ACTIONS = {
     getattr(sqlite3, f"SQLITE_{name.replace(' ', '_')}"): name
     for name in (
@@ -61,11 +56,6 @@ DATE_FUNCTIONS = {
     "timediff": (0, 1),
 }
 """Date function -> the places of times among its arguments. The first one may be left out."""
-NOW_WORDS = frozenset({"now", "subsec", "subsecond"})
-AT_A_LIMIT = re.compile(
-    "too big|too large|too many|too complex|too deep|parser stack overflow|maximum depth|out of memory|row cap",
-    re.IGNORECASE,
-)
 
 
 class Database:
@@ -103,68 +93,61 @@ class Database:
         connection.execute(f"PRAGMA hard_heap_limit={self._settings['heap_bytes']}").close()
         for category, value in self._settings["limits"]:
             connection.setlimit(category, value)
-        connection.set_authorizer(self._authorize_copy if self._writable else self._authorize)
-        connection.set_progress_handler(self._is_late, INSTRUCTIONS_BETWEEN_LOOKS)
+        connection.set_authorizer(self._authorize)
+        connection.set_progress_handler(lambda: time.monotonic() > self._deadline, 1000)  # instructions between looks
         return connection
 
     def _authorize(self, action: int, name: str | None, other: str | None, *_: Any) -> int:
-        if action in ALLOWED and not (action == sqlite3.SQLITE_FUNCTION and other in DENIED_FUNCTIONS):
+        if self._writable:
+            if action not in (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH) and not (
+                action == sqlite3.SQLITE_FUNCTION and other == "load_extension"
+            ):
+                return sqlite3.SQLITE_OK
+            self._refused = ACTIONS.get(action, "load_extension")
+            return sqlite3.SQLITE_DENY
+        denied = ("load_extension", "randomblob", "zeroblob", "fts3_tokenizer")
+        if action in ALLOWED and not (action == sqlite3.SQLITE_FUNCTION and other in denied):
             return sqlite3.SQLITE_OK
         self._refused = f"the function {other}" if action in ALLOWED else ACTIONS.get(action, f"action {action}")
         if action == sqlite3.SQLITE_UPDATE and name == "sqlite_master":  # a statement itself never gets that far
             self._refused = f"a table-valued function other than {' and '.join(READING_TABLES)}"
         return sqlite3.SQLITE_DENY
 
-    def _authorize_copy(self, action: int, name: str | None, other: str | None, *_: Any) -> int:
-        if action in DENIED_IN_COPY or (action == sqlite3.SQLITE_FUNCTION and other == "load_extension"):
-            self._refused = ACTIONS.get(action, "load_extension")
-            return sqlite3.SQLITE_DENY
-        return sqlite3.SQLITE_OK
-
-    def _is_late(self) -> bool:
-        return time.monotonic() > self._deadline
-
     def run(
-        self, sql: str, limit_s: float, max_rows: int, max_bytes: int, is_volatile: bool = False
+        self, sql: str, limit_s: float, max_rows: int, max_bytes: int, is_volatile: bool = False, is_fresh: bool = False
     ) -> tuple[Any, ...]:
         """Execute one statement and fetch rows up to the limits.
 
         With `is_volatile` the time and random numbers are the same in every execution. Only then, as the functions that
-        make them so are slow.
+        make them so are slow. With `is_fresh` it is executed on a new connection, as the official timing does.
+        Connecting is not timed.
 
         Returns:
             Status (`ok`, `error`, `timeout`, `limit`, `rejected`), message, column names, marshalled chunks of rows,
             whether rows were cut, seconds for executing and fetching, and whether some text was not UTF-8.
         """
-        if is_volatile and not self._writable:
-            return self.run_fresh(sql, limit_s, max_rows, max_bytes, is_volatile)
-        if is_volatile:  # a copy is for one pair of queries, which officially share a connection
-            _make_repeatable(self.connection)
-        return self._run(sql, limit_s, max_rows, max_bytes)
-
-    def run_fresh(
-        self, sql: str, limit_s: float, max_rows: int, max_bytes: int, is_volatile: bool = False
-    ) -> tuple[Any, ...]:
-        """Execute on a new connection, as the official timing does. Connecting is not timed."""
-        kept, self.connection = self.connection, self.connect()
+        kept = self.connection
+        # A copy is for one pair of queries, which officially share a connection.
+        if is_fresh or (is_volatile and not self._writable):
+            self.connection = self.connect()
         try:
             if is_volatile:
                 _make_repeatable(self.connection)
-            return self._run(sql, limit_s, max_rows, max_bytes)
+            self._deadline = time.monotonic() + limit_s
+            used = resource.getrusage(resource.RUSAGE_SELF)
+            soft = int(used.ru_utime + used.ru_stime + limit_s) + 2
+            resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+            answer = self._attempt(sql, max_rows, max_bytes)
+            if answer[0] == "error" and "decode to UTF-8" in answer[1]:
+                self.connection.text_factory = lambda text: text.decode("utf-8", "replace")
+                again = self._attempt(sql, max_rows, max_bytes)
+                self.connection.text_factory = str
+                return (*again[:6], True)
+            return answer
         finally:
-            self.connection.close()
-            self.connection = kept
-
-    def _run(self, sql: str, limit_s: float, max_rows: int, max_bytes: int) -> tuple[Any, ...]:
-        self._deadline = time.monotonic() + limit_s
-        _limit_cpu(limit_s)
-        answer = self._attempt(sql, max_rows, max_bytes)
-        if answer[0] == "error" and "decode to UTF-8" in answer[1]:
-            self.connection.text_factory = _lenient
-            again = self._attempt(sql, max_rows, max_bytes)
-            self.connection.text_factory = str
-            return (*again[:6], True)
-        return answer
+            if self.connection is not kept:
+                self.connection.close()
+                self.connection = kept
 
     def _attempt(self, sql: str, max_rows: int, max_bytes: int) -> tuple[Any, ...]:
         self._refused = ""
@@ -179,18 +162,19 @@ class Database:
         except MemoryError:
             status, message = "limit", "out of memory"
         except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
-            status, message = self._classed(str(error))
+            message = str(error)
+            if self._refused:
+                status, message = "rejected", f"not allowed: {self._refused}"
+            elif time.monotonic() > self._deadline and "interrupted" in message:
+                status = "timeout"
+            else:
+                limits = (
+                    "too big|too large|too many|too complex|too deep|parser stack overflow|maximum depth|out of memory"
+                    "|row cap"
+                )
+                status = "limit" if re.search(limits, message, re.IGNORECASE) else "error"
         cursor.close()
         return status, message, (), [], False, time.perf_counter() - started, False
-
-    def _classed(self, message: str) -> tuple[str, str]:
-        if self._refused:
-            return "rejected", f"not allowed: {self._refused}"
-        if time.monotonic() > self._deadline and "interrupted" in message:
-            return "timeout", message
-        if AT_A_LIMIT.search(message):
-            return "limit", message
-        return "error", message
 
 
 def _make_repeatable(connection: sqlite3.Connection) -> None:
@@ -207,11 +191,11 @@ def _make_repeatable(connection: sqlite3.Connection) -> None:
 
 def _dated(clock: sqlite3.Connection, name: str, places: tuple[int, ...], *arguments: Any) -> Any:
     """Return the result of a date function, with `NOW` where the time is left out or asked for."""
-    given = [*arguments]
+    given, now = [*arguments], ("now", "subsec", "subsecond")
     if len(given) == places[0]:
         given.append(NOW)
     for place in places:
-        if place < len(given) and isinstance(given[place], str) and given[place].lower() in NOW_WORDS:
+        if place < len(given) and isinstance(given[place], str) and given[place].lower() in now:
             given[place] = NOW
     return clock.execute(f"SELECT {name}({', '.join('?' * len(given))})", given).fetchone()[0]
 
@@ -226,14 +210,10 @@ def _draws() -> Iterator[int]:
         yield (mixed ^ mixed >> 31) - 2**63
 
 
-def _lenient(text: bytes) -> str:
-    return text.decode("utf-8", "replace")
-
-
 def _fetch(cursor: sqlite3.Cursor, max_rows: int, max_bytes: int) -> tuple[list[bytes], bool]:
     chunks: list[bytes] = []
     n_rows = n_bytes = 0
-    n_next = FIRST_ROWS
+    n_next = 64
     while True:
         # One more row than the limit is fetched, to detect a cut.
         rows = cursor.fetchmany(min(n_next, max_rows + 1 - n_rows))
@@ -248,13 +228,7 @@ def _fetch(cursor: sqlite3.Cursor, max_rows: int, max_bytes: int) -> tuple[list[
             chunks.append(chunk)
         if len(rows) < n_next:
             return chunks, False
-        n_next = MORE_ROWS
-
-
-def _limit_cpu(limit_s: float) -> None:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    soft = int(used.ru_utime + used.ru_stime + limit_s) + 2
-    resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+        n_next = 256
 
 
 def receive(channel: socket.socket, n: int) -> bytes:
@@ -271,7 +245,7 @@ def receive(channel: socket.socket, n: int) -> bytes:
 
 def read_message(channel: socket.socket) -> Any:
     """Read one message."""
-    first = channel.recv(CHUNK)
+    first = channel.recv(1 << 16)
     if len(first) < HEADER.size:
         if not first:
             raise EOFError
@@ -311,8 +285,7 @@ def serve(channel: socket.socket, settings: Mapping[str, Any]) -> None:
         return
     channel.sendall(framed(("ready", sqlite3.sqlite_version)))
     while True:
-        kind, *arguments = read_message(channel)
-        answer = (database.run if kind == "run" else database.run_fresh)(*arguments)
+        answer = database.run(*read_message(channel))
         try:
             reply = framed(answer)
         except MemoryError:

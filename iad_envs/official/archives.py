@@ -10,19 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from tempfile import TemporaryDirectory
-from typing import IO
 
 from iad_envs.official.errors import ArchiveError, FetchError
 
-MAX_MEMBERS = 200_000
-CHUNK = 1 << 20
-LITTER = ("__MACOSX", ".DS_Store", "Thumbs.db")
-"""Files and folders that systems leave in archives."""
-
-DAMAGE = (
-    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, UnicodeError, ValueError),
-    *(NotImplementedError, RuntimeError),  # another compression; a password
-)
 Free = Callable[[Path], int]
 """Function that returns the number of free bytes where a path is."""
 
@@ -76,48 +66,57 @@ class Unpacker:
                 members have one place, or there is too much to unpack.
             FetchError: The disk has no room for it.
         """
+        damage = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, UnicodeError, ValueError)
         try:
             with zipfile.ZipFile(archive) as opened:
-                self._unpack(opened, archive.name)
-        except DAMAGE as error:
+                wanted = list(self._wanted(opened, archive.name))
+                if sum(member.file_size for member, _ in wanted) > self._left:
+                    raise self._too_much(archive.name)
+                require_space(self._folder, sum(member.file_size for member, _ in wanted), self._free)
+                for member, place in wanted:
+                    if place is None:
+                        with TemporaryDirectory(dir=self._folder.parent) as beside:
+                            inner = Path(beside) / PurePosixPath(member.filename).name
+                            self._copy(opened, member, inner)
+                            self.unpack(inner)
+                        continue
+                    target = self._folder / place
+                    if target.exists():
+                        raise ArchiveError(f"expected one member of {archive.name} for {place}, got two")
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    self._copy(opened, member, target)
+        except (*damage, NotImplementedError, RuntimeError) as error:  # the last two: another compression; a password
             raise _damaged(archive, error) from error
         except OSError as error:
             if error.errno == errno.EINVAL:  # a member that would begin before the file does
                 raise _damaged(archive, error) from error
             raise
 
-    def _unpack(self, opened: zipfile.ZipFile, name: str) -> None:
-        wanted = list(self._wanted(opened, name))
-        needed = sum(member.file_size for member, _ in wanted)
-        if needed > self._left:
-            raise self._too_much(name)
-        require_space(self._folder, needed, self._free)
-        for member, place in wanted:
-            if place is None:
-                with TemporaryDirectory(dir=self._folder.parent) as beside:
-                    inner = Path(beside) / PurePosixPath(member.filename).name
-                    self._copy(opened, member, inner)
-                    self.unpack(inner)
-            else:
-                target = self._folder / place
-                if target.exists():
-                    raise ArchiveError(f"expected one member of {name} for {place}, got two")
-                target.parent.mkdir(parents=True, exist_ok=True)
-                self._copy(opened, member, target)
-
     def _wanted(self, opened: zipfile.ZipFile, name: str) -> Iterator[tuple[zipfile.ZipInfo, Path | None]]:
-        """Yield the members that are taken, with their places; None for an archive inside."""
+        """Yield the members that are taken, with their places; None for an archive inside.
+
+        An archive is refused for one harmful member, taken or not: nobody makes such an archive by mistake.
+        """
         members = opened.infolist()
-        if len(members) > MAX_MEMBERS:
-            raise ArchiveError(f"expected at most {MAX_MEMBERS:,} members in {name}, got {len(members):,}")
+        if len(members) > 200_000:
+            raise ArchiveError(f"expected at most 200,000 members in {name}, got {len(members):,}")
         for member in members:
-            _require_harmless(member, name)
-            parts = PurePosixPath(member.filename).parts
-            if member.is_dir() or not parts or parts[-1].startswith("._") or set(parts) & set(LITTER):
+            path, given = PurePosixPath(member.filename), repr(member.filename)
+            if (
+                path.is_absolute()
+                or PureWindowsPath(member.filename).anchor
+                or ".." in path.parts
+                or "\\" in member.filename
+            ):
+                raise ArchiveError(f"expected members of {name} inside of it, got {given}; nothing was unpacked")
+            if stat.S_ISLNK(member.external_attr >> 16):
+                raise ArchiveError(f"expected files in {name}, got the link {given}; nothing was unpacked")
+            litter = {"__MACOSX", ".DS_Store", "Thumbs.db"}  # that systems leave in archives
+            if member.is_dir() or not path.parts or path.name.startswith("._") or litter & set(path.parts):
                 continue
-            if parts[-1] in self._nested:
+            if path.name in self._nested:
                 yield member, None
-            elif place := self._place(parts):
+            elif place := self._place(path.parts):
                 yield member, place
 
     def _place(self, parts: tuple[str, ...]) -> Path | None:
@@ -132,7 +131,7 @@ class Unpacker:
     def _copy(self, opened: zipfile.ZipFile, member: zipfile.ZipInfo, target: Path) -> None:
         """Copy a member. It is counted as it is read, because an archive may say anything about sizes."""
         with opened.open(member) as source, target.open("xb") as file:
-            for chunk in _chunks(source):
+            while chunk := source.read(1 << 20):
                 self._left -= len(chunk)
                 if self._left < 0:
                     raise self._too_much(member.filename)
@@ -144,17 +143,3 @@ class Unpacker:
 
 def _damaged(archive: Path, error: Exception) -> ArchiveError:
     return ArchiveError(f"expected the ZIP archive {archive.name} to be whole, got: {error}")
-
-
-def _require_harmless(member: zipfile.ZipInfo, name: str) -> None:
-    """Refuse an archive for one member, taken or not: nobody makes such an archive by mistake."""
-    path, windows = PurePosixPath(member.filename), PureWindowsPath(member.filename)
-    if path.is_absolute() or windows.anchor or ".." in path.parts or "\\" in member.filename:
-        raise ArchiveError(f"expected members of {name} inside of it, got {member.filename!r}; nothing was unpacked")
-    if stat.S_ISLNK(member.external_attr >> 16):
-        raise ArchiveError(f"expected files in {name}, got the link {member.filename!r}; nothing was unpacked")
-
-
-def _chunks(source: IO[bytes]) -> Iterator[bytes]:
-    while chunk := source.read(CHUNK):
-        yield chunk

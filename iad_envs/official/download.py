@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from html.parser import HTMLParser
 from http.client import HTTPException
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlencode, urljoin, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
@@ -23,24 +23,9 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 from iad_envs.official.errors import DownloadError
 
 HUB = "https://huggingface.co"
-ENDPOINT_VARIABLE = "HF_ENDPOINT"
-"""Variable with another address of the hub, such as a mirror of it."""
-TOKEN_VARIABLE = "HF_TOKEN"
-"""Variable with a token of the hub. No other host gets it."""
-ANSWER_S = 60.0
 CHUNK = 1 << 18
-MAX_PAGE = 1 << 20
 PAUSES_S = (1.0, 3.0, 9.0)
 """Seconds before each further attempt."""
-GAINED = 1 << 16
-"""Number of new bytes after which attempts are counted anew. Some servers drop every connection after a few MB."""
-PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
-"""HTTP statuses that may be others in a moment."""
-NO_RANGE = 416
-UNREACHABLE = frozenset({errno.ECONNREFUSED, errno.ENETUNREACH, errno.EHOSTUNREACH})
-CONFIRM = "confirm"
-"""A field that the form of a drive has, which asks before a large file."""
-LOOKS_LIKE_A_PAGE = re.compile(rb"\s*<(!doctype html|html)\b", re.IGNORECASE)
 
 Report = Callable[[int, int], None]
 """Called with the number of bytes that are here, and of all bytes or 0."""
@@ -51,20 +36,6 @@ Wait = Callable[[float], None]
 
 class _BrokenError(Exception):
     """The connection broke, or the server is busy. Another attempt may go on."""
-
-
-class _Notes(NamedTuple):
-    """What is known of a broken download.
-
-    Attributes:
-        url: The address.
-        validator: ETag or date that names the version of the content, or "".
-        total: Number of all bytes, 0 if not known.
-    """
-
-    url: str
-    validator: str
-    total: int
 
 
 def download(
@@ -102,7 +73,7 @@ def download(
             _notes_of(part).unlink(missing_ok=True)
             return
         except _BrokenError as error:
-            if _bytes_in(part) >= best + GAINED:
+            if _bytes_in(part) >= best + (1 << 16):  # some servers drop every connection after a few MB
                 pauses, best = iter(PAUSES_S), _bytes_in(part)
             pause = next(pauses, None)
             if pause is None:
@@ -118,51 +89,72 @@ def discard(part: Path) -> None:
 
 def hub_address(url: str, variables: Mapping[str, str] = os.environ) -> str:
     """Return an address with `$HF_ENDPOINT` in place of the hub's, if it is set."""
-    endpoint = variables.get(ENDPOINT_VARIABLE, "").rstrip("/")
+    endpoint = variables.get("HF_ENDPOINT", "").rstrip("/")
     return f"{endpoint}{url.removeprefix(HUB)}" if endpoint and url.startswith(f"{HUB}/") else url
 
 
 def _attempt(address: str, part: Path, size: int, *, admit: Admit, report: Report) -> None:
-    begun = _read_notes(part, address)
-    offset = _bytes_in(part) if begun else 0
-    if begun and begun.total and offset >= begun.total:
-        if offset == begun.total:
-            return
-        begun, offset = None, 0
-    ranged = {"Range": f"bytes={offset}-", "If-Range": begun.validator} if begun and offset else {}
+    begun: dict[str, Any] = {}  # what is known of a broken download: its address, version, and number of all bytes or 0
+    with suppress(OSError, ValueError, TypeError):
+        begun = dict(json.loads(_notes_of(part).read_text(encoding="utf-8")))
+    offset = _bytes_in(part) if begun.get("url") == address and begun.get("validator") else 0
+    if offset and offset == begun.get("total"):
+        return
+    offset = 0 if 0 < begun.get("total", 0) < offset else offset
+    ranged = {"Range": f"bytes={offset}-", "If-Range": str(begun["validator"])} if offset else {}
     with _answer(address, ranged) as (answer, head):
-        start = _start_of(answer, offset)
-        total = _total_of(answer, start)
+        start = 0  # a server without ranges begins anew
+        if answer.status == 206:
+            said = re.match(r"bytes (\d+)-", answer.headers.get("Content-Range", ""))
+            if said is None or int(said[1]) != offset:
+                raise DownloadError("the server sent another range than was asked for")
+            start = offset
+        ranged_of = re.search(r"/(\d+)$", answer.headers.get("Content-Range", ""))
+        length = answer.headers.get("Content-Length", "")
+        total = int(ranged_of[1]) if ranged_of else start + int(length) if length.isdecimal() else 0
         if answer.headers.get("Content-Encoding", "identity") != "identity":
             raise DownloadError("the server sent the content in another encoding than was asked for")
         if size and total and total != size:
             raise DownloadError(f"expected {size:,} bytes, the server has {total:,}")
         admit(max(total - start, 0))
-        _write_notes(part, _Notes(address, _validator_of(answer), total))
+        # What names the version of the content. A weak ETag can't be asked for with a range.
+        tag = answer.headers.get("ETag", "")
+        validator = tag if tag and not tag.startswith("W/") else answer.headers.get("Last-Modified", "")
+        notes = {"url": address, "validator": validator, "total": total}
+        _notes_of(part).write_text(json.dumps(notes), encoding="utf-8")
         done = start
         with part.open("r+b" if start else "wb") as file:
             file.seek(start)
             report(done, total or size)
-            for chunk in _chunks(answer, head):
-                file.write(chunk)
-                done += len(chunk)
+            while head:
+                file.write(head)
+                done += len(head)
                 report(done, total or size)
+                head = _read(answer, CHUNK)
         if total and done < total:
             raise _BrokenError(f"the connection ended after {done:,} of {total:,} bytes")
 
 
 @contextmanager
 def _answer(address: str, ranged: Mapping[str, str]) -> Iterator[tuple[Any, bytes]]:
-    """Yield a server's answer and its first bytes. A drive's form that asks to confirm is followed once."""
+    """Yield a server's answer and its first bytes. A drive's form that asks before a large file is confirmed once."""
     with _opened(address, ranged) as answer:
         head = _read(answer, CHUNK)
         if not _is_page(answer, head):
             yield answer, head
             return
-        confirmed = _confirmed(answer.geturl(), head + _read(answer, MAX_PAGE))
-    if not confirmed:
+        url, form = answer.geturl(), _Form()
+        form.feed((head + _read(answer, 1 << 20)).decode("utf-8", "replace"))
+    target = urljoin(url, form.action) if "confirm" in form.fields else ""
+    was, now = urlsplit(url), urlsplit(target)
+    # A drive sends its files from another host of the same owner, who has the end of the name.
+    hosts = {
+        host if host.replace(".", "").isdecimal() else ".".join(host.split(".")[-2:])
+        for host in (was.hostname or "", now.hostname or "")
+    }
+    if now.scheme != was.scheme or len(hosts) > 1:
         raise DownloadError("a web page in place of the data: it was moved, or its quota is used up")
-    with _opened(confirmed, ranged) as answer:
+    with _opened(f"{target}{'&' if now.query else '?'}{urlencode(form.fields)}", ranged) as answer:
         head = _read(answer, CHUNK)
         if _is_page(answer, head):
             raise DownloadError("a web page in place of the data, after its form was confirmed")
@@ -171,17 +163,21 @@ def _answer(address: str, ranged: Mapping[str, str]) -> Iterator[tuple[Any, byte
 
 @contextmanager
 def _opened(address: str, ranged: Mapping[str, str]) -> Iterator[Any]:
-    headers = {"User-Agent": "iad", "Accept-Encoding": "identity", **ranged, **_authorization(address)}
+    headers = {"User-Agent": "iad", "Accept-Encoding": "identity", **ranged}
+    token, hub, asked = os.environ.get("HF_TOKEN", ""), urlsplit(hub_address(f"{HUB}/")), urlsplit(address)
+    if token and (asked.scheme, asked.netloc) == (hub.scheme, hub.netloc):  # no other host gets it
+        headers["Authorization"] = f"Bearer {token}"
     try:
-        answer = build_opener(_Redirects()).open(Request(address, headers=headers), timeout=ANSWER_S)
+        answer = build_opener(_Redirects()).open(Request(address, headers=headers), timeout=60.0)
     except HTTPError as error:
         with error:
             said = f"HTTP {error.code} {error.reason}"
-        if error.code == NO_RANGE and ranged:  # not the version that was begun
+        if error.code == 416 and ranged:  # not the version that was begun
             with _opened(address, {}) as answer:
                 yield answer
             return
-        raise (_BrokenError if error.code in PASSING else DownloadError)(said) from None
+        may_pass = error.code in (408, 425, 429, 500, 502, 503, 504)
+        raise (_BrokenError if may_pass else DownloadError)(said) from None
     except (URLError, OSError, HTTPException, ValueError) as error:
         raise _of(error) from None
     with answer:
@@ -203,19 +199,12 @@ class _Redirects(HTTPRedirectHandler):
         return new
 
 
-def _authorization(address: str, variables: Mapping[str, str] = os.environ) -> dict[str, str]:
-    token = variables.get(TOKEN_VARIABLE, "")
-    hub = urlsplit(hub_address(f"{HUB}/", variables))
-    asked = urlsplit(address)
-    is_hub = (asked.scheme, asked.netloc) == (hub.scheme, hub.netloc)
-    return {"Authorization": f"Bearer {token}"} if token and is_hub else {}
-
-
 def _of(error: Exception) -> Exception:
     """Return what an error of a connection means: no such host, or a broken connection."""
     cause = error.reason if isinstance(error, URLError) else error
     said = " ".join(str(cause).split()) or type(cause).__name__
-    if isinstance(cause, socket.gaierror) or getattr(cause, "errno", None) in UNREACHABLE:
+    unreachable = (errno.ECONNREFUSED, errno.ENETUNREACH, errno.EHOSTUNREACH)
+    if isinstance(cause, socket.gaierror) or getattr(cause, "errno", None) in unreachable:
         return DownloadError(f"the server can't be reached: {said}")
     if isinstance(cause, OSError | HTTPException):
         return _BrokenError(said)
@@ -230,41 +219,9 @@ def _read(answer: Any, n: int) -> bytes:
     return got
 
 
-def _chunks(answer: Any, head: bytes) -> Iterator[bytes]:
-    chunk = head
-    while chunk:
-        yield chunk
-        chunk = _read(answer, CHUNK)
-
-
-def _start_of(answer: Any, offset: int) -> int:
-    """Return the place where the answer's content begins. A server without ranges begins anew."""
-    if answer.status != 206:
-        return 0
-    said = re.match(r"bytes (\d+)-", answer.headers.get("Content-Range", ""))
-    if said is None or int(said[1]) != offset:
-        raise DownloadError("the server sent another range than was asked for")
-    return offset
-
-
-def _total_of(answer: Any, start: int) -> int:
-    ranged = re.search(r"/(\d+)$", answer.headers.get("Content-Range", ""))
-    if ranged:
-        return int(ranged[1])
-    length = answer.headers.get("Content-Length", "")
-    return start + int(length) if length.isdecimal() else 0
-
-
-def _validator_of(answer: Any) -> str:
-    """Return what names the version of the content. A weak ETag can't be asked for with a range."""
-    tag: str = answer.headers.get("ETag", "")
-    modified: str = answer.headers.get("Last-Modified", "")
-    return tag if tag and not tag.startswith("W/") else modified
-
-
 def _is_page(answer: Any, head: bytes) -> bool:
     said = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-    return said == "text/html" or bool(LOOKS_LIKE_A_PAGE.match(head))
+    return said == "text/html" or bool(re.match(rb"\s*<(!doctype html|html)\b", head, re.IGNORECASE))
 
 
 class _Form(HTMLParser):
@@ -283,25 +240,6 @@ class _Form(HTMLParser):
             self.fields[str(given["name"])] = given.get("value") or ""
 
 
-def _confirmed(url: str, page: bytes) -> str:
-    """Return the address that a drive's page asks to confirm, or ""."""
-    form = _Form()
-    form.feed(page.decode("utf-8", "replace"))
-    if CONFIRM not in form.fields:
-        return ""
-    target = urljoin(url, form.action)
-    was, now = urlsplit(url), urlsplit(target)
-    if now.scheme != was.scheme or _site(now.hostname) != _site(was.hostname):
-        return ""
-    return f"{target}{'&' if now.query else '?'}{urlencode(form.fields)}"
-
-
-def _site(host: str | None) -> str:
-    """Return the end of a host's name that its owner has: a drive sends its files from another host of the same."""
-    host = host or ""
-    return host if host.replace(".", "").isdecimal() else ".".join(host.split(".")[-2:])
-
-
 def _bytes_in(part: Path) -> int:
     with suppress(OSError):
         return part.stat().st_size
@@ -310,16 +248,3 @@ def _bytes_in(part: Path) -> int:
 
 def _notes_of(part: Path) -> Path:
     return part.with_name(f"{part.name}.json")
-
-
-def _write_notes(part: Path, begun: _Notes) -> None:
-    _notes_of(part).write_text(json.dumps(begun._asdict()), encoding="utf-8")
-
-
-def _read_notes(part: Path, address: str) -> _Notes | None:
-    """Return what is known of a broken download, or None if it can't be continued."""
-    try:
-        begun = _Notes(**json.loads(_notes_of(part).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
-        return None
-    return begun if begun.url == address and begun.validator and _bytes_in(part) else None

@@ -8,24 +8,16 @@
 import shutil
 import time
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
+from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
 
 from iad_envs.official.archives import Free, Unpacker, free_bytes, require_space
 from iad_envs.official.download import Wait, discard, download, hub_address
 from iad_envs.official.errors import ArchiveError, DownloadError, FetchError
-from iad_envs.official.record import (
-    DownloadRecord,
-    Held,
-    SourceRecord,
-    files_of,
-    read_record,
-    sha256_of,
-    write_record,
-)
+from iad_envs.official.record import DownloadRecord, Held, SourceRecord, files_of, read_record, sha256_of, write_record
 from iad_envs.official.sources import DataSource, SourceFile
 
 Lock = Callable[[Path], AbstractContextManager[object]]
@@ -34,22 +26,15 @@ Report = Callable[[str, int, int], None]
 """Called with a file's name, the number of its bytes that are here, and of all its bytes or 0."""
 
 
-class FileHere(NamedTuple):
-    """A file that is here, and where it came from.
-
-    Attributes:
-        path: The file.
-        origin: Its address or path.
-    """
-
-    path: Path
-    origin: str
+Here = tuple[Path, str]
+"""A file that is here, and its origin: an address or a path."""
 
 
+@dataclass
 class Fetcher:
     """Brings the data of one entry of the table into their folder.
 
-    Args:
+    Attributes:
         source: The entry.
         root: Folder of all official data.
         lock: Holds a lock.
@@ -58,30 +43,22 @@ class Fetcher:
         report: Called as bytes arrive.
         wait: Function that waits between attempts of a download.
         free: Function that returns the number of free bytes on a folder's disk.
+        folder: The folder of the data.
     """
 
-    def __init__(
-        self,
-        source: DataSource,
-        root: Path,
-        lock: Lock,
-        *,
-        again: bool = False,
-        any_version: bool = False,
-        report: Report = lambda name, done, total: None,
-        wait: Wait = time.sleep,
-        free: Free = free_bytes,
-    ) -> None:
-        self.source = source
-        self.folder = root / source.name
-        self._part = root / f"{source.name}.part"
-        self._lock_file = root / f"{source.name}.lock"
-        self._lock = lock
-        self._again = again
-        self._any_version = any_version
-        self._report = report
-        self._wait = wait
-        self._free = free
+    source: DataSource
+    root: Path
+    lock: Lock
+    _: KW_ONLY
+    again: bool = False
+    any_version: bool = False
+    report: Report = lambda name, done, total: None
+    wait: Wait = time.sleep
+    free: Free = free_bytes
+
+    def __post_init__(self) -> None:
+        self.folder = self.root / self.source.name
+        self._part = self.root / f"{self.source.name}.part"
 
     def fetch(self) -> SourceRecord | None:
         """Download the data, and return their record; None if they were here.
@@ -116,45 +93,60 @@ class Fetcher:
             if self.source.files and len(had) == len(here):
                 self._require_space(had)
                 return self._finish(had)
-            if given.is_dir() and _has_layout(given, self.source):
+            if given.is_dir() and not _absent(given, self.source):
                 return self._copy(given)
-            self._keep(had)
-            raise FetchError(self._missing(given, [name for name, one in here.items() if one is None]))
+            for name, (path, origin) in had.items():
+                kept = self._files / name
+                if path != kept:
+                    shutil.copyfile(path, kept)
+                    _origin_of(kept).write_text(origin, encoding="utf-8")
+            missing = [name for name, one in here.items() if one is None]
+            if not missing:
+                raise FetchError(_unlike(given, self.source, str(given)))
+            kept_for = f"; {', '.join(had)} {'is' if len(had) == 1 else 'are'} kept for the next command" if had else ""
+            reads = f", nor a folder as {self.source.environment} reads it" if self.source.environment else ""
+            raise FetchError(f"expected {', '.join(missing)} in {given}, found none{reads}{kept_for}")
 
     # How it works.
 
     def _locked(self) -> AbstractContextManager[object]:
-        self._lock_file.parent.mkdir(parents=True, exist_ok=True)
-        return self._lock(self._lock_file)
+        self.root.mkdir(parents=True, exist_ok=True)
+        return self.lock(self.root / f"{self.source.name}.lock")
 
     def _is_here(self) -> bool:
-        return self.folder.exists() and not self._again
+        return self.folder.exists() and not self.again
 
-    def _downloaded(self, file: SourceFile) -> FileHere:
+    def _downloaded(self, file: SourceFile) -> Here:
         """Return a file that was downloaded, now or by an earlier command."""
         path, part = self._files / file.name, self._files / f"{file.name}.part"
         if path.exists():
             if not self._complaint(file, path):
-                return FileHere(path, _origin_of(path))
+                return path, _read_origin(path)
             path.unlink()
         reasons = {}
         for url in map(hub_address, file.urls):
             try:
-                size = 0 if self._any_version else file.size
-                download(url, part, size=size, admit=self._require, report=self._of(file), wait=self._wait)
+                download(
+                    url,
+                    part,
+                    size=0 if self.any_version else file.size,
+                    admit=self._require,
+                    report=lambda done, total: self.report(file.name, done, total),
+                    wait=self.wait,
+                )
                 complaint = self._complaint(file, part)
             except DownloadError as error:
                 complaint = str(error)
             if not complaint:
-                _note_origin(path, url)
+                _origin_of(path).write_text(url, encoding="utf-8")
                 part.replace(path)
-                return FileHere(path, url)
+                return path, url
             reasons[url] = complaint
             if part.exists() and not part.with_name(f"{part.name}.json").exists():
                 discard(part)  # it is whole and wrong
         raise FetchError(f"{file.name} could not be fetched", reasons)
 
-    def _given(self, file: SourceFile, given: Path) -> FileHere | None:
+    def _given(self, file: SourceFile, given: Path) -> Here | None:
         """Return a file that the user has, or that an earlier command kept; None if there is none.
 
         Raises:
@@ -169,13 +161,13 @@ class Fetcher:
                 if complaint:
                     hint = "; with --any-version it is taken all the same" if file.sha256 else ""
                     raise FetchError(f"{path}: {complaint}{hint}")
-                return FileHere(path, _origin_of(path) if path == kept else str(path))
+                return path, _read_origin(path) if path == kept else str(path)
         return None
 
     def _complaint(self, file: SourceFile, path: Path) -> str:
         """Return why a file is not the one that was looked for, or ""."""
         expected, _ = self._expected(file)
-        if expected and not self._any_version:
+        if expected and not self.any_version:
             got = sha256_of(path)
             if got != expected:
                 return f"expected the SHA-256 {expected}, got {got}"
@@ -187,23 +179,23 @@ class Fetcher:
         """Return the hash that a file is held to, and whose it is."""
         if file.sha256:
             return file.sha256, "table"
-        before = read_record(self.folder) if self._again else None
+        before = read_record(self.folder) if self.again else None
         if before is not None and file.name in before.downloads:
             return before.downloads[file.name].sha256, "earlier fetch"
         return "", "first fetch"
 
-    def _require_space(self, had: Mapping[str, FileHere]) -> None:
+    def _require_space(self, had: Mapping[str, Here]) -> None:
         """Look at the disk before the first byte, as far as sizes are known."""
         needed = 0
         for file in self.source.files:
-            there = had[file.name].path.stat().st_size if file.name in had else 0
+            there = had[file.name][0].stat().st_size if file.name in had else 0
             size = there or file.size
             here = sum(path.stat().st_size for path in self._files.glob(f"{file.name}*"))
             needed += 0 if there and file.is_archive else max(size - here, 0)
         self._require(needed)
 
     def _require(self, needed: int) -> None:
-        require_space(self._files, needed, self._free)
+        require_space(self._files, needed, self.free)
 
     @property
     def _files(self) -> Path:
@@ -220,33 +212,31 @@ class Fetcher:
         folder.mkdir(parents=True)
         return folder
 
-    def _finish(self, had: Mapping[str, FileHere]) -> SourceRecord:
+    def _finish(self, had: Mapping[str, Here]) -> SourceRecord:
         """Put the data folder together from the downloaded files."""
         downloads = {}
         for file in self.source.files:
             path, origin = had[file.name]
             got = sha256_of(path)
             expected, held_to = self._expected(file)
-            is_other = bool(expected) and got != expected
-            downloads[file.name] = DownloadRecord(
-                origin, path.stat().st_size, got, "another version" if is_other else held_to
-            )
+            held_to = "another version" if expected and got != expected else held_to
+            downloads[file.name] = DownloadRecord(origin, path.stat().st_size, got, held_to)
         folder = self._empty()
         limit = self.source.max_unpacked
         for file in self.source.files:
             if file.is_archive:
-                unpacker = Unpacker(folder, file.take, nested=file.nested, limit=limit, free=self._free)
                 try:
-                    unpacker.unpack(had[file.name].path)
+                    unpacker = Unpacker(folder, file.take, nested=file.nested, limit=limit, free=self.free)
+                    unpacker.unpack(had[file.name][0])
                 except ArchiveError as error:
                     raise FetchError(str(error)) from error
         for file in self.source.files:  # last, because an archive that can't be unpacked leaves them for the next try
-            path = had[file.name].path
+            path, _ = had[file.name]
             if not file.is_archive and path.parent == self._files:
                 path.replace(folder / file.save_as)
             elif not file.is_archive:
                 shutil.copyfile(path, folder / file.save_as)
-        if not _has_layout(folder, self.source):
+        if _absent(folder, self.source):
             raise FetchError(_unlike(folder, self.source, "what was fetched"))
         return self._place(folder, downloads, "")
 
@@ -254,7 +244,8 @@ class Fetcher:
         """Put the data folder together from one that has its layout."""
         known = {file.save_as: file for file in self.source.files if file.sha256}
         downloads: dict[str, DownloadRecord] = {}
-        paths = _matching(given, self.source)
+        found = {path for pattern in self.source.patterns for path in given.glob(pattern) if path.is_file()}
+        paths = sorted(found)
         self._require(sum(path.stat().st_size for path in paths))
         folder = self._empty()
         for path in paths:
@@ -289,49 +280,25 @@ class Fetcher:
         shutil.rmtree(self._part)
         return record
 
-    def _keep(self, had: Mapping[str, FileHere]) -> None:
-        for name, (path, origin) in had.items():
-            kept = self._files / name
-            if path != kept:
-                shutil.copyfile(path, kept)
-                _note_origin(kept, origin)
 
-    def _missing(self, given: Path, names: list[str]) -> str:
-        if not names:
-            return _unlike(given, self.source, str(given))
-        found = [file.name for file in self.source.files if file.name not in names]
-        kept = f"; {', '.join(found)} {'is' if len(found) == 1 else 'are'} kept for the next command" if found else ""
-        reads = f", nor a folder as {self.source.environment} reads it" if self.source.environment else ""
-        return f"expected {', '.join(names)} in {given}, found none{reads}{kept}"
-
-    def _of(self, file: SourceFile) -> Callable[[int, int], None]:
-        return lambda done, total: self._report(file.name, done, total)
+def _origin_of(path: Path) -> Path:
+    """Return the file that says where a file came from, which a command has kept."""
+    return path.with_name(f"{path.name}.origin")
 
 
-def _note_origin(path: Path, origin: str) -> None:
-    path.with_name(f"{path.name}.origin").write_text(origin, encoding="utf-8")
-
-
-def _origin_of(path: Path) -> str:
-    """Return where a file came from that an earlier command has kept."""
+def _read_origin(path: Path) -> str:
     with suppress(FileNotFoundError):  # somebody has put the file there
-        return path.with_name(f"{path.name}.origin").read_text(encoding="utf-8")
+        return _origin_of(path).read_text(encoding="utf-8")
     return str(path)
 
 
-def _matching(folder: Path, source: DataSource) -> list[Path]:
-    found = {path for pattern in source.patterns for path in folder.glob(pattern) if path.is_file()}
-    return sorted(found)
-
-
-def _has_layout(folder: Path, source: DataSource) -> bool:
-    return not list(_absent(folder, source))
-
-
-def _absent(folder: Path, source: DataSource) -> Iterator[str]:
-    for row in source.layout:
-        if not any(path.is_file() for pattern in row for path in folder.glob(pattern)):
-            yield " or ".join(row)
+def _absent(folder: Path, source: DataSource) -> list[str]:
+    """Return what the folder lacks to be as its environment reads it."""
+    return [
+        " or ".join(row)
+        for row in source.layout
+        if not any(path.is_file() for pattern in row for path in folder.glob(pattern))
+    ]
 
 
 def _unlike(folder: Path, source: DataSource, whose: str) -> str:

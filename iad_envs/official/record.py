@@ -1,11 +1,14 @@
-"""Keeps `SOURCE.json` beside official data: where they came from, and the hash of every file."""
+"""Keeps `SOURCE.json` beside official data (where they came from, and the hash of every file), and verifies by it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from hashlib import file_digest
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
+
+from iad_envs.data import OFFICIAL_SHA256
+from iad_envs.official.sources import DataSource
 
 RECORD = "SOURCE.json"
 Held = Literal["table", "first fetch", "earlier fetch", "another version"]
@@ -76,11 +79,15 @@ def files_of(folder: Path) -> dict[str, FileRecord]:
 
 def write_record(folder: Path, record: SourceRecord) -> None:
     """Write the record into a folder."""
+    try:
+        by = f"iad {version('iad')}"
+    except PackageNotFoundError:  # run from a source tree that is not installed
+        by = "iad of a source tree"
     content: dict[str, Any] = {
         **record._asdict(),
         "downloads": {name: one._asdict() for name, one in record.downloads.items()},
         "files": {name: one._asdict() for name, one in record.files.items()},
-        "by": f"iad {_version()}",
+        "by": by,
     }
     (folder / RECORD).write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -106,8 +113,47 @@ def read_record(folder: Path) -> SourceRecord | None:
         ) from None
 
 
-def _version() -> str:
-    try:
-        return version("iad")
-    except PackageNotFoundError:  # run from a source tree that is not installed
-        return "of a source tree"
+class Verified(NamedTuple):
+    """A file, and whether it is what it should be.
+
+    Attributes:
+        path: Path in the folder.
+        status: `ok`, `changed` (another hash), `missing`, or `unknown` (no hash is known).
+        held_to: Whose hash it was held to, in words.
+    """
+
+    path: str
+    status: Literal["ok", "changed", "missing", "unknown"]
+    held_to: str
+
+
+def verify_folder(folder: Path, sources: Mapping[str, DataSource]) -> Iterator[Verified]:
+    """Yield what is found about each file of a folder.
+
+    The record of the folder decides. A folder without one is held to the hashes that the project knows, by name.
+
+    Raises:
+        ValueError: The record can't be read.
+    """
+    record = read_record(folder)
+    if record is not None:
+        for name, known in record.files.items():
+            path = folder / name
+            is_same = path.is_file() and path.stat().st_size == known.size and sha256_of(path) == known.sha256
+            yield Verified(name, "ok" if is_same else "changed" if path.is_file() else "missing", RECORD)
+        return
+    table: dict[str, tuple[str, str]] = {}
+    for source in sources.values():
+        for file in source.files:
+            for name in file.known_names if file.sha256 else ():
+                table.setdefault(name, (file.sha256, f"the table, {source.name}"))
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        name = path.relative_to(folder).as_posix()
+        expected, held_to = table.get(path.name, ("", ""))
+        if not expected:
+            official = OFFICIAL_SHA256.get(path.name) or OFFICIAL_SHA256.get(f"{path.parent.name}/{path.name}")
+            expected, held_to = official or "", "the official file"
+        if not expected:
+            yield Verified(name, "unknown", "no known hash")
+        else:
+            yield Verified(name, "ok" if sha256_of(path) == expected else "changed", held_to)

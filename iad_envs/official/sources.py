@@ -112,18 +112,17 @@ def source_of(name: str, sources: Mapping[str, DataSource] | None = None) -> Dat
 
 def _source(name: str, entry: Mapping[str, Any]) -> DataSource:
     given: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
-    given["files"] = tuple(_file(one) for one in entry.get("files", ()))
-    given["layout"] = tuple(tuple(row) for row in entry["layout"])
-    return DataSource(name=name, **given)
-
-
-def _file(entry: Mapping[str, Any]) -> SourceFile:
-    return SourceFile(
-        name=entry["name"],
-        urls=tuple(entry["urls"]),
-        size=entry["bytes"],
-        sha256=entry["sha256"],
-        save_as=entry.get("save_as", entry["name"]),
-        take=tuple(entry.get("take", ())),
-        nested=tuple(entry.get("nested", ())),
+    given["layout"] = tuple(map(tuple, entry["layout"]))
+    given["files"] = tuple(
+        SourceFile(
+            name=file["name"],
+            urls=tuple(file["urls"]),
+            size=file["bytes"],
+            sha256=file["sha256"],
+            save_as=file.get("save_as", file["name"]),
+            take=tuple(file.get("take", ())),
+            nested=tuple(file.get("nested", ())),
+        )
+        for file in entry.get("files", ())
     )
+    return DataSource(name=name, **given)

@@ -38,23 +38,14 @@ from webshop_server.storefront import (
 )
 from webshop_server.tagger import LightTagger, SpacyTagger, Tagger
 
-MAX_ACTION_CHARS = 1 << 20
-MAX_OBSERVATION_CHARS = 1 << 20
-DATA_FILES = ("items_*.json", "goals.jsonl")
-PARTS = (
-    "r_type",
-    "r_att",
-    "r_option",
-    "r_price",
-    "w_att",
-    "w_option",
-    "w_price",
-    "query_match",
-    "category_match",
-    "title_score",
-)
 TAGGERS: Mapping[str, Callable[[], Tagger]] = {"light": LightTagger, "spacy": SpacyTagger}
-NO_PARTS: Mapping[str, float] = dict.fromkeys(PARTS, 0.0)
+NO_PARTS: Mapping[str, float] = dict.fromkeys(
+    (
+        *("r_type", "r_att", "r_option", "r_price", "w_att", "w_option", "w_price"),
+        *("query_match", "category_match", "title_score"),
+    ),
+    0.0,
+)
 
 
 class LoadedData(NamedTuple):
@@ -182,21 +173,29 @@ class WebShopEnv(IADEnv[str, ShopState]):
                 Shop(store.catalog, store.engine, **shop), store.goals, store.scorer
             )
         else:
-            _require_defaults({**data, **shop})
-            self.storefront = _hosted(server, _token(token))
+            parameters = inspect.signature(WebShopEnv).parameters
+            for name, value in {**data, **shop}.items():
+                if value != parameters[name].default:
+                    fix = "pass it to iad serve"
+                    raise ValueError(f"expected {name} to be the server's, got {value!r} with server=; {fix}")
+            token = token or os.environ.get(TOKEN_VARIABLE, "")
+            if not token:
+                fix = f"pass token= or set {TOKEN_VARIABLE}"
+                raise ValueError(f"expected the token of the hosted shop, got none; {fix}")
+            self.storefront = _hosted(server, token)
         tasks = {task.task_id: task for task in self.storefront.tasks}
         super().__init__(tasks, max_steps=max_steps, split=split, render_mode=render_mode)
         self._mode = observation_mode
         self._progress = progress
         self._published = published
-        self.action_space = UnicodeText(MAX_ACTION_CHARS)
-        self.observation_space = UnicodeText(MAX_OBSERVATION_CHARS)
+        self.action_space = UnicodeText(1 << 20)
+        self.observation_space = UnicodeText(1 << 20)
 
     @property
     def data(self) -> DataVersion:
         """Version of the data this environment runs on."""
         if self._folder is not None:
-            return data_version(self._folder, DATA_FILES)
+            return data_version(self._folder, ("items_*.json", "goals.jsonl"))
         assert isinstance(self.storefront, HostedStorefront)
         about = self.storefront.data
         return DataVersion(about["name"], about["digest"], self.storefront.server)
@@ -246,10 +245,8 @@ class WebShopEnv(IADEnv[str, ShopState]):
     def _score_of(self, found: Assessment) -> Score:
         parts = {**NO_PARTS, **found.parts}
         success = found.reward == 1.0 and bool(found.parts)
-        return Score(found.reward, self._told(found.progress), success, parts, found.progress)
-
-    def _told(self, progress: Progress) -> float:
-        return math.nan if self._progress == "off" else progress.best
+        progress = math.nan if self._progress == "off" else found.progress.best
+        return Score(found.reward, progress, success, parts, found.progress)
 
     def _reveal(self, view: View, score: Score) -> str:
         return self._receipt(self._required().state, view.observation, score.reward)
@@ -279,18 +276,3 @@ def actions_of(view: ShopView) -> tuple[str, ...]:
     """Return the available actions of a page."""
     clicks = tuple(f"click[{name}]" for name in view.clickables if name != "search")
     return (*clicks, "search[...]") if view.takes_search else clicks
-
-
-def _token(given: str | None) -> str:
-    token = given or os.environ.get(TOKEN_VARIABLE, "")
-    if not token:
-        raise ValueError(f"expected the token of the hosted shop, got none; pass token= or set {TOKEN_VARIABLE}")
-    return token
-
-
-def _require_defaults(given: Mapping[str, object]) -> None:
-    """Refuse arguments that a hosted shop determines."""
-    parameters = inspect.signature(WebShopEnv).parameters
-    for name, value in given.items():
-        if value != parameters[name].default:
-            raise ValueError(f"expected {name} to be the server's, got {value!r} with server=; pass it to iad serve")

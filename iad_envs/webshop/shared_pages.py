@@ -1,6 +1,6 @@
 """Pages of the shop that many sessions see. Each is made once, whoever sees it and for whatever instruction."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -12,10 +12,6 @@ from webshop_server.pages import Page
 from webshop_server.progress import NO_PROGRESS, Progress
 from webshop_server.storefront import LocalStorefront, ShopTask
 
-CACHED_RESULTS = 1024
-CACHED_PAGES = 4096
-CACHED_TASKS = 64
-"""Tasks for which the worth of a page is cached."""
 PLACE = "\0instruction\0"
 """Stands where the instruction stands. Texts of a shop have no such characters."""
 
@@ -72,10 +68,11 @@ class SharedPages:
         self._mode = rules._mode
         # A server is asked for the pages of its own states only.
         self._local = rules.storefront if isinstance(rules.storefront, LocalStorefront) else None
-        self._results = lru_cache(maxsize=CACHED_RESULTS)(self._results_uncached)
-        self._product = lru_cache(maxsize=CACHED_PAGES)(self._product_uncached)
-        self._any = lru_cache(maxsize=CACHED_PAGES)(self._uncached)
-        self._worth_of = lru_cache(maxsize=CACHED_PAGES)(self._worth_of_uncached)
+        self._any = lru_cache(maxsize=4096)(self._uncached)
+        # Looked up without making a state for it.
+        self._results = lru_cache(maxsize=1024)(lambda *place: self._uncached(ShopState(PLACE, "results", *place)))
+        self._product = lru_cache(maxsize=4096)(lambda kind, asin: self._uncached(ShopState(PLACE, kind, asin=asin)))
+        self._worth_of: Callable[[str], dict[str, Progress]] = lru_cache(maxsize=4096)(lambda asin: {})
 
     def shown(self, instruction: str) -> str:
         """Return an instruction as pages show it."""
@@ -103,7 +100,7 @@ class SharedPages:
 
     def worth(self, page: SharedPage, state: ShopState, task: ShopTask) -> Progress:
         """Return the progress that a page by itself is worth in a task, but for purchases. Adds it to `page.worth`."""
-        if len(page.worth) >= CACHED_TASKS:
+        if len(page.worth) >= 64:
             page.worth.clear()
         mode = self._rules._progress
         if self._local is not None and page.content is not None:
@@ -113,15 +110,6 @@ class SharedPages:
         page.worth[task.task_id] = worth
         return worth
 
-    def _results_uncached(self, query: str, number: int) -> SharedPage:
-        return self._uncached(ShopState(PLACE, "results", query, number))
-
-    def _product_uncached(self, kind: str, asin: str) -> SharedPage:
-        return self._uncached(ShopState(PLACE, kind, asin=asin))
-
-    def _worth_of_uncached(self, asin: str) -> dict[str, Progress]:
-        return {}
-
     def _uncached(self, state: ShopState) -> SharedPage:
         content = None if self._local is None else self._local.shop.page(state)
         if self._local is None or content is None:
@@ -130,6 +118,10 @@ class SharedPages:
             view = self._local.show(content, self._mode)
         before, place, after = view.observation.partition(PLACE)
         actions = actions_of(view)
+        # Of what can be clicked, as far as the shop reads the actions so. After them there may be a search.
+        names = [name for name in content.clickables if name != "search"] if content else []
+        pairs = zip(actions, names, strict=False)
+        clicks = {action: name for action, name in pairs if parse_action(action) == ("click", name)}
         *data, last = view.page.values()
         is_item, has_lists = state.kind == "item", isinstance(last, list)
         options = view.page["options"] if is_item else {}
@@ -143,13 +135,6 @@ class SharedPages:
             lists=tuple(options.values()) if is_item else last if has_lists else (),
             options=tuple(options),
             content=content,
-            clicks={} if content is None else _clicks(actions, content.clickables),
+            clicks=clicks,
             worth=self._worth_of(state.asin) if state.asin else {},
         )
-
-
-def _clicks(actions: tuple[str, ...], clickables: tuple[str, ...]) -> dict[str, str]:
-    """Return the actions that click on something, with what they click on, as far as the shop reads them so."""
-    names = [name for name in clickables if name != "search"]
-    pairs = zip(actions, names, strict=False)  # after the clicks there may be a search
-    return {action: name for action, name in pairs if parse_action(action) == ("click", name)}

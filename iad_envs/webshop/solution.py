@@ -3,12 +3,6 @@
 from webshop_server.engine import ShopState
 from webshop_server.storefront import ShopTask, Storefront
 
-NEXT_BUTTON = "next >"
-NEXT = f"click[{NEXT_BUTTON}]"
-BUY = "click[buy now]"
-_BRACKETS = {ord("["): " ", ord("]"): " "}
-"""They would end an action early."""
-
 
 def solution_of(storefront: Storefront, task: ShopTask, mode: str) -> list[str] | None:
     """Return the actions from the search page: the title searched for, pages turned, options clicked, bought.
@@ -23,11 +17,12 @@ def solution_of(storefront: Storefront, task: ShopTask, mode: str) -> list[str] 
     """
     gold = storefront.reference(task.task_id)
     product = gold["asin"].lower()
-    actions = [f"search[{gold['title'].translate(_BRACKETS)}]"]
+    title = gold["title"].replace("[", " ").replace("]", " ")  # they would end the action early
+    actions = [f"search[{title}]"]
     state = storefront.act(ShopState(task.instruction), actions[0], mode).state
     while product not in (shown := storefront.view(state, mode)).clickables:
-        if NEXT_BUTTON not in shown.clickables or not shown.page["products"]:
+        if "next >" not in shown.clickables or not shown.page["products"]:
             return None
-        actions.append(NEXT)
-        state = storefront.act(state, NEXT, mode).state
-    return [*actions, f"click[{product}]", *(f"click[{value}]" for value in gold["options"]), BUY]
+        actions.append("click[next >]")
+        state = storefront.act(state, actions[-1], mode).state
+    return [*actions, f"click[{product}]", *(f"click[{value}]" for value in gold["options"]), "click[buy now]"]

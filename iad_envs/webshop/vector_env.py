@@ -24,7 +24,6 @@ from webshop_server.engine import ShopState
 from webshop_server.progress import NO_PROGRESS, Progress, joined
 from webshop_server.storefront import ShopTask
 
-OPTIONS = ("task_id", "reset_mask")
 NO_TASK = ShopTask("", "", "", 0.0, "")
 NOWHERE = ShopState("")
 NO_PAGE = SharedPage("", None, (), "", (), (), (), (), None, {}, {})
@@ -168,11 +167,23 @@ class WebShopVectorEnv(VectorEnv[tuple[str, ...], Iterable[str], NDArray[Any]]):
             ValueError: Seeds, tasks or mask are not as many as sessions, or the mask selects none.
         """
         refuse_if_guarded("reset()", self._rules._closings)
-        options = options or {}
+        options, known = options or {}, ("task_id", "reset_mask")
         for option in options:
-            if option not in OPTIONS:
-                raise UnknownTask("reset option", option, OPTIONS)
-        places = self._selected(options.get("reset_mask"))
+            if option not in known:
+                raise UnknownTask("reset option", option, known)
+        places: Sequence[int] = range(self.num_envs)
+        mask = options.get("reset_mask")
+        if mask is not None:
+            if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.shape != (self.num_envs,):
+                raise ValueError(
+                    f"expected a reset_mask that is an array of {self.num_envs} booleans, got {mask!r:.200}; pass "
+                    "terminated | truncated"
+                )
+            places = np.flatnonzero(mask).tolist()
+            if not places:
+                raise ValueError(
+                    "expected a reset_mask that selects a session, got one that selects none; leave it out"
+                )
         seeds = self._for_each("seeds", [seed + i for i in range(self.num_envs)] if isinstance(seed, int) else seed)
         named = options.get("task_id")
         are_many = isinstance(named, list | tuple | np.ndarray)
@@ -182,9 +193,11 @@ class WebShopVectorEnv(VectorEnv[tuple[str, ...], Iterable[str], NDArray[Any]]):
             self._begin(self._sessions[place], seed=seeds[place], task=tasks.get(place))
         self._ended[places] = False
         seen = self._look([self._sessions[place] for place in places])
-        observations: Iterable[str] = seen.observations
-        if len(places) < self.num_envs:
-            observations = map(self._observation, self._sessions)
+        observations: Iterable[Any] = seen.observations
+        if len(places) < self.num_envs:  # of the others the same again, None before their first reset
+            observations = [
+                None if session.task == NO_TASK else self._look([session]).observations[0] for session in self._sessions
+            ]
         return tuple(observations), self._infos(seen, places)
 
     def step(
@@ -197,15 +210,35 @@ class WebShopVectorEnv(VectorEnv[tuple[str, ...], Iterable[str], NDArray[Any]]):
             ValueError: There are not as many actions as sessions.
         """
         refuse_if_guarded("step()", self._rules._closings)
-        self._require_begun()
-        self._act(self._for_each("actions", actions))
+        if any(session.task == NO_TASK for session in self._sessions):
+            raise gym.error.ResetNeeded("expected reset() before step(), got sessions without a task; reset them first")
+        if self.autoreset_mode == AutoresetMode.DISABLED and self._ended.any():
+            raise gym.error.ResetNeeded(
+                "expected sessions that go on, got some that have ended; reset those before the next step: "
+                "reset(options={'reset_mask': terminated | truncated})"
+            )
+        act, max_steps, given = self._pages.act, self._rules.max_steps, self._for_each("actions", actions)
+        for session, action, has_ended in zip(self._sessions, given, self._ended.tolist(), strict=True):
+            if has_ended:  # in the step before
+                self._begin(session)
+                continue
+            session.state, session.complaint = act(session.page, session.state, action)
+            session.step += 1
+            is_last = session.step >= max_steps
+            session.stop_reason = "done" if session.state.kind == "done" else "max_steps" if is_last else ""
         seen = self._look(self._sessions)
         rewards, terminated, truncated = map(np.array, (seen.rewards, seen.terminated, seen.truncated))
         ended, final = terminated | truncated, dict[str, Any]()
         if self.autoreset_mode != AutoresetMode.SAME_STEP:
             self._ended = ended
         elif ended.any():
-            final = self._reset_ended(seen, np.flatnonzero(ended).tolist())
+            places = np.flatnonzero(ended).tolist()
+            last, sessions = seen.some(places), [self._sessions[place] for place in places]
+            for session in sessions:
+                self._begin(session)
+            seen.put(places, self._look(sessions))
+            infos = {"final_obs": last.observations, "final_info": self._infos(last, places)}
+            final = InfoColumns(self, places).of(infos)
         infos = self._infos(seen, range(self.num_envs))
         infos = {**final, **infos} if ended[0] else {**infos, **final}
         return tuple(seen.observations), rewards, terminated, truncated, infos
@@ -249,28 +282,6 @@ class WebShopVectorEnv(VectorEnv[tuple[str, ...], Iterable[str], NDArray[Any]]):
 
     # How it works.
 
-    def _selected(self, mask: Any) -> Sequence[int]:
-        if mask is None:
-            return range(self.num_envs)
-        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.shape != (self.num_envs,):
-            raise ValueError(
-                f"expected a reset_mask that is an array of {self.num_envs} booleans, got {mask!r:.200}; pass "
-                "terminated | truncated"
-            )
-        if not mask.any():
-            raise ValueError("expected a reset_mask that selects a session, got one that selects none; leave it out")
-        places: list[int] = np.flatnonzero(mask).tolist()
-        return places
-
-    def _require_begun(self) -> None:
-        if any(session.task == NO_TASK for session in self._sessions):
-            raise gym.error.ResetNeeded("expected reset() before step(), got sessions without a task; reset them first")
-        if self.autoreset_mode == AutoresetMode.DISABLED and self._ended.any():
-            raise gym.error.ResetNeeded(
-                "expected sessions that go on, got some that have ended; reset those before the next step: "
-                "reset(options={'reset_mask': terminated | truncated})"
-            )
-
     def _for_each(self, what: str, given: Iterable[Any] | None) -> Sequence[Any]:
         values = [None] * self.num_envs if given is None else list(given)
         if len(values) != self.num_envs:
@@ -289,18 +300,6 @@ class WebShopVectorEnv(VectorEnv[tuple[str, ...], Iterable[str], NDArray[Any]]):
         session.progress = NO_PROGRESS
         session.step = 0
         session.complaint = session.stop_reason = ""
-
-    def _act(self, actions: Sequence[Any]) -> None:
-        """Move the sessions by their actions. Those that ended in the step before begin instead."""
-        act, max_steps = self._pages.act, self._rules.max_steps
-        for session, action, has_ended in zip(self._sessions, actions, self._ended.tolist(), strict=True):
-            if has_ended:
-                self._begin(session)
-                continue
-            session.state, session.complaint = act(session.page, session.state, action)
-            session.step += 1
-            is_last = session.step >= max_steps
-            session.stop_reason = "done" if session.state.kind == "done" else "max_steps" if is_last else ""
 
     def _look(self, sessions: Sequence[_Session]) -> _Seen:
         """Return what sessions see, and count what their pages are worth. Looking again changes nothing."""
@@ -336,25 +335,21 @@ class WebShopVectorEnv(VectorEnv[tuple[str, ...], Iterable[str], NDArray[Any]]):
             if session.complaint:
                 seen.observations[row] = self._rules._with_complaint(seen.observations[row], session.complaint)
             if session.stop_reason == "done":
-                self._settle(session, row, seen)
+                rules, state = self._rules, session.state
+                found = rules.storefront.assess(session.task.task_id, state, session.progress, rules._progress)
+                reward, _, seen.success[row], seen.parts[row], session.progress = rules._score_of(found)
+                seen.rewards[row] = reward
+                seen.observations[row] = rules._receipt(state, seen.observations[row], reward)
         if self._rules._progress != "off":
             seen.progress[:] = [session.progress.best for session in sessions]
         return seen
 
-    def _settle(self, session: _Session, row: int, seen: _Seen) -> None:
-        """Add what a session's purchase was worth."""
-        rules = self._rules
-        found = rules.storefront.assess(session.task.task_id, session.state, session.progress, rules._progress)
-        seen.rewards[row], _, seen.success[row], seen.parts[row], session.progress = rules._score_of(found)
-        seen.observations[row] = rules._receipt(session.state, seen.observations[row], seen.rewards[row])
-
-    def _observation(self, session: _Session) -> Any:
-        """Return the observation of a session again, None before its first reset."""
-        return None if session.task == NO_TASK else self._look([session]).observations[0]
-
     def _infos(self, seen: _Seen, places: Sequence[int]) -> dict[str, Any]:
         """Return the infos of some sessions as one."""
         columns = InfoColumns(self, places)
+        parts: dict[str, Any] = dict.fromkeys(NO_PARTS, np.zeros(len(seen.parts)))
+        if any(seen.terminated):
+            parts = {name: [of_session[name] for of_session in seen.parts] for name in NO_PARTS}
         return columns.of(
             {
                 "task_id": [task.task_id for task in seen.tasks],
@@ -367,7 +362,7 @@ class WebShopVectorEnv(VectorEnv[tuple[str, ...], Iterable[str], NDArray[Any]]):
                 "page": self._pages_info(seen, places),
                 "progress": seen.progress,
                 "success": seen.success,
-                "reward_parts": columns.of(self._parts(seen)),
+                "reward_parts": columns.of(parts),
             }
         )
 
@@ -393,19 +388,3 @@ class WebShopVectorEnv(VectorEnv[tuple[str, ...], Iterable[str], NDArray[Any]]):
             info["options"] = vector_info(self, options, where)
             info["selected"] = vector_info(self, [(one, one.values()) for one in chosen], where)
         return info
-
-    def _parts(self, seen: _Seen) -> dict[str, Any]:
-        """Return the parts of the reward by name: zeros but for purchases."""
-        if not any(seen.terminated):
-            return dict.fromkeys(NO_PARTS, np.zeros(len(seen.parts)))
-        return {name: [parts[name] for parts in seen.parts] for name in NO_PARTS}
-
-    def _reset_ended(self, seen: _Seen, places: Sequence[int]) -> dict[str, Any]:
-        """Reset the sessions that have ended. Return how they ended, and put what they see then in its place."""
-        final = seen.some(places)
-        sessions = [self._sessions[place] for place in places]
-        for session in sessions:
-            self._begin(session)
-        seen.put(places, self._look(sessions))
-        infos = {"final_obs": final.observations, "final_info": self._infos(final, places)}
-        return InfoColumns(self, places).of(infos)

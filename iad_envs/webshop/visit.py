@@ -11,8 +11,7 @@ from webshop_server.site.app import Site, create_app
 from webshop_server.site.sessions import Sessions
 from webshop_server.storefront import ShopTask
 
-SESSION = "shop"
-FOCUS = f"""
+_FOCUS = f"""
 const box = document.querySelector("input[name=search_query]");
 if (!box) return null;
 {LEAVE}
@@ -47,7 +46,7 @@ class BrowserVisit(SiteVisit[ShopState]):
         super().__init__(
             create_app(self.site),
             sessions,
-            session=SESSION,
+            session="shop",
             chromium=chromium,
             chromedriver=chromedriver,
             size=size,
@@ -61,12 +60,13 @@ class BrowserVisit(SiteVisit[ShopState]):
 
     def _do(self, action: str, after: ShopState) -> None:
         name, argument = parse_action(action)
+        units = len(argument.encode("utf-16-le", "surrogatepass")) // 2
         if name != "search":
             self._offered(action, FIND, argument).click()
-        elif not _can_be_typed(argument):
-            self._go_to(self.session, after)
+        elif units > MAX_QUERY_LENGTH or not all(letter.isprintable() for letter in argument):
+            self._go_to(self.session, after)  # what can't be typed into the search box
         else:
-            button = self._offered(action, FOCUS)
+            button = self._offered(action, _FOCUS)
             self._type(argument)
             button.click()
 
@@ -78,9 +78,3 @@ class BrowserVisit(SiteVisit[ShopState]):
             ("text", as_parsed(render_text(page)), SEPARATOR.join([text.strip() for text in seen_strings(found)])),
             ("clickables", {as_parsed(name) for name in page.clickables if name}, set(found["clicks"])),
         )
-
-
-def _can_be_typed(query: str) -> bool:
-    """Whether a query can be typed into the search box. Other queries are opened by URL."""
-    units = len(query.encode("utf-16-le", "surrogatepass")) // 2
-    return units <= MAX_QUERY_LENGTH and all(letter.isprintable() for letter in query)

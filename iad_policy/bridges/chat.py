@@ -14,7 +14,8 @@ with Chat("IAD/WebShop-v0", style="direct", split="train") as chat:
 ```
 """
 
-from collections.abc import Mapping, Sequence
+from base64 import b64decode
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
@@ -33,10 +34,6 @@ from iad_policy.world.simulator import PerfectSimulator
 
 OVER = "The task is over. Nothing that you say now counts."
 """What is said to an answer after the end: some frameworks go on asking."""
-NO_CHAT = ("fc",)
-"""Styles whose calls go through a model's own interface for functions. A conversation of texts has none."""
-NO_ACTION = None
-"""What is committed for an answer that is no action. No environment of ours takes it, so it costs a step."""
 
 
 class ChatOutcome(NamedTuple):
@@ -92,8 +89,10 @@ class Chat:
             )
         self._owns_env = isinstance(env, str)
         # Gymnasium's checker fails in every step after a first reset that raised, as one with an unknown task does.
-        unchecked = {"disable_env_checker": True, **env_args}
-        self.env: gym.Env[Any, Any] = _made(env, **unchecked) if isinstance(env, str) else env
+        if isinstance(env, str):
+            registered(env.rpartition(":")[2])  # also one of an installed package that is not imported yet
+            env = gym.make(env, **{"disable_env_checker": True, **env_args})
+        self.env: gym.Env[Any, Any] = env
         self._agent: LanguageAgent = language_agent(self.env, ScriptedModel([]), cast(Style, style))
         self._episode: LiveEpisode | None = None
         self._state: State | None = None
@@ -226,8 +225,17 @@ class Chat:
     def _unread(self, candidate: Candidate) -> str:
         """Let an answer that is no action cost a step, and return a turn that says so."""
         if not isinstance(adapt(self.env), NativeWorld):  # it may do anything with what is no action
-            return self._refused(candidate)
-        text = self._committed(candidate, NO_ACTION)
+            steps = self._outcome.steps + 1
+            state, is_last = self._required(), steps >= self._limit
+            self._outcome = self._outcome._replace(
+                steps=steps, invalid=self._outcome.invalid + 1, stop_reason="max_steps" if is_last else ""
+            )
+            if is_last:
+                assert self._episode is not None
+                self._state = self._episode.advance(candidate, state.observation, state.info, done=True)
+                return OVER
+            return f"{candidate.error}\n\n{self._agent.next_turn(state)}"
+        text = self._committed(candidate, None)  # which no environment of ours takes for an action
         if self.done:
             return text
         # The environment complains about what stood in for an action, of which the model knows nothing.
@@ -239,18 +247,6 @@ class Chat:
         shown = replace(state, info=info, observation=seen.replace(said, candidate.error) if is_seen else seen)
         turn = self._agent.next_turn(shown)
         return turn if candidate.error in turn else f"{candidate.error}\n\n{turn}"
-
-    def _refused(self, candidate: Candidate) -> str:
-        steps = self._outcome.steps + 1
-        state, is_last = self._required(), steps >= self._limit
-        self._outcome = self._outcome._replace(
-            steps=steps, invalid=self._outcome.invalid + 1, stop_reason="max_steps" if is_last else ""
-        )
-        if is_last:
-            assert self._episode is not None
-            self._state = self._episode.advance(candidate, state.observation, state.info, done=True)
-            return OVER
-        return f"{candidate.error}\n\n{self._agent.next_turn(state)}"
 
     def _committed(self, candidate: Candidate, action: Any) -> str:
         assert self._episode is not None
@@ -275,7 +271,7 @@ class Chat:
 
 def refuse_functions(style: str | None) -> None:
     """Raise `ValueError` for a style that needs a model's own interface for functions."""
-    if style in NO_CHAT:
+    if style == "fc":
         raise ValueError(f"expected a style that writes texts, got {style!r}; use 'prompting' or 'tool'")
 
 
@@ -288,7 +284,12 @@ def _outcome(known: ChatOutcome, info: Mapping[str, Any]) -> ChatOutcome:
     )
 
 
-def _made(env: str, **env_args: Any) -> gym.Env[Any, Any]:
-    """Return an environment, also one of an installed package that is not imported yet."""
-    registered(env.rpartition(":")[2])
-    return gym.make(env, **env_args)
+def parts_of(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return what messages say as one list of parts: texts, and pictures as data URLs, in OpenAI's form."""
+    said = [message["content"] for message in messages]
+    return [part for one in said for part in ([{"type": "text", "text": one}] if isinstance(one, str) else one)]
+
+
+def png_of(part: Mapping[str, Any]) -> bytes:
+    """Return the picture of a part."""
+    return b64decode(part["image_url"]["url"].partition("base64,")[2])

@@ -16,12 +16,10 @@ policy = IADPolicyWrapper("litellm:gpt-4o-mini", env, strategy="iad", verifier="
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.envs.registration import EnvSpec
 
 from iad_policy.errors import SimulationError
 from iad_policy.world import is_text, step_limit
@@ -112,18 +110,19 @@ class Described(gym.Env[str, Any]):
         self._instruction = self._task_id = ""
         self._step = 0
         self._reward = 0.0
-        described = partial(
-            Described,
-            text=text,
-            instruction=instruction,
-            actions=actions,
-            task_id=task_id,
-            complaint=complaint,
-            max_steps=max_steps,
-            success_at=success_at,
-            simulates=simulates,
-        )
-        self.spec = None if env.spec is None else _spec(env.spec, described, simulates=simulates)
+        self.spec = None
+        if env.spec is not None:
+            inner = env.spec
+
+            def made(**options: Any) -> Described:
+                if not simulates:  # only a replay makes it again
+                    raise SimulationError(REFUSED)
+                again = copy.copy(self)
+                again.env = gym.make(inner)
+                return again
+
+            # The inner environment's, for one that is described, too.
+            self.spec = replace(inner, entry_point=made, kwargs={}, additional_wrappers=(), max_episode_steps=None)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         """Start an episode. Seed and options go to the inner environment."""
@@ -195,14 +194,3 @@ class Described(gym.Env[str, Any]):
         if self._success_at is not None:
             public["success"] = self._reward >= self._success_at
         return str(observation) if self._text is None else self._text(observation, info), public
-
-
-def _spec(inner: EnvSpec, described: Callable[[gym.Env[Any, Any]], Described], *, simulates: bool) -> EnvSpec:
-    """Return the inner environment's specification, for an environment that is described, too."""
-
-    def made(**options: Any) -> Described:
-        if not simulates:  # only a replay makes it again
-            raise SimulationError(REFUSED)
-        return described(gym.make(inner))
-
-    return replace(inner, entry_point=made, kwargs={}, additional_wrappers=(), max_episode_steps=None)

@@ -12,7 +12,7 @@ returns the outcome's `success progress reward steps invalid`, which are average
 """
 
 import math
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from importlib.metadata import version
@@ -55,12 +55,8 @@ ENVIRONMENTS: Mapping[str, str] = {
     own.name.replace("-", "_"): env_id for env_id, own in reversed([*domains()]) if own.name
 }
 """Name of a task -> id of the first environment with that name. The task `environment` takes any other id."""
-JUDGES = ("judge", "pairwise", "finalise")
-"""Verifiers that ask a model. Here it is the framework's model for the role `judge`, by default the evaluated one."""
-OUTCOME, USAGE = "iad_outcome", "iad_usage"
-"""Where a sample's store has the outcome and, for a policy, the tokens."""
-CUT_OFF = ("max_tokens", "model_length")
-"""The framework's reasons for the end of an answer that was cut off."""
+OUTCOME = "iad_outcome"
+"""Where a sample's store has the outcome. For a policy, `iad_usage` has the tokens."""
 
 
 class CallEnded(IADError):
@@ -89,12 +85,21 @@ class InspectModel:
             CallEnded: The framework ended the call.
         """
         config = GenerateConfig(temperature=temperature, max_tokens=max_tokens)
-        asked = partial(self._model.generate, [_chat_message(message) for message in messages], config=config)
+        sent = [_chat_message(message) for message in messages]
+
+        async def asked() -> Any:
+            if current_effective_deadline() == -math.inf:  # a call that begins now is not told, and never ends
+                raise CallEnded("expected an answer, got a cancelled sample")
+            return await self._model.generate(sent, config=config)
+
         try:
-            output = from_thread.run(_unless_cancelled, asked)
+            output = from_thread.run(asked)
         except Exception as error:
             raise CallEnded(f"expected an answer from {self.name}, got {error!r:.500}") from error
-        usage = _usage(output.usage)
+        usage, spent = Usage(), output.usage
+        if spent is not None:  # the framework counts tokens from a provider's cache apart
+            cached = (spent.input_tokens_cache_read or 0) + (spent.input_tokens_cache_write or 0)
+            usage = Usage(prompt_tokens=spent.input_tokens + cached, completion_tokens=spent.output_tokens)
         current_call().report(usage)
         return Completion(output.completion, usage, finish_reason=_finish_reason(output))
 
@@ -108,7 +113,9 @@ def _ours(function: FunctionT) -> FunctionT:
     return function
 
 
-def _conversation() -> Any:
+@solver(f"{PACKAGE}/conversation")  # type: ignore[untyped-decorator]
+@_ours
+def conversation() -> Any:
     """Play the episode as a conversation with the model."""
 
     async def solve(state: Any, generate: Any) -> Any:
@@ -131,7 +138,9 @@ def _conversation() -> Any:
     return solve
 
 
-def _policy(
+@solver(f"{PACKAGE}/iad_solver")  # type: ignore[untyped-decorator]
+@_ours
+def iad_solver(
     strategy: str = "iad", n: int = 3, verifier: str = "proxy", style: str | None = None, **options: Any
 ) -> Any:
     """Let a policy of this project choose every action. All its questions go to the framework's model.
@@ -154,7 +163,7 @@ def _policy(
             asked: Any = style or state.metadata["style"]
             agent = language_agent(env, model, asked, temperature=None, max_tokens=None)
             checking: str | Verifier = verifier
-            if verifier in JUDGES:
+            if verifier in ("judge", "pairwise", "finalise"):
                 checking = load_object(TABLES["verifiers"][verifier])(env, judge)
             policy = IADPolicyWrapper(agent, env, strategy=strategy, n=n, verifier=checking, **options)
             stack.enter_context(policy)
@@ -167,7 +176,7 @@ def _policy(
             finally:
                 spent = policy.usage
                 usage = {"prompt_tokens": spent.prompt_tokens, "completion_tokens": spent.completion_tokens}
-                state.store.set(USAGE, usage)
+                state.store.set("iad_usage", usage)
 
         stack = ExitStack()
         try:
@@ -183,20 +192,17 @@ def _policy(
     return solve
 
 
-def _outcome() -> Any:
+@scorer({"*": [mean(), stderr()]}, name=f"{PACKAGE}/outcome")  # type: ignore[untyped-decorator]
+@_ours
+def outcome() -> Any:
     """Return the outcome of the episode, or how it stood when it was ended."""
 
     async def score(state: Any, target: Any) -> Any:
         recorded = state.store.get(OUTCOME)
-        outcome = ChatOutcome(**recorded) if recorded else ChatOutcome(str(state.sample_id), False, 0, 0, "", 0, 0)
-        return Score(value=outcome.metrics, metadata={"task_id": outcome.task_id, "stop_reason": outcome.stop_reason})
+        ended = ChatOutcome(**recorded) if recorded else ChatOutcome(str(state.sample_id), False, 0, 0, "", 0, 0)
+        return Score(value=ended.metrics, metadata={"task_id": ended.task_id, "stop_reason": ended.stop_reason})
 
     return score
-
-
-conversation: Any = solver(f"{PACKAGE}/conversation")(_ours(_conversation))
-iad_solver: Any = solver(f"{PACKAGE}/iad_solver")(_ours(_policy))
-outcome: Any = scorer({"*": [mean(), stderr()]}, name=f"{PACKAGE}/outcome")(_ours(_outcome))
 
 
 def _environment(
@@ -270,13 +276,6 @@ def _record(state: Any, chat: Chat) -> None:
     state.store.set(OUTCOME, chat.outcome._asdict())
 
 
-async def _unless_cancelled(asked: Callable[[], Awaitable[Any]]) -> Any:
-    """Ask, unless the sample was cancelled. A task that a thread starts after that is not told, and never ends."""
-    if current_effective_deadline() == -math.inf:
-        raise CallEnded("expected an answer, got a cancelled sample")
-    return await asked()
-
-
 async def _closed(stack: ExitStack) -> None:
     """Close what an episode has opened, even if it was cancelled."""
     with CancelScope(shield=True):
@@ -286,22 +285,15 @@ async def _closed(stack: ExitStack) -> None:
 def _chat_message(message: Mapping[str, Any]) -> Any:
     kinds = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
     content = message["content"]
-    return kinds[message["role"]](content=content if isinstance(content, str) else [_part(part) for part in content])
-
-
-def _part(part: Mapping[str, Any]) -> Any:
-    if part["type"] == "image_url":
-        return ContentImage(image=part["image_url"]["url"])
-    return ContentText(text=part["text"])
-
-
-def _usage(usage: Any) -> Usage:
-    """Return a call's tokens. The framework counts those from a provider's cache apart."""
-    if usage is None:
-        return Usage()
-    cached = (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)
-    return Usage(prompt_tokens=usage.input_tokens + cached, completion_tokens=usage.output_tokens)
+    if not isinstance(content, str):
+        content = [
+            ContentImage(image=part["image_url"]["url"])
+            if part["type"] == "image_url"
+            else ContentText(text=part["text"])
+            for part in content
+        ]
+    return kinds[message["role"]](content=content)
 
 
 def _finish_reason(output: Any) -> str:
-    return "length" if output.stop_reason in CUT_OFF else "stop"
+    return "length" if output.stop_reason in ("max_tokens", "model_length") else "stop"

@@ -9,35 +9,19 @@ mcp_server("IAD/WebShop-v0", split="train").run("stdio")
 ```
 """
 
-from base64 import b64decode
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Annotated, Any, NamedTuple, TypeVar, cast
+from typing import Annotated, Any, TypeVar, cast
 
-from iad_policy.bridges.chat import Chat, ChatOutcome
+from iad_policy.bridges.chat import Chat, ChatOutcome, parts_of, png_of
 from iad_policy.errors import ContractError, IADError, MissingExtra
 from iad_policy.prompts import prompts_of
 
 T = TypeVar("T")
 
-TOOL_STYLE = "tool"
-"""How a task is worded: the model is told to call the tool `act`."""
-STATE = "iad"
-"""Where a connection keeps its session."""
-PNG = "data:image/png;base64,"
-NO_SESSION = (
-    "expected a protocol version with sessions, as an episode lives in one, got a request that stands alone; connect "
-    "with the initialize handshake"
-)
-INSTRUCTIONS = (
-    "Call begin to be given a task, then act, with one action at a time, until it says that the task is over."
-)
 BEGIN = "Start a task. Returns what to do and what is seen first. Call it before act, and again for another task."
 ACT = "Carry out one action. Returns what is seen next, or that the task is over."
 PREVIEW = "Show what an action would lead to, in a simulation. Nothing is carried out, and it costs no action."
-TASK_ID = "Id of the task; by default the seed picks one."
-SEED = "Picks the task if none is named, and seeds the environment."
-ANY_FORM = "an action, in the form of the available ones"
 
 
 class ToolSession:
@@ -48,11 +32,13 @@ class ToolSession:
     Args:
         make: Makes the conversation with a new environment.
         on_end: Called with each episode's outcome, also of one that was left before its end.
+        limiter: The limit of one thread that keeps its calls one after another.
     """
 
-    def __init__(self, make: Callable[[], Chat], on_end: Callable[[ChatOutcome], None] | None = None) -> None:
+    def __init__(self, make: Callable[[], Chat], on_end: Callable[[ChatOutcome], None] | None, limiter: Any) -> None:
         self._make = make
         self._on_end = on_end
+        self.limiter = limiter
         self._chat: Chat | None = None
         self._is_open = False
 
@@ -113,13 +99,6 @@ class ToolSession:
             self._on_end(outcome)
 
 
-class _Seat(NamedTuple):
-    """A session, and the limit of one thread that keeps its calls one after another."""
-
-    session: ToolSession
-    limiter: Any
-
-
 def mcp_server(
     env: str, *, preview: bool = False, on_end: Callable[[ChatOutcome], None] | None = None, **env_args: Any
 ) -> Any:
@@ -152,43 +131,43 @@ def mcp_server(
         raise MissingExtra("mcp", "mcp") from None
 
     def made() -> Chat:
-        return Chat(env, TOOL_STYLE, **env_args)
+        return Chat(env, "tool", **env_args)  # the model is told to call the tool `act`
 
-    def seat() -> _Seat:
-        return _Seat(ToolSession(made, on_end), CapacityLimiter(1))
+    def session() -> ToolSession:
+        return ToolSession(made, on_end, CapacityLimiter(1))
 
-    async def closed(its: _Seat) -> None:
+    async def closed(its: ToolSession) -> None:
         with CancelScope(shield=True):
-            await run_sync(its.session.close, limiter=its.limiter)
+            await run_sync(its.close, limiter=its.limiter)
 
     @asynccontextmanager
-    async def lifespan(server: Any) -> AsyncIterator[_Seat]:
+    async def lifespan(server: Any) -> AsyncIterator[ToolSession]:
         """Yield the session of the only client: without HTTP, a server lives as long as its client."""
-        own = seat()
+        own = session()
         try:
             yield own
         finally:
             await closed(own)
 
-    def seat_of(context: Any) -> _Seat:
+    def session_of(context: Any) -> ToolSession:
         request = context.request_context
         if request.request is None:
-            return cast(_Seat, request.lifespan_context)
+            return cast(ToolSession, request.lifespan_context)
         # All clients of an HTTP server share its lifespan. What belongs to one of them hangs on its connection, where
         # handlers are to leave their cleanup, but 2.3 gives them no public way to it.
         connection = request.session._connection
-        if STATE not in connection.state:
-            connection.state[STATE] = seat()
-            connection.exit_stack.push_async_callback(closed, connection.state[STATE])
-        return cast(_Seat, connection.state[STATE])
+        if "iad" not in connection.state:
+            connection.state["iad"] = session()
+            connection.exit_stack.push_async_callback(closed, connection.state["iad"])
+        return cast(ToolSession, connection.state["iad"])
 
     async def call(
         context: Any, do: Callable[..., T], *given: Any, mendable: tuple[type[Exception], ...] = (IADError,)
     ) -> T:
         """Call a method of the client's session in a thread. What the client can mend is told to it."""
-        its = seat_of(context)
+        its = session_of(context)
         try:
-            return cast(T, await run_sync(do, its.session, *given, limiter=its.limiter))
+            return cast(T, await run_sync(do, its, *given, limiter=its.limiter))
         except mendable as error:
             raise ToolError(str(error)) from error
 
@@ -196,19 +175,26 @@ def mcp_server(
         """Refuse requests that stand alone, as every one of them would be in a session of its own."""
         if context.request is not None and context.protocol_version in MODERN_PROTOCOL_VERSIONS:
             known = {"supported": list(HANDSHAKE_PROTOCOL_VERSIONS), "requested": context.protocol_version}
-            raise MCPError(UNSUPPORTED_PROTOCOL_VERSION, NO_SESSION, known)
+            raise MCPError(
+                UNSUPPORTED_PROTOCOL_VERSION,
+                "expected a protocol version with sessions, as an episode lives in one, got a request that stands "
+                "alone; connect with the initialize handshake",
+                known,
+            )
         return await call_next(context)
 
     with made() as chat:  # so what is wrong with the environment is said before anybody connects
-        form = prompts_of(chat.env).part("form") or ANY_FORM
+        form = prompts_of(chat.env).part("form") or "an action, in the form of the available ones"
 
     async def begin(
         context: Context,
-        task_id: Annotated[str | None, Field(description=TASK_ID)] = None,
-        seed: Annotated[int | None, Field(description=SEED)] = None,
+        task_id: Annotated[str | None, Field(description="Id of the task; by default the seed picks one.")] = None,
+        seed: Annotated[
+            int | None, Field(description="Picks the task if none is named, and seeds the environment.")
+        ] = None,
     ) -> Any:
         messages = await call(context, ToolSession.begin, task_id, seed, mendable=(IADError, ValueError))
-        return _contents(messages)
+        return contents(messages)
 
     async def act(context: Context, action: Annotated[str, Field(description=form)]) -> str:
         return await call(context, ToolSession.act, action)
@@ -216,25 +202,16 @@ def mcp_server(
     async def show(context: Context, action: Annotated[str, Field(description=form)]) -> str:
         return await call(context, ToolSession.preview, action)
 
-    server = MCPServer(
-        name=env, instructions=INSTRUCTIONS, log_level="WARNING", lifespan=lifespan, middleware=[with_sessions]
-    )
+    told = "Call begin to be given a task, then act, with one action at a time, until it says that the task is over."
+    server = MCPServer(name=env, instructions=told, log_level="WARNING", lifespan=lifespan, middleware=[with_sessions])
     for tool, name, description in ((begin, "begin", BEGIN), (act, "act", ACT), (show, "preview", PREVIEW)):
         if preview or tool is not show:
             server.add_tool(tool, name, description=description, structured_output=False)
     return server
 
 
-def _contents(messages: list[dict[str, Any]]) -> list[Any]:
+def contents(messages: list[dict[str, Any]]) -> list[Any]:
     """Return what messages say as a tool's result: texts, and the pictures among them."""
     from mcp.server.mcpserver import Image
 
-    contents: list[Any] = []
-    for message in messages:
-        said = message["content"]
-        parts: list[dict[str, Any]] = [{"type": "text", "text": said}] if isinstance(said, str) else said
-        for part in parts:
-            is_text = part["type"] == "text"
-            data = "" if is_text else part["image_url"]["url"].removeprefix(PNG)
-            contents.append(part["text"] if is_text else Image(data=b64decode(data)))
-    return contents
+    return [part["text"] if part["type"] == "text" else Image(data=png_of(part)) for part in parts_of(messages)]

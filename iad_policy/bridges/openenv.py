@@ -14,18 +14,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from iad_policy.bridges.chat import Chat
+from iad_policy.bridges.chat import Chat, parts_of
 from iad_policy.errors import ContractError, IADError, MissingExtra
-
-STYLE = "direct"
-"""How a task is worded, unless another style is asked for: an answer is a bare action."""
-MAX_SESSIONS = 1024
-RESETS = ("seed", "episode_id", "task_id", "split", "index")
-"""What a reset takes."""
-NO_EPISODE = (
-    "expected reset before step, got no episode; reset and step in one WebSocket session, as OpenEnv's clients do: "
-    "every plain HTTP request has an environment of its own"
-)
 
 
 class ServedEpisodes:
@@ -61,9 +51,10 @@ class ServedEpisodes:
             ValueError: There is no such task, or an argument that `reset` doesn't take.
         """
         given = {name: value for name, value in asked.items() if value is not None}
-        unknown = [name for name in given if name not in RESETS]
+        known = ("seed", "episode_id", "task_id", "split", "index")
+        unknown = [name for name in given if name not in known]
         if unknown:
-            raise ValueError(f"expected reset with {', '.join(RESETS)}, got {', '.join(unknown)}; leave it out")
+            raise ValueError(f"expected reset with {', '.join(known)}, got {', '.join(unknown)}; leave it out")
         named = [name for name in ("task_id", "split", "index") if name in given]
         if named not in ([], ["task_id"], ["split", "index"]):
             asked_for = " with ".join(named)
@@ -84,7 +75,10 @@ class ServedEpisodes:
             ContractError: No episode was begun.
         """
         if not self._is_begun:
-            raise ContractError(NO_EPISODE)
+            raise ContractError(
+                "expected reset before step, got no episode; reset and step in one WebSocket session, as OpenEnv's "
+                "clients do: every plain HTTP request has an environment of its own"
+            )
         seen = _observation([{"content": self.chat.say(text)}])
         outcome = self.chat.outcome._asdict() if self.chat.done else {}
         return {**seen, "reward": self.chat.last_reward, "done": self.chat.done, "metadata": outcome}
@@ -106,7 +100,7 @@ class ServedEpisodes:
     @property
     def splits(self) -> list[str]:
         """The splits of the environment's tasks; none where it lists no tasks."""
-        return list(dict.fromkeys(self._splits().values()))
+        return list(dict.fromkeys(its.split for its in self._known.values()))
 
     def tasks(self, split: str, start: int | None = None, stop: int | None = None) -> list[dict[str, Any]]:
         """Return the public part of a split's tasks from one index up to another one.
@@ -114,8 +108,7 @@ class ServedEpisodes:
         Raises:
             ValueError: There is no such split, or no such task.
         """
-        known = getattr(self.chat.env.unwrapped, "tasks", {})
-        task_ids = [task_id for task_id, its in self._splits().items() if its == split]
+        task_ids = [task_id for task_id, its in self._known.items() if its.split == split]
         if not task_ids:
             raise ValueError(f"expected a known split, got {split!r}; known: {', '.join(self.splits) or 'none'}")
         first, last = start or 0, len(task_ids) if stop is None else stop
@@ -124,7 +117,7 @@ class ServedEpisodes:
                 f"expected an index from 0 to {len(task_ids) - 1} in {split}, got {first}; pass another one"
             )
         return [
-            {"task_id": task_ids[index], "index": index, **known[task_ids[index]]._asdict()}
+            {"task_id": task_ids[index], "index": index, **self._known[task_ids[index]]._asdict()}
             for index in range(first, last)
         ]
 
@@ -134,13 +127,13 @@ class ServedEpisodes:
         if made is not None:
             made.close()
 
-    def _splits(self) -> dict[str, str]:
-        """Return the split of each task, by id."""
-        tasks = getattr(self.chat.env.unwrapped, "tasks", {})
-        return {task_id: tasks[task_id].split for task_id in tasks}
+    @property
+    def _known(self) -> Mapping[str, Any]:
+        tasks: Mapping[str, Any] = getattr(self.chat.env.unwrapped, "tasks", {})
+        return tasks
 
 
-def openenv_app(env: str, *, style: str | None = STYLE, max_sessions: int = MAX_SESSIONS, **env_args: Any) -> Any:
+def openenv_app(env: str, *, style: str | None = "direct", max_sessions: int = 1024, **env_args: Any) -> Any:
     """Return a FastAPI application that serves an environment to OpenEnv clients.
 
     An action has one field, `text`: a model's whole answer, or a bare action. An observation has `text`, the next user
@@ -244,11 +237,7 @@ def openenv_app(env: str, *, style: str | None = STYLE, max_sessions: int = MAX_
 
 def _observation(messages: list[dict[str, Any]]) -> dict[str, Any]:
     """Return what messages say as one text, and the pictures among them."""
-    texts: list[str] = []
-    pictures: list[str] = []
-    for message in messages:
-        said = message["content"]
-        parts: list[dict[str, Any]] = [{"type": "text", "text": said}] if isinstance(said, str) else said
-        texts += [part["text"] for part in parts if part["type"] == "text"]
-        pictures += [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
+    parts = parts_of(messages)
+    texts = [part["text"] for part in parts if part["type"] == "text"]
+    pictures = [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
     return {"text": "\n\n".join(texts), "pictures": pictures}

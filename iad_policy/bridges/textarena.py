@@ -19,10 +19,6 @@ from gymnasium.envs.registration import EnvSpec
 from iad_policy.bridges.described import AnyText, Described
 from iad_policy.errors import MissingExtra
 
-SOLVED = 1.0
-"""The reward of a game that is won."""
-BEGUN, OVER = "The game has begun.", "The game is over."
-"""What is seen where the game says nothing new."""
 _random = threading.Lock()
 
 
@@ -72,13 +68,13 @@ class TextArenaGame(gym.Env[str, str]):
                 raise ValueError(
                     f"expected a game of TextArena for one player, got {self._name}: {error}; name another one"
                 ) from error
-            return self._seen(BEGUN)
+            return self._seen("The game has begun.")
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Commit an action."""
         with self._own_draws():
             done, _ = self._game.step(action=action)
-            observation, info = self._seen(OVER if done else "")
+            observation, info = self._seen("The game is over." if done else "")
             reward = float(self._game.close()[0][0]) if done else 0.0
         return observation, reward, bool(done), False, info
 
@@ -135,6 +131,6 @@ def textarena_env(game: str, *, simulates: bool = True, **options: Any) -> Descr
         inner,
         instruction=lambda observation, info: info["rules"],
         complaint=lambda observation, info: info["refused"],
-        success_at=SOLVED,
+        success_at=1.0,
         simulates=simulates,
     )

@@ -21,21 +21,18 @@ Checked against TRL 1.16.
 import json
 import re
 import weakref
-from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from iad_policy.bridges.chat import Chat, ChatOutcome
+from iad_policy.bridges.chat import Chat, ChatOutcome, png_of
 from iad_policy.errors import MissingExtra
 
 if TYPE_CHECKING:
     from datasets import Dataset
 
-EXTRA = "trl"
 STYLE = "tool"
-TRAIN = "train"
 METRICS = ("success", "progress", "steps", "invalid")
 """What `log_outcomes` logs. The reward is logged by TRL."""
 
@@ -63,7 +60,17 @@ class GRPOEnvironment:
             seed: Picks the task if none is named, and seeds the environment.
             row: Other columns of the row. They are not used.
         """
-        return _content(self._chat.begin(task_id=task_id, seed=seed)[-1]["content"])
+        content = self._chat.begin(task_id=task_id, seed=seed)[-1]["content"]
+        if isinstance(content, str):
+            return content
+        if find_spec("PIL") is None:
+            raise MissingExtra("pillow")
+        from PIL import Image
+
+        return [
+            {"type": "image", "image": Image.open(BytesIO(png_of(part)))} if part["type"] == "image_url" else dict(part)
+            for part in content
+        ]
 
     def act(self, action: str) -> str:
         """Take one action and return what you see then.
@@ -84,7 +91,7 @@ class GRPOEnvironment:
         return self._chat.outcome
 
 
-def grpo_environment(env_id: str, *, split: str | None = TRAIN, **env_args: Any) -> type[GRPOEnvironment]:
+def grpo_environment(env_id: str, *, split: str | None = "train", **env_args: Any) -> type[GRPOEnvironment]:
     """Return the class of an environment, for `environment_factory`. TRL logs its reward under the class's name.
 
     A model that calls `act` with what is no action loses a step, and is told what was expected. A call after the end
@@ -115,14 +122,14 @@ def grpo_dataset(env_id: str, **options: Any) -> "Dataset":
     try:
         from datasets import Dataset
     except ImportError as error:
-        raise MissingExtra("datasets", EXTRA) from error
+        raise MissingExtra("datasets", "trl") from error
     return Dataset.from_list(grpo_rows(env_id, **options))
 
 
 def grpo_rows(
     env_id: str,
     *,
-    split: str | None = TRAIN,
+    split: str | None = "train",
     n: int | None = None,
     seed: int = 0,
     environment: str | None = None,
@@ -159,8 +166,13 @@ def grpo_rows(
         *said_once, _ = chat.begin(task_id=task_ids[0] if task_ids else None, seed=seed)
     prompt = [*said_once, {"role": "user", "content": ""}]
     named = {} if environment is None else {"environment": environment}
-    picked = (_picked(task_ids, row, seed) for row in range(n_rows))
-    return [{"prompt": prompt, "task_id": task, "seed": its, **named} for task, its in picked]
+    n_tasks = len(task_ids)
+    if not n_tasks:
+        return [{"prompt": prompt, "task_id": None, "seed": seed + row, **named} for row in range(n_rows)]
+    return [
+        {"prompt": prompt, "task_id": task_ids[row % n_tasks], "seed": seed + row // n_tasks, **named}
+        for row in range(n_rows)
+    ]
 
 
 def log_outcomes(
@@ -183,26 +195,3 @@ def log_outcomes(
 
 def _env_args(split: str | None, env_args: Mapping[str, Any]) -> dict[str, Any]:
     return {**env_args} if split is None else {**env_args, "split": split}
-
-
-def _picked(task_ids: Sequence[str], row: int, seed: int) -> tuple[str | None, int]:
-    """Return the task and the seed of a row."""
-    if not task_ids:
-        return None, seed + row
-    return task_ids[row % len(task_ids)], seed + row // len(task_ids)
-
-
-def _content(content: Any) -> "str | list[dict[str, Any]]":
-    """Return a message's content as TRL takes it: a text, or parts whose pictures are those of Pillow."""
-    if isinstance(content, str):
-        return content
-    return [_picture(part) if part["type"] == "image_url" else dict(part) for part in content]
-
-
-def _picture(part: Mapping[str, Any]) -> dict[str, Any]:
-    if find_spec("PIL") is None:
-        raise MissingExtra("pillow")
-    from PIL import Image
-
-    _, _, encoded = part["image_url"]["url"].partition("base64,")
-    return {"type": "image", "image": Image.open(BytesIO(b64decode(encoded)))}

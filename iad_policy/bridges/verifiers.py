@@ -74,7 +74,17 @@ class IADTask(vf.Task[IADTaskData, IADState]):  # type: ignore[misc]
 
     async def validate(self, runtime: Any) -> bool | None:
         """Say whether the gold solution solves the task; None for an environment without one."""
-        return await in_thread(_is_solved_by_gold, self.data)
+
+        def solved() -> bool | None:
+            with ExitStack() as stack:
+                chat: Chat = self.data.begun(stack)
+                world: Any = chat.env.unwrapped
+                solution = world.oracle(world.snapshot())["solution"] if hasattr(world, "oracle") else None
+                for action in solution or ():
+                    chat.commit(action)
+                return None if solution is None else chat.outcome.success
+
+        return await in_thread(solved)
 
     @vf.reward  # type: ignore[untyped-decorator]
     async def reward(self, trace: Any) -> float:
@@ -130,7 +140,9 @@ class ConversationEnv(vf.Env[ConversationEnvConfig]):  # type: ignore[misc]
                 state.outcome = chat.outcome.metrics
                 answer = await talk.turn()
                 while not answer.terminated:
-                    text = await in_thread(chat.say, answer.last_reply, finish_reason=_finish_reason(talk.trace))
+                    ended = [call.finish_reason for call in talk.trace.calls if call.error is None] or [""]
+                    reason = str(ended[-1] or "stop")  # why the model's last answer ended
+                    text = await in_thread(chat.say, answer.last_reply, finish_reason=reason)
                     state.outcome = chat.outcome.metrics
                     if chat.done:
                         talk.trace.stop(chat.outcome.stop_reason)
@@ -155,19 +167,3 @@ async def in_thread(function: Callable[..., T], *args: Any, **options: Any) -> T
     if cancelled is not None:
         raise cancelled
     return call.result()
-
-
-def _finish_reason(trace: Any) -> str:
-    """Return why the model's last answer ended."""
-    reasons = [call.finish_reason for call in trace.calls if call.error is None]
-    return str(reasons[-1] or "stop") if reasons else "stop"
-
-
-def _is_solved_by_gold(data: Any) -> bool | None:
-    with ExitStack() as stack:
-        chat: Chat = data.begun(stack)
-        world: Any = chat.env.unwrapped
-        solution = world.oracle(world.snapshot())["solution"] if hasattr(world, "oracle") else None
-        for action in solution or ():
-            chat.commit(action)
-        return None if solution is None else chat.outcome.success

@@ -26,9 +26,8 @@ from iad_envs.official.download import hub_address
 from iad_envs.official.errors import FetchError
 from iad_envs.official.fetching import Fetcher
 from iad_envs.official.place import find_official, official_root
-from iad_envs.official.record import SourceRecord, read_record
+from iad_envs.official.record import SourceRecord, read_record, verify_folder
 from iad_envs.official.sources import DataSource, SourceFile, read_sources, source_of
-from iad_envs.official.verifying import verify_folder
 from iad_policy.commands.terminal import INTERRUPTED, clear_errors, make_console, tell
 from iad_policy.ledger.folder_lock import FolderInUse, lock_folder
 from iad_policy.report.columns import counted

@@ -55,9 +55,9 @@ def report(
     """Rewrite report.html of each run or training, and write AgentBoard's files if asked."""
     from iad_policy.ledger.run import Run
     from iad_policy.report.agentboard import write_agentboard
-    from iad_policy.report.rebase import rebase
+    from iad_policy.report.results import rebase
     from iad_policy.report.table import RunTable
-    from iad_policy.report.viewer.training_report import write_any_report
+    from iad_policy.report.viewer.report import write_any_report
 
     with clear_errors():
         for folder in folders:

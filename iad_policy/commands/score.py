@@ -13,9 +13,9 @@ from iad_policy.commands.options import pairs, several
 from iad_policy.commands.terminal import INTERRUPTED, clear_errors, counting_bar, make_console, tell
 from iad_policy.ledger.predictions.formats import SUCCESS, format_of
 from iad_policy.report.columns import counted
-from iad_policy.report.predictions.replay import NOT_SCORED
 from iad_policy.report.predictions.score_table import ScoreTable
 from iad_policy.report.predictions.scored_files import (
+    NOT_SCORED,
     expected_tasks,
     read_files,
     require_baseline,

@@ -5,8 +5,8 @@
     DIR/<strategy>/all_results.txt     one line per task, and means over the groups and over all
     DIR/<strategy>/dimension.txt       AgentBoard's ability scores, for tasks that it has weights of
 
-What AgentBoard calls a task is an environment here; its examples are our tasks. Of AgentBoard's faults none is kept:
-easy and hard rates are each their own, and an episode that failed is left out instead of ending the loop.
+What AgentBoard calls a task is an environment here; its examples are our tasks. Unlike there, easy and hard rates are
+each their own, and an episode that failed is left out instead of ending the loop.
 """
 
 import json
@@ -14,11 +14,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from iad_policy.ledger.episode import Episode, RecordedStep
+from iad_policy.ledger.episode import Episode
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.ledger.run import Run
 from iad_policy.registry.domain import domain_by_id
-from iad_policy.report.metrics import StrategySummary, summarise
+from iad_policy.report.metrics import summarise
 from iad_policy.types.atomic import write_atomically
 from iad_policy.types.texts import well_formed
 
@@ -51,7 +51,7 @@ def write_agentboard(runs: Sequence[Run], folder: Path) -> list[Path]:
         scored = [record.key for record in run.records.values() if record.is_scored]
         for key, example in run.readable(scored, _example):
             record = run.records[key]
-            task = _task(record.env)[0]
+            task = domain_by_id(record.env).name or record.env.rpartition("/")[2].lower()
             found.setdefault(record.strategy, {}).setdefault(task, []).append(_Episode(record, example))
         for strategy, tasks in found.items():
             twice = sorted(tasks.keys() & by_strategy.get(strategy, {}).keys())
@@ -77,27 +77,49 @@ class _Episode(NamedTuple):
 
 
 def _write_strategy(folder: Path, tasks: Mapping[str, Sequence[_Episode]]) -> list[Path]:
-    logs = folder / "logs"
-    logs.mkdir(parents=True, exist_ok=True)
+    (folder / "logs").mkdir(parents=True, exist_ok=True)
     files: dict[Path, list[str]] = {}
+    results: dict[str, dict[str, float | None]] = {}
+    groups: dict[str, list[str]] = {}
     for task, episodes in tasks.items():
-        files[logs / f"{task}.jsonl"] = [_json({"id": place, **one.example}) for place, one in enumerate(episodes)]
-        files[folder / f"{task}.txt"] = [_line(place, one.record) for place, one in enumerate(episodes)]
-    results = {task: _results(task, [one.record for one in episodes]) for task, episodes in tasks.items()}
-    files[folder / "all_results.txt"] = [_json(one) for one in (*results.values(), *_group_means(tasks, results))]
-    weighted = {task: results[task]["success_rate"] for task in results if task in WEIGHTS}
-    if weighted:
-        files[folder / "dimension.txt"] = [_json(_abilities(weighted))]
-    for path, lines in files.items():
+        lines = [{"id": place, **one.example} for place, one in enumerate(episodes)]
+        files[folder / "logs" / f"{task}.jsonl"] = list(map(_json, lines))
+        files[folder / f"{task}.txt"] = [
+            f"[EXP] {one['id']}: [success_rate]: {one['is_done']}, [progress_rate]: {one['progress_rate']}, "
+            f"[grounding_acc]: {one['grounding_acc']}, [score_state]: {one['score_change_record']}"
+            for one in lines
+        ]
+        found = summarise([one.record for one in episodes], n_resamples=1)
+        results[task] = {
+            "success_rate": found.success,
+            "progress_rate": found.progress,
+            "grounding_acc": found.grounding,
+            "success_rate_hard": found.success_hard,
+            "success_rate_easy": found.success_easy,
+            "progress_rate_hard": found.progress_hard,
+            "progress_rate_easy": found.progress_easy,
+        }
+        groups.setdefault(domain_by_id(episodes[0].record.env).group, []).append(task)
+    named: list[dict[str, Any]] = [{"task_name": task, **one} for task, one in results.items()]
+    for group, members in {**groups, "all": list(tasks)}.items():  # every task counts the same
+        mean: dict[str, Any] = {"task_name": f"{group}_summary"}
+        for name in next(iter(results.values())):
+            known = [value for task in members if (value := results[task][name]) is not None]
+            mean[name] = sum(known) / len(known) if known else None
+        named.append(mean)
+    files[folder / "all_results.txt"] = list(map(_json, named))
+    weighted = {task: rate for task in results.keys() & WEIGHTS if (rate := results[task]["success_rate"]) is not None}
+    if results.keys() & WEIGHTS:
+        abilities: dict[str, float | None] = {}
+        for ability in next(iter(WEIGHTS.values())):
+            total = sum(WEIGHTS[task][ability] for task in weighted)
+            scored = sum(WEIGHTS[task][ability] * rate for task, rate in weighted.items())
+            abilities[ability] = scored / total if total else None
+        files[folder / "dimension.txt"] = [_json(abilities)]
+    for path, texts in files.items():
         with write_atomically(path) as part:
-            part.write_text("".join(f"{well_formed(line)}\n" for line in lines), encoding="utf-8")
+            part.write_text("".join(f"{well_formed(text)}\n" for text in texts), encoding="utf-8")
     return list(files)
-
-
-def _task(env: str) -> tuple[str, str]:
-    """Return AgentBoard's kind of name of an environment, and the group it is averaged in."""
-    own = domain_by_id(env)
-    return own.name or env.rpartition("/")[2].lower(), own.group
 
 
 def _json(value: Any) -> str:
@@ -107,6 +129,11 @@ def _json(value: Any) -> str:
 def _example(episode: Episode) -> dict[str, Any]:
     record = episode.record
     first = episode.steps[0].before if episode.steps else None
+    known = record.progress_by_step
+    changes: list[list[float]] = []
+    for step, progress in enumerate(known):
+        if progress is not None and progress > (changes[-1][1] if changes else 0.0):
+            changes.append([step, progress])
     return {
         "task_id": record.task_id,
         "goal": "" if first is None else str(first.info.get("instruction", "")),
@@ -114,78 +141,14 @@ def _example(episode: Episode) -> dict[str, Any]:
         "is_done": record.success == 1,
         "progress_rate": record.progress,
         "grounding_acc": record.grounding,
-        "score_change_record": _changes(record),
+        "score_change_record": changes,
         "trajectory": {
-            f"Interaction Turn {step.index}": _turn(step, record) for step in episode.steps if step.after is not None
+            f"Interaction Turn {step.index}": {
+                "Action": str(step.action),
+                "Observation": str(step.after.observation),
+                "Progress Rate": known[step.index + 1] if step.index + 1 < len(known) else None,
+            }
+            for step in episode.steps
+            if step.after is not None
         },
     }
-
-
-def _turn(step: RecordedStep, record: EpisodeRecord) -> dict[str, Any]:
-    after = step.index + 1
-    known = record.progress_by_step
-    return {
-        "Action": str(step.action),
-        "Observation": "" if step.after is None else str(step.after.observation),
-        "Progress Rate": known[after] if after < len(known) else None,
-    }
-
-
-def _changes(record: EpisodeRecord) -> list[list[float]]:
-    """Return [step, progress] wherever progress rose."""
-    changes: list[list[float]] = []
-    best = 0.0
-    for step, progress in enumerate(record.progress_by_step):
-        if progress is not None and progress > best:
-            best = progress
-            changes.append([step, progress])
-    return changes
-
-
-def _line(place: int, record: EpisodeRecord) -> str:
-    return (
-        f"[EXP] {place}: [success_rate]: {record.success == 1}, [progress_rate]: {record.progress}, "
-        f"[grounding_acc]: {record.grounding}, [score_state]: {_changes(record)}"
-    )
-
-
-def _results(task: str, records: Sequence[EpisodeRecord]) -> dict[str, Any]:
-    one: StrategySummary = summarise(records, n_resamples=1)
-    return {
-        "task_name": task,
-        "success_rate": one.success,
-        "progress_rate": one.progress,
-        "grounding_acc": one.grounding,
-        "success_rate_hard": one.success_hard,
-        "success_rate_easy": one.success_easy,
-        "progress_rate_hard": one.progress_hard,
-        "progress_rate_easy": one.progress_easy,
-    }
-
-
-def _group_means(
-    tasks: Mapping[str, Sequence[_Episode]], results: Mapping[str, Mapping[str, Any]]
-) -> list[dict[str, Any]]:
-    """Return the mean over the tasks of each group and over all, every task counting the same."""
-    groups: dict[str, list[str]] = {}
-    for task, episodes in tasks.items():
-        groups.setdefault(_task(episodes[0].record.env)[1], []).append(task)
-    groups["all"] = list(tasks)
-    means = []
-    for group, members in groups.items():
-        mean: dict[str, Any] = {"task_name": f"{group}_summary"}
-        for name in next(iter(results.values())):
-            known = [results[task][name] for task in members if name != "task_name" and results[task][name] is not None]
-            if name != "task_name":
-                mean[name] = sum(known) / len(known) if known else None
-        means.append(mean)
-    return means
-
-
-def _abilities(success: Mapping[str, float | None]) -> dict[str, float | None]:
-    abilities: dict[str, float | None] = {}
-    for ability in next(iter(WEIGHTS.values())):
-        known = [(WEIGHTS[task][ability], rate) for task, rate in success.items() if rate is not None]
-        total = sum(weight for weight, _ in known)
-        abilities[ability] = sum(weight * rate for weight, rate in known) / total if total else None
-    return abilities

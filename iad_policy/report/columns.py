@@ -13,9 +13,6 @@ from rich.text import Text
 from iad_policy.report.statistics import Interval
 
 NOTHING = "-"
-MIN_NAME = 16
-"""Width in characters below which no name is folded."""
-INDENT = " "
 T = TypeVar("T")
 Columns: TypeAlias = Sequence[tuple[str, Callable[[T], str]]]
 """For each column, its heading and the function that turns a row into a cell."""
@@ -43,56 +40,49 @@ def fitting(
         console: The console that the tables are measured for.
         names: Heading of the first column.
     """
-    if _width(_table(_empty("", names), columns, rows), console) > width:
-        rows = {folded(name, max(MIN_NAME, width // 3)): one for name, one in rows.items()}
+
+    def table(columns: Columns[T], title: str = "") -> Table:
+        made = Table(
+            title=title or None,
+            title_justify="left",
+            title_style="bold",
+            box=box.SIMPLE_HEAD,
+            show_edge=False,
+            padding=(0, 1, 0, 0),
+        )
+        made.add_column(names, overflow="fold", style="bold", vertical="bottom")
+        for name, _ in columns:
+            made.add_column(Text(name), justify="right", no_wrap=True, vertical="bottom")
+        for name, one in rows.items():
+            made.add_row(Text(name), *(cell(one) for _, cell in columns))
+        return made
+
+    def is_wider(columns: Columns[T]) -> bool:
+        options = console.options.update(max_width=10_000)
+        return Measurement.get(console, options, table(columns)).maximum > width
+
+    if is_wider(columns):
+        rows = {folded(name, max(16, width // 3)): one for name, one in rows.items()}
     groups: list[list[tuple[str, Callable[[T], str]]]] = [[]]
     for column in columns:
-        wider = _table(_empty("", names), [*groups[-1], column], rows)
-        if groups[-1] and _width(wider, console) > width:
+        if groups[-1] and is_wider([*groups[-1], column]):
             groups.append([])
         groups[-1].append(column)
-    return [
-        Group(_table(_empty(title if not place else "", names), group, rows), "") for place, group in enumerate(groups)
-    ]
+    return [Group(table(group, title * (place == 0)), "") for place, group in enumerate(groups)]
 
 
 def folded(name: str, width: int) -> str:
     """Return a name in lines of at most this width, broken at spaces where possible, all but the first indented."""
     lines = [""]
     for word in name.split(" "):
-        for place, piece in enumerate(chop_cells(word, width - 2 * len(INDENT))):
+        for place, piece in enumerate(chop_cells(word, width - 2)):
             if lines == [""]:
                 lines = [piece]
             elif not place and cell_len(lines[-1]) + 1 + cell_len(piece) <= width:
                 lines[-1] += f" {piece}"
             else:
-                lines.append(INDENT * (1 + (place > 0)) + piece)
+                lines.append(" " * (1 + (place > 0)) + piece)
     return "\n".join(lines)
-
-
-def _width(table: Table, console: Console) -> int:
-    return Measurement.get(console, console.options.update(max_width=10_000), table).maximum
-
-
-def _table(table: Table, columns: Columns[T], rows: Mapping[str, T]) -> Table:
-    for name, _ in columns:
-        table.add_column(Text(name), justify="right", no_wrap=True, vertical="bottom")
-    for name, one in rows.items():
-        table.add_row(Text(name), *(cell(one) for _, cell in columns))
-    return table
-
-
-def _empty(title: str, names: str) -> Table:
-    table = Table(
-        title=title or None,
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        padding=(0, 1, 0, 0),
-    )
-    table.add_column(names, overflow="fold", style="bold", vertical="bottom")
-    return table
 
 
 def with_interval(value: float | None, interval: Interval | None, *, signed: bool = False) -> str:

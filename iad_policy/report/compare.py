@@ -4,7 +4,7 @@ Tasks are the unit of every figure. Several samples of a task, such as its seeds
 once, with their mean, intervals resample tasks, and a pair is a task of which both arms have a sample.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -41,10 +41,6 @@ from iad_policy.report.statistics import (
     sign_flip,
     wilson,
 )
-
-MCNEMAR, SIGN_FLIP = "mcnemar", "sign-flip"
-SMALLEST = 1e-12
-"""Smallest difference of two means. What is below is rounding."""
 
 
 class Resampling(NamedTuple):
@@ -218,6 +214,11 @@ class Comparison:
 
     def as_json(self) -> dict[str, Any]:
         """Return what `iad analyse --json` prints. Intervals are lists of two numbers."""
+        differences = {}
+        for name, one in self.differences.items():
+            whole: dict[str, Any] = _plain(asdict(one))
+            metrics = whole.pop("metrics")
+            differences[name] = {**whole, SUCCESS: metrics.get(SUCCESS), "score": metrics.get(self.score)}
         return {
             "score": self.score,
             **{name: value for name, value in asdict(self.rules).items() if name != "score"},
@@ -225,17 +226,12 @@ class Comparison:
                 name: {"parts": self.samples.parts[name], "n_errored": one.n_errored, **_plain(asdict(one))}
                 for name, one in self.arms.items()
             },
-            "differences": {name: self._difference_json(one) for name, one in self.differences.items()},
+            "differences": differences,
             "alone": list(self.alone),
             "problems": self.samples.problems,
             "alarms": self.samples.alarms,
             "notes": self.samples.notes,
         }
-
-    def _difference_json(self, one: Difference) -> dict[str, Any]:
-        whole: dict[str, Any] = _plain(asdict(one))
-        metrics = whole.pop("metrics")
-        return {**whole, SUCCESS: metrics.get(SUCCESS), "score": metrics.get(self.score)}
 
 
 def compare(
@@ -264,17 +260,26 @@ def compare(
         raise ValueError(f"expected k of 1 or more, got {min(ks)}")
     arms, score = by_task(samples, rules), score_of(samples, rules.score)
     is_success_only = all(one.of(score) == one.of(SUCCESS) for one in arms.values())
-    groups = list(_groups(arms))
-    if baseline or not samples.baselines:
+    groups, left = [], list(arms)  # each arm of a group shares a task with another one
+    while left:
+        group, keys = [left[0]], set(arms[left[0]].names)
+        while near := [arm for arm in left if arm not in group and keys & arms[arm].names.keys()]:
+            group += near
+            keys = keys.union(*(arms[arm].names for arm in near))
+        left = [arm for arm in left if arm not in group]
+        groups.append([arm for arm in arms if arm in group])
+    baselines = dict(samples.baselines)
+    if baseline or not baselines:
         found = _baselines(groups, baseline, samples)
         baselines = {arm: base for group, base in zip(groups, found, strict=True) for arm in group if arm != base}
-    else:
-        baselines = dict(samples.baselines)
+    if not ks:
+        largest = min((max(map(len, one.counted.values())) for one in arms.values() if one.counted), default=0)
+        ks = [k for k in range(2, largest + 1) if k == largest or k.bit_count() == 1]
     return Comparison(
         score=score,
         rules=rules,
         is_success_only=is_success_only,
-        arms={name: _figures(one, score, ks or _default_ks(arms), resampling) for name, one in arms.items()},
+        arms={name: _figures(one, score, ks, resampling) for name, one in arms.items()},
         differences=differences_of(
             arms, baselines, (SUCCESS,) if is_success_only else (SUCCESS, score), resampling=resampling
         ),
@@ -317,19 +322,8 @@ def differences_of(
     return found
 
 
-def _groups(arms: Mapping[str, ArmTasks]) -> Iterator[list[str]]:
-    """Yield the groups of arms of which each shares a task with another one, in the order of their first arms."""
-    left = list(arms)
-    while left:
-        group, keys = [left[0]], set(arms[left[0]].names)
-        while near := [arm for arm in left if arm not in group and keys & arms[arm].names.keys()]:
-            group += near
-            keys = keys.union(*(arms[arm].names for arm in near))
-        left = [arm for arm in left if arm not in group]
-        yield [arm for arm in arms if arm in group]
-
-
 def _baselines(groups: Sequence[Sequence[str]], asked: str, samples: Samples) -> list[str]:
+    """Return the baseline of each group: the arm that a name or a part fits, or else the first."""
     found = []
     for group in groups:
         fitting = [arm for arm in group if arm == asked] or [
@@ -346,13 +340,17 @@ def _baselines(groups: Sequence[Sequence[str]], asked: str, samples: Samples) ->
     return [one or group[0] for one, group in zip(found, groups, strict=True)]
 
 
-def _default_ks(arms: Mapping[str, ArmTasks]) -> list[int]:
-    largest = min((max(map(len, one.counted.values())) for one in arms.values() if one.counted), default=0)
-    return [k for k in range(2, largest + 1) if k == largest or k.bit_count() == 1]
-
-
 def _figures(arm: ArmTasks, score: str, ks: Sequence[int], resampling: Resampling) -> ArmFigures:
     successes = arm.per_task(SUCCESS)
+
+    def by_k(estimate: Callable[[int, int, int], float]) -> dict[int, TaskMean]:
+        values = {k: [[estimate(len(own), round(sum(own)), k)] for own in successes if len(own) >= k] for k in ks}
+        return {k: mean for k, own in values.items() if (mean := over_tasks(own, resampling)) is not None}
+
+    def mean_of(name: str) -> float | None:
+        known = [value for own in arm.counted.values() for one in own if (value := getattr(one, name)) is not None]
+        return float(np.mean(known)) if known else None
+
     return ArmFigures(
         n_tasks=len(arm.counted),
         n_samples=sum(map(len, arm.counted.values())),
@@ -360,27 +358,12 @@ def _figures(arm: ArmTasks, score: str, ks: Sequence[int], resampling: Resamplin
         n_scored_errors=arm.n_scored_errors,
         success=over_tasks(successes, resampling, is_rate=True),
         score=over_tasks(arm.per_task(score), resampling),
-        pass_at=_by_k(pass_at_k, successes, ks, resampling),
-        pass_hat=_by_k(pass_hat_k, successes, ks, resampling),
-        tokens=_mean_known(arm, "tokens"),
-        usd=_mean_known(arm, "usd"),
-        seconds=_mean_known(arm, "seconds"),
+        pass_at=by_k(pass_at_k),
+        pass_hat=by_k(pass_hat_k),
+        tokens=mean_of("tokens"),
+        usd=mean_of("usd"),
+        seconds=mean_of("seconds"),
     )
-
-
-def _by_k(
-    estimate: Callable[[int, int, int], float],
-    successes: Sequence[Sequence[float]],
-    ks: Sequence[int],
-    resampling: Resampling,
-) -> dict[int, TaskMean]:
-    found = {}
-    for k in ks:
-        values = [[estimate(len(own), round(sum(own)), k)] for own in successes if len(own) >= k]
-        mean = over_tasks(values, resampling)
-        if mean is not None:
-            found[k] = mean
-    return found
 
 
 def over_tasks(
@@ -410,11 +393,6 @@ def over_tasks(
     return TaskMean(float(np.mean(means)), interval, len(means))
 
 
-def _mean_known(arm: ArmTasks, name: str) -> float | None:
-    known = [value for own in arm.counted.values() for one in own if (value := getattr(one, name)) is not None]
-    return float(np.mean(known)) if known else None
-
-
 def _difference(
     own: ArmTasks, base: ArmTasks, baseline: str, metrics: Sequence[str], resampling: Resampling
 ) -> Difference:
@@ -426,8 +404,14 @@ def _difference(
     }
     tested = {}
     for metric in metrics:
-        ours, theirs = own.of(metric), base.of(metric)
-        pairs = [(names[key], *_same_seeds(ours[key], theirs[key], own, base)) for key in ours if key in theirs]
+        pairs = []
+        for key in (one for one in own.of(metric) if one in base.of(metric)):
+            ours, theirs = own.of(metric)[key], base.of(metric)[key]
+            # Where a seed is missing in one of the arms, it is left out of the other, too.
+            shared = [one for one in ours if one in theirs] if own.is_seeded and base.is_seeded else []
+            if shared:
+                ours, theirs = ({one: values[one] for one in shared} for values in (ours, theirs))
+            pairs.append((names[key], [*ours.values()], [*theirs.values()]))
         if pairs:
             tested[metric] = _paired(pairs, resampling, is_rate=metric == SUCCESS)
     return Difference(
@@ -441,32 +425,22 @@ def _difference(
     )
 
 
-def _same_seeds(
-    ours: Mapping[str, float], theirs: Mapping[str, float], own: ArmTasks, base: ArmTasks
-) -> tuple[list[float], list[float]]:
-    """Return a task's values in both arms. Where a seed is missing in one of them, it is left out of the other, too."""
-    shared = [one for one in ours if one in theirs] if own.is_seeded and base.is_seeded else []
-    if shared:
-        return [ours[one] for one in shared], [theirs[one] for one in shared]
-    return list(ours.values()), list(theirs.values())
-
-
 def _paired(
     pairs: Sequence[tuple[str, Sequence[float], Sequence[float]]], resampling: Resampling, *, is_rate: bool
 ) -> PairedDifference:
     """Return a metric's difference from each task's name and its values in both arms."""
     changes = [fmean(ours) - fmean(theirs) for _, ours, theirs in pairs]
-    changes = [change if abs(change) > SMALLEST else 0.0 for change in changes]
+    changes = [change if abs(change) > 1e-12 else 0.0 for change in changes]  # what is below is rounding
     won = tuple(name for (name, _, _), change in zip(pairs, changes, strict=True) if change > 0)
     lost = tuple(name for (name, _, _), change in zip(pairs, changes, strict=True) if change < 0)
     values = {value for _, *arms in pairs for own in arms for value in own}
     is_known = is_bounded(values)
     if is_rate and values <= {0.0, 1.0} and all(len(ours) == len(theirs) == 1 for _, ours, theirs in pairs):
-        test, p = MCNEMAR, mcnemar_exact(len(won), len(lost))
+        test, p = "mcnemar", mcnemar_exact(len(won), len(lost))
         variance = discordance(len(won) + len(lost), len(pairs))
         detectable: float | None = minimum_detectable_effect(variance, len(pairs))
     else:
-        test, detectable = SIGN_FLIP, detectable_mean(changes) if is_known or len(set(changes)) > 1 else None
+        test, detectable = "sign-flip", detectable_mean(changes) if is_known or len(set(changes)) > 1 else None
         p = sign_flip(changes, seed=resampling.seed, n_resamples=resampling.n_resamples)
     of = paired_interval if is_known else bootstrap_mean
     interval = of(changes, seed=resampling.seed, n_resamples=resampling.n_resamples)

@@ -1,17 +1,27 @@
-"""Prints comparisons, whichever command asks: means, pass@k, paired differences, and what has to be said of them."""
+"""Prints comparisons, whichever command asks: means, pass@k, paired differences, and what has to be said of figures.
+
+Each caution has one wording and one rule.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 
 from rich.text import Text
 
-from iad_policy.report.cautions import LOUD, N_NAMES, QUIET, few_pairs, named
 from iad_policy.report.columns import NOTHING, Columns, counted, figure, p_value, with_interval
-from iad_policy.report.compare import MCNEMAR, SIGN_FLIP, ArmFigures, Difference, PairedDifference, TaskMean
+from iad_policy.report.compare import ArmFigures, Difference, PairedDifference, TaskMean
 from iad_policy.report.samples import PROGRESS, SUCCESS
 from iad_policy.types.texts import isolated
 
 DifferenceColumns = list[tuple[str, Callable[[Difference], str]]]
+FEW = 30
+"""Number of tasks below which a table warns, however many samples they have: bootstrap intervals are then too narrow,
+and only large differences can be told."""
+LEAST_APART = 6
+"""Least number of tasks that have to differ for a p-value below 0.05."""
+N_NAMES = 8
+"""Number of tasks, problems and notes that are named. All of them are in the JSON."""
+LOUD = "bold red"
+"""Style of what must not be overlooked."""
 
 
 def difference_columns(
@@ -24,27 +34,27 @@ def difference_columns(
         headings: Metric -> its heading, for those that are shown.
         tested: Metrics whose test is shown, too.
     """
-    rows = list(differences)
+
+    def add(heading: str, metric: str, text: Callable[[PairedDifference], str]) -> None:
+        columns.append((heading, lambda one: text(one.metrics[metric]) if metric in one.metrics else NOTHING))
+
+    def detectable(one: PairedDifference) -> str:
+        return figure(one.detectable, 3)
+
+    def detectable_share(one: PairedDifference) -> str:  # no difference of shares is above 1
+        return ">1" if one.detectable is not None and one.detectable > 1 else detectable(one)
+
     columns: DifferenceColumns = []
     for metric, heading in headings.items():
-        columns.append((heading, _cell(metric, lambda one: with_interval(one.value, one.interval_95, signed=True))))
+        add(heading, metric, lambda one: with_interval(one.value, one.interval_95, signed=True))
         if metric in tested:
-            columns.append(("won:lost", _cell(metric, lambda one: f"{len(one.won)}:{len(one.lost)}")))
-            columns.append(("p (Holm)", _cell(metric, lambda one: p_value(one.p_holm))))
-        columns.append(("MDE", _cell(metric, partial(_detectable, is_share=metric in (SUCCESS, PROGRESS)))))
+            add("won:lost", metric, lambda one: f"{len(one.won)}:{len(one.lost)}")
+            add("p (Holm)", metric, lambda one: p_value(one.p_holm))
+        add("MDE", metric, detectable_share if metric in (SUCCESS, PROGRESS) else detectable)
     columns.append(("pairs", lambda one: str(one.n_pairs)))
-    if any(one.n_unpaired for one in rows):
+    if any(one.n_unpaired for one in differences):
         columns.append(("unpaired", lambda one: str(one.n_unpaired)))
     return columns
-
-
-def _cell(metric: str, text: Callable[[PairedDifference], str]) -> Callable[[Difference], str]:
-    return lambda one: text(one.metrics[metric]) if metric in one.metrics else NOTHING
-
-
-def _detectable(one: PairedDifference, *, is_share: bool) -> str:
-    """Return a detectable difference. No difference of shares is above 1, so nothing at all is detected there."""
-    return ">1" if is_share and one.detectable is not None and one.detectable > 1 else figure(one.detectable, 3)
 
 
 def by_baseline(differences: Mapping[str, Difference]) -> dict[str, dict[str, Difference]]:
@@ -82,27 +92,88 @@ def mean_cell(one: TaskMean | None) -> str:
 
 def said_of(differences: Mapping[str, Difference]) -> Iterable[Text]:
     """Yield what has to be said of differences: tasks without a pair, and too few of them."""
-    for name, one in differences.items():
-        yield from _unpaired(isolated(name), one)
+    for arm, one in differences.items():
+        name, baseline = isolated(arm), isolated(one.baseline)
+        if one.n_unpaired:
+            kinds = ((name, one.only_own), (baseline, one.only_baseline))
+            said = [f"{len(tasks)} only of {own} ({named(tasks)})" for own, tasks in kinds if tasks]
+            said += [f"{len(one.neither)} without a sample that counts ({named(one.neither)})"] if one.neither else []
+            yield Text(f"UNPAIRED TASKS of {name} and {baseline}: {'; '.join(said)}.", style=LOUD)
+        if one.reworded:
+            yield Text(
+                f"SAME NAME, OTHER TASK in {name} and {baseline}: {named(one.reworded)}. What they ask differs; "
+                "--pair-by id pairs them all the same.",
+                style=LOUD,
+            )
     paired = {name: one for name, one in differences.items() if one.n_pairs}
-    few = few_pairs([one.n_pairs for one in paired.values()], {name: one.n_apart for name, one in paired.items()})
+    few = few_tasks(min((one.n_pairs for one in paired.values()), default=FEW))
     if few:
+        few += " See MDE, and trust the test."
+        most = LEAST_APART - 1
+        silent = [f"{isolated(name)} ({one.n_apart})" for name, one in paired.items() if one.n_apart <= most]
+        if silent:
+            few += f" Where {most} tasks differ or fewer, p can't be below {2.0 ** (1 - most):g}: {some(silent)}."
         yield Text(few, style=LOUD)
 
 
-def _unpaired(name: str, one: Difference) -> Iterable[Text]:
-    where = f"{name} and {isolated(one.baseline)}"
-    if one.n_unpaired:
-        kinds = ((name, one.only_own), (isolated(one.baseline), one.only_baseline))
-        said = [f"{len(tasks)} only of {arm} ({named(tasks)})" for arm, tasks in kinds if tasks]
-        said += [f"{len(one.neither)} without a sample that counts ({named(one.neither)})"] if one.neither else []
-        yield Text(f"UNPAIRED TASKS of {where}: {'; '.join(said)}.", style=LOUD)
-    if one.reworded:
-        yield Text(
-            f"SAME NAME, OTHER TASK in {where}: {named(one.reworded)}. What they ask differs; --pair-by id pairs them "
-            "all the same.",
-            style=LOUD,
-        )
+def few_tasks(n_tasks: int) -> str:
+    """Say that there are few tasks; "" if there are enough."""
+    if n_tasks >= FEW:
+        return ""
+    few = counted(n_tasks, "task")
+    return f"FEW TASKS: {few} can tell large differences only. Below {FEW}, intervals are rough."
+
+
+def left_out(what: str, errors: Mapping[str, Mapping[str, int]], more: Mapping[str, str] | None = None) -> str:
+    """Say what is in no mean.
+
+    Args:
+        what: What they are, such as EPISODES.
+        errors: Row -> kind of error -> number. Rows without errors are left out.
+        more: Row -> what else is said of its errors.
+    """
+    return f"ERRORED {what} ARE LEFT OUT of every mean: {by_kind(errors, more)}."
+
+
+def by_kind(errors: Mapping[str, Mapping[str, int]], more: Mapping[str, str] | None = None) -> str:
+    """Return the numbers of errors of each row, by kind."""
+    return "; ".join(
+        f"{sum(kinds.values())} of {isolated(row)} ({isolated(', '.join(f'{n} {kind}' for kind, n in kinds.items()))})"
+        f"{(more or {}).get(row, '')}"
+        for row, kinds in errors.items()
+        if kinds
+    )
+
+
+def missing_verdicts(n_failed: Mapping[str, int]) -> str:
+    """Say which rows have verdicts that are missing because the verifier failed; "" for none."""
+    said = ", ".join(f"{n} in {row}" for row, n in n_failed.items() if n)
+    return said and f"VERDICTS ARE MISSING because the verifier failed: {said}. The report shows the reason for each."
+
+
+def some(names: Sequence[str]) -> str:
+    """Return the first of many names, and how many more there are."""
+    said = ", ".join(names[:N_NAMES])
+    return said if len(names) <= N_NAMES else f"{said} and {len(names) - N_NAMES} more"
+
+
+def named(names: Sequence[str]) -> str:
+    """Return the first of many names from logs, and how many more there are."""
+    return some([*map(isolated, names)])
+
+
+def listed(what: str, said: Sequence[str], style: str = "") -> Iterable[Text]:
+    """Yield a line for each of the first texts, and one with the number of the others.
+
+    Args:
+        what: What stands before each of them: `NOT READ: `, or "".
+        said: The texts.
+        style: Style of the lines.
+    """
+    for one in said[:N_NAMES]:
+        yield Text(f"{what}{isolated(one)}", style=style)
+    if len(said) > N_NAMES:
+        yield Text(f"{what}{len(said) - N_NAMES} more, which are in --json", style=style)
 
 
 def legend(differences: Iterable[Difference], *, tested: Sequence[str], sample: str, more: str = "") -> Text:
@@ -123,25 +194,11 @@ def legend(differences: Iterable[Difference], *, tested: Sequence[str], sample: 
         *([more] if more else []),
     ]
     if tests:
-        names = {MCNEMAR: "exact McNemar test on success", SIGN_FLIP: "sign-flip test over tasks"}
+        names = {"mcnemar": "exact McNemar test on success", "sign-flip": "sign-flip test over tasks"}
         by = "; else ".join(text for name, text in names.items() if name in tests)
         said += [
             "pairs: tasks that both rows have. won:lost: those on which one is better.",
             f"p: {by}, adjusted by Holm for {counted(len(rows), 'row')}.",
             "MDE: the smallest true difference that this number of tasks detects with 80 % power.",
         ]
-    return Text(" ".join(said), style=QUIET)
-
-
-def listed(what: str, said: Sequence[str], style: str = "") -> Iterable[Text]:
-    """Yield a line for each of the first texts, and one with the number of the others.
-
-    Args:
-        what: What stands before each of them: `NOT READ: `, or "".
-        said: The texts.
-        style: Style of the lines.
-    """
-    for one in said[:N_NAMES]:
-        yield Text(f"{what}{isolated(one)}", style=style)
-    if len(said) > N_NAMES:
-        yield Text(f"{what}{len(said) - N_NAMES} more, which are in --json", style=style)
+    return Text(" ".join(said), style="dim")

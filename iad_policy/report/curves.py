@@ -116,14 +116,6 @@ def common_range(curves: Sequence[Curve]) -> tuple[float, float] | None:
     return (low, high) if low < high else None
 
 
-def area(one: Curve, low: float, high: float) -> float:
-    """Return the mean of the metric between two budgets: the area under the curve divided by the width."""
-    inner = [point.spent for point in one.points if low < point.spent < high]
-    xs = [low, *inner, high]
-    ys = [one.at(x) for x in xs]
-    return float(np.trapezoid(ys, xs) / (high - low))
-
-
 def crossings(a: Curve, b: Curve) -> list[float]:
     """Return the budgets at which two curves cross, in order."""
     both = common_range([a, b])
@@ -171,6 +163,9 @@ def compared(curves: Sequence[Curve]) -> CurveDifference | None:
     if both is None or len(drawn) < 2:
         return None
     low, high = both
-    areas = {one.name: area(one, low, high) for one in drawn}
+    areas = {}
+    for one in drawn:
+        xs = [low, *(point.spent for point in one.points if low < point.spent < high), high]
+        areas[one.name] = float(np.trapezoid([one.at(x) for x in xs], xs) / (high - low))
     crossed = [(a.name, b.name, at) for a, b in combinations(drawn, 2) for at in crossings(a, b)]
     return CurveDifference(drawn[0].metric, drawn[0].axis, low, high, areas, crossed)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from iad_policy.report.compare import Difference
@@ -99,7 +98,7 @@ class Figures(NamedTuple):
     summaries: dict[str, StrategySummary]
     differences: dict[str, Difference]
     curves: tuple[Curve, ...] = ()
-    matched: Mapping[str, Matched] = MappingProxyType({})
+    matched: Mapping[str, Matched] = {}
     unmatched: str = ""
 
     def comparisons(self, metric: str) -> list[CurveDifference]:

@@ -105,6 +105,7 @@ class _Sampled(NamedTuple):
 
     spent: Vector
     value: Vector
+    order: NDArray[np.intp]
 
 
 def matched(
@@ -138,29 +139,38 @@ def matched(
         raise ValueError(
             f"expected several n to match {axis}, got {len(lines[baseline])} of {baseline}; pass them: --n 1,2,4,8"
         )
-    tasks, n_left_out = _common_tasks(lines, metric)
+    arms = [[one for one in own if one.is_scored] for settings in lines.values() for own in settings.values()]
+    of_arms = [{one.task_id for one in own if getattr(one, metric) is not None} for own in arms]
+    tasks = sorted(set.intersection(*of_arms))
     if not tasks:
         raise ValueError(f"expected tasks with a scored episode of every arm to match {axis} on, got none; run more")
-    _require_spending(lines, axis)
-    drawn = _drawn(len(tasks), seed=seed, n_resamples=n_resamples)
+    if axis == "usd" and any(one.spent.n_unpriced for own in arms for one in own):
+        raise ValueError("expected a known price of every call to match usd, got some without; match tokens or calls")
+    if not any(spent_on(one, axis) for own in arms for one in own):
+        raise ValueError(f"expected episodes that spend {axis} to match them, got none; match proposals or calls")
+    n_tasks = len(tasks)
+    counts = np.random.default_rng(seed).multinomial(n_tasks, np.full(n_tasks, 1 / n_tasks), size=n_resamples)
+    drawn = np.concatenate([np.ones((1, n_tasks)), counts]) / n_tasks  # shares; the first row is what was observed
     means = {
         name: [_means_by_task(own, tasks, metric, axis) for own in settings.values()]
         for name, settings in lines.items()
     }
     is_known = is_bounded(value for points in means.values() for _, values in points for value in values)
     sampled = {name: _sampled(points, drawn) for name, points in means.items()}
-    base = sampled[baseline]
-    order = np.argsort([_observed(own, tasks, axis) for own in lines[baseline].values()], kind="stable")
+    base, tail = sampled[baseline], tail_of(n_tasks)
     budgets = tuple(float(spent) for spent in base.spent[0])
-    settings = tuple(list(lines[baseline])[place] for place in order)
+    settings = tuple(list(lines[baseline])[place] for place in base.order[0])
 
     def at(name: str) -> Iterator[AtBudget | None]:
         for setting, budget in zip(settings, budgets, strict=True):
-            found = _at(sampled[name], base, budget, tail_of(len(tasks)))
-            if found is not None and is_known:
-                # A point of the baseline's own episodes is equal by construction.
-                is_same = any(own is lines[baseline][setting] for own in lines[name].values())
-                found = _widened(found, len(tasks), is_same=is_same)
+            found = _at(sampled[name], base, budget, tail)
+            # Where all tasks are alike, no resample differs, and the intervals would be of no width.
+            if found is not None and is_known and np.ptp(found.interval) < ROUNDING:
+                found = found._replace(interval=mean_interval([found.value] * n_tasks))
+            # A point of the baseline's own episodes is equal by construction.
+            is_same = any(own is lines[baseline][setting] for own in lines[name].values())
+            if found is not None and is_known and np.ptp(found.difference_95) < ROUNDING and not is_same:
+                found = found._replace(difference_95=paired_interval([found.difference] * n_tasks))
             yield found
 
     return Matched(
@@ -170,29 +180,10 @@ def matched(
         settings,
         budgets,
         {name: tuple(at(name)) for name in lines},
-        {name: _cost(one, base, tail_of(len(tasks))) for name, one in sampled.items()},
-        len(tasks),
-        n_left_out,
+        {name: _cost(one, base, tail) for name, one in sampled.items()},
+        n_tasks,
+        len(set.union(*of_arms)) - n_tasks,
     )
-
-
-def _require_spending(lines: Lines, axis: str) -> None:
-    episodes = [one for settings in lines.values() for own in settings.values() for one in own if one.is_scored]
-    if axis == "usd" and any(one.spent.n_unpriced for one in episodes):
-        raise ValueError("expected a known price of every call to match usd, got some without; match tokens or calls")
-    if not any(spent_on(one, axis) for one in episodes):
-        raise ValueError(f"expected episodes that spend {axis} to match them, got none; match proposals or calls")
-
-
-def _common_tasks(lines: Lines, metric: str) -> tuple[list[str], int]:
-    """Return the tasks that every arm has a scored episode of, and the number of those that only some have."""
-    of_arms = [
-        {one.task_id for one in own if one.is_scored and getattr(one, metric) is not None}
-        for settings in lines.values()
-        for own in settings.values()
-    ]
-    common = set.intersection(*of_arms)
-    return sorted(common), len(set.union(*of_arms)) - len(common)
 
 
 def _means_by_task(own: Sequence[EpisodeRecord], tasks: Sequence[str], metric: str, axis: str) -> tuple[Vector, Vector]:
@@ -206,78 +197,39 @@ def _means_by_task(own: Sequence[EpisodeRecord], tasks: Sequence[str], metric: s
     return np.asarray(spent, dtype=np.float64), np.asarray(value, dtype=np.float64)
 
 
-def _observed(own: Sequence[EpisodeRecord], tasks: Sequence[str], axis: str) -> float:
-    known = set(tasks)
-    by_task: dict[str, list[float]] = {}
-    for one in own:
-        if one.is_scored and one.task_id in known:
-            by_task.setdefault(one.task_id, []).append(spent_on(one, axis))
-    return float(np.mean([np.mean(spent) for spent in by_task.values()]))
-
-
-def _drawn(n_tasks: int, *, seed: int, n_resamples: int) -> Vector:
-    """Return how often each task is drawn in each resample, as shares; the first row is the observed sample."""
-    rng = np.random.default_rng(seed)
-    counts = rng.multinomial(n_tasks, np.full(n_tasks, 1 / n_tasks), size=n_resamples)
-    return np.concatenate([np.ones((1, n_tasks)), counts]) / n_tasks
-
-
 def _sampled(points: Sequence[tuple[Vector, Vector]], drawn: Vector) -> _Sampled:
-    spent = np.stack([drawn @ one for one, _ in points], axis=1)
-    value = np.stack([drawn @ one for _, one in points], axis=1)
+    spent, value = (np.stack([drawn @ one[place] for one in points], axis=1) for place in (0, 1))
     order = np.argsort(spent, axis=1, kind="stable")
-    return _Sampled(np.take_along_axis(spent, order, axis=1), np.take_along_axis(value, order, axis=1))
+    return _Sampled(np.take_along_axis(spent, order, axis=1), np.take_along_axis(value, order, axis=1), order)
 
 
 def _at(one: _Sampled, base: _Sampled, budget: float, tail: float) -> AtBudget | None:
     low, high = one.spent[0, 0], one.spent[0, -1]
     if not (low <= budget or np.isclose(low, budget)) or not (budget <= high or np.isclose(high, budget)):
         return None
-    own, others = _read(one, budget), _read(base, budget)
-    return AtBudget(
-        budget,
-        float(own[0]),
-        _interval(own[1:], tail),
-        float(own[0] - others[0]),
-        _interval(own[1:] - others[1:], tail),
-    )
 
+    def read(curve: _Sampled) -> Vector:
+        pairs = zip(curve.spent, curve.value, strict=True)
+        return np.asarray([np.interp(budget, spent, value) for spent, value in pairs], dtype=np.float64)
 
-def _widened(at: AtBudget, n_tasks: int, *, is_same: bool) -> AtBudget:
-    """Return it with intervals of some width where all tasks are alike, so that no resample differs."""
-    if np.ptp(at.interval) < ROUNDING:
-        at = at._replace(interval=mean_interval([at.value] * n_tasks))
-    if np.ptp(at.difference_95) < ROUNDING and not is_same:
-        at = at._replace(difference_95=paired_interval([at.difference] * n_tasks))
-    return at
+    def interval(values: Vector) -> Interval:
+        return Interval(*map(float, np.quantile(values[1:], [tail, 1 - tail])))
 
-
-def _read(one: _Sampled, budget: float) -> Vector:
-    """Return the value at a budget in every resample."""
-    read: Any = [np.interp(budget, spent, value) for spent, value in zip(one.spent, one.value, strict=True)]
-    return np.asarray(read, dtype=np.float64)
+    own = read(one)
+    ahead = own - read(base)
+    return AtBudget(budget, float(own[0]), interval(own), float(ahead[0]), interval(ahead))
 
 
 def _cost(one: _Sampled, base: _Sampled, tail: float) -> CostOf:
+    """Return the least spending at which the curve reaches the baseline's best value, in each resample."""
     levels = base.value.max(axis=1)
-    costs = _reached(one, levels)
-    level, spent = float(levels[0]), float(costs[0])
-    low, high = (float(end) for end in np.quantile(costs[1:], [tail, 1 - tail], method="nearest"))
-    return CostOf(level, *(end if np.isfinite(end) else None for end in (spent, low, high)))
-
-
-def _reached(one: _Sampled, levels: Vector) -> Vector:
-    """Return the least spending at which each resample's curve reaches its level; infinity if it doesn't."""
-    found = np.where(one.value[:, 0] >= levels, one.spent[:, 0], np.inf)
+    costs = np.where(one.value[:, 0] >= levels, one.spent[:, 0], np.inf)
     for place in range(1, one.spent.shape[1]):
         before, after = one.value[:, place - 1], one.value[:, place]
         rise = np.where(after > before, after - before, 1.0)
         share = np.clip((levels - before) / rise, 0.0, 1.0)
         at = one.spent[:, place - 1] + share * (one.spent[:, place] - one.spent[:, place - 1])
-        found = np.where(np.isinf(found) & (after >= levels), at, found)
-    return found
-
-
-def _interval(values: Vector, tail: float) -> Interval:
-    low, high = np.quantile(values, [tail, 1 - tail])
-    return Interval(float(low), float(high))
+        costs = np.where(np.isinf(costs) & (after >= levels), at, costs)
+    low, high = np.quantile(costs[1:], [tail, 1 - tail], method="nearest")
+    ends = (float(costs[0]), float(low), float(high))
+    return CostOf(float(levels[0]), *(end if np.isfinite(end) else None for end in ends))

@@ -17,11 +17,9 @@ from iad_policy.report.samples import METRICS, PROGRESS, SUCCESS, error_of
 from iad_policy.report.statistics import N_RESAMPLES, Interval
 from iad_policy.types import NOTHING
 
-EASY = ("easy", "simple")
-HARD = ("hard", "challenging")
-"""Names that environments give their easiest and hardest tasks."""
-LEVELS = (*EASY, "moderate", "medium", *HARD)
-"""Names of difficulties, from easy to hard. Others come after them."""
+LEVELS = ("easy", "simple", "moderate", "medium", "hard", "challenging")
+"""Names of difficulties, from easy to hard: the first two are the easiest tasks of environments, the last two the
+hardest. Other names come after them."""
 UNMARKED = "unmarked"
 """Stands for the difficulty of tasks without one, beside others that have one."""
 SPENT = (
@@ -112,22 +110,39 @@ class StrategySummary:
         return {**plain, "by_difficulty": levels, **spent}
 
 
-def summarise(records: Iterable[EpisodeRecord], *, n_resamples: int = N_RESAMPLES, n_steps: int = 0) -> StrategySummary:
+def summarise(records: Iterable[EpisodeRecord], *, n_resamples: int = N_RESAMPLES) -> StrategySummary:
     """Return one strategy's summary.
 
     Args:
         records: The strategy's episodes.
         n_resamples: Number of bootstrap resamples.
-        n_steps: Step to which progress curves are carried forward, if it is after the longest episode's last step.
     """
     every = list(records)
     scored = [record for record in every if record.is_scored]
-    easy = [record for record in scored if record.difficulty in EASY]
-    hard = [record for record in scored if record.difficulty in HARD]
-    by_role = _by_role(scored)
+    totals: dict[str, dict[str, float]] = {}
+    for record in scored:
+        for role, axes in record.usage.items():
+            spent = totals.setdefault(role, {})
+            for axis, value in axes.items():
+                spent[axis] = spent.get(axis, 0.0) + value
+    by_role = {role: {axis: total / len(scored) for axis, total in spent.items()} for role, spent in totals.items()}
+    by_difficulty: dict[str, LevelSummary] = {}
+    difficulties = {record.difficulty for record in scored}
+    for name in from_easy_to_hard(difficulties) if difficulties != {""} else ():
+        own = [record for record in scored if record.difficulty == name]
+        by_difficulty[name or UNMARKED] = LevelSummary(len(own), _over_tasks(own, SUCCESS), _over_tasks(own, PROGRESS))
+    n_proposals = sum(axes.get("proposals", 0) for record in scored for axes in record.usage.values())
+    n_evaluations = sum(record.n_evaluations for record in scored)
     resampling = Resampling(n_resamples=n_resamples)
     means = {name: over_tasks(per_task(scored, name), resampling, is_rate=name == SUCCESS) for name in METRICS}
-    success, progress, reward = (means[name] for name in METRICS)
+    values: dict[str, Any] = {
+        **{name: mean and mean.value for name, mean in means.items()},
+        **{f"{name}_95": mean and mean.interval_95 for name, mean in means.items()},
+    }
+    for level, names in (("easy", LEVELS[:2]), ("hard", LEVELS[-2:])):
+        own = [record for record in scored if record.difficulty in names]
+        values[f"n_{level}"] = len(own)
+        values |= {f"{name}_{level}": _over_tasks(own, name) for name in (SUCCESS, PROGRESS)}
     errors = Counter(sorted(error for record in every if (error := error_of(record))))
     return StrategySummary(
         n_episodes=len(scored),
@@ -135,42 +150,20 @@ def summarise(records: Iterable[EpisodeRecord], *, n_resamples: int = N_RESAMPLE
         errors=dict(errors),
         spent_errored=sum((record.spent for record in every if not record.is_scored), NOTHING).as_dict(),
         n_budget=sum(record.stop_reason == "budget" for record in every),
-        success=success and success.value,
-        success_95=success and success.interval_95,
-        progress=progress and progress.value,
-        progress_95=progress and progress.interval_95,
-        reward=reward and reward.value,
-        reward_95=reward and reward.interval_95,
         grounding=_mean([record.grounding for record in scored]),
-        unreadable=_unreadable(scored),
-        n_easy=len(easy),
-        n_hard=len(hard),
-        success_easy=_over_tasks(easy, SUCCESS),
-        success_hard=_over_tasks(hard, SUCCESS),
-        progress_easy=_over_tasks(easy, PROGRESS),
-        progress_hard=_over_tasks(hard, PROGRESS),
-        by_difficulty=_by_difficulty(scored),
+        unreadable=sum(record.n_unreadable for record in scored) / n_proposals if n_proposals else None,
+        by_difficulty=by_difficulty,
         spent={axis: _of_all_roles(by_role, axis) for axis in SPENT},
         by_role=by_role,
-        evaluation_pass_rate=_pass_rate(scored),
+        evaluation_pass_rate=sum(record.n_passed for record in scored) / n_evaluations if n_evaluations else None,
         simulated_by=tuple(sorted({record.simulated_by for record in every} - {""})),
         n_steps=_mean([float(record.n_steps) for record in scored]),
         seconds=_of_all_roles(by_role, "seconds") if scored else None,
         wall_s=_mean([record.wall_s for record in scored]),
         n_failed_verdicts=sum(record.n_failed_verdicts for record in scored),
-        progress_by_step=progress_curve(scored, n_steps),
+        progress_by_step=progress_curve(scored),
+        **values,
     )
-
-
-def _by_difficulty(records: Sequence[EpisodeRecord]) -> dict[str, LevelSummary]:
-    names = {record.difficulty for record in records}
-    if names == {""}:
-        return {}
-    found = {}
-    for name in from_easy_to_hard(names):
-        own = [record for record in records if record.difficulty == name]
-        found[name or UNMARKED] = LevelSummary(len(own), _over_tasks(own, SUCCESS), _over_tasks(own, PROGRESS))
-    return found
 
 
 def from_easy_to_hard(levels: Iterable[str]) -> list[str]:
@@ -178,44 +171,23 @@ def from_easy_to_hard(levels: Iterable[str]) -> list[str]:
     return sorted(levels, key=lambda name: (name == "", LEVELS.index(name) if name in LEVELS else len(LEVELS), name))
 
 
-def _by_role(records: Sequence[EpisodeRecord]) -> dict[str, dict[str, float]]:
-    totals: dict[str, dict[str, float]] = {}
-    for record in records:
-        for role, axes in record.usage.items():
-            spent = totals.setdefault(role, {})
-            for axis, value in axes.items():
-                spent[axis] = spent.get(axis, 0.0) + value
-    return {role: {axis: total / len(records) for axis, total in spent.items()} for role, spent in totals.items()}
-
-
 def _of_all_roles(by_role: Mapping[str, Mapping[str, float]], axis: str) -> float:
     parts = ("prompt_tokens", "completion_tokens") if axis == "tokens" else (axis,)
     return sum(spent.get(part, 0.0) for spent in by_role.values() for part in parts)
 
 
-def progress_curve(records: Sequence[EpisodeRecord], n_steps: int = 0) -> tuple[float, ...]:
+def progress_curve(records: Sequence[EpisodeRecord]) -> tuple[float, ...]:
     """Return the mean progress after the reset and after each step, with each episode's last value carried forward."""
     curves = [[value for value in record.progress_by_step if value is not None] for record in records]
     curves = [curve for curve in curves if curve]
     if not curves:
         return ()
-    length = max(n_steps + 1, *map(len, curves))
-    total = np.zeros(length)
+    total = np.zeros(max(map(len, curves)))
     for size in set(map(len, curves)):
         of_one_length = np.sum([curve for curve in curves if len(curve) == size], axis=0)
         total[:size] += of_one_length
         total[size:] += of_one_length[-1]
     return tuple(float(value) for value in total / len(curves))
-
-
-def _unreadable(records: Sequence[EpisodeRecord]) -> float | None:
-    n = sum(axes.get("proposals", 0) for record in records for axes in record.usage.values())
-    return sum(record.n_unreadable for record in records) / n if n else None
-
-
-def _pass_rate(records: Sequence[EpisodeRecord]) -> float | None:
-    n = sum(record.n_evaluations for record in records)
-    return sum(record.n_passed for record in records) / n if n else None
 
 
 def per_task(records: Sequence[EpisodeRecord], name: str) -> list[list[float]]:

@@ -13,11 +13,11 @@ from typing import Any
 
 from iad_policy.errors import UnknownName
 from iad_policy.ledger.episode_record import EpisodeRecord
+from iad_policy.report.compare import over_tasks
 from iad_policy.report.curves import spent_on
 from iad_policy.report.plots import Mark, Panel, draw
 from iad_policy.report.results import Results
-from iad_policy.report.samples import METRICS
-from iad_policy.report.statistics import mean_interval
+from iad_policy.report.samples import METRICS, SUCCESS
 from iad_policy.strategies.building_blocks.feedback import FORMS
 from iad_policy.types.atomic import write_atomically
 from iad_policy.types.hashing import digest
@@ -97,10 +97,10 @@ def sweep_figures(names: Sequence[str], sweep: Sweep) -> Iterator[Path]:
 def figure_3(sweep: Sweep) -> list[Panel]:
     """Draw the score by n, for the metric and each part of the reward, and for the weaker agent."""
     results = sweep.run(["single", "bon", "iad"])
-    panels = [_by_n(sweep, results, metric) for metric in (sweep.metric, *sweep.parts)]
+    panels = [_by_n(results, metric) for metric in (sweep.metric, *sweep.parts)]
     if sweep.weak is not None:
         weak = sweep.run(["single", "bon", "iad"], agent=sweep.weak)
-        panels.append(_by_n(sweep, weak, sweep.metric, f"agent {sweep.weak}"))
+        panels.append(_by_n(weak, sweep.metric, f"agent {sweep.weak}"))
     return panels
 
 
@@ -110,9 +110,7 @@ def figure_5(sweep: Sweep) -> list[Panel]:
     panels = []
     for part in sweep.parts:
         results = sweep.run(["single", "bon", "iad"], verifier=f"oracle:{part}", **agent)
-        panels += [
-            _by_n(sweep, results, metric, f"verifier oracle:{part}") for metric in dict.fromkeys((sweep.metric, part))
-        ]
+        panels += [_by_n(results, metric, f"verifier oracle:{part}") for metric in dict.fromkeys((sweep.metric, part))]
     return panels
 
 
@@ -121,7 +119,7 @@ def figure_6(sweep: Sweep) -> list[Panel]:
     panels = []
     for temperature in LOW_TEMPERATURES:
         results = sweep.run(["single", "bon", "iad"], temperature=temperature)
-        panels.append(_by_n(sweep, results, sweep.metric, f"temperature {temperature:g}"))
+        panels.append(_by_n(results, sweep.metric, f"temperature {temperature:g}"))
     return panels
 
 
@@ -140,19 +138,26 @@ def figure_7(sweep: Sweep) -> list[Panel]:
     return [
         _by_setting(sweep, sparse, f"n = {N_OF_FIGURE_7}, sparse scores", "sparsity", dict(enumerate(SPARSITY))),
         _by_setting(sweep, noisy, f"n = {N_OF_FIGURE_7}, noise on scores", "noise sd"),
-        _by_n(sweep, refined, sweep.metric, "no verifier", x="rounds"),
-        _by_n(sweep, informed, sweep.metric, "scalar score as feedback"),
+        _by_n(refined, sweep.metric, "no verifier", x="rounds"),
+        _by_n(informed, sweep.metric, "scalar score as feedback"),
     ]
 
 
 def figure_8(sweep: Sweep) -> list[Panel]:
     """Draw success by proposals spent, and progress by n for the weak agent on a fifth of the tasks."""
     results = sweep.run(["single", "bon", "iad"])
-    panels = [_by_spending(results, "success")]
+    config, lines = results.heading.config, dict[str, list[Mark]]()
+    for arm in config.arms:
+        own = results.records[config.label(arm)]
+        spent = [spent_on(record, "proposals") for record in own if record.is_scored]
+        if marks := _mark(sum(spent) / max(1, len(spent)), own, SUCCESS):
+            lines.setdefault(arm.strategy, []).extend(marks)
+    title = f"{results.heading.named(SUCCESS)} by proposals spent"
+    panels = [_panel(results, SUCCESS, lines, title, "proposals per episode")]
     if sweep.weak is not None:
         n_tasks = max(1, round(SUBSET * sweep.tasks))
         weak = sweep.run(["bon-sc", "iad"], agent=sweep.weak, tasks=n_tasks)
-        panels.append(_by_n(sweep, weak, "progress", f"agent {sweep.weak}, {n_tasks} tasks"))
+        panels.append(_by_n(weak, "progress", f"agent {sweep.weak}, {n_tasks} tasks"))
     return panels
 
 
@@ -161,13 +166,11 @@ def figure_14(sweep: Sweep) -> list[Panel]:
     inner = sweep.verifier or "proxy"
     by_level = {level: sweep.run(["bon", "iad"], verifier=f"sparse:{level}:{inner}") for level in SPARSITY}
     return [
-        Panel(
-            f"{strategy}, sparse scores",
-            "n",
-            by_level["none"].heading.named(sweep.metric),
+        _panel(
+            by_level["none"],
+            sweep.metric,
             {f"sparsity {level}": _line(results, strategy, sweep.metric) for level, results in by_level.items()},
-            by_level["none"].heading.information,
-            by_level["none"].heading.verifier_text,
+            f"{strategy}, sparse scores",
         )
         for strategy in ("bon", "iad")
     ]
@@ -177,9 +180,7 @@ def feedback_forms(sweep: Sweep) -> list[Panel]:
     """Draw the score of iad by n, with one line per form of feedback. The paper has no such figure."""
     by_form = {form: sweep.run(["iad"], feedback=form) for form in FORMS}
     lines = {form: _line(results, "iad", sweep.metric) for form, results in by_form.items()}
-    heading = by_form["none"].heading
-    name, known = heading.named(sweep.metric), (heading.information, heading.verifier_text)
-    return [Panel("iad by form of feedback", "n", name, lines, *known)]
+    return [_panel(by_form["none"], sweep.metric, lines, "iad by form of feedback")]
 
 
 FIGURES: Mapping[str, Draw] = {
@@ -194,40 +195,42 @@ FIGURES: Mapping[str, Draw] = {
 """The figure's number in the paper, or our own name -> the function that draws it."""
 
 
-def _mark(x: float, records: Sequence[EpisodeRecord], metric: str) -> Mark | None:
-    known = [
-        (record.task_id, value)
-        for record in records
-        if record.is_scored and (value := _value(record, metric)) is not None
-    ]
-    if not known:
-        return None
-    values = [value for _, value in known]
-    interval = mean_interval(values, clusters=[task for task, _ in known])
-    return Mark(x, sum(values) / len(values), interval, len(values))
-
-
-def _value(record: EpisodeRecord, metric: str) -> float | None:
-    value: float | None = getattr(record, metric) if metric in METRICS else record.reward_parts.get(metric)
-    return value
+def _mark(x: float, records: Sequence[EpisodeRecord], metric: str) -> list[Mark]:
+    """Return the point of some episodes, with the mean and the interval that a table has; no point if none is known."""
+    of_task: dict[str, list[float]] = {}
+    for one in sorted((one for one in records if one.is_scored), key=lambda one: one.task_id):
+        value = getattr(one, metric) if metric in METRICS else one.reward_parts.get(metric)
+        if value is not None:
+            of_task.setdefault(one.task_id, []).append(value)
+    mean = over_tasks(of_task.values(), is_rate=metric == SUCCESS)
+    return [] if mean is None else [Mark(x, mean.value, mean.interval_95, sum(map(len, of_task.values())))]
 
 
 def _line(results: Results, strategy: str, metric: str) -> list[Mark]:
     """Return a strategy's points by n. A strategy without n gets the same value at each n."""
     config, records = results.heading.config, results.records
     arms = [arm for arm in config.arms if arm.strategy == strategy]
-    if config.has_n(strategy):
-        marks = [_mark(arm.n, records[config.label(arm)], metric) for arm in arms]
-    else:
-        marks = [_mark(n, records[config.label(arms[0])], metric) for n in config.n]
-    return [mark for mark in marks if mark is not None]
+    by_n = [(arm.n, arm) for arm in arms] if config.has_n(strategy) else [(n, arms[0]) for n in config.n]
+    return [mark for n, arm in by_n for mark in _mark(n, records[config.label(arm)], metric)]
 
 
-def _by_n(sweep: Sweep, results: Results, metric: str, title: str = "", *, x: str = "n") -> Panel:
-    heading, config = results.heading, results.heading.config
-    title = title or f"verifier {config.verifier[0] or 'none'}"
-    lines = {name: _line(results, name, metric) for name in config.strategies}
-    return Panel(title, x, heading.named(metric), lines, heading.information, heading.verifier_text)
+def _panel(
+    results: Results,
+    metric: str,
+    lines: Mapping[str, Sequence[Mark]],
+    title: str = "",
+    x: str = "n",
+    *,
+    ticks: Mapping[float, str] | None = None,
+) -> Panel:
+    heading = results.heading
+    title = title or f"verifier {heading.config.verifier[0] or 'none'}"
+    return Panel(title, x, heading.named(metric), lines, heading.information, heading.verifier_text, ticks or {})
+
+
+def _by_n(results: Results, metric: str, title: str = "", *, x: str = "n") -> Panel:
+    lines = {name: _line(results, name, metric) for name in results.heading.config.strategies}
+    return _panel(results, metric, lines, title, x)
 
 
 def _by_setting(
@@ -236,24 +239,9 @@ def _by_setting(
     lines: dict[str, list[Mark]] = {}
     for place, results in runs.items():
         for label, own in results.records.items():
-            mark = _mark(place, own, sweep.metric)
-            if mark is not None:
-                lines.setdefault(label, []).append(mark)
-    heading = next(iter(runs.values())).heading
-    name, known = heading.named(sweep.metric), (heading.information, heading.verifier_text)
-    return Panel(title, x, name, lines, *known, ticks or {})
-
-
-def _by_spending(results: Results, metric: str) -> Panel:
-    heading, config, lines = results.heading, results.heading.config, dict[str, list[Mark]]()
-    for arm in config.arms:
-        own = results.records[config.label(arm)]
-        scored = [spent_on(record, "proposals") for record in own if record.is_scored]
-        mark = _mark(sum(scored) / len(scored), own, metric) if scored else None
-        if mark is not None:
-            lines.setdefault(arm.strategy, []).append(mark)
-    name, known = heading.named(metric), (heading.information, heading.verifier_text)
-    return Panel(f"{name} by proposals spent", "proposals per episode", name, lines, *known)
+            if marks := _mark(place, own, sweep.metric):
+                lines.setdefault(label, []).extend(marks)
+    return _panel(next(iter(runs.values())), sweep.metric, lines, title, x, ticks=ticks)
 
 
 def write_figure(name: str, panels: Sequence[Panel], sweep: Sweep) -> list[Path]:

@@ -3,20 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from iad_policy.errors import MissingExtra
 from iad_policy.report.statistics import Interval
 from iad_policy.types.atomic import write_atomically
 
-WIDTH, HEIGHT = 4.4, 3.4
-"""Size of a panel in inches."""
-COLUMNS = 3
-MARKERS = "osD^vP*X"
-
 
 class Mark(NamedTuple):
-    """One point: x, the mean of the metric, its 95 % bootstrap interval over tasks, and the number of episodes."""
+    """One point: x, the mean of the metric, its 95 % interval, and the number of episodes."""
 
     x: float
     value: float
@@ -58,14 +53,39 @@ def draw(panels: Sequence[Panel], title: str, stem: Path) -> list[Path]:
         from matplotlib.figure import Figure
     except ImportError:
         raise MissingExtra("matplotlib", "plots") from None
-    n_columns = max(1, min(COLUMNS, len(panels)))
+    n_columns = max(1, min(3, len(panels)))
     n_rows = max(1, -(-len(panels) // n_columns))
-    figure = Figure(figsize=(WIDTH * n_columns, HEIGHT * n_rows + 0.4), layout="constrained")
+    figure = Figure(figsize=(4.4 * n_columns, 3.4 * n_rows + 0.4), layout="constrained")  # in inches
     FigureCanvasAgg(figure)
     figure.suptitle(title, fontsize=9, wrap=True)
     axes = list(figure.subplots(n_rows, n_columns, squeeze=False).flat)
     for panel, ax in zip(panels, axes, strict=False):
-        _draw_panel(ax, panel)
+        for place, (name, marks) in enumerate(panel.lines.items()):
+            error_bars = [
+                [max(0.0, mark.value - mark.interval.low) for mark in marks],
+                [max(0.0, mark.interval.high - mark.value) for mark in marks],
+            ]
+            ax.errorbar(
+                [mark.x for mark in marks],
+                [mark.value for mark in marks],
+                yerr=error_bars,
+                label=name,
+                marker="osD^vP*X"[place % 8],
+                capsize=2,
+                linewidth=1.4,
+                markersize=4,
+            )
+        ax.set_title(panel.title, fontsize=9)
+        ax.set_xlabel(panel.x, fontsize=8)
+        ax.set_ylabel(panel.y, fontsize=8)
+        if panel.x in ("n", "rounds"):
+            ax.set_xticks(sorted({mark.x for marks in panel.lines.values() for mark in marks}))
+        if panel.ticks:
+            ax.set_xticks(list(panel.ticks), list(panel.ticks.values()))
+        ax.tick_params(labelsize=8)
+        ax.grid(alpha=0.3)
+        if panel.lines:
+            ax.legend(fontsize=7, frameon=False)
     for ax in axes[len(panels) :]:
         ax.set_axis_off()
     stem.parent.mkdir(parents=True, exist_ok=True)
@@ -74,34 +94,3 @@ def draw(panels: Sequence[Panel], title: str, stem: Path) -> list[Path]:
         with write_atomically(path) as part:
             figure.savefig(part, dpi=140, format=path.suffix[1:])
     return written
-
-
-def _draw_panel(ax: Any, panel: "Panel") -> None:
-    for place, (name, marks) in enumerate(panel.lines.items()):
-        xs, ys = [mark.x for mark in marks], [mark.value for mark in marks]
-        error_bars = [
-            [max(0.0, mark.value - mark.interval.low) for mark in marks],
-            [max(0.0, mark.interval.high - mark.value) for mark in marks],
-        ]
-        ax.errorbar(
-            xs,
-            ys,
-            yerr=error_bars,
-            label=name,
-            marker=MARKERS[place % len(MARKERS)],
-            capsize=2,
-            linewidth=1.4,
-            markersize=4,
-        )
-    ax.set_title(panel.title, fontsize=9)
-    ax.set_xlabel(panel.x, fontsize=8)
-    ax.set_ylabel(panel.y, fontsize=8)
-    places = sorted({mark.x for marks in panel.lines.values() for mark in marks})
-    if panel.x in ("n", "rounds"):
-        ax.set_xticks(places)
-    if panel.ticks:
-        ax.set_xticks(list(panel.ticks), list(panel.ticks.values()))
-    ax.tick_params(labelsize=8)
-    ax.grid(alpha=0.3)
-    if panel.lines:
-        ax.legend(fontsize=7, frameon=False)

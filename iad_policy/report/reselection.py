@@ -77,8 +77,27 @@ def reselecting(run: Run, verifiers: Sequence[str], *, asks: bool = False, worke
         notes=(f"The proposals are those of the run {run.folder.resolve().name}, as far as it has them.",),
         workers=workers,
     )
-    candidates = _candidates(run, config)
-    return Runner(again, partial(env_of, again), _Loading(run, candidates, asks=asks))
+    candidates: dict[str, dict[str, Candidate]] = {agent: {} for agent in config.agent}  # by question
+    for key, record in run.records.items():
+        if record.agent in candidates:
+            candidates[record.agent].update(run.episode(key).proposals)
+
+    def load(config: RunConfig, env: gym.Env[Any, Any], agent: str) -> Components:
+        facts = run.config["identity"][agent]
+        recorded = RecordedProposals(candidates[agent], facts["agent"], facts.get("agent_information", ""))
+        if not asks:
+            replay = replace(config, agent_args={}, own={**config.own, agent: Replay(recorded)})
+            return load_components(replay, env, agent)
+        components = load_components(config, env, agent)
+        now = identity_of(components.agent, agent)
+        if now != recorded.identity:
+            raise ValueError(
+                f"expected the run's agent to ask on, {recorded.identity!r:.200}, got {now!r:.200}; leave out --ask, "
+                "or run the comparison again"
+            )
+        return replace(components, agent=Replay(recorded, asks=components.agent))
+
+    return Runner(again, partial(env_of, again), load)
 
 
 def bounds(records: Mapping[str, Sequence[EpisodeRecord]]) -> dict[str, Bounds]:
@@ -91,38 +110,3 @@ def bounds(records: Mapping[str, Sequence[EpisodeRecord]]) -> dict[str, Bounds]:
         if others:
             found[label] = Bounds(len(exact), len(others), sum(exact) / n, (sum(exact) + len(others)) / n)
     return found
-
-
-def _candidates(run: Run, config: RunConfig) -> dict[str, dict[str, Candidate]]:
-    """Return the recorded candidates by agent and question."""
-    found: dict[str, dict[str, Candidate]] = {agent: {} for agent in config.agent}
-    for key, record in run.records.items():
-        if record.agent in found:
-            found[record.agent].update(run.episode(key).proposals)
-    return found
-
-
-class _Loading:
-    """Loads components with recorded agents. It is a `LoadComponents`."""
-
-    def __init__(self, run: Run, candidates: Mapping[str, Mapping[str, Candidate]], *, asks: bool) -> None:
-        self._identities = run.config["identity"]
-        self._candidates = candidates
-        self._asks = asks
-
-    def __call__(self, config: RunConfig, env: "gym.Env[Any, Any]", agent: str) -> Components:
-        """Return the components of a configuration with one verifier."""
-        facts = self._identities[agent]
-        recorded = RecordedProposals(self._candidates[agent], facts["agent"], facts.get("agent_information", ""))
-        if not self._asks:
-            return load_components(
-                replace(config, agent_args={}, own={**config.own, agent: Replay(recorded)}), env, agent
-            )
-        components = load_components(config, env, agent)
-        now = identity_of(components.agent, agent)
-        if now != recorded.identity:
-            raise ValueError(
-                f"expected the run's agent to ask on, {recorded.identity!r:.200}, got {now!r:.200}; leave out --ask, "
-                "or run the comparison again"
-            )
-        return replace(components, agent=Replay(recorded, asks=components.agent))

@@ -1,7 +1,7 @@
 """Collects the episodes of a run and computes its summaries, differences and curves."""
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -10,16 +10,16 @@ from iad_policy.errors import IADError, MissingExtra, UnknownName
 from iad_policy.ledger.episode_record import Arm, EpisodeRecord
 from iad_policy.ledger.gc_pause import without_collector
 from iad_policy.ledger.run import Run
-from iad_policy.ledger.run_folder import CONFIG
+from iad_policy.ledger.run_folder import CONFIG, RunFolder, read_config
 from iad_policy.report.compare import Difference, Resampling, differences
-from iad_policy.report.curves import Curve, curves
+from iad_policy.report.curves import curves
 from iad_policy.report.figures import Figures, Heading, heading_of
 from iad_policy.report.matching import Matched, matched
 from iad_policy.report.metrics import summarise
 from iad_policy.report.samples import METRICS
 from iad_policy.report.statistics import N_RESAMPLES
-from iad_policy.report.verifier_scores import scores_against_success
-from iad_policy.run.config import MATCHED_AXES, REFERENCE, RunConfig, one_or_all
+from iad_policy.report.verifier_evidence import scores_against_success
+from iad_policy.run.config import FREE, MATCHED_AXES, REFERENCE, RunConfig, one_or_all
 from iad_policy.types.information import ORACLE_AGENT_TEXT
 
 
@@ -76,17 +76,28 @@ class Results:
 
     @without_collector()
     def figures(self, n_resamples: int = N_RESAMPLES) -> Figures:
-        """Return every row's summary, its difference to the baseline, and the curves over n."""
+        """Return every row's summary, its difference to the baseline, and the curves over n, if there are several."""
         records = self.records
         match, unmatched = self.heading.config.match, ""
         try:
             equal = self.matched(match, n_resamples=n_resamples) if match else {}
         except ValueError as error:
             equal, unmatched = {}, str(error)
+        config = self.heading.config
+        by_line: dict[str, dict[float, Sequence[EpisodeRecord]]] = {}
+        for arm in config.arms:
+            name = config.named_line(arm) if len(config.agent) == 1 else f"{config.named_line(arm)} {arm.agent}"
+            by_line.setdefault(name, {})[arm.n] = records[config.label(arm)]
+        has_curves = max(map(len, by_line.values())) > 1
         return Figures(
             {label: summarise(own, n_resamples=n_resamples) for label, own in records.items()},
             differences(records, self.baselines, resampling=Resampling(n_resamples=n_resamples)),
-            tuple(self._curves(records, n_resamples)),
+            tuple(
+                curve
+                for name, own in by_line.items()
+                for metric in METRICS * has_curves
+                for curve in curves(name, own, metric=metric, n_resamples=n_resamples)
+            ),
             equal,
             unmatched,
         )
@@ -127,20 +138,6 @@ class Results:
             baseline = next(config.named_line(arm) for arm in config.arms if arm.strategy == config.compared_with)
             found[agent] = matched(lines, baseline, axis=axis, metric=metric, seed=seed, n_resamples=n_resamples)
         return found
-
-    def _curves(self, records: Mapping[str, Sequence[EpisodeRecord]], n_resamples: int) -> Iterator[Curve]:
-        """Yield a curve per strategy and agent for each metric and axis, if the run has several n."""
-        config = self.heading.config
-        by_line: dict[str, dict[float, Sequence[EpisodeRecord]]] = {}
-        for arm in config.arms:
-            line = config.named_line(arm)
-            name = line if len(config.agent) == 1 else f"{line} {arm.agent}"
-            by_line.setdefault(name, {})[arm.n] = records[config.label(arm)]
-        if max(map(len, by_line.values())) < 2:
-            return
-        for name, own in by_line.items():
-            for metric in METRICS:
-                yield from curves(name, own, metric=metric, n_resamples=n_resamples)
 
     def compare(self, one: str, other: str) -> Difference:
         """Return one row minus another, over the tasks of which both have a scored episode.
@@ -192,23 +189,25 @@ class Results:
 
     def as_json(self, figures: Figures) -> dict[str, Any]:
         """Return the content of `summary.json`."""
-        config = self.heading.config
+        config, heading = self.heading.config, self.heading
+        of_several = {"informations": dict(heading.informations), "verifiers": heading.verifier_texts}
+        equal = {"matched": {agent: one.as_json() for agent, one in figures.matched.items()}}
         return {
             "env": config.env,
             "split": config.split,
             "seed": one_or_all(config.seed),
-            "n_tasks": self.heading.n_tasks,
-            "data": dict(self.heading.data),
+            "n_tasks": heading.n_tasks,
+            "data": dict(heading.data),
             "agent": one_or_all(config.agent),
-            "instruments": self.heading.oracle_agents,  # the name of the key in stored runs
-            "instrument_label": ORACLE_AGENT_TEXT if self.heading.oracle_agents else "",
+            "instruments": heading.oracle_agents,  # the name of the key in stored runs
+            "instrument_label": ORACLE_AGENT_TEXT if heading.oracle_agents else "",
             "verifier": one_or_all(config.verifier),
             "roles": dict(config.roles),
-            "simulator": self.heading.simulator_text(figures.summaries.values()),
-            "information": self.heading.information,
-            "label": self.heading.verifier_text,
-            **self._of_several_verifiers(),
-            "success_rule": self.heading.success_rule,
+            "simulator": heading.simulator_text(figures.summaries.values()),
+            "information": heading.information,
+            "label": heading.verifier_text,
+            **(of_several if len(config.verifier) > 1 else {}),
+            "success_rule": heading.success_rule,
             "equal_on": config.equal_on(),
             "baseline": config.compared_with,
             "is_complete": self.n_episodes == self.n_expected,
@@ -217,16 +216,8 @@ class Results:
             "curves": [one.as_json() for one in figures.curves],
             "comparisons": [one._asdict() for metric in METRICS for one in figures.comparisons(metric)],
             "verifier_scores": [one.as_json() for one in scores_against_success(self.records)],
-            **(
-                {"matched": {agent: one.as_json() for agent, one in figures.matched.items()}} if figures.matched else {}
-            ),
+            **(equal if figures.matched else {}),
         }
-
-    def _of_several_verifiers(self) -> dict[str, Any]:
-        """Return what `information` and `label` are for each verifier, by its name."""
-        if len(self.heading.config.verifier) == 1:
-            return {}
-        return {"informations": dict(self.heading.informations), "verifiers": self.heading.verifier_texts}
 
 
 def read_results(folder: Path | str) -> Results:
@@ -239,6 +230,25 @@ def read_results(folder: Path | str) -> Results:
     """
     run = Run(folder, is_whole=True)
     return results_of(run.config, list(run.records.values()))
+
+
+def rebase(folder: Path | str, baseline: str) -> Results:
+    """Record another baseline in a run folder, with the summary that follows from it, and return the results.
+
+    Another baseline changes no answer.
+
+    Raises:
+        UnknownName: The run has no such strategy.
+        RunFolderError: The folder holds no run, or is in use.
+        StorageError: It can't be written.
+    """
+    recorded = {**read_config(Path(folder)), "baseline": baseline}
+    RunConfig.of(recorded)  # refuses a strategy that the run has not
+    with RunFolder(folder, recorded, free=FREE) as run:
+        results = results_of(recorded, list(run.episodes.values()))
+        figures = results.figures()
+        run.write_summary(results.as_json(figures), results.table(figures=figures))
+    return results
 
 
 def results_of(recorded: Mapping[str, Any], records: Sequence[EpisodeRecord]) -> Results:

@@ -6,7 +6,7 @@ sample is from.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -14,20 +14,13 @@ from iad_policy.errors import UnknownName
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.types.hashing import digest
 
-SUCCESS, PROGRESS, REWARD = "success", "progress", "reward"
-METRICS = (SUCCESS, PROGRESS, REWARD)
+SUCCESS, PROGRESS, REWARD = METRICS = ("success", "progress", "reward")
 """What an episode of ours is measured by."""
-N_CHARACTERS = 5000
-"""Characters of a text that tell tasks apart. Some logs cut texts off soon after."""
-UNSCORED = "unscored"
-"""Kind of error of a sample that ended well and has no score."""
 RUN_BUDGET = "budget of the run"
 """Kind of error of an episode that the budget of the whole run ended."""
-EXCLUDED, WRONG, SCORED = "excluded", "wrong", "scored"
-ERRORS = (EXCLUDED, WRONG, SCORED)
+EXCLUDED, WRONG, SCORED = ERRORS = ("excluded", "wrong", "scored")
 """How samples that failed count: not at all, as 0, or with the score that their log gives them all the same."""
-CONTENT, ID = "content", "id"
-PAIRINGS = (CONTENT, ID)
+CONTENT, ID = PAIRINGS = ("content", "id")
 """What makes two arms' tasks the same: the name and what is asked, or the name alone."""
 
 
@@ -194,7 +187,8 @@ class ArmTasks:
         """Return the values of each task, in the order of the tasks' names."""
         return [list(own.values()) for own in self.of(metric).values()]
 
-    def _add(self, metric: str, key: str, sample: TaskSample, value: float | None) -> None:
+    def add(self, metric: str, key: str, sample: TaskSample, value: float | None) -> None:
+        """Add a sample's value, if there is one."""
         if value is not None:
             own = self.values.setdefault(metric, {}).setdefault(key, {})
             own[sample.sample if self.is_seeded else str(len(own))] = value
@@ -213,18 +207,37 @@ def by_task(samples: Samples, rules: CountingRules, *, also: Sequence[str] = ())
     """
     name = score_of(samples, rules.score)
     found = {arm: ArmTasks(is_seeded=samples.is_of_runs) for arm in samples.parts}
-    counting = list(_counting(samples, rules, name, found))
+    counting: list[tuple[TaskSample, SampleScore]] = []
+    for sample in samples.samples:
+        own = found[sample.arm]
+        own.names.setdefault(_key(sample, rules), sample.task)
+        score = sample.scores.get(name, SampleScore(None))
+        is_scored = score != (None, None)
+        if sample.error or not is_scored:
+            own.errors[sample.error or "unscored"] += 1
+            own.n_scored_errors += is_scored
+            if rules.errors == WRONG:
+                score = SampleScore(0.0, 0.0)
+            elif rules.errors != SCORED or not is_scored:
+                continue
+        counting.append((sample, score))
     is_binary = not samples.is_of_runs and {one.value for _, one in counting if one.success is None} <= {0.0, 1.0}
-    successes = [_success(score, rules, is_binary=is_binary) for _, score in counting]
+
+    def success_of(score: SampleScore) -> float | None:
+        if rules.success_at is not None:
+            return None if score.value is None else float(score.value >= rules.success_at)
+        return score.value if score.success is None and is_binary else score.success
+
+    successes = [success_of(score) for _, score in counting]
     is_known = samples.is_of_runs or None not in successes
     for (sample, score), success in zip(counting, successes, strict=True):
         own, key = found[sample.arm], _key(sample, rules)
         own.counted.setdefault(key, []).append(sample)
-        own._add(name, key, sample, score.value)
+        own.add(name, key, sample, score.value)
         for other in also:
-            own._add(other, key, sample, sample.scores[other].value if other in sample.scores else None)
+            own.add(other, key, sample, sample.scores[other].value if other in sample.scores else None)
         if is_known:
-            own._add(SUCCESS, key, sample, success)
+            own.add(SUCCESS, key, sample, success)
     for own in found.values():
         names = own.names
         own.values = {
@@ -232,32 +245,6 @@ def by_task(samples: Samples, rules: CountingRules, *, also: Sequence[str] = ())
             for metric, tasks in own.values.items()
         }
     return found
-
-
-def _counting(
-    samples: Samples, rules: CountingRules, name: str, found: Mapping[str, ArmTasks]
-) -> Iterator[tuple[TaskSample, SampleScore]]:
-    """Yield the samples that count with their scores, and note all tasks and errors."""
-    for sample in samples.samples:
-        own = found[sample.arm]
-        own.names.setdefault(_key(sample, rules), sample.task)
-        score = sample.scores.get(name, SampleScore(None))
-        is_scored = score != (None, None)
-        if sample.error or not is_scored:
-            own.errors[sample.error or UNSCORED] += 1
-            own.n_scored_errors += is_scored
-            if rules.errors == WRONG:
-                yield sample, SampleScore(0.0, 0.0)
-            elif rules.errors == SCORED and is_scored:
-                yield sample, score
-        else:
-            yield sample, score
-
-
-def _success(score: SampleScore, rules: CountingRules, *, is_binary: bool) -> float | None:
-    if rules.success_at is not None:
-        return None if score.value is None else float(score.value >= rules.success_at)
-    return score.value if score.success is None and is_binary else score.success
 
 
 def _key(sample: TaskSample, rules: CountingRules) -> str:
@@ -305,17 +292,15 @@ def task_content(task: str, prompt: str | Sequence[Mapping[str, Any]]) -> str:
         task: The task's name.
         prompt: A text, or chat messages.
     """
-    return digest(task, *_texts(prompt))
-
-
-def _texts(prompt: str | Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    n_characters = 5000  # some logs cut texts off soon after
     if isinstance(prompt, str):
-        yield prompt[:N_CHARACTERS]
-        return
+        return digest(task, prompt[:n_characters])
+    texts: list[str] = []
     for message in prompt:
-        yield str(message.get("role"))
+        texts.append(str(message.get("role")))
         content = message.get("content")
         parts = [{"type": "text", "text": content}] if isinstance(content, str) else content or ()
         for part in parts:
             kind = str(part.get("type"))
-            yield part["text"][:N_CHARACTERS] if kind == "text" else f"({kind.capitalize()})"
+            texts.append(part["text"][:n_characters] if kind == "text" else f"({kind.capitalize()})")
+    return digest(task, *texts)

@@ -11,15 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 CONFIDENCE = 0.95
-POWER = 0.8
 N_RESAMPLES = 10_000
 MANY = 2_000
 """Number of clusters above which a mean or sum is treated as normal. Resampling would only add noise."""
 ROUNDING = 1e-9
 """Largest error by which a mean of equal values, or a cosine, is beside the exact one."""
-_BLOCK = 100_000  # number of values drawn at once: they fit in the processor's cache
-_MAX_CELLS = 5_000_000  # size of one block of sign patterns: 40 MB
-
 
 _Vector = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -69,31 +65,33 @@ def bootstrap_mean(
         mean = float(sums[0] / sizes[0])
         return Interval(mean, mean)
     if n > MANY:
-        return _normal(sums, sizes, confidence)
-    means = _means(sums, sizes, np.random.default_rng(seed), n_resamples)
+        n_values, means = float(sizes.sum()), sums / sizes
+        mean = float(sums.sum()) / n_values
+        spread = math.sqrt(float(np.square(sums - mean * sizes).sum()))  # numpy.linalg.norm would start threads
+        half = NormalDist().inv_cdf((1 + confidence) / 2) * spread / n_values
+        low, high = np.clip([mean - half, mean + half], means.min(), means.max())
+        return Interval(float(low), float(high))
+    rng, is_even = np.random.default_rng(seed), bool(np.all(sizes == sizes[0]))
+    block = max(1, 100_000 // n)  # so many values drawn at once fit in the processor's cache
+    resampled = []
+    for done in range(0, n_resamples, block):
+        drawn = rng.integers(n, size=(min(block, n_resamples - done), n))
+        resampled.append(sums.take(drawn).sum(axis=1) / (n * sizes[0] if is_even else sizes.take(drawn).sum(axis=1)))
     tail = tail_of(n, confidence)
-    low, high = np.quantile(means, [tail, 1 - tail])
+    low, high = np.quantile(np.concatenate(resampled), [tail, 1 - tail])
     return Interval(float(low), float(high))
 
 
-def mean_interval(
-    values: Sequence[float],
-    *,
-    clusters: Sequence[Hashable] | None = None,
-    seed: int = 0,
-    n_resamples: int = N_RESAMPLES,
-) -> Interval:
-    """Return the bootstrap interval of a mean over tasks: each is a cluster, or one value.
+def mean_interval(values: Sequence[float], *, seed: int = 0, n_resamples: int = N_RESAMPLES) -> Interval:
+    """Return the bootstrap interval of a mean over tasks, each with one value.
 
-    Where all tasks have the same mean, a bootstrap has nothing to resample and is of no width. If the values are
+    Where all tasks have the same value, a bootstrap has nothing to resample and is of no width. If the values are
     between 0 and 1, the interval is Wilson's over tasks, as if each task were 0 or 1 as a whole. No other tasks with
     this mean vary more. How much values of another range may vary is not known, so they keep the interval of no width.
     """
-    sums, sizes = by_cluster(values, clusters)
-    of_tasks = sums / sizes
-    if not np.allclose(of_tasks, of_tasks[0]) or not is_bounded(values):
-        return bootstrap_mean(values, clusters=clusters, seed=seed, n_resamples=n_resamples)
-    return wilson(round(math.fsum(of_tasks)), of_tasks.size)
+    if not np.allclose(values, values[:1]) or not is_bounded(values):
+        return bootstrap_mean(values, seed=seed, n_resamples=n_resamples)
+    return wilson(round(math.fsum(values)), len(values))
 
 
 def paired_interval(
@@ -154,27 +152,6 @@ def tail_of(n: int, confidence: float = CONFIDENCE) -> float:
     return NormalDist().cdf(-reach)
 
 
-def _normal(sums: _Vector, sizes: _Vector, confidence: float) -> Interval:
-    n_values, means = float(sizes.sum()), sums / sizes
-    mean = float(sums.sum()) / n_values
-    spread = math.sqrt(float(np.square(sums - mean * sizes).sum()))  # numpy.linalg.norm would start threads
-    half = NormalDist().inv_cdf((1 + confidence) / 2) * spread / n_values
-    low, high = np.clip([mean - half, mean + half], means.min(), means.max())
-    return Interval(float(low), float(high))
-
-
-def _means(sums: _Vector, sizes: _Vector, rng: np.random.Generator, n_resamples: int) -> _Vector:
-    n = sums.size
-    is_even = bool(np.all(sizes == sizes[0]))
-    block = max(1, _BLOCK // n)
-    means = []
-    for done in range(0, n_resamples, block):
-        drawn = rng.integers(n, size=(min(block, n_resamples - done), n))
-        n_values = n * sizes[0] if is_even else sizes.take(drawn).sum(axis=1)
-        means.append(sums.take(drawn).sum(axis=1) / n_values)
-    return np.concatenate(means)
-
-
 def mcnemar_exact(n_better: int, n_worse: int) -> float:
     """Return the two-sided p-value of the exact McNemar test (McNemar 1947).
 
@@ -190,27 +167,19 @@ def mcnemar_exact(n_better: int, n_worse: int) -> float:
     return float(binomtest(n_better, n).pvalue) if n else 1.0
 
 
-def sign_flip(
-    differences: Sequence[float],
-    *,
-    clusters: Sequence[Hashable] | None = None,
-    seed: int = 0,
-    n_resamples: int = N_RESAMPLES,
-) -> float:
+def sign_flip(differences: Sequence[float], *, seed: int = 0, n_resamples: int = N_RESAMPLES) -> float:
     """Return the two-sided p-value of the sign-flip permutation test on paired differences (Fisher 1935).
 
-    The null hypothesis is that each cluster's sum is as likely positive as negative. All values of a cluster are
-    flipped together. Up to `n_resamples` sign patterns, all of them are counted. Beyond that, `n_resamples` random ones
-    are drawn, and the observed one counts too. With more than `MANY` clusters the sum is treated as normal.
+    The null hypothesis is that each difference is as likely positive as negative. Of clusters, pass the sums. Up to
+    `n_resamples` sign patterns, all of them are counted. Beyond that, `n_resamples` random ones are drawn, and the
+    observed one counts too. With more than `MANY` differences the sum is treated as normal.
     """
     from scipy.stats import permutation_test
 
-    sums, _ = by_cluster(differences, clusters)
+    sums = np.asarray(differences, dtype=np.float64)
     sums = sums[sums != 0]  # flipping the sign of 0 changes nothing
-    if sums.size == 0:
-        return 1.0
-    if sums.size == 1:
-        return 1.0  # there are two patterns, and both are equally extreme
+    if sums.size < 2:
+        return 1.0  # one has two patterns, which are equally extreme
     if sums.size > MANY:
         return 2 * NormalDist().cdf(-abs(float(sums.sum())) / math.sqrt(float(np.square(sums).sum())))
     found = permutation_test(
@@ -219,7 +188,7 @@ def sign_flip(
         permutation_type="samples",
         vectorized=True,
         n_resamples=n_resamples,
-        batch=max(1, _MAX_CELLS // sums.size),
+        batch=max(1, 5_000_000 // sums.size),  # blocks of 40 MB
         rng=np.random.default_rng(seed),
     )
     return min(1.0, float(found.pvalue))
@@ -267,7 +236,7 @@ def _require_choice(n_samples: int, n_correct: int, k: int) -> None:
         )
 
 
-def minimum_detectable_effect(variance: float, n: int, *, power: float = POWER) -> float:
+def minimum_detectable_effect(variance: float, n: int, *, power: float = 0.8) -> float:
     """Return the smallest true mean of n paired differences that a two-sided 5 % test detects with this power.
 
     Args:
@@ -281,21 +250,16 @@ def minimum_detectable_effect(variance: float, n: int, *, power: float = POWER) 
     return (normal.inv_cdf((1 + CONFIDENCE) / 2) + normal.inv_cdf(power)) * math.sqrt(variance / n)
 
 
-def detectable_mean(differences: Sequence[float], clusters: Sequence[Hashable] | None = None) -> float | None:
-    """Return the smallest true mean that this number of clusters detects, or None for one cluster (no variance).
+def detectable_mean(differences: Sequence[float]) -> float | None:
+    """Return the smallest true mean that differences of so many tasks detect, or None for one task (no variance).
 
-    Clusters that all differ by the same amount have no variance, either. Then two more are added, of which one differs
-    by 1.
-
-    Args:
-        differences: One paired difference per episode.
-        clusters: Cluster of each difference, such as its task. By default each is its own cluster.
+    Tasks that all differ by the same amount have no variance, either. Then two more are added, of which one differs by
+    1.
     """
-    sums, sizes = by_cluster(differences, clusters)
-    if sums.size < 2:
+    if len(differences) < 2:
         return None
-    variance = float(np.var(sums / sizes, ddof=1)) or discordance(0, sums.size)
-    return minimum_detectable_effect(variance, sums.size)
+    variance = float(np.var(differences, ddof=1)) or discordance(0, len(differences))
+    return minimum_detectable_effect(variance, len(differences))
 
 
 def discordance(n_discordant: int, n: int) -> float:

@@ -4,15 +4,14 @@
 has intervals, all spending and all differences, too: `report.txt`, and `--full`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
 from iad_policy.errors import ContractError
 from iad_policy.ledger.episode_record import NOT_RECORDED
-from iad_policy.report.cautions import LOUD, left_out, missing_verdicts
 from iad_policy.report.columns import (
     NOTHING,
     Columns,
@@ -25,19 +24,30 @@ from iad_policy.report.columns import (
     p_value,
     with_interval,
 )
-from iad_policy.report.compare import Difference
-from iad_policy.report.comparison_table import difference_columns, legend, said_of
+from iad_policy.report.comparison_table import LOUD, difference_columns, left_out, legend, missing_verdicts, said_of
 from iad_policy.report.figures import Figures, Heading
 from iad_policy.report.matching import Matched
-from iad_policy.report.metrics import StrategySummary
+from iad_policy.report.metrics import LevelSummary, StrategySummary
 from iad_policy.report.samples import PROGRESS, REWARD, RUN_BUDGET, SUCCESS
-from iad_policy.run.config import RunConfig
 from iad_policy.types.names import NO_VERIFIER
 from iad_policy.types.texts import isolated
 
-NOT_RETRIED = (NOT_RECORDED, ContractError.kind, RUN_BUDGET)
-"""Kinds of errors that the same command meets again: without `--ask`, or as long as the code or the budget is what it
-is."""
+CALLS = ("proposals", "verifications", "asks")
+SPENT: Columns[StrategySummary] = [
+    ("proposals", lambda one: _mean_spent(one, "proposals")),
+    ("verifications", lambda one: _mean_spent(one, "verifications")),
+    ("simulations", lambda one: _mean_spent(one, "simulations")),
+    ("tokens", lambda one: _tokens(one.spent, "tokens") if one.n_episodes else NOTHING),
+    ("steps", lambda one: figure(one.n_steps, 1)),
+    ("seconds\nin calls", lambda one: duration(one.seconds)),
+]
+LEDGER: Columns[Mapping[str, float]] = [
+    ("calls", lambda one: f"{sum(one.get(axis, 0.0) for axis in CALLS):.1f}"),
+    ("prompt\ntokens", lambda one: _tokens(one, "prompt_tokens")),
+    ("completion\ntokens", lambda one: _tokens(one, "completion_tokens")),
+    ("usd", lambda one: _usd(one)),
+    ("seconds\nin calls", lambda one: duration(one.get("seconds", 0.0))),
+]
 
 
 class RunTable:
@@ -51,132 +61,115 @@ class RunTable:
     def __init__(self, heading: Heading, figures: Figures) -> None:
         self._heading = heading
         self._figures = figures
-        self._summaries, self._differences = figures.summaries, figures.differences
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        heading, config = self._heading, self._heading.config
+        summaries, differences = self._figures.summaries, self._figures.differences
         fit = partial(fitting, width=options.max_width, console=console)
-        yield _heading(self._heading, self._summaries.values())
+        data = f", {isolated(heading.data['name'])} data {heading.data['digest']}" if heading.data else ""
+        split = f", split {config.split}" if config.split else ""
+        tasks = f"{counted(heading.n_tasks, 'task')}, {listed('seed', config.seed)}"
+        yield Text.assemble((config.env, "bold"), f"{split}, {tasks}{data}")
+        roles = "".join(f"; {role} {component}" for role, component in config.roles.items())
+        simulator = heading.simulator_text(summaries.values())
+        yield Text(f"{_components(heading, 'Agent')}{roles}; simulator {simulator}")
+        yield from labels(heading)
+        yield Text(f"Budget: {config.equal_on()}")
+        yield from map(Text, config.notes)
         yield ""
-        success = self._heading.named("success").replace(" (", "\n(")
-        scores = _score_columns(list(self._summaries.values()), success)
-        roles = _roles(self._summaries)
-        spent = [*SPENT, USD] if roles else SPENT
-        together = fit("", [*scores, *spent], self._summaries)
+        success = heading.named(SUCCESS).replace(" (", "\n(")
+        scores = _score_columns(list(summaries.values()), success)
+        of_roles = {  # of each role that was called, and of agents and verifiers that are language models
+            f"{name}: {role}": axes
+            for name, one in summaries.items()
+            for role, axes in one.by_role.items()
+            if any(axes.get(axis) for axis in ("asks", "prompt_tokens", "completion_tokens", "n_unpriced"))
+        }
+        spent = [*SPENT, ("usd", lambda one: _usd(one.spent))] if of_roles else SPENT
+        together = fit("", [*scores, *spent], summaries)
         if len(together) == 1:
             yield from together
         else:
-            yield from fit("", scores, self._summaries)
-            yield from fit("Spent, mean per episode", spent, self._summaries)
-        if roles:
-            yield from fit("Spent by role, mean per episode", LEDGER, roles)
-        yield _run_total(self._summaries)
-        if self._differences:
-            config = self._heading.config
+            yield from fit("", scores, summaries)
+            yield from fit("Spent, mean per episode", spent, summaries)
+        if of_roles:
+            yield from fit("Spent by role, mean per episode", LEDGER, of_roles)
+        yield _run_total(summaries.values())
+        if differences:
             several = len(config.verifiers_of(config.compared_with)) > 1
             same = f" with the same verifier, else {config.verifier[0]}," if several else ""
             title = f"Difference to {config.compared_with}{same} on the same tasks ({config.why_compared})"
             headings = {SUCCESS: success, PROGRESS: PROGRESS}
-            columns = difference_columns(self._differences.values(), headings, tested=[SUCCESS])
-            yield from fit(title, [*_baseline_n(config), *columns], self._differences)
-        yield from _matched(self._figures, self._heading, fit)
-        yield from _curves(self._figures, self._heading)
-        yield from _warnings(self._summaries, self._differences)
-        yield legend(self._differences.values(), tested=[SUCCESS], sample="seed")
+            columns = difference_columns(differences.values(), headings, tested=[SUCCESS])
+            if len(config.ns_of(config.compared_with)) > 1:
+                ns = {config.label(arm): arm.n for arm in config.arms}
+                columns = [("to n", lambda one: str(ns[one.baseline])), *columns]
+            yield from fit(title, columns, differences)
+        yield from _not_matched(self._figures)
+        for agent, one in self._figures.matched.items():
+            of_agent = f" of {agent}" if len(self._figures.matched) > 1 else ""
+            yield from _matched(one, f"{heading.named(one.metric)}{of_agent}", fit)
+        metric = SUCCESS if any(one.success is not None for one in summaries.values()) else REWARD
+        if comparisons := self._figures.comparisons(metric):
+            yield Text(f"Mean {heading.named(metric)} over the budgets per episode that all curves cover", style="bold")
+            for curve in comparisons:
+                heights = ", ".join(f"{name} {height:.3f}" for name, height in curve.areas.items())
+                crossed = "".join(f"; {a} and {b} cross at {at:.3g}" for a, b, at in curve.crossings)
+                yield Text(f"{curve.axis} {curve.low:.3g} to {curve.high:.3g}: {heights}{crossed}")
+            yield ""
+        yield from _warnings(self._figures)
+        yield legend(differences.values(), tested=[SUCCESS], sample="seed")
 
 
-class ShortTable:
-    """The lines of a run that a reader needs first, for rich. Alarms and warnings are never left out.
-
-    Args:
-        heading: The facts shown above the table.
-        figures: The summaries, differences and curves of the run.
-    """
-
-    def __init__(self, heading: Heading, figures: Figures) -> None:
-        self._heading = heading
-        self._figures = figures
+class ShortTable(RunTable):
+    """The lines of a run that a reader needs first, for rich. Alarms and warnings are never left out."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        config, figures = self._heading.config, self._figures
-        components = f"{listed('agent', config.agent)}; {listed('verifier', _names(config.verifier))}"
-        tasks = f"{counted(self._heading.n_tasks, 'task')}, {listed('seed', config.seed)}"
-        yield Text(f"{config.env}: {tasks}; {components}; n = {', '.join(map(str, config.n))}")
-        yield from labels(self._heading)
+        heading, config, figures = self._heading, self._heading.config, self._figures
+        tasks = f"{counted(heading.n_tasks, 'task')}, {listed('seed', config.seed)}"
+        yield Text(f"{config.env}: {tasks}; {_components(heading, 'agent')}; n = {', '.join(map(str, config.n))}")
+        yield from labels(heading)
         if config.budget or not config.equal_on().startswith("equal"):
             yield Text(f"Budget: {config.equal_on()}")
         yield from map(Text, config.notes)
         yield ""
-        yield from fitting(
-            "",
-            [*_short_columns(self._heading, figures), *_won_and_lost(config.compared_with, figures.differences)],
-            {name: name for name in figures.summaries},
-            width=options.max_width,
-            console=console,
-        )
-        yield from _at_the_baselines_spending(figures)
-        yield from _warnings(figures.summaries, figures.differences)
+        rows = figures.summaries
+        metric = SUCCESS if any(one.success is not None for one in rows.values()) else REWARD
+        of_summaries: list[tuple[str, Callable[[StrategySummary], str]]] = [
+            (heading.named(metric).replace(" (", "\n("), lambda one: figure(getattr(one, metric), 3)),
+            ("progress", lambda one: figure(one.progress, 3)),
+            ("proposals\nper episode", lambda one: _mean_spent(one, "proposals")),
+        ]
+        if any(one.spent.get("tokens") or one.spent.get("n_unmetered") for one in rows.values()):
+            of_summaries.append(("tokens\nper episode", lambda one: _tokens(one.spent, "tokens")))
+        if any(one.spent.get("usd") for one in rows.values()):
+            of_summaries.append(("usd\nper episode", lambda one: _usd(one.spent)))
+        of_summaries += _ended_early(rows.values())
+
+        def of_row(cell: Callable[[StrategySummary], str]) -> Callable[[str], str]:
+            return lambda name: cell(rows[name])
+
+        columns = [(title, of_row(cell)) for title, cell in of_summaries]
+        tested = {name: one.success for name, one in figures.differences.items() if one.success is not None}
+        if tested:
+            apart = {name: f"{len(one.won)}:{len(one.lost)}" for name, one in tested.items()}
+            p = {name: p_value(one.p_holm) for name, one in tested.items()}
+            columns.append((f"better:worse\nthan {config.compared_with}", lambda name: apart.get(name, "")))
+            columns.append(("p", lambda name: p.get(name, "")))
+        yield from fitting("", columns, {name: name for name in rows}, width=options.max_width, console=console)
+        yield from _not_matched(figures)
+        for one in figures.matched.values():  # at the largest spending of the baseline
+            reached = {name: at[-1] for name, at in one.at.items()}
+            values = ", ".join(
+                f"{name} {'not reached' if at is None else f'{at.value:.3f}'}" for name, at in reached.items()
+            )
+            yield Text(f"At equal {one.axis} ({one.budgets[-1]:,.1f} per episode): {values}.")
+        yield from _warnings(figures)
 
 
-def _short_columns(heading: Heading, figures: Figures) -> Columns[str]:
-    rows = figures.summaries
-    metric = SUCCESS if any(one.success is not None for one in rows.values()) else REWARD
-    columns: list[tuple[str, Callable[[str], str]]] = [
-        (heading.named(metric).replace(" (", "\n("), lambda name: figure(getattr(rows[name], metric), 3)),
-        ("progress", lambda name: figure(rows[name].progress, 3)),
-        ("proposals\nper episode", lambda name: _mean_spent(rows[name], "proposals", 1)),
-    ]
-    if any(one.spent.get("tokens") or one.spent.get("n_unmetered") for one in rows.values()):
-        columns.append(("tokens\nper episode", lambda name: _tokens(rows[name].spent, "tokens")))
-    if any(one.spent.get("usd") for one in rows.values()):
-        columns.append(("usd\nper episode", lambda name: _usd(rows[name].spent)))
-    of_rows = [(name, partial(_of_row, rows, cell)) for name, cell in _ended_early(rows.values())]
-    return [*columns, *of_rows]
-
-
-def _of_row(rows: Mapping[str, StrategySummary], cell: Callable[[StrategySummary], str], name: str) -> str:
-    return cell(rows[name])
-
-
-def _won_and_lost(baseline: str, differences: Mapping[str, Difference]) -> Columns[str]:
-    found = {name: one.success for name, one in differences.items() if one.success is not None}
-    if not found:
-        return []
-    apart = {name: f"{len(one.won)}:{len(one.lost)}" for name, one in found.items()}
-    p = {name: p_value(one.p_holm) for name, one in found.items()}
-    return [(f"better:worse\nthan {baseline}", lambda name: apart.get(name, "")), ("p", lambda name: p.get(name, ""))]
-
-
-def _at_the_baselines_spending(figures: Figures) -> Iterable[RenderableType]:
-    """Yield what each strategy reaches at the largest spending of the baseline."""
-    yield from _not_matched(figures)
-    for one in figures.matched.values():
-        reached = {name: at[-1] for name, at in one.at.items()}
-        values = ", ".join(
-            f"{name} {'not reached' if at is None else f'{at.value:.3f}'}" for name, at in reached.items()
-        )
-        yield Text(f"At equal {one.axis} ({one.budgets[-1]:,.1f} per episode): {values}.")
-
-
-def _heading(heading: Heading, rows: Iterable[StrategySummary]) -> RenderableType:
-    config = heading.config
-    data = f", {isolated(heading.data['name'])} data {heading.data['digest']}" if heading.data else ""
-    split = f", split {config.split}" if config.split else ""
-    lines = [
-        Text.assemble(
-            (config.env, "bold"), f"{split}, {counted(heading.n_tasks, 'task')}, {listed('seed', config.seed)}{data}"
-        ),
-        Text(f"{listed('Agent', config.agent)}; {listed('verifier', _names(config.verifier))}{_others(heading, rows)}"),
-        *labels(heading),
-        Text(f"Budget: {config.equal_on()}"),
-        *map(Text, config.notes),
-    ]
-    return Group(*lines)
-
-
-def _others(heading: Heading, rows: Iterable[StrategySummary]) -> str:
-    """Return the components of the roles, if the run names any, and the simulator."""
-    roles = "".join(f"; {role} {component}" for role, component in heading.config.roles.items())
-    return f"{roles}; simulator {heading.simulator_text(rows)}"
+def _components(heading: Heading, agent: str) -> str:
+    verifiers = [one or NO_VERIFIER for one in heading.config.verifier]
+    return f"{listed(agent, heading.config.agent)}; {listed('verifier', verifiers)}"
 
 
 def labels(heading: Heading) -> Iterator[Text]:
@@ -185,10 +178,6 @@ def labels(heading: Heading) -> Iterator[Text]:
         yield Text(f"*** {alarm} ***", style=LOUD)
     for note in heading.notes:
         yield Text(f"{note[:1].upper()}{note[1:]}" if len(heading.informations) == 1 else note)
-
-
-def _names(verifiers: Sequence[str]) -> list[str]:
-    return [one or NO_VERIFIER for one in verifiers]
 
 
 def _score_columns(summaries: Sequence[StrategySummary], success: str) -> Columns[StrategySummary]:
@@ -202,158 +191,88 @@ def _score_columns(summaries: Sequence[StrategySummary], success: str) -> Column
         columns.append(("unreadable\nanswers", lambda one: figure(one.unreadable, 3)))
     levels = list(dict.fromkeys(level for one in summaries for level in one.by_difficulty))
     if levels:
-        columns.append((f"{success}\n{'/'.join(map(isolated, levels))}", lambda one: "/".join(_at_levels(one, levels))))
+        heading = f"{success}\n{'/'.join(map(isolated, levels))}"
+        columns.append((heading, lambda one: at_levels(one.by_difficulty, levels)))
     if any(one.evaluation_pass_rate is not None for one in summaries):
         columns.append(("evaluations\npassed", lambda one: figure(one.evaluation_pass_rate, 3)))
     return [*columns, ("n", lambda one: str(one.n_episodes)), *_ended_early(summaries)]
 
 
-def _ended_early(summaries: Iterable[StrategySummary]) -> Columns[StrategySummary]:
+def at_levels(by_difficulty: Mapping[str, LevelSummary], levels: Sequence[str]) -> str:
+    """Return the success at each of several difficulties."""
+    found = (by_difficulty.get(level) for level in levels)
+    return "/".join(NOTHING if one is None else figure(one.success, 2) for one in found)
+
+
+def _ended_early(summaries: Collection[StrategySummary]) -> Columns[StrategySummary]:
     """Return the columns of episodes that failed or ran out of budget, if there are any."""
-    summaries = list(summaries)
-    columns: list[tuple[str, Callable[[StrategySummary], str]]] = []
-    if any(one.n_errored for one in summaries):
-        columns.append(("errored", lambda one: str(one.n_errored)))
-    if any(one.n_budget for one in summaries):
-        columns.append(("budget\nspent", lambda one: str(one.n_budget)))
-    return columns
+    columns: Columns[StrategySummary] = [
+        ("errored", lambda one: str(one.n_errored)),
+        ("budget\nspent", lambda one: str(one.n_budget)),
+    ]
+    return [column for column in columns if any(column[1](one) != "0" for one in summaries)]
 
 
-def _at_levels(one: StrategySummary, levels: Sequence[str]) -> Iterable[str]:
-    for level in levels:
-        found = one.by_difficulty.get(level)
-        yield NOTHING if found is None else figure(found.success, 2)
-
-
-SPENT: Columns[StrategySummary] = [
-    ("proposals", lambda one: _mean_spent(one, "proposals", 1)),
-    ("verifications", lambda one: _mean_spent(one, "verifications", 1)),
-    ("simulations", lambda one: _mean_spent(one, "simulations", 1)),
-    ("tokens", lambda one: _tokens(one.spent, "tokens") if one.n_episodes else NOTHING),
-    ("steps", lambda one: figure(one.n_steps, 1)),
-    ("seconds\nin calls", lambda one: duration(one.seconds)),
-]
-
-USD: tuple[str, Callable[[StrategySummary], str]] = ("usd", lambda one: _usd(one.spent))
-
-LEDGER: Columns[Mapping[str, float]] = [
-    ("calls", lambda one: f"{sum(one.get(axis, 0.0) for axis in ('proposals', 'verifications', 'asks')):.1f}"),
-    ("prompt\ntokens", lambda one: _tokens(one, "prompt_tokens")),
-    ("completion\ntokens", lambda one: _tokens(one, "completion_tokens")),
-    ("usd", lambda one: _usd(one)),
-    ("seconds\nin calls", lambda one: duration(one.get("seconds", 0.0))),
-]
-
-
-def _baseline_n(config: RunConfig) -> Columns[Difference]:
-    """Return the column of the n that each row is compared with, if the baseline has several."""
-    if len(config.ns_of(config.compared_with)) < 2:
-        return []
-    ns = {config.label(arm): arm.n for arm in config.arms}
-    return [("to n", lambda one: str(ns[one.baseline]))]
-
-
-def _curves(figures: Figures, heading: Heading) -> Iterable[RenderableType]:
-    """Yield the mean of each curve over n at equal spending, and where curves cross."""
-    has_success = any(one.success is not None for one in figures.summaries.values())
-    metric = "success" if has_success else "reward"
-    comparisons = figures.comparisons(metric)
-    if not comparisons:
-        return
-    yield Text(f"Mean {heading.named(metric)} over the budgets per episode that all curves cover", style="bold")
-    for one in comparisons:
-        heights = ", ".join(f"{name} {height:.3f}" for name, height in one.areas.items())
-        crossed = "; ".join(f"{a} and {b} cross at {at:.3g}" for a, b, at in one.crossings)
-        yield Text(f"{one.axis} {one.low:.3g} to {one.high:.3g}: {heights}{f'; {crossed}' if crossed else ''}")
-    yield ""
-
-
-def _run_total(summaries: Mapping[str, StrategySummary]) -> Text:
+def _run_total(summaries: Iterable[StrategySummary]) -> Text:
     """Return what the whole run spent, and how many of its calls were really made."""
+    rows = list(summaries)
     total = {
-        axis: sum(one.spent.get(axis, 0.0) * one.n_episodes for one in summaries.values())
-        for axis in ("proposals", "verifications", "asks", "tokens", "usd", "n_unpriced", "n_cached")
+        axis: sum(one.spent.get(axis, 0.0) * one.n_episodes for one in rows)
+        for axis in (*CALLS, "tokens", "usd", "n_unpriced", "n_cached")
     }
-    n_calls = round(sum(total[axis] for axis in ("proposals", "verifications", "asks")))
-    seconds = sum((one.seconds or 0.0) * one.n_episodes for one in summaries.values())
+    n_calls = round(sum(total[axis] for axis in CALLS))
+    seconds = sum((one.seconds or 0.0) * one.n_episodes for one in rows)
     cached = f" ({round(total['n_cached']):,} answered from the cache)" if total["n_cached"] else ""
     tokens = f", {round(total['tokens']):,} tokens" if total["tokens"] else ""
     paid = f", ${_usd(total)}" if total["usd"] else ""
     return Text(f"The whole run: {n_calls:,} calls{cached}{tokens}{paid}, {duration(seconds)} s inside calls.\n")
 
 
-def _matched(figures: Figures, heading: Heading, fit: Callable[..., list[RenderableType]]) -> Iterable[RenderableType]:
+def _matched(one: Matched, metric: str, fit: Callable[..., list[RenderableType]]) -> Iterable[RenderableType]:
     """Yield what each strategy reaches at the baseline's spending, and what the baseline's best value costs it."""
-    yield from _not_matched(figures)
-    for agent, one in figures.matched.items():
-        of_agent = f" of {agent}" if len(figures.matched) > 1 else ""
-        title = (
-            f"{heading.named(one.metric)}{of_agent} at equal {one.axis} per episode: those of {one.baseline} "
-            f"with n = {', '.join(f'{n:g}' for n in one.settings)}"
-        )
-        columns = [
-            (f"{budget:,.{0 if one.axis == 'tokens' else 1}f}", partial(_at_budget, matched=one, place=place))
-            for place, budget in enumerate(one.budgets)
-        ]
-        best = max(cost.level for cost in one.costs.values())
-        columns.append((f"{one.axis} for\n{best:.3f}", partial(_cost, matched=one)))
-        yield from fit(title, columns, {name: name for name in one.at})
-        left_out = (
-            f"; {counted(one.n_left_out, 'task')} without an episode of every row left out" if one.n_left_out else ""
-        )
-        yield Text(
-            f"Interpolated between the n of each strategy, never extrapolated. In brackets: the difference to "
-            f"{one.baseline}. Intervals: paired bootstrap over {counted(one.n_tasks, 'task')}{left_out}.",
-            style="dim",
-        )
-        yield ""
+    digits = 0 if one.axis == "tokens" else 1
+
+    def at_budget(place: int) -> Callable[[str], str]:
+        def cell(name: str) -> str:
+            found = one.at[name][place]
+            if found is None or name == one.baseline:
+                return "not reached" if found is None else f"{found.value:.3f}"
+            low, high = (bound(end, "+") for end in found.difference_95)
+            return f"{found.value:.3f} ({found.difference:+.3f} [{low},{high}])"
+
+        return cell
+
+    def cost(name: str) -> str:
+        found = one.costs[name]
+        if found.spent is None:
+            return "not reached"
+        low, high = ("..." if end is None else f"{end:,.{digits}f}" for end in (found.low, found.high))
+        return f"{found.spent:,.{digits}f} [{low},{high}]"
+
+    best = max(cost.level for cost in one.costs.values())
+    title = (
+        f"{metric} at equal {one.axis} per episode: those of {one.baseline} with n = "
+        f"{', '.join(f'{n:g}' for n in one.settings)}"
+    )
+    columns = [(f"{budget:,.{digits}f}", at_budget(place)) for place, budget in enumerate(one.budgets)]
+    yield from fit(title, [*columns, (f"{one.axis} for\n{best:.3f}", cost)], {name: name for name in one.at})
+    others = f"; {counted(one.n_left_out, 'task')} without an episode of every row left out" if one.n_left_out else ""
+    yield Text(
+        "Interpolated between the n of each strategy, never extrapolated. In brackets: the difference to "
+        f"{one.baseline}. Intervals: paired bootstrap over {counted(one.n_tasks, 'task')}{others}.",
+        style="dim",
+    )
+    yield ""
 
 
 def _not_matched(figures: Figures) -> Iterable[RenderableType]:
     if figures.unmatched:
-        yield Text(f"Not compared at equal spending: {figures.unmatched}", style="bold red")
+        yield Text(f"Not compared at equal spending: {figures.unmatched}", style=LOUD)
         yield ""
 
 
-def _at_budget(name: str, *, matched: Matched, place: int) -> str:
-    found = matched.at[name][place]
-    if found is None:
-        return "not reached"
-    if name == matched.baseline:
-        return f"{found.value:.3f}"
-    low, high = (bound(end, "+") for end in found.difference_95)
-    return f"{found.value:.3f} ({found.difference:+.3f} [{low},{high}])"
-
-
-def _cost(name: str, *, matched: Matched) -> str:
-    found = matched.costs[name]
-    if found.spent is None:
-        return "not reached"
-    digits = 0 if matched.axis == "tokens" else 1
-    low, high = ("..." if end is None else f"{end:,.{digits}f}" for end in (found.low, found.high))
-    return f"{found.spent:,.{digits}f} [{low},{high}]"
-
-
-def _roles(summaries: Mapping[str, StrategySummary]) -> dict[str, Mapping[str, float]]:
-    """Return the spending of each role that was called, and of agents and verifiers that are language models."""
-    return {
-        f"{name}: {role}": axes
-        for name, one in summaries.items()
-        for role, axes in one.by_role.items()
-        if axes.get("asks") or axes.get("prompt_tokens") or axes.get("completion_tokens") or axes.get("n_unpriced")
-    }
-
-
-def _mean_spent(one: StrategySummary, axis: str, digits: int) -> str:
-    return f"{one.spent[axis]:{',' if digits == 0 else ''}.{digits}f}" if one.n_episodes else NOTHING
-
-
-def _total(spent: Mapping[str, float]) -> str:
-    """Return how many calls were made in all, and their tokens and dollars where there are any."""
-    n_calls = int(sum(spent.get(axis, 0) for axis in ("proposals", "verifications", "asks")))
-    n_tokens = int(spent.get("prompt_tokens", 0) + spent.get("completion_tokens", 0))
-    parts = [counted(n_calls, "call"), *([f"{n_tokens:,} tokens"] if n_tokens else [])]
-    return ", ".join(parts + ([f"${spent['usd']:.4f}"] if spent.get("usd") else []))
+def _mean_spent(one: StrategySummary, axis: str) -> str:
+    return f"{one.spent[axis]:.1f}" if one.n_episodes else NOTHING
 
 
 def _tokens(spent: Mapping[str, float], axis: str) -> str:
@@ -372,15 +291,24 @@ def _usd(spent: Mapping[str, float]) -> str:
     return f"{usd:.4f}"
 
 
-def _warnings(summaries: Mapping[str, StrategySummary], differences: Mapping[str, Difference]) -> Iterable[Text]:
-    yield from said_of(differences)
-    errored = {name: one for name, one in summaries.items() if one.n_errored}
+def _warnings(figures: Figures) -> Iterable[Text]:
+    yield from said_of(figures.differences)
+    errored = {name: one for name, one in figures.summaries.items() if one.n_errored}
     if errored:
-        spent = {name: f", which spent {_total(one.spent_errored)}" for name, one in errored.items()}
+        spent = {}
+        for name, one in errored.items():
+            axes = one.spent_errored
+            n_tokens = int(axes.get("prompt_tokens", 0) + axes.get("completion_tokens", 0))
+            parts = [counted(int(sum(axes.get(axis, 0) for axis in CALLS)), "call")]
+            parts += [f"{n_tokens:,} tokens"] if n_tokens else []
+            parts += [f"${axes['usd']:.4f}"] if axes.get("usd") else []
+            spent[name] = f", which spent {', '.join(parts)}"
         said = left_out("EPISODES", {name: one.errors for name, one in errored.items()}, spent)
-        can_retry = any(kind not in NOT_RETRIED for one in errored.values() for kind in one.errors)
+        # The same command meets these again: without --ask, or as long as the code or the budget is what it is.
+        kept = (NOT_RECORDED, ContractError.kind, RUN_BUDGET)
+        can_retry = any(kind not in kept for one in errored.values() for kind in one.errors)
         again = " Run the same command again to retry them." if can_retry else ""
         yield Text(f"{said}{again}", style=LOUD)
-    missing = missing_verdicts({name: one.n_failed_verdicts for name, one in summaries.items()})
+    missing = missing_verdicts({name: one.n_failed_verdicts for name, one in figures.summaries.items()})
     if missing:
         yield Text(missing, style=LOUD)

@@ -74,12 +74,10 @@ PROMISES = (
     ),
 )
 KNOWS_ONLY: Mapping[str, tuple[str, ...]] = {
-    "webshop_server.site.connections": (),
     "webshop_server.site.errors": (),
-    "webshop_server.site.escaping": (),
     "webshop_server.site.hosts": (),
     "webshop_server.site.sessions": (),
-    "webshop_server.site.server": ("webshop_server.site.connections", "webshop_server.site.hosts"),
+    "webshop_server.site.server": ("webshop_server.site.hosts",),
     "webshop_server.site.strict_app": (
         "webshop_server.site.errors",
         "webshop_server.site.server",

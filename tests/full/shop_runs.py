@@ -1,5 +1,12 @@
-"""Episodes of the shop as plain loops, which what a bridge serves is compared with."""
+"""Episodes of the shop as plain loops, which what a bridge serves is compared with, and what servers have in common."""
 
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import gymnasium as gym
@@ -57,3 +64,61 @@ def said(run: PlainRun, style: str) -> tuple[list[str], ChatOutcome]:
         texts = ["\n\n".join(message["content"] for message in messages)]
         texts += [chat.say(action) for action in run.actions]
         return texts, chat.outcome
+
+
+@contextmanager
+def command(kind: str, *options: object) -> Iterator[tuple[Any, str]]:
+    """A running `iad serve --mcp` or `--openenv` of the shop over HTTP, and its address.
+
+    It must end by itself when it is told to, and say nothing.
+    """
+    words = [sys.executable, "-m", "iad_policy.cli", "serve", kind, SHOP, *map(str, options)]
+    root = Path(__file__).parents[2]
+    process = subprocess.Popen(words, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        assert process.stdout is not None
+        lines = "".join(iter(process.stdout.readline, "Press Ctrl-C to stop.\n"))
+        found = re.search(r"IAD/WebShop-v0 is open to \w+ clients at (http://127.0.0.1:\d+(?:/mcp)?)\n", lines)
+        assert found, lines
+        yield process, found[1]
+    finally:
+        process.terminate()
+        rest, _ = process.communicate(timeout=30)
+    assert (process.returncode, rest) == (0, "")
+
+
+def wait_for(is_so: Callable[[], bool], seconds: float = 20) -> None:
+    until = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+@contextmanager
+def watched() -> Iterator[list[Any]]:
+    """The environments that are made by the id `Watched-v0`, which tell whether they are closed."""
+    made: list[Any] = []
+
+    class Watched(gym.Wrapper[Any, Any, Any, Any]):
+        closed = False
+
+        def close(self) -> None:
+            self.closed = True
+            super().close()
+
+    def entry(**options: Any) -> Any:
+        made.append(Watched(gym.make(SHOP, disable_env_checker=True, **options)))
+        return made[-1]
+
+    gym.register("Watched-v0", entry)
+    try:
+        yield made
+    finally:
+        del gym.registry["Watched-v0"]
+
+
+def page_block(page: str, has: str, language: str = "python") -> str:
+    """The first code block of a page of docs/bridges that has a text."""
+    text = (Path(__file__).parents[2] / "docs" / "bridges" / page).read_text(encoding="utf-8")
+    bodies: list[str] = re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return next(body for body in bodies if has in body)

@@ -27,6 +27,7 @@ from iad_policy.models.scripted import ScriptedModel
 from iad_policy.registry.domain import domain_by_id
 from tests.contract.rule_based import made
 from tests.full.played import Answerer, each_environment
+from tests.full.shop_runs import page_block
 from tests.iad_policy.bridges.gold import texts_of
 from tests.security.bash_sandboxes import children
 from tests.test_documents import blocks
@@ -288,7 +289,7 @@ def test_the_commands_of_the_page_find_tasks_and_solvers_by_the_entry_point(tmp_
     """With a model that needs no key, and fewer and shorter tasks."""
     commands = [
         shlex.split(command)
-        for body in blocks("docs/bridges/inspect.md", "sh")
+        for body in blocks("docs/bridges/frameworks.md", "sh")
         for command in body.splitlines()
         if command.startswith("inspect eval")
     ]
@@ -323,8 +324,7 @@ def test_wrong_use_is_said(tmp_path: Path) -> None:
 
 
 def test_the_python_example_of_the_page_runs(tmp_path: Path) -> None:
-    (body,) = blocks("docs/bridges/inspect.md", "python")
-    (tmp_path / "example.py").write_text(body)
+    (tmp_path / "example.py").write_text(page_block("frameworks.md", "iad_solver"))
     done = subprocess.run([sys.executable, "example.py"], capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "success" in done.stdout

@@ -8,8 +8,8 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack, ExitStack, contextmanager
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +24,11 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.exceptions import MCPError
 
 from iad_policy.bridges.chat import OVER, ChatOutcome
-from iad_policy.bridges.mcp import mcp_server
-from tests.full.shop_runs import KEYLESS, SHOP, PlainRun, said, shopped, solved
+from iad_policy.bridges.mcp import contents, mcp_server
+from tests.full.shop_runs import KEYLESS, SHOP, PlainRun, command, page_block, said, shopped, solved, wait_for, watched
 from tests.iad_policy.bridges.gold import Told, aimless, gold_in, solving
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "bridges" / "mcp.md"
 COMMAND = ["-m", "iad_policy.cli", "serve", "--mcp", SHOP]
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # theirs
 
@@ -55,30 +54,6 @@ def asking(server: Any, ask: Callable[..., Awaitable[None]], n: int = 1, **optio
             await ask(*[await opened.enter_async_context(Client(server, **options)) for _ in range(n)])
 
     anyio.run(main)
-
-
-@contextmanager
-def serving(*options: object) -> Iterator[str]:
-    """The address of `iad serve --mcp` over HTTP."""
-    command = [sys.executable, *COMMAND, "--port", "0", *map(str, options)]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    try:
-        assert process.stdout is not None
-        lines = "".join(iter(process.stdout.readline, "Press Ctrl-C to stop.\n"))
-        found = re.search(r"IAD/WebShop-v0 is open to MCP clients at (http://127.0.0.1:\d+/mcp)", lines)
-        assert found, lines
-        yield found[1]
-    finally:
-        process.terminate()
-        rest, _ = process.communicate(timeout=30)
-    assert (process.returncode, rest) == (0, "")
-
-
-def wait_for(is_so: Callable[[], bool], seconds: float = 20) -> None:
-    until = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < until
-        time.sleep(0.02)
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -228,21 +203,7 @@ def test_what_a_client_can_mend_is_told_in_our_words_and_the_session_goes_on() -
 
 
 def test_an_environment_lives_as_long_as_its_session() -> None:
-    made: list[Any] = []
-
-    class Watched(gym.Wrapper[Any, Any, Any, Any]):
-        closed = False
-
-        def close(self) -> None:
-            self.closed = True
-            super().close()
-
-    def entry(**options: Any) -> Any:
-        made.append(Watched(gym.make(SHOP, disable_env_checker=True, **options)))
-        return made[-1]
-
-    gym.register("Watched-v0", entry)
-    try:
+    with watched() as made:
         server = mcp_server("Watched-v0", split="dev")
         assert [one.closed for one in made] == [True]  # the one that was made to look at it
 
@@ -253,18 +214,16 @@ def test_an_environment_lives_as_long_as_its_session() -> None:
 
         asking(server, ask, n=2)
         assert [env.closed for env in made] == [True, True, True]
-    finally:
-        del gym.registry["Watched-v0"]
 
 
 def test_over_stdin_and_stdout_a_client_starts_the_command(tmp_path: Path) -> None:
     run, outcomes = solved(0), tmp_path / "outcomes.jsonl"
     options = ["--preview", "--outcomes", str(outcomes), "--split", "dev", "--env-arg", "max_steps=20"]
-    command = StdioServerParameters(command=sys.executable, args=[*COMMAND, *options], cwd=ROOT)
+    started = StdioServerParameters(command=sys.executable, args=[*COMMAND, *options], cwd=ROOT)
 
     async def main() -> None:
         with (tmp_path / "stderr").open("w") as errors:
-            async with Client(stdio_client(command, errlog=errors)) as client:
+            async with Client(stdio_client(started, errlog=errors)) as client:
                 assert {tool.name for tool in (await client.list_tools()).tools} == {"begin", "act", "preview"}
                 assert (await played(client, run))[-1] == OVER
                 assert "Actions left: 20." in text_of(await client.call_tool("begin", {"seed": 1}))
@@ -282,7 +241,7 @@ def test_over_stdin_and_stdout_a_client_starts_the_command(tmp_path: Path) -> No
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_session_and_the_command_though_stdin_stays_open(number: int, tmp_path: Path) -> None:
     outcomes = tmp_path / "outcomes.jsonl"
-    command = [sys.executable, *COMMAND, "--outcomes", str(outcomes)]
+    words = [sys.executable, *COMMAND, "--outcomes", str(outcomes)]
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
     sent = [
         {"id": 1, "method": "initialize", "params": hello},
@@ -290,7 +249,7 @@ def test_a_signal_ends_the_session_and_the_command_though_stdin_stays_open(numbe
         {"id": 2, "method": "tools/call", "params": {"name": "begin", "arguments": {"seed": 0}}},
     ]
     with subprocess.Popen(
-        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        words, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -312,7 +271,7 @@ def test_over_http_sessions_do_not_meet_and_end_with_their_clients(tmp_path: Pat
         await meet_nobody(one, other)
         await one.call_tool("begin", {"task_id": "test-0001"})
 
-    with serving("--outcomes", outcomes) as address:
+    with command("--mcp", "--port", 0, "--outcomes", outcomes) as (_, address):
         asking(address, ask, n=2)
         wait_for(lambda: len(outcomes.read_text().splitlines()) == 3)  # the client doesn't wait for the session's end
     reasons = [json.loads(line)["stop_reason"] for line in outcomes.read_text().splitlines()]
@@ -324,7 +283,7 @@ def test_over_http_a_request_without_a_session_is_refused_with_the_versions_that
         with pytest.raises(MCPError, match="expected a protocol version with sessions"):
             await client.call_tool("begin", {"seed": 0})
 
-    with serving() as address:
+    with command("--mcp", "--port", 0) as (_, address):
         asking(address, ask, mode="2026-07-28")
 
 
@@ -337,12 +296,12 @@ def test_a_client_that_is_still_connected_does_not_keep_the_server() -> None:
         told.append("closed")
 
     opened = ExitStack()
-    asking(opened.enter_context(serving()), ask)
+    asking(opened.enter_context(command("--mcp", "--port", 0))[1], ask)
     assert told[1:] == ["closed"]
 
 
 def test_over_http_a_page_of_another_site_is_refused() -> None:
-    with serving() as address:
+    with command("--mcp", "--port", 0) as (_, address):
         for header, value in (("Host", "shop.example"), ("Origin", "http://shop.example")):
             request = urllib.request.Request(address, data=b"{}", headers={header: value})
             with pytest.raises(urllib.error.HTTPError) as refused:
@@ -355,17 +314,15 @@ def test_over_http_a_page_of_another_site_is_refused() -> None:
 
 
 def test_pictures_are_sent_as_pictures() -> None:
-    from iad_policy.bridges.mcp import _contents
-
     red = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"
     picture = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{red}"}}
-    content = _contents([{"role": "user", "content": [picture, {"type": "text", "text": "Draw it."}]}])
+    content = contents([{"role": "user", "content": [picture, {"type": "text", "text": "Draw it."}]}])
     assert content[1] == "Draw it."
     assert (content[0].to_image_content().data, content[0].to_image_content().mime_type) == (red, "image/png")
 
 
 def test_the_pages_first_example_runs() -> None:
-    (first, *_) = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     said: list[str] = []
-    exec(compile(first, PAGE.name, "exec"), {"print": lambda *texts: said.append(" ".join(map(str, texts)))})
+    block = compile(page_block("frameworks.md", "mcp_server"), "page", "exec")
+    exec(block, {"print": lambda *texts: said.append(" ".join(map(str, texts)))})
     assert "Now you see" in said[0]

@@ -6,13 +6,9 @@ import os
 import re
 import signal
 import socket
-import subprocess
-import sys
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +24,9 @@ from openenv import GenericEnvClient
 from iad_policy.bridges.chat import OVER, Chat
 from iad_policy.bridges.openenv import ServedEpisodes, openenv_app
 from iad_policy.commands.asgi import AsgiServer
-from tests.full.shop_runs import KEYLESS, SHOP, PlainRun, said, shopped, solved
+from tests.full.shop_runs import KEYLESS, SHOP, PlainRun, command, page_block, said, shopped, solved, wait_for, watched
 from tests.iad_policy.bridges.gold import Told, aimless, gold_in, solving
 
-ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "bridges" / "openenv.md"
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # theirs
 N_SESSIONS = 8
 N_SHOPS = 256
@@ -43,30 +37,6 @@ def shop() -> Iterator[str]:
     """The address of a server of the shop."""
     with AsgiServer(openenv_app(SHOP)) as server:
         yield server.address
-
-
-@contextmanager
-def command(*options: object) -> Iterator[tuple[Any, str]]:
-    """A running `iad serve --openenv` and its address. It must end by itself when it is told to, and say nothing."""
-    words = [sys.executable, "-m", "iad_policy.cli", "serve", "--openenv", SHOP, *map(str, options)]
-    process = subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    try:
-        assert process.stdout is not None
-        lines = "".join(iter(process.stdout.readline, "Press Ctrl-C to stop.\n"))
-        found = re.search(r"IAD/WebShop-v0 is open to OpenEnv clients at (http://127.0.0.1:\d+)\n", lines)
-        assert found, lines
-        yield process, found[1]
-    finally:
-        process.terminate()
-        rest, _ = process.communicate(timeout=30)
-    assert (process.returncode, rest) == (0, "")
-
-
-def wait_for(is_so: Callable[[], bool], seconds: float = 20) -> None:
-    until = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < until
-        time.sleep(0.02)
 
 
 def asked(address: str, data: dict[str, Any] | None = None, **headers: str) -> tuple[int, Any]:
@@ -194,33 +164,16 @@ def test_a_page_of_another_site_reaches_nothing(shop: str) -> None:
 
 
 def test_an_environment_is_closed_with_its_socket() -> None:
-    made: list[Any] = []
-
-    class Watched(gym.Wrapper[Any, Any, Any, Any]):
-        closed = False
-
-        def close(self) -> None:
-            self.closed = True
-            super().close()
-
-    def entry(**options: Any) -> Any:
-        made.append(Watched(gym.make(SHOP, disable_env_checker=True, **options)))
-        return made[-1]
-
-    gym.register("Watched-v0", entry)
-    try:
-        with AsgiServer(openenv_app("Watched-v0", split="dev")) as server:
-            assert [one.closed for one in made] == [True]  # the one that was made to look at it
-            with GenericEnvClient(base_url=server.address).sync() as client:
-                client.reset(seed=0)
-                client.reset(seed=1)
-                assert [one.closed for one in made] == [True, False]
-            wait_for(lambda: made[1].closed)
-            asyncio.run(cut_off(server.address))
-            assert len(made) == 3
-            wait_for(lambda: made[2].closed)
-    finally:
-        del gym.registry["Watched-v0"]
+    with watched() as made, AsgiServer(openenv_app("Watched-v0", split="dev")) as server:
+        assert [one.closed for one in made] == [True]  # the one that was made to look at it
+        with GenericEnvClient(base_url=server.address).sync() as client:
+            client.reset(seed=0)
+            client.reset(seed=1)
+            assert [one.closed for one in made] == [True, False]
+        wait_for(lambda: made[1].closed)
+        asyncio.run(cut_off(server.address))
+        assert len(made) == 3
+        wait_for(lambda: made[2].closed)
 
 
 async def cut_off(address: str) -> None:
@@ -275,7 +228,7 @@ def test_256_shops_in_one_process_take_less_than_a_megabyte_each() -> None:
         await asyncio.gather(*(client.close() for client in clients))
         return after - before
 
-    with command("--port", 0) as (process, address):
+    with command("--openenv", "--port", 0) as (process, address):
         grown = asyncio.run(main(address, process.pid))
     print(f"{N_SHOPS} shops: {grown:.0f} MB")
     assert 0 < grown < N_SHOPS
@@ -292,7 +245,7 @@ def test_the_command_says_where_it_is_and_ends_though_a_client_is_connected() ->
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with command("--port", port, "--split", "dev", "--env-arg", "max_steps=4") as (process, address):
+        with command("--openenv", "--port", port, "--split", "dev", "--env-arg", "max_steps=4") as (process, address):
             assert not address.endswith(f":{port}")
             client = GenericEnvClient(base_url=address).sync()
             assert "Actions left: 4." in client.reset(seed=0).observation["text"]
@@ -303,9 +256,8 @@ def test_the_command_says_where_it_is_and_ends_though_a_client_is_connected() ->
 
 
 def test_the_pages_first_example_runs(shop: str) -> None:
-    (first, *_) = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     told: list[str] = []
-    code = first.replace("http://127.0.0.1:3000", shop)
-    exec(compile(code, PAGE.name, "exec"), {"print": lambda *texts: told.append(" ".join(map(str, texts)))})
+    code = page_block("frameworks.md", "GenericEnvClient").replace("http://127.0.0.1:3000", shop)
+    exec(compile(code, "page", "exec"), {"print": lambda *texts: told.append(" ".join(map(str, texts)))})
     assert "Actions left: 14." in told[1]
     assert told[1].endswith(" 0.0 False")

@@ -17,6 +17,7 @@ from iad_policy import IADPolicyWrapper
 from iad_policy.bridges.chat import OVER, Chat
 from iad_policy.bridges.trl import grpo_dataset, grpo_environment, log_outcomes
 from iad_policy.models.local.files import fetched
+from tests.full.shop_runs import page_block
 from tests.full.tiny import CHATML, byte_tokenizer, tiny_model
 
 os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")  # environments are a new feature of TRL
@@ -201,8 +202,7 @@ def test_the_dataset_has_the_rows_as_columns() -> None:
 
 def test_the_trainer_of_the_documentation_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    text = (ROOT / "docs/bridges/trl.md").read_text(encoding="utf-8")
-    (block,) = [body for body in re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S) if "from trl import" in body]
+    block = page_block("trl.md", "from trl import")
     namespace: dict[str, Any] = {"model": tiny_model(n_layers=1), "tokenizer": tokenizer()}
     exec(compile(block, "docs/bridges/trl.md", "exec"), namespace)
     assert [tool.__name__ for tool in namespace["trainer"].tools] == ["act"]

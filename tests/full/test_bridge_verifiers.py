@@ -181,25 +181,27 @@ def test_a_cancelled_episode_leaves_no_process(tmp_path: Path) -> None:
         asyncio.run(cancelled(config_of(server.address, tmp_path, env_id="IAD/InterCodeBash-v0", n_tasks=2)))
 
 
-def test_an_answer_that_was_cut_off_is_no_action(tmp_path: Path) -> None:
-    cut = {"index": 0, "finish_reason": "length", "message": {"role": "assistant", "content": "Action: search[red s"}}
+CUT = {"index": 0, "finish_reason": "length", "message": {"role": "assistant", "content": "Action: search[red s"}}
+
+
+@pytest.mark.parametrize(
+    ("answer", "player", "taskset", "expected"),
+    [
+        (completion(None, choices=[CUT]), {}, {"env_args": {"max_steps": 2}}, ("max_steps", "invalid", 2.0)),
+        (completion("Action: search[shirt]"), {"max_turns": 3}, {}, ("max_turns", "steps", 3.0)),
+    ],
+    ids=["an answer that was cut off is no action", "a limit of turns ends an episode with the outcome so far"],
+)
+def test_an_episode_ends(answer: Any, player: Any, taskset: Any, expected: Any, tmp_path: Path) -> None:
     with serving() as server:
-        server.script(Reply(completion(None, choices=[cut])))
-        asyncio.run(run_eval(config_of(server.address, tmp_path, n_tasks=1, env_args={"max_steps": 2})))
+        server.script(Reply(answer))
+        asyncio.run(run_eval(config_of(server.address, tmp_path, {**IN_PROCESS, **player}, n_tasks=1, **taskset)))
     (trace,) = results(tmp_path).values()
-    assert trace["metrics"]["invalid"] == 2.0
+    reason, name, value = expected
+    assert (trace["stop_condition"], trace["metrics"][name]) == (reason, value)
 
 
-def test_a_limit_of_turns_ends_an_episode_with_the_outcome_so_far(tmp_path: Path) -> None:
-    with serving() as server:
-        server.script(Reply(completion("Action: search[shirt]")))
-        asyncio.run(run_eval(config_of(server.address, tmp_path, {**IN_PROCESS, "max_turns": 3}, n_tasks=1)))
-    (trace,) = results(tmp_path).values()
-    assert (trace["stop_condition"], trace["metrics"]["steps"]) == ("max_turns", 3.0)
-    assert max(made(env_id).unwrapped.max_steps for env_id in KEYLESS if "Sketch" not in env_id) < MAX_TURNS  # type: ignore[attr-defined]
-
-
-def test_a_task_takes_another_system_prompt(tmp_path: Path) -> None:
+def test_a_task_takes_another_system_prompt_and_has_room_for_every_step(tmp_path: Path) -> None:
     (tmp_path / "prompt.txt").write_text("Shop well.")
     with serving() as server:
         server.script(Reply(completion("Action: search[shirt]")))
@@ -207,6 +209,7 @@ def test_a_task_takes_another_system_prompt(tmp_path: Path) -> None:
         asyncio.run(run_eval(config_of(server.address, tmp_path, **options)))
         (request,) = server.requests
     assert request["messages"][0] == {"role": "system", "content": "Shop well."}
+    assert max(made(env_id).unwrapped.max_steps for env_id in KEYLESS if "Sketch" not in env_id) < MAX_TURNS  # type: ignore[attr-defined]
 
 
 def test_the_plugin_exports_one_taskset_and_one_environment() -> None:
@@ -220,7 +223,7 @@ def test_the_examples_of_the_page_run(place: int, tmp_path: Path) -> None:
     """With this machine's endpoint, and a harness that installs nothing."""
     commands = [
         command
-        for body in blocks("docs/bridges/verifiers.md", "sh")
+        for body in blocks("docs/bridges/frameworks.md", "sh")
         for command in body.replace("\\\n", " ").splitlines()
         if command.startswith("vf-")
     ]

@@ -4,11 +4,10 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -90,24 +89,11 @@ def test_the_engine_keeps_the_contract_of_engines() -> None:
     for nothing in ("", "  ", "the", "?!", "zzz", "\ud800", '"'):
         assert engine.search(nothing) == []
     assert engine.search("red", 0) == []
-
-
-def test_queries_of_any_length_and_sign_are_taken() -> None:
-    engine = load_engine("lucene", DOCUMENTS)
     assert asins(engine, '+red AND -(shirt)* ~"\ud800') == asins(engine, "red shirt")
     assert asins(engine, " ".join(["red"] * 3000))[:1] == ["B3"]
     assert asins(engine, " ".join(f"word{number}" for number in range(3000)) + " red") == ["B3"]
-
-
-def test_threads_may_search() -> None:
-    engine = load_engine("lucene", DOCUMENTS)
-    found: list[list[str]] = []
-    threads = [threading.Thread(target=lambda: found.append(asins(engine, "red shirt"))) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [["B3", "B1"]] * 4
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(lambda _: asins(engine, "red shirt"), range(4))) == [["B3", "B1"]] * 4
 
 
 def test_an_index_is_built_and_opened(real_data: Path, tmp_path: Path, lucene: Lucene) -> None:
@@ -118,26 +104,21 @@ def test_an_index_is_built_and_opened(real_data: Path, tmp_path: Path, lucene: L
     assert opened.search("navy shoes") == lucene.search("navy shoes")
 
 
-def test_nobody_is_asked_for_a_key_and_none_is_left_behind() -> None:
+def test_nobody_is_asked_for_a_key_and_a_java_that_is_not_there_is_told() -> None:
     code = (
         "import os; from webshop_server.search import load_engine\n"
         "engine = load_engine('lucene', [('B1', 'red mug')])\n"
         "print(engine.search('mugs')[0].asin, 'OPENAI_API_KEY' in os.environ)"
     )
-    environment = {name: value for name, value in os.environ.items() if name not in ("OPENAI_API_KEY", "JAVA_HOME")}
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    plain = {name: value for name, value in os.environ.items() if name not in ("OPENAI_API_KEY", "JAVA_HOME")}
+    without = {**plain, "JAVA_HOME": "/no/java", "JVM_PATH": "/no/java/libjvm.so"}
+    command = [sys.executable, "-c", code]
+    done, failed = (
+        subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
+        for variables in (plain, without)
     )
     assert done.stdout.split() == ["B1", "False"], done.stderr
-
-
-def test_a_java_that_is_not_there_is_told() -> None:
-    code = "from webshop_server.search import load_engine; load_engine('lucene', [('B1', 'red mug')])"
-    environment: dict[str, Any] = {**os.environ, "JAVA_HOME": "/no/java", "JVM_PATH": "/no/java/libjvm.so"}
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 1
-    assert "NoJava: the search engine 'lucene' expects a Java runtime (21 or newer)" in done.stderr
-    assert "/no/java" in done.stderr
-    assert ".[lucene]" in done.stderr
+    assert failed.returncode == 1
+    assert "NoJava: the search engine 'lucene' expects a Java runtime (21 or newer)" in failed.stderr
+    assert "/no/java" in failed.stderr
+    assert ".[lucene]" in failed.stderr

@@ -1,7 +1,8 @@
 """Makes runs of verifiers with its own command and a local server that answers by rule.
 
-`python -m tests.full.verifiers_runs FOLDER` writes what is in `tests/fixtures/other_logs/verifiers`, or with verifiers
-0.1 what is in `verifiers_0_1`, and beside the runs `expected.json`: what the package's own reader says of each rollout.
+`python -m tests.full.verifiers_runs FOLDER` writes what is in `tests/fixtures/other_logs/verifiers`, and beside the
+runs `expected.json`: what the package's own reader says of each rollout. `verifiers_0_1` was written in the same way by
+the last version of that number, and stays as it is.
 """
 
 import json
@@ -12,7 +13,6 @@ import sys
 import tempfile
 import threading
 from collections import Counter
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ from tests.full.arithmetic import answer_to, number_in
 from tests.iad_policy.models.openai_server import Reply, completion, serving
 
 HERE = Path(__file__).parent
-IS_OLD = version("verifiers").startswith("0.1.")
 REFUSED = 2
 """The question that the server refuses to the model `failing`."""
 
@@ -46,15 +45,13 @@ def run(folder: Path, name: str, model: str, *options: str) -> Path:
     """The folder of a run of six questions with four rollouts each."""
     with serving() as server:
         server.reply_to = RuleServer().reply_to
-        ours = ("-b", server.address, "-k", "RULE_KEY", "-n", "6", "-s", "-d", "--disable-env-server")
-        theirs = (
+        settings = (
             *("--client.base-url", server.address, "--client.api-key-var", "RULE_KEY", "--env.agent.runtime.type"),
             *("subprocess", "--no-push", "--no-rich", "--run.name", name),
         )
-        taskset, settings = ("vf-arithmetic-0-1", ours) if IS_OLD else ("vf-arithmetic", theirs)
         command = Path(sys.executable).with_name("vf-eval")
         done = subprocess.run(
-            [command, taskset, "-m", model, "-r", "4", "-c", "1", "-o", folder, *settings, *options],
+            [command, "vf-arithmetic", "-m", model, "-r", "4", "-c", "1", "-o", folder, *settings, *options],
             cwd=folder,
             env={**os.environ, "PYTHONPATH": str(HERE), "RULE_KEY": "none"},
             stdin=subprocess.DEVNULL,
@@ -63,18 +60,11 @@ def run(folder: Path, name: str, model: str, *options: str) -> Path:
             check=False,
         )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    return next(folder.rglob(f"*--{model}/*/results.jsonl")).parent if IS_OLD else folder / name
+    return folder / name
 
 
 def rollouts(folder: Path) -> list[dict[str, Any]]:
     """What the package's own reader says of each rollout."""
-    if IS_OLD:
-        from verifiers.utils.save_utils import load_outputs
-
-        return [
-            {"task": str(one["example_id"]), "reward": one["reward"], "is_failed": bool(one.get("error"))}
-            for one in load_outputs(folder)
-        ]
     from verifiers.v1.trace import WireTrace
     from verifiers.v1.utils.trace_store import read_episodes
 
@@ -95,22 +85,19 @@ def small(value: Any) -> Any:
 def make(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     raw = Path(tempfile.mkdtemp())
-    runs: list[tuple[str, str, tuple[str, ...]]] = [("small", "small", ()), ("large", "large", ())]
-    if IS_OLD:
-        runs += [("failing", "failing", ())]
-    else:
-        runs += [("failing", "failing", ("--env.taskset.fails-at", "4"))]
-        runs += [("best-of-2", "small", ("--env.id", "best-of-n", "--env.n", "2"))]
+    runs = {
+        **{model: (model, ()) for model in ("small", "large")},
+        "failing": ("failing", ("--env.taskset.fails-at", "4")),
+        "best-of-2": ("small", ("--env.id", "best-of-n", "--env.n", "2")),
+    }
     expected = {}
-    for name, model, options in runs:
+    for name, (model, options) in runs.items():
         made = run(raw, name, model, *options)
         (folder / name).mkdir(parents=True)
         expected[name] = rollouts(made)
-        for file in ("traces.jsonl", "results.jsonl", "metadata.json"):
-            if (made / file).exists():
-                lines = [json.loads(line) for line in (made / file).read_text(encoding="utf-8").splitlines()]
-                kept = "".join(json.dumps(small(line)) + "\n" for line in lines)
-                (folder / name / file).write_text(kept, encoding="utf-8")
+        lines = [json.loads(line) for line in (made / "traces.jsonl").read_text(encoding="utf-8").splitlines()]
+        kept = "".join(json.dumps(small(line)) + "\n" for line in lines)
+        (folder / name / "traces.jsonl").write_text(kept, encoding="utf-8")
     (folder / "expected.json").write_text(json.dumps(expected, indent=1) + "\n", encoding="utf-8")
 
 

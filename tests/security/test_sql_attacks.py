@@ -10,7 +10,7 @@ from iad_envs.bird.database import EXPLORING, MIB, DatabaseClient, QueryLimits
 from iad_envs.bird.env import BirdEnv
 from tests.iad_envs.bird.small_bird import make_database, make_folder
 
-LIMIT_S = 0.5
+LIMIT_S = 0.15
 SLACK_S = 2.0
 """What a machine with other tests on it may add. Without its limit an attack would take minutes, or never end."""
 LIMITS = QueryLimits(seconds=LIMIT_S)
@@ -123,51 +123,51 @@ def test_a_result_is_cut_at_the_row_cap_and_at_the_byte_cap(path: Path) -> None:
         assert sum(len(row[0]) for row in by_bytes.rows) <= MIB
 
 
-def test_the_environment_turns_an_endless_query_into_an_observation_and_goes_on(tmp_path: Path) -> None:
-    env = BirdEnv(data_dir=make_folder(tmp_path), time_limit_s=0.5, score_limit_s=0.5)
+@pytest.fixture(scope="module")
+def env(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BirdEnv]:
+    folder = make_folder(tmp_path_factory.mktemp("bird"))
+    env = BirdEnv(data_dir=folder, time_limit_s=LIMIT_S, score_limit_s=2 * LIMIT_S)
+    env.reset(seed=0)
+    yield env
+    env.close()
+
+
+def test_the_environment_turns_an_endless_query_into_an_observation_and_goes_on(env: BirdEnv) -> None:
     env.reset(seed=0)
     for name in ("endless recursive count", "printf with a huge precision"):
         started = time.monotonic()
         observation, reward, terminated, _, info = env.step(f"execute[{ATTACKS[name].replace('FROM n', 'FROM city')}]")
-        assert time.monotonic() - started <= 0.5 + SLACK_S
-        assert "timed out after 0.5 s" in observation
+        assert time.monotonic() - started <= LIMIT_S + SLACK_S
+        assert f"timed out after {LIMIT_S} s" in observation
         assert (reward, terminated, info["invalid_action"], info["progress"]) == (0.0, False, False, 0.0)
         assert "Bern" in env.step("execute[SELECT name FROM city]")[0]
-    env.close()
+    started = time.monotonic()
+    _, reward, terminated, _, info = env.step(f"submit[{ATTACKS['endless recursive count']}]")
+    assert time.monotonic() - started <= 3 * LIMIT_S + SLACK_S
+    assert (reward, terminated, info["success"]) == (0.0, True, False)
+    assert info["facts"]["findings"][0]["code"] == "timeout"
 
 
-UNPLEASANT = {
-    "brackets": "SELECT " + "[" * 100_000,
-    "quotes": "SELECT " + "'" * 99_999,
-    "openings": "SELECT 1 " + "/*" * 50_000,
-    "closings": "execute[" + "] " * 50_000 + "x",
-    "fences": "```sql\n" + "``` " * 30_000 + "x",
-    "many literals": "SELECT id FROM city WHERE name IN (" + ", ".join(f"'x{i}'" for i in range(1200)) + ")",
-    "a long literal": f"SELECT id FROM city WHERE name = '{'Bern' * 2400}'",
-    "a pattern of wildcards": f"SELECT id FROM city WHERE name LIKE '{'%B' * 120}'",
-    "many comparisons": "SELECT id FROM city WHERE " + " OR ".join(["name = 'B'"] * 90),
-}
-
-
-@pytest.mark.parametrize("action", UNPLEASANT.values(), ids=list(UNPLEASANT))
-def test_reading_an_unpleasant_text_takes_no_time_on_our_side_of_the_border(action: str, tmp_path: Path) -> None:
-    env = BirdEnv(data_dir=make_folder(tmp_path), time_limit_s=0.5, score_limit_s=0.5)
+@pytest.mark.parametrize(
+    "action",
+    [
+        pytest.param("SELECT " + "[" * 100_000, id="brackets"),
+        pytest.param("SELECT " + "'" * 99_999, id="quotes"),
+        pytest.param("SELECT 1 " + "/*" * 50_000, id="openings"),
+        pytest.param("execute[" + "] " * 50_000 + "x", id="closings"),
+        pytest.param("```sql\n" + "``` " * 30_000 + "x", id="fences"),
+        pytest.param(
+            "SELECT id FROM city WHERE name IN (" + ", ".join(f"'x{i}'" for i in range(1200)) + ")", id="many literals"
+        ),
+        pytest.param(f"SELECT id FROM city WHERE name = '{'Bern' * 2400}'", id="a long literal"),
+        pytest.param(f"SELECT id FROM city WHERE name LIKE '{'%B' * 120}'", id="a pattern of wildcards"),
+        pytest.param("SELECT id FROM city WHERE " + " OR ".join(["name = 'B'"] * 90), id="many comparisons"),
+    ],
+)
+def test_reading_an_unpleasant_text_takes_no_time_on_our_side_of_the_border(action: str, env: BirdEnv) -> None:
     env.reset(seed=0)
-    env.step("execute[SELECT 1]")
     started = time.monotonic()
     env.action_key(action)
     env.simulate(env.snapshot(), action)
     env.step(f"execute[{action}]")
     assert time.monotonic() - started < 1.5
-    env.close()
-
-
-def test_submitting_an_endless_query_ends_the_episode_with_0(tmp_path: Path) -> None:
-    env = BirdEnv(data_dir=make_folder(tmp_path), time_limit_s=0.3, score_limit_s=0.6)
-    env.reset(seed=0)
-    started = time.monotonic()
-    _, reward, terminated, _, info = env.step(f"submit[{ATTACKS['endless recursive count']}]")
-    assert time.monotonic() - started <= 0.3 + 0.6 + SLACK_S
-    assert (reward, terminated, info["success"]) == (0.0, True, False)
-    assert info["facts"]["findings"][0]["code"] == "timeout"
-    env.close()

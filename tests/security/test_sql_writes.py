@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from iad_envs.bird.database import DatabaseClient
+from iad_envs.bird.database import Queried
 from iad_envs.bird.env import BirdEnv
 from iad_envs.bird.scoring import QueryScorer
 from tests.iad_envs.bird.small_bird import make_database, make_folder
@@ -45,15 +45,20 @@ WRITES = (
 FILES = ("ATTACH '{file}' AS other", "ATTACH '{new}' AS other", "VACUUM INTO '{new}'")
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return make_database(tmp_path / "towns.sqlite")
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_database(tmp_path_factory.mktemp("towns") / "towns.sqlite")
 
 
-@pytest.fixture
-def database(path: Path) -> Iterator[DatabaseClient]:
-    with DatabaseClient(path) as database:
-        yield database
+@pytest.fixture(scope="module")
+def scorer(path: Path) -> Iterator[QueryScorer]:
+    with QueryScorer(path) as scorer:
+        yield scorer
+
+
+@pytest.fixture(scope="module")
+def database(scorer: QueryScorer) -> Queried:
+    return scorer.database
 
 
 def digest(path: Path) -> str:
@@ -61,25 +66,24 @@ def digest(path: Path) -> str:
 
 
 @pytest.mark.parametrize("sql", WRITES)
-def test_a_statement_that_does_more_than_read_is_no_answer(sql: str, path: Path) -> None:
+def test_a_statement_that_does_more_than_read_is_no_answer(sql: str, path: Path, scorer: QueryScorer) -> None:
     before = digest(path)
-    with QueryScorer(path) as scorer:
-        score = scorer.score(sql, "SELECT name FROM city")
-        assert score.sound == 0.0
-        assert score.verdict in ("rejected", "error")
-        assert scorer.score("SELECT name FROM city", "SELECT name FROM city").sound == 1.0
+    score = scorer.score(sql, "SELECT name FROM city")
+    assert score.sound == 0.0
+    assert score.verdict in ("rejected", "error")
+    assert scorer.score("SELECT name FROM city", "SELECT name FROM city").sound == 1.0
     assert digest(path) == before
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
 @pytest.mark.parametrize("sql", FILES)
-def test_other_files_are_out_of_reach_even_for_the_replica_of_the_official_procedure(sql: str, path: Path) -> None:
-    other = make_database(path.parent / "other.sqlite")
-    new = path.parent / "new.sqlite"
-    sql = sql.format(file=other, new=new)
-    with QueryScorer(path) as scorer:
-        assert scorer.database.run(sql).status == "rejected"
-        assert scorer.score(sql, "SELECT name FROM city").verdict == "rejected"
+def test_other_files_are_out_of_reach_even_for_the_replica_of_the_official_procedure(
+    sql: str, scorer: QueryScorer, tmp_path: Path
+) -> None:
+    new = tmp_path / "new.sqlite"
+    sql = sql.format(file=make_database(tmp_path / "other.sqlite"), new=new)
+    assert scorer.database.run(sql).status == "rejected"
+    assert scorer.score(sql, "SELECT name FROM city").verdict == "rejected"
     assert not new.exists()
 
 
@@ -93,7 +97,7 @@ def test_other_files_are_out_of_reach_even_for_the_replica_of_the_official_proce
         ("SELECT load_extension('x')", "load_extension"),
     ],
 )
-def test_a_refusal_says_what_is_not_allowed(sql: str, message: str, database: DatabaseClient) -> None:
+def test_a_refusal_says_what_is_not_allowed(sql: str, message: str, database: Queried) -> None:
     result = database.run(sql)
     assert (result.status, result.message.split(": ")[0]) == ("rejected", "not allowed")
     assert message in result.message
@@ -120,21 +124,21 @@ def test_official_mode_reports_what_the_official_evaluator_would_and_leaves_the_
 @pytest.mark.parametrize(
     "sql", ["SELECT 1; SELECT 2", "SELECT 1;; DROP TABLE city", "SELECT 1 -- \n; DELETE FROM city"]
 )
-def test_two_statements_are_an_error(sql: str, database: DatabaseClient) -> None:
+def test_two_statements_are_an_error(sql: str, database: Queried) -> None:
     result = database.run(sql)
     assert (result.status, result.rows) == ("error", ())
     assert "one statement" in result.message
 
 
-@pytest.mark.parametrize("sql", ["SELECT 1;", "SELECT 1; ", "SELECT 1; -- done"])
-def test_a_semicolon_at_the_end_is_none_too_many(sql: str, database: DatabaseClient) -> None:
-    assert database.run(sql).rows == ((1,),)
+def test_a_semicolon_at_the_end_is_none_too_many(database: Queried) -> None:
+    for sql in ("SELECT 1;", "SELECT 1; ", "SELECT 1; -- done"):
+        assert database.run(sql).rows == ((1,),)
 
 
 @pytest.mark.parametrize(
     ("sql", "said"), [("SELECT 1\0", "null character"), ("SELECT '\ud800'", "lone surrogate"), ("\0", "null character")]
 )
-def test_texts_that_are_no_sql_at_all_are_errors_in_words(sql: str, said: str, database: DatabaseClient) -> None:
+def test_texts_that_are_no_sql_at_all_are_errors_in_words(sql: str, said: str, database: Queried) -> None:
     result = database.run(sql)
     assert result.status == "error"
     assert said in result.message

@@ -16,12 +16,12 @@ def folder(tmp_path: Path) -> Path:
     return write_folder(tmp_path)
 
 
-@pytest.fixture
-def catalog(folder: Path) -> Catalog:
-    return load_catalog(folder)
+@pytest.fixture(scope="session")
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
+    return load_catalog(write_folder(tmp_path_factory.mktemp("small")))
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def shop(catalog: Catalog) -> Shop:
     return Shop(catalog, SharedWords(catalog))
 

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from webshop_server.catalog import Catalog
-from webshop_server.goals import GoalError, Goals, load_goals, main, write_goals
-from webshop_server.limits import NO_LIMIT, price_limit
+from webshop_server.goals import NO_LIMIT, GoalError, Goals, load_goals, main, price_limit, write_goals
 
 FROZEN = {
     "goal_id": "g1",
@@ -35,10 +34,7 @@ def test_synthetic_goals_are_all_option_combinations_of_products_with_an_instruc
     }
     assert len(goals) == 5
     assert {goal.goal_id for goal in goals} == {f"synthetic-{index}" for index in range(5)}
-
-
-def test_a_synthetic_instruction_names_options_and_limit(folder: Path, catalog: Catalog) -> None:
-    goal = next(goal for goal in load_goals(folder, catalog) if goal.option_values == ("navy blue", "8"))
+    goal = next(goal for goal in goals if goal.option_values == ("navy blue", "8"))
     assert goal.instruction == (
         "Find me walking shoes with rubber sole with color: navy blue, and size: 8"
         f", and price lower than {goal.price_upper:.2f} dollars"
@@ -67,24 +63,17 @@ def test_limits_are_above_the_price_and_the_same_every_time() -> None:
 def test_a_frozen_file_wins_unless_a_kind_is_named(folder: Path, catalog: Catalog) -> None:
     freeze(folder, FROZEN)
     (goal,) = load_goals(folder, catalog)
-    assert (goal.goal_id, goal.difficulty, goal.price_upper, goal.query) == (
-        "g1",
-        "hard",
-        50.0,
-        "walking shoes",
-    )
+    facts = (goal.goal_id, goal.difficulty, goal.price_upper, goal.query)
+    assert facts == ("g1", "hard", 50.0, "walking shoes")
     assert len(load_goals(folder, catalog, "synthetic")) == 5
 
 
-def test_written_goals_are_read_back_unchanged(folder: Path, catalog: Catalog) -> None:
+def test_written_goals_are_read_back_unchanged(
+    folder: Path, catalog: Catalog, capsys: pytest.CaptureFixture[str]
+) -> None:
     made = [*load_goals(folder, catalog, "synthetic"), *load_goals(folder, catalog, "human")]
     write_goals(folder / "goals.jsonl", made)
     assert [asdict(goal) for goal in load_goals(folder, catalog)] == [asdict(goal) for goal in made]
-
-
-def test_the_command_freezes_the_goals_of_a_folder(
-    folder: Path, catalog: Catalog, capsys: pytest.CaptureFixture[str]
-) -> None:
     main([str(folder), "--kind", "human"])
     assert "1 human goals written to" in capsys.readouterr().out
     assert [goal.goal_id for goal in load_goals(folder, catalog)] == ["human-0"]
@@ -112,8 +101,13 @@ def test_a_goal_that_cannot_be_scored_is_an_error_that_names_file_and_line(
         load_goals(folder, catalog)
 
 
-def test_unknown_names_list_the_known_ones(folder: Path, catalog: Catalog) -> None:
+def test_goals_are_found_by_place_id_and_split_and_unknown_names_list_the_known_ones(
+    folder: Path, catalog: Catalog
+) -> None:
     goals = load_goals(folder, catalog)
+    assert goals.by_id("synthetic-3") is goals[3]
+    assert goals.split("test") == goals[:] == tuple(goals)
+    assert (goals.splits, Goals([]).splits) == (("test",), ())
     with pytest.raises(KeyError, match="one of test; got 'train'"):
         goals.split("train")
     with pytest.raises(KeyError, match=r"one of 5 goals \(synthetic-0, .*\.\.\. synthetic-4\); got 'human-0'"):
@@ -122,27 +116,16 @@ def test_unknown_names_list_the_known_ones(folder: Path, catalog: Catalog) -> No
         load_goals(folder, catalog, "robot")
 
 
-def test_goals_are_a_sequence_found_by_id_and_split(folder: Path, catalog: Catalog) -> None:
-    goals = load_goals(folder, catalog)
-    assert goals.by_id("synthetic-3") is goals[3]
-    assert goals.split("test") == goals[:] == tuple(goals)
-    assert goals.splits == ("test",)
-    assert Goals([]).splits == ()
-
-
-def test_a_folder_without_instructions_has_no_goals_and_says_so(folder: Path) -> None:
+def test_no_goals_and_too_many_are_errors(folder: Path, catalog: Catalog) -> None:
     with pytest.raises(GoalError, match="expected at least one goal"):
         load_goals(folder, Catalog([]))
+    many = Catalog(catalog.products)
+    many.products = catalog.products * 5000
+    with pytest.raises(GoalError, match=r"expected goals\.jsonl in .* for 115000 products.*--first 12000"):
+        load_goals(folder, many, "synthetic")
 
 
 def test_the_first_synthetic_goals_are_those_of_all(folder: Path, catalog: Catalog) -> None:
     every = [asdict(goal) for goal in load_goals(folder, catalog, "synthetic")]
     for first in (1, 3, 99):
         assert [asdict(goal) for goal in load_goals(folder, catalog, "synthetic", first=first)] == every[:first]
-
-
-def test_many_products_need_a_number_of_synthetic_goals(folder: Path, catalog: Catalog) -> None:
-    many = Catalog(catalog.products * 5000)
-    many.products = catalog.products * 5000
-    with pytest.raises(GoalError, match=r"expected goals\.jsonl in .* for 115000 products.*--first 12000"):
-        load_goals(folder, many, "synthetic")

@@ -18,38 +18,28 @@ def test_an_item_page_shows_options_title_price_and_tabs(shop: Shop) -> None:
     )
 
 
-def test_rich_text_marks_and_names_clicked_options(shop: Shop) -> None:
+def test_rich_text_marks_clicked_options_and_visited_products(shop: Shop) -> None:
     text = render_text_rich(shop.page(ITEM._replace(options=(("size", "8"), ("color", "navy blue")))))
     assert text.startswith("You have clicked 8.\nYou have clicked navy blue.\nInstruction:\nnavy shoes\n")
     assert "  [clicked button] 8 [clicked button_]\n  [button] 9 [button_]\n" in text
-
-
-def test_rich_text_marks_visited_products(shop: Shop) -> None:
     text = render_text_rich(shop.page(ITEM._replace(kind="results", asin="", options=())))
     assert "\n\n[clicked button] B000SHOE01 [clicked button_]\nAcme Women Canvas Sneakers\n$39.99\n" in text
     assert "\n\n[button] B000SHOE02 [button_]\n" in text
+    quoted = ITEM._replace(query='"9"', options=())  # as in the original
+    assert render_text_rich(shop.page(quoted)).startswith("You have clicked 9.\n")
+    with pytest.raises(ValueError, match=r"build pages with Shop\.page"):
+        render_text(Page("item", "x", ()))
 
 
-def test_a_quoted_query_marks_options_as_in_the_original(shop: Shop) -> None:
-    text = render_text_rich(shop.page(ITEM._replace(query='"9"', options=())))
-    assert text.startswith("You have clicked 9.\n")
-
-
-@pytest.mark.parametrize(
-    ("state", "address"),
-    [
+def test_addresses_are_those_of_the_original(shop: Shop) -> None:
+    for state, address in (
         (ShopState("x"), "/s1"),
         (ShopState("x", "results", "red shoes", 2), "/search_results/s1/red+shoes/2"),
         (ITEM, '/item_page/s1/B000SHOE01/sneakers/1/{"size": "8"}'),
-        (
-            ITEM._replace(kind="features"),
-            "/item_sub_page/s1/B000SHOE01/sneakers/1/Features/{'size': '8'}",
-        ),
+        (ITEM._replace(kind="features"), "/item_sub_page/s1/B000SHOE01/sneakers/1/Features/{'size': '8'}"),
         (ITEM._replace(kind="done"), "/done/s1/B000SHOE01/{'size': '8'}"),
-    ],
-)
-def test_addresses_are_those_of_the_original(shop: Shop, state: ShopState, address: str) -> None:
-    assert render_url(shop.page(state), "s1") == f"http://127.0.0.1:3000{address}"
+    ):
+        assert render_url(shop.page(state), "s1") == f"http://127.0.0.1:3000{address}"
 
 
 def test_the_done_page_shows_a_score_only_where_one_is_given(shop: Shop) -> None:
@@ -101,8 +91,3 @@ def test_empty_texts_leave_no_gap_but_blank_bullets_do(tmp_path: Path) -> None:
     assert render_text(shop.page(item._replace(kind="description"))) == head
     assert render_text(shop.page(item._replace(kind="reviews"))) == head
     assert render_text(shop.page(item._replace(kind="features"))) == f"{head} [SEP]  [SEP] Blue"
-
-
-def test_a_page_without_its_product_is_an_error_that_says_where_pages_come_from() -> None:
-    with pytest.raises(ValueError, match=r"build pages with Shop\.page"):
-        render_text(Page("item", "x", ()))

@@ -27,9 +27,6 @@ from webshop_server.remote.wire import (
 from webshop_server.storefront import Assessment, ProgressMode, ShopTask, ShopView
 
 TOKEN_VARIABLE = "IAD_SHOP_TOKEN"
-TIMEOUT_S = 60.0
-TRIES = 3
-MAX_CACHED_VIEWS = 8192
 
 
 class ShopUnavailable(ConnectionError):
@@ -49,7 +46,7 @@ class _HttpConnection:
 
     def __init__(self, parts: SplitResult) -> None:
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        self.connection = kind(parts.netloc, timeout=TIMEOUT_S)
+        self.connection = kind(parts.netloc, timeout=60.0)
         self.process = os.getpid()
 
     def __del__(self) -> None:
@@ -137,49 +134,41 @@ class HostedStorefront:
         with self._lock:
             self._views[key] = view
             self._views.move_to_end(key)
-            if len(self._views) > MAX_CACHED_VIEWS:
+            if len(self._views) > 8192:
                 self._views.popitem(last=False)
 
     def _ask(self, name: str, **question: Any) -> dict[str, Any]:
         """Send a request, and send it again if the connection breaks."""
         body = json.dumps({"shop": self._shop, **question}).encode() if question else None
-        for tried in range(1, TRIES + 1):
+        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
+        path = f"{self._parts.path.rstrip('/')}/api/{name}"
+        for is_last in (False, False, True):
             try:
-                return self._read(name, *self._exchange(name, body))
+                link: _HttpConnection | None = getattr(self._threads, "connection", None)
+                if link is None or link.process != os.getpid():  # a forked child must not use its parent's connection
+                    link = self._threads.connection = _HttpConnection(self._parts)
+                link.connection.request("GET" if body is None else "POST", path, body, headers)
+                response = link.connection.getresponse()
+                status, said = response.status, response.read()
+                break
             except (OSError, http.client.HTTPException) as error:
-                if isinstance(error, ShopUnavailable):
-                    raise
                 self.close()
-                if tried == TRIES:
+                if is_last:
                     raise ShopUnavailable(
                         f"expected an answer of the shop at {self.server}, got {error!r}; start it: iad serve --api",
                         kind="connection",
                     ) from None
-        raise AssertionError
-
-    def _exchange(self, name: str, body: bytes | None) -> tuple[int, bytes]:
-        link: _HttpConnection | None = getattr(self._threads, "connection", None)
-        if link is None or link.process != os.getpid():  # a forked child must not use its parent's connection
-            link = self._threads.connection = _HttpConnection(self._parts)
-        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
-        path = f"{self._parts.path.rstrip('/')}/api/{name}"
-        link.connection.request("GET" if body is None else "POST", path, body, headers)
-        answer = link.connection.getresponse()
-        return answer.status, answer.read()
-
-    def _read(self, name: str, status: int, body: bytes) -> dict[str, Any]:
         answer: Any = None
         with suppress(ValueError):
-            answer = json.loads(body)
+            answer = json.loads(said)
         if status == 200 and isinstance(answer, dict):
             return answer
-        reason = answer.get("error", "") if isinstance(answer, dict) else ""
         if status in (401, 403):
             raise ShopUnavailable(
                 f"expected the token of the shop at {self.server}, got another; pass token= or set {TOKEN_VARIABLE}",
                 kind="auth",
             )
-        given = reason or f"status {status}"
+        given = (answer.get("error", "") if isinstance(answer, dict) else "") or f"status {status}"
         fix = "start it with `iad serve --api`" if status == 404 else "see its log"
         raise ShopUnavailable(
             f"expected an answer of the shop at {self.server} to /api/{name}, got: {given}; {fix}", kind="server"

@@ -10,10 +10,6 @@ from webshop_server.storefront import Assessment, ShopView
 
 VERSION = 1
 """Version of the API. It is increased when older clients would no longer understand the messages."""
-KINDS = ("index", "results", "item", *SUB_PAGES, "done")
-MAX_INSTRUCTION_LENGTH = 1 << 16
-MAX_PAGE = 10**12
-MAX_VISITED = 10_000
 
 
 class WireError(ValueError):
@@ -51,9 +47,10 @@ def require_shown(shop: Shop, state: ShopState) -> None:
     Raises:
         WireError: The shop has no such page, product or option.
     """
-    if state.kind not in KINDS or len(state.query) > MAX_QUERY_LENGTH or not 0 <= state.number <= MAX_PAGE:
-        _refuse(f"a kind of page, one of {', '.join(KINDS)}, a query and a number", (state.kind, state.number))
-    if len(state.instruction) > MAX_INSTRUCTION_LENGTH or len(state.visited) > MAX_VISITED:
+    kinds = ("index", "results", "item", *SUB_PAGES, "done")
+    if state.kind not in kinds or len(state.query) > MAX_QUERY_LENGTH or not 0 <= state.number <= 10**12:
+        _refuse(f"a kind of page, one of {', '.join(kinds)}, a query and a number", (state.kind, state.number))
+    if len(state.instruction) > 1 << 16 or len(state.visited) > 10_000:
         _refuse("a state of an ordinary size", len(state.visited))
     if state.kind in ("index", "results") and not state.asin:
         return
@@ -63,11 +60,6 @@ def require_shown(shop: Shop, state: ShopState) -> None:
     for name, value in state.options:
         if value not in product.options.get(name, ()):
             _refuse(f"an option of product {state.asin}", (name, value))
-
-
-def view_to_json(view: ShopView) -> dict[str, Any]:
-    """Convert a view to a JSON object."""
-    return dict(view._asdict())
 
 
 def view_from_json(value: Mapping[str, Any]) -> ShopView:

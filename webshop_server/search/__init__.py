@@ -1,36 +1,21 @@
 """Product search: one protocol, one file per engine, one line per engine in the table below."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import sha256
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-__all__ = [
-    "ENGINES",
-    "Hit",
-    "SearchEngine",
-    "UnknownEngineError",
-    "build_engine",
-    "index_name",
-    "index_parts",
-    "load_engine",
-    "open_engine",
-    "require_engine",
-]
-
-ENGINES = {
+ENGINES: Mapping[str, str] = {
     "bm25": "webshop_server.search.bm25:BM25",
     "dense": "webshop_server.search.dense:Dense",
     "hybrid": "webshop_server.search.hybrid:Hybrid",
     "lucene": "webshop_server.search.lucene:Lucene",
 }
-TAKE_AN_ENCODER = ("dense", "hybrid")
-FUSED = ("bm25", "dense")
-"""Engines that `hybrid` combines."""
-
 Documents = Iterable[tuple[str, str]]
+T = TypeVar("T")
 
 
 class Hit(NamedTuple):
@@ -71,32 +56,26 @@ def load_engine(name: str, documents: Documents) -> SearchEngine:
         UnknownEngineError: There is no engine of that name.
         ImportError: A package that the engine needs is not installed. The error text names it.
     """
+    engine, options = _kind(name)
     parts = index_parts(name)
-    if len(parts) == 1:
-        engine, options = _kind(name)
-        return cast(SearchEngine, engine(documents, **options))
-    documents = list(documents)
-    return _join([load_engine(part, documents) for part in parts])
+    documents = list(documents) if len(parts) > 1 else documents
+    built: SearchEngine = (
+        engine(documents, **options) if parts == (name,) else engine([load_engine(part, documents) for part in parts])
+    )
+    return built
 
 
 def build_engine(name: str, documents: Documents, folder: Path, *, n_workers: int = 1) -> None:
     """Write the index of an engine to a folder in bounded memory. `hybrid` has no index of its own.
 
-    Raises:
-        UnknownEngineError: There is no engine of that name.
-        ImportError: A package that the engine needs is not installed. The error text names it.
+    The errors are those of `load_engine`.
     """
     engine, options = _kind(name)
     engine.build(documents, folder, n_workers=n_workers, **options)
 
 
 def require_engine(name: str) -> None:
-    """Check that an engine exists and that its packages are installed.
-
-    Raises:
-        UnknownEngineError: There is no engine of that name.
-        ImportError: A package that the engine needs is not installed. The error text names it.
-    """
+    """Check that an engine exists and that its packages are installed. The errors are those of `load_engine`."""
     for part in index_parts(name):
         _kind(part)[0].require()
 
@@ -104,24 +83,23 @@ def require_engine(name: str) -> None:
 def open_engine(name: str, folder: Callable[[str], Path]) -> SearchEngine:
     """Open the engine called `name`. `folder` returns the folder of an engine's index.
 
-    Raises:
-        UnknownEngineError: There is no engine of that name.
-        ImportError: A package that the engine needs is not installed. The error text names it.
+    The errors are those of `load_engine`.
     """
-    parts = index_parts(name)
-    if len(parts) > 1:
-        return _join([open_engine(part, folder) for part in parts])
     engine, options = _kind(name)
-    return cast(SearchEngine, engine.open(folder(name), **options))
+    parts = index_parts(name)
+    opened: SearchEngine = (
+        engine.open(folder(name), **options)
+        if parts == (name,)
+        else engine([open_engine(part, folder) for part in parts])
+    )
+    return opened
 
 
 def index_parts(name: str) -> tuple[str, ...]:
     """Return the engines whose indexes an engine needs: itself, or the engines that `hybrid` combines."""
     _kind(name)
     base, colon, encoder = name.partition(":")
-    if base != "hybrid":
-        return (name,)
-    return tuple(part + colon + encoder if part in TAKE_AN_ENCODER else part for part in FUSED)
+    return ("bm25", f"dense{colon}{encoder}") if base == "hybrid" else (name,)
 
 
 def index_name(name: str) -> str:
@@ -133,19 +111,21 @@ def index_name(name: str) -> str:
     return f"{base}-{engine.version}{exactly}"
 
 
+def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Yield lists of `size` items. The last list may be shorter."""
+    left = iter(items)
+    while batch := list(islice(left, size)):
+        yield batch
+
+
 def _kind(name: str) -> tuple[Any, dict[str, str]]:
     """Return an engine's class and the options in its name."""
     base, colon, encoder = name.partition(":")
     if base not in ENGINES:
         known = ", ".join(sorted(ENGINES))
         raise UnknownEngineError(f"expected a search engine, one of {known}; got {name!r}; pick one of these")
-    if colon and (base not in TAKE_AN_ENCODER or not encoder):
-        takes = " or ".join(f"{one}:<model>" for one in TAKE_AN_ENCODER)
+    if colon and (base not in ("dense", "hybrid") or not encoder):
+        takes = "dense:<model> or hybrid:<model>"
         raise UnknownEngineError(f"expected a search engine, {base} or {takes}; got {name!r}; pick one of these")
     module, _, cls = ENGINES[base].partition(":")
     return getattr(import_module(module), cls), {"encoder": encoder} if encoder else {}
-
-
-def _join(engines: list[SearchEngine]) -> SearchEngine:
-    module, _, cls = ENGINES["hybrid"].partition(":")
-    return cast(SearchEngine, getattr(import_module(module), cls)(engines))

@@ -13,8 +13,6 @@ import regex
 
 from webshop_server.search.porter import stem
 
-__all__ = ["ANALYZER_VERSION", "MAX_TOKEN_LENGTH", "STOP_WORDS", "analyze", "tokenize"]
-
 ANALYZER_VERSION = 1
 """Version of the analyser. It is increased when the terms of a text change; older indexes are then ignored."""
 MAX_TOKEN_LENGTH = 255
@@ -26,44 +24,23 @@ STOP_WORDS = frozenset(
     }
 )  # fmt: skip
 
-# Characters that may follow any other without breaking the word. Since Unicode 11 skin tones are among the extending
-# characters. Lucene keeps the word breaks of Unicode 9, where they are pictographs.
-_EXTENDING = r"[[\p{WB=Format}\p{WB=Extend}\p{WB=ZWJ}]--\p{Emoji_Modifier}]"
-_JOINED = rf"{_EXTENDING}*+"
-# Extended_Pictographic of Unicode 14, as in Lucene 9. Flags, key caps and skin tones are handled separately.
-# Later versions of Unicode removed many symbols, such as ★, so the property of an installed library is no help.
-_PICTOGRAPH = (
-    r"[\xA9\xAE\u203C\u2049\u2122\u2139\u2194-\u2199\u21A9\u21AA\u231A\u231B\u2328\u2388\u23CF\u23E9-\u23F3"
-    r"\u23F8-\u23FA\u24C2\u25AA\u25AB\u25B6\u25C0\u25FB-\u25FE\u2600-\u2605\u2607-\u2612\u2614-\u2685"
-    r"\u2690-\u2705\u2708-\u2712\u2714\u2716\u271D\u2721\u2728\u2733\u2734\u2744\u2747\u274C\u274E"
-    r"\u2753-\u2755\u2757\u2763-\u2767\u2795-\u2797\u27A1\u27B0\u27BF\u2934\u2935\u2B05-\u2B07\u2B1B\u2B1C"
-    r"\u2B50\u2B55\u3030\u303D\u3297\u3299\U0001F000-\U0001F0FF\U0001F10D-\U0001F10F\U0001F12F"
-    r"\U0001F16C-\U0001F171\U0001F17E\U0001F17F\U0001F18E\U0001F191-\U0001F19A\U0001F1AD-\U0001F1E5"
-    r"\U0001F201-\U0001F20F\U0001F21A\U0001F22F\U0001F232-\U0001F23A\U0001F23C-\U0001F23F"
-    r"\U0001F249-\U0001F3FA\U0001F400-\U0001F53D\U0001F546-\U0001F64F\U0001F680-\U0001F6FF"
-    r"\U0001F774-\U0001F77F\U0001F7D5-\U0001F7FF\U0001F80C-\U0001F80F\U0001F848-\U0001F84F"
-    r"\U0001F85A-\U0001F85F\U0001F888-\U0001F88F\U0001F8AE-\U0001F8FF\U0001F90C-\U0001F93A"
-    r"\U0001F93C-\U0001F945\U0001F947-\U0001FAFF\U0001FC00-\U0001FFFD]"
-)
-# After a pictograph, the joiner to the next pictograph and presentation selectors are excluded too.
-_TRAILING = (
-    rf"(?:(?!\u200D+(?:{_PICTOGRAPH}|\p{{Emoji_Modifier}})|[\uFE0E\uFE0F])"
-    rf"{_EXTENDING})*+"
-)
-_CLASSES = {
-    "letter": r"[\p{WB=ALetter}\p{WB=Hebrew_Letter}]",
-    "hebrew": r"\p{WB=Hebrew_Letter}",
-    "digit": r"[\p{WB=Numeric}\uFF10-\uFF19]",
-    "katakana": r"\p{WB=Katakana}",
-    "in_word": r"[\p{WB=MidLetter}\p{WB=MidNumLet}']",
-    "in_number": r"[\p{WB=MidNum}\p{WB=MidNumLet}']",
-    "link": r"\p{WB=ExtendNumLet}",
-}
 
-
-def _word_pattern() -> str:
-    part = {name: f"(?:{chars}{_JOINED})" for name, chars in _CLASSES.items()}
-    quoted = rf"{part['hebrew']}(?:(?:\"{_JOINED}){part['hebrew']}|'{_JOINED})"
+def _token_pattern() -> str:
+    # Characters that may follow any other without breaking the word. Since Unicode 11 skin tones are among the
+    # extending characters. Lucene keeps the word breaks of Unicode 9, where they are pictographs.
+    extending = r"[[\p{WB=Format}\p{WB=Extend}\p{WB=ZWJ}]--\p{Emoji_Modifier}]"
+    joined = rf"{extending}*+"
+    letters = {
+        "letter": r"[\p{WB=ALetter}\p{WB=Hebrew_Letter}]",
+        "hebrew": r"\p{WB=Hebrew_Letter}",
+        "digit": r"[\p{WB=Numeric}\uFF10-\uFF19]",
+        "katakana": r"\p{WB=Katakana}",
+        "in_word": r"[\p{WB=MidLetter}\p{WB=MidNumLet}']",
+        "in_number": r"[\p{WB=MidNum}\p{WB=MidNumLet}']",
+        "link": r"\p{WB=ExtendNumLet}",
+    }
+    part = {name: f"(?:{chars}{joined})" for name, chars in letters.items()}
+    quoted = rf"{part['hebrew']}(?:(?:\"{joined}){part['hebrew']}|'{joined})"
     letter = rf"(?!{quoted}){part['letter']}"
     run = (
         rf"(?:{quoted}"
@@ -71,29 +48,40 @@ def _word_pattern() -> str:
         rf"|{letter}(?:{part['in_word']}?{letter})*+)++"
     )
     stretch = rf"(?:{part['katakana']}++|{run})"
-    return rf"{part['link']}*+{stretch}(?:{part['link']}++{stretch})*+{part['link']}*+"
+    word = rf"{part['link']}*+{stretch}(?:{part['link']}++{stretch})*+{part['link']}*+"
 
-
-def _pictograph_pattern() -> str:
-    modifier = rf"\p{{Emoji_Modifier}}{_TRAILING}"
-    one = (
-        rf"(?:(?:\u200D*\p{{Emoji_Modifier_Base}}{_TRAILING})?{modifier}"
-        rf"|\u200D*{_PICTOGRAPH}{_TRAILING}\uFE0F?)"
+    # Extended_Pictographic of Unicode 14, as in Lucene 9. Flags, key caps and skin tones are handled separately.
+    # Later versions of Unicode removed many symbols, such as ★, so the property of an installed library is no help.
+    pictograph = (
+        r"[\xA9\xAE\u203C\u2049\u2122\u2139\u2194-\u2199\u21A9\u21AA\u231A\u231B\u2328\u2388\u23CF\u23E9-\u23F3"
+        r"\u23F8-\u23FA\u24C2\u25AA\u25AB\u25B6\u25C0\u25FB-\u25FE\u2600-\u2605\u2607-\u2612\u2614-\u2685"
+        r"\u2690-\u2705\u2708-\u2712\u2714\u2716\u271D\u2721\u2728\u2733\u2734\u2744\u2747\u274C\u274E"
+        r"\u2753-\u2755\u2757\u2763-\u2767\u2795-\u2797\u27A1\u27B0\u27BF\u2934\u2935\u2B05-\u2B07\u2B1B\u2B1C"
+        r"\u2B50\u2B55\u3030\u303D\u3297\u3299\U0001F000-\U0001F0FF\U0001F10D-\U0001F10F\U0001F12F"
+        r"\U0001F16C-\U0001F171\U0001F17E\U0001F17F\U0001F18E\U0001F191-\U0001F19A\U0001F1AD-\U0001F1E5"
+        r"\U0001F201-\U0001F20F\U0001F21A\U0001F22F\U0001F232-\U0001F23A\U0001F23C-\U0001F23F"
+        r"\U0001F249-\U0001F3FA\U0001F400-\U0001F53D\U0001F546-\U0001F64F\U0001F680-\U0001F6FF"
+        r"\U0001F774-\U0001F77F\U0001F7D5-\U0001F7FF\U0001F80C-\U0001F80F\U0001F848-\U0001F84F"
+        r"\U0001F85A-\U0001F85F\U0001F888-\U0001F88F\U0001F8AE-\U0001F8FF\U0001F90C-\U0001F93A"
+        r"\U0001F93C-\U0001F945\U0001F947-\U0001FAFF\U0001FC00-\U0001FFFD]"
     )
+    # After a pictograph, the joiner to the next pictograph and presentation selectors are excluded too.
+    trailing = rf"(?:(?!\u200D+(?:{pictograph}|\p{{Emoji_Modifier}})|[\uFE0E\uFE0F]){extending})*+"
+    modifier = rf"\p{{Emoji_Modifier}}{trailing}"
+    one = rf"(?:(?:\u200D*\p{{Emoji_Modifier_Base}}{trailing})?{modifier}|\u200D*{pictograph}{trailing}\uFE0F?)"
     # The key of a key cap is itself an extending character, so the part before it must backtrack.
-    key_cap = rf"[0-9#*]{_EXTENDING}*?\u20E3{_TRAILING}"
-    flag = rf"\p{{RI}}{_JOINED}\p{{RI}}{_JOINED}"
-    return rf"{one}(?:\u200D{one})*|{key_cap}|{flag}"
+    key_cap = rf"[0-9#*]{extending}*?\u20E3{trailing}"
+    flag = rf"\p{{RI}}{joined}\p{{RI}}{joined}"
+    single = rf"(?:\p{{LB=SA}}{joined})+|[\p{{Script=Han}}\p{{Script=Hiragana}}]{joined}"
+    return rf"{word}|{one}(?:\u200D{one})*|{key_cap}|{flag}|{single}"
 
 
-_TOKEN = regex.compile(
-    rf"{_word_pattern()}|{_pictograph_pattern()}"
-    rf"|(?:\p{{LB=SA}}{_JOINED})+|[\p{{Script=Han}}\p{{Script=Hiragana}}]{_JOINED}",
-    regex.V1,
-)
+_TOKEN = regex.compile(_token_pattern(), regex.V1)
 # Same result as the pattern above on ASCII text, but several times faster. No token contains a space or a line end.
-_ASCII_RUN = r"(?:[0-9](?:[.,;']?[0-9])*+|[A-Za-z](?:[:.']?[A-Za-z])*+)++"
-_ASCII_TOKEN = regex.compile(rf"_*+{_ASCII_RUN}(?:_++{_ASCII_RUN})*+_*+")
+_ASCII_TOKEN = regex.compile(
+    r"_*+(?:[0-9](?:[.,;']?[0-9])*+|[A-Za-z](?:[:.']?[A-Za-z])*+)++"
+    r"(?:_++(?:[0-9](?:[.,;']?[0-9])*+|[A-Za-z](?:[:.']?[A-Za-z])*+)++)*+_*+"
+)
 _ASCII_STRETCH_OR_WORD = re.compile(r"[\x00-\x7F]+(?![^ \n])|[^ \n]+")
 
 
@@ -109,19 +97,15 @@ def tokenize(text: str) -> list[str]:
 
 def _tokenize_with(pattern: regex.Pattern[str], text: str) -> list[str]:
     tokens: list[str] = pattern.findall(text)
-    return _cut_tokens(pattern, text) if max(map(len, tokens), default=0) > MAX_TOKEN_LENGTH else tokens
-
-
-def _cut_tokens(pattern: regex.Pattern[str], text: str) -> list[str]:
-    tokens: list[str] = []
-    position = 0
+    if max(map(len, tokens), default=0) <= MAX_TOKEN_LENGTH:
+        return tokens
+    tokens, position = [], 0
     while match := pattern.search(text, position):
-        start, end = match.span()
-        if end - start > MAX_TOKEN_LENGTH:
+        start, position = match.span()
+        if position - start > MAX_TOKEN_LENGTH:
             match = pattern.match(text, start, start + MAX_TOKEN_LENGTH)
-            end = match.end() if match else start + 1
-        tokens.append(text[start:end])
-        position = end
+            position = match.end() if match else start + 1
+        tokens.append(text[start:position])
     return tokens
 
 

@@ -6,21 +6,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from webshop_server.search import Hit
 from webshop_server.search.analyzer import ANALYZER_VERSION, analyze
-from webshop_server.search.counting import count_side_by_side
-from webshop_server.search.inverting import Inverter, count_terms
+from webshop_server.search.inverting import Inverter, count_side_by_side, count_terms
 from webshop_server.search.postings import Postings, arrays_in, read_postings, write_texts
 
-__all__ = ["BM25"]
-
 K1, B = 0.9, 0.4
-CACHED_TERMS = 1 << 15
 ALL_SCORED = 20_000
 """Largest number of products for which every product with a query term is scored."""
 _ROUNDING = 1 - 2.0**-22
@@ -103,7 +99,7 @@ class BM25:
         self._scores_all = len(postings.asins) <= all_scored
         if self._scores_all:
             self._saturation = postings.saturations[postings.codes]
-        self._term = lru_cache(maxsize=CACHED_TERMS)(self._term_uncached)
+        self._term = lru_cache(maxsize=1 << 15)(self._term_uncached)
         self._local = threading.local()
 
     def search(self, query: str, k: int = 50) -> list[Hit]:
@@ -118,7 +114,7 @@ class BM25:
             return []
         documents, scores = self._all(known) if self._scores_all else self._best(known, k)
         if len(documents) > k:
-            at_least = np.partition(scores, len(documents) - k)[len(documents) - k]
+            at_least = _kth_best(scores, k)
             documents = documents[scores >= at_least]
             scores = scores[scores >= at_least]
         order = np.argsort(-scores, kind="stable")[:k]
@@ -157,6 +153,7 @@ class BM25:
         than the current k-th best score. A product that has only remaining terms then can't be among the best.
         Only the products found so far are looked up in the remaining terms.
         """
+        postings = self._postings
         terms = sorted(known, key=lambda term: term.end - term.start)
         left = [*np.cumsum([term.most for term in reversed(terms)])[::-1].tolist(), 0.0]
         try:
@@ -167,7 +164,12 @@ class BM25:
         order = np.argsort(gathered)
         found, scores = gathered[order].astype(np.int64), scores[order]
         for term, rest in zip(terms[n_added:], left[n_added + 1 :], strict=True):
-            self._look_up(term, found, scores)
+            documents = postings.documents[term.start : term.end]
+            place = np.searchsorted(documents, found.astype(np.int32))
+            place[place == len(documents)] = 0
+            has = documents[place] == found
+            codes = postings.codes[term.start : term.end][place[has]]
+            scores[has] += term.weight - term.weight / postings.saturations[codes]
             bar = max(bar, _kth_best(scores, k))
             kept = scores + rest >= bar * _ROUNDING
             found, scores = found[kept], scores[kept]
@@ -177,14 +179,19 @@ class BM25:
         self, terms: Sequence[_Term], left: Sequence[float], k: int
     ) -> tuple[NDArray[np.int32], NDArray[np.float64], float, int]:
         """Return candidates, their scores, the k-th best score after the terms added so far, and the number of them."""
-        totals = self._totals()
+        postings = self._postings
+        if not hasattr(self._local, "totals"):  # of each thread: zeros, one per product, and again when this returns
+            self._local.totals = np.zeros(len(postings.asins))
+        totals: NDArray[np.float64] = self._local.totals
         touched: list[NDArray[np.int32]] = []
         bar = 0.0
         n_added = 0
         for term in terms:
             if left[n_added] < bar * _ROUNDING:
                 break
-            documents, added = self._added(term)
+            documents = postings.documents[term.start : term.end]
+            table = (term.weight - term.weight / postings.saturations).astype(np.float64)
+            added = table[postings.codes[term.start : term.end]]
             before = totals[documents]
             added += before
             totals[documents] = added
@@ -198,31 +205,7 @@ class BM25:
         kept = scores + left[n_added] >= bar * _ROUNDING
         return found[kept], scores[kept], bar, n_added
 
-    def _totals(self) -> NDArray[np.float64]:
-        """Return this thread's array of zeros, one per product. The caller must reset changed entries to zero."""
-        if not hasattr(self._local, "totals"):
-            self._local.totals = np.zeros(len(self._postings.asins))
-        totals: NDArray[np.float64] = self._local.totals
-        return totals
 
-    def _added(self, term: _Term) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return the products that have a term, and the score it adds to each."""
-        postings = self._postings
-        table = (term.weight - term.weight / postings.saturations).astype(np.float64)
-        held = slice(term.start, term.end)
-        return postings.documents[held], table[postings.codes[held]]
-
-    def _look_up(self, term: _Term, found: NDArray[np.int64], scores: NDArray[np.float64]) -> None:
-        """Add a term's contribution to the scores of those found products that have the term."""
-        postings = self._postings
-        documents = postings.documents[term.start : term.end]
-        place = np.searchsorted(documents, found.astype(np.int32))
-        place[place == len(documents)] = 0
-        has = documents[place] == found
-        codes = postings.codes[term.start : term.end][place[has]]
-        scores[has] += term.weight - term.weight / postings.saturations[codes]
-
-
-def _kth_best(scores: NDArray[np.float64], k: int) -> float:
+def _kth_best(scores: NDArray[np.floating[Any]], k: int) -> float:
     """Return the k-th largest score, or 0 if there are fewer scores."""
     return float(np.partition(scores, len(scores) - k)[len(scores) - k]) if len(scores) >= k else 0.0

@@ -8,22 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from webshop_server.extras import extra_command
-from webshop_server.search import Hit
-from webshop_server.search.batches import batches
+from webshop_server.search import Hit, batches
 from webshop_server.search.encoders import HashedEncoder, VectorEncoder, load_encoder
 
-__all__ = ["Dense"]
-
-MAX_TEXT_CHARS = 2000
-"""Number of characters of a product's text, title first, that are encoded."""
-DOCUMENTS_A_BATCH = 1000
 ALL_COMPARED = 50_000
-TRAINED_ON = 50_000
-N_PROBED = 32
-BEYOND = 16
-"""Number of extra hits to retrieve, so that equal scores at the end of the list are ordered by id."""
-INDEX, ASINS = "vectors.faiss", "asins.npy"
-
 Documents = Iterable[tuple[str, str]]
 
 
@@ -61,8 +49,8 @@ class Dense:
     ) -> None:
         """Write an index to a folder. Large indexes store one byte per vector component."""
         index, asins = _indexed(documents, _encoder(encoder), all_compared)
-        _faiss().write_index(index, str(folder / INDEX))
-        np.save(folder / ASINS, asins)
+        _faiss().write_index(index, str(folder / "vectors.faiss"))
+        np.save(folder / "asins.npy", asins)
 
     @classmethod
     def open(cls, folder: Path, *, encoder: VectorEncoder | str = "") -> Self:
@@ -70,8 +58,8 @@ class Dense:
         faiss = _faiss()
         engine = cls.__new__(cls)
         engine._encoder = _encoder(encoder)
-        engine._index = faiss.read_index(str(folder / INDEX), faiss.IO_FLAG_MMAP)
-        engine._asins = np.load(folder / ASINS, mmap_mode="r")
+        engine._index = faiss.read_index(str(folder / "vectors.faiss"), faiss.IO_FLAG_MMAP)
+        engine._asins = np.load(folder / "asins.npy", mmap_mode="r")
         return engine
 
     @staticmethod
@@ -84,7 +72,8 @@ class Dense:
         (vector,) = self._encoder.encode([query])
         if k <= 0 or not len(self._asins) or not vector.any():
             return []
-        scores, places = self._index.search(vector[None], min(k + BEYOND, len(self._asins)))
+        # A few more, so that equal scores at the end of the list are ordered by id.
+        scores, places = self._index.search(vector[None], min(k + 16, len(self._asins)))
         found = zip(places[0].tolist(), scores[0].tolist(), strict=True)
         hits = [Hit(str(self._asins[place]), score) for place, score in found if place >= 0 and score > 0]
         return sorted(hits, key=lambda hit: (-hit.score, hit.asin))[:k]
@@ -100,35 +89,30 @@ def _indexed(documents: Documents, encoder: VectorEncoder, all_compared: int) ->
     asins: list[str] = []
     held: list[NDArray[np.float32]] = []
     index: Any = None
-    for batch in batches(documents, DOCUMENTS_A_BATCH):
-        vectors = encoder.encode([text[:MAX_TEXT_CHARS] for _, text in batch])
+    for batch in batches(documents, 1000):
+        vectors = encoder.encode([text[:2000] for _, text in batch])  # the title comes first
         asins += [asin for asin, _ in batch]
         if index is not None:
             index.add(vectors)
             continue
         held.append(vectors)
-        if len(asins) > all_compared:
-            index = _cells(np.concatenate(held))
-            held = []
+        if len(asins) > all_compared:  # from now on in clusters, whose centres are learned from the first vectors
+            first, held = np.concatenate(held), []
+            index = faiss.IndexIVFScalarQuantizer(
+                faiss.IndexFlatIP(encoder.size),
+                encoder.size,
+                int(4 * len(first) ** 0.5),
+                faiss.ScalarQuantizer.QT_8bit,
+                faiss.METRIC_INNER_PRODUCT,
+            )
+            index.train(first[:50_000])
+            index.nprobe = 32
+            index.add(first)
     if index is None:
         index = faiss.IndexFlatIP(encoder.size)
         if held:
             index.add(np.concatenate(held))
     return index, np.array(asins, np.str_)
-
-
-def _cells(vectors: NDArray[np.float32]) -> Any:
-    """Return an inverted-file index whose cluster centres are learned from the first vectors."""
-    faiss = _faiss()
-    size = vectors.shape[1]
-    n_cells = int(4 * len(vectors) ** 0.5)
-    index = faiss.IndexIVFScalarQuantizer(
-        faiss.IndexFlatIP(size), size, n_cells, faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT
-    )
-    index.train(vectors[:TRAINED_ON])
-    index.nprobe = N_PROBED
-    index.add(vectors)
-    return index
 
 
 def _faiss() -> Any:

@@ -1,5 +1,6 @@
 """Text encoders for dense search: hashed character n-grams, or an installed sentence encoder."""
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, Protocol
@@ -10,8 +11,6 @@ from numpy.typing import NDArray
 
 from webshop_server.extras import extra_command
 from webshop_server.search.analyzer import STOP_WORDS, tokenize
-
-__all__ = ["HashedEncoder", "SentenceEncoder", "VectorEncoder", "load_encoder"]
 
 Vectors = NDArray[np.float32]
 
@@ -39,24 +38,17 @@ class HashedEncoder:
     """
 
     version: ClassVar[str] = "1"
-    _LENGTHS = (3, 4, 5)
-    _N_BUCKETS = 1 << 15
-    _CACHED_WORDS = 1 << 15
 
     def __init__(self, size: int = 384) -> None:
         self.size = size
-        rng = np.random.default_rng(0)
-        self._buckets: Vectors = rng.standard_normal((self._N_BUCKETS, size), np.float32)
-        self._word = lru_cache(maxsize=self._CACHED_WORDS)(self._word_uncached)
+        self._buckets: Vectors = np.random.default_rng(0).standard_normal((1 << 15, size), np.float32)
+        self._word = lru_cache(maxsize=1 << 15)(self._word_uncached)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return an array (texts, size) of unit vectors. A text with only function words gives zeros."""
         vectors = np.zeros((len(texts), self.size), np.float32)
         for vector, text in zip(vectors, texts, strict=True):
-            counts: dict[str, int] = {}
-            for word in tokenize(text.lower()):
-                if word not in STOP_WORDS:
-                    counts[word] = counts.get(word, 0) + 1
+            counts = Counter(word for word in tokenize(text.lower()) if word not in STOP_WORDS)
             if counts:
                 weights = np.sqrt(np.fromiter(counts.values(), np.float32, len(counts)))
                 np.matmul(weights, np.stack([self._word(word) for word in counts]), out=vector)
@@ -65,9 +57,9 @@ class HashedEncoder:
     def _word_uncached(self, word: str) -> Vectors:
         marked = f"<{word}>"
         parts = [marked]
-        for length in self._LENGTHS:
+        for length in (3, 4, 5):
             parts += [marked[start : start + length] for start in range(len(marked) - length + 1)]
-        places = [crc32(part.encode("utf-8", "surrogatepass")) % self._N_BUCKETS for part in parts]
+        places = [crc32(part.encode("utf-8", "surrogatepass")) % len(self._buckets) for part in parts]
         (vector,) = _of_length_one(self._buckets[places].sum(axis=0, keepdims=True))
         return np.asarray(vector, np.float32)
 

@@ -5,12 +5,6 @@ from collections.abc import Sequence
 
 from webshop_server.search import Hit, SearchEngine
 
-__all__ = ["Hybrid"]
-
-DEPTH = 4
-"""Factor between the requested number of hits and the number retrieved from each engine."""
-RANK_OFFSET = 60
-
 
 class Hybrid:
     """Scores a product by the sum of 1 / (60 + rank) over the engines. The best rank is 1.
@@ -28,7 +22,7 @@ class Hybrid:
         """Return at most `k` products found by any of the engines, best first."""
         scores: defaultdict[str, float] = defaultdict(float)
         for engine in self._engines:
-            for rank, hit in enumerate(engine.search(query, DEPTH * k), start=1):
-                scores[hit.asin] += 1.0 / (RANK_OFFSET + rank)
+            for rank, hit in enumerate(engine.search(query, 4 * k), start=1):
+                scores[hit.asin] += 1.0 / (60 + rank)
         hits = [Hit(asin, score) for asin, score in scores.items()]
         return sorted(hits, key=lambda hit: (-hit.score, hit.asin))[: max(k, 0)]

@@ -1,21 +1,21 @@
 """Builds postings: counts terms document by document, then inverts the counts term by term."""
 
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from webshop_server.search import batches
+from webshop_server.search.analyzer import analyze
 from webshop_server.search.postings import NewArray, Postings
 
-__all__ = ["Counted", "Inverter", "count_terms", "stored_length"]
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 Ints = NDArray[np.int32]
-
-TURNED_AT_ONCE = 1 << 22
-_N_EXACT_LENGTHS = 24
 
 
 def stored_length(length: int) -> int:
@@ -23,11 +23,11 @@ def stored_length(length: int) -> int:
 
     Source: Lucene's SmallFloat.intToByte4.
     """
-    above = length - _N_EXACT_LENGTHS
+    above = length - 24
     if above < 16:
         return length
     shift = above.bit_length() - 4
-    return _N_EXACT_LENGTHS + (above >> shift << shift)
+    return 24 + (above >> shift << shift)
 
 
 class Counted(NamedTuple):
@@ -50,7 +50,7 @@ class Counted(NamedTuple):
     frequencies: Ints
 
 
-def count_terms(documents: Iterable[tuple[str, str]], analyze: Callable[[str], Sequence[str]]) -> Counted:
+def count_terms(documents: Iterable[tuple[str, str]], analyze: Callable[[str], Sequence[str]] = analyze) -> Counted:
     """Count the terms of documents, given as pairs of (asin, text)."""
     places: defaultdict[str, int] = defaultdict()
     places.default_factory = places.__len__
@@ -70,6 +70,25 @@ def count_terms(documents: Iterable[tuple[str, str]], analyze: Callable[[str], S
     return Counted(asins, lengths, distinct, list(places), *found)
 
 
+def count_side_by_side(documents: Iterable[tuple[str, str]], n_workers: int) -> Iterator[Counted]:
+    """Count documents batch by batch, in order, on several cores. A single worker runs in this process."""
+    if n_workers < 2:
+        yield from map(count_terms, batches(documents, 2000))
+        return
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
+    # Spawned processes: forking a process with threads can hang.
+    with ProcessPoolExecutor(n_workers, multiprocessing.get_context("spawn")) as pool:
+        waiting: deque[Future[Counted]] = deque()
+        for batch in batches(documents, 2000):
+            waiting.append(pool.submit(count_terms, batch))
+            if len(waiting) > 2 * n_workers:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
 class Inverter:
     """Collects term counts of documents in any order and inverts them.
 
@@ -78,7 +97,7 @@ class Inverter:
         at_once: Number of postings that are inverted at a time.
     """
 
-    def __init__(self, spill: Path | None = None, *, at_once: int = TURNED_AT_ONCE) -> None:
+    def __init__(self, spill: Path | None = None, *, at_once: int = 1 << 22) -> None:
         self._rows = _Rows(spill, at_once)
         self._at_once = at_once
         self._numbers: dict[str, int] = {}
@@ -105,7 +124,13 @@ class Inverter:
         """
         asins, asin_rank = _ranked(self.asins)
         terms, term_rank = _ranked(list(self._numbers))
-        starts = self._starts(term_rank, new)
+        counts = np.zeros(len(terms), np.int64)
+        for number, _, _ in self._rows:
+            counts += np.bincount(number, minlength=len(counts))
+        starts = new("starts", len(terms) + 1, np.int64)
+        starts[0] = 0
+        starts[1 + term_rank] = counts
+        np.cumsum(starts, out=starts)
         codebook = _Codebook.of(self._rows, self.lengths, k1=k1, b=b)
         documents = new("documents", int(starts[-1]), np.int32)
         codes = new("codes", int(starts[-1]), np.uint16 if codebook.size <= 1 << 16 else np.uint32)
@@ -120,24 +145,20 @@ class Inverter:
             codes[place] = codebook.codes(frequency[order], owner[order])
         saturations = codebook.saturations(new)
         peaks = new("peaks", len(terms), np.float32)
-        for span in _spans(starts, self._at_once):
-            _put_in_order(span, starts, documents, codes)
-            bounds = starts[span.start : span.stop]
-            held = saturations[codes[starts[span.start] : starts[span.stop]]]
-            peaks[span.start : span.stop] = np.maximum.reduceat(held, bounds - bounds[0])
+        first = 0
+        while first < len(terms):  # as many terms at a time as have `at_once` postings together, but at least one
+            end = max(int(np.searchsorted(starts, starts[first] + self._at_once, "right")) - 1, first + 1)
+            bounds = starts[first : end + 1]
+            held = slice(int(bounds[0]), int(bounds[-1]))
+            term = np.repeat(np.arange(end - first, dtype=np.int64), np.diff(bounds))
+            order = np.argsort(term << 32 | documents[held])
+            documents[held] = documents[held][order]
+            codes[held] = codes[held][order]
+            peaks[first:end] = np.maximum.reduceat(saturations[codes[held]], bounds[:-1] - bounds[0])
+            first = end
         n_filled = sum(1 for length in self.lengths if length)
         numbers = {term: number for number, term in enumerate(terms)}
         return Postings(asins, numbers, starts, documents, codes, saturations, peaks, n_filled)
-
-    def _starts(self, term_rank: Ints, new: NewArray) -> NDArray[np.int64]:
-        counts = np.zeros(len(term_rank), np.int64)
-        for number, _, _ in self._rows:
-            counts += np.bincount(number, minlength=len(counts))
-        starts = new("starts", len(counts) + 1, np.int64)
-        starts[0] = 0
-        starts[1 + term_rank] = counts
-        np.cumsum(starts, out=starts)
-        return starts
 
 
 class _Rows:
@@ -188,7 +209,11 @@ class _Codebook(NamedTuple):
             different.update(np.unique(frequency).tolist())
         stored = np.array([stored_length(length) for length in lengths], np.int64)
         kinds, place = np.unique(stored, return_inverse=True)
-        slopes = _length_slopes(kinds, lengths, k1, b)
+        n_filled = sum(1 for length in lengths if length)
+        # All arithmetic is in single precision.
+        mean = np.float32(sum(lengths) / max(n_filled, 1)) or np.float32(1)
+        one, k1_, b_ = np.float32(1), np.float32(k1), np.float32(b)
+        slopes: NDArray[np.float32] = one / (k1_ * ((one - b_) + b_ * kinds.astype(np.float32) / mean))
         return cls(np.array(sorted(different), np.int32), slopes, place.astype(np.int32))
 
     @property
@@ -205,37 +230,9 @@ class _Codebook(NamedTuple):
         return table
 
 
-def _length_slopes(kinds: NDArray[np.int64], lengths: Sequence[int], k1: float, b: float) -> NDArray[np.float32]:
-    """Return the slopes of stored lengths. All arithmetic is in single precision."""
-    n_filled = sum(1 for length in lengths if length)
-    mean = np.float32(sum(lengths) / max(n_filled, 1)) or np.float32(1)
-    one, k1_, b_ = np.float32(1), np.float32(k1), np.float32(b)
-    slopes: NDArray[np.float32] = one / (k1_ * ((one - b_) + b_ * kinds.astype(np.float32) / mean))
-    return slopes
-
-
 def _ranked(texts: list[str]) -> tuple[list[str], Ints]:
     """Return the sorted texts, and the position of each text in the sorted list."""
     order = sorted(range(len(texts)), key=texts.__getitem__)
     rank = np.empty(len(texts), np.int32)
     rank[order] = np.arange(len(texts), dtype=np.int32)
     return [texts[place] for place in order], rank
-
-
-def _spans(starts: NDArray[np.int64], at_once: int) -> Iterator[range]:
-    """Split the terms into ranges of at most `at_once` postings. A range of a single term may have more."""
-    first = 0
-    while first < len(starts) - 1:
-        end = int(np.searchsorted(starts, starts[first] + at_once, "right")) - 1
-        end = max(end, first + 1)
-        yield range(first, end)
-        first = end
-
-
-def _put_in_order(span: range, starts: NDArray[np.int64], documents: Ints, codes: NDArray[Any]) -> None:
-    """Sort the products of each term of a span."""
-    held = slice(int(starts[span.start]), int(starts[span.stop]))
-    term = np.repeat(np.arange(len(span), dtype=np.int64), np.diff(starts[span.start : span.stop + 1]))
-    order = np.argsort(term << 32 | documents[held])
-    documents[held] = documents[held][order]
-    codes[held] = codes[held][order]

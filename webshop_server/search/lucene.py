@@ -12,16 +12,9 @@ from tempfile import mkdtemp
 from typing import Any, ClassVar, Self
 
 from webshop_server.extras import extra_command
-from webshop_server.search import Hit
-from webshop_server.search.batches import batches
+from webshop_server.search import Hit, batches
 
-__all__ = ["Lucene", "NoJava", "any_key"]
-
-K1, B = 0.9, 0.4
-DOCUMENTS_A_BATCH = 1000
-MAX_TERMS = 1 << 20
 INSTALL = f"pip install torch (pyserini needs it), then {extra_command('lucene')}"
-_KEY = "OPENAI_API_KEY"
 
 
 class NoJava(ImportError):
@@ -58,7 +51,7 @@ class Lucene:
         with any_key():
             from pyserini.index.lucene import LuceneIndexer
         indexer = LuceneIndexer(str(folder), threads=1)
-        for batch in batches(documents, DOCUMENTS_A_BATCH):
+        for batch in batches(documents, 1000):
             indexer.add_batch_dict([{"id": asin, "contents": text} for asin, text in batch])
         indexer.close()
 
@@ -76,9 +69,9 @@ class Lucene:
         from jnius import autoclass
 
         # A query with more than 1,024 different words would be an error.
-        autoclass("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(MAX_TERMS)
+        autoclass("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(1 << 20)
         self.searcher: Any = LuceneSearcher(str(folder))
-        self.searcher.set_bm25(K1, B)
+        self.searcher.set_bm25(0.9, 0.4)
         self._one_at_a_time = threading.Lock()
 
     @staticmethod
@@ -141,11 +134,12 @@ def start_java() -> None:
 @contextmanager
 def any_key() -> Iterator[None]:
     """Allow pyserini to be imported. The import creates an OpenAI client, which is never used."""
-    if _KEY in os.environ:
+    key = "OPENAI_API_KEY"
+    if key in os.environ:
         yield
         return
-    os.environ[_KEY] = "not used"
+    os.environ[key] = "not used"
     try:
         yield
     finally:
-        del os.environ[_KEY]
+        del os.environ[key]

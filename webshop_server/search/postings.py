@@ -1,28 +1,58 @@
 """Postings (products and frequencies by term) in flat arrays, in memory or in the files of a folder."""
 
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from webshop_server.search.texts import SortedTexts
-
-__all__ = ["NewArray", "Postings", "TermNumbers", "arrays_in", "read_postings", "write_texts"]
 
 NewArray = Callable[[str, int, Any], NDArray[Any]]
 """Creates an array from a name, a length and a type."""
 
 
-class TermNumbers(Protocol):
-    """Maps a term to its number. Iterates over the terms in order."""
+class SortedTexts(Sequence[str]):
+    """A sorted list of texts in two flat arrays, which can be memory-mapped files. It is looked up in both directions.
 
-    def __iter__(self) -> Iterator[str]: ...
+    Args:
+        content: UTF-8 bytes of all texts, concatenated, uint8. The texts are distinct and ascending.
+        ends: End of each text in `content`, int64.
+    """
 
-    def get(self, term: str, /) -> int | None:
-        """Return the number of a term, or None if no product has the term."""
+    def __init__(self, content: NDArray[np.uint8], ends: NDArray[np.int64]) -> None:
+        self.content = content
+        self.ends = ends
+        self._views = content.data, ends.data  # indexed several times as fast as arrays
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> "SortedTexts":
+        """Put texts in ascending order into arrays."""
+        encoded = [_encoded(text) for text in texts]
+        ends = np.cumsum([len(text) for text in encoded], dtype=np.int64)
+        return cls(np.frombuffer(b"".join(encoded), np.uint8), ends)
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def __getitem__(self, number: Any) -> Any:
+        return self._bytes(range(len(self))[number]).decode("utf-8", "surrogatepass")
+
+    def get(self, text: str) -> int | None:
+        """Return the number of a text, or None."""
+        encoded = _encoded(text)
+        number = bisect_left(range(len(self)), encoded, key=self._bytes)
+        return number if number < len(self) and self._bytes(number) == encoded else None
+
+    def _bytes(self, number: int) -> bytes:
+        content, ends = self._views
+        return bytes(content[ends[number - 1] if number else 0 : ends[number]])
+
+
+def _encoded(text: str) -> bytes:
+    # UTF-8 sorts like code points, including the lone surrogates that JSON can contain.
+    return text.encode("utf-8", "surrogatepass")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,16 +71,13 @@ class Postings:
     """
 
     asins: Sequence[str]
-    terms: TermNumbers
+    terms: Mapping[str, int] | SortedTexts
     starts: NDArray[np.int64]
     documents: NDArray[np.int32]
     codes: NDArray[Any]
     saturations: NDArray[np.float32]
     peaks: NDArray[np.float32]
     n_filled: int
-
-
-_ARRAYS = ("starts", "documents", "codes", "saturations", "peaks")
 
 
 def arrays_in(folder: Path) -> NewArray:
@@ -81,7 +108,8 @@ def read_postings(folder: Path) -> Postings:
         SortedTexts(_mapped(folder / f"{name}.npy"), _mapped(folder / f"{name}_ends.npy"))
         for name in ("asins", "terms")
     )
-    arrays = {name: _mapped(folder / f"{name}.npy") for name in _ARRAYS}
+    names = ("starts", "documents", "codes", "saturations", "peaks")
+    arrays = {name: _mapped(folder / f"{name}.npy") for name in names}
     arrays["saturations"] = np.array(arrays["saturations"])
     return Postings(asins, terms, **arrays, n_filled=int(np.load(folder / "n_filled.npy")[0]))
 

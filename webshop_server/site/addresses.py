@@ -1,20 +1,17 @@
 """Converts shop states to URL paths and back.
 
-The routes are those of the original. Free text in a path (queries, options) is escaped twice; see `escaping`.
+The routes are those of the original. Free text in a path (queries, options) is escaped twice, so that browsers and
+servers never read its slashes, dots or blanks as part of the path.
 """
 
 import json
 import re
 from typing import NoReturn
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus, unquote_plus
 
 from webshop_server.engine import MAX_QUERY_LENGTH, Shop, ShopState
 from webshop_server.pages import SUB_PAGES
 from webshop_server.site.errors import NoSuchPage
-from webshop_server.site.escaping import escaped, unescaped
-
-MAX_PAGE_DIGITS = 12
-SHOWN = 60
 
 
 def path_of(session: str, state: ShopState) -> str:
@@ -48,7 +45,11 @@ def results_at(shop: Shop, visit: ShopState, keywords: str, page: str) -> ShopSt
     query = unescaped(keywords)
     if not query or len(query) > MAX_QUERY_LENGTH:
         _refuse(f"a query of 1 to {MAX_QUERY_LENGTH} characters", f"{len(query)}", "search with fewer words")
-    return ShopState(visit.instruction, "results", query.lower(), _number(shop, page), visited=visit.visited)
+    number, last = int(page) if re.fullmatch(r"[0-9]{1,12}", page) else 0, shop.max_pages
+    if number < 1 or (last is not None and number > last):
+        expected = "1 or more" if last is None else f"1 to {last}"
+        _refuse(f"a results page of {expected}", repr(page[:60]), "go back to the search")
+    return ShopState(visit.instruction, "results", query.lower(), number, visited=visit.visited)
 
 
 def item_at(shop: Shop, visit: ShopState, asin: str, options: str, *, keywords: str, page: str) -> ShopState:
@@ -71,7 +72,7 @@ def sub_page_at(shop: Shop, item: ShopState, name: str) -> ShopState:
     """
     known = [tab for tab in SUB_PAGES if tab in shop.clickables(item)]
     if name.lower() not in known:
-        _refuse(f"a tab, one of {', '.join(known)}", repr(name[:SHOWN]), "go back to the product")
+        _refuse(f"a tab, one of {', '.join(known)}", repr(name[:60]), "go back to the product")
     return item._replace(kind=name.lower())
 
 
@@ -84,28 +85,33 @@ def bought_at(shop: Shop, visit: ShopState, asin: str, options: str) -> ShopStat
     return visit._replace(kind="item", asin=asin, options=_options(shop, asin, options))
 
 
-def _number(shop: Shop, page: str) -> int:
-    last = shop.max_pages
-    number = int(page) if re.fullmatch(rf"[0-9]{{1,{MAX_PAGE_DIGITS}}}", page) else 0
-    if number < 1 or (last is not None and number > last):
-        expected = "1 or more" if last is None else f"1 to {last}"
-        _refuse(f"a results page of {expected}", repr(page[:SHOWN]), "go back to the search")
-    return number
+def escaped(text: str) -> str:
+    """Escape any text for a URL path. Words are joined by "+"."""
+    once = quote_plus(text, errors="surrogatepass").replace(".", "%2E")
+    return quote(once, safe="+")
+
+
+def unescaped(part: str) -> str:
+    """Return the text of a path segment that the server has unescaped once."""
+    try:
+        return unquote_plus(part, errors="surrogatepass")
+    except UnicodeDecodeError:
+        return unquote_plus(part, errors="replace")
 
 
 def _options(shop: Shop, asin: str, text: str) -> tuple[tuple[str, str], ...]:
     product = shop.catalog.get(asin)
     if product is None:
-        _refuse("the id of a product", repr(asin[:SHOWN]), "search for one")
+        _refuse("the id of a product", repr(asin[:60]), "search for one")
     try:
         options = json.loads(unescaped(text))
     except (ValueError, RecursionError):
         options = None
     if not isinstance(options, dict):
-        _refuse("options as an object of names and values", repr(text[:SHOWN]), "open the product again")
+        _refuse("options as an object of names and values", repr(text[:60]), "open the product again")
     for name, value in options.items():
         if not isinstance(value, str) or value not in product.options.get(name, ()):
-            given = f"{name[:SHOWN]!r}: {str(value)[:SHOWN]!r}"
+            given = f"{name[:60]!r}: {str(value)[:60]!r}"
             _refuse(f"an option of product {asin}", given, "open the product again")
     return tuple(options.items())
 

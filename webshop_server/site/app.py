@@ -14,15 +14,13 @@ from itertools import accumulate
 from flask import Blueprint, Flask, Response, jsonify, redirect, render_template, request
 
 from webshop_server.engine import MAX_QUERY_LENGTH, Shop, ShopState
-from webshop_server.pages import Page, sub_page_lines
+from webshop_server.pages import SUB_PAGES, sub_page_lines
 from webshop_server.site.addresses import bought_at, item_at, path_of, results_at, sub_page_at
 from webshop_server.site.errors import NoSuchPage
 from webshop_server.site.pictures import picture
 from webshop_server.site.sessions import SESSION_ID, Sessions
 from webshop_server.site.strict_app import FILE_AGE_S, Answer, strict_app
 from webshop_server.storefront import ShopTask
-
-_FIXED = re.compile(r"fixed_([0-9]{1,9})")
 
 
 class Site:
@@ -45,10 +43,9 @@ class Site:
 
     def instruction(self, session: str) -> str:
         """Return the instruction of a new session."""
-        fixed = _FIXED.search(session)
+        fixed = re.search(r"fixed_([0-9]{1,9})", session)
         if fixed is None:
-            drawn = random.Random(session).choices(self._instructions, cum_weights=self._weights)
-            return drawn[0]
+            return random.Random(session).choices(self._instructions, cum_weights=self._weights)[0]
         number = int(fixed[1])
         if number >= len(self._instructions):
             raise NoSuchPage(
@@ -64,9 +61,10 @@ class Site:
             f"{page.kind}.html" if page.kind in ("index", "results", "item", "done") else "sub_page.html",
             page=page,
             links={name: path_of(session, target) for name, target in self.shop.links(state).items()},
-            tabs=[name.capitalize() for name in page.clickables if product and name in _TABS],
+            tabs=[name.capitalize() for name in page.clickables if product and name in SUB_PAGES],
             lines=sub_page_lines(page.kind, product) if product else (),
-            colour=_colour(page),
+            # The chosen option that may name the colour of the picture.
+            colour=next((value for name, value in page.selected if "colo" in name), ""),
             complaint=complaint,
             home=f"/{session}",
             n_products=len(self.shop.catalog),
@@ -91,9 +89,9 @@ class Site:
         query = request.form.get("search_query", "").lower()
         if visit.kind == "done":
             return redirect(path_of(session, visit), 303)  # type: ignore[return-value]
-        after, complaint = (
-            self.shop.search_for(visit, query) if query else (visit, "expected words to search, got none")
-        )
+        after, complaint = visit, "expected words to search, got none"
+        if query:
+            after, complaint = self.shop.search_for(visit, query)
         if complaint:
             return self.html(session, visit, complaint), 400
         return redirect(path_of(session, after), 303)  # type: ignore[return-value]
@@ -188,11 +186,3 @@ def create_app(site: Site, *, api: Blueprint | None = None) -> Flask:
     if api is not None:
         app.register_blueprint(api)
     return app
-
-
-_TABS = ("description", "features", "reviews", "attributes")
-
-
-def _colour(page: Page) -> str:
-    """Return the chosen option that may name the colour of the picture."""
-    return next((value for name, value in page.selected if "colo" in name), "")

@@ -11,7 +11,6 @@ from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any, TypeAlias
 
-_HOST = re.compile(r"(?:\[(?P<six>[^\[\]]+)\]|(?P<name>[^\[\]:]+))(?::[0-9]*)?")
 Wsgi: TypeAlias = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 Asgi: TypeAlias = Callable[[dict[str, Any], Callable[..., Any], Callable[..., Any]], Awaitable[None]]
 
@@ -36,11 +35,10 @@ class HostNames:
 
     def __contains__(self, given: str) -> bool:
         """Return whether a header's host, with or without a port, is this machine."""
-        name = _name(given)
-        if name in self._names:
-            return True
+        found = re.fullmatch(r"(?:\[(?P<six>[^\[\]]+)\]|(?P<name>[^\[\]:]+))(?::[0-9]*)?", given)
+        name = "" if found is None else (found["six"] or found["name"]).lower().removesuffix(".")
         address = _address(name)
-        return address is not None and (self._is_open or address.is_loopback)
+        return name in self._names or (address is not None and (self._is_open or address.is_loopback))
 
 
 class OwnHosts:
@@ -82,7 +80,14 @@ class OwnHostsAsgi:
 
     async def __call__(self, scope: dict[str, Any], receive: Callable[..., Any], send: Callable[..., Any]) -> None:
         """Answer a request, or refuse it: with status 403, which closes a WebSocket before it is open."""
-        said = self._refused(scope) if scope["type"] in ("http", "websocket") else b""
+        said = b""
+        if scope["type"] in ("http", "websocket"):
+            given = {name: value.decode("latin-1") for name, value in scope["headers"]}
+            host, origin = given.get(b"host"), given.get(b"origin")
+            if host is not None and host not in self._names:
+                said = _refusal("Host", host)
+            elif origin is not None and origin.partition("://")[2] not in self._names:
+                said = _refusal("Origin", origin)
         if not said:
             await self._app(scope, receive, send)
         elif scope["type"] == "websocket":
@@ -93,28 +98,12 @@ class OwnHostsAsgi:
             await send({"type": "http.response.start", "status": 403, "headers": headers})
             await send({"type": "http.response.body", "body": said})
 
-    def _refused(self, scope: dict[str, Any]) -> bytes:
-        """Return why a request is refused, or nothing."""
-        given = {name: value.decode("latin-1") for name, value in scope["headers"]}
-        host, origin = given.get(b"host"), given.get(b"origin")
-        if host is not None and host not in self._names:
-            return _refusal("Host", host)
-        if origin is not None and origin.partition("://")[2] not in self._names:
-            return _refusal("Origin", origin)
-        return b""
-
 
 def _refusal(header: str, given: str) -> bytes:
     return (
         f"expected the header {header} with an address of this machine, got {given!r:.100}; open the address that the "
         "command printed, or start it with --host and the name that others know this machine by"
     ).encode()
-
-
-def _name(given: str) -> str:
-    """Return the host of a header without its port; "" if it is no host."""
-    found = _HOST.fullmatch(given)
-    return "" if found is None else (found["six"] or found["name"]).lower().removesuffix(".")
 
 
 def _address(name: str) -> IPv4Address | IPv6Address | None:

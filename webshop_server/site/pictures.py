@@ -12,11 +12,8 @@ from typing import Any
 
 from webshop_server.catalog import Product
 
-CACHED_PICTURES = 4096
-_WORD = re.compile(r"[a-z]+")
 
-
-@lru_cache(maxsize=CACHED_PICTURES)
+@lru_cache(maxsize=4096)
 def picture(product: Product, colour: str = "") -> str:
     """Return an SVG of a product.
 
@@ -59,7 +56,7 @@ def _drawings() -> dict[str, Any]:
 def _named(text: str) -> str:
     """Return the first colour named in a text."""
     colours: dict[str, str] = _drawings()["colours"]
-    return next((colours[word] for word in _WORD.findall(text.lower()) if word in colours), "")
+    return next((colours[word] for word in re.findall(r"[a-z]+", text.lower()) if word in colours), "")
 
 
 def _mixed(colour: str, other: str, share: float) -> str:

@@ -12,16 +12,37 @@ from types import FrameType, TracebackType
 from typing import Any, Protocol
 
 from flask import Flask
+from waitress.channel import HTTPChannel
+from waitress.server import create_server
 
 from webshop_server.site.hosts import OwnHosts
 
 LOOPBACK = "127.0.0.1"
-PORTS_TRIED = 50
-THREADS = 8
 MAX_BODY_BYTES = 1 << 22
-FINISH_S = 3.0
-CLOSE_S = 10.0
-POLL_S = 0.005
+_RESERVED = 16
+"""Connections below the server's own limit, at which it would stop listening. Its own sockets count there, too."""
+_CLOSE_S = 10.0
+
+
+class _BoundedChannel(HTTPChannel):  # type: ignore[misc]  # waitress has no types
+    """A connection. One too many takes the place of the one that has been silent for longest."""
+
+    def __init__(self, server: Any, sock: Any, addr: Any, adj: Any, map: Any = None) -> None:
+        if len(server.active_channels) >= adj.connection_limit - _RESERVED:
+            # One whose request is being answered stays, and rather one whose answer is being read than a silent one.
+            waiting = [one for one in server.active_channels.values() if not one.requests]
+            if waiting:
+                min(waiting, key=lambda one: (one.total_outbufs_len > 0, one.last_activity)).handle_close()
+        super().__init__(server, sock, addr, adj, map=map)
+
+
+def _most_connections() -> int:
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return 1000
+    n_files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return 1000 if n_files == resource.RLIM_INFINITY else max(1, min(1000, n_files // 2))
 
 
 class Server:
@@ -52,13 +73,9 @@ class Server:
         *,
         host: str = LOOPBACK,
         port: int = 0,
-        threads: int = THREADS,
+        threads: int = 8,
         connections: int | None = None,
     ) -> None:
-        from waitress.server import create_server
-
-        from webshop_server.site.connections import RESERVED, BoundedChannel, connection_limit
-
         # A busy server queues requests and should not log a warning for each.
         logging.getLogger("waitress.queue").setLevel(logging.ERROR)
         listening = listening_socket(host, port)
@@ -68,12 +85,12 @@ class Server:
             OwnHosts(app, host),
             sockets=[listening],
             threads=threads,
-            connection_limit=(connections or connection_limit()) + RESERVED,
+            connection_limit=(connections or _most_connections()) + _RESERVED,
             max_request_body_size=MAX_BODY_BYTES,
             asyncore_use_poll=True,
             ident="iad",
         )
-        self._server.channel_class = BoundedChannel  # before the loop runs, so before the first connection
+        self._server.channel_class = _BoundedChannel  # before the loop runs, so before the first connection
         self._is_closed = False
         self._thread = threading.Thread(target=self._server.run, name="iad-server", daemon=True)
         self._thread.start()
@@ -83,14 +100,11 @@ class Server:
         if self._is_closed:
             return
         self._is_closed = True
-        until = time.monotonic() + FINISH_S
-        while not self._in_loop(self._close_idle):
-            if time.monotonic() > until:
-                self._in_loop(self._close_all)
-                break
-            time.sleep(POLL_S)
-        self._thread.join(CLOSE_S)
-        self._server.task_dispatcher.shutdown(cancel_pending=True, timeout=CLOSE_S)
+        until = time.monotonic() + 3.0
+        while not self._in_loop(lambda: self._close_connections(also_busy=time.monotonic() > until)):
+            time.sleep(0.005)
+        self._thread.join(_CLOSE_S)
+        self._server.task_dispatcher.shutdown(cancel_pending=True, timeout=_CLOSE_S)
         if not self._thread.is_alive():
             self._server.trigger.close()
 
@@ -112,30 +126,24 @@ class Server:
             is_done.set()
 
         self._server.trigger.pull_trigger(call)
-        is_done.wait(CLOSE_S)
+        is_done.wait(_CLOSE_S)
         return bool(results and results[0])
 
-    def _close_idle(self) -> bool:
-        """Close all idle connections. The server's loop ends when no request is left."""
+    def _close_connections(self, *, also_busy: bool) -> bool:
+        """Close all idle connections, or all. Return whether none is left: then the server's loop ends."""
         if self._server.accepting:
             self._server.accepting = False
             self._server.del_channel()
             self._server.socket.close()
         channels = list(self._server.active_channels.values())
-        busy = [channel for channel in channels if channel.requests or channel.total_outbufs_len]
+        busy = [] if also_busy else [one for one in channels if one.requests or one.total_outbufs_len]
         for channel in channels:
             if channel not in busy:
-                channel.handle_close()
+                with suppress(OSError):
+                    channel.handle_close()
         if not busy:
             self._server.trigger.del_channel()  # not closed: another thread may be waking the server
         return not busy
-
-    def _close_all(self) -> bool:
-        self._server.trigger.del_channel()
-        for waiting in list(self._server._map.values()):
-            with suppress(OSError):
-                waiting.close()
-        return True
 
 
 class AnyServer(Protocol):
@@ -195,7 +203,7 @@ def listening_socket(host: str, port: int) -> socket.socket:
         OSError: No port is free, or the host is not an address of this machine.
     """
     (family, kind, protocol, _, address), *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    last = min(port + PORTS_TRIED, 65_536) if port else 1
+    last = min(port + 50, 65_536) if port else 1
     for tried in range(port, last):
         listener = socket.socket(family, kind, protocol)
         try:

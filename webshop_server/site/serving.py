@@ -47,15 +47,8 @@ def open_site(
 ) -> tuple[Server, str]:
     """Start a server of a shop's site, and return it with a message for the terminal.
 
-    The arguments are those of `host_shop`, except for `api`.
-
-    Args:
-        front: The shop.
-        split: The split whose tasks shoppers get. None means all splits.
-        host: The address to bind to.
-        port: The first port to try.
-        api: Whether the JSON API is enabled. Its token is `IAD_SHOP_TOKEN` if set, else a new one.
-        data: Identifies the shop's data for clients of the API.
+    The arguments are those of `host_shop`, but for `api`: whether the JSON API is enabled. Its token is
+    `IAD_SHOP_TOKEN` if set, else a new one.
     """
     known = os.environ.get(TOKEN_VARIABLE)
     token = (known or new_token()) if api else None

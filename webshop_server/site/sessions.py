@@ -9,8 +9,6 @@ from typing import Generic, TypeVar
 
 SESSION_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """The ids of sessions."""
-IDLE_S = 1800.0
-MAX_SESSIONS = 20_000
 StateT = TypeVar("StateT")
 
 
@@ -26,8 +24,8 @@ class Sessions(Generic[StateT]):
     def __init__(
         self,
         *,
-        idle_s: float = IDLE_S,
-        max_sessions: int = MAX_SESSIONS,
+        idle_s: float = 1800.0,
+        max_sessions: int = 20_000,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if max_sessions < 1 or not idle_s > 0:
@@ -49,18 +47,17 @@ class Sessions(Generic[StateT]):
         """Return the state of a session, or None if the session is unknown or was freed."""
         with self._lock:
             self._free()
-            found = self._used.get(session)
-            if found is None:
+            if session not in self._used:
                 return None
-            self._used[session] = (found[0], self._clock())
-            self._used.move_to_end(session)
-            return found[0]
+            state, _ = self._used.pop(session)
+            self._used[session] = (state, self._clock())
+            return state
 
     def put(self, session: str, state: StateT) -> None:
         """Store the state of a session. A new id starts a new session."""
         with self._lock:
+            self._used.pop(session, None)
             self._used[session] = (state, self._clock())
-            self._used.move_to_end(session)
             self._free()
 
     def _free(self) -> None:

@@ -5,8 +5,8 @@ site extends `base.html`. `frame.css` is served at `/frame/frame.css`. A site ha
 `static/icon.svg` and style sheets.
 """
 
-from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
 
 from flask import Blueprint, Flask, Response, render_template, request
 from werkzeug.exceptions import HTTPException, NotFound
@@ -17,18 +17,11 @@ from webshop_server.site.sessions import SESSION_ID
 
 FILE_AGE_S = 86_400
 """How long browsers keep pictures and style sheets."""
-POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "style-src 'self'",
-        "img-src 'self'",
-        "form-action 'self'",
-        "base-uri 'none'",
-        "frame-ancestors 'none'",
-    )
-)
-HEADERS = {
-    "Content-Security-Policy": POLICY,
+HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; "
+        "frame-ancestors 'none'"
+    ),
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
@@ -56,50 +49,36 @@ def strict_app(
     app = Flask(package)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     app.config["SEND_FILE_MAX_AGE_DEFAULT"] = FILE_AGE_S
-    app.jinja_env.filters["printable"] = _printable
+    # Lone surrogates can't be encoded in a page.
+    app.jinja_env.filters["printable"] = lambda text: text.encode("utf-8", "replace").decode()
     app.jinja_env.globals.update(brand=brand, way_back=way_back)
     # A site's own templates come first.
-    app.register_blueprint(
-        Blueprint(
-            "frame",
-            __name__,
-            template_folder="frame/templates",
-            static_folder="frame/static",
-            static_url_path="/frame",
-        )
-    )
+    frame = {"template_folder": "frame/templates", "static_folder": "frame/static", "static_url_path": "/frame"}
+    app.register_blueprint(Blueprint("frame", __name__, **frame))  # type: ignore[arg-type]
     for method, path, view in pages:
         app.add_url_rule(path, view.__name__, view, methods=[method])
-    app.register_error_handler(NoSuchPage, _no_such_page)
-    app.register_error_handler(HTTPException, _http_error)
-    app.after_request(_with_headers)
+
+    @app.errorhandler(NoSuchPage)
+    def no_such_page(error: NoSuchPage) -> tuple[str, int]:
+        return _error_page("There is no such page", str(error), 404)
+
+    @app.errorhandler(HTTPException)
+    def http_error(error: HTTPException) -> tuple[str, int]:
+        if isinstance(error, NotFound):
+            return _error_page("There is no such page", "Nothing is at this address.", 404)
+        return _error_page(error.name, error.description or "", error.code or 500)
+
+    @app.after_request
+    def with_headers(answer: Response) -> Response:
+        for name, value in HEADERS.items():
+            answer.headers.setdefault(name, value)
+        answer.headers.setdefault("Cache-Control", "no-store")
+        return answer
+
     return app
-
-
-def _printable(text: str) -> str:
-    """Replace lone surrogates, which can't be encoded in a page."""
-    return text.encode("utf-8", "replace").decode()
-
-
-def _no_such_page(error: NoSuchPage) -> tuple[str, int]:
-    return _error_page("There is no such page", str(error), 404)
-
-
-def _http_error(error: HTTPException) -> Any:
-    if isinstance(error, NotFound):
-        return _error_page("There is no such page", "Nothing is at this address.", 404)
-    return _error_page(error.name, error.description or "", error.code or 500)
 
 
 def _error_page(title: str, reason: str, status: int) -> tuple[str, int]:
     session = (request.view_args or {}).get("session", "")
     home = f"/{session}" if SESSION_ID.fullmatch(session) else "/"
     return render_template("error.html", title=title, reason=reason, home=home), status
-
-
-def _with_headers(answer: Response) -> Response:
-    for name, value in HEADERS.items():
-        answer.headers.setdefault(name, value)
-    if "Cache-Control" not in answer.headers:
-        answer.headers["Cache-Control"] = "no-store"
-    return answer

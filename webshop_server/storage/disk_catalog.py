@@ -8,11 +8,11 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 from webshop_server.catalog import ATTRIBUTES, PRODUCTS, Catalog, Product, read_products
 from webshop_server.storage.json_files import Read, find_file, read_pairs
@@ -20,13 +20,10 @@ from webshop_server.storage.json_files import Read, find_file, read_pairs
 FORMAT = 1
 """Version of the file format. It is increased when products are stored in another way."""
 FILE = "products.sqlite"
-CACHED_PRODUCTS = 8192
-
 _FIELDS = tuple(Product.__slots__)
-_fields_of: Callable[[Product], tuple[Any, ...]] = attrgetter(*_FIELDS)
+_fields_of = attrgetter(*_FIELDS)
 _TUPLES = tuple(_FIELDS.index(name) for name in ("bullets", "attributes", "instruction_attributes"))
 _OPTIONS = _FIELDS.index("options")
-_WRITING = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536"
 
 
 def write_disk_catalog(data: str | Path, folder: Path, read: Read | None = None) -> int:
@@ -47,7 +44,7 @@ def write_disk_catalog(data: str | Path, folder: Path, read: Read | None = None)
     products_path, annotations_path = find_file(data, PRODUCTS), find_file(data, ATTRIBUTES)
     database = sqlite3.connect(folder / FILE, isolation_level=None)
     try:
-        database.executescript(_WRITING)
+        database.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536")
         database.execute("BEGIN")
         database.execute("CREATE TABLE annotations (asin TEXT PRIMARY KEY, content TEXT) WITHOUT ROWID")
         rows = ((asin, json.dumps(content)) for asin, content in read_pairs(annotations_path))
@@ -59,7 +56,10 @@ def write_disk_catalog(data: str | Path, folder: Path, read: Read | None = None)
 
         database.execute("CREATE TABLE products (position INTEGER PRIMARY KEY, asin TEXT, content TEXT)")
         products = read_products(products_path, annotation, read)
-        numbered = ((position, product.asin, _packed(product)) for position, product in enumerate(products))
+        numbered = (
+            (position, product.asin, json.dumps(_fields_of(product), separators=(",", ":")))
+            for position, product in enumerate(products)
+        )
         database.executemany("INSERT INTO products VALUES (?, ?, ?)", numbered)
         database.execute("CREATE UNIQUE INDEX by_asin ON products (asin)")
         database.execute("DROP TABLE annotations")
@@ -72,19 +72,19 @@ def write_disk_catalog(data: str | Path, folder: Path, read: Read | None = None)
 
 def open_disk_catalog(folder: Path) -> Catalog:
     """Open the catalogue that `write_disk_catalog` wrote to this folder."""
-    products = _DiskProducts(folder / FILE)
-    return Catalog(_ProductsInOrder(products), _ByAsin(products))
+    by_asin = _ByAsin(folder / FILE)
+    return Catalog(_InOrder(by_asin), by_asin)
 
 
-class _DiskProducts:
+class _ByAsin(Mapping[str, Product]):
     """Reads products from the file. Each thread has its own connection; recent products are cached."""
 
     def __init__(self, path: Path) -> None:
         self._address = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
         self._local = threading.local()
         (n_products,) = self.rows("SELECT count(*) FROM products").fetchone()
-        self.n_products = int(n_products)
-        self.by_asin = lru_cache(maxsize=CACHED_PRODUCTS)(self._by_asin)
+        self._n_products = int(n_products)
+        self._read = lru_cache(maxsize=8192)(self._read_uncached)
 
     def rows(self, question: str, *parameters: Any) -> sqlite3.Cursor:
         # A connection must not be used after a fork.
@@ -94,57 +94,44 @@ class _DiskProducts:
         cursor: sqlite3.Cursor = self._local.connection.execute(question, parameters)
         return cursor
 
-    def _by_asin(self, asin: str) -> Product:
+    def __len__(self) -> int:
+        return self._n_products
+
+    def __iter__(self) -> Iterator[str]:
+        for (asin,) in self.rows("SELECT asin FROM products ORDER BY position"):
+            yield asin
+
+    def __contains__(self, asin: object) -> bool:
+        found = self.rows("SELECT 1 FROM products WHERE asin = ?", asin) if isinstance(asin, str) else None
+        return found is not None and found.fetchone() is not None
+
+    def __getitem__(self, asin: str) -> Product:
+        return self._read(asin)
+
+    def _read_uncached(self, asin: str) -> Product:
         row = self.rows("SELECT content FROM products WHERE asin = ?", asin).fetchone()
         if row is None:
             raise KeyError(asin)
         return _unpacked(row[0])
 
 
-class _ProductsInOrder(Sequence[Product]):
-    def __init__(self, products: _DiskProducts) -> None:
-        self._products = products
+class _InOrder(Sequence[Product]):
+    def __init__(self, by_asin: _ByAsin) -> None:
+        self._by_asin = by_asin
 
     def __len__(self) -> int:
-        return self._products.n_products
+        return len(self._by_asin)
 
     def __iter__(self) -> Iterator[Product]:
-        for (content,) in self._products.rows("SELECT content FROM products ORDER BY position"):
+        for (content,) in self._by_asin.rows("SELECT content FROM products ORDER BY position"):
             yield _unpacked(content)
 
-    @overload
-    def __getitem__(self, index: int) -> Product: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Product, ...]: ...
-    def __getitem__(self, index: int | slice) -> Product | tuple[Product, ...]:
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            return tuple(self[position] for position in range(len(self))[index])
+            return tuple(map(self.__getitem__, range(len(self))[index]))
         position = range(len(self))[index]
-        (asin,) = self._products.rows("SELECT asin FROM products WHERE position = ?", position).fetchone()
-        return self._products.by_asin(asin)
-
-
-class _ByAsin(Mapping[str, Product]):
-    def __init__(self, products: _DiskProducts) -> None:
-        self._products = products
-
-    def __len__(self) -> int:
-        return self._products.n_products
-
-    def __iter__(self) -> Iterator[str]:
-        for (asin,) in self._products.rows("SELECT asin FROM products ORDER BY position"):
-            yield asin
-
-    def __contains__(self, asin: object) -> bool:
-        found = self._products.rows("SELECT 1 FROM products WHERE asin = ?", asin) if isinstance(asin, str) else None
-        return found is not None and found.fetchone() is not None
-
-    def __getitem__(self, asin: str) -> Product:
-        return self._products.by_asin(asin)
-
-
-def _packed(product: Product) -> str:
-    return json.dumps(_fields_of(product), separators=(",", ":"))
+        (asin,) = self._by_asin.rows("SELECT asin FROM products WHERE position = ?", position).fetchone()
+        return self._by_asin[asin]
 
 
 def _unpacked(content: str) -> Product:

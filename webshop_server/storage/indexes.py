@@ -11,8 +11,8 @@ import os
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,14 +25,8 @@ from webshop_server.storage.atomic import write_atomically
 from webshop_server.storage.disk_catalog import FORMAT, open_disk_catalog, write_disk_catalog
 from webshop_server.storage.json_files import find_file
 
-__all__ = ["CATALOG", "INDEX_VARIABLE", "IndexNotFound", "Indexes", "StoredIndex", "index_home"]
-
 INDEX_VARIABLE = "IAD_INDEX"
 CATALOG = "catalog"
-ABOUT, SOURCES, LOCK = "about.json", "sources.json", "lock.sqlite"
-PARTIAL, OLD = ".partial", ".old"
-LONGEST_BUILD_S = 86_400.0
-DIGITS = 16
 
 Report = Callable[[str, int, int], None]
 """Progress callback: current activity, amount done and total amount (in bytes or products)."""
@@ -71,9 +65,7 @@ class StoredIndex(NamedTuple):
 def index_home() -> Path:
     """Return the folder of all indexes: `$IAD_INDEX`, else a folder in the user's cache folder."""
     named = os.environ.get(INDEX_VARIABLE)
-    if named:
-        return Path(named)
-    return user_cache_path("iad", appauthor=False) / "indexes"
+    return Path(named) if named else user_cache_path("iad", appauthor=False) / "indexes"
 
 
 class Indexes:
@@ -153,9 +145,15 @@ class Indexes:
         parts = (CATALOG, *index_parts(search))
         home = self.home / self.digest(data)
         home.mkdir(parents=True, exist_ok=True)
-        with _alone(home, report):
+        with closing(sqlite3.connect(home / "lock.sqlite", timeout=0.0, isolation_level=None)) as lock:
+            try:  # nobody else may build here; the lock of a killed process disappears with it
+                lock.execute("BEGIN EXCLUSIVE")
+            except sqlite3.OperationalError:
+                report("waiting for another build", 0, 0)
+                lock.execute("PRAGMA busy_timeout = 86400000")
+                lock.execute("BEGIN EXCLUSIVE")
             self._remember(data, home)
-            for leftover in (*home.glob(f"*{PARTIAL}"), *home.glob(f"*{OLD}")):
+            for leftover in (*home.glob("*.partial"), *home.glob("*.old")):
                 shutil.rmtree(leftover)
             for part in parts:
                 if rebuild or not (home / _folder_name(part)).is_dir():
@@ -164,7 +162,16 @@ class Indexes:
 
     def all(self) -> list[StoredIndex]:
         """Return all catalogues and indexes, in the order of their folders."""
-        return [_index(path.parent) for path in sorted(self.home.glob(f"*/*/{ABOUT}"))]
+        found = []
+        for path in sorted(self.home.glob("*/*/about.json")):
+            about, folder, is_current = _read(path, {}), path.parent, False
+            with suppress(ValueError):  # an engine that this version doesn't know
+                is_current = _folder_name(about["part"]) == folder.name
+            n_bytes = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+            found.append(
+                StoredIndex(folder=folder, digest=folder.parent.name, n_bytes=n_bytes, is_current=is_current, **about)
+            )
+        return found
 
     def digest(self, data: Path) -> str:
         """Return the digest of a folder's products and attributes, 16 hex digits.
@@ -172,11 +179,15 @@ class Indexes:
         A file is read again only if its size or modification time has changed.
         """
         stamp = _stamp(data)
-        for path in self.home.glob(f"*/{SOURCES}"):
+        for path in self.home.glob("*/sources.json"):
             if stamp in _read(path, []):
                 return path.parent.name
         if self._last is None or self._last[0] != stamp:
-            self._last = stamp, _digest(data)
+            hashes = []
+            for path in _files(data):
+                with path.open("rb") as file:
+                    hashes.append(file_digest(file, "sha256").hexdigest())
+            self._last = stamp, sha256(" ".join(hashes).encode()).hexdigest()[:16]
         digest = self._last[1]
         if (self.home / digest).is_dir():
             with suppress(OSError):  # a read-only home folder is still usable
@@ -185,7 +196,7 @@ class Indexes:
 
     def _build(self, data: Path, home: Path, part: str, *, n_workers: int, report: Report) -> None:
         final = home / _folder_name(part)
-        partial = home / f"{final.name}{PARTIAL}"
+        partial, old = final.with_name(f"{final.name}.partial"), final.with_name(f"{final.name}.old")
         partial.mkdir()
         start = time.monotonic()
         if part == CATALOG:
@@ -194,7 +205,15 @@ class Indexes:
         else:
             catalog = open_disk_catalog(home / _folder_name(CATALOG))
             n_products = len(catalog)
-            build_engine(part, _documents(catalog, part, report), partial, n_workers=n_workers)
+
+            def documents() -> Iterator[tuple[str, str]]:
+                for number, product in enumerate(catalog):
+                    if number % 1000 == 0:
+                        report(f"indexing for {part}", number, n_products)
+                    yield product.asin, index_text(product)
+                report(f"writing the index {part}", n_products, n_products)
+
+            build_engine(part, documents(), partial, n_workers=n_workers)
         about = {
             "part": part,
             "source": str(data.resolve()),
@@ -202,28 +221,21 @@ class Indexes:
             "built": time.strftime("%Y-%m-%d %H:%M"),
             "build_s": round(time.monotonic() - start, 1),
         }
-        _write(partial / ABOUT, about)
+        _write(partial / "about.json", about)
         _to_disk(partial)
         if final.is_dir():
-            final.rename(home / f"{final.name}{OLD}")
+            final.rename(old)
         partial.rename(final)
-        shutil.rmtree(home / f"{final.name}{OLD}", ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
 
     def _remember(self, data: Path, home: Path) -> None:
-        stamps = [stamp for stamp in _read(home / SOURCES, []) if stamp["folder"] != str(data.resolve())]
-        _write(home / SOURCES, [*stamps, _stamp(data)])
+        path = home / "sources.json"
+        stamps = [stamp for stamp in _read(path, []) if stamp["folder"] != str(data.resolve())]
+        _write(path, [*stamps, _stamp(data)])
 
 
 def _folder_name(part: str) -> str:
     return f"{CATALOG}-{FORMAT}" if part == CATALOG else index_name(part)
-
-
-def _documents(catalog: Catalog, part: str, report: Report) -> Iterator[tuple[str, str]]:
-    for number, product in enumerate(catalog):
-        if number % 1000 == 0:
-            report(f"indexing for {part}", number, len(catalog))
-        yield product.asin, index_text(product)
-    report(f"writing the index {part}", len(catalog), len(catalog))
 
 
 def _files(data: Path) -> tuple[Path, Path]:
@@ -237,39 +249,9 @@ def _stamp(data: Path) -> dict[str, Any]:
     return {"folder": str(data.resolve()), "files": files}
 
 
-def _digest(data: Path) -> str:
-    hashes = []
-    for path in _files(data):
-        with path.open("rb") as file:
-            hashes.append(file_digest(file, "sha256").hexdigest())
-    return sha256(" ".join(hashes).encode()).hexdigest()[:DIGITS]
-
-
-def _index(folder: Path) -> StoredIndex:
-    about = _read(folder / ABOUT, {})
-    n_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    with suppress(ValueError):  # an engine that this version doesn't know
-        about["is_current"] = _folder_name(about["part"]) == folder.name
-    return StoredIndex(folder=folder, digest=folder.parent.name, n_bytes=n_bytes, **{"is_current": False, **about})
-
-
-@contextmanager
-def _alone(home: Path, report: Report) -> Iterator[None]:
-    """Wait until no other process builds here. The lock of a killed process disappears with it."""
-    with closing(sqlite3.connect(home / LOCK, timeout=0.0, isolation_level=None)) as lock:
-        try:
-            lock.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError:
-            report("waiting for another build", 0, 0)
-            lock.execute(f"PRAGMA busy_timeout = {int(1000 * LONGEST_BUILD_S)}")
-            lock.execute("BEGIN EXCLUSIVE")
-        yield
-
-
 def _to_disk(folder: Path) -> None:
     """Flush all files of the folder to disk before it is renamed, in case the machine crashes."""
-    paths: Iterable[Path] = (*folder.rglob("*"), folder)
-    for path in paths:
+    for path in (*folder.rglob("*"), folder):
         is_folder = path.is_dir()
         if is_folder and not hasattr(os, "O_DIRECTORY"):
             continue  # Windows opens no folders

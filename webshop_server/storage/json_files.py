@@ -11,12 +11,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-CHUNK_CHARS = 1 << 20
 MAX_VALUE_CHARS = 1 << 26
 """Maximum length of a top-level value. A longer text is treated as invalid JSON."""
-
-AFTER_A_VALUE = " \t\n\r,]}"
-
 _BLANK = re.compile(r"[ \t\n\r]*")
 _decode = json.JSONDecoder().raw_decode
 
@@ -58,7 +54,7 @@ def read_json(path: Path, kind: type) -> Any:
     return content
 
 
-def read_items(path: Path, read: Read | None = None, *, chunk: int = CHUNK_CHARS) -> Iterator[Any]:
+def read_items(path: Path, read: Read | None = None, *, chunk: int = 1 << 20) -> Iterator[Any]:
     """Yield the items of a JSON file whose top level is a list. The file may have any size.
 
     Raises:
@@ -66,14 +62,11 @@ def read_items(path: Path, read: Read | None = None, *, chunk: int = CHUNK_CHARS
     """
     with path.open(encoding="utf-8") as file:
         reader = _Reader(path, file, read, chunk)
-        reader.open("[", list)
-        while reader.peek() != "]":
+        for _ in reader.places("[", "]", list):
             yield reader.value()
-            reader.close_value("]")
-        reader.close()
 
 
-def read_pairs(path: Path, read: Read | None = None, *, chunk: int = CHUNK_CHARS) -> Iterator[tuple[str, Any]]:
+def read_pairs(path: Path, read: Read | None = None, *, chunk: int = 1 << 20) -> Iterator[tuple[str, Any]]:
     """Yield the pairs (key, value) of a JSON file whose top level is an object.
 
     Raises:
@@ -81,15 +74,12 @@ def read_pairs(path: Path, read: Read | None = None, *, chunk: int = CHUNK_CHARS
     """
     with path.open(encoding="utf-8") as file:
         reader = _Reader(path, file, read, chunk)
-        reader.open("{", dict)
-        while reader.peek() != "}":
+        for _ in reader.places("{", "}", dict):
             key = reader.value()
             if not isinstance(key, str):
                 raise _not_json(path, f"expected a text as key, got {key!r:.60}")
             reader.take(":")
             yield key, reader.value()
-            reader.close_value("}")
-        reader.close()
 
 
 class _Reader:
@@ -103,22 +93,20 @@ class _Reader:
         self._text = ""
         self._at = 0
 
-    def open(self, bracket: str, kind: type) -> None:
-        if self.peek() != bracket:
+    def places(self, opening: str, closing: str, kind: type) -> Iterator[None]:
+        """Yield at each item of the top level, which the caller then reads."""
+        if self.peek() != opening:
             raise _other_top_level(self._path, kind, type(self.value()).__name__)
         self._at += 1
-
-    def close(self) -> None:
+        while self.peek() != closing:
+            yield
+            if self.peek() != closing:
+                self.take(",")
+                if self.peek() == closing:
+                    raise _not_json(self._path, f"expected a value after a comma, got {closing!r}")
         self._at += 1
         if self.peek():
             raise _not_json(self._path, f"expected the end after the closing bracket, got {self.peek()!r}")
-
-    def close_value(self, bracket: str) -> None:
-        if self.peek() == bracket:
-            return
-        self.take(",")
-        if self.peek() == bracket:
-            raise _not_json(self._path, f"expected a value after a comma, got {bracket!r}")
 
     def take(self, sign: str) -> None:
         if self.peek() != sign:
@@ -130,10 +118,8 @@ class _Reader:
         while True:
             blank = _BLANK.match(self._text, self._at)
             self._at = blank.end() if blank else self._at
-            if self._at < len(self._text):
-                return self._text[self._at]
-            if not self._more():
-                return ""
+            if self._at < len(self._text) or not self._more():
+                return self._text[self._at : self._at + 1]
 
     def value(self) -> Any:
         self.peek()
@@ -145,9 +131,8 @@ class _Reader:
                     raise _not_json(self._path, error) from None
                 continue
             # A number at the end of the window may continue after it, including its fraction or exponent.
-            is_whole = end < len(self._text) and (
-                not isinstance(value, int | float) or self._text[end] in AFTER_A_VALUE
-            )
+            after = self._text[end : end + 1]
+            is_whole = after in tuple(" \t\n\r,]}") if isinstance(value, int | float) else bool(after)
             if is_whole or not self._more():
                 self._at = end
                 return value

@@ -8,11 +8,7 @@ from webshop_server.search import SearchEngine, index_parts, load_engine, open_e
 from webshop_server.storage.indexes import Indexes
 from webshop_server.storage.json_files import find_file
 
-__all__ = ["PLACES", "LoadedShop", "open_shop"]
-
 PLACES = ("auto", "memory", "disk")
-IN_MEMORY_BYTES = 64 << 20
-"""Largest products' file that `auto` reads into memory. It holds about 25,000 products."""
 
 
 class LoadedShop(NamedTuple):
@@ -39,7 +35,7 @@ def open_products(data: Path, *, catalog: str = "auto", indexes: Indexes | None 
     """
     if catalog not in PLACES:
         raise ValueError(f"expected a storage of the catalogue, one of {', '.join(PLACES)}; got {catalog!r}")
-    large = find_file(data, PRODUCTS).stat().st_size > IN_MEMORY_BYTES
+    large = find_file(data, PRODUCTS).stat().st_size > 64 << 20  # more than about 25,000 products
     if catalog == "disk" or (catalog == "auto" and large):
         return (indexes or Indexes()).open_catalog(data)
     return load_catalog(data)

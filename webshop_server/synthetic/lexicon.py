@@ -1,34 +1,13 @@
 """Invents words with the frequencies of shop texts, and topics with preferred words."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Lexicon"]
-
 Ints = NDArray[np.int64]
 
-# Occurrences per 1,000 words by rank of the word, in 1,000 products of the original. The tail grows with the
-# vocabulary, which grows with the 0.634th power of the number of words.
-RANKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
-PER_1000 = (26.7, 22.2, 12.4, 7.25, 3.85, 1.85, 1.07, 0.67, 0.32, 0.17, 0.08, 0.021)
-GROWTH = 0.634
-WORDS_SEEN = 7.8
-WORDS_A_PRODUCT = 108
-WORDS_UNSEEN = 2
-"""Ratio of the size of the vocabulary to the expected number of distinct words drawn."""
-TOPICS_BY_ROOT = 8
-"""Number of topics per square root of the number of products: 246 topics for 1,000 products."""
-TOPIC_WORDS = 200
-TOPICAL_RANKS = (60, 30_000)
-SHARE_TOPICAL, SHARE_REPEATED = 0.3, 0.32
-N_KNOTS = 1 << 16
-SHORT_WORDS = 400
-NUMBER_EVERY = 12
-"""Interval of ranks at which a word is a number."""
-
+_TOPIC_WORDS = 200
 FUNCTION_WORDS = (
     "and", "the", "for", "with", "to", "of", "a", "is", "in", "your", "you", "it", "or", "this", "that", "on", "from",
     "can", "are", "be", "as", "our", "by", "not", "have", "will", "all", "more", "up", "we", "any", "has", "at", "if",
@@ -36,7 +15,6 @@ FUNCTION_WORDS = (
     "than", "each", "do", "without", "use", "one", "two", "time", "about", "these", "was", "their", "there", "them",
     "then", "but", "some", "such",
 )  # fmt: skip
-CONSONANTS, VOWELS = "bcdfghklmnprstvz", "aeiou"
 
 
 class Lexicon:
@@ -49,15 +27,22 @@ class Lexicon:
 
     def __init__(self, n_products: int, seed: int) -> None:
         rng = np.random.default_rng([seed, 0])
-        n_words = int(WORDS_UNSEEN * WORDS_SEEN * (WORDS_A_PRODUCT * max(n_products, 1000)) ** GROWTH)
+        # The number of distinct words grows with the 0.634th power of the number of words, 108 a product. Half of the
+        # vocabulary is so rare that it is not drawn.
+        n_words = int(2 * 7.8 * (108 * max(n_products, 1000)) ** 0.634)
         self._words = np.array(_words(n_words, rng), object)
-        self._ranks = _Random(_frequencies(n_words))
-        n_topics = int(TOPICS_BY_ROOT * n_products**0.5)
+        # Occurrences per 1,000 words by rank of the word, in 1,000 products of the original, and a tail that grows.
+        ranks = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, n_words)
+        per_1000 = (26.7, 22.2, 12.4, 7.25, 3.85, 1.85, 1.07, 0.67, 0.32, 0.17, 0.08, 0.021)
+        last = per_1000[-1] * (n_words / 5000) ** (-1 / 0.634)
+        numbers = np.log(np.arange(1.0, n_words + 1))
+        self._ranks = _Random(np.exp(np.interp(numbers, np.log(ranks), np.log([*per_1000, last]))))
+        n_topics = int(8 * n_products**0.5)  # 1,000 products of the original have 246
         self._topics = _Random((np.arange(n_topics) + 10.0) ** -0.6)
-        low, high = np.log(TOPICAL_RANKS)
-        ranks = np.exp(rng.uniform(low, high, (n_topics, TOPIC_WORDS))).astype(np.int64)
-        self._topical = np.minimum(ranks, n_words - 1)
-        self._places = _Random(1.0 / (np.arange(TOPIC_WORDS) + 3.0))
+        low, high = np.log((60, 30_000))
+        topical = np.exp(rng.uniform(low, high, (n_topics, _TOPIC_WORDS))).astype(np.int64)
+        self._topical = np.minimum(topical, n_words - 1)
+        self._places = _Random(1.0 / (np.arange(_TOPIC_WORDS) + 3.0))
 
     def topics(self, rng: np.random.Generator, n: int) -> Ints:
         """Draw topics."""
@@ -67,9 +52,9 @@ class Lexicon:
         """Draw a word for each topic: any word, a word of the topic, or a recently drawn word."""
         n = len(topics)
         ranks = self._ranks.throw(rng, n)
-        topical = np.flatnonzero(rng.random(n) < SHARE_TOPICAL)
+        topical = np.flatnonzero(rng.random(n) < 0.3)
         ranks[topical] = self._topical[topics[topical], self._places.throw(rng, len(topical))]
-        repeated = np.flatnonzero(rng.random(n) < SHARE_REPEATED)
+        repeated = np.flatnonzero(rng.random(n) < 0.32)
         earlier = np.maximum(repeated - rng.integers(1, 30, len(repeated)), 0)
         same = topics[earlier] == topics[repeated]
         ranks[repeated[same]] = ranks[earlier[same]]
@@ -82,7 +67,7 @@ class Lexicon:
 
     def attribute(self, topic: int, number: int) -> str:
         """Return a two-word phrase of a topic."""
-        first = 5 + number * 2 % (TOPIC_WORDS // 2)
+        first = 5 + number * 2 % (_TOPIC_WORDS // 2)
         return " ".join(self._words[self._topical[topic, first : first + 2]])
 
 
@@ -93,10 +78,10 @@ class _Random:
         cumulated = np.cumsum(weights)
         self._n = len(weights)
         edges = np.concatenate([[0.0], cumulated / cumulated[-1]])
-        self._knots = np.interp(np.linspace(0.0, 1.0, N_KNOTS + 1), edges, np.arange(self._n + 1.0))
+        self._knots = np.interp(np.linspace(0.0, 1.0, (1 << 16) + 1), edges, np.arange(self._n + 1.0))
 
     def throw(self, rng: np.random.Generator, n: int) -> Ints:
-        at = rng.random(n) * N_KNOTS
+        at = rng.random(n) * (1 << 16)
         knot = at.astype(np.int64)
         low = self._knots[knot]
         drawn = low + (at - knot) * (self._knots[knot + 1] - low)
@@ -104,32 +89,23 @@ class _Random:
         return places
 
 
-def _frequencies(n_words: int) -> NDArray[np.float64]:
-    last = PER_1000[-1] * (n_words / RANKS[-1]) ** (-1 / GROWTH)
-    ranks = np.log(np.arange(1.0, n_words + 1))
-    frequencies: NDArray[np.float64] = np.exp(np.interp(ranks, np.log([*RANKS, n_words]), np.log([*PER_1000, last])))
-    return frequencies
-
-
 def _words(n_words: int, rng: np.random.Generator) -> list[str]:
-    """Return function words, then invented words and numbers. Rarer words are longer."""
-    syllables = [consonant + vowel for consonant in CONSONANTS for vowel in VOWELS]
-    orders = [[syllables[place] for place in rng.permutation(len(syllables))] for _ in range(5)]
+    """Return function words, then invented words, and a number every 12 words. Rarer words are longer."""
+    syllables = [consonant + vowel for consonant in "bcdfghklmnprstvz" for vowel in "aeiou"]
+    base = len(syllables)
+    orders = [[syllables[place] for place in rng.permutation(base)] for _ in range(5)]
     words = list(FUNCTION_WORDS)
     for number in range(n_words - len(words)):
-        words.append(str(number) if number % NUMBER_EVERY == 0 else _invented(number, orders))
+        if number % 12 == 0:
+            words.append(str(number))
+            continue
+        # The syllables of a number: two for the most frequent words, then three, four and so on.
+        n_syllables, left = (2, number) if number < 400 else (3, number - 400)
+        while left >= base**n_syllables:
+            left, n_syllables = left - base**n_syllables, n_syllables + 1
+        word = ""
+        for order in orders[:n_syllables]:
+            left, place = divmod(left, base)
+            word = order[place] + word
+        words.append(word)
     return words[:n_words]
-
-
-def _invented(number: int, orders: Sequence[Sequence[str]]) -> str:
-    """Build a word from the syllables of a number: two for the most frequent words, then three, four and so on."""
-    base, n_syllables = len(orders[0]), 2
-    if number >= SHORT_WORDS:
-        number, n_syllables = number - SHORT_WORDS, 3
-    while number >= base**n_syllables:
-        number, n_syllables = number - base**n_syllables, n_syllables + 1
-    parts = []
-    for order in orders[:n_syllables]:
-        number, place = divmod(number, base)
-        parts.append(order[place])
-    return "".join(reversed(parts))

@@ -6,9 +6,8 @@ worst, it changes one part of Best's query and avoids Worst's. It never reads a 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from random import Random
-from typing import Any
 
 from iad_envs.bird.policy.forms import draft
 from iad_envs.bird.policy.grounding import Chooser
@@ -17,12 +16,8 @@ from iad_envs.bird.policy.question import ParsedQuestion, ReadableSchema, read_q
 from iad_policy.agents.rule_based import RuleBasedAgent
 from iad_policy.types import Candidate, Feedback, State
 
-TRIES = 24
-LOOK_SHARE = 0.3
-"""Probability of executing a query before it is submitted, at temperature 1."""
 PART_FITS = {"all": 0.6, "where": 0.3, "form": 0.3, "select": 0.0, "joins": 0.0, "base": -1.0}
 """Part of Best's query that an edit replaces -> its fit for the chooser. `all` is a new draft."""
-_ACTION = re.compile(r"(execute|submit)\[(.*)\]\Z", re.DOTALL)
 
 
 class BirdAgent(RuleBasedAgent):
@@ -45,15 +40,27 @@ class BirdAgent(RuleBasedAgent):
             )
         page = state.info["page"]
         question = read_question(page["question"], page["evidence"])
-        avoid = _failed(state) | _in_feedback(feedback)
+        # Those in the feedback, and those that gave an error, no row, or only NULL or zero.
+        shown = () if feedback is None else (feedback.best, feedback.worst)
+        avoid = {_read_action(str(candidate.action))[1] for candidate in shown if candidate is not None}
+        for seen in (*(turn.info.get("page", {}) for turn in state.history), page):
+            if seen.get("kind") == "execute" and all(cell in (None, 0) for row in seen["rows"] for cell in row):
+                avoid.add(seen["sql"])
         if feedback is not None and feedback.best is not None:
             kind, sql = _read_action(str(feedback.best.action))
-            query = _edited(sql, question, schema, avoid=avoid, choosers=_choosers(max(heat, 0.5), rng))
+            query = _edited(sql, question, schema, avoid=avoid, choosers=_choosers(heat, rng))
             return _action(kind or "submit", query or sql)
         if page["kind"] == "execute" and page["sql"] not in avoid and read_query(page["sql"]) is not None:
             return _action("submit", page["sql"])
-        sql = _fresh(question, schema, avoid=avoid, choosers=[Chooser(heat, rng), *_choosers(max(heat, 0.5), rng)])
-        looks = state.steps_left > 2 and rng.random() < LOOK_SHARE * min(heat, 2.0)
+        sql = ""
+        for choose in (Chooser(heat, rng), *_choosers(heat, rng)):
+            draft_query = draft(question, schema, choose)
+            if draft_query is not None:
+                sql = draft_query.text()
+                if sql not in avoid:
+                    break
+        sql = sql or f"SELECT * FROM {schema.tables[0]}"
+        looks = state.steps_left > 2 and rng.random() < 0.3 * min(heat, 2.0)
         return _action("execute" if looks else "submit", sql)
 
 
@@ -63,47 +70,17 @@ def _action(kind: str, sql: str) -> Candidate:
 
 
 def _read_action(action: str) -> tuple[str, str]:
-    match = _ACTION.match(action)
+    match = re.match(r"(execute|submit)\[(.*)\]\Z", action, re.DOTALL)
     return (match[1], match[2]) if match else ("", action)
-
-
-def _in_feedback(feedback: Feedback | None) -> frozenset[str]:
-    """Return the queries in the feedback. A new one should differ from them."""
-    shown = () if feedback is None else (feedback.best, feedback.worst)
-    return frozenset(_read_action(str(candidate.action))[1] for candidate in shown if candidate is not None)
-
-
-def _failed(state: State) -> frozenset[str]:
-    """Return the executed queries that gave an error, no row, or only NULL or zero."""
-    pages = [turn.info.get("page", {}) for turn in state.history] + [state.info["page"]]
-    return frozenset(page["sql"] for page in pages if page.get("kind") == "execute" and _is_empty(page["rows"]))
-
-
-def _is_empty(rows: Any) -> bool:
-    return all(cell in (None, 0) for row in rows for cell in row)
 
 
 def _choosers(heat: float, rng: Random) -> list[Chooser]:
     """Return choosers of rising temperature to try in turn, as a clear question has few different drafts."""
-    return [Chooser(heat * (1.0 + max(0, attempt - 8) / 6), rng) for attempt in range(TRIES)]
-
-
-def _fresh(
-    question: ParsedQuestion, schema: ReadableSchema, *, avoid: frozenset[str], choosers: Sequence[Chooser]
-) -> str:
-    """Return the first query that is not among those to avoid, or the last one."""
-    sql = ""
-    for choose in choosers:
-        query = draft(question, schema, choose)
-        if query is not None:
-            sql = query.text()
-            if sql not in avoid:
-                break
-    return sql or f"SELECT * FROM {schema.tables[0]}"
+    return [Chooser(max(heat, 0.5) * (1.0 + max(0, attempt - 8) / 6), rng) for attempt in range(24)]
 
 
 def _edited(
-    best: str, question: ParsedQuestion, schema: ReadableSchema, *, avoid: frozenset[str], choosers: Sequence[Chooser]
+    best: str, question: ParsedQuestion, schema: ReadableSchema, *, avoid: Set[str], choosers: Sequence[Chooser]
 ) -> str:
     """Return Best's query with one part from a new draft, or "" if every one found is to be avoided."""
     kept = read_query(best)
@@ -111,21 +88,18 @@ def _edited(
         new = draft(question, schema, choose)
         if new is None:
             continue
-        query = new if kept is None else _spliced(kept, new, schema, choose)
+        query: Query | None = new
+        if kept is not None:
+            part = choose.one(PART_FITS)
+            parts = {
+                "where": kept._replace(where=new.where),
+                "form": new._replace(where=kept.where),
+                "select": kept._replace(select=new.select),
+                "base": kept._replace(base=new.base),
+                "joins": kept,
+                "all": new,
+            }
+            query = joined(parts[part], schema, new.joins if part in ("joins", "all") else kept.joins)
         if query is not None and query.text() not in avoid:
             return query.text()
     return ""
-
-
-def _spliced(kept: Query, new: Query, schema: ReadableSchema, choose: Chooser) -> Query | None:
-    """Replace one part of a query with that of another query."""
-    parts = {
-        "where": kept._replace(where=new.where),
-        "form": new._replace(where=kept.where),
-        "select": kept._replace(select=new.select),
-        "base": kept._replace(base=new.base),
-        "joins": kept,
-        "all": new,
-    }
-    part = choose.one(PART_FITS)
-    return joined(parts[part], schema, new.joins if part in ("joins", "all") else kept.joins)

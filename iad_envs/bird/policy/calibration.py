@@ -3,7 +3,7 @@
     sigmoid(PRIOR + sum of the WEIGHTS of its findings + AGREEMENT * log((same + SMOOTHING) / (other + SMOOTHING)))
 
 `same` and `other` are the votes of the other candidates whose result is the same or another one. The numbers are
-printed by `benchmarks/support/fit_bird_verifier.py`, which also prints how often each finding meant a wrong query.
+printed by `benchmarks/support/bird_verifier.py --fit`, which also prints how often each finding meant a wrong query.
 """
 
 import math

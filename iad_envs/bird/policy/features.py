@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from iad_envs.bird.policy.agent import BirdAgent
-from iad_envs.bird.policy.question import ParsedQuestion, identifiers, read_question, stems_of
+from iad_envs.bird.policy.question import identifiers, read_question, stems_of
 from iad_policy.trained.proposed import ProposedActions
 from iad_policy.types import State
 
@@ -33,13 +33,6 @@ WORDINGS: Mapping[str, str] = {
     "which": r"^(?:which|what|list|name|who|show|give)\b",
 }
 """Wording of a question -> what shows it."""
-LOOKED = ("looks", "looked", "looked:this", "looked:empty", "steps left")
-FITS = ("tables", "conditions", "length", "words unused", "evidence unused", "evidence none", "names unused")
-LAST_STEP = 5
-_QUERY = re.compile(r"(execute|submit)\[(.*)\]\Z", re.DOTALL)
-_TABLE = re.compile(r"\b(?:FROM|JOIN)\s+[`\"\[]?(\w+)", re.IGNORECASE)
-_STRING = re.compile(r"'((?:[^']|'')*)'")
-_CONDITION = re.compile(r"\b(?:WHERE|AND|OR)\b", re.IGNORECASE)
 
 
 class QueryFeatures(ProposedActions):
@@ -55,47 +48,40 @@ class QueryFeatures(ProposedActions):
 
     def __init__(self) -> None:
         pairs = [f"{has}{form}: {said}" for has in ("", "no ") for form in FORMS for said in WORDINGS]
-        super().__init__(BirdAgent(), [*LOOKED, *FITS, *FORMS, *pairs], "query")
+        looked = ("looks", "looked", "looked:this", "looked:empty", "steps left")
+        fits = ("tables", "conditions", "length", "words unused", "evidence unused", "evidence none", "names unused")
+        super().__init__(BirdAgent(), [*looked, *fits, *FORMS, *pairs], "query")
 
     def described(self, state: State, action: str) -> Mapping[str, float]:
         """Return the features of a query that is executed or handed in."""
-        matched = _QUERY.match(action)
+        matched = re.match(r"(execute|submit)\[(.*)\]\Z", action, re.DOTALL)
         kind, sql = (matched[1], matched[2]) if matched else ("submit", action)
         page = state.info["page"]
         question = read_question(page["question"], page["evidence"])
         forms = {name: bool(re.search(pattern, sql, re.IGNORECASE)) for name, pattern in FORMS.items()}
         said = [name for name, pattern in WORDINGS.items() if question.says(pattern)]
-        return {
-            **_looking(state, kind, page, sql),
-            **_fitting(question, sql),
+        looked = page.get("kind") == "execute"
+        stems = set(stems_of(" ".join(re.findall(r"[A-Za-z]+", sql.replace("_", " ")))))
+        columns = {found.group().lower() for clue in question.clues for found in identifiers(clue.text)}
+        values = " ".join(re.findall(r"'((?:[^']|'')*)'", sql)).lower()
+        found = {
+            "looks": float(kind == "execute"),
+            "looked": float(looked),
+            "steps left": state.steps_left / 5,
+            "tables": len(set(re.findall(r"\b(?:FROM|JOIN)\s+[`\"\[]?(\w+)", sql, re.IGNORECASE))) / 3,
+            "conditions": len(re.findall(r"\b(?:WHERE|AND|OR)\b", sql, re.IGNORECASE)) / 3,
+            "length": len(sql) / 300,
+            "words unused": _missing(question.stems, stems),
+            "evidence unused": _missing(sorted(columns), [one for one in columns if one in sql.lower()]),
+            "evidence none": float(not columns),
+            "names unused": _missing(question.names, [one for one in question.names if one.lower() in values]),
             **{name: 1.0 for name, has in forms.items() if has},
             **{f"{'' if has else 'no '}{form}: {word}": 1.0 for form, has in forms.items() for word in said},
         }
-
-
-def _looking(state: State, kind: str, page: Mapping[str, Any], sql: str) -> dict[str, float]:
-    looked = page.get("kind") == "execute"
-    found = {"looks": float(kind == "execute"), "looked": float(looked), "steps left": state.steps_left / LAST_STEP}
-    if looked:
-        found["looked:this"] = float(page["sql"] == sql)
-        found["looked:empty"] = float(all(cell in (None, 0) for row in page["rows"] for cell in row))
-    return found
-
-
-def _fitting(question: ParsedQuestion, sql: str) -> dict[str, float]:
-    lowered = sql.lower()
-    stems = set(stems_of(" ".join(re.findall(r"[A-Za-z]+", sql.replace("_", " ")))))
-    columns = {found.group().lower() for clue in question.clues for found in identifiers(clue.text)}
-    values = " ".join(_STRING.findall(sql)).lower()
-    return {
-        "tables": len(set(_TABLE.findall(sql))) / 3,
-        "conditions": len(_CONDITION.findall(sql)) / 3,
-        "length": len(sql) / 300,
-        "words unused": _missing(question.stems, stems),
-        "evidence unused": _missing(sorted(columns), [one for one in columns if one in lowered]),
-        "evidence none": float(not columns),
-        "names unused": _missing(question.names, [one for one in question.names if one.lower() in values]),
-    }
+        if looked:
+            found["looked:this"] = float(page["sql"] == sql)
+            found["looked:empty"] = float(all(cell in (None, 0) for row in page["rows"] for cell in row))
+        return found
 
 
 def _missing(wanted: Sequence[str], there: Any) -> float:

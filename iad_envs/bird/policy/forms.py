@@ -1,6 +1,7 @@
 """Forms of queries: finds the kind of query for a wording (a count, a list, an average ...) and writes it."""
 
 import re
+from collections.abc import Callable, Mapping
 
 from iad_envs.bird.policy.grounding import (
     COUNTED,
@@ -22,7 +23,6 @@ _HEAD = re.compile(
     r" (?:different |full )?(.+?)"
     r"(?= of | that | who | with | by | from | has | have | is | are | was | were | do | did | does | lies |[.,?]|$)"
 )
-_LAST = re.compile(r"(?:give|list)(?: the| its| their)? ([^.]+)\.\Z")
 
 
 def draft(question: ParsedQuestion, schema: ReadableSchema, choose: Chooser) -> Query | None:
@@ -30,7 +30,22 @@ def draft(question: ParsedQuestion, schema: ReadableSchema, choose: Chooser) -> 
     base = choose.one({table: table_fit(table, question, schema) for table in schema.tables})
     scope = Scope(question, schema, choose, base)
     where = conditions_of(scope)
-    form = choose.one(_forms(question))
+    kinds = {clue.kind for clue in question.clues}
+    many = question.says(r"\bhow many\b")
+    form = choose.one(
+        {
+            "list": 0.6,
+            "count": 2.0 * many + 0.4 * question.says("number of"),
+            "distinct": 2.4 * (many and question.says("how many different")),
+            "average": 2.2 * question.says(r"\baverage\b"),
+            "total": 1.9 * question.says(r"\btotal\b|altogether|how much") + 1.2 * ("total" in kinds),
+            "extreme": 2.3 * ("extreme" in kinds) + 1.0 * question.says(r"\b\w+est\b|first"),
+            "top": 2.2 * question.says(r"\bthe most\b|\bmost (often|trips|\w+s)\b") - 1.4 * ("extreme" in kinds),
+            "groups": 2.6 * question.says(r"\bfor each\b|\bof each\b"),
+            "having": 2.8 * ("having" in kinds),
+            "formula": 3.2 * ("formula" in kinds),
+        }
+    )
     query = FORMS[form](scope)._replace(where=where)
     if not where and form == "list":
         query = query._replace(select=f"DISTINCT {query.select}")
@@ -43,28 +58,10 @@ def draft(question: ParsedQuestion, schema: ReadableSchema, choose: Chooser) -> 
     return joined(query, schema, order)
 
 
-def _forms(question: ParsedQuestion) -> dict[str, float]:
-    """Return how well each form of query fits the wording."""
-    kinds = {clue.kind for clue in question.clues}
-    many = question.says(r"\bhow many\b")
-    return {
-        "list": 0.6,
-        "count": 2.0 * many + 0.4 * question.says("number of"),
-        "distinct": 2.4 * (many and question.says("how many different")),
-        "average": 2.2 * question.says(r"\baverage\b"),
-        "total": 1.9 * question.says(r"\btotal\b|altogether|how much") + 1.2 * ("total" in kinds),
-        "extreme": 2.3 * ("extreme" in kinds) + 1.0 * question.says(r"\b\w+est\b|first"),
-        "top": 2.2 * question.says(r"\bthe most\b|\bmost (often|trips|\w+s)\b") - 1.4 * ("extreme" in kinds),
-        "groups": 2.6 * question.says(r"\bfor each\b|\bof each\b"),
-        "having": 2.8 * ("having" in kinds),
-        "formula": 3.2 * ("formula" in kinds),
-    }
-
-
 def _targets(scope: Scope) -> str:
     """Return the columns that the question asks for."""
     lowered = scope.question.text.lower()
-    head = _LAST.search(lowered) or _HEAD.search(lowered)
+    head = re.search(r"(?:give|list)(?: the| its| their)? ([^.]+)\.\Z", lowered) or _HEAD.search(lowered)
     nouns = re.split(r" and (?:the )?|, ", head[1]) if head else [lowered]
     if lowered.startswith("when "):
         days = {c: column_fit(c, scope.question.stems, scope) for c in scope.schema.columns if c.is_day}
@@ -91,22 +88,16 @@ def _list(scope: Scope) -> Query:
     return query._replace(order=by if is_least else f"{by} DESC", limit=number)
 
 
-def _count(scope: Scope) -> Query:
+def _counted(scope: Scope) -> tuple[str, ...]:
     counted = COUNTED.search(scope.question.text.lower())
-    words = stems_of(counted[1])[:1] if counted else ()
+    return stems_of(counted[1])[:1] if counted else ()
+
+
+def _count(scope: Scope) -> Query:
+    words = _counted(scope)
     numbers = [c for c in scope.schema.columns if c.is_number and set(words) & c.stems]
     options = {"COUNT(*)": 1.0, **{f"SUM({c.full})": 0.2 + column_fit(c, words, scope) * 0.5 for c in numbers}}
     return Query(scope.choose.one(options), scope.base)
-
-
-def _distinct(scope: Scope) -> Query:
-    counted = COUNTED.search(scope.question.text.lower())
-    words = stems_of(counted[1])[:1] if counted else ()
-    return Query(f"COUNT(DISTINCT {column_for(scope, (*words, 'id')).full})", scope.base)
-
-
-def _average(scope: Scope) -> Query:
-    return Query(f"AVG({_measured(scope, 'average')})", scope.base)
 
 
 def _total(scope: Scope) -> Query:
@@ -180,11 +171,11 @@ def _formula(scope: Scope) -> Query:
     return Query(text, scope.base)
 
 
-FORMS = {
+FORMS: Mapping[str, Callable[[Scope], Query]] = {
     "list": _list,
     "count": _count,
-    "distinct": _distinct,
-    "average": _average,
+    "distinct": lambda scope: Query(f"COUNT(DISTINCT {column_for(scope, (*_counted(scope), 'id')).full})", scope.base),
+    "average": lambda scope: Query(f"AVG({_measured(scope, 'average')})", scope.base),
     "total": _total,
     "extreme": _extreme,
     "top": _top,

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Hashable, Mapping
 from random import Random
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from iad_envs.bird.policy.question import Join, ParsedQuestion, ReadableColumn, ReadableSchema, identifiers, stems_of
 
@@ -108,27 +108,33 @@ def conditions_of(scope: Scope) -> tuple[str, ...]:
     question = scope.question
     formulas = " ".join(clue.text for clue in question.clues if clue.kind == "formula")
     found = []
+    words = {s for table in scope.schema.tables for s in stems_of(table)}
+    words |= {s for column in scope.schema.columns for s in column.stems}
     for clue in question.clues:
+        # A phrase that refers to a column may be a value of it, and not a word for the column.
+        is_name = clue.phrase in question.text and (clue.phrase[:1].isupper() or not words & set(stems_of(clue.phrase)))
         if clue.kind == "condition" and clue.text not in formulas and scope.choose.takes(1.6):
             found.append(resolved(clue.text, scope))
-        elif clue.kind == "column" and _is_name(clue.phrase, scope) and scope.choose.takes(1.6):
+        elif clue.kind == "column" and is_name and scope.choose.takes(1.6):
             column = column_for(scope, stems_of(clue.text))
             found.append(f"{column.full} = {_literal(clue.phrase)}")
     for name in question.names:
         if scope.choose.takes(1.5):
             found.append(f"{_column_of(name, scope).full} = {_literal(name)}")
     if not found and not question.days:
-        found += [f"{c.full} = {_literal(value)}" for c, value in _quoted_values(scope) if scope.choose.takes(1.5)]
+        # Sample values that the question contains word for word.
+        text = f" {re.sub(r'[?.,]', ' ', question.text)} "
+        explained = " ".join(clue.phrase for clue in question.clues)
+        found += [
+            f"{column.full} = {_literal(value)}"
+            for column in scope.schema.columns
+            for value in column.values
+            if isinstance(value, str) and len(value) > 2 and f" {value} " in text and value not in explained
+            if scope.choose.takes(1.5)
+        ]
     if question.days and scope.choose.takes(1.6):
         found += _between(scope)
     return tuple(dict.fromkeys(found))
-
-
-def _is_name(phrase: str, scope: Scope) -> bool:
-    """Return whether a phrase that refers to a column is a value of it, and not a word for the column."""
-    words = {s for table in scope.schema.tables for s in stems_of(table)}
-    words |= {s for column in scope.schema.columns for s in column.stems}
-    return phrase in scope.question.text and (phrase[:1].isupper() or not words & set(stems_of(phrase)))
 
 
 def _literal(text: str) -> str:
@@ -151,18 +157,6 @@ def _column_of(name: str, scope: Scope) -> ReadableColumn:
 
 def _shape(text: str) -> str:
     return re.sub(r"[a-z]+", "a", re.sub(r"[A-Z]+", "A", re.sub(r"\d+", "9", text)))
-
-
-def _quoted_values(scope: Scope) -> list[tuple[ReadableColumn, Any]]:
-    """Return columns with a sample value that the question contains word for word."""
-    text = f" {re.sub(r'[?.,]', ' ', scope.question.text)} "
-    explained = " ".join(clue.phrase for clue in scope.question.clues)
-    return [
-        (column, value)
-        for column in scope.schema.columns
-        for value in column.values
-        if isinstance(value, str) and len(value) > 2 and f" {value} " in text and value not in explained
-    ]
 
 
 def _between(scope: Scope) -> list[str]:
@@ -193,13 +187,11 @@ def translated(formula: str, scope: Scope) -> str:
     formula = re.sub(r"\(CAST\((.+) AS REAL\) / (.+)\) \* 100", r"CAST(\1 AS REAL) * 100 / \2", formula)
     formula = re.sub(r"(SUM|AVG)\((\w+) where ([^()]+)\)", r"\1(CASE WHEN \3 THEN \2 END)", formula)
     formula = re.sub(
-        r"SUM\(((?:[^()]|\([^()]*\))*?(?:=|>|<| IN | IS )(?:[^()]|\([^()]*\))*)\)(?! *END)", _summed, formula
+        r"SUM\(((?:[^()]|\([^()]*\))*?(?:=|>|<| IN | IS )(?:[^()]|\([^()]*\))*)\)(?! *END)",
+        lambda sum_: sum_[0] if "CASE" in sum_[1] else f"SUM(CASE WHEN {sum_[1]} THEN 1 ELSE 0 END)",
+        formula,
     )
     return resolved(formula, scope)
-
-
-def _summed(match: re.Match[str]) -> str:
-    return match[0] if "CASE" in match[1] else f"SUM(CASE WHEN {match[1]} THEN 1 ELSE 0 END)"
 
 
 def _arguments(text: str, opening: int) -> tuple[str, str, int]:

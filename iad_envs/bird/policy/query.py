@@ -1,15 +1,12 @@
 """A query in exchangeable parts: every column has its table's name, and joins follow from the named tables."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from iad_envs.bird.policy.question import Join, ReadableSchema
 
-_TOKEN = re.compile(r"'(?:[^']|'')*'|[A-Za-z_]+|.", re.DOTALL)
 _HEADS = ("SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT")
-_NAMED = re.compile(r"\b([A-Za-z_]\w*)\.[A-Za-z_]\w*")
-_ON = re.compile(r"INNER JOIN (\w+) ON (\w+)\.(\w+) = (\w+)\.(\w+)")
 
 
 class Query(NamedTuple):
@@ -54,20 +51,20 @@ class Query(NamedTuple):
     def tables(self) -> list[str]:
         """Return the tables that its parts name outside of subqueries, with the base first."""
         parts = " ".join((self.select, *self.where, self.group, self.having, self.order))
-        return list(dict.fromkeys([self.base, *_NAMED.findall(_outermost(parts))]))
+        return list(dict.fromkeys([self.base, *re.findall(r"\b([A-Za-z_]\w*)\.[A-Za-z_]\w*", _outermost(parts))]))
 
 
 def read_query(sql: str) -> Query | None:
     """Parse a query that `Query.text` wrote, or return None for any other."""
-    parts = dict(_clauses(sql))
+    parts = dict(_split(sql, _HEADS))
     source = parts.get("FROM", "")
     base = source.partition(" ")[0]
-    joins = tuple(Join(one, column, other, key) for _, one, column, other, key in _ON.findall(source))
+    joins = tuple(Join(*ends) for ends in re.findall(r"INNER JOIN \w+ ON (\w+)\.(\w+) = (\w+)\.(\w+)", source))
     query = Query(
         parts.get("SELECT", ""),
         base,
         joins,
-        tuple(_conditions(parts["WHERE"])) if "WHERE" in parts else (),
+        tuple(one for _, one in _split(parts["WHERE"], ("AND",))) if "WHERE" in parts else (),
         *(parts.get(head, "") for head in _HEADS[3:]),
     )
     return query if query.text() == sql else None
@@ -119,30 +116,15 @@ def _outermost(text: str) -> str:
     return text
 
 
-def _clauses(sql: str) -> Iterator[tuple[str, str]]:
-    head, content, depth = "", "", 0
-    tokens = _TOKEN.findall(sql)
-    for place, token in enumerate(tokens):
-        depth += {"(": 1, ")": -1}.get(token, 0)
-        phrase = token if token not in ("GROUP", "ORDER") else f"{token} BY"
-        if depth == 0 and phrase in _HEADS:
-            if head:
-                yield head, content.strip()
-            head, content = phrase, ""
-        elif not (token == "BY" and place >= 2 and tokens[place - 2] in ("GROUP", "ORDER")):
-            content += token
-    yield head, content.strip()
-
-
-def _conditions(text: str) -> Iterator[str]:
-    condition, depth, is_between = "", 0, False
-    for token in _TOKEN.findall(text):
+def _split(text: str, heads: Collection[str]) -> list[tuple[str, str]]:
+    """Split a text at some words outside of brackets and quotes. Return these words, each with what follows it."""
+    found, depth, is_between = [("", "")], 0, False
+    for token in re.findall(r"'(?:[^']|'')*'|GROUP BY|ORDER BY|[A-Za-z_]+|.", text, re.DOTALL):
         depth += {"(": 1, ")": -1}.get(token, 0)
         is_between = is_between or token == "BETWEEN"
-        if depth == 0 and token == "AND" and not is_between:
-            yield condition.strip()
-            condition = ""
-            continue
+        if depth == 0 and token in heads and not (token == "AND" and is_between):
+            found.append((token, ""))
+        else:
+            found[-1] = (found[-1][0], found[-1][1] + token)
         is_between = is_between and token != "AND"
-        condition += token
-    yield condition.strip()
+    return [(head, content.strip()) for head, content in found]

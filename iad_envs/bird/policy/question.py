@@ -5,24 +5,17 @@ expression" gives conditions, columns, extremes and formulas. Names and dates in
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from iad_policy.types import State
 
-_WORD = re.compile(r"[a-z]+|\d+")
 _DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
-_NAME = re.compile(r"(?:[A-Z0-9][\w'.+-]*)(?: (?:(?:of|from|for|the) (?=[A-Z]))?[A-Z0-9(][\w'.+)-]*)*")
-_CONDITION = re.compile(r"[\w.() ,'%]+?\s*(?:!=|>=|<=|=|>|<| IS NOT NULL| IS NULL| IN \(| LIKE )")
-_HAVING = re.compile(r"(?:COUNT|SUM|AVG)\([^()]*\)\s*(?:>=|<=|>|<|=)")
-_EXTREME = re.compile(r"(MAX|MIN)\((.+)\)\Z")
 _AFTERTHOUGHT = re.compile(r" because .*| in [a-z]+\Z| of the .*")
-_STRING = re.compile(r"('(?:[^']|'')*')")
-_IDENTIFIER = re.compile(r"\b([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)\b(?!\s*\()")
-_FILLER_WORDS = "the a an of in on is are was were that who whose to for it its and or at by"
-_FILLER = frozenset(_FILLER_WORDS.split())
+_STRING = re.compile(r"'((?:[^']|'')*)'")
+_FILLER = "the a an of in on is are was were that who whose to for it its and or at by"
 
 ClueKind = Literal["condition", "having", "extreme", "formula", "column", "total"]
 
@@ -133,7 +126,8 @@ def stem(word: str) -> str:
 @lru_cache(maxsize=8192)
 def stems_of(text: str) -> tuple[str, ...]:
     """Return the stems of a text's words, without filler words. Underscores separate words."""
-    return tuple(stem(word) for word in _WORD.findall(text.lower()) if word not in _FILLER)
+    words, filler = re.findall(r"[a-z]+|\d+", text.lower()), _FILLER.split()
+    return tuple(stem(word) for word in words if word not in filler)
 
 
 def schema_of(state: State) -> ReadableSchema | None:
@@ -143,51 +137,40 @@ def schema_of(state: State) -> ReadableSchema | None:
     """
     for info in (state.info, *(turn.info for turn in state.history)):
         tables = info.get("page", {}).get("tables")
-        if tables:
-            schema = _schema(tables)
-            return schema if schema.columns else None
-    return None
-
-
-def _schema(tables: Sequence[Mapping[str, Any]]) -> ReadableSchema:
-    columns = tuple(
-        ReadableColumn(
-            table["name"],
-            column["name"],
-            column["type"],
-            column["is_key"],
-            frozenset(stems_of(f"{column['name']} {column['full_name']}")),
-            frozenset(stems_of(f"{column['description']} {column['value_description']}")),
-            tuple(column["values"]),
+        if not tables:
+            continue
+        columns = tuple(
+            ReadableColumn(
+                table["name"],
+                column["name"],
+                column["type"],
+                column["is_key"],
+                frozenset(stems_of(f"{column['name']} {column['full_name']}")),
+                frozenset(stems_of(f"{column['description']} {column['value_description']}")),
+                tuple(column["values"]),
+            )
+            for table in tables
+            for column in table["columns"]
+            if table["name"].isidentifier() and column["name"].isidentifier()
         )
-        for table in tables
-        for column in table["columns"]
-        if table["name"].isidentifier() and column["name"].isidentifier()
-    )
-    joins = (
-        Join(key["table"], key["column"], key["to_table"], key["to_column"])
-        for table in tables
-        for key in table["foreign_keys"]
-    )
-    return ReadableSchema(columns, tuple(dict.fromkeys(joins)))
+        joins = dict.fromkeys(Join(**key) for table in tables for key in table["foreign_keys"])
+        return ReadableSchema(columns, tuple(joins)) if columns else None
+    return None
 
 
 @lru_cache(maxsize=1024)
 def read_question(question: str, evidence: str) -> ParsedQuestion:
     """Parse a question and its evidence."""
     clues = tuple(_clues(evidence))
-    explained = {clue.phrase.lower() for clue in clues} | {part.lower() for c in clues for part in _quoted(c.text)}
+    explained = {text.lower() for clue in clues for text in (clue.phrase, *_STRING.findall(clue.text))}
     names = tuple(name for name in _names(question) if not any(name.lower() in known for known in explained))
     return ParsedQuestion(question, stems_of(question), clues, names, tuple(_DATE.findall(question)))
 
 
-def _quoted(text: str) -> list[str]:
-    return [part[1:-1] for part in _STRING.findall(text)]
-
-
 def _names(question: str) -> Iterator[str]:
     """Yield capitalised names and codes, except for the first word of a sentence."""
-    for match in _NAME.finditer(_DATE.sub(lambda day: " " * len(day[0]), question)):
+    name_form = r"(?:[A-Z0-9][\w'.+-]*)(?: (?:(?:of|from|for|the) (?=[A-Z]))?[A-Z0-9(][\w'.+)-]*)*"
+    for match in re.finditer(name_form, _DATE.sub(lambda day: " " * len(day[0]), question)):
         before = question[: match.start()].rstrip()
         name = match.group().rstrip(".,'")
         starts_sentence = not before or before[-1] in ".?!"
@@ -211,13 +194,13 @@ def _clues(evidence: str) -> Iterator[Clue]:
 def _clue(phrase: str, expression: str) -> Clue:
     if "DIVIDE" in expression or "SUBTRACT" in expression or "MULTIPLY" in expression:
         return Clue(phrase, "formula", expression)
-    if match := _EXTREME.match(expression):
+    if match := re.match(r"(MAX|MIN)\((.+)\)\Z", expression):
         return Clue(phrase, "extreme", f"{match[1]} {match[2]}")
-    if _HAVING.match(expression):
+    if re.match(r"(?:COUNT|SUM|AVG)\([^()]*\)\s*(?:>=|<=|>|<|=)", expression):
         return Clue(phrase, "having", expression)
     if expression.startswith(("SUM(", "COUNT(", "AVG(")):
         return Clue(phrase, "total", expression)
-    if _CONDITION.match(expression):
+    if re.match(r"[\w.() ,'%]+?\s*(?:!=|>=|<=|=|>|<| IS NOT NULL| IS NULL| IN \(| LIKE )", expression):
         return Clue(phrase, "condition", _AFTERTHOUGHT.sub("", expression))
     return Clue(phrase, "column", _AFTERTHOUGHT.sub("", expression))
 
@@ -225,4 +208,4 @@ def _clue(phrase: str, expression: str) -> Clue:
 def identifiers(expression: str) -> Iterator[re.Match[str]]:
     """Yield the words of an expression that may be columns: not quoted, and not called as functions."""
     blanked = _STRING.sub(lambda quoted: " " * len(quoted[0]), expression)
-    return _IDENTIFIER.finditer(blanked)
+    return re.finditer(r"\b([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?)\b(?!\s*\()", blanked)

@@ -1,7 +1,6 @@
 """Puts a database's states into words: the schema once, before everything that changes, then question and results."""
 
 import re
-from functools import lru_cache
 from itertools import chain
 from typing import Any, ClassVar
 
@@ -9,27 +8,6 @@ from iad_policy.prompts.feedback import feedback_text
 from iad_policy.prompts.rendering import Rendering, Seen, complaint_of, facts_of, page_of
 from iad_policy.types import Feedback, State, Turn
 from iad_policy.types.texts import OBSERVATION_CHARS, shortened
-
-SCHEMA_CHARS = 40_000
-OLD_RESULT_CHARS = 500
-"""Characters of an earlier result that the history shows."""
-TABLE = re.compile(r"^CREATE TABLE [^\n]* \(\n(.*?)^\);$", re.MULTILINE | re.DOTALL)
-KEY_COLUMN = re.compile(r"^    (\"(?:[^\"]|\"\")+\"|`(?:[^`]|``)+`|\S+)((?:(?!--)[^\n])*?) PRIMARY KEY,", re.MULTILINE)
-SUBMITTED = re.compile(r"submit\[(.*)\]", re.DOTALL)
-DIALECTS = {
-    "sqlite": "SQLite",
-    "postgresql": "PostgreSQL",
-    "mysql": "MySQL, where names are quoted `like this` and double quotes are of texts",
-}
-"""How a model is told the dialect of a database."""
-OF_ANY_QUERY = frozenset(
-    [
-        *("empty", "all_null", "single_zero", "literal_not_found", "text_as_number", "fan_out", "integer_division"),
-        "subquery_rows",
-    ]
-)
-"""Findings that matter although a query only explores. The others compare it with the question."""
-NOTHING_RUN = "No query was executed yet."
 
 
 class DatabaseRendering(Rendering):
@@ -43,8 +21,12 @@ class DatabaseRendering(Rendering):
         for seen in chain([state], reversed(state.history)):
             page = page_of(seen)
             if "schema" in page:
-                schema = shortened(with_composite_keys(page["schema"]), SCHEMA_CHARS)
-                return f"Database: {page['db_id']} ({DIALECTS[page['dialect']]})\n{schema}"
+                dialects = {
+                    "sqlite": "SQLite",
+                    "postgresql": "PostgreSQL",
+                    "mysql": "MySQL, where names are quoted `like this` and double quotes are of texts",
+                }
+                return f"Database: {page['db_id']} ({dialects[page['dialect']]})\n{shortened(page['schema'], 40_000)}"
         return ""
 
     def task(self, state: State) -> str:
@@ -57,7 +39,7 @@ class DatabaseRendering(Rendering):
 
     def page(self, seen: Seen) -> str:
         """Return the result of the last query."""
-        return shortened(_result(seen), OBSERVATION_CHARS) or NOTHING_RUN
+        return shortened(_result(seen), OBSERVATION_CHARS) or "No query was executed yet."
 
     def raw(self, state: State) -> str:
         """Return the result of the last query: what a simulator has to predict."""
@@ -68,7 +50,7 @@ class DatabaseRendering(Rendering):
         complaint = complaint_of(after)
         if complaint:
             return complaint
-        told = (shortened(_result(after), OLD_RESULT_CHARS), _findings(after))
+        told = (shortened(_result(after), 500), _findings(after))
         return "\n".join(part for part in told if part)
 
     def actions(self, state: State) -> str:
@@ -101,25 +83,12 @@ class _InBlocks(DatabaseRendering):
     """The words of a feedback whose queries are shown as an answer has them."""
 
     def tried(self, action: Any, n_tokens: int) -> str:
-        text, submitted = super().tried(action, n_tokens), SUBMITTED.fullmatch(str(action))
+        text = super().tried(action, n_tokens)
+        submitted = re.fullmatch(r"submit\[(.*)\]", str(action), re.DOTALL)
         return f"\n```sql\n{submitted[1]}\n```" if submitted and text == str(action) else text
 
     def news(self, before: Turn | None, after: State, n_tokens: int) -> str:
         return super().news(before, after, n_tokens).removeprefix("submit: ")
-
-
-@lru_cache(maxsize=64)
-def with_composite_keys(schema: str) -> str:
-    """Return a schema in which a key of several columns is declared once, and not as several keys of one column."""
-
-    def corrected(table: re.Match[str]) -> str:
-        keys = [found[1] for found in KEY_COLUMN.finditer(table[1])]
-        if len(keys) < 2:
-            return table[0]
-        columns = KEY_COLUMN.sub(r"    \1\2,", table[1])
-        return table[0].replace(table[1], f"{columns}    PRIMARY KEY ({', '.join(keys)}),\n")
-
-    return TABLE.sub(corrected, schema)
 
 
 def _result(seen: Seen) -> str:
@@ -132,6 +101,9 @@ def _findings(seen: Seen) -> str:
     """Return the warnings about the last query. An error is its result."""
     warnings = [one for one in facts_of(seen).get("findings", ()) if one["severity"] == "warning"]
     if page_of(seen).get("kind") == "execute":
-        warnings = [one for one in warnings if one["code"] in OF_ANY_QUERY]
+        # Those that matter although a query only explores. The others compare it with the question.
+        codes = {"empty", "all_null", "single_zero", "literal_not_found", "text_as_number", "fan_out"}
+        codes |= {"integer_division", "subquery_rows"}
+        warnings = [one for one in warnings if one["code"] in codes]
     lines = [f"- {one['message']}" for one in warnings]
     return "\n".join(["Findings:", *lines]) if lines else ""

@@ -5,7 +5,7 @@ submitted query is its probability of success, see `calibration.py`.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,22 +15,15 @@ from iad_envs.bird.policy.calibration import AGREEMENT, WEIGHTS, own_odds, proba
 from iad_policy.types import Candidate, State, Verdict
 from iad_policy.types.information import Information
 
-REFINED_VOTE = 0.5
-"""Weight of the vote of a candidate that was proposed with feedback: it may only repeat what it was shown."""
-PASSING_SCORE = 0.5
-NOTHING_ODD = "Nothing odd: it runs, and what it returns fits the question's wording."
 FAILED = 0.0
 """Score of a submitted query without a result: it can't be right."""
 EMPTY = 0.01
 """Score of a submitted query whose result has no rows. No such query was right in the data of the fit."""
-INVALID, LOOK_REPEATED, LOOK_FAILED, LOOK = 0.03, 0.06, 0.08, 0.1
-"""Scores of actions that don't end the episode, while steps are left. They only rank: looking again is better than to
-submit what is known to fail, and worse than to submit what may be right."""
 ABOUT_ANSWERS = frozenset(
     {"shape", "only_number", "extra_columns", "id_unasked", "percentage", "operation_unused"}
     | {"name_unused", "number_unused", "literal_unasked", "limit_unasked", "evidence_unused"}
 )
-"""Findings that compare a query with the question. A query that only looks at the data need not fit it."""
+"""Findings that compare a query with the question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +56,20 @@ class ReadPreview:
 
     @property
     def vote(self) -> float:
-        """Weight of its vote: the probability that it is right, by its findings alone."""
+        """Weight of its vote: the probability that it is right, by its findings alone.
+
+        It is half as much if it was proposed with feedback, as it may only repeat what it was shown.
+        """
         if self.has_failed or "empty" in self.codes:
             return 0.0
-        return probability(own_odds(self.codes)) * (REFINED_VOTE if self.is_refined else 1.0)
+        return probability(own_odds(self.codes)) * (0.5 if self.is_refined else 1.0)
 
     def critique(self) -> str:
         """Return its findings in words, without notes."""
-        return " ".join(f"{message.rstrip('.')}." for message in self._messages())
-
-    def _messages(self) -> Iterator[str]:
-        for finding in self.findings:
-            is_for_it = self.kind != "execute" or finding["code"] not in ABOUT_ANSWERS
-            if finding["severity"] != "note" and is_for_it:
-                yield finding["message"]
+        # A query that only looks at the data need not fit the question.
+        left_out = ABOUT_ANSWERS if self.kind == "execute" else frozenset()
+        told = [one for one in self.findings if one["severity"] != "note" and one["code"] not in left_out]
+        return " ".join(f"{one['message'].rstrip('.')}." for one in told)
 
 
 class BirdVerifier:
@@ -116,9 +109,10 @@ class BirdVerifier:
         different = math.fsum(other.vote for other in others if other.result != one.result)
         odds = own_odds(one.codes)
         score = probability(odds + self._agreement * vote_odds(same, different))
+        fine = "Nothing odd: it runs, and what it returns fits the question's wording."
         details |= {"alone": probability(odds), "votes_same": same, "votes_other": different}
-        passed = score >= PASSING_SCORE and not one.codes & WEIGHTS.keys()
-        return Verdict(score, one.critique() or (NOTHING_ODD if passed else ""), passed=passed, details=details)
+        passed = score >= 0.5 and not one.codes & WEIGHTS.keys()
+        return Verdict(score, one.critique() or (fine if passed else ""), passed=passed, details=details)
 
 
 def read_preview(candidate: Candidate) -> ReadPreview:
@@ -141,19 +135,15 @@ def read_preview(candidate: Candidate) -> ReadPreview:
 def _look(state: State, one: ReadPreview) -> Verdict:
     """Rank an action that doesn't end the episode. Without a step after it, it leads to nothing."""
     details = {code: WEIGHTS.get(code, 0.0) for code in sorted(one.codes)}
+    pages = [info["page"] for info in (*(turn.info for turn in state.history), state.info) if "page" in info]
+    executed = {page["sql"] for page in pages if page["kind"] == "execute"}
+    # They only rank: looking again is better than to submit what is known to fail, and worse than what may be right.
     if state.steps_left <= 1:
         score = FAILED
     elif not one.kind:
-        score = INVALID
-    elif one.sql in _executed(state):
-        score = LOOK_REPEATED
+        score = 0.03
+    elif one.sql in executed:
+        score = 0.06
     else:
-        score = LOOK_FAILED if one.has_failed else LOOK
+        score = 0.08 if one.has_failed else 0.1
     return Verdict(score, one.critique(), details=details)
-
-
-def _executed(state: State) -> frozenset[str]:
-    """Return the queries that were executed before."""
-    infos = (*(turn.info for turn in state.history), state.info)
-    pages = [info["page"] for info in infos if "page" in info]
-    return frozenset(page["sql"] for page in pages if page["kind"] == "execute")

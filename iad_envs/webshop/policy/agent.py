@@ -7,7 +7,7 @@ avoids Worst's. It never reads a score.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from random import Random
 from typing import Any
 
@@ -26,8 +26,6 @@ from iad_policy.agents.rule_based import RuleBasedAgent
 from iad_policy.types import Candidate, Feedback, State
 
 BACK, PREVIOUS, NEXT, BUY = "click[back to search]", "click[< prev]", "click[next >]", "click[buy now]"
-STEPS_TO_START_AGAIN = 4
-"""Number of actions needed to go back, open another product and buy it."""
 
 
 class WebShopAgent(RuleBasedAgent):
@@ -45,42 +43,28 @@ class WebShopAgent(RuleBasedAgent):
         """Return the next action."""
         heat = self.heat(temperature)
         instruction = read_instruction(state.info["instruction"])
-        if feedback is not None and feedback.best is not None:
-            return self._refine(state, feedback, instruction, heat=heat, rng=rng)
-        page = page_of(state)
-        if page["kind"] == "index":
-            return _search(_query(instruction, heat, rng))
+        best = None if feedback is None else feedback.best
+        if feedback is not None and best is not None:
+            avoid = {str(one.action) for one in (best, feedback.worst) if one is not None}
+            if str(best.action).startswith("search["):
+                return _search(_edited(str(best.action)[len("search[") : -1], instruction, avoid, rng))
+            choices = {action: fit for action, fit in _choices(state, instruction).items() if action not in avoid}
+            return _draw(choices, heat, rng) if choices else Candidate(best.action, thought="Nothing else to try.")
+        if page_of(state)["kind"] == "index":
+            kept = [word for word in instruction.words if rng.random() >= 0.25 * min(heat, 2.0)]
+            return _search(" ".join(kept or instruction.words) or instruction.text.strip())
         return _draw(_choices(state, instruction), heat, rng)
-
-    def _refine(
-        self, state: State, feedback: Feedback, instruction: ShopInstruction, *, heat: float, rng: Random
-    ) -> Candidate:
-        best, worst = feedback.best, feedback.worst
-        assert best is not None
-        avoid = {str(best.action)} | ({str(worst.action)} if worst is not None else set())
-        if str(best.action).startswith("search["):
-            return _search(_edited(str(best.action)[len("search[") : -1], instruction, avoid, rng))
-        choices = {action: fit for action, fit in _choices(state, instruction).items() if action not in avoid}
-        return _draw(choices, heat, rng) if choices else Candidate(best.action, thought="Nothing else to try.")
 
 
 def _search(query: str) -> Candidate:
     return Candidate(f"search[{query}]", thought=f"I search for {query!r}.")
 
 
-def _query(instruction: ShopInstruction, heat: float, rng: Random) -> str:
-    dropped = 0.25 * min(heat, 2.0)
-    kept = [word for word in instruction.words if rng.random() >= dropped]
-    return " ".join(kept or instruction.words) or instruction.text.strip()
-
-
 def _edited(query: str, instruction: ShopInstruction, avoid: set[str], rng: Random) -> str:
     """Return a query one word away from Best's: with one more word of the instruction, or with one word less."""
     words = query.split()
-    absent = [word for word in instruction.words if word not in words]
-    options = [[*words, word] for word in absent] + [
-        [*words[:place], *words[place + 1 :]] for place in range(len(words))
-    ]
+    options = [[*words, word] for word in instruction.words if word not in words]
+    options += [[*words[:place], *words[place + 1 :]] for place in range(len(words))]
     new = [" ".join(option) for option in options if option and f"search[{' '.join(option)}]" not in avoid]
     return rng.choice(new) if new else query
 
@@ -88,21 +72,18 @@ def _edited(query: str, instruction: ShopInstruction, avoid: set[str], rng: Rand
 def _choices(state: State, instruction: ShopInstruction) -> dict[str, float]:
     """Return the sensible actions on a page, each with its fit. A larger fit is more likely."""
     page = page_of(state)
-    if page["kind"] == "results":
-        return _result_choices(page, visited(state), instruction)
     if page["kind"] == "item":
         return _item_choices(page, state, instruction)
-    return {PREVIOUS: 1.0, BACK: 0.0}
-
-
-def _result_choices(page: Mapping[str, Any], seen: frozenset[str], instruction: ShopInstruction) -> dict[str, float]:
+    if page["kind"] != "results":
+        return {PREVIOUS: 1.0, BACK: 0.0}
     choices: dict[str, float] = {}
+    seen = visited(state)
     for product in page["products"]:
         fit = instruction.coverage(words_of(product["title"]))
         fit -= 0.0 if price_fits(product["price"], instruction.price_limit) else 0.4
         fit -= 0.3 if product["asin"] in seen else 0.0
         choices[f"click[{product['asin'].lower()}]"] = fit
-    if len(page["products"]) > 0:
+    if page["products"]:
         choices[NEXT] = 0.15
     choices[BACK] = 0.05
     return choices
@@ -116,31 +97,26 @@ def _item_choices(page: Mapping[str, Any], state: State, instruction: ShopInstru
     to_read = unread(state, page["asin"])
     for kind in to_read:
         choices[f"click[{kind}]"] = 0.2 + 0.4 * (1.0 - known)
-    if not to_read and state.steps_left > STEPS_TO_START_AGAIN:
+    if not to_read and state.steps_left > 4:  # to go back, open another product and buy it
         choices[PREVIOUS] = 0.3 + 0.7 * (1.0 - known)
     if not price_fits(page["price"], instruction.price_limit):
         choices[PREVIOUS] = 0.9
-    for name, values in page["options"].items():
-        if name in selected:
-            continue
-        value = named.get(name) or _nearest(values, instruction)
-        if value:
-            choices[f"click[{value}]"] = 0.75 if name in named else 0.55
-        elif values:
-            choices[f"click[{values[0]}]"] = 0.1
-    return choices
-
-
-def _nearest(values: Sequence[str], instruction: ShopInstruction) -> str:
-    """Return the value that shares most words with the instruction, or "" if none shares half of its own."""
-    instruction_words = set(instruction.words)
 
     def share(value: str) -> float:
         words = words_of(value)
-        return sum(word in instruction_words for word in words) / len(words) if words else 0.0
+        return sum(word in instruction.words for word in words) / len(words) if words else 0.0
 
-    best = max(values, key=share, default="")
-    return best if best and share(best) >= 0.5 else ""
+    for name, values in page["options"].items():
+        if name in selected or not values:
+            continue
+        nearest = max(values, key=share)
+        if name in named:
+            choices[f"click[{named[name]}]"] = 0.75
+        elif nearest and share(nearest) >= 0.5:
+            choices[f"click[{nearest}]"] = 0.55
+        else:
+            choices[f"click[{values[0]}]"] = 0.1
+    return choices
 
 
 def _draw(choices: Mapping[str, float], heat: float, rng: Random) -> Candidate:

@@ -13,9 +13,6 @@ from iad_envs.webshop.policy.options import wanted_values
 from iad_envs.webshop.policy.reading import price_fits, read_instruction, words_of
 from iad_policy.types import State
 
-QUERY_WORDS = (2, 4, 6, 99)
-"""Any text is a valid search. Offered are the first words of the instruction: so many, and all of them."""
-LAST_STEP = 15
 FEATURES = (
     *("search", "search:words"),
     *("open", "open:words", "open:best", "open:dear", "open:place"),
@@ -24,7 +21,6 @@ FEATURES = (
     *("leave", "leave:words", "leave:dear", "leave:late", "< prev", "back to search"),
     *("next >", "description", "features", "reviews"),
 )
-PLACES = {name: place for place, name in enumerate(FEATURES)}
 
 
 class ShopFeatures:
@@ -46,8 +42,9 @@ class ShopFeatures:
         found: list[str] = []
         for action in state.info["available_actions"]:
             if action == "search[...]":
+                # Any text is a valid search. Offered are the first 2, 4 or 6 words of the instruction, and all of them.
                 words = read_instruction(state.info["instruction"]).words
-                counts = sorted({min(n, len(words)) for n in QUERY_WORDS})
+                counts = sorted({min(n, len(words)) for n in (2, 4, 6, 99)})
                 found += [f"search[{' '.join(words[:n])}]" for n in counts if n]
             else:
                 found.append(action)
@@ -56,11 +53,9 @@ class ShopFeatures:
     def rows(self, state: State, actions: Sequence[Any]) -> NDArray[np.float64]:
         """Return the features of actions in a state, a row for each: shape (actions, features)."""
         page = _ShopPage(state.info)
-        rows = np.zeros((len(actions), len(FEATURES)))
-        for row, action in zip(rows, actions, strict=True):
-            for name, value in page.features(str(action)).items():
-                row[PLACES[name]] = value
-        return rows
+        found = (page.features(str(action)) for action in actions)
+        rows = [[float(one.get(name, 0.0)) for name in FEATURES] for one in found]
+        return np.array(rows).reshape(len(actions), len(FEATURES))
 
 
 class _ShopPage:
@@ -81,7 +76,17 @@ class _ShopPage:
         self._options = {value.lower(): name for name, values in page.get("options", {}).items() for value in values}
         self._named = wanted_values(page.get("options", {}), self._wanted)
         self._selected = page.get("selected", {})
-        self._buy, self._leave = self._of_product(page, info["step"]) if self._kind == "item" else ({"buy": 1.0}, {})
+        self._buy: dict[str, float] = {"buy": 1.0}
+        self._leave: dict[str, float] = {}
+        if self._kind == "item":
+            fit = {
+                "words": self._wanted.coverage(words_of(" ".join([page["title"], *self._named.values()]))),
+                "dear": not price_fits(page["price"], limit),
+                "late": info["step"] / 15,
+            }
+            missing = sum(self._selected.get(name) != value for name, value in self._named.items())
+            self._buy |= {f"buy:{name}": value for name, value in fit.items()} | {"buy:missing": missing}
+            self._leave = {"leave": 1.0, **{f"leave:{name}": value for name, value in fit.items()}}
 
     def features(self, action: str) -> dict[str, float]:
         """Return the features of an action by name. Those that are not named are 0."""
@@ -100,29 +105,15 @@ class _ShopPage:
                 "open:place": self._places[target] / len(self._products),
             }
         if target in self._options:
-            return self._of_option(target)
+            name, words = self._options[target], words_of(target)
+            wanted = self._named.get(name, "")
+            return {
+                "option": 1.0,
+                "option:words": sum(word in self._wanted.words for word in words) / max(1, len(words)),
+                "option:named": wanted.lower() == target and self._selected.get(name) != wanted,
+                "option:taken": name in self._selected,
+            }
         if target == "buy now":
             return self._buy
-        named = {target: 1.0} if target in PLACES else {}
+        named = {target: 1.0} if target in FEATURES else {}
         return named | (self._leave if target in ("< prev", "back to search") else {})
-
-    def _of_product(self, page: Mapping[str, Any], step: int) -> tuple[dict[str, float], dict[str, float]]:
-        wanted = self._wanted
-        fit: dict[str, float] = {
-            "words": wanted.coverage(words_of(" ".join([page["title"], *self._named.values()]))),
-            "dear": not price_fits(page["price"], wanted.price_limit),
-            "late": step / LAST_STEP,
-        }
-        missing = sum(self._selected.get(name) != value for name, value in self._named.items())
-        buy = {"buy": 1.0, **{f"buy:{name}": value for name, value in fit.items()}, "buy:missing": float(missing)}
-        return buy, {"leave": 1.0, **{f"leave:{name}": value for name, value in fit.items()}}
-
-    def _of_option(self, target: str) -> dict[str, float]:
-        name, words = self._options[target], words_of(target)
-        wanted = self._named.get(name, "")
-        return {
-            "option": 1.0,
-            "option:words": sum(word in self._wanted.words for word in words) / max(1, len(words)),
-            "option:named": wanted.lower() == target and self._selected.get(name) != wanted,
-            "option:taken": name in self._selected,
-        }

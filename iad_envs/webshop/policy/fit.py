@@ -9,15 +9,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from iad_envs.webshop.policy.options import AskedValues, asked_values, is_near
-from iad_envs.webshop.policy.reading import (
-    FACT_PAGES,
-    ShopInstruction,
-    price_share,
-    read_instruction,
-    shown_terms,
-    unseen_words,
-)
+from iad_envs.webshop.policy.options import asked_values, is_near
+from iad_envs.webshop.policy.reading import FACT_PAGES, price_share, read_instruction, shown_terms, unseen_words
 from iad_envs.webshop.policy.terms import Word, is_specific
 
 WEIGHTS: Mapping[str, float] = {
@@ -33,7 +26,7 @@ WEIGHTS: Mapping[str, float] = {
     "over_price": -5.02,
 }
 """Weights of the features of `Fit.features`, fitted to purchases on the bundled train and dev tasks by
-`python benchmarks/support/fit_webshop_verifier.py`, which prints them."""
+`python benchmarks/support/webshop_verifier.py --fit`, which prints them."""
 
 Status = Literal["right", "wrong", "similar", "open", "unsure", "unasked"]
 
@@ -167,10 +160,21 @@ def fit_of(
     answers = [value for one in asked.values() for value in one.values]
     shown = shown_terms([title, *lines, *selected.values(), *answers])
     lacking = (unseen_words(requirement, shown) for requirement in wanted.requirements)
+    found = []
+    for name in options:
+        chosen, one = selected.get(name, ""), asked.get(name)
+        status: Status = "similar" if chosen and is_near(name, chosen, wanted) else "wrong" if chosen else "open"
+        if one is None:
+            status = "unasked"
+        elif not set(one.values).isdisjoint(selected.values()):
+            status = "right"  # a value that is offered under two names is selected under one of them
+        elif not one.is_exact:
+            status = "unsure"
+        found.append(OptionFit(name, status, one.values if one else (), chosen))
     return Fit(
         unseen=tuple(filter(None, lacking)),
-        n_words=sum(len(requirement.words) for requirement in wanted.requirements),
-        options=tuple(_option(name, asked.get(name), selected, wanted) for name in options),
+        n_words=sum(map(len, wanted.requirements)),
+        options=tuple(found),
         price=price,
         price_limit=wanted.price_limit,
         unread=tuple(unread),
@@ -186,17 +190,3 @@ def fit_at_first_sight(instruction: str, title: str, price: str) -> Fit:
     fit = fit_of(instruction, title=title, price=price, options={}, selected={}, lines=(), unread=FACT_PAGES)
     general = (tuple(word for word in words if not is_specific(word)) for words in fit.unseen)
     return replace(fit, unseen=tuple(filter(None, general)))
-
-
-def _option(name: str, asked: AskedValues | None, selected: Mapping[str, str], wanted: ShopInstruction) -> OptionFit:
-    chosen = selected.get(name, "")
-    if asked is None:
-        return OptionFit(name, "unasked", (), chosen)
-    # A value that is offered under two names is selected under one of them, and counts for both.
-    if not set(asked.values).isdisjoint(selected.values()):
-        return OptionFit(name, "right", asked.values, chosen)
-    if not asked.is_exact:
-        return OptionFit(name, "unsure", asked.values, chosen)
-    if not chosen:
-        return OptionFit(name, "open", asked.values, chosen)
-    return OptionFit(name, "similar" if is_near(name, chosen, wanted) else "wrong", asked.values, chosen)

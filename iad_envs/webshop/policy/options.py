@@ -5,19 +5,12 @@ The words of a value are weighted and looked up in the instruction. "black1901" 
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from iad_envs.webshop.policy.reading import ASKS_NOTHING, ShopInstruction, shown_terms
 from iad_envs.webshop.policy.terms import ALL_UNITS, COLOURS, COUNTING, Word, is_specific, read_words
-
-COLOUR_WEIGHT, MINOR_WEIGHT, SINGLE_WEIGHT, CODE_WEIGHT = 2.0, 0.5, 0.25, 0.15
-"""Weights of colours, of units and words that say little, of the 1 of "pack of 1", and of codes. Other words have 1."""
-EXACT, NEAR = 0.75, 0.5
-"""Shares of a value's weight from which the instruction asks for it, or for something near it."""
-NOT_OPTION_NAMES = frozenset(["name", "of", "number", "items"])
-"""Words of option names that people leave out: "flavor name" is asked for as "flavor"."""
 
 
 class AskedValues(NamedTuple):
@@ -91,62 +84,52 @@ _NO_MATCH = _Match(False, False, 0.0, False, -math.inf)
 def _match(name: str, value: str, instruction: ShopInstruction, explained: frozenset[str]) -> _Match:
     words = read_words(value)
     terms = tuple(word.term for word in words)
-    if words and _stands_beside(terms, name, instruction.terms):
+    # Words of option names that people leave out: "flavor name" is asked for as "flavor".
+    heads = [word.term for word in read_words(name) if word.text not in ("name", "of", "number", "items")]
+    beside = [pair for head in heads for pair in ((head, *terms), (*terms, head))]
+    if words and any(_stands_in(pair, instruction.terms) for pair in beside):
         return _Match(True, True, float(len(words)), True, 0.0)
     if all(word.is_code for word in words):  # "a" is an article, and "02" may be a part of anything
         return _NO_MATCH
     is_together = _stands_in(terms, instruction.terms)
     total = matched = telling = 0.0
-    for weight, word, unit in _weighted(words):
+    for place, word in enumerate(words):
+        unit = words[place + 1].term if place + 1 < len(words) else ""
+        if word.term in ALL_UNITS and place and words[place - 1].term[0].isdigit():
+            continue  # a unit belongs to its number
+        is_only_number = len(words) <= 2 and word.term[0].isdigit() and unit in ALL_UNITS
+        weight = 1.0 if is_only_number else _weight(word, unit)
         total += weight
         if is_together or _is_asked(word, unit, instruction):
             matched += weight
             telling += weight * (is_specific(word) or word.term not in explained)
-    if matched >= EXACT * total and matched >= min(total, 1.0):
+    # Shares of the weight from which the instruction asks for a value, or for something near it.
+    if matched >= 0.75 * total and matched >= min(total, 1.0):
         return _Match(True, False, matched, is_together, matched - total)
-    if matched >= NEAR * total and telling >= 1.0:
+    if matched >= 0.5 * total and telling >= 1.0:
         return _Match(False, False, matched, is_together, 0.0)
     return _NO_MATCH
 
 
-def _weighted(words: Sequence[Word]) -> Iterator[tuple[float, Word, str]]:
-    """Yield the words of a value with their weights and, for numbers, their units. A unit belongs to its number."""
-    for place, word in enumerate(words):
-        unit = words[place + 1].term if place + 1 < len(words) else ""
-        if word.term in ALL_UNITS and place and words[place - 1].term[0].isdigit():
-            continue
-        is_only_number = len(words) <= 2 and word.term[0].isdigit() and unit in ALL_UNITS
-        yield 1.0 if is_only_number else _weight(word, unit), word, unit
-
-
 def _weight(word: Word, unit: str) -> float:
     if word.is_code:
-        return CODE_WEIGHT
+        return 0.15
     if word.term in COLOURS:
-        return COLOUR_WEIGHT
+        return 2.0
     if word.term == "1" and unit in COUNTING:
-        return SINGLE_WEIGHT
-    return MINOR_WEIGHT if word.term in ALL_UNITS or word.text in ASKS_NOTHING or word.text == "x" else 1.0
+        return 0.25
+    return 0.5 if word.term in ALL_UNITS or word.text in ASKS_NOTHING or word.text == "x" else 1.0
 
 
 def _is_asked(word: Word, unit: str, instruction: ShopInstruction) -> bool:
     """Return whether an instruction says a word of a value. For a number the unit must not be another one."""
+    terms = instruction.terms
     if not word.term[0].isdigit() or unit not in ALL_UNITS:
-        return word.term in instruction.terms
-    units = _units_after(word.term, instruction.terms)
+        return word.term in terms
+    following = [after for term, after in zip(terms, (*terms[1:], ""), strict=True) if term == word.term]
+    units = {after if after in ALL_UNITS else "" for after in following}
     return any(other in (unit, "") or {other, unit} <= COUNTING for other in units)
-
-
-def _units_after(number: str, terms: tuple[str, ...]) -> set[str]:
-    """Return the units that follow a number in an instruction, "" for none."""
-    following = [after for term, after in zip(terms, (*terms[1:], ""), strict=True) if term == number]
-    return {after if after in ALL_UNITS else "" for after in following}
 
 
 def _stands_in(part: tuple[str, ...], whole: tuple[str, ...]) -> bool:
     return any(whole[place : place + len(part)] == part for place in range(len(whole) - len(part) + 1))
-
-
-def _stands_beside(part: tuple[str, ...], name: str, terms: tuple[str, ...]) -> bool:
-    heads = [word.term for word in read_words(name) if word.text not in NOT_OPTION_NAMES]
-    return any(_stands_in(beside, terms) for head in heads for beside in ((head, *part), (*part, head)))

@@ -9,25 +9,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 from iad_envs.webshop.policy.terms import Word, read_words, singular, term
 from iad_policy.types import State
 
 _LIMIT = re.compile(r"\$\s?(\d+(?:\.\d+)?)|(\d+(?:\.\d+)?)\s+(?:dollars?|usd|bucks)\b")
-_WORD = re.compile(r"[a-z0-9]+(?:\.[0-9]+)?")
-_MONEY = re.compile(r"\$(\d+(?:\.\d+)?)")
-_FILLER_WORDS = """
+_FILLER = frozenset(
+    """
     a an the of for with and or in on to is are it its that which this these those i im am we me my you your can
     could would should will do does please find get give show need needs want wants looking look like buy some any
     pair price priced dollars dollar than lower less under below be has have having made by from as at so one also
     prefer preferably must who what there really set come comes color colour size style option type shopping budget
     cost costs costing no more most not above up spend within max maximum something someone thing asked sister
     brother mother father friend help hoping hope if all only our us d s t ll ve
-"""
-_FILLER = frozenset(_FILLER_WORDS.split())
+    """.split()  # noqa: SIM905
+)
 """Words that say nothing about the product."""
-_MORE_FILLER = """
+ASKS_NOTHING = _FILLER.union(
+    """
     able along around available based because been being but buying care certain choose colored coloured colors coming
     did dont else flavor flavored flavors good great he hello help helping helps her here hey hi his id ideally include
     included includes including interested into item items ive just kind locate locking m make makes making may might
@@ -35,24 +35,11 @@ _MORE_FILLER = """
     pricing product products purchase re scent scented search searching shall she since sized sizes sort styled styles
     suitable sure thats their them then they things too types usd bucks very via wanted wanting was were when where
     while ill us about
-"""
-ASKS_NOTHING = _FILLER | frozenset(_MORE_FILLER.split())
+    """.split()  # noqa: SIM905
+)
 """Words that ask for nothing. Some of them may help a search, but no page has to show them."""
-_BEFORE_TO = frozenset(["easy", "ready", "simple"])
-"""Words after which "to" does not end a requirement: "easy to install"."""
 FACT_PAGES = ("description", "features")
 """Sub pages with facts about the product. Reviews are always empty."""
-
-
-class Phrase(NamedTuple):
-    """Words of the instruction that stand together, such as "multipoint pairing"."""
-
-    words: tuple[Word, ...]
-
-    @property
-    def text(self) -> str:
-        """The words as written."""
-        return " ".join(word.text for word in self.words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +50,14 @@ class ShopInstruction:
         words: Its content words in order, each once, as one would search for them.
         text: Its words as one text.
         price_limit: Price limit in dollars. Infinite if there is none.
-        requirements: What it asks for, in order.
+        requirements: What it asks for, in order: words that stand together, such as "multipoint pairing".
         terms: The terms of all its words in order, without the price limit.
     """
 
     words: tuple[str, ...]
     text: str
     price_limit: float
-    requirements: tuple[Phrase, ...]
+    requirements: tuple[tuple[Word, ...], ...]
     terms: tuple[str, ...]
 
     def coverage(self, words: Iterable[str]) -> float:
@@ -90,34 +77,29 @@ def read_instruction(instruction: str) -> ShopInstruction:
     words = words_of(wish)
     content = tuple(dict.fromkeys(word for word in words if word not in _FILLER))
     read = read_words(wish)
+    requirements: list[list[Word]] = [[]]
+    for word in read:
+        is_filler = word.text in ASKS_NOTHING
+        if word.text == "to" and requirements[-1] and requirements[-1][-1].text in ("easy", "ready", "simple"):
+            continue  # "easy to install"
+        if is_filler or word.starts:
+            requirements.append([])
+        if not is_filler:
+            requirements[-1].append(word)
     return ShopInstruction(
         words=content,
         text=f" {' '.join(words)} ",
         price_limit=amounts[-1] if amounts else math.inf,
-        requirements=tuple(_requirements(read)),
+        requirements=tuple(tuple(together) for together in requirements if together),
         terms=tuple(word.term for word in read),
     )
-
-
-def _requirements(words: Sequence[Word]) -> Iterable[Phrase]:
-    together: list[Word] = []
-    for word in words:
-        is_filler = word.text in ASKS_NOTHING
-        if is_filler and word.text == "to" and together and together[-1].text in _BEFORE_TO:
-            continue
-        if together and (is_filler or word.starts):
-            yield Phrase(tuple(together))
-            together = []
-        if not is_filler:
-            together.append(word)
-    if together:
-        yield Phrase(tuple(together))
 
 
 @lru_cache(maxsize=16_384)
 def words_of(text: str) -> tuple[str, ...]:
     """Return a text's words in lower case, with plurals cut to the singular."""
-    return tuple(singular(word) for word in _WORD.findall(text.lower().replace("'s", "")))
+    words = re.findall(r"[a-z0-9]+(?:\.[0-9]+)?", text.lower().replace("'s", ""))
+    return tuple(map(singular, words))
 
 
 def shown_terms(texts: Iterable[str]) -> frozenset[str]:
@@ -132,9 +114,8 @@ def _terms(text: str) -> frozenset[str]:
     return frozenset([*(word.term for word in words), *pairs])
 
 
-def unseen_words(requirement: Phrase, shown: frozenset[str]) -> tuple[Word, ...]:
+def unseen_words(words: Sequence[Word], shown: frozenset[str]) -> tuple[Word, ...]:
     """Return the words of a requirement that are not shown, alone or joined to a neighbour."""
-    words = requirement.words
     joined = {
         place + side
         for place, (first, second) in enumerate(pairwise(words))
@@ -160,7 +141,7 @@ def price_share(price_text: str, limit: float) -> float:
 
 
 def _prices(price_text: str) -> list[float]:
-    return [float(price) for price in _MONEY.findall(price_text)]
+    return [float(price) for price in re.findall(r"\$(\d+(?:\.\d+)?)", price_text)]
 
 
 def page_of(state: State) -> Mapping[str, Any]:

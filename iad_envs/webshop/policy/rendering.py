@@ -12,17 +12,8 @@ from iad_policy.prompts.rendering import Rendering, Seen, complaint_of, new_part
 from iad_policy.types import State, Turn
 from iad_policy.types.texts import clipped, truncated
 
-TITLE_CHARS = 60
-"""Characters of a product's title that the history shows."""
-READ_CHARS = 400
-"""Characters of a description, or of the features, that the history shows."""
 TEXT_MARK = " [SEP] "
 """Stands between the parts of a page in the observation mode `text`. Other modes are shown as they are."""
-SEARCH = "search[words]"
-NO_PRODUCTS = "none on this page"
-NO_TEXT = "(no text)"
-GO_BACK = "click[< prev]"
-"""It leads to a page that was seen before."""
 
 
 class ShopRendering(Rendering):
@@ -35,18 +26,29 @@ class ShopRendering(Rendering):
         """Return the page with what can be clicked in brackets."""
         if not _is_text_mode(seen):
             return super().page(seen)
-        page = page_of(seen)
-        offered = _offered(seen.info.get("available_actions", ()))
+        page, actions = page_of(seen), [str(action) for action in seen.info.get("available_actions", ())]
+        offered = [name.removeprefix("click") for name in actions if name.startswith("click[")]
+        if any(name.startswith("search[") for name in actions):
+            offered.append("search[words]")
         if page["kind"] == "results":
-            return _results(page, offered)
+            products = {f"[{one['asin'].lower()}]": f"{one['price']} {one['title']}" for one in page["products"]}
+            lines = [f"{name} {about}" for name, about in products.items()] or ["none on this page"]
+            head = f"Page {page['page']} of {page['total']} results:"
+            return _joined([head, *lines, " ".join(name for name in offered if name not in products)])
         if page["kind"] == "item":
-            return _item(page, offered, _opened(seen, page["asin"]))
+            return _item(seen, page, offered)
         if page["kind"] == "done":
-            return _purchase(seen)
+            # This page doesn't say what was bought, but the one before it does.
+            history = seen.history if isinstance(seen, State) else ()
+            item = page_of(history[-1]) if history else {}
+            if item.get("kind") != "item":
+                return "The purchase is made."
+            bought = f"Bought: product {item['asin'].lower()}, {item['price']}: {item['title']}"
+            return _joined([bought, _selection(item) if item["options"] else ""])
         if page["kind"] == "index":
-            return _joined(["The search page.", _buttons(offered)])
+            return _joined(["The search page.", " ".join(offered)])
         head = f"{page['kind'].capitalize()} of {page['asin'].lower()}:"
-        return _joined([head, *(page["lines"] or [NO_TEXT]), _buttons(offered)])
+        return _joined([head, *(page["lines"] or ["(no text)"]), " ".join(offered)])
 
     def result(self, before: Seen, action: Any, after: Seen) -> str:
         """Return what the next page said: ids and prices, a title and price, a choice, or what a tab said."""
@@ -56,14 +58,14 @@ class ShopRendering(Rendering):
             return complaint or super().result(before, action, after)
         if page["kind"] == "results":
             head = f"page {page['page']}, {page['total']} results"
-            if str(action).lower() == GO_BACK:
-                return head
+            if str(action).lower() == "click[< prev]":
+                return head  # a page that was seen before
             found = ", ".join(f"{one['asin'].lower()} {one['price']}" for one in page["products"])
-            return f"{head}: {found or NO_PRODUCTS}"
+            return f"{head}: {found or 'none on this page'}"
         if page["kind"] != "item":
-            return clipped("; ".join(page["lines"]) or NO_TEXT, READ_CHARS) if "lines" in page else ""
+            return clipped("; ".join(page["lines"]) or "(no text)", 400) if "lines" in page else ""
         if earlier.get("asin") != page["asin"]:
-            return f"{page['price']} {clipped(page['title'], TITLE_CHARS)}"
+            return f"{page['price']} {clipped(page['title'], 60)}"
         old = earlier.get("selected", page["selected"])
         chosen = {name: value for name, value in page["selected"].items() if old.get(name) != value}
         if chosen:
@@ -107,36 +109,19 @@ def _is_text_mode(seen: Seen) -> bool:
     return bool(page) and isinstance(observation, str) and (TEXT_MARK in observation or page["kind"] == "done")
 
 
-def _offered(actions: Iterable[Any]) -> list[str]:
-    """Return the names of what can be clicked, and `search[words]` where a search is possible."""
-    names = [str(action) for action in actions]
-    clicks = [name[len("click") :] for name in names if name.startswith("click[")]
-    return [*clicks, SEARCH] if any(name.startswith("search[") for name in names) else clicks
-
-
-def _buttons(names: Sequence[str]) -> str:
-    return " ".join(names)
-
-
-def _results(page: Mapping[str, Any], offered: Sequence[str]) -> str:
-    products = {f"[{one['asin'].lower()}]": f"{one['price']} {one['title']}" for one in page["products"]}
-    lines = [f"{name} {about}" for name, about in products.items()]
-    head = f"Page {page['page']} of {page['total']} results:"
-    return _joined([head, *(lines or [NO_PRODUCTS]), _buttons([name for name in offered if name not in products])])
-
-
-def _item(page: Mapping[str, Any], offered: Sequence[str], opened: Sequence[str]) -> str:
+def _item(seen: Seen, page: Mapping[str, Any], offered: Sequence[str]) -> str:
     options = {name: [f"[{value}]" for value in values] for name, values in page["options"].items()}
     values = {value for of_option in options.values() for value in of_option}
-    lines = [f"{name}: {' '.join(of_option)}" for name, of_option in options.items()]
+    earlier = [page_of(turn) for turn in seen.history] if isinstance(seen, State) else []
+    opened = {one["kind"] for one in earlier if one.get("asin") == page["asin"] and "lines" in one}
     unread = [kind for kind in FACT_PAGES if f"[{kind}]" in offered and kind not in opened]
     return _joined(
         [
             f"Product {page['asin'].lower()}, {page['price']}: {page['title']}",
-            *lines,
+            *(f"{name}: {' '.join(of_option)}" for name, of_option in options.items()),
             _selection(page) if options else "",
             f"Not read: {', '.join(unread)}." if unread else "",
-            _buttons([name for name in offered if name not in values]),
+            " ".join(name for name in offered if name not in values),
         ]
     )
 
@@ -144,23 +129,6 @@ def _item(page: Mapping[str, Any], offered: Sequence[str], opened: Sequence[str]
 def _selection(page: Mapping[str, Any]) -> str:
     still_open = ", ".join(name for name in page["options"] if name not in page["selected"])
     return f"Selected: {_pairs(page['selected']) or 'nothing'}{'; still open: ' if still_open else ''}{still_open}."
-
-
-def _purchase(seen: Seen) -> str:
-    """Return what was bought. The page after the purchase doesn't say, but the one before it does."""
-    history = seen.history if isinstance(seen, State) else ()
-    item = page_of(history[-1]) if history else {}
-    if item.get("kind") != "item":
-        return "The purchase is made."
-    selection = f"\n{_selection(item)}" if item["options"] else ""
-    return f"Bought: product {item['asin'].lower()}, {item['price']}: {item['title']}{selection}"
-
-
-def _opened(seen: Seen, asin: str) -> list[str]:
-    """Return the pages about a product that were opened so far."""
-    history = seen.history if isinstance(seen, State) else ()
-    pages = [page_of(turn) for turn in history]
-    return [page["kind"] for page in pages if page.get("asin") == asin and "lines" in page]
 
 
 def _pairs(selected: Mapping[str, str]) -> str:

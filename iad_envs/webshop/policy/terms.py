@@ -5,70 +5,62 @@ the same term, and so have "120 ml" and "120ml", "one" and "1", "x-large" and "X
 """
 
 import re
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-_NUMBER_WORDS = "one two three four five six seven eight nine ten eleven twelve"
-NUMBERS = {word: str(number) for number, word in enumerate(_NUMBER_WORDS.split(), start=1)} | {"dozen": "12"}
-_PACK_OF = re.compile(rf"(?<!\d )(?<!\d-)\b(pack|set|box|case|bag|pair|bundle)(?:e?s)? of (\d+|{'|'.join(NUMBERS)})\b")
-_BY = re.compile(r"(?<=[\dwl\"]) by (?=\d)")
-_LARGE_OR_SMALL = re.compile(r"\b(?:(\d)\s?x|(x{1,5})|(extra))[\s-]*(large|small|l|s)\b")
-_SIZE_LETTER = re.compile(r"(?<=\bsize )([sml])\b|^([sml])$")
-_INCHES = re.compile(r"""(?<=\d)\s?(?:"|''|″|”)|(?<=\d)in\b|(?<=\d) in(?=\s*(?:[,.)x]|$))""")
-_FLUID = re.compile(r"\bfl(?:uid)?\.? ?(?=oz|ounce)")
+_NUMBERS = {
+    "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9",
+    "ten": "10", "eleven": "11", "twelve": "12", "dozen": "12",
+}  # fmt: skip
+
+
+def _size_name(match: re.Match[str]) -> str:
+    digit, crosses, _, size = match.groups()
+    n = int(digit) if digit else len(crosses or "x")
+    return "x" * n + ("large" if size.startswith("l") else "small")
+
+
+_IN_ONE_WAY: Sequence[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = (
+    (
+        re.compile(rf"(?<!\d )(?<!\d-)\b(pack|set|box|case|bag|pair|bundle)(?:e?s)? of (\d+|{'|'.join(_NUMBERS)})\b"),
+        r"\2 \1",
+    ),
+    (re.compile(r"(?<=[\dwl\"]) by (?=\d)"), " x "),
+    (re.compile(r"\b(?:(\d)\s?x|(x{1,5})|(extra))[\s-]*(large|small|l|s)\b"), _size_name),
+    (
+        re.compile(r"(?<=\bsize )([sml])\b|^([sml])$"),
+        lambda match: {"s": "small", "m": "medium", "l": "large"}[match[0]],
+    ),
+    (re.compile(r"\bfl(?:uid)?\.? ?(?=oz|ounce)"), ""),
+    (re.compile(r"""(?<=\d)\s?(?:"|''|″|”)|(?<=\d)in\b|(?<=\d) in(?=\s*(?:[,.)x]|$))"""), " inch "),
+)
+"""How packs, sizes and inches are written."""
 _TOKEN = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+")
 _BREAK = re.compile(r"[,.;:?!()|+]")
 
-_LETTER_SIZES = {"s": "small", "m": "medium", "l": "large"}
-_UNIT_NAMES = {
-    "oz": "ounce ounces",
-    "inch": "inches",
-    "ft": "foot feet",
-    "lb": "pound pounds lbs",
-    "ml": "milliliter milliliters millilitre millilitres",
-    "cm": "centimeter centimeters",
-    "g": "gram grams",
-    "pc": "piece pieces pcs",
-    "count": "ct counts",
-    "pack": "packs pk packet packets",
-}
-UNITS = {name: unit for unit, names in _UNIT_NAMES.items() for name in names.split()}
+_UNITS = {
+    "ounce": "oz", "ounces": "oz", "inches": "inch", "foot": "ft", "feet": "ft", "pound": "lb", "pounds": "lb",
+    "lbs": "lb", "milliliter": "ml", "milliliters": "ml", "millilitre": "ml", "millilitres": "ml", "centimeter": "cm",
+    "centimeters": "cm", "gram": "g", "grams": "g", "piece": "pc", "pieces": "pc", "pcs": "pc", "ct": "count",
+    "counts": "count", "packs": "pack", "pk": "pack", "packet": "pack", "packets": "pack",
+}  # fmt: skip
 COUNTING = frozenset(["pc", "pack", "count", "set", "box", "bag", "pair", "bundle", "unit"])
 """Units that only say how many: "one" asks for "1 pack" as well as for "1 pcs"."""
-ALL_UNITS = frozenset([*UNITS.values(), *COUNTING])
+ALL_UNITS = frozenset([*_UNITS.values(), *COUNTING])
 _MEASURES = ALL_UNITS | {"x", "w", "l", "h", "d", "t", "m", "mm", "gb", "tb", "k", "v", "hz", "p"}
 """Words that may be glued to a number without making it a code."""
-_SPELLINGS = {"gray": "grey", "women": "woman", "womens": "woman", "men": "man", "mens": "man", "colour": "color"}
-_COLOUR_NAMES = """
-    amber apricot aqua aquamarine army azure beige black blonde blue blush bronze brown burgundy camel camo champagne
-    charcoal cherry chocolate clear cobalt coffee cognac copper coral cranberry cream crimson cyan denim ebony emerald
-    espresso fuchsia gold golden green grey indigo ivory jade khaki lavender lilac lime magenta maroon mauve mint mocha
-    multicolor mustard navy nude ocher olive orange peach pewter pink plum purple rainbow red rose ruby rust sage salmon
-    sand sapphire scarlet silver slate tan taupe teal terracotta transparent turquoise violet walnut white wine yellow
-"""
-_SIZE_NAMES = ["small", "medium", "large", *(f"{'x' * n}{size}" for n in range(1, 6) for size in ("large", "small"))]
-
-_IE_NOUNS = """
-beanie birdie bootie brownie calorie cookie cutie foodie genie hoodie movie onesie pie selfie smoothie tie veggie zombie
-"""
-_ENDS_IN_IE = frozenset(_IE_NOUNS.split())
-_ENDS_IN_O = frozenset(["avocado", "echo", "hero", "mango", "mosquito", "potato", "tomato"])
-_NO_PLURAL = frozenset(["always", "atlas", "canvas", "christmas", "gas", "lens", "news", "series", "species", "this"])
+_NOUNS_IN_IE = frozenset(
+    """
+    beanie birdie bootie brownie calorie cookie cutie foodie genie hoodie movie onesie pie selfie smoothie tie veggie
+    zombie
+    """.split()  # noqa: SIM905
+)
 _IRREGULAR = {
-    "children": "child",
-    "feet": "foot",
-    "geese": "goose",
-    "halves": "half",
-    "knives": "knife",
-    "leaves": "leaf",
-    "loaves": "loaf",
-    "mice": "mouse",
-    "scarves": "scarf",
-    "shelves": "shelf",
-    "teeth": "tooth",
-}
-_SUFFIXES = ("ability", "able", "ingly", "edly", "ing", "ed", "ly")
-_SHORTEST_STEM = 4
+    "gray": "grey", "women": "woman", "womens": "woman", "men": "man", "mens": "man", "colour": "color",
+    "children": "child", "feet": "foot", "geese": "goose", "halves": "half", "knives": "knife", "leaves": "leaf",
+    "loaves": "loaf", "mice": "mouse", "scarves": "scarf", "shelves": "shelf", "teeth": "tooth",
+}  # fmt: skip
 
 
 class Word(NamedTuple):
@@ -77,7 +69,8 @@ class Word(NamedTuple):
     Attributes:
         text: The word as written, in lower case, except for size names.
         term: The form in which it is compared.
-        is_code: Whether it is a part of a code such as "a01" or "2005black", or a single letter.
+        is_code: Whether it is a part of a code such as "a01" or "2005black" (a number glued to a word that is no unit),
+            or a single letter.
         starts: Whether punctuation stands before it.
     """
 
@@ -90,7 +83,9 @@ class Word(NamedTuple):
 @lru_cache(maxsize=16_384)
 def read_words(text: str) -> tuple[Word, ...]:
     """Return the words of a text. Digits and letters are separate words: "120ml" has two."""
-    text = _written_out(text)
+    text = text.lower().replace("’", "'").replace("'s", "").replace("\xa0", " ")
+    for pattern, written in _IN_ONE_WAY:
+        text = pattern.sub(written, text)
     found = list(_TOKEN.finditer(text))
     words: list[Word] = []
     end = 0
@@ -101,7 +96,10 @@ def read_words(text: str) -> tuple[Word, ...]:
             if other is not None and (other.end() == match.start() or match.end() == other.start())
         ]
         starts = _BREAK.search(text, end, match.start()) is not None
-        words.append(Word(match[0], term(match[0]), _is_code(match[0], glued), starts))
+        is_code = len(match[0]) == 1 and match[0] != "x"
+        if match[0][0].isdigit():
+            is_code = any(term(other) not in _MEASURES for other in glued)
+        words.append(Word(match[0], term(match[0]), is_code, starts))
         end = match.end()
     return tuple(words)
 
@@ -116,15 +114,15 @@ def term(word: str) -> str:
     """Return the form in which a word in lower case is compared."""
     if word[0].isdigit():
         return word.rstrip("0").rstrip(".") if "." in word else word.lstrip("0") or "0"
-    if word in NUMBERS:
-        return NUMBERS[word]
-    word = _IRREGULAR.get(word) or singular(_SPELLINGS.get(word, word))
-    word = UNITS.get(word, word)
-    for suffix in _SUFFIXES:
-        if word.endswith(suffix) and len(word) - len(suffix) >= _SHORTEST_STEM:
+    if word in _NUMBERS:
+        return _NUMBERS[word]
+    word = _IRREGULAR.get(word) or singular(word)
+    word = _UNITS.get(word, word)
+    for suffix in ("ability", "able", "ingly", "edly", "ing", "ed", "ly"):
+        if word.endswith(suffix) and len(word) - len(suffix) >= 4:
             word = word.removesuffix(suffix)
             break
-    if len(word) > _SHORTEST_STEM:
+    if len(word) > 4:
         word = word.removesuffix("e")
     return f"{word[:-1]}i" if len(word) > 3 and word.endswith("y") else word
 
@@ -132,40 +130,27 @@ def term(word: str) -> str:
 @lru_cache(maxsize=16_384)
 def singular(word: str) -> str:
     """Return the singular of a regular English noun in lower case. Other words are returned as they are."""
-    if len(word) <= 3 or word in _NO_PLURAL or not word.endswith("s") or word.endswith(("ss", "us", "is")):
+    kept = ("always", "atlas", "canvas", "christmas", "gas", "lens", "news", "series", "species", "this")
+    if len(word) <= 3 or word in kept or not word.endswith("s") or word.endswith(("ss", "us", "is")):
         return word
     if word.endswith("ies"):
-        return word[:-1] if word[:-1] in _ENDS_IN_IE else f"{word[:-3]}y"
-    if word.endswith(("ches", "shes", "sses", "xes", "zzes")) or word[:-2] in _ENDS_IN_O:
+        return word[:-1] if word[:-1] in _NOUNS_IN_IE else f"{word[:-3]}y"
+    in_o = ("avocado", "echo", "hero", "mango", "mosquito", "potato", "tomato")
+    if word.endswith(("ches", "shes", "sses", "xes", "zzes")) or word[:-2] in in_o:
         return word[:-2]
     return word[:-1]
 
 
-def _written_out(text: str) -> str:
-    """Return a text in lower case, with sizes, inches and packs written in one way."""
-    text = text.lower().replace("’", "'").replace("'s", "").replace("\xa0", " ")
-    text = _PACK_OF.sub(r"\2 \1", text)
-    text = _BY.sub(" x ", text)
-    text = _LARGE_OR_SMALL.sub(_size_name, text)
-    text = _SIZE_LETTER.sub(lambda match: _LETTER_SIZES[match[0]], text)
-    text = _FLUID.sub("", text)
-    return _INCHES.sub(" inch ", text)
-
-
-def _size_name(match: re.Match[str]) -> str:
-    digit, crosses, _, size = match.groups()
-    n = int(digit) if digit else len(crosses or "x")
-    return "x" * n + ("large" if size.startswith("l") else "small")
-
-
-def _is_code(token: str, glued: list[str]) -> bool:
-    """Return whether a word is a part of a code: a number glued to a word that is no unit, or a single letter."""
-    if token[0].isdigit():
-        return any(term(other) not in _MEASURES for other in glued)
-    return len(token) == 1 and token != "x"
-
-
+_COLOUR_NAMES = """
+    amber apricot aqua aquamarine army azure beige black blonde blue blush bronze brown burgundy camel camo champagne
+    charcoal cherry chocolate clear cobalt coffee cognac copper coral cranberry cream crimson cyan denim ebony emerald
+    espresso fuchsia gold golden green grey indigo ivory jade khaki lavender lilac lime magenta maroon mauve mint mocha
+    multicolor mustard navy nude ocher olive orange peach pewter pink plum purple rainbow red rose ruby rust sage salmon
+    sand sapphire scarlet silver slate tan taupe teal terracotta transparent turquoise violet walnut white wine yellow
+"""
 COLOURS = frozenset(map(term, _COLOUR_NAMES.split()))
 """The terms of colours."""
-SIZES = frozenset(map(term, _SIZE_NAMES))
+SIZES = frozenset(
+    map(term, ["small", "medium", "large", *(f"{'x' * n}{size}" for n in range(1, 6) for size in ("large", "small"))])
+)
 """The terms of sizes that are words."""

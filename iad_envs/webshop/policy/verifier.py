@@ -12,7 +12,7 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_envs.webshop.policy.fit import Fit, OptionFit, fit_at_first_sight, fit_of
+from iad_envs.webshop.policy.fit import Fit, fit_at_first_sight, fit_of
 from iad_envs.webshop.policy.reading import item_of, lines_read, page_of, unread, visited
 from iad_policy.types import Candidate, State, Verdict
 from iad_policy.types.information import Information
@@ -28,14 +28,8 @@ NOTHING_FOUND = 0.1
 """Lowest score of a results page, and score of the search page, with steps left."""
 STEP_COST = 0.01
 """Share of the score that each action until the purchase costs, so that progress ranks above none."""
-DETOUR = 0.5
-"""Factor for a page on which a wrong option is selected. It can be corrected."""
-UNREAD_BONUS = 0.05
-"""Share of the way to 1 by which reading a sub page is better than a purchase without the facts."""
 STEPS_FROM_INDEX, STEPS_FROM_RESULTS, STEPS_FROM_ITEM = 3, 2, 1
 """Number of actions from a page to the purchase, without options."""
-SHOWN = 3
-"""Number of values, or of requirements, that a sentence lists."""
 
 
 class WebShopVerifier:
@@ -79,14 +73,9 @@ def _purchase(state: State) -> Verdict:
         return Verdict(INVALID, "No product is open that could be bought.")
     score = min(fit.probability, AT_MOST_IF_FAILING) if fit.is_known_to_fail else fit.probability
     critique = " ".join(_findings(fit)) or "Everything that is asked for was seen and is selected."
-    return Verdict(score, critique, passed=_passes(fit), details=fit.features())
-
-
-def _passes(fit: Fit) -> bool | None:
-    """Return True if nothing is missing, False if an option or the price is not as asked, None if facts are unseen."""
-    if fit.is_complete:
-        return True
-    return False if fit.is_known_to_fail or fit.differing else None
+    # It passes if nothing is missing, and fails if an option or the price is not as asked. Unseen facts leave it open.
+    passed = True if fit.is_complete else False if fit.is_known_to_fail or fit.differing else None
+    return Verdict(score, critique, passed=passed, details=fit.features())
 
 
 def _product(state: State, preview: State) -> Verdict:
@@ -103,7 +92,7 @@ def _product(state: State, preview: State) -> Verdict:
     score = _promise(fit, steps_left, n_steps=is_sub_page)
     if before is not None and before.unseen and len(fit.unread) < len(before.unread):
         known = max(score, _promise(before, steps_left, n_steps=0))
-        score = known + UNREAD_BONUS * (1.0 - known)
+        score = known + 0.05 * (1.0 - known)  # reading is better than a purchase without the facts
     return Verdict(max(score, STUCK), critique, details=fit.features())
 
 
@@ -117,7 +106,9 @@ def _promise(fit: Fit, steps_left: float, *, n_steps: int) -> float:
     """
     n_to_set = fit.n_options("open") + fit.n_options("wrong")
     n_set = int(min(n_to_set, steps_left - STEPS_FROM_ITEM))
-    probability = fit.with_options_set(n_set).probability * (DETOUR if fit.n_options("wrong") else 1.0)
+    probability = fit.with_options_set(n_set).probability
+    if fit.n_options("wrong"):
+        probability *= 0.5  # it can be corrected
     return probability * (1.0 - STEP_COST * (n_steps + n_to_set + STEPS_FROM_ITEM))
 
 
@@ -163,7 +154,14 @@ def _findings(fit: Fit) -> Iterator[str]:
     if fit.price_share == 0.0:
         yield f"{fit.price} is above the limit of ${fit.price_limit:.2f}: take another product."
     for option in fit.differing:
-        yield _finding(option)
+        asked = " or ".join(f"click[{value}]" for value in option.asked[:3])
+        if option.status == "unsure":
+            chosen = f'is "{option.selected}"' if option.selected else "is open"
+            yield f"{option.name} {chosen}; nearest to the instruction: {asked}."
+        elif option.status == "open":
+            yield f"{option.name} is still open: {asked}."
+        else:
+            yield f'{option.name} is "{option.selected}", which differs from what is asked for: {asked}.'
     if fit.unseen:
         where = f"not opened yet: {', '.join(fit.unread)}" if fit.unread else "description and features were read"
         yield f"Not seen: {_quoted(fit)} ({where})."
@@ -174,18 +172,7 @@ def _findings(fit: Fit) -> Iterator[str]:
         yield f"Open, and no value of it is named in the instruction: {', '.join(idle)}."
 
 
-def _finding(option: OptionFit) -> str:
-    asked = " or ".join(f"click[{value}]" for value in option.asked[:SHOWN])
-    if option.status == "unsure":
-        chosen = f'is "{option.selected}"' if option.selected else "is open"
-        return f"{option.name} {chosen}; nearest to the instruction: {asked}."
-    if option.status == "open":
-        return f"{option.name} is still open: {asked}."
-    return f'{option.name} is "{option.selected}", which differs from what is asked for: {asked}.'
-
-
 def _quoted(fit: Fit) -> str:
-    """Return the words that were not seen, those of a requirement together."""
+    """Return the words that were not seen, those of a requirement together, at most six of them."""
     texts = [f'"{" ".join(word.text for word in words)}"' for words in fit.unseen]
-    more = [f"{len(texts) - 2 * SHOWN} more"] if len(texts) > 2 * SHOWN else []
-    return ", ".join([*texts[: 2 * SHOWN], *more])
+    return ", ".join([*texts[:6], *([f"{len(texts) - 6} more"] if len(texts) > 6 else [])])

@@ -1,6 +1,6 @@
 """Says from a small run whether checking candidates is worth it here, with which method, and with how many proposals.
 
-`pilot` reads the run, `within` says what smaller n would have given, `task_types` and `prediction` what larger n would
+`pilot` reads the run, `within` says what smaller n would have given, `prediction` what any n would
 give, and `choice` which method to take at which price. None of them asks an agent or a model.
 """
 

@@ -93,23 +93,14 @@ class Advice:
 
     def as_json(self) -> dict[str, Any]:
         """Return all figures as values for JSON."""
+        of_pilot = ("env", "split", "agent", "n_left_out", "axis", "one_decision")
+        of_row = ("success", "success_95", "spent", "spent_95", "source")
         rows = [
-            {
-                "strategy": option.line,
-                "n": option.n,
-                **{name: getattr(one, name) for name in ("success", "success_95", "spent", "spent_95", "source")},
-            }
+            {"strategy": option.line, "n": option.n, **{name: getattr(one, name) for name in of_row}}
             for option, one in self.predictions.items()
         ]
-        pilot = self.pilot
         return {
-            "pilot": {
-                **{
-                    name: getattr(pilot, name)
-                    for name in ("env", "split", "agent", "n_left_out", "axis", "one_decision")
-                },
-                "n_tasks": len(pilot.tasks),
-            },
+            "pilot": {**{name: getattr(self.pilot, name) for name in of_pilot}, "n_tasks": len(self.pilot.tasks)},
             "n_tasks": self.n_tasks,
             "evidence": _plain(self.evidence),
             "predictions": rows,

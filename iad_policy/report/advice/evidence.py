@@ -86,24 +86,23 @@ def evidence_of(pilot: Pilot) -> PilotEvidence:
     if not pilot.one_decision:
         return PilotEvidence()
     independent = {name: one for name, one in pilot.lines.items() if one.strategy in ("bon", "bon-sc") and one.n > 1}
-    diversity, uptake = None, []
+    diversity, selections, uptake = None, [], []
     if independent:
         name = max(independent, key=lambda one: independent[one].n)
-        diversity = _diversity(name, independent[name])
-        uptake.append(_uptake(name, independent[name], is_told=False))
-    verified = {name: one for name, one in independent.items() if one.strategy == "bon"}
-    chains = {name: one for name, one in pilot.lines.items() if one.strategy == "iad" and one.n > 1}
-    uptake += [_uptake(name, one, is_told=True) for name, one in chains.items()]
-    return PilotEvidence(diversity, tuple(_selection(name, one) for name, one in verified.items()), tuple(uptake))
-
-
-def _diversity(name: str, line: PilotLine) -> Diversity:
-    tasks = {task: [len(own), sum(one.is_right for one in own)] for task, own in _pooled(line)}
-    n = min(size for size, _ in tasks.values())
-    at = {k: [pass_at_k(size, right, k) for size, right in tasks.values()] for k in range(1, n + 1)}
-    further = _uptake(name, line, is_told=False)
-    pass_at = {k: float(np.mean(own)) for k, own in at.items()}
-    return Diversity(name, n, pass_at, mean_interval(at[n]), further.n, further.differing)
+        repeated = _uptake(name, independent[name], is_told=False)
+        uptake.append(repeated)
+        tasks = [(len(own), sum(one.is_right for one in own)) for _, own in _pooled(independent[name])]
+        n = min(size for size, _ in tasks)
+        at = {k: [pass_at_k(size, right, k) for size, right in tasks] for k in range(1, n + 1)}
+        pass_at = {k: float(np.mean(own)) for k, own in at.items()}
+        diversity = Diversity(name, n, pass_at, mean_interval(at[n]), repeated.n, repeated.differing)
+    for name, line in independent.items():
+        if line.strategy == "bon":
+            selections.append(_selection(name, line))
+    for name, line in pilot.lines.items():
+        if line.strategy == "iad" and line.n > 1:
+            uptake.append(_uptake(name, line, is_told=True))
+    return PilotEvidence(diversity, tuple(selections), tuple(uptake))
 
 
 def _selection(name: str, line: PilotLine) -> Selection:
@@ -117,10 +116,8 @@ def _selection(name: str, line: PilotLine) -> Selection:
     episodes = [own for given in line.attempts.values() for own in given if own]
     best = float(np.mean([best_of(own, len(own)) for own in episodes]))
     one = float(np.mean([first(own, 1) for own in episodes]))
-    most = float(np.mean([any(attempt.is_right for attempt in own) for own in episodes]))
-    return Selection(
-        name, n_right, len(rows) - n_right, found, best, (best - one) / (most - one) if most > one else None
-    )
+    gap = float(np.mean([any(attempt.is_right for attempt in own) for own in episodes])) - one
+    return Selection(name, n_right, len(rows) - n_right, found, best, (best - one) / gap if gap > 0 else None)
 
 
 def _uptake(name: str, line: PilotLine, *, is_told: bool) -> PilotUptake:

@@ -6,9 +6,9 @@ agent or verifier is told, so the tasks must not be those that a result is repor
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import gymnasium as gym
@@ -132,37 +132,43 @@ def read_pilot(run: Run, *, agent: str = "", axis: str = "") -> Pilot:
     arms: defaultdict[Arm, list[EpisodeRecord]] = defaultdict(list)
     for one in records:
         arms[one.arm].append(one)
-    tasks = _common(arms)
+    tasks = sorted(set.intersection(*({one.task_id for one in own} for own in arms.values()))) if arms else []
+    if not tasks:
+        raise ValueError(
+            "expected tasks that every strategy has finished, with a known success, got none; run the pilot to its end"
+        )
     heading = heading_of(config, run.config, len(tasks))
     axis = _axis(records, axis)
     one_decision = all(one.n_steps <= 1 for one in records)
-    truths = _Truths(config) if one_decision else None
-    try:
-        lines = {}
+    lines: dict[str, PilotLine] = {}
+    with _truths(config) as is_right:
         for arm in config.arms:
-            if arm in arms and (name := config.named_line(arm)) not in lines:
-                own = {one.n: arms[one] for one in arms if one._replace(n=arm.n) == arm}
-                starts = config.starts_at_reference(arm.strategy, "proposals")
-                knows_gold = config.asks_verifier(arm.strategy) and heading.informations[arm.verifier] == "oracle"
-                lines[name] = replace(
-                    _line(run, arm, own, tasks, axis, truths),
-                    starts_at_reference=starts,
-                    knows_gold=knows_gold,
-                )
-    finally:
-        if truths is not None:
-            truths.close()
+            if arm not in arms or (name := config.named_line(arm)) in lines:
+                continue
+            own = {one.n: arms[one] for one in sorted(arms) if one._replace(n=arm.n) == arm}
+            attempts: dict[str, list[Sequence[PilotAttempt]]] = {task: [] for task in tasks if one_decision}
+            for one in sorted(own[max(own)], key=lambda one: (one.seed, one.task_id)):
+                if one.task_id in attempts:
+                    attempts[one.task_id].append(tuple(_attempts(run, one, is_right)))
+            lines[name] = PilotLine(
+                arm.strategy,
+                arm.verifier,
+                success={n: _means(own[n], tasks, lambda one: float(one.success or 0)) for n in own},
+                spent={n: _means(own[n], tasks, lambda one: spent_on(one, axis)) for n in own},
+                attempts=attempts,
+                starts_at_reference=config.starts_at_reference(arm.strategy, "proposals"),
+                checking={n: _means(own[n], tasks, lambda one: _checking(one, axis)) for n in own},
+                knows_gold=config.asks_verifier(arm.strategy) and heading.informations[arm.verifier] == "oracle",
+            )
     n_all = len({one.task_id for one in records})
     split = config.split or ""
-    return Pilot(config.env, split, chosen, tasks, n_all - len(tasks), axis, one_decision, lines, heading)
-
-
-AXES = ("proposals", "calls", "tokens", "usd", "seconds")
+    return Pilot(config.env, split, chosen, tuple(tasks), n_all - len(tasks), axis, one_decision, lines, heading)
 
 
 def _axis(records: Sequence[EpisodeRecord], axis: str) -> str:
-    if axis and axis not in AXES:
-        raise UnknownName("axis of spending", axis, AXES)
+    known = ("proposals", "calls", "tokens", "usd", "seconds")
+    if axis and axis not in known:
+        raise UnknownName("axis of spending", axis, known)
     # An answer from the cache costs 0 dollars: of strategies that share samples, the first one pays for all.
     is_priced = any(one.spent.usd for one in records) and not any(
         one.spent.n_unpriced or one.spent.n_cached for one in records
@@ -180,48 +186,24 @@ def _axis(records: Sequence[EpisodeRecord], axis: str) -> str:
     return found
 
 
-def _common(arms: Mapping[Arm, Sequence[EpisodeRecord]]) -> tuple[str, ...]:
-    """Return the tasks that every arm has an episode of."""
-    common = set.intersection(*({one.task_id for one in own} for own in arms.values())) if arms else set()
-    if not common:
-        raise ValueError(
-            "expected tasks that every strategy has finished, with a known success, got none; run the pilot to its end"
-        )
-    return tuple(sorted(common))
-
-
-def _line(
-    run: Run,
-    arm: Arm,
-    own: Mapping[int, Sequence[EpisodeRecord]],
-    tasks: Sequence[str],
-    axis: str,
-    truths: "_Truths | None",
-) -> PilotLine:
-    success = {n: _means([(one.task_id, float(one.success or 0)) for one in own[n]], tasks) for n in sorted(own)}
-    spent = {n: _means([(one.task_id, spent_on(one, axis)) for one in own[n]], tasks) for n in sorted(own)}
-    checking = {n: _means([(one.task_id, _checking(one, axis)) for one in own[n]], tasks) for n in sorted(own)}
-    attempts: dict[str, list[Sequence[PilotAttempt]]] = {task: [] for task in tasks}
-    if truths is not None:
-        for one in sorted(own[max(own)], key=lambda one: (one.seed, one.task_id)):
-            if one.task_id in attempts:
-                attempts[one.task_id].append(tuple(_attempts(run, one, truths)))
-    return PilotLine(arm.strategy, arm.verifier, success, spent, {} if truths is None else attempts, checking=checking)
-
-
 def _checking(record: EpisodeRecord, axis: str) -> float:
     return math.fsum(usage_on(own, axis) for role, own in record.spent_by_role.items() if role != "agent")
 
 
-def _means(values: Sequence[tuple[str, float]], tasks: Sequence[str]) -> dict[str, float]:
+def _means(
+    records: Sequence[EpisodeRecord], tasks: Sequence[str], value: Callable[[EpisodeRecord], float]
+) -> dict[str, float]:
     of_task: dict[str, list[float]] = {task: [] for task in tasks}
-    for task, value in values:
-        if task in of_task:
-            of_task[task].append(value)
+    for one in records:
+        if one.task_id in of_task:
+            of_task[one.task_id].append(value(one))
     return {task: math.fsum(own) / len(own) for task, own in of_task.items()}
 
 
-def _attempts(run: Run, record: EpisodeRecord, truths: "_Truths") -> Iterator[PilotAttempt]:
+IsRight = Callable[[EpisodeRecord, Candidate], bool]
+
+
+def _attempts(run: Run, record: EpisodeRecord, is_right: IsRight) -> Iterator[PilotAttempt]:
     with run.reading(record.key) as episode:
         for step in episode.steps[:1]:
             by_result = "result" in (step.decision.state.info.get("facts") or {})
@@ -229,41 +211,35 @@ def _attempts(run: Run, record: EpisodeRecord, truths: "_Truths") -> Iterator[Pi
                 if one.error:
                     # Nothing but such answers makes the policy take a legal action, which may even be right.
                     yield PilotAttempt(False, -math.inf)
-                else:
-                    score = math.nan if one.verdict is None else one.verdict.score
-                    is_right = truths.is_right(record, one)
-                    yield PilotAttempt(is_right, score, _vote(one, by_result), one.key, one.feedback is not None)
+                    continue
+                score = math.nan if one.verdict is None else one.verdict.score
+                vote = 0, one.key
+                if by_result and one.preview is not None:
+                    vote = rank_of(one.preview), one.preview.result
+                yield PilotAttempt(is_right(record, one), score, vote, one.key, one.feedback is not None)
 
 
-def _vote(one: Candidate, by_result: bool) -> tuple[int, str]:
-    if by_result and one.preview is not None:
-        return rank_of(one.preview), one.preview.result
-    return 0, one.key
+@contextmanager
+def _truths(config: RunConfig) -> Iterator[IsRight]:
+    """Yield a function that says whether an episode would have succeeded with a candidate as its only action.
 
+    Each is taken once, in an environment of its own.
+    """
+    known: dict[tuple[str, int, str], bool] = {}
+    envs: list[gym.Env[Any, Any]] = []
 
-class _Truths:
-    """What the candidates of a run would have given. Each is taken once in an environment of its own."""
-
-    def __init__(self, config: RunConfig) -> None:
-        self._config = config
-        self._known: dict[tuple[str, int, str], bool] = {}
-
-    def is_right(self, record: EpisodeRecord, candidate: Candidate) -> bool:
-        """Return whether an episode would have succeeded with a candidate as its only action."""
+    def is_right(record: EpisodeRecord, candidate: Candidate) -> bool:
         name = record.task_id, record.seed, candidate.key
-        if name not in self._known:
-            env = self._env
-            options = {"task_id": record.task_id} if hasattr(env.unwrapped, "task_ids") else None
-            env.reset(seed=seed_of(record.seed, record.task_id) % 2**31, options=options)
-            *_, info = env.step(candidate.action)
-            self._known[name] = bool(info.get("success"))
-        return self._known[name]
+        if name not in known:
+            envs[:] = envs or [env_of(config)]
+            options = {"task_id": record.task_id} if hasattr(envs[0].unwrapped, "task_ids") else None
+            envs[0].reset(seed=seed_of(record.seed, record.task_id) % 2**31, options=options)
+            *_, info = envs[0].step(candidate.action)
+            known[name] = bool(info.get("success"))
+        return known[name]
 
-    @cached_property
-    def _env(self) -> "gym.Env[Any, Any]":
-        return env_of(self._config)
-
-    def close(self) -> None:
-        """Close the environment."""
-        if "_env" in vars(self):
-            self._env.close()
+    try:
+        yield is_right
+    finally:
+        for env in envs:
+            env.close()

@@ -4,9 +4,14 @@ Four sources, each named in the table:
 
 - `pilot`: n within the pilot. What the episodes or their attempts gave, task by task.
 - `between`: n between two that were run, where only whole episodes are known: on a straight line over log n.
-- `model`: larger n, where a task takes one decision: `task_types`.
+- `model`: larger n, where a task takes one decision. Success with all n of the pilot changed by so much from that with
+  half of them. It changes further by between half and all of that per doubling of n, on the complementary log-log
+  scale. Attempts that are all right equally often change by all of it. Where tasks differ, easy ones are solved first,
+  and it is less.
 - `trend`: larger n, where it takes several. From no further change to the same change per doubling of n, on the scale
-  of log odds: each draw takes a share of the last change between 0 and 1.
+  of log odds.
+
+In both, each draw takes its own share of the last change.
 
 Which tasks the pilot happens to have is drawn, too (the Bayesian bootstrap, Rubin 1981, with one more task that is half
 right), the same in all rows. So differences between rows are paired. Each row solves its own part of the one more task.
@@ -18,27 +23,20 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from iad_policy.report.advice.pilot import Pilot, PilotAttempt, PilotLine
-from iad_policy.report.advice.task_types import (
-    MODELS,
-    N_BURNED,
-    N_CHAINS,
-    N_ROUNDS,
-    Array,
-    draws,
-    refining,
-)
 from iad_policy.report.advice.within import METHODS, first
 from iad_policy.report.statistics import CONFIDENCE, Interval
 from iad_policy.types.hashing import seed_of
 
-N_DRAWS = N_CHAINS * (N_ROUNDS - N_BURNED)
+Array = NDArray[np.float64]
+
+N_DRAWS = 800
 NS = (2, 4, 8, 16)
 LARGEST_N = 256
 """Largest n that is predicted. No pilot says anything of more."""
 PILOT, BETWEEN, MODEL, TREND = "pilot", "between", "model", "trend"
-_LEAST = 1e-3  # nearest to 0 and 1 that log odds are taken of
 
 
 class RunnableOption(NamedTuple):
@@ -94,11 +92,10 @@ def predict(
         raise ValueError(f"expected n of at most {LARGEST_N}, got {max(ns)}; a pilot says nothing of more")
     if n_tasks is not None and n_tasks < 1:
         raise ValueError(f"expected 1 further task or more, got {n_tasks}; leave it out for as many as the pilot has")
-    predicting = _Predicting(pilot, n_tasks or len(pilot.tasks), ns, seed)
+    predicting = _Predicting(pilot, n_tasks or len(pilot.tasks), seed)
     found = {}
     for name, line in pilot.lines.items():
-        known = set(line.success)
-        for n in sorted(known | set(ns) if predicting.has_n(line) else known):
+        for n in sorted({*line.success, *(ns if line.strategy != "single" else ())}):
             one = predicting.option(name, n)
             if one is not None:
                 found[RunnableOption(name, n)] = one
@@ -108,141 +105,46 @@ def predict(
 class _Predicting:
     """Draws of one pilot."""
 
-    def __init__(self, pilot: Pilot, n_tasks: int, ns: Sequence[int], seed: int) -> None:
+    def __init__(self, pilot: Pilot, n_tasks: int, seed: int) -> None:
         self._pilot = pilot
-        self._ns = ns
         self._n_tasks = n_tasks
         self._seed = seed
         weights = self._rng("tasks").dirichlet(np.ones(len(pilot.tasks) + 1), size=N_DRAWS)
         self._weights, self._one_more = weights[:, :-1], weights[:, -1]
-        self._models: dict[str, Mapping[int, Array]] = {}
-        independent = [one for one in pilot.lines.values() if one.strategy in MODELS]
+        independent = [one for one in pilot.lines.values() if one.strategy in ("bon", "bon-sc")]
         self._independent = max(independent, key=_n_attempts, default=PilotLine("", "", {}, {}))
         self._reference = next((one for one in pilot.lines.values() if one.strategy == "single"), None)
-
-    def has_n(self, line: PilotLine) -> bool:
-        """Say whether more can be said of a row than what was run: it has several n, or a model."""
-        return line.strategy != "single" and (len(self._success(line)) > 1 or self._is_modelled(line))
 
     def option(self, name: str, n: int) -> OptionForecast | None:
         """Return the prediction of a row with one n, or None if nothing can be said of it."""
         line = self._pilot.lines[name]
-        if self._is_modelled(line):
-            by_task = self._within(line, min(n, _n_attempts(line)))
-            rates, source = self._rates(name, n, by_task), PILOT
-            if n > _n_attempts(line):
-                rates, source = rates + self._gained(name, line, n), MODEL
-        else:
-            success = self._success(line)
-            if n < min(success):
-                return None
-            largest = max(success)
-            by_task = _between(success, min(n, largest), np.log2)
-            rates, source = self._rates(name, n, by_task), PILOT if n in success else BETWEEN
-            if n > largest:
-                rates, source = self._followed(name, success, n), TREND
-        rates = np.clip(rates, 0.0, 1.0)
-        if source in (MODEL, TREND):
-            by_task = _moved(by_task, float(rates.mean()))
-        return self._prediction(rates, self._spent(line, n), by_task, source)
+        is_read = line.strategy in METHODS and _n_attempts(line) > 0
+        points = {} if is_read else self._points({one: own for one, (own, _) in self._measured(line).items()})
+        ns: Sequence[int] = range(1, _n_attempts(line) + 1) if is_read else sorted(points)
+        last = ns[-1]
+        if n < ns[0] or (n > last and len(ns) == 1):
+            return None
 
-    def _is_modelled(self, line: PilotLine) -> bool:
-        return bool(line.attempts) and line.strategy in METHODS and _n_attempts(line) > 0
+        def at(one: int) -> Array:
+            return self._within(line, one) if is_read else _between(points, one, np.log2)
 
-    def _within(self, line: PilotLine, n: int) -> Array:
-        """Return the expected success at each task with n that the attempts allow."""
-        found = self._each(line, lambda own: METHODS[line.strategy](own, min(n, len(own))))
-        if line.strategy in MODELS or not self._shares_samples(line):
-            return found
-        # Its first attempts are a part of the independent ones. Where they were lucky by chance, so was it.
-        luck = self._each(line, lambda own: own[0].is_right) - self._each(self._independent, lambda own: first(own, 1))
-        return found - _slope(luck, found) * luck
-
-    def _each(self, line: PilotLine, value: Callable[[Sequence[PilotAttempt]], float]) -> Array:
-        """Return the mean of a value over the episodes of each task; an episode without an attempt has failed."""
-        of_tasks = (line.attempts[task] for task in self._pilot.tasks)
-        return np.array([np.mean([value(own) if own else 0.0 for own in episodes]) for episodes in of_tasks])
-
-    def _shares_samples(self, line: PilotLine) -> bool:
-        """Say whether the first attempts of a row are those of the independent attempts, too."""
-        if not self._independent.attempts:
-            return False
-        pairs = [
-            (one[0], other[0])
-            for task in self._pilot.tasks
-            for one, other in zip(line.attempts[task], self._independent.attempts[task], strict=False)
-            if one and other
-        ]
-        return bool(pairs) and all(one.key == other.key for one, other in pairs)
-
-    def _gained(self, name: str, line: PilotLine, n: int) -> Array:
-        """Return draws of what larger n adds to the pilot's largest."""
-        if name not in self._models:
-            within = _n_attempts(line)
-            ns = sorted({within, *(one for one in self._ns if one > within)})
-            if line.strategy == "iad":
-                types = refining(self._samples(line), [line.attempts[task][0] for task in self._pilot.tasks])
+        by_task = at(min(n, last))
+        rates, source = self._rates(name, n, by_task), PILOT if n in ns else BETWEEN
+        if n > last:
+            before = (last + 1) // 2 if is_read else ns[-2]
+            both = [self._rates(name, last, at(one)) for one in (before, last)]
+            share, n_changes = self._rng("trend").random(N_DRAWS), np.log2(n / last) / np.log2(last / before)
+            if is_read:
+                low, high = (np.log(-np.log1p(-np.clip(one, 1e-3, 1 - 1e-3))) for one in both)
+                rates = -np.expm1(-np.exp(high + (1 + share) / 2 * (high - low) * n_changes))
             else:
-                types = MODELS[line.strategy](self._samples(line))
-            found = draws(types, ns, self._rng(f"model {name}"))
-            self._models[name] = {one: found[:, place] - found[:, 0] for place, one in enumerate(ns)}
-        return self._models[name][n]
-
-    def _samples(self, line: PilotLine) -> list[Sequence[PilotAttempt]]:
-        """Return the independent attempts at each task: those of the row itself, or for a chain those of another."""
-        if line.strategy != "iad":
-            return [[one for own in line.attempts[task] for one in own] for task in self._pilot.tasks]
-        if not self._shares_samples(line):
-            return [[] for _ in self._pilot.tasks]
-        return [self._independent.attempts[task][0] for task in self._pilot.tasks]
-
-    def _success(self, line: PilotLine) -> dict[int, Array]:
-        return self._points({n: one.success for n, one in self._measured(line).items()})
-
-    def _spent(self, line: PilotLine, n: int) -> Array:
-        """Return the spending at each task: on a straight line between two n, and beyond the last one.
-
-        Below the first n, and with one n only, it is proportional to n.
-        """
-        points = self._points({one: own.spent for one, own in self._measured(line).items()})
-        ns = sorted(points)
-        if len(ns) == 1 or n < ns[0]:
-            return points[ns[0]] * n / ns[0]
-        if n <= ns[-1]:
-            return _between(points, n, float)
-        before, last = ns[-2:]
-        return points[last] + (points[last] - points[before]) / (last - before) * (n - last)
-
-    def _measured(self, line: PilotLine) -> dict[int, "_Measured"]:
-        found = {n: _Measured(line.success[n], line.spent[n]) for n in line.success}
-        reference = self._reference
-        if 1 not in found and reference is not None and line.starts_at_reference:
-            least = min(line.success)
-            checking = line.checking.get(least, {})  # its one proposal would be checked, too
-            spent = {task: one + checking.get(task, 0.0) / least for task, one in reference.spent[1].items()}
-            found[1] = _Measured(reference.success[1], spent)
-        return found
-
-    def _points(self, values: Mapping[int, Mapping[str, float]]) -> dict[int, Array]:
-        return {n: np.array([own[task] for task in self._pilot.tasks]) for n, own in values.items()}
-
-    def _rates(self, name: str, n: int, by_task: Array) -> Array:
-        part = self._rng(f"one more {name} {n}").beta(0.5, 0.5, size=N_DRAWS)
-        found: Array = self._weights @ by_task + self._one_more * part
-        return found
-
-    def _followed(self, name: str, success: Mapping[int, Array], n: int) -> Array:
-        """Return draws of the success beyond the largest n that was run."""
-        ns = sorted(success)
-        before, last = ns[-2:]
-        odds = [_log_odds(self._rates(name, last, success[one])) for one in (before, last)]
-        share = self._rng("trend").random(N_DRAWS)
-        change = (odds[1] - odds[0]) / np.log2(last / before)
-        found: Array = 1 / (1 + np.exp(-(odds[1] + share * change * np.log2(n / last))))
-        return found
-
-    def _prediction(self, rates: Array, spent: Array, by_task: Array, source: str) -> OptionForecast:
-        tail = (1 - CONFIDENCE) / 2
+                low, high = (np.log(odds / (1 - odds)) for odds in np.clip(both, 1e-3, 1 - 1e-3))
+                rates = 1 / (1 + np.exp(-(high + share * (high - low) * n_changes)))
+            source = MODEL if is_read else TREND
+        rates = np.clip(rates, 0.0, 1.0)
+        if n > last:
+            by_task = _moved(by_task, float(rates.mean()))
+        spent, tail = self._spent(line, n), (1 - CONFIDENCE) / 2
         shown = self._rng("shown").binomial(self._n_tasks, rates) / self._n_tasks
         weights = self._weights / self._weights.sum(axis=1, keepdims=True)
         costs = weights @ spent
@@ -259,13 +161,65 @@ class _Predicting:
             by_task,
         )
 
+    def _within(self, line: PilotLine, n: int) -> Array:
+        """Return the expected success at each task with n that the attempts allow."""
+        found = self._each(line, lambda own: METHODS[line.strategy](own, min(n, len(own))))
+        if line.strategy in ("bon", "bon-sc") or not self._independent.attempts:
+            return found
+        pairs = [
+            (one[0], other[0])
+            for task in self._pilot.tasks
+            for one, other in zip(line.attempts[task], self._independent.attempts[task], strict=False)
+            if one and other
+        ]
+        if not pairs or any(one.key != other.key for one, other in pairs):
+            return found
+        # Its first attempts are a part of the independent ones. Where they were lucky by chance, so was it.
+        luck = self._each(line, lambda own: own[0].is_right) - self._each(self._independent, lambda own: first(own, 1))
+        spread = float(np.var(luck))
+        slope = float(np.cov(luck, found, bias=True)[0, 1]) / spread if spread > 0 else 0.0
+        return found - min(1.0, max(0.0, slope)) * luck
+
+    def _each(self, line: PilotLine, value: Callable[[Sequence[PilotAttempt]], float]) -> Array:
+        """Return the mean of a value over the episodes of each task; an episode without an attempt has failed."""
+        of_tasks = (line.attempts[task] for task in self._pilot.tasks)
+        return np.array([np.mean([value(own) if own else 0.0 for own in episodes]) for episodes in of_tasks])
+
+    def _spent(self, line: PilotLine, n: int) -> Array:
+        """Return the spending at each task: on a straight line between two n, and beyond the last one.
+
+        Below the first n, and with one n only, it is proportional to n.
+        """
+        points = self._points({one: spent for one, (_, spent) in self._measured(line).items()})
+        ns = sorted(points)
+        if len(ns) == 1 or n < ns[0]:
+            return points[ns[0]] * n / ns[0]
+        if n <= ns[-1]:
+            return _between(points, n, float)
+        before, last = ns[-2:]
+        return points[last] + (points[last] - points[before]) / (last - before) * (n - last)
+
+    def _measured(self, line: PilotLine) -> dict[int, tuple[Mapping[str, float], Mapping[str, float]]]:
+        """Return success and spending of each n that was run, and of the reference where that is n = 1."""
+        found = {n: (line.success[n], line.spent[n]) for n in line.success}
+        reference = self._reference
+        if 1 not in found and reference is not None and line.starts_at_reference:
+            least = min(line.success)
+            checking = line.checking.get(least, {})  # its one proposal would be checked, too
+            spent = {task: one + checking.get(task, 0.0) / least for task, one in reference.spent[1].items()}
+            found[1] = reference.success[1], spent
+        return found
+
+    def _points(self, values: Mapping[int, Mapping[str, float]]) -> dict[int, Array]:
+        return {n: np.array([own[task] for task in self._pilot.tasks]) for n, own in values.items()}
+
+    def _rates(self, name: str, n: int, by_task: Array) -> Array:
+        part = self._rng(f"one more {name} {n}").beta(0.5, 0.5, size=N_DRAWS)
+        found: Array = self._weights @ by_task + self._one_more * part
+        return found
+
     def _rng(self, purpose: str) -> np.random.Generator:
         return np.random.default_rng(seed_of("advice", self._seed, purpose))
-
-
-class _Measured(NamedTuple):
-    success: Mapping[str, float]
-    spent: Mapping[str, float]
 
 
 def _n_attempts(line: PilotLine) -> int:
@@ -293,15 +247,3 @@ def _moved(by_task: Array, mean: float) -> Array:
     if mean >= now:
         return by_task + (mean - now) / (1 - now) * (1 - by_task) if now < 1 else by_task
     return by_task * (mean / now)
-
-
-def _slope(x: Array, y: Array) -> float:
-    """Return how much y changes with x: the slope of a straight line, from 0 to 1."""
-    spread = float(np.var(x))
-    return min(1.0, max(0.0, float(np.cov(x, y, bias=True)[0, 1]) / spread)) if spread > 0 else 0.0
-
-
-def _log_odds(rates: Array) -> Array:
-    kept = np.clip(rates, _LEAST, 1 - _LEAST)
-    found: Array = np.log(kept / (1 - kept))
-    return found

@@ -1,4 +1,4 @@
-"""Runs as data that other tools read: `datasets`, pandas, and TRL's trainers. To add a form: its file, and a line here.
+"""Runs as data that other tools read: `datasets`, pandas, and TRL's trainers. To add a form: a table, and a line here.
 
 Everything is made from the episodes of run folders and nothing else; docs/exports.md describes every column.
 """
@@ -10,12 +10,9 @@ from iad_policy.errors import UnknownName
 from iad_policy.ledger.run import Run
 from iad_policy.ledger.run_folder import CONFIG
 from iad_policy.report.exports.decisions import DECISIONS, EPISODES
-from iad_policy.report.exports.files import PARQUET, write_packs
-from iad_policy.report.exports.kto import KTO
-from iad_policy.report.exports.packing import chunks_of, packs
-from iad_policy.report.exports.preference import PREFERENCE
+from iad_policy.report.exports.examples import KTO, PREFERENCE, SFT
+from iad_policy.report.exports.packing import PARQUET, chunks_of, packs, write_packs
 from iad_policy.report.exports.prompting import Prompter
-from iad_policy.report.exports.sft import SFT
 from iad_policy.report.exports.tables import ExportTable, Source
 
 FORMATS: Mapping[str, tuple[ExportTable, ...]] = {
@@ -58,7 +55,16 @@ def export_runs(
         raise UnknownName("format", form, FORMATS)
     if form in ("jsonl", "parquet") and (out.suffix == PARQUET) != (form == "parquet"):
         raise ValueError(f"expected a file that ends in .{form} for the format {form}, got {out}; name another one")
-    sources = [Source(run, run.folder.resolve().name, _prompter(run), min_margin) for run in runs]
+    sources = []
+    for run in runs:
+        try:
+            prompter = Prompter(run.config)
+        except (TypeError, ValueError, LookupError, AttributeError) as error:
+            raise ValueError(
+                f"expected the configuration of a run in {run.folder / CONFIG}, got another one "
+                f"({type(error).__name__}: {error!s:.200}); restore it, or name another folder"
+            ) from error
+        sources.append(Source(run, run.folder.resolve().name, prompter, min_margin))
     tables = {out.with_name(f"{out.stem}{table.suffix}{out.suffix}"): table for table in FORMATS[form]}
     is_scored_only = all(table.is_scored_only for table in tables.values())
     chunks = list(chunks_of(sources, is_scored_only=is_scored_only, is_successful_only=is_successful_only))
@@ -71,13 +77,3 @@ def export_runs(
             only = " of episodes with success" if is_successful_only else ""
             raise ValueError(f"expected {table.absent}{only} in {names}, got none; name other runs")
     return written
-
-
-def _prompter(run: Run) -> Prompter:
-    try:
-        return Prompter(run.config)
-    except (TypeError, ValueError, LookupError, AttributeError) as error:
-        raise ValueError(
-            f"expected the configuration of a run in {run.folder / CONFIG}, got another one ({type(error).__name__}: "
-            f"{error!s:.200}); restore it, or name another folder"
-        ) from error

@@ -1,59 +1,33 @@
 """Every decision with all its candidates, and every episode: what happened, as data."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from iad_policy.ledger.episode import Episode
 from iad_policy.models.tools import message_text
-from iad_policy.report.exports.pairs import feedback_of, score_of
+from iad_policy.report.exports.examples import feedback_of, score_of
 from iad_policy.report.exports.tables import MESSAGES, ExportTable, Kind, Row, Source
-from iad_policy.types import Candidate, Exchange, State
+from iad_policy.types import Candidate, State
 from iad_policy.types.hashing import encode
 from iad_policy.types.texts import shown
 
-EVERYTHING = 2**31
-"""Characters of an observation that are kept: all."""
-
-CANDIDATE: Kind = {
-    "id": str,
-    "action": str,
-    "thought": str,
-    "error": str,
-    "feedback": str,
-    "is_committed": bool,
-    "is_here": bool,
-    "score": float,
-    "passed": bool,
-    "critique": str,
-    "preview": str,
-    "preview_done": bool,
-    "logprobs": [float],
-    "exchanges": [
-        {"prompt": MESSAGES, "text": str, "finish": str, "sampling": str, "logprob_kind": str, "cached_tokens": int}
-    ],
-    "prompt_tokens": int,
-    "completion_tokens": int,
+OF_EPISODE: Mapping[str, Kind] = {
+    "n_steps": int,
+    "grounding": float,
+    **dict.fromkeys(("difficulty", "stop_reason", "cut", "error_kind", "error"), str),
+    **dict.fromkeys(("proposals", "verifications", "simulations", "tokens"), int),
+    "usd": float,
+    "wall_s": float,
 }
+"""What a record says of its episode, or of its spending, in these words."""
 
 
 def _episode(source: Source, episode: Episode) -> Iterator[Row]:
-    record, spent = episode.record, episode.record.spent
+    record = episode.record
     yield {
         **source.head(record),
-        "n_steps": record.n_steps,
-        "grounding": record.grounding,
-        "difficulty": record.difficulty,
-        "stop_reason": record.stop_reason,
-        "cut": record.cut,
-        "error_kind": record.error_kind,
-        "error": record.error,
-        "proposals": spent.proposals,
-        "verifications": spent.verifications,
-        "simulations": spent.simulations,
-        "tokens": spent.tokens,
-        "usd": spent.usd,
-        "wall_s": record.wall_s,
+        **{name: getattr(record if hasattr(record, name) else record.spent, name) for name in OF_EPISODE},
         "progress_by_step": list(record.progress_by_step),
         "actions": [action if isinstance(action, str) else json.dumps(action) for action in record.actions],
     }
@@ -96,20 +70,19 @@ def _candidate(one: Candidate, before: State | None, committed: str) -> Row:
         "preview": _text(preview),
         "preview_done": None if preview is None else preview.done,
         "logprobs": None if one.logprobs is None else list(one.logprobs),
-        "exchanges": [_exchange(exchange) for exchange in one.exchanges],
+        "exchanges": [
+            {
+                "prompt": [{"role": said["role"], "content": message_text(said)} for said in exchange.prompt],
+                "text": exchange.text,
+                "finish": exchange.finish,
+                "sampling": json.dumps(dict(exchange.sampling)),
+                "logprob_kind": exchange.logprob_kind,
+                "cached_tokens": exchange.cached_tokens,
+            }
+            for exchange in one.exchanges
+        ],
         "prompt_tokens": one.usage.prompt_tokens,
         "completion_tokens": one.usage.completion_tokens,
-    }
-
-
-def _exchange(exchange: Exchange) -> Row:
-    return {
-        "prompt": [{"role": one["role"], "content": message_text(one)} for one in exchange.prompt],
-        "text": exchange.text,
-        "finish": exchange.finish,
-        "sampling": json.dumps(dict(exchange.sampling)),
-        "logprob_kind": exchange.logprob_kind,
-        "cached_tokens": exchange.cached_tokens,
     }
 
 
@@ -120,30 +93,11 @@ def _action(action: Any) -> str:
 def _text(state: State | None) -> str:
     if state is None:
         return ""
-    return state.observation if isinstance(state.observation, str) else shown(state.observation, EVERYTHING)
+    return state.observation if isinstance(state.observation, str) else shown(state.observation, 2**31)
 
 
 EPISODES = ExportTable(
-    {
-        "n_steps": int,
-        "grounding": float,
-        "difficulty": str,
-        "stop_reason": str,
-        "cut": str,
-        "error_kind": str,
-        "error": str,
-        "proposals": int,
-        "verifications": int,
-        "simulations": int,
-        "tokens": int,
-        "usd": float,
-        "wall_s": float,
-        "progress_by_step": [float],
-        "actions": [str],
-    },
-    _episode,
-    suffix=".episodes",
-    is_scored_only=False,
+    {**OF_EPISODE, "progress_by_step": [float], "actions": [str]}, _episode, suffix=".episodes", is_scored_only=False
 )
 DECISIONS = ExportTable(
     {
@@ -156,7 +110,28 @@ DECISIONS = ExportTable(
         "done": bool,
         "next_observation": str,
         "cut": str,
-        "candidates": [CANDIDATE],
+        "candidates": [
+            {
+                **dict.fromkeys(("id", "action", "thought", "error", "feedback"), str),
+                "is_committed": bool,
+                "is_here": bool,
+                "score": float,
+                "passed": bool,
+                "critique": str,
+                "preview": str,
+                "preview_done": bool,
+                "logprobs": [float],
+                "exchanges": [
+                    {
+                        "prompt": MESSAGES,
+                        **dict.fromkeys(("text", "finish", "sampling", "logprob_kind"), str),
+                        "cached_tokens": int,
+                    }
+                ],
+                "prompt_tokens": int,
+                "completion_tokens": int,
+            }
+        ],
         "asked": [{"role": str, "text": str, "source": str}],
     },
     _decisions,

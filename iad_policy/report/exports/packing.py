@@ -1,21 +1,26 @@
-"""Rows made from episodes and packed as bytes, here or in processes side by side; the bytes are the same."""
+"""Rows made from episodes, packed as bytes here or in processes side by side, and written; the files are the same.
+
+Files are JSON lines, or parquet, which keeps the types of columns that are empty at first.
+"""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import islice
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from iad_policy.errors import MissingExtra
 from iad_policy.ledger.episode import Episode
 from iad_policy.ledger.gc_pause import without_collector
 from iad_policy.report.exports.tables import ExportTable, Kind, Row, Source
+from iad_policy.types.atomic import write_atomically
 from iad_policy.types.texts import well_formed
 
-N_EPISODES = 200
-"""Episodes whose rows are packed together."""
+PARQUET = ".parquet"
 
 
 class Chunk(NamedTuple):
@@ -71,13 +76,76 @@ def chunks_of(sources: Sequence[Source], *, is_scored_only: bool, is_successful_
             for record in list(source.run.records.values())
             if (record.success == 1.0 or not is_successful_only) and (record.is_scored or not is_scored_only)
         )
-        while keys := tuple(islice(wanted, N_EPISODES)):
+        while keys := tuple(islice(wanted, 200)):
             yield Chunk(place, keys)
+
+
+def write_packs(kinds: Mapping[Path, Mapping[str, Kind]], packs: Iterable[Sequence[Pack]]) -> dict[Path, int]:
+    """Write rows to files, which are there only when all of them are; returns how many each has.
+
+    If a file would have none, no file is written.
+
+    Args:
+        kinds: The columns' types of each file: parquet if its name ends so, else JSON lines. Its folder is made; a file
+            of that name is replaced.
+        packs: The rows, packed for such files: each time a pack of every file.
+
+    Raises:
+        MissingExtra: Parquet without pyarrow.
+        StorageError: It can't be written.
+    """
+    n_rows = dict.fromkeys(kinds, 0)
+    with ExitStack() as parts:
+        part_of = {path: parts.enter_context(write_atomically(path)) for path in kinds}
+        with ExitStack() as files:
+            write = {
+                path: files.enter_context(_writing(part, kinds[path], path.suffix == PARQUET))
+                for path, part in part_of.items()
+            }
+            for made in packs:
+                for path, pack in zip(kinds, made, strict=False):  # a chunk without a readable episode has no packs
+                    write[path](pack.content)
+                    n_rows[path] += pack.n_rows
+        if not all(n_rows.values()):
+            for part in part_of.values():
+                part.unlink()
+    return n_rows
+
+
+@contextmanager
+def _writing(part: Path, kinds: Mapping[str, Kind], is_parquet: bool) -> Iterator[Callable[[bytes], object]]:
+    """Open a file, and give the function that writes the content of a pack to it."""
+    part.parent.mkdir(parents=True, exist_ok=True)
+    if not is_parquet:
+        with part.open("wb") as file:
+            yield file.write
+        return
+    schema = schema_of(kinds)
+    from pyarrow import ipc
+    from pyarrow.parquet import ParquetWriter
+
+    with ParquetWriter(part, schema, compression="zstd") as writer:
+
+        def write(content: bytes) -> None:
+            with ipc.open_stream(content) as stream:
+                writer.write_table(stream.read_all())
+
+        yield write
 
 
 def schema_of(kinds: Mapping[str, Kind]) -> Any:
     """Return the columns as Arrow has them."""
-    return load_pyarrow().schema([(name, _type(kind)) for name, kind in kinds.items()])
+    pyarrow = load_pyarrow()
+    plain = {str: pyarrow.string(), int: pyarrow.int64(), float: pyarrow.float64(), bool: pyarrow.bool_()}
+
+    def of(kind: Kind) -> Any:
+        if isinstance(kind, list):
+            return pyarrow.list_(of(kind[0]))
+        if isinstance(kind, dict):
+            return pyarrow.struct([(name, of(part)) for name, part in kind.items()])
+        return plain[kind]
+
+    return pyarrow.schema([(name, of(kind)) for name, kind in kinds.items()])
 
 
 def load_pyarrow() -> Any:
@@ -113,9 +181,13 @@ def _pack(
     def packed(made: Iterable[Sequence[Sequence[Row]]]) -> list[Pack]:
         by_table = [[row for own in rows for row in own] for rows in zip(*made, strict=True)]
         return [
-            Pack(_arrow(rows, table.kinds) if is_parquet else _lines(rows), len(rows))
+            Pack(_arrow(rows, table.kinds) if is_parquet else json_lines(rows), len(rows))
             for table, rows in zip(tables, by_table, strict=False)  # nothing of a chunk without a readable episode
         ]
+
+    def json_lines(rows: Sequence[Row]) -> bytes:
+        lines = (json.dumps(row, ensure_ascii=False, separators=(",", ":"), allow_nan=False) for row in rows)
+        return b"".join(f"{well_formed(line)}\n".encode() for line in lines)
 
     with without_collector():
         by_key = dict(source.run.readable(chunk.keys, rows_of))
@@ -124,11 +196,6 @@ def _pack(
         except (ValueError, TypeError, OverflowError, RecursionError):  # a column has values of another type
             whole = source.run.readable(by_key, lambda episode: packed([by_key[episode.record.key]]))
             return packed([by_key[key] for key, _ in list(whole)])
-
-
-def _lines(rows: Sequence[Row]) -> bytes:
-    lines = (json.dumps(row, ensure_ascii=False, separators=(",", ":"), allow_nan=False) for row in rows)
-    return b"".join(f"{well_formed(line)}\n".encode() for line in lines)
 
 
 def _arrow(rows: Sequence[Row], kinds: Mapping[str, Kind]) -> bytes:
@@ -145,12 +212,3 @@ def _arrow(rows: Sequence[Row], kinds: Mapping[str, Kind]) -> bytes:
     with ipc.new_stream(sink, schema, options=ipc.IpcWriteOptions(compression="lz4")) as stream:
         stream.write_table(table)
     return bytes(sink.getvalue())
-
-
-def _type(kind: Kind) -> Any:
-    pyarrow = load_pyarrow()
-    if isinstance(kind, list):
-        return pyarrow.list_(_type(kind[0]))
-    if isinstance(kind, dict):
-        return pyarrow.struct([(name, _type(part)) for name, part in kind.items()])
-    return {str: pyarrow.string(), int: pyarrow.int64(), float: pyarrow.float64(), bool: pyarrow.bool_()}[kind]

@@ -15,7 +15,7 @@ from iad_policy.agents.composite import CompositeAgent
 from iad_policy.agents.language import LanguageAgent
 from iad_policy.agents.react import ReActAgent
 from iad_policy.ledger.episode import RecordedStep
-from iad_policy.models import Completion, Messages
+from iad_policy.models import Completion, Messages, text_of
 from iad_policy.prompts import domain_prompts
 from iad_policy.registry import load_object
 from iad_policy.registry.domain import domain_by_id
@@ -24,8 +24,6 @@ from iad_policy.types import Candidate, State, Turn
 LANGUAGE = ("litellm", "local", "hf")
 KINDS: Mapping[str, type[LanguageAgent]] = {"react": ReActAgent, "composite": CompositeAgent}
 """Agents whose one question follows from the state, by the name they are run by."""
-WHO_SAYS = (*LANGUAGE, *KINDS, "plan-solve")
-"""Agents whose thoughts a language model wrote, so that they are part of its answer."""
 
 Message = dict[str, str]
 
@@ -66,50 +64,36 @@ class Prompter:
         """
         before = steps[index].before
         assert before is not None
+        history = []
+        for step in steps[:index]:
+            seen, info = (None, {}) if step.before is None else (step.before.observation, step.before.info)
+            thought, parts = ("", ()) if step.proposed is None else (step.proposed.thought, step.proposed.parts)
+            history.append(Turn(seen, step.action, info, thought=thought, parts=parts))
         state = State(
             before.observation,
             before.info,
-            history=tuple(map(_turn, steps[:index])),
+            history=tuple(history),
             steps_left=self._max_steps - index,
         )
-        return [{"role": one["role"], "content": _words(one["content"])} for one in self._agent(agent).messages(state)]
+        return [{"role": one["role"], "content": text_of(one["content"])} for one in self._agent(agent).messages(state)]
 
     def completion(self, agent: str, candidate: Candidate) -> list[Message]:
         """Return a candidate as the answer to that; what a model said before the action is part of it."""
-        return [{"role": "assistant", "content": self._answer(agent, candidate)}]
-
-    def _answer(self, agent: str, candidate: Candidate) -> str:
-        is_said = agent.partition(":")[0] in WHO_SAYS
-        if is_said and candidate.error:
-            return candidate.thought
-        if candidate.parts:
-            return "\n".join(f"{part.name.capitalize()}: {part.text}" for part in candidate.parts)
+        is_said = agent.partition(":")[0] in (*LANGUAGE, *KINDS, "plan-solve")  # a language model wrote the thoughts
         heading = self._agent(agent).heading
-        action = f"{heading}: {candidate.action}" if heading else str(candidate.action)
-        return f"{candidate.thought}\n{action}" if is_said and candidate.thought else action
+        answer = f"{heading}: {candidate.action}" if heading else str(candidate.action)
+        if is_said and candidate.error:
+            answer = candidate.thought
+        elif candidate.parts:
+            answer = "\n".join(f"{part.name.capitalize()}: {part.text}" for part in candidate.parts)
+        elif is_said and candidate.thought:
+            answer = f"{candidate.thought}\n{answer}"
+        return [{"role": "assistant", "content": answer}]
 
     def _agent(self, name: str) -> LanguageAgent:
         if name not in self._agents:
-            self._agents[name] = self._made(name)
+            kind, _, model = name.partition(":")
+            style: Any = model.rpartition("#")[2] if kind in LANGUAGE and "#" in model else None
+            made: type[LanguageAgent] = KINDS.get(kind) or load_object(self._domain.language)
+            self._agents[name] = made(_Nobody(), self._prompts, style, space=self._space)
         return self._agents[name]
-
-    def _made(self, name: str) -> LanguageAgent:
-        kind, _, model = name.partition(":")
-        style: Any = model.rpartition("#")[2] if kind in LANGUAGE and "#" in model else None
-        made: type[LanguageAgent] = KINDS.get(kind) or load_object(self._domain.language)
-        return made(_Nobody(), self._prompts, style, space=self._space)
-
-
-def _turn(step: RecordedStep) -> Turn:
-    committed = step.proposed
-    observation, info = (None, {}) if step.before is None else (step.before.observation, step.before.info)
-    if committed is None:
-        return Turn(observation, step.action, info)
-    return Turn(observation, step.action, info, thought=committed.thought, parts=committed.parts)
-
-
-def _words(content: Any) -> str:
-    """Return a message's text; a message with pictures is a list of parts."""
-    if isinstance(content, str):
-        return content
-    return "\n".join(part["text"] for part in content if part.get("type") == "text")

@@ -14,22 +14,13 @@ Kind: TypeAlias = Any
 Row: TypeAlias = dict[str, Any]
 
 HEAD: Mapping[str, Kind] = {
-    "run": str,
-    "episode": str,
-    "env": str,
-    "data": str,
-    "split": str,
-    "task_id": str,
+    **dict.fromkeys(("run", "episode", "env", "data", "split", "task_id"), str),
     "seed": int,
     "agent": str,
     "strategy": str,
     "n": int,
-    "verifier": str,
-    "information": str,
-    "agent_information": str,
-    "success": float,
-    "progress": float,
-    "episode_reward": float,
+    **dict.fromkeys(("verifier", "information", "agent_information"), str),
+    **dict.fromkeys(("success", "progress", "episode_reward"), float),
 }
 """Stands in every row. So no row of a run under an oracle can be mistaken for another, and a file says of itself which
 split and which data its tasks are from."""
@@ -56,29 +47,18 @@ class Source:
         """Return the columns that every row of an episode has."""
         config = self.run.config
         names = config.get("identity", {}).get(record.agent, {})
+        # An environment knows its split itself if it was made with it. "" where the run does not say.
+        known = (config.get("tasks_of"), config.get("split"))
+        split = next((one for one in known if isinstance(one, str)), "")
         return {
+            **{name: getattr(record, name, None) for name in HEAD},
             "run": self.name,
             "episode": record.key,
-            "env": record.env,
             "data": config.get("data", {}).get("digest", ""),
-            "split": _split_of(config),
-            "task_id": record.task_id,
-            "seed": record.seed,
-            "agent": record.agent,
-            "strategy": record.strategy,
-            "n": record.n,
-            "verifier": record.verifier,
-            "information": record.information,
+            "split": split,
             "agent_information": names.get("agent_information", ""),
-            "success": record.success,
-            "progress": record.progress,
             "episode_reward": record.reward,
         }
-
-
-def _split_of(config: Mapping[str, Any]) -> str:
-    """Return the split of a run's tasks; "" where it does not say. An environment knows it that was made with it."""
-    return next((one for one in (config.get("tasks_of"), config.get("split")) if isinstance(one, str)), "")
 
 
 class ExportTable(NamedTuple):

@@ -7,7 +7,7 @@ whose evaluation was killed has neither, but `_journal/start.json` and the finis
 import json
 import struct
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,18 +16,11 @@ from zipfile import BadZipFile, ZipFile
 from iad_policy.errors import MissingExtra
 from iad_policy.ledger.episode_record import number
 from iad_policy.report.columns import counted
-from iad_policy.report.other_logs.arm_names import named_apart, short_settings
+from iad_policy.report.other_logs.shared import NOT_ONE, named_apart, short_settings
 from iad_policy.report.samples import Samples, SampleScore, TaskSample, error_kind, task_content
 
-MAIN = ("model", "task", "solver")
-"""What logs mostly differ in."""
-LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
-WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
-"""Values that scorers give, as `inspect_ai.scorer.value_to_float` has them."""
-_LOCAL_HEADER = struct.Struct("<26xHH")
-ZSTANDARD = 93
-"""How zip files name that compression."""
-_NOT_ONE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
+VALUES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+"""Values that scorers give, as `inspect_ai.scorer.value_to_float` has them. Words may have capitals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,22 +48,15 @@ class InspectLog:
         return found
 
     @property
-    def is_success(self) -> bool:
-        """Whether the evaluation ended, and none of its samples was declared invalid afterwards."""
-        return self.header.get("status") == "success" and not self.header.get("invalidated")
+    def task_id(self) -> str:
+        """What attempts at one evaluation have in common."""
+        return self.about.get("task_id") or str(self.path)
 
     @property
-    def state(self) -> str:
-        """What became of the evaluation: `success error cancelled started`, or that samples are invalid."""
-        status = str(self.header.get("status"))
-        return "some samples are invalidated" if self.header.get("invalidated") else f"status {status!r}"
-
-    @property
-    def n_expected(self) -> int:
-        """Number of samples of the whole evaluation."""
-        data = self.about.get("dataset") or {}
-        n_tasks = len(data.get("sample_ids") or ()) or data.get("samples") or 0
-        return n_tasks * ((self.about.get("config") or {}).get("epochs") or 1)
+    def rank(self) -> tuple[bool, str]:
+        """Whether the evaluation ended, and none of its samples was declared invalid afterwards; when it was made."""
+        is_success = self.header.get("status") == "success" and not self.header.get("invalidated")
+        return is_success, str(self.about.get("created", ""))
 
 
 def read(paths: Sequence[Path]) -> Samples:
@@ -82,58 +68,60 @@ def read(paths: Sequence[Path]) -> Samples:
         MissingExtra: A log is compressed by zstandard, and neither Python nor a package can read that.
     """
     found = Samples()
-    logs = _last_attempts(list(_logs(paths, found.problems)), found.notes)
-    for name, log in zip(named_apart([_parts(log) for log in logs], MAIN), logs, strict=True):
+    every = list(_logs(paths, found.problems))
+    last: dict[str, InspectLog] = {}
+    for log in every:
+        if log.task_id not in last or log.rank > last[log.task_id].rank:
+            last[log.task_id] = log
+    for log in every:
+        kept = last[log.task_id]
+        if kept is not log:
+            found.notes.append(
+                f"{log.path.name} is left out: {kept.path.name} is another attempt at the same evaluation"
+            )
+    logs = list(last.values())
+    for name, log in zip(named_apart([_parts(log) for log in logs], ("model", "task", "solver")), logs, strict=True):
         found.parts[name] = _parts(log)
-        _add_samples(log, name, found)
-        if not log.is_success:
-            found.notes.append(f"{name}: {log.state}, with {len(log.samples)} of {log.n_expected} samples in the log")
+        texts: dict[str, list[str]] = {}
+        for place, sample in enumerate(log.samples, 1):
+            try:
+                found.samples.append(_sample(sample, name, texts))
+            except NOT_ONE as error:
+                found.problems.append(f"{log.path}, sample {place} in the log: {_said(error)}")
+        for score, values in texts.items():
+            n, one = counted(len(values), "sample"), values[0]
+            found.notes.append(f"{name}: {score} is no number in {n}, such as {one!r:.60}; there it counts as unscored")
+        if not log.rank[0]:
+            invalidated = "some samples are invalidated" if log.header.get("invalidated") else ""
+            state = invalidated or f"status {str(log.header.get('status'))!r}"
+            data, config = log.about.get("dataset") or {}, log.about.get("config") or {}
+            n_tasks = len(data.get("sample_ids") or ()) or data.get("samples") or 0
+            n_expected = n_tasks * (config.get("epochs") or 1)
+            found.notes.append(f"{name}: {state}, with {len(log.samples)} of {n_expected} samples in the log")
     scores = {name for sample in found.samples for name in sample.scores}
     found.score = scores.pop() if len(scores) == 1 else ""
     return found
 
 
-def _add_samples(log: InspectLog, arm: str, found: Samples) -> None:
-    texts: dict[str, list[str]] = {}
-    for place, sample in enumerate(log.samples, 1):
-        try:
-            found.samples.append(_sample(sample, arm, texts))
-        except _NOT_ONE as error:
-            found.problems.append(f"{log.path}, sample {place} in the log: {_said(error)}")
-    for score, values in texts.items():
-        n, one = counted(len(values), "sample"), values[0]
-        found.notes.append(f"{arm}: {score} is no number in {n}, such as {one!r:.60}; there it counts as unscored")
-
-
 def _logs(paths: Sequence[Path], problems: list[str]) -> Iterator[InspectLog]:
-    for path, is_named in _files(paths):
-        try:
-            log = _eval_log(path, problems) if path.suffix == ".eval" else _json_log(path)
-        except MissingExtra:
-            raise
-        except Exception as error:  # three libraries read damaged files, each with its own errors
-            problems.append(f"{path}: {_said(error)}")
-            continue
-        if log is not None:
-            yield log
-        elif is_named:
-            problems.append(f"{path}: expected a log of inspect_ai, got other JSON")
-
-
-def _files(paths: Sequence[Path]) -> Iterable[tuple[Path, bool]]:
-    """Yield the files, and whether the user named them. Other JSON files in a folder are no mistake."""
-    for path in paths:
-        if path.is_dir():
-            yield from ((one, False) for one in sorted(path.rglob("*")) if one.suffix in (".eval", ".json"))
-        else:
-            yield path, True
-
-
-def _json_log(path: Path) -> InspectLog | None:
-    content = json.loads(path.read_bytes())
-    if not isinstance(content, dict) or "eval" not in content:
-        return None
-    return InspectLog(path, content, content.get("samples") or [])
+    for named in paths:
+        files = (
+            sorted(one for one in named.rglob("*") if one.suffix in (".eval", ".json")) if named.is_dir() else [named]
+        )
+        for path in files:
+            try:
+                if path.suffix == ".eval":
+                    yield _eval_log(path, problems)
+                    continue
+                content = json.loads(path.read_bytes())
+                if isinstance(content, dict) and "eval" in content:
+                    yield InspectLog(path, content, content.get("samples") or [])
+                elif path is named:  # other JSON files in a folder are no mistake
+                    problems.append(f"{path}: expected a log of inspect_ai, got other JSON")
+            except MissingExtra:
+                raise
+            except Exception as error:  # three libraries read damaged files, each with its own errors
+                problems.append(f"{path}: {_said(error)}")
 
 
 def _eval_log(path: Path, problems: list[str]) -> InspectLog:
@@ -155,48 +143,26 @@ def _eval_log(path: Path, problems: list[str]) -> InspectLog:
 
 
 def _member(archive: ZipFile, path: Path, name: str) -> Any:
+    about = archive.getinfo(name)
     try:
         return json.loads(archive.read(name))
     except NotImplementedError:
-        if archive.getinfo(name).compress_type != ZSTANDARD:  # zipfile knows it from Python 3.14 on
+        if about.compress_type != 93:  # zstandard, which zipfile knows from Python 3.14 on
             raise
-        return json.loads(_decompressed(archive, path, name))
-
-
-def _decompressed(archive: ZipFile, path: Path, name: str) -> bytes:
     try:
         import zstandard
     except ImportError:
         raise MissingExtra("zstandard", "analyse") from None
-    about = archive.getinfo(name)
     with path.open("rb") as file:
         file.seek(about.header_offset)
-        file.seek(sum(_LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))), 1)  # the name and the extra field
+        local_header = struct.Struct("<26xHH")
+        file.seek(sum(local_header.unpack(file.read(local_header.size))), 1)  # the name and the extra field
         packed = file.read(about.compress_size)
     with zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True) as stream:
         content: bytes = stream.read(about.file_size)
     if zlib.crc32(content) != about.CRC:
         raise BadZipFile(f"{name} is damaged: its checksum differs")
-    return content
-
-
-def _last_attempts(logs: Sequence[InspectLog], notes: list[str]) -> list[InspectLog]:
-    """Return the logs without earlier attempts at the same evaluation, which have the same task id."""
-    last: dict[str, InspectLog] = {}
-    for log in logs:
-        key = log.about.get("task_id") or str(log.path)
-        earlier = last.get(key)
-        if earlier is None or _rank(log) > _rank(earlier):
-            last[key] = log
-    for log in logs:
-        kept = last[log.about.get("task_id") or str(log.path)]
-        if kept is not log:
-            notes.append(f"{log.path.name} is left out: {kept.path.name} is another attempt at the same evaluation")
-    return list(last.values())
-
-
-def _rank(log: InspectLog) -> tuple[bool, str]:
-    return log.is_success, str(log.about.get("created", ""))
+    return json.loads(content)
 
 
 def _parts(log: InspectLog) -> dict[str, str]:
@@ -226,11 +192,19 @@ def _sample(sample: Mapping[str, Any], arm: str, texts: dict[str, list[str]]) ->
     message = failure.get("message", "") if isinstance(failure, dict) else failure
     usage = list((sample.get("model_usage") or {}).values())
     prices = [one.get("total_cost") for one in usage]
+    values: dict[str, Any] = {}
+    scores = sample.get("scores") or ({"score": sample["score"]} if sample.get("score") else {})
+    for scorer, score in scores.items():
+        value = score["value"]
+        parts = dict(enumerate(value)) if isinstance(value, list) else value
+        values |= (
+            {f"{scorer}.{name}": part for name, part in parts.items()} if isinstance(parts, dict) else {scorer: value}
+        )
     return TaskSample(
         task=str(sample["id"]),
         arm=arm,
         sample=str(sample["epoch"]),
-        scores={name: _score(name, value, texts) for name, value in _values(sample)},
+        scores={name: _score(name, value, texts) for name, value in values.items()},
         error=error_kind(str(message)) if failure else "invalidated" if sample.get("invalidation") else "",
         content=task_content(str(sample["id"]), sample["input"]),
         tokens=sum(one["total_tokens"] for one in usage) if usage else None,
@@ -239,23 +213,11 @@ def _sample(sample: Mapping[str, Any], arm: str, texts: dict[str, list[str]]) ->
     )
 
 
-def _values(sample: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    scores = sample.get("scores") or ({"score": sample["score"]} if sample.get("score") else {})
-    for scorer, score in scores.items():
-        value = score["value"]
-        if isinstance(value, dict):
-            yield from ((f"{scorer}.{name}", part) for name, part in value.items())
-        elif isinstance(value, list):
-            yield from ((f"{scorer}.{place}", part) for place, part in enumerate(value))
-        else:
-            yield scorer, value
-
-
 def _score(name: str, value: Any, texts: dict[str, list[str]]) -> SampleScore:
     """Return a value as inspect_ai counts it. Other texts, which it counts as 0 with a warning, are unscored here."""
     if isinstance(value, bool):
         return SampleScore(float(value), float(value))
-    known = LETTERS.get(value, WORDS.get(value.lower())) if isinstance(value, str) else None
+    known = VALUES.get(value, VALUES.get(value.lower())) if isinstance(value, str) else None
     if known is not None:
         return SampleScore(known, float(known == 1.0))
     try:

@@ -1,20 +1,18 @@
 """Reads samples from files of JSON lines: one object per sample, with the keys of `FIELDS` or with other names."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from iad_policy.errors import UnknownName
-from iad_policy.report.other_logs.arm_names import named_apart
-from iad_policy.report.other_logs.lines import numbered, objects
+from iad_policy.report.other_logs.shared import named_apart, numbered, objects
 from iad_policy.report.samples import Samples, SampleScore, TaskSample, error_kind
 
-SCORE = "score"
 FIELDS: Mapping[str, str] = {
     "task": "the task's id, a text or a whole number",
     "arm": "the row of the comparison; without it the file's name",
-    SCORE: "a number; null for a sample without a score",
+    "score": "a number; null for a sample without a score",
     "success": "true or false, or 1 or 0; stands for the score if there is none",
     "sample": "which of the arm's samples of the task it is; without it they are counted",
     "error": "what ended the sample; null or empty for none",
@@ -39,15 +37,31 @@ def read(paths: Sequence[Path], *, columns: Mapping[str, str] | None = None) -> 
     for field in names:
         if field not in FIELDS:
             raise UnknownName("column", field, FIELDS)
-    found = Samples(score=SCORE)
+    found = Samples(score="score")
     files = named_apart([{"file": path.stem, "path": str(path)} for path in paths], ["file"])
     samples: dict[tuple[str, str, str], tuple[str, TaskSample]] = {}
-    number = numbered()
+    place_of = numbered()
     for path, file in zip(paths, files, strict=True):
         for line, content in objects(path, found.problems):
             place = f"{path}, line {line}"
+            values = {field: _value(content, name) for field, name in names.items()}
             try:
-                sample = _sample({field: _value(content, name) for field, name in names.items()}, file, number)
+                task = _name("task", values["task"])
+                arm = _name("arm", values["arm"]) if values["arm"] is not None else file
+                score, success = _number("score", values["score"]), _number("success", values["success"])
+                if success not in (None, 0.0, 1.0):
+                    raise ValueError(f"expected true, false, 1 or 0 as success, got {values['success']!r:.60}")
+                asked, failure = values["sample"], values["error"]
+                sample = TaskSample(
+                    task,
+                    arm,
+                    _name("sample", asked) if asked is not None else f"#{place_of(f'{arm} {task}')}",
+                    scores={"score": SampleScore(success if score is None else score, success)},
+                    error=error_kind(str(failure)) if failure else "",
+                    tokens=_number("tokens", values["tokens"]),
+                    usd=_number("cost", values["cost"]),
+                    seconds=_number("seconds", values["seconds"]),
+                )
             except (ValueError, OverflowError) as error:
                 found.problems.append(f"{place}: {error}")
                 continue
@@ -68,24 +82,6 @@ def _value(content: Mapping[str, Any], name: str) -> Any:
     outer, _, inner = name.partition(".")
     within = content.get(outer)
     return _value(within, inner) if isinstance(within, dict) else None
-
-
-def _sample(values: Mapping[str, Any], file: str, number: Callable[[str], str]) -> TaskSample:
-    task, arm = _name("task", values["task"]), _name("arm", values["arm"]) if values["arm"] is not None else file
-    value, success = _number(SCORE, values[SCORE]), _number("success", values["success"])
-    if success not in (None, 0.0, 1.0):
-        raise ValueError(f"expected true, false, 1 or 0 as success, got {values['success']!r:.60}")
-    failure = values["error"]
-    return TaskSample(
-        task,
-        arm,
-        _name("sample", values["sample"]) if values["sample"] is not None else f"#{number(f'{arm} {task}')}",
-        scores={SCORE: SampleScore(success if value is None else value, success)},
-        error=error_kind(str(failure)) if failure else "",
-        tokens=_number("tokens", values["tokens"]),
-        usd=_number("cost", values["cost"]),
-        seconds=_number("seconds", values["seconds"]),
-    )
 
 
 def _name(field: str, value: Any) -> str:

@@ -6,13 +6,10 @@ from pathlib import Path
 from iad_policy.errors import IADError
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.ledger.run import Run
-from iad_policy.report.cautions import missing_verdicts
-from iad_policy.report.other_logs.arm_names import named_apart
+from iad_policy.report.comparison_table import missing_verdicts
+from iad_policy.report.other_logs.shared import named_apart
 from iad_policy.report.results import Results, results_of
 from iad_policy.report.samples import PROGRESS, REWARD, Samples, sample_of, task_content
-
-MAIN = ("row", "env")
-"""What rows mostly differ in."""
 
 
 def read(paths: Sequence[Path]) -> Samples:
@@ -34,9 +31,22 @@ def read(paths: Sequence[Path]) -> Samples:
         runs.append(results)
         found.alarms += [f"{path}: {alarm}" for alarm in results.heading.alarms]
         found.notes += [f"{path}: {note}" for note in _notes(results)]
-        of_task = _contents(results)
-        rows += [(_parts(path, results, row), records, of_task) for row, records in results.records.items()]
-    names = named_apart([parts for parts, _, _ in rows], MAIN)
+        config, of_rows = results.heading.config, results.records
+        asked: dict[str, str] = {}
+        for one in (one for own in of_rows.values() for one in own):
+            asked[one.task_id] = min(asked.get(one.task_id, one.instruction), one.instruction)
+        # What tells a task from those of the same name in other runs.
+        of_task = {task: task_content(f"{config.env} {task}", instruction) for task, instruction in asked.items()}
+        about = {
+            "env": config.env,
+            "agent": ", ".join(config.agent),
+            "verifier": ", ".join(config.verifier),
+            "split": config.split or "",
+            "file": path.name,
+            "path": str(path),
+        }
+        rows += [({"row": row, **about}, records, of_task) for row, records in of_rows.items()]
+    names = named_apart([parts for parts, _, _ in rows], ("row", "env"))
     for name, (parts, records, contents) in zip(names, rows, strict=True):
         found.parts[name] = parts
         found.samples += [sample_of(record, name, contents[record.task_id]) for record in records]
@@ -58,26 +68,3 @@ def _notes(results: Results) -> Iterator[str]:
     failed = {row: sum(one.n_failed_verdicts for one in own if one.is_scored) for row, own in results.records.items()}
     if missing := missing_verdicts(failed):
         yield missing
-
-
-def _parts(path: Path, results: Results, row: str) -> dict[str, str]:
-    config = results.heading.config
-    return {
-        "row": row,
-        "env": config.env,
-        "agent": ", ".join(config.agent),
-        "verifier": ", ".join(config.verifier),
-        "split": config.split or "",
-        "file": path.name,
-        "path": str(path),
-    }
-
-
-def _contents(results: Results) -> dict[str, str]:
-    """Return for each task of a run what tells it from tasks of the same name in other runs."""
-    asked: dict[str, str] = {}
-    for own in results.records.values():
-        for one in own:
-            asked[one.task_id] = min(asked.get(one.task_id, one.instruction), one.instruction)
-    env = results.heading.config.env
-    return {task: task_content(f"{env} {task}", instruction) for task, instruction in asked.items()}

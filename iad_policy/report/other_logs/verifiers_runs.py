@@ -11,28 +11,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from iad_policy.ledger.episode_record import number
-from iad_policy.report.other_logs.arm_names import named_apart, short_settings
-from iad_policy.report.other_logs.lines import numbered, objects
+from iad_policy.report.other_logs.shared import NOT_ONE, named_apart, numbered, objects, short_settings
 from iad_policy.report.samples import Samples, SampleScore, TaskSample, error_kind, task_content
 
-MAIN = ("model", "env", "harness", "agent")
-"""What runs mostly differ in."""
 REWARD = "reward"
 """The weighted sum of a rollout's rewards, by which verifiers itself compares."""
 TRACES, RESULTS, METADATA = "traces.jsonl", "results.jsonl", "metadata.json"
-_NOT_ONE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
-
-
-class RewardedAgent(NamedTuple):
-    """An agent of a run that is rewarded. Judges and users mostly are not.
-
-    Attributes:
-        parts: What tells it apart from others: model, environment, harness, settings, folder.
-        samples: Its samples, without an arm and a number.
-    """
-
-    parts: Mapping[str, str]
-    samples: Sequence[TaskSample]
 
 
 class LoggedEpisode(NamedTuple):
@@ -57,32 +41,30 @@ def read(paths: Sequence[Path]) -> Samples:
     A run is an arm. In a run with several agents that are rewarded, each of them is one.
     """
     found = Samples(score=REWARD)
-    agents = [agent for file in _files(paths, found.problems) for agent in _agents(file, found.problems)]
-    for name, agent in zip(named_apart([agent.parts for agent in agents], MAIN), agents, strict=True):
-        found.parts[name] = agent.parts
+    files: dict[Path, Path] = {}
+    for path in paths:
+        own = [path]
+        if path.is_dir():
+            own = sorted([*path.rglob(TRACES), *(one.with_name(RESULTS) for one in path.rglob(METADATA))])
+        if not own:
+            found.problems.append(f"{path}: expected a run folder of verifiers, got one without {TRACES} or {RESULTS}")
+        for file in own:
+            if file.exists():
+                files.setdefault(file.resolve(), file)
+    agents = [agent for file in files.values() for agent in _agents(file, found.problems)]
+    main = ("model", "env", "harness", "agent")  # what runs mostly differ in
+    for name, (parts, samples) in zip(named_apart([parts for parts, _ in agents], main), agents, strict=True):
+        found.parts[name] = parts
         place = numbered()
-        found.samples += [replace(one, arm=name, sample=place(one.content)) for one in agent.samples]
+        found.samples += [replace(one, arm=name, sample=place(one.content)) for one in samples]
     return found
 
 
-def _files(paths: Sequence[Path], problems: list[str]) -> Iterator[Path]:
-    seen: set[Path] = set()
-    for path in paths:
-        files = [path]
-        if path.is_dir():
-            files = sorted([*path.rglob(TRACES), *(one.with_name(RESULTS) for one in path.rglob(METADATA))])
-        if not files:
-            problems.append(f"{path}: expected a run folder of verifiers, got one without {TRACES} or {RESULTS}")
-        for file in files:
-            if file.exists() and file.resolve() not in seen:
-                seen.add(file.resolve())
-                yield file
-
-
-def _agents(file: Path, problems: list[str]) -> Iterator[RewardedAgent]:
+def _agents(file: Path, problems: list[str]) -> Iterator[tuple[Mapping[str, str], Sequence[TaskSample]]]:
+    """Yield the parts and the samples of each agent that is rewarded. Judges and users mostly are not."""
     where = {"file": file.parent.name, "path": str(file)}
     if file.name == RESULTS:
-        yield RewardedAgent({**_metadata(file, problems), **where}, _parsed(file, _result, problems))
+        yield {**_metadata(file, problems), **where}, _parsed(file, _result, problems)
         return
     episodes: list[LoggedEpisode] = _parsed(file, _episode, problems)
     parts = {name: parts for episode in reversed(episodes) for name, parts in episode.parts.items()}
@@ -91,7 +73,7 @@ def _agents(file: Path, problems: list[str]) -> Iterator[RewardedAgent]:
         samples: list[TaskSample] = []
         for episode in episodes:
             samples += episode.samples.get(name) or ([episode.failure] if episode.failure else [])
-        yield RewardedAgent({**parts.get(name, {"model": file.parent.name}), **where}, samples)
+        yield {**parts.get(name, {"model": file.parent.name}), **where}, samples
 
 
 def _parsed(file: Path, parse: Callable[[dict[str, Any]], Any], problems: list[str]) -> list[Any]:
@@ -99,7 +81,7 @@ def _parsed(file: Path, parse: Callable[[dict[str, Any]], Any], problems: list[s
     for line, content in objects(file, problems):
         try:
             parsed.append(parse(content))
-        except _NOT_ONE as error:
+        except NOT_ONE as error:
             problems.append(
                 f"{file}, line {line}: expected a rollout of verifiers, got {type(error).__name__}: {error!s:.100}"
             )
@@ -133,30 +115,22 @@ def _traced(whole: TaskSample, trace: Mapping[str, Any], failure: str) -> TaskSa
     own = "" if trace["ok"] else errors[-1] if errors else trace.get("stop_condition") or "error"
     usage = [call["usage"] for call in trace.get("calls", ()) if call.get("usage")] + trace.get("extra_usage", [])
     prices = [one.get("cost") for one in usage]
-    span = trace["timing"]["agent"]
+    kinds = ("prompt_tokens", "cached_input_tokens", "completion_tokens")
+    span, rewards = trace["timing"]["agent"], trace.get("rewards") or {}
+    known = {name: reward for name, reward in rewards.items() if reward is not None}
+    scores = {name: SampleScore(number(value)) for name, value in (trace.get("metrics") or {}).items()}
+    scores |= {name: SampleScore(number(reward["score"])) for name, reward in known.items()}
+    if rewards and len(known) == len(rewards):  # where a part was not scored, there is no reward either
+        total = sum(reward["score"] * reward.get("weight", 1.0) for reward in known.values())
+        scores[REWARD] = SampleScore(number(total))
     return replace(
         whole,
-        scores=_scores(trace.get("rewards") or {}, trace.get("metrics") or {}),
+        scores=scores,
         error=own or failure,
-        tokens=sum(map(_n_tokens, usage)) if usage else None,
+        tokens=float(sum(one.get(kind) or 0 for one in usage for kind in kinds)) if usage else None,
         usd=sum(prices) if prices and None not in prices else None,
         seconds=max(0.0, span["end"] - span["start"]),
     )
-
-
-def _scores(rewards: Mapping[str, Any], metrics: Mapping[str, float | None]) -> dict[str, SampleScore]:
-    """Return the reward, its parts and the metrics. Where a part was not scored, there is no reward either."""
-    known = {name: reward for name, reward in rewards.items() if reward is not None}
-    found = {name: SampleScore(number(value)) for name, value in metrics.items()}
-    found |= {name: SampleScore(number(reward["score"])) for name, reward in known.items()}
-    if rewards and len(known) == len(rewards):
-        found[REWARD] = SampleScore(number(sum(one["score"] * one.get("weight", 1.0) for one in known.values())))
-    return found
-
-
-def _n_tokens(usage: Mapping[str, Any]) -> float:
-    kinds = ("prompt_tokens", "cached_input_tokens", "completion_tokens")
-    return float(sum(usage.get(kind) or 0 for kind in kinds))
 
 
 def _metadata(file: Path, problems: list[str]) -> dict[str, str]:
@@ -164,7 +138,7 @@ def _metadata(file: Path, problems: list[str]) -> dict[str, str]:
         about = json.loads(file.with_name(METADATA).read_bytes())
         main = {"model": str(about["model"]), "env": str(about["env_id"])}
         return {**short_settings([about.get("env_args"), about.get("sampling_args")]), **main}
-    except (OSError, *_NOT_ONE) as error:
+    except (OSError, *NOT_ONE) as error:
         problems.append(f"{file.with_name(METADATA)}: {type(error).__name__}: {error!s:.100}; the model is not known")
         return {"model": file.parent.name}
 

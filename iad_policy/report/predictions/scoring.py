@@ -1,7 +1,7 @@
 """Figures of scored attempts: means with intervals, votes, and paired differences between arms."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import comb
@@ -11,19 +11,41 @@ from typing import Any
 
 from iad_policy.errors import UnknownName
 from iad_policy.ledger.predictions.formats import SUCCESS, PredictionFormat
-from iad_policy.ledger.predictions.prediction_files import PredictionFile
+from iad_policy.ledger.predictions.prediction_files import PredictionFile, RecordedAttempt
 from iad_policy.report.compare import ArmFigures, Comparison, Resampling, TaskMean, compare, over_tasks
 from iad_policy.report.metrics import UNMARKED, LevelSummary, from_easy_to_hard
-from iad_policy.report.predictions.replay import UNFINISHED, ScoredAttempt
 from iad_policy.report.samples import ID, REWARD, CountingRules, Samples, SampleScore, TaskSample
 
-WRONG, LEFT_OUT = "wrong", "left-out"
-MISSING_RULES = (WRONG, LEFT_OUT)
+WRONG, LEFT_OUT = MISSING_RULES = ("wrong", "left-out")
 """How a task without a prediction counts: as a wrong answer, as officially in BIRD, or not at all."""
-MAX_GROUPS = 300
-"""Number of groups of k attempts that vote, where there are more of them."""
-NO_VOTE = "error"
-"""Result of an attempt without one. It does not vote."""
+UNFINISHED = "unfinished"
+"""Verdict of an attempt whose actions end before the episode."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredAttempt:
+    """A scored attempt.
+
+    Attributes:
+        attempt: The attempt.
+        success: Success as 1.0 or 0.0. None if it is not known.
+        scores: Name -> score: progress, reward, grounding, and the parts of the reward.
+        result: Name of the result, for votes; "" for none.
+        verdict: The verdict in a word, or why the episode ended: `done`, `max_steps` ...; `unfinished` if the actions
+            end before it.
+        message: Explanation of the scores, if there is one.
+        n_unused: Actions after the end of the episode.
+        error: Kind of the failure because of which there are no scores, "" for none.
+    """
+
+    attempt: RecordedAttempt
+    success: float | None = None
+    scores: Mapping[str, float] = field(default_factory=dict)
+    result: str = ""
+    verdict: str = ""
+    message: str = ""
+    n_unused: int = 0
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +168,25 @@ class PredictionScores:
 
     def as_json(self) -> dict[str, Any]:
         """Return what `iad score --json` prints. Intervals are lists of two numbers."""
-        whole = self.comparison.as_json()
+        whole, arms = self.comparison.as_json(), {}
+        for arm, one in self.arms.items():
+            figures = whole["arms"][arm]
+            arms[arm] = {
+                **{name: figures[name] for name in ("success", "pass_at", "pass_hat", "n_tasks", "n_samples")},
+                "majority_at": {k: mean._asdict() for k, mean in one.majority_at.items()},
+                "scores": {name: mean._asdict() for name, mean in one.scores.items()},
+                "by_difficulty": {
+                    level: {"n": summary.n, "success": summary.success, "main": summary.progress}
+                    for level, summary in one.by_difficulty.items()
+                },
+                **{name: getattr(one, name) for name in ("n_attempts", "n_missing", "missing", "errors", "verdicts")},
+                "n_unused": one.n_unused,
+            }
         return {
             "missing": self.missing,
             "n_tasks": len(self.difficulties),
             "main": whole["score"],
-            "arms": {arm: _arm_json(one, whole["arms"][arm]) for arm, one in self.arms.items()},
+            "arms": arms,
             "differences": whole["differences"],
             "files": [
                 {"path": str(one.path), "n_attempts": len(one.attempts), "notes": one.notes} for one in self.files
@@ -166,6 +201,13 @@ class PredictionScores:
             for task, one in scores.tasks.items():
                 counted = one.counted(self.missing)
                 names = dict.fromkeys([SUCCESS, *(name for tried in one.attempts for name in tried.scores)])
+                attempts = []
+                for tried in one.attempts:
+                    said = {
+                        name: getattr(tried, name) for name in ("result", "verdict", "message", "error", "n_unused")
+                    }
+                    known = {name: value for name, value in said.items() if value}
+                    attempts.append({"place": tried.attempt.place, SUCCESS: tried.success, **tried.scores, **known})
                 yield {
                     "task_id": task,
                     "arm": arm,
@@ -173,7 +215,7 @@ class PredictionScores:
                     "n_attempts": len(one.attempts),
                     "n_missing": one.n_missing,
                     **{name: fmean(own) if (own := _values(counted, name)) else None for name in names},
-                    "attempts": [_attempt_json(tried) for tried in one.attempts],
+                    "attempts": attempts,
                 }
 
 
@@ -197,92 +239,94 @@ def figures_of(
     """
     scored = [one for file in files for one in file.attempts if not one.error]
     if not scored:
-        raise ValueError(f"expected predictions that can be scored, got none{_reasons(files)}; name other files")
+        said = [problem for one in files for problem in one.file.problems]
+        said += [f"{one.file.path}: no task {name!r}" for one in files for name in one.file.unknown]
+        said += [f"{one.attempt.place}: {one.message}" for file in files for one in file.attempts]
+        reasons = "".join(f"; {reason}" for reason in said[:3])
+        raise ValueError(f"expected predictions that can be scored, got none{reasons}; name other files")
     by_arm = _by_arm(files, difficulties)
     main = form.main if any(form.main in one.scores for one in scored) else REWARD
+    samples = []
+    for arm, tasks in by_arm.items():
+        for task, scores in tasks.items():
+            for place, one in enumerate(scores.counted(rules.missing), 1):
+                score = SampleScore(0.0, 0.0) if one is None else SampleScore(one.scores.get(main), one.success)
+                samples.append(TaskSample(task, arm, str(place), {main: score}))
+            for place, tried in enumerate(scores.attempts, 1):
+                if tried.error:
+                    samples.append(TaskSample(task, arm, f"{tried.error} {place}", {}, error=tried.error))
     comparison = compare(
-        _logged(by_arm, main, rules.missing),
+        Samples(parts={arm: {"arm": arm} for arm in by_arm}, samples=samples, score=main),
         CountingRules(score=main, pair_by=ID),
         baseline=rules.baseline,
         ks=rules.ks,
         resampling=rules.resampling,
     )
-    summaries = _Summaries(form, difficulties, main, rules)
-    arms = {arm: summaries.arm(tasks, comparison.arms[arm]) for arm, tasks in by_arm.items()}
+    arms = {}
+    for arm, tasks in by_arm.items():
+        figures, tried_ones = comparison.arms[arm], [one for own in tasks.values() for one in own.attempts]
+        counted = {task: own for task in sorted(tasks) if (own := tasks[task].counted(rules.missing))}
+        names = dict.fromkeys(name for own in counted.values() for one in own if one for name in one.scores)
+        values = {name: [known for own in counted.values() if (known := _values(own, name))] for name in names}
+        majorities = {k: _majority(counted, k, form, rules.resampling) for k in figures.pass_at}
+        arms[arm] = ArmScores(
+            figures=figures,
+            scores={name: mean for name, own in values.items() if (mean := over_tasks(own, rules.resampling))},
+            by_difficulty=_by_difficulty(counted, difficulties, main),
+            majority_at={k: mean for k, mean in majorities.items() if mean is not None},
+            n_attempts=len(tried_ones),
+            n_missing=sum(one.n_missing for one in tasks.values()),
+            missing=[task for task, one in tasks.items() if not one.attempts],
+            errors=dict(Counter(one.error for one in tried_ones if one.error)),
+            verdicts=dict(Counter(one.verdict for one in tried_ones if one.verdict)),
+            n_unused=sum(one.n_unused > 0 for one in tried_ones),
+            tasks=tasks,
+        )
     return PredictionScores(arms, comparison, [one.file for one in files], rules.missing, difficulties)
 
 
-class _Summaries:
-    """Computes the rows of arms."""
+Counted = Sequence[ScoredAttempt | None]
+"""A task's attempts that count, with None for a missing one."""
 
-    def __init__(self, form: PredictionFormat, difficulties: Mapping[str, str], main: str, rules: ScoringRules) -> None:
-        self._form = form
-        self._difficulties = difficulties
-        self._main = main
-        self._missing = rules.missing
-        self._resampling = rules.resampling
 
-    def arm(self, tasks: Mapping[str, TaskScores], figures: ArmFigures) -> ArmScores:
-        """Return an arm's row."""
-        attempts = [one for own in tasks.values() for one in own.attempts]
-        counted = {task: own for task in sorted(tasks) if (own := tasks[task].counted(self._missing))}
-        return ArmScores(
-            figures=figures,
-            scores=self._means(counted),
-            by_difficulty=self._by_difficulty(counted),
-            majority_at={k: mean for k in figures.pass_at if (mean := self._majority(counted, k)) is not None},
-            n_attempts=len(attempts),
-            n_missing=sum(one.n_missing for one in tasks.values()),
-            missing=[task for task, one in tasks.items() if not one.attempts],
-            errors=dict(Counter(one.error for one in attempts if one.error)),
-            verdicts=dict(Counter(one.verdict for one in attempts if one.verdict)),
-            n_unused=sum(one.n_unused > 0 for one in attempts),
-            tasks=tasks,
-        )
+def _by_difficulty(
+    counted: Mapping[str, Counted], difficulties: Mapping[str, str], main: str
+) -> dict[str, LevelSummary]:
+    by_level: dict[str, list[Counted]] = {}
+    for task, own in counted.items():
+        by_level.setdefault(difficulties.get(task, ""), []).append(own)
+    if by_level.keys() <= {""}:
+        return {}
+    found = {}
+    for level in from_easy_to_hard(by_level):
+        known = [[values for one in by_level[level] if (values := _values(one, name))] for name in (SUCCESS, main)]
+        means = (fmean(map(fmean, values)) if values else None for values in known)
+        found[level or UNMARKED] = LevelSummary(len(by_level[level]), *means)
+    return found
 
-    def _means(self, counted: Mapping[str, Sequence[ScoredAttempt | None]]) -> dict[str, TaskMean]:
-        names = dict.fromkeys(name for own in counted.values() for one in own if one for name in one.scores)
-        values = {name: [scores for own in counted.values() if (scores := _values(own, name))] for name in names}
-        return {name: mean for name, own in values.items() if (mean := over_tasks(own, self._resampling)) is not None}
 
-    def _by_difficulty(self, counted: Mapping[str, Sequence[ScoredAttempt | None]]) -> dict[str, LevelSummary]:
-        by_level: dict[str, list[Sequence[ScoredAttempt | None]]] = {}
-        for task, own in counted.items():
-            by_level.setdefault(self._difficulties.get(task, ""), []).append(own)
-        if by_level.keys() <= {""}:
-            return {}
-        return {
-            level or UNMARKED: LevelSummary(
-                len(by_level[level]),
-                *(_mean_over_tasks(by_level[level], name) for name in (SUCCESS, self._main)),
-            )
-            for level in from_easy_to_hard(by_level)
-        }
-
-    def _majority(self, counted: Mapping[str, Sequence[ScoredAttempt | None]], k: int) -> TaskMean | None:
-        values = []
-        for task, own in counted.items():
-            if len(own) < k:
-                continue
-            results = [one.result or NO_VOTE if one else NO_VOTE for one in own]
-            is_right = [bool(one and one.success) for one in own]
-            votes = [
-                self._form.majority_right([results[place] for place in group], [is_right[place] for place in group])
-                for group in _groups(len(own), k, f"{self._resampling.seed} {task}")
-            ]
-            known = [vote for vote in votes if vote is not None]
-            if len(known) < len(votes):
+def _majority(
+    counted: Mapping[str, Counted], k: int, form: PredictionFormat, resampling: Resampling
+) -> TaskMean | None:
+    """Return the mean over tasks of the votes of all groups of k attempts, or of 300 drawn ones; None for no votes."""
+    values = []
+    for task, own in counted.items():
+        if len(own) < k:
+            continue
+        results = [(one and one.result) or "error" for one in own]  # which does not vote
+        is_right = [bool(one and one.success) for one in own]
+        groups: Iterable[Sequence[int]] = combinations(range(len(own)), k)
+        if comb(len(own), k) > 300:
+            rng = Random(f"{resampling.seed} {task}")
+            groups = [rng.sample(range(len(own)), k) for _ in range(300)]
+        votes = []
+        for group in groups:
+            vote = form.majority_right([results[place] for place in group], [is_right[place] for place in group])
+            if vote is None:
                 return None
-            values.append([fmean(known)])
-        return over_tasks(values, self._resampling)
-
-
-def _groups(n: int, k: int, seed: str) -> list[Sequence[int]]:
-    """Return all groups of k of n attempts, or so many drawn ones."""
-    if comb(n, k) <= MAX_GROUPS:
-        return list(combinations(range(n), k))
-    rng = Random(seed)
-    return [rng.sample(range(n), k) for _ in range(MAX_GROUPS)]
+            votes.append(vote)
+        values.append([fmean(votes)])
+    return over_tasks(values, resampling)
 
 
 def _by_arm(files: Sequence[ScoredFile], expected: Mapping[str, str]) -> dict[str, dict[str, TaskScores]]:
@@ -303,65 +347,7 @@ def _by_arm(files: Sequence[ScoredFile], expected: Mapping[str, str]) -> dict[st
     return found
 
 
-def _logged(by_arm: Mapping[str, Mapping[str, TaskScores]], main: str, missing: str) -> Samples:
-    """Return the attempts as samples of a log, by which arms are compared."""
-    samples = []
-    for arm, tasks in by_arm.items():
-        for task, scores in tasks.items():
-            for number, one in enumerate(scores.counted(missing), 1):
-                score = SampleScore(0.0, 0.0) if one is None else SampleScore(one.scores.get(main), one.success)
-                samples.append(TaskSample(task, arm, str(number), {main: score}))
-            samples += [
-                TaskSample(task, arm, f"{one.error} {number}", {}, error=one.error)
-                for number, one in enumerate(scores.attempts, 1)
-                if one.error
-            ]
-    return Samples(parts={arm: {"arm": arm} for arm in by_arm}, samples=samples, score=main)
-
-
-def _values(counted: Sequence[ScoredAttempt | None], name: str) -> list[float]:
+def _values(counted: Counted, name: str) -> list[float]:
     """Return a score of each attempt that has it. A missing attempt has 0."""
     scores = [0.0 if one is None else one.success if name == SUCCESS else one.scores.get(name) for one in counted]
     return [score for score in scores if score is not None]
-
-
-def _mean_over_tasks(tasks: Sequence[Sequence[ScoredAttempt | None]], name: str) -> float | None:
-    means = [fmean(own) for one in tasks if (own := _values(one, name))]
-    return fmean(means) if means else None
-
-
-def _reasons(files: Sequence[ScoredFile]) -> str:
-    said = [problem for one in files for problem in one.file.problems]
-    said += [f"{one.file.path}: no task {name!r}" for one in files for name in one.file.unknown]
-    said += [f"{one.attempt.place}: {one.message}" for file in files for one in file.attempts if one.error]
-    return "".join(f"; {reason}" for reason in said[:3])
-
-
-def _attempt_json(one: ScoredAttempt) -> dict[str, Any]:
-    said = {"result": one.result, "verdict": one.verdict, "message": one.message, "error": one.error}
-    return {
-        "place": one.attempt.place,
-        SUCCESS: one.success,
-        **one.scores,
-        **{name: text for name, text in said.items() if text},
-        **({"n_unused": one.n_unused} if one.n_unused else {}),
-    }
-
-
-def _arm_json(one: ArmScores, figures: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {name: figures[name] for name in ("success", "pass_at", "pass_hat", "n_tasks", "n_samples")}
-    return {
-        **kept,
-        "majority_at": {k: mean._asdict() for k, mean in one.majority_at.items()},
-        "scores": {name: mean._asdict() for name, mean in one.scores.items()},
-        "by_difficulty": {
-            level: {"n": summary.n, "success": summary.success, "main": summary.progress}
-            for level, summary in one.by_difficulty.items()
-        },
-        "n_attempts": one.n_attempts,
-        "n_missing": one.n_missing,
-        "missing": list(one.missing),
-        "errors": dict(one.errors),
-        "verdicts": dict(one.verdicts),
-        "n_unused": one.n_unused,
-    }

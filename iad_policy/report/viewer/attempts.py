@@ -4,12 +4,10 @@ The log has candidates and states, not attempts. Attempts that begin with the sa
 later candidate of a state belongs to the later attempt.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from iad_policy.strategies.building_blocks.attempts import passes
 from iad_policy.types import Candidate, Decision
-
-EVALUATOR = "evaluator"
 
 
 @dataclass(slots=True)
@@ -21,7 +19,7 @@ class SimulatedAttempt:
         evaluation: The evaluator's text; "" where there is none, or where it can't be told which attempt one is about.
     """
 
-    candidates: list[Candidate] = field(default_factory=list)
+    candidates: list[Candidate]
     evaluation: str = ""
 
     @property
@@ -42,28 +40,22 @@ def attempts_of(decision: Decision) -> list[SimulatedAttempt]:
     Evaluations were asked for in the order in which attempts ended. A single action after them is no attempt, even if
     an attempt began with it.
     """
-    chains = _chains(decision)
-    evaluations = [one.text for one in decision.role_answers if one.role == EVALUATOR]
-    if len(evaluations) <= len(chains):
+    attempts: list[SimulatedAttempt] = []
+    for one in decision.candidates:
+        if one.at in ("", decision.state.id):
+            attempts.append(SimulatedAttempt([one]))
+            continue
+        lasts = [begun.candidates[-1].preview for begun in attempts]
+        led_here = (
+            begun for begun, last in zip(attempts, lasts, strict=True) if last is not None and last.id == one.at
+        )
+        if (begun := next(led_here, None)) is not None:
+            begun.candidates.append(one)
+    attempts = [attempt for attempt in attempts if attempt.candidates[0].preview is not None]
+    evaluations = [one.text for one in decision.role_answers if one.role == "evaluator"]
+    if len(evaluations) <= len(attempts):
         places = {one.id: place for place, one in enumerate(decision.candidates)}
-        ended = sorted(chains, key=lambda attempt: places[attempt.candidates[-1].id])
+        ended = sorted(attempts, key=lambda attempt: places[attempt.candidates[-1].id])
         for attempt, evaluation in zip(ended, evaluations, strict=False):
             attempt.evaluation = evaluation
-    return [attempt for attempt in chains if attempt.evaluation or len(attempt.candidates) > 1]
-
-
-def _chains(decision: Decision) -> list[SimulatedAttempt]:
-    """Return the sequences of simulated actions, also those of one action."""
-    here = decision.state.id
-    chains: list[SimulatedAttempt] = []
-    for one in decision.candidates:
-        if one.at in ("", here):
-            chains.append(SimulatedAttempt([one]))
-        elif (begun := next((chain for chain in chains if _led_to(chain) == one.at), None)) is not None:
-            begun.candidates.append(one)
-    return [chain for chain in chains if chain.candidates[0].preview is not None]
-
-
-def _led_to(attempt: SimulatedAttempt) -> str:
-    preview = attempt.candidates[-1].preview
-    return "" if preview is None else preview.id
+    return [attempt for attempt in attempts if attempt.evaluation or len(attempt.candidates) > 1]

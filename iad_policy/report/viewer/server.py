@@ -11,24 +11,10 @@ from typing import Any
 from flask import Flask, Response, abort, jsonify
 from flask.json.provider import DefaultJSONProvider
 
-from iad_policy.ledger.run import Run
 from iad_policy.report.viewer.report import page
 from iad_policy.report.viewer.shown import ShownTable, episode_json, episode_line, episodes_json, run_json
 from iad_policy.report.viewer.trainings import opened
 from iad_policy.types.hashing import digest
-
-EVERY_S = 2.0
-"""How often a page asks whether a run went on."""
-N_LISTED_FIRST = 1000
-"""Episodes of the list that the page asks for first. It shows fewer tasks at once."""
-N_LISTED = 10_000
-"""Episodes that it asks for at a time while a person looks at the first ones."""
-HEADERS = {
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-store",
-}
 
 
 class _OrderedRuns(DefaultJSONProvider):
@@ -40,17 +26,17 @@ class _OrderedRuns(DefaultJSONProvider):
 def create_app(
     folders: Sequence[Path | str],
     *,
-    every_s: float = EVERY_S,
-    n_listed_first: int = N_LISTED_FIRST,
-    n_listed: int = N_LISTED,
+    every_s: float = 2.0,
+    n_listed_first: int = 1000,
+    n_listed: int = 10_000,
 ) -> Flask:
     """Return the application.
 
     Args:
         folders: Run folders, model folders and folders of model folders, in the order in which they are shown.
         every_s: How often a page asks whether a run or a training went on.
-        n_listed_first: Number of episodes of a run's list in the first answer.
-        n_listed: Number of them in each later one.
+        n_listed_first: Number of episodes of a run's list in the first answer. The page shows fewer tasks at once.
+        n_listed: Number of them in each later one, which come while a person looks at the first ones.
 
     Raises:
         RunFolderError: One of them holds no run and no model.
@@ -58,8 +44,14 @@ def create_app(
     """
     app = Flask(__name__, static_folder=None)
     app.json = _OrderedRuns(app)
-    found, trained = opened(folders)
-    shelf = _RunList(found)
+    shown, trained = opened(folders)
+    heads: list[dict[str, Any] | None] = [None for _ in shown]  # as long as nothing was added to the run
+    lock = Lock()
+
+    def refresh() -> None:
+        for place, run in enumerate(shown):
+            if run.refresh():
+                heads[place] = None
 
     @app.get("/")
     def start() -> Response:
@@ -67,7 +59,10 @@ def create_app(
 
     @app.get("/api/runs")
     def runs() -> Response:
-        return jsonify(shelf.heads())
+        with lock:
+            refresh()
+            heads[:] = [known or run_json(run) for known, run in zip(heads, shown, strict=True)]
+            return jsonify(heads)
 
     @app.get("/api/trainings")
     def trainings() -> Response:
@@ -75,69 +70,37 @@ def create_app(
 
     @app.get("/api/episodes/<int:run>/<int:start>")
     def episodes(run: int, start: int) -> Response:
-        listed = shelf.episodes(run, start, n_listed if start else n_listed_first)
-        if listed is None:
+        if run >= len(shown):
             abort(404, f"expected one of the runs shown, got run {run}")
-        return jsonify(listed)
+        with lock:
+            return jsonify(episodes_json(shown[run], start, n_listed if start else n_listed_first))
 
     @app.get("/api/episode/<int:run>/<key>")
     def episode(run: int, key: str) -> Response:
-        shown = shelf.episode(run, key)
-        if shown is None:
-            abort(404, f"expected an episode of the runs shown, got run {run}, {key}")
-        return jsonify(shown)
+        with lock:
+            line = episode_line(shown[run], key) if run < len(shown) else None
+            if line is None:
+                abort(404, f"expected an episode of the runs shown, got run {run}, {key}")
+            table = ShownTable()
+            return jsonify({**episode_json(shown[run], key, table), "line": line, "texts": table.texts})
 
     @app.get("/api/version")
     def version() -> Response:
-        return jsonify({"version": digest(shelf.version(), [one.version for one in trained])})
+        with lock:
+            refresh()
+            sizes = digest([run.size for run in shown])
+        return jsonify({"version": digest(sizes, [one.version for one in trained])})
 
     @app.after_request
     def close_up(response: Response) -> Response:
-        response.headers.update(HEADERS)
+        response.headers.update(
+            {
+                "X-Content-Type-Options": "nosniff",
+                "X-Frame-Options": "DENY",
+                "Referrer-Policy": "no-referrer",
+                "Cache-Control": "no-store",
+            }
+        )
         return response
 
     return app
-
-
-class _RunList:
-    """The runs that are shown, and their heads as long as nothing was added."""
-
-    def __init__(self, runs: list[Run]) -> None:
-        self._runs = runs
-        self._heads: list[dict[str, Any] | None] = [None for _ in runs]
-        self._lock = Lock()
-
-    def version(self) -> str:
-        """Return a name of all that is on disk now."""
-        with self._lock:
-            self._refresh()
-            return digest([run.size for run in self._runs])
-
-    def heads(self) -> list[dict[str, Any]]:
-        with self._lock:
-            self._refresh()
-            made = [known or run_json(run) for known, run in zip(self._heads, self._runs, strict=True)]
-            self._heads = list(made)
-            return made
-
-    def episodes(self, run: int, start: int, n: int) -> dict[str, Any] | None:
-        if not 0 <= run < len(self._runs):
-            return None
-        with self._lock:
-            return episodes_json(self._runs[run], start, n)
-
-    def episode(self, run: int, key: str) -> dict[str, Any] | None:
-        if not 0 <= run < len(self._runs):
-            return None
-        table = ShownTable()
-        with self._lock:
-            line = episode_line(self._runs[run], key)
-            if line is None:
-                return None
-            shown = episode_json(self._runs[run], key, table)
-        return {**shown, "line": line, "texts": table.texts}
-
-    def _refresh(self) -> None:
-        for place, run in enumerate(self._runs):
-            if run.refresh():
-                self._heads[place] = None

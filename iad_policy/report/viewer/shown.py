@@ -10,13 +10,13 @@ import math
 import struct
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
-from iad_policy.ledger.episode import Episode, RecordedStep, RecordedTree
+from iad_policy.ledger.episode import RecordedStep, RecordedTree
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.ledger.run import DamagedEpisode, Run
 from iad_policy.ledger.run_folder import SUMMARISED, SUMMARY
@@ -24,38 +24,20 @@ from iad_policy.models.tools import message_text
 from iad_policy.report.metrics import SPENT, StrategySummary
 from iad_policy.report.results import results_of
 from iad_policy.report.statistics import N_RESAMPLES
-from iad_policy.report.viewer.attempts import SimulatedAttempt, attempts_of
+from iad_policy.report.viewer.attempts import attempts_of
 from iad_policy.run.config import RunConfig
 from iad_policy.strategies import STRATEGIES, find_strategy
-from iad_policy.types import FALLBACK, Candidate, Exchange, State
+from iad_policy.types import FALLBACK, Candidate, State
 from iad_policy.types.hashing import decode
 
-N_RESAMPLES_LIVE = 2000
-"""Of a run that goes on, whose page is drawn again and again; a complete one has the table's own figures."""
-LONG = 80
-"""Characters from which a text is kept once."""
-INSTRUCTION_CHARS = 300
-"""Characters of an instruction in the list of tasks. An episode's page has all."""
-PICTURE_SIDE = 384
 HIDDEN_INFO = frozenset({"task_id", "instruction", "available_actions", "step", "page"})
 """Parts of a state's info that the page shows elsewhere, or that repeat the observation."""
-_HEAD_KEYS = frozenset(
-    (
-        "env",
-        "label",
-        "information",
-        "instruments",
-        "baseline",
-        "differences",
-        "curves",
-        "comparisons",
-        "verifier_scores",
-    )
-)
+_HEAD_KEYS = {
+    *("env", "label", "information", "instruments", "baseline"),
+    *("differences", "curves", "comparisons", "verifier_scores"),
+}
 _SUMMARY_KEYS = frozenset(one.name for one in fields(StrategySummary)) - {"spent"} | frozenset(SPENT)
 """Keys of a summary, and of a strategy's part of it, that the page shows."""
-UNSHOWN_AXES = frozenset({"proposals", "seconds", "n_unmetered"})
-"""Parts of a candidate's usage that say nothing of it."""
 
 
 class ShownTable:
@@ -67,7 +49,7 @@ class ShownTable:
 
     def put(self, text: str) -> Any:
         """Return the text, or a reference to it."""
-        if len(text) < LONG:
+        if len(text) < 80:  # a reference would hardly be shorter
             return text
         place = self._places.setdefault(text, len(self.texts))
         if place == len(self.texts):
@@ -81,8 +63,23 @@ def run_json(run: Run) -> dict[str, Any]:
     The figures of a run that ended are those of its summary. Those of any other are computed.
     """
     rows = results_of(run.config, []).rows
-    known = run.summary
-    figures = known if _is_of(known, run.config, rows.values()) else _computed(run)
+    figures = run.summary
+    strategies = figures.get("strategies")
+    if not (  # has the summary all that the page shows, with the rows and the baseline of the configuration?
+        isinstance(strategies, dict)
+        and list(strategies) == list(rows.values())
+        and all(isinstance(one, dict) and one.keys() >= _SUMMARY_KEYS for one in strategies.values())
+        and figures.keys() >= _HEAD_KEYS
+        and figures["baseline"] == RunConfig.of(run.config).compared_with
+    ):
+        results = results_of(run.config, list(run.records.values()))
+        # The page of a run that goes on is drawn again and again. A complete run has the table's own figures.
+        n_resamples = N_RESAMPLES if (run.folder / SUMMARY).exists() else 2000
+        figures = results.as_json(results.figures(n_resamples))
+    rules = {}
+    for arm, label in rows.items():  # what a strategy of ours commits, in a line; the user's own code is not run here
+        rule = inspect.getdoc(find_strategy(arm.strategy)) if arm.strategy in STRATEGIES else ""
+        rules[label] = (rule or "").partition("\n")[0]
     head: dict[str, Any] = _finite(
         {
             **{name: value for name, value in figures.items() if name != SUMMARISED},
@@ -90,34 +87,11 @@ def run_json(run: Run) -> dict[str, Any]:
             "iad_version": run.config.get("iad_version", ""),
             "notes": [str(note) for note in run.config.get("notes") or ()],
             "labels": list(rows.values()),
-            "rules": {label: _rule(arm.strategy) for arm, label in rows.items()},
+            "rules": rules,
             "n_recorded": len(run.episodes),
         }
     )
     return head
-
-
-def _rule(strategy: str) -> str:
-    """Return what a strategy of ours commits, in a line; "" for one of the user's, whose code is not run here."""
-    return (inspect.getdoc(find_strategy(strategy)) or "").partition("\n")[0] if strategy in STRATEGIES else ""
-
-
-def _computed(run: Run) -> dict[str, Any]:
-    results = results_of(run.config, list(run.records.values()))
-    is_over = (run.folder / SUMMARY).exists()
-    return results.as_json(results.figures(N_RESAMPLES if is_over else N_RESAMPLES_LIVE))
-
-
-def _is_of(summary: Mapping[str, Any], config: Mapping[str, Any], labels: Iterable[str]) -> bool:
-    """Say whether a summary has all that the page shows, with the rows and the baseline of a configuration."""
-    strategies = summary.get("strategies")
-    return (
-        isinstance(strategies, dict)
-        and list(strategies) == list(labels)
-        and all(isinstance(one, dict) and one.keys() >= _SUMMARY_KEYS for one in strategies.values())
-        and summary.keys() >= _HEAD_KEYS
-        and summary["baseline"] == RunConfig.of(config).compared_with
-    )
 
 
 def episodes_json(run: Run, start: int = 0, n: int | None = None) -> dict[str, Any]:
@@ -138,7 +112,7 @@ def episodes_json(run: Run, start: int = 0, n: int | None = None) -> dict[str, A
     lines = [_episode_line(one, rows[one.arm]) for one in records]
     return {
         "lines": sorted(lines, key=lambda one: (one["task"], one["seed"], one["row"])),
-        "instructions": {one.task_id: one.instruction[:INSTRUCTION_CHARS] for one in records if one.instruction},
+        "instructions": {one.task_id: one.instruction[:300] for one in records if one.instruction},
         "next": end if end < len(keys) else None,
     }
 
@@ -158,15 +132,9 @@ def _episode_line(record: EpisodeRecord, row: int) -> dict[str, Any]:
         "row": row,
         "task": record.task_id,
         "seed": record.seed,
-        "success": record.success,
-        "progress": record.progress,
-        "reward": record.reward,
-        "n_steps": record.n_steps,
-        "difficulty": record.difficulty,
+        **{name: getattr(record, name) for name in ("success", "progress", "reward", "n_steps", "difficulty")},
         "stop": record.stop_reason,
-        "cut": record.cut,
-        "error_kind": record.error_kind,
-        "error": record.error,
+        **{name: getattr(record, name) for name in ("cut", "error_kind", "error")},
         "calls": spent.proposals + spent.verifications + spent.asks,
         "tokens": spent.tokens,
         "is_scored": record.is_scored,
@@ -186,35 +154,36 @@ def episode_json(run: Run, key: str, table: ShownTable) -> dict[str, Any]:
     """
     try:
         with run.reading(key) as episode:
-            return _steps_json(episode, run, table)
+            first = episode.steps[0].before if episode.steps else None
+            instruction = table.put("" if first is None else str(first.info.get("instruction", "")))
+            steps = [_step(step, run, table) for step in episode.steps]
+            shown: dict[str, Any] = _finite({"key": episode.record.key, "instruction": instruction, "steps": steps})
+            return shown
     except DamagedEpisode as damaged:
         return {"key": key, "damaged": str(damaged)}
-
-
-def _steps_json(episode: Episode, run: Run, table: ShownTable) -> dict[str, Any]:
-    first = episode.steps[0].before if episode.steps else None
-    instruction = "" if first is None else str(first.info.get("instruction", ""))
-    shown: dict[str, Any] = _finite(
-        {
-            "key": episode.record.key,
-            "instruction": table.put(instruction),
-            "steps": [_step(step, run, table) for step in episode.steps],
-        }
-    )
-    return shown
 
 
 def _step(step: RecordedStep, run: Run, table: ShownTable) -> dict[str, Any]:
     decision = step.decision
     trees = {"trees": [_tree(one, table) for one in step.trees]} if step.trees else {}
-    attempts = [] if step.trees else attempts_of(decision)
+    attempts = [
+        {
+            "ids": [one.id for one in attempt.candidates],
+            "over": attempt.is_over,
+            "passed": attempt.has_passed,
+            "evaluation": table.put(attempt.evaluation),
+        }
+        for attempt in ([] if step.trees else attempts_of(decision))
+    ]
+    here = [one for one in decision.candidates if one.at in ("", decision.state.id) and not one.error]
+    votes = Counter(map(_vote, here))
     return {
         **trees,
-        **({"attempts": [_attempt(one, table) for one in attempts]} if attempts else {}),
+        **({"attempts": attempts} if attempts else {}),
         "index": step.index,
         "before": _state(step.before, run, table),
         "candidates": [_candidate(one, step, run, table) for one in decision.candidates],
-        "votes": _votes(step),
+        "votes": {one.id: votes[_vote(one)] for one in here},
         "asked": [
             {"role": one.role, "text": table.put(one.text), "source": one.source} for one in decision.role_answers
         ],
@@ -227,24 +196,8 @@ def _step(step: RecordedStep, run: Run, table: ShownTable) -> dict[str, Any]:
     }
 
 
-def _attempt(attempt: SimulatedAttempt, table: ShownTable) -> dict[str, Any]:
-    return {
-        "ids": [one.id for one in attempt.candidates],
-        "over": attempt.is_over,
-        "passed": attempt.has_passed,
-        "evaluation": table.put(attempt.evaluation),
-    }
-
-
-def _votes(step: RecordedStep) -> dict[str, int]:
-    """Return for each candidate of the state how many of them are the same action, or lead to the same text."""
-    here = step.decision.state.id
-    own = [one for one in step.decision.candidates if one.at in ("", here) and not one.error]
-    votes = Counter(map(_vote, own))
-    return {one.id: votes[_vote(one)] for one in own}
-
-
 def _vote(one: Candidate) -> str:
+    """Return what a candidate votes for: the text that it leads to, or else its action."""
     seen = one.preview.observation if one.preview is not None and not one.preview.done else None
     return f"seen {seen}" if isinstance(seen, str) else f"key {one.key}"
 
@@ -292,26 +245,21 @@ def _candidate(one: Candidate, step: RecordedStep, run: Run, table: ShownTable) 
     if one.preview is not None:
         shown["preview"] = _state(one.preview, run, table)
     if one.exchanges:
-        shown["exchanges"] = [_exchange(exchange, table) for exchange in one.exchanges]
-    spent = {axis: value for axis, value in one.usage.as_dict().items() if axis not in UNSHOWN_AXES}
+        shown["exchanges"] = [  # questions to a model as they were sent, and the answers as they were sampled
+            {
+                "prompt": [{"role": said["role"], "text": table.put(message_text(said))} for said in exchange.prompt],
+                "answer": table.put(exchange.text),
+                "finish": exchange.finish,
+                "sampling": ", ".join(f"{name} = {value}" for name, value in exchange.sampling.items()),
+                "cached_tokens": exchange.cached_tokens,
+            }
+            for exchange in one.exchanges
+        ]
+    silent = ("proposals", "seconds", "n_unmetered")  # these axes say nothing of a candidate
+    spent = {axis: value for axis, value in one.usage.as_dict().items() if axis not in silent}
     if spent:
         shown["spent"] = spent
     return shown
-
-
-def _exchange(exchange: Exchange, table: ShownTable) -> dict[str, Any]:
-    """Return a question to a model as it was sent, and the answer as it was sampled."""
-    return {
-        "prompt": [{"role": one["role"], "text": table.put(message_text(one))} for one in exchange.prompt],
-        "answer": table.put(exchange.text),
-        "finish": exchange.finish,
-        "sampling": ", ".join(f"{name} = {value}" for name, value in exchange.sampling.items()),
-        "cached_tokens": exchange.cached_tokens,
-    }
-
-
-def _says_nothing(value: Any) -> bool:
-    return value is None or value is False or (isinstance(value, str | tuple | list | dict) and not value)
 
 
 def _state(state: State | None, run: Run, table: ShownTable) -> dict[str, Any] | None:
@@ -323,41 +271,27 @@ def _state(state: State | None, run: Run, table: ShownTable) -> dict[str, Any] |
         "info": {
             name: table.put(_text(value))
             for name, value in state.info.items()
-            if name not in HIDDEN_INFO and not _says_nothing(value)
+            if name not in HIDDEN_INFO
+            and not (value is None or value is False or (isinstance(value, str | tuple | list | dict) and not value))
         },
         "done": state.done,
     }
-    said = _messages(state)
-    if said:
-        shown["said"] = [[role.capitalize(), table.put(words)] for role, words in said]
-    called = _called(state)
-    if called:
-        shown["calls"] = [[table.put(part) for part in row] for row in called]
-        shown["changed"] = table.put(", ".join((state.info.get("facts") or {}).get("changed", ())))
+    page = state.info.get("page")
+    if isinstance(page, Mapping):
+        said = [one for one in page.get("messages") or () if "content" in one]  # last in a conversation
+        if said:
+            shown["said"] = [[str(one["role"]).capitalize(), table.put(str(one["content"]))] for one in said]
+        calls = []
+        for call, result in zip(page.get("calls") or (), page.get("results") or (), strict=False):
+            given = ", ".join(f"{name}={value!r}" for name, value in call["arguments"].items())
+            calls.append([table.put(f"{call['name']}({given})"), table.put(str(result))])
+        if calls:
+            shown["calls"] = calls
+            shown["changed"] = table.put(", ".join((state.info.get("facts") or {}).get("changed", ())))
     picture = run.picture(state.thumbnail)
     if picture:
         shown["picture"] = table.put(_data_uri(picture))
     return shown
-
-
-def _messages(state: State) -> list[tuple[str, str]]:
-    """Return what was said last in a conversation, with who said it."""
-    page = state.info.get("page")
-    messages = page.get("messages") if isinstance(page, Mapping) else None
-    return [(str(one["role"]), str(one["content"])) for one in messages or () if "content" in one]
-
-
-def _called(state: State) -> list[tuple[str, str]]:
-    """Return the function calls of a page with their results."""
-    page = state.info.get("page")
-    if not isinstance(page, Mapping) or not page.get("results") or "calls" not in page:
-        return []
-    rows = zip(page["calls"], page["results"], strict=False)
-    return [(f"{call['name']}({_arguments(call['arguments'])})", str(result)) for call, result in rows]
-
-
-def _arguments(given: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}={value!r}" for name, value in given.items())
 
 
 def _part(value: Any, table: ShownTable) -> Any:
@@ -392,7 +326,7 @@ def png_of(picture: np.ndarray) -> bytes:
 
     It is written by hand, as neither Pillow nor OpenCV is a dependency, and a report is the same with and without them.
     """
-    stride = max(1, math.ceil(max(picture.shape[:2]) / PICTURE_SIDE))
+    stride = max(1, math.ceil(max(picture.shape[:2]) / 384))
     small = np.ascontiguousarray(picture[::stride, ::stride])
     height, width = small.shape[:2]
     rows = np.concatenate([np.zeros((height, 1), np.uint8), small.reshape(height, width * 3)], axis=1)

@@ -6,19 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from iad_envs.bird.data import (
-    load_data,
-    read_descriptions,
-)
+from iad_envs.bird.data import load_data, read_descriptions
 from iad_envs.data import OFFICIAL_SHA256, data_version, is_official
 from iad_envs.errors import DataNotFound
-from tests.iad_envs.bird.small_bird import QUESTIONS, UNANSWERED, make_folder
+from tests.iad_envs.bird.small_bird import QUESTIONS, make_folder
 
 HEADER = "original_column_name,column_name,column_description,data_format,value_description\n"
 
 
-def test_a_split_is_loaded_with_its_golds_apart(tmp_path: Path) -> None:
-    data = load_data(make_folder(tmp_path, [*QUESTIONS, UNANSWERED]), "dev")
+def test_a_split_is_loaded_with_its_golds_apart(towns: Path) -> None:
+    data = load_data(towns, "dev")
     assert list(data.questions) == ["7", "8", "9", "10"]
     assert data.questions["7"].difficulty == "simple"
     assert set(data.golds) == {"7", "8", "9"}
@@ -31,24 +28,22 @@ def test_a_repeated_id_gets_a_number(tmp_path: Path) -> None:
     assert data.golds["7#2"] == QUESTIONS[1]["SQL"]
 
 
-@pytest.mark.parametrize("name", ["mini_dev_sqlite.json", "mini_dev.json", "mini_dev_sqlite.jsonl"])
-def test_mini_dev_is_found_under_its_names_as_an_array_or_as_lines(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("split", "name"),
+    [
+        ("mini_dev", "mini_dev_sqlite.json"),
+        ("mini_dev", "mini_dev.json"),
+        ("mini_dev", "mini_dev_sqlite.jsonl"),
+        ("mini_dev_mysql", "mini_dev_mysql.jsonl"),
+        ("dev_20251106", "dev_20251106.json"),
+        ("train_filtered", "train_filtered.jsonl"),
+    ],
+)
+def test_a_split_is_found_under_its_names_as_an_array_or_as_lines(tmp_path: Path, split: str, name: str) -> None:
     folder = make_folder(tmp_path)
     lines = [json.dumps(question) for question in QUESTIONS[:2]]
     text = "\n".join(lines) if name.endswith("l") else f"[{','.join(lines)}]"
     (folder / name).write_bytes(b"\xef\xbb\xbf" + text.encode())
-    data = load_data(folder, "mini_dev")
-    assert list(data.questions) == ["7", "8"]
-    assert data.database("towns").is_file()
-
-
-@pytest.mark.parametrize(
-    ("split", "name"), [("dev_20251106", "dev_20251106.json"), ("train_filtered", "train_filtered.jsonl")]
-)
-def test_the_authors_corrections_are_splits_of_their_own(tmp_path: Path, split: str, name: str) -> None:
-    folder = make_folder(tmp_path)
-    lines = [json.dumps(question) for question in QUESTIONS[:2]]
-    (folder / name).write_text("\n".join(lines) if name.endswith("l") else f"[{','.join(lines)}]", encoding="utf-8")
     (folder / "train_databases").symlink_to(folder / "dev_databases")
     data = load_data(folder, split)
     assert list(data.questions) == ["7", "8"]
@@ -72,26 +67,19 @@ def test_a_file_that_is_not_in_the_format_is_a_clear_error(tmp_path: Path) -> No
             load_data(folder, "dev")
 
 
-def test_the_version_names_the_data_and_changes_with_a_database(tmp_path: Path) -> None:
-    folder = make_folder(tmp_path / "one")
-    other = tmp_path / "two"
+def test_the_version_of_a_split_is_that_of_its_own_files_wherever_they_are(tmp_path: Path) -> None:
+    folder, other = make_folder(tmp_path / "one"), tmp_path / "two"
     shutil.copytree(folder, other)
-    first, same = load_data(folder, "dev").version, load_data(other, "dev").version
-    assert (first.name, first.digest) == ("other", same.digest)
+    first = load_data(folder, "dev").version
+    assert (first.name, first.digest) == ("other", load_data(other, "dev").version.digest)
+    shutil.copytree(folder / "dev_databases", folder / "train_databases")
+    shutil.copy(folder / "dev.json", folder / "train.json")
     path = other / "dev_databases" / "towns" / "towns.sqlite"
     path.write_bytes(path.read_bytes() + b"\0")
     data_version.cache_clear()
+    assert load_data(folder, "dev").version.digest == first.digest
+    assert load_data(folder, "train").version.digest != first.digest
     assert load_data(other, "dev").version.digest != first.digest
-
-
-def test_the_version_of_a_split_is_that_of_its_own_files(tmp_path: Path) -> None:
-    folder = make_folder(tmp_path)
-    before = load_data(folder, "dev").version.digest
-    shutil.copytree(folder / "dev_databases", folder / "train_databases")
-    shutil.copy(folder / "dev.json", folder / "train.json")
-    data_version.cache_clear()
-    assert load_data(folder, "dev").version.digest == before
-    assert load_data(folder, "train").version.digest != before
 
 
 def test_every_dev_database_has_a_known_hash_and_another_file_is_said_to_be_another(tmp_path: Path) -> None:

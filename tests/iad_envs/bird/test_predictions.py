@@ -31,17 +31,12 @@ QUERIES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_folder(tmp_path_factory.mktemp("bird"), [*QUESTIONS, UNANSWERED])
-
-
 @pytest.fixture
-def make(folder: Path) -> Iterator[Any]:
+def make(towns: Path) -> Iterator[Any]:
     made = []
 
     def make_one(**options: Any) -> tuple[gym.Env[Any, Any], BirdPredictions]:
-        env = gym.make("IAD/BIRD-v0", **{"data_dir": folder, "score_limit_s": 0.5, "time_limit_s": 0.5} | options)
+        env = gym.make("IAD/BIRD-v0", **{"data_dir": towns, "score_limit_s": 0.2, "time_limit_s": 0.2} | options)
         made.append(env)
         return env, BirdPredictions(env)
 
@@ -144,16 +139,6 @@ def test_scores_without_the_environment_are_those_of_a_submit(rule: str, make: A
     assert "EX" in form.notes[0]
 
 
-def test_a_query_that_writes_is_right_by_the_official_rule_only(make: Any) -> None:
-    found = {}
-    for rule in ("official", "ex", "sound"):
-        _, form = make(scoring=rule)
-        (one,) = form.score([("8", "DELETE FROM shop")], workers=1, timings=0, advance=bool)
-        assert (one.scores["ex"], one.verdict) == (1.0, "rejected")
-        found[rule] = one.success
-    assert found == {"official": 1.0, "ex": 0.0, "sound": 0.0}
-
-
 def test_answers_of_many_questions_come_back_at_their_places(make: Any) -> None:
     _, form = make()
     answers = [(str(question["question_id"]), question["SQL"]) for question in (*QUESTIONS, *reversed(QUESTIONS))]
@@ -162,7 +147,7 @@ def test_answers_of_many_questions_come_back_at_their_places(make: Any) -> None:
         assert [one.success for one in found] == [1.0] * 6 + [0.0]
 
 
-def test_questions_without_gold_and_without_a_database_cost_only_themselves(folder: Path, tmp_path: Path) -> None:
+def test_questions_without_gold_and_without_a_database_cost_only_themselves(tmp_path: Path) -> None:
     other = {**QUESTIONS[0], "question_id": 20, "db_id": "gone"}
     make_folder(tmp_path / "bird", [*QUESTIONS, UNANSWERED, other, {**other, "question_id": 21, "db_id": "broken"}])
     broken = tmp_path / "bird" / "dev_databases" / "broken" / "broken.sqlite"
@@ -197,8 +182,3 @@ def test_on_a_server_the_environment_scores_and_times_are_refused(make: Any) -> 
     assert form.score([("7", "SELECT 1")], workers=1, timings=0, advance=bool) is None
     with pytest.raises(ValueError, match="--r-ves"):
         form.score([("7", "SELECT 1")], workers=1, timings=1, advance=bool)
-
-
-def test_a_vote_is_the_one_of_the_evaluation(make: Any) -> None:
-    _, form = make()
-    assert form.majority_right(["a", "a", "b"], [True, True, False]) == 1.0

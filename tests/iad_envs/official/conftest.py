@@ -6,16 +6,8 @@ import pytest
 
 from tests.iad_envs.official.file_server import FileServer, serving_files
 
-VARIABLES = (
-    "HF_ENDPOINT",
-    "HF_TOKEN",
-    "http_proxy",
-    "https_proxy",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "no_proxy",
-    "NO_PROXY",
-)
+PROXIES = ("http_proxy", "https_proxy", "no_proxy")
+VARIABLES = ("HF_ENDPOINT", "HF_TOKEN", *PROXIES, *map(str.upper, PROXIES))
 
 
 @pytest.fixture(autouse=True)

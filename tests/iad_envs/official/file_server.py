@@ -12,28 +12,16 @@ CHUNK = 1 << 14
 
 @dataclass
 class Served:
-    """What is behind a path.
-
-    Attributes:
-        content: The bytes.
-        etag: Its version, "" for none.
-        ranges: Whether ranges are answered.
-        statuses: Statuses of the first answers, which have no content. The others are 200 or 206.
-        cuts: Numbers of bytes after which the first connections are closed.
-        kind: The content type.
-        headers: Further headers of every answer.
-        hold: Waited for when `hold_at` bytes of an answer were sent.
-        hold_at: Number of bytes.
-    """
+    """What is behind a path."""
 
     content: bytes = b""
-    etag: str = '"v1"'
+    etag: str = '"v1"'  # "" for none
     ranges: bool = True
-    statuses: list[int] = field(default_factory=list)
-    cuts: list[int] = field(default_factory=list)
+    statuses: list[int] = field(default_factory=list)  # of the first answers, which have no content
+    cuts: list[int] = field(default_factory=list)  # numbers of bytes after which the first connections are closed
     kind: str = "application/octet-stream"
     headers: dict[str, str] = field(default_factory=dict)
-    hold: threading.Event | None = None
+    hold: threading.Event | None = None  # waited for when `hold_at` bytes of an answer were sent
     hold_at: int = 0
 
 

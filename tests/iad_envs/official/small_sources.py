@@ -26,9 +26,8 @@ def file(name: str, content: bytes, *urls: str, is_known: bool = True, **facts: 
 
 def source(*files: SourceFile, **facts: Any) -> DataSource:
     layout = tuple((one.save_as,) for one in files if not one.take)
-    given = {"layout": layout, "environment": "webshop", "read_by": "IAD/WebShop-v0", **facts}
+    given = {"name": "small", "layout": layout, "environment": "webshop", "read_by": "IAD/WebShop-v0", **facts}
     return DataSource(
-        name="small",
         title="A small set",
         licence="MIT",
         citation="Somebody et al.",

@@ -49,7 +49,8 @@ def unpacked(
 
 
 def test_what_is_wanted_is_found_wherever_it_is_and_litter_is_left(tmp_path: Path) -> None:
-    assert unpacked(tmp_path, archive_of(DEV)) == PLACED
+    pages = {"v1/pages/1.html": b"a", "2.html": b"b", "3.txt": b"c"}
+    assert unpacked(tmp_path, archive_of({**DEV, **pages})) == {**PLACED, "1.html": b"a", "2.html": b"b"}
 
 
 def test_an_archive_inside_of_an_archive_is_unpacked_too(tmp_path: Path) -> None:
@@ -58,27 +59,23 @@ def test_an_archive_inside_of_an_archive_is_unpacked_too(tmp_path: Path) -> None
     assert unpacked(tmp_path, archive_of(outer), nested=("dev_databases.zip",)) == PLACED
 
 
-def test_files_by_pattern_lie_in_the_folder_itself(tmp_path: Path) -> None:
-    assert unpacked(tmp_path, archive_of({"v1/pages/1.html": b"a", "2.html": b"b", "3.txt": b"c"})) == {
-        "1.html": b"a",
-        "2.html": b"b",
-    }
-
-
 @pytest.mark.parametrize(
     "name",
-    ["../evil.html", "a/../../evil.html", "/etc/evil.html", "a\\..\\evil.html", "C:/evil.html", "C:evil.html"],
+    [
+        "../evil.html",
+        "a/../../evil.html",
+        "/etc/evil.html",
+        "a\\..\\evil.html",
+        "C:/evil.html",
+        "C:evil.html",
+        "../evil.txt",
+    ],
 )
-def test_a_member_outside_of_the_archive_is_refused_with_all_others(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ArchiveError, match=r"expected members of some.zip inside of it, got .*evil"):
+def test_a_member_outside_of_the_archive_is_refused_with_all_others_wanted_or_not(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ArchiveError, match=r"expected members of some.zip inside of it, got .*evil.*nothing was"):
         unpacked(tmp_path, archive_of({"1.html": b"good", name: b"bad"}))
     assert not list((tmp_path / "folder").iterdir())
     assert not list(tmp_path.parent.glob("evil*"))
-
-
-def test_a_member_outside_is_refused_even_if_nobody_wants_it(tmp_path: Path) -> None:
-    with pytest.raises(ArchiveError, match="nothing was unpacked"):
-        unpacked(tmp_path, archive_of({"../evil.txt": b"bad"}))
 
 
 def test_links_are_refused(tmp_path: Path) -> None:
@@ -91,12 +88,6 @@ def test_links_are_refused(tmp_path: Path) -> None:
         unpacked(tmp_path, content.getvalue())
 
 
-def test_more_than_the_maximum_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
-    with pytest.raises(ArchiveError, match=r"expected at most 0\.0 GB to unpack, got more in some\.zip"):
-        unpacked(tmp_path, archive_of({"1.html": bytes(1_001)}), limit=1_000)
-    assert not list((tmp_path / "folder").iterdir())
-
-
 def test_the_maximum_counts_for_all_archives_of_a_nest_together(tmp_path: Path) -> None:
     inner = archive_of({"1.html": bytes(900)})
     assert len(inner) < 200
@@ -104,6 +95,10 @@ def test_the_maximum_counts_for_all_archives_of_a_nest_together(tmp_path: Path) 
     (tmp_path / "other").mkdir()
     with pytest.raises(ArchiveError, match="expected at most"):
         unpacked(tmp_path / "other", archive_of({"a.zip": inner, "2.html": bytes(200)}), nested=("a.zip",), limit=1_100)
+    (tmp_path / "flat").mkdir()
+    with pytest.raises(ArchiveError, match=r"expected at most 0\.0 GB to unpack, got more in some\.zip"):
+        unpacked(tmp_path / "flat", archive_of({"1.html": bytes(1_001)}), limit=1_000)
+    assert not list((tmp_path / "flat" / "folder").iterdir())
 
 
 def test_an_archive_that_lies_about_its_sizes_is_refused(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """Data folders that appear whole or not at all: downloaded, or taken from what somebody fetched by hand."""
 
 import json
+import re
+import shutil
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -8,8 +10,7 @@ from typing import Any
 import pytest
 
 from iad_envs.official.errors import FetchError
-from iad_envs.official.record import RECORD, read_record
-from iad_envs.official.verifying import verify_folder
+from iad_envs.official.record import RECORD, read_record, verify_folder
 from tests.iad_envs.official.file_server import FileServer
 from tests.iad_envs.official.small_sources import ZIP, A, B, fetcher, file, source, two, zipped
 from tests.iad_envs.official.test_archives import PLACED, archive_of
@@ -46,13 +47,8 @@ def test_data_are_fetched_whole_with_a_record(server: FileServer, tmp_path: Path
     assert statuses(tmp_path / "small") == {"a.json": "ok", "b.json": "ok"}
     written = json.loads((tmp_path / "small" / RECORD).read_text(encoding="utf-8"))
     assert (written["licence"], written["citation"]) == ("MIT", "Somebody et al.")
-
-
-def test_data_that_are_here_are_not_fetched_again(server: FileServer, tmp_path: Path) -> None:
-    assert fetcher(two(server), tmp_path).fetch() is not None
-    before = server.sent
-    assert fetcher(two(server), tmp_path).fetch() is None
-    assert fetcher(two(server), tmp_path).take(tmp_path) is None
+    before = server.sent  # what is here is not fetched again
+    assert fetcher(two(server), tmp_path).fetch() is fetcher(two(server), tmp_path).take(tmp_path) is None
     assert server.sent == before
 
 
@@ -100,27 +96,23 @@ def test_an_archive_ends_in_the_environments_layout(server: FileServer, tmp_path
     assert names(tmp_path) == ["small", "small.lock"]
 
 
-def test_no_archive_is_no_archive_from_any_mirror(server: FileServer, tmp_path: Path) -> None:
-    given = file("dev.zip", b"", server.serve("/text", b"Not today."), is_known=False, take=("dev.json",))
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (archive_of({"dev.json": b"[]", "../../evil": b"bad"}), r"got '../../evil'; nothing was unpacked"),
+        (archive_of({"test.json": b"[]"}), r"expected dev\.json, dev_databases/\*/\*\.sqlite in what was fetched"),
+        (b"Not today.", "expected a ZIP archive, got something else"),
+    ],
+    ids=["hostile", "other", "none"],
+)
+def test_an_archive_that_is_not_as_expected_leaves_nothing(
+    server: FileServer, tmp_path: Path, content: bytes, said: str
+) -> None:
+    given = zipped(server)
+    server.serve("/zip", content)
     with pytest.raises(FetchError) as caught:
-        fetcher(source(given), tmp_path).fetch()
-    assert list(caught.value.reasons.values()) == ["expected a ZIP archive, got something else"]
-
-
-def test_an_archive_without_what_is_wanted_is_refused(server: FileServer, tmp_path: Path) -> None:
-    server.serve("/zip", archive_of({"test/test.json": b"[]"}))
-    given = zipped(server)
-    server.serve("/zip", archive_of({"test/test.json": b"[]"}))
-    with pytest.raises(FetchError, match=r"expected dev\.json, dev_databases/\*/\*\.sqlite in what was fetched"):
         fetcher(given, tmp_path).fetch()
-    assert not (tmp_path / "small").exists()
-
-
-def test_a_hostile_archive_leaves_nothing(server: FileServer, tmp_path: Path) -> None:
-    given = zipped(server)
-    server.serve("/zip", archive_of({"dev.json": b"[]", "../../evil": b"bad"}))
-    with pytest.raises(FetchError, match=r"got '../../evil'; nothing was unpacked"):
-        fetcher(given, tmp_path).fetch()
+    assert re.search(said, f"{caught.value} {caught.value.reasons}")
     assert not (tmp_path / "small").exists()
     assert not list(tmp_path.rglob("evil"))
 
@@ -182,21 +174,17 @@ def test_files_fetched_by_hand_are_taken_one_after_the_other(server: FileServer,
     with pytest.raises(FetchError, match=r"expected b\.json in .*; a\.json is kept for the next command"):
         fetcher(given, tmp_path / "root").take(tmp_path / "a.json")
     (tmp_path / "a.json").unlink()
+    kept = tmp_path / "kept"
+    shutil.copytree(tmp_path / "root", kept)
+    fetched = fetcher(given, kept).fetch()  # without what was taken by hand
+    assert [asked.path for asked in server.asked] == ["/b"]
+    assert fetched is not None
+    assert fetched.downloads["a.json"].origin == str(tmp_path / "a.json")
     record = fetcher(given, tmp_path / "root").take(tmp_path / "b.json")
     assert record is not None
     assert [one.origin for one in record.downloads.values()] == [str(tmp_path / "a.json"), str(tmp_path / "b.json")]
     assert files(tmp_path / "root" / "small") == {"a.json": A, "b.json": B}
     assert names(tmp_path / "root") == ["small", "small.lock"]
-
-
-def test_what_was_taken_by_hand_is_not_fetched(server: FileServer, tmp_path: Path) -> None:
-    (tmp_path / "a.json").write_bytes(A)
-    with pytest.raises(FetchError):
-        fetcher(two(server), tmp_path / "root").take(tmp_path / "a.json")
-    record = fetcher(two(server), tmp_path / "root").fetch()
-    assert [asked.path for asked in server.asked] == ["/b"]
-    assert record is not None
-    assert record.downloads["a.json"].origin == str(tmp_path / "a.json")
 
 
 def test_another_version_is_taken_only_on_request(server: FileServer, tmp_path: Path) -> None:
@@ -210,6 +198,8 @@ def test_another_version_is_taken_only_on_request(server: FileServer, tmp_path: 
     assert record is not None
     assert record.other_versions == ["a.json"]
     assert statuses(tmp_path / "root" / "small") == {"a.json": "ok", "b.json": "ok"}
+    with pytest.raises(FetchError, match="expected the SHA-256"):  # a copied folder is held to what is known, too
+        fetcher(two(server, layout=(("a.json",),), name="other"), tmp_path / "root").take(tmp_path)
 
 
 def test_a_folder_as_the_environment_reads_it_is_copied(server: FileServer, tmp_path: Path) -> None:
@@ -228,15 +218,6 @@ def test_a_folder_as_the_environment_reads_it_is_copied(server: FileServer, tmp_
         fetcher(given._replace(name="other"), tmp_path / "root").take(tmp_path / "root")
 
 
-def test_a_copied_folder_is_held_to_what_is_known(server: FileServer, tmp_path: Path) -> None:
-    given = two(server, layout=(("a.json",),))
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "a.json").write_bytes(b"other")
-    with pytest.raises(FetchError, match="expected the SHA-256"):
-        fetcher(given, tmp_path / "root").take(tmp_path / "mine")
-    assert not (tmp_path / "root" / "small").exists()
-
-
 def test_threads_that_start_together_fetch_once(server: FileServer, tmp_path: Path) -> None:
     given = two(server)
     found: list[object] = []
@@ -249,23 +230,15 @@ def test_threads_that_start_together_fetch_once(server: FileServer, tmp_path: Pa
     assert sum(one is not None for one in found) == 1
 
 
-def test_a_folder_without_a_record_is_held_to_the_table(server: FileServer, tmp_path: Path) -> None:
+def test_a_folder_is_held_to_its_record_or_without_one_to_the_table(server: FileServer, tmp_path: Path) -> None:
+    for name, content in {"a.json": A, "b.json": b"other", "c.json": b"mine"}.items():
+        (tmp_path / name).write_bytes(content)
     given = two(server)
-    (tmp_path / "a.json").write_bytes(A)
-    (tmp_path / "b.json").write_bytes(b"other")
-    (tmp_path / "c.json").write_bytes(b"mine")
+    assert read_record(tmp_path) is None
     assert statuses(tmp_path, small=given) == {"a.json": "ok", "b.json": "changed", "c.json": "unknown"}
-
-
-def test_a_record_that_is_none_is_said(tmp_path: Path) -> None:
+    fetcher(given, tmp_path / "root").fetch()
+    (tmp_path / "root" / "small" / "b.json").unlink()
+    assert statuses(tmp_path / "root" / "small") == {"a.json": "ok", "b.json": "missing"}
     (tmp_path / RECORD).write_text("[]", encoding="utf-8")
     with pytest.raises(ValueError, match="expected the record of a fetch in"):
         read_record(tmp_path)
-    (tmp_path / RECORD).unlink()
-    assert read_record(tmp_path) is None
-
-
-def test_files_that_are_missing_are_found(server: FileServer, tmp_path: Path) -> None:
-    fetcher(two(server), tmp_path).fetch()
-    (tmp_path / "small" / "b.json").unlink()
-    assert statuses(tmp_path / "small") == {"a.json": "ok", "b.json": "missing"}

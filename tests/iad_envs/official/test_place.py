@@ -35,52 +35,41 @@ def test_official_data_that_are_not_here_say_how_to_fetch_them(root: Path) -> No
     )
 
 
-def test_official_data_that_are_here_are_taken(root: Path) -> None:
+def test_official_data_that_are_here_are_taken_and_never_a_default(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root.mkdir()
     (root / "webshop-small").symlink_to(bundled())
     env = gym.make(SHOP, data_dir="official:webshop-small")
     assert Path(env.unwrapped.data.folder) == bundled().resolve()  # type: ignore[attr-defined]
     observation, _ = env.reset(seed=0)
     assert "WebShop" in observation
-
-
-def test_official_data_are_never_a_default(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = data_folder("sketch2code")
-    (root / "sketch2code").mkdir(parents=True)
-    (root / "webshop-small").mkdir()
+    (root / "sketch2code").mkdir()
     assert data_folder("sketch2code") == before
     monkeypatch.setenv("IAD_DATA", str(root.parent / "elsewhere"))
     assert data_folder("sketch2code") == before
 
 
-def test_a_name_that_nobody_knows_has_neighbours(root: Path) -> None:
-    with pytest.raises(
-        UnknownTask, match=r"expected a known name of official data, got 'webshop-smal' \(near: webshop-"
-    ):
-        data_folder("webshop", "official:webshop-smal")
-
-
 def test_data_of_another_environment_are_refused(root: Path) -> None:
     with pytest.raises(ValueError, match="expected official data of bird, got webshop-small, those of webshop"):
         data_folder("bird", "official:webshop-small")
+    with pytest.raises(UnknownTask, match=r"known name of official data, got 'webshop-smal' \(near: webshop-"):
+        data_folder("webshop", "official:webshop-smal")
     with pytest.raises(ValueError, match="got agentboard-webshop, which no environment reads as they are"):
         data_folder("webshop", "official:agentboard-webshop")
 
 
 @pytest.mark.parametrize("inside", ["", "official"])
-def test_the_folder_lies_outside_of_the_defaults(tmp_path: Path, inside: str) -> None:
+def test_the_folder_lies_outside_of_the_defaults_by_default_in_the_users_data_folder(
+    tmp_path: Path, inside: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
+    found = official_root({})
+    assert (found.name, found.is_relative_to(tmp_path)) == ("official", True)
     variables = {"IAD_DATA": str(tmp_path), "IAD_OFFICIAL": str(tmp_path / inside)}
     with pytest.raises(ValueError, match="expected a folder of official data outside of IAD_DATA"):
         official_root(variables)
     assert official_root({**variables, "IAD_DATA": str(tmp_path / "data")}) == tmp_path / inside
-
-
-def test_without_a_variable_they_are_in_the_users_data_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
-    found = official_root({})
-    assert found.name == "official"
-    assert found.is_relative_to(tmp_path)
 
 
 def test_an_installed_package_has_its_data(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,11 +20,8 @@ def one(request: pytest.FixtureRequest) -> DataSource:
     return found
 
 
-def test_the_table_lies_in_the_package() -> None:
+def test_the_names_of_the_specification_are_there_in_the_package() -> None:
     assert TABLE.parent == Path(iad_envs.__file__).parent
-
-
-def test_the_names_of_the_specification_are_there() -> None:
     assert list(SOURCES) == [
         "webshop-small", "webshop-full", "agentboard-webshop", "intercode", "bird-mini-dev", "bird-dev", "bird-train",
         "sketch2code", "bfcl", "acebench",
@@ -32,12 +29,7 @@ def test_the_names_of_the_specification_are_there() -> None:
 
 
 def test_everybody_can_know_what_they_fetch(one: DataSource) -> None:
-    assert one.title
-    assert one.licence
-    assert one.citation
-    assert one.size
-    assert one.layout
-    assert one.files or one.commands
+    assert all((one.title, one.licence, one.citation, one.size, one.layout, one.files or one.commands))
     assert (one.read_by in ENVIRONMENTS) == bool(one.environment) == bool(one.use)
 
 

@@ -54,7 +54,7 @@ def test_a_hosted_shop_is_the_same_as_one_in_this_process(server: Server, option
     here, there = WebShopEnv(**options), WebShopEnv(server=server.address, token=TOKEN, **options)
     assert (here.task_ids, here.data[:2]) == (there.task_ids, there.data[:2])
     rng = random.Random(0)
-    for seed in range(6):
+    for seed in range(3):
         seen = [env.reset(seed=seed) for env in (here, there)]
         gold = solution_of(here)
         while True:
@@ -75,31 +75,20 @@ def test_a_hosted_shop_is_the_same_as_one_in_this_process(server: Server, option
 
 
 def test_a_policy_decides_the_same_on_a_hosted_shop_from_several_threads(server: Server) -> None:
-    bought = []
-    for options in ({}, {"server": server.address, "token": TOKEN}):
+    def bought(seed: int, **options: Any) -> Any:
         env = gym.make("IAD/WebShop-v0", **options)
         with IADPolicyWrapper("shopper", env, strategy="iad", n=3, threads=4) as policy:
-            observation, info = env.reset(seed=5)
+            observation, info = env.reset(seed=seed)
             done = False
             while not done:
                 observation, reward, terminated, truncated, info = env.step(policy.act(observation, info))
                 done = terminated or truncated
-            bought.append((observation, reward, info["progress"], info["step"]))
         env.close()
-    assert bought[0] == bought[1]
+        return observation, reward, info["progress"], info["step"]
 
-
-def test_one_server_feeds_many_workers(server: Server) -> None:
-    def shop(seed: int) -> float:
-        env = WebShopEnv(server=server.address, token=TOKEN)
-        env.reset(seed=seed)
-        for action in solution_of(env):
-            _, reward, *_ = env.step(action)
-        env.close()
-        return float(reward)
-
-    with ThreadPoolExecutor(16) as pool:
-        assert list(pool.map(shop, range(32))) == [1.0] * 32
+    with ThreadPoolExecutor(4) as pool:  # one server feeds many workers
+        hosted = list(pool.map(lambda seed: bought(seed, server=server.address, token=TOKEN), range(5, 9)))
+    assert hosted == [bought(seed) for seed in range(5, 9)]
 
 
 def test_the_servers_rules_hold_and_others_are_refused() -> None:
@@ -147,7 +136,7 @@ def test_what_is_no_hosted_shop_is_said(server: Server) -> None:
             WebShopEnv(server=address, token=TOKEN)
 
 
-def test_an_episode_goes_on_when_the_server_was_started_again() -> None:
+def test_an_episode_goes_on_when_the_server_was_started_again_with_the_same_shop() -> None:
     with opened() as server:
         env = WebShopEnv(server=server.address, token=TOKEN)
         env.reset(seed=3)
@@ -157,17 +146,9 @@ def test_an_episode_goes_on_when_the_server_was_started_again() -> None:
     with pytest.raises(ShopUnavailable) as lost:
         env.step("search[something new]")
     assert lost.value.kind == "connection"
+    with opened(port=server.port, page_size=4), pytest.raises(ShopUnavailable, match="create the environment again"):
+        env.step("search[something new]")
     with opened(port=server.port) as again:
         assert again.port == server.port
         assert env.step(gold[-1])[1] == 1.0
-        env.close()
-
-
-def test_a_server_that_sells_something_else_by_now_is_refused() -> None:
-    with opened() as server:
-        env = WebShopEnv(server=server.address, token=TOKEN)
-        env.reset(seed=3)
-    with opened(port=server.port, page_size=4):
-        with pytest.raises(ShopUnavailable, match="create the environment again"):
-            env.step("search[something new]")
         env.close()

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from iad_envs.errors import UnknownTask
 from iad_envs.webshop.env import WebShopEnv, load_store
 from webshop_server.goals import load_goals
 from webshop_server.storage.indexes import Indexes, IndexNotFound
@@ -48,7 +47,7 @@ def test_episodes_are_the_same_as_in_memory(indexes: Indexes) -> None:
     on_disk = WebShopEnv(catalog="disk")
     assert load_store(folder, None, "bm25", "light", catalog="disk").catalog.is_on_disk
     assert on_disk.task_ids == in_memory.task_ids
-    for seed in range(30):
+    for seed in range(8):
         assert walk(on_disk, seed) == walk(in_memory, seed)
 
 
@@ -60,17 +59,10 @@ def test_products_on_disk_that_were_not_indexed_are_an_error_with_the_command(tm
         WebShopEnv(data_dir=copy, catalog="disk")
 
 
-def test_an_unknown_place_or_engine_names_the_known_ones() -> None:
-    with pytest.raises(UnknownTask, match="auto, memory, disk"):
-        WebShopEnv(catalog="cloud")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="one of bm25, dense, hybrid, lucene"):
-        WebShopEnv(search="google")
-
-
 def test_catalogues_on_disk_and_in_memory_give_the_same_goals_of_each_kind(indexes: Indexes) -> None:
     folder = Path(WebShopEnv().data.folder)
     indexes.build(folder)
     catalogs = [open_products(folder, catalog=place, indexes=indexes) for place in ("memory", "disk")]
     for kind in ("human", "synthetic"):
-        first, second = ([repr(goal) for goal in load_goals(folder, catalog, kind)] for catalog in catalogs)
+        first, second = ([repr(goal) for goal in load_goals(folder, catalog, kind, first=50)] for catalog in catalogs)
         assert first == second

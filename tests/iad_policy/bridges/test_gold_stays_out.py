@@ -1,6 +1,6 @@
 """Gold leaves a bridge as reward and metrics, never in a text that a model reads."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -18,14 +18,10 @@ SEED = 0
 
 
 def by_chat(env: gym.Env[Any, Any], task_id: str, answers: Sequence[str]) -> Told:
+    """Bridges whose libraries exclude each other are held to the same by tests/full/test_bridge_*.py."""
     chat = Chat(env)
     texts = texts_of(chat.begin(task_id=task_id, seed=SEED))
     return Told([*texts, *(chat.say(answer) for answer in answers)], answers)
-
-
-BRIDGES: Mapping[str, Callable[[gym.Env[Any, Any], str, Sequence[str]], Told]] = {"chat": by_chat}
-"""Name of a bridge -> what a model is told by it if it gives these answers. Bridges whose libraries exclude each other
-are held to the same by tests/full/test_bridge_*.py."""
 
 
 @pytest.fixture(scope="module")
@@ -35,36 +31,16 @@ def env(request: pytest.FixtureRequest) -> Iterator[gym.Env[Any, Any]]:
     env.close()
 
 
-@pytest.mark.parametrize("bridge", BRIDGES)
 @pytest.mark.parametrize("env", KEYLESS, indirect=True)
-def test_no_message_has_gold(env: gym.Env[Any, Any], bridge: str) -> None:
-    world: Any = env.unwrapped
-    for task_id in world.task_ids[:2]:
-        for answers in (aimless(env), [*solving(env, task_id, SEED), "and now?"]):
-            told = BRIDGES[bridge](env, task_id, answers)
-            assert len(told.texts) == 2 + len(answers)
-            assert gold_in(told, env, task_id, SEED) == []
-
-
-@pytest.mark.parametrize("env", KEYLESS, indirect=True)
-def test_the_solution_said_action_by_action_solves_the_task(env: gym.Env[Any, Any]) -> None:
-    world: Any = env.unwrapped
-    chat = Chat(env)
-    for task_id in world.task_ids[:2]:
-        answers = solving(env, task_id, SEED)
-        chat.begin(task_id=task_id, seed=SEED)
-        for answer in answers:
-            chat.say(answer)
-        assert (chat.done, chat.outcome.success, chat.outcome.progress) == (True, True, 1.0), task_id
-
-
-@pytest.mark.parametrize("env", KEYLESS, indirect=True)
-def test_gold_in_a_message_is_found(env: gym.Env[Any, Any]) -> None:
-    """Else the test above could not fail."""
+def test_no_message_has_gold_and_gold_in_one_would_be_found(env: gym.Env[Any, Any]) -> None:
     world: Any = env.unwrapped
     task_id = world.task_ids[1]
-    told = by_chat(env, task_id, aimless(env))
-    for secret in (str(world.oracle(world.snapshot())["reference"]), str(world.oracle(world.snapshot())["solution"])):
+    for answers in ([*solving(env, task_id, SEED), "and now?"], aimless(env)):
+        told = by_chat(env, task_id, answers)
+        assert len(told.texts) == 2 + len(answers)
+        assert gold_in(told, env, task_id, SEED) == []
+    gold = world.oracle(world.snapshot())
+    for secret in (str(gold["reference"]), str(gold["solution"])):
         assert gold_in(Told([*told.texts, secret], told.answers), env, task_id, SEED)
 
 

@@ -4,7 +4,6 @@ import gc
 import inspect
 import json
 import re
-import subprocess
 import sys
 from typing import Any
 
@@ -13,7 +12,8 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy.bridges.chat import OVER, Chat
-from iad_policy.bridges.trl import METRICS, GRPOEnvironment, grpo_environment, grpo_rows, log_outcomes
+from iad_policy.bridges.trl import METRICS, GRPOEnvironment, grpo_dataset, grpo_environment, grpo_rows, log_outcomes
+from iad_policy.errors import MissingExtra
 
 SHOP = "IAD/WebShop-v0"
 BASH = "IAD/InterCodeBash-v0"
@@ -79,21 +79,14 @@ def test_an_episode_is_that_of_a_chat_with_the_environments_reward() -> None:
             assert texts == [first, *(chat.say(action) for action in actions)]
             assert environment.get_reward() == chat.reward
             assert environment.outcome == chat.outcome
+        assert texts[-1] == OVER
+        assert [environment.act(action) for action in ("search[shirt]", "click[buy now]", "")] == [OVER] * 3
+        assert environment.outcome == chat.outcome
         plain = gym.make(SHOP, split="train", page_size=3)
         plain.reset(options={"task_id": task_id})
         assert environment.get_reward() == sum(float(plain.step(action)[1]) for action in actions)
         rewards.add(environment.get_reward())
     assert rewards != {0.0}
-
-
-def test_calls_after_the_end_change_nothing() -> None:
-    environment = grpo_environment(SHOP)()
-    _, texts = bought(environment, task_ids()[0])
-    assert texts[-1] == OVER
-    ended = environment.outcome
-    assert [environment.act(action) for action in ("search[shirt]", "click[buy now]", "")] == [OVER] * 3
-    assert environment.outcome == ended
-    assert environment.get_reward() == ended.reward
 
 
 def test_an_object_is_used_for_one_episode_after_another() -> None:
@@ -109,16 +102,16 @@ def test_an_object_is_used_for_one_episode_after_another() -> None:
     assert environment.outcome.steps == 0
 
 
-@pytest.mark.parametrize("answer", ["", "I will think.", "click[nothing]", "buy", {"a": 1}, 3, None])
-def test_what_is_no_action_costs_a_step(answer: Any) -> None:
+def test_what_is_no_action_costs_a_step() -> None:
     environment = grpo_environment(SHOP, max_steps=2)()
-    environment.reset(seed=0)
-    text = environment.act(answer)
-    assert "not valid here" in text
-    assert "Actions left: 1." in text
-    assert (environment.outcome.steps, environment.outcome.invalid) == (1, 1)
-    assert environment.act(answer) == OVER
-    assert environment.outcome.stop_reason == "max_steps"
+    for answer in ("", "I will think.", "click[nothing]", "buy", {"a": 1}, 3, None):
+        environment.reset(seed=0)
+        text = environment.act(answer)  # type: ignore[arg-type]
+        assert "not valid here" in text
+        assert "Actions left: 1." in text
+        assert (environment.outcome.steps, environment.outcome.invalid) == (1, 1)
+        assert environment.act(answer) == OVER  # type: ignore[arg-type]
+        assert environment.outcome.stop_reason == "max_steps"
 
 
 def test_an_action_that_is_no_text_is_read(lamp: str) -> None:
@@ -220,23 +213,7 @@ def test_outcomes_are_logged_and_give_no_reward() -> None:
     assert ("WebShop/invalid", 1.0) in logged
 
 
-def test_it_needs_no_package_of_the_extra() -> None:
-    code = """
-import sys
-class Blocked:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {"torch", "transformers", "trl", "datasets", "PIL"}:
-            raise ImportError(name)
-sys.meta_path.insert(0, Blocked())
-from iad_policy.bridges.trl import grpo_dataset, grpo_environment, grpo_rows
-from iad_policy.errors import MissingExtra
-environment = grpo_environment("IAD/WebShop-v0")()
-environment.reset(**grpo_rows("IAD/WebShop-v0", n=1)[0])
-environment.act("search[shirt]")
-try:
-    grpo_dataset("IAD/WebShop-v0")
-except MissingExtra as error:
-    print(error)
-"""
-    done = subprocess.run([sys.executable, "-c", code], check=True, timeout=60, capture_output=True, text=True)
-    assert "[trl]" in done.stdout
+def test_without_the_package_of_datasets_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(MissingExtra, match=r"\[trl\]"):
+        grpo_dataset(SHOP)

@@ -19,7 +19,8 @@ from iad_policy.report.advice.pilot import read_pilot
 from iad_policy.report.reselection import bounds, reselecting
 
 QUERIES: dict[str, Any] = {"split": "train", "env_args": {"mode": "answer"}, "feedback": "best-worst"}
-N_TASKS = 24
+N_TASKS = 8
+STRATEGIES = ["single", "bon-sc", "bon", "iad"]
 
 
 def iad(*arguments: object) -> Any:
@@ -29,7 +30,15 @@ def iad(*arguments: object) -> Any:
 @pytest.fixture(scope="module")
 def pilot(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "pilot"
-    evaluate("IAD/BIRD-v0", ["single", "bon-sc", "bon", "iad"], N_TASKS, n=3, out=folder, **QUERIES)
+    evaluate("IAD/BIRD-v0", STRATEGIES, N_TASKS, n=3, out=folder, **QUERIES)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def with_oracle(pilot: Path) -> Path:
+    """What the pilot gives with another verifier."""
+    folder = pilot.with_name("oracle")
+    evaluate("IAD/BIRD-v0", STRATEGIES, N_TASKS, n=3, verifier="oracle", out=folder, **QUERIES)
     return folder
 
 
@@ -39,15 +48,6 @@ def outcome(record: EpisodeRecord) -> tuple[object, ...]:
 
 def outcomes(folder: Path) -> dict[tuple[object, ...], tuple[object, ...]]:
     return {(one.arm, one.task_id, one.seed): outcome(one) for one in Run(folder).records.values()}
-
-
-def rounded(value: Any) -> Any:
-    """Return figures without the last digits, which the order of a sum may change."""
-    if isinstance(value, dict):
-        return {name: rounded(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [rounded(part) for part in value]
-    return round(value, 6) if isinstance(value, float) else value
 
 
 def test_the_result_of_every_candidate_is_what_its_episode_gave(pilot: Path) -> None:
@@ -84,6 +84,10 @@ def test_it_prints_what_the_pilot_shows_what_follows_and_what_to_take(pilot: Pat
 def test_a_verifier_that_reads_gold_is_labelled_and_never_what_to_take(pilot: Path, tmp_path: Path) -> None:
     folder = tmp_path / "both"
     assert iad("reselect", pilot, "--verifier", "proxy,oracle", "--ask", "--out", folder).exit_code == 0
+    of_proxy = {
+        (one.arm, one.task_id): outcome(one) for one in Run(folder).records.values() if one.verifier != "oracle"
+    }
+    assert of_proxy == {name[:2]: own for name, own in outcomes(pilot).items()}, "the same verifier, the same run"
     shown = iad("advise", folder, "--worth", 10_000).output
     assert "*** oracle: oracle verifier" in shown
     assert "Rows whose verifier reads gold are for diagnosis." in shown
@@ -94,19 +98,20 @@ def test_a_verifier_that_reads_gold_is_labelled_and_never_what_to_take(pilot: Pa
 
 
 def test_what_was_not_run_is_no_reason_to_choose(tmp_path: Path) -> None:
-    evaluate("IAD/WebShop-v0", ["single", "iad"], 6, n=[4, 8], split="dev", out=tmp_path)
+    evaluate("IAD/WebShop-v0", ["single", "iad"], 2, n=[4, 8], split="dev", out=tmp_path)
     found = advise(tmp_path, AdviceSettings(ns=(2, 6, 8, 16), worth=1e6))
     assert [one.source for option, one in found.predictions.items() if option.line == "iad"] == [
         *("between", "pilot", "between", "pilot", "trend")
     ]
     assert found.choice is not None
     assert {one.option.n for one in found.steps} | {found.choice.option.n} <= {1, 4, 8}
-    assert "Rows from between and trend are no reason to choose" in iad("advise", tmp_path).output
+    shown = iad("advise", tmp_path).output
+    assert "Tasks take several decisions" in shown
+    assert "Rows from between and trend are no reason to choose" in shown
 
 
 def test_it_is_the_same_twice_and_reads_an_unfinished_run(pilot: Path, tmp_path: Path) -> None:
-    settings = AdviceSettings(ns=(3,))
-    twice = [json.dumps(rounded(advise(pilot, settings).as_json())) for _ in range(2)]
+    twice = [iad("advise", pilot, "--json", "--n", 3).output for _ in range(2)]
     assert twice[0] == twice[1]
     folder = shutil.copytree(pilot, tmp_path / "run")
     lines = (folder / EPISODES).read_bytes().splitlines(keepends=True)
@@ -121,7 +126,7 @@ def test_it_is_the_same_twice_and_reads_an_unfinished_run(pilot: Path, tmp_path:
 def test_dollars_are_no_price_where_the_cache_has_answered(pilot: Path, tmp_path: Path) -> None:
     """Of strategies that share samples, the first one pays for all of them."""
     folder = shutil.copytree(pilot, tmp_path / "run")
-    lines = [json.loads(line) for line in (folder / EPISODES).read_text().splitlines()]
+    lines = [json.loads(line) for line in (folder / EPISODES).read_text().splitlines()[:8]]
     for n_cached, axis in ((0, "usd"), (1, "tokens")):
         for line in lines:
             line["usage"]["agent"] |= {"usd": 0.1, "prompt_tokens": 10, "n_cached": n_cached}
@@ -129,14 +134,6 @@ def test_dollars_are_no_price_where_the_cache_has_answered(pilot: Path, tmp_path
         assert read_pilot(Run(folder)).axis == axis
     with pytest.raises(ValueError, match="answers from the cache, which cost 0 dollars"):
         read_pilot(Run(folder), axis="usd")
-
-
-def test_episodes_of_several_decisions_are_read_as_a_whole(tmp_path: Path) -> None:
-    evaluate("IAD/WebShop-v0", ["single", "bon"], 4, n=2, split="dev", out=tmp_path / "run")
-    shown = iad("advise", tmp_path / "run")
-    assert shown.exit_code == 0, shown.output
-    assert "Tasks take several decisions" in shown.output
-    assert "Rows from trend are no reason to choose" in shown.output
 
 
 @pytest.mark.parametrize(
@@ -160,61 +157,30 @@ def test_bad_input_is_one_sentence_and_status_2(pilot: Path, arguments: tuple[st
     assert said in shown.stderr
 
 
-def test_the_same_verifier_again_gives_the_same_run(pilot: Path, tmp_path: Path) -> None:
-    shown = iad("reselect", pilot, "--verifier", "proxy", "--out", tmp_path / "again")
-    assert shown.exit_code == 0, shown.output
-    assert outcomes(tmp_path / "again") == outcomes(pilot)
-
-
-def test_another_verifier_selects_as_in_a_run_with_it_and_says_where_it_can_not(pilot: Path, tmp_path: Path) -> None:
+def test_another_verifier_selects_as_in_a_run_with_it_and_says_where_it_can_not(
+    pilot: Path, with_oracle: Path, tmp_path: Path
+) -> None:
     shown = iad("reselect", pilot, "--verifier", "oracle", "--out", tmp_path / "again")
     assert shown.exit_code == 0, shown.output
     assert "episodes are exact; the others part from the record" in shown.output
     assert "Run the same command again" not in " ".join(shown.output.split())
-    evaluate(
-        "IAD/BIRD-v0",
-        ["single", "bon-sc", "bon", "iad"],
-        N_TASKS,
-        n=3,
-        verifier="oracle",
-        out=tmp_path / "run",
-        **QUERIES,
-    )
     records = list(Run(tmp_path / "again").records.values())
-    expected, n_exact = outcomes(tmp_path / "run"), 0
-    for one in records:
-        if one.error_kind != NOT_RECORDED:
-            assert outcome(one) == expected[one.arm, one.task_id, one.seed]
-            n_exact += 1
-        assert one.information == "oracle"
-        assert one.strategy == "iad" or not one.error_kind
-    assert n_exact > 3 * N_TASKS
-    n_other = len(records) - n_exact
-    assert n_other > 0
+    expected = outcomes(with_oracle)
+    exact = [one for one in records if one.error_kind != NOT_RECORDED]
+    assert all(outcome(one) == expected[one.arm, one.task_id, one.seed] for one in exact)
+    assert {one.information for one in records} == {"oracle"}
+    assert {one.strategy for one in records if one.error_kind} == {"iad"}
+    assert 3 * N_TASKS < len(exact) < len(records)
     of_iad = bounds({"iad": [one for one in records if one.strategy == "iad"]})["iad"]
-    assert (of_iad.n_exact + of_iad.n_other, of_iad.n_other) == (N_TASKS, n_other)
+    assert (of_iad.n_exact + of_iad.n_other, of_iad.n_other) == (N_TASKS, len(records) - len(exact))
     came = sum(own[0] for (arm, *_), own in expected.items() if arm.strategy == "iad") / N_TASKS
     assert of_iad.low <= came <= of_iad.high
-
-
-def test_asking_on_gives_what_a_run_with_that_verifier_gives(pilot: Path, tmp_path: Path) -> None:
-    """In the folder of the run that said so."""
-    iad("reselect", pilot, "--verifier", "oracle", "--out", tmp_path / "again")
-    n_exact = sum(not one.error_kind for one in Run(tmp_path / "again").records.values())
+    # In the same folder, asking on gives what a run with that verifier gives.
     shown = iad("reselect", pilot, "--verifier", "oracle", "--ask", "--out", tmp_path / "again")
     assert shown.exit_code == 0, shown.output
     assert "part from the record" not in shown.output
-    assert f"{n_exact} episodes kept" in shown.output
-    evaluate(
-        "IAD/BIRD-v0",
-        ["single", "bon-sc", "bon", "iad"],
-        N_TASKS,
-        n=3,
-        verifier="oracle",
-        out=tmp_path / "run",
-        **QUERIES,
-    )
-    assert outcomes(tmp_path / "again") == outcomes(tmp_path / "run")
+    assert f"{len(exact)} episodes kept" in shown.output
+    assert outcomes(tmp_path / "again") == expected
 
 
 def test_a_run_is_not_written_over_and_what_can_not_be_run_again_is_refused(pilot: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import json
 import signal
 import sys
+from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 from threading import Event, Thread
@@ -19,14 +20,14 @@ from iad_policy.run.places import WorkerPlaces
 from tests.command_line import iad
 
 SUITE = """
-tasks = 4
+tasks = 2
 n = 2
 seed = [0, 1]
 
 [[run]]
 env = "IAD/WebShop-v0"
 name = "shop"
-strategies = ["single", "bon", "iad"]
+strategies = ["single", "iad"]
 
 [[run]]
 env = "IAD/BIRD-v0"
@@ -48,7 +49,7 @@ calls = []
 
 def slip(observation, info, rng):
     calls.append(1)
-    if len(calls) == 40 and "ENOUGH" not in os.environ:
+    if len(calls) == 20 and "ENOUGH" not in os.environ:
         os.kill(os.getpid(), signal.SIGINT)
     return rng.randrange(4)
 """
@@ -96,7 +97,7 @@ def test_an_interrupted_suite_keeps_what_it_has_and_goes_on(tmp_path: Path, monk
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     (tmp_path / "suite.toml").write_text(
-        'tasks = 20\nagent = "mine_slips:slip"\nverifier = "none"\nstrategies = ["single"]\n'
+        'tasks = 12\nagent = "mine_slips:slip"\nverifier = "none"\nstrategies = ["single"]\n'
         '[[run]]\nenv = "FrozenLake-v1"\nname = "a"\n[[run]]\nenv = "FrozenLake-v1"\nname = "b"\nseed = 1\n'
     )
     run = ("compare", "--config", "suite.toml", "--workers", 2)
@@ -106,13 +107,13 @@ def test_an_interrupted_suite_keeps_what_it_has_and_goes_on(tmp_path: Path, monk
     assert signal.getsignal(signal.SIGINT) is before
     assert "Waiting for the answers to pending calls" in stopped.stdout
     n_kept = sum(len(episodes) for _, episodes in recorded(tmp_path / "run").values())
-    assert n_kept < 40
+    assert n_kept < 24
     monkeypatch.setenv("ENOUGH", "1")
     assert iad(*run, "--out", "run").exit_code == 0
     assert iad(*run, "--workers", 1, "--out", "after").exit_code == 0
     whole = recorded(tmp_path / "run")
     assert whole == recorded(tmp_path / "after")
-    assert [len(episodes) for _, episodes in whole.values()] == [20, 20]
+    assert [len(episodes) for _, episodes in whole.values()] == [12, 12]
     sys.modules.pop("mine_slips")
 
 
@@ -134,87 +135,72 @@ def planned(n: int, **given: Any) -> list[PlannedRun]:
     return [PlannedRun(Path(str(place)), StandIn(**given)) for place in range(n)]  # type: ignore[arg-type]
 
 
-def console() -> tuple[Console, StringIO]:
-    screen = StringIO()
-    return Console(file=screen, width=100), screen
+def shown(n: int, session: Callable[[PlannedRun, Callable[[], None]], int]) -> tuple[int, str, list[PlannedRun]]:
+    """Run so many sessions, which print their run's name; return the exit code, the screen and the runs."""
+    screen, runs = StringIO(), planned(n)
+
+    def told(run: PlannedRun, console: Console) -> int:
+        return session(run, lambda: console.print(f"run {run.folder}"))
+
+    return run_side_by_side(runs, told, Console(file=screen, width=100)), screen.getvalue(), runs
 
 
 def test_what_a_run_prints_waits_for_its_turn() -> None:
     is_told = Event()
 
-    def session(run: PlannedRun, screen: Console) -> int:
-        if run.folder.name == "0":
-            assert is_told.wait(10)
-        screen.print(f"run {run.folder}")
-        if run.folder.name == "1":
-            is_told.set()
+    def session(run: PlannedRun, say: Callable[[], None]) -> int:
+        assert run.folder.name == "1" or is_told.wait(10)
+        say()
+        is_told.set()
         return 0
 
-    own, screen = console()
-    assert run_side_by_side(planned(2), session, own) == 0
-    assert screen.getvalue() == "run 0\nrun 1\n"
+    assert shown(2, session)[:2] == (0, "run 0\nrun 1\n")
 
 
-def test_a_run_that_fails_stops_those_after_it_and_is_told() -> None:
-    runs = planned(3)
+def test_a_run_that_fails_stops_those_after_it_and_is_told_and_its_error_is_raised() -> None:
     is_over = Event()
 
-    def session(run: PlannedRun, screen: Console) -> int:
-        screen.print(f"run {run.folder}")
+    def session(run: PlannedRun, say: Callable[[], None]) -> int:
+        say()
         if run.folder.name == "1":
             is_over.set()
             return 2
-        if run.folder.name == "2":
-            assert run.runner.stopped.wait(10)  # type: ignore[attr-defined]
-            return INTERRUPTED
-        assert is_over.wait(10)
-        return 0
+        stopped = is_over if run.folder.name == "0" else run.runner.stopped  # type: ignore[attr-defined]
+        assert stopped.wait(10)
+        return 0 if run.folder.name == "0" else INTERRUPTED
 
-    own, screen = console()
-    assert run_side_by_side(runs, session, own) == 2
-    assert screen.getvalue() == "run 0\nrun 1\n"
+    code, screen, runs = shown(3, session)
+    assert (code, screen) == (2, "run 0\nrun 1\n")
     assert not runs[0].runner.stopped.is_set()  # type: ignore[attr-defined]
 
-
-def test_an_error_of_a_run_is_raised_where_the_command_reports_it() -> None:
-    def session(run: PlannedRun, screen: Console) -> int:
-        if run.folder.name == "1":
-            raise LookupError("no such thing")
-        return 0
+    def failing(run: PlannedRun, say: Callable[[], None]) -> int:
+        raise LookupError("no such thing")
 
     with pytest.raises(LookupError, match="no such thing"):
-        run_side_by_side(planned(2), session, console()[0])
+        shown(2, failing)
 
 
 def test_only_runs_that_can_share_workers_do() -> None:
     assert fit_side_by_side(planned(2), tracks=False)
-    assert not fit_side_by_side(planned(1), tracks=False)
     assert not fit_side_by_side(planned(2), tracks=True)
-    assert not fit_side_by_side(planned(2, workers=1), tracks=False)
-    assert not fit_side_by_side(planned(2, engine="ray"), tracks=False)
-
-
-def never() -> None:
-    """Of a run that nobody stops."""
+    for runs in (planned(1), planned(2, workers=1), planned(2, engine="ray")):
+        assert not fit_side_by_side(runs, tracks=False)
 
 
 def test_an_earlier_run_goes_first_and_no_more_episodes_run_than_there_are_places() -> None:
-    places = WorkerPlaces(1)
-    order: list[int] = []
-    held = places.of(0, never)()
-    held.__enter__()
+    places, order = WorkerPlaces(1), list[int]()
 
     def one(rank: int) -> None:
-        with places.of(rank, never)():
+        with places.of(rank, lambda: None)():
             order.append(rank)
 
-    threads = [Thread(target=one, args=(rank,)) for rank in (2, 0, 1)]
-    for thread, rank in zip(threads, (2, 0, 1), strict=True):
-        thread.start()
-        while not places._waiting[rank]:
-            pass
-    held.__exit__(None, None, None)
-    for thread in threads:
+    threads = {rank: Thread(target=one, args=(rank,)) for rank in (2, 0, 1)}
+    with places.of(0, lambda: None)():
+        for rank, thread in threads.items():
+            thread.start()
+            while not places._waiting[rank]:
+                pass
+    for thread in threads.values():
         thread.join(10)
     assert order == [0, 1, 2]
 

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from iad_policy.ledger.episode_record import EpisodeRecord
-from iad_policy.report.curves import Curve, Point, area, common_range, compared, crossings, curves, spent_on
+from iad_policy.report.curves import Curve, Point, common_range, compared, crossings, curves, spent_on
 from iad_policy.report.statistics import Interval, wilson
 
 
@@ -21,6 +21,9 @@ def episode(task: str, success: float | None, proposals: int) -> EpisodeRecord:
     return EpisodeRecord("k", "E", task, "iad", 0, success=success, progress=0.5, usage=usage)
 
 
+FLAT = line("flat", (1, 0.5), (9, 0.5))
+
+
 def test_a_curve_is_the_means_of_its_settings_by_what_they_spent() -> None:
     records = {
         4: [episode("a", 1.0, 6), episode("b", 1.0, 2)],
@@ -28,49 +31,42 @@ def test_a_curve_is_the_means_of_its_settings_by_what_they_spent() -> None:
         2: [replace(episode("a", 1.0, 3), error_kind="timeout")],
     }
     found = {one.axis: one for one in curves("iad", records, metric="success")}["proposals"]
-    assert [(point.setting, point.spent, point.value, point.n_episodes) for point in found.points] == [
-        (1, 1.0, 0.5, 2),
-        (4, 4.0, 1.0, 2),
-    ]
+    points = [(point.setting, point.spent, point.value, point.n_episodes) for point in found.points]
+    assert points == [(1, 1.0, 0.5, 2), (4, 4.0, 1.0, 2)]
     assert found.points[1].interval == wilson(2, 2)
     assert found.points[0].interval.low < 0.5 < found.points[0].interval.high
     assert [spent_on(records[4][0], axis) for axis in ("calls", "tokens", "simulations")] == [9.0, 7.0, 0.0]
-
-
-def test_an_unknown_metric_is_told_with_the_known_ones() -> None:
     with pytest.raises(ValueError, match=r"metric of success, progress, reward, got 'speed'"):
         curves("iad", {}, metric="speed")
 
 
-def test_areas_are_mean_heights_over_the_common_stretch_by_hand() -> None:
+def test_curves_are_compared_over_what_all_reach_by_hand() -> None:
     low, high = line("low", (1, 0.2), (3, 0.4), (7, 0.4)), line("high", (2, 0.5), (5, 0.8))
-    assert common_range([low, high]) == (2, 5)
-    assert area(high, 2, 5) == pytest.approx(0.65)
-    assert area(low, 2, 5) == pytest.approx((0.35 * 1 + 0.4 * 2) / 3)
-    assert common_range([low, line("point", (3, 1.0))]) is None
-    assert common_range([low, line("none")]) is None
-
-
-def test_crossings_are_where_the_order_changes_by_hand() -> None:
-    flat = line("flat", (1, 0.5), (9, 0.5))
-    assert crossings(line("rise", (1, 0.4), (5, 0.6)), flat) == pytest.approx([3.0])
-    assert crossings(flat, line("wave", (1, 0.4), (3, 0.6), (5, 0.4))) == pytest.approx([2.0, 4.0])
-    assert crossings(line("touch", (1, 0.4), (3, 0.5), (5, 0.4)), flat) == []
-    assert crossings(line("through", (1, 0.4), (3, 0.5), (5, 0.6)), flat) == pytest.approx([3.0])
-    assert crossings(flat, flat) == []
-    assert crossings(line("later", (20, 0.1), (30, 0.9)), flat) == []
-
-
-def test_a_curve_is_not_continued_beyond_its_ends() -> None:
-    with pytest.raises(ValueError, match="within the curve of flat, 1 to 9, got 10"):
-        line("flat", (1, 0.5), (9, 0.5)).at(10)
-
-
-def test_curves_are_compared_over_what_all_reach_and_a_point_is_no_curve() -> None:
-    flat, rise, point = line("flat", (1, 0.5), (9, 0.5)), line("rise", (2, 0.4), (6, 0.6)), line("single", (1, 0.3))
-    found = compared([point, flat, rise])
+    found = compared([line("a point is no curve", (1, 0.3)), low, high])
     assert found is not None
-    assert (found.low, found.high) == (2, 6)
-    assert found.areas == pytest.approx({"flat": 0.5, "rise": 0.5})
-    assert found.crossings == [("flat", "rise", pytest.approx(4.0))]
-    assert compared([point, flat]) is None
+    assert (found.low, found.high) == common_range([low, high]) == (2, 5)
+    assert found.areas == pytest.approx({"low": (0.35 * 1 + 0.4 * 2) / 3, "high": 0.65})
+    crossed = compared([FLAT, line("rise", (2, 0.4), (6, 0.6))])
+    assert crossed is not None
+    assert crossed.crossings == [("flat", "rise", pytest.approx(4.0))]
+    assert common_range([low, line("point", (3, 1.0))]) is common_range([low, line("none")]) is None
+    assert compared([line("single", (1, 0.3)), FLAT]) is None
+    with pytest.raises(ValueError, match="within the curve of flat, 1 to 9, got 10"):
+        FLAT.at(10)
+
+
+@pytest.mark.parametrize(
+    ("points", "at"),
+    [
+        (((1, 0.4), (5, 0.6)), [3.0]),
+        (((1, 0.4), (3, 0.6), (5, 0.4)), [2.0, 4.0]),
+        (((1, 0.4), (3, 0.5), (5, 0.4)), []),  # it only touches
+        (((1, 0.4), (3, 0.5), (5, 0.6)), [3.0]),
+        (((1, 0.5), (9, 0.5)), []),
+        (((20, 0.1), (30, 0.9)), []),
+    ],
+)
+def test_crossings_are_where_the_order_changes_by_hand(
+    points: tuple[tuple[float, float], ...], at: list[float]
+) -> None:
+    assert crossings(line("own", *points), FLAT) == pytest.approx(at)

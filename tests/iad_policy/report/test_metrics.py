@@ -1,3 +1,5 @@
+"""A strategy's row by hand, and what the table of a run prints of it."""
+
 import re
 from dataclasses import replace
 from io import StringIO
@@ -20,12 +22,16 @@ def episode(task: str, success: float | None = 1.0, **changes: Any) -> EpisodeRe
     return replace(base, **changes)
 
 
-def test_a_record_survives_its_line() -> None:
+def printed(**summaries: StrategySummary) -> str:
+    """The table of a run with these rows."""
+    console = Console(file=StringIO(), width=200, record=True)
+    console.print(RunTable(Heading(RunConfig("Dials", "guesser"), "", 4, {}), Figures(summaries, {})))
+    return console.export_text()
+
+
+def test_a_record_survives_its_line_and_what_is_no_number_is_none() -> None:
     record = episode("a", usage={"agent": {"proposals": 3}}, actions=("x", 1), progress_by_step=(0.0, None, 1.0))
     assert EpisodeRecord.of(record.as_json() | {"a_later_field": 1}) == record
-
-
-def test_what_is_no_number_is_none() -> None:
     assert [number(value) for value in (None, float("nan"), float("inf"), 1)] == [None, None, None, 1.0]
 
 
@@ -37,16 +43,17 @@ def test_a_summary_is_the_means_by_hand() -> None:
             episode("c", 0.0, difficulty="easy", grounding=0.0, stop_reason="budget", cut="episode.proposals"),
         ]
     )
-    assert one.success == pytest.approx(1 / 3)
-    assert one.progress == pytest.approx(0.5)
-    assert one.grounding == pytest.approx(0.5)
+    assert (one.success, one.progress, one.grounding) == pytest.approx((1 / 3, 0.5, 0.5))
     assert (one.success_easy, one.success_hard, one.progress_hard) == (0.5, 0.0, 0.5)
     assert (one.n_episodes, one.n_easy, one.n_hard, one.n_budget, one.n_errored) == (3, 2, 1, 1, 0)
-    assert one.spent["proposals"] == pytest.approx(2 / 3)
-    assert one.spent["verifications"] == pytest.approx(4 / 3)
-    assert one.spent["tokens"] == pytest.approx(10 / 3)
+    spent = [one.spent[axis] for axis in ("proposals", "verifications", "tokens")]
+    assert spent == pytest.approx([2 / 3, 4 / 3, 10 / 3])
     assert one.as_json()["proposals"] == one.spent["proposals"]
     assert "spent" not in one.as_json()
+    nothing = summarise([])
+    assert (nothing.success, nothing.progress_95, nothing.n_episodes, nothing.progress_by_step) == (None, None, 0, ())
+    rewarded = summarise([episode("0", None, reward=12.0), episode("1", None, reward=8.0)])
+    assert (rewarded.success, rewarded.success_95, rewarded.progress, rewarded.reward) == (None, None, None, 10.0)
 
 
 def test_unreadable_answers_are_a_share_of_all_proposals() -> None:
@@ -55,35 +62,29 @@ def test_unreadable_answers_are_a_share_of_all_proposals() -> None:
     failed = episode("c", n_unreadable=5, error_kind="crash", usage={"agent": {"proposals": 5}})
     assert summarise([few, many, failed]).unreadable == pytest.approx(0.25)
     assert summarise([failed]).unreadable is None
-    assert "unreadable" in printed({"iad": summarise([few])})
-    assert "unreadable" not in printed({"iad": summarise([episode("a")])})
+    assert "unreadable" in printed(iad=summarise([few]))
+    assert "unreadable" not in printed(iad=summarise([episode("a")]))
 
 
-def test_errored_episodes_are_counted_and_left_out() -> None:
+def test_errored_episodes_are_left_out_and_told_with_their_kinds_and_spending() -> None:
     one = summarise([episode("a", 1.0), episode("b", 0.0, error_kind="timeout", stop_reason="error")])
     assert (one.success, one.n_episodes, one.n_errored) == (1.0, 1, 1)
-
-
-def test_what_errored_episodes_spent_is_told_beside_the_means() -> None:
+    cut = summarise([episode("a", 1.0), episode("b", 0.0, cut="run.proposals", stop_reason="budget")])
+    assert (cut.success, cut.n_episodes, cut.n_budget, cut.errors) == (1.0, 1, 1, {"budget of the run": 1})
     failed = [
         episode(task, error_kind="crash", usage={"agent": {"proposals": 3, "prompt_tokens": 1000}, "simulator": extra})
         for task, extra in (("a", {"completion_tokens": 234}), ("b", {"usd": 0.5}))
     ]
-    one = summarise(failed)
-    assert one.spent_errored == {"proposals": 6, "prompt_tokens": 2000, "completion_tokens": 234, "usd": 0.5}
-    assert one.as_json()["spent_errored"] == one.spent_errored
-    shown = printed({"artis": one})
+    both = summarise(failed)
+    assert both.spent_errored == {"proposals": 6, "prompt_tokens": 2000, "completion_tokens": 234, "usd": 0.5}
+    shown = printed(artis=both)
     assert "2 of artis (2 crash), which spent 6 calls, 2,234 tokens, $0.5000" in shown
     (row,) = re.findall(r"^artis +.*$", shown, re.MULTILINE)
     assert re.search(r" 0 +2 +- +- +- +- +- +- *$", row), "no means of no episode"
-
-
-def printed(summaries: dict[str, StrategySummary]) -> str:
-    """The table of a run with these rows."""
-    console = Console(file=StringIO(), width=200)
-    console.print(RunTable(Heading(RunConfig("Dials", "guesser"), "", 4, {}), Figures(summaries, {})))
-    assert isinstance(console.file, StringIO)
-    return console.file.getvalue()
+    kinds = [episode(str(place), error_kind=kind) for place, kind in enumerate(("timeout", "crash", "timeout"))]
+    assert "3 of iad (1 crash, 2 timeout)" in printed(iad=summarise([*kinds, episode("a")]))
+    for kind, can_retry in (("contract", False), ("crash", True)):
+        assert ("Run the same command again" in printed(iad=summarise([episode("a", error_kind=kind)]))) is can_retry
 
 
 def test_no_difficulty_is_dropped_unsaid() -> None:
@@ -100,92 +101,36 @@ def test_no_difficulty_is_dropped_unsaid() -> None:
     assert list(one.by_difficulty) == list(levels)
     assert one.as_json()["by_difficulty"]["moderate"] == {"n": 2, "success": 0.5, "progress": 0.5}
     other = summarise([episode("a", 1.0, difficulty="moderate"), episode("b", 0.0)])
-    shown = printed({"iad": one, "bon": other})
-    assert "simple/moderate/challenging/unmarked" in shown
-    assert "1.00/0.50/0.00/-" in shown
-    assert "-/1.00/-/0.00" in shown
+    shown = printed(iad=one, bon=other)
+    for text in ("simple/moderate/challenging/unmarked", "1.00/0.50/0.00/-", "-/1.00/-/0.00"):
+        assert text in shown
     assert summarise([episode("a")]).by_difficulty == {}
-
-
-def test_episodes_that_the_runs_budget_cut_are_left_out() -> None:
-    one = summarise([episode("a", 1.0), episode("b", 0.0, cut="run.proposals", stop_reason="budget")])
-    assert (one.success, one.n_episodes, one.n_budget, one.errors) == (1.0, 1, 1, {"budget of the run": 1})
-
-
-def test_a_summary_of_nothing_has_nothing_to_say() -> None:
-    one = summarise([])
-    assert (one.success, one.progress_95, one.n_episodes, one.progress_by_step) == (None, None, 0, ())
-
-
-def test_an_environment_without_success_or_progress_still_has_a_reward() -> None:
-    one = summarise([episode("0", None, reward=12.0), episode("1", None, reward=8.0)])
-    assert (one.success, one.success_95, one.progress, one.reward) == (None, None, None, 10.0)
 
 
 def test_curves_carry_the_last_value_forward() -> None:
     short = episode("a", progress_by_step=(0.0, 1.0))
     long = episode("b", progress_by_step=(0.0, 0.0, 0.0, 0.5))
     assert progress_curve([short, long]) == pytest.approx((0.0, 0.5, 0.5, 0.75))
-    assert len(progress_curve([short], 5)) == 6
 
 
-def test_differences_pair_common_tasks_only() -> None:
-    base = [episode("a", 0.0), episode("b", 0.0), episode("c", 1.0), episode("only here", 1.0)]
-    own = [episode("a", 1.0), episode("b", 1.0), episode("c", 0.0), episode("failed", 1.0, error_kind="crash")]
-    found = differences({"base": base, "own": own}, {"own": "base"})["own"]
-    assert found.success is not None
-    assert (found.n_pairs, found.only_baseline) == (3, ("only here",))
-    assert found.success.value == pytest.approx(1 / 3)
-    assert (found.success.won, found.success.lost) == (("a", "b"), ("c",))
-    assert (found.success.test, found.success.p) == ("mcnemar", 1.0)
-    assert found.success.interval_95 == (-1.0, 1.0)
-
-
-def test_p_values_are_adjusted_for_the_strategies_compared() -> None:
-    tasks = [str(place) for place in range(8)]
-    base = [episode(task, 0.0) for task in tasks]
-    better = [episode(task, 1.0) for task in tasks]
-    found = differences({"base": base, "x": better, "y": better}, {"x": "base", "y": "base"})
-    assert found["x"].success is not None
-    assert found["x"].success.p == pytest.approx(2 / 256)
-    assert found["x"].success.p_holm == pytest.approx(4 / 256)
-
-
-def test_no_common_task_is_no_difference() -> None:
-    found = differences({"base": [episode("a")], "own": []}, {"own": "base"})["own"]
-    assert (found.n_pairs, found.metrics) == (0, {})
-    assert (found.as_json()["success"], found.as_json()["p_holm"]) == (None, None)
-
-
-def test_seeds_of_a_task_are_one_cluster() -> None:
+def test_seeds_of_a_task_are_one_cluster_and_what_never_varied_has_an_interval_of_some_width() -> None:
     tasks = [f"t{place}" for place in range(8)]
     seeds = [episode(task, 1.0 if task in tasks[:6] else 0.0, seed=seed) for task in tasks for seed in range(3)]
     once = [one for one in seeds if one.seed == 0]
     assert summarise(seeds).success_95 == summarise(once).progress_95
     failed = [replace(one, error_kind="crash") if (one.task_id, one.seed) == ("t0", 1) else one for one in seeds]
     assert (summarise(failed).success, summarise(failed).n_episodes) == (0.75, 23), "a task counts once"
-
-
-def test_what_never_varied_has_an_interval_of_some_width() -> None:
-    seeds = [episode(f"t{place}", 0.0, seed=seed) for place in range(8) for seed in range(3)]
-    once = [one for one in seeds if one.seed == 0]
-    assert summarise(seeds).success_95 == summarise(once).success_95 == wilson(0, 8)
-    found = differences({"base": once, "own": once}, {"own": "base"})["own"]
-    assert found.reward is not None
-    assert found.success is not None
-    assert found.reward.interval_95 == found.success.interval_95
-    assert found.reward.interval_95.high > 0.3
+    wrong, once = ([replace(one, success=0.0, reward=0.0) for one in own] for own in (seeds, once))
+    assert summarise(wrong).success_95 == summarise(once).success_95 == wilson(0, 8)
+    found = differences({"base": once, "own": once}, {"own": "base"})["own"].metrics
+    assert found["reward"].interval_95 == found["success"].interval_95
+    assert found["reward"].interval_95.high > 0.3
     # Of rewards that may be anything nothing can be said.
     points = [episode(f"t{place}", None, reward=50.0) for place in range(8)]
-    reward = differences({"base": points, "own": points}, {"own": "base"})["own"].reward
-    assert reward is not None
-    assert reward.interval_95 == (0.0, 0.0)
-
-
-def test_an_episode_that_the_same_command_can_not_mend_is_not_to_be_retried() -> None:
-    broken, crashed = (summarise([episode("a", error_kind=kind)]) for kind in ("contract", "crash"))
-    assert "Run the same command again" not in printed({"iad": broken})
-    assert "Run the same command again" in printed({"iad": crashed})
+    none = differences({"base": points, "own": points}, {"own": "base"})["own"]
+    assert none.metrics["reward"].interval_95 == (0.0, 0.0)
+    none = differences({"base": once, "own": []}, {"own": "base"})["own"]
+    assert (none.n_pairs, none.metrics, none.as_json()["success"], none.as_json()["p_holm"]) == (0, {}, None, None)
 
 
 def test_the_ledger_tells_roles_apart_and_a_price_that_is_not_known_from_none() -> None:
@@ -201,18 +146,7 @@ def test_the_ledger_tells_roles_apart_and_a_price_that_is_not_known_from_none() 
         "both": summarise([episode("a", usage=spending(0.5, 0)), episode("b", usage=spending(0.0, 2))]),
     }
     assert summaries["known"].by_role["agent"] == {"proposals": 2, "prompt_tokens": 10, "usd": 0.375, "n_unpriced": 0}
-    console = Console(file=StringIO(), width=200)
-    console.print(RunTable(Heading(RunConfig("Dials", "guesser"), "", 2, {}), Figures(summaries, {})))
-    assert isinstance(console.file, StringIO)
-    shown = console.file.getvalue()
-    assert "known: agent" in shown
+    shown = printed(**summaries)
     assert "known: verifier" not in shown
     for row, said in (("known", "0.3750"), ("unknown", "unpriced"), ("both", "0.2500 + unpriced")):
         assert re.search(rf"^{row}: agent .* {re.escape(said)} ", shown, re.MULTILINE)
-
-
-def test_kinds_of_errors_are_shown_beside_the_score() -> None:
-    failed = [episode(str(place), error_kind=kind) for place, kind in enumerate(("timeout", "crash", "timeout"))]
-    summaries = {"iad": summarise([*failed, episode("a")])}
-    assert (summaries["iad"].n_errored, summaries["iad"].errors) == (3, {"crash": 1, "timeout": 2})
-    assert "3 of iad (1 crash, 2 timeout)" in printed(summaries)

@@ -13,23 +13,13 @@ import iad_envs  # noqa: F401 (registers)
 from iad_policy import evaluate
 from iad_policy.cli import app
 from iad_policy.errors import RunFolderError
-from iad_policy.learn.improve import improve
 from iad_policy.learn.train import train
 from iad_policy.report.viewer.server import create_app
-from iad_policy.report.viewer.trained import MAX_POINTS, model_json
-from iad_policy.report.viewer.trainings import Trainings, opened
+from iad_policy.report.viewer.trainings import MAX_POINTS, Trainings, model_json, opened
 from iad_policy.trained.models import EPOCHS, MODEL, ROUNDS, TRAINING, ModelFolderError
 
 SHOP = "IAD/WebShop-v0"
 STEPS = [{"step": place + 1, "loss": 1 / (place + 1), "rate": 1e-4} for place in range(6)]
-
-
-@pytest.fixture(scope="module")
-def rounds(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two rounds, the second of which was stopped by the KL."""
-    folder = tmp_path_factory.mktemp("trainings") / "rounds"
-    improve(SHOP, "eto", out=folder, tasks=5, demos=3, rounds=1, epochs=40, max_kl=0.02)
-    return folder
 
 
 @pytest.fixture
@@ -53,45 +43,33 @@ def curves(shown: dict[str, Any]) -> dict[tuple[str, str], list[Any]]:
     return {(one["unit"], one["figure"]): [list(point) for point in one["points"]] for one in shown["curves"]}
 
 
-def test_curves_are_what_was_written_of_each_epoch(rounds: Path) -> None:
+def test_a_model_and_its_rounds_are_shown_as_they_were_written(rounds: Path) -> None:
     shown = model_json(rounds / "model-1")
     lines = [json.loads(line) for line in (rounds / "model-1" / TRAINING).read_text().splitlines()]
     for figure in ("loss", "kl"):
-        expected = [[line["epoch"] + 1, line[figure]] for line in lines]
-        assert curves(shown)["epoch", figure] == expected
+        assert curves(shown)["epoch", figure] == [[line["epoch"] + 1, line[figure]] for line in lines]
     facts = json.loads((rounds / "model-1" / MODEL).read_text())
-    assert facts["stopped"]
+    on, said = facts["trained_on"], dict(shown["facts"])
     assert (shown["kept"], shown["stopped"]) == (facts["n_epochs"], facts["n_epochs"] + 1)
-    assert (shown["planned"], shown["why"]) == (40, facts["stopped"])
-
-
-def test_a_model_tells_what_it_was_trained_on(rounds: Path) -> None:
-    on = json.loads((rounds / "model-1" / MODEL).read_text())["trained_on"]
-    shown = model_json(rounds / "model-1")
-    said = dict(shown["facts"])
+    assert (shown["planned"], shown["why"], shown["tasks"]) == (40, facts["stopped"], on["tasks"])
     assert (said["environment"], said["data"], said["split"]) == (SHOP, on["data"], "train")
     assert (said["rows"], said["runs"]) == (str(on["n_rows"]), "demos, round-1")
     assert said["rewards"].startswith("oracle: ")
     assert "max_kl = 0.02" in said["options"]
-    assert shown["tasks"] == on["tasks"]
-
-
-def test_rounds_are_shown_with_their_dev_rewards_and_the_chosen_one(rounds: Path) -> None:
-    known = json.loads((rounds / ROUNDS).read_text())
-    shown = Trainings(rounds).as_json()
-    assert [reward for _, reward in shown["rounds"]["points"]] == known["dev"]
-    assert shown["rounds"]["best"] == known["best"]
-    assert [one["name"] for one in shown["models"]] == ["model-0", "model-1"]
+    known, whole = json.loads((rounds / ROUNDS).read_text()), Trainings(rounds).as_json()
+    assert [reward for _, reward in whole["rounds"]["points"]] == known["dev"]
+    assert whole["rounds"]["best"] == known["best"]
+    assert [one["name"] for one in whole["models"]] == ["model-0", "model-1"]
 
 
 def test_updates_have_rewards_and_the_value_models_loss(rounds: Path, tmp_path: Path) -> None:
-    train("ppo", SHOP, out=tmp_path / "ppo", start=rounds / "model-0", updates=3, tasks=2, group=2)
+    train("ppo", SHOP, out=tmp_path / "ppo", start=rounds / "model-0", updates=3, tasks=1, group=2)
     shown = model_json(tmp_path / "ppo")
     assert {figure for _, figure in curves(shown)} == {"reward", "loss", "kl", "value_loss"}
     assert [place for place, _ in curves(shown)["update", "reward"]] == [1, 2, 3]
     assert (shown["kept"], shown["stopped"], shown["planned"]) == (3, None, 3)
     said = dict(shown["facts"])
-    assert said["episodes played"] == "12"
+    assert said["episodes played"] == "6"
     assert "rows" not in said
 
 
@@ -102,11 +80,8 @@ def test_a_language_model_has_steps_and_epochs(language: Path) -> None:
     assert (shown["unit"], shown["kept"], shown["stopped"], shown["planned"]) == ("epoch", 1, 2, 3)
     limits = {(one["unit"], one["figure"]): one.get("limit") for one in shown["curves"]}
     assert limits == {one: 0.5 if one == ("epoch", "kl") else None for one in limits}
-
-
-def test_steps_that_a_kill_repeated_are_shown_once_as_they_were_at_last(language: Path) -> None:
-    again = [{**line, "loss": 9.0} for line in STEPS[3:]]
-    write_lines(language, [*STEPS, *again])
+    # Steps that a kill repeated are shown once, as they were at last.
+    write_lines(language, [*STEPS, *({**line, "loss": 9.0} for line in STEPS[3:])])
     assert [loss for _, loss in curves(model_json(language))["step", "loss"]] == [1, 1 / 2, 1 / 3, 9, 9, 9]
 
 
@@ -114,8 +89,8 @@ def test_a_training_that_goes_on_is_shown_and_followed(rounds: Path, tmp_path: P
     write_lines(tmp_path, [{"epoch": 0, "loss": 1.0, "is_kept": True}])
     client = create_app([tmp_path]).test_client()
     before = client.get("/api/version").get_json()
-    ((model,),) = ([one["models"] for one in client.get("/api/trainings").get_json()],)
-    assert (model[0]["is_over"], model[0]["facts"]) == (False, [])
+    (training,) = client.get("/api/trainings").get_json()
+    assert [(one["is_over"], one["facts"]) for one in training["models"]] == [(False, [])]
     shutil.copytree(rounds / "model-1", tmp_path, dirs_exist_ok=True)
     assert client.get("/api/version").get_json() != before
     assert client.get("/api/trainings").get_json()[0]["models"][0]["is_over"]

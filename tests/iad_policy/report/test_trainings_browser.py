@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 import iad_envs  # noqa: F401 (registers)
-from iad_policy.learn.improve import improve
+from iad_policy.report.viewer.report import write_any_report
 from iad_policy.report.viewer.server import create_app
-from iad_policy.report.viewer.training_report import write_any_report
 from iad_policy.trained.models import MODEL, ROUNDS, TRAINING
 from tests.iad_envs.browser.browsers import missing
 from tests.iad_policy.report.test_viewer_browser import (
@@ -31,10 +30,9 @@ SHOP = "IAD/WebShop-v0"
 
 
 @pytest.fixture(scope="module")
-def rounds(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two rounds, the second of which was stopped by the KL."""
-    folder = tmp_path_factory.mktemp("trainings") / "rounds"
-    improve(SHOP, "eto", out=folder, tasks=5, demos=3, rounds=1, epochs=40, max_kl=0.02)
+def shown(rounds: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The rounds with their reports."""
+    folder = shutil.copytree(rounds, tmp_path_factory.mktemp("shown") / "rounds")
     for one in (folder, folder / "model-1"):
         write_any_report(one)
     return folder
@@ -44,8 +42,8 @@ def lines_of(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / TRAINING).read_text().splitlines()]
 
 
-def test_a_training_shows_its_curves_where_it_was_stopped_and_what_it_was_on(driver: Any, rounds: Path) -> None:
-    folder = rounds / "model-1"
+def test_a_training_shows_its_curves_where_it_was_stopped_and_what_it_was_on(driver: Any, shown: Path) -> None:
+    folder = shown / "model-1"
     facts, lines = json.loads((folder / MODEL).read_text()), lines_of(folder)
     opened(driver, folder)
     assert texts(driver, "h1") == ["model-1"]
@@ -64,15 +62,26 @@ def test_a_training_shows_its_curves_where_it_was_stopped_and_what_it_was_on(dri
     assert (said["environment"], said["split"], said["rows"]) == (SHOP, "train", str(facts["trained_on"]["n_rows"]))
     assert f"{len(facts['trained_on']['tasks'])} tasks" in texts(driver, "summary")
     assert driver.title == "model-1 · iad"
+    # No name of a mark lies on another or outside.
+    inside = """
+        const svg = document.querySelector('figure svg');
+        const whole = svg.getBoundingClientRect();
+        const boxes = [...svg.querySelectorAll('text')].map((one) => one.getBoundingClientRect());
+        const beside = (a, b) => a.right <= b.left || b.right <= a.left;
+        const above = (a, b) => a.bottom <= b.top + 1 || b.bottom <= a.top + 1;
+        return boxes.every((one, place) => one.left >= whole.left - 1 && one.right <= whole.right + 1
+          && boxes.every((other, at) => at === place || beside(one, other) || above(one, other)));
+    """
+    assert driver.execute_script(inside)
     assert overflow(driver) <= 0
     assert complaints(driver) == []
 
 
-def test_values_are_read_by_pointer_and_by_keys(driver: Any, rounds: Path) -> None:
+def test_values_are_read_by_pointer_and_by_keys(driver: Any, shown: Path) -> None:
     from selenium.webdriver.common.action_chains import ActionChains
 
-    lines = lines_of(rounds / "model-1")
-    opened(driver, rounds / "model-1")
+    lines = lines_of(shown / "model-1")
+    opened(driver, shown / "model-1")
     kept = len(lines) - 1
     assert texts(driver, "figure p")[0].startswith(f"Epoch {kept} (kept): loss ")
     chart = driver.find_element("css selector", "figure svg")
@@ -92,23 +101,9 @@ def test_values_are_read_by_pointer_and_by_keys(driver: Any, rounds: Path) -> No
     assert complaints(driver) == []
 
 
-def test_no_name_of_a_mark_lies_on_another_or_outside(driver: Any, rounds: Path) -> None:
-    opened(driver, rounds / "model-1")
-    inside = """
-        const svg = document.querySelector('figure svg');
-        const whole = svg.getBoundingClientRect();
-        const boxes = [...svg.querySelectorAll('text')].map((one) => one.getBoundingClientRect());
-        const beside = (a, b) => a.right <= b.left || b.right <= a.left;
-        const above = (a, b) => a.bottom <= b.top + 1 || b.bottom <= a.top + 1;
-        return boxes.every((one, place) => one.left >= whole.left - 1 && one.right <= whole.right + 1
-          && boxes.every((other, at) => at === place || beside(one, other) || above(one, other)));
-    """
-    assert driver.execute_script(inside)
-
-
-def test_rounds_show_dev_rewards_and_the_chosen_one(driver: Any, rounds: Path) -> None:
-    known = json.loads((rounds / ROUNDS).read_text())
-    opened(driver, rounds)
+def test_rounds_show_dev_rewards_and_the_chosen_one(driver: Any, shown: Path) -> None:
+    known = json.loads((shown / ROUNDS).read_text())
+    opened(driver, shown)
     rows = [row.split() for row in texts(driver, "[aria-label=Rounds] tbody tr")]
     assert [row[:2] for row in rows] == [[str(place), f"{reward:.3f}"] for place, reward in enumerate(known["dev"])]
     assert [place for place, row in enumerate(rows) if row[-1] == "chosen"] == [known["best"]]
@@ -120,19 +115,19 @@ def test_rounds_show_dev_rewards_and_the_chosen_one(driver: Any, rounds: Path) -
     assert complaints(driver) == []
 
 
-def test_trainings_stand_beside_runs_and_are_followed(driver: Any, rounds: Path, tmp_path: Path) -> None:
+def test_trainings_stand_beside_runs_and_are_followed(driver: Any, shown: Path, tmp_path: Path) -> None:
     growing = tmp_path / "growing"
     growing.mkdir()
-    whole = (rounds / "model-0" / TRAINING).read_text().splitlines(keepends=True)
+    whole = (shown / "model-0" / TRAINING).read_text().splitlines(keepends=True)
     (growing / TRAINING).write_text("".join(whole[:5]))
-    with Server(create_app([growing, rounds / "dev-1"], every_s=0.2)) as server:
+    with Server(create_app([growing, shown / "dev-1"], every_s=0.2)) as server:
         driver.get(server.address)
         wait(driver, "document.querySelectorAll('.tasks tbody tr').length")
         assert texts(driver, "h1") == ["growing", SHOP]
         assert "The training is not complete." in " ".join(texts(driver, "p.warn"))
         assert texts(driver, ".skip") == ["Skip to the episodes"]
         driver.execute_script("document.querySelector('details').open = true")
-        shutil.copytree(rounds / "model-0", growing, dirs_exist_ok=True)
+        shutil.copytree(shown / "model-0", growing, dirs_exist_ok=True)
         wait(driver, "document.querySelector('dt')")
         assert f"Trained for {len(whole)} of {len(whole)} epochs." in " ".join(texts(driver, "p"))
         assert len(texts(driver, "details[open] tbody tr")) == len(whole)
@@ -142,8 +137,8 @@ def test_trainings_stand_beside_runs_and_are_followed(driver: Any, rounds: Path,
         assert complaints(driver) == []
 
 
-def test_what_a_models_file_says_stays_text(driver: Any, rounds: Path, tmp_path: Path) -> None:
-    shutil.copytree(rounds / "model-0", tmp_path / "model")
+def test_what_a_models_file_says_stays_text(driver: Any, shown: Path, tmp_path: Path) -> None:
+    shutil.copytree(shown / "model-0", tmp_path / "model")
     path = tmp_path / "model" / MODEL
     facts = json.loads(path.read_text())
     on = {**facts["trained_on"], "tasks": [NASTY], "split": NASTY}

@@ -13,7 +13,7 @@ from iad_policy import evaluate
 from iad_policy.ledger.run import Run
 from iad_policy.report.viewer.attempts import attempts_of
 from iad_policy.report.viewer.server import create_app
-from iad_policy.report.viewer.shown import ShownTable, episode_json, episodes_json, run_json
+from iad_policy.report.viewer.shown import ShownTable, _state, episode_json, episodes_json, run_json
 from iad_policy.requests import Asking
 from iad_policy.strategies.artis import artis
 from iad_policy.types import State
@@ -43,10 +43,6 @@ def changed(run: Path, folder: Path, **summary: Any) -> Run:
     return Run(folder)
 
 
-def test_the_figures_of_a_run_that_ended_are_those_of_its_summary(run: Path, tmp_path: Path) -> None:
-    assert run_json(changed(run, tmp_path / "run", label="from the summary"))["label"] == "from the summary"
-
-
 @pytest.mark.parametrize(
     "changes",
     [
@@ -62,15 +58,15 @@ def test_a_summary_of_something_else_is_not_shown(run: Path, tmp_path: Path, cha
     assert run_json(traces) == {**run_json(Run(run)), "name": "run"}
 
 
-def test_an_episode_more_makes_the_figures_anew(run: Path, tmp_path: Path) -> None:
+def test_the_figures_are_those_of_the_summary_until_there_is_an_episode_more(run: Path, tmp_path: Path) -> None:
     traces = changed(run, tmp_path / "run", label="from the summary")
+    assert run_json(traces)["label"] == "from the summary"
     line = json.loads((run / "episodes.jsonl").read_text().splitlines()[-1])
     with (tmp_path / "run" / "episodes.jsonl").open("a") as file:
         file.write(json.dumps({**line, "key": "0" * 32, "task_id": "one more"}) + "\n")
     assert traces.refresh()
     head = run_json(traces)
-    assert head["label"] != "from the summary"
-    assert head["n_tasks"] == 4
+    assert (head["label"] != "from the summary", head["n_tasks"]) == (True, 4)
 
 
 def test_the_list_of_episodes_is_read_in_parts(run: Path) -> None:
@@ -128,9 +124,26 @@ def test_attempts_are_found_with_their_evaluations(run: Path, strategy: str) -> 
 
 def test_candidates_of_one_state_are_no_attempts(run: Path) -> None:
     traces = Run(run)
-    record = next(one for one in traces.records.values() if one.strategy == "bon")
-    step = traces.episode(record.key).steps[0]
+    of_strategy = {one.strategy: one.key for one in traces.records.values()}
+    step = traces.episode(of_strategy["bon"]).steps[0]
     assert attempts_of(step.decision) == []
-    (shown, *_) = episode_json(traces, record.key, ShownTable())["steps"]
+    (shown, *_) = episode_json(traces, of_strategy["bon"], ShownTable())["steps"]
     assert "attempts" not in shown
     assert set(shown["votes"]) == {one.id for one in step.decision.candidates}
+    (shown, *_) = episode_json(traces, of_strategy["artis"], ShownTable())["steps"]
+    assert len(shown["attempts"]) == 2
+
+
+def test_a_page_of_calls_and_messages_is_told(run: Path) -> None:
+    page = {
+        "messages": [{"role": "user", "content": "Go on"}, {"role": "tool"}],
+        "calls": [{"name": "ls", "arguments": {"a": 1}}],
+        "results": ["x"],
+    }
+    shown = _state(State("seen", {"page": page, "facts": {"changed": ("file",)}, "none": ()}), Run(run), ShownTable())
+    assert shown is not None
+    assert (shown["said"], shown["calls"], shown["changed"]) == ([["User", "Go on"]], [["ls(a=1)", "x"]], "file")
+    assert list(shown["info"]) == ["facts"]
+    plain = _state(State("seen", {"page": "text"}), Run(run), ShownTable())
+    assert plain is not None
+    assert not {"said", "calls", "picture"} & plain.keys()

@@ -8,8 +8,7 @@ import pytest
 import iad_envs  # noqa: F401 (registers the environment)
 from iad_policy import evaluate
 from iad_policy.errors import RunFolderError, UnknownName
-from iad_policy.report.rebase import rebase
-from iad_policy.report.results import read_results
+from iad_policy.report.results import read_results, rebase
 from iad_policy.run.config import RunConfig
 from tests.iad_policy.test_cli import iad
 

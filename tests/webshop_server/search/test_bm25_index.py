@@ -1,7 +1,7 @@
 """BM25 at size: what it leaves out, writes down and turns around in parts changes no answer."""
 
 import random
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 
@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 
 from webshop_server.search.analyzer import ANALYZER_VERSION, analyze
 from webshop_server.search.bm25 import BM25
-from webshop_server.search.counting import count_side_by_side
-from webshop_server.search.inverting import Inverter, count_terms
-from webshop_server.search.postings import arrays_in, read_postings, write_texts
-from webshop_server.search.texts import SortedTexts
+from webshop_server.search.inverting import Inverter, count_side_by_side, count_terms
+from webshop_server.search.postings import SortedTexts, arrays_in, read_postings, write_texts
 
 WORDS = [f"w{number}" for number in range(12)]
 words = st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join)
@@ -32,7 +30,7 @@ def shop_of(n_products: int, seed: int) -> list[tuple[str, str]]:
 
 
 @given(st.lists(words, max_size=30), words, st.integers(1, 8))
-@settings(max_examples=100, deadline=None)
+@settings(deadline=None)
 def test_products_that_are_left_out_are_not_among_the_best(texts: list[str], query: str, k: int) -> None:
     documents = [(f"B{place}", text) for place, text in enumerate(texts)]
     assert BM25(documents, all_scored=0).search(query, k) == BM25(documents).search(query, k)
@@ -42,7 +40,7 @@ def test_the_best_of_many_uneven_products_are_the_same() -> None:
     documents = shop_of(3000, 1)
     everything, pruned = BM25(documents), BM25(documents, all_scored=0)
     draw = random.Random(2)
-    for _ in range(300):
+    for _ in range(100):
         query = " ".join(f"word{int(300 ** draw.random())}" for _ in range(draw.randint(1, 9)))
         k = draw.choice((1, 10, 50))
         assert pruned.search(query, k) == everything.search(query, k)
@@ -50,22 +48,11 @@ def test_the_best_of_many_uneven_products_are_the_same() -> None:
 
 def test_threads_do_not_add_into_each_others_sums() -> None:
     documents = shop_of(2000, 3)
-    engine, expected = BM25(documents, all_scored=0), BM25(documents)
-    wrong: list[str] = []
-
-    def search(seed: int) -> None:
-        draw = random.Random(seed)
-        for _ in range(60):
-            query = " ".join(f"word{draw.randrange(60)}" for _ in range(5))
-            if engine.search(query) != expected.search(query):
-                wrong.append(query)
-
-    threads = [threading.Thread(target=search, args=(seed,)) for seed in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
+    draw = random.Random(0)
+    queries = [" ".join(f"word{draw.randrange(60)}" for _ in range(5)) for _ in range(120)]
+    with ThreadPoolExecutor(3) as threads:
+        found = list(threads.map(BM25(documents, all_scored=0).search, queries))
+    assert found == list(map(BM25(documents).search, queries))
 
 
 class Interrupted(np.ndarray):  # type: ignore[type-arg]
@@ -97,12 +84,10 @@ def test_an_index_on_disk_gives_the_same_answers(tmp_path: Path) -> None:
     stored, expected = BM25.open(tmp_path), BM25(documents)
     for query in ("word1", "word3 word3 word40", "größe", "\ud800", "nothing", "the", "word299 word0"):
         assert stored.search(query) == expected.search(query)
-
-
-@pytest.mark.parametrize("documents", [[], [("B1", "")]])
-def test_an_index_of_nothing_finds_nothing(tmp_path: Path, documents: list[tuple[str, str]]) -> None:
-    BM25.build(documents, tmp_path)
-    assert BM25.open(tmp_path).search("word") == []
+    for place, nothing in enumerate(([], [("B1", "")])):
+        (tmp_path / str(place)).mkdir()
+        BM25.build(nothing, tmp_path / str(place))
+        assert BM25.open(tmp_path / str(place)).search("word") == []
 
 
 @pytest.mark.parametrize("at_once", [1, 7, 100])
@@ -140,7 +125,6 @@ def test_sorted_texts_are_found_by_number_and_numbers_by_text(given_texts: list[
     assert list(table) == ordered
     assert [table.get(text) for text in ordered] == list(range(len(ordered)))
     assert table.get(other) == (ordered.index(other) if other in ordered else None)
-    assert table[1:3] == ordered[1:3]
 
 
 def test_the_version_of_the_analyser_stands_for_its_terms() -> None:

@@ -7,11 +7,11 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.webshop_server.small_shop import RECORDS, record, write_folder
-from webshop_server.catalog import load_catalog
+from webshop_server.catalog import Product, load_catalog
 from webshop_server.site.pictures import _drawings, picture, shape_of
 
 
-def products(tmp_path: Path, **fields: str) -> list[object]:
+def products(tmp_path: Path, **fields: str) -> list[Product]:
     return list(load_catalog(write_folder(tmp_path, [record("B000THING1", "Thing", **fields), *RECORDS])))
 
 
@@ -33,26 +33,16 @@ def test_every_word_and_category_leads_to_a_drawing() -> None:
     assert set(drawings["own_colours"]) <= set(drawings["colours"])
 
 
-@pytest.mark.parametrize(
-    ("fields", "shape"),
-    [
+def test_a_picture_is_the_same_every_time_and_takes_the_chosen_colour(tmp_path: Path) -> None:
+    one, other = products(tmp_path)[0], products(tmp_path)[0]
+    assert picture(one) == picture(other)
+    red = _drawings()["colours"]["red"]
+    assert red in picture(one, "dark red")
+    assert picture(one, '"><script>') == picture(one)
+    assert len({picture(product) for product in products(tmp_path)}) > 12
+    for fields, shape in (
         ({"query": "hdmi cables"}, "cable"),
         ({"query": "something new", "category": "grocery"}, "pouch"),
         ({"query": "something new", "category": "unheard of"}, "box"),
-    ],
-)
-def test_a_product_is_drawn_by_its_words(tmp_path: Path, fields: dict[str, str], shape: str) -> None:
-    assert shape_of(products(tmp_path, **fields)[0]) == shape  # type: ignore[arg-type]
-
-
-def test_a_picture_is_the_same_every_time_and_takes_the_chosen_colour(tmp_path: Path) -> None:
-    one, other = products(tmp_path)[0], products(tmp_path)[0]
-    assert picture(one) == picture(other)  # type: ignore[arg-type]
-    red = _drawings()["colours"]["red"]
-    assert red in picture(one, "dark red")  # type: ignore[arg-type]
-    assert picture(one, '"><script>') == picture(one)  # type: ignore[arg-type]
-
-
-def test_pictures_differ_between_products(tmp_path: Path) -> None:
-    drawn = {picture(product) for product in products(tmp_path)}  # type: ignore[arg-type]
-    assert len(drawn) > 12
+    ):
+        assert shape_of(products(tmp_path, **fields)[0]) == shape

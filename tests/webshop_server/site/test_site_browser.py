@@ -13,7 +13,6 @@ from webshop_server.site.server import Server
 from webshop_server.site.serving import host_shop
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "everything is there")
-PAGES = ("index", "results", "item", "sub_page", "done")
 TEXTS = "[data-seen], .quiet, .button, footer p, .complaint"
 
 
@@ -21,13 +20,6 @@ TEXTS = "[data-seen], .quiet, .button, footer p, .complaint"
 def server() -> Iterator[Server]:
     with host_shop(WebShopEnv().storefront, port=0, split="test") as server:  # type: ignore[arg-type]
         yield server
-
-
-@pytest.fixture(scope="module")
-def phone() -> Iterator[Any]:
-    browser = SeleniumBrowser(size=(400, 800))
-    yield browser.driver
-    browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -69,17 +61,18 @@ def wait(driver: Any, path: str) -> None:
     )
 
 
-@pytest.mark.parametrize("where", ["phone", "desk"])
+@pytest.mark.parametrize(("width", "height"), [(400, 800), (1400, 900)], ids=["phone", "desk"])
 def test_every_page_fits_its_window_shows_its_pictures_and_can_be_hit_with_a_thumb(
-    where: str, server: Server, request: pytest.FixtureRequest
+    width: int, height: int, server: Server, desk: Any
 ) -> None:
-    driver = request.getfixturevalue(where)
-    for kind in pages(driver, server, f"fits_{where}"):
-        width = driver.execute_script("return [document.documentElement.scrollWidth, innerWidth]")
-        assert width[0] <= width[1] == (400 if where == "phone" else 1400), kind
-        assert driver.execute_script(CLIPPED) == [], kind
-        assert driver.execute_script(BROKEN) == [], kind
-        assert min(driver.execute_script(SMALL), default=99) >= 24, kind
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    desk.execute("executeCdpCommand", {"cmd": "Emulation.setDeviceMetricsOverride", "params": size})
+    for kind in pages(desk, server, f"fits_{width}"):
+        widths = desk.execute_script("return [document.documentElement.scrollWidth, innerWidth]")
+        assert widths[0] <= widths[1] == width, kind
+        assert desk.execute_script(CLIPPED) == [], kind
+        assert desk.execute_script(BROKEN) == [], kind
+        assert min(desk.execute_script(SMALL), default=99) >= 24, kind
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -31,13 +31,19 @@ def test_a_page_stands_in_the_frame_with_the_names_of_its_site(client: FlaskClie
 @pytest.mark.parametrize(
     ("path", "status"), [("/me/hall", 200), ("/me/cellar", 404), ("/frame/frame.css", 200), ("/a/b/c/d", 404)]
 )
-def test_every_answer_has_the_strict_headers(client: FlaskClient, path: str, status: int) -> None:
+def test_every_answer_has_the_strict_headers(path: str, status: int) -> None:
+    sessions: Sessions[RoomState] = Sessions()
+    client = create_app(sessions).test_client()
     answer = client.get(path, buffered=True)
     assert answer.status_code == status
     assert {name: answer.headers[name] for name in HEADERS} == HEADERS
     kept = "max-age=86400" if path.endswith(".css") else "no-store"
     assert kept in answer.headers["Cache-Control"]
     assert "Set-Cookie" not in answer.headers
+    answer = client.post("/you/garden", data=b"x")
+    assert (answer.status_code, "Two rooms" in answer.text) == (405, True)
+    assert client.application.config["MAX_CONTENT_LENGTH"] == 1 << 22
+    assert sessions.get("me") == (RoomState("hall") if path == "/me/hall" else None)
 
 
 @pytest.mark.parametrize(
@@ -58,13 +64,6 @@ def test_an_error_is_a_page_of_the_site_that_leads_back(client: FlaskClient, pat
     read_page(answer.text)
 
 
-def test_too_large_a_body_and_other_methods_are_errors_as_pages(client: FlaskClient) -> None:
-    answer = client.post("/me/hall", data=b"x")
-    assert answer.status_code == 405
-    assert "Two rooms" in answer.text
-    assert client.application.config["MAX_CONTENT_LENGTH"] == 1 << 22
-
-
 def test_half_a_surrogate_pair_can_be_shown() -> None:
     app = create_app(Sessions())
     with app.app_context():
@@ -72,11 +71,3 @@ def test_half_a_surrogate_pair_can_be_shown() -> None:
         complained = render_template("room.html", room="hall", other="garden", link="/", home="/", complaint="\udfff!")
     assert "<h1 data-seen>?</h1>" in shown
     assert '<p class="complaint" role="alert">?!</p>' in complained
-
-
-def test_a_session_of_any_state_is_kept() -> None:
-    sessions: Sessions[RoomState] = Sessions()
-    client = create_app(sessions).test_client()
-    client.get("/me")
-    client.get("/you/garden")
-    assert (sessions.get("me"), sessions.get("you")) == (RoomState("hall"), RoomState("garden"))

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -40,24 +41,26 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_what_was_built_is_found_and_not_built_again(folder: Path, indexes: Indexes) -> None:
+    in_memory = open_shop(folder, indexes=indexes)
+    assert not indexes.home.exists()
     assert indexes.find(folder, CATALOG) is None
-    paths = indexes.build(folder)
-    assert [indexes.find(folder, part) for part in (CATALOG, "bm25")] == paths
-    done: list[str] = []
-    assert indexes.build(folder, report=lambda doing, *_: done.append(doing)) == paths
-    assert done == []
-    assert sorted(index.part for index in indexes.all()) == ["bm25", CATALOG]
-    assert all(index.is_current and index.n_products == 23 and index.n_bytes > 0 for index in indexes.all())
-
-
-def test_the_progress_is_told(folder: Path, indexes: Indexes) -> None:
     told: list[tuple[str, int, int]] = []
-    indexes.build(folder, report=lambda *what: told.append(what))
+    paths = indexes.build(folder, report=lambda *what: told.append(what))
     size = (folder / "items_shuffle_1000.json").stat().st_size
     assert told == [("reading products", size, size), ("indexing for bm25", 0, 23), ("writing the index bm25", 23, 23)]
+    assert [indexes.find(folder, part) for part in (CATALOG, "bm25")] == paths
+    assert indexes.build(folder, report=lambda *what: told.append(what)) == paths
+    assert len(told) == 3
+    assert sorted(index.part for index in indexes.all()) == ["bm25", CATALOG]
+    assert all(index.is_current and index.n_products == 23 and index.n_bytes > 0 for index in indexes.all())
+    after = open_shop(folder, indexes=indexes)
+    assert (in_memory.catalog.is_on_disk, after.catalog.is_on_disk) == (False, False)  # as they are few
+    assert in_memory.engine.search("ceramic vase") == after.engine.search("ceramic vase")
 
 
 def test_products_on_disk_need_an_index_and_the_error_says_how_to_build_it(folder: Path, indexes: Indexes) -> None:
+    with pytest.raises(ValueError, match=r"one of auto, memory, disk; got 'cloud'"):
+        open_products(folder, catalog="cloud")
     with pytest.raises(IndexNotFound, match=rf"the catalogue of {folder} .*found none; build it: iad index build"):
         open_products(folder, catalog="disk", indexes=indexes)
     indexes.build(folder)
@@ -65,21 +68,6 @@ def test_products_on_disk_need_an_index_and_the_error_says_how_to_build_it(folde
     assert catalog.is_on_disk
     expected = open_shop(folder, catalog="memory", indexes=Indexes(indexes.home / "none")).engine
     assert engine.search("wool socks") == expected.search("wool socks")
-
-
-def test_few_products_are_kept_in_memory_and_use_an_index_that_is_there(folder: Path, indexes: Indexes) -> None:
-    before = open_shop(folder, indexes=indexes)
-    assert not indexes.home.exists()
-    indexes.build(folder)
-    after = open_shop(folder, indexes=indexes)
-    assert not before.catalog.is_on_disk
-    assert not after.catalog.is_on_disk
-    assert before.engine.search("ceramic vase") == after.engine.search("ceramic vase")
-
-
-def test_an_unknown_place_names_the_known_ones(folder: Path) -> None:
-    with pytest.raises(ValueError, match=r"one of auto, memory, disk; got 'cloud'"):
-        open_products(folder, catalog="cloud")
 
 
 @pytest.mark.parametrize("name", ["items_shuffle_1000.json", "items_ins_v2_1000.json"])
@@ -117,7 +105,10 @@ def test_an_index_of_another_version_is_shown_and_not_used(folder: Path, indexes
         indexes.require(folder, "bm25")
 
 
-@pytest.mark.parametrize("stage", ["reading products", "indexing for bm25", "writing the index bm25"])
+@pytest.mark.parametrize(
+    "stage",
+    [pytest.param("reading products", marks=pytest.mark.slow), "indexing for bm25", "writing the index bm25"],
+)
 def test_a_killed_build_leaves_nothing_that_is_used(folder: Path, indexes: Indexes, stage: str) -> None:
     command = [sys.executable, "-c", BUILD_AND_DIE, folder, indexes.home, stage]
     done = subprocess.run(command, cwd=ROOT, check=False)
@@ -150,15 +141,12 @@ def test_a_rebuild_does_not_disturb_who_reads(folder: Path, indexes: Indexes) ->
 def test_two_who_build_at_once_build_once(folder: Path, indexes: Indexes) -> None:
     started, told = threading.Barrier(2), []
 
-    def build() -> None:
+    def build(_: int) -> None:
         started.wait()
         indexes.build(folder, report=lambda doing, *_: told.append(doing))
 
-    threads = [threading.Thread(target=build) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(build, range(2)))
     assert told.count("indexing for bm25") == 1
     assert len(indexes.all()) == 2
 
@@ -171,19 +159,16 @@ def test_data_in_another_format_are_not_built(folder: Path, indexes: Indexes) ->
     assert indexes.find(folder, CATALOG) is None
 
 
-def test_the_home_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("IAD_INDEX", str(tmp_path / "mine"))
-    assert index_home() == tmp_path / "mine"
-    monkeypatch.delenv("IAD_INDEX")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert index_home() == tmp_path / "iad" / "indexes"
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have other places")
-def test_the_home_is_in_the_users_cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv("IAD_INDEX", raising=False)
+def test_the_home_can_be_named_and_is_in_the_users_cache_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_CACHE_HOME", "")
-    assert index_home() == tmp_path / ".cache" / "iad" / "indexes"
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    assert index_home() == tmp_path / ".cache" / "iad" / "indexes"
+    for name, value, home in (
+        ("IAD_INDEX", "mine", "mine"),
+        ("XDG_CACHE_HOME", "caches", "caches/iad/indexes"),
+        ("XDG_CACHE_HOME", "", ".cache/iad/indexes"),
+    ):
+        monkeypatch.delenv("IAD_INDEX", raising=False)
+        monkeypatch.setenv(name, str(tmp_path / value) if value else "")
+        assert index_home() == tmp_path / home

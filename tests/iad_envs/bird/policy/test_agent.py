@@ -9,7 +9,7 @@ from typing import Any
 
 import gymnasium as gym
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import iad_envs  # noqa: F401 (registers)
@@ -26,55 +26,33 @@ FOLDER = Path(__file__).resolve().parents[4] / "data" / "bird"
 GOLD = frozenset({"progress", "success", "reward_parts"})
 
 
-def column(name: str, kind: str = "TEXT", *values: Any, said: str = "", is_key: bool = False) -> dict[str, Any]:
-    return {
-        "name": name,
-        "type": kind,
-        "is_key": is_key,
-        "full_name": name.replace("_", " "),
-        "description": said,
-        "value_description": "",
-        "values": values,
-    }
-
-
-def key(table: str, name: str, to_table: str, to_name: str) -> dict[str, str]:
-    return {"table": table, "column": name, "to_table": to_table, "to_column": to_name}
+def table(name: str, columns: str, **keys: str) -> dict[str, Any]:
+    """A table as data: its columns with type and sample values, the key first, and where its foreign keys lead."""
+    found = []
+    for place, (column, kind, *values) in enumerate(one.split() for one in columns.split(";")):
+        said = {"name": column, "type": kind, "is_key": place == 0, "full_name": column.replace("_", " ")}
+        found.append({**said, "description": "", "value_description": "", "values": tuple(values)})
+    ends = [(column, *end.split(".")) for column, end in keys.items()]
+    foreign = [{"table": name, "column": start, "to_table": to, "to_column": end} for start, to, end in ends]
+    return {"name": name, "columns": tuple(found), "foreign_keys": tuple(foreign)}
 
 
 TABLES = (
-    {
-        "name": "port",
-        "columns": (column("port_id", "INTEGER", 1, is_key=True), column("name", "TEXT", "Brill", "Ulm")),
-        "foreign_keys": (),
-    },
-    {
-        "name": "boat",
-        "columns": (
-            column("boat_id", "INTEGER", 1, is_key=True),
-            column("name", "TEXT", "Ada", "Bo"),
-            column("length", "INTEGER", 9, 12),
-            column("kind", "TEXT", "S", "M"),
-            column("built_on", "DATE", "2001-02-03"),
-            column("port_id", "INTEGER", 1),
-        ),
-        "foreign_keys": (key("boat", "port_id", "port", "port_id"),),
-    },
-    {
-        "name": "voyage",
-        "columns": (
-            column("voyage_id", "INTEGER", 1, is_key=True),
-            column("boat_id", "INTEGER", 1),
-            column("from_id", "INTEGER", 1),
-            column("to_id", "INTEGER", 2),
-        ),
-        "foreign_keys": (
-            key("voyage", "boat_id", "boat", "boat_id"),
-            key("voyage", "from_id", "port", "port_id"),
-            key("voyage", "to_id", "port", "port_id"),
-        ),
-    },
+    table("port", "port_id INTEGER; name TEXT Brill Ulm"),
+    table(
+        "boat",
+        "boat_id INTEGER; name TEXT Ada; length INTEGER; kind TEXT S M; sunk_on DATE; built_on DATE; port_id INTEGER",
+        port_id="port.port_id",
+    ),
+    table(
+        "voyage",
+        "voyage_id INTEGER; boat_id INTEGER; from_id INTEGER; to_id INTEGER",
+        boat_id="boat.boat_id",
+        from_id="port.port_id",
+        to_id="port.port_id",
+    ),
 )
+SAILING = "sailing refers to kind = 'S'"
 
 
 def page(question: str = "How many boats are there?", evidence: str = "", **others: Any) -> dict[str, Any]:
@@ -87,61 +65,56 @@ def state(shown: dict[str, Any], **others: Any) -> State:
     return State("", info, **{"steps_left": 10, **others})
 
 
-def proposals(at: State, feedback: Feedback | None = None, *, heat: float = 1.0, n: int = 150) -> list[str]:
+def proposals(at: State, feedback: Feedback | None = None, *, heat: float = 1.0, n: int = 60) -> list[str]:
     agent = BirdAgent(temperature=heat)
     return [agent.propose(at, feedback=feedback, temperature=None, rng=Random(seed)).action for seed in range(n)]
-
-
-def cold(question: str, evidence: str = "") -> str:
-    (action,) = set(proposals(state(page(question, evidence)), heat=0.0, n=5))
-    return action
 
 
 @pytest.mark.parametrize(
     ("question", "evidence", "sql"),
     [
-        ("How many boats are there?", "", "SELECT COUNT(*) FROM boat"),
-        (
-            "How many sailing boats are there?",
-            "sailing refers to kind = 'S'",
-            "SELECT COUNT(*) FROM boat WHERE boat.kind = 'S'",
-        ),
+        ("How many boats are there?", "", "COUNT(*) FROM boat"),
+        ("How many sailing boats are there?", SAILING, "COUNT(*) FROM boat WHERE boat.kind = 'S'"),
         (
             "What is the average length of the sailing boats?",
-            "sailing refers to kind = 'S'",
-            "SELECT AVG(boat.length) FROM boat WHERE boat.kind = 'S'",
+            SAILING,
+            "AVG(boat.length) FROM boat WHERE boat.kind = 'S'",
         ),
         (
             "What is the name of the longest boat?",
             "longest refers to MAX(length)",
-            "SELECT boat.name FROM boat ORDER BY boat.length DESC LIMIT 1",
+            "boat.name FROM boat ORDER BY boat.length DESC LIMIT 1",
         ),
         (
             "Which kinds have more than 3 boats?",
             "more than 3 boats refers to COUNT(boat_id) > 3",
-            "SELECT boat.kind FROM boat GROUP BY boat.kind HAVING COUNT(boat.boat_id) > 3",
+            "boat.kind FROM boat GROUP BY boat.kind HAVING COUNT(boat.boat_id) > 3",
         ),
         (
             "What percentage of the boats is sailing?",
-            "sailing refers to kind = 'S'; percentage = DIVIDE(SUM(kind = 'S'), COUNT(kind)) * 100",
-            "SELECT CAST(SUM(CASE WHEN boat.kind = 'S' THEN 1 ELSE 0 END) AS REAL) * 100 / COUNT(boat.kind) FROM boat",
+            f"{SAILING}; percentage = DIVIDE(SUM(kind = 'S'), COUNT(kind)) * 100",
+            "CAST(SUM(CASE WHEN boat.kind = 'S' THEN 1 ELSE 0 END) AS REAL) * 100 / COUNT(boat.kind) FROM boat",
         ),
         (
             "How many boats were built between 2001-01-01 and 2001-12-31?",
             "",
-            "SELECT COUNT(*) FROM boat WHERE boat.built_on BETWEEN '2001-01-01' AND '2001-12-31'",
+            "COUNT(*) FROM boat WHERE boat.built_on BETWEEN '2001-01-01' AND '2001-12-31'",
+        ),
+        (
+            "How many boats were built between 2001-01-01 and 2001-12-31?",
+            "time refers to sunk_on",
+            "COUNT(*) FROM boat WHERE boat.sunk_on BETWEEN '2001-01-01' AND '2001-12-31'",
+        ),
+        (
+            "How many voyages did sailing boats make?",
+            SAILING,
+            "COUNT(*) FROM voyage INNER JOIN boat ON voyage.boat_id = boat.boat_id WHERE boat.kind = 'S'",
         ),
     ],
 )
 def test_a_cold_linker_writes_what_plain_wordings_ask_for(question: str, evidence: str, sql: str) -> None:
-    assert cold(question, evidence) == f"submit[{sql}]"
-
-
-def test_a_table_away_is_joined_by_its_declared_key() -> None:
-    action = cold("How many voyages did sailing boats make?", "sailing refers to kind = 'S'")
-    assert action == (
-        "submit[SELECT COUNT(*) FROM voyage INNER JOIN boat ON voyage.boat_id = boat.boat_id WHERE boat.kind = 'S']"
-    )
+    at = state(page(question, evidence))
+    assert set(proposals(at, heat=0.0, n=5)) == {f"submit[SELECT {sql}]"}
 
 
 def test_evidence_is_read_by_its_kinds() -> None:
@@ -159,15 +132,13 @@ def test_names_and_days_of_a_question_are_its_literals() -> None:
     assert asked.days == ("2001-05-06",)
 
 
-@pytest.mark.parametrize(
-    ("word", "root"), [("boats", "boat"), ("copies", "copy"), ("opened", "open"), ("pass", "pass")]
-)
-def test_words_lose_their_endings(word: str, root: str) -> None:
-    assert stem(word) == root
+def test_words_lose_their_endings() -> None:
+    roots = {"boats": "boat", "copies": "copy", "opened": "open", "pass": "pass"}
+    assert {word: stem(word) for word in roots} == roots
 
 
 def test_a_warm_linker_varies_and_the_same_draw_gives_the_same_query() -> None:
-    at = state(page("How many sailing boats are there?", "sailing refers to kind = 'S'"))
+    at = state(page("How many sailing boats are there?", SAILING))
     warm = proposals(at)
     assert len(set(warm)) > 10
     assert warm == proposals(at)
@@ -178,7 +149,6 @@ def test_it_reads_what_an_agent_may_see_and_nothing_else() -> None:
     at = state(page())
     with pytest.raises(GoldError):
         at.info["success"]
-    assert len(proposals(at)) == 150
     assert proposals(at) == proposals(state(page(), gold={"reference": {"sql": "SELECT 1"}}))
 
 
@@ -208,7 +178,7 @@ def test_a_refined_query_keeps_a_part_of_best_and_is_neither_best_nor_worst() ->
     best = "SELECT COUNT(*) FROM boat WHERE boat.kind = 'S'"
     worst = "SELECT COUNT(*) FROM boat"
     feedback = Feedback("", best=Candidate(f"submit[{best}]"), worst=Candidate(f"submit[{worst}]"))
-    at = state(page("How many sailing boats are there?", "sailing refers to kind = 'S'"))
+    at = state(page("How many sailing boats are there?", SAILING))
     actions = proposals(at, feedback)
     queries = [action.removeprefix("submit[")[:-1] for action in actions]
     assert not {best, worst} & set(queries)
@@ -231,7 +201,6 @@ def test_a_best_that_it_cannot_read_is_replaced_by_a_draft() -> None:
 
 
 @given(st.integers(0, 10_000), st.sampled_from(["How many voyages?", "Which port has the most voyages?", "List all."]))
-@settings(max_examples=60)
 def test_every_query_it_writes_can_be_read_back_and_joins_what_it_names(seed: int, question: str) -> None:
     at = state(page(question, "long refers to length > 10"))
     action = BirdAgent(temperature=2.0).propose(at, feedback=None, temperature=None, rng=Random(seed)).action
@@ -272,13 +241,11 @@ def env() -> Iterator[gym.Env[Any, Any]]:
         yield made
 
 
-def successes(env: gym.Env[Any, Any], agent: str, seed: int) -> dict[str, tuple[str, bool]]:
-    """Task id -> difficulty and success of one episode, for the test split."""
+def successes(env: gym.Env[Any, Any], agent: str, seed: int, n_tasks: int) -> dict[str, tuple[str, bool]]:
+    """Task id -> difficulty and success of one episode, for the first tasks of the test split."""
     found = {}
     policy = IADPolicyWrapper(agent, env, strategy="single", seed=seed)
-    for record in json.loads((FOLDER / "dev.json").read_text(encoding="utf-8")):
-        if record["split"] != "test":
-            continue
+    for record in json.loads((FOLDER / "dev.json").read_text(encoding="utf-8"))[:n_tasks]:
         observation, info = env.reset(options={"task_id": str(record["question_id"])})
         is_over = False
         while not is_over:
@@ -293,15 +260,15 @@ def share(results: list[dict[str, tuple[str, bool]]], difficulty: str = "") -> f
     return sum(counted) / len(counted)
 
 
-def test_the_bundled_questions_tell_methods_apart(env: gym.Env[Any, Any]) -> None:
-    episodes = [successes(env, "linker", seed) for seed in range(5)]
-    single, n_tasks = share(episodes), len(episodes[0])
-    any_of_5 = sum(any(one[task][1] for one in episodes) for task in episodes[0]) / n_tasks
-    assert n_tasks == 100
+@pytest.mark.parametrize(("n_seeds", "n_tasks"), [(2, 30), pytest.param(5, 100, marks=pytest.mark.slow)])
+def test_the_bundled_questions_tell_methods_apart(env: gym.Env[Any, Any], n_seeds: int, n_tasks: int) -> None:
+    episodes = [successes(env, "linker", seed, n_tasks) for seed in range(n_seeds)]
+    single = share(episodes)
+    any_of_them = sum(any(one[task][1] for one in episodes) for task in episodes[0]) / n_tasks
     assert 0.2 <= single <= 0.6
-    assert any_of_5 >= single + 0.15
-    assert share(episodes, "challenging") < share(episodes, "simple")
-    assert share([successes(env, "random", 0)]) < 0.05
+    assert any_of_them >= single + (0.15 if n_seeds == 5 else 0.01)
+    assert n_seeds == 2 or share(episodes, "challenging") < share(episodes, "simple")
+    assert share([successes(env, "random", 0, n_tasks)]) < 0.05
 
 
 @pytest.mark.parametrize("strategy", ["single", "iad"])
@@ -309,14 +276,14 @@ def test_in_the_mode_answer_it_submits_once_per_task(strategy: str) -> None:
     with closing(gym.make("IAD/BIRD-v0", data_dir=FOLDER, mode="answer")) as env:
         policy = IADPolicyWrapper("linker", env, strategy=strategy, n=3)
         n_right = 0
-        for seed in range(20):
+        for seed in range(12):
             observation, info = env.reset(seed=seed)
             action = policy.act(observation, info)
             assert all(candidate.action.startswith("submit[") for candidate in policy.decisions[-1].candidates)
             _, _, terminated, truncated, info = env.step(action)
             assert (terminated, truncated, info["invalid_action"]) == (True, False, False)
             n_right += info["success"]
-        assert 0 < n_right < 20
+        assert 0 < n_right < 12
 
 
 def test_it_is_the_environments_own_agent_and_has_a_name(env: gym.Env[Any, Any]) -> None:

@@ -3,12 +3,11 @@
 import math
 from random import Random
 
-import gymnasium as gym
 import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.webshop.policy.agent import WebShopAgent
-from iad_policy import Candidate, Feedback, IADPolicyWrapper, State
+from iad_policy import Candidate, Feedback, State
 from tests.iad_envs.webshop.policy.pages import ITEM, state
 
 
@@ -41,30 +40,8 @@ def test_a_refined_search_keeps_most_of_best_and_is_neither_best_nor_worst() -> 
         words = set(action.removeprefix("search[").removesuffix("]").split())
         assert action not in {best.action, worst.action}
         assert len(words ^ {"hiking", "boot", "green"}) == 1
-
-
-def test_a_refined_click_avoids_best_and_worst() -> None:
     feedback = Feedback("", best=Candidate("click[buy now]"), worst=Candidate("click[< prev]"))
     assert not {"click[buy now]", "click[< prev]"} & set(proposals(WebShopAgent(), state(ITEM), feedback))
-
-
-def test_feedback_reaches_the_shopper_without_a_score() -> None:
-    env = gym.make("IAD/WebShop-v0")
-    told: list[Feedback] = []
-
-    class Listening(WebShopAgent):
-        def propose(
-            self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random
-        ) -> Candidate:
-            if feedback is not None:
-                told.append(feedback)
-            return super().propose(state, feedback=feedback, temperature=temperature, rng=rng)
-
-    policy = IADPolicyWrapper(Listening(), env, strategy="iad", n=3)
-    observation, info = env.reset(seed=0)
-    policy.act(observation, info)
-    assert told
-    assert all(math.isnan(one.score) for hint in told for one in (hint.best, hint.worst) if one is not None)
 
 
 @pytest.mark.parametrize("temperature", [-1.0, math.nan, math.inf])

@@ -4,7 +4,6 @@ import pytest
 
 from iad_envs.webshop.policy.options import asked_values, is_near, wanted_values
 from iad_envs.webshop.policy.reading import read_instruction
-from tests.iad_envs.webshop.policy.pages import INSTRUCTION, ITEM
 
 
 @pytest.mark.parametrize(
@@ -13,12 +12,7 @@ from tests.iad_envs.webshop.policy.pages import INSTRUCTION, ITEM
         ("a 120 ml hair mask", "color", ["60ml", "120ml"], "120ml"),
         ("a 120ml hair mask", "size", ["60 ml", "120 ml"], "120 ml"),
         ("an one organic hair serum roller", "size", ["5pcs", "1pcs"], "1pcs"),
-        (
-            "a deodorant that is 1.6 oz",
-            "size",
-            ["1.6 ounce (pack of 2)", "1.6 ounce (pack of 1)"],
-            "1.6 ounce (pack of 1)",
-        ),
+        ("a deodorant, 1.6 oz", "size", ["1.6 ounce (pack of 2)", "1.6 ounce (pack of 1)"], "1.6 ounce (pack of 1)"),
         ("size 10.5 black loafers", "size", ["10", "10.5", "11"], "10.5"),
         ("an XL red jacket", "size", ["large", "x-large", "xx-large"], "x-large"),
         ("a jacket in size l", "size", ["x-large", "large", "small"], "large"),
@@ -53,18 +47,15 @@ def test_the_nearest_value_is_named_where_none_is_exact() -> None:
     assert wanted_values({"color": ["heather charcoal"]}, read_instruction("charcoal shorts")) == {}
 
 
-@pytest.mark.parametrize(
-    ("instruction", "name", "values"),
-    [
+def test_other_values_are_not_asked_for() -> None:
+    for instruction, name, values in (
         ("a coatrack with a round base", "color", ["a", "b", "c"]),
         ("black loafers", "color", ["blackberry", "brown"]),
         ("a boot in size 8", "size", ["8.5", "18"]),
         ("a mug", "color", ["red", "blue"]),
         ("a 3 ounce lotion", "size", ["3 pack", "13 ounce"]),
-    ],
-)
-def test_other_values_are_not_asked_for(instruction: str, name: str, values: list[str]) -> None:
-    assert asked_values({name: values}, read_instruction(instruction)) == {}
+    ):
+        assert asked_values({name: values}, read_instruction(instruction)) == {}, instruction
 
 
 def test_a_value_is_not_near_because_of_the_kind_of_product() -> None:
@@ -77,7 +68,3 @@ def test_a_value_is_near_if_it_says_the_larger_part() -> None:
     wanted = read_instruction("a light blue shirt")
     assert is_near("color", "navy blue", wanted)
     assert not is_near("color", "red", wanted)
-
-
-def test_every_option_is_looked_up() -> None:
-    assert wanted_values(ITEM["options"], read_instruction(INSTRUCTION)) == {"color": "forest green", "size": "8.5"}

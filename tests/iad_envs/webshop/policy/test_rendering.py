@@ -30,10 +30,6 @@ def played(*actions: str, **options: Any) -> State:
     return State(observation, info, history=tuple(history), steps_left=15 - len(actions), done=done)
 
 
-def told(state: State) -> str:
-    return "\n\n".join(WORDS.values(state).values())
-
-
 def test_what_is_selected_and_what_is_still_open_is_told() -> None:
     assert "Selected: nothing; still open: color, size." in WORDS.page(played(*RUG))
     one = played(*RUG, "click[charcoal]")
@@ -44,34 +40,18 @@ def test_what_is_selected_and_what_is_still_open_is_told() -> None:
     assert "3. click[charcoal]\n   selected color = charcoal" in WORDS.turns(both)
 
 
-@pytest.mark.parametrize(
-    "actions",
-    [
-        (),
-        RUG[:1],
-        (*RUG[:1], "click[next >]"),
-        RUG,
-        (*RUG, "click[charcoal]"),
-        (*RUG, "click[features]"),
-        (*RUG, "click[reviews]"),
-    ],
-)
 @pytest.mark.parametrize("search_anywhere", [True, False])
-def test_a_page_shows_each_possible_action_once_and_no_other(actions: tuple[str, ...], search_anywhere: bool) -> None:
-    state = played(*actions, search_anywhere=search_anywhere)
-    page = WORDS.page(state)
-    available = set(state.info["available_actions"])
-    names = re.findall(r"\[([^\]]+)\]", page.replace("search[words]", ""))
-    assert sorted(f"click[{name}]" for name in names) == sorted(available - {"search[...]"})
-    assert page.count("search[words]") == ("search[...]" in available)
-    assert WORDS.actions(state) == ""
-
-
-def test_the_instruction_is_told_once() -> None:
-    state = played(*RUG, "click[features]", "click[< prev]")
-    values = WORDS.values(state)
-    del values["instruction"]  # the same without its label, for prompts of other authors
-    assert "\n".join(values.values()).count(str(state.info["instruction"])) == 1
+@pytest.mark.parametrize("more", [None, "click[next >]", "click[charcoal]", "click[features]", "click[reviews]"])
+def test_a_page_shows_each_possible_action_once_and_no_other(more: str | None, search_anywhere: bool) -> None:
+    ways = [(), RUG[:1], RUG] if more is None else [(RUG[0], more) if more == "click[next >]" else (*RUG, more)]
+    for actions in ways:
+        state = played(*actions, search_anywhere=search_anywhere)
+        page = WORDS.page(state)
+        available = set(state.info["available_actions"])
+        names = re.findall(r"\[([^\]]+)\]", page.replace("search[words]", ""))
+        assert sorted(f"click[{name}]" for name in names) == sorted(available - {"search[...]"})
+        assert page.count("search[words]") == ("search[...]" in available)
+        assert WORDS.actions(state) == ""
 
 
 def test_the_history_keeps_ids_prices_titles_and_what_was_read() -> None:
@@ -85,12 +65,29 @@ def test_the_history_keeps_ids_prices_titles_and_what_was_read() -> None:
     assert results == "5. click[< prev]\n   page 1, 50 results"
     assert following == "6. click[next >]"
     assert "Not read: description." in WORDS.page(played(*RUG, "click[features]", "click[< prev]"))
+    values = WORDS.values(state)
+    del values["instruction"]  # the same without its label, for prompts of other authors
+    assert "\n".join(values.values()).count(str(state.info["instruction"])) == 1
 
 
-def test_a_purchase_says_what_was_bought_and_with_which_options() -> None:
+def test_purchases_empty_pages_and_invalid_actions_are_told() -> None:
     bought = WORDS.page(played(*RUG, "click[charcoal]", "click[buy now]"))
     assert bought.startswith("Bought: product b0wwpcxg4k, $143.49: Ivorne Ember")
     assert bought.endswith("Selected: color = charcoal; still open: size.")
+    state = played("search[qwertyuiop]", "click[next >]")
+    assert WORDS.turns(state)[0] == "1. search[qwertyuiop]\n   page 1, 0 results: none on this page"
+    assert WORDS.page(state).startswith("Page 2 of 0 results:\nnone on this page\n")
+    assert WORDS.page(played(*RUG, "click[reviews]")).startswith("Reviews of b0wwpcxg4k:\n(no text)\n")
+    told = "\n\n".join(WORDS.values(played(*RUG, "click[purple]", "click[navy]")).values())
+    assert "3. click[purple]\n   The last action was not valid here and changed nothing: click['purple']" in told
+
+
+def test_other_observation_modes_and_states_without_a_page_are_shown_as_they_are() -> None:
+    state = played(*RUG, observation_mode="text_rich")
+    assert WORDS.page(state) == state.observation.strip() or WORDS.page(state) == state.observation
+    assert "click[buy now]" in WORDS.actions(state)
+    bare = State("a page", {"instruction": "a rug", "available_actions": ("click[x]",)})
+    assert WORDS.values(bare) | {"task": ""} == Rendering().values(bare) | {"task": ""}
 
 
 def test_of_a_page_that_stays_a_judge_sees_the_selection_alone() -> None:
@@ -103,24 +100,6 @@ def test_of_a_page_that_stays_a_judge_sees_the_selection_alone() -> None:
     assert "click['purple'] is not possible here" in WORDS.outcome(invalid)
 
 
-def test_a_search_without_results_says_so() -> None:
-    state = played("search[qwertyuiop]", "click[next >]")
-    assert WORDS.turns(state)[0] == "1. search[qwertyuiop]\n   page 1, 0 results: none on this page"
-    assert WORDS.page(state).startswith("Page 2 of 0 results:\nnone on this page\n")
-
-
-def test_an_empty_tab_and_an_invalid_action_are_told() -> None:
-    assert WORDS.page(played(*RUG, "click[reviews]")).startswith("Reviews of b0wwpcxg4k:\n(no text)\n")
-    state = played(*RUG, "click[purple]", "click[navy]")
-    assert "3. click[purple]\n   The last action was not valid here and changed nothing: click['purple']" in told(state)
-
-
-def test_another_observation_mode_is_shown_as_it_is() -> None:
-    state = played(*RUG, observation_mode="text_rich")
-    assert WORDS.page(state) == state.observation.strip() or WORDS.page(state) == state.observation
-    assert "click[buy now]" in WORDS.actions(state)
-
-
 def test_a_predicted_page_is_shown_in_the_simulator_s_words() -> None:
     seen = "Instruction: [SEP] a rug [SEP] Back to Search [SEP] < Prev [SEP] A rug [SEP] Price: $5"
     info = {"instruction": "a rug", "available_actions": (), "page": Unpredicted(), "facts": Unpredicted()}
@@ -128,8 +107,3 @@ def test_a_predicted_page_is_shown_in_the_simulator_s_words() -> None:
     assert WORDS.page(predicted) == seen
     assert WORDS.turns(predicted) == ["0. WebShop [SEP] Search", "1. search[rug]"]
     assert WORDS.outcome(predicted) == seen
-
-
-def test_without_the_page_as_data_nothing_is_lost() -> None:
-    bare = State("a page", {"instruction": "a rug", "available_actions": ("click[x]",)})
-    assert WORDS.values(bare) | {"task": ""} == Rendering().values(bare) | {"task": ""}

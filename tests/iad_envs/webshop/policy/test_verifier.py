@@ -41,41 +41,26 @@ def offering(instruction: str, **options: list[str]) -> tuple[str, dict[str, Any
     return f"{instruction}, and price lower than 60.00 dollars", {**ITEM, "title": instruction, "options": options}
 
 
-@pytest.mark.parametrize(
-    ("instruction", "name", "values", "right", "wrong"),
-    [
-        ("a 120 ml hair mask", "size", ["60ml", "120ml"], "120ml", "60ml"),
-        ("one hair serum roller", "size", ["1pcs", "5pcs"], "1pcs", "5pcs"),
-        ("size 10.5 black loafers", "color", ["2005black", "228r.brown"], "2005black", "228r.brown"),
-        ("blue toothbrushes", "color", ["pink", "blue"], "blue", "pink"),
-        (
-            "shorts, small and charcoal",
-            "color",
-            ["heather grey", "heather charcoal"],
-            "heather charcoal",
-            "heather grey",
-        ),
-    ],
-)
-def test_the_asked_value_scores_above_another_one_and_above_none(
-    instruction: str, name: str, values: list[str], right: str, wrong: str
-) -> None:
-    wanted, item = offering(instruction, **{name: values})
-    verdicts = [bought({**item, "selected": chosen}, wanted) for chosen in ({name: right}, {name: wrong}, {})]
-    scores = [one.score for one in verdicts]
-    assert scores[0] > max(scores[1:])
-    assert all(right in one.critique for one in verdicts[1:])
-    assert not any(one.passed for one in verdicts[1:])
-
-
-def test_reading_does_not_make_a_purchase_without_the_asked_option_as_good_as_one_with_it() -> None:
+def test_the_asked_value_scores_above_another_one_and_above_none() -> None:
+    for instruction, name, right, wrong in (
+        ("a 120 ml hair mask", "size", "120ml", "60ml"),
+        ("one hair serum roller", "size", "1pcs", "5pcs"),
+        ("size 10.5 black loafers", "color", "2005black", "228r.brown"),
+        ("blue toothbrushes", "color", "blue", "pink"),
+        ("shorts, small and charcoal", "color", "heather charcoal", "heather grey"),
+    ):
+        wanted, item = offering(instruction, **{name: [wrong, right]})
+        verdicts = [bought({**item, "selected": chosen}, wanted) for chosen in ({name: right}, {name: wrong}, {})]
+        scores = [one.score for one in verdicts]
+        assert scores[0] > max(scores[1:])
+        assert all(right in one.critique for one in verdicts[1:])
+        assert not any(one.passed for one in verdicts[1:])
     read = (tab("description", "Waterproof"), tab("features", "A boot"))
-    right = bought({**ITEM, "selected": RIGHT}, read=read)
-    wrong = bought({**ITEM, "selected": {**RIGHT, "color": "sand"}}, read=read)
-    without = bought({**ITEM, "selected": {"size": "8.5"}}, read=read)
-    assert right.score > 0.8
-    assert max(wrong.score, without.score) <= 0.05
-    assert (right.passed, wrong.passed, without.passed) == (True, False, False)
+    wrong_one, without = {**RIGHT, "color": "sand"}, {"size": "8.5"}
+    found = [bought({**ITEM, "selected": selected}, read=read) for selected in (RIGHT, wrong_one, without)]
+    assert found[0].score > 0.8
+    assert max(one.score for one in found[1:]) <= 0.05
+    assert [one.passed for one in found] == [True, False, False]
 
 
 @pytest.mark.parametrize(
@@ -98,11 +83,6 @@ def test_what_is_known_to_fail_never_ties_with_looking_again_while_steps_are_lef
     assert bought(item).score < moved(item, page, steps_left=3).score
     corrected = {**item, "selected": RIGHT}
     assert bought(item).score < moved(item, corrected).score
-
-
-def test_a_search_is_told_the_price_of_the_most_promising_product() -> None:
-    found = verdict(state(INDEX), "search[boot]", after([INDEX], results("Waterproof hiking boot for women", "Mug")))
-    assert "Most promising here: B0R0 at $9.00;" in found.critique
 
 
 @pytest.mark.parametrize("page", [INDEX, results("Waterproof hiking boot for women"), tab("features", "Waterproof")])
@@ -134,15 +114,10 @@ def test_each_step_towards_the_purchase_ranks_above_the_one_before() -> None:
     found = verdict(state(INDEX), "search[boot]", after([INDEX], results(title)))
     coloured = {**WATERPROOF, "selected": {"color": "forest green"}}
     chosen, both = moved(WATERPROOF, coloured), moved(coloured, {**coloured, "selected": RIGHT})
+    assert "Most promising here: B0R0 at $9.00;" in found.critique
     scores = [one.score for one in (opened, chosen, both, bought({**WATERPROOF, "selected": RIGHT}))]
     assert all(first < second for first, second in pairwise(scores))
     assert found.score > verdict(state(INDEX), "search[mug]", after([INDEX], results("Red Mug"))).score
-
-
-def test_an_unfinished_rollout_does_not_rank_above_the_same_purchase_finished() -> None:
-    for selected in ({}, {"size": "8.5"}, RIGHT):
-        on_page = moved({**ITEM, "selected": {}}, {**ITEM, "selected": selected})
-        assert on_page.score < bought({**ITEM, "selected": RIGHT}).score
 
 
 def test_a_wrong_option_ranks_below_an_open_one_and_above_buying_it() -> None:
@@ -176,12 +151,6 @@ def test_a_critique_tells_which_click_comes_next() -> None:
     assert unsure.passed is False
 
 
-def test_an_option_that_nothing_was_matched_to_is_told_where_something_is_missing() -> None:
-    item = {**ITEM, "options": {"width": ["narrow", "broad"]}}
-    assert "Open, and no value of it is named in the instruction: width." in bought(item, "a waterproof boot").critique
-    assert "width" not in bought({**WATERPROOF, "options": {"width": ["narrow"]}}, "a waterproof boot").critique
-
-
 def test_a_purchase_passes_only_if_nothing_is_missing() -> None:
     complete = bought({**WATERPROOF, "selected": RIGHT})
     assert complete.passed is True
@@ -189,25 +158,22 @@ def test_a_purchase_passes_only_if_nothing_is_missing() -> None:
     unseen = bought({**ITEM, "selected": RIGHT})
     assert unseen.passed is None
     assert "waterproof" in unseen.critique
-
-
-def test_words_that_ask_for_nothing_are_no_requirements() -> None:
+    item = {**ITEM, "options": {"width": ["narrow", "broad"]}}
+    assert "Open, and no value of it is named in the instruction: width." in bought(item, "a waterproof boot").critique
+    assert "width" not in bought({**WATERPROOF, "options": {"width": ["narrow"]}}, "a waterproof boot").critique
+    # Words that ask for nothing are no requirements.
     wanted = "hello, place order for a pair of blue socks along with being soft, in the flavor mint, please"
-    item = {**ITEM, "title": "Soft socks", "options": {"color": ["blue"], "flavor": ["mint"]}}
-    found = bought({**item, "selected": {"color": "blue", "flavor": "mint"}}, wanted)
-    assert found.passed is True
+    socks = {**ITEM, "title": "Soft socks", "options": {"color": ["blue"], "flavor": ["mint"]}}
+    assert bought({**socks, "selected": {"color": "blue", "flavor": "mint"}}, wanted).passed is True
 
 
-def test_an_invalid_action_scores_lowest_and_says_why() -> None:
+def test_a_candidate_needs_a_preview_and_an_invalid_one_scores_lowest() -> None:
     at = state(INDEX)
     invalid = State("", PublicInfo({**at.info, "invalid_action": True, "facts": {"complaint": "no"}}, GOLD))
     refused = verdict(at, "x", invalid)
     assert (refused.score, refused.critique) == (INVALID, "no") == (0.0, "no")
-
-
-def test_a_candidate_needs_a_preview() -> None:
     with pytest.raises(ValueError, match="expected a preview of 'x'"):
-        WebShopVerifier().verify(state(INDEX), [Candidate("x")])
+        WebShopVerifier().verify(at, [Candidate("x")])
 
 
 def test_every_verdict_in_real_episodes_is_within_bounds_and_does_not_depend_on_the_others() -> None:
@@ -218,6 +184,7 @@ def test_every_verdict_in_real_episodes_is_within_bounds_and_does_not_depend_on_
         def verify(self, state: State, candidates: Any) -> Any:
             found = super().verify(state, candidates)
             assert all(0.0 <= one.score <= 1.0 for one in found)
+            assert all(one.preview is not None and one.preview.gold is None for one in candidates)
             assert found == [one for each in candidates for one in super(Checked, self).verify(state, [each])]
             seen.extend(each.action for each in candidates)
             return found
@@ -234,17 +201,3 @@ def test_every_verdict_in_real_episodes_is_within_bounds_and_does_not_depend_on_
                 observation, _, terminated, truncated, info = env.step(policy.act(observation, info))
                 done = terminated or truncated
     assert {"click[buy now]", "click[features]", "nonsense"} <= set(seen)
-
-
-def test_the_verifier_is_labelled_proxy_and_reads_no_gold() -> None:
-    env = gym.make("IAD/WebShop-v0")
-    policy = IADPolicyWrapper("shopper", env, strategy="bon", n=4)
-    assert policy.verifier is not None
-    assert policy.verifier.information == "proxy"
-    observation, info = env.reset(seed=1)
-    done = False
-    while not done:
-        observation, _, terminated, truncated, info = env.step(policy.act(observation, info))
-        done = terminated or truncated
-    previews = [candidate.preview for decision in policy.decisions for candidate in decision.candidates]
-    assert all(preview is not None and preview.gold is None for preview in previews)

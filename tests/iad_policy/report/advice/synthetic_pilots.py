@@ -97,9 +97,7 @@ N_TASKS, N = 60, 4
 """Tasks of a pilot, and attempts at each."""
 
 
-def replicate(
-    world: str, seed: int, *, n_tasks: int = 60, n: int = 4, ns: Sequence[int]
-) -> dict[RunnableOption, Replicate]:
+def replicate(world: str, seed: int, *, ns: Sequence[int]) -> dict[RunnableOption, Replicate]:
     rng = np.random.default_rng([seed, sorted(WORLDS).index(world)])
     tasks = [task(rng, world) for _ in range(2 * N_TASKS)]
     pilot = pilot_of(rng, tasks[:N_TASKS], N)

@@ -38,7 +38,7 @@ def test_500_replicates_are_covered_at_the_nominal_rate(world: str) -> None:
     found = coverage(world, range(500), (2, 4, 16))
     for option, own in found.items():
         share = np.mean([one.is_covered for one in own])
-        assert share >= (0.92 if own[0].forecast.source == PILOT else 0.85), (option, share)
+        assert share >= (0.92 if own[0].forecast.source == PILOT else 0.87), (option, share)
 
 
 def pilot(
@@ -75,11 +75,37 @@ def test_episodes_of_several_decisions_are_read_between_their_n_and_followed_bey
     assert found[RunnableOption("tree", 16)].spent == pytest.approx(32)
 
 
-def test_a_row_with_one_n_and_no_reference_is_not_continued() -> None:
-    found = predict(pilot({"tree": {4: [0.0, 1.0]}}))
-    assert list(found) == [RunnableOption("tree", 4)]
+def test_nothing_is_said_of_an_n_that_no_row_leads_to() -> None:
+    assert list(predict(pilot({"tree": {4: [0.0, 1.0]}}))) == [RunnableOption("tree", 4)], "one n, no reference"
     found = predict(pilot({"single": {1: [0.0, 1.0]}, "search": {4: [0.0, 1.0]}}))  # its n counts something else
     assert list(found) == [RunnableOption("single", 1), RunnableOption("search", 4)]
+    found = predict(pilot({"tree": {4: [0.0, 1.0], 8: [1.0, 1.0]}}), ns=(2, 6))
+    assert list(found) == [RunnableOption("tree", n) for n in (4, 6, 8)]
+    attempts = {f"t{place}": [[PilotAttempt(True, 1.0, key="r")] if place < 5 else []] for place in range(10)}
+    once = predict(pilot({"bon": {1: [1.0] * 5 + [0.0] * 5}}, attempts={"bon": attempts}), ns=(1, 2))
+    assert list(once) == [RunnableOption("bon", 1)], "one attempt shows no change"
+    assert once[RunnableOption("bon", 1)].success == pytest.approx(0.5, abs=0.02), "without an attempt it has failed"
+    for given, said in (({"ns": (2, 1000)}, "n of at most 256, got 1000"), ({"n_tasks": 0}, "1 further task or more")):
+        with pytest.raises(ValueError, match=said):
+            predict(pilot({"single": {1: [0.0, 1.0]}}), **given)
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.3])
+def test_attempts_that_are_all_right_equally_often_follow_their_rate_beyond_the_pilot(rate: float) -> None:
+    """A verifier that knows solves a task with 1 - (1 - rate)^n, of which the model has the upper end."""
+    rng = np.random.default_rng(1)
+    right, wrong = PilotAttempt(True, 1.0, key="r"), PilotAttempt(False, 0.0, key="w")
+    tasks = [f"t{place}" for place in range(2000)]
+    attempts = {task: [[right if rng.random() < rate else wrong for _ in range(4)]] for task in tasks}
+    found = predict(pilot({"bon": {4: [0.0] * 2000}}, attempts={"bon": attempts}), ns=(2, 4, 8, 16))
+    for n, option in ((2, found[RunnableOption("bon", 2)]), (4, found[RunnableOption("bon", 4)])):
+        assert option.success == pytest.approx(1 - (1 - rate) ** n, abs=0.03)
+        assert option.source == PILOT
+    for n, option in ((8, found[RunnableOption("bon", 8)]), (16, found[RunnableOption("bon", 16)])):
+        low, high = np.quantile(option.rates, [0.0, 1.0])
+        assert low < 1 - (1 - rate) ** n - 0.03 < high
+        assert high == pytest.approx(1 - (1 - rate) ** n, abs=0.04)
+        assert option.source == MODEL
 
 
 def test_a_lucky_first_sample_is_no_advantage_of_a_chain() -> None:
@@ -101,13 +127,10 @@ def test_a_lucky_first_sample_is_no_advantage_of_a_chain() -> None:
     assert found[RunnableOption("bon", 2)].success > 0.95
 
 
-def test_no_success_in_a_small_pilot_is_not_predicted_for_sure() -> None:
+def test_intervals_hold_what_the_pilot_and_so_many_further_tasks_do_not_show() -> None:
     found = predict(pilot({"single": {1: [0.0] * 10}}), n_tasks=10)[RunnableOption("single", 1)]
     assert found.success_95.low == 0.0
-    assert found.success_95.high >= 0.2
-
-
-def test_more_further_tasks_narrow_the_interval() -> None:
+    assert found.success_95.high >= 0.2, "no success in a small pilot is not predicted for sure"
     given = pilot({"single": {1: [0.0, 1.0] * 50}})
     widths = [np.ptp(predict(given, n_tasks=n)[RunnableOption("single", 1)].success_95) for n in (20, 2000)]
     assert widths[0] > 1.5 * widths[1] > 0.1  # what the pilot does not know is left
@@ -121,35 +144,6 @@ def test_one_task_won_and_none_lost_is_no_certainty() -> None:
     assert 0.8 < np.mean(gain > 0) < 0.93
     many = predict(pilot({"single": {1: [0.0] * 12}, "tree": {4: [1.0] * 6 + [0.0] * 6}}), ns=(4,))
     assert np.mean(many[RunnableOption("tree", 4)].rates > many[RunnableOption("single", 1)].rates) > 0.98
-
-
-def test_an_n_of_which_no_pilot_says_anything_is_refused() -> None:
-    with pytest.raises(ValueError, match="expected n of at most 256, got 1000"):
-        predict(pilot({"single": {1: [0.0, 1.0]}}), ns=(2, 1000))
-
-
-def test_sources_are_named_as_they_are() -> None:
-    attempt = [[PilotAttempt(True, 1.0, key="r"), PilotAttempt(False, 0.0, key="w")]]
-    tasks = [f"t{place}" for place in range(10)]
-    found = predict(pilot({"bon": {2: [1.0] * 10}}, attempts={"bon": dict.fromkeys(tasks, attempt)}), ns=(1, 4))
-    assert [one.source for one in found.values()] == [PILOT, PILOT, MODEL]
-
-
-def test_nothing_is_said_of_an_n_below_those_that_were_run_as_a_whole() -> None:
-    found = predict(pilot({"tree": {4: [0.0, 1.0], 8: [1.0, 1.0]}}), ns=(2, 6))
-    assert list(found) == [RunnableOption("tree", n) for n in (4, 6, 8)]
-
-
-def test_an_episode_without_an_attempt_has_failed() -> None:
-    tasks = [f"t{place}" for place in range(10)]
-    attempts = {task: [[PilotAttempt(True, 1.0, key="r")] if place < 5 else []] for place, task in enumerate(tasks)}
-    given = pilot({"bon": {1: [1.0] * 5 + [0.0] * 5}}, attempts={"bon": attempts})
-    assert predict(given, ns=(1,))[RunnableOption("bon", 1)].success == pytest.approx(0.5, abs=0.02)
-
-
-def test_no_further_task_is_refused() -> None:
-    with pytest.raises(ValueError, match="1 further task or more, got 0"):
-        predict(pilot({"single": {1: [0.0, 1.0]}}), n_tasks=0)
 
 
 def test_one_proposal_of_a_verified_row_is_verified_too() -> None:

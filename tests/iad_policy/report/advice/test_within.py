@@ -48,9 +48,7 @@ def test_a_shorter_chain_is_the_start_of_the_longer_one() -> None:
     wrong, right, worse = PilotAttempt(False, 0.5), PilotAttempt(True, 0.7), PilotAttempt(False, 0.6)
     assert [longest([wrong, right, worse], n) for n in (1, 2, 3)] == [0.0, 1.0, 1.0]
     assert longest([wrong, PilotAttempt(True, 0.5)], 2) == 0.0  # the first among equals
-
-
-def test_many_choices_are_drawn_and_not_listed() -> None:
+    # Many choices are drawn and not listed.
     attempts = [PilotAttempt(place % 2 == 0, 0.0, (0, f"{place % 3}")) for place in range(16)]
     assert most_frequent(attempts, 8) == most_frequent(attempts, 8)
     assert 0.3 < most_frequent(attempts, 8) < 0.7

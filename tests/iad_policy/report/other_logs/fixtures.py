@@ -15,9 +15,9 @@ HAS_ZSTANDARD = sys.version_info >= (3, 14) or find_spec("zstandard") is not Non
 needs_zstandard = pytest.mark.skipif(not HAS_ZSTANDARD, reason="needs zstandard: pip install -e '.[analyse]'")
 
 
-def readable(path: str) -> object:
-    """A parameter that is skipped where it can't be decompressed."""
-    return pytest.param(path, marks=needs_zstandard if path.endswith(".eval") else ())
+def zstandard(path: str) -> Any:
+    """The marks of a log: it is skipped where it can't be decompressed."""
+    return needs_zstandard if path.endswith(".eval") else ()
 
 
 def require_samples_of_inspect(ours: Sequence[TaskSample], theirs: Sequence[Mapping[str, Any]]) -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from iad_policy.report.other_logs.arm_names import named_apart, short_settings
+from iad_policy.report.other_logs.shared import named_apart, short_settings
 
 MAIN = ("model", "task")
 
@@ -23,20 +23,16 @@ def log(place: int, **parts: str) -> dict[str, str]:
         ([{"model": "a", "n": "8"}, {"model": "a"}], ["a n=8", "a"]),
         ([{"model": "a"}, {"model": "a"}], ["a 0.json", "a 1.json"]),
         ([{"model": "a"}, {"model": "a", "task": "t"}], ["a", "a t"]),
+        (  # the setting that tells most apart comes first
+            [{"model": "a", "twice": str(place // 2), "each": str(place)} for place in range(4)],
+            [f"a each={place}" for place in range(4)],
+        ),
     ],
 )
 def test_names_have_what_differs_and_no_more(logs: list[dict[str, str]], names: list[str]) -> None:
     assert named_apart([log(place, **parts) for place, parts in enumerate(logs)], MAIN) == names
-
-
-def test_the_setting_that_tells_most_apart_comes_first() -> None:
-    logs = [log(place, model="a", twice=str(place // 2), each=str(place)) for place in range(4)]
-    assert named_apart(logs, MAIN) == ["a each=0", "a each=1", "a each=2", "a each=3"]
-
-
-def test_files_of_one_name_are_told_apart_by_their_folders() -> None:
-    logs = [{"model": "a", "file": "log.json", "path": f"{folder}/log.json"} for folder in "xy"]
-    assert named_apart(logs, MAIN) == ["a x/log.json", "a y/log.json"]
+    of_folders = [{"model": "a", "file": "log.json", "path": f"{folder}/log.json"} for folder in "xy"]
+    assert named_apart(of_folders, MAIN) == ["a x/log.json", "a y/log.json"]
 
 
 def test_settings_are_short_and_the_first_of_a_name_counts() -> None:

@@ -29,24 +29,14 @@ def test_a_line_with_every_key(tmp_path: Path) -> None:
     assert not logs.problems
 
 
-def test_success_stands_for_a_score_that_is_not_there(tmp_path: Path) -> None:
+def test_what_is_not_there_has_a_default(tmp_path: Path) -> None:
     (sample,) = read(tmp_path, {"task": "a", "success": True}).samples
     assert sample.scores["score"] == SampleScore(1.0, 1.0)
-
-
-def test_samples_are_counted_per_arm_and_task(tmp_path: Path) -> None:
     lines = [{"task": task, "arm": arm, "score": 1} for arm in "xy" for task in "ab" for _ in range(2)]
-    assert [one.sample for one in read(tmp_path, *lines).samples] == ["#1", "#2"] * 4
-
-
-def test_without_an_arm_each_file_is_one(tmp_path: Path) -> None:
+    assert [one.sample for one in read(tmp_path, *lines).samples] == ["#1", "#2"] * 4, "samples are counted"
     files = [written(tmp_path / f"{name}.jsonl", {"task": "a", "score": 1}) for name in ("small", "large")]
-    assert list(read_logs("jsonl", files).parts) == ["small", "large"]
-
-
-def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
-    file = written(tmp_path / "mine.jsonl", {"task": "a", "score": 1})
-    assert len(read_logs("jsonl", [file, tmp_path / "." / "mine.jsonl"]).samples) == 1
+    assert list(read_logs("jsonl", files).parts) == ["small", "large"], "each file is an arm"
+    assert len(read_logs("jsonl", [files[0], tmp_path / "." / "small.jsonl"]).samples) == 1, "once"
 
 
 def test_columns_have_your_names_also_inside_of_objects(tmp_path: Path) -> None:
@@ -55,9 +45,6 @@ def test_columns_have_your_names_also_inside_of_objects(tmp_path: Path) -> None:
     (sample,) = read(tmp_path, line, **columns).samples
     assert (sample.task, sample.arm, sample.scores["score"].value) == ("3", "m", 1.0)
     assert (sample.tokens, sample.usd) == (5, None)
-
-
-def test_an_unknown_column_is_an_error_that_lists_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match=r"expected a known column, got 'tsk' \(near: task\); known: arm, cost"):
         read(tmp_path, {"task": "a"}, tsk="id")
 
@@ -101,21 +88,17 @@ def test_a_line_that_makes_no_sense_is_named_and_the_others_are_read(line: str, 
     assert problem.startswith(f"{tmp_path / 'mine.jsonl'}, line 3: {said}")
 
 
-def test_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:
+def test_bytes_that_are_no_text_are_named_and_nothing_to_read_is_an_error(tmp_path: Path) -> None:
     path = written(tmp_path / "mine.jsonl", {"task": "a", "score": 1})
     with path.open("ab") as file:
         file.write(b'{"task": "\xff\xfe"}\n')
     assert [problem.partition(": ")[0] for problem in read_logs("jsonl", [path]).problems] == [f"{path}, line 2"]
+    with pytest.raises(ValueError, match=r"with at least one sample, got .*mine.jsonl, line 1: expected a JSON object"):
+        read(tmp_path, "x")
 
 
 def test_of_a_sample_that_is_there_twice_the_later_one_counts(tmp_path: Path) -> None:
-    lines = [{"task": "a", "sample": 1, "score": score} for score in (0, 1)]
-    logs = read(tmp_path, *lines)
+    logs = read(tmp_path, *({"task": "a", "sample": 1, "score": score} for score in (0, 1)))
     assert [one.scores["score"].value for one in logs.samples] == [1.0]
     file = tmp_path / "mine.jsonl"
     assert logs.problems == [f"{file}, line 2: the same task, arm and sample as in {file}, line 1; this one counts"]
-
-
-def test_nothing_to_read_is_an_error_that_says_why(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"with at least one sample, got .*mine.jsonl, line 1: expected a JSON object"):
-        read(tmp_path, "x")

@@ -3,9 +3,8 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from iad_policy.report.cautions import LEAST_APART, LEVEL
 from iad_policy.report.compare import Resampling, compare
-from iad_policy.report.comparison_table import pass_columns
+from iad_policy.report.comparison_table import LEAST_APART, pass_columns
 from iad_policy.report.other_logs.log_table import LogTable
 from iad_policy.report.samples import SCORED, WRONG, CountingRules, Samples, SampleScore, TaskSample
 from iad_policy.report.statistics import mcnemar_exact, sign_flip
@@ -65,36 +64,33 @@ def test_lines_fit_the_terminal(width: int) -> None:
     assert "temperature=0.7" in text
 
 
-def test_what_was_not_read_is_told() -> None:
+def test_what_must_not_be_overlooked_is_told() -> None:
     found = logs(a=[1], b=[0])
     found.problems = [f"mine.jsonl, line {n}: torn" for n in range(12)]
-    text = shown(found)
-    assert "NOT READ: mine.jsonl, line 0: torn" in text
-    assert "NOT READ: 4 more, which are in --json" in text
-
-
-def test_a_verifier_that_reads_the_answer_is_told_before_any_figure() -> None:
-    found = logs(a=[1], b=[0])
     found.alarms = ["runs/led: reads the answer"]
-    assert shown(found).splitlines()[1] == "*** runs/led: reads the answer ***"
+    found.parts["c"] = {}
+    found.samples.append(TaskSample("u", "c", "0", {"match": SampleScore(1.0)}))
+    text = shown(found)
+    assert text.splitlines()[1] == "*** runs/led: reads the answer ***", "before any figure"
+    for said in (
+        "NOT READ: mine.jsonl, line 0: torn",
+        "NOT READ: 4 more, which are in --json",
+        "COMPARED WITH NOTHING, because no other arm has the same tasks: c.",
+    ):
+        assert said in text
+    text = " ".join(shown(logs(a=[1] * 12, b=[0])).split())
+    assert "UNPAIRED TASKS of b and a: 11 only of a (t1, t2, t3, t4, t5, t6, t7, t8 and 3 more)." in text
 
 
 def test_errors_are_told_with_what_can_be_done() -> None:
     found = logs(a=[1, 0], b=[0, 1])
     found.samples.append(TaskSample("t2", "a", "0", {"match": SampleScore(0.0)}, error="Timeout"))
+    left_out = "ERRORED SAMPLES ARE LEFT OUT of every mean: 1 of a (1 Timeout). --errors wrong counts them as wrong."
     text = " ".join(shown(found).split())
-    assert (
-        "ERRORED SAMPLES ARE LEFT OUT of every mean: 1 of a (1 Timeout). --errors wrong counts them as wrong." in text
-    )
-    assert "Their logs score 1 of them all the same: --errors scored." in text
+    assert f"{left_out} Their logs score 1 of them all the same: --errors scored." in text
     assert "SAMPLES THAT FAILED COUNT AS WRONG: 1 of a (1 Timeout)." in shown(found, errors=WRONG)
     assert "1 SAMPLES THAT FAILED COUNT with the score in their log" in shown(found, errors=SCORED)
     assert "ERRORED" not in shown(logs(a=[1, 0], b=[0, 1]))
-
-
-def test_unpaired_tasks_are_named() -> None:
-    text = " ".join(shown(logs(a=[1] * 12, b=[0])).split())
-    assert "UNPAIRED TASKS of b and a: 11 only of a (t1, t2, t3, t4, t5, t6, t7, t8 and 3 more)." in text
 
 
 def test_few_tasks_are_told_and_what_their_tests_can_show() -> None:
@@ -103,11 +99,8 @@ def test_few_tasks_are_told_and_what_their_tests_can_show() -> None:
     assert "Where 5 tasks differ or fewer, p can't be below 0.0625: c (2)." in text
     assert "p can't be" not in shown(logs(a=[0] * 7, b=[1] * 7))
     assert "FEW TASKS" not in shown(logs(a=[0] * 30, b=[1] * 30))
-
-
-def test_the_least_number_of_differences_is_that_of_both_tests() -> None:
     for test in (lambda n: mcnemar_exact(n, 0), lambda n: sign_flip([1.0] * n)):
-        assert test(LEAST_APART) < LEVEL < test(LEAST_APART - 1) == 0.0625
+        assert test(LEAST_APART) < 0.05 < test(LEAST_APART - 1) == 0.0625
 
 
 def test_success_that_is_not_known_is_told() -> None:
@@ -117,15 +110,7 @@ def test_success_that_is_not_known_is_told() -> None:
     assert "(match >= 0.5)" in text
 
 
-def test_an_arm_without_a_partner_is_told() -> None:
-    found = logs(a=[1], b=[0])
-    found.parts["c"] = {}
-    found.samples.append(TaskSample("u", "c", "0", {"match": SampleScore(1.0)}))
-    assert "COMPARED WITH NOTHING, because no other arm has the same tasks: c." in " ".join(shown(found).split())
-
-
 def test_names_from_logs_can_not_change_the_terminal() -> None:
-    found = logs(**{"a\x1b[31m": [1], "b\u202e": [0]})
-    text = shown(found)
+    text = shown(logs(**{"a\x1b[31m": [1], "b\u202e": [0]}))
     assert "\x1b" not in text
     assert "b\u202e" not in text.replace("\u2068b\u202e\u2069", "")

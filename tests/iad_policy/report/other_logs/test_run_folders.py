@@ -40,28 +40,23 @@ def test_the_figures_are_those_of_the_summary(name: str) -> None:
 
 
 def test_rows_of_several_runs_are_compared_on_the_tasks_that_they_share(tmp_path: Path) -> None:
-    for name, strategy in (("alone", "single"), ("chosen", "bon")):
-        evaluate("IAD/WebShop-v0", strategy, tasks=4, n=2, out=tmp_path / name)
-    evaluate("IAD/InterCodeBash-v0", "single", tasks=2, out=tmp_path / "shell")
-    found = compared(*(tmp_path / name for name in ("alone", "chosen", "shell")))
-    assert list(found.arms) == ["single IAD/WebShop-v0", "bon IAD/WebShop-v0", "single IAD/InterCodeBash-v0"]
-    assert {name: one.n_pairs for name, one in found.differences.items()} == {"bon IAD/WebShop-v0": 4}
-    assert found.alone == ["single IAD/InterCodeBash-v0"]
+    for name, strategy, given in (
+        ("alone", "single", {"seed": [0, 1]}),
+        ("led", "bon", {"n": 2, "verifier": "oracle"}),
+    ):
+        evaluate("IAD/WebShop-v0", strategy, tasks=3, out=tmp_path / name, **given)  # type: ignore[arg-type]
+    evaluate("IAD/BIRD-v0", "single", tasks=1, out=tmp_path / "queries")
+    found = compared(*(tmp_path / name for name in ("alone", "led", "queries")))
+    assert list(found.arms) == ["single IAD/WebShop-v0", "bon IAD/WebShop-v0", "single IAD/BIRD-v0"]
+    assert {name: one.n_pairs for name, one in found.differences.items()} == {"bon IAD/WebShop-v0": 3}
+    assert found.alone == ["single IAD/BIRD-v0"]
     assert any("never reads gold" in note for note in found.samples.notes)
-
-
-def test_seeds_are_samples(tmp_path: Path) -> None:
-    evaluate("IAD/WebShop-v0", "single", tasks=4, seed=[0, 1, 2], out=tmp_path / "seeds")
-    (own,) = compared(tmp_path / "seeds").arms.values()
-    assert (own.n_tasks, own.n_samples, list(own.pass_at)) == (4, 12, [2, 3])
-    solved = {one.task for one in read_logs("runs", [tmp_path / "seeds"]).samples if one.scores["progress"].success}
-    assert own.pass_at[3].value == len(solved) / 4
-
-
-def test_an_oracle_can_not_be_overlooked(tmp_path: Path) -> None:
-    evaluate("IAD/WebShop-v0", "bon", tasks=2, n=2, verifier="oracle", out=tmp_path / "led")
-    (alarm,) = compared(tmp_path / "led").samples.alarms
-    assert "reads the true score of each step" in alarm
+    (alarm,) = found.samples.alarms
+    assert "reads the true score of each step" in alarm, "an oracle can't be overlooked"
+    (own,) = compared(tmp_path / "alone").arms.values()  # seeds are samples
+    assert (own.n_tasks, own.n_samples, list(own.pass_at)) == (3, 6, [2])
+    solved = {one.task for one in read_logs("runs", [tmp_path / "alone"]).samples if one.scores["progress"].success}
+    assert own.pass_at[2].value == len(solved) / 3
 
 
 def test_a_damaged_line_or_folder_is_named_and_the_rest_is_read(tmp_path: Path) -> None:

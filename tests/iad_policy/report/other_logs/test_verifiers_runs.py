@@ -29,28 +29,17 @@ def test_rollouts_and_rewards_are_those_of_the_packages_own_reader(folder: Path,
     assert Counter(sample.sample for sample in ours) == {str(n): 6 for n in range(1, len(ours) // 6 + 1)}
 
 
-def test_rewards_and_metrics_are_scores_too() -> None:
+def test_rewards_and_metrics_are_scores_runs_are_arms_and_failures_are_told_apart() -> None:
     first = read(RUNS / "small").samples[0]
-    assert {name: score.value for name, score in first.scores.items()} == {
-        "right": 1.0,
-        "short": 1.0,
-        "length": 1.0,
-        "reward": pytest.approx(1.1),
-    }
+    expected = {"right": 1.0, "short": 1.0, "length": 1.0, "reward": pytest.approx(1.1)}
+    assert {name: score.value for name, score in first.scores.items()} == expected
     assert first.tokens == 18
     assert first.seconds is not None
-
-
-def test_failures_of_the_model_and_of_the_scoring_are_told_apart() -> None:
     errors = {sample.task: sample.error for sample in read(RUNS / "failing").samples if sample.error}
     assert errors == {"sum-2": "ProviderError", "sum-4": "TaskError"}
-
-
-def test_runs_are_arms() -> None:
     logs = read(RUNS)
-    assert list(logs.parts) == ["small best-of-n+vf-arithmetic", "failing vf-arithmetic"] + [
-        f"{model} vf-arithmetic" for model in ("large", "small")
-    ]
+    models = ("failing", "large", "small")
+    assert list(logs.parts) == ["small best-of-n+vf-arithmetic", *(f"{model} vf-arithmetic" for model in models)]
     assert not logs.problems
 
 
@@ -68,20 +57,16 @@ def test_another_environment_has_the_same_tasks() -> None:
 
 
 @pytest.mark.parametrize("name", ["small", "large", "failing"])
-def test_pass_at_k_and_pass_hat_k_are_those_of_verifiers_0_1(name: str) -> None:
+def test_figures_are_those_of_verifiers_0_1(name: str) -> None:
     """It counts rollouts that failed as wrong."""
     theirs = json.loads((OLD / name / "metadata.json").read_bytes())
     rules = CountingRules(success_at=theirs["pass_threshold"], errors=WRONG)
     (ours,) = compare(read(OLD / name), rules, ks=(1, 2, 4)).arms.values()
     assert {str(k): one.value for k, one in ours.pass_at.items()} == pytest.approx(theirs["pass_at_k"])
     assert {str(k): one.value for k, one in ours.pass_hat.items()} == pytest.approx(theirs["pass_all_k"])
-
-
-@pytest.mark.parametrize("name", ["small", "large", "failing"])
-def test_the_mean_reward_is_that_of_verifiers_0_1(name: str) -> None:
     (ours,) = compare(read(OLD / name), CountingRules(errors=SCORED)).arms.values()
     assert ours.score is not None
-    assert ours.score.value == pytest.approx(json.loads((OLD / name / "metadata.json").read_bytes())["avg_reward"])
+    assert ours.score.value == pytest.approx(theirs["avg_reward"])
 
 
 @pytest.fixture
@@ -107,14 +92,11 @@ def test_lines_that_are_no_rollouts_are_named_and_the_others_are_read(
     assert places == [f"{folder / 'traces.jsonl'}, line {n}" for n in (2, 3, 6)]
 
 
-def test_an_agent_without_rewards_is_no_arm(lines: list[dict[str, Any]], tmp_path: Path) -> None:
+def test_agents_with_rewards_are_arms_and_others_are_none(lines: list[dict[str, Any]], tmp_path: Path) -> None:
     judge = json.loads(json.dumps(lines[0]["traces"][0]))
     judge["agent"]["name"], judge["rewards"] = "judge", {}
     lines[0]["traces"].append(judge)
     assert len(read(written(tmp_path / "run", *lines)).parts) == 1
-
-
-def test_agents_with_rewards_are_arms(lines: list[dict[str, Any]], tmp_path: Path) -> None:
     for line in lines:
         other = json.loads(json.dumps(line["traces"][0]))
         other["agent"]["name"] = "critic"
@@ -122,49 +104,37 @@ def test_agents_with_rewards_are_arms(lines: list[dict[str, Any]], tmp_path: Pat
     assert list(read(written(tmp_path / "run", *lines)).parts) == ["agent", "critic"]
 
 
-def test_an_episode_that_failed_before_there_was_a_trace_is_an_error(
-    lines: list[dict[str, Any]], tmp_path: Path
-) -> None:
-    lines[0] |= {"ok": False, "traces": [], "errors": [{"type": "EnvError", "message": "no board"}]}
+ENV_ERROR = [{"type": "EnvError", "message": "no board"}]
+
+
+@pytest.mark.parametrize(
+    ("episode", "trace", "error", "reward"),
+    [
+        pytest.param({"ok": False, "traces": [], "errors": ENV_ERROR}, {}, "EnvError", None, id="before its traces"),
+        pytest.param({"ok": False, "errors": ENV_ERROR}, {}, "EnvError", 1.1, id="after its traces"),
+        pytest.param({"errors": ENV_ERROR}, {"errors": [{"type": "ProviderError"}]}, "", 1.1, id="in an earlier try"),
+        # timed out: the package says that the trace is fine
+        pytest.param({}, {"rewards": {"short": None}}, "", None, id="scoring was cut off"),
+    ],
+)
+def test_an_episode_that_failed_is_an_error(
+    episode: dict[str, Any], trace: dict[str, Any], error: str, reward: float | None,
+    lines: list[dict[str, Any]], tmp_path: Path,
+) -> None:  # fmt: skip
+    own = lines[0]["traces"][0]
+    own |= {name: {**own[name], **value} if name == "rewards" else value for name, value in trace.items()}
+    lines[0] |= episode
     first, second, *_ = read(written(tmp_path / "run", *lines)).samples
-    assert (first.task, first.error, second.error) == ("sum-0", "EnvError", "")
+    assert (first.task, first.error, second.error) == ("sum-0", error, "")
+    score = first.scores.get("reward")
+    assert (score and score.value) == (reward if reward is None else pytest.approx(reward))
 
 
-def test_an_episode_that_failed_after_its_traces_is_an_error(lines: list[dict[str, Any]], tmp_path: Path) -> None:
-    lines[0] |= {"ok": False, "errors": [{"type": "EnvError", "message": "no comparison"}]}
-    first, *_ = read(written(tmp_path / "run", *lines)).samples
-    assert (first.error, first.scores["reward"].value) == ("EnvError", pytest.approx(1.1))
-
-
-def test_errors_of_an_earlier_try_are_none(lines: list[dict[str, Any]], tmp_path: Path) -> None:
-    lines[0]["errors"] = [{"type": "EnvError", "message": "no board"}]
-    lines[0]["traces"][0]["errors"] = [{"type": "ProviderError", "message": "slow down"}]
-    first, *_ = read(written(tmp_path / "run", *lines)).samples
-    assert first.error == ""
-
-
-def test_a_rollout_whose_scoring_was_cut_off_has_no_reward(lines: list[dict[str, Any]], tmp_path: Path) -> None:
-    lines[0]["traces"][0]["rewards"]["short"] = None  # timed out: the package says that the trace is fine
-    first, *_ = read(written(tmp_path / "run", *lines)).samples
-    assert not first.error
-    assert "reward" not in first.scores
-
-
-def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
+def test_a_folder_without_a_run_is_named_and_a_run_without_its_metadata_is_read(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    shutil.copytree(RUNS / "small", tmp_path / "small")
-    logs = read(tmp_path / "empty", tmp_path / "small")
-    assert len(logs.parts) == 1
-    (problem,) = logs.problems
-    assert (
-        problem
-        == f"{tmp_path / 'empty'}: expected a run folder of verifiers, got one without traces.jsonl or results.jsonl"
-    )
-
-
-def test_a_run_without_its_metadata_is_read_and_told(tmp_path: Path) -> None:
     shutil.copytree(OLD / "small", tmp_path / "small")
     (tmp_path / "small" / "metadata.json").write_text("{", encoding="utf-8")
-    logs = read(tmp_path / "small")
+    logs = read(tmp_path / "empty", tmp_path / "small")
     assert (len(logs.samples), list(logs.parts)) == (24, ["small"])
-    assert len(logs.problems) == 1
+    said = f"{tmp_path / 'empty'}: expected a run folder of verifiers, got one without traces.jsonl or results.jsonl"
+    assert (logs.problems[0], len(logs.problems)) == (said, 2)

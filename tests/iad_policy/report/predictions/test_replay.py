@@ -10,8 +10,8 @@ import pytest
 from iad_envs.core import Score, Snapshot
 from iad_policy.ledger.predictions.formats import ActionsOnly
 from iad_policy.ledger.predictions.prediction_files import PredictionFile, RecordedAttempt
-from iad_policy.report.predictions.replay import NO_GOLD, NOT_SCORED, UNFINISHED, ReplayPool, replayed
-from iad_policy.report.predictions.scored_files import score_files
+from iad_policy.report.predictions.scored_files import NO_GOLD, NOT_SCORED, replayed, replays, score_files
+from iad_policy.report.predictions.scoring import UNFINISHED
 from tests.iad_policy.toy_lamp import Lamp, LampEnv
 
 FORM = ActionsOnly(LampEnv())
@@ -55,22 +55,15 @@ def test_an_attempt_gets_what_an_agent_with_these_actions_would() -> None:
     assert (one.success, one.verdict, one.n_unused, one.error) == (1.0, "done", 1, "")
     assert one.scores == {"reward": 1.0, "grounding": 4 / 5, "progress": 1.0}
     assert replayed(env, attempt("red", "leave[now]"), FORM).success == 0.0
+    assert replayed(env, attempt("red", 5, None, "leave[now]"), FORM).scores["grounding"] == 2 / 4
+    limited = replayed(LampEnv(max_steps=2), attempt("red", *["paint[blue]"] * 4), FORM)
+    assert (limited.verdict, limited.n_unused) == ("max_steps", 2)
 
 
 def test_too_few_actions_count_with_what_they_reached() -> None:
-    one = replayed(LampEnv(), attempt("red", "paint[red]"), FORM)
+    one, nothing = replayed(LampEnv(), attempt("red", "paint[red]"), FORM), replayed(LampEnv(), attempt("red"), FORM)
     assert (one.verdict, one.scores["progress"], one.scores["reward"]) == (UNFINISHED, 1.0, 0.0)
-    nothing = replayed(LampEnv(), attempt("red"), FORM)
     assert (nothing.verdict, nothing.success, nothing.scores["grounding"]) == (UNFINISHED, 0.0, 1.0)
-
-
-def test_the_step_limit_ends_an_attempt() -> None:
-    one = replayed(LampEnv(max_steps=2), attempt("red", *["paint[blue]"] * 4), FORM)
-    assert (one.verdict, one.n_unused) == ("max_steps", 2)
-
-
-def test_what_is_no_text_is_an_invalid_action() -> None:
-    assert replayed(LampEnv(), attempt("red", 5, None, "leave[now]"), FORM).scores["grounding"] == 2 / 4
 
 
 def test_an_environment_without_ids_success_and_progress_is_replayed_by_its_seed() -> None:
@@ -84,23 +77,20 @@ def test_an_environment_without_ids_success_and_progress_is_replayed_by_its_seed
     assert set(found[0].scores) == {"reward", "grounding"}
 
 
-def test_a_task_without_gold_is_not_scored(fragile: type[FragileLamp]) -> None:
-    one = replayed(fragile(), attempt("blue", "leave[now]"), FORM)
-    assert (one.error, one.success, one.scores) == (NO_GOLD, None, {})
-
-
-def test_an_environment_that_fails_at_one_attempt_is_made_again(fragile: type[FragileLamp]) -> None:
+def test_what_fails_at_one_attempt_does_not_touch_the_others(fragile: type[FragileLamp]) -> None:
     attempts = [attempt("red", "leave[now]"), attempt("red", "paint[green]"), attempt("red", "paint[red]")]
-    found = dict(ReplayPool(fragile, FORM, 1).scored(attempts))
+    found = dict(replays(attempts, FORM, fragile, 1))
     assert [found[place].error for place in range(3)] == ["", "crash", ""]
     assert found[1].message == "RuntimeError: no green"
     assert (len(fragile.made), sorted(map(id, fragile.made))) == (2, sorted(map(id, fragile.closed)))
+    one = replayed(fragile(), attempt("blue", "leave[now]"), FORM)
+    assert (one.error, one.success, one.scores) == (NO_GOLD, None, {})
 
 
 def test_several_workers_return_every_attempt_at_its_place() -> None:
     attempts = [attempt("red", "paint[red]" if place % 3 else "paint[blue]", "leave[now]") for place in range(30)]
     for workers in (1, 4):
-        found = dict(ReplayPool(LampEnv, FORM, workers).scored(attempts))
+        found = dict(replays(attempts, FORM, LampEnv, workers))
         assert [found[place].success for place in range(30)] == [float(place % 3 > 0) for place in range(30)]
 
 
