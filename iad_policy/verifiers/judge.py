@@ -113,7 +113,7 @@ class PairwiseJudge(_Judge):
         }
         return [self._verdict(candidate.key, comparisons) for candidate in candidates]
 
-    def _verdict(self, key: str, comparisons: "dict[tuple[str, str], _Comparison]") -> Verdict:
+    def _verdict(self, key: str, comparisons: "dict[tuple[str, str], _ComparedPair]") -> Verdict:
         own = [
             comparison if one == key else comparison._replace(won=1.0 - comparison.won)
             for (one, other), comparison in comparisons.items()
@@ -129,7 +129,7 @@ class PairwiseJudge(_Judge):
         worst = min(readable, key=lambda comparison: comparison.won)
         return Verdict(score, worst.critique, details={"n_compared": len(readable)})
 
-    def _compare(self, state: State, one: str, other: str) -> "_Comparison":
+    def _compare(self, state: State, one: str, other: str) -> "_ComparedPair":
         won, n_read, critiques = 0.0, 0, []
         for first, second, points in ((one, other, (1.0, 0.0, 0.5)), (other, one, (0.0, 1.0, 0.5))):
             text = self._ask(state, first=first, second=second)
@@ -140,10 +140,10 @@ class PairwiseJudge(_Judge):
             won += dict(zip(("first", "second", "equal"), points, strict=True))[better]
             n_read += 1
             critiques.insert(0, read_critique(text, "better"))
-        return _Comparison(won / n_read if n_read else 0.5, n_read, critiques[0])
+        return _ComparedPair(won / n_read if n_read else 0.5, n_read, critiques[0])
 
 
-class _Comparison(NamedTuple):
+class _ComparedPair(NamedTuple):
     """A comparison: the share that the first one won, the number of readable answers, and the critique."""
 
     won: float
