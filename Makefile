@@ -221,7 +221,7 @@ $(BROWSER): $(READY)
 # A language model for tests: 34 MB of llama.cpp, and 98 MB of weights in the user's data folder.
 $(MODEL): $(READY)
 	@$(PY) -m pip install --quiet --editable ".[local]" && \
-		$(PY) -c 'from iad_policy.models.local.fetch import fetched; fetched("smollm2", say=lambda text: None)' || \
+		$(PY) -c 'from iad_policy.models.local.files import fetched; fetched("smollm2", say=lambda text: None)' || \
 		echo "No language model on this machine: its tests are skipped (make test-model tries again)." >&2
 	@touch $@
 

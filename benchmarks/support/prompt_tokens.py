@@ -5,8 +5,8 @@ and list every action twice. A token is four characters, so that the figure depe
 """
 
 import json
-from collections.abc import Callable, Iterator
-from itertools import pairwise
+from collections.abc import Iterator
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,52 +19,34 @@ from iad_policy.models.scripted import ScriptedModel
 from iad_policy.prompts import prompts_of
 from iad_policy.types import PublicInfo, State, Turn
 
-EPISODES = Path(__file__).with_name("webshop_episodes.json")
-"""Task and actions of 60 episodes: the agent `shopper` with the strategy `single`, seeds 0-59."""
 FORMER_TOKENS = {"direct": 608.52, "cot": 656.27}
 """Tokens per step at commit d7c43cf, by style."""
-CHARS_PER_TOKEN = 4
 TARGET = 0.7
-
-Tokens = Callable[[str], int | float]
 
 
 class PromptLength(NamedTuple):
-    """Mean length of the prompts of recorded episodes.
+    """Mean length of prompts: tokens per step, share of them that the prompt before began with, number of steps.
 
-    Attributes:
-        tokens: Tokens per step.
-        example_tokens: Tokens of the worked example that is part of every prompt. The former prompts had none.
-        shared: Share of the tokens that the prompt before began with.
-        n: Number of steps.
+    `ratio` is the length beside the former one, without the worked example, which the former prompts had not.
     """
 
     tokens: float
-    example_tokens: float
+    ratio: float
     shared: float
     n: int
 
-    def ratio(self, style: Style) -> float:
-        """Return the length beside the former one, without the worked example."""
-        return (self.tokens - self.example_tokens) / FORMER_TOKENS[style]
 
-
-def webshop_prompt_length(style: Style = "direct", tokens: Tokens | None = None) -> PromptLength:
-    """Render the prompts of the recorded episodes.
-
-    Args:
-        style: The style of the agent.
-        tokens: Counts the tokens of a text. The former length is known for four characters per token only.
-    """
-    counted = tokens or (lambda text: len(text) / CHARS_PER_TOKEN)
+def webshop_prompt_length(style: Style) -> PromptLength:
+    """Render the prompts of 60 recorded episodes: the agent `shopper` with the strategy `single`, seeds 0-59."""
     env = gym.make("IAD/WebShop-v0")
     agent = language_agent(env, ScriptedModel([]), style)
     texts = ["\n".join(str(one["content"]) for one in agent.messages(state)) for state in _states(env)]
-    example = prompts_of(env).part("example" if style == "cot" else "example_bare")
+    example = f"{prompts_of(env).part('example' if style == 'cot' else 'example_bare')}\n\n"
     env.close()
-    total = sum(map(counted, texts))
-    shared = sum(counted(_shared(*pair)) for pair in pairwise(texts))
-    return PromptLength(total / len(texts), float(counted(f"{example}\n\n")), shared / total, len(texts))
+    zipped = (zip(*two, strict=False) for two in pairwise(texts))
+    shared = sum(sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], one)) for one in zipped)
+    n, total = len(texts), sum(map(len, texts))
+    return PromptLength(total / 4 / n, (total / n - len(example)) / 4 / FORMER_TOKENS[style], shared / total, n)
 
 
 def report_webshop_prompts() -> None:
@@ -72,26 +54,19 @@ def report_webshop_prompts() -> None:
     styles: tuple[Style, ...] = ("direct", "cot")
     for style in styles:
         length = webshop_prompt_length(style)
-        name = "webshop_prompt_tokens" if style == "direct" else f"webshop_prompt_tokens_{style}"
-        target = TARGET if style == "direct" else None
+        name, target = ("webshop_prompt_tokens", TARGET) if style == "direct" else ("webshop_prompt_tokens_cot", None)
         figure(name, length.tokens, "tokens", n=length.n, baseline=FORMER_TOKENS[style])
-        figure(f"{name}_ratio", length.ratio(style), "x", n=length.n, target=target, baseline="recorded")
+        figure(f"{name}_ratio", length.ratio, "x", n=length.n, target=target, baseline="recorded")
         figure(f"{name}_shared", length.shared, "share", n=length.n, better="higher")
 
 
 def _states(env: gym.Env[Any, Any]) -> Iterator[State]:
-    gold = env.unwrapped.GOLD_INFO  # type: ignore[attr-defined]
-    max_steps = env.unwrapped.max_steps  # type: ignore[attr-defined]
-    for task_id, actions in json.loads(EPISODES.read_text(encoding="utf-8")):
+    own: Any = env.unwrapped
+    for task_id, actions in json.loads(Path(__file__).with_name("webshop_episodes.json").read_text(encoding="utf-8")):
         observation, info = env.reset(options={"task_id": task_id})
         history: tuple[Turn, ...] = ()
         for action in actions:
-            public = PublicInfo(info, gold)
-            yield State(observation, public, history=history, steps_left=max_steps - len(history))
+            public = PublicInfo(info, own.GOLD_INFO)
+            yield State(observation, public, history=history, steps_left=own.max_steps - len(history))
             history = (*history, Turn(observation, action, public))
             observation, _, _, _, info = env.step(action)
-
-
-def _shared(before: str, text: str) -> str:
-    n_equal = next((place for place, (one, other) in enumerate(zip(before, text, strict=False)) if one != other), None)
-    return text[:n_equal]

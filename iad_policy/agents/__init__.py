@@ -32,7 +32,6 @@ AGENTS: Mapping[str, str] = {
 }
 """Name -> "module:factory". A factory is called with the environment and, for `name:argument`, the argument."""
 ALIASES: Mapping[str, str] = {
-    "heeding": "plan-following",
     "noisy-oracle": "solution:0.5",
     "feedback-responsive": "solution:0.5:sigma=0.3:rho=0.6",
     "stubborn": "solution:0.5:tau=0:sigma=0.3:rho=0.6:stubborn=1",
@@ -104,7 +103,14 @@ def load_agent(
         name, _, before = ALIASES.get(name, name).partition(":")
         argument = f"{before}:{argument}" if before and colon else argument or before
         if path := _path_of(name, env):
-            return with_defaults(_created(path, name, env, argument, options), LoadedAgent)  # type: ignore[no-any-return]
+            factory = load_object(path)
+            parameters = inspect.signature(factory).parameters
+            takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+            for option in options:
+                if not takes_any and option not in list(parameters)[1:]:
+                    raise UnknownName(f"option of the agent {name}", option, list(parameters)[1:])
+            made = factory(env, *([argument] if argument else []), **options)
+            return with_defaults(made, LoadedAgent)  # type: ignore[no-any-return]
         kind = "agent, litellm:<model> for a language model"
         if name in GONE:
             kind = f"agent ({name} is gone: use {GONE[name]})"
@@ -134,13 +140,3 @@ def is_registered(agent: str) -> bool:
 
 def _path_of(name: str, env: gym.Env[Any, Any] | None = None) -> str:
     return AGENTS.get(name) or find_named("agents", name, env)
-
-
-def _created(path: str, name: str, env: gym.Env[Any, Any], argument: str, options: Mapping[str, Any]) -> Agent:
-    factory = load_object(path)
-    parameters = inspect.signature(factory).parameters
-    if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
-        for option in options:
-            if option not in list(parameters)[1:]:
-                raise UnknownName(f"option of the agent {name}", option, list(parameters)[1:])
-    return factory(env, *([argument] if argument else []), **options)  # type: ignore[no-any-return]

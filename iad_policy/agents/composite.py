@@ -10,14 +10,12 @@ import gymnasium as gym
 
 from iad_policy.agents.language import LanguageAgent, paper_agent
 from iad_policy.models import Completion, LanguageModel
-from iad_policy.models.parsing import read_parts
 from iad_policy.prompts.rendering import n_left_out
-from iad_policy.types import Candidate, Feedback, Part, State, Turn
+from iad_policy.types import Candidate, Feedback, Part, State
+from iad_policy.types.answers import read_parts
 from iad_policy.types.texts import shortened
 
 HEADINGS = ("plan", "thought", "command", "explanation", "status")
-COMMAND = "command"
-OLD_PART_CHARS = 600
 
 
 class CompositeAgent(LanguageAgent):
@@ -39,9 +37,8 @@ class CompositeAgent(LanguageAgent):
         Raises:
             ModelError: The model could not answer.
         """
-        answer = self.complete(self.messages(state, feedback), temperature)
+        reading, answer = self._asked(self.messages(state, feedback), temperature, state)
         parts = parts_of(answer)
-        reading = self._read(answer, state)
         thought = next((part.text for part in parts if part.name == "thought"), "")
         candidate = self._candidate(reading, answer, state, parts)
         return candidate if candidate.error else replace(candidate, thought=thought)
@@ -62,27 +59,22 @@ def parts_of(answer: Completion) -> tuple[Part, ...]:
     """Return the parts of an answer. Their log-probabilities add up to the answer's."""
     found = read_parts(answer.text, HEADINGS)
     ends = (*(start for _, start, _ in found[1:]), math.inf)
-    return tuple(
-        Part(name, text, _logprob(answer, start, end)) for (name, start, text), end in zip(found, ends, strict=False)
-    )
-
-
-def _logprob(answer: Completion, start: float, end: float) -> float | None:
-    if answer.logprobs is None or answer.starts is None:
-        return None
-    return math.fsum(one for one, at in zip(answer.logprobs, answer.starts, strict=True) if start <= at < end)
+    parts = []
+    for (name, start, text), end in zip(found, ends, strict=False):
+        logprob = None
+        if answer.logprobs is not None and answer.starts is not None:
+            pairs = zip(answer.logprobs, answer.starts, strict=True)
+            logprob = math.fsum(one for one, at in pairs if start <= at < end)
+        parts.append(Part(name, text, logprob))
+    return tuple(parts)
 
 
 def _compacted(state: State) -> str:
     """Return the earlier answers, without the observations."""
-    if not state.history:
-        return ""
     first = n_left_out(len(state.history))
-    lines = [f"{number}. {_turn_text(turn)}" for number, turn in enumerate(state.history[first:], start=first + 1)]
-    return "\n".join(["What you answered so far:", *lines])
-
-
-def _turn_text(turn: Turn) -> str:
-    parts = [part for part in turn.parts if part.name not in (COMMAND, "status")]
-    texts = [f"{part.name.capitalize()}: {shortened(part.text, OLD_PART_CHARS)}" for part in parts]
-    return "\n   ".join([f"Command: {turn.action}", *texts])
+    blocks = []
+    for number, turn in enumerate(state.history[first:], start=first + 1):
+        parts = [part for part in turn.parts if part.name not in ("command", "status")]
+        texts = [f"{part.name.capitalize()}: {shortened(part.text, 600)}" for part in parts]
+        blocks.append("\n   ".join([f"{number}. Command: {turn.action}", *texts]))
+    return "\n".join(["What you answered so far:", *blocks]) if blocks else ""

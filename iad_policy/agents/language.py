@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeVar, cast, get_args
 
 import gymnasium as gym
 
-from iad_policy.errors import UnknownName
+from iad_policy.errors import ModelError, UnknownName
 from iad_policy.models import Completion, LanguageModel, identity_of
 from iad_policy.models.component import ModelComponent
 from iad_policy.models.parsing import UNREADABLE, Grammar, Reading, read_action, read_integer
@@ -15,18 +15,16 @@ from iad_policy.registry import load_object
 from iad_policy.registry.domain import LANGUAGE_AGENT, domain_of, env_id
 from iad_policy.types import Candidate, Feedback, Part, State
 from iad_policy.types.names import Syntax
-from iad_policy.types.texts import well_formed
+from iad_policy.types.texts import shortened, well_formed
 from iad_policy.world import is_text
 
 Style = Literal["direct", "cot", "few-shot"]
 STYLES: tuple[str, ...] = get_args(Style)
 TOOL: Any = "tool"
 """The style of bridges: the model calls the tool `act` with its answer. No agent of ours has this tool."""
-BARE_STYLES = ("direct", "few-shot", TOOL)
-"""Styles that ask for the action alone, so that an answer may be the action without its heading."""
 SAID_ONCE = ("environment", "task", "notes", "history")
 """Blocks of a prompt that the earlier messages of a chat have."""
-OPTIONS = ("temperature", "max_tokens", "top_p", "logprobs", "thinking")
+OPTIONS = ("temperature", "max_tokens", "top_p", "logprobs", "thinking", "reask")
 """Options of every agent that asks a model. They can't be part of its name."""
 SHOWN_CHARS = 200
 """Characters of an unreadable answer that its error message quotes."""
@@ -41,6 +39,9 @@ class LanguageAgent(ModelComponent):
     expected, with the text as `thought`. So does an answer that was cut off before its action ended. If the model can't
     answer at all, `ModelError` is raised.
 
+    Before that, the model is asked again: with its answer and what was wrong with it, in the words of `reask.txt`. That
+    is part of the same proposal. Both answers are among the candidate's exchanges, and both are charged.
+
     Args:
         model: A litellm name or an object with `complete`.
         prompts: An environment's prompt files.
@@ -54,10 +55,11 @@ class LanguageAgent(ModelComponent):
         logprobs: Whether to ask a model given by name for the log-probabilities of its tokens.
         thinking: Whether a model given by name thinks before it answers, if it can do both: on this machine, or at your
             own OpenAI-compatible endpoint. None leaves it to the model.
+        reask: How many times an answer that can't be read is asked again.
 
     Raises:
         UnknownName: There is no such style.
-        ValueError: `thinking` is no truth value, or the model's provider doesn't take it.
+        ValueError: `thinking` is no truth value, or the model's provider doesn't take it; `reask` is negative.
     """
 
     default_style: Style = "cot"
@@ -79,7 +81,10 @@ class LanguageAgent(ModelComponent):
         top_p: float | None = None,
         logprobs: bool = False,
         thinking: bool | None = None,
+        reask: int = 1,
     ) -> None:
+        if not isinstance(reask, int) or reask < 0:
+            raise ValueError(f"expected reask of 0 or more, got {reask!r}; the default is 1, and 0 never asks again")
         if not isinstance(thinking, bool | None):
             raise ValueError(f"expected thinking=true or thinking=false, got {thinking!r}; pass one of them")
         style = style or self.default_style
@@ -90,6 +95,7 @@ class LanguageAgent(ModelComponent):
         super().__init__(model, temperature=temperature, max_tokens=max_tokens, **given)
         self._prompts = prompts or Prompts()
         self._style = style
+        self._reask = reask
         self._discrete = _discrete(space)
         self._syntax = syntax
 
@@ -101,8 +107,10 @@ class LanguageAgent(ModelComponent):
     @property
     def identity(self) -> str:
         """Everything its answers depend on: model, style, prompt texts and sampling."""
-        texts = self._prompts.digest([*self.roles, "refine"])
-        return f"{identity_of(self.model)} {self.kind} prompts={texts} {self.sampling}"
+        again = ["reask"] * bool(self._reask)
+        texts = self._prompts.digest([*self.roles, "refine", *again])
+        asked = f" reask={self._reask}" if self._reask else ""
+        return f"{identity_of(self.model)} {self.kind} prompts={texts} {self.sampling}{asked}"
 
     @property
     def kind(self) -> str:
@@ -120,8 +128,8 @@ class LanguageAgent(ModelComponent):
         Raises:
             ModelError: The model could not answer.
         """
-        answer = self.complete(self.messages(state, feedback), temperature)
-        return self._candidate(self._read(answer, state), answer, state)
+        reading, answer = self._asked(self.messages(state, feedback), temperature, state)
+        return self._candidate(reading, answer, state)
 
     def messages(self, state: State, feedback: Feedback | None = None) -> tuple[Mapping[str, Any], ...]:
         """Return the messages that ask for an action in a state."""
@@ -151,12 +159,39 @@ class LanguageAgent(ModelComponent):
         first, last = _range(self._discrete)
         return f"Here an action is a whole number from {first} to {last}."
 
+    def _asked(
+        self, messages: Sequence[Mapping[str, Any]], temperature: float | None, state: State
+    ) -> tuple[Reading, Completion]:
+        """Ask for an action, again where the answer can't be read, and return what was read of the last answer.
+
+        Raises:
+            ModelError: The model could not answer.
+        """
+        answer = self.complete(messages, temperature)
+        for _ in range(self._reask):
+            reading = self._read(answer, state)
+            if reading.action is not None:
+                return reading, answer
+            got = reading.got or "none"
+            complaint = self._prompts.render("reask", wanted=self._expected(state), got=got).user.strip()
+            said = {"role": "assistant", "content": shortened(answer.text, 4_000) or "(nothing)"}
+            messages = (*messages, said, {"role": "user", "content": complaint})
+            try:
+                answer = self.complete(messages, temperature)
+            except ModelError as error:
+                if error.kind != "context":
+                    raise
+                return reading, answer  # there is no room to ask again
+        return self._read(answer, state), answer
+
     def _read(self, answer: Completion, state: State) -> Reading:
         """Read the action and the thought of an answer."""
         is_cut = answer.finish_reason == CUT_OFF
         if self._discrete is None:
             grammar = Grammar.of(state.info.get("available_actions", ()), self._syntax)
-            return read_action(answer.text, grammar, bare=self.kind in BARE_STYLES, is_cut=is_cut)
+            # These styles ask for the action alone, so an answer may be the action without its heading.
+            bare = self.kind in ("direct", "few-shot", TOOL)
+            return read_action(answer.text, grammar, bare=bare, is_cut=is_cut)
         first, last = _range(self._discrete)
         reading = read_integer(answer.text, is_cut=is_cut)
         in_range = reading.action is not None and first <= reading.action <= last
@@ -164,10 +199,15 @@ class LanguageAgent(ModelComponent):
 
     def _candidate(self, reading: Reading, answer: Completion, state: State, parts: tuple[Part, ...] = ()) -> Candidate:
         """Return the candidate that an answer proposes, or one with an error."""
-        if reading.action is None:
-            error = f"{UNREADABLE}: expected {self._expected(state)}, got {_got(reading, answer)}"
-            return Candidate(None, thought=answer.text, error=error, logprobs=answer.logprobs)
-        return Candidate(reading.action, thought=reading.thought, logprobs=answer.logprobs, parts=parts)
+        if reading.action is not None:
+            return Candidate(reading.action, thought=reading.thought, logprobs=answer.logprobs, parts=parts)
+        got = reading.got
+        if answer.text.strip():  # with its end if it was cut off, else its beginning
+            is_cut = answer.finish_reason == CUT_OFF
+            shown = answer.text[-SHOWN_CHARS:] if is_cut else answer.text[:SHOWN_CHARS]
+            got = f"{got}: {shown!r}" if got else repr(shown)
+        error = f"{UNREADABLE}: expected {self._expected(state)}, got {got}"
+        return Candidate(None, thought=answer.text, error=error, logprobs=answer.logprobs)
 
     def _expected(self, state: State) -> str:
         """Return what an answer must have, as the model may be told."""
@@ -181,15 +221,6 @@ class LanguageAgent(ModelComponent):
         if self.kind == TOOL:
             return f"an action{like}"
         return f'a line "{self.heading}: ..." with an action{like}'
-
-
-def _got(reading: Reading, answer: Completion) -> str:
-    """Return what an unreadable answer was, and a part of it: its end if it was cut off, else its beginning."""
-    if not answer.text.strip():
-        return reading.got
-    is_cut = answer.finish_reason == CUT_OFF
-    shown = answer.text[-SHOWN_CHARS:] if is_cut else answer.text[:SHOWN_CHARS]
-    return f"{reading.got}: {shown!r}" if reading.got else repr(shown)
 
 
 AgentT = TypeVar("AgentT", bound=LanguageAgent)

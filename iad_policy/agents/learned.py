@@ -73,7 +73,7 @@ class LearnedWriter:
                 f"expected a language model for decode=free, got a policy of {trained.backend.name} in "
                 f"{trained.folder}; leave decode out"
             )
-        self._agent = language_agent(env, client(), "direct", temperature=temperature, max_tokens=max_tokens)
+        self._agent = language_agent(env, client(), "direct", temperature=temperature, max_tokens=max_tokens, reask=0)
         self.model = self._agent.model
         self.trained_on = self.trained.trained_on
         self.identity = f"learned {self.trained.identity} {self._agent.identity}"

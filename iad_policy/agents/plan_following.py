@@ -24,26 +24,17 @@ class PlanFollowingAgent:
         name = agent if agent is not None else domain_of(env).agent
         self._agent = load_agent(name, env)
         inner = self._agent.identity or (name if isinstance(name, str) else type(name).__name__)
-        # The agent's former name stays here because the keys of recorded episodes contain this text.
-        self.identity = f"heeding {inner}"
+        self.identity = f"plan-following {inner}"
         self.model = self._agent.model
         self.trained_on = self._agent.trained_on
         self.information = self._agent.information  # an agent that knows gold knows it here too
 
     def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:
         """Return the plan's next action, or else the other agent's proposal."""
-        planned = None if feedback is not None else _next_step(state)
-        if planned is not None:
-            return Candidate(planned, thought="As planned.")
+        plan = state.plan if feedback is None else None
+        if plan is not None:
+            done = [turn.action for turn in state.history[plan.n_before :]]
+            is_refused = bool(done) and state.info.get("invalid_action")
+            if len(done) < len(plan.actions) and done == list(plan.actions[: len(done)]) and not is_refused:
+                return Candidate(plan.actions[len(done)], thought="As planned.")
         return self._agent.propose(state, feedback=feedback, temperature=temperature, rng=rng)
-
-
-def _next_step(state: State) -> Any:
-    plan = state.plan
-    if plan is None:
-        return None
-    done = [turn.action for turn in state.history[plan.n_before :]]
-    is_left = done != list(plan.actions[: len(done)]) or (done and state.info.get("invalid_action"))
-    if is_left or len(done) >= len(plan.actions):
-        return None
-    return plan.actions[len(done)]

@@ -37,9 +37,9 @@ class PlanSolveAgent(LanguageAgent):
             answer = self.complete(self.prompt("plan", state, None).messages(), temperature)
             plan = Part("plan", answer.text.strip(), _logprob(answer))
             new = [plan]
-        answer = self.complete(self.acting(state, plan.text, n_done, feedback), temperature)
+        reading, answer = self._asked(self.acting(state, plan.text, n_done, feedback), temperature, state)
         parts = (*new, Part("answer", answer.text.strip(), _logprob(answer)))
-        return self._candidate(self._read(answer, state), answer, state, parts)
+        return self._candidate(reading, answer, state, parts)
 
     def messages(self, state: State, feedback: Feedback | None = None) -> tuple[Mapping[str, Any], ...]:
         """Return the first messages for a state: they ask for a plan, or for the action of a step."""

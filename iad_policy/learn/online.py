@@ -126,7 +126,7 @@ def _actor(policy: Backend, recipe: PolicyOptimisation, world: "gym.Env[Any, Any
             "expected an advantage without a value model of states for a language model, got ppo; pass --option "
             "advantage=grpo or gigpo"
         )
-    agent = language_agent(world, client(), "direct", temperature=1.0, max_tokens=64)
+    agent = language_agent(world, client(), "direct", temperature=1.0, max_tokens=64, reask=0)
 
     def act(state: State, rng: Random) -> Candidate:
         with use_call(Call(stream=str(rng.getrandbits(63)))) as call:

@@ -21,9 +21,6 @@ from iad_policy.types import Usage
 from iad_policy.types.call_context import current_call
 from iad_policy.types.hashing import digest
 
-CACHE_VERSION = 1
-BUSY_TIMEOUT_S = 30.0
-
 
 class CachedModel:
     """A model whose answers are kept in a SQLite file, which threads and processes may share.
@@ -61,9 +58,7 @@ class CachedModel:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             if self._path.exists() and not self._path.is_file():
                 raise IsADirectoryError("it is a folder or a device")
-            connection = sqlite3.connect(
-                self._path, timeout=BUSY_TIMEOUT_S, check_same_thread=False, isolation_level=None
-            )
+            connection = sqlite3.connect(self._path, timeout=30.0, check_same_thread=False, isolation_level=None)
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=NORMAL")  # a power cut may cost the last answers, a crash none
             connection.execute("CREATE TABLE IF NOT EXISTS completions (key TEXT PRIMARY KEY, answer TEXT NOT NULL)")
@@ -97,7 +92,7 @@ class CachedModel:
         with call.drawing(prompt) as draw:
 
             def key_of(sample_index: int) -> str:
-                return digest(CACHE_VERSION, prompt, *(() if is_asked_once else (call.stream, sample_index, draw)))
+                return digest(1, prompt, *(() if is_asked_once else (call.stream, sample_index, draw)))
 
             key = key_of(call.sample_index)
             with self._alone_with(key):

@@ -10,7 +10,7 @@ import os
 import re
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from functools import cache
@@ -25,27 +25,23 @@ from iad_policy.errors import MissingExtra, ModelError, install_command
 from iad_policy.models import Completion, Messages
 from iad_policy.models.rate_limit import RateLimit
 from iad_policy.models.streaming import BrokenStream, Limits, answered, collected, heard
-from iad_policy.models.token_starts import starts_of
-from iad_policy.models.tools import CallFragments, answer_text, reasoning_of, sent_messages, template_options, tools_of
+from iad_policy.models.tools import (
+    CallFragments,
+    answer_text,
+    reasoning_of,
+    sent_messages,
+    starts_of,
+    template_options,
+    tools_of,
+)
 from iad_policy.types import Usage
 from iad_policy.types.call_context import current_call, pause
 
 PACKAGE = "litellm"
 RETRIED = frozenset({"rate_limit", "timeout", "connection", "server", "malformed"})
 """Kinds of errors that are retried. All others fail at once."""
-STREAMED = "openai"
-"""The provider whose stream litellm leaves as the server sent it."""
-TEMPLATED = ("openai", "hosted_vllm")
-"""Providers whose own endpoints take options of the chat template."""
-NO_CHAT = "ollama"
-"""A provider that litellm asks without a chat, so that it writes functions into the prompt in its own words."""
 FIRST_S, SILENCE_S = 300.0, 60.0
 """Default limits of a server's silence: until its first words, and after them."""
-N_LIMITS = 10
-"""A streamed answer may take this many times the limit of the silence before it."""
-MOST_TOKENS = 10**8
-"""More tokens than any model reads or writes in one call. A server that counts more has miscounted."""
-FIRST_WAIT_S = 1.0
 MAX_WAIT_S = 60.0
 ENDPOINT_VARIABLES = {"openai": ("OPENAI_BASE_URL", "OPENAI_API_BASE"), "ollama_chat": ("OLLAMA_API_BASE",)}
 """Variables in which litellm looks for an endpoint. Other providers have `<PROVIDER>_API_BASE`."""
@@ -107,7 +103,7 @@ class LiteLLMModel:
         self._api_base = api_base
         self._api_key = api_key
         first_s = timeout_s or FIRST_S
-        self._limits = Limits(first_s, timeout_s or SILENCE_S, deadline_s or N_LIMITS * first_s)
+        self._limits = Limits(first_s, timeout_s or SILENCE_S, deadline_s or 10 * first_s)
         self._has_miscounted = False
         self._streams = True
         self._has_streamed = False
@@ -116,7 +112,7 @@ class LiteLLMModel:
         self._price_usd = price_usd
         self._sampling = {**sampling, **({"logprobs": True} if logprobs else {})}
         self._thinking = thinking
-        if thinking is not None and (self._endpoint() is None or self._provider() not in TEMPLATED):
+        if thinking is not None and (self._endpoint() is None or self._provider() not in ("openai", "hosted_vllm")):
             raise ValueError(
                 f"expected thinking= for a model at your own endpoint (openai/... with OPENAI_API_BASE, or "
                 f"hosted_vllm/...), got {name}; leave it out, or pass the provider's own option, such as "
@@ -135,7 +131,7 @@ class LiteLLMModel:
         self, messages: Messages, *, temperature: float | None = None, max_tokens: int | None = None
     ) -> Completion:
         """Return the answer, after retries if needed. See `LanguageModel.complete`."""
-        n_tries, wait_s, backoff_s = 0, 0.0, FIRST_WAIT_S
+        n_tries, wait_s, backoff_s = 0, 0.0, 1.0
         while True:
             wait_s = max(wait_s, self.rate_limit.blocked_s())
             if wait_s:
@@ -161,7 +157,7 @@ class LiteLLMModel:
         optional = {"temperature": temperature, "max_tokens": max_tokens, "api_base": self._api_base}
         optional |= {"api_key": self._api_key}
         given = {key: value for key, value in optional.items() if value is not None}
-        asked = {
+        asked: dict[str, Any] = {
             "model": self.name,
             "messages": sent_messages(messages),
             "timeout": self._limits.first_s,
@@ -170,9 +166,20 @@ class LiteLLMModel:
             "drop_params": True,
             **given,
             **self._sampling,
-            **self._tools(messages),
-            **self._template(),
         }
+        if tools := tools_of(messages):
+            if self._provider() == "ollama":  # litellm would write the functions into the prompt in its own words
+                raise ModelError(
+                    f"expected a model with a chat for functions, got {self.name}; name it ollama_chat/..., or "
+                    "openai/... with OPENAI_API_BASE=http://localhost:11434/v1",
+                    kind="other",
+                )
+            # Options that litellm does not know of a provider are dropped; a model must not lose its functions so.
+            asked |= {"tools": tools, "allowed_openai_params": ["tools"], **_without_mcp()}
+        if self._thinking is not None:
+            own = self._sampling.get("extra_body", {})
+            template = {**own.get("chat_template_kwargs", {}), **template_options(self._thinking)}
+            asked["extra_body"] = {**own, "chat_template_kwargs": template}
         with self.rate_limit.slot():
             try:
                 response = self._streamed(asked) or self._in_one_piece(asked)
@@ -187,27 +194,10 @@ class LiteLLMModel:
         current_call().report(usage)
         return _completion(response, usage)
 
-    def _tools(self, messages: Messages) -> dict[str, Any]:
-        tools = tools_of(messages)
-        if tools and self._provider() == NO_CHAT:
-            raise ModelError(
-                f"expected a model with a chat for functions, got {self.name}; name it ollama_chat/..., or openai/... "
-                "with OPENAI_API_BASE=http://localhost:11434/v1",
-                kind="other",
-            )
-        # Options that litellm does not know of a provider are dropped; a model must not lose its functions like that.
-        return {"tools": tools, "allowed_openai_params": ["tools"], **_without_mcp()} if tools else {}
-
-    def _template(self) -> dict[str, Any]:
-        if self._thinking is None:
-            return {}
-        own = self._sampling.get("extra_body", {})
-        given = {**own.get("chat_template_kwargs", {}), **template_options(self._thinking)}
-        return {"extra_body": {**own, "chat_template_kwargs": given}}
-
     def _streamed(self, asked: Mapping[str, Any]) -> Any:
         """Return a streamed response, or None where answers come in one piece."""
-        if not self._streams or self._endpoint() is None or self._provider() != STREAMED:
+        # Only the stream of this provider is left by litellm as the server sent it.
+        if not self._streams or self._endpoint() is None or self._provider() != "openai":
             return None
 
         def start() -> Iterable[Any]:
@@ -234,8 +224,16 @@ class LiteLLMModel:
         given = [getattr(counts, name, None) or 0 for name in ("prompt_tokens", "completion_tokens")]
         n_prompt, n_completion = map(_count, given)
         if n_prompt is None or n_completion is None:
-            self._warn_of_counts(given)
             n_prompt = n_completion = 0
+            if not self._has_miscounted:
+                self._has_miscounted = True
+                got = " and ".join(f"{count!r:.40}" for count in given)
+                warnings.warn(
+                    f"expected numbers of prompt and completion tokens from {self._where()}, got {got}; such calls "
+                    "count as no tokens and unpriced, so limit a budget by proposals or seconds, not by tokens",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
         usd: float | None = None
         is_counted = n_prompt + n_completion > 0  # a missing usage looks like no tokens at all
         if is_counted and self._price_usd is not None:
@@ -244,18 +242,6 @@ class LiteLLMModel:
             usd = listed_usd(response, self.name)
         return Usage(
             prompt_tokens=n_prompt, completion_tokens=n_completion, usd=usd or 0.0, n_unpriced=1 if usd is None else 0
-        )
-
-    def _warn_of_counts(self, given: Sequence[Any]) -> None:
-        if self._has_miscounted:
-            return
-        self._has_miscounted = True
-        got = " and ".join(f"{count!r:.40}" for count in given)
-        warnings.warn(
-            f"expected numbers of prompt and completion tokens from {self._where()}, got {got}; such calls count as no "
-            "tokens and unpriced, so limit a budget by proposals or seconds, not by tokens",
-            RuntimeWarning,
-            stacklevel=2,
         )
 
     def _endpoint(self) -> str | None:
@@ -327,15 +313,14 @@ class _Failure(Exception):
         return seconds if math.isfinite(seconds) and seconds > 0 else 0.0
 
 
-_DECORATION = re.compile(r"^(litellm\.)?(\w+(Error|Exception)(: | - ))+")
-"""Class names that litellm puts before the server's message."""
-_NO_PROVIDER = "LLM Provider NOT provided"
-
-
 def _failure(error: Exception) -> _Failure:
-    if _NO_PROVIDER in str(error):
+    if "LLM Provider NOT provided" in str(error):
         return _Failure("no_provider", "a name without a provider that litellm knows")
-    return _Failure(_kind(error), _DECORATION.sub("", str(error)).strip() or type(error).__name__, _headers(error))
+    # Without the class names that litellm puts before the server's message.
+    said = re.sub(r"^(litellm\.)?(\w+(Error|Exception)(: | - ))+", "", str(error)).strip()
+    own = getattr(getattr(error, "response", None), "headers", None)
+    headers = getattr(error, "litellm_response_headers", None) or own or {}
+    return _Failure(_kind(error), said or type(error).__name__, headers)
 
 
 _FIXES = {
@@ -452,15 +437,10 @@ _KINDS = (
 )
 
 
-def _headers(error: Exception) -> Mapping[str, str]:
-    own = getattr(getattr(error, "response", None), "headers", None)
-    return getattr(error, "litellm_response_headers", None) or own or {}
-
-
 def _count(given: Any) -> int | None:
-    """Return a number of tokens, or None if it can't be one."""
+    """Return a number of tokens, or None if it can't be one: no model reads or writes 10**8 in one call."""
     is_number = isinstance(given, int | float) and not isinstance(given, bool)
-    return int(given) if is_number and 0 <= given <= MOST_TOKENS else None
+    return int(given) if is_number and 0 <= given <= 10**8 else None
 
 
 def _completion(response: Any, usage: Usage) -> Completion:
@@ -481,13 +461,10 @@ def _completion(response: Any, usage: Usage) -> Completion:
     logprobs = None if not tokens else tuple(float(token.logprob) for token in tokens)
     details = getattr(getattr(response, "usage", None), "prompt_tokens_details", None)
     cached = _count(getattr(details, "cached_tokens", None))
-    starts = _starts(tokens or (), text)
-    return Completion(text, usage, logprobs, str(choice.finish_reason), starts, cached_tokens=cached)
-
-
-def _starts(tokens: Sequence[Any], text: str) -> tuple[int, ...] | None:
-    """Return where tokens begin. They are joined as bytes, which servers return with the text."""
+    # Tokens are joined as bytes, which servers return with the text.
     spelled = [
-        str(token.token).encode(errors="replace") if token.bytes is None else bytes(token.bytes) for token in tokens
+        str(token.token).encode(errors="replace") if token.bytes is None else bytes(token.bytes)
+        for token in tokens or ()
     ]
-    return starts_of(spelled, text)
+    starts = starts_of(spelled, text)
+    return Completion(text, usage, logprobs, str(choice.finish_reason), starts, cached_tokens=cached)

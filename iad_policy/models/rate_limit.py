@@ -11,9 +11,6 @@ from threading import Condition
 
 from iad_policy.types.call_context import current_call
 
-LOOK_UP_S = 0.2
-"""Interval in which a waiting thread checks whether the run was stopped."""
-
 
 class RateLimit:
     """Lets a limited number of requests through.
@@ -42,7 +39,7 @@ class RateLimit:
         with self._changed:
             while self._n_running >= max(1, int(self.n_allowed)):
                 call.refuse_if_stopped()
-                self._changed.wait(LOOK_UP_S)
+                self._changed.wait(0.2)  # and look whether the run was stopped
             self._n_running += 1
         try:
             yield

@@ -4,6 +4,7 @@ What says nothing is silence, too: a server or a proxy may send blanks, comments
 takes longer than its deadline, whatever arrives.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from queue import Empty, SimpleQueue
@@ -88,17 +89,20 @@ def told_apart(chunks: Iterable[Any]) -> Iterator[Any]:
         raise
 
 
-def heard(start: Callable[[], Iterable[Any]], limits: Limits) -> Iterator[Any]:
+def heard(
+    start: Callable[[], Iterable[Any]], limits: Limits, *, clock: Callable[[], float] = monotonic
+) -> Iterator[Any]:
     """Yield the chunks of a stream, which is read in a thread of its own.
 
     Args:
         start: Function that asks the server and returns the chunks. They are closed at the end, if they can be.
         limits: How long the server may be silent, and how long the answer may take.
+        clock: A monotonic clock in seconds.
 
     Raises:
         TimeoutError: It took longer. The thread ends with the next byte, or with the client's own timeout.
     """
-    parts: SimpleQueue[Any] = SimpleQueue()
+    parts: SimpleQueue[tuple[float, Any]] = SimpleQueue()  # with the time at which each arrived
     gone, end = Event(), object()
     opened: list[Iterable[Any]] = []
 
@@ -109,32 +113,36 @@ def heard(start: Callable[[], Iterable[Any]], limits: Limits) -> Iterator[Any]:
                 _close(opened)
                 return
             for chunk in told_apart(opened[0]):
-                parts.put(chunk)
+                parts.put((clock(), chunk))
                 if gone.is_set():
                     return
-            parts.put(end)
+            parts.put((clock(), end))
         except BaseException as error:  # raised again by who waits
-            parts.put(error)
+            parts.put((clock(), error))
 
+    begun_at = said_at = clock()
     Thread(target=read, name="iad-stream", daemon=True).start()
-    begun_at = said_at = monotonic()
     limit_s, what = limits.first_s, "sign of the first words of an answer"
     try:
         while True:
             until = min(said_at + limit_s, begun_at + limits.whole_s)
             try:
-                part = parts.get(timeout=max(0.0, until - monotonic()))
+                arrived_at, part = parts.get(timeout=max(0.0, until - clock()))
             except Empty:
-                is_silent = said_at + limit_s <= begun_at + limits.whole_s
-                missed, within_s = (what, limit_s) if is_silent else ("end of the answer", limits.whole_s)
-                raise TimeoutError(f"no {missed} within {within_s:g} s") from None
-            if part is end:
-                return
+                arrived_at, part = math.inf, None
             if isinstance(part, BaseException):
                 raise part
-            if _says_something(part):
-                said_at = monotonic()
-            if any(_is_word(choice.delta) for choice in part.choices):
+            if arrived_at > until:
+                is_silent = said_at + limit_s <= begun_at + limits.whole_s
+                missed, within_s = (what, limit_s) if is_silent else ("end of the answer", limits.whole_s)
+                raise TimeoutError(f"no {missed} within {within_s:g} s")
+            if part is end:
+                return
+            has_words = any(_is_word(choice.delta) for choice in part.choices)
+            # A part of a reasoning is a sign of life too, and so is what comes after an answer.
+            if has_words or part.usage or any(_says_something(choice) for choice in part.choices):
+                said_at = arrived_at
+            if has_words:
                 limit_s, what = limits.silence_s, "sign of another part of an answer"
             yield part
     finally:
@@ -166,14 +174,8 @@ def answered(ask: Callable[[], T], limit_s: float) -> T:
     return answer  # type: ignore[no-any-return]
 
 
-def _says_something(chunk: Any) -> bool:
-    """Return whether a chunk has a part of an answer, of a reasoning or of a call, or what comes after them."""
-    return bool(chunk.usage) or any(
-        choice.finish_reason
-        or _is_word(choice.delta)
-        or any(value for name, value in choice.delta if name not in ("role", "tool_calls"))
-        for choice in chunk.choices
-    )
+def _says_something(choice: Any) -> bool:
+    return choice.finish_reason or any(value for name, value in choice.delta if name not in ("role", "tool_calls"))
 
 
 def _is_word(delta: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Functions that a model calls through its API, and reasoning that a server returns apart: both become one text.
+"""What goes to a model's API and comes back: functions, calls, reasoning and tokens. An answer becomes one text.
 
 The first message of a prompt may have a key `tools`, a list of functions in OpenAI's form. They are part of the
 messages, so logs, caches and digests have them. An answer's calls are written after its text, one a line:
@@ -7,18 +7,15 @@ messages, so logs, caches and digests have them. An answer's calls are written a
 
 import json
 import re
+from codecs import getincrementaldecoder
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from iad_policy.errors import ModelError
 from iad_policy.models import Message, Messages, text_of
 
 OPENING, CLOSING = "<tool_call>", "</tool_call>"
-REASONING_FIELDS = ("reasoning_content", "reasoning")
-"""Fields in which servers return reasoning, the usual one first."""
-UNREADABLE_ARGUMENTS = "unreadable"
-"""Name under which arguments that are no JSON object are sent back, as servers and templates refuse them."""
-_PLACE = re.compile(r"\btools\b")
 
 
 class RequestedCall(NamedTuple):
@@ -46,47 +43,31 @@ class CallFragments:
     """Puts calls together of which each part of a stream has a fragment. Whole calls are fragments, too."""
 
     def __init__(self) -> None:
-        self._calls: list[_Begun] = []
-        self._by_index: dict[int | None, _Begun] = {}
+        self._begun: list[dict[str, str]] = []
+        self._by_index: dict[int | None, dict[str, str]] = {}
 
     def add(self, fragments: Any) -> None:
         """Add the `tool_calls` of a part of an answer, as objects or mappings."""
         for fragment in _listed(fragments):
             function = _field(fragment, "function")
-            name, arguments = _field(function, "name") or "", _arguments_text(_field(function, "arguments"))
-            if name or arguments:
-                index, id = _field(fragment, "index"), str(_field(fragment, "id") or "")
-                begun = self._begun(index if isinstance(index, int) else None, id, str(name))
-                begun.extend(str(name), arguments)
+            name, arguments = str(_field(function, "name") or ""), _arguments_text(_field(function, "arguments"))
+            if not name and not arguments:
+                continue
+            given, id = _field(fragment, "index"), str(_field(fragment, "id") or "")
+            index = given if isinstance(given, int) else None
+            call = self._by_index.get(index)
+            # Some servers give all calls one index, or none. Then a name with another id begins another call.
+            if call is None or (name and (index is None or (id and call["id"] and id != call["id"]))):
+                call = self._by_index[index] = {"id": id, "name": "", "arguments": ""}
+                self._begun.append(call)
+            if name != call["name"] and not call["arguments"]:  # some servers repeat the name with each fragment
+                call["name"] += name
+            call["arguments"] += arguments
 
     @property
     def calls(self) -> list[RequestedCall]:
         """The calls so far, in the order in which they began."""
-        return [RequestedCall(one.name, one.arguments) for one in self._calls]
-
-    def _begun(self, index: int | None, id: str, name: str) -> "_Begun":
-        """Return the call that a fragment belongs to."""
-        known = self._by_index.get(index)
-        # Some servers give all calls one index, or none. Then a name with another id begins another call.
-        is_another = known is not None and bool(name) and (index is None or bool(id and known.id and id != known.id))
-        if known is None or is_another:
-            known = self._by_index[index] = _Begun(id)
-            self._calls.append(known)
-        return known
-
-
-class _Begun:
-    """A call that is under way."""
-
-    def __init__(self, id: str) -> None:
-        self.id = id
-        self.name = ""
-        self.arguments = ""
-
-    def extend(self, name: str, arguments: str) -> None:
-        if name != self.name and not self.arguments:  # some servers repeat the name with each fragment
-            self.name += name
-        self.arguments += arguments
+        return [RequestedCall(one["name"], one["arguments"]) for one in self._begun]
 
 
 def say_something(fragments: Any) -> bool:
@@ -97,7 +78,7 @@ def say_something(fragments: Any) -> bool:
 
 def reasoning_of(message: Any) -> str:
     """Return the reasoning that a message, or a part of one, has in a field of its own; "" for none."""
-    found = (_field(message, name) for name in REASONING_FIELDS)
+    found = (_field(message, name) for name in ("reasoning_content", "reasoning"))
     return next((one for one in found if isinstance(one, str) and one), "")
 
 
@@ -134,8 +115,16 @@ def sent_messages(messages: Messages, *, parsed: bool = False) -> list[dict[str,
     """
     sent = [{name: value for name, value in message.items() if name != "tools"} for message in messages]
     for message in sent:
-        if message.get("tool_calls"):
-            message["tool_calls"] = [_sent_call(call, parsed) for call in message["tool_calls"]]
+        calls = []
+        for call in message.get("tool_calls") or ():
+            text = _arguments_text(call["function"].get("arguments"))
+            given = _object_in(text)
+            if given is None:  # under a name of its own
+                given = {"unreadable": text}
+                text = json.dumps(given, ensure_ascii=False)
+            calls.append({**call, "function": {**call["function"], "arguments": given if parsed else text or "{}"}})
+        if calls:
+            message["tool_calls"] = calls
     return sent
 
 
@@ -160,7 +149,7 @@ def refuse_without_place(template: object, model: str) -> None:
         ModelError: The template has no place for them.
     """
     templates = template.values() if isinstance(template, Mapping) else [template]
-    if not any(_PLACE.search(str(one)) for one in templates):
+    if not any(re.search(r"\btools\b", str(one)) for one in templates):
         raise ModelError(
             f"expected a model whose chat template has a place for tools, got {model}, whose template would drop them; "
             "take a style that describes the functions in the prompt, or a model that was trained to call functions",
@@ -168,19 +157,45 @@ def refuse_without_place(template: object, model: str) -> None:
         )
 
 
+def rendered(tokenizer: Any, name: str, messages: Messages, thinking: bool | None = None) -> str:
+    """Return the text that a chat template makes of a prompt, up to where the answer begins.
+
+    Args:
+        tokenizer: A tokenizer of transformers.
+        name: The model's name in an error.
+        messages: The prompt.
+        thinking: Whether the model thinks before it answers. None leaves it to the chat template.
+
+    Raises:
+        ModelError: The prompt has tools, and the chat template has no place for them.
+    """
+    given: dict[str, Any] = dict(template_options(thinking))
+    if tools := tools_of(messages):
+        refuse_without_place(tokenizer.chat_template, f"hf:{name}")
+        given["tools"] = tools
+    sent = sent_messages(messages, parsed=True)
+    return str(tokenizer.apply_chat_template(sent, add_generation_prompt=True, tokenize=False, **given))
+
+
+def starts_of(spelled: Sequence[bytes], text: str) -> tuple[int, ...] | None:
+    """Return the position of each token in an answer's text, in characters; None if the tokens don't spell it.
+
+    A token after the text, such as an end mark, begins at its end. A token may hold only a part of a character.
+
+    Args:
+        spelled: The bytes of each token; "?" for a lone surrogate.
+        text: The answer's text.
+    """
+    if not spelled or not b"".join(spelled).startswith(text.encode(errors="replace")):
+        return None
+    decoder = getincrementaldecoder("utf-8")("replace")
+    starts = accumulate((len(decoder.decode(one)) for one in spelled[:-1]), initial=0)
+    return tuple(min(start, len(text)) for start in starts)
+
+
 def template_options(thinking: bool | None) -> dict[str, bool]:
     """Return the options of a chat template that turn thinking on or off. None leaves it to the model."""
     return {} if thinking is None else {"enable_thinking": thinking}
-
-
-def _sent_call(call: Mapping[str, Any], parsed: bool) -> dict[str, Any]:
-    function = call["function"]
-    text = _arguments_text(function.get("arguments"))
-    given = _object_in(text)
-    if given is None:
-        given = {UNREADABLE_ARGUMENTS: text}
-        text = json.dumps(given, ensure_ascii=False)
-    return {**call, "function": {**function, "arguments": given if parsed else text or "{}"}}
 
 
 def _object_in(text: str) -> dict[str, Any] | None:

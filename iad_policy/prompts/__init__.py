@@ -28,16 +28,8 @@ from iad_policy.types import DIFFER, Feedback
 from iad_policy.types.hashing import digest
 
 ANY = Path(__file__).parent / "any"
-SEPARATOR = "---"
 INCLUDED = re.compile(r"(?<!\$)\$([a-z_]+)")
 
-STATE_PLACEHOLDERS = frozenset(
-    {"environment", "instruction", "task", "notes", "history", "observation", "actions", "facts", "steps_left"}
-)
-ACTOR_PLACEHOLDERS = STATE_PLACEHOLDERS | {"refine", "answer_format"}
-CANDIDATE_PLACEHOLDERS = STATE_PLACEHOLDERS | {"candidate"}
-PAIR_PLACEHOLDERS = STATE_PLACEHOLDERS | {"first", "second"}
-ROLE_PLACEHOLDERS = STATE_PLACEHOLDERS | {"subject"}
 WORDS: Mapping[bool, Mapping[str, str]] = {
     False: {"attempts": "this", "all": "it", "unless": "Only if you are sure that it is right, repeat it exactly."},
     True: {
@@ -49,49 +41,33 @@ WORDS: Mapping[bool, Mapping[str, str]] = {
 """Words of a refinement: for one earlier proposal, and for several."""
 INSTRUCTIONS: Mapping[str, str] = {DIFFER: "refine"}
 """Name of a feedback's instruction -> the role whose file has its words."""
-PLACEHOLDERS = {
-    "actor_direct": ACTOR_PLACEHOLDERS,
-    "actor_cot": ACTOR_PLACEHOLDERS,
-    "actor_react": ACTOR_PLACEHOLDERS,
-    "actor_few-shot": ACTOR_PLACEHOLDERS,
-    "actor_tool": ACTOR_PLACEHOLDERS,
-    "actor_prompting": ACTOR_PLACEHOLDERS,
-    "actor_fc": ACTOR_PLACEHOLDERS,
-    "actor_composite-first": ACTOR_PLACEHOLDERS,
-    "actor_composite": ACTOR_PLACEHOLDERS,
-    "plan": ACTOR_PLACEHOLDERS,
-    "actor_plan-solve": ACTOR_PLACEHOLDERS | {"plan", "plan_step"},
+_STATE = frozenset(
+    {"environment", "instruction", "task", "notes", "history", "observation", "actions", "facts", "steps_left"}
+)
+_ACTORS = ("direct", "cot", "react", "few-shot", "tool", "prompting", "fc", "composite-first", "composite")
+_ASKED = ("critic", "judge", "ranker", "evaluator", "summariser", "reflector", "paraphraser", "simulator")
+PLACEHOLDERS: Mapping[str, frozenset[str]] = {
+    **dict.fromkeys((*(f"actor_{style}" for style in _ACTORS), "plan"), _STATE | {"refine", "answer_format"}),
+    "actor_plan-solve": _STATE | {"refine", "answer_format", "plan", "plan_step"},
     "refine": frozenset({"feedback", *WORDS[False], "reflect"}),
-    "score": CANDIDATE_PLACEHOLDERS,
-    "finalise": CANDIDATE_PLACEHOLDERS,
-    "compare": PAIR_PLACEHOLDERS,
-    "critic": ROLE_PLACEHOLDERS,
-    "judge": ROLE_PLACEHOLDERS,
-    "ranker": ROLE_PLACEHOLDERS,
-    "evaluator": ROLE_PLACEHOLDERS,
-    "summariser": ROLE_PLACEHOLDERS,
-    "reflector": ROLE_PLACEHOLDERS,
-    "paraphraser": ROLE_PLACEHOLDERS,
-    "simulator": ROLE_PLACEHOLDERS,
+    "reask": frozenset({"wanted", "got"}),
+    "score": _STATE | {"candidate"},
+    "finalise": _STATE | {"candidate"},
+    "compare": _STATE | {"first", "second"},
+    **dict.fromkeys(_ASKED, _STATE | {"subject"}),
 }
 """Role -> placeholders that its file may use, besides those of the parts."""
 
-PARTS: Mapping[str, tuple[str, Callable[[str], str]]] = {
-    "rules": ("rules", str.strip),
-    "rules_fc": ("rules_fc", str.strip),
-    "form": ("form", str.strip),
-    "thought": ("thought", str.strip),
-    "example": ("example", str.strip),
-    "example_bare": ("example", lambda text: _without_thoughts(text)),
-    "example_command": ("example", lambda text: text.strip().replace("\nAction: ", "\nCommand: ")),
-    "examples": ("examples", str.strip),
-    "criteria": ("criteria", str.strip),
-    "check": ("check", str.strip),
-    "reflection": ("reflection", str.strip),
-    "sample": ("sample", str.strip),
-    "expected": ("expected", str.strip),
+CHANGED_PARTS: Mapping[str, tuple[str, Callable[[str], str]]] = {
+    "example_bare": ("example", lambda text: re.sub(r"^Thought: .*\n?", "", text, flags=re.MULTILINE)),
+    "example_command": ("example", lambda text: text.replace("\nAction: ", "\nCommand: ")),
 }
-"""Placeholder -> the part's file without its ending, and what is done to its text. A part may be missing.
+"""Placeholder -> the file of the part that it is made of, and how."""
+PARTS = frozenset(
+    {"rules", "rules_fc", "form", "thought", "example", "examples", "criteria", "check", "reflection", "sample"}
+    | {"expected", *CHANGED_PARTS}
+)
+"""Placeholders of parts, which may be missing. Their files have the same names.
 
 - rules: what the environment is, and what its actions do; said to agents and judges alike. rules_fc: the same for
   models that call functions through their own interface.
@@ -150,13 +126,13 @@ class Prompts:
             UnknownName: There is no such role.
             ValueError: The file has a placeholder that the role doesn't know, or a single `$`.
         """
-        system, separator, user = self._text(role).partition(f"\n{SEPARATOR}\n")
+        system, separator, user = self._text(role).partition("\n---\n")
         try:
             if not separator:
                 return Prompt("", _filled(system, values))
             return Prompt(_filled(system, values), _filled(user, values))
         except (KeyError, ValueError) as error:
-            known = ", ".join(f"${name}" for name in (*sorted(PLACEHOLDERS[role]), *PARTS))
+            known = ", ".join(f"${name}" for name in (*sorted(PLACEHOLDERS[role]), *sorted(PARTS)))
             raise ValueError(
                 f"expected {self._path(role)} and its parts to use no placeholders but {known}, got {error}; write $$ "
                 "for a dollar sign"
@@ -179,9 +155,9 @@ class Prompts:
 
     def part(self, name: str) -> str:
         """Return a part's text, "" if the environment has none."""
-        file, changed = PARTS[name]
+        file, changed = CHANGED_PARTS.get(name, (name, str))
         path = self._found(file)
-        return "" if path is None else changed(_read(path))
+        return "" if path is None else changed(_read(path).strip()).strip()
 
     def digest(self, roles: Sequence[str]) -> str:
         """Return a digest of these roles' texts, with their parts, for the key of an episode."""
@@ -226,7 +202,3 @@ def _filled(text: str, values: Mapping[str, str]) -> str:
     """Fill in the placeholders, and drop the paragraphs that are then empty."""
     paragraphs = [Template(paragraph).substitute(values).strip("\n") for paragraph in text.strip().split("\n\n")]
     return "\n\n".join(paragraph for paragraph in paragraphs if paragraph.strip())
-
-
-def _without_thoughts(text: str) -> str:
-    return "\n".join(line for line in text.strip().splitlines() if not line.startswith("Thought: "))

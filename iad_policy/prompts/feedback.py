@@ -1,13 +1,11 @@
 """Makes the words of a feedback: which earlier proposals there were, what they led to, and what was said about them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from iad_policy.prompts.rendering import Rendering
 from iad_policy.types import Feedback, ShownAttempt, State
 from iad_policy.types.texts import tail, truncated
 
-HINTS = "Mind:"
-"""The first line of a feedback that shows no proposal."""
 LABELS = {"review": "Review", "error": "Error", "output": "Output", "reward": "Reward"}
 
 
@@ -16,7 +14,7 @@ def feedback_text(feedback: Feedback, words: Rendering) -> str:
     attempts = feedback.attempts
     if is_hint(feedback):
         remarks = dict.fromkeys(filter(None, (_remark(one, feedback) for one in attempts)))
-        return "\n".join([HINTS, *(f"- {remark}" for remark in remarks)])
+        return "\n".join(["Mind:", *(f"- {remark}" for remark in remarks)])
     if attempts and attempts[0].shown_as == "tried":
         return "\n".join([*_listed(feedback, words), *_preference(feedback)])
     heads = [_headed(one.shown_as.capitalize(), one, feedback, words) for one in attempts]
@@ -116,12 +114,8 @@ def _preference(feedback: Feedback) -> Iterator[str]:
     """Yield which attempts the verifier prefers, by their numbers, without scores."""
     if not feedback.preferred:
         return
-    names = _enumerated([str(number) for number in feedback.preferred])
+    *others, last = map(str, feedback.preferred)
+    names = f"{', '.join(others)} and {last}" if others else last
     usable = {one.candidate.key for one in feedback.attempts if not one.candidate.error}
     are_equal = len(feedback.preferred) == len(usable)
     yield f"The verifier finds {names} equally good." if are_equal else f"The verifier prefers {names}."
-
-
-def _enumerated(names: Sequence[str]) -> str:
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last

@@ -7,7 +7,7 @@ the same in all later prompts, so a server that keeps the beginnings of prompts 
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any, ClassVar
 
@@ -18,19 +18,12 @@ from iad_policy.types.texts import shortened, shown, truncated
 
 RESULT_CHARS = 400
 """Characters of an observation that the history shows."""
-ACTION_CHARS = 1_000
-"""Characters of an action that the history shows."""
 N_OLD_TURNS = 40
 N_LEFT_OUT = 20
 """Turns beyond `N_OLD_TURNS` are left out in blocks of this size, so that the history rarely begins anew."""
 N_ACTIONS = 100
-N_FACTS = 20
 FACT_CHARS = 300
 INDENT = "   "
-MIN_LEFT_OUT = 100
-"""Characters that are not worth leaving out."""
-
-NO_STEPS_LEFT = "The task ended there, as no action was left."
 
 Seen = State | Turn
 """What was seen at one moment: both have an observation and the public info."""
@@ -49,7 +42,7 @@ class Rendering:
             "environment": self.environment(state),
             "instruction": str(state.info.get("instruction", "")),
             "task": self.task(state),
-            "notes": _list("Notes:", state.notes),
+            "notes": _headed("Notes:", [f"- {note}" for note in state.notes]),
             "history": _headed("So far:", self.turns(state)),
             "observation": self.page(state),
             "actions": self.actions(state),
@@ -80,7 +73,7 @@ class Rendering:
 
     def shown_action(self, action: Any) -> str:
         """Return an action as the history shows it."""
-        return shown(action, ACTION_CHARS)
+        return shown(action, 1_000)
 
     def shown_candidate(self, action: Any) -> str:
         """Return an action as a judge sees it."""
@@ -104,14 +97,18 @@ class Rendering:
 
     def actions(self, state: State) -> str:
         """Return the available actions as a list; "" if the page shows them itself."""
-        return _actions(state.info.get("available_actions", ()))
+        actions = [str(action) for action in state.info.get("available_actions", ())]
+        if len(actions) > N_ACTIONS:  # patterns such as search[...] come last, so the middle is left out
+            kept = N_ACTIONS // 2
+            actions = [*actions[:kept], f"({len(actions) - 2 * kept} more)", *actions[-kept:]]
+        return _headed("Available actions:", actions)
 
     def facts(self, seen: Seen) -> str:
         """Return the findings of the environment that an agent can use."""
         complaint = complaint_of(seen)
         facts = {name: fact_text(value) for name, value in facts_of(seen).items() if name != "complaint"}
         found = [f"- {name}: {text}" for name, text in facts.items() if text]
-        return "\n".join(part for part in (complaint, _headed("Findings:", found[:N_FACTS])) if part)
+        return "\n".join(part for part in (complaint, _headed("Findings:", found[:20])) if part)
 
     def steps_left(self, state: State) -> str:
         """Return how many actions are left; "" if there is no limit."""
@@ -188,7 +185,7 @@ class Rendering:
                 blocks.append(self.attempt(state, part))
             elif not isinstance(part, Candidate):
                 blocks.append(str(part))
-            elif any(_is_last(part, end) for end in ends):
+            elif any(end.history and str(part.action) == str(end.history[-1].action) for end in ends):
                 blocks.append(_said(part, "A verifier said of the last action"))
             else:
                 number += 1
@@ -206,13 +203,27 @@ class Rendering:
         since = min(len(start.history), len(end.history))
         n_actions = len(end.history) - since
         blocks = self.turns(end, since=since)
-        at_end = [f"At the end:\n{self.page(end)}{_after(self.facts(end))}"] if n_actions else []
-        return "\n".join(block for block in [*blocks, *at_end, _ending(end, n_actions)] if block)
+        if n_actions:
+            blocks.append(f"At the end:\n{self.page(end)}{_after(self.facts(end))}")
+        if end.is_awaiting:
+            blocks.append("The simulation ends here, because only the world can answer the last action.")
+        elif end.done:
+            is_cut = end.info.get("stop_reason") == "max_steps"
+            blocks.append(
+                "The task ended there, as no action was left." if is_cut else "The last action ended the task."
+            )
+        elif end.path:
+            number = "1 action" if n_actions == 1 else f"{n_actions} actions"
+            blocks.append(
+                f"The simulation was stopped after {number}, before the task was over. That it has no end is not the "
+                "agent's fault."
+            )
+        return "\n".join(filter(None, blocks))
 
 
 def without_middle(text: str, limit: int) -> str:
     """Return a text without lines from its middle: the last lines of an output say how it ended."""
-    if len(text) <= limit + MIN_LEFT_OUT:
+    if len(text) <= limit + 100:  # so few characters are not worth leaving out
         return text
     head, tail = text[: limit // 2], text[-(limit // 2) :]
     head = head[: head.rfind("\n")] if "\n" in head else head
@@ -284,27 +295,9 @@ def leaves(subject: Any) -> list[Any]:
     return [] if subject is None else [subject]
 
 
-def _is_last(candidate: Candidate, end: State) -> bool:
-    return bool(end.history) and str(candidate.action) == str(end.history[-1].action)
-
-
 def _said(candidate: Candidate, by: str) -> str:
     critique = candidate.verdict.critique if candidate.verdict is not None else ""
     return f"{by}: {critique}" if critique else ""
-
-
-def _ending(end: State, n_actions: int) -> str:
-    if end.is_awaiting:
-        return "The simulation ends here, because only the world can answer the last action."
-    if end.done:
-        return "The last action ended the task." if end.info.get("stop_reason") != "max_steps" else NO_STEPS_LEFT
-    if not end.path:
-        return ""
-    number = "1 action" if n_actions == 1 else f"{n_actions} actions"
-    return (
-        f"The simulation was stopped after {number}, before the task was over. That it has no end is not the agent's "
-        "fault."
-    )
 
 
 def _after(block: str) -> str:
@@ -313,18 +306,3 @@ def _after(block: str) -> str:
 
 def _headed(heading: str, blocks: Sequence[str]) -> str:
     return "\n".join([heading, *blocks]) if blocks else ""
-
-
-def _actions(available: Iterable[Any]) -> str:
-    actions = [str(action) for action in available]
-    if not actions:
-        return ""
-    # Patterns such as search[...] come last, so the middle is left out.
-    if len(actions) > N_ACTIONS:
-        kept = N_ACTIONS // 2
-        actions = [*actions[:kept], f"({len(actions) - 2 * kept} more)", *actions[-kept:]]
-    return "Available actions:\n" + "\n".join(actions)
-
-
-def _list(heading: str, texts: Iterable[str]) -> str:
-    return _headed(heading, [f"- {text}" for text in texts])

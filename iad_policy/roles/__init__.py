@@ -1,8 +1,6 @@
-"""Roles answer `Ask` without a language model.
+"""Roles answer `Ask`: by a language model, a verifier, a trained model, or templates.
 
-The ranker and the evaluator use the verifier's verdicts that come with the subject. The paraphraser exchanges phrases,
-different ones at each call. The other roles fill templates. The log names the source, so that no table can present such
-a text as a model's.
+The log names the source, so that no table can present a template's text as a model's.
 """
 
 from collections.abc import Mapping
@@ -12,44 +10,19 @@ import gymnasium as gym
 
 from iad_policy.errors import UnknownName
 from iad_policy.registry import load_object, with_defaults
-from iad_policy.roles.rule_paraphraser import paraphrase
-from iad_policy.roles.templates import ToldAttempt, evaluation_of, summary_of
-from iad_policy.strategies.building_blocks.attempts import attempt_text, plan_between
-from iad_policy.types import Candidate, LoadedAgent, LoadedRoles, LoadedVerifier, Roles, State, score
-from iad_policy.types.call_context import current_call
-from iad_policy.types.names import NO_COMPLAINT, ROLES
+from iad_policy.roles.templates import TemplateRoles
+from iad_policy.types import LoadedAgent, LoadedRoles, LoadedVerifier, Roles, State
+from iad_policy.types.names import ROLES
 
-COMPONENTS = (
-    "template", "litellm:<model>", "local:<model>", "hf:<model>", "verifier:<name>", "learned:<folder>",
-)  # fmt: skip
+__all__ = ["AssignedRoles", "TemplateRoles", "component_for", "load_roles"]
 
-
-class TemplateRoles:
-    """Answers without a model."""
-
-    source = "template"
-
-    def answer(self, role: str, state: State, subject: Any) -> str:
-        """Return the role's text. See the module."""
-        if role not in ROLES:
-            raise UnknownName("role", role, ROLES)
-        candidates = [part for part in _parts(subject) if isinstance(part, Candidate)]
-        texts = [_text_of(part) for part in _parts(subject)]
-        if role == "ranker":
-            best = max(range(len(candidates)), key=lambda place: score(candidates[place]), default=0)
-            return str(best)
-        if role == "evaluator":
-            return "\n".join(map(evaluation_of, candidates)) or evaluation_of(Candidate(None))
-        if role == "judge":
-            return "\n".join(f"{_text_of(one)}: {one.score:.4g}. {_critique(one)}".strip() for one in candidates)
-        if role == "critic":
-            return " ".join(_critique(one) for one in candidates).strip() or NO_COMPLAINT
-        if role == "summariser":
-            return summary_of(_attempts(state, subject))
-        if role == "reflector":
-            return f"That attempt did not succeed: {'; '.join(texts)}. Do something different this time."
-        call = current_call()
-        return paraphrase("\n".join(texts), call.sample_index, call.stream)
+COMPONENTS: Mapping[str, str] = {
+    "template": "", "litellm:<model>": "", "local:<model>": "", "hf:<model>": "",
+    "verifier:<name>": "iad_policy.roles.by_verifier:VerifierRoles",
+    "learned:<folder>": "iad_policy.roles.learned:LearnedEvaluator",
+}  # fmt: skip
+"""Form of a component's name -> the "module:class" that takes the environment and what stands after the colon."""
+MODEL_ROLES = "iad_policy.roles.language_model:model_roles"
 
 
 class AssignedRoles:
@@ -77,8 +50,8 @@ class AssignedRoles:
         }
         self.default: LoadedRoles = with_defaults(default, LoadedRoles)
         self.source = ", ".join([default.source, *(f"{role} {one.source}" for role, one in assigned.items())])
-        named = [f"{role}: {_identity(one)}" for role, one in sorted(self.assigned.items())]
-        self.identity = "; ".join([_identity(self.default), *named])
+        named = [f"{role}: {one.identity or one.source}" for role, one in sorted(self.assigned.items())]
+        self.identity = "; ".join([self.default.identity or self.default.source, *named])
 
     def answer(self, role: str, state: State, subject: Any) -> str:
         """Return the text of the role's component."""
@@ -101,10 +74,11 @@ def load_roles(
     Args:
         roles: One component for all roles, or a mapping from role to component (`"litellm:<model>"`, `"template"`,
             `"verifier:<name>"`, `"learned:<folder>"` for the evaluator, or an object with `answer`). The other roles
-            keep the default. None takes the default for all.
+            keep the default. None takes the default for all: the agent's own language model, as in the papers, or the
+            verifier's if the agent has none, or else templates.
         env: The environment, whose prompts language models get.
-        agent: The agent, whose language model is the default.
-        verifier: The verifier, whose language model is the default if the agent has none.
+        agent: The agent.
+        verifier: The verifier.
 
     Raises:
         UnknownName: There is no such role, or no such component.
@@ -112,9 +86,10 @@ def load_roles(
     """
     if roles is not None and not isinstance(roles, Mapping):
         return with_defaults(roles, LoadedRoles)  # type: ignore[no-any-return]
-    default = default_roles(env, agent, verifier)
+    model = next((one.model for one in (agent, verifier) if one is not None and one.model is not None), None)
+    default = with_defaults(TemplateRoles(), LoadedRoles) if model is None else load_object(MODEL_ROLES)(env, model)
     if not roles:
-        return default
+        return default  # type: ignore[no-any-return]
     return AssignedRoles({role: _component(role, one, env) for role, one in roles.items()}, default)
 
 
@@ -124,56 +99,11 @@ def _component(role: str, component: str | Roles, env: gym.Env[Any, Any]) -> Rol
     if component == TemplateRoles.source:
         return TemplateRoles()
     kind, _, name = component.partition(":")
-    if kind == "verifier":
-        return load_object("iad_policy.roles.by_verifier:VerifierRoles")(env, name)  # type: ignore[no-any-return]
-    if kind == "learned":
-        return load_object("iad_policy.roles.learned:learned_role")(env, role, name)  # type: ignore[no-any-return]
-    if kind not in ("litellm", "local", "hf"):
+    if kind in ("litellm", "local", "hf"):
+        return load_object(MODEL_ROLES)(env, component)  # type: ignore[no-any-return]
+    if kind == "learned" and role != "evaluator":
+        raise UnknownName("role with a trained model", role, ("evaluator",))
+    path = next((path for form, path in COMPONENTS.items() if path and form.startswith(f"{kind}:")), "")
+    if not path:
         raise UnknownName("component of a role", component, COMPONENTS)
-    return load_object("iad_policy.roles.language_model:model_roles")(env, component)  # type: ignore[no-any-return]
-
-
-def _identity(roles: LoadedRoles) -> str:
-    return roles.identity or roles.source
-
-
-def _parts(subject: Any) -> list[Any]:
-    if isinstance(subject, list | tuple):
-        return [leaf for part in subject for leaf in _parts(part)]
-    return [] if subject is None else [subject]
-
-
-def _text_of(part: Any) -> str:
-    if isinstance(part, Candidate):
-        return part.error or str(part.action)
-    if isinstance(part, State):
-        return " -> ".join(str(turn.action) for turn in part.history)
-    return str(part)
-
-
-def _attempts(start: State, subject: Any) -> list[ToldAttempt]:
-    """Return what is told of attempts. One that comes with its last state and its evaluation is told step by step."""
-    told = []
-    for number, part in enumerate(subject if isinstance(subject, list | tuple) else [subject], start=1):
-        if isinstance(part, tuple) and isinstance(part[0], State):
-            evaluation = "\n".join(map(_text_of, part[1:]))
-            text = attempt_text(number, start, part[0], evaluation)
-            told.append(ToldAttempt(text, plan_between(start, part[0]), evaluation))
-        else:
-            told += [ToldAttempt(_text_of(one)) for one in _parts(part)]
-    return told
-
-
-def _critique(candidate: Candidate) -> str:
-    return "" if candidate.verdict is None else candidate.verdict.critique
-
-
-def default_roles(env: gym.Env[Any, Any], agent: LoadedAgent, verifier: LoadedVerifier | None) -> LoadedRoles:
-    """Return the component for roles that are not assigned: the agent's own language model, as in the papers.
-
-    If the agent has none, it is the verifier's. Without any model, it is `TemplateRoles`.
-    """
-    for one in (agent, verifier):
-        if one is not None and one.model is not None:
-            return load_object("iad_policy.roles.language_model:model_roles")(env, one.model)  # type: ignore[no-any-return]
-    return with_defaults(TemplateRoles(), LoadedRoles)  # type: ignore[no-any-return]
+    return load_object(path)(env, name)  # type: ignore[no-any-return]

@@ -1,12 +1,11 @@
 """A verifier in the place of a role: `verifier:<name>`. So a ranking and a reward can come from different verifiers."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.roles import TemplateRoles
+from iad_policy.roles.templates import TemplateRoles
 from iad_policy.types import Candidate, State
 from iad_policy.types.information import may_read_gold
 from iad_policy.verifiers import load_verifier
@@ -41,17 +40,12 @@ class VerifierRoles:
         self.source = f"verifier:{verifier}"
         self.identity = f"verifier:{self._verifier.identity or verifier}"
         self.trained_on = self._verifier.trained_on
-        self._templates = TemplateRoles()
 
     def answer(self, role: str, state: State, subject: Any) -> str:
         """Return the role's text about the subject, with this verifier's verdicts."""
-        return self._templates.answer(role, state, self._verified(state, subject))
-
-    def _verified(self, state: State, subject: Any) -> Any:
-        if isinstance(subject, Candidate):
-            return self._verified(state, [subject])[0]
-        if not isinstance(subject, list | tuple) or not all(isinstance(one, Candidate) for one in subject):
-            return subject
-        usable: Sequence[Candidate] = [replace(one, verdict=None) for one in subject if not one.error]
-        verdicts = iter(self._verifier.verify(state, usable))
-        return [one if one.error else replace(one, verdict=next(verdicts)) for one in subject]
+        candidates = subject if isinstance(subject, list | tuple) else [subject]
+        if all(isinstance(one, Candidate) for one in candidates):
+            usable = [replace(one, verdict=None) for one in candidates if not one.error]
+            verdicts = iter(self._verifier.verify(state, usable))
+            subject = [one if one.error else replace(one, verdict=next(verdicts)) for one in candidates]
+        return TemplateRoles().answer(role, state, subject)

@@ -1,7 +1,6 @@
 """A language model as critic, judge, ranker, evaluator, summariser, reflector and paraphraser."""
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 import gymnasium as gym
@@ -9,15 +8,13 @@ import gymnasium as gym
 from iad_policy.errors import ModelError, UnknownName
 from iad_policy.models import LanguageModel, Message, identity_of
 from iad_policy.models.component import ModelComponent
-from iad_policy.models.parsing import read_field
 from iad_policy.prompts import Prompts, prompts_of
 from iad_policy.prompts.rendering import leaves
 from iad_policy.types import Candidate, State
+from iad_policy.types.answers import read_field
 from iad_policy.types.names import ROLES
 
 N_RANKER_TRIES = 3
-PARAPHRASER_TEMPERATURE = 0.7
-"""Temperature of the paraphraser, which must not repeat itself (QLASS: 0.7-0.8)."""
 
 
 class ModelRoles(ModelComponent):
@@ -61,37 +58,30 @@ class ModelRoles(ModelComponent):
             raise UnknownName("role", role, ROLES)
         words = self._prompts.rendering
         prompt = self._prompts.render(role, subject=words.subject(state, subject), **words.values(state))
-        if role == "ranker":
-            n_candidates = sum(isinstance(part, Candidate) for part in leaves(subject))
-            return str(self._ranked(prompt.messages(), n_candidates))
-        return self._ask(prompt.messages(), PARAPHRASER_TEMPERATURE if role == "paraphraser" else None)
-
-    def _ranked(self, messages: tuple[Message, ...], n_candidates: int) -> int:
+        if role != "ranker":
+            # The paraphraser must not repeat itself (QLASS: 0.7-0.8).
+            return self.complete(prompt.messages(), 0.7 if role == "paraphraser" else None).text.strip()
+        n_candidates = sum(isinstance(part, Candidate) for part in leaves(subject))
         if n_candidates < 2:
-            return 0
+            return "0"
+        messages: tuple[Message, ...] = prompt.messages()
         text = ""
         for _ in range(N_RANKER_TRIES):
-            text = self._ask(messages)
+            text = self.complete(messages).text.strip()
             field = read_field(text, "best")
             numbers = {int(number) for number in re.findall(r"\d+", text if field is None else field)}
             if len(numbers) == 1 and 1 <= (number := numbers.pop()) <= n_candidates:
-                return number - 1
+                return str(number - 1)
             complaint = f'Expected one line "Best: n" with a number from 1 to {n_candidates}. Answer again.'
-            messages = (*messages, _message("assistant", text), _message("user", complaint))
+            said = {"role": "assistant", "content": text or "(nothing)"}
+            messages = (*messages, said, {"role": "user", "content": complaint})
         raise ModelError(
             f"expected {self.source} as ranker to name a candidate from 1 to {n_candidates}, got {text[:200]!r} "
             f"({N_RANKER_TRIES} tries); use another model, or rank by the verifier",
             kind="malformed",
         )
 
-    def _ask(self, messages: tuple[Message, ...], temperature: float | None = None) -> str:
-        return self.complete(messages, temperature).text.strip()
-
 
 def model_roles(env: gym.Env[Any, Any], model: str | LanguageModel, **options: Any) -> ModelRoles:
     """Return the roles for an environment, with its prompts."""
     return ModelRoles(model, prompts_of(env), **options)
-
-
-def _message(role: str, text: str) -> Mapping[str, Any]:
-    return {"role": role, "content": text or "(nothing)"}

@@ -12,8 +12,6 @@ from iad_policy.trained.models import Model, load_model
 from iad_policy.types import State
 from iad_policy.types.information import Information
 
-EVALUATOR = "evaluator"
-
 
 class LearnedEvaluator:
     """Tells whether an attempt succeeded, from the actions that were taken and what they led to.
@@ -52,9 +50,11 @@ class LearnedEvaluator:
         Raises:
             UnknownName: The role is not the evaluator.
         """
-        if role != EVALUATOR:
-            raise UnknownName("role of a trained evaluator", role, (EVALUATOR,))
-        return evaluation(self.likely(_end_of(state, subject)))
+        if role != "evaluator":
+            raise UnknownName("role of a trained evaluator", role, ("evaluator",))
+        parts = subject if isinstance(subject, list | tuple) else [subject]
+        # Where no attempt is told, it is the state that is asked in.
+        return evaluation(self.likely(next((part for part in parts if isinstance(part, State)), state)))
 
     def likely(self, end: State) -> float:
         """Return the probability that the attempt that ended in a state succeeded."""
@@ -68,21 +68,3 @@ def evaluation(likely: float) -> str:
         f"Verdict: {word}\nCause: Attempts like this one succeed with a probability of {likely:.2f}.\n"
         f"Suggestion: {suggestion}\nScore: {likely:.4g}"
     )
-
-
-def learned_role(env: gym.Env[Any, Any], role: str, folder: str) -> LearnedEvaluator:
-    """Return a trained model for a role: `--role evaluator=learned:<folder>`.
-
-    Raises:
-        UnknownName: The role is not the evaluator.
-        ModelFolderError: The folder has no evaluator for this environment.
-    """
-    if role != EVALUATOR:
-        raise UnknownName("role with a trained model", role, (EVALUATOR,))
-    return LearnedEvaluator(env, folder)
-
-
-def _end_of(state: State, subject: Any) -> State:
-    """Return the state where the attempt ended; where none was told, the one that is asked in."""
-    parts = subject if isinstance(subject, list | tuple) else [subject]
-    return next((part for part in parts if isinstance(part, State)), state)

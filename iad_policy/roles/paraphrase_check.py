@@ -46,7 +46,11 @@ def agent_view(state: State) -> State:
     original = str(state.info.get("instruction", ""))
     if not original:
         return state
-    changes = _changes(original, state.wording)
+    old, new = original.splitlines(), state.wording.splitlines()
+    while len(old) > 1 and len(new) > 1 and old[-1] == new[-1]:
+        old, new = old[:-1], new[:-1]
+    # The whole task, and the task without the last lines that both texts share.
+    changes = {original: state.wording, "\n".join(old): "\n".join(new)}
     history = tuple(
         Turn(_changed(turn.observation, changes), turn.action, _info(turn.info, changes)) for turn in state.history
     )
@@ -71,21 +75,17 @@ def differences(original: str, text: str) -> list[str]:
     """Return what a paraphrase lost or added among numbers with units, quoted texts and paths."""
     if not text:
         return ["everything"]
-    lost = [one for one in _verbatim(original) if one not in text]
+    quoted = [match[0] for match in _QUOTED.finditer(original)]
+    code = [match[0].rstrip(".,;:?!)") for match in _CODE.finditer(_QUOTED.sub(" ", original))]
+    lost = [one for one in dict.fromkeys([*quoted, *code]) if one and one not in text]
     expected, given = (Counter(_amounts(one)) for one in (original, text))
-    return lost + [_amount(*one) for one in ((expected - given) + (given - expected))]
+    return lost + [f"{number:g} {unit}".strip() for number, unit in ((expected - given) + (given - expected))]
 
 
 def particulars(text: str) -> list[tuple[int, int]]:
     """Return the spans of quoted texts, paths and code, and numbers with their units, in order."""
     found = [match.span() for pattern in (_QUOTED, _CODE, _NUMBER) for match in pattern.finditer(text)]
     return sorted(found)
-
-
-def _verbatim(text: str) -> list[str]:
-    quoted = [match[0] for match in _QUOTED.finditer(text)]
-    code = [match[0].rstrip(".,;:?!)") for match in _CODE.finditer(_QUOTED.sub(" ", text))]
-    return [one for one in dict.fromkeys([*quoted, *code]) if one]
 
 
 def _amounts(text: str) -> list[tuple[float, str]]:
@@ -97,18 +97,6 @@ def _amounts(text: str) -> list[tuple[float, str]]:
         unit = _CURRENCY.get(singular) or ("%" if singular in ("%", "percent") else "")
         found.append((float(match[2].replace(",", "")), unit or (singular if singular in _UNITS else "")))
     return found
-
-
-def _amount(number: float, unit: str) -> str:
-    return f"{number:g} {unit}".strip()
-
-
-def _changes(original: str, wording: str) -> Changes:
-    """Return the replacements: the whole task, and the task without the last lines that both texts share."""
-    old, new = original.splitlines(), wording.splitlines()
-    while len(old) > 1 and len(new) > 1 and old[-1] == new[-1]:
-        old, new = old[:-1], new[:-1]
-    return {original: wording, "\n".join(old): "\n".join(new)}
 
 
 def _changed(value: Any, changes: Changes) -> Any:

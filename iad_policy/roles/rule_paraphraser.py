@@ -6,7 +6,7 @@ other answers.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from random import Random
 
 from iad_policy.roles.paraphrase_check import particulars
@@ -48,8 +48,6 @@ ANYWHERE: Sequence[Sequence[str]] = (
 """Groups of phrases that can replace each other anywhere."""
 FRAMES = ("{}", "Please: {}", "Here is the task: {}", "What I ask for: {}", "Your task: {}", "The task is this: {}")
 QUESTION_FRAMES = ("{}", "Tell me: {}", "Answer this: {}", "The question: {}", "I would like to know: {}")
-TRIES = 20
-"""Number of draws for each new paraphrase before an old one is returned again."""
 
 _PHRASES = {phrase: group for group in (*ANYWHERE, *OPENINGS) for phrase in group}
 _OPENINGS = frozenset(phrase for group in OPENINGS for phrase in group)
@@ -65,20 +63,15 @@ def paraphrase(text: str, index: int, *stream: object) -> str:
         index: Number of the paraphrase. Those of different indices differ as long as there are enough of them.
         stream: Values that determine the order of the paraphrases.
     """
-    drawn = _drawn(text, Random(seed_of(*stream, text)))
+    rng = Random(seed_of(*stream, text))
+    frames = QUESTION_FRAMES if text.rstrip().endswith("?") else FRAMES
     found = dict.fromkeys([text])
-    for _ in range(TRIES * (index + 1)):
-        found[next(drawn)] = None
+    for _ in range(20 * (index + 1)):  # before an old one is returned again
+        found[rng.choice(frames).format(_exchanged(text, rng))] = None
         if len(found) == index + 2:
             break
     wordings = list(found)[1:] or [text]
     return wordings[index % len(wordings)]
-
-
-def _drawn(text: str, rng: Random) -> Iterator[str]:
-    frames = QUESTION_FRAMES if text.rstrip().endswith("?") else FRAMES
-    while True:
-        yield rng.choice(frames).format(_exchanged(text, rng))
 
 
 def _exchanged(text: str, rng: Random) -> str:

@@ -17,7 +17,7 @@ from iad_policy.strategies.building_blocks.feedback_forms import FORMS
 WRITTEN: Mapping[str, str] = {
     "iad_policy.verifiers.corrupted:noisy": "noisy:<sd>:<verifier>",
     "iad_policy.verifiers.corrupted:alone": "alone:<verifier>",
-    "iad_policy.verifiers.terminal_oracle:terminal_oracle": "terminal-oracle:<verifier>",
+    "iad_policy.verifiers.corrupted:terminal_oracle": "terminal-oracle:<verifier>",
     "iad_policy.verifiers.corrupted:sparse": "sparse:<level>:<verifier>",
     "iad_policy.agents.plan_following:PlanFollowingAgent": "plan-following[:<agent>]",
     "iad_policy.simulators.noisy:NoisySimulator": "noisy:<fidelity>",

@@ -1,6 +1,7 @@
 """Applies the settings of a paper to a run, and says which of them the paper states."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from iad_policy.agents import asks_a_model, is_registered
@@ -20,6 +21,9 @@ def applied(
         given: The settings of the command line, which override the preset. They always include `strategies`.
         takes_sampling: Whether the agent is a language model. Other agents don't use `agent_args`.
     """
+    unused = () if takes_sampling else _flat({"agent_args": _merged(preset.ours, preset.stated).get("agent_args", {})})
+    # No paper's agent is asked again for an answer that can't be read.
+    preset = replace(preset, ours=_merged({"agent_args": {"reask": 0}}, preset.ours))
     stated, ours = (_usable(part, given, takes_sampling) for part in (preset.stated, preset.ours))
     merged: dict[str, Any] = {"tasks": None, **_merged(ours, stated), "preset": name}
     for key, value in given.items():
@@ -38,10 +42,7 @@ def applied(
         _line("Stated there", _flat(stated)),
         _line("Not stated there, so ours", _flat(ours)),
         _line("Set otherwise here", overridden),
-        _line(
-            "Not used, as the agent asks no model",
-            () if takes_sampling else _flat({"agent_args": _merged(preset.ours, preset.stated).get("agent_args", {})}),
-        ),
+        _line("Not used, as the agent asks no model", unused),
         *preset.notes,
     ]
     if preset.agent and preset.agent not in str(given.get("agent", "")):

@@ -8,11 +8,11 @@ import gymnasium as gym
 from iad_policy.errors import ModelError, SimulationError
 from iad_policy.models import LanguageModel, identity_of
 from iad_policy.models.component import ModelComponent
-from iad_policy.models.parsing import read_field
 from iad_policy.models.parsing.fences import fence_at
 from iad_policy.prompts import Prompts, prompts_of
 from iad_policy.simulators.visible_state import VisibleState
 from iad_policy.types import Outcome, State
+from iad_policy.types.answers import read_field
 from iad_policy.types.texts import shown
 from iad_policy.world import World, is_text
 

@@ -24,7 +24,7 @@ VERIFIERS: Mapping[str, str] = {
     "noisy": "iad_policy.verifiers.corrupted:noisy",
     "alone": "iad_policy.verifiers.corrupted:alone",
     "sparse": "iad_policy.verifiers.corrupted:sparse",
-    "terminal-oracle": "iad_policy.verifiers.terminal_oracle:terminal_oracle",
+    "terminal-oracle": "iad_policy.verifiers.corrupted:terminal_oracle",
 }
 """Name -> "module:factory". A factory is called with the environment and, for `name:argument`, the argument."""
 

@@ -1,7 +1,7 @@
-"""Verifiers made worse on purpose, to test how robust a method is: noisy scores, or scores that are mostly 0.
+"""Verifiers whose verdicts are changed on purpose: noisy, mostly 0, without a vote, or with the truth about the end.
 
-The strategy sees the corrupted score only, without the verdict's details. The episode's own success and progress are
-never touched. The label is that of the inner verifier.
+The first two test how robust a method is. The strategy sees the changed score only, without the verdict's details. The
+episode's own success and progress are never touched. The label is that of the inner verifier, but for `oracle`.
 """
 
 import math
@@ -19,6 +19,7 @@ from iad_policy.types.hashing import seed_of
 from iad_policy.types.information import Information
 from iad_policy.types.names import SPARSITY
 from iad_policy.verifiers import load_verifier
+from iad_policy.verifiers.oracle import OracleVerifier
 
 LEVELS: Mapping[str, float] = dict(zip(SPARSITY, (-math.inf, 0.25, 0.5, 0.75), strict=True))
 """Level of sparsity -> the threshold up to which scores are 0. The papers name the levels but not the thresholds."""
@@ -63,8 +64,8 @@ class Corrupted(ABC):
         if len(verdicts) != len(candidates):
             return verdicts  # the driver refuses them
         return [
-            self._changed(state, candidate, verdict) if math.isfinite(verdict.score) else verdict
-            for candidate, verdict in zip(candidates, verdicts, strict=True)
+            self._changed(state, *pair) if math.isfinite(pair[1].score) else pair[1]
+            for pair in zip(candidates, verdicts, strict=True)
         ]
 
     @abstractmethod
@@ -130,9 +131,45 @@ class LoneVerifier(Corrupted):
         return verdict
 
 
+class TerminalOracleVerifier(Corrupted):
+    """Scores what ends the episode by its true reward, and everything else as another verifier does.
+
+    This is a leak of published code (QLASS), as an option: what it is worth can be measured. It is labelled `oracle`.
+
+    Args:
+        inner: The other verifier. It sees no gold.
+    """
+
+    def __init__(self, inner: Verifier) -> None:
+        super().__init__(inner, "terminal-oracle")
+        self.information = "oracle"
+        self.needs_preview = True
+        self.compares = self.per_candidate = self.reads_info = False
+
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
+        """Return the verdicts."""
+        blind = [
+            one if one.preview is None else replace(one, preview=replace(one.preview, gold=None)) for one in candidates
+        ]
+        verdicts: Sequence[Verdict] = list(self._inner.verify(state, blind))
+        if len(verdicts) != len(candidates):
+            return verdicts  # the driver refuses them
+        return [self._changed(state, *pair) for pair in zip(candidates, verdicts, strict=True)]
+
+    def _changed(self, state: State, candidate: Candidate, verdict: Verdict) -> Verdict:
+        preview = candidate.preview
+        is_end = preview is not None and preview.done and not preview.is_awaiting
+        return OracleVerifier().verify(state, [candidate])[0] if is_end else verdict
+
+
 def alone(env: gym.Env[Any, Any], argument: str = "proxy") -> LoneVerifier:
     """Verify each candidate alone, without a vote: `alone:<verifier>`."""
     return LoneVerifier(load_verifier(argument, env))
+
+
+def terminal_oracle(env: gym.Env[Any, Any], argument: str = "proxy") -> TerminalOracleVerifier:
+    """Score ends by the true reward, and other candidates by another verifier: `terminal-oracle:<verifier>`."""
+    return TerminalOracleVerifier(load_verifier(argument, env))
 
 
 def noisy(env: gym.Env[Any, Any], argument: str = "") -> NoisyVerifier:

@@ -5,21 +5,18 @@ sees a candidate's simulated outcome if there is one, but never the agent's reas
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import gymnasium as gym
 
 from iad_policy.models import LanguageModel, identity_of
 from iad_policy.models.component import ModelComponent
-from iad_policy.models.parsing import read_choice, read_critique, read_score
 from iad_policy.prompts import Prompts, prompts_of
 from iad_policy.types import Candidate, State, Verdict
+from iad_policy.types.answers import read_choice, read_critique, read_score
 from iad_policy.types.information import Information
-
-SHOWN_CHARS = 200
-"""Characters of an unreadable answer that the critique quotes."""
 
 
 class _Judge(ModelComponent):
@@ -60,6 +57,9 @@ class _Judge(ModelComponent):
         return self.complete(prompt.messages()).text
 
 
+JudgeT = TypeVar("JudgeT", bound=_Judge)
+
+
 class ScoringJudge(_Judge):
     """Scores each candidate 0-10, scaled to 0-1, with a critique."""
 
@@ -67,29 +67,23 @@ class ScoringJudge(_Judge):
     per_candidate = True
 
     def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
-        """Ask for a score of each candidate separately."""
-        return [self._verdict(state, candidate) for candidate in candidates]
+        """Ask about each candidate separately."""
+        words = self._prompts.rendering
+        return [self._read(self._ask(state, candidate=words.candidate(candidate))) for candidate in candidates]
 
-    def _verdict(self, state: State, candidate: Candidate) -> Verdict:
-        text = self._ask(state, candidate=self._prompts.rendering.candidate(candidate))
+    def _read(self, text: str) -> Verdict:
         score = read_score(text)
         if score is None:
             return _malformed('a line "Score: n" with a number from 0 to 10', text)
         return Verdict(score, read_critique(text, "score"))
 
 
-class FinalisingJudge(_Judge):
+class FinalisingJudge(ScoringJudge):
     """Decides for each candidate whether to finalise it (score 1) or to iterate (score 0), and says why."""
 
     role = "finalise"
-    per_candidate = True
 
-    def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
-        """Ask for a decision on each candidate separately."""
-        return [self._verdict(state, candidate) for candidate in candidates]
-
-    def _verdict(self, state: State, candidate: Candidate) -> Verdict:
-        text = self._ask(state, candidate=self._prompts.rendering.candidate(candidate))
+    def _read(self, text: str) -> Verdict:
         decision = read_choice(text, "decision", (r"finali[sz]\w*", r"iterat\w*"))
         if decision is None:
             return _malformed('a line "Decision: finalise" or "Decision: iterate"', text)
@@ -119,9 +113,9 @@ class PairwiseJudge(_Judge):
         }
         return [self._verdict(candidate.key, comparisons) for candidate in candidates]
 
-    def _verdict(self, key: str, comparisons: "dict[tuple[str, str], _Comparison]") -> Verdict:
+    def _verdict(self, key: str, comparisons: "dict[tuple[str, str], _ComparedPair]") -> Verdict:
         own = [
-            comparison if one == key else comparison.swapped()
+            comparison if one == key else comparison._replace(won=1.0 - comparison.won)
             for (one, other), comparison in comparisons.items()
             if key in (one, other)
         ]
@@ -135,32 +129,26 @@ class PairwiseJudge(_Judge):
         worst = min(readable, key=lambda comparison: comparison.won)
         return Verdict(score, worst.critique, details={"n_compared": len(readable)})
 
-    def _compare(self, state: State, one: str, other: str) -> "_Comparison":
+    def _compare(self, state: State, one: str, other: str) -> "_ComparedPair":
         won, n_read, critiques = 0.0, 0, []
-        for first, second, points in (
-            (one, other, {"first": 1.0, "second": 0.0, "equal": 0.5}),
-            (other, one, {"first": 0.0, "second": 1.0, "equal": 0.5}),
-        ):
+        for first, second, points in ((one, other, (1.0, 0.0, 0.5)), (other, one, (0.0, 1.0, 0.5))):
             text = self._ask(state, first=first, second=second)
             better = read_choice(text, "better", ("first", "second", "equal"))
             if better is None:
                 critiques.append(text)
                 continue
-            won += points[better]
+            won += dict(zip(("first", "second", "equal"), points, strict=True))[better]
             n_read += 1
             critiques.insert(0, read_critique(text, "better"))
-        return _Comparison(won / n_read if n_read else 0.5, n_read, critiques[0])
+        return _ComparedPair(won / n_read if n_read else 0.5, n_read, critiques[0])
 
 
-class _Comparison(NamedTuple):
+class _ComparedPair(NamedTuple):
     """A comparison: the share that the first one won, the number of readable answers, and the critique."""
 
     won: float
     n_read: int
     critique: str
-
-    def swapped(self) -> "_Comparison":
-        return self._replace(won=1.0 - self.won)
 
 
 def judge(env: gym.Env[Any, Any], model: str | LanguageModel = "", **options: Any) -> ScoringJudge:
@@ -171,23 +159,23 @@ def judge(env: gym.Env[Any, Any], model: str | LanguageModel = "", **options: An
     Raises:
         ValueError: The model's name is empty.
     """
-    return ScoringJudge(model, prompts_of(env), **{"needs_preview": _can_simulate(env), **options})
+    return _made(ScoringJudge, env, model, options)
 
 
 def pairwise_judge(env: gym.Env[Any, Any], model: str | LanguageModel = "", **options: Any) -> PairwiseJudge:
     """Let a language model compare candidates two by two, in both orders. See `judge`."""
-    return PairwiseJudge(model, prompts_of(env), **{"needs_preview": _can_simulate(env), **options})
+    return _made(PairwiseJudge, env, model, options)
 
 
 def finalising_judge(env: gym.Env[Any, Any], model: str | LanguageModel = "", **options: Any) -> FinalisingJudge:
     """Let a language model decide to finalise or to iterate. See `judge`."""
-    return FinalisingJudge(model, prompts_of(env), **{"needs_preview": _can_simulate(env), **options})
+    return _made(FinalisingJudge, env, model, options)
 
 
-def _can_simulate(env: gym.Env[Any, Any]) -> bool:
-    return hasattr(env.unwrapped, "simulate")
+def _made(kind: type[JudgeT], env: gym.Env[Any, Any], model: str | LanguageModel, options: Mapping[str, Any]) -> JudgeT:
+    return kind(model, prompts_of(env), **{"needs_preview": hasattr(env.unwrapped, "simulate"), **options})
 
 
 def _malformed(expected: str, text: str) -> Verdict:
-    critique = f"expected {expected} from the judge, got {text[:SHOWN_CHARS]!r}"
+    critique = f"expected {expected} from the judge, got {text[:200]!r}"
     return Verdict(-math.inf, critique, details={"error_kind": "malformed"})

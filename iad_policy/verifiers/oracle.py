@@ -29,16 +29,17 @@ class OracleVerifier:
 
     def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
         """Read the gold that the driver attached to the previews."""
-        return [self._verdict(candidate) for candidate in candidates]
-
-    def _verdict(self, candidate: Candidate) -> Verdict:
-        preview = candidate.preview
-        if preview is None or preview.gold is None:
-            raise ValueError(f"expected a preview with gold for {candidate.action!r}, got none; a driver attaches it")
-        gold = preview.gold
-        parts = dict(gold["reward_parts"])
-        if self._part and self._part not in parts:
-            raise UnknownName("part of the reward", self._part, parts)
-        is_over = preview.done and not preview.is_awaiting
-        score = parts[self._part] if self._part else gold["reward"] if is_over else gold["progress"]
-        return Verdict(float(score), passed=score >= 1.0, details=parts)
+        verdicts = []
+        for candidate in candidates:
+            preview = candidate.preview
+            if preview is None or preview.gold is None:
+                raise ValueError(
+                    f"expected a preview with gold for {candidate.action!r}, got none; a driver attaches it"
+                )
+            gold, parts = preview.gold, dict(preview.gold["reward_parts"])
+            if self._part and self._part not in parts:
+                raise UnknownName("part of the reward", self._part, parts)
+            is_over = preview.done and not preview.is_awaiting
+            score = parts[self._part] if self._part else gold["reward"] if is_over else gold["progress"]
+            verdicts.append(Verdict(float(score), passed=score >= 1.0, details=parts))
+        return verdicts

@@ -16,7 +16,7 @@ import iad_envs  # noqa: F401 (registers)
 from iad_policy import IADPolicyWrapper
 from iad_policy.bridges.chat import OVER, Chat
 from iad_policy.bridges.trl import grpo_dataset, grpo_environment, log_outcomes
-from iad_policy.models.local.fetch import fetched
+from iad_policy.models.local.files import fetched
 from tests.full.shop_runs import page_block
 from tests.full.tiny import CHATML, byte_tokenizer, tiny_model
 

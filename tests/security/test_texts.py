@@ -210,7 +210,7 @@ def test_no_text_stops_what_shows_writes_or_asks_it(said: str, who: str, tmp_pat
         assert well_formed(record.actions) == record.actions
     candidates = [one for key in run.records for step in run.episode(key).steps for one in step.decision.candidates]
     if who == "model":  # the log has what was sent
-        assert {one.exchanges[-1].text for one in candidates} == set(map(kept, agent.model.sent))
+        assert {each.text for one in candidates for each in one.exchanges} == set(map(kept, agent.model.sent))
         n_sent = len(agent.model.sent)
         compared(agent, said, folder)
         assert len(agent.model.sent) == n_sent

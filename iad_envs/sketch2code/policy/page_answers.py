@@ -6,12 +6,11 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from iad_policy.models.parsing import Reading
-from iad_policy.models.parsing.actions import CUT
-from iad_policy.models.parsing.calls import calls
-from iad_policy.models.parsing.fences import fence_at, fences
-from iad_policy.models.parsing.tool_calls import tool_call
-from iad_policy.types.answers.headings import without_stop_tokens
-from iad_policy.types.answers.reasoning import split_reasoning
+from iad_policy.models.parsing.brackets import calls
+from iad_policy.models.parsing.calls import MAX_PLACES, call_at
+from iad_policy.models.parsing.fences import fences
+from iad_policy.models.parsing.grammar import CUT, OPEN
+from iad_policy.types.answers import split_reasoning, within_turn
 from iad_policy.types.names import PATTERN
 
 _LANGUAGES = frozenset({"", "html", "htm", "html5", "xhtml", "xml", "markup", "text", "plaintext", "txt", "php", "svg"})
@@ -23,7 +22,6 @@ _ELEMENT_START = re.compile(
     r"^[ \t]*<(?!/)(?!answer|action|response)[a-z][\w-]*[^<>\n]*>", re.IGNORECASE | re.MULTILINE
 )
 _DOCUMENT_END = "</html>"
-_WRAPPER = re.compile(r"\s*<(answer|final_answer|response|action)>", re.IGNORECASE)
 _ELLIPSIS = re.compile(r"(?:<[^<>]*>|\s|\.\.\.|…|<!--[^>]*-->)*+", re.DOTALL)
 _REMARK = re.compile(r">[ \t]*\n[ \t]*\n(?P<remark>[^<]*)\Z")
 
@@ -53,23 +51,22 @@ def read_page(text: str, available: Iterable[Any] = (), *, is_cut: bool = False)
     if not text.strip():
         return Reading(None, "", CUT if is_cut else "an empty answer")
     reasoned = split_reasoning(text)
-    visible = without_stop_tokens(reasoned.rest)
-    if wrapper := _WRAPPER.match(visible):
-        visible = visible[wrapper.end() :].partition(f"</{wrapper[1]}>")[0]
-    if reasoned.is_open:  # the last whole document in a fence
-        whole = [page for page in _in_fences(visible) if page.is_closed and _DOCUMENT_END in page.html.lower()]
-        page = whole[-1] if whole else None
+    visible = re.sub(r"\A\s*<answer>|</answer>\s*\Z", "", within_turn(reasoned.rest))
+    if reasoned.is_open:  # a whole document in a fence may stand in it
+        pages = [page for page in _in_fences(visible) if page.is_closed and _DOCUMENT_END in page.html.lower()]
+        page = pages[-1] if pages else None
     else:
         page = _page_in(visible)
     if any(str(action).startswith("ask[") for action in available):
         question = next(calls(visible, {"ask"}), None)
-        is_whole = question is not None and (question.is_matched or not is_cut)
-        if question is not None and is_whole and (page is None or question.start < page.start):
-            page = _PageStart(question.start, f"ask[{question.argument}]", f"ask[{question.argument}]")
+        is_first = question is not None and (page is None or question.start < page.start)
+        if question is not None and is_first and (question.is_matched or not is_cut):
+            action = f"ask[{question.argument}]"
+            page = _PageStart(question.start, action, action)
     if page is None:
-        return Reading(None, text, CUT if is_cut else "reasoning that doesn't end" if reasoned.is_open else "")
-    has_ellipsis = "..." in page.html or "…" in page.html
-    if page.html == f"ask{PATTERN}" or (has_ellipsis and _ELLIPSIS.fullmatch(page.html)):
+        return Reading(None, text, CUT if is_cut else OPEN if reasoned.is_open else "")
+    has_gap = "..." in page.html or "…" in page.html
+    if page.html == f"ask{PATTERN}" or (has_gap and _ELLIPSIS.fullmatch(page.html)):
         return Reading(None, text, f"the pattern {page.html!r:.60}, which stands for actions and is none")
     thought = "" if reasoned.is_open else visible[: page.start].strip()
     return Reading(page.action, "\n".join(filter(None, (reasoned.reasoning, thought))))
@@ -81,11 +78,11 @@ def _page_in(text: str) -> _PageStart | None:
     pages = [page for page in found if _DOCUMENT.search(page.html)] or found
     if pages:
         return ([page for page in pages if page.is_closed] or pages)[-1]
-    call = tool_call(text)
-    if call is not None:
-        return _given(call.argument, 0)
+    if call := call_at(text):
+        page = call.argument
+        return _PageStart(0, page.strip(), page) if isinstance(page, str) and _TAG.search(page) else None
     code = fences(text)
-    for start in islice(_DOCUMENT_START.finditer(text), 20):
+    for start in islice(_DOCUMENT_START.finditer(text), MAX_PLACES):
         if any(fence.start <= start.start() < fence.end for fence in code):
             continue
         is_line_start = not text[text.rfind("\n", 0, start.start()) + 1 : start.start()].strip("\ufeff \t")
@@ -95,33 +92,14 @@ def _page_in(text: str) -> _PageStart | None:
     return None if element is None else _bare(text, element.start())
 
 
-def _in_fences(text: str, *, depth: int = 0) -> Iterator[_PageStart]:
-    def is_inside(page: str) -> bool:
-        """Whether a page is not at its end yet, so that the marks of a fence belong to it."""
-        return "<html" in page.lower() and _DOCUMENT_END not in page.lower()
-
-    for fence in fences(text, holds_marks=is_inside):
-        if fence.language in ("json", "json5", "tool_call", "tool_code"):
-            call = tool_call(fence.text)
-            if call is not None and (page := _given(call.argument, fence.start)):
-                yield page
-        elif depth < 2 and (fence.language in ("markdown", "md") or fence_at(fence.text)):
-            for page in _in_fences(fence.text, depth=depth + 1):
-                is_ended = fence.is_closed and not page.is_closed
-                action = f"{page.action}\n```" if is_ended else page.action
-                yield page._replace(start=fence.start, action=action, is_closed=page.is_closed or is_ended)
-        elif fence.language in _LANGUAGES and _TAG.search(fence.text):
-            written = text[fence.start : fence.end].strip()
-            if "```" in fence.text:  # marks of fences on the page: so that the fence doesn't end there
-                escaped = fence.text.replace("`", "&#96;")
-                written = f"```{fence.language}\n{escaped}\n```"
-            yield _PageStart(fence.start, written, fence.text, fence.is_closed)
-
-
-def _given(argument: Any, start: int) -> _PageStart | None:
-    """Return the page that a call of a tool has as its argument."""
-    is_page = isinstance(argument, str) and _TAG.search(argument)
-    return _PageStart(start, argument.strip(), argument) if is_page else None
+def _in_fences(text: str) -> Iterator[_PageStart]:
+    for fence in fences(text, holds_marks=_is_inside):
+        if fence.language not in _LANGUAGES or not _TAG.search(fence.text) or fence.text.startswith("```"):
+            continue
+        action = text[fence.start : fence.end].strip()
+        if "```" in fence.text:  # marks of fences on the page are written so that the fence doesn't end there
+            action = f"```{fence.language}\n{fence.text.replace('`', '&#96;')}\n```"
+        yield _PageStart(fence.start, action, fence.text, fence.is_closed)
 
 
 def _bare(text: str, start: int) -> _PageStart:
@@ -131,3 +109,9 @@ def _bare(text: str, start: int) -> _PageStart:
     remark = _REMARK.search(page)
     page = page[: remark.start("remark")].strip() if remark else page
     return _PageStart(start, page, page)
+
+
+def _is_inside(page: str) -> bool:
+    """Whether a page is not at its end yet, so that the marks of a fence belong to it."""
+    page = page.lower()
+    return "<html" in page and _DOCUMENT_END not in page

@@ -27,9 +27,9 @@ from iad_envs.sketch2code.policy.rendering import page_height
 from iad_policy.errors import UnknownName
 from iad_policy.models import LanguageModel, identity_of
 from iad_policy.models.component import ModelComponent
-from iad_policy.models.parsing import read_critique, read_score
 from iad_policy.prompts import domain_prompts
 from iad_policy.types import Candidate, State, Verdict
+from iad_policy.types.answers import read_critique, read_score
 from iad_policy.types.information import Information
 
 Picture = NDArray[np.uint8]

@@ -15,8 +15,7 @@ from urllib.request import ProxyHandler, build_opener
 
 from iad_policy.commands.doctor.findings import Deadline, Finding, FindingGroup, shortened, started
 from iad_policy.models.local import EXTRA, PACKAGE
-from iad_policy.models.local.fetch import models_folder
-from iad_policy.models.local.known import KNOWN
+from iad_policy.models.local.files import KNOWN, models_folder
 
 KEYS = (
     "OPENAI_API_KEY",

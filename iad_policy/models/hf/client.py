@@ -16,10 +16,6 @@ from iad_policy.types import Usage
 from iad_policy.types.call_context import current_call
 from iad_policy.types.hashing import seed_of
 
-MAX_TOKENS = 256
-N_KEPT = 4
-"""Prompts whose keys and values are kept: samples of a question ask for the same one."""
-SEED_BITS = 63
 LEAST_TEMPERATURE = 1e-3
 """Temperatures below it are greedy."""
 
@@ -82,7 +78,7 @@ class HFModel:
         call = current_call()
         id = question_of(self, messages, temperature, max_tokens)
         with call.drawing(id) as draw:
-            seed = seed_of(call.stream, id, call.sample_index, draw) % 2**SEED_BITS
+            seed = seed_of(call.stream, id, call.sample_index, draw) % 2**63
         ids = self.weights.prompt_ids(messages, self._thinking)
         heat = 1.0 if temperature is None else temperature
         with self._lock:
@@ -91,7 +87,7 @@ class HFModel:
             except ValueError as error:
                 raise ModelError(str(error), kind="context") from error
             room = self.weights.n_context - len(ids)
-            tokens, likely, finish = self._sampled(prompt, heat, min(max_tokens or MAX_TOKENS, room), seed)
+            tokens, likely, finish = self._sampled(prompt, heat, min(max_tokens or 256, room), seed)
         usage = Usage(prompt_tokens=len(ids), completion_tokens=len(tokens))
         call.report(usage)
         text = self.weights.text(tokens[:-1] if finish == "stop" else tokens)
@@ -104,7 +100,7 @@ class HFModel:
         known = self._kept.pop(tuple(ids), None)
         prompt = known or self._reader.read(ids, n_fixed)
         self._kept[prompt.ids] = prompt
-        while len(self._kept) > N_KEPT:
+        while len(self._kept) > 4:  # samples of a question ask for the same prompt
             self._kept.popitem(last=False)
         return prompt, 0 if known is None else len(ids)
 

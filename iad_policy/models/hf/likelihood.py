@@ -10,7 +10,6 @@ import torch
 
 from iad_policy.models.hf.weights import HFWeights
 
-N_BEGINNINGS = 8
 N_TOGETHER = 16
 """Answers to one prompt that are read together."""
 Ids = Sequence[int]
@@ -67,7 +66,7 @@ class PromptReader:
     def _beginning(self, ids: tuple[int, ...]) -> Any:
         if ids not in self._beginnings:
             self._beginnings[ids] = self._seen(ids, None).past_key_values
-            while len(self._beginnings) > N_BEGINNINGS:
+            while len(self._beginnings) > 8:
                 self._beginnings.popitem(last=False)
         return deepcopy(self._beginnings[ids])
 

@@ -16,10 +16,8 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
 from iad_policy.models import Messages
-from iad_policy.models.hf.rendering import rendered
-from iad_policy.models.local.fetch import fetched
-from iad_policy.models.local.files import hash_of
-from iad_policy.models.local.known import KNOWN
+from iad_policy.models.local.files import KNOWN, fetched, hash_of
+from iad_policy.models.tools import rendered
 from iad_policy.types.hashing import digest
 
 DTYPE_VARIABLE = "IAD_HF_DTYPE"
@@ -151,13 +149,10 @@ def _load(spec: str, dtype: str) -> HFWeights:
     model.eval()
     model.requires_grad_(False)
     identity = hash_of(path) if is_gguf else _identity(path, model)
-    return HFWeights(spec, model, tokenizer, _ends(model, tokenizer), f"{identity} {dtype}")
-
-
-def _ends(model: Any, tokenizer: Any) -> tuple[int, ...]:
     named = model.generation_config.eos_token_id
     others = named if isinstance(named, list) else [named]
-    return tuple(dict.fromkeys(one for one in (tokenizer.eos_token_id, *others) if one is not None))
+    ends = tuple(dict.fromkeys(one for one in (tokenizer.eos_token_id, *others) if one is not None))
+    return HFWeights(spec, model, tokenizer, ends, f"{identity} {dtype}")
 
 
 def _identity(path: Path, model: Any) -> str:

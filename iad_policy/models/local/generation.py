@@ -3,30 +3,58 @@
 import json
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from http.client import HTTPConnection, HTTPException
-from threading import Event, Thread
+from threading import Condition, Event, Thread
 from time import monotonic
 from typing import Any
 
 from iad_policy.errors import IADError
 from iad_policy.models import Completion
 from iad_policy.models.local.process import ServerProcess
-from iad_policy.models.local.room import TokenRoom
-from iad_policy.models.token_starts import starts_of
-from iad_policy.models.tools import CallFragments, answer_text, message_text, reasoning_of
+from iad_policy.models.tools import CallFragments, answer_text, message_text, reasoning_of, starts_of
 from iad_policy.types import Usage
 
-ENDPOINT = "/v1/chat/completions"
-CHARS_PER_TOKEN = 3
-ANSWER_TOKENS = 1024
-"""Length of an answer without a limit, for the estimate of the room that it takes."""
 N_TRIES = 3
-FULL = "Context size has been exceeded."
-"""What the server says if the requests that it runs don't fit into its key-value cache together. Only the requests of
-other processes can fill it, as ours wait for room."""
-N_TRIES_IF_FULL, WAIT_IF_FULL_S = 30, 2.0
-CONTEXT_ERROR = "exceed_context_size_error"
+
+
+class TokenRoom:
+    """Room for a number of tokens, which running requests share: they fit into the server's key-value cache together.
+
+    Args:
+        n_tokens: The size of the key-value cache.
+    """
+
+    def __init__(self, n_tokens: int) -> None:
+        self._n_tokens = n_tokens
+        self._n_taken = 0
+        self._n_running = 0
+        self._changed = Condition()
+
+    def n_fitting(self, n_prompt: int, n_answer: int) -> int:
+        """Return how many answers of a length fit in beside their prompt; one always counts as fitting."""
+        return max(1, (self._n_tokens - n_prompt) // n_answer)
+
+    @contextmanager
+    def taken(self, n_tokens: int, is_cancelled: Callable[[], bool]) -> Iterator[None]:
+        """Wait for room and hold it inside the `with` block. A request that is alone always gets in.
+
+        Args:
+            n_tokens: An estimate of the request's tokens.
+            is_cancelled: Function that tells whether it need not wait any longer.
+        """
+        with self._changed:
+            while self._n_running and self._n_taken + n_tokens > self._n_tokens and not is_cancelled():
+                self._changed.wait(0.2)
+            self._n_taken += n_tokens
+            self._n_running += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._n_taken -= n_tokens
+                self._n_running -= 1
+                self._changed.notify_all()
 
 
 class GenerationError(Exception):
@@ -183,7 +211,7 @@ class Generation:
         """Ask, and yield the server's events. A comment only tells that the server lives."""
         connection = self._connection = HTTPConnection(server.host, server.port)
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {server.key}"}
-        connection.request("POST", ENDPOINT, json.dumps(self._body), headers)
+        connection.request("POST", "/v1/chat/completions", json.dumps(self._body), headers)
         response = connection.getresponse()
         if response.status != 200:
             raise _refusal(json.loads(response.read()).get("error", {}))
@@ -232,24 +260,27 @@ def n_tokens(body: Mapping[str, Any]) -> tuple[int, int]:
     """Return estimates, rather too high, of the tokens of a request's prompt and of an answer to it."""
     n_chars = sum(len(message_text(message)) for message in body["messages"])
     n_chars += sum(len(json.dumps(tool)) for tool in body.get("tools", ()))
-    return n_chars // CHARS_PER_TOKEN, int(body.get("max_tokens", ANSWER_TOKENS))
+    # Three characters per token; an answer without a limit may be long.
+    return n_chars // 3, int(body.get("max_tokens", 1024))
 
 
 def _refusal(error: Mapping[str, Any]) -> GenerationError:
-    if error.get("type") == CONTEXT_ERROR:
+    if error.get("type") == "exceed_context_size_error":
         return GenerationError(
             f"expected a prompt that fits in a context of {error['n_ctx']} tokens, got {error['n_prompt_tokens']} "
             "tokens; set a larger one (IAD_LOCAL_CONTEXT), or shorten the prompt",
             kind="context",
         )
     said = error.get("message", error)
-    if said == FULL:
+    if said == "Context size has been exceeded.":
+        # The requests that it runs don't fit into its key-value cache together. Only those of other processes can fill
+        # it, as ours wait for room.
         return GenerationError(
             f"expected room for the prompt and its answer in the local model's context, got: {said}; set a larger one "
             "(IAD_LOCAL_CONTEXT), or end other runs that use it",
             kind="server",
-            n_tries=N_TRIES_IF_FULL,
-            wait_s=WAIT_IF_FULL_S,
+            n_tries=30,
+            wait_s=2.0,
         )
     code = int(error.get("code", 500))
     return GenerationError(

@@ -8,13 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-MAGIC = b"GGUF"
 VERSIONS = (2, 3)
 STRING, ARRAY = 8, 9
 NUMBERS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
 """Value type -> its `struct` format."""
-KV_BYTES = 2
-"""Bytes of one number of the key-value cache, which holds 16-bit floats."""
 
 
 class Gguf(NamedTuple):
@@ -48,7 +45,7 @@ class Gguf(NamedTuple):
         width = int(self._own("embedding_length", 0)) // max(1, heads)
         kv_heads = int(self._own("attention.head_count_kv", heads))
         keys, values = int(self._own("attention.key_length", width)), int(self._own("attention.value_length", width))
-        return int(self._own("block_count", 0)) * kv_heads * (keys + values) * KV_BYTES
+        return int(self._own("block_count", 0)) * kv_heads * (keys + values) * 2  # 16-bit floats
 
     def _own(self, name: str, default: int) -> Any:
         return self.values.get(f"{self.values.get('general.architecture', '')}.{name}", default)
@@ -62,31 +59,27 @@ def read_gguf(path: Path) -> Gguf:
     """
     try:
         with path.open("rb") as file:
-            return Gguf(_values(file, path))
+            magic = file.read(4)
+            if magic != b"GGUF":
+                raise ValueError(
+                    f"expected a GGUF file, which begins with {b'GGUF'!r}, got {path}, which begins with {magic!r}; "
+                    "name a model in this format, as llama.cpp and Hugging Face offer it"
+                )
+            version, _, n_values = _number(file, "<I"), _number(file, "<Q"), _number(file, "<Q")
+            if version not in VERSIONS:
+                raise ValueError(
+                    f"expected a GGUF file of version {' or '.join(map(str, VERSIONS))}, got version {version} in "
+                    f"{path}; convert it with a current llama.cpp"
+                )
+            values = {}
+            for _ in range(n_values):
+                key = _string(file)
+                values[key] = _value(file, _number(file, "<I"))
+            return Gguf(values)
     except (struct.error, UnicodeDecodeError, MemoryError, OverflowError) as error:
         raise ValueError(
             f"expected a whole GGUF file, got {path}, whose header can't be read ({error}); fetch it again"
         ) from None
-
-
-def _values(file: BinaryIO, path: Path) -> dict[str, Any]:
-    magic = file.read(len(MAGIC))
-    if magic != MAGIC:
-        raise ValueError(
-            f"expected a GGUF file, which begins with {MAGIC!r}, got {path}, which begins with {magic!r}; "
-            "name a model in this format, as llama.cpp and Hugging Face offer it"
-        )
-    version, _, n_values = _number(file, "<I"), _number(file, "<Q"), _number(file, "<Q")
-    if version not in VERSIONS:
-        raise ValueError(
-            f"expected a GGUF file of version {' or '.join(map(str, VERSIONS))}, got version {version} in {path}; "
-            "convert it with a current llama.cpp"
-        )
-    values = {}
-    for _ in range(n_values):
-        key = _string(file)
-        values[key] = _value(file, _number(file, "<I"))
-    return values
 
 
 def _value(file: BinaryIO, kind: int) -> Any:

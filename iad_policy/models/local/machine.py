@@ -1,13 +1,11 @@
 """What this process may use of the machine: cores and memory, as its affinity and its control group allow."""
 
 import os
-from collections.abc import Iterator
 from contextlib import suppress
 from math import ceil
 from pathlib import Path
 
 CGROUPS = Path("/sys/fs/cgroup")
-MEMINFO = Path("/proc/meminfo")
 
 
 def n_cores(cgroups: Path = CGROUPS) -> int:
@@ -26,19 +24,16 @@ def n_cores(cgroups: Path = CGROUPS) -> int:
     return max(1, n)
 
 
-def free_bytes(cgroups: Path = CGROUPS, meminfo: Path = MEMINFO) -> int | None:
+def free_bytes(cgroups: Path = CGROUPS, meminfo: Path = Path("/proc/meminfo")) -> int | None:
     """Return the memory that is free for this process, or None where the system does not say."""
-    found = list(_free(cgroups, meminfo))
-    return min(found) if found else None
-
-
-def _free(cgroups: Path, meminfo: Path) -> Iterator[int]:
+    found = []
     with suppress(OSError, ValueError, IndexError):
         (line,) = (line for line in meminfo.read_text().splitlines() if line.startswith("MemAvailable:"))
-        yield int(line.split()[1]) * 1024
+        found.append(int(line.split()[1]) * 1024)
     for limit, used in (
         (cgroups / "memory.max", cgroups / "memory.current"),
         (cgroups / "memory" / "memory.limit_in_bytes", cgroups / "memory" / "memory.usage_in_bytes"),
     ):
         with suppress(OSError, ValueError):  # "max" is no number
-            yield int(limit.read_text()) - int(used.read_text())
+            found.append(int(limit.read_text()) - int(used.read_text()))
+    return min(found, default=None)

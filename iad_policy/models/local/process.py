@@ -17,11 +17,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from iad_policy.errors import ModelError
-from iad_policy.models.local.lock import locked
+from iad_policy.models.local.files import locked
 from iad_policy.types.hashing import digest
 
-PROGRAM = Path(__file__).with_name("server.py")
-LOG_CHARS = 300
 END_S = 5.0
 """Seconds that a server gets to end by itself."""
 
@@ -100,14 +98,14 @@ class ServerProcess:
     def last_words(self) -> str:
         """Return the end of the server's log in one line."""
         with suppress(OSError):
-            return " ".join(self._log.read_text(errors="replace").split())[-LOG_CHARS:]
+            return " ".join(self._log.read_text(errors="replace").split())[-300:]
         return ""
 
     def _started(self, options: Mapping[str, Any]) -> "subprocess.Popen[bytes]":
         Path(options["socket"]).unlink(missing_ok=True)
         with self._log.open("wb") as log:
             process = subprocess.Popen(
-                [sys.executable, "-P", str(PROGRAM)],
+                [sys.executable, "-P", str(Path(__file__).with_name("server.py"))],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,

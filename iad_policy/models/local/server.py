@@ -18,8 +18,6 @@ from typing import Any
 
 FIRST_LEASE_S = 30.0
 """Seconds within which the first connection must come."""
-SHARED = b"shared\n"
-"""What a process that ends its lease is told if others hold one."""
 
 
 class Leases:
@@ -47,27 +45,22 @@ class Leases:
         limit_s: float | None = FIRST_LEASE_S
         while ready := self._selector.select(limit_s):
             for key, _ in ready:
-                if key.fileobj is self._listener:
-                    self._accept()
-                else:
-                    self._end(key.fileobj)
+                lease: Any = key.fileobj
+                if lease is self._listener:
+                    lease, _ = self._listener.accept()
+                    self._held.append(lease)
+                    self._selector.register(lease, selectors.EVENT_READ)
+                    if self._address:
+                        self._send(lease, self._address)
+                    continue
+                self._selector.unregister(lease)
+                self._held.remove(lease)
+                if self._held:
+                    self._send(lease, b"shared\n")  # what a process that ends its lease is told if others hold one
+                lease.close()
             if not self._held:
                 return
             limit_s = None
-
-    def _accept(self) -> None:
-        lease, _ = self._listener.accept()
-        self._held.append(lease)
-        self._selector.register(lease, selectors.EVENT_READ)
-        if self._address:
-            self._send(lease, self._address)
-
-    def _end(self, lease: Any) -> None:
-        self._selector.unregister(lease)
-        self._held.remove(lease)
-        if self._held:
-            self._send(lease, SHARED)
-        lease.close()
 
     def _send(self, lease: socket.socket, text: bytes) -> None:
         with contextlib.suppress(OSError):  # it is gone, which the selector tells too

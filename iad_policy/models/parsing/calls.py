@@ -1,137 +1,206 @@
-"""Finds `name[argument]` in a text, and the bracket that ends it, whatever the argument holds."""
+"""The one reader of function calls: JSON objects, the tags of chat templates, and the notation of Python.
 
+Texts are only parsed; nothing is run. Line breaks inside texts, single quotes, a comma too many and backslashes before
+any character are no hindrance.
+"""
+
+import ast
+import json
 import re
-from collections.abc import Collection, Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
-from iad_policy.models.parsing.fences import fence_at
-from iad_policy.models.parsing.prose import is_prose
-from iad_policy.models.parsing.sql import begins_sql, closing_bracket, end_of_statement, is_whole
+from iad_policy.types.python_text import parsed_python
+from iad_policy.types.texts import well_formed
 
-CALL = re.compile(r"(?<!\w)([A-Za-z_]\w*)(?P<space>[ ]?)\[")
-N_UNCLOSED = 3
-"""Number of calls without an end after which no further one is searched for, so that reading takes linear time."""
-_BRACKET = re.compile(r"[\[\]]")
-_BLANK_LINE = re.compile(r"\n[ \t]*\n")
-_FENCED = re.compile(r"\s*+```[\w-]*+[ \t]*+\n")
-_FENCE_END = re.compile(r"(?<=\n)[ \t]*```\s*\]|(?<=\S)```\s*\]")
-_LINE_ENDING = re.compile(r"\](?=[ \t.;,*`\"')]*$)", re.MULTILINE)
-LEAD_CHARS = 2000
-"""Length of an argument's beginning that tells whether it is SQL."""
+MAX_PLACES = 20
+"""Number of tags, fences, headings or brackets that are tried, so that reading takes linear time."""
+PARSE_ERRORS = (SyntaxError, ValueError, TypeError, RecursionError, MemoryError)
+NAMES = ("name", "function", "tool", "tool_name", "action")
+ARGUMENTS = ("arguments", "parameters", "args", "input")
+_TAG = re.compile(r"<(?P<name>tool_calls?|function_calls?)>(?P<body>.*?)(?:</(?P=name)>|\Z)", re.DOTALL)
+_FUNCTION = re.compile(r"<function=(?P<name>[\w.-]+)>(?P<body>.*?)(?:</function>|\Z)", re.DOTALL)
+_PARAMETER = re.compile(r"<parameter=(?P<name>[\w.-]+)>(?P<value>.*?)</parameter>", re.DOTALL)
+_FREE_BACKSLASH = re.compile(r'\\(\\|["/bfnrtu])|\\')
+_BESIDE = re.compile(r"(thought|think|reason|explan|rationale|analysis)|comment|reflection|^(?:plan|status|goal)$")
+"""Matches names of texts beside an action; those of reasoning as a group."""
+_BRACKETS = {"(": ")", "[": "]", "{": "}"}
+_DECODER = json.JSONDecoder(strict=False)
 
 
-class BracketCall(NamedTuple):
-    """A call, and where it stands in the text.
+class ToolCall(NamedTuple):
+    """A call.
 
     Attributes:
-        name: Name before the bracket.
-        argument: Argument as written, without a code fence around it.
-        start: Place of the name.
-        end: Place after the closing bracket.
-        is_matched: Whether its brackets match. If not, the last one of its line was taken.
+        name: Name of the function, or the whole action where an object has nothing else.
+        arguments: Its arguments by name. One without a name has its number, from 0.
+        thought: Reasoning in the same object.
     """
 
     name: str
-    argument: str
-    start: int
+    arguments: Mapping[str, Any] = MappingProxyType({})
+    thought: str = ""
+
+    @property
+    def argument(self) -> Any:
+        """The argument, if there is just one."""
+        return next(iter(self.arguments.values())) if len(self.arguments) == 1 else None
+
+
+class ReadValue(NamedTuple):
+    """A value, and the place in the text where it ends."""
+
+    value: Any
     end: int
-    is_matched: bool
 
 
-def calls(text: str, names: Collection[str], *, is_sql: bool = False) -> Iterator[BracketCall]:
-    """Yield the calls in a text in order, without those inside another one.
-
-    Args:
-        text: The text.
-        names: Names in lower case. Only calls of them may have a blank before the bracket. If there are none, every
-            word is a name.
-        is_sql: Whether arguments are SQL.
-    """
-    place = n_unclosed = 0
-    while n_unclosed < N_UNCLOSED and (match := CALL.search(text, place)):
-        place = match.end()
-        is_known = match[1].casefold() in names
-        if not is_known and (names or match["space"]):
+def read_value(text: str, start: int = 0) -> ReadValue | None:
+    """Return the object or list that begins at a place of a text, or None if there is none or it has no end."""
+    try:
+        value, end = _DECODER.raw_decode(text, start)
+        return ReadValue(well_formed(value), end)
+    except (ValueError, RecursionError):
+        source = balanced(text, start)
+    for read, written in ((_DECODER.decode, _FREE_BACKSLASH.sub(_escaped, source)), (_python_value, source)):
+        try:
+            return ReadValue(well_formed(read(written)), start + len(source))
+        except PARSE_ERRORS:
             continue
-        call = _call(text, match, is_wrapped=text[match.start() - 1 : match.start()] == "[", is_sql=is_sql)
-        if call is None:
-            n_unclosed += 1
-            continue
-        yield call
-        place = call.end
-
-
-def call_at_start(text: str, names: Collection[str], *, is_sql: bool = False) -> BracketCall | None:
-    """Return the call that a text begins with. Its name may be any, but only behind a known one may be a blank."""
-    match = CALL.match(text)
-    if match is None or (match["space"] and match[1].casefold() not in names):
-        return None
-    call = _call(text, match, is_wrapped=False, is_sql=is_sql)
-    return _unclosed_query(text, match) if call is None and is_sql else call
-
-
-def _unclosed_query(text: str, match: "re.Match[str]") -> BracketCall | None:
-    """Return the call of a query that is whole and the last thing in the text, but for its bracket."""
-    query = text[match.end() :].strip()
-    is_last = begins_sql(query) and end_of_statement(query) == len(query) and is_whole(query)
-    if not is_last or any(is_prose(line) for line in query.splitlines()[1:]):
-        return None
-    return BracketCall(match[1], query, match.start(), len(text), is_matched=False)
-
-
-def _call(text: str, match: "re.Match[str]", *, is_wrapped: bool, is_sql: bool) -> BracketCall | None:
-    """Return the call that begins at a match, or None if nothing closes it.
-
-    Brackets inside the argument are skipped in pairs, and in SQL with everything quoted. If they don't match, the
-    argument ends with the last bracket of its line, and SQL with the last one that ends a line of its paragraph.
-    """
-    start = match.end()
-    if _FENCED.match(text, start):
-        fence_end = _FENCE_END.search(text, start)
-        end, is_matched = fence_end.end() - 1 if fence_end else None, True
-    elif is_sql and begins_sql(text[start : start + LEAD_CHARS]):
-        end = closing_bracket(text, start)
-        is_matched = end is not None and not text[end + 1 : end + 2].isalnum()
-        end = end if is_matched else _last_of_paragraph(text, start)
-    else:
-        end = _matching(text, start)
-        is_matched = end is not None
-        line_end = _line_end(text, start if end is None else end)
-        last = text.rfind("]", start, line_end)
-        # Brackets with nothing but signs between them belong to the argument too.
-        if end is None or not (is_wrapped or re.search(r"\w", text[end:last])):
-            end = last if last >= 0 else None
-    if end is None:
-        return None
-    return BracketCall(match[1], _unfenced(text[start:end]), match.start(), end + 1, is_matched)
-
-
-def _matching(text: str, start: int) -> int | None:
-    depth = 1
-    for bracket in _BRACKET.finditer(text, start):
-        depth += 1 if bracket[0] == "[" else -1
-        if depth == 0:
-            return bracket.start()
     return None
 
 
-def _last_of_paragraph(text: str, start: int) -> int | None:
-    while start < len(text):
-        blank = _BLANK_LINE.search(text, start)
-        end = blank.start() if blank else len(text)
-        ending = [match.start() for match in _LINE_ENDING.finditer(text, start, end)]
-        last = ending[-1] if ending else text.rfind("]", start, end)
-        if last >= 0:
-            return last
-        start = blank.end() if blank else len(text)
+def balanced(text: str, start: int) -> str:
+    """Return the text from an opening bracket to the one that closes it, "" if none does."""
+    expected: list[str] = []
+    quote, place = "", start
+    while place < len(text):
+        char = text[place]
+        if quote:
+            if char == "\\":
+                place += 1
+            elif text.startswith(quote, place):
+                place += len(quote) - 1
+                quote = ""
+        elif char in "'\"":
+            quote = char * 3 if text.startswith(char * 3, place) else char
+            place += len(quote) - 1
+        elif char in _BRACKETS:
+            expected.append(_BRACKETS[char])
+        elif expected and char == expected[-1]:
+            expected.pop()
+        elif char in ")]}":
+            return ""
+        place += 1
+        if not expected:
+            return text[start:place]
+    return ""
+
+
+def call_at(text: str) -> ToolCall | None:
+    """Return the call that a text begins with, in a tag or as an object."""
+    text = text.lstrip()
+    if tag := _TAG.match(text) or _FUNCTION.match(text):
+        calls = described(tag["body"] if tag.re is _TAG else tag[0])
+        return calls[0] if calls else None
+    if text[:1] in ("{", "["):
+        found = read_value(text)
+        value = found.value if found else None
+        while isinstance(value, list) and value:
+            value = value[0]
+        return call_of(value)
     return None
 
 
-def _line_end(text: str, place: int) -> int:
-    end = text.find("\n", place)
-    return len(text) if end < 0 else end
+def tagged(text: str) -> list[tuple[int, str]]:
+    """Return where each call in a tag begins, and what is in its tags."""
+    places = [(tag.start(), tag["body"]) for tag in _TAG.finditer(text)]
+    return places or [(tag.start(), tag[0]) for tag in _FUNCTION.finditer(text)]
 
 
-def _unfenced(argument: str) -> str:
-    fence = fence_at(argument)
-    return fence.text if fence and fence.is_closed else argument
+def described(body: str) -> list[ToolCall]:
+    """Return the calls that objects, or tags of parameters, describe. Several objects may follow one another."""
+    if tag := _FUNCTION.search(body):
+        given = {one["name"]: _parameter(one["value"].strip("\n")) for one in _PARAMETER.finditer(tag["body"])}
+        found = None if given else read_value(tag["body"].lstrip())
+        return [ToolCall(tag["name"], found.value if found and isinstance(found.value, dict) else given)]
+    calls: list[ToolCall] = []
+    for value in _values(body):
+        found_calls = [call_of(one) for one in (value if isinstance(value, list) else [value])]
+        if not found_calls or not all(found_calls):
+            return []
+        calls += [one for one in found_calls if one is not None]
+    return calls
+
+
+def call_of(value: Any) -> ToolCall | None:
+    """Return the call that an object describes, or None.
+
+    Its name and arguments may be in an object `function` of their own. Without arguments, its other fields are those;
+    without a name, its only field is both.
+    """
+    if not isinstance(value, dict):
+        return None
+    fields = {str(name).lower(): field for name, field in value.items()}
+    for name in ("function", "action"):
+        if isinstance(fields.get(name), dict):
+            return call_of(fields[name])
+    beside = {name: match for name in fields if (match := _BESIDE.search(name))}
+    thought = next((text for name, match in beside.items() if match[1] and isinstance(text := fields[name], str)), "")
+    name = next((name for name in NAMES if isinstance(fields.get(name), str)), "")
+    given = next((fields[one] for one in ARGUMENTS if one in fields), None)
+    if isinstance(given, str) and given.lstrip()[:1] == "{" and (inside := read_value(given.lstrip())):
+        given = inside.value
+    if given is None:
+        given = {one: field for one, field in fields.items() if one != name and one not in beside}
+        if not name and len(given) == 1:
+            ((name, only),) = given.items()
+            return ToolCall(name, only if isinstance(only, dict) else {"0": only}, thought)
+    if not name or not fields[name]:
+        return None
+    return ToolCall(
+        fields[name].removeprefix("functions."), given if isinstance(given, dict) else {"0": given}, thought
+    )
+
+
+def is_calls(source: str) -> bool:
+    """Return whether a text is a list of calls in the notation of Python."""
+    try:
+        tree = parsed_python(source)
+    except PARSE_ERRORS:
+        return False
+    return isinstance(tree, ast.List) and bool(tree.elts) and all(isinstance(one, ast.Call) for one in tree.elts)
+
+
+def _values(body: str) -> Iterator[Any]:
+    """Yield the objects and lists that follow one another in a text."""
+    place = _object_from(body, 0)
+    for _ in range(MAX_PLACES * 4):
+        found = read_value(body, place) if body[place : place + 1] in ("{", "[") else None
+        if found is None:
+            return
+        yield found.value
+        place = _object_from(body, found.end)
+
+
+def _object_from(body: str, place: int) -> int:
+    """Return where the next object may begin. Small models copy `{{` and `}}` from the templates of their chats."""
+    start = re.compile(r"[\s,;}]*(?:\{\s*(?=\{))?").match(body, place)
+    return start.end() if start else place
+
+
+def _parameter(text: str) -> Any:
+    """Return a parameter between tags: JSON where it is some, else the text."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _python_value(source: str) -> Any:
+    return ast.literal_eval(parsed_python(source))
+
+
+def _escaped(match: "re.Match[str]") -> str:
+    # A backslash that escapes nothing belongs to the text, such as that of a pattern for grep.
+    return match[0] if match[1] else "\\\\"

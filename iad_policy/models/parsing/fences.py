@@ -1,20 +1,15 @@
-"""Finds code fences: of backticks or tildes, with a language or without, closed or not."""
+"""Finds code fences: with a language or without, closed or not."""
 
 import re
 from collections.abc import Callable
 from itertools import islice
 from typing import NamedTuple
 
-_MARKS = re.compile(
-    r"(?:^(?P<indent>[ \t>]*+))?(?<!\[)(?P<marks>`{3,}+)|^(?P<space>[ \t>]*+)(?P<tildes>~{3,}+)", re.MULTILINE
-)
-_SPACE = re.compile(r"\s*+")
+_MARKS = re.compile(r"(?:^(?P<indent>[ \t>]*+))?(?<!\[)(?P<marks>`{3,}+)", re.MULTILINE)
 _INFO = re.compile(r"[ \t]*(?P<language>[\w+#.-]*)[^`\n]*(?:\n|\Z)")
 _ONE_LINE = re.compile(
-    r"[ \t]*+(?:(?P<language>bash|sh|shell|zsh|console|sql|sqlite|html|json)[ \t]++)?(?P<text>[^`\n]+)```+"
+    r"[ \t]*+(?:(?P<language>bash|sh|shell|sql|sqlite|html|json)[ \t]++)?(?P<text>[^`\n]+)```+", re.IGNORECASE
 )
-MAX_INNER = 20
-"""Number of closing lines inside a text that are passed over before the first one is taken."""
 
 
 class Fence(NamedTuple):
@@ -55,38 +50,26 @@ def fences(text: str, *, holds_marks: Callable[[str], bool] | None = None) -> li
 
 def fence_at(text: str, start: int = 0, *, holds_marks: Callable[[str], bool] | None = None) -> Fence | None:
     """Return the fence that begins at a place, after white space, or None if there is none. See `fences`."""
-    space = _SPACE.match(text, start)
-    place = space.end() if space else start
+    place = len(text) - len(text[start:].lstrip())
     # The line's beginning, if it is not before the start, shows how far the fence is indented.
     marks = _MARKS.match(text, max(start, text.rfind("\n", start, place) + 1)) or _MARKS.match(text, place)
     return None if marks is None else _fence_at(text, marks, holds_marks)
 
 
 def _fence_at(text: str, marks: "re.Match[str]", holds_marks: Callable[[str], bool] | None) -> Fence | None:
-    mark = marks["marks"] or marks["tildes"]
-    start = marks.end() - len(mark)
-    one_line = _ONE_LINE.match(text, marks.end()) if mark[0] == "`" else None
-    if one_line:
-        return Fence(start, one_line.end(), one_line["language"] or "", one_line["text"].strip(), True)
+    start = marks.start("marks")
+    if one_line := _ONE_LINE.match(text, marks.end()):
+        return Fence(start, one_line.end(), (one_line["language"] or "").lower(), one_line["text"].strip(), True)
     info = _INFO.match(text, marks.end())
     if info is None:
         return None
-    language, indent = info["language"].lower(), marks["indent"] or marks["space"] or ""
-    closing = re.compile(rf"{mark}{mark[0]}*[ \t]*$", re.MULTILINE)
-    n_tried = 1 if holds_marks is None else MAX_INNER
+    closing = re.compile(rf"{marks['marks']}`*[ \t]*$", re.MULTILINE)
+    n_tried = 1 if holds_marks is None else 20  # closing lines, before the first one is taken
     ends = [match.span() for match in islice(closing.finditer(text, info.end()), n_tried)]
-    for content_end, end in ends:
-        content = text[info.end() : content_end]
-        if holds_marks is None or not holds_marks(content):
-            return Fence(start, end, language, _content(content, indent), True)
-    if ends:
-        return Fence(start, ends[0][1], language, _content(text[info.end() : ends[0][0]], indent), True)
-    return Fence(start, len(text), language, _content(text[info.end() :], indent), False)
-
-
-def _content(text: str, indent: str) -> str:
-    """Return what a fence holds, without its own indentation and the line breaks around it."""
-    if indent:
-        lines = text.split("\n")
-        text = "\n".join(line.removeprefix(indent) if line.startswith(indent) else line.lstrip(" \t") for line in lines)
-    return text.rstrip(" \t").strip("\n")
+    whole = (one for one in ends if holds_marks is None or not holds_marks(text[info.end() : one[0]]))
+    content_end, end = next(whole, ends[0] if ends else (len(text), len(text)))
+    content = text[info.end() : content_end]
+    if indent := marks["indent"]:
+        lines = content.split("\n")
+        content = "\n".join(one[len(indent) :] if one.startswith(indent) else one.lstrip(" \t") for one in lines)
+    return Fence(start, end, info["language"].lower(), content.rstrip(" \t").strip("\n"), bool(ends))

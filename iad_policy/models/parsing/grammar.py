@@ -1,17 +1,21 @@
 """What actions look like in a state, and what comes of reading an answer."""
 
 import html
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
-from iad_policy.models.parsing.calls import CALL
-from iad_policy.models.parsing.wrapping import bare_words, unwrapped
+from iad_policy.models.parsing.words import bare_words, unwrapped
 from iad_policy.types.names import PATTERN, Syntax
 
 UNREADABLE = "unreadable answer"
 """Beginning of the error of each candidate whose answer could not be read, so that these can be counted."""
+CUT = "half an answer, which was cut off at max_tokens"
+OPEN = "reasoning that doesn't end"
+NAMED = re.compile(r"(?<!\w)([A-Za-z_]\w*)(?P<space>[ ]?)\[")
+"""Matches the beginning of `name[argument]`."""
 
 
 @dataclass(frozen=True)
@@ -41,28 +45,13 @@ class Grammar:
         """Names of the actions `name[argument]`: in lower case -> as the environment writes them."""
         if self.syntax in ("shell", "page"):
             return {}
-        found = [match[1] for action in self.listed if (match := CALL.match(action))]
+        found = [match[1] for action in self.listed if (match := NAMED.match(action))]
         return {name.strip().casefold(): name for name in (*found, *self.patterns)}
-
-    @cached_property
-    def has_calls(self) -> bool:
-        """Whether actions have the form `name[argument]`."""
-        return bool(self.names) or self.syntax == "sql"
 
     @cached_property
     def by_text(self) -> dict[str, str]:
         """Listed actions by their text in lower case, with single blanks."""
         return {_plain(action): action for action in self.listed}
-
-    @cached_property
-    def by_label(self) -> dict[str, str]:
-        """Listed actions `name[argument]` by the argument in lower case, where only one of them has it."""
-        found: dict[str, list[str]] = {}
-        for action in self.listed:
-            match = CALL.match(action)
-            if match and action.endswith("]"):
-                found.setdefault(_plain(action[match.end() : -1]), []).append(action)
-        return {label: actions[0] for label, actions in found.items() if len(actions) == 1}
 
     def forms(self) -> str:
         """Return the forms of actions that take an argument, for an error message."""
@@ -73,15 +62,11 @@ class Grammar:
 
         In a shell, the case of letters matters in everything but single words.
         """
-        for words in (_spaced(text), bare_words(text)):
+        for words in (" ".join(text.split()), bare_words(text)):
             action = self.by_text.get(words.casefold())
             if action is not None and (self.syntax != "shell" or action.isalpha() or words == action):
                 return action
         return None
-
-    def labelled(self, text: str) -> str | None:
-        """Return the listed action `name[argument]` whose argument is this text, or None."""
-        return self.by_label.get(_plain(text)) or self.by_label.get(bare_words(text).casefold())
 
     def listed_call(self, name: str, argument: str) -> str | None:
         """Return the listed action with this name and argument, whatever their case, blanks and quotes."""
@@ -139,8 +124,4 @@ def ended(read: FoundAction | Problem, *, is_closed: bool) -> FoundAction | Prob
 
 
 def _plain(text: str) -> str:
-    return _spaced(text).casefold()
-
-
-def _spaced(text: str) -> str:
-    return " ".join(text.split())
+    return " ".join(text.split()).casefold()

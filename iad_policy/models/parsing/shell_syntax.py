@@ -44,7 +44,6 @@ _COMMANDS, _NAMED, _OTHER = "(", "f(", "$("
 _PARENTHESES = (_COMMANDS, _NAMED, _OTHER)
 _NO_BODY = "()"
 """What is taken for the last token where the body of a function comes next."""
-_CONTINUED = frozenset({"&&", "||", "|", "|&", _NO_BODY})
 
 
 def ends_of_commands(text: str) -> Iterator[int]:
@@ -111,7 +110,12 @@ class _Scanner:
         return bool(self._documents)
 
     def _is_complete(self) -> bool:
-        return self._has_command and not self._open and not self._documents and self._last not in _CONTINUED
+        return (
+            self._has_command
+            and not self._open
+            and not self._documents
+            and self._last not in ("&&", "||", "|", "|&", _NO_BODY)
+        )
 
     def _is_comment(self, match: "re.Match[str]") -> bool:
         start = match.start()

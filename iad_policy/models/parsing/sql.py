@@ -8,7 +8,6 @@ _SKIPPED = r"""'(?:[^']++|'')*+(?P<text>'|\Z)|"(?:[^"]++|"")*+(?P<name>"|\Z)|`[^
 _IN_BRACKETS = re.compile(rf"{_SKIPPED}|(?P<close>\])", re.VERBOSE)
 _STATEMENT = re.compile(rf"{_SKIPPED}|(?P<end>;)|(?P<paren>[()])|(?P<blank>\n[ \t]*\n\s*)", re.VERBOSE)
 _GAP = re.compile(rf"{_SKIPPED}|(?P<gap>\.\.\.|…)", re.VERBOSE)
-_UNCLOSED = ("text", "name", "tick", "remark", "bracket")
 _LEAD = re.compile(r"(?:\s++|--[^\n]*+\n|/\*(?:[^*]++|\*(?!/))*+\*/|\()*+")
 _BEGINNING = re.compile(
     r"""select\b\s*\S | values\s*\( | pragma\s+\w | explain\s+\w
@@ -86,4 +85,4 @@ def _goes_on(text: str, place: int) -> bool:
 
 
 def _is_unclosed(match: "re.Match[str]") -> bool:
-    return any(match[name] == "" for name in _UNCLOSED)
+    return any(match[name] == "" for name in ("text", "name", "tick", "remark", "bracket"))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from iad_policy.strategies.building_blocks.rollouts import Rollout
 from iad_policy.types import Candidate, PlannedActions, State
-from iad_policy.types.answers.fields import read_choice, read_field
+from iad_policy.types.answers import read_choice, read_field
 from iad_policy.types.hashing import encode
 from iad_policy.types.texts import shown
 

@@ -25,7 +25,7 @@ from iad_policy.errors import ModelError, UnknownName
 from iad_policy.models import Completion, Messages
 from iad_policy.models.cache import CachedModel
 from iad_policy.models.scripted import ScriptedModel
-from iad_policy.prompts import ANY, INCLUDED, PARTS, PLACEHOLDERS, Prompts, prompts_of
+from iad_policy.prompts import ANY, CHANGED_PARTS, INCLUDED, PARTS, PLACEHOLDERS, Prompts, prompts_of
 from iad_policy.prompts.rendering import N_ACTIONS, N_OLD_TURNS, Rendering, fact_text
 from iad_policy.registry.domain import domain_by_id
 from iad_policy.types import Candidate, Feedback, Part, State, Turn
@@ -60,49 +60,41 @@ def prompt_of(kind: str, state: State = PAGE, feedback: Feedback | None = None) 
     return "\n".join(message["content"] for message in messages)
 
 
-PART_FILES = {file for file, _ in PARTS.values()}
+PART_FILES = PARTS - CHANGED_PARTS.keys()
 
 
-@pytest.mark.parametrize("path", [pytest.param(path, id=name.replace("/", "-")) for name, path in files().items()])
-def test_every_prompt_file_belongs_to_a_role_and_fills_all_its_placeholders(path: Path) -> None:
-    role = path.stem
-    used = set(Template(path.read_text(encoding="utf-8")).get_identifiers())
-    if role in PART_FILES:
-        assert not used
-        return
-    assert used <= PLACEHOLDERS[role] | PARTS.keys()
-    prompt = Prompts(path.parent).render(role, **{name: f"<<{name}>>" for name in PLACEHOLDERS[role]})
-    text = prompt.system + prompt.user
-    assert {f"<<{name}>>" for name in used - PARTS.keys()} <= set(_marked(text))
-    assert prompt.user
+def test_every_prompt_file_belongs_to_a_role_and_fills_all_its_placeholders() -> None:
+    for name, path in files().items():
+        role = path.stem
+        used = set(Template(path.read_text(encoding="utf-8")).get_identifiers())
+        if role in PART_FILES:
+            assert not used, name
+            continue
+        assert used <= PLACEHOLDERS[role] | PARTS, name
+        prompt = Prompts(path.parent).render(role, **{one: f"<<{one}>>" for one in PLACEHOLDERS[role]})
+        assert used - PARTS <= set(re.findall(r"<<(\w+)>>", prompt.system + prompt.user)), name
+        assert prompt.user, name
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-@pytest.mark.parametrize("role", PLACEHOLDERS)
-def test_every_role_can_be_rendered_in_every_folder(folder: str, role: str) -> None:
-    prompt = prompts(folder).render(role, **{name: f"<<{name}>>" for name in PLACEHOLDERS[role]})
-    assert not INCLUDED.search(prompt.system + prompt.user)
-    assert all(f"{heading}: \n" not in prompt.system for heading in ("Thought", "Action"))
-
-
-def _marked(text: str) -> list[str]:
-    return [f"<<{part.partition('>>')[0]}>>" for part in text.split("<<")[1:]]
+def test_every_role_can_be_rendered_in_every_folder(folder: str) -> None:
+    for role, placeholders in PLACEHOLDERS.items():
+        prompt = prompts(folder).render(role, **{name: f"<<{name}>>" for name in placeholders})
+        assert not INCLUDED.search(prompt.system + prompt.user), role
+        assert all(f"{heading}: \n" not in prompt.system for heading in ("Thought", "Action")), role
 
 
 def test_every_role_has_a_prompt_for_any_environment() -> None:
     assert {path.stem for path in ANY.glob("*.txt")} - PART_FILES == set(PLACEHOLDERS)
 
 
-def test_a_folder_of_your_own_goes_before_the_bundled_one(tmp_path: Path) -> None:
+def test_a_folder_of_your_own_goes_before_the_bundled_one_and_may_change_a_part_of_it(tmp_path: Path) -> None:
     (tmp_path / "refine.txt").write_text("mine: $feedback, $$5", encoding="utf-8")
     own = Prompts(tmp_path)
     assert own.refinement(Feedback("x")) == "mine: x, $5"
     assert own.render("critic", subject="x", **Rendering().values(PAGE)).system
     assert own.digest(["refine"]) != Prompts().digest(["refine"])
     assert own.digest(["critic"]) == Prompts().digest(["critic"])
-
-
-def test_a_folder_of_your_own_may_change_a_part_of_a_bundled_one(tmp_path: Path) -> None:
     (tmp_path / "rules.txt").write_text("Buy nothing but lamps, and nothing above $$5.", encoding="utf-8")
     shop = prompts("webshop")
     own = Prompts(tmp_path, *shop.folders, rendering=domain_by_id("IAD/WebShop-v0").rendering)
@@ -144,15 +136,6 @@ def test_a_prompt_holds_what_the_agent_may_see(kind: str) -> None:
     assert "Go through the kind" not in prompt_of(kind, state)
 
 
-def test_react_is_a_dialogue_and_the_others_are_not() -> None:
-    def speakers(agent: LanguageAgent) -> list[str]:
-        return [message["role"] for message in agent.messages(PAGE)]
-
-    assert speakers(ReActAgent(ScriptedModel([]))) == ["system", "user", "assistant", "user"]
-    for style in ("direct", "cot"):
-        assert speakers(KINDS[style](ScriptedModel([]))) == ["system", "user"]
-
-
 def test_long_histories_pages_and_lists_are_shortened() -> None:
     state = State(
         "x" * 100_000,
@@ -181,26 +164,20 @@ def test_an_invalid_last_action_and_the_findings_are_told() -> None:
     assert words.facts(State("page", {"facts": {"complaint": ""}})) == ""
     assert words.page(State({"a": np.zeros((2, 3, 4))}, {})).endswith("of shape 2x3x4)")
 
-
-@pytest.mark.parametrize("value", [0, 0.0, False, None, (), "", {"code": 1}, ({"code": 1},), np.zeros(3), np.int64(0)])
-def test_nothing_zeros_and_nested_values_are_no_findings(value: Any) -> None:
-    assert fact_text(value) == ""
+    nothing: list[Any] = [0, 0.0, False, None, (), "", {"code": 1}, ({"code": 1},), np.zeros(3), np.int64(0)]
+    assert [fact_text(value) for value in nothing] == [""] * len(nothing)
 
 
-def test_the_thought_is_what_stands_before_the_action() -> None:
+def test_the_thought_is_what_stands_before_the_action_and_no_action_says_what_was_expected() -> None:
     candidate = proposed(LanguageAgent(ScriptedModel(["Thought: cheap.\nAction: click[B0]"]), style="cot"))
     assert (candidate.action, candidate.thought, candidate.error) == ("click[b0]", "Thought: cheap.", "")
-
-
-def test_an_answer_that_is_no_action_says_what_was_expected() -> None:
-    candidate = proposed(LanguageAgent(ScriptedModel(["I would rather not"])))
-    assert candidate.action is None
-    assert candidate.thought == "I would rather not"
+    candidate = proposed(LanguageAgent(ScriptedModel(["I would rather not"]), reask=0))
+    assert (candidate.action, candidate.thought) == (None, "I would rather not")
     assert candidate.error == (
         'unreadable answer: expected a line "Action: ..." with an action, such as click[b0], search[...], '
         "got 'I would rather not'"
     )
-    assert "got an empty answer" in proposed(LanguageAgent(ScriptedModel([""]))).error
+    assert "got an empty answer" in proposed(LanguageAgent(ScriptedModel([""]), reask=0)).error
 
 
 class Cut:
@@ -244,13 +221,13 @@ def test_answers_are_read_in_the_environment_s_own_language(
 def test_styles_that_ask_for_the_action_alone_take_it_alone() -> None:
     listed = replace(PAGE, info={"available_actions": ("north", "south")})
     for style, action in (("direct", "up"), ("few-shot", "up"), ("cot", None)):
-        assert proposed(LanguageAgent(ScriptedModel(["up"]), style=cast(Style, style)), listed).action == action
+        assert proposed(LanguageAgent(ScriptedModel(["up"] * 2), style=cast(Style, style)), listed).action == action
     reasoned = "<think>\nnorth is a wall\n</think>\nup"
     assert proposed(LanguageAgent(ScriptedModel([reasoned]), style="cot"), listed).action == "up"
 
 
 def test_a_discrete_action_space_takes_a_number_in_its_range() -> None:
-    agent = LanguageAgent(ScriptedModel(["Action: 2", "7", "left"]), space=gym.spaces.Discrete(4))
+    agent = LanguageAgent(ScriptedModel(["Action: 2", "7", "left"]), space=gym.spaces.Discrete(4), reask=0)
     assert "whole number from 0 to 3" in agent.messages(PAGE)[0]["content"]
     assert proposed(agent).action == 2
     assert "from 0 to 3, got '7'" in proposed(agent).error
@@ -265,7 +242,7 @@ def test_a_space_that_contains_texts_takes_a_text(space: Words) -> None:
     assert proposed(agent).action == "click[b0]"
 
 
-def test_other_action_spaces_and_missing_names_are_refused() -> None:
+def test_other_action_spaces_missing_names_and_wrong_options_are_refused() -> None:
     with pytest.raises(TypeError, match="texts or Discrete"):
         language_agent(gym.make("Pendulum-v1", disable_env_checker=True), "x")
     with pytest.raises(ValueError, match="litellm:gpt-4o-mini"):
@@ -274,21 +251,17 @@ def test_other_action_spaces_and_missing_names_are_refused() -> None:
         LanguageAgent(ScriptedModel([]), style="fancy")  # type: ignore[arg-type]
     with pytest.raises(UnknownName, match="few-shot"):
         load_agent("litellm:gpt-4o-mini#fancy", LampEnv())
+    with pytest.raises(ValueError, match="expected thinking=true or thinking=false, got 'on'"):
+        load_agent("litellm:openai/toy", LampEnv(), thinking="on")
 
 
-def test_a_name_may_carry_the_style() -> None:
-    env = LampEnv()
+def test_a_name_may_carry_the_style_and_the_identity_changes_with_whatever_changes_answers() -> None:
+    env, own = LampEnv(), Prompts()
     plain, reasoning = load_agent("litellm:ollama/qwen3:8b", env), load_agent("litellm:ollama/qwen3:8b#cot", env)
-    assert isinstance(plain, LanguageAgent)
-    assert isinstance(reasoning, LanguageAgent)
     assert plain.model is reasoning.model
     assert plain.model.name == "ollama/qwen3:8b"
     assert "cot" in reasoning.identity
     assert "direct" in load_agent("litellm:ollama/qwen3:8b#direct", env).identity
-
-
-def test_the_identity_changes_with_whatever_changes_answers() -> None:
-    own = Prompts()
     agents = [
         LanguageAgent("a", own),
         LanguageAgent("b", own),
@@ -335,17 +308,6 @@ def green_after_feedback(messages: Messages) -> str:
     return "Action: paint[green]" if "Best: paint[red]" in asked else "Action: paint[red]"
 
 
-def test_an_episode_with_feedback_is_solved_and_metered() -> None:
-    env = LampEnv()
-    with IADPolicyWrapper(language_agent(env, ScriptedModel(green_after_feedback)), env, **REFINING) as policy:
-        info = run(env, policy)
-        assert info["success"] is True
-        first = policy.decisions[0]
-        assert [candidate.action for candidate in first.candidates] == ["paint[red]", "paint[green]", "paint[red]"]
-        assert policy.spent["agent"].prompt_tokens > 100
-        assert policy.spent["agent"].completion_tokens >= 3 * len("Action: paint[red]") // 4
-
-
 def test_a_run_again_finds_every_answer_in_the_cache(tmp_path: Path) -> None:
     n_asked = [0]
 
@@ -359,7 +321,10 @@ def test_a_run_again_finds_every_answer_in_the_cache(tmp_path: Path) -> None:
             CachedModel(ScriptedModel(counted), tmp_path / "cache") as model,
             IADPolicyWrapper(language_agent(env, model), env, threads=2, **REFINING) as policy,
         ):
-            run(env, policy)
+            assert run(env, policy)["success"] is True
+            first = [candidate.action for candidate in policy.decisions[0].candidates]
+            assert first == ["paint[red]", "paint[green]", "paint[red]"]
+            assert policy.spent["agent"].completion_tokens >= 3 * len("Action: paint[red]") // 4
             usage = policy.usage._replace(seconds=0.0).as_dict()
         return n_asked[0], usage
 
@@ -455,8 +420,3 @@ def test_thinking_is_an_option_of_every_agent_by_name(name: str, monkeypatch: py
     assert len({one.identity for one in (plain, thinking, hasty)}) == 3
     assert "thinking" not in plain.identity
     assert "thinking=True" in thinking.identity
-
-
-def test_thinking_is_a_truth_value() -> None:
-    with pytest.raises(ValueError, match="expected thinking=true or thinking=false, got 'on'"):
-        load_agent("litellm:openai/toy", LampEnv(), thinking="on")

@@ -20,10 +20,10 @@ from iad_policy.agents.react import ReActAgent
 from iad_policy.errors import UnknownName
 from iad_policy.models import Completion
 from iad_policy.models.litellm import LiteLLMModel
-from iad_policy.models.parsing import read_parts
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.requests import Asking, Commit, Propose, Simulate
 from iad_policy.types import Candidate, Decision, Part, State, Turn, Usage
+from iad_policy.types.answers import read_parts
 from tests.folders import prompts
 from tests.iad_policy.models.openai_server import OpenAIServer, Reply, completion, serving
 from tests.iad_policy.toy_lamp import LampEnv
@@ -118,30 +118,23 @@ def test_log_probabilities_are_kept_for_each_part_and_add_up(server: OpenAIServe
         assert -(part.logprob or 0) / 0.25 == pytest.approx(n_tokens, abs=1.1)
 
 
-def test_without_log_probabilities_parts_have_none(server: OpenAIServer) -> None:
-    server.script(Reply(completion(FIRST)))
-    candidate = CompositeAgent(model(server)).propose(State("grey", {}), feedback=None, temperature=None, rng=Random(0))
-    assert [part.logprob for part in candidate.parts] == [None] * 5
-    assert candidate.logprob is None
-
-
-def test_tokens_that_spell_another_text_are_laid_to_no_part(server: OpenAIServer) -> None:
-    reply = told("reasoning that is not shown")
-    reply.body["choices"][0]["message"]["content"] = FIRST
-    server.script(reply)
-    candidate = CompositeAgent(model(server)).propose(State("grey", {}), feedback=None, temperature=None, rng=Random(0))
-    assert candidate.logprobs is not None
-    assert {part.logprob for part in candidate.parts} == {None}
-
-
-def test_a_token_that_ends_the_answer_belongs_to_the_last_part(server: OpenAIServer) -> None:
-    reply = told(LAST, -1.0)
+def test_parts_have_log_probabilities_only_if_tokens_spell_them_and_the_end_belongs_to_the_last(
+    server: OpenAIServer,
+) -> None:
+    other = told("reasoning that is not shown")
+    other.body["choices"][0]["message"]["content"] = FIRST
+    ended = told(LAST, -1.0)
     end = {"token": "<end>", "bytes": list(b"<end>"), "logprob": -2.0, "top_logprobs": []}
-    reply.body["choices"][0]["logprobs"]["content"].append(end)
-    server.script(reply)
-    candidate = CompositeAgent(model(server)).propose(State("grey", {}), feedback=None, temperature=None, rng=Random(0))
-    assert candidate.parts[-1].name == "status"
-    assert candidate.logprob == pytest.approx(-math.ceil(len(LAST) / 3) - 2.0)
+    ended.body["choices"][0]["logprobs"]["content"].append(end)
+    server.script(Reply(completion(FIRST)), other, ended)
+    agent = CompositeAgent(model(server))
+    here = State("grey", {"available_actions": ("paint[...]", "leave[now]")})
+    bare, unspelled, whole = (agent.propose(here, feedback=None, temperature=None, rng=Random(0)) for _ in range(3))
+    assert ([part.logprob for part in bare.parts], bare.logprob) == ([None] * 5, None)
+    assert unspelled.logprobs is not None
+    assert {part.logprob for part in unspelled.parts} == {None}
+    assert whole.parts[-1].name == "status"
+    assert whole.logprob == pytest.approx(-math.ceil(len(LAST) / 3) - 2.0)
 
 
 @given(
@@ -175,7 +168,7 @@ def test_the_first_heading_of_a_name_counts() -> None:
 def test_an_answer_without_a_command_says_what_was_expected() -> None:
     state = State("", {"available_actions": ("paint[...]", "leave[now]")})
     for answer, got in (("Thought: hm", "Thought: hm"), ("", "an empty answer"), ("Command: dance", "Command: dance")):
-        agent = CompositeAgent(ScriptedModel([answer]))
+        agent = CompositeAgent(ScriptedModel([answer]), reask=0)
         candidate = agent.propose(state, feedback=None, temperature=None, rng=Random(0))
         expected = 'expected a line "Command: ..." with an action, such as paint[...], leave'
         assert candidate.error.startswith(f"unreadable answer: {expected}")
@@ -203,7 +196,7 @@ def test_what_stands_in_for_an_answer_that_is_no_action_was_not_thought() -> Non
         yield from Commit(candidate)
 
     env = LampEnv()
-    agent = CompositeAgent(ScriptedModel(["Thought: I would rather not.\nPlan: none"]))
+    agent = CompositeAgent(ScriptedModel(["Thought: I would rather not.\nPlan: none"] * 2))
     with IADPolicyWrapper(agent, env, strategy=look_ahead) as policy:
         policy.act(*env.reset(seed=0))
     assert [(turn.action, turn.thought, turn.parts) for turn in turns] == [("leave[now]", "", ())]
@@ -274,14 +267,11 @@ def test_agents_of_papers_are_loaded_by_name(name: str, kind: type[Any]) -> None
         load_agent(name, env)
 
 
-def test_only_agents_made_by_a_model_s_name_take_its_sampling() -> None:
+def test_agents_of_papers_refuse_what_they_can_not_use() -> None:
     with pytest.raises(TypeError, match="set them in the client"):
         CompositeAgent(ScriptedModel([]), top_p=0.5)
     assert "logprobs=True" in composite_agent(LampEnv(), "x").identity
     assert isinstance(composite_agent(LampEnv(), ScriptedModel([])), CompositeAgent)
-
-
-def test_where_answers_are_pages_the_agents_of_papers_refuse() -> None:
     env = gym.make("IAD/Sketch2Code-v0")
     with pytest.raises(TypeError, match="expected litellm:<model>"):
         load_agent("composite:x", env)

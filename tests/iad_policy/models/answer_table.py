@@ -3,6 +3,7 @@
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain, repeat
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -30,29 +31,41 @@ class TableRow:
     action: Any = None
     error: str = ""
     thought: str | None = None
+    reask: bool = False
     finish: str = "stop"
     style: str = "direct"
     syntax: str = "text"
     available: tuple[str, ...] = ()
     numbers: tuple[int, ...] = field(default=())
 
-    def read(self) -> Candidate:
-        """Return the candidate that an agent proposes when its model gives this answer."""
+    def read(self) -> tuple[Candidate, bool]:
+        """Return the candidate that an agent proposes when its model gives this answer, and whether it was asked again.
+
+        Then the model says the action in the form that it was asked for, or if there is none the same again.
+        """
         sketch = np.full((8, 8, 3), 255, dtype=np.uint8)
         info = {"available_actions": self.available, "facts": {"sketch_size": [8, 8]}, "page": {}}
         state = State({"sketch": sketch, "text": "a page"} if self.table == "sketch2code" else "a page", info)
-        return self._agent().propose(state, feedback=None, temperature=None, rng=Random(0))
+        model = _Answers(Completion(self.text, finish_reason=self.finish), f"{self.form}{self.action}")
+        candidate = self._agent(model).propose(state, feedback=None, temperature=None, rng=Random(0))
+        return candidate, model.n_asked > 1
+
+    @property
+    def form(self) -> str:
+        """What stands before an action in the form that a model is asked for."""
+        return "" if self.table == "sketch2code" else "Action: "
 
     def is_read_right(self) -> bool:
-        """Whether the candidate has the action of the row, or the error."""
-        candidate = self.read()
+        """Whether the candidate has the row's action or error, and was asked again only if the row says so."""
+        candidate, is_asked = self.read()
         if self.error:
             return candidate.action is None and candidate.error.startswith(UNREADABLE) and self.error in candidate.error
         is_thought = self.thought is None or candidate.thought == self.thought
-        return bool(candidate.action == self.action and not candidate.error and is_thought)
+        return bool(candidate.action == self.action and is_thought and is_asked == self.reask)
 
-    def _agent(self) -> LanguageAgent:
-        model = _OneAnswer(self.text, self.finish)
+    def _agent(self, model: "_Answers") -> LanguageAgent:
+        if self.error:
+            model.answers = repeat(next(model.answers))
         if self.table == "sketch2code":
             return Sketch2CodeLanguageAgent(model)
         style, syntax, numbers = self.style, self.syntax, self.numbers
@@ -60,18 +73,20 @@ class TableRow:
         return LanguageAgent(model, style=style, syntax=syntax, space=space)  # type: ignore[arg-type]
 
 
-class _OneAnswer:
-    """A model that always gives the same answer."""
+class _Answers:
+    """A model that gives one answer, and another one whenever it is asked again."""
 
-    name = "one answer"
+    name = "answers"
 
-    def __init__(self, text: str, finish: str) -> None:
-        self._answer = Completion(text, finish_reason=finish)
+    def __init__(self, first: Completion, later: str) -> None:
+        self.answers: Iterator[Completion] = chain([first], repeat(Completion(later)))
+        self.n_asked = 0
 
     def complete(
         self, messages: Messages, *, temperature: float | None = None, max_tokens: int | None = None
     ) -> Completion:
-        return self._answer
+        self.n_asked += 1
+        return next(self.answers)
 
 
 def rows(table: str) -> Iterator[TableRow]:

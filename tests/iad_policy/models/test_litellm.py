@@ -4,7 +4,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, repeat
 from typing import Any
@@ -15,6 +15,7 @@ from iad_policy.errors import ModelError
 from iad_policy.models import LanguageModel
 from iad_policy.models.litellm import LiteLLMModel, listed_usd
 from iad_policy.models.loading import load_model
+from iad_policy.models.streaming import Limits, heard
 from iad_policy.types import Usage
 from iad_policy.types.call_context import Call, use_call
 from tests.iad_policy.models.openai_server import (
@@ -60,7 +61,7 @@ def failing(server: OpenAIServer, *, waits: Waits | None = None, **options: Any)
     return caught.value
 
 
-def test_an_answer_comes_back_with_its_usage(server: OpenAIServer) -> None:
+def test_an_answer_comes_back_with_its_usage_and_what_is_not_asked_for_is_not_sent(server: OpenAIServer) -> None:
     server.script(Reply("Action: search[chair]"))
     with use_call(Call()) as call:
         answer = client(server, top_p=0.9).complete(HELLO, temperature=0.3, max_tokens=50)
@@ -70,19 +71,8 @@ def test_an_answer_comes_back_with_its_usage(server: OpenAIServer) -> None:
     assert sent["messages"] == [{"role": "user", "content": "hello"}]
     assert (sent["model"], sent["temperature"], sent["max_tokens"], sent["top_p"]) == ("toy", 0.3, 50, 0.9)
     assert server.keys == ["Bearer fake"]
-
-
-def test_what_is_not_asked_for_is_not_sent(server: OpenAIServer) -> None:
     client(server).complete(HELLO)
-    assert set(server.requests[0]) == {"model", "messages", "stream", "stream_options"}
-
-
-def test_log_probabilities_are_passed_on(server: OpenAIServer) -> None:
-    choice = completion("hi")["choices"][0]
-    tokens = [{"token": "hi", "logprob": -0.5, "bytes": None, "top_logprobs": []}]
-    server.script(Reply(completion(None, choices=[{**choice, "logprobs": {"content": tokens}}])))
-    assert client(server, logprobs=True).complete(HELLO).logprobs == (-0.5,)
-    assert server.requests[0]["logprobs"] is True
+    assert set(server.requests[1]) == {"model", "messages", "stream", "stream_options"}
 
 
 def test_a_given_price_is_billed(server: OpenAIServer) -> None:
@@ -105,8 +95,7 @@ def test_an_endpoint_may_stand_in_the_environment(server: OpenAIServer, monkeypa
     monkeypatch.setenv("HOSTED_VLLM_API_BASE", server.address)
     model = LiteLLMModel("hosted_vllm/toy", max_retries=0)
     assert model.complete(HELLO).usage.n_unpriced == 1
-    assert model.settings["api_base"] == server.address
-    assert len(server.requests) == 1
+    assert (model.settings["api_base"], len(server.requests)) == (server.address, 1)
 
 
 def test_a_missing_usage_counts_nothing_and_says_so(server: OpenAIServer) -> None:
@@ -114,26 +103,16 @@ def test_a_missing_usage_counts_nothing_and_says_so(server: OpenAIServer) -> Non
     assert client(server, price_usd=(1.0, 2.0)).complete(HELLO).usage == Usage(n_unpriced=1)
 
 
-def test_a_rate_limit_is_waited_for_as_long_as_the_server_asks(server: OpenAIServer) -> None:
-    server.script(Reply({"error": {"message": "slow down"}}, 429, {"Retry-After": "7"}), Reply("hi"))
-    waits = Waits()
-    assert client(server, waits=waits).complete(HELLO).text == "hi"
-    assert waits == [7.0]
-
-
-def test_a_rate_limit_may_name_a_date(server: OpenAIServer) -> None:
-    headers = {"Retry-After": "Thu, 01 Jan 1970 00:01:40 GMT"}
-    server.script(Reply({"error": {"message": "slow down"}}, 429, headers), Reply("hi"))
+@pytest.mark.parametrize(
+    ("asked", "wait_s"), [("7", 7.0), ("Thu, 01 Jan 1970 00:01:40 GMT", 5.0), ("86400", 60.0), ("soon", 1.0)]
+)
+def test_a_rate_limit_is_waited_for_as_long_as_the_server_asks_up_to_a_minute(
+    server: OpenAIServer, asked: str, wait_s: float
+) -> None:
+    server.script(Reply({"error": {"message": "slow down"}}, 429, {"Retry-After": asked}), Reply("hi"))
     waits = Waits()
     assert client(server, waits=waits, clock=lambda: 95.0).complete(HELLO).text == "hi"
-    assert waits == [5.0]
-
-
-def test_a_wait_is_never_longer_than_a_minute(server: OpenAIServer) -> None:
-    server.script(Reply({"error": {"message": "slow down"}}, 429, {"Retry-After": "86400"}), Reply("hi"))
-    waits = Waits()
-    client(server, waits=waits).complete(HELLO)
-    assert waits == [60.0]
+    assert waits == [wait_s]
 
 
 def test_a_server_error_is_tried_again_with_growing_waits(server: OpenAIServer) -> None:
@@ -148,42 +127,29 @@ def test_a_server_error_is_tried_again_with_growing_waits(server: OpenAIServer) 
     ("reply", "kind", "n_requests"),
     [
         (Reply({"error": {"message": "slow down"}}, 429), "rate_limit", 3),
-        (Reply({"error": {"message": "boom"}}, 500), "server", 3),
-        (Reply({"error": {"message": "busy"}}, 503), "server", 3),
+        (Reply({"error": {"message": "busy \ud83d of \u202e it"}}, 503), "server", 3),
         # What is no stream is asked for again at once in one piece.
-        (Reply(b"{nope"), "malformed", 6),
         (Reply(b"<html>proxy</html>"), "malformed", 6),
         (Reply(completion("hi", choices=[])), "malformed", 3),
         (Reply(b'{"id": "x"}'), "malformed", 6),
         (Reply(b"data: {nope\n\n"), "malformed", 3),
+        # What will not pass fails at once.
+        (Reply({"error": {"message": "bad key", "code": "invalid_api_key"}}, 401), "auth", 1),
+        (Reply({"error": {"message": "no such model", "code": "model_not_found"}}, 404), "not_found", 1),
+        (Reply({"error": TOO_LONG}, 400), "context", 1),
+        (Reply({"error": BANNED}, 400), "refusal", 1),
+        (Reply({"error": {"message": "bad parameter"}}, 400), "other", 1),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_may_pass_is_tried_again_and_then_named(
+def test_what_may_pass_is_tried_again_and_every_failure_has_its_kind(
     server: OpenAIServer, reply: Reply, kind: str, n_requests: int
 ) -> None:
     server.script(reply)
-    error = failing(server)
-    assert error.kind == kind
-    assert len(server.requests) == n_requests
-    assert "3 tries" in str(error)
-
-
-@pytest.mark.parametrize(
-    ("reply", "kind"),
-    [
-        (Reply({"error": {"message": "bad key", "code": "invalid_api_key"}}, 401), "auth"),
-        (Reply({"error": {"message": "not yours"}}, 403), "auth"),
-        (Reply({"error": {"message": "no such model", "code": "model_not_found"}}, 404), "not_found"),
-        (Reply({"error": TOO_LONG}, 400), "context"),
-        (Reply({"error": BANNED}, 400), "refusal"),
-        (Reply({"error": {"message": "bad parameter"}}, 400), "other"),
-    ],
-)
-def test_what_will_not_pass_fails_at_once(server: OpenAIServer, reply: Reply, kind: str) -> None:
-    server.script(reply)
     waits = Waits()
-    assert failing(server, waits=waits).kind == kind
-    assert (len(server.requests), waits) == (1, [])
+    error = failing(server, waits=waits)
+    assert (error.kind, len(server.requests)) == (kind, n_requests)
+    assert ("3 tries" in str(error), len(waits)) == ((True, 2) if n_requests > 1 else (False, 0))
 
 
 def classes_of(error: BaseException | None) -> set[str]:
@@ -212,7 +178,7 @@ def test_a_kind_is_read_off_classes_that_litellm_still_raises(server: OpenAIServ
     }
     for name, (kind, reply) in raised.items():
         server.script(reply)
-        error = failing(server, max_retries=0, timeout_s=0.5 if reply.hold else 10.0)
+        error = failing(server, max_retries=0, timeout_s=0.2 if reply.hold else 10.0)
         assert (error.kind, name in classes_of(error.__cause__)) == (kind, True), (name, classes_of(error.__cause__))
     import litellm
 
@@ -231,26 +197,15 @@ def test_a_held_back_answer_is_a_refusal_that_was_paid_for(server: OpenAIServer)
     assert len(server.requests) == 2
 
 
-def test_a_server_that_hangs_is_a_timeout(server: OpenAIServer) -> None:
-    server.script(Reply(hold=threading.Event()))
-    assert failing(server, timeout_s=1.0, max_retries=1).kind == "timeout"
-    assert len(server.requests) == 2
-
-
-def test_only_silence_is_a_timeout(server: OpenAIServer) -> None:
-    parts = [event(one) for one in chunks(completion("one two three four five six"))]
-    server.script(Reply(Slowly([*parts, event("[DONE]")], pause_s=0.25)))
-    answer = client(server, timeout_s=1.5).complete(HELLO)  # more than that in all
-    assert (answer.text, answer.usage.completion_tokens) == ("one two three four five six", 7)
+def test_only_silence_is_a_timeout_also_of_a_server_that_hangs(server: OpenAIServer) -> None:
+    parts = [event(one) for one in chunks(completion("one two three"))]
+    server.script(Reply(Slowly([*parts, event("[DONE]")], pause_s=0.2)))
+    answer = client(server, timeout_s=0.9).complete(HELLO)  # more than that in all
+    assert (answer.text, answer.usage.completion_tokens) == ("one two three", 7)
     assert len(server.requests) == 1
-
-
-def test_a_server_that_falls_silent_in_an_answer_is_a_timeout(server: OpenAIServer) -> None:
-    first, second, *_ = chunks(completion("one two"))
-    server.script(Reply(Slowly([event(first), event(second)], is_endless=True)))
-    error = failing(server, timeout_s=4.0, max_retries=0)  # on a busy machine the first part, too, may take a while
-    assert error.kind == "timeout"
-    assert "no sign of another part of an answer within 4 s" in str(error)
+    server.script(Reply(hold=threading.Event()))
+    assert failing(server, timeout_s=0.3, max_retries=1).kind == "timeout"
+    assert len(server.requests) == 3
 
 
 def part(**delta: Any) -> bytes:
@@ -261,32 +216,62 @@ def part(**delta: Any) -> bytes:
 
 NOTHING = {"index": 0, "id": "call_0", "type": "function", "function": {"arguments": ""}}
 CALL = {"index": 0, "function": {"arguments": "x"}}
+FIRST, LATER, END = "sign of the first words", "sign of another part", "end of the answer"
+
+
+class Clock:
+    """A clock that a stream's parts move, each by a second."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def stream(self, parts: Iterable[bytes]) -> Iterator[Any]:
+        from openai.types.chat import ChatCompletionChunk
+
+        for one in parts:
+            self.now += 1.0
+            yield ChatCompletionChunk.model_validate_json(one.removeprefix(b"data: "))
+
+
+@pytest.mark.parametrize(
+    ("first", "drip", "missed"),
+    [
+        ([], part(role="assistant", content=""), FIRST),
+        ([part(content="one")], part(content=""), LATER),
+        ([], part(content=" one more"), END),
+        ([], part(reasoning_content="Hm."), END),
+        ([], part(tool_calls=[NOTHING]), FIRST),
+        ([part(tool_calls=[CALL])], part(tool_calls=[NOTHING]), LATER),
+        ([], part(tool_calls=[CALL]), END),
+    ],
+)
+def test_no_stream_buys_time_by_dripping(first: list[bytes], drip: bytes, missed: str) -> None:
+    clock = Clock()
+    with pytest.raises(TimeoutError, match=missed):
+        list(heard(lambda: clock.stream(chain(first, repeat(drip))), Limits(8.0, 4.0, 20.0), clock=clock))
+
+
+def test_what_goes_on_is_no_silence() -> None:
+    clock = Clock()
+    parts = [part(reasoning_content="Hm.")] * 6 + [part(content="one")] * 6 + [part(tool_calls=[CALL])] * 6
+    assert len(list(heard(lambda: clock.stream(parts), Limits(4.0, 4.0, 99.0), clock=clock))) == 18
 
 
 @pytest.mark.parametrize(
     ("first", "drip", "streams", "said"),
     [
-        ([], b": still here\n\n", True, "no sign of the first words of an answer within 0.8 s"),
-        ([], b" ", True, "no sign of the first words of an answer within 0.8 s"),
-        ([], part(role="assistant", content=""), True, "no sign of the first words of an answer within 0.8 s"),
-        ([part(content="one")], b": still here\n\n", True, "no sign of another part of an answer within 0.8 s"),
-        ([part(content="one")], part(content=""), True, "no sign of another part of an answer within 0.8 s"),
-        ([], part(content=" one more"), True, "no end of the answer within 1.6 s"),
-        ([], part(reasoning_content="Hm."), True, "no end of the answer within 1.6 s"),
-        ([], part(tool_calls=[NOTHING]), True, "no sign of the first words of an answer within 0.8 s"),
-        ([part(tool_calls=[CALL])], part(tool_calls=[NOTHING]), True, "no sign of another part of an answer"),
-        ([], part(tool_calls=[CALL]), True, "no end of the answer within 1.6 s"),
-        ([], b" ", False, "no end of the answer within 0.8 s"),
-        ([b'{"choices": ['], b"\n", False, "no end of the answer within 0.8 s"),
+        ([], b": still here\n\n", True, "no sign of the first words of an answer within 0.4 s"),
+        ([b'{"choices": ['], b"\n", False, "no end of the answer within 0.4 s"),
     ],
-    ids=lambda value: "" if isinstance(value, str) else None,
 )
 def test_no_server_buys_time_by_dripping(
     server: OpenAIServer, first: list[bytes], drip: bytes, streams: bool, said: str
 ) -> None:
     server.streams = streams
     server.script(Reply(Slowly(chain(first, repeat(drip)), pause_s=0.02)))
-    model = client(server, timeout_s=0.8, deadline_s=1.6, max_retries=0)
+    model = client(server, timeout_s=0.4, max_retries=0)
     model._streams = streams
     begun_at = time.monotonic()
     with pytest.raises(ModelError) as caught:
@@ -295,25 +280,14 @@ def test_no_server_buys_time_by_dripping(
     assert time.monotonic() - begun_at < 10  # of a machine that is busy; the drip has no end
 
 
-def test_reasoning_is_a_sign_of_an_answer_to_come(server: OpenAIServer) -> None:
-    whole = [event(one) for one in chunks(completion("done"))]
-    server.script(Reply(Slowly([*[part(reasoning_content="Hm.")] * 6, *whole, event("[DONE]")], pause_s=0.25)))
-    assert client(server, timeout_s=1.5, max_retries=0).complete(HELLO).text.endswith("</think>\ndone")
-
-
 @pytest.mark.parametrize(
     ("counts", "streams"),
     [
         ({"prompt_tokens": -5}, True),
-        ({"prompt_tokens": -5}, False),
-        ({"completion_tokens": -(10**12)}, True),
-        ({"completion_tokens": 10**30}, True),
         ({"completion_tokens": 10**30}, False),
         # In an answer in one piece litellm itself refuses what is no whole number.
-        ({"prompt_tokens": 1e300}, True),
         ({"prompt_tokens": True, "completion_tokens": float("inf")}, True),
         ({"completion_tokens": "many"}, True),
-        ({"prompt_tokens": [11]}, True),
         ({"prompt_tokens": float("nan")}, True),
     ],
     ids=str,
@@ -330,16 +304,19 @@ def test_a_count_that_no_call_can_have_is_not_counted_and_said_once(
     assert model.complete(HELLO).usage == Usage(n_unpriced=1)  # a second warning would be an error
 
 
-@pytest.mark.parametrize("cached", [-1, 10**30, "some"])
-def test_a_count_of_cached_tokens_that_is_none_is_left_out(server: OpenAIServer, cached: Any) -> None:
-    counts = {"prompt_tokens": 11, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": cached}}
-    server.script(Reply(completion("hi", usage=counts)))
+@pytest.mark.parametrize(("given", "cached"), [(5, 5), (-1, None), (10**30, None), ("some", None)])
+def test_prompt_tokens_from_the_cache_are_passed_on_if_they_can_be(
+    server: OpenAIServer, given: Any, cached: int | None
+) -> None:
+    counts = {"prompt_tokens": 11, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": given}}
+    server.script(Reply(completion("hi", usage=counts)), Reply("hi"))
     answer = client(server).complete(HELLO)
-    assert (answer.text, answer.cached_tokens, answer.usage.tokens) == ("hi", None, 18)
+    assert (answer.text, answer.cached_tokens, answer.usage.tokens) == ("hi", cached, 18)
+    assert client(server).complete(HELLO).cached_tokens is None
 
 
 @pytest.mark.parametrize("streams", [True, False])
-@pytest.mark.parametrize("text", ["a \ud83d", "\ude00 b", "\udfff\ud800", "\x00\u202e\u2069", "x" * 10**6])
+@pytest.mark.parametrize("text", ["a \ud83d", "\udfff\ud800", "\x00\u202e\u2069", "x" * 10**6])
 def test_any_text_is_an_answer_as_it_was_sent(server: OpenAIServer, text: str, streams: bool) -> None:
     server.streams = streams
     choice = completion(text)["choices"][0]
@@ -347,11 +324,6 @@ def test_any_text_is_an_answer_as_it_was_sent(server: OpenAIServer, text: str, s
     server.script(Reply(completion(None, choices=[{**choice, "logprobs": {"content": tokens}}])))
     answer = client(server, logprobs=True, max_retries=0).complete(HELLO)
     assert (answer.text, answer.logprobs, answer.starts) == (text, (-0.5,), (0,))
-
-
-def test_an_error_in_any_text_is_said(server: OpenAIServer) -> None:
-    server.script(Reply({"error": {"message": "half \ud83d of \u202e it"}}, 500))
-    assert "half" in str(failing(server, max_retries=0))
 
 
 def test_a_prompt_may_take_longer_to_read_than_a_pause_in_an_answer() -> None:
@@ -371,26 +343,18 @@ def test_an_error_in_the_middle_of_an_answer_is_tried_again(server: OpenAIServer
     assert (error.kind, "out of memory" in str(error)) == ("server", True)
 
 
-def test_a_server_that_does_not_stream_is_asked_in_one_piece_from_then_on(server: OpenAIServer) -> None:
+def test_a_server_that_does_not_stream_is_asked_in_one_piece_from_then_on_unless_it_has_streamed(
+    server: OpenAIServer,
+) -> None:
     server.streams = False
     model = client(server)
     assert [model.complete(HELLO).text for _ in range(2)] == ["click[buy now]"] * 2
     assert [one.get("stream") for one in server.requests] == [True, None, None]
-
-
-def test_a_server_that_has_streamed_goes_on_being_asked_for_streams(server: OpenAIServer) -> None:
+    server.streams = True
     server.script(Reply("one"), Reply(b"<html>proxy</html>"), Reply("two"))
     model = client(server)
     assert [model.complete(HELLO).text for _ in range(2)] == ["one", "two"]
-    assert [one.get("stream") for one in server.requests] == [True, True, True]
-
-
-def test_prompt_tokens_from_the_cache_are_passed_on(server: OpenAIServer) -> None:
-    counts = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
-    server.script(Reply(completion("hi", usage={**counts, "prompt_tokens_details": {"cached_tokens": 5}})))
-    assert client(server).complete(HELLO).cached_tokens == 5
-    server.script(Reply("hi"))
-    assert client(server).complete(HELLO).cached_tokens is None
+    assert [one.get("stream") for one in server.requests[3:]] == [True, True, True]
 
 
 def test_nobody_listening_is_a_connection_error() -> None:
@@ -452,7 +416,7 @@ def test_equal_names_share_a_client_and_objects_pass_through(server: OpenAIServe
 def test_a_client_by_name_may_be_given_more_time_by_the_environment(
     server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("IAD_TIMEOUT_S", "1.5")
+    monkeypatch.setenv("IAD_TIMEOUT_S", "0.5")
     monkeypatch.setenv("OPENAI_API_BASE", server.address)
     monkeypatch.setenv("OPENAI_API_KEY", "any")
     server.script(Reply(hold=threading.Event()), Reply("late"))
@@ -509,21 +473,6 @@ def test_calls_and_reasoning_are_in_the_text(
     assert set(server.requests[0]) == {"model", "messages", "tools", "stream", "stream_options"}
 
 
-def test_log_probabilities_of_an_answer_with_a_call_are_kept_without_places(server: OpenAIServer) -> None:
-    choice = calling(("end", "{}"), text="hi")["choices"][0]
-    tokens = [{"token": "hi", "logprob": -0.5, "bytes": None, "top_logprobs": []}]
-    server.script(Reply(completion(None, choices=[{**choice, "logprobs": {"content": tokens}}])))
-    answer = client(server, logprobs=True).complete(OFFERED)
-    assert (answer.logprobs, answer.starts) == ((-0.5,), None)
-
-
-def test_a_call_that_goes_on_is_no_silence(server: OpenAIServer) -> None:
-    parts = [event(one) for one in chunks(calling(("find", '{"q": "one two three"}')))]
-    server.script(Reply(Slowly([*parts, event("[DONE]")], pause_s=0.25)))
-    answer = client(server, timeout_s=1.5, max_retries=0).complete(OFFERED)  # more than that in all
-    assert answer.text == '<tool_call>{"name": "find", "arguments": {"q": "one two three"}}</tool_call>'
-
-
 @pytest.mark.parametrize("provider", ["hosted_vllm", "perplexity"])
 def test_tools_are_sent_whatever_litellm_knows_of_the_provider(server: OpenAIServer, provider: str) -> None:
     """litellm would drop them for the second one."""
@@ -538,9 +487,10 @@ def test_a_provider_without_a_chat_is_refused_tools() -> None:
         LiteLLMModel("ollama/toy").complete(OFFERED)
 
 
-@pytest.mark.parametrize("provider", ["openai", "hosted_vllm"])
-@pytest.mark.parametrize("thinking", [True, False])
-def test_thinking_is_an_option_of_the_template(server: OpenAIServer, provider: str, thinking: bool) -> None:
+@pytest.mark.parametrize(("provider", "thinking"), [("openai", True), ("hosted_vllm", False)])
+def test_thinking_is_an_option_of_the_template_and_left_to_the_model_unless_it_is_given(
+    server: OpenAIServer, provider: str, thinking: bool
+) -> None:
     own = {"chat_template_kwargs": {"other": 1}, "top_k": 3}
     model = LiteLLMModel(
         f"{provider}/toy", api_base=server.address, api_key="fake", thinking=thinking, extra_body=own, max_retries=0
@@ -549,13 +499,10 @@ def test_thinking_is_an_option_of_the_template(server: OpenAIServer, provider: s
     (sent,) = server.requests
     assert sent["chat_template_kwargs"] == {"other": 1, "enable_thinking": thinking}
     assert (sent["top_k"], model.settings["thinking"]) == (3, thinking)
-
-
-def test_thinking_is_left_to_the_model_unless_it_is_given(server: OpenAIServer) -> None:
-    model = client(server)
-    model.complete(HELLO)
-    assert "chat_template_kwargs" not in server.requests[0]
-    assert "thinking" not in model.settings
+    plain = client(server)
+    plain.complete(HELLO)
+    assert "chat_template_kwargs" not in server.requests[1]
+    assert "thinking" not in plain.settings
 
 
 @pytest.mark.parametrize("name", ["gpt-4o-mini", "anthropic/toy", "ollama_chat/toy"])

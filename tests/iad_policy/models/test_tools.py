@@ -12,9 +12,8 @@ import pytest
 from iad_policy.errors import ModelError
 from iad_policy.models import Completion, Messages, question_of
 from iad_policy.models.cache import CachedModel
-from iad_policy.models.hf.rendering import rendered
 from iad_policy.models.parsing import Grammar, read_action
-from iad_policy.models.parsing.tool_calls import tool_call
+from iad_policy.models.parsing.calls import call_at
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.models.tools import (
     CallFragments,
@@ -23,6 +22,7 @@ from iad_policy.models.tools import (
     message_text,
     reasoning_of,
     refuse_without_place,
+    rendered,
     say_something,
     sent_messages,
     tools_of,
@@ -67,12 +67,8 @@ def test_a_call_is_one_line_and_loses_nothing(arguments: str, written: str) -> N
     assert text.count("</tool_call>") == len(text.splitlines()) == 1
     found = json.loads(text.removeprefix("<tool_call>").removesuffix("</tool_call>"))["arguments"]
     assert found == arguments or found == json.loads(arguments.strip() or "{}")
-
-
-def test_the_reader_of_calls_reads_it() -> None:
-    read = tool_call(RequestedCall("find", '{"query": "a lamp", "n": 2}').text)
-    assert read is not None
-    assert (read.name, read.given) == ("find", {"query": "a lamp", "n": 2})
+    read = call_at(text)
+    assert read is None or read.name == "find"
 
 
 @pytest.mark.parametrize(
@@ -109,20 +105,10 @@ def test_fragments_make_up_calls(parts: list[Any], calls: list[tuple[str, str]])
     assert collected(as_objects) == calls
 
 
-@pytest.mark.parametrize(
-    ("fragments", "expected"),
-    [
-        ([fragment(0, "a")], True),
-        ([fragment(0, None, "{")], True),
-        ([fragment(0, "", "", "x")], False),
-        ([{"index": 0}], False),
-        ([], False),
-        (None, False),
-        (7, False),
-    ],
-)
-def test_only_names_and_arguments_say_something(fragments: Any, expected: bool) -> None:
-    assert say_something(fragments) is expected
+def test_only_names_and_arguments_say_something() -> None:
+    said: list[Any] = [[fragment(0, "a")], [fragment(0, None, "{")]]
+    nothing: list[Any] = [[fragment(0, "", "", "x")], [{"index": 0}], [], None, 7]
+    assert [say_something(one) for one in (*said, *nothing)] == [True] * 2 + [False] * 5
 
 
 def test_reasoning_is_taken_from_either_field_once() -> None:
@@ -142,12 +128,17 @@ def test_what_a_model_only_thought_of_is_no_answer(is_cut: bool) -> None:
     assert (read.action, "search[chair]" in read.thought) == ("search[sofa]", True)
 
 
-def test_tools_are_taken_out_of_the_messages_and_the_prompt_stays_as_it_is() -> None:
+def test_tools_are_taken_out_of_the_messages_and_all_that_a_message_says_can_be_read() -> None:
     messages = asking(TOOL)
     assert tools_of(messages) == [TOOL]
     assert sent_messages(messages) == [{"role": "system", "content": "Act."}, {"role": "user", "content": "Go."}]
     assert "tools" in messages[0]
     assert tools_of(asking()) == tools_of(()) == []
+    assert message_text(messages[1]) == "Go."
+    assert message_text(messages[0]) == f"Act.\n<tools>\n{json.dumps(TOOL)}\n</tools>"
+    called = {"function": {"name": "find", "arguments": "{}"}}
+    line = '<tool_call>{"name": "find", "arguments": {}}</tool_call>'
+    assert message_text({"role": "assistant", "content": "", "tool_calls": [called, called]}) == f"{line}\n{line}"
 
 
 @pytest.mark.parametrize(
@@ -170,33 +161,13 @@ def test_arguments_of_earlier_calls_are_always_an_object(arguments: str, text: s
     assert call["function"]["arguments"] == arguments  # type: ignore[index]
 
 
-def test_all_that_a_message_says_can_be_read() -> None:
-    assert message_text({"role": "user", "content": "Go."}) == "Go."
-    (offer, _) = asking(TOOL)
-    assert message_text(offer) == f"Act.\n<tools>\n{json.dumps(TOOL)}\n</tools>"
-    called = {"function": {"name": "find", "arguments": "{}"}}
-    line = '<tool_call>{"name": "find", "arguments": {}}</tool_call>'
-    assert message_text({"role": "assistant", "content": "", "tool_calls": [called, called]}) == f"{line}\n{line}"
-
-
-@pytest.mark.parametrize(
-    ("template", "has_place"),
-    [
-        ("{% if tools %}{{ tools }}{% endif %}", True),
-        ({"default": "{{ messages }}", "tool_use": "{{ tools | tojson }}"}, True),
-        ("{{ messages }}", False),
-        ("{{ toolset }}", False),
-        ({"default": "{{ messages }}"}, False),
-        (None, False),
-    ],
-)
-def test_a_template_has_a_place_for_tools_or_is_refused(template: Any, has_place: bool) -> None:
-    if has_place:
+def test_a_template_has_a_place_for_tools_or_is_refused() -> None:
+    for template in ("{% if tools %}{{ tools }}{% endif %}", {"default": "{{ messages }}", "tool_use": "{{ tools }}"}):
         refuse_without_place(template, "toy")
-        return
-    with pytest.raises(ModelError, match="got toy, whose template would drop them; take a style") as caught:
-        refuse_without_place(template, "toy")
-    assert caught.value.kind == "other"
+    for other in ("{{ messages }}", "{{ toolset }}", {"default": "{{ messages }}"}, None):
+        with pytest.raises(ModelError, match="got toy, whose template would drop them; take a style") as caught:
+            refuse_without_place(other, "toy")
+        assert caught.value.kind == "other"
 
 
 class TemplateSpy:

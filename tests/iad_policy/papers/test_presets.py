@@ -110,7 +110,7 @@ def test_what_the_command_line_says_goes_before_a_preset() -> None:
     config, said = configured("iad/webshop", n=5, temperature=0.9, agent="litellm:x", agent_args={"max_tokens": 7})
     assert (config.n, config.temperature) == ((5,), 0.9)
     assert config.options("bon-sc") == {"n": 5, "temperature": 0.9}
-    assert config.agent_args == {"top_p": 1, "max_tokens": 7}
+    assert config.agent_args == {"reask": 0, "top_p": 1, "max_tokens": 7}
     assert "Set otherwise here: n = 5 (there 3), temperature = 0.9 (there 0.1)" in said
     assert "bon-sc.temperature" not in said.partition("Set otherwise")[0]
     config, said = configured("iad/webshop", strategy_args={"bon-sc.temperature": 0.2})

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import gymnasium as gym
@@ -26,6 +27,7 @@ from iad_policy.models.scripted import ScriptedModel
 from iad_policy.prompts import PLACEHOLDERS
 from iad_policy.strategies.building_blocks.feedback_forms import best_and_worst, findings
 from iad_policy.types import Part, State
+from iad_policy.types.call_context import Call, use_call
 from tests.folders import prompts
 from tests.iad_policy.prompts.situations import SCRIPTS, Situation, situation
 
@@ -82,6 +84,10 @@ def _asked(name: str) -> Iterator[tuple[str, Messages]]:
     yield "refine", agent.messages(at.here, at.feedback(findings))
     yield "refine_bare", agent.messages(at.here, at.feedback(best_and_worst))
     yield "refine_one", agent.messages(at.here, at.feedback(findings, 1))
+    unsure = one(ScriptedModel(["I would rather not."] * 2), own)
+    with use_call(Call()) as call:
+        unsure.propose(at.here, feedback=None, temperature=None, rng=Random(0))
+    yield "reask", call.exchanges[-1].prompt[-2:]
     if name != "sketch2code":
         yield "actor_react", _agent(ReActAgent, name).messages(at.here)
         yield "actor_composite-first", _agent(CompositeAgent, name).messages(at.states[0])

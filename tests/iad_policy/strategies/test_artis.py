@@ -13,8 +13,7 @@ import pytest
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES
 from iad_policy import Ask, Candidate, Commit, IADPolicyWrapper, Propose, Simulate, State, Verdict, Verify
-from iad_policy.agents import load_agent
-from iad_policy.errors import BudgetExhausted, UnknownName
+from iad_policy.errors import BudgetExhausted
 from iad_policy.registry.domain import domain_by_id
 from iad_policy.roles.templates import ToldAttempt, evaluation_of, summary_of
 from iad_policy.strategies import load_strategy
@@ -284,16 +283,6 @@ def test_it_runs_with_the_rule_based_agents(env_id: str, mode: str, simulator: s
             for before, after in pairwise(policy.decisions):
                 says = str(before.committed.action).startswith(SAYS)  # only then it has to plan anew
                 assert (after.usage.asks > 0) == says
-    env.close()
-
-
-def test_the_former_name_of_an_agent_still_works() -> None:
-    env = gym.make("IAD/BIRD-v0")
-    former, present = load_agent("heeding:linker", env), load_agent("plan-following:linker", env)
-    assert type(former) is type(present)
-    assert former.identity == present.identity == "heeding linker:1"
-    with pytest.raises(UnknownName, match="plan-following"):
-        load_agent("heedin", env)
     env.close()
 
 

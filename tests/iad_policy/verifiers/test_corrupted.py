@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from iad_policy import Candidate, IADPolicyWrapper, State, Verdict
-from iad_policy.errors import ContractError, UnknownName
+from iad_policy.errors import ContractError
 from iad_policy.run.config import RunConfig
+from iad_policy.types import AWAITING
 from iad_policy.types.information import Information
 from iad_policy.verifiers import load_verifier
-from iad_policy.verifiers.corrupted import LEVELS, NoisyVerifier, SparseVerifier
+from iad_policy.verifiers.corrupted import LEVELS, NoisyVerifier, SparseVerifier, TerminalOracleVerifier
 from tests.contract.components import Hunch, Wanderer
 from tests.contract.toy import Digger
 
@@ -39,16 +40,13 @@ def candidates(*scores: float) -> list[Candidate]:
     return [Candidate(score, key=str(score)) for score in scores]
 
 
-def test_noise_is_gaussian_with_the_deviation_asked_for_and_the_parts_are_left_out() -> None:
+def test_noise_is_gaussian_and_the_same_for_an_action_in_a_state_however_it_is_asked() -> None:
     many = candidates(*(place / 1000 for place in range(1000)))
     verdicts = NoisyVerifier(Told(), 0.25).verify(HERE, many)
     noise = [verdict.score - one.action for verdict, one in zip(verdicts, many, strict=True)]
     assert abs(fmean(noise)) < 3 * 0.25 / math.sqrt(1000)
     assert stdev(noise) == pytest.approx(0.25, rel=0.1)
     assert all(verdict.passed is None and not verdict.details for verdict in verdicts)
-
-
-def test_the_same_action_in_the_same_state_gets_the_same_noise_however_it_is_asked() -> None:
     noisy = NoisyVerifier(Told(), 0.5)
     one, other = candidates(0.5, 0.7)
     together = noisy.verify(HERE, [one, other])
@@ -56,9 +54,6 @@ def test_the_same_action_in_the_same_state_gets_the_same_noise_however_it_is_ask
     assert together[0] == noisy.verify(HERE, [replace(one, thought="again")])[0]
     assert together[0] != noisy.verify(replace(HERE, id="there"), [one])[0]
     assert together[0].score - 0.5 != together[1].score - 0.7
-
-
-def test_without_deviation_the_scores_stay() -> None:
     assert [one.score for one in NoisyVerifier(Told(), 0.0).verify(HERE, candidates(0.25, 1.0))] == [0.25, 1.0]
 
 
@@ -74,11 +69,6 @@ def test_a_sparse_score_is_shown_above_the_threshold_only_and_so_are_its_words(l
         assert not verdict.details
 
 
-def test_the_levels_rise() -> None:
-    assert list(LEVELS) == ["none", "low", "medium", "high"]
-    assert sorted(LEVELS.values()) == list(LEVELS.values())
-
-
 @pytest.mark.parametrize("name", ["noisy:0.2:oracle", "sparse:medium:oracle", "noisy:0.2:sparse:0.6:oracle"])
 def test_label_and_needs_are_those_of_the_verifier_inside(name: str) -> None:
     env = Digger()
@@ -89,19 +79,14 @@ def test_label_and_needs_are_those_of_the_verifier_inside(name: str) -> None:
         assert all(math.isfinite(candidate.score) for candidate in policy.decisions[0].candidates)
 
 
-def test_what_it_is_made_of_names_it() -> None:
-    names = {
-        one.identity for one in (NoisyVerifier(Told(), 0.1), NoisyVerifier(Told(), 0.2), SparseVerifier(Told(), 1))
-    }
-    assert names == {"noisy:0.1 told", "noisy:0.2 told", "sparse:1 told"}
-    assert NoisyVerifier(Hunch(), 1).identity.endswith("tests.contract.components:Hunch")
-    assert NoisyVerifier(Told(), 1).per_candidate
-
-
-def test_a_language_model_inside_can_be_reached_and_put_behind_a_cache() -> None:
+def test_what_it_is_made_of_names_it_and_a_model_inside_can_be_put_behind_a_cache() -> None:
     class Modelled(Told):
         model = "a model"
 
+    made = (NoisyVerifier(Told(), 0.1), NoisyVerifier(Told(), 0.2), SparseVerifier(Told(), 1))
+    assert {one.identity for one in made} == {"noisy:0.1 told", "noisy:0.2 told", "sparse:1 told"}
+    assert NoisyVerifier(Hunch(), 1).identity.endswith("tests.contract.components:Hunch")
+    assert NoisyVerifier(Told(), 1).per_candidate
     inner = Modelled()
     noisy = NoisyVerifier(SparseVerifier(inner, 0.5), 0.1)
     assert noisy.model == "a model"
@@ -140,16 +125,12 @@ def test_a_failed_verification_stays_one_and_a_wrong_number_of_verdicts_is_refus
         ("sparse:oracle", "levels .*none.*low.*medium.*high"),
         ("sparse:some:oracle", "got 'some'; such as none, low, medium or high"),
         ("noisy:1:nobody", "known: alone, finalise, judge"),
+        ("nosy:1:oracle", "noisy"),
     ],
 )
 def test_names_that_make_no_sense_are_refused_with_the_right_form(name: str, error: str) -> None:
     with pytest.raises(ValueError, match=error):
         load_verifier(name, Digger())
-
-
-def test_an_unknown_verifier_is_told_of_both_forms() -> None:
-    with pytest.raises(UnknownName, match="noisy"):
-        load_verifier("nosy:1:oracle", Digger())
 
 
 def test_a_table_says_what_n_counts_where_strategies_differ() -> None:
@@ -162,3 +143,31 @@ def test_a_table_says_what_n_counts_where_strategies_differ() -> None:
         "equal on simulated episodes: n = 3"
     )
     assert RunConfig("Env", "random", strategies=("single",)).equal_on() == "one proposal per decision"
+
+
+GOLD = {"reward": 0.25, "progress": 0.75, "reward_parts": {"r": 0.25}}
+
+
+def previewed(*, done: bool, reason: str = "") -> Candidate:
+    info = {"stop_reason": reason} if reason else {}
+    return Candidate(0.5, key="act", preview=State("after", info, done=done, gold=GOLD))
+
+
+@pytest.mark.parametrize(
+    ("one", "score"),
+    [
+        (previewed(done=True), 0.25),
+        (previewed(done=False), 0.5),
+        (previewed(done=True, reason=AWAITING), 0.5),
+        (Candidate(0.5, key="act"), 0.5),
+    ],
+)
+def test_a_terminal_oracle_scores_only_an_end_by_gold_and_says_so(one: Candidate, score: float) -> None:
+    class Blind(Told):
+        def verify(self, state: State, candidates: Sequence[Candidate]) -> list[Verdict]:
+            assert all(one.preview is None or one.preview.gold is None for one in candidates)
+            return super().verify(state, candidates)
+
+    verifier = TerminalOracleVerifier(Blind())
+    assert [verdict.score for verdict in verifier.verify(HERE, [one])] == [score]
+    assert (verifier.information, verifier.needs_preview, verifier.identity) == ("oracle", True, "terminal-oracle told")

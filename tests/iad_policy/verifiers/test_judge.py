@@ -61,13 +61,8 @@ def test_a_score_becomes_0_to_1_and_keeps_its_critique() -> None:
     for part in ("a lamp", "the shelf", "go[in]", "Action: buy[a]", "PAGE A"):
         assert part in model.prompts[0]
     assert "trust me" not in model.prompts[0]
-
-
-def test_a_judge_works_without_a_preview() -> None:
-    model = Asked("Score: 10")
-    (verdict,) = ScoringJudge(model, needs_preview=False).verify(HERE, [candidate("buy[a]")])
+    (verdict,) = ScoringJudge(Asked("Score: 10"), needs_preview=False).verify(HERE, [candidate("buy[a]")])
     assert verdict.score == 1.0
-    assert "simulated" not in model.prompts[0]
 
 
 def test_an_unreadable_judge_scores_minus_infinity_and_says_why() -> None:
@@ -86,20 +81,14 @@ def test_a_decision_is_passed_or_not(said: str, score: float) -> None:
     assert (verdict.score, verdict.passed, verdict.critique) == (score, score == 1.0, "size missing.")
 
 
-def test_the_share_of_wins_orders_candidates() -> None:
+def test_the_share_of_wins_orders_candidates_and_favouring_a_place_makes_ties() -> None:
     model = Asked(longer_is_better)
     verdicts = PairwiseJudge(model).verify(HERE, [candidate(text) for text in ("aaa", "a", "bb", "cc")])
     assert [verdict.score for verdict in verdicts] == [1.0, 0.0, 0.5, 0.5]
     assert len(model.prompts) == 4 * 3
-
-
-def test_a_judge_that_only_favours_a_place_makes_ties() -> None:
     verdicts = PairwiseJudge(Asked("Better: first")).verify(HERE, [candidate("a"), candidate("b")])
     assert [verdict.score for verdict in verdicts] == [0.5, 0.5]
-
-
-def test_a_candidate_alone_or_among_its_equals_is_not_compared() -> None:
-    model = Asked(longer_is_better)
+    model.prompts.clear()  # a candidate alone or among its equals is not compared
     verdicts = PairwiseJudge(model).verify(HERE, [candidate("a"), replace(candidate("a"), id="again")])
     assert [verdict.score for verdict in verdicts] == [0.5, 0.5]
     assert model.prompts == []
@@ -151,27 +140,20 @@ def test_a_finalising_judge_passes_through_the_wrapper() -> None:
         assert len(policy.decisions[0].candidates) == 1
 
 
-def test_a_model_that_fails_makes_a_failed_verdict() -> None:
+@pytest.mark.parametrize("kind", ["server", "auth", "not_found"])
+def test_a_model_that_fails_makes_a_failed_verdict_and_one_that_can_not_be_asked_an_error(kind: str) -> None:
     env = LampEnv()
     observation, info = env.reset(options={"task_id": "green"})
-    verifier = judge(env, ScriptedModel([ModelError("down", kind="server")]))
+    verifier = judge(env, ScriptedModel([ModelError("no such model", kind=kind)]))
     with IADPolicyWrapper(lambda observation, info: "paint[red]", env, verifier=verifier, n=1) as policy:
+        if kind != "server":
+            with pytest.raises(ModelError, match="no such model"):
+                policy.act(observation, info)
+            return
         policy.act(observation, info)
         verdict = policy.decisions[0].candidates[0].verdict
     assert verdict is not None
     assert (verdict.score, verdict.details["error_kind"]) == (-math.inf, "server")
-
-
-@pytest.mark.parametrize("kind", ["auth", "not_found"])
-def test_a_model_that_can_not_be_asked_is_no_missing_verdict_but_an_error(kind: str) -> None:
-    env = LampEnv()
-    observation, info = env.reset(options={"task_id": "green"})
-    verifier = judge(env, ScriptedModel([ModelError("no such model", kind=kind)]))
-    with (
-        IADPolicyWrapper(lambda observation, info: "paint[red]", env, verifier=verifier, n=1) as policy,
-        pytest.raises(ModelError, match="no such model"),
-    ):
-        policy.act(observation, info)
 
 
 @pytest.mark.parametrize("role", [role for role in ROLES if role != "ranker"])

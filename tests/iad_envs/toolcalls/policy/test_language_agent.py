@@ -109,7 +109,7 @@ def test_an_answer_becomes_an_action(answer: str, action: str, thought: str) -> 
 
 @pytest.mark.parametrize("answer", ["<think>\nI still think", "[list_loans(member_id="])
 def test_what_can_t_be_read_is_an_error_that_says_what_was_expected(answer: Any) -> None:
-    candidate = proposed(agent(answer), walked(BASE))
+    candidate = proposed(agent(answer, answer), walked(BASE))
     assert candidate.action is None
     assert candidate.error.startswith("unreadable answer: expected a list of calls such as ")
 

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 import pytest
 
 from iad_policy.models.local import PACKAGE, LocalModel, find_model
-from iad_policy.models.local.fetch import models_folder
+from iad_policy.models.local.files import models_folder
 
 
 def smollm2(**options: object) -> LocalModel:

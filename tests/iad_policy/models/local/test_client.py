@@ -10,13 +10,16 @@ from typing import Any
 
 import pytest
 
+from iad_policy import IADPolicyWrapper
+from iad_policy.agents.language import LanguageAgent
 from iad_policy.errors import Interrupted, ModelError
 from iad_policy.models import Completion, identity_of
 from iad_policy.models.cache import CachedModel
 from iad_policy.models.local.client import LocalModel
-from iad_policy.models.local.generation import n_tokens
+from iad_policy.models.local.generation import TokenRoom, n_tokens
 from iad_policy.types import Usage
 from iad_policy.types.call_context import Call, use_call
+from iad_policy.types.names import NO_VERIFIER
 from tests.iad_policy.models.local.fake_llama import (
     CUT,
     N_CACHED,
@@ -29,6 +32,8 @@ from tests.iad_policy.models.local.fake_llama import (
     serving,
     usage,
 )
+from tests.iad_policy.models.local.smollm2 import smollm2
+from tests.iad_policy.quiz import Quiz
 
 HELLO = ({"role": "user", "content": "hello"},)
 
@@ -63,7 +68,7 @@ def test_an_answer_comes_back_with_its_usage(llama: Llama) -> None:
     assert sent["key"] == "Bearer secret"
 
 
-def test_samples_that_are_asked_together_are_one_request(llama: Llama) -> None:
+def test_samples_that_are_asked_together_are_one_request_and_the_same_one_by_one_and_in_any_order(llama: Llama) -> None:
     model = llama.model()
     siblings = set(range(4))
     with ThreadPoolExecutor(4) as pool:
@@ -72,33 +77,11 @@ def test_samples_that_are_asked_together_are_one_request(llama: Llama) -> None:
     assert [one.text for one in together] == [f"seed {sent['seed'] + index}" for index in range(4)]
     assert sent["n"] == 4
     assert {one.cached_tokens for one in together} == {N_CACHED}
-
-
-def test_samples_are_the_same_one_by_one_and_in_any_order(llama: Llama) -> None:
-    model = llama.model()
-    alone = [drawn(model, index).text for index in range(4)]
-    assert [one["n"] for one in llama.requests] == [1, 1, 1, 1]
-    llama.requests.clear()
+    assert [drawn(model, index).text for index in range(4)] == [one.text for one in together]  # each drawn anew
+    assert [one["n"] for one in llama.requests] == [4, 1, 1, 1, 1]
     siblings = set(range(4))
-    assert [drawn(model, index, siblings).text for index in (2, 0, 3, 1)] == [alone[index] for index in (2, 0, 3, 1)]
-    assert [one["n"] for one in llama.requests] == [4]
-    assert len(set(alone)) == 4
-
-
-def test_what_siblings_ask_next_is_asked_alone(llama: Llama) -> None:
-    model, siblings = llama.model(), set(range(3))
-    for index in range(3):
-        with use_call(Call("task:0", index, siblings=siblings)):
-            plan = model.complete(HELLO, temperature=0.7).text
-            model.complete([{"role": "user", "content": plan}], temperature=0.7)
-    assert [one["n"] for one in llama.requests] == [3, 1, 1, 1]
-
-
-def test_a_sample_that_was_taken_is_drawn_anew(llama: Llama) -> None:
-    model = llama.model()
-    for _ in range(2):
-        drawn(model, 0)
-    assert len(llama.requests) == 2
+    assert [drawn(model, index, siblings).text for index in (2, 0, 3, 1)] == [together[i].text for i in (2, 0, 3, 1)]
+    assert llama.requests[5]["n"] == 4
 
 
 def test_only_samples_that_fit_in_beside_the_prompt_are_drawn_together(llama: Llama) -> None:
@@ -120,26 +103,21 @@ def test_samples_in_the_cache_are_not_drawn_again(llama: Llama, tmp_path: Path) 
     assert len({one.text for one in together}) == 4
 
 
-def test_another_task_seed_question_or_draw_has_other_seeds(llama: Llama) -> None:
+def test_another_task_seed_question_or_draw_has_other_seeds(llama: Llama, tmp_path: Path) -> None:
     model = llama.model()
     for stream in ("task:0", "task:1"):
         with use_call(Call(stream)):
             model.complete(HELLO, temperature=0.7)
             model.complete(HELLO, temperature=0.7)
             model.complete(HELLO, temperature=0.8)
-    seeds = [one["seed"] for one in llama.requests]
-    assert len(set(seeds)) == 6
-    assert all(0 <= seed < 2**31 for seed in seeds)
-
-
-def test_a_draw_counts_once_with_and_without_a_cache(llama: Llama, tmp_path: Path) -> None:
-    with use_call(Call("task:0")):
-        bare = [llama.model().complete(HELLO, temperature=0.7).text for _ in range(2)]
-    with CachedModel(llama.model(), tmp_path / "cache.sqlite") as model:
+    with CachedModel(model, tmp_path / "cache.sqlite") as cached:
         for n in (1, 2):  # the second time, the first draw is in the cache
             with use_call(Call("task:0")):
-                kept = [model.complete(HELLO, temperature=0.7).text for _ in range(n)]
-    assert kept == bare
+                kept = [cached.complete(HELLO, temperature=0.7).text for _ in range(n)]
+    seeds = [one["seed"] for one in llama.requests]
+    assert kept == [f"seed {seed}" for seed in seeds[:2]]  # a draw counts once with and without a cache
+    assert len(set(seeds)) == 6
+    assert all(0 <= seed < 2**31 for seed in seeds)
 
 
 def test_at_temperature_0_all_samples_are_one(llama: Llama) -> None:
@@ -191,15 +169,19 @@ def test_a_prompt_that_is_too_long_is_said_with_both_lengths(llama: Llama) -> No
     assert len(llama.requests) == 1
 
 
-def test_a_refused_request_says_why(llama: Llama) -> None:
-    llama.status, llama.reply = 400, lambda request: iter([{"error": {"code": 400, "message": "no such sampler"}}])
+@pytest.mark.parametrize(
+    ("status", "answer", "kind", "said"),
+    [
+        (400, {"error": {"code": 400, "message": "no such sampler"}}, "other", "got: no such sampler; fix"),
+        (200, {"choices": [{"index": 0}]}, "malformed", "expected an answer of llama.cpp's server"),
+    ],
+)
+def test_a_refusal_and_an_answer_of_another_form_are_said(
+    llama: Llama, status: int, answer: dict[str, Any], kind: str, said: str
+) -> None:
+    llama.status, llama.reply = status, lambda request: iter([answer])
     caught = failing(llama.model())
-    assert (caught.kind, "got: no such sampler; fix" in str(caught)) == ("other", True)
-
-
-def test_an_answer_of_another_form_is_an_error(llama: Llama) -> None:
-    llama.reply = lambda request: iter([{"choices": [{"index": 0}]}])
-    assert failing(llama.model()).kind == "malformed"
+    assert (caught.kind, said in str(caught)) == (kind, True), caught
 
 
 def test_a_full_cache_is_asked_again_one_by_one(llama: Llama) -> None:
@@ -218,53 +200,44 @@ def test_a_full_cache_is_asked_again_one_by_one(llama: Llama) -> None:
     assert len(set(texts)) == 3
 
 
-def test_a_server_that_was_killed_is_started_again(llama: Llama) -> None:
+@pytest.mark.parametrize("n_killed", [1, 3])
+def test_a_server_that_was_killed_is_started_again_and_given_up_after_three_times(llama: Llama, n_killed: int) -> None:
     def killed(request: dict[str, Any]) -> EventStream:
         yield progress(0)
-        if len(llama.requests) == 1:
-            llama.processes[0].is_alive = False
+        if len(llama.requests) <= n_killed:
+            llama.processes[-1].is_alive = False
             yield CUT
         yield from answers(request)
 
     llama.reply = killed
-    assert llama.model().complete(HELLO).text.startswith("seed ")
-    assert [one.pid for one in llama.processes] == [0, 1]
+    if n_killed < 3:
+        assert llama.model().complete(HELLO).text.startswith("seed ")
+    else:
+        caught = failing(llama.model())
+        assert caught.kind == "server"
+        assert "no more memory" in str(caught)
+        assert "(3 tries)" in str(caught)
+    assert len(llama.processes) == min(3, n_killed + 1)
 
 
-def test_a_server_that_is_killed_every_time_is_given_up_with_its_last_words(llama: Llama) -> None:
-    def killed(request: dict[str, Any]) -> EventStream:
-        llama.processes[-1].is_alive = False
-        yield CUT
+def test_silence_is_an_error_and_reading_a_long_prompt_is_none(llama: Llama) -> None:
+    def slowly(request: dict[str, Any]) -> EventStream:
+        for place in range(5):
+            time.sleep(0.15)
+            yield progress(place)
+        yield from answers(request)
 
-    llama.reply = killed
-    caught = failing(llama.model())
-    assert caught.kind == "server"
-    assert "no more memory" in str(caught)
-    assert "(3 tries)" in str(caught)
-    assert len(llama.processes) == 3
-
-
-def test_silence_is_an_error(llama: Llama) -> None:
     def silent(request: dict[str, Any]) -> EventStream:
         llama.released.wait()
         yield CUT
 
+    llama.reply = slowly
+    assert llama.model(timeout_s=0.6).complete(HELLO).text.startswith("seed ")
     llama.reply = silent
     caught = failing(llama.model(timeout_s=0.3))
     assert caught.kind == "timeout"
     assert str(caught).startswith("expected a sign of life from local:toy within 0.3 s, got none; give it more time")
     llama.released.set()
-
-
-def test_reading_a_long_prompt_is_no_silence(llama: Llama) -> None:
-    def slowly(request: dict[str, Any]) -> EventStream:
-        for place in range(8):
-            time.sleep(0.2)
-            yield progress(place)
-        yield from answers(request)
-
-    llama.reply = slowly
-    assert llama.model(timeout_s=1.0).complete(HELLO).text.startswith("seed ")
 
 
 def test_a_stopped_run_does_not_wait_for_an_answer(llama: Llama) -> None:
@@ -303,22 +276,17 @@ def test_too_little_memory_is_said_before_anything_is_started(llama: Llama) -> N
     assert llama.started == []
 
 
-def test_a_server_is_started_with_the_first_question_and_once(llama: Llama) -> None:
+def test_a_server_is_started_with_the_first_question_once_and_ends_with_the_run(llama: Llama, tmp_path: Path) -> None:
     model = llama.model(n_context=4096)
     assert llama.started == []
-    for index in range(3):
-        drawn(model, index)
-    (options,) = llama.started
-    assert (options["n_context"], options["n_threads"], options["sha256"]) == (4096, 1, "f00d")
-
-
-def test_a_run_that_ends_ends_the_server_and_the_next_one_starts_another(llama: Llama, tmp_path: Path) -> None:
-    model = llama.model()
     with CachedModel(model, tmp_path / "cache.sqlite") as cached:
-        drawn(cached, 0)
+        for index in range(3):
+            drawn(cached, index)
+        (options,) = llama.started
+        assert (options["n_context"], options["n_threads"], options["sha256"]) == (4096, 1, "f00d")
         cached.release()
         assert not llama.processes[0].is_alive
-        drawn(cached, 1)
+        drawn(cached, 4)
     assert len(llama.processes) == 2
 
 
@@ -342,13 +310,10 @@ def test_tools_go_beside_the_messages(llama: Llama) -> None:
     # What is no JSON would be refused by the server, at every try.
     (kept,) = sent["messages"][1]["tool_calls"]
     assert json.loads(kept["function"]["arguments"]) == {"unreadable": '{"q": '}
-
-
-def test_without_tools_and_thinking_nothing_of_them_is_sent(llama: Llama) -> None:
-    model = llama.model(TEMPLATE)
-    model.complete(HELLO)
-    assert {"tools", "chat_template_kwargs"}.isdisjoint(llama.requests[0])
-    assert "thinking" not in model.settings
+    plain = llama.model(TEMPLATE)
+    plain.complete(HELLO)
+    assert {"tools", "chat_template_kwargs"}.isdisjoint(llama.requests[1])
+    assert "thinking" not in plain.settings
 
 
 def test_a_template_without_a_place_for_tools_is_refused(llama: Llama) -> None:
@@ -385,3 +350,73 @@ def test_calls_and_reasoning_that_the_server_returns_apart_are_in_the_text(llama
 def test_tools_take_room(llama: Llama) -> None:
     prompt = {"messages": [{"role": "user", "content": ""}], "max_tokens": 1}
     assert n_tokens({**prompt, "tools": [TOOL] * 30})[0] > n_tokens(prompt)[0] + 600
+
+
+def decided(llama: Llama, strategy: str, threads: int, reask: int) -> list[str]:
+    """The answers of one decision, none of which is an answer to the quiz, in order."""
+    env = Quiz()
+    agent = LanguageAgent(llama.model(), temperature=0.7, reask=reask)
+    with IADPolicyWrapper(agent, env, strategy=strategy, verifier=NO_VERIFIER, threads=threads, n=4) as policy:
+        policy.act(*env.reset(options={"task_id": "3"}))
+        return [one.thought for one in policy.decisions[-1].candidates]
+
+
+@pytest.mark.parametrize("threads", [1, 8])
+def test_a_strategy_s_samples_of_a_prompt_are_one_request_and_what_is_asked_again_is_asked_alone(
+    llama: Llama, threads: int
+) -> None:
+    proposed = decided(llama, "bon-sc", threads, reask=0)
+    (sent,) = llama.requests
+    assert sent["n"] == 4
+    assert proposed == [f"seed {sent['seed'] + place}" for place in range(4)]
+    assert decided(llama, "single", 1, reask=0)[0] == proposed[0]
+    assert [one["n"] for one in llama.requests] == [4, 1]
+    again = decided(llama, "bon-sc", threads, reask=1)
+    assert [one["n"] for one in llama.requests[2:]] == [4, 1, 1, 1, 1]
+    assert set(again).isdisjoint(proposed)
+
+
+def test_requests_wait_for_room_unless_they_are_alone_or_cancelled() -> None:
+    room, entered, leave = TokenRoom(100), Event(), Event()
+    assert TokenRoom(1000).n_fitting(200, 200) == 4
+    assert TokenRoom(1000).n_fitting(200, 900) == TokenRoom(1000).n_fitting(2000, 10) == 1
+    order: list[str] = []
+
+    def first() -> None:
+        with room.taken(500, lambda: False):  # too large, and alone
+            entered.set()
+            leave.wait(10)
+            order.append("first")
+
+    def second() -> None:
+        with room.taken(30, lambda: False):
+            order.append("second")
+
+    with ThreadPoolExecutor(2) as pool:
+        pool.submit(first)
+        entered.wait(10)
+        waiting = pool.submit(second)
+        with room.taken(80, lambda: True):  # who is cancelled does not wait
+            assert order == []
+        with pytest.raises(TimeoutError):
+            waiting.result(timeout=0.1)
+        leave.set()
+    assert order == ["first", "second"]
+
+
+def test_smollm2_answers() -> None:
+    """A real model; tests/full/test_smollm2.py has the rest."""
+    model = smollm2(n_context=2048, logprobs=True)
+    try:
+        with use_call(Call()) as call:
+            question = [{"role": "user", "content": "What is the capital of France? Answer with one word."}]
+            answer = model.complete(question, temperature=0.0, max_tokens=16)
+        assert "Paris" in answer.text
+        assert answer.usage == call.usage
+        assert 30 < answer.usage.prompt_tokens < 60
+        assert answer.logprobs is not None
+        assert answer.starts is not None
+        assert all(value <= 0.0 for value in answer.logprobs)
+        assert len(answer.logprobs) == len(answer.starts) <= answer.usage.completion_tokens
+    finally:
+        model.release()

@@ -115,7 +115,7 @@ def test_a_server_is_shared_by_those_who_want_the_same(start: Start) -> None:
     other.end()
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_no_server_outlives_the_process_that_uses_it(start: Start, tmp_path: Path, number: signal.Signals) -> None:
     user, pid = used(tmp_path, options())
     assert runs(pid)

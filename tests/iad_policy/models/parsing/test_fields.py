@@ -7,16 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from iad_envs.sketch2code.policy.page_answers import read_page
-from iad_policy.models.parsing import (
-    Grammar,
-    read_action,
-    read_choice,
-    read_critique,
-    read_field,
-    read_integer,
-    read_parts,
-    read_score,
-)
+from iad_policy.models.parsing import Grammar, read_action, read_integer
+from iad_policy.models.parsing.function_calls import read_function_calls
+from iad_policy.types.answers import read_choice, read_critique, read_field, read_parts, read_score
 from iad_policy.types.names import Syntax
 from tests.iad_policy.models.parsing.test_growth import PIECES
 
@@ -81,7 +74,11 @@ def test_no_answer_makes_a_reader_raise(text: str, syntax: Syntax, bare: bool, i
         assert reading.action is None or (
             isinstance(reading.action, str) and reading.action.strip() and not reading.got
         )
-    for reading in (read_page(text, ("ask[...]",), is_cut=is_cut), read_integer(text, is_cut=is_cut)):
+    for reading in (
+        read_page(text, ("ask[...]",), is_cut=is_cut),
+        read_integer(text, is_cut=is_cut),
+        read_function_calls(text, is_cut=is_cut),
+    ):
         assert reading.action is None or not reading.got
     read_choice(text, "better", ("first", "second"))
     read_critique(text, "score")

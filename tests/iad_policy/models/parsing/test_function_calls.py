@@ -1,8 +1,6 @@
 """Answers of function calls as models write them, and answers of words."""
 
 import json
-import random
-import time
 
 import pytest
 
@@ -37,7 +35,6 @@ READ = [
     ("[find(words='''two\nlines''')]", "[find(words='''two\nlines''')]", ""),
     ("[find(words=['a', 'b'], where={'x': 1})]", "[find(words=['a', 'b'], where={'x': 1})]", ""),
     ("[shop.find(n=2)]", "[shop.find(n=2)]", ""),
-    ("['find(n=2)', 'stop()']", "[find(n=2), stop()]", ""),
     ("[find('a b')]", "[find('a b')]", ""),  # the environment says what is wrong with it
     # JSON and tags
     (OBJECT, AS_JSON, ""),
@@ -63,9 +60,6 @@ READ = [
     (f"{{{OBJECT}}}", AS_JSON, ""),
     ('{{"name": "find", "arguments": {"n": 2}}}\n{"name": "stop", "arguments": {}}}', TWO, ""),
     (f"<tool_call>\n{{{OBJECT}}}\n</tool_call>", AS_JSON, ""),
-    (f"<|python_tag|>{OBJECT}", AS_JSON, ""),
-    (f"[TOOL_CALLS] [{OBJECT}]", AS_JSON, ""),
-    (f"functools[{OBJECT}]", AS_JSON, ""),
     ('<function=find>{"words": "a b", "n": 2}</function>', AS_JSON, ""),
     (
         "<tool_call>\n<function=find>\n<parameter=words>\na b\n</parameter>\n<parameter=n>\n2\n</parameter>\n"
@@ -131,22 +125,3 @@ def test_names_that_a_model_could_not_write_are_put_back() -> None:
     assert read_function_calls("[shop_find(n=2), stop()]", names=names).action == "[shop.find(n=2), stop()]"
     found = read_function_calls('<tool_call>{"name": "shop_find", "arguments": {}}</tool_call>', names=names)
     assert json.loads(found.action) == [{"name": "shop.find", "arguments": {}}]
-
-
-def test_no_text_raises_and_long_ones_are_read_in_time() -> None:
-    chooser = random.Random(3)
-    pieces = [text for text, *_ in (*READ, *UNREADABLE)]
-    for _ in range(3000):
-        one, other = chooser.choice(pieces), chooser.choice(pieces)
-        read_function_calls(one[: chooser.randrange(len(one) + 1)] + other[chooser.randrange(len(other) + 1) :])
-    start = time.process_time()
-    for text in (
-        "[" * 50_000,
-        "f(" * 30_000,
-        "<tool_call>" * 8_000,
-        "reply[" * 15_000,
-        "[f(a=1), " * 10_000,
-        "{" * 50_000,
-    ):
-        read_function_calls(text)
-    assert time.process_time() - start < 10

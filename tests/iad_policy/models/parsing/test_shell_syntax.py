@@ -68,7 +68,7 @@ def test_the_marks_of_a_fence_belong_to_a_here_document_that_is_open(text: str, 
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
-@settings(max_examples=250, deadline=None)
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=9).map(" ".join))
 def test_bash_finds_the_same_commands_complete(text: str) -> None:
     checked = subprocess.run(["bash", "-n", "-c", text], capture_output=True, text=True, check=False)
