@@ -108,9 +108,9 @@ class BookingEngine:
         _require_open(state, place)
         return self.arrived(state, place)._replace(notice="", findings=())
 
-    def arrived(self, state: BookingState, place: Place, **changes: object) -> BookingState:
+    def arrived(self, state: BookingState, place: Place) -> BookingState:
         """Return the state on another page."""
-        state = state._replace(place=place, scroll=0, opened="", **changes)  # type: ignore[arg-type]
+        state = state._replace(place=place, scroll=0, opened="")
         if place.kind == "results":
             state = state._replace(city=place.city)
         if place.kind == "restaurant":

@@ -49,24 +49,18 @@ class Launcher:
 
     def main(self) -> NoReturn:
         """Serve until the user's process ends or closes the socket."""
-        parent = os.pidfd_open(os.getppid())
-        poll = select.poll()
-        poll.register(parent, select.POLLIN)  # a process forked by the parent may hold the socket open
-        poll.register(self._user, select.POLLIN)
+        parent = os.pidfd_open(os.getppid())  # a process forked by the parent may hold the socket open
         while True:
-            for child in self._children.values():
-                poll.register(child.end, select.POLLIN)
+            poll = select.poll()
+            for descriptor in (parent, self._user.fileno(), *(child.end for child in self._children.values())):
+                poll.register(descriptor, select.POLLIN)
             ready = {descriptor for descriptor, _ in poll.poll()}
             for number, child in list(self._children.items()):
                 if child.end in ready:
-                    poll.unregister(child.end)
                     self._end(number)
             message = wire.receive(self._user) if self._user.fileno() in ready else None
             if message is not None:
-                before = {number: child.end for number, child in self._children.items()}
                 self._answer(message)
-                for number in before.keys() - self._children.keys():
-                    poll.unregister(before[number])
             elif parent in ready or self._user.fileno() in ready:
                 for number in list(self._children):
                     self._end(number)
