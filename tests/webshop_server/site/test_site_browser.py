@@ -22,11 +22,20 @@ def server() -> Iterator[Server]:
         yield server
 
 
-@pytest.fixture(scope="module")
-def desk() -> Iterator[Any]:
-    browser = SeleniumBrowser(size=(1400, 900))
+def browsing(width: int, height: int) -> Iterator[Any]:
+    browser = SeleniumBrowser(size=(width, height))
     yield browser.driver
     browser.close()
+
+
+@pytest.fixture(scope="module")
+def desk() -> Iterator[Any]:
+    yield from browsing(1400, 900)
+
+
+@pytest.fixture(scope="module")
+def phone() -> Iterator[Any]:
+    yield from browsing(400, 800)
 
 
 def press(driver: Any, key: str, n: int = 1) -> None:
@@ -61,18 +70,17 @@ def wait(driver: Any, path: str) -> None:
     )
 
 
-@pytest.mark.parametrize(("width", "height"), [(400, 800), (1400, 900)], ids=["phone", "desk"])
+@pytest.mark.parametrize(("where", "width"), [("phone", 400), ("desk", 1400)])
 def test_every_page_fits_its_window_shows_its_pictures_and_can_be_hit_with_a_thumb(
-    width: int, height: int, server: Server, desk: Any
+    where: str, width: int, server: Server, request: pytest.FixtureRequest
 ) -> None:
-    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
-    desk.execute("executeCdpCommand", {"cmd": "Emulation.setDeviceMetricsOverride", "params": size})
-    for kind in pages(desk, server, f"fits_{width}"):
-        widths = desk.execute_script("return [document.documentElement.scrollWidth, innerWidth]")
+    driver = request.getfixturevalue(where)
+    for kind in pages(driver, server, f"fits_{where}"):
+        widths = driver.execute_script("return [document.documentElement.scrollWidth, innerWidth]")
         assert widths[0] <= widths[1] == width, kind
-        assert desk.execute_script(CLIPPED) == [], kind
-        assert desk.execute_script(BROKEN) == [], kind
-        assert min(desk.execute_script(SMALL), default=99) >= 24, kind
+        assert driver.execute_script(CLIPPED) == [], kind
+        assert driver.execute_script(BROKEN) == [], kind
+        assert min(driver.execute_script(SMALL), default=99) >= 24, kind
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
