@@ -9,7 +9,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -144,15 +143,6 @@ def below(pid: int) -> list[int]:
     return found
 
 
-def layers_held() -> int:
-    """Count the mounts of this process's descendants, most of which are layers of stored states."""
-    total = 0
-    for pid in below(os.getpid()):
-        with suppress(OSError):
-            total += Path(f"/proc/{pid}/mountinfo").read_text().count("\n")
-    return total
-
-
 def settled(measure: Callable[[], int], wait_s: float = 3.0) -> int:
     """Return the smallest measurement within `wait_s`, because sandboxes are also created in advance."""
     found, end = measure(), time.monotonic() + wait_s
@@ -169,18 +159,13 @@ def leftovers(n_episodes: int) -> None:
     task_ids = env.task_ids
     for task_id in task_ids[::9]:  # opens every sandbox
         env.reset(options={"task_id": task_id})
-    held: list[int] = []
     for k in range(n_episodes):
         env.reset(options={"task_id": task_ids[k % len(task_ids)]})
         for action in ("mkdir /made && echo a > /made/b", "sleep 100 & rm -rf /made"):
             env.simulate(env.snapshot(), action)
             env.step(action)
         env.step("submit")
-        if k in (n_episodes // 4, n_episodes - 1):
-            env.reset(options={"task_id": task_ids[0]})
-            held.append(settled(layers_held))
     env.close()
-    figure("layers_grown_in_episodes", held[-1] - held[0], "mounts", target=0, n=n_episodes)
     left = settled(lambda: (traces() - before).total())
     figure("leftovers_after_500_episodes", left, "things", target=0, n=n_episodes)
 

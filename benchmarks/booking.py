@@ -1,6 +1,6 @@
 """Measures IAD/Booking-v0: speed, its site, the text judge, what simulating is worth, and the bundled tasks.
 
-`--full` takes more tasks and episodes, and measures steps in a browser beside the shop's. Fresh tasks are made from a
+`--full` takes more tasks and episodes, and measures steps in a browser. Fresh tasks are made from a
 seed that the bundled ones don't use.
 """
 
@@ -23,7 +23,7 @@ from support.figures import ROOT, figure, in_fresh_process
 from support.learning import compared
 
 import iad_envs  # noqa: F401 (registers)
-from iad_envs.booking.policy.judge import passes
+from iad_envs.booking.policy.fit import faults
 
 FULL = "--full" in sys.argv
 N_FRESH = 300 if FULL else 100
@@ -99,8 +99,8 @@ def judge() -> None:
     """Print how often the text judge agrees with the site's data about final pages."""
     env = gym.make("IAD/Booking-v0", split=None)
     pages = list(final_pages(env, N_PAGES))
-    right = [passes(page.state) for page in pages if not page.wrong]
-    wrong = [not passes(page.state) for page in pages if page.wrong]
+    right = [not faults(page.state) for page in pages if not page.wrong]
+    wrong = [bool(faults(page.state)) for page in pages if page.wrong]
     figure("judge_sensitivity", sum(right) / len(right), "share", target=AGREES, better="higher", n=len(right))
     figure("judge_specificity", sum(wrong) / len(wrong), "share", target=AGREES, better="higher", n=len(wrong))
 

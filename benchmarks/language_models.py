@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.bash_evidence import bash_evidence
+from support.bash_verifier import bash_evidence
 from support.bird_verifier import bird_evidence, sources
 from support.figures import figure
 from support.local_model import report_local_model

@@ -14,9 +14,9 @@ FOLDER = Path(__file__).parents[1] / "benchmarks"
 @pytest.fixture
 def measured(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.syspath_prepend(FOLDER)
-    from support import bash_evidence
+    from support import bash_verifier
 
-    yield bash_evidence
+    yield bash_verifier
     for name in [name for name in sys.modules if name.partition(".")[0] == "support"]:
         del sys.modules[name]
 

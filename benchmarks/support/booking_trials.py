@@ -6,7 +6,7 @@ rejected action costs nothing. For real it costs an action, another one to come 
 another page, and whatever it has changed.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -14,10 +14,6 @@ from typing import Any
 from iad_envs.booking.policy.agent import BookingAgent
 from iad_envs.booking.policy.verifier import BookingVerifier
 from iad_policy.types import Candidate, State, Turn
-
-N_TRIES = 4
-LOWER = 0.1
-"""A page may score so much lower than the one before: a link to a page with all fields empty is no mistake."""
 
 
 class Visitor:
@@ -29,7 +25,7 @@ class Visitor:
         n: Number of different proposals per page.
     """
 
-    def __init__(self, env: Any, *, simulates: bool, n: int = N_TRIES) -> None:
+    def __init__(self, env: Any, *, simulates: bool, n: int = 4) -> None:
         self._env = env.unwrapped
         self._simulates = simulates
         self._n = n
@@ -38,68 +34,53 @@ class Visitor:
     def solves(self, task_id: str, seed: int) -> bool:
         """Play a task and return whether it is solved."""
         rng = Random(f"{task_id} {seed}")
-        observation, info = self._env.reset(options={"task_id": task_id})
-        here, level = self._state(observation, info, ()), 0.0
+        observation, self._info = self._env.reset(options={"task_id": task_id})
+        here, level = State(observation, self._public(self._info)), 0.0
         while not here.done:
             here, level = self._decided(here, level, rng)
-        return bool(self._success)
+        return bool(self._info["success"])
 
     def _decided(self, here: State, level: float, rng: Random) -> tuple[State, float]:
         """Return the state after the next action that is kept, and its score."""
         best: tuple[float, Candidate] | None = None
-        for candidate in self._proposals(here, rng):
-            after = self._simulated(here, candidate) if self._simulates else self._stepped(here, candidate)
+        made = (self._agent.propose(here, feedback=None, temperature=None, rng=rng) for _ in range(4 * self._n))
+        seen: set[str] = set()
+        for candidate in made:
+            if candidate.action in seen:
+                continue
+            seen.add(candidate.action)
+            after = self._after(here, candidate, simulated=self._simulates)
             score = self._score(here, candidate, after)
-            if score >= level - LOWER or after.done:
-                kept = self._stepped(here, candidate) if self._simulates else after
-                return kept, score
+            # A link to a page with all fields empty is no mistake, so a page may score a little lower.
+            if score >= level - 0.1 or after.done:
+                return (self._after(here, candidate) if self._simulates else after), score
             if best is None or score > best[0]:
                 best = (score, candidate)
-            if not self._simulates:
-                here, level = self._back(here, after, score)
+            if not self._simulates:  # back to the page before, as far as its address can
+                path, level = here.info["page"]["path"], score
+                if after.info["page"]["path"] != path:
+                    back = Candidate(f"GOTO [{path}]")
+                    before, after = after, self._after(after, back)
+                    level = self._score(before, back, after)
+                here = after
                 if here.done:
                     return here, level
-        assert best is not None
-        return self._stepped(here, best[1]), best[0]
-
-    def _back(self, before: State, after: State, score: float) -> tuple[State, float]:
-        """Return to the page before, as far as its address can, with the score of what is there now."""
-        path = before.info["page"]["path"]
-        if after.info["page"]["path"] == path:
-            return after, score
-        back = Candidate(f"GOTO [{path}]")
-        here = self._stepped(after, back)
-        return here, self._score(after, back, here)
-
-    def _proposals(self, here: State, rng: Random) -> Iterator[Candidate]:
-        """Yield different proposals."""
-        seen = set()
-        for _ in range(4 * self._n):
-            made = self._agent.propose(here, feedback=None, temperature=None, rng=rng)
-            if made.action not in seen:
-                seen.add(made.action)
-                yield made
             if len(seen) >= self._n:
-                return
+                break
+        assert best is not None
+        return self._after(here, best[1]), best[0]
 
     def _score(self, here: State, candidate: Candidate, after: State) -> float:
         (verdict,) = self._verifier.verify(here, [replace(candidate, preview=after)])
         return verdict.score
 
-    def _simulated(self, here: State, candidate: Candidate) -> State:
-        ahead = self._env.simulate(self._env.snapshot(), candidate.action)
-        return self._state(ahead.observation, ahead.info, self._history(here, candidate), done=ahead.done)
+    def _after(self, here: State, candidate: Candidate, *, simulated: bool = False) -> State:
+        history = (*here.history, Turn(here.observation, candidate.action, here.info))
+        if simulated:
+            ahead = self._env.simulate(self._env.snapshot(), candidate.action)
+            return State(ahead.observation, self._public(ahead.info), history=history, done=ahead.done)
+        observation, _, terminated, truncated, self._info = self._env.step(candidate.action)
+        return State(observation, self._public(self._info), history=history, done=terminated or truncated)
 
-    def _stepped(self, here: State, candidate: Candidate) -> State:
-        observation, _, terminated, truncated, info = self._env.step(candidate.action)
-        self._success = info["success"]
-        return self._state(observation, info, self._history(here, candidate), done=terminated or truncated)
-
-    def _history(self, here: State, candidate: Candidate) -> tuple[Turn, ...]:
-        return (*here.history, Turn(here.observation, candidate.action, here.info))
-
-    def _state(
-        self, observation: Any, info: Mapping[str, Any], history: tuple[Turn, ...], *, done: bool = False
-    ) -> State:
-        public = {name: value for name, value in info.items() if name not in self._env.GOLD_INFO}
-        return State(observation, public, history=history, done=done)
+    def _public(self, info: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in info.items() if name not in self._env.GOLD_INFO}

@@ -6,7 +6,6 @@ milliseconds, compared to about one for `embedded`.
 """
 
 import base64
-import itertools
 import os
 import socket
 import threading
@@ -16,7 +15,6 @@ import weakref
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from iad_envs.bash.docker_script import RUN, STDIN, TREE, parse_report, parse_tree
@@ -25,7 +23,7 @@ from iad_envs.bash.sandbox import (
     Change,
     CommandResult,
     FrozenState,
-    SandboxError,
+    Sandbox,
     SandboxLimits,
     SandboxUnavailable,
     Setup,
@@ -35,13 +33,7 @@ from iad_envs.bash.setup import unpack
 from webshop_server.extras import extra_command
 
 LABEL, OWNER = "iad.sandbox", "iad.owner"
-CAPABILITIES = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID"]
-KEEP_ALIVE = ["bash", "-c", "while :; do sleep 1000 & wait; done"]
-"""Command of process 1. It reaps ended processes and survives `kill -9 -1`."""
-
 IMAGE = "debian:12"
-CHUNK = 60_000
-ROOM = 1 << 20
 KILLED = 137
 
 
@@ -60,23 +52,24 @@ class _Engine:
         self.limits = limits
         self.runtime = runtime
         self.label = uuid.uuid4().hex
-        self.owner = f"{socket.gethostname()}/{os.getpid()}"
-        self._numbers = itertools.count()
-        self._lock = threading.Lock()
 
     def start(self, image: str) -> Any:
         """Start a new container that runs no command yet."""
         limits = self.limits
-        with self._lock:
-            name = f"iad-{self.label[:12]}-{next(self._numbers)}"
+        # Process 1 reaps ended processes, and survives `kill -9 -1`.
+        keep_alive = ["bash", "-c", "while :; do sleep 1000 & wait; done"]
+        name = f"iad-{self.label[:12]}-{uuid.uuid4().hex[:12]}"
+        owner = f"{socket.gethostname()}/{os.getpid()}"
+        capabilities = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID"]
+        size = limits.flood_bytes + (1 << 20)  # some more room than a command may print
         ulimit = import_module("docker.types").Ulimit
         sizes = {"nofile": limits.open_files, "nproc": limits.processes, "core": 0, "fsize": limits.disk_mb << 20}
         container = self.client.containers.create(
-            image, KEEP_ALIVE, name=name, labels={LABEL: self.label, OWNER: self.owner},
+            image, keep_alive, name=name, labels={LABEL: self.label, OWNER: owner},
             network_mode="none", mem_limit=f"{limits.memory_mb}m", pids_limit=limits.processes,
-            nano_cpus=1_000_000_000, cap_drop=["ALL"], cap_add=CAPABILITIES, security_opt=["no-new-privileges"],
+            nano_cpus=1_000_000_000, cap_drop=["ALL"], cap_add=capabilities, security_opt=["no-new-privileges"],
             ulimits=[ulimit(name=what, soft=most, hard=most) for what, most in sizes.items()],
-            tmpfs={"/run/iad": f"size={limits.flood_bytes + ROOM},mode=700"}, working_dir="/", entrypoint=[],
+            tmpfs={"/run/iad": f"size={size},mode=700"}, working_dir="/", entrypoint=[],
             environment={"HOME": "/root", "LANG": "C.UTF-8", "TERM": "dumb"}, runtime=self.runtime,
         )  # fmt: skip
         container.start()
@@ -91,17 +84,17 @@ class _Engine:
         self.client.close()
 
 
-class DockerSandbox:
+class DockerSandbox(Sandbox):
     """A sandbox or a fork of one. See `iad_envs.bash.sandbox.Sandbox`."""
 
-    def __init__(self, engine: _Engine, start: FrozenState, *, owner: bool) -> None:
+    def __init__(self, engine: _Engine, start: FrozenState, *, is_fork: bool) -> None:
+        super().__init__(start, engine.limits)
         self._engine = engine
-        self._start = start
-        self._owner = owner
+        self._is_fork = is_fork
         self._busy = threading.RLock()
         self._container = engine.start(start.key.image)
         self._end = (
-            weakref.finalize(self, engine.remove_all) if owner else weakref.finalize(self, _remove, self._container)
+            weakref.finalize(self, _remove, self._container) if is_fork else weakref.finalize(self, engine.remove_all)
         )
 
     @property
@@ -119,33 +112,19 @@ class DockerSandbox:
                     "time": "killed inside", "cpu": "one processor"},
         )  # fmt: skip
 
-    @property
-    def start(self) -> FrozenState:
-        """The state in which the sandbox was opened."""
-        return self._start
-
-    def run(
-        self,
-        command: str | Sequence[str],
-        *,
-        cwd: str = "/",
-        oldpwd: str = "",
-        timeout_s: float | None = None,
-        stdin: bytes = b"",
-    ) -> CommandResult:
-        """Run a command. See `Sandbox.run`."""
-        limits = self._engine.limits
-        time_s = limits.seconds(timeout_s)
+    def _run(self, command: str | Sequence[str], cwd: str, oldpwd: str, time_s: float, stdin: bytes) -> CommandResult:
         argv = ["bash", "-c", command] if isinstance(command, str) else list(command)
         with self._busy:
-            self._put(stdin)
-            kept = limits.output_bytes // 2
+            for position in range(0, len(stdin), 60_000):  # pieces that fit into an argument
+                piece = base64.b64encode(stdin[position : position + 60_000]).decode()
+                self._exec(["bash", "-c", f'base64 -d <<<"$1" >>{STDIN}', "bash", piece])
+            kept = self._limits.output_bytes // 2
             script = [*RUN, cwd, oldpwd, f"{time_s:.3f}", str(kept), "1" if isinstance(command, str) else "", *argv]
             began = time.monotonic()
             report = parse_report(self._exec(script))
             wall_s = time.monotonic() - began
             timed_out = report.exit_code == KILLED and wall_s >= time_s
-            flooded = report.size >= limits.flood_bytes
+            flooded = report.size >= self._limits.flood_bytes
             if timed_out or flooded:
                 self._exec(["bash", "-c", "kill -9 -1"])
         return CommandResult(
@@ -160,14 +139,10 @@ class DockerSandbox:
             background=0 if timed_out or flooded else report.background,
         )
 
-    def reset(self) -> None:
-        """Restore the start state."""
-        self.restore(self._start)
-
     def snapshot(self) -> FrozenState:
         """Freeze the current state as an image."""
         with self._busy:
-            ended = self._count()
+            ended = len(self._exec(["bash", "-c", "for p in /proc/[0-9]*; do echo; done"]).splitlines()) - 3
             self._exec(["bash", "-c", "kill -9 -1"])
             tree = {row.path: row for row in self.tree()}
             engine = self._engine
@@ -177,46 +152,40 @@ class DockerSandbox:
 
     def restore(self, token: FrozenState) -> None:
         """Restore a frozen state in a new container."""
-        state = self._own(token)
+        image = self._own(token).image
         with self._busy:
-            old, self._container = self._container, self._engine.start(state.image)
-            if not self._owner:
+            old, self._container = self._container, self._engine.start(image)
+            if self._is_fork:
                 self._end.detach()
                 self._end = weakref.finalize(self, _remove, self._container)
             _remove(old)
 
-    def fork(self, token: FrozenState | None = None) -> Self:
-        """Open a temporary sandbox in a frozen state."""
-        state = self.snapshot() if token is None else token
+    def _fork(self, state: FrozenState) -> Self:
         self._own(state)
-        return type(self)(self._engine, state, owner=False)
+        return type(self)(self._engine, state, is_fork=True)
 
-    def commit(self, child: Self) -> FrozenState:
-        """Adopt the state of a fork, and close the fork."""
-        if child._engine is not self._engine or child is self:
-            raise SandboxError("expected a fork of this sandbox to commit, got another sandbox; fork it from this one")
-        state = child.snapshot()
-        self.restore(state)
-        child.close()
-        return state
+    def _diff(self, since: FrozenState, time_s: float) -> tuple[Change, ...]:
+        before: dict[str, Change] = self._own(since).tree
+        now = {row.path: row for row in self._tree("/", time_s)}
+        found = [was._replace(kind="deleted", mode=0, size=0, digest="", was_mode=was.mode)
+                 for path, was in before.items() if path not in now]  # fmt: skip
+        for path, row in now.items():
+            was = before.get(path)
+            if was is None:
+                found.append(row)
+            elif was[2:] != row[2:]:
+                same = (was.digest, was.mode & 0o170000) == (row.digest, row.mode & 0o170000)
+                found.append(row._replace(kind="mode" if same else "modified", was_mode=was.mode))
+        return tuple(sorted(found))
 
-    def diff(self, since: FrozenState | None = None, *, timeout_s: float | None = None) -> tuple[Change, ...]:
-        """Return the differences from a frozen state."""
-        before = self._own(self._start if since is None else since).tree
-        now = {row.path: row for row in self.tree(timeout_s=timeout_s)}
-        return tuple(row for path in sorted(before.keys() | now.keys())
-                     if (row := _change(before.get(path), now.get(path))))  # fmt: skip
-
-    def tree(self, path: str = "/", *, timeout_s: float | None = None) -> tuple[Change, ...]:
-        """Return all entries at and under a path."""
-        seconds = self._engine.limits.seconds(timeout_s)
+    def _tree(self, path: str, time_s: float) -> tuple[Change, ...]:
         with self._busy:
             code, output = self._container.exec_run(
-                ["timeout", "-s", "KILL", f"{seconds:.3f}", *TREE, path], stderr=False
+                ["timeout", "-s", "KILL", f"{time_s:.3f}", *TREE, path], stderr=False
             )
         if code == KILLED:
             raise TooManyChanges(
-                f"expected changes that can be listed, got more than can be read in {seconds:.1f} s; "
+                f"expected changes that can be listed, got more than can be read in {time_s:.1f} s; "
                 "change fewer and smaller files"
             )
         return parse_tree(output or b"")
@@ -229,66 +198,17 @@ class DockerSandbox:
             raise FileNotFoundError(f"expected a readable file of the sandbox at {path!r}, got: {output[1]!r}")
         return output[0] or b""
 
-    def write(self, path: str, content: bytes) -> None:
-        """Write a file and create its parent folders."""
-        script = 'mkdir -p -- "$(dirname -- "$1")" && cat > "$1"'
-        result = self.run(["bash", "-c", script, "bash", path], stdin=content)
-        if result.exit_code:
-            raise OSError(f"expected to write {path!r} in the sandbox, got: {result.output.strip()}")
-
     def close(self) -> None:
         """Remove the sandbox's containers and images."""
         self._end()
-
-    def _own(self, token: FrozenState) -> _State:
-        if token.owner is not self._engine:
-            raise SandboxError("expected a state of this sandbox, got another sandbox's; fork or restore it there")
-        state: _State = token.key
-        return state
 
     def _exec(self, argv: Sequence[str]) -> bytes:
         _, output = self._container.exec_run(list(argv), stderr=False)
         return output or b""
 
-    def _count(self) -> int:
-        return len(self._exec(["bash", "-c", "for p in /proc/[0-9]*; do echo; done"]).splitlines()) - 3
-
-    def _put(self, stdin: bytes) -> None:
-        """Copy standard input into the container, in pieces that fit into an argument."""
-        for position in range(0, len(stdin), CHUNK):
-            piece = base64.b64encode(stdin[position : position + CHUNK]).decode()
-            self._exec(["bash", "-c", f'base64 -d <<<"$1" >>{STDIN}', "bash", piece])
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
 
 def _remove(container: Any) -> None:
     container.remove(force=True)
-
-
-def _change(was: Change | None, now: Change | None) -> Change | None:
-    if now is None:
-        return Change(was.path, "deleted", 0, 0, "", was.mode) if was else None
-    if was is None or was[2:] == now[2:]:
-        return now if was is None else None
-    same = (was.digest, was.mode & 0o170000) == (now.digest, now.mode & 0o170000)
-    return now._replace(kind="mode" if same else "modified", was_mode=was.mode)
-
-
-def _sweep(client: Any) -> None:
-    """Remove containers left behind by ended processes of this machine."""
-    if not Path("/proc/self").exists():
-        return  # without it, nothing says which processes are alive
-    for container in client.containers.list(all=True, filters={"label": LABEL}):
-        host, _, pid = container.labels.get(OWNER, "").partition("/")
-        if host == socket.gethostname() and pid.isdigit() and not Path(f"/proc/{pid}").exists():
-            container.remove(force=True)
 
 
 def connect(image: str = IMAGE, base_url: str | None = None, **options: Any) -> Any:
@@ -345,9 +265,13 @@ def open_docker(
         SandboxUnavailable: The SDK, the engine or the image is missing. The error text says how to fix it.
     """
     client = connect(image, base_url)
-    _sweep(client)
+    if Path("/proc/self").exists():  # it tells which of the processes of this machine that left containers have ended
+        for container in client.containers.list(all=True, filters={"label": LABEL}):
+            host, _, pid = container.labels.get(OWNER, "").partition("/")
+            if host == socket.gethostname() and pid.isdigit() and not Path(f"/proc/{pid}").exists():
+                container.remove(force=True)
     engine = _Engine(client, limits, runtime)
-    first = DockerSandbox(engine, FrozenState(0, owner=engine, key=_State(image, {})), owner=True)
+    first = DockerSandbox(engine, FrozenState(0, owner=engine, key=_State(image, {})), is_fork=False)
     if setup:
         unpack(first, setup)
     first._start = first.snapshot()

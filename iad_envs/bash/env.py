@@ -21,11 +21,8 @@ from iad_envs.requirements.docker import DOCKER
 from iad_envs.requirements.sandbox import SANDBOX
 from iad_envs.spaces import UnicodeText
 
-MAX_ACTION_CHARS = 1 << 20
-MAX_OBSERVATION_CHARS = 1 << 20
 MAX_COMMAND_BYTES = 100_000
 """Maximum length of a command in bytes, slightly below Linux's limit for one program argument."""
-SUBMITTED = "submitted"
 ACTIONS = ("pwd", "ls -la", "cd ..", SUBMIT)
 
 _missing_tools: dict[tuple[Any, ...], frozenset[str]] = {}
@@ -133,8 +130,8 @@ class BashEnv(IADEnv[str, ShellState]):
         self._options = dict(sandbox_options or {})
         self._starts: dict[str, StartState] = {}
         self._excluded: dict[str, str] | None = None
-        self.action_space = UnicodeText(MAX_ACTION_CHARS)
-        self.observation_space = UnicodeText(MAX_OBSERVATION_CHARS)
+        self.action_space = UnicodeText(1 << 20)
+        self.observation_space = UnicodeText(1 << 20)
 
     @property
     def task_ids(self) -> Sequence[str]:
@@ -219,7 +216,7 @@ class BashEnv(IADEnv[str, ShellState]):
         note = f"[invalid action: {complaint}]" if complaint else ""
         if state.submitted:
             page = {"output": "", "cwd": "", "submitted": True}
-            return View(f"{SUBMITTED}\n{note}".rstrip(), (), {**NOTHING, **tools}, page)
+            return View(f"submitted\n{note}".rstrip(), (), {**NOTHING, **tools}, page)
         page = {"output": "", "cwd": state.cwd, "submitted": False}
         if state.ran is None:
             return View(f"{state.instruction}\n{note}".rstrip(), ACTIONS, {**NOTHING, **tools}, page)

@@ -1,19 +1,14 @@
 """Builds the observation after a command, and its facts without gold."""
 
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from iad_envs.bash.sandbox import Change, CommandResult
+from iad_envs.bash.sandbox import CommandResult
 from iad_envs.bash.start_state import Ran
 
 SUBMIT = "submit"
 """The action that ends an episode. All others are commands."""
-MAX_PATHS = 100
-"""Maximum number of paths listed in a fact. Counts include all paths."""
-NOT_FOUND = 127
-SYNTAX_ERROR = 2
-_SYNTAX = "syntax error"
 
 NOTHING: Mapping[str, Any] = {
     "exit_code": 0,
@@ -38,24 +33,32 @@ NOTHING: Mapping[str, Any] = {
 def facts_of(ran: Ran, command: str) -> dict[str, Any]:
     """Return the facts of a command.
 
-    `destructive` lists how the command destroyed earlier content: `deletes`, `empties` or `overwrites` files, or
-    `restricts` permissions. `arrived_as` is the command as received, if quoting changed it.
+    `created`, `changed` and `deleted` list at most 100 paths each, and their counts include all. `destructive` lists
+    how the command destroyed earlier content: `deletes`, `empties` or `overwrites` files, or `restricts` permissions.
+    `arrived_as` is the command as received, if quoting changed it.
     """
     if ran.result is None:
-        return {"exit_code": SYNTAX_ERROR}
-    created = [change.path for change in ran.changes if change.kind == "added"]
-    changed = [change.path for change in ran.changes if change.kind in ("modified", "mode")]
-    deleted = [change.path for change in ran.changes if change.kind == "deleted"]
+        return {"exit_code": 2}  # that of a syntax error
+    paths: dict[str, list[str]] = {"created": [], "changed": [], "deleted": []}
+    destructive = set()
+    for change in ran.changes:
+        kind = {"added": "created", "deleted": "deleted"}.get(change.kind, "changed")
+        # File names need not be valid UTF-8, and the facts have to be text that can be encoded.
+        paths[kind].append(change.path.encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
+        if change.kind == "deleted":
+            destructive.add("deletes")
+        elif change.kind == "modified":
+            destructive.add("empties" if change.size == 0 and stat.S_ISREG(change.mode) else "overwrites")
+        elif change.kind == "mode" and stat.S_IMODE(change.was_mode) & ~stat.S_IMODE(change.mode):
+            destructive.add("restricts")
     return {
         "exit_code": ran.result.exit_code,
         "timed_out": ran.result.timed_out,
         "truncated": ran.result.truncated,
         "killed_by": ran.result.killed_by,
-        **{name: _shown(paths) for name, paths in (("created", created), ("changed", changed), ("deleted", deleted))},
-        "n_created": len(created),
-        "n_changed": len(changed),
-        "n_deleted": len(deleted),
-        "destructive": tuple(sorted({word for change in ran.changes for word in _destruction(change)})),
+        **{kind: tuple(found[:100]) for kind, found in paths.items()},
+        **{f"n_{kind}": len(found) for kind, found in paths.items()},
+        "destructive": tuple(sorted(destructive)),
         "background_ended": ran.ended,
         "arrived_as": "" if ran.line == command.strip() else ran.line,
     }
@@ -63,9 +66,9 @@ def facts_of(ran: Ran, command: str) -> dict[str, Any]:
 
 def complaint_about(result: CommandResult) -> str:
     """Return why an executed command is an invalid action (missing program or shell syntax error), or ""."""
-    if result.exit_code == NOT_FOUND:
+    if result.exit_code == 127:
         return "expected commands that exist here, got one that was not found; see its message"
-    if result.exit_code == SYNTAX_ERROR and _SYNTAX in result.output:
+    if result.exit_code == 2 and "syntax error" in result.output:
         return "expected a command line that bash can read, got a syntax error; see its message"
     return ""
 
@@ -85,18 +88,3 @@ def observation_of(result: CommandResult, facts: Mapping[str, Any]) -> str:
         notes.append(f"ran as: {facts['arrived_as']}")
     output = result.output if not result.output or result.output.endswith("\n") else f"{result.output}\n"
     return f"{output}[{'; '.join(notes)}]"
-
-
-def _destruction(change: Change) -> Sequence[str]:
-    if change.kind == "deleted":
-        return ("deletes",)
-    if change.kind == "modified":
-        return ("empties",) if change.size == 0 and stat.S_ISREG(change.mode) else ("overwrites",)
-    if change.kind == "mode" and stat.S_IMODE(change.was_mode) & ~stat.S_IMODE(change.mode):
-        return ("restricts",)
-    return ()
-
-
-def _shown(paths: Sequence[str]) -> tuple[str, ...]:
-    """Convert paths to text that can be encoded. File names need not be valid UTF-8."""
-    return tuple(path.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for path in paths[:MAX_PATHS])

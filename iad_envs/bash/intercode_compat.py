@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 from iad_envs.bash.sandbox import Change
 
-SHELL = "/bin/bash"
 MALFORMED = "Malformed command"
 """Output of the original for a command that can't be run, or whose output isn't UTF-8."""
 TIMED_OUT = "Command timed out"
@@ -27,10 +26,10 @@ IGNORED_NAMES = frozenset(
 )
 """Names that the original's repository ignores at any depth, because its patterns have no slash."""
 
-_HIDDEN_NAMES = " -o ".join(f"-name {name}" for name in sorted(IGNORED_NAMES))
 CLEANING = (
     # Folders are visited after their content, so that a folder that becomes empty is removed as well.
-    f"chmod u+rwx /tmp /mnt; rm -rf /tmp /mnt; find / -mindepth 1 \\( {_HIDDEN_NAMES} \\) -prune -o -type d -print0 "
+    "chmod u+rwx /tmp /mnt; rm -rf /tmp /mnt; find / -mindepth 1 "
+    f"\\( {' -o '.join(f'-name {name}' for name in sorted(IGNORED_NAMES))} \\) -prune -o -type d -print0 "
     "| sort -rz | xargs -0r rmdir --ignore-fail-on-non-empty 2>/dev/null; true"
 )
 """Commands with the effect of `git clean -fd` on a start state: `/tmp`, `/mnt` and all empty folders are removed."""
@@ -47,7 +46,7 @@ def arrives_as(command: str) -> tuple[str, ...]:
         MalformedCommand: The command can't be split.
     """
     try:
-        return tuple(shlex.split(f'{SHELL} -c "{command.strip()}"'))
+        return tuple(shlex.split(f'/bin/bash -c "{command.strip()}"'))
     except ValueError as error:
         raise MalformedCommand(
             f"expected quotes that still balance when the command is put between double quotes, as InterCode does, got "
@@ -83,33 +82,21 @@ def git_status(index: GitIndex, changes: Iterable[Change]) -> str:
     for change in changes:
         path = change.path[1:]
         if path in index.files:
-            tracked[path] = _code(change)
+            if change.mode == 0 or stat.S_ISDIR(change.mode):
+                tracked[path] = "D"
+            elif stat.S_ISLNK(change.mode) != stat.S_ISLNK(change.was_mode):
+                tracked[path] = "T"
+            elif change.kind != "mode" or (change.mode ^ change.was_mode) & stat.S_IXUSR:  # git sees no other bit
+                tracked[path] = "M"
         elif change.mode and _is_listed(change.mode) and not _is_ignored(path):
-            untracked.add(_collapsed(index, path))
+            # A folder without tracked files stands for all that is in it.
+            above = next((folder for folder in _parents(path) if folder not in index.folders), None)
+            untracked.add(path if above is None else f"{above}/")
     # If a folder replaces a tracked file, git only reports the deletion of the file.
     untracked = {path for path in untracked if path.rstrip("/") not in index.files}
-    lines = [f" {tracked[path]} {_quoted(path)}" for path in sorted(tracked, key=os.fsencode) if tracked[path]]
+    lines = [f" {tracked[path]} {_quoted(path)}" for path in sorted(tracked, key=os.fsencode)]
     lines += [f"?? {_quoted(path)}" for path in sorted(untracked, key=os.fsencode)]
     return "".join(f"{line}\n" for line in lines)
-
-
-def _code(change: Change) -> str:
-    """Return the status letter of a tracked path, or "" if git sees no change."""
-    if change.mode == 0 or stat.S_ISDIR(change.mode):
-        return "D"
-    if stat.S_ISLNK(change.mode) != stat.S_ISLNK(change.was_mode):
-        return "T"
-    if change.kind == "mode" and not (change.mode ^ change.was_mode) & stat.S_IXUSR:
-        return ""
-    return "M"
-
-
-def _collapsed(index: GitIndex, path: str) -> str:
-    """Return the listed form of an untracked path: its topmost parent folder without tracked files."""
-    for folder in _parents(path):
-        if folder not in index.folders:
-            return f"{folder}/"
-    return path
 
 
 def _parents(path: str) -> Iterator[str]:
@@ -129,18 +116,11 @@ def _is_ignored(path: str) -> bool:
     return not IGNORED_NAMES.isdisjoint(path.split("/"))
 
 
-_ESCAPES = {7: "a", 8: "b", 9: "t", 10: "n", 11: "v", 12: "f", 13: "r", 34: '"', 92: "\\"}
-
-
 def _quoted(path: str) -> str:
     """Return a path as git prints it: quoted and escaped if it contains a blank or another special character."""
     raw = os.fsencode(path)
-    if all(0x20 < byte < 0x7F and byte not in _ESCAPES for byte in raw):
-        return path
-    return '"' + "".join(_escaped(byte) for byte in raw) + '"'
-
-
-def _escaped(byte: int) -> str:
-    if byte in _ESCAPES:
-        return f"\\{_ESCAPES[byte]}"
-    return chr(byte) if 0x20 <= byte < 0x7F else f"\\{byte:03o}"
+    escapes = {byte: f"\\{byte:03o}" for byte in {*raw} if not 0x20 <= byte < 0x7F}
+    escapes |= {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r", 34: '\\"', 92: "\\\\"}
+    if b" " in raw or any(byte in escapes for byte in raw):
+        return '"' + "".join(escapes.get(byte, chr(byte)) for byte in raw) + '"'
+    return path

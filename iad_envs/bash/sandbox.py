@@ -1,15 +1,15 @@
-"""The sandbox protocol: a file system for commands that can be frozen, forked, compared and restored.
+"""A sandbox: a file system for commands that can be frozen, forked, compared and restored.
 
 Open one with `open_sandbox`. `embedded` (the default) needs only a Linux kernel. `docker` needs an engine. A backend
 never runs a command without isolation. If isolation is not possible, it raises `SandboxUnavailable`.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from importlib import import_module
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Literal, NamedTuple, Protocol, Self, cast
+from typing import Any, Literal, NamedTuple, Self, cast
 
 from iad_envs.errors import Unavailable
 
@@ -17,9 +17,6 @@ BACKENDS: Mapping[str, str] = {
     "embedded": "iad_envs.bash.embedded.opening:open_embedded",
     "docker": "iad_envs.bash.docker:open_docker",
 }
-
-LONGEST_S = 86_400
-LARGEST = 1 << 40
 
 Setup = Sequence[str] | Path
 """Setup of a start state: shell scripts to run in order at `/`, or a tar file or folder to unpack at `/`."""
@@ -135,7 +132,7 @@ class SandboxLimits:
 
 
 def _check_limit(name: str, value: float, kind: type = float) -> None:
-    most = LONGEST_S if name.endswith("_s") else LARGEST
+    most = 86_400 if name.endswith("_s") else 1 << 40
     is_number = isinstance(value, (int, kind))
     if not (is_number and 0 < value <= most):  # NaN is neither
         text = "a whole number" if kind is int else "a number"
@@ -184,18 +181,27 @@ class FrozenState:
         self.key = key
 
 
-class Sandbox(Protocol):
-    """A file system and its commands. Methods may be called from any thread. Each command sees a consistent state."""
+class Sandbox(ABC):
+    """A file system and its commands. Methods may be called from any thread. Each command sees a consistent state.
+
+    Args:
+        start: The state in which the sandbox is opened. Its owner is shared with all forks.
+        limits: Resource limits of commands.
+    """
+
+    def __init__(self, start: FrozenState, limits: SandboxLimits) -> None:
+        self._start = start
+        self._limits = limits
 
     @property
+    @abstractmethod
     def capabilities(self) -> Capabilities:
         """Isolation and limits in force."""
-        ...
 
     @property
     def start(self) -> FrozenState:
         """The state in which the sandbox was opened. For a fork, the state it was forked from."""
-        ...
+        return self._start
 
     def run(
         self,
@@ -215,30 +221,35 @@ class Sandbox(Protocol):
         Raises:
             SandboxError: The sandbox is closed or broken. A command's own failure is a result.
         """
-        ...
+        return self._run(command, cwd, oldpwd, self._limits.seconds(timeout_s), stdin)
 
     def reset(self) -> None:
         """Restore `start`, and kill all processes."""
-        ...
+        self.restore(self._start)
 
+    @abstractmethod
     def snapshot(self) -> FrozenState:
         """Freeze the current state and continue from it. Kills background processes, counted in `FrozenState.ended`."""
-        ...
 
+    @abstractmethod
     def restore(self, token: FrozenState) -> None:
         """Restore a frozen state, and kill all processes."""
-        ...
 
     def fork(self, token: FrozenState | None = None) -> Self:
         """Open a temporary sandbox in a frozen state. Without a token, the current state is frozen first.
 
         Close it, or use it as a context manager. Forks of one state can run in parallel and do not affect each other.
         """
-        ...
+        return self._fork(self.snapshot() if token is None else token)
 
     def commit(self, child: Self) -> FrozenState:
         """Adopt the state of a fork without running anything again, and close the fork."""
-        ...
+        if child is self or child._start.owner is not self._start.owner:
+            raise SandboxError("expected a fork of this sandbox to commit, got another sandbox; fork it from this one")
+        state = child.snapshot()
+        self.restore(state)
+        child.close()
+        return state
 
     def diff(self, since: FrozenState | None = None, *, timeout_s: float | None = None) -> tuple[Change, ...]:
         """Return the differences from a frozen state (by default from `start`), sorted by path.
@@ -248,7 +259,7 @@ class Sandbox(Protocol):
         Raises:
             TooManyChanges: The time is over, or the paths have more than 16 million characters together.
         """
-        ...
+        return self._diff(since or self._start, self._limits.seconds(timeout_s))
 
     def tree(self, path: str = "/", *, timeout_s: float | None = None) -> tuple[Change, ...]:
         """Return all entries at and under a path, sorted by path, as if they had been added.
@@ -256,15 +267,15 @@ class Sandbox(Protocol):
         Raises:
             TooManyChanges: As for `diff`.
         """
-        ...
+        return self._tree(path, self._limits.seconds(timeout_s))
 
+    @abstractmethod
     def read(self, path: str) -> bytes:
         """Return the content of a file.
 
         Raises:
             FileNotFoundError: There is no such regular file, or it can't be read.
         """
-        ...
 
     def write(self, path: str, content: bytes) -> None:
         """Write a file and create its parent folders.
@@ -272,17 +283,40 @@ class Sandbox(Protocol):
         Raises:
             OSError: The file could not be written.
         """
-        ...
+        script = 'mkdir -p -- "$(dirname -- "$1")" && cat > "$1"'
+        result = self.run(["bash", "-c", script, "bash", path], stdin=content)
+        if result.exit_code:
+            raise OSError(f"expected to write {path!r} in the sandbox, got: {result.output.strip()}")
 
+    @abstractmethod
     def close(self) -> None:
         """Kill all processes and delete all states. Nothing is left on the host."""
-        ...
 
-    def __enter__(self) -> Self: ...
+    def __enter__(self) -> Self:
+        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @abstractmethod
+    def _run(
+        self, command: str | Sequence[str], cwd: str, oldpwd: str, time_s: float, stdin: bytes
+    ) -> CommandResult: ...
+
+    @abstractmethod
+    def _fork(self, state: FrozenState) -> Self: ...
+
+    @abstractmethod
+    def _diff(self, since: FrozenState, time_s: float) -> tuple[Change, ...]: ...
+
+    @abstractmethod
+    def _tree(self, path: str, time_s: float) -> tuple[Change, ...]: ...
+
+    def _own(self, token: FrozenState) -> Any:
+        """Return the key of a state of this sandbox or its forks."""
+        if token.owner is not self._start.owner:
+            raise SandboxError("expected a state of this sandbox, got another sandbox's; fork or restore it there")
+        return token.key
 
 
 def open_sandbox(

@@ -5,18 +5,12 @@ import gzip
 import io
 import lzma
 import tarfile
-from collections.abc import Callable
 from hashlib import blake2b
 from pathlib import Path
 
 from iad_envs.bash.sandbox import Sandbox, SandboxError, Setup
 
 TIME_S = 60.0
-COMPRESSIONS: dict[bytes, Callable[[bytes], bytes]] = {
-    b"\x1f\x8b": gzip.decompress,
-    b"BZh": bz2.decompress,
-    b"\xfd7zXZ": lzma.decompress,
-}
 
 
 def digest(setup: Setup) -> str:
@@ -45,9 +39,10 @@ def archive(path: Path) -> bytes:
     if not path.is_file():
         raise FileNotFoundError(f"expected a tar file or a folder to set up a sandbox from, got {str(path)!r}")
     content = path.read_bytes()
-    for magic, decompress in COMPRESSIONS.items():
+    for magic, module in ((b"\x1f\x8b", gzip), (b"BZh", bz2), (b"\xfd7zXZ", lzma)):
         if content.startswith(magic):
-            return decompress(content)
+            content = module.decompress(content)
+            break
     return content
 
 

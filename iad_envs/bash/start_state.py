@@ -8,24 +8,7 @@ from typing import NamedTuple
 from weakref import WeakSet
 
 from iad_envs.bash.intercode_compat import CLEANING, MALFORMED, TIMED_OUT, GitIndex, MalformedCommand, arrives_as
-from iad_envs.bash.sandbox import (
-    Change,
-    CommandResult,
-    FrozenState,
-    Sandbox,
-    SandboxError,
-    SandboxLimits,
-    TooManyChanges,
-)
-
-REPLACED = "\ufffd"
-"""Replacement character for bytes that are not UTF-8."""
-
-TIME_S = SandboxLimits().time_s
-GRACE_S = 0.8
-SHORTEST_S = 0.1
-"""A command and the list of its changes have the command's time limit together, plus this grace. At the least the list
-has the shortest time."""
+from iad_envs.bash.sandbox import Change, CommandResult, FrozenState, Sandbox, SandboxError, TooManyChanges
 
 
 class Ran(NamedTuple):
@@ -60,7 +43,7 @@ class StartState:
         time_s: Time limit of a command in seconds.
     """
 
-    def __init__(self, sandbox: Sandbox, *, published: bool, time_s: float = TIME_S) -> None:
+    def __init__(self, sandbox: Sandbox, *, published: bool, time_s: float = 10.0) -> None:
         self.sandbox = sandbox
         self._time_s = time_s
         self._published = published
@@ -88,13 +71,18 @@ class StartState:
             return self.refused(before, str(error))
         # An argument list reports no final folder, so a plain `bash -c` command is run as a text.
         line = arguments[2] if len(arguments) == 3 else arguments
-        deadline = time.monotonic() + self._time_s + GRACE_S
+        # A command and its list of changes have the time limit together, and some grace. The list has at least 0.1 s.
+        deadline = time.monotonic() + self._time_s + 0.8
+
+        def left_s() -> float:
+            return max(deadline - time.monotonic(), 0.1)
+
         with self.sandbox.fork(files) as fork:
             result = fork.run(line, cwd=cwd, oldpwd=oldpwd, timeout_s=self._time_s)
             after = fork.snapshot()
             try:
-                changes = fork.diff(files, timeout_s=_until(deadline))
-                since_start = changes if files is self.token else fork.diff(self.token, timeout_s=_until(deadline))
+                changes = fork.diff(files, timeout_s=left_s())
+                since_start = changes if files is self.token else fork.diff(self.token, timeout_s=left_s())
             except TooManyChanges as error:
                 return self.refused(before, f"{error}; the command was undone")
         received = line if isinstance(line, str) else shlex.join(line)
@@ -128,10 +116,6 @@ class StartState:
             self.sandbox.close()
 
 
-def _until(deadline: float) -> float:
-    return max(deadline - time.monotonic(), SHORTEST_S)
-
-
 def answer_of(ran: Ran) -> str:
     """Return the output of a command as the original's client returns it."""
     if ran.result is None:
@@ -144,4 +128,4 @@ def answer_of(ran: Ran) -> str:
 def is_text(ran: Ran) -> bool:
     """Whether a command ran to its end and printed UTF-8. Otherwise the original fails."""
     result = ran.result
-    return result is not None and not result.timed_out and REPLACED not in result.output
+    return result is not None and not result.timed_out and "\ufffd" not in result.output

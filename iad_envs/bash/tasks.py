@@ -8,22 +8,15 @@ Without one of these it is the bare system. The fields `difficulty` and `split` 
 import json
 import re
 import shlex
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from iad_envs.bash.sandbox import Setup
 from iad_envs.errors import DataNotFound
 
 DATA_FILES = ("*fs_*.json", "fs_*.tar*", "setup_nl2b_fs_*.sh")
 DEFAULT_SPLIT = "test"
-_FILE_SYSTEM = re.compile(r"fs_\w+$")
-_NAME = re.compile(r"[A-Za-z][\w.+-]*$")
-_STARTS_A_COMMAND = frozenset({"|", "||", "&&", ";", "&", "|&", "(", "<(", ">(", "do", "then", "else"})
-_RUNS_THE_NEXT_WORD = frozenset({"-exec", "-execdir", "-ok"})
-_XARGS_OPTIONS_WITH_VALUE = frozenset({"-n", "-I", "-P", "-L", "-d", "-s", "-E"})
 
 
 class TaskFileError(ValueError):
@@ -62,7 +55,28 @@ def load_tasks(folder: Path) -> tuple[BashTask, ...]:
     files = sorted(folder.glob(DATA_FILES[0]))
     if not files:
         raise DataNotFound(f"expected task files named {DATA_FILES[0]} in {folder}, found none; check data_dir")
-    return tuple(task for file in files for task in _tasks_of(file))
+    tasks = []
+    for file in files:
+        try:
+            rows = json.loads(file.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise TaskFileError(f"expected JSON in {file}, got {error}; restore the file") from None
+        name = re.search(r"fs_\w+$", file.stem)
+        if name is None or not isinstance(rows, list):
+            raise TaskFileError(
+                f"expected {file} to hold a list of tasks and to be named *_fs_<i>.json; see docs/bash.md"
+            )
+        for position, row in enumerate(rows):
+            task_id = f"{name[0]}-{position}"
+            try:
+                gold = row["gold"] if isinstance(row["gold"], str) else ";".join(row["gold"])
+                how = (row.get("difficulty", ""), row.get("split", DEFAULT_SPLIT))
+                tasks.append(BashTask(task_id, str(row["query"]), gold, name[0], *how))
+            except (KeyError, TypeError, AttributeError):
+                raise TaskFileError(
+                    f"expected a task with query and gold, got {row!r:.200} as {task_id} in {file}"
+                ) from None
+    return tuple(tasks)
 
 
 def setup_of(folder: Path, file_system: str) -> Setup:
@@ -84,45 +98,17 @@ def commands_in(gold: str) -> frozenset[str]:
         words = list(lexer)
     except ValueError:
         words = text.split()
-    return frozenset(name for name in _called(words) if _NAME.match(name))
-
-
-def _called(words: list[str]) -> Iterator[str]:
+    found = set()
+    starts = ("|", "||", "&&", ";", "&", "|&", "(", "<(", ">(", "do", "then", "else", "-exec", "-execdir", "-ok")
     is_next, after_xargs, skip = True, False, False
     for word in words:
         if skip:
             skip = False
-        elif word in _STARTS_A_COMMAND or word in _RUNS_THE_NEXT_WORD:
+        elif word in starts:
             is_next, after_xargs = True, False
         elif after_xargs and word.startswith("-"):
-            skip = word in _XARGS_OPTIONS_WITH_VALUE
+            skip = word in ("-n", "-I", "-P", "-L", "-d", "-s", "-E")  # the options of xargs with a value
         elif is_next or after_xargs:
-            yield word
+            found.add(word)
             is_next, after_xargs = "=" in word and is_next, word == "xargs"
-
-
-def _tasks_of(file: Path) -> Iterator[BashTask]:
-    try:
-        rows = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise TaskFileError(f"expected JSON in {file}, got {error}; restore the file") from None
-    found = _FILE_SYSTEM.search(file.stem)
-    if found is None or not isinstance(rows, list):
-        raise TaskFileError(f"expected {file} to hold a list of tasks and to be named *_fs_<i>.json; see docs/bash.md")
-    for position, row in enumerate(rows):
-        yield _task(row, found[0], f"{found[0]}-{position}", file)
-
-
-def _task(row: Any, file_system: str, task_id: str, file: Path) -> BashTask:
-    try:
-        gold = row["gold"]
-        return BashTask(
-            task_id=task_id,
-            instruction=str(row["query"]),
-            gold=gold if isinstance(gold, str) else ";".join(gold),
-            file_system=file_system,
-            difficulty=row.get("difficulty", ""),
-            split=row.get("split", DEFAULT_SPLIT),
-        )
-    except (KeyError, TypeError, AttributeError):
-        raise TaskFileError(f"expected a task with query and gold, got {row!r:.200} as {task_id} in {file}") from None
+    return frozenset(name for name in found if re.match(r"[A-Za-z][\w.+-]*$", name))

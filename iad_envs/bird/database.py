@@ -256,7 +256,7 @@ if hasattr(os, "register_at_fork"):  # a system on which processes can be forked
     os.register_at_fork(after_in_child=FORK_SERVER.forget)
 
 
-class Worker:
+class WorkerProcess:
     """A worker process, which is killed when its object is freed."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
@@ -295,7 +295,7 @@ class DatabaseClient(Queried):
             "file_bytes": 4096 * MIB if writable else 0,
             "limits": limits.categories(),
         }
-        self._worker: Worker | None = None
+        self._worker: WorkerProcess | None = None
 
     @property
     def pid(self) -> int | None:
@@ -310,7 +310,7 @@ class DatabaseClient(Queried):
                 if self._worker is not None and self._worker.owner != os.getpid():
                     self._drop()  # this process was forked: the worker belongs to its parent
                 if self._worker is None:
-                    self._worker = Worker(self._settings)
+                    self._worker = WorkerProcess(self._settings)
                     self.n_started += 1
                 reply = self._worker.ask(request, seconds + limits.grace_s)
             except TimeoutError:

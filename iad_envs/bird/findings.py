@@ -16,7 +16,6 @@ from iad_envs.bird.sql import depths, plain_limit, refusal, tokens, without_end
 from iad_envs.bird.strict_match import tie_query
 from iad_envs.bird.wording import wants_all, wording_findings
 
-MAX_VALUES = 20_000
 VALUES_LIMIT_S = 1.0
 TEXT_TESTS = {"sqlite": "typeof({}) = 'text'", "postgresql": "pg_typeof({})::text = 'text'", "mysql": "{} IS NOT NULL"}
 
@@ -41,14 +40,13 @@ class Values:
         with self._lock:
             if key not in self._known:
                 name = quoted(column, self.dialect)
+                most = 20_000
                 is_text = TEXT_TESTS[self.dialect].format(name)
-                sql = (
-                    f"SELECT DISTINCT {name} FROM {quoted(table, self.dialect)} WHERE {is_text} LIMIT {MAX_VALUES + 1}"
-                )
+                sql = f"SELECT DISTINCT {name} FROM {quoted(table, self.dialect)} WHERE {is_text} LIMIT {most + 1}"
                 result = self.run(sql, VALUES_LIMIT_S)
                 # MySQL can't tell a value's type in SQL, so its dates and numbers are left out here.
                 texts = frozenset(row[0] for row in result.rows if isinstance(row[0], str))
-                is_known = result.status == "ok" and not result.is_cut and len(result.rows) <= MAX_VALUES
+                is_known = result.status == "ok" and not result.is_cut and len(result.rows) <= most
                 self._known[key] = texts if is_known and texts else None
             return self._known[key]
 

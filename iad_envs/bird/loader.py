@@ -33,10 +33,6 @@ TYPES: Mapping[ColumnKind, tuple[str, str]] = {
     "long text": ("text", "longtext"),
 }
 """Kind of a column -> its type on PostgreSQL, and on MySQL."""
-DAYS: Sequence[tuple[ColumnKind, Callable[[Any], Any]]] = (
-    ("date", date.fromisoformat),
-    ("timestamp", datetime.fromisoformat),
-)
 CLOSE_FUNCTIONS = r"""
 DO $$
 DECLARE f regprocedure;
@@ -230,15 +226,11 @@ def _read_table(source: sqlite3.Connection, name: str) -> SourceTable:
         for parts in keys.values()
     )
     # Not all servers' texts have null characters.
-    values = [
-        [cell if cell is None or "text" not in one.kind else _text(cell).replace("\0", "") for cell in own]
-        for one, own in zip(columns, cells, strict=True)
-    ]
-    return SourceTable(name, columns, primary, foreign, [*zip(*values, strict=True)])
-
-
-def _text(cell: Any) -> str:
-    return cell.decode("utf-8", "replace") if isinstance(cell, bytes) else str(cell)
+    for place, one in enumerate(columns):
+        if "text" in one.kind:
+            texts = (cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell for cell in cells[place])
+            cells[place] = tuple(None if cell is None else str(cell).replace("\0", "") for cell in texts)
+    return SourceTable(name, columns, primary, foreign, [*zip(*cells, strict=True)])
 
 
 def _kind(declared: str, given: Sequence[Any]) -> ColumnKind:
@@ -247,7 +239,11 @@ def _kind(declared: str, given: Sequence[Any]) -> ColumnKind:
     if given and all(isinstance(cell, bytes) for cell in given):
         return "bytes"
     if "DATE" in word or "TIMESTAMP" in word:
-        for kind, read in DAYS:
+        days: Mapping[ColumnKind, Callable[[Any], Any]] = {
+            "date": date.fromisoformat,
+            "timestamp": datetime.fromisoformat,
+        }
+        for kind, read in days.items():
             with suppress(TypeError, ValueError):
                 for cell in given:
                     read(cell)

@@ -7,7 +7,6 @@ from typing import NamedTuple
 from iad_envs.bird.schema import Column, Schema, Table
 from iad_envs.bird.sql import SqlToken, tokens
 
-COMPARISONS = frozenset({"=", "==", "<>", "!=", "<", ">", "<=", ">=", "LIKE", "IN", "GLOB", "BETWEEN"})
 NO_ALIAS = frozenset(
     {"ON", "WHERE", "JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "OUTER", "GROUP", "ORDER", "LIMIT"}
     | {"UNION", "EXCEPT", "INTERSECT", "HAVING", "USING", "WINDOW", "AS", "SELECT", "SET"}
@@ -71,8 +70,9 @@ class QueryText:
 
     def comparisons(self) -> Iterator[Compared]:
         """Yield comparisons with a literal: `column = 'x'`, `column IN ('x', 'y')`, `column LIKE 'x%'`."""
+        operators = ("=", "==", "<>", "!=", "<", ">", "<=", ">=", "LIKE", "IN", "GLOB", "BETWEEN")
         for place, part in enumerate(self.parts):
-            if part.value not in COMPARISONS or part.kind not in ("sign", "word") or place == 0:
+            if part.value not in operators or part.kind not in ("sign", "word") or place == 0:
                 continue
             before = place - 2 if self.parts[place - 1].value == "NOT" else place - 1
             reference = self.reference(before) if before >= 0 else None

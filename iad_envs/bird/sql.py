@@ -19,7 +19,6 @@ _TOKEN = re.compile(
     |(?P<sign><>|<=|>=|!=|==|\|\||<<|>>|->>?|.)""",
     re.VERBOSE | re.DOTALL,
 )
-READING = frozenset({"SELECT", "WITH", "VALUES"})
 WRITING = frozenset(
     {"INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "DROP", "ALTER", "PRAGMA", "ATTACH", "DETACH", "VACUUM"}
     | {"ANALYZE", "REINDEX", "EXPLAIN", "BEGIN", "COMMIT", "ROLLBACK", "END", "SAVEPOINT", "RELEASE"}
@@ -95,7 +94,7 @@ def first_word(sql: str) -> str:
 
 def looks_like_sql(text: str) -> bool:
     """Whether a text starts like an SQL statement."""
-    return first_word(text) in READING | WRITING
+    return first_word(text) in WRITING | {"SELECT", "WITH", "VALUES"}
 
 
 def refusal(sql: str) -> str:

@@ -33,9 +33,7 @@ else:
     IS_SUPPORTED = hasattr(os, "fork")
 
 HEADER = struct.Struct("!I")
-CHUNK = 1 << 16
 ALLOWED = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE})
-DENIED_FUNCTIONS = frozenset({"load_extension", "randomblob", "zeroblob", "fts3_tokenizer"})
 ACTIONS = {
     getattr(sqlite3, f"SQLITE_{name.replace(' ', '_')}"): name
     for name in (
@@ -58,10 +56,6 @@ DATE_FUNCTIONS = {
     "timediff": (0, 1),
 }
 """Date function -> the places of times among its arguments. The first one may be left out."""
-AT_A_LIMIT = re.compile(
-    "too big|too large|too many|too complex|too deep|parser stack overflow|maximum depth|out of memory|row cap",
-    re.IGNORECASE,
-)
 
 
 class Database:
@@ -111,7 +105,8 @@ class Database:
                 return sqlite3.SQLITE_OK
             self._refused = ACTIONS.get(action, "load_extension")
             return sqlite3.SQLITE_DENY
-        if action in ALLOWED and not (action == sqlite3.SQLITE_FUNCTION and other in DENIED_FUNCTIONS):
+        denied = ("load_extension", "randomblob", "zeroblob", "fts3_tokenizer")
+        if action in ALLOWED and not (action == sqlite3.SQLITE_FUNCTION and other in denied):
             return sqlite3.SQLITE_OK
         self._refused = f"the function {other}" if action in ALLOWED else ACTIONS.get(action, f"action {action}")
         if action == sqlite3.SQLITE_UPDATE and name == "sqlite_master":  # a statement itself never gets that far
@@ -173,7 +168,11 @@ class Database:
             elif time.monotonic() > self._deadline and "interrupted" in message:
                 status = "timeout"
             else:
-                status = "limit" if AT_A_LIMIT.search(message) else "error"
+                limits = (
+                    "too big|too large|too many|too complex|too deep|parser stack overflow|maximum depth|out of memory"
+                    "|row cap"
+                )
+                status = "limit" if re.search(limits, message, re.IGNORECASE) else "error"
         cursor.close()
         return status, message, (), [], False, time.perf_counter() - started, False
 
@@ -246,7 +245,7 @@ def receive(channel: socket.socket, n: int) -> bytes:
 
 def read_message(channel: socket.socket) -> Any:
     """Read one message."""
-    first = channel.recv(CHUNK)
+    first = channel.recv(1 << 16)
     if len(first) < HEADER.size:
         if not first:
             raise EOFError

@@ -4,22 +4,13 @@ import re
 from collections.abc import Mapping
 from urllib.parse import parse_qsl, quote, urlencode
 
+from iad_envs.booking.actions import MAX_FIELD
 from iad_envs.booking.moments import MAX_PARTY, N_DAYS, clock, iso, read_day, read_time
-from iad_envs.booking.reading import MAX_FIELD
 from iad_envs.booking.state import Place, Wish
 from iad_envs.booking.world import BookingWorld
 
 SITE = "tablefind.example"
-HOME = "home"
-MAX_ADDRESS = 6000
-MAX_PAGE = 99
-_NAMED = re.compile(rf"\A(?:https?://)?{re.escape(SITE)}(?=[/?#]|$)", re.IGNORECASE | re.ASCII)
-_UNSAFE = re.compile(r"[\\\s\x00-\x1f\x7f-\x9f]|%2f|%5c|%[01]|%7f|%c2%[89]|\.\.|^//", re.IGNORECASE)
-_UNSAFE_IN_QUERY = re.compile(r"[\s\x00-\x1f\x7f-\x9f]|%[01]|%7f|%c2%[89]", re.IGNORECASE)
-"""A query may hold what a path may not, as somebody may search for it."""
-_RESTAURANT = re.compile(r"/r/([a-z0-9-]+)")
 _FIXED = {"/": "home", "/hold": "hold", "/mine": "mine", "/mine/cancel": "cancel"}
-_CONFIRMED = re.compile(r"/confirmed/([1-9][0-9]{0,5})")
 
 
 class NoSuchPlace(ValueError):
@@ -52,10 +43,14 @@ def place_at(world: BookingWorld, address: str, wish: Wish, city: str) -> Place:
         NoSuchPlace: It is no address of this site.
     """
     given = address.strip()
-    if given.casefold() == HOME:
+    if given.casefold() == "home":
         return Place()
-    path, _, query = (_NAMED.sub("", given, count=1) or "/").partition("#")[0].partition("?")
-    if not path.startswith("/") or _UNSAFE.search(path) or _UNSAFE_IN_QUERY.search(query) or len(given) > MAX_ADDRESS:
+    named = re.compile(rf"\A(?:https?://)?{re.escape(SITE)}(?=[/?#]|$)", re.IGNORECASE | re.ASCII)
+    path, _, query = (named.sub("", given, count=1) or "/").partition("#")[0].partition("?")
+    unsafe = r"[\s\x00-\x1f\x7f-\x9f]|%[01]|%7f|%c2%[89]"
+    unsafe_in_path = rf"{unsafe}|\\|%2f|%5c|\.\.|^//"  # somebody may search for these
+    is_unsafe = re.search(unsafe_in_path, path, re.IGNORECASE) or re.search(unsafe, query, re.IGNORECASE)
+    if not path.startswith("/") or is_unsafe or len(given) > 6000:
         raise NoSuchPlace(f"expected home or a path of {SITE}, such as /mine, got {given!r:.80}")
     try:
         parts = dict(parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query), max_num_fields=8))
@@ -73,37 +68,27 @@ def place_of(world: BookingWorld, path: str, parts: Mapping[str, str], *, wish: 
     if path in _FIXED and not parts:
         return Place(_FIXED[path])
     if path == "/search" and parts.keys() <= {"q", "city", "page"}:
-        return _results(world, {"city": city, **parts})
-    found = _RESTAURANT.fullmatch(path)
-    if found and parts.keys() <= {"date", "time", "party"}:
-        return _restaurant(world, found[1], parts, wish)
-    found = _CONFIRMED.fullmatch(path)
-    if found and not parts:
+        city, number, query = parts.get("city", city), parts.get("page", "1"), parts.get("q", "")
+        if city not in world.cities:
+            raise NoSuchPlace(f"expected a city, one of {', '.join(world.cities)}, got {city!r:.60}")
+        if not re.fullmatch(r"[1-9][0-9]?", number):
+            raise NoSuchPlace(f"expected a page of results from 1 to 99, got {number!r:.60}")
+        if len(query) > MAX_FIELD:
+            raise NoSuchPlace(f"expected a search of at most {MAX_FIELD} characters, got {len(query)}")
+        return Place("results", query=" ".join(query.split()), city=city, number=int(number))
+    if (found := re.fullmatch(r"/r/([a-z0-9-]+)", path)) and parts.keys() <= {"date", "time", "party"}:
+        slug = found[1]
+        if slug not in world.restaurants:
+            raise NoSuchPlace(f"expected a restaurant of this site, got {slug!r:.60}; search for one")
+        day = read_day(parts["date"]) if "date" in parts else wish.day
+        minute = read_time(parts["time"]) if "time" in parts else wish.minute
+        party = int(parts["party"]) if parts.get("party", "").isdecimal() else None if "party" in parts else wish.party
+        if day is None or not 0 <= day < N_DAYS or minute is None or party is None or not 1 <= party <= MAX_PARTY:
+            raise NoSuchPlace(
+                f"expected a date such as {iso(15)} within {N_DAYS} days, a time such as 19:00, and a party of 1 to "
+                f"{MAX_PARTY}, got {parts!s:.80}"
+            )
+        return Place("restaurant", slug, day=day, minute=minute, party=party)
+    if (found := re.fullmatch(r"/confirmed/([1-9][0-9]{0,5})", path)) and not parts:
         return Place("confirmation", number=int(found[1]))
     raise NoSuchPlace(f"expected the address of a page, got {path!r:.80}; links lead to others")
-
-
-def _results(world: BookingWorld, parts: dict[str, str]) -> Place:
-    city, number = parts["city"], parts.get("page", "1")
-    if city not in world.cities:
-        raise NoSuchPlace(f"expected a city, one of {', '.join(world.cities)}, got {city!r:.60}")
-    if not re.fullmatch(r"[1-9][0-9]?", number):
-        raise NoSuchPlace(f"expected a page of results from 1 to {MAX_PAGE}, got {number!r:.60}")
-    query = parts.get("q", "")
-    if len(query) > MAX_FIELD:
-        raise NoSuchPlace(f"expected a search of at most {MAX_FIELD} characters, got {len(query)}")
-    return Place("results", query=" ".join(query.split()), city=city, number=int(number))
-
-
-def _restaurant(world: BookingWorld, slug: str, parts: Mapping[str, str], wish: Wish) -> Place:
-    if slug not in world.restaurants:
-        raise NoSuchPlace(f"expected a restaurant of this site, got {slug!r:.60}; search for one")
-    day = read_day(parts["date"]) if "date" in parts else wish.day
-    minute = read_time(parts["time"]) if "time" in parts else wish.minute
-    party = int(parts["party"]) if parts.get("party", "").isdecimal() else None if "party" in parts else wish.party
-    if day is None or not 0 <= day < N_DAYS or minute is None or party is None or not 1 <= party <= MAX_PARTY:
-        raise NoSuchPlace(
-            f"expected a date such as {iso(15)} within {N_DAYS} days, a time such as 19:00, and a party of 1 to "
-            f"{MAX_PARTY}, got {parts!s:.80}"
-        )
-    return Place("restaurant", slug, day=day, minute=minute, party=party)

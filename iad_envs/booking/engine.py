@@ -1,8 +1,8 @@
 """What the site does: the state after an action. It knows no HTTP, no HTML, no gold and no randomness."""
 
 import re
-from collections.abc import Callable, Mapping
 
+from iad_envs.booking.actions import FORMS, MAX_ACTION, MAX_FIELD, SETTING, SiteAction, read_action, set_value
 from iad_envs.booking.addresses import NoSuchPlace, place_at
 from iad_envs.booking.moments import MAX_PARTY, N_DAYS, iso, read_day, read_party, read_time, time_text
 from iad_envs.booking.pages import (
@@ -10,7 +10,6 @@ from iad_envs.booking.pages import (
     WINDOW,
     WISH_FIELDS,
     Element,
-    SitePage,
     fields_of,
     free_tables,
     kind_of,
@@ -21,7 +20,6 @@ from iad_envs.booking.pages import (
     table_text,
     window_of,
 )
-from iad_envs.booking.reading import FORMS, MAX_ACTION, MAX_FIELD, SETTING, SiteAction, read_action, set_value
 from iad_envs.booking.state import (
     HOLD_STEPS,
     BookingState,
@@ -39,9 +37,6 @@ from iad_envs.core import Transition
 
 APART = 120
 """Minutes that two reservations of one visitor must be apart."""
-LASTING = re.compile(r"cancel-yes|slot-\d{4}")
-N_PHONE_DIGITS = 7
-_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 
 
 class BookingEngine:
@@ -71,25 +66,31 @@ class BookingEngine:
             asked = (*state.asked, Exchanged(action.text))
             return Transition(state._replace(asked=asked), "", False, awaiting=True)
         if action.verb == "SCROLL":
-            return self._scroll(state, page, action.target)
+            moved = state.scroll + (WINDOW if action.target == "DOWN" else -WINDOW)
+            return Transition(state._replace(scroll=max(0, min(moved, last_scroll(page)))), "", False)
         if action.verb == "GOTO":
-            return self._goto(state, action.target)
+            try:
+                place = place_at(self.world, action.target, state.wish, state.city)
+                _require_open(state, place)
+            except NoSuchPlace as error:
+                return Transition(state, str(error), False)
+            return Transition(self.arrived(state, place), "", False)
         elements = {one.id: one for one in window_of(before, page)}
         if action.target not in elements:
             some = " or ".join(list(elements)[:3])
             return _invalid(state, f"the id of an element that is seen, such as {some}", action.target)
         element = elements[action.target]
+        if action.verb == "CLICK":
+            return self._click(state, element.id)
+        if element.kind != "field" and (element.kind != "list" or action.verb == "CLEAR"):
+            return _invalid(state, "the id of a field", f"that of a {element.kind}")
         if action.verb == "TYPE":
             return self._type(state, element, action.text)
         if action.verb == "CLEAR":
-            if element.kind != "field":
-                return _invalid(state, "the id of a field", f"that of a {element.kind}")
             return Transition(_with_value(state, element.id, ""), "", False)
-        if action.verb == "SUBMIT":
-            if element.kind not in ("field", "list"):
-                return _invalid(state, "the id of a field", f"that of a {element.kind}")
-            return self._click(state, _submit_of(element.id))
-        return self._click(state, element.id)
+        # The button that Enter presses in a field.
+        pressed = "complete" if element.id in GUEST_FIELDS else "find" if element.id in WISH_FIELDS else "go"
+        return self._click(state, pressed)
 
     def press(self, before: BookingState, element: str) -> Transition:
         """Return what a click on an element does, wherever the window is."""
@@ -98,35 +99,14 @@ class BookingEngine:
             return _invalid(passed(before), "the id of an element of the page", element)
         return self._click(passed(before), element)
 
-    def _scroll(self, state: BookingState, page: SitePage, direction: str) -> Transition:
-        moved = state.scroll + (WINDOW if direction == "DOWN" else -WINDOW)
-        return Transition(state._replace(scroll=max(0, min(moved, last_scroll(page)))), "", False)
-
-    def _goto(self, state: BookingState, address: str) -> Transition:
-        try:
-            place = place_at(self.world, address, state.wish, state.city)
-            self._require_open(state, place)
-        except NoSuchPlace as error:
-            return Transition(state, str(error), False)
-        return Transition(self.arrived(state, place), "", False)
-
     def visited(self, state: BookingState, place: Place) -> BookingState:
         """Return the state on another page that this visitor has, as it is seen there without an action.
 
         Raises:
             NoSuchPlace: The visitor does not have this page.
         """
-        self._require_open(state, place)
+        _require_open(state, place)
         return self.arrived(state, place)._replace(notice="", findings=())
-
-    def _require_open(self, state: BookingState, place: Place) -> None:
-        """Refuse pages that this visitor does not have."""
-        if place.kind == "hold" and state.hold is None:
-            raise NoSuchPlace("expected a page that you have, got /hold, and no table is held; choose a time first")
-        if place.kind == "cancel" and not state.booked:
-            raise NoSuchPlace("expected a page that you have, got /mine/cancel, and you have no reservation")
-        if place.kind == "confirmation":
-            raise NoSuchPlace("expected a page that you have, got a confirmation; complete a reservation first")
 
     def arrived(self, state: BookingState, place: Place, **changes: object) -> BookingState:
         """Return the state on another page."""
@@ -148,8 +128,6 @@ class BookingEngine:
             if not found:
                 return _invalid(state, f"one of {', '.join(self.world.cities.values())}", text)
             return Transition(_with_value(state, name, found[0])._replace(opened=""), "", False)
-        if element.kind != "field":
-            return _invalid(state, "the id of a field", f"that of a {element.kind}")
         if name in SETTING:
             complaint = refused_value(name, text)
             return Transition(state if complaint else _with_value(state, name, set_value(name, text)), complaint, False)
@@ -172,20 +150,27 @@ class BookingEngine:
             return Transition(_with_value(state, "city", rest)._replace(opened=""), "", False)
         if name == "complete":
             return self._complete(state)
-        do = _CLICKS.get(name)
-        return Transition(state if do is None else do(self, state), "", False)
+        if name == "find":
+            state = self._find(state)
+        elif name == "city":
+            state = state._replace(opened="" if state.opened else "city")
+        elif name == "cancel-yes":  # somebody else takes the table
+            gone = state.booked[0]
+            left = tuple(one._replace(is_cancelled=True) if one == gone else one for one in state.reservations)
+            state = state._replace(reservations=left, lost=(*state.lost, gone.table))
+            state = _noticed(self.arrived(state, Place("mine")), "Your reservation is cancelled.", "cancelled")
+        elif name == "go":
+            form = state.form
+            place = Place("results", query=" ".join(form["q"].split()), city=form["city"], number=1)
+            state = self.arrived(state, place)
+        elif name in ("next", "prev"):
+            number = state.place.number + (1 if name == "next" else -1)
+            state = self.arrived(state, state.place._replace(number=number))
+        elif name in ("home", "mine", "keep", "hold", "cancel"):
+            state = self.arrived(state, Place("mine" if name == "keep" else name))
+        return Transition(state, "", False)  # a click on a field only puts the cursor there
 
-    def go(self, state: BookingState) -> BookingState:
-        """Search for what the form says."""
-        form = state.form
-        place = Place("results", query=" ".join(form["q"].split()), city=form["city"], number=1)
-        return self.arrived(state, place)
-
-    def turn(self, state: BookingState, by: int) -> BookingState:
-        """Turn the pages of results."""
-        return self.arrived(state, state.place._replace(number=state.place.number + by))
-
-    def find(self, state: BookingState) -> BookingState:
+    def _find(self, state: BookingState) -> BookingState:
         """Look for tables at the time of the form."""
         form = state.form
         missing = [label.lower() for name, label in WISH_FIELDS.items() if not form[name]]
@@ -230,11 +215,18 @@ class BookingEngine:
         if state.hold is None:
             refused = _noticed(state, "No table is held. Choose a time again.", "hold_expired")
             return Transition(refused, "", False)
-        missing = _missing(guest)
+        is_there = {
+            "first-name": bool(guest.first_name),
+            "last-name": bool(guest.last_name),
+            "phone": sum(letter.isdigit() for letter in guest.phone) >= 7,
+            "email": re.fullmatch(r"[^@\s]+@[^@\s]+\.[^@\s]+", guest.email) is not None,
+        }
+        missing = [GUEST_FIELDS[name].lower() for name, there in is_there.items() if not there]
         if missing:
             return Transition(_noticed(state, f"Fill in: {', '.join(missing)}.", "form_incomplete"), "", False)
         table = state.hold.table
-        near = [one for one in state.booked if _is_near(one.table, table)]
+        same_day = [one for one in state.booked if one.table.day == table.day]
+        near = [one for one in same_day if abs(one.table.minute - table.minute) < APART]
         if near:
             said = table_text(self.world, near[0].table, near[0].party)
             said = f"You have a reservation within two hours of this one. Cancel it first: {said}."
@@ -244,29 +236,6 @@ class BookingEngine:
         place = Place("confirmation", number=number)
         after = self.arrived(state._replace(hold=None, guest=guest, reservations=made), place)
         return Transition(after, "", True)
-
-    def cancel(self, state: BookingState) -> BookingState:
-        """Cancel the reservation. Somebody else takes the table."""
-        gone = state.booked[0]
-        left = tuple(one._replace(is_cancelled=True) if one == gone else one for one in state.reservations)
-        state = state._replace(reservations=left, lost=(*state.lost, gone.table))
-        return _noticed(self.arrived(state, Place("mine")), "Your reservation is cancelled.", "cancelled")
-
-
-_CLICKS: Mapping[str, Callable[[BookingEngine, BookingState], BookingState]] = {
-    "go": BookingEngine.go,
-    "next": lambda engine, state: engine.turn(state, 1),
-    "prev": lambda engine, state: engine.turn(state, -1),
-    "find": BookingEngine.find,
-    "city": lambda engine, state: state._replace(opened="" if state.opened else "city"),
-    "home": lambda engine, state: engine.arrived(state, Place()),
-    "mine": lambda engine, state: engine.arrived(state, Place("mine")),
-    "keep": lambda engine, state: engine.arrived(state, Place("mine")),
-    "hold": lambda engine, state: engine.arrived(state, Place("hold")),
-    "cancel": lambda engine, state: engine.arrived(state, Place("cancel")),
-    "cancel-yes": BookingEngine.cancel,
-}
-"""Id of an element -> what a click on it does. A click on a field only puts the cursor there."""
 
 
 def is_terminal(action: SiteAction) -> bool:
@@ -278,7 +247,7 @@ def is_terminal(action: SiteAction) -> bool:
 
 def is_lasting(action: SiteAction) -> bool:
     """Whether an action can't be taken back: it cancels, or it holds a table and gives up another."""
-    return action.verb == "CLICK" and LASTING.fullmatch(action.target) is not None
+    return action.verb == "CLICK" and re.fullmatch(r"cancel-yes|slot-\d{4}", action.target) is not None
 
 
 def passed(state: BookingState) -> BookingState:
@@ -299,9 +268,14 @@ def _released(state: BookingState) -> BookingState:
     return state._replace(hold=None, lost=(*state.lost, *gone))
 
 
-def _submit_of(field: str) -> str:
-    """Return the button that Enter presses in a field."""
-    return "complete" if field in GUEST_FIELDS else "find" if field in WISH_FIELDS else "go"
+def _require_open(state: BookingState, place: Place) -> None:
+    """Refuse pages that this visitor does not have."""
+    if place.kind == "hold" and state.hold is None:
+        raise NoSuchPlace("expected a page that you have, got /hold, and no table is held; choose a time first")
+    if place.kind == "cancel" and not state.booked:
+        raise NoSuchPlace("expected a page that you have, got /mine/cancel, and you have no reservation")
+    if place.kind == "confirmation":
+        raise NoSuchPlace("expected a page that you have, got a confirmation; complete a reservation first")
 
 
 def _with_value(state: BookingState, field: str, value: str) -> BookingState:
@@ -331,18 +305,3 @@ def refused_value(field: str, text: str) -> str:
         party = read_party(text)
         fine, expected = party is not None and 1 <= party <= MAX_PARTY, f"a party of 1 to {MAX_PARTY}, such as 4"
     return "" if fine else f"expected {expected}, got {text[:60]!r}"
-
-
-def _missing(guest: Guest) -> list[str]:
-    """Return the labels of details that are not filled in."""
-    is_there = {
-        "first-name": bool(guest.first_name),
-        "last-name": bool(guest.last_name),
-        "phone": sum(letter.isdigit() for letter in guest.phone) >= N_PHONE_DIGITS,
-        "email": _EMAIL.fullmatch(guest.email) is not None,
-    }
-    return [GUEST_FIELDS[name].lower() for name, there in is_there.items() if not there]
-
-
-def _is_near(one: SiteTable, other: SiteTable) -> bool:
-    return one.day == other.day and abs(one.minute - other.minute) < APART

@@ -9,18 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from iad_envs.booking.actions import key_of, read_action
 from iad_envs.booking.engine import BookingEngine, is_lasting, is_terminal, passed
 from iad_envs.booking.moments import day_text
-from iad_envs.booking.pages import (
-    UNASKED,
-    SitePage,
-    is_unasked,
-    page_of,
-    public_page,
-    render_text,
-    window_of,
-)
-from iad_envs.booking.reading import key_of, read_action
+from iad_envs.booking.pages import UNASKED, is_unasked, page_of, public_page, render_text, window_of
 from iad_envs.booking.scoring import (
     PARTS,
     Memory,
@@ -41,8 +33,6 @@ from iad_envs.core import Effect, IADEnv, Score, Snapshot, Transition, View
 from iad_envs.data import DataVersion, data_folder, data_version
 from iad_envs.spaces import UnicodeText
 
-MAX_ACTION_CHARS = 1 << 20
-DATA_FILES = (WORLD_FILE, TASKS_FILE)
 OPEN_SEATING = "Several kinds of seating are left, and neither the instruction nor the user has named one."
 SEVERITIES: Mapping[str, str] = {
     "slot_taken": "error",
@@ -55,7 +45,6 @@ SEVERITIES: Mapping[str, str] = {
     UNASKED: "note",
 }
 """Code of a finding -> severity, as in the other environments."""
-ANYWHERE = ("GOTO [home]", "ASK USER HELP [...]")
 
 
 @lru_cache(maxsize=8)
@@ -123,13 +112,13 @@ class BookingEnv(IADEnv[str, BookingState]):
         self.engine = load_engine(self._folder)
         super().__init__(load_tasks(self._folder), max_steps=max_steps, split=split, render_mode=render_mode)
         self._published = published
-        self.action_space = UnicodeText(MAX_ACTION_CHARS)
-        self.observation_space: Any = UnicodeText(MAX_ACTION_CHARS)
+        self.action_space = UnicodeText(1 << 20)
+        self.observation_space: Any = UnicodeText(1 << 20)
 
     @property
     def data(self) -> DataVersion:
         """Version of the data this environment runs on."""
-        return data_version(self._folder, DATA_FILES)
+        return data_version(self._folder, (WORLD_FILE, TASKS_FILE))
 
     def action_key(self, action: str) -> str:
         """Return the action with its verb in capitals and its parts in brackets, and dates and times in one form."""
@@ -158,7 +147,8 @@ class BookingEnv(IADEnv[str, BookingState]):
         return passed(state)
 
     def _committed(self, after: Snapshot) -> Snapshot:
-        if not after.is_awaiting and not _waits(after.state):
+        has_question = bool(after.state.asked) and not after.state.asked[-1].answer  # as after the last step
+        if not after.is_awaiting and not has_question:
             return after
         *before, last = after.state.asked
         answered = Exchanged(last.question, answer_of(after.task.answers, last.question), topics_of(last.question))
@@ -181,8 +171,22 @@ class BookingEnv(IADEnv[str, BookingState]):
             "today": day_text(0),
             "city": world.cities[state.city],
         }
-        data = public_page(world, state, page)
-        return View(render_text(world, state, page, complaint), _actions(state, page), facts, data)
+        seen = window_of(state, page)
+        fields = [one.id for one in seen if one.kind == "field"]
+        settable = [*fields, *(one.id for one in seen if one.kind == "list")]
+        typed = [name for name in fields if state.form.get(name)]
+        actions = (  # clicks first, and last those that take a text
+            *(f"CLICK [{one.id}]" for one in seen if one.kind != "field"),
+            *(f"CLEAR [{name}]" for name in typed),
+            *(f"SUBMIT [{name}]" for name in fields[:1]),
+            *(["SCROLL [UP]"] if state.scroll else []),
+            *(["SCROLL [DOWN]"] if len(page.elements) > state.scroll + len(seen) else []),
+            "GOTO [home]",
+            *(f"TYPE [{name}] [...]" for name in settable),
+            "ASK USER HELP [...]",
+        )
+        text, data = render_text(world, state, page, complaint), public_page(world, state, page)
+        return View(text, () if page.kind == "confirmation" else actions, facts, data)
 
     def _score(self, task: BookingTask, now: Snapshot, memory: Memory | None) -> Score:
         before = memory or Memory()
@@ -212,28 +216,3 @@ class BookingEnv(IADEnv[str, BookingState]):
     def _result_key(self, state: BookingState, view: View) -> Hashable:
         seen = (state.place, state.typed, state.scroll, state.opened)
         return (*seen, state.hold, state.reservations, state.lost, state.asked)
-
-
-def _waits(state: BookingState) -> bool:
-    """Whether the last question to the user has no answer yet, as after the last step."""
-    return bool(state.asked) and not state.asked[-1].answer
-
-
-def _actions(state: BookingState, page: SitePage) -> tuple[str, ...]:
-    """Return the actions of a page: clicks first, and last those that take a text."""
-    if page.kind == "confirmation":
-        return ()
-    seen = window_of(state, page)
-    fields = [one.id for one in seen if one.kind == "field"]
-    settable = [*fields, *(one.id for one in seen if one.kind == "list")]
-    typed = [name for name in fields if state.form.get(name)]
-    return (
-        *(f"CLICK [{one.id}]" for one in seen if one.kind != "field"),
-        *(f"CLEAR [{name}]" for name in typed),
-        *(f"SUBMIT [{name}]" for name in fields[:1]),
-        *(["SCROLL [UP]"] if state.scroll else []),
-        *(["SCROLL [DOWN]"] if len(page.elements) > state.scroll + len(seen) else []),
-        ANYWHERE[0],
-        *(f"TYPE [{name}] [...]" for name in settable),
-        ANYWHERE[1],
-    )

@@ -21,13 +21,14 @@ MONTHS = (
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 _PLAIN = re.IGNORECASE | re.ASCII  # else "ſ" is an s, and "١" a digit
-_ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})", _PLAIN)
-_WEEKDAY = re.compile(rf"(?:{'|'.join(day[:3] for day in WEEKDAYS)})[a-z]*,?\s+", _PLAIN)
 _NAMES = "|".join(month[:3] for month in MONTHS)
-_MONTH_FIRST = re.compile(rf"({_NAMES})[a-z]*\.?\s+(\d{{1,2}})(?:st|nd|rd|th)?(?:,?\s+(\d{{4}}))?", _PLAIN)
-_DAY_FIRST = re.compile(rf"(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?({_NAMES})[a-z]*\.?(?:,?\s+(\d{{4}}))?", _PLAIN)
-_CLOCK = re.compile(r"(\d{1,2})(?::(\d{2}))?\s*(?:([ap])\.?m\.?)?", _PLAIN)
-_PARTY = re.compile(r"(\d{1,2})(?:\s+(?:people|persons?|guests?|seats?))?", _PLAIN)
+_YEAR = r"(?:,?\s+(?P<year>\d{4}))?"
+_DATES = (
+    re.compile(r"\b(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})\b", _PLAIN),
+    re.compile(rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<name>{_NAMES})[a-z]*\.?{_YEAR}", _PLAIN),
+    re.compile(rf"\b(?P<name>{_NAMES})[a-z]*\.?\s+(?P<day>\d{{1,2}})(?!\d)(?:st|nd|rd|th)?{_YEAR}", _PLAIN),
+)
+"""Forms of a date: 2026-06-17, 17 June 2026, June 17 2026. The year may be missing behind a month's name."""
 
 
 def date_of(day: int) -> date:
@@ -65,30 +66,23 @@ def people(party: int) -> str:
 
 @lru_cache(maxsize=4096)
 def read_day(text: str) -> int | None:
-    """Return the day that a text names, or None if it names none.
+    """Return the day that a text is, or None if it is none: `2026-06-17`, `Wednesday, 17 June 2026`, `June 17`.
 
     A date without a year is the next one from today. Days out of range are returned, too.
     """
-    text = _WEEKDAY.sub("", text.strip(), count=1) if _WEEKDAY.match(text.strip()) else text.strip()
-    if found := _ISO.fullmatch(text):
-        return _day(int(found[1]), int(found[2]), int(found[3]))
-    if found := _MONTH_FIRST.fullmatch(text):
-        month, number, year = found[1], found[2], found[3]
-    elif found := _DAY_FIRST.fullmatch(text):
-        number, month, year = found[1], found[2], found[3]
-    else:
-        return None
-    place = [name[:3].lower() for name in MONTHS].index(month.lower()) + 1
-    if year:
-        return _day(int(year), place, int(number))
-    day = _day(TODAY.year, place, int(number))
-    return _day(TODAY.year + 1, place, int(number)) if day is not None and day < 0 else day
+    text = re.sub(rf"^(?:{'|'.join(day[:3] for day in WEEKDAYS)})[a-z]*,?\s+", "", text.strip(), flags=_PLAIN)
+    return _day_of(next(filter(None, (form.fullmatch(text) for form in _DATES)), None))
+
+
+def find_day(text: str) -> int | None:
+    """Return the day that a sentence names, or None if it names none. See `read_day`."""
+    return _day_of(next(filter(None, (form.search(text) for form in _DATES)), None))
 
 
 @lru_cache(maxsize=4096)
 def read_time(text: str) -> int | None:
-    """Return the minute of the day that a text names (`19:00`, `7 pm`), or None if it names none."""
-    found = _CLOCK.fullmatch(text.strip())
+    """Return the minute of the day that a text is (`19:00`, `7 pm`), or None if it is none."""
+    found = re.fullmatch(r"(\d{1,2})(?::(\d{2}))?\s*(?:([ap])\.?m\.?)?", text.strip(), _PLAIN)
     if found is None or (found[2] is None and found[3] is None):
         return None
     hour, minute = int(found[1]), int(found[2] or 0)
@@ -100,13 +94,21 @@ def read_time(text: str) -> int | None:
 
 
 def read_party(text: str) -> int | None:
-    """Return the size of a party that a text names (`4`, `4 people`), or None if it names none."""
-    found = _PARTY.fullmatch(text.strip())
+    """Return the size of a party that a text is (`4`, `4 people`), or None if it is none."""
+    found = re.fullmatch(r"(\d{1,2})(?:\s+(?:people|persons?|guests?|seats?))?", text.strip(), _PLAIN)
     return int(found[1]) if found else None
 
 
-def _day(year: int, month: int, number: int) -> int | None:
+def _day_of(found: "re.Match[str] | None") -> int | None:
+    if found is None:
+        return None
+    parts = found.groupdict()
+    names = [name[:3].lower() for name in MONTHS]
+    month = int(parts["month"]) if parts.get("month") else names.index(parts["name"].lower()) + 1
     try:
-        return (date(year, month, number) - TODAY).days
+        if parts["year"]:
+            return (date(int(parts["year"]), month, int(parts["day"])) - TODAY).days
+        day = date(TODAY.year, month, int(parts["day"]))
+        return ((day if day >= TODAY else day.replace(year=TODAY.year + 1)) - TODAY).days
     except ValueError:
         return None

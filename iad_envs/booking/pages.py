@@ -5,20 +5,16 @@ from typing import Any, NamedTuple
 
 from iad_envs.booking.addresses import SITE, path_of
 from iad_envs.booking.moments import clock, day_text, iso, people, time_text
-from iad_envs.booking.seating import named_seatings
-from iad_envs.booking.state import HOLD_STEPS, BookingState, Place, Reservation, SiteTable
-from iad_envs.booking.world import SEATINGS, BookingWorld
+from iad_envs.booking.state import HOLD_STEPS, BookingState, Hold, Place, Reservation, SiteTable
+from iad_envs.booking.world import SEATINGS, BookingWorld, named_seatings
 
 NAME = "Tablefind"
 WINDOW = 14
 """Elements that are seen at once."""
 PAGE_SIZE = 10
 """Restaurants on a page of results."""
-N_SLOTS = 5
 UNASKED = "unasked_preference"
 """Code of the finding that the choice of seating is the user's."""
-WITHIN = 150
-"""Minutes around the wanted time, in which times are offered."""
 MAX_TEXT = 1800
 MAX_LINE = 240
 SHOWN = 60
@@ -70,13 +66,91 @@ class SitePage(NamedTuple):
 
 def page_of(world: BookingWorld, state: BookingState) -> SitePage:
     """Return the page of a state."""
-    kind = kind_of(state)
-    path = path_of(state.place)
-    make = _PAGES[kind]
-    title, lines, elements, *offered = make(world, state)
-    slots, seatings = offered or ((), ())
-    nav = () if kind == "confirmation" else tuple(_navigation(state))
-    return SitePage(kind, path, title, tuple(lines), (*elements, *nav), slots, seatings)
+    kind, place, form, held = kind_of(state), state.place, state.form, _held(world, state)
+    lines: Sequence[str]
+    elements: Sequence[Element] = ()
+    slots: tuple[int, ...] = ()
+    seatings: tuple[str, ...] = ()
+    if kind == "home":
+        title, lines = "Book a table", [f"The site is set to {world.cities[state.city]}."]
+        elements = _search_form(world, state)
+    elif kind == "results":
+        title, (line, links) = "Restaurants", _results(world, place)
+        lines, elements = [line], [*_search_form(world, state), *links]
+    elif kind == "restaurant":
+        one, slots = world.restaurants[place.slug], offered_slots(world, state)
+        title = f"{one.name}, {world.cities[one.city]}"
+        asked = f"Tables for {people(place.party)} on {day_text(place.day)} near {time_text(place.minute)}:"
+        lines = [
+            f"{one.cuisine}, {one.area}, {one.street}, {PRICES[: one.price]}, rated {one.rating:.1f}. {one.about}",
+            f"Seating: {', '.join(SEATINGS[name].lower() for name in one.seatings)}.",
+            asked if slots else f"{asked} none.",
+        ]
+        elements = [
+            *(Element(name, "field", label, form.get(name, "")) for name, label in WISH_FIELDS.items()),
+            Element("find", "button", "Find a table"),
+            *(Element(slot_id(minute), "button", time_text(minute)) for minute in slots),
+        ]
+    elif kind == "seating":
+        seatings = left_seatings(world, state)
+        title, lines = "Seating", [held, "Where would you like to sit?"]
+        elements = [Element(f"seat-{name}", "button", SEATINGS[name]) for name in seatings]
+    elif kind == "details":
+        title, lines = "Your details", [held]
+        elements = [Element(name, "field", label, form.get(name, "")) for name, label in GUEST_FIELDS.items()]
+        elements = [*elements, Element("complete", "button", "Complete the reservation")]
+    elif kind == "confirmation":
+        title, lines = _confirmation(world, state)
+    elif kind == "mine":
+        title, lines = "My reservations", []
+        for own in state.reservations:
+            mark = "Cancelled: " if own.is_cancelled else ""
+            lines.append(f"{mark}{table_text(world, own.table, own.party)}.")
+        lines = lines or ["You have none."]
+        elements = [Element("cancel", "button", "Cancel the reservation")] if state.booked else []
+    else:
+        booked = [f"{table_text(world, own.table, own.party)}." for own in state.booked]
+        title, lines = "Cancel this reservation?", [*booked, "This can't be undone."]
+        elements = [Element("cancel-yes", "button", "Yes, cancel it"), Element("keep", "button", "Keep it")]
+    if kind != "confirmation":
+        ways = [("hold", "Your held table")] if state.hold else []
+        ways += [("home", "Home"), ("mine", "My reservations")]
+        navigation = [Element(name, "link", label) for name, label in ways if place.kind != name]
+        elements = [*elements, *navigation]
+    return SitePage(kind, path_of(place), title, tuple(lines), tuple(elements), slots, seatings)
+
+
+def _results(world: BookingWorld, place: Place) -> tuple[str, list[Element]]:
+    """Return what the page of results says, and its links."""
+    found = world.search(place.query, place.city)
+    first = PAGE_SIZE * (place.number - 1)
+    links = []
+    for one in found[first : first + PAGE_SIZE]:
+        label = f"{one.name}, {one.cuisine}, {one.area}, {PRICES[: one.price]}, {one.rating:.1f}"
+        links.append(Element(f"r-{one.slug}", "link", label))
+    if place.number > 1:
+        links.append(Element("prev", "link", "Previous page"))
+    if len(found) > first + PAGE_SIZE:
+        links.append(Element("next", "link", "Next page"))
+    what = f'for "{place.query[:SHOWN]}" ' if place.query else ""
+    n = "1 restaurant" if len(found) == 1 else f"{len(found)} restaurants"
+    page = f"Page {place.number} of {max(1, -(-len(found) // PAGE_SIZE))}"
+    return f"{n} {what}in {world.cities[place.city]}, best rated first. {page}.", links
+
+
+def _confirmation(world: BookingWorld, state: BookingState) -> tuple[str, list[str]]:
+    found = next((one for one in state.reservations if one.number == state.place.number), None)
+    if found is None:
+        return "Confirmation", ["There is no such reservation."]
+    guest = found.guest
+    lines = [
+        f"{table_text(world, found.table, found.party)}.",
+        f"Name: {guest.first_name[:SHOWN]} {guest.last_name[:SHOWN]}",
+        f"Phone: {guest.phone[:SHOWN]}",
+        f"Email: {guest.email[:SHOWN]}",
+        *([f"Note: {guest.note}"] if guest.note else []),
+    ]
+    return "Your table is reserved", lines
 
 
 def kind_of(state: BookingState) -> str:
@@ -123,8 +197,8 @@ def offered_slots(world: BookingWorld, state: BookingState) -> tuple[int, ...]:
     """Return the times on a restaurant's page: the free ones that are nearest to the wanted time."""
     place = state.place
     free = free_tables(world, state, slug=place.slug, day=place.day, party=place.party)
-    near = [minute for minute in free if abs(minute - place.minute) <= WITHIN]
-    return tuple(sorted(sorted(near, key=lambda minute: (abs(minute - place.minute), minute))[:N_SLOTS]))
+    near = [minute for minute in free if abs(minute - place.minute) <= 150]
+    return tuple(sorted(sorted(near, key=lambda minute: (abs(minute - place.minute), minute))[:5]))
 
 
 def left_seatings(world: BookingWorld, state: BookingState) -> tuple[str, ...]:
@@ -163,35 +237,44 @@ def render_text(world: BookingWorld, state: BookingState, page: SitePage, compla
     Elements are never left out, as each that is seen can be used. Where there is no room, older answers are.
     """
     seen = window_of(state, page)
-    below = len(page.elements) - state.scroll - len(seen)
     head = [f"{NAME}: {page.title}", f"Address: {SITE}{page.path}"[:MAX_LINE], f"Today is {day_text(0)}."]
     said = [f"Notice: {state.notice}"[:MAX_LINE]] if state.notice else []
     if complaint:
         said.append(f"Invalid action: {complaint}"[:MAX_LINE])
     said += [line[:MAX_LINE] for line in page.lines]
     listed = ["more above: SCROLL [UP]"] if state.scroll else []
-    listed += map(_line, seen)
-    if below > 0:
+    for one in seen:
+        value = f' = "{one.value[:SHOWN]}"' if one.kind in ("field", "list") else ""
+        listed.append(f'[{one.id}] {one.kind} "{one.label}"{value}')
+    if len(page.elements) > state.scroll + len(seen):
         listed.append("more below: SCROLL [DOWN]")
     room = MAX_TEXT - sum(len(line) + 1 for line in (*head, *said, *listed))
-    return "\n".join((*head, *_exchanges(state, room), *said, *listed))[:MAX_TEXT]
-
-
-def _exchanges(state: BookingState, room: int) -> Sequence[str]:
-    """Return the last answers of the user that there is room for, at most two."""
-    found: list[str] = []
-    for one in reversed(state.asked[-2:]):
-        answer = f'The user answered: "{one.answer[:MAX_LINE]}"' if one.answer else "The user will answer."
-        lines = [f'You asked the user: "{one.question[:SHOWN]}"', answer]
+    exchanges: list[str] = []
+    for exchanged in reversed(state.asked[-2:]):
+        answer = f'The user answered: "{exchanged.answer[:MAX_LINE]}"' if exchanged.answer else "The user will answer."
+        lines = [f'You asked the user: "{exchanged.question[:SHOWN]}"', answer]
         room -= sum(len(line) + 1 for line in lines)
         if room < 0:
             break
-        found = [*lines, *found]
-    return found
+        exchanges = [*lines, *exchanges]
+    return "\n".join((*head, *exchanges, *said, *listed))[:MAX_TEXT]
 
 
 def public_page(world: BookingWorld, state: BookingState, page: SitePage) -> dict[str, Any]:
     """Return a page as data for agents."""
+
+    def data_of(one: Hold | Reservation) -> dict[str, Any]:
+        restaurant = world.restaurants[one.table.slug]
+        return {
+            "id": one.table.slug,
+            "restaurant": restaurant.name,
+            "city": world.cities[restaurant.city],
+            "day": day_text(one.table.day),
+            "time": time_text(one.table.minute),
+            "seating": one.table.seating,
+            "party": one.party,
+        }
+
     seen = window_of(state, page)
     return {
         "kind": page.kind,
@@ -203,182 +286,45 @@ def public_page(world: BookingWorld, state: BookingState, page: SitePage) -> dic
         "elements": [one._asdict() for one in seen],
         "n_above": state.scroll,
         "n_below": len(page.elements) - state.scroll - len(seen),
-        "hold": _hold_data(world, state),
+        "hold": {**data_of(state.hold), "left": steps_held(state)} if state.hold else {},
         "form": state.form,
         "slots": [slot_id(minute)[len("slot-") :] for minute in page.slots],
         "seatings": list(page.seatings),
-        "reservations": [_reservation_data(world, one) for one in state.reservations],
+        "reservations": [
+            {
+                **data_of(one),
+                "name": f"{one.guest.first_name} {one.guest.last_name}",
+                "phone": one.guest.phone,
+                "email": one.guest.email,
+                "is_cancelled": one.is_cancelled,
+            }
+            for one in state.reservations
+        ],
     }
 
 
-def _line(element: Element) -> str:
-    value = f' = "{element.value[:SHOWN]}"' if element.kind in ("field", "list") else ""
-    return f'[{element.id}] {element.kind} "{element.label}"{value}'
-
-
-def _home(world: BookingWorld, state: BookingState) -> tuple[Any, ...]:
-    city = world.cities[state.city]
-    return "Book a table", (f"The site is set to {city}.",), tuple(_search_form(world, state))
-
-
-def _results(world: BookingWorld, state: BookingState) -> tuple[Any, ...]:
-    place = state.place
-    found = world.search(place.query, place.city)
-    first = PAGE_SIZE * (place.number - 1)
-    shown = found[first : first + PAGE_SIZE]
-    links = [
-        Element(
-            f"r-{one.slug}", "link", f"{one.name}, {one.cuisine}, {one.area}, {PRICES[: one.price]}, {one.rating:.1f}"
-        )
-        for one in shown
-    ]
-    if place.number > 1:
-        links.append(Element("prev", "link", "Previous page"))
-    if len(found) > first + PAGE_SIZE:
-        links.append(Element("next", "link", "Next page"))
-    what = f'for "{place.query[:SHOWN]}" ' if place.query else ""
-    n = "1 restaurant" if len(found) == 1 else f"{len(found)} restaurants"
-    n_pages = max(1, -(-len(found) // PAGE_SIZE))
-    lines = [f"{n} {what}in {world.cities[place.city]}, best rated first. Page {place.number} of {n_pages}."]
-    return "Restaurants", lines, (*_search_form(world, state), *links)
-
-
-def _restaurant(world: BookingWorld, state: BookingState) -> tuple[Any, ...]:
-    place = state.place
-    one = world.restaurants[place.slug]
-    slots = offered_slots(world, state)
-    lines = [
-        f"{one.cuisine}, {one.area}, {one.street}, {PRICES[: one.price]}, rated {one.rating:.1f}. {one.about}",
-        f"Seating: {', '.join(SEATINGS[name].lower() for name in one.seatings)}.",
-        f"Tables for {people(place.party)} on {day_text(place.day)} near {time_text(place.minute)}:"
-        + ("" if slots else " none."),
-    ]
+def _search_form(world: BookingWorld, state: BookingState) -> list[Element]:
     form = state.form
-    elements = [
-        *(Element(name, "field", label, form.get(name, "")) for name, label in WISH_FIELDS.items()),
-        Element("find", "button", "Find a table"),
-        *(Element(slot_id(minute), "button", time_text(minute)) for minute in slots),
+    is_open = state.opened == "city"
+    return [
+        Element("q", "field", "Restaurant or cuisine", form.get("q", "")),
+        Element("city", "list", "City", world.cities[form.get("city", state.city)]),
+        *(Element(f"city-{slug}", "option", name) for slug, name in world.cities.items() if is_open),
+        Element("go", "button", "Search"),
     ]
-    return f"{one.name}, {world.cities[one.city]}", lines, elements, slots, ()
-
-
-def _seating(world: BookingWorld, state: BookingState) -> tuple[Any, ...]:
-    seatings = left_seatings(world, state)
-    lines = [_held(world, state), "Where would you like to sit?"]
-    return "Seating", lines, [Element(f"seat-{name}", "button", SEATINGS[name]) for name in seatings], (), seatings
-
-
-def _details(world: BookingWorld, state: BookingState) -> tuple[Any, ...]:
-    form = state.form
-    fields = [Element(name, "field", label, form.get(name, "")) for name, label in GUEST_FIELDS.items()]
-    line = _held(world, state) if state.hold else "No table is held."
-    return "Your details", [line], [*fields, Element("complete", "button", "Complete the reservation")]
-
-
-def _confirmation(world: BookingWorld, state: BookingState) -> tuple[Any, ...]:
-    found = next((one for one in state.reservations if one.number == state.place.number), None)
-    if found is None:
-        return "Confirmation", ["There is no such reservation."], ()
-    guest = found.guest
-    lines = [
-        f"{table_text(world, found.table, found.party)}.",
-        f"Name: {guest.first_name[:SHOWN]} {guest.last_name[:SHOWN]}",
-        f"Phone: {guest.phone[:SHOWN]}",
-        f"Email: {guest.email[:SHOWN]}",
-        *([f"Note: {guest.note}"] if guest.note else []),
-    ]
-    return "Your table is reserved", lines, ()
-
-
-def _mine(world: BookingWorld, state: BookingState) -> tuple[Any, ...]:
-    lines = [
-        f"{'Cancelled: ' if one.is_cancelled else ''}{table_text(world, one.table, one.party)}."
-        for one in state.reservations
-    ]
-    elements = [Element("cancel", "button", "Cancel the reservation")] if state.booked else []
-    return "My reservations", lines or ["You have none."], elements
-
-
-def _cancel(world: BookingWorld, state: BookingState) -> tuple[Any, ...]:
-    lines = [f"{table_text(world, one.table, one.party)}." for one in state.booked]
-    elements = [Element("cancel-yes", "button", "Yes, cancel it"), Element("keep", "button", "Keep it")]
-    return "Cancel this reservation?", [*lines, "This can't be undone."], elements
-
-
-_PAGES = {
-    "home": _home,
-    "results": _results,
-    "restaurant": _restaurant,
-    "seating": _seating,
-    "details": _details,
-    "confirmation": _confirmation,
-    "mine": _mine,
-    "cancel": _cancel,
-}
-
-
-def _search_form(world: BookingWorld, state: BookingState) -> Iterator[Element]:
-    form = state.form
-    yield Element("q", "field", "Restaurant or cuisine", form.get("q", ""))
-    yield Element("city", "list", "City", world.cities[form.get("city", state.city)])
-    if state.opened == "city":
-        yield from (Element(f"city-{slug}", "option", name) for slug, name in world.cities.items())
-    yield Element("go", "button", "Search")
-
-
-def _navigation(state: BookingState) -> Iterator[Element]:
-    if state.hold is not None and state.place.kind != "hold":
-        yield Element("hold", "link", "Your held table")
-    if state.place.kind != "home":
-        yield Element("home", "link", "Home")
-    if state.place.kind != "mine":
-        yield Element("mine", "link", "My reservations")
 
 
 def _held(world: BookingWorld, state: BookingState) -> str:
     if state.hold is None:
         return "No table is held."
-    return f"Held: {table_text(world, state.hold.table, state.hold.party)}. {_left(state)}"
-
-
-def _left(state: BookingState) -> str:
     left = steps_held(state)
-    return "It is held for this last action." if left == 1 else f"It is held for {left} more actions."
+    how_long = "It is held for this last action." if left == 1 else f"It is held for {left} more actions."
+    return f"Held: {table_text(world, state.hold.table, state.hold.party)}. {how_long}"
 
 
 def steps_held(state: BookingState) -> int:
     """Return for how many more actions the table is held."""
     return 0 if state.hold is None else state.hold.since + HOLD_STEPS - state.steps
-
-
-def _hold_data(world: BookingWorld, state: BookingState) -> dict[str, Any]:
-    if state.hold is None:
-        return {}
-    table = state.hold.table
-    return {**_table_data(world, table), "party": state.hold.party, "left": steps_held(state)}
-
-
-def _table_data(world: BookingWorld, table: SiteTable) -> dict[str, Any]:
-    restaurant = world.restaurants[table.slug]
-    return {
-        "id": table.slug,
-        "restaurant": restaurant.name,
-        "city": world.cities[restaurant.city],
-        "day": day_text(table.day),
-        "time": time_text(table.minute),
-        "seating": table.seating,
-    }
-
-
-def _reservation_data(world: BookingWorld, one: Reservation) -> dict[str, Any]:
-    return {
-        **_table_data(world, one.table),
-        "party": one.party,
-        "name": f"{one.guest.first_name} {one.guest.last_name}",
-        "phone": one.guest.phone,
-        "email": one.guest.email,
-        "is_cancelled": one.is_cancelled,
-    }
 
 
 def fields_of(state: BookingState, place: Place) -> tuple[tuple[str, str], ...]:

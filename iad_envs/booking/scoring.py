@@ -1,12 +1,12 @@
 """Gold: how right a reservation is, how far an episode has come, and actions that solve a task."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from iad_envs.booking.engine import BookingEngine
 from iad_envs.booking.moments import clock, iso
-from iad_envs.booking.pages import GUEST_FIELDS, SitePage, kind_of, page_of, slot_id, window_of
-from iad_envs.booking.state import BookingState, Guest, Reservation, SiteTable
+from iad_envs.booking.pages import GUEST_FIELDS, kind_of, page_of, slot_id, window_of
+from iad_envs.booking.state import BookingState, Guest, SiteTable
 from iad_envs.booking.tasks import BookingTask
 
 PARTS = ("restaurant", "date_time", "party", "seating", "user_info", "completed")
@@ -52,18 +52,21 @@ def counts(task: BookingTask, state: BookingState, *, is_over: bool, is_booked: 
 def subgoals(task: BookingTask, state: BookingState, *, has_seen: bool, success: bool) -> dict[str, bool]:
     """Return which subgoals hold. `completed` counts only with success."""
     made = state.reservations[-1] if state.place.kind == "confirmation" and state.reservations else None
-    table, party = _table_of(state, made)
-    is_there = table is not None and table.slug == task.restaurant
-    day = is_there and table is not None and table.day == task.day
-    is_held = (made is not None or state.hold is not None) and table is not None
-    seating = {"seating": is_there and is_held and table is not None and table.seating == task.seating}
+    kept = made or state.hold
+    place = state.place
+    table, party = (kept.table, kept.party) if kept else (SiteTable(place.slug, place.day, place.minute), place.party)
+    is_there = (kept is not None or place.kind == "restaurant") and table.slug == task.restaurant
+    day = is_there and table.day == task.day
+    seating = {"seating": is_there and kept is not None and table.seating == task.seating}
+    form = state.form
+    guest = made.guest if made else Guest(*(form.get(name, "") for name in GUEST_FIELDS))
     return {
         "restaurant": has_seen,
         "day": day,
-        "slot": day and is_held and table is not None and table.minute in task.gold_slots,
+        "slot": day and kept is not None and table.minute in task.gold_slots,
         "party": is_there and party == task.party,
         **(seating if task.seating else {}),
-        **_right_details(task.user, _guest_of(state, made)),
+        **_right_details(task.user, guest),
         "completed": success,
     }
 
@@ -76,60 +79,45 @@ def sees_restaurant(task: BookingTask, state: BookingState) -> bool:
 
 def gold_actions(engine: BookingEngine, task: BookingTask) -> list[str]:
     """Return actions that solve a task, without needless ones."""
-    return list(_gold(_Walk(engine, task)))
+    world, wanted = engine.world, engine.world.restaurants[task.restaurant]
+    state, done = engine.start(task.scene, task.city, task.reservations), list[str]()
 
+    def do(action: str) -> None:
+        nonlocal state
+        state = engine.act(state, action).state
+        done.append(action)
 
-class _Walk:
-    """A visitor of the site who knows the task."""
+    def sees(element: str) -> bool:
+        return element in {one.id for one in window_of(state, page_of(world, state))}
 
-    def __init__(self, engine: BookingEngine, task: BookingTask) -> None:
-        self.engine, self.task = engine, task
-        self.state = engine.start(task.scene, task.city, task.reservations)
+    def fill(values: Mapping[str, str]) -> None:
+        for name, value in values.items():
+            given = state.form.get(name, "")
+            if given != value:
+                if given and name in GUEST_FIELDS:
+                    do(f"CLEAR [{name}]")
+                do(f"TYPE [{name}] [{value}]")
 
-    @property
-    def page(self) -> SitePage:
-        return page_of(self.engine.world, self.state)
-
-    def sees(self, element: str) -> bool:
-        return element in {one.id for one in window_of(self.state, self.page)}
-
-    def do(self, action: str) -> str:
-        self.state = self.engine.act(self.state, action).state
-        return action
-
-    def filled(self, wanted: Mapping[str, str]) -> Iterator[str]:
-        for name, value in wanted.items():
-            given = self.state.form.get(name, "")
-            if given == value:
-                continue
-            if given and name in GUEST_FIELDS:
-                yield self.do(f"CLEAR [{name}]")
-            yield self.do(f"TYPE [{name}] [{value}]")
-
-
-def _gold(walk: _Walk) -> Iterator[str]:
-    task, world = walk.task, walk.engine.world
-    wanted = world.restaurants[task.restaurant]
     if task.city != wanted.city:
-        yield walk.do(f"TYPE [city] [{world.cities[wanted.city]}]")
-    yield walk.do(f"TYPE [q] [{wanted.name}]")
-    yield walk.do("CLICK [go]")
-    while not walk.sees(f"r-{wanted.slug}"):
-        yield walk.do("CLICK [next]" if walk.sees("next") else "SCROLL [DOWN]")
-    yield walk.do(f"CLICK [r-{wanted.slug}]")
-    yield from walk.filled({"date": iso(task.day), "time": clock(task.minute), "party": str(task.party)})
-    yield walk.do("CLICK [find]")
-    yield walk.do(f"CLICK [{next(slot_id(one) for one in walk.page.slots if one in task.gold_slots)}]")
-    if kind_of(walk.state) == "seating":
+        do(f"TYPE [city] [{world.cities[wanted.city]}]")
+    do(f"TYPE [q] [{wanted.name}]")
+    do("CLICK [go]")
+    while not sees(f"r-{wanted.slug}"):
+        do("CLICK [next]" if sees("next") else "SCROLL [DOWN]")
+    do(f"CLICK [r-{wanted.slug}]")
+    fill({"date": iso(task.day), "time": clock(task.minute), "party": str(task.party)})
+    do("CLICK [find]")
+    do(f"CLICK [{next(slot_id(one) for one in page_of(world, state).slots if one in task.gold_slots)}]")
+    if kind_of(state) == "seating":
         if "hidden_seating" in task.kinds:
-            yield walk.do("ASK USER HELP [Where would you like to sit?]")
-        yield walk.do(f"CLICK [seat-{task.seating or walk.page.seatings[0]}]")
+            do("ASK USER HELP [Where would you like to sit?]")
+        do(f"CLICK [seat-{task.seating or page_of(world, state).seatings[0]}]")
     if task.own is not None:
         for name in ("mine", "cancel", "cancel-yes", "hold"):
-            yield walk.do(f"CLICK [{name}]")
-    details = dict(zip(GUEST_FIELDS, task.user, strict=True))
-    yield from walk.filled({name: value for name, value in details.items() if name != "note"})
-    yield walk.do("CLICK [complete]")
+            do(f"CLICK [{name}]")
+    fill({name: value for name, value in zip(GUEST_FIELDS, task.user, strict=True) if name != "note"})
+    do("CLICK [complete]")
+    return done
 
 
 def _right_details(user: Guest, given: Guest) -> dict[str, bool]:
@@ -149,22 +137,3 @@ def _digits(text: str) -> str:
     """Return the digits of a phone number without the country's code 1."""
     digits = "".join(letter for letter in text if letter.isdecimal() and letter.isascii())
     return digits[1:] if len(digits) == 11 and digits.startswith("1") else digits
-
-
-def _table_of(state: BookingState, made: Reservation | None) -> tuple[SiteTable | None, int]:
-    """Return the table that a state is about, and the party."""
-    if made is not None:
-        return made.table, made.party
-    if state.hold is not None:
-        return state.hold.table, state.hold.party
-    place = state.place
-    if place.kind == "restaurant":
-        return SiteTable(place.slug, place.day, place.minute), place.party
-    return None, 0
-
-
-def _guest_of(state: BookingState, made: Reservation | None) -> Guest:
-    if made is not None:
-        return made.guest
-    form = state.form
-    return Guest(*(form.get(name, "") for name in GUEST_FIELDS))

@@ -3,42 +3,16 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from iad_envs.booking.actions import MAX_FIELD, SETTING, SiteAction, read_action
 from iad_envs.booking.engine import BookingEngine
 from iad_envs.booking.pages import SitePage, last_scroll, page_of
-from iad_envs.booking.reading import MAX_FIELD, SETTING, SiteAction, read_action
 from iad_envs.booking.site.app import MAX_SAID, N_SAID, BookingSite, address_of, create_app
 from iad_envs.booking.state import BookingState
 from iad_envs.browser.site_visit import FIND, LEAVE, PageMismatch, SiteVisit, as_parsed
 from webshop_server.site.sessions import Sessions
 
-SESSION = "booking"
-REFUSED = "refused"
-"""Stands for an action that the environment has refused. It can't be read as another."""
 HERE = 'const found = document.querySelector(`[data-click="${CSS.escape(arguments[0])}"]`);'
 """Finds an element that is used without leaving the page."""
-GET = f"{HERE} return found;"
-VALUE = f"{HERE} return found?.value;"
-AT_END = f"{HERE} found?.focus(); found?.setSelectionRange(found.value.length, found.value.length); return found;"
-"""Puts the cursor at the end of a field."""
-WHOLE = f"{HERE} found?.focus(); found?.select(); return found;"
-"""Selects all that is in a field."""
-FOCUS = f"{LEAVE} {HERE} found?.focus(); return found;"
-"""Puts the cursor in a field, where Enter sends the form."""
-DEFAULT = f"{LEAVE} {HERE} return found?.form.querySelector('button');"
-"""Returns the button that Enter in a field presses."""
-ENTER = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"}
-BACKSPACE = {"key": "Backspace", "code": "Backspace", "windowsVirtualKeyCode": 8}
-# What keys mean in a date or a time depends on the language of the browser, so these values are set, as a picker does.
-SET = f"""
-{HERE}
-if (found) {{ found.value = arguments[1]; found.dispatchEvent(new Event("input", {{bubbles: true}})); }}
-return found;
-"""
-REST = """
-document.activeElement?.blur();
-scrollTo(0, arguments[0] * (document.documentElement.scrollHeight - innerHeight));
-"""
-"""Takes the cursor away, which no state knows of, and scrolls to where a state is: 0 is the top, 1 the bottom."""
 
 
 class BookingVisit(SiteVisit[BookingState]):
@@ -87,7 +61,7 @@ return {
         super().__init__(
             create_app(self.site),
             sessions,
-            session=SESSION,
+            session="booking",
             chromium=chromium,
             chromedriver=chromedriver,
             size=size,
@@ -105,7 +79,7 @@ return {
 
     def stay(self, state: BookingState) -> None:
         """Let the time pass that a refused action takes."""
-        self._arrive(state, REFUSED)
+        self._arrive(state, "refused")  # which can't be read as an action
 
     def _do(self, action: str, after: BookingState) -> None:
         before = self._sessions.get(self.session)
@@ -115,10 +89,11 @@ return {
         if read.verb == "GOTO":
             self._go_to(self.session, after)
         elif read.verb == "SUBMIT" and kinds[read.target] == "list":
-            self._offered(action, DEFAULT, read.target).click()  # Enter opens a list instead
+            button = f"{LEAVE} {HERE} return found?.form.querySelector('button');"
+            self._offered(action, button, read.target).click()  # Enter opens a list instead
         elif read.verb == "SUBMIT":
-            self._offered(action, FOCUS, read.target)
-            self._press(ENTER)
+            self._offered(action, f"{LEAVE} {HERE} found?.focus(); return found;", read.target)
+            self._press({"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"})
         elif read.verb == "CLICK" and kinds[read.target] in ("link", "button"):
             self._offered(action, FIND, read.target).click()
         else:
@@ -130,25 +105,31 @@ return {
         name, values = read.target, after.form
         if read.verb == "CLICK":
             if name != "city":  # a list opens in the page, as the pop-up of a browser is on no screenshot
-                self._offered(action, GET, name).click()
+                self._offered(action, f"{HERE} return found;", name).click()
             return True
         if read.verb not in ("TYPE", "CLEAR"):
             return True
+        value = values[name]
+        n_units = len(value.encode("utf-16-le", "surrogatepass")) // 2
         if name == "city":
-            self._offered(action, GET, f"city-{values[name]}").click()
+            self._offered(action, f"{HERE} return found;", f"city-{value}").click()
         elif name in SETTING:
-            self._offered(action, SET, name, values[name])
+            # What keys mean in a date or a time depends on the browser's language, so it is set, as a picker does.
+            changed = 'found.dispatchEvent(new Event("input", {bubbles: true}))'
+            script = f"{HERE} if (found) {{ found.value = arguments[1]; {changed}; }} return found;"
+            self._offered(action, script, name, value)
         elif read.verb == "CLEAR":
-            self._offered(action, WHOLE, name)
-            self._press(BACKSPACE)
-        elif _can_be_typed(values[name]):
-            self._offered(action, AT_END, name)
+            self._offered(action, f"{HERE} found?.focus(); found?.select(); return found;", name)
+            self._press({"key": "Backspace", "code": "Backspace", "windowsVirtualKeyCode": 8})
+        elif n_units <= MAX_FIELD and all(letter.isprintable() for letter in value):
+            at_end = "found?.focus(); found?.setSelectionRange(found.value.length, found.value.length)"
+            self._offered(action, f"{HERE} {at_end}; return found;", name)
             self._type(read.text)
-        else:
+        else:  # not from a keyboard: it comes with the page
             return False
-        found = self._offered(action, VALUE, name)
-        if found != values[name]:
-            raise PageMismatch(f"expected the value of {name} to be {values[name]!r:.300}, got {found!r:.300}")
+        found = self._offered(action, f"{HERE} return found?.value;", name)
+        if found != value:
+            raise PageMismatch(f"expected the value of {name} to be {value!r:.300}, got {found!r:.300}")
         return True
 
     def _pass(self, before: BookingState, after: BookingState, *, is_done: bool = True) -> None:
@@ -167,7 +148,10 @@ return {
 
     def _rest(self, state: BookingState) -> None:
         page = page_of(self._engine.world, state)
-        self.browser.driver.execute_script(REST, state.scroll / max(1, last_scroll(page)))
+        # Takes the cursor away, which no state knows of, and scrolls to where the state is: 0 is the top, 1 the bottom.
+        to = "scrollTo(0, arguments[0] * (document.documentElement.scrollHeight - innerHeight));"
+        place = state.scroll / max(1, last_scroll(page))
+        self.browser.driver.execute_script(f"document.activeElement?.blur(); {to}", place)
 
     def _press(self, key: Mapping[str, object]) -> None:
         """Press a key where the cursor is."""
@@ -191,9 +175,3 @@ return {
 
 def _plain(text: str) -> str:
     return " ".join(as_parsed(text).split())
-
-
-def _can_be_typed(value: str) -> bool:
-    """Whether a field's value can come from a keyboard. Other values come with the page."""
-    units = len(value.encode("utf-16-le", "surrogatepass")) // 2
-    return units <= MAX_FIELD and all(letter.isprintable() for letter in value)

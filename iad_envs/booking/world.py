@@ -27,9 +27,14 @@ SEATINGS: Mapping[str, str] = {
     "booth": "In a booth",
 }
 """Kinds of seating, and their labels."""
-BUSY = (18 * 60 + 30, 20 * 60 + 30)
-FREE_SHARE, FREE_SHARE_BUSY = 0.62, 0.4
-_WORD = re.compile(r"[a-z0-9]+")
+SEATING_WORDS: Mapping[str, str] = {
+    "indoor": "indoors?|inside",
+    "outdoor": "outdoors?|outside|terrace|patio|open air",
+    "bar": "at the bar|bar (?:seats?|stools?|seating)|counter",
+    "window": "(?:by|at|near) (?:the|a) window|window (?:seats?|tables?|seating)",
+    "booth": "booths?",
+}
+"""Kinds of seating, and what names them. "Bar" alone is a part of restaurants' names."""
 
 
 class Restaurant(NamedTuple):
@@ -105,17 +110,24 @@ class BookingWorld:
         for number, minute in enumerate(range(first, last + 1, restaurant.interval)):
             if day == 0 and minute < NOW:
                 continue
-            share = FREE_SHARE_BUSY if BUSY[0] <= minute <= BUSY[1] else FREE_SHARE
+            share = 0.4 if 18 * 60 + 30 <= minute <= 20 * 60 + 30 else 0.62  # fewer are free at the busiest time
             free = tuple(seating for seating, drawing in drawn.items() if drawing[number] < share * 256)
             if free:
                 found[minute] = free
         return found
 
 
+def named_seatings(text: str) -> frozenset[str]:
+    """Return the kinds of seating that a text names."""
+    return frozenset(
+        name for name, words in SEATING_WORDS.items() if re.search(rf"\b(?:{words})\b", text, re.IGNORECASE)
+    )
+
+
 def words_of(text: str) -> frozenset[str]:
     """Return the words of a text in lower case without accents."""
     plain = unicodedata.normalize("NFKD", text.casefold())
-    return frozenset(_WORD.findall("".join(letter for letter in plain if not unicodedata.combining(letter))))
+    return frozenset(re.findall(r"[a-z0-9]+", "".join(one for one in plain if not unicodedata.combining(one))))
 
 
 @lru_cache(maxsize=8)
@@ -128,16 +140,12 @@ def load_world(folder: Path) -> BookingWorld:
     path = folder / FILE
     try:
         read = json.loads(path.read_text(encoding="utf-8"))
-        restaurants = [
-            Restaurant(**{**one, "hours": tuple(map(_hours, one["hours"])), "seatings": tuple(one["seatings"])})
-            for one in read["restaurants"]
-        ]
+        restaurants = []
+        for one in read["restaurants"]:
+            hours = tuple(given and (given[0], given[1]) for given in one["hours"])
+            restaurants.append(Restaurant(**{**one, "hours": hours, "seatings": tuple(one["seatings"])}))
         return BookingWorld(read["seed"], {one["slug"]: one["name"] for one in read["cities"]}, restaurants)
     except FileNotFoundError:
         raise DataNotFound(f"expected {path}, found none; check data_dir") from None
     except (ValueError, KeyError, TypeError) as error:
         raise DataNotFound(f"expected {path} to hold cities and restaurants, got {error!r:.200}") from error
-
-
-def _hours(given: Sequence[int] | None) -> tuple[int, int] | None:
-    return None if given is None else (given[0], given[1])

@@ -19,13 +19,10 @@ AS_NOBODY = (
     ":".join((sys.base_prefix, sys.prefix, str(ROOT))), sys.executable,
 )  # fmt: skip
 
-as_root_and_as_nobody = pytest.mark.parametrize(
-    "user",
-    [
-        pytest.param("root", marks=pytest.mark.skipif(os.geteuid() != 0, reason="the tests don't run as root")),
-        "nobody",
-    ],
-)
+USERS = [
+    pytest.param("root", marks=pytest.mark.skipif(os.geteuid() != 0, reason="the tests don't run as root")),
+    "nobody",
+]
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""A browser, and a server that counts who asks."""
+"""A browser, a server that counts who asks, and sandboxes of root and of an ordinary user."""
 
 import os
 import shutil
@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from iad_envs.bash.sandbox import Sandbox
 from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES, Browser, find_chromium
+from tests.security.bash_sandboxes import USERS, sandbox_of
 from tests.security.html_witness import Witness
 
 
@@ -29,3 +31,22 @@ def unprotected(chromium: str) -> Iterator[Browser]:
     browser = Browser(chromium, flags=())
     yield browser
     browser.close()
+
+
+@pytest.fixture(scope="session", params=USERS)
+def user(request: pytest.FixtureRequest) -> str:
+    """Who starts the sandbox."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def opened(user: str) -> Iterator[Sandbox]:
+    with sandbox_of(user) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def sandbox(opened: Sandbox) -> Sandbox:
+    """A sandbox in its start state, shared by all tests that do not ask for limits of their own."""
+    opened.reset()
+    return opened

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 from iad_envs.bash.env import BashEnv
-from iad_envs.bash.sandbox import SandboxLimits, TooManyChanges
-from tests.security.bash_sandboxes import AS_NOBODY, as_root_and_as_nobody, sandbox_of
+from iad_envs.bash.sandbox import Sandbox, SandboxLimits, TooManyChanges
+from tests.security.bash_sandboxes import AS_NOBODY, sandbox_of
 
 LIMIT_S, ROOM_S = 1.0, 1.0
 N_TRIES = 8
@@ -34,14 +34,13 @@ places = st.one_of(
 )
 
 
-@as_root_and_as_nobody
 def test_no_bomb_holds_a_simulation_longer_than_its_command(user: str) -> None:
     options = {"launch": AS_NOBODY if user == "nobody" else ()}
     env = BashEnv(limits={"time_s": LIMIT_S}, sandbox_options=options)
     env.reset(seed=0)
 
     @seed(len(user))  # other bombs for each user
-    @settings(max_examples=4, deadline=None, database=None, suppress_health_check=[*HealthCheck])
+    @settings(max_examples=settings.default.max_examples // 5, database=None, suppress_health_check=[*HealthCheck])
     @given(places, bombs)
     def bombed(place: str, bomb: str) -> None:
         took_s: list[float] = []
@@ -59,30 +58,25 @@ def test_no_bomb_holds_a_simulation_longer_than_its_command(user: str) -> None:
     env.close()
 
 
-@as_root_and_as_nobody
-def test_a_file_of_many_names_is_read_once(user: str) -> None:
-    with sandbox_of(user) as sandbox:
-        sandbox.run(f"cd /tmp; perl -e '{LINKS.format(320, 8_000)}'")
-        rows = sandbox.diff(timeout_s=60)  # 160 GB, if read by name
-        assert len(rows) == 8_001
-        assert len({row.digest for row in rows}) == 1
-        before = sandbox.snapshot()
-        sandbox.run("chmod 600 /tmp/7; echo x >>/tmp/9")
-        # The layers above hold a copy of what was changed: one name of it is another file from then on.
-        assert {row.path: row.kind for row in sandbox.diff(before, timeout_s=60)} == {
-            "/tmp/7": "mode",
-            "/tmp/9": "modified",
-        }
+def test_a_file_of_many_names_is_read_once(sandbox: Sandbox) -> None:
+    sandbox.run(f"cd /tmp; perl -e '{LINKS.format(320, 8_000)}'")
+    rows = sandbox.diff(timeout_s=60)  # 160 GB, if read by name
+    assert len(rows) == 8_001
+    assert len({row.digest for row in rows}) == 1
+    before = sandbox.snapshot()
+    sandbox.run("chmod 600 /tmp/7; echo x >>/tmp/9")
+    # The layers above hold a copy of what was changed: one name of it is another file from then on.
+    assert {row.path: row.kind for row in sandbox.diff(before, timeout_s=60)} == {
+        "/tmp/7": "mode",
+        "/tmp/9": "modified",
+    }
 
 
-@as_root_and_as_nobody
-def test_files_of_holes_are_not_read(user: str) -> None:
-    with sandbox_of(user) as sandbox:
-        sandbox.run(f"cd /tmp; perl -e '{SPARSE.format(1_000 * KIB, 6_000, 0)}'")
-        assert {row.digest[:7] for row in sandbox.diff(timeout_s=60)} == {"sparse:"}
+def test_files_of_holes_are_not_read(sandbox: Sandbox) -> None:
+    sandbox.run(f"cd /tmp; perl -e '{SPARSE.format(1_000 * KIB, 6_000, 0)}'")
+    assert {row.digest[:7] for row in sandbox.diff(timeout_s=60)} == {"sparse:"}
 
 
-@as_root_and_as_nobody
 @pytest.mark.parametrize(
     ("bomb", "reason"),
     [

@@ -4,8 +4,10 @@ import hashlib
 import random
 from pathlib import Path
 
+from hypothesis import settings
+
 from iad_envs.bash.sandbox import SandboxLimits
-from tests.security.bash_sandboxes import as_root_and_as_nobody, mounts, sandbox_of
+from tests.security.bash_sandboxes import mounts, sandbox_of
 
 PLACES = ("/", "/etc", "/usr", "/proc", "/proc/1", "/proc/self/fd", "/dev", "/tmp", "/root", "..", ".", "/own",
           "{host}", "/proc/1/root{host}", "$(readlink /proc/1/cwd)", "/proc/sys/kernel", "/dev/fd", "~", "''",
@@ -60,7 +62,6 @@ def fingerprint(folder: Path) -> str:
     return digest.hexdigest()
 
 
-@as_root_and_as_nobody
 def test_random_commands_stay_inside(user: str, tmp_path: Path) -> None:
     for number in range(20):
         (tmp_path / f"d{number}").mkdir(mode=0o777)
@@ -71,7 +72,7 @@ def test_random_commands_stay_inside(user: str, tmp_path: Path) -> None:
     limits = SandboxLimits(processes=32, memory_mb=128, disk_mb=8, inodes=1000, time_s=0.3)
     places = [place.format(host=tmp_path) for place in PLACES]
     with sandbox_of(user, setup=["mkdir /desk; echo kept >/desk/kept"], limits=limits) as sandbox:
-        for round_number in range(15):
+        for round_number in range(settings.default.max_examples // 2):
             with sandbox.fork(sandbox.start) as child:
                 for _ in range(5):
                     command = draw.choice(VERBS).format(draw.choice(places), draw.choice(places), draw.randrange(300))

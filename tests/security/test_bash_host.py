@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from iad_envs.bash.embedded.opening import hidden_paths
-from tests.security.bash_sandboxes import ROOT, as_root_and_as_nobody, outside, sandbox_of
+from iad_envs.bash.sandbox import Sandbox
+from tests.security.bash_sandboxes import ROOT, outside, sandbox_of
 
 
 @pytest.fixture
@@ -22,7 +23,6 @@ def secret(tmp_path: Path) -> Path:
     return path
 
 
-@as_root_and_as_nobody
 @pytest.mark.parametrize(
     "way",
     [
@@ -41,47 +41,39 @@ def secret(tmp_path: Path) -> Path:
         "for p in /proc/[0-9]*; do cat $p/root{path}; for f in $p/fd/*; do cat $f/..{path} </dev/null; done; done",
     ],
 )
-def test_a_file_of_the_host_is_out_of_reach(user: str, way: str, secret: Path) -> None:
+def test_a_file_of_the_host_is_out_of_reach(sandbox: Sandbox, way: str, secret: Path) -> None:
     answer = secret.read_text()
     assert answer in outside(f"cat {secret}").stdout
-    with sandbox_of(user) as sandbox:
-        result = sandbox.run(way.format(path=secret))
-        assert answer not in result.output
-        assert "No such file" in result.output or "denied" in result.output
+    result = sandbox.run(way.format(path=secret))
+    assert answer not in result.output
+    assert "No such file" in result.output or "denied" in result.output
 
 
-@as_root_and_as_nobody
-def test_the_folders_of_the_host_are_not_there(user: str) -> None:
+def test_the_folders_of_the_host_are_not_there(sandbox: Sandbox) -> None:
     assert any(Path("/etc").iterdir())
-    with sandbox_of(user) as sandbox:
-        seen = sandbox.run("ls -A / /home /root /mnt /opt /srv /tmp /run /var/lib; find / -xdev -name '*.pem'").output
-        assert ROOT.name not in seen.split()
-        assert sandbox.run("ls -A /home /root /mnt /opt /srv /run").output.split() == [
-            "/home:", "/mnt:", "/opt:", "/root:", "/run:", "/srv:"
-        ]  # fmt: skip
-        assert not sandbox.run("cat /etc/shadow /etc/ssh/* /etc/machine-id 2>/dev/null").output
+    seen = sandbox.run("ls -A / /home /root /mnt /opt /srv /tmp /run /var/lib; find / -xdev -name '*.pem'").output
+    assert ROOT.name not in seen.split()
+    assert sandbox.run("ls -A /home /root /mnt /opt /srv /run").output.split() == [
+        "/home:", "/mnt:", "/opt:", "/root:", "/run:", "/srv:"
+    ]  # fmt: skip
+    assert not sandbox.run("cat /etc/shadow /etc/ssh/* /etc/machine-id 2>/dev/null").output
 
 
-@as_root_and_as_nobody
-def test_mounts_and_processes_tell_no_host_path(user: str) -> None:
-    with sandbox_of(user) as sandbox:
-        told = sandbox.run("cat /proc/self/mountinfo /proc/mounts /proc/[0-9]*/cmdline /proc/[0-9]*/maps").output
-        assert " / / " in told
-        for path in (str(ROOT), str(Path.home()), "launcher"):
-            assert path not in told
+def test_mounts_and_processes_tell_no_host_path(sandbox: Sandbox) -> None:
+    told = sandbox.run("cat /proc/self/mountinfo /proc/mounts /proc/[0-9]*/cmdline /proc/[0-9]*/maps").output
+    assert " / / " in told
+    for path in (str(ROOT), str(Path.home()), "launcher"):
+        assert path not in told
 
 
-@as_root_and_as_nobody
-def test_programs_are_there_and_can_not_be_changed(user: str) -> None:
-    with sandbox_of(user) as sandbox:
-        assert sandbox.run("awk 'BEGIN { print 6 * 7 }'").output == "42\n"
-        for attempt in ("touch /usr/x", "rm -f /usr/bin/env", "echo >/usr/bin/env", "mv /usr /u", "mv /bin/env /tmp"):
-            assert sandbox.run(attempt).exit_code != 0
-        assert Path("/usr/bin/env").stat().st_size > 0
-        assert sandbox.run("/usr/bin/env true").exit_code == 0
+def test_programs_are_there_and_can_not_be_changed(sandbox: Sandbox) -> None:
+    assert sandbox.run("awk 'BEGIN { print 6 * 7 }'").output == "42\n"
+    for attempt in ("touch /usr/x", "rm -f /usr/bin/env", "echo >/usr/bin/env", "mv /usr /u", "mv /bin/env /tmp"):
+        assert sandbox.run(attempt).exit_code != 0
+    assert Path("/usr/bin/env").stat().st_size > 0
+    assert sandbox.run("/usr/bin/env true").exit_code == 0
 
 
-@as_root_and_as_nobody
 def test_answers_in_an_installed_package_are_masked(user: str) -> None:
     # Any folder under /usr stands for one that iad, with its tasks and golds, is installed in.
     package = next(path for path in Path("/usr/share").iterdir() if path.is_dir() and any(path.iterdir()))
@@ -102,25 +94,20 @@ def test_what_is_masked_covers_this_package_and_where_packages_are() -> None:
     assert not {"/usr", "/usr/bin", "/usr/lib"} & set(masked)
 
 
-@as_root_and_as_nobody
 @pytest.mark.parametrize("path", ["/usr/local", "/usr/src", "/usr/lib/python3/dist-packages"])
-def test_the_usual_places_of_packages_are_empty(user: str, path: str) -> None:
-    with sandbox_of(user) as sandbox:
-        assert sandbox.run(f"ls -A {path} 2>/dev/null").output == ""
+def test_the_usual_places_of_packages_are_empty(sandbox: Sandbox, path: str) -> None:
+    assert sandbox.run(f"ls -A {path} 2>/dev/null").output == ""
 
 
-@as_root_and_as_nobody
-def test_the_environment_of_this_process_is_not_passed_on(user: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_of_this_process_is_not_passed_on(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("A_KEY", "sesame")
     assert "sesame" in outside("env").stdout
-    with sandbox_of(user) as sandbox:
-        seen = sandbox.run("env; cat /proc/*/environ").output
-        assert "HOME=/root" in seen
-        assert "sesame" not in seen
-        assert not {name for name in os.environ if name.startswith(("IAD_", "PYTEST"))} & set(seen.split("="))
+    seen = sandbox.run("env; cat /proc/*/environ").output
+    assert "HOME=/root" in seen
+    assert "sesame" not in seen
+    assert not {name for name in os.environ if name.startswith(("IAD_", "PYTEST"))} & set(seen.split("="))
 
 
-@as_root_and_as_nobody
 def test_files_in_one_sandbox_are_not_in_another(user: str) -> None:
     with sandbox_of(user) as one, sandbox_of(user) as other:
         one.run("echo gold >/tmp/gold; echo gold >/dev/shm/gold")

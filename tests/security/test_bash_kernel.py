@@ -9,9 +9,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from iad_envs.bash.embedded import seccomp, syscalls
-from iad_envs.bash.embedded.seccomp import ARCHITECTURES, REFUSED, program
-from tests.security.bash_sandboxes import as_root_and_as_nobody, sandbox_of
+from iad_envs.bash.embedded import syscalls
+from iad_envs.bash.embedded.seccomp import ARCHITECTURES, EXAMINED, REFUSED, program
+from iad_envs.bash.sandbox import Sandbox
+from tests.security.bash_sandboxes import sandbox_of
 
 COLUMN = list(ARCHITECTURES).index(os.uname().machine)
 CLONE_NEWUSER, CLONE_NEWNS = 0x10000000, 0x20000
@@ -55,36 +56,27 @@ def outside(number: int, arguments: Sequence[int]) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-@as_root_and_as_nobody
-@pytest.mark.parametrize("name", HARMLESS)
-def test_a_call_that_the_host_would_look_at_is_refused(user: str, name: str) -> None:
-    number = REFUSED[name][COLUMN]
-    assert number is not None
-    assert outside(number, HARMLESS[name]) != errno.EPERM
-    with sandbox_of(user) as sandbox:
-        arguments = " ".join(map(str, (number, *HARMLESS[name])))
-        assert sandbox.run(f"{CALL} {arguments}").output == f"-1 {errno.EPERM}\n"
+def test_calls_that_the_host_would_look_at_are_refused(sandbox: Sandbox) -> None:
+    numbers = {name: REFUSED[name][COLUMN] or -1 for name in HARMLESS}
+    assert errno.EPERM not in {outside(numbers[name], arguments) for name, arguments in HARMLESS.items()}
+    calls = (f"{CALL} {' '.join(map(str, (numbers[name], *arguments)))}" for name, arguments in HARMLESS.items())
+    assert sandbox.run("; ".join(calls)).output == f"-1 {errno.EPERM}\n" * len(HARMLESS)
 
 
-@as_root_and_as_nobody
-def test_every_call_on_the_list_is_refused(user: str) -> None:
+def test_every_call_on_the_list_is_refused(sandbox: Sandbox) -> None:
     numbers = [numbers[COLUMN] for numbers in REFUSED.values() if numbers[COLUMN] is not None]
-    with sandbox_of(user) as sandbox:
-        script = "; ".join(f"{CALL} {number} 0 0 0 0 0 0" for number in numbers)
-        assert set(sandbox.run(script).output.splitlines()) == {f"-1 {errno.EPERM}"}
+    script = "; ".join(f"{CALL} {number} 0 0 0 0 0 0" for number in numbers)
+    assert set(sandbox.run(script).output.splitlines()) == {f"-1 {errno.EPERM}"}
 
 
-@as_root_and_as_nobody
-@pytest.mark.parametrize("flag", [0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000])
-def test_no_process_starts_in_new_namespaces(user: str, flag: int) -> None:
-    clone, clone3 = seccomp.CLONE[COLUMN], seccomp.CLONE3[COLUMN]
-    with sandbox_of(user) as sandbox:
+def test_no_process_starts_in_new_namespaces(sandbox: Sandbox) -> None:
+    clone, clone3 = EXAMINED["clone"][COLUMN], EXAMINED["clone3"][COLUMN]
+    for flag in (0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000):
         assert sandbox.run(f"{CALL} {clone} {flag | 17} 0 0 0 0").output == f"-1 {errno.EPERM}\n"
-        assert sandbox.run(f"{CALL} {clone3} 0 0").output == f"-1 {errno.ENOSYS}\n"
-        assert sandbox.run("(exit 3)").exit_code == 3  # ordinary processes do start
+    assert sandbox.run(f"{CALL} {clone3} 0 0").output == f"-1 {errno.ENOSYS}\n"
+    assert sandbox.run("(exit 3)").exit_code == 3  # ordinary processes do start
 
 
-@as_root_and_as_nobody
 @pytest.mark.parametrize(
     "command",
     [
@@ -112,25 +104,20 @@ def test_programs_that_need_power_fail(user: str, command: str) -> None:
         assert re.search("ermitted|denied|superuser|must be root|No such file|cannot", result.output)
 
 
-@as_root_and_as_nobody
-def test_named_pipes_can_be_made_and_devices_can_not(user: str) -> None:
-    with sandbox_of(user) as sandbox:
-        assert sandbox.run("mkfifo /tmp/pipe; mknod /tmp/disk b 254 0; ls /tmp").output.endswith("pipe\n")
-        assert sandbox.run("test -p /tmp/pipe -a ! -e /tmp/disk").exit_code == 0
+def test_named_pipes_can_be_made_and_devices_can_not(sandbox: Sandbox) -> None:
+    assert sandbox.run("mkfifo /tmp/pipe; mknod /tmp/disk b 254 0; ls /tmp").output.endswith("pipe\n")
+    assert sandbox.run("test -p /tmp/pipe -a ! -e /tmp/disk").exit_code == 0
 
 
-@as_root_and_as_nobody
-def test_capabilities_are_few_and_rights_can_not_grow(user: str) -> None:
-    with sandbox_of(user) as sandbox:
-        status = dict(line.split(":\t", 1) for line in sandbox.run("cat /proc/self/status").output.splitlines())
-        for kind in ("CapInh", "CapPrm", "CapEff", "CapBnd"):
-            assert int(status[kind], 16) == 0b11111011
-        assert status["NoNewPrivs"] == "1"
-        assert status["Seccomp"] == "2"
-        assert status["Uid"].split() == ["0"] * 4
+def test_capabilities_are_few_and_rights_can_not_grow(sandbox: Sandbox) -> None:
+    status = dict(line.split(":\t", 1) for line in sandbox.run("cat /proc/self/status").output.splitlines())
+    for kind in ("CapInh", "CapPrm", "CapEff", "CapBnd"):
+        assert int(status[kind], 16) == 0b11111011
+    assert status["NoNewPrivs"] == "1"
+    assert status["Seccomp"] == "2"
+    assert status["Uid"].split() == ["0"] * 4
 
 
-@as_root_and_as_nobody
 def test_the_root_of_a_sandbox_is_nobody_on_the_host(user: str) -> None:
     with sandbox_of(user) as sandbox:
         mapped = sandbox.run("cat /proc/self/uid_map").output.split()
@@ -163,26 +150,18 @@ def test_the_filter_decides_alike_on_every_processor(machine: str) -> None:
     allow, refuse, kill = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x80000000
     assert verdict(code, here ^ 1, 0, 0, 0) == kill
     refused = {numbers[column] for numbers in REFUSED.values()}
-    special = {pair[column] for pair in (seccomp.CLONE, seccomp.CLONE3, seccomp.SOCKET, seccomp.SOCKETPAIR)}
+    call = {name: numbers[column] for name, numbers in EXAMINED.items()}
     for number in range(500):
-        if number not in special:
+        if number not in (call["clone"], call["clone3"], call["socket"], call["socketpair"]):
             assert verdict(code, here, number, 0, 0) == (refuse if number in refused else allow)
     for flags, expected in ((0x1200011, allow), (0x10000011, refuse), (0x80, refuse), (0x3D0F00, allow)):
-        assert verdict(code, here, seccomp.CLONE[column], flags, 0) == expected
-    for family, expected in (
-        (1, allow),
-        (2, allow),
-        (10, allow),
-        (16, allow),
-        (40, refuse),
-        (17, refuse),
-        (38, refuse),
-    ):
-        assert verdict(code, here, seccomp.SOCKET[column], family, 1) == expected
-    assert verdict(code, here, seccomp.IOCTL[column], 0, 0x5412) == refuse
-    assert verdict(code, here, seccomp.IOCTL[column], 0, 0x5401) == allow
+        assert verdict(code, here, call["clone"], flags, 0) == expected
+    families = {1: allow, 2: allow, 10: allow, 16: allow, 17: refuse, 38: refuse, 40: refuse}
+    assert {each: verdict(code, here, call["socket"], each, 1) for each in families} == families
+    assert verdict(code, here, call["ioctl"], 0, 0x5412) == refuse
+    assert verdict(code, here, call["ioctl"], 0, 0x5401) == allow
     for level, option, expected in ((1, 7, refuse), (1, 8, refuse), (1, 2, allow), (6, 7, allow)):
-        assert verdict(code, here, seccomp.SETSOCKOPT[column], 3, level, option) == expected
+        assert verdict(code, here, call["setsockopt"], 3, level, option) == expected
     alone = program(machine, shares_memory=False)
     private, shared, shared_file, huge = 0x22, 0x21, 0x01, 0x40022
     for flags, on_its_own, counted in (
@@ -192,8 +171,8 @@ def test_the_filter_decides_alike_on_every_processor(machine: str) -> None:
         (shared_file, allow, allow),
         (huge, refuse, refuse),
     ):
-        assert verdict(alone, here, seccomp.MMAP[column], 0, 4096, 3, flags) == on_its_own
-        assert verdict(code, here, seccomp.MMAP[column], 0, 4096, 3, flags) == counted
+        assert verdict(alone, here, call["mmap"], 0, 4096, 3, flags) == on_its_own
+        assert verdict(code, here, call["mmap"], 0, 4096, 3, flags) == counted
     if machine == "x86_64":
         assert verdict(code, here, 0x40000000 | 101, 0, 0) == kill
 
@@ -219,4 +198,4 @@ def test_the_calls_of_this_machine_have_the_numbers_of_its_headers() -> None:
             if known.get(name, numbers[column]) != numbers[column]
         }
         assert wrong == {}
-    assert REFUSED["mount_setattr"][COLUMN] == syscalls.SYS_MOUNT_SETATTR
+    assert REFUSED["mount_setattr"][COLUMN] == syscalls.MOUNT_SETATTR

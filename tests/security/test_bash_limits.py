@@ -7,74 +7,75 @@ import os
 import resource
 import subprocess
 import sys
-import time
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
 from iad_envs.bash.sandbox import Sandbox, SandboxLimits
-from tests.security.bash_sandboxes import as_root_and_as_nobody, outside, sandbox_of
+from tests.security.bash_sandboxes import outside, sandbox_of
 
 SMALL = SandboxLimits(processes=24, memory_mb=128, disk_mb=8, inodes=500, time_s=5.0)
 BOMB = ":(){ :|:& };:"
+
+
+@pytest.fixture(scope="module")
+def opened_small(user: str) -> Iterator[Sandbox]:
+    with sandbox_of(user, limits=SMALL) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def small(opened_small: Sandbox) -> Sandbox:
+    opened_small.reset()
+    return opened_small
 
 
 def alive(sandbox: Sandbox) -> bool:
     return sandbox.run("echo alive").output == "alive\n"
 
 
-@as_root_and_as_nobody
-def test_a_fork_bomb_stays_inside_and_ends_with_a_reset(user: str) -> None:
+def test_a_fork_bomb_stays_inside_and_ends_with_a_reset(small: Sandbox) -> None:
     # Outside, a bounded one: eight processes from one line, and the same line without a bound would not stop.
-    assert (
-        outside("f() { [ $1 -gt 0 ] && { f $(($1 - 1)) & f $(($1 - 1)) & }; echo x; }; f 2; wait").stdout.count("x")
-        >= 3
-    )
-    with sandbox_of(user, limits=SMALL) as sandbox:
-        # To wait takes no process here: the shell could not start one.
-        result = sandbox.run(f"mkfifo /tmp/never; exec 3<>/tmp/never; {BOMB}; read -t 1 -u 3")
-        assert "Resource temporarily unavailable" in result.output or "retry" in result.output
-        assert result.background <= SMALL.processes
-        sandbox.reset()
-        assert alive(sandbox)
-        assert sandbox.run("set -- /proc/[0-9]*; echo $#").output == "2\n"
+    bounded = "f() { [ $1 -gt 0 ] && { f $(($1 - 1)) & f $(($1 - 1)) & }; echo x; }; f 2; wait"
+    assert outside(bounded).stdout.count("x") >= 3
+    # To wait takes no process here: the shell could not start one.
+    result = small.run(f"mkfifo /tmp/never; exec 3<>/tmp/never; {BOMB}; read -t 1 -u 3")
+    assert "Resource temporarily unavailable" in result.output or "retry" in result.output
+    assert result.background <= SMALL.processes
+    small.reset()
+    assert alive(small)
+    assert small.run("set -- /proc/[0-9]*; echo $#").output == "2\n"
 
 
-@as_root_and_as_nobody
 def test_a_fork_bomb_in_one_fork_leaves_its_sibling_free(user: str) -> None:
     with sandbox_of(user, limits=SMALL) as sandbox, sandbox.fork() as bombed, sandbox.fork() as free:
         bombed.run(BOMB)
         assert free.run("for i in 1 2 3 4 5 6 7 8; do sleep 0.01 & done; wait; echo done").output == "done\n"
 
 
-@as_root_and_as_nobody
-def test_a_bomb_that_changes_its_user_is_bounded_too(user: str) -> None:
+def test_a_bomb_that_changes_its_user_is_bounded_too(user: str, small: Sandbox) -> None:
     script = (
         "for my $u (1..40) { my $p = fork; if (defined $p and !$p) { $< = $> = $u; fork; fork; fork; sleep 30; exit } "
         "select undef, undef, undef, 0.01 }"
     )
-    with sandbox_of(user, limits=SMALL) as sandbox:
-        result = sandbox.run(f"perl -e '{script}'; set -- /proc/[0-9]*; echo $#")
-        bound = SMALL.processes  # one user is all that an ordinary user's sandbox has
-        if user == "root":
-            bound = SMALL.processes * 8 if "cgroup" in sandbox.capabilities.limits["processes"] else 4096
-        assert 10 < int(result.output) <= bound
-        sandbox.reset()
-        assert alive(sandbox)
+    result = small.run(f"perl -e '{script}'; set -- /proc/[0-9]*; echo $#")
+    bound = SMALL.processes  # one user is all that an ordinary user's sandbox has
+    if user == "root":
+        bound = SMALL.processes * 8 if "cgroup" in small.capabilities.limits["processes"] else 4096
+    assert 10 < int(result.output) <= bound
+    small.reset()
+    assert alive(small)
 
 
-@as_root_and_as_nobody
-def test_one_process_that_wants_too_much_memory_is_refused(user: str) -> None:
-    hog = "perl -e '$x = \"x\" x (400 << 20); print length $x'"
-    assert outside(hog).stdout == str(400 << 20)
-    with sandbox_of(user, limits=SMALL) as sandbox:
-        result = sandbox.run(hog)
-        assert result.exit_code != 0
-        assert str(400 << 20) not in result.output
-        assert alive(sandbox)
+def test_one_process_that_wants_too_much_memory_is_refused(small: Sandbox) -> None:
+    hog = "perl -e '$x = \"x\" x (200 << 20); print length $x'"
+    assert outside(hog).stdout == str(200 << 20)
+    result = small.run(hog)
+    assert result.exit_code != 0
+    assert str(200 << 20) not in result.output
+    assert alive(small)
 
 
-@as_root_and_as_nobody
 def test_many_processes_that_want_too_much_together_are_ended(user: str) -> None:
     hogs = 'for i in $(seq 8); do perl -e \'$x = "x" x (40 << 20); sleep 3; print "kept\\n"\' & done; wait'
     with sandbox_of(user, limits=SandboxLimits(memory_mb=128, disk_mb=8, time_s=8.0)) as sandbox:
@@ -84,7 +85,6 @@ def test_many_processes_that_want_too_much_together_are_ended(user: str) -> None
         assert alive(sandbox)
 
 
-@as_root_and_as_nobody
 def test_what_ran_out_of_memory_is_named(user: str) -> None:
     with sandbox_of(user, limits=SandboxLimits(memory_mb=160, disk_mb=8, time_s=8.0)) as sandbox:
         # Each process is small enough; the shell's last one is the largest, and its end is the command's.
@@ -93,76 +93,56 @@ def test_what_ran_out_of_memory_is_named(user: str) -> None:
         assert alive(sandbox)
 
 
-@as_root_and_as_nobody
-def test_a_full_disk_is_the_sandboxs_own(user: str) -> None:
-    with sandbox_of(user, limits=SMALL) as sandbox:
-        result = sandbox.run("dd if=/dev/zero of=/root/big bs=64k count=1000")
-        assert "No space left on device" in result.output
-        assert sandbox.run("stat -c %s /root/big").output.strip() <= str(SMALL.disk_mb << 20)
-        assert alive(sandbox)
-        sandbox.reset()
-        assert sandbox.run("echo x >/root/small && cat /root/small").output == "x\n"
+def test_a_full_disk_is_the_sandboxs_own(small: Sandbox) -> None:
+    result = small.run("dd if=/dev/zero of=/root/big bs=64k count=1000")
+    assert "No space left on device" in result.output
+    assert small.run("stat -c %s /root/big").output.strip() <= str(SMALL.disk_mb << 20)
+    assert alive(small)
+    small.reset()
+    assert small.run("echo x >/root/small && cat /root/small").output == "x\n"
 
 
-@as_root_and_as_nobody
-def test_a_disk_can_not_be_filled_state_by_state(user: str) -> None:
-    with sandbox_of(user, limits=SMALL) as sandbox:
-        kept = []
-        for number in range(6):
-            sandbox.run(f"head -c 4000000 /dev/zero >/root/{number}")
-            kept.append(sandbox.snapshot())
-        total = sum(change.size for change in sandbox.diff())
-        assert total <= 2 * SMALL.disk_mb << 20
-        sandbox.restore(kept[0])
-        assert sandbox.run("ls /root").output == "0\n"
+def test_a_disk_can_not_be_filled_state_by_state(small: Sandbox) -> None:
+    kept = []
+    for number in range(6):
+        small.run(f"head -c 4000000 /dev/zero >/root/{number}")
+        kept.append(small.snapshot())
+    total = sum(change.size for change in small.diff())
+    assert total <= 2 * SMALL.disk_mb << 20
+    small.restore(kept[0])
+    assert small.run("ls /root").output == "0\n"
 
 
-@as_root_and_as_nobody
-def test_all_inodes_taken_poison_neither_reset_nor_fork(user: str) -> None:
-    with sandbox_of(user, limits=SMALL) as sandbox:
-        result = sandbox.run("mkdir /root/d; cd /root/d; for i in $(seq 2000); do : >$i || break; done; ls | wc -l")
-        assert "No space left on device" in result.output
-        assert int(result.output.split()[-1]) <= SMALL.inodes
-        with sandbox.fork() as child:
-            assert child.run("echo x >/tmp/x; cat /tmp/x").output == "x\n"
-        sandbox.reset()
-        assert sandbox.run("ls -A /root; echo x >/root/x; cat /root/x").output == "x\n"
+def test_all_inodes_taken_poison_neither_reset_nor_fork(small: Sandbox) -> None:
+    result = small.run("mkdir /root/d; cd /root/d; for i in $(seq 2000); do : >$i || break; done; ls | wc -l")
+    assert "No space left on device" in result.output
+    assert int(result.output.split()[-1]) <= SMALL.inodes
+    with small.fork() as child:
+        assert child.run("echo x >/tmp/x; cat /tmp/x").output == "x\n"
+    small.reset()
+    assert small.run("ls -A /root; echo x >/root/x; cat /root/x").output == "x\n"
 
 
-@as_root_and_as_nobody
-def test_a_large_sparse_file_costs_the_differ_nothing(user: str) -> None:
-    with sandbox_of(user) as sandbox:
-        sandbox.run("truncate -s 400M $(seq -f /tmp/%g 200)")
-        began = time.perf_counter()
-        assert len(sandbox.diff()) == 200
-        assert time.perf_counter() - began < 5
-
-
-@as_root_and_as_nobody
-def test_a_flood_of_output_is_cut_and_ended(user: str) -> None:
+def test_a_flood_of_output_is_cut_and_ended(sandbox: Sandbox) -> None:
     assert len(outside("yes | head -c 1000000").stdout) == 1_000_000
-    with sandbox_of(user) as sandbox:
-        result = sandbox.run("echo first; yes | head -c 1000000000; echo last")
-        assert result.killed_by == "output"
-        assert result.truncated
-        assert len(result.output) < 70_000
-        assert result.output.startswith("first\ny\n")
-        short = sandbox.run("echo first; yes | head -c 1000000; echo last")
-        assert (short.killed_by, short.truncated) == ("", True)
-        assert short.output.endswith("y\nlast\n")
+    result = sandbox.run("echo first; yes | head -c 1000000000; echo last")
+    assert result.killed_by == "output"
+    assert result.truncated
+    assert len(result.output) < 70_000
+    assert result.output.startswith("first\ny\n")
+    short = sandbox.run("echo first; yes | head -c 1000000; echo last")
+    assert (short.killed_by, short.truncated) == ("", True)
+    assert short.output.endswith("y\nlast\n")
 
 
-@as_root_and_as_nobody
-def test_a_flood_from_the_background_does_no_harm(user: str) -> None:
-    with sandbox_of(user) as sandbox:
-        result = sandbox.run("yes & echo started")
-        assert result.output.startswith(("started", "y")) or result.truncated
-        assert alive(sandbox)
-        sandbox.reset()
-        assert sandbox.run("true").background == 0
+def test_a_flood_from_the_background_does_no_harm(sandbox: Sandbox) -> None:
+    result = sandbox.run("yes & echo started")
+    assert result.output.startswith(("started", "y")) or result.truncated
+    assert alive(sandbox)
+    sandbox.reset()
+    assert sandbox.run("true").background == 0
 
 
-@as_root_and_as_nobody
 def test_kill_everything_kills_nothing_outside(user: str) -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as sentinel:
         with sandbox_of(user) as sandbox, sandbox.fork() as sibling:
@@ -175,7 +155,6 @@ def test_kill_everything_kills_nothing_outside(user: str) -> None:
         sentinel.communicate(b"\n")
 
 
-@as_root_and_as_nobody
 @pytest.mark.parametrize(
     "stubborn",
     [
@@ -187,30 +166,23 @@ def test_kill_everything_kills_nothing_outside(user: str) -> None:
         "cat <(sleep infinity)",
     ],
 )
-def test_what_does_not_end_is_ended_at_its_time(user: str, stubborn: str) -> None:
-    with sandbox_of(user) as sandbox:
-        result = sandbox.run(stubborn, timeout_s=0.3)
-        assert result.timed_out
-        assert result.killed_by == "timeout"
-        assert 0.3 <= result.wall_s < 2
-        assert result.exit_code == 137
-        assert result.background == 0
-        assert alive(sandbox)
+def test_what_does_not_end_is_ended_at_its_time(sandbox: Sandbox, stubborn: str) -> None:
+    result = sandbox.run(stubborn, timeout_s=0.2)
+    assert (result.timed_out, result.killed_by, result.exit_code, result.background) == (True, "timeout", 137, 0)
+    assert 0.2 <= result.wall_s < 2
+    assert alive(sandbox)
 
 
-@as_root_and_as_nobody
-def test_a_background_job_does_not_hold_its_command_up(user: str) -> None:
-    with sandbox_of(user) as sandbox:
-        result = sandbox.run("sleep infinity & echo started")
-        assert not result.timed_out
-        assert (result.output, result.background) == ("started\n", 1)
-        assert result.wall_s < 2
-        assert sandbox.run("true").background == 1
+def test_a_background_job_does_not_hold_its_command_up(sandbox: Sandbox) -> None:
+    result = sandbox.run("sleep infinity & echo started")
+    assert not result.timed_out
+    assert (result.output, result.background) == ("started\n", 1)
+    assert result.wall_s < 2
+    assert sandbox.run("true").background == 1
 
 
-def test_limits_hold_for_one_process(tmp_path: Path) -> None:
-    with sandbox_of("nobody", limits=SMALL) as sandbox:
-        told = sandbox.run("ulimit -u; ulimit -v; ulimit -c; ulimit -n; ulimit -Hu").output.split()
-        assert told == ["24", str(128 << 10), "0", "256", "24"]
-        assert sandbox.run("ulimit -u 100").exit_code != 0
+def test_limits_hold_for_one_process(small: Sandbox) -> None:
+    told = small.run("ulimit -u; ulimit -v; ulimit -c; ulimit -n; ulimit -Hu").output.split()
+    assert told == ["24", str(128 << 10), "0", "256", "24"]
+    assert small.run("ulimit -u 100").exit_code != 0
     assert resource.getrlimit(resource.RLIMIT_NPROC)[0] != 24

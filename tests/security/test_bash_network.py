@@ -3,10 +3,10 @@
 import os
 import socket
 
-from tests.security.bash_sandboxes import as_root_and_as_nobody, outside, sandbox_of
+from iad_envs.bash.sandbox import Sandbox
+from tests.security.bash_sandboxes import outside, sandbox_of
 
 
-@as_root_and_as_nobody
 def test_a_port_that_answers_outside_does_not_inside(user: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
@@ -18,18 +18,15 @@ def test_a_port_that_answers_outside_does_not_inside(user: str) -> None:
             assert "open" not in result.output.split()
 
 
-@as_root_and_as_nobody
-def test_the_only_interface_is_a_loopback_that_is_down(user: str) -> None:
-    with sandbox_of(user) as sandbox:
-        lines = sandbox.run("cat /proc/net/dev").output.splitlines()[2:]
-        assert [line.split(":")[0].strip() for line in lines] == ["lo"]
-        routes = sandbox.run("tail -n +2 /proc/net/route; cat /proc/net/ipv6_route").output.splitlines()
-        assert all(line.endswith(" lo") for line in routes)
-        result = sandbox.run("echo x >/dev/udp/10.255.255.255/53")
-        assert "unreachable" in result.output
+def test_the_only_interface_is_a_loopback_that_is_down(sandbox: Sandbox) -> None:
+    lines = sandbox.run("cat /proc/net/dev").output.splitlines()[2:]
+    assert [line.split(":")[0].strip() for line in lines] == ["lo"]
+    routes = sandbox.run("tail -n +2 /proc/net/route; cat /proc/net/ipv6_route").output.splitlines()
+    assert all(line.endswith(" lo") for line in routes)
+    result = sandbox.run("echo x >/dev/udp/10.255.255.255/53")
+    assert "unreachable" in result.output
 
 
-@as_root_and_as_nobody
 def test_a_socket_by_name_is_not_shared_with_the_host(user: str) -> None:
     name = f"iad-test-{os.getpid()}"
     with socket.socket(socket.AF_UNIX) as server:
@@ -40,11 +37,9 @@ def test_a_socket_by_name_is_not_shared_with_the_host(user: str) -> None:
             assert name not in sandbox.run("cat /proc/net/unix").output
 
 
-@as_root_and_as_nobody
-def test_families_that_go_round_the_network_namespace_are_refused(user: str) -> None:
+def test_families_that_go_round_the_network_namespace_are_refused(sandbox: Sandbox) -> None:
     vsock, packet, algorithms = 40, 17, 38
-    with sandbox_of(user) as sandbox:
-        for family in (vsock, packet, algorithms):
-            script = f"perl -e 'socket(my $s, {family}, 1, 0) or print \"refused: $!\\n\"'"
-            assert sandbox.run(script).output == "refused: Operation not permitted\n"
-        assert sandbox.run("perl -e 'socket(my $s, 1, 1, 0) and print \"made\\n\"'").output == "made\n"
+    for family in (vsock, packet, algorithms):
+        script = f"perl -e 'socket(my $s, {family}, 1, 0) or print \"refused: $!\\n\"'"
+        assert sandbox.run(script).output == "refused: Operation not permitted\n"
+    assert sandbox.run("perl -e 'socket(my $s, 1, 1, 0) and print \"made\\n\"'").output == "made\n"

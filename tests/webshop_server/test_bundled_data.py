@@ -40,7 +40,7 @@ def test_the_script_makes_every_file_byte_for_byte_and_names_one_that_differs(
     monkeypatch.syspath_prepend(FOLDER)
     main = importlib.import_module("make_catalog").main
     for name in ("make_catalog", "drawing", "families", "shoppers", "tuning"):
-        monkeypatch.delitem(sys.modules, name)
+        del sys.modules[name]
     assert main(["--output", str(tmp_path)]) == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(FILES)
     for name in FILES:

@@ -8,10 +8,6 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 PREFIX = "iad-sandbox"
-WAIT_S = 0.01
-TRIES = 200
-LEAF = "launcher"
-SCOPE = ("--scope", "--quiet", "--collect", "--property=Delegate=yes", "--")
 SCOPE_VARIABLES = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
 """Environment variables by which systemd-run finds the user's systemd."""
 
@@ -106,7 +102,8 @@ def scope(
     program = which("systemd-run")
     if not program or not place or not os.path.exists(f"{place}/systemd/private"):
         return ()
-    return (program, *SCOPE) if is_root else (program, "--user", *SCOPE)
+    words = ("--scope", "--quiet", "--collect", "--property=Delegate=yes", "--")
+    return (program, *words) if is_root else (program, "--user", *words)
 
 
 def controllers(proc: str = "/proc/self") -> list[Controller]:
@@ -116,7 +113,14 @@ def controllers(proc: str = "/proc/self") -> list[Controller]:
         proc: Folder of this process in the process file system.
     """
     found = []
-    mounts = _mounts(proc)
+    mounts: dict[str, str] = {}  # of each controller of version 1, and of the version 2 hierarchy under the name ""
+    with open(f"{proc}/mounts", encoding="utf-8") as file:
+        for line in file:
+            _, place, kind, options, *_ = line.split(" ")
+            if kind == "cgroup2":
+                mounts[""] = place
+            elif kind == "cgroup":
+                mounts.update({name: place for name in ("pids", "memory") if name in options.split(",")})
     with open(f"{proc}/cgroup", encoding="utf-8") as file:
         for line in file:
             _, names, path = line.rstrip("\n").split(":", 2)
@@ -124,7 +128,7 @@ def controllers(proc: str = "/proc/self") -> list[Controller]:
                 version = 1 if name in names.split(",") else 2
                 if version == 2 and names:
                     continue
-                place = mounts.get(name if version == 1 else "")
+                place = mounts.get(name if version == 1 else "", "")
                 folder = f"{place}{path}".rstrip("/") if place else ""
                 if place and not os.path.isdir(folder):
                     folder = place  # in a namespace or a container, its own group is shown as the top
@@ -142,20 +146,8 @@ def sweep(available: list[Controller]) -> None:
                 _remove(f"{folder}/{name}", tries=1)
 
 
-def _mounts(proc: str) -> dict[str, str]:
-    """Return the mount point of each version 1 controller, and of the version 2 hierarchy under the name ""."""
-    found: dict[str, str] = {}
-    with open(f"{proc}/mounts", encoding="utf-8") as file:
-        for line in file:
-            _, place, kind, options, *_ = line.split(" ")
-            if kind == "cgroup2":
-                found[""] = place
-            elif kind == "cgroup":
-                found.update({name: place for name in ("pids", "memory") if name in options.split(",")})
-    return found
-
-
 def _usable(folder: str, name: str, version: int) -> bool:
+    """Return whether groups with a controller can be created in a folder, which is divided for it if need be."""
     if not os.access(folder, os.W_OK):
         return False
     if version == 1:
@@ -167,25 +159,19 @@ def _usable(folder: str, name: str, version: int) -> bool:
         with contextlib.suppress(OSError):
             _write(f"{folder}/cgroup.subtree_control", f"+{name}")
             return True
-        if not _leave(folder):
-            return False
+        # A group that has processes can't be divided. This process moves to one below its own, if it is alone in it.
+        with open(f"{folder}/cgroup.procs", encoding="ascii") as file:
+            if file.read().split() != [str(os.getpid())]:
+                return False
+        os.mkdir(f"{folder}/launcher")
+        _write(f"{folder}/launcher/cgroup.procs", str(os.getpid()))
         _write(f"{folder}/cgroup.subtree_control", f"+{name}")
     except OSError:
         return False
     return True
 
 
-def _leave(folder: str) -> bool:
-    """Move this process to a group below its own, which can then be divided, unless others are in it too."""
-    with open(f"{folder}/cgroup.procs", encoding="ascii") as file:
-        if file.read().split() != [str(os.getpid())]:
-            return False
-    os.mkdir(f"{folder}/{LEAF}")
-    _write(f"{folder}/{LEAF}/cgroup.procs", str(os.getpid()))
-    return True
-
-
-def _remove(folder: str, *, tries: int = TRIES) -> None:
+def _remove(folder: str, *, tries: int = 200) -> None:
     for _ in range(tries):
         try:
             os.rmdir(folder)
@@ -193,7 +179,7 @@ def _remove(folder: str, *, tries: int = TRIES) -> None:
         except FileNotFoundError:
             return
         except OSError:  # the kernel takes a moment to release ended processes
-            time.sleep(WAIT_S)
+            time.sleep(0.01)
 
 
 def _write(path: str, text: str) -> None:

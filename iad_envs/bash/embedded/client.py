@@ -1,4 +1,4 @@
-"""Client side of the embedded sandbox, which implements the `Sandbox` protocol."""
+"""Client side of the embedded sandbox."""
 
 import dataclasses
 import os
@@ -6,22 +6,18 @@ import socket
 import threading
 import weakref
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any, Self
 
 from iad_envs.bash.embedded.connection import Channel, LauncherClient, Released, unavailable
-from iad_envs.bash.sandbox import Capabilities, Change, CommandResult, FrozenState, SandboxError, SandboxLimits
+from iad_envs.bash.sandbox import Capabilities, Change, CommandResult, FrozenState, Sandbox, SandboxError, SandboxLimits
 
 ANSWER_GRACE_S = 30.0
-LARGEST_COMMAND = 128 << 10
 LARGEST_FILE = 64 << 20
 
 
 def capabilities(n_ids: int, cgroups: dict[str, str]) -> Capabilities:
     """Return the capabilities for a number of user ids and a set of control groups."""
     summed = ", summed up every 0.1 s without pipes and kernel objects"
-    total = f" and {cgroups['memory']}" if "memory" in cgroups else summed
-    pids = f" and {cgroups['pids']}" if "pids" in cgroups else ""
     users = "65,536 shifted users" if n_ids > 1 else "one user"
     return Capabilities(
         backend="embedded",
@@ -32,8 +28,8 @@ def capabilities(n_ids: int, cgroups: dict[str, str]) -> Capabilities:
         parallel_forks=True,
         background="lives on to the next command; ended when a state is frozen, restored or reset, and by a limit",
         limits={
-            "processes": f"rlimit{pids}",
-            "memory": f"rlimit{total}",
+            "processes": "rlimit" + (f" and {cgroups['pids']}" if "pids" in cgroups else ""),
+            "memory": "rlimit" + (f" and {cgroups['memory']}" if "memory" in cgroups else summed),
             "disk": "tmpfs size",
             "inodes": "tmpfs inodes",
             "output": "read to a limit, then ended",
@@ -43,55 +39,41 @@ def capabilities(n_ids: int, cgroups: dict[str, str]) -> Capabilities:
     )
 
 
-class EmbeddedSandbox:
-    """A sandbox or a fork of one. See `iad_envs.bash.sandbox.Sandbox`.
+class EmbeddedSandbox(Sandbox):
+    """A sandbox or a fork of one.
 
     Args:
         supervisor: The supervisor, shared with all forks.
         root: Number of the sandbox's root in the supervisor.
         runner: Channel to the sandbox's runner.
         start: The state in which the sandbox was opened.
-        owner: Whether closing this sandbox also ends the supervisor. False for forks.
+        is_fork: Whether this is a fork. Closing one does not end the supervisor.
     """
 
     def __init__(
-        self, supervisor: "SupervisorClient", root: int, runner: Channel, *, start: FrozenState, owner: bool
+        self, supervisor: "SupervisorClient", root: int, runner: Channel, *, start: FrozenState, is_fork: bool
     ) -> None:
+        super().__init__(start, supervisor.limits)
         self._supervisor = supervisor
         self._root = root
         self._runner = runner
-        self._start = start
-        self._owner = owner
+        self._is_fork = is_fork
         self._busy = threading.RLock()
-        self._end = weakref.finalize(self, _abandon, supervisor, runner, None if owner else root)
+        self._end = weakref.finalize(self, _abandon, supervisor, runner, root if is_fork else None)
 
     @property
     def capabilities(self) -> Capabilities:
         """Isolation and limits in force."""
         return self._supervisor.capabilities
 
-    @property
-    def start(self) -> FrozenState:
-        """The state in which the sandbox was opened."""
-        return self._start
-
-    def run(
-        self,
-        command: str | Sequence[str],
-        *,
-        cwd: str = "/",
-        oldpwd: str = "",
-        timeout_s: float | None = None,
-        stdin: bytes = b"",
-    ) -> CommandResult:
-        """Run a command. See `Sandbox.run`."""
-        header, output = self._run(command, cwd, oldpwd, timeout_s=timeout_s, stdin=stdin)
+    def _run(self, command: str | Sequence[str], cwd: str, oldpwd: str, time_s: float, stdin: bytes) -> CommandResult:
+        header, output = self._ask(command, cwd, oldpwd, time_s, stdin, self._limits.output_bytes)
         killed_by, dropped = header["killed_by"], header["dropped"]
         if (killed_by == "SIGKILL" or header["exit_code"] == 137) and self._supervisor.ran_out_of_memory():
             killed_by = "memory"
         text = output.decode(errors="replace")
         if dropped:
-            half = self._supervisor.limits.output_bytes // 2
+            half = self._limits.output_bytes // 2
             head, tail = output[:half].decode(errors="replace"), output[half:].decode(errors="replace")
             text = f"{head}\n[... {dropped} bytes left out ...]\n{tail}"
         return CommandResult(
@@ -100,28 +82,21 @@ class EmbeddedSandbox:
             background=header["background"],
         )  # fmt: skip
 
-    def _run(
-        self, command: str | Sequence[str], cwd: str, oldpwd: str, *, timeout_s: float | None = None,
-        stdin: bytes = b"", output_bytes: int = 0,
-    ) -> tuple[dict[str, Any], bytes]:  # fmt: skip
-        limits = self._supervisor.limits
-        time_s = limits.seconds(timeout_s)
-        argv = [command] if isinstance(command, str) else list(command)
-        if not argv or any("\0" in word or len(word) >= LARGEST_COMMAND for word in argv):
-            text = f"sandbox: expected a command of under {LARGEST_COMMAND} characters and no zero bytes\n"
+    def _ask(
+        self, command: str | Sequence[str], cwd: str, oldpwd: str, time_s: float, stdin: bytes, output_bytes: int
+    ) -> tuple[dict[str, Any], bytes]:
+        argv, most = [command] if isinstance(command, str) else list(command), 128 << 10
+        if not argv or any("\0" in word or len(word) >= most for word in argv):
+            text = f"sandbox: expected a command of under {most} characters and no zero bytes\n"
             header = {"exit_code": 126, "killed_by": "", "dropped": 0, "wall_s": 0.0, "cwd": cwd, "oldpwd": oldpwd}
             return header | {"background": 0}, text.encode()
         request = {
             "argv": argv, "shell": isinstance(command, str), "cwd": cwd, "oldpwd": oldpwd, "timeout_s": time_s,
-            "output_bytes": output_bytes or limits.output_bytes,
+            "output_bytes": output_bytes,
         }  # fmt: skip
         with self._busy:
             answer = self._runner.ask(request, stdin, timeout_s=time_s + ANSWER_GRACE_S)
         return answer.header, answer.body
-
-    def reset(self) -> None:
-        """Restore the start state."""
-        self.restore(self._start)
 
     def snapshot(self) -> FrozenState:
         """Freeze the current state."""
@@ -132,12 +107,10 @@ class EmbeddedSandbox:
     def restore(self, token: FrozenState) -> None:
         """Restore a frozen state."""
         with self._busy:
-            self._supervisor.ask({"do": "restore", "root": self._root, "state": self._supervisor.own(token)})
+            self._supervisor.ask({"do": "restore", "root": self._root, "state": self._own(token)})
 
-    def fork(self, token: FrozenState | None = None) -> Self:
-        """Open a temporary sandbox in a frozen state."""
-        state = self.snapshot() if token is None else token
-        number = self._supervisor.own(state)
+    def _fork(self, state: FrozenState) -> Self:
+        number = self._own(state)
         mine, theirs = socket.socketpair()
         runner = Channel(mine)
         try:
@@ -146,45 +119,26 @@ class EmbeddedSandbox:
         except SandboxError:
             runner.close()
             raise
-        return type(self)(self._supervisor, answer["root"], runner, start=state, owner=False)
+        return type(self)(self._supervisor, answer["root"], runner, start=state, is_fork=True)
 
-    def commit(self, child: Self) -> FrozenState:
-        """Adopt the state of a fork, and close the fork."""
-        if child._supervisor is not self._supervisor or child is self:
-            raise SandboxError("expected a fork of this sandbox to commit, got another sandbox; fork it from this one")
-        state = child.snapshot()
-        self.restore(state)
-        child.close()
-        return state
+    def _diff(self, since: FrozenState, time_s: float) -> tuple[Change, ...]:
+        return self._listed({"do": "diff", "since": self._own(since)}, time_s)
 
-    def diff(self, since: FrozenState | None = None, *, timeout_s: float | None = None) -> tuple[Change, ...]:
-        """Return the differences from a frozen state."""
-        return self._listed({"do": "diff", "since": self._supervisor.own(since or self._start)}, timeout_s)
+    def _tree(self, path: str, time_s: float) -> tuple[Change, ...]:
+        return self._listed({"do": "tree", "path": os.path.normpath(path)}, time_s)
 
-    def tree(self, path: str = "/", *, timeout_s: float | None = None) -> tuple[Change, ...]:
-        """Return all entries at and under a path."""
-        return self._listed({"do": "tree", "path": os.path.normpath(path)}, timeout_s)
-
-    def _listed(self, request: dict[str, Any], timeout_s: float | None) -> tuple[Change, ...]:
-        seconds = self._supervisor.limits.seconds(timeout_s)
+    def _listed(self, request: dict[str, Any], time_s: float) -> tuple[Change, ...]:
         with self._busy:
-            answer = self._supervisor.ask(request | {"root": self._root, "seconds": seconds}, timeout_s=seconds)
+            answer = self._supervisor.ask(request | {"root": self._root, "seconds": time_s}, timeout_s=time_s)
         return tuple(Change(*row) for row in answer["rows"])
 
     def read(self, path: str) -> bytes:
         """Return the content of a file."""
-        header, content = self._run(["cat", "--", path], "/", "", output_bytes=2 * LARGEST_FILE)
+        header, content = self._ask(["cat", "--", path], "/", "", self._limits.time_s, b"", 2 * LARGEST_FILE)
         if header["exit_code"] or header["dropped"]:
             reason = f"{LARGEST_FILE} bytes and more" if header["dropped"] else content.decode(errors="replace").strip()
             raise FileNotFoundError(f"expected a readable file of the sandbox at {path!r}, got: {reason}")
         return content
-
-    def write(self, path: str, content: bytes) -> None:
-        """Write a file and create its parent folders."""
-        script = 'mkdir -p -- "$(dirname -- "$1")" && cat > "$1"'
-        header, output = self._run(["bash", "-c", script, "bash", path], "/", "", stdin=content)
-        if header["exit_code"]:
-            raise OSError(f"expected to write {path!r} in the sandbox, got: {output.decode(errors='replace').strip()}")
 
     def close(self) -> None:
         """End all processes and delete all states."""
@@ -192,19 +146,11 @@ class EmbeddedSandbox:
             return
         self._end.detach()
         self._runner.close()
-        if self._owner:
+        if not self._is_fork:
             self._supervisor.close()
         elif not self._supervisor.closed:
             self._supervisor.released.roots.append(self._root)
             self._supervisor.ask({"do": "drop", "states": [], "roots": []})
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class SupervisorClient:
@@ -257,13 +203,6 @@ class SupervisorClient:
         weakref.finalize(token, self.released.states.append, number)
         return token
 
-    def own(self, token: FrozenState) -> int:
-        """Return the supervisor's number of a state of this sandbox."""
-        if token.owner is not self.released:
-            raise SandboxError("expected a state of this sandbox, got another sandbox's; fork or restore it there")
-        number: int = token.key
-        return number
-
     def ran_out_of_memory(self) -> bool:
         """Whether the kernel has killed a process for memory since the last call."""
         count: int = self._host.ask({"do": "killed_for_memory", "sandbox": self._number}).header["count"]
@@ -280,9 +219,8 @@ class SupervisorClient:
         """End the supervisor, and wait until it is cleaned up."""
         if not self.closed:
             self.abandon()
-            if not self._host.usable:
-                return
-            self._host.ask({"do": "close", "sandbox": self._number})
+            if self._host.usable:
+                self._host.ask({"do": "close", "sandbox": self._number})
 
 
 def _abandon(supervisor: SupervisorClient, runner: Channel, root: int | None) -> None:

@@ -13,31 +13,17 @@ from typing import Any, NamedTuple, NoReturn
 
 from iad_envs.bash.embedded import syscalls
 from iad_envs.bash.embedded.seccomp import Filter
+from iad_envs.bash.embedded.syscalls import Control
 
-BLOCK = 1 << 16
-GRACE_S = 0.05
 TICK_S = 0.1
 SETUP_FD, REPORT_FD = 198, 199
 MAX_REPORT = 16_384
-SIGNALS_WAITING = 1024
-CONSTANT_SIZE = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK
-IGNORED_SO_FAR = (signal.SIGPIPE, signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGXFSZ)
 SHELL = "/bin/bash"
 SHELL_SETUP = (
     f'trap \'printf "%s\\0%s\\0" "$PWD" "$OLDPWD" >&{REPORT_FD} 2>/dev/null\' EXIT\n'
     f"exec {SETUP_FD}<&-\nunset BASH_ENV\n"
 ).encode()
 """Script that bash reads before the command, so that the command needs no quoting and no wrapping."""
-
-ENVIRONMENT = {
-    "HOME": "/root",
-    "LANG": "C.UTF-8",
-    "LOGNAME": "root",
-    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-    "SHELL": SHELL,
-    "TERM": "dumb",
-    "USER": "root",
-}
 
 
 class Command(NamedTuple):
@@ -108,21 +94,46 @@ def _sealed(name: str, content: bytes, seal: int = 0) -> int:
     while view:
         view = view[os.write(descriptor, view) :]
     os.lseek(descriptor, 0, os.SEEK_SET)
-    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, CONSTANT_SIZE | seal)
+    constant_size = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK
+    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, constant_size | seal)
     return descriptor
 
 
 def _become(command: Command, root: str, limits: dict[str, Any], calls: Filter) -> NoReturn:
     """Confine this process and replace it by the command."""
     os.setsid()
-    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)  # otherwise the file belongs to the host's root
+    syscalls.prctl(Control.SET_DUMPABLE, 1)  # otherwise the file belongs to the host's root
     with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
         file.write("1000")  # if memory runs out, the kernel must kill a command, not the process that watches it
-    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
+    syscalls.prctl(Control.SET_DUMPABLE, 0)
     os.chroot(root)
-    folder = _enter(command.cwd)
-    _limit(limits, command.timeout_s)
-    environment = ENVIRONMENT | {"PWD": folder}
+    folder = command.cwd
+    while True:  # the nearest folder that exists
+        try:
+            os.chdir(folder)
+            break
+        except OSError:
+            if folder in ("", "/"):
+                raise
+            folder = os.path.dirname(folder)
+    for what, amount in (
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_AS, limits["memory_mb"] << 20),
+        (resource.RLIMIT_FSIZE, 2 * limits["disk_mb"] << 20),
+        (resource.RLIMIT_NOFILE, limits["open_files"]),
+        (resource.RLIMIT_NPROC, limits["processes"]),
+        (resource.RLIMIT_CPU, max(1, min(limits["cpu_s"], int(command.timeout_s) + 2))),
+        (resource.RLIMIT_MEMLOCK, 65_536),
+        (resource.RLIMIT_MSGQUEUE, 0),  # the kernel counts these two per user of the host
+        (resource.RLIMIT_SIGPENDING, 1024),
+        (resource.RLIMIT_NICE, 0),
+        (resource.RLIMIT_RTPRIO, 0),
+    ):
+        _, hard = resource.getrlimit(what)
+        allowed = amount if hard == resource.RLIM_INFINITY else min(amount, hard)
+        resource.setrlimit(what, (allowed, allowed))
+    environment = {"HOME": "/root", "LANG": "C.UTF-8", "LOGNAME": "root", "PWD": folder, "SHELL": SHELL, "TERM": "dumb",
+                   "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "USER": "root"}  # fmt: skip
     if command.oldpwd:
         environment["OLDPWD"] = command.oldpwd
     argv = command.argv
@@ -131,44 +142,11 @@ def _become(command: Command, root: str, limits: dict[str, Any], calls: Filter) 
         environment["BASH_ENV"] = f"/proc/self/fd/{SETUP_FD}"
     syscalls.set_capabilities(limits["capabilities"])
     calls.install()
-    for number in IGNORED_SO_FAR:
+    for number in (signal.SIGPIPE, signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGXFSZ):  # ignored so far
         signal.signal(number, signal.SIG_DFL)
     if command.shell:
         os.execve(SHELL, argv, environment)
     os.execvpe(argv[0], argv, environment)
-
-
-def _enter(folder: str) -> str:
-    """Change to a folder, or to its nearest parent that exists."""
-    while True:
-        try:
-            os.chdir(folder)
-            return folder
-        except OSError:
-            if folder in ("", "/"):
-                raise
-            folder = os.path.dirname(folder)
-
-
-def _limit(limits: dict[str, Any], timeout_s: float) -> None:
-    memory, disk = limits["memory_mb"] << 20, limits["disk_mb"] << 20
-    cpu = max(1, min(limits["cpu_s"], int(timeout_s) + 2))
-    for what, amount in (
-        (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_AS, memory),
-        (resource.RLIMIT_FSIZE, 2 * disk),
-        (resource.RLIMIT_NOFILE, limits["open_files"]),
-        (resource.RLIMIT_NPROC, limits["processes"]),
-        (resource.RLIMIT_CPU, cpu),
-        (resource.RLIMIT_MEMLOCK, 65_536),
-        (resource.RLIMIT_MSGQUEUE, 0),  # the kernel counts these two per user of the host
-        (resource.RLIMIT_SIGPENDING, SIGNALS_WAITING),
-        (resource.RLIMIT_NICE, 0),
-        (resource.RLIMIT_RTPRIO, 0),
-    ):
-        _, hard = resource.getrlimit(what)
-        allowed = amount if hard == resource.RLIM_INFINITY else min(amount, hard)
-        resource.setrlimit(what, (allowed, allowed))
 
 
 @dataclass(slots=True)
@@ -229,13 +207,17 @@ class Watch:
             os.kill(self.running.pid, signal.SIGKILL)
         self._status = os.waitpid(self.running.pid, 0)[1]
         self._ended = time.monotonic()
-        self._drain(0.0 if self.killed_by else GRACE_S)
+        self._drain(0.0 if self.killed_by else 0.05)
 
     def result(self) -> dict[str, Any]:
         """Return the message with the result, without the output."""
         code = os.waitstatus_to_exitcode(self._status)
         killed_by = self.killed_by or (signal.Signals(-code).name if -code in set(signal.Signals) else "")
-        cwd, oldpwd = self._folders()
+        report = os.pread(self.running.report, MAX_REPORT, 0).decode(errors="surrogateescape")
+        os.close(self.running.report)
+        told = report.split("\0", 2)
+        has_told = len(told) == 3 and told[0].startswith("/")
+        cwd, oldpwd = told[:2] if has_told else (self.command.cwd, self.command.oldpwd)
         return {
             "exit_code": 128 - code if code < 0 else code,
             "killed_by": killed_by,
@@ -248,7 +230,7 @@ class Watch:
     def _read(self) -> bool:
         """Read available output. Return False at the end of the output."""
         try:
-            block = os.read(self.running.output, BLOCK)
+            block = os.read(self.running.output, 1 << 16)
         except BlockingIOError:
             return True
         half = self.command.output_bytes // 2
@@ -274,13 +256,3 @@ class Watch:
         else:
             os.close(self.running.output)
         self.kept = bytes(self._head + self._tail)
-
-    def _folders(self) -> tuple[str, str]:
-        """Return the working directories reported by the shell, else those at the start of the command."""
-        text = os.pread(self.running.report, MAX_REPORT, 0).decode(errors="surrogateescape")
-        os.close(self.running.report)
-        cwd, separator, rest = text.partition("\0")
-        oldpwd, ends, _ = rest.partition("\0")
-        if not separator or not ends or not cwd.startswith("/"):
-            return self.command.cwd, self.command.oldpwd
-        return cwd, oldpwd

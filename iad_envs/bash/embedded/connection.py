@@ -28,22 +28,25 @@ main(descriptor)
 """
 """Script that starts the launcher without importing this package, which would cost 0.3 s and 40 MB."""
 
-ADVICE = (
-    ("unshare", "this kernel or container forbids user namespaces; allow them (as root: sysctl -w "
-     "kernel.unprivileged_userns_clone=1 kernel.apparmor_restrict_unprivileged_userns=0 user.max_user_namespaces=9999; "
-     "in a container: --security-opt seccomp=unconfined; under chroot they never are)"),
-    ("mount proc", "something is mounted over parts of /proc, as containers do; start this one with "
-     "--security-opt systempaths=unconfined"),
-    ("mount overlay", "this kernel can't stack folders in memory for users; Linux 6.6 or newer can"),
-    ("uid_map", "this process may not map user ids; give it CAP_SETUID and CAP_SETGID, or run it as an ordinary user"),
-    ("user map", "this container has no user but root; start it with more user ids"),
-    ("system call filter", "use a machine of one of these kinds"),
-)  # fmt: skip
-
 
 def unavailable(reason: str) -> SandboxUnavailable:
     """Return the error for a failure reported by a child process."""
-    todo = next((advice for key, advice in ADVICE if key in reason), "run it on a Linux machine with user namespaces")
+    advice = {
+        "unshare": "this kernel or container forbids user namespaces; allow them (as root: sysctl -w "
+        "kernel.unprivileged_userns_clone=1 kernel.apparmor_restrict_unprivileged_userns=0 "
+        "user.max_user_namespaces=9999; in a container: --security-opt seccomp=unconfined; "
+        "under chroot they never are)",
+        "mount proc": "something is mounted over parts of /proc, as containers do; start this one with "
+        "--security-opt systempaths=unconfined",
+        "mount overlay": "this kernel can't stack folders in memory for users; Linux 6.6 or newer can",
+        "uid_map": "this process may not map user ids; give it CAP_SETUID and CAP_SETGID, "
+        "or run it as an ordinary user",
+        "user map": "this container has no user but root; start it with more user ids",
+        "system call filter": "use a machine of one of these kinds",
+    }
+    todo = next(
+        (text for key, text in advice.items() if key in reason), "run it on a Linux machine with user namespaces"
+    )
     return SandboxUnavailable(
         f"expected to isolate commands with Linux namespaces, but got: {reason}. To fix it: {todo}; "
         "or use Docker: --env-arg backend=docker, in Python open_sandbox('docker')"
@@ -135,10 +138,12 @@ class LauncherClient(Channel):
     def __init__(self, masked: Sequence[str], command: Sequence[str]) -> None:
         mine, theirs = socket.socketpair()
         with theirs:
+            passed_on = {name: os.environ[name] for name in cgroups.SCOPE_VARIABLES if name in os.environ}
             argv = [*command, "-I", "-S", "-X", "utf8", "-c", BOOT, str(theirs.fileno()), str(PACKAGE)]
             self._child = subprocess.Popen(
                 argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                pass_fds=[theirs.fileno()], start_new_session=True, env=_environment(),
+                pass_fds=[theirs.fileno()], start_new_session=True,
+                env={"PATH": os.environ.get("PATH", os.defpath), **passed_on},
             )  # fmt: skip
         super().__init__(mine)
         try:
@@ -181,14 +186,9 @@ class Released:
 
     def take(self) -> dict[str, list[int]]:
         """Remove and return the collected numbers."""
-        return {"drop_states": _emptied(self.states), "drop_roots": _emptied(self.roots)}
-
-
-def _emptied(numbers: deque[int]) -> list[int]:
-    taken = []
-    while numbers:
-        taken.append(numbers.popleft())
-    return taken
+        # Finalizers may add numbers meanwhile.
+        states = [self.states.popleft() for _ in range(len(self.states))]
+        return {"drop_states": states, "drop_roots": [self.roots.popleft() for _ in range(len(self.roots))]}
 
 
 _launchers: dict[tuple[int, tuple[str, ...], tuple[str, ...]], LauncherClient] = {}
@@ -212,24 +212,16 @@ def launcher(masked: tuple[str, ...], command: tuple[str, ...] = ()) -> Launcher
         if key in _launchers and not _launchers[key].usable:  # it was killed, for example for memory
             _launchers.pop(key).close()
         if key not in _launchers:
-            _launchers[key] = _start(masked, key[2])
+            scope = cgroups.scope(os.environ)
+            if scope:  # with control groups, where systemd offers them; without them the reason, if any, is told
+                with contextlib.suppress(SandboxUnavailable):
+                    _launchers[key] = LauncherClient(masked, (*scope, *key[2]))
+                    return _launchers[key]
+            _launchers[key] = LauncherClient(masked, key[2])
         return _launchers[key]
 
 
-def _start(masked: tuple[str, ...], command: tuple[str, ...]) -> LauncherClient:
-    """Start a launcher, with control groups where systemd offers them."""
-    scope = cgroups.scope(os.environ)
-    if scope:
-        with contextlib.suppress(SandboxUnavailable):  # without them the reason, if there is one, is told
-            return LauncherClient(masked, (*scope, *command))
-    return LauncherClient(masked, command)
-
-
-def _environment() -> dict[str, str]:
-    known = {name: os.environ[name] for name in cgroups.SCOPE_VARIABLES if name in os.environ}
-    return {"PATH": os.environ.get("PATH", os.defpath), **known}
-
-
+@atexit.register
 def _end_launchers() -> None:
     for (process, _, _), each in _launchers.items():
         if process == os.getpid():
@@ -241,6 +233,5 @@ def _renew_lock() -> None:
     _lock = threading.Lock()  # another thread may have held the lock when this process was forked
 
 
-atexit.register(_end_launchers)
 if hasattr(os, "register_at_fork"):  # where a process can be forked
     os.register_at_fork(after_in_child=_renew_lock)

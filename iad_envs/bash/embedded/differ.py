@@ -11,10 +11,6 @@ from typing import NamedTuple
 
 from iad_envs.bash.embedded.flatten import is_opaque, is_whiteout
 
-BLOCK = 1 << 20
-SMALLEST_SPARSE = 64 << 10
-MAX_PATH_CHARS = 16 << 20
-
 Row = tuple[str, str, int, int, str, int]
 """Path, kind, mode, size, digest and former mode: the message form of a `Change`."""
 
@@ -46,8 +42,8 @@ class Effort:
             TooMuch: The time is over, or the paths are too long together.
         """
         self._chars += len(path)
-        if self._chars > MAX_PATH_CHARS:
-            raise TooMuch(f"paths of over {MAX_PATH_CHARS:,} characters together")
+        if self._chars > 16 << 20:
+            raise TooMuch(f"paths of over {16 << 20:,} characters together")
         if time.monotonic() > self._until:
             raise TooMuch(f"more than can be read in {self._seconds:.1f} s")
 
@@ -119,8 +115,14 @@ def diff(old: Stack, new: Stack, effort: Effort) -> list[Row]:
     for path in sorted(paths):
         effort.spend()
         was, now = old.find(path), new.find(path)
-        if _is_folder(was) and _is_folder(now) and not _replaced((old, new), path):
-            continue
+        if _is_folder(was) and _is_folder(now):
+            # If one folder has replaced another, entries may be missing although no layer lists them. If a layer
+            # replaces a folder of a lower layer, the kernel marks the new folder as opaque. If a lower layer had
+            # already deleted the folder, the only sign is that layer's whiteout or its entry in place of the folder.
+            entries = (f"{layer}{path}" for layer in (*old.layers, *new.layers))
+            stats = ((entry, _stat(entry)) for entry in entries)
+            if not any(found and (not stat.S_ISDIR(found.st_mode) or is_opaque(entry)) for entry, found in stats):
+                continue
         for stack, here in ((old, was), (new, now)):
             if path.rpartition("/")[0] in walked[stack]:
                 walked[stack].add(path)
@@ -152,20 +154,6 @@ def _stat(path: str) -> os.stat_result | None:
 
 def _is_folder(found: Found | None) -> bool:
     return found is not None and stat.S_ISDIR(found.stat.st_mode)
-
-
-def _replaced(stacks: tuple[Stack, Stack], path: str) -> bool:
-    """Whether a folder replaced another one, so that entries may be missing although no layer lists them.
-
-    If a layer replaces a folder of a lower layer, the kernel marks the new folder as opaque. If a lower layer had
-    already deleted the folder, the only sign is that layer's whiteout or its entry in place of the folder.
-    """
-    return any(_hides(f"{layer}{path}") for stack in stacks for layer in stack.layers)
-
-
-def _hides(entry: str) -> bool:
-    found = _stat(entry)
-    return found is not None and (not stat.S_ISDIR(found.st_mode) or is_opaque(entry))
 
 
 def _touched(layer: str, hidden: tuple[str, ...], effort: Effort) -> Iterator[str]:
@@ -206,64 +194,47 @@ def _row(path: str, was: Found | None, now: Found | None, effort: Effort) -> Row
     if now is None:
         return None if was is None else (path, "deleted", 0, 0, "", was.stat.st_mode)
     digest = _digest(now, effort)
-    size = now.stat.st_size if stat.S_ISREG(now.stat.st_mode) else 0
+    mode, is_file = now.stat.st_mode, stat.S_ISREG(now.stat.st_mode)
+    size = now.stat.st_size if is_file else 0
     if was is None:
-        return (path, "added", now.stat.st_mode, size, digest, 0)
-    kind = ""
-    if stat.S_IFMT(was.stat.st_mode) != stat.S_IFMT(now.stat.st_mode) or not _same_content(was, now, effort):
-        kind = "modified"
-    elif _permissions(was) != _permissions(now):
-        kind = "mode"
-    return (path, kind, now.stat.st_mode, size, digest, was.stat.st_mode) if kind else None
-
-
-def _same_content(was: Found, now: Found, effort: Effort) -> bool:
-    if was.place == now.place:
-        return True
-    if stat.S_ISREG(now.stat.st_mode) and was.stat.st_size != now.stat.st_size:
-        return False
-    return _digest(was, effort) == _digest(now, effort)
-
-
-def _permissions(found: Found) -> tuple[int, int, int]:
-    return found.stat.st_mode, found.stat.st_uid, found.stat.st_gid
+        return (path, "added", mode, size, digest, 0)
+    has_same_content = was.place == now.place or (
+        stat.S_IFMT(was.stat.st_mode) == stat.S_IFMT(mode)
+        and not (is_file and was.stat.st_size != size)
+        and _digest(was, effort) == digest
+    )
+    before, after = ((found.stat.st_mode, found.stat.st_uid, found.stat.st_gid) for found in (was, now))
+    if has_same_content and before == after:
+        return None
+    return (path, "mode" if has_same_content else "modified", mode, size, digest, was.stat.st_mode)
 
 
 def _digest(found: Found, effort: Effort) -> str:
+    """Return the digest of a file's content or a link's target, "" of anything else."""
     file = (found.stat.st_dev, found.stat.st_ino)
-    if file not in effort.digests:
-        effort.digests[file] = _read(found, effort)
-    return effort.digests[file]
-
-
-def _read(found: Found, effort: Effort) -> str:
-    try:
+    if file in effort.digests:
+        return effort.digests[file]
+    digest = ""
+    with contextlib.suppress(OSError):  # a background process deleted it meanwhile
         if stat.S_ISLNK(found.stat.st_mode):
-            return blake2b(os.fsencode(os.readlink(found.place)), digest_size=32).hexdigest()
-        if not stat.S_ISREG(found.stat.st_mode):
-            return ""
-        descriptor = os.open(found.place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(descriptor, "rb", buffering=0) as file:
-            is_sparse = _is_sparse(found.stat)
-            return _of_holes(file, found.stat.st_size, effort) if is_sparse else _of_content(file, effort)
-    except OSError:  # a background process deleted it meanwhile
-        return ""
+            digest = blake2b(os.fsencode(os.readlink(found.place)), digest_size=32).hexdigest()
+        elif stat.S_ISREG(found.stat.st_mode):
+            descriptor = os.open(found.place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            with open(descriptor, "rb", buffering=0) as content:
+                digest = _digest_of_content(content, found.stat, effort)
+    effort.digests[file] = digest
+    return digest
 
 
-def _of_content(file: FileIO, effort: Effort) -> str:
-    digest = blake2b(digest_size=32)
-    while block := file.read(BLOCK):
-        effort.spend()
-        digest.update(block)
-    return digest.hexdigest()
-
-
-def _is_sparse(found: os.stat_result) -> bool:
-    """Whether a file is mostly holes. Huge empty files are free to create but would take hours to read."""
-    return found.st_size > SMALLEST_SPARSE and found.st_blocks * 512 < found.st_size // 2
-
-
-def _of_holes(file: FileIO, size: int, effort: Effort) -> str:
+def _digest_of_content(file: FileIO, found: os.stat_result, effort: Effort) -> str:
+    size, block_size = found.st_size, 1 << 20
+    if size <= 64 << 10 or found.st_blocks * 512 >= size // 2:
+        digest = blake2b(digest_size=32)
+        while block := file.read(block_size):
+            effort.spend()
+            digest.update(block)
+        return digest.hexdigest()
+    # It is mostly holes. Huge empty files are free to create but would take hours to read.
     digest = blake2b(str(size).encode(), digest_size=32)
     position = 0
     while position < size:
@@ -275,7 +246,7 @@ def _of_holes(file: FileIO, size: int, effort: Effort) -> str:
         position = os.lseek(file.fileno(), start, os.SEEK_HOLE)
         digest.update(str(start).encode())
         os.lseek(file.fileno(), start, os.SEEK_SET)
-        while start < position and (block := file.read(min(BLOCK, position - start))):
+        while start < position and (block := file.read(min(block_size, position - start))):
             effort.spend()
             digest.update(block)
             start += len(block)

@@ -1,6 +1,7 @@
 """Merges several layers into one, including whiteouts and opaque folders."""
 
 import os
+import shutil
 import stat
 import time
 
@@ -40,7 +41,17 @@ def _merge(source: str, target: str, links: dict[int, str], until: float) -> Non
         found = os.lstat(upper)
         if not stat.S_ISDIR(found.st_mode):
             _remove(lower)
-            _copy(upper, found, lower, links)
+            if found.st_nlink > 1 and found.st_ino in links:
+                os.link(links[found.st_ino], lower, follow_symlinks=False)
+                continue
+            links[found.st_ino] = lower
+            if stat.S_ISLNK(found.st_mode):
+                os.symlink(os.readlink(upper), lower)
+            elif stat.S_ISREG(found.st_mode):
+                shutil.copyfile(upper, lower)
+            else:  # a whiteout, a named pipe or a socket
+                os.mknod(lower, found.st_mode, found.st_rdev)
+            _copy_metadata(found, upper, lower)
             continue
         hides = is_opaque(upper) or not _is_folder(lower)
         was_there = os.path.lexists(lower)
@@ -65,22 +76,6 @@ def _remove(path: str) -> None:
         os.rmdir(path)
     elif os.path.lexists(path):
         os.unlink(path)
-
-
-def _copy(source: str, found: os.stat_result, target: str, links: dict[int, str]) -> None:
-    if found.st_nlink > 1 and found.st_ino in links:
-        os.link(links[found.st_ino], target, follow_symlinks=False)
-        return
-    links[found.st_ino] = target
-    if stat.S_ISLNK(found.st_mode):
-        os.symlink(os.readlink(source), target)
-    elif stat.S_ISREG(found.st_mode):
-        with open(source, "rb") as old, open(target, "wb") as new:
-            while block := old.read(1 << 20):
-                new.write(block)
-    else:  # a whiteout, a named pipe or a socket
-        os.mknod(target, found.st_mode, found.st_rdev)
-    _copy_metadata(found, source, target)
 
 
 def _copy_metadata(found: os.stat_result, source: str, target: str) -> None:

@@ -16,18 +16,10 @@ from typing import Any, NamedTuple, NoReturn
 from iad_envs.bash.embedded import cgroups, rootfs, syscalls, wire
 from iad_envs.bash.embedded.layers import new_layer
 from iad_envs.bash.embedded.supervisor import ROOTS_AT_ONCE, Supervisor
-from iad_envs.bash.embedded.syscalls import (
-    CLONE_NEWNS,
-    CLONE_NEWPID,
-    CLONE_NEWUSER,
-    PR_SET_CHILD_SUBREAPER,
-    PR_SET_DUMPABLE,
-    PR_SET_PDEATHSIG,
-)
+from iad_envs.bash.embedded.syscalls import Clone, Control
 from iad_envs.bash.embedded.usage import socket_bytes
 
 SHIFTED_FROM, SHIFTED_COUNT = 100_000, 65_536
-MAX_PROCESSES = 4096
 COUNTED, NOT_COUNTED = b"c", b"n"
 
 
@@ -54,10 +46,6 @@ class Launcher:
         self._socket_bytes = socket_bytes()
         self._maps = ""
         self._namespaces: tuple[int, int] = (-1, -1)
-
-    @property
-    def _counts_memory(self) -> bool:
-        return any(each.name == "memory" for each in self._controllers)
 
     def main(self) -> NoReturn:
         """Serve until the user's process ends or closes the socket."""
@@ -86,10 +74,20 @@ class Launcher:
 
     def _answer(self, message: wire.Message) -> None:
         request = dict(message.header)
-        work: dict[str, Any] = {"prepare": self._prepare, "open": self._open, "close": self._close,
-                                "killed_for_memory": self._killed_for_memory}  # fmt: skip
+        what = request.pop("do")
         try:
-            answer = work[request.pop("do")](*message.descriptors, **request)
+            if what == "prepare":
+                answer = self._prepare(**request)
+            elif what == "open":
+                control, first = message.descriptors
+                answer = self._open(control, first, **request)
+            elif what == "close":
+                self._end(request["sandbox"])
+                answer = {}
+            else:
+                assert what == "killed_for_memory"
+                child = self._children.get(request["sandbox"])
+                answer = {"count": child.group.killed_for_memory() if child else 0}
         except OSError as error:
             answer = {"error": str(error)}
         wire.close_all(message.descriptors)
@@ -98,16 +96,24 @@ class Launcher:
     def _prepare(self, masked: list[str]) -> dict[str, Any]:
         """Create the user namespace and the file tree that all sandboxes share."""
         cgroups.sweep(self._controllers)
+        counts_memory = any(each.name == "memory" for each in self._controllers)
         mine, theirs = socket.socketpair()
         pid = os.fork()
         if pid == 0:
             self._user.close()
-            _make_namespaces(theirs, tuple(masked), counts_memory=self._counts_memory)
+            _make_namespaces(theirs, tuple(masked), counts_memory=counts_memory)
         theirs.close()
         with mine:
             self._expect(mine, pid)
             first, count = shifted_range()
-            _write_maps(pid, first, count)
+            group = first
+            if os.geteuid() != 0:
+                group = os.getegid()
+                with open(f"/proc/{pid}/setgroups", "w", encoding="ascii") as file:
+                    file.write("deny")
+            for name, start in (("uid_map", first), ("gid_map", group)):
+                with open(f"/proc/{pid}/{name}", "w", encoding="ascii") as file:
+                    file.write(f"0 {start} {count}")
             self._maps = f"0 0 {count}"
             wire.send(mine, wire.Message({}))
             answer = self._expect(mine, pid)
@@ -142,14 +148,22 @@ class Launcher:
         between = os.fork()
         if between == 0:
             try:
-                self._enter()
+                # Enter the namespaces, where no host folder exists, as a user that owns nothing on the host.
+                self._user.close()
+                for child in self._children.values():
+                    os.close(child.end)
+                syscalls.setns(self._namespaces[0], Clone.NEWUSER)
+                syscalls.setns(self._namespaces[1], Clone.NEWNS)
+                for namespace in self._namespaces:
+                    os.close(namespace)
+                _become_inner_root()
                 if template:
                     new_layer(template, limits["disk_mb"] << 20, limits["inodes"])
-                syscalls.unshare(CLONE_NEWPID | CLONE_NEWNS)
+                syscalls.unshare(Clone.NEWPID | Clone.NEWNS)
                 pid = os.fork()
                 if pid == 0:
                     limits["count_memory"] = os.read(go_read, 1) != COUNTED
-                    syscalls.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+                    syscalls.prctl(Control.SET_PDEATHSIG, signal.SIGKILL)
                     self._become_supervisor(control, first, tuple(start), limits=limits, template=template)
                 os.write(pid_write, str(pid).encode())
             except OSError as error:
@@ -174,22 +188,11 @@ class Launcher:
         os.close(go_write)
         return {"sandbox": number, "cgroups": group.in_force}
 
-    def _enter(self) -> None:
-        """Enter the namespaces, where no host folder exists, as a user that owns nothing on the host."""
-        self._user.close()
-        for child in self._children.values():
-            os.close(child.end)
-        syscalls.setns(self._namespaces[0], CLONE_NEWUSER)
-        syscalls.setns(self._namespaces[1], CLONE_NEWNS)
-        for namespace in self._namespaces:
-            os.close(namespace)
-        _become_inner_root()
-
     def _become_supervisor(
         self, control: int, first: int, start: tuple[str, ...], *, limits: dict[str, Any], template: str
     ) -> NoReturn:
         try:
-            syscalls.prctl(PR_SET_DUMPABLE, 0)
+            syscalls.prctl(Control.SET_DUMPABLE, 0)
             stream = socket.socket(fileno=control)
             try:
                 Supervisor(stream, start, limits=limits, maps=self._maps).main(first, template)
@@ -197,14 +200,6 @@ class Launcher:
                 wire.send(stream, wire.Message({"error": f"{type(error).__name__}: {error}"}))
         finally:
             os._exit(1)
-
-    def _close(self, sandbox: int) -> dict[str, Any]:
-        self._end(sandbox)
-        return {}
-
-    def _killed_for_memory(self, sandbox: int) -> dict[str, Any]:
-        child = self._children.get(sandbox)
-        return {"count": child.group.killed_for_memory() if child else 0}
 
     def _end(self, number: int) -> None:
         """End a sandbox. Killing process 1 ends all its processes, and its mounts end with the mount namespace."""
@@ -236,25 +231,15 @@ def shifted_range() -> tuple[int, int]:
     return first, count
 
 
-def _write_maps(pid: int, first: int, count: int) -> None:
-    group = first if os.geteuid() == 0 else os.getegid()
-    if os.geteuid() != 0:
-        with open(f"/proc/{pid}/setgroups", "w", encoding="ascii") as file:
-            file.write("deny")
-    for name, start in (("uid_map", first), ("gid_map", group)):
-        with open(f"/proc/{pid}/{name}", "w", encoding="ascii") as file:
-            file.write(f"0 {start} {count}")
-
-
 def _make_namespaces(stream: socket.socket, masked: tuple[str, ...], *, counts_memory: bool) -> NoReturn:
     try:
-        syscalls.unshare(CLONE_NEWUSER)
-        syscalls.prctl(PR_SET_DUMPABLE, 1)  # the launcher needs this to write this namespace's maps
+        syscalls.unshare(Clone.NEWUSER)
+        syscalls.prctl(Control.SET_DUMPABLE, 1)  # the launcher needs this to write this namespace's maps
         wire.send(stream, wire.Message({}))
         if wire.receive(stream) is None:
             os._exit(1)
         _become_inner_root()
-        syscalls.unshare(CLONE_NEWNS)
+        syscalls.unshare(Clone.NEWNS)
         flags = os.O_RDONLY | os.O_CLOEXEC
         namespaces = (os.open("/proc/self/ns/user", flags), os.open("/proc/self/ns/mnt", flags))
         rootfs.build_tree(masked, maps_zero=counts_memory)
@@ -278,10 +263,10 @@ def main(descriptor: int) -> NoReturn:
         signal.signal(number, signal.SIG_IGN)  # terminal signals are for the parent, which then ends this process
     syscalls.hide_command_line()
     syscalls.set_name("iad-sandbox")
-    syscalls.prctl(PR_SET_DUMPABLE, 0)
-    syscalls.prctl(PR_SET_CHILD_SUBREAPER, 1)
+    syscalls.prctl(Control.SET_DUMPABLE, 0)
+    syscalls.prctl(Control.SET_CHILD_SUBREAPER, 1)
     _, hard = resource.getrlimit(resource.RLIMIT_NPROC)
-    most = MAX_PROCESSES if hard == resource.RLIM_INFINITY else min(MAX_PROCESSES, hard)
+    most = 4096 if hard == resource.RLIM_INFINITY else min(4096, hard)
     resource.setrlimit(resource.RLIMIT_NPROC, (most, hard))
     # While commands pass descriptors between them, the kernel refuses to pass any for a process with a lower limit.
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

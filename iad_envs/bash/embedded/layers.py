@@ -12,14 +12,11 @@ from dataclasses import dataclass, field
 from iad_envs.bash.embedded import syscalls
 from iad_envs.bash.embedded.flatten import flatten
 from iad_envs.bash.embedded.rootfs import furnish
-from iad_envs.bash.embedded.syscalls import MS_NOATIME, MS_NODEV, MS_NOSUID
+from iad_envs.bash.embedded.syscalls import Mount
 
 BASE = "/base"
 OWN = "/own"
 FLATTEN_AT = 24
-FLATTEN_S = 0.5
-SMALLEST_LAYER = 256 << 10
-KEPT_STATES_FACTOR = 8
 
 State = tuple[str, ...]
 """Layer folders of a state, lowest first, without the base."""
@@ -34,7 +31,7 @@ def new_layer(path: str, size: int, inodes: int) -> None:
     """Create a folder and mount an empty layer of at most `size` bytes there."""
     os.mkdir(path)
     options = f"mode=755,size={size},nr_inodes={inodes}"
-    syscalls.mount("layer", path, fstype="tmpfs", flags=MS_NOSUID | MS_NODEV | MS_NOATIME, options=options)
+    syscalls.mount("layer", path, fstype="tmpfs", flags=Mount.NOSUID | Mount.NODEV | Mount.NOATIME, options=options)
     os.mkdir(f"{path}/u")
     os.mkdir(f"{path}/w")
 
@@ -78,7 +75,7 @@ class Layers:
     def mount(self, root: Root, *, top: str = "") -> None:
         """Mount a root's state with a new layer on top, or with the given one."""
         used = sum(self._sizes.get(layer, 0) for layer in root.state)
-        top = top or self._new(max(self.disk_bytes - used, SMALLEST_LAYER))
+        top = top or self._new(max(self.disk_bytes - used, 256 << 10))
         folders = uppers(root.state)
         look = os.stat(folders[-1])
         upper = f"{top}/u"
@@ -110,7 +107,7 @@ class Layers:
             return root.state
         used = os.statvfs(root.top)
         size = (used.f_blocks - used.f_bfree) * used.f_frsize
-        if sum(self._sizes.values()) + size > self.disk_bytes * KEPT_STATES_FACTOR:
+        if sum(self._sizes.values()) + size > self.disk_bytes * 8:
             raise OSError(errno.ENOSPC, "the states kept are too large together")
         syscalls.unmount(root.path)
         before, top = root.state, root.top
@@ -151,7 +148,7 @@ class Layers:
         changes = state[len(self.start) :]
         top = self._new(self.disk_bytes * 2, self.inodes * FLATTEN_AT)
         try:
-            flatten([f"{layer}/u" for layer in changes], f"{top}/u", FLATTEN_S)
+            flatten([f"{layer}/u" for layer in changes], f"{top}/u", limit_s=0.5)
         except (OSError, RecursionError):  # too deep for path names, or too many files: the layers stay as they are
             self._unmount(top)
             return state
@@ -178,7 +175,7 @@ def _stack(root: Root, top: str) -> None:
     """Mount a root's state with a layer on top."""
     folders = ":".join(reversed(uppers(root.state)))
     options = f"userxattr,lowerdir={folders},upperdir={top}/u,workdir={top}/w"
-    syscalls.mount("sandbox", root.path, fstype="overlay", flags=MS_NOSUID | MS_NODEV, options=options)
+    syscalls.mount("sandbox", root.path, fstype="overlay", flags=Mount.NOSUID | Mount.NODEV, options=options)
     try:
         furnish(root.path, root.proc)
     except OSError:

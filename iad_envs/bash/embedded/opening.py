@@ -12,8 +12,6 @@ from iad_envs.bash.embedded.connection import PACKAGE, LauncherClient, launcher,
 from iad_envs.bash.sandbox import FrozenState, SandboxError, SandboxLimits, Setup
 from iad_envs.bash.setup import digest, unpack
 
-PROGRAMS = {"/usr", "/usr/bin", "/usr/include"}
-
 
 def hidden_paths(
     package: Path = PACKAGE, prefix: str = sys.prefix, environment: Mapping[str, str] = os.environ
@@ -33,7 +31,8 @@ def hidden_paths(
         places.add(prefix)
     standard = {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
     real = {os.path.realpath(place) for place in places - standard}
-    return tuple(sorted(place for place in real - PROGRAMS if place.startswith(("/usr/", "/lib"))))
+    programs = {"/usr", "/usr/bin", "/usr/include"}
+    return tuple(sorted(place for place in real - programs if place.startswith(("/usr/", "/lib"))))
 
 
 def open_embedded(
@@ -65,7 +64,7 @@ def open_embedded(
 def _open(host: LauncherClient, start: list[str], limits: SandboxLimits, *, template: str = "") -> EmbeddedSandbox:
     supervisor = SupervisorClient(host, start, limits, template=template)
     first = FrozenState(0, owner=supervisor.released, key=0)
-    return EmbeddedSandbox(supervisor, supervisor.first_root, supervisor.first_runner, start=first, owner=True)
+    return EmbeddedSandbox(supervisor, supervisor.first_root, supervisor.first_runner, start=first, is_fork=False)
 
 
 def _template(host: LauncherClient, setup: Setup, limits: SandboxLimits) -> list[str]:

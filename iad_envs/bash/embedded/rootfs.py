@@ -9,23 +9,14 @@ The tree is built once per Python process, in a separate mount namespace that co
 - `/own`    mount point for the private tmpfs of each supervisor
 """
 
+import contextlib
 import os
 import stat
 
 from iad_envs.bash.embedded import syscalls
-from iad_envs.bash.embedded.syscalls import MS_BIND, MS_NODEV, MS_NOSUID, MS_PRIVATE, MS_RDONLY, MS_REC, MS_REMOUNT
+from iad_envs.bash.embedded.syscalls import Mount
 
 STAGE = "/tmp"  # any folder will do: it is covered in a private mount namespace only
-PROGRAM_FOLDERS = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32")
-ALWAYS_MASKED = ("/usr/local", "/usr/src", "/usr/lib/python3/dist-packages")
-DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
-DEVICE_LINKS = {"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1",
-                "stderr": "/proc/self/fd/2", "shm": "/tmp", "ptmx": "/dev/null"}  # fmt: skip
-EMPTY_FOLDERS = ("dev", "proc", "home", "media", "mnt", "opt", "run", "srv", "var/cache", "var/lib", "var/log",
-                 "var/spool", "var/lib/dpkg")  # fmt: skip
-COPIED = ("ld.so.cache", "ld.so.conf", "services", "protocols", "mime.types", "debian_version", "magic", "inputrc",
-          "bash.bashrc", "ImageMagick-6/policy.xml", "ImageMagick-7/policy.xml")  # fmt: skip
-MAX_COPIED_BYTES = 4 << 20
 
 WRITTEN = {
     "passwd": "root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n"
@@ -54,16 +45,32 @@ def build_tree(masked: tuple[str, ...], *, maps_zero: bool) -> None:
         maps_zero: Whether /dev/zero can be mapped into memory. Processes can share such memory, and only a control
             group can count it.
     """
-    syscalls.mount("", "/", flags=MS_REC | MS_PRIVATE)
-    syscalls.mount("stage", STAGE, fstype="tmpfs", flags=MS_NOSUID, options="mode=755,size=64m")
+    syscalls.mount("", "/", flags=Mount.REC | Mount.PRIVATE)
+    syscalls.mount("stage", STAGE, fstype="tmpfs", flags=Mount.NOSUID, options="mode=755,size=64m")
     for folder in ("base", "host", "dev", "layers", "own", "proc", "host-proc", "old"):
         os.mkdir(f"{STAGE}/{folder}")
-    mounts = [name for name in PROGRAM_FOLDERS if _program_folder(name)]
-    _mask(masked)
+    mounts = []
+    for name in ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"):
+        base = f"{STAGE}/base/{name}"
+        if os.path.islink(f"/{name}"):  # into another one
+            os.symlink(os.readlink(f"/{name}"), base)
+        elif os.path.isdir(f"/{name}"):
+            os.mkdir(base)
+            os.mkdir(f"{STAGE}/host/{name}")
+            syscalls.bind(f"/{name}", f"{STAGE}/host/{name}", read_only=True)
+            mounts.append(name)
+    # Cover what may contain answers: installed tasks, packages, sources.
+    for path in ("/usr/local", "/usr/src", "/usr/lib/python3/dist-packages", *masked):
+        target = f"{STAGE}/host{os.path.realpath(path)}"
+        if os.path.isdir(target):
+            flags = Mount.NOSUID | Mount.NODEV | Mount.RDONLY
+            syscalls.mount("masked", target, fstype="tmpfs", flags=flags, options="size=4k,nr_inodes=2,mode=755")
+        elif os.path.isfile(target):
+            syscalls.mount("/dev/null", target, flags=Mount.BIND)
     _devices(f"{STAGE}/dev", maps_zero=maps_zero)
     _base(f"{STAGE}/base")
     # A new proc can be mounted only while another is visible. Each supervisor unmounts this one after its own.
-    syscalls.mount("/proc", f"{STAGE}/host-proc", flags=MS_BIND | MS_REC)
+    syscalls.mount("/proc", f"{STAGE}/host-proc", flags=Mount.BIND | Mount.REC)
     syscalls.pivot_root(STAGE, f"{STAGE}/old")
     os.chdir("/")
     syscalls.unmount("/old")
@@ -74,9 +81,9 @@ def build_tree(masked: tuple[str, ...], *, maps_zero: bool) -> None:
 def furnish(root: str, proc: str) -> None:
     """Mount programs, devices and proc into a sandbox's root. They can't be moved or removed from inside."""
     for name in os.listdir("/host"):
-        syscalls.mount(f"/host/{name}", f"{root}/{name}", flags=MS_BIND | MS_REC)
-    syscalls.mount("/dev", f"{root}/dev", flags=MS_BIND | MS_REC)
-    syscalls.mount(proc, f"{root}/proc", flags=MS_BIND | MS_REC)
+        syscalls.mount(f"/host/{name}", f"{root}/{name}", flags=Mount.BIND | Mount.REC)
+    syscalls.mount("/dev", f"{root}/dev", flags=Mount.BIND | Mount.REC)
+    syscalls.mount(proc, f"{root}/proc", flags=Mount.BIND | Mount.REC)
 
 
 def mount_points() -> tuple[str, ...]:
@@ -84,46 +91,25 @@ def mount_points() -> tuple[str, ...]:
     return ("dev", "proc", *os.listdir("/host"))
 
 
-def _program_folder(name: str) -> bool:
-    """Bind-mount a program folder of the host. Return False if it is only a link into another one."""
-    base = f"{STAGE}/base/{name}"
-    if os.path.islink(f"/{name}"):
-        os.symlink(os.readlink(f"/{name}"), base)
-    elif os.path.isdir(f"/{name}"):
-        os.mkdir(base)
-        os.mkdir(f"{STAGE}/host/{name}")
-        syscalls.bind(f"/{name}", f"{STAGE}/host/{name}", read_only=True)
-        return True
-    return False
-
-
-def _mask(masked: tuple[str, ...]) -> None:
-    """Cover folders that may contain answers: installed tasks, packages, sources."""
-    for path in (*ALWAYS_MASKED, *masked):
-        target = f"{STAGE}/host{os.path.realpath(path)}"
-        if os.path.isdir(target):
-            flags = MS_NOSUID | MS_NODEV | MS_RDONLY
-            syscalls.mount("masked", target, fstype="tmpfs", flags=flags, options="size=4k,nr_inodes=2,mode=755")
-        elif os.path.isfile(target):
-            syscalls.mount("/dev/null", target, flags=MS_BIND)
-
-
 def _devices(folder: str, *, maps_zero: bool) -> None:
-    syscalls.mount("dev", folder, fstype="tmpfs", flags=MS_NOSUID, options="mode=755,size=64k")
-    for name in DEVICES:
+    syscalls.mount("dev", folder, fstype="tmpfs", flags=Mount.NOSUID, options="mode=755,size=64k")
+    for name in ("null", "zero", "full", "random", "urandom", "tty"):
         with open(f"{folder}/{name}", "wb"):
             pass
         # Reading gives zeros from both devices, and the one that is always full can't be mapped.
         source = "full" if name == "zero" and not maps_zero else name
-        syscalls.mount(f"/dev/{source}", f"{folder}/{name}", flags=MS_BIND)
-    for name, target in DEVICE_LINKS.items():
+        syscalls.mount(f"/dev/{source}", f"{folder}/{name}", flags=Mount.BIND)
+    links = {"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1",
+             "stderr": "/proc/self/fd/2", "shm": "/tmp", "ptmx": "/dev/null"}  # fmt: skip
+    for name, target in links.items():
         os.symlink(target, f"{folder}/{name}")
     # Only the folder becomes read-only: the devices in it are separate mounts.
-    syscalls.mount("", folder, flags=MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID)
+    syscalls.mount("", folder, flags=Mount.REMOUNT | Mount.BIND | Mount.RDONLY | Mount.NOSUID)
 
 
 def _base(folder: str) -> None:
-    for name in EMPTY_FOLDERS:
+    for name in ("dev", "proc", "home", "media", "mnt", "opt", "run", "srv", "var/cache", "var/lib", "var/log",
+                 "var/spool", "var/lib/dpkg"):  # fmt: skip
         os.makedirs(f"{folder}/{name}", exist_ok=True)
     for name, mode in (("root", 0o700), ("tmp", 0o1777), ("var/tmp", 0o1777)):
         os.mkdir(f"{folder}/{name}")
@@ -134,28 +120,23 @@ def _base(folder: str) -> None:
         _write(f"{folder}/etc/{name}", text.encode())
     os.symlink("../usr/lib/os-release", f"{folder}/etc/os-release")
     os.symlink("/proc/self/mounts", f"{folder}/etc/mtab")
-    for name in COPIED:
-        _copy(f"/etc/{name}", f"{folder}/etc/{name}")
+    needed = ["ld.so.cache", "ld.so.conf", "services", "protocols", "mime.types", "debian_version", "magic", "inputrc",
+              "bash.bashrc", "ImageMagick-6/policy.xml", "ImageMagick-7/policy.xml"]  # fmt: skip
     if os.path.isdir("/etc/ld.so.conf.d"):
-        for name in os.listdir("/etc/ld.so.conf.d"):
-            _copy(f"/etc/ld.so.conf.d/{name}", f"{folder}/etc/ld.so.conf.d/{name}")
+        needed += [f"ld.so.conf.d/{name}" for name in os.listdir("/etc/ld.so.conf.d")]
+    for name in needed:
+        with contextlib.suppress(OSError):
+            found = os.stat(f"/etc/{name}")
+            # Files that not every user may read are skipped.
+            if stat.S_ISREG(found.st_mode) and found.st_mode & 0o004 and found.st_size <= 4 << 20:
+                with open(f"/etc/{name}", "rb") as file:
+                    content = file.read()
+                os.makedirs(os.path.dirname(f"{folder}/etc/{name}"), exist_ok=True)
+                _write(f"{folder}/etc/{name}", content)
     if os.path.isdir("/etc/alternatives"):  # awk, pager, editor ... are links through this folder
         for name in os.listdir("/etc/alternatives"):
             if os.path.islink(f"/etc/alternatives/{name}"):
                 os.symlink(os.readlink(f"/etc/alternatives/{name}"), f"{folder}/etc/alternatives/{name}")
-
-
-def _copy(source: str, target: str) -> None:
-    """Copy a file of the host's /etc that programs need. Files that not every user may read are skipped."""
-    try:
-        found = os.stat(source)
-        if stat.S_ISREG(found.st_mode) and found.st_mode & 0o004 and found.st_size <= MAX_COPIED_BYTES:
-            with open(source, "rb") as file:
-                content = file.read()
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            _write(target, content)
-    except OSError:
-        return
 
 
 def _write(path: str, content: bytes) -> None:

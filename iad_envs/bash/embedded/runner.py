@@ -4,6 +4,7 @@ It can't change mounts, because its user namespace is below the one that owns th
 seven capabilities over files and processes of its own root, no way to gain more, and a system call filter.
 """
 
+import contextlib
 import os
 import select
 import signal
@@ -14,28 +15,13 @@ from typing import Any, NoReturn
 from iad_envs.bash.embedded import syscalls, wire
 from iad_envs.bash.embedded.command import Command, Watch, start
 from iad_envs.bash.embedded.seccomp import Filter
-from iad_envs.bash.embedded.syscalls import (
-    CLONE_NEWCGROUP,
-    CLONE_NEWIPC,
-    CLONE_NEWNET,
-    CLONE_NEWUSER,
-    CLONE_NEWUTS,
-    MS_NODEV,
-    MS_NOEXEC,
-    MS_NOSUID,
-    PR_SET_DUMPABLE,
-    PR_SET_NO_NEW_PRIVS,
-)
+from iad_envs.bash.embedded.syscalls import Clone, Control, Mount
 from iad_envs.bash.embedded.usage import CellUsage
 
 KEPT_CAPABILITIES = sum(1 << number for number in (0, 1, 3, 4, 5, 6, 7))
 """Bit set of the capabilities chown, dac_override, fowner, fsetid, kill, setgid and setuid."""
 
 TICK_S = 0.2
-KERNEL_OBJECTS = {"max_inotify_instances": 8, "max_inotify_watches": 1024}
-"""Settings in /proc/sys/user: how many of each object one user of a root may have. The host has them per user too."""
-
-MASKED_IN_PROC = ("cmdline", "keys", "key-users", "kcore", "kallsyms", "sysrq-trigger", "timer_list", "sched_debug")
 
 
 class RootRunner:
@@ -58,23 +44,23 @@ class RootRunner:
 
     def main(self) -> NoReturn:
         """Confine this process, wait for a root, then serve until the supervisor or the user disconnects."""
-        syscalls.unshare(CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
+        syscalls.unshare(Clone.NEWNET | Clone.NEWIPC | Clone.NEWUTS | Clone.NEWCGROUP)
         socket.sethostname("sandbox")
         os.mkdir(self._proc)
-        syscalls.mount("proc", self._proc, fstype="proc", flags=MS_NOSUID | MS_NODEV | MS_NOEXEC)
+        syscalls.mount("proc", self._proc, fstype="proc", flags=Mount.NOSUID | Mount.NODEV | Mount.NOEXEC)
         syscalls.bind(f"{self._proc}/sys", f"{self._proc}/sys", read_only=True)
-        for name in MASKED_IN_PROC:
+        for name in ("cmdline", "keys", "key-users", "kcore", "kallsyms", "sysrq-trigger", "timer_list", "sched_debug"):
             if os.path.exists(f"{self._proc}/{name}"):
                 syscalls.bind("/dev/null", f"{self._proc}/{name}")
-        syscalls.unshare(CLONE_NEWUSER)
+        syscalls.unshare(Clone.NEWUSER)
         limit_objects(1)
-        syscalls.prctl(PR_SET_DUMPABLE, 1)  # the supervisor needs this to write this namespace's map
+        syscalls.prctl(Control.SET_DUMPABLE, 1)  # the supervisor needs this to write this namespace's map
         wire.send(self._control, wire.Message({"ready": True}))
         if wire.receive(self._control) is None:
             os._exit(0)
-        syscalls.prctl(PR_SET_DUMPABLE, 0)
+        syscalls.prctl(Control.SET_DUMPABLE, 0)
         syscalls.drop_bounding_set(KEPT_CAPABILITIES)
-        syscalls.prctl(PR_SET_NO_NEW_PRIVS, 1)
+        syscalls.prctl(Control.SET_NO_NEW_PRIVS, 1)
         syscalls.set_name("init")
         wire.send(self._control, wire.Message({"ready": True}))
         given = wire.receive(self._control)
@@ -82,9 +68,6 @@ class RootRunner:
             os._exit(0)
         self._root: str = given.header["root"]
         self._user = socket.socket(fileno=given.descriptors[0])
-        self._serve()
-
-    def _serve(self) -> NoReturn:
         tick = 0.0
         while True:
             poll = select.poll()
@@ -96,31 +79,19 @@ class RootRunner:
                 if self._over(0) or self._usage.background_s(self._processes()) > self._limits["cpu_s"]:
                     self._kill_all()
                 tick = time.monotonic() + TICK_S
+            # The output of background processes is discarded, so that no full or closed pipe stops them.
             for descriptor in ready & self._stragglers:
-                self._discard(descriptor)
-            if self._control.fileno() in ready:
-                self._answer(self._control, self._end_all)
-            if self._user.fileno() in ready:
-                self._answer(self._user, self._run)
-
-    def _answer(self, stream: socket.socket, work: Any) -> None:
-        message = wire.receive(stream)
-        if message is None:
-            os._exit(0)  # the kernel then kills every process of the namespace
-        wire.send(stream, work(message))
-
-    def _discard(self, descriptor: int) -> None:
-        """Read and discard the output of a background process, so that no full or closed pipe stops it."""
-        try:
-            if os.read(descriptor, 1 << 16):
-                return
-        except BlockingIOError:
-            return
-        self._stragglers.discard(descriptor)
-        os.close(descriptor)
-
-    def _end_all(self, _: wire.Message) -> wire.Message:
-        return wire.Message({"ended": self._kill_all()})
+                with contextlib.suppress(BlockingIOError):
+                    if not os.read(descriptor, 1 << 16):
+                        self._stragglers.discard(descriptor)
+                        os.close(descriptor)
+            for stream in (self._control, self._user):
+                if stream.fileno() in ready:
+                    message = wire.receive(stream)
+                    if message is None:
+                        os._exit(0)  # the kernel then kills every process of the namespace
+                    is_command = stream is self._user
+                    wire.send(stream, self._run(message) if is_command else wire.Message({"ended": self._kill_all()}))
 
     def _kill_all(self) -> int:
         """Kill all other processes of the namespace, and return their number."""
@@ -167,7 +138,8 @@ class RootRunner:
             running = start(command, self._root, self._limits, self._filter)
         except OSError as error:
             text = f"sandbox: {error.strerror}; background processes may have used up a limit\n".encode()
-            return wire.Message(_refused(command), text)
+            refused = {"exit_code": 126, "killed_by": "", "dropped": 0, "wall_s": 0.0, "cwd": command.cwd}
+            return wire.Message(refused | {"oldpwd": command.oldpwd, "background": 0}, text)
         watch = Watch(running, command, self._limits)
         watch.until_end(self._over)
         if watch.killed_by:
@@ -190,13 +162,7 @@ def limit_objects(factor: int) -> None:
     Args:
         factor: Number of roots that share the limit.
     """
-    for name, most in KERNEL_OBJECTS.items():
+    # How many of each object one user of a root may have. The host has them per user too.
+    for name, most in (("max_inotify_instances", 8), ("max_inotify_watches", 1024)):
         with open(f"/proc/sys/user/{name}", "w", encoding="ascii") as file:
             file.write(str(most * factor))
-
-
-def _refused(command: Command) -> dict[str, Any]:
-    return {
-        "exit_code": 126, "killed_by": "", "dropped": 0, "wall_s": 0.0, "cwd": command.cwd, "oldpwd": command.oldpwd,
-        "background": 0,
-    }  # fmt: skip

@@ -8,19 +8,19 @@ import errno
 import os
 import struct
 from collections.abc import Iterable
+from enum import IntEnum
 
-from iad_envs.bash.embedded.syscalls import PR_SET_SECCOMP, prctl
+from iad_envs.bash.embedded.syscalls import Control, prctl
 
-SECCOMP_MODE_FILTER = 2
-ALLOW, KILL, REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
-LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-NUMBER, ARCHITECTURE, ARGUMENT_0, ARGUMENT_1, ARGUMENT_2, ARGUMENT_3 = 0, 4, 16, 24, 32, 40
-X32_BIT = 0x40000000
-NAMESPACE_FLAGS = 0x7E020080  # user, pid, net, ipc, uts, cgroup, mount and time
-FAMILIES = (1, 2, 10, 16)  # unix, inet, inet6, netlink (vsock could reach the host of a virtual machine)
-MAP_SHARED, MAP_ANONYMOUS, MAP_HUGETLB = 0x1, 0x20, 0x40000
-SOL_SOCKET, BUFFER_SIZES = 1, (7, 8)  # SO_SNDBUF, SO_RCVBUF
-TYPE_INTO_TERMINAL = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
+
+class Code(IntEnum):
+    """Codes of BPF instructions."""
+
+    LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+
+
+ALLOW, KILL, REFUSE = 0x7FFF0000, 0x80000000, 0x00050000 | errno.EPERM
+"""Verdicts."""
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
 # Name: number on x86_64, number on aarch64 (None: no such call). From 424 on, all architectures agree.
@@ -47,8 +47,11 @@ REFUSED: dict[str, tuple[int | None, int | None]] = {
     # Memory that counts neither for a process's address space nor for a layer.
     "memfd_create": (319, 279), "memfd_secret": (447, 447), "shmget": (29, 194), "msgget": (68, 186),
 }  # fmt: skip
-CLONE, CLONE3, SOCKET, SOCKETPAIR, IOCTL = (56, 220), (435, 435), (41, 198), (53, 199), (16, 29)
-MMAP, SETSOCKOPT = (9, 222), (54, 208)
+EXAMINED = {
+    "clone": (56, 220), "clone3": (435, 435), "socket": (41, 198), "socketpair": (53, 199), "ioctl": (16, 29),
+    "mmap": (9, 222), "setsockopt": (54, 208),
+}  # fmt: skip
+"""Calls that are refused by their arguments."""
 
 
 def program(machine: str, *, shares_memory: bool = True) -> bytes:
@@ -66,63 +69,52 @@ def program(machine: str, *, shares_memory: bool = True) -> bytes:
         known = ", ".join(ARCHITECTURES)
         raise OSError(errno.ENOSYS, f"expected a processor with a system call filter ({known}), got {machine!r}")
     column = list(ARCHITECTURES).index(machine)
-    lines = [_line(LOAD, ARCHITECTURE), _line(EQUAL, ARCHITECTURES[machine], yes=1), _verdict(KILL)]
-    lines.append(_line(LOAD, NUMBER))
-    if machine == "x86_64":
-        lines += [_line(AT_LEAST, X32_BIT, no=1), _verdict(KILL)]
-    lines += [*_when(CLONE3[column], [_verdict(REFUSE | errno.ENOSYS)])]  # the C library then falls back to clone
-    lines += _when(CLONE[column], _argument(ARGUMENT_0, ANY_BIT, [NAMESPACE_FLAGS], refuse_on_match=True))
-    lines += _when(IOCTL[column], _argument(ARGUMENT_1, EQUAL, TYPE_INTO_TERMINAL, refuse_on_match=True))
-    for call in (SOCKET, SOCKETPAIR):
-        lines += _when(call[column], _argument(ARGUMENT_0, EQUAL, FAMILIES, refuse_on_match=False))
-    lines += _when(SETSOCKOPT[column], _buffer_size())
-    lines += _when(MMAP[column], _mapping(shares_memory=shares_memory))
-    refusal = _verdict(REFUSE | errno.EPERM)
-    for numbers in REFUSED.values():
-        number = numbers[column]
-        if number is not None:
-            lines += _when(number, [refusal])
+    # The description of a call begins with its number. The architecture is at 4, the arguments are at 16, 24, 32 ...
+    lines = [_line(Code.LOAD, 4), _line(Code.EQUAL, ARCHITECTURES[machine], yes=1), _verdict(KILL)]
+    lines.append(_line(Code.LOAD, 0))
+    if machine == "x86_64":  # its second set of numbers
+        lines += [_line(Code.AT_LEAST, 0x40000000, no=1), _verdict(KILL)]
+    namespaces = 0x7E020080  # user, pid, net, ipc, uts, cgroup, mount and time
+    families = (1, 2, 10, 16)  # unix, inet, inet6, netlink (vsock could reach the host of a virtual machine)
+    type_into_terminal = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
+    # The sizes of a socket's buffers, SO_SNDBUF and SO_RCVBUF of SOL_SOCKET, count for the memory limit.
+    buffer_sizes = [_line(Code.LOAD, 24), _line(Code.EQUAL, 1, yes=1), _verdict(ALLOW)]
+    buffer_sizes += _argument(2, Code.EQUAL, (7, 8), on_match=REFUSE)
+    # Huge pages are refused, as the host has a fixed number of them: MAP_HUGETLB.
+    mapping = [_line(Code.LOAD, 40), _line(Code.ANY_BIT, 0x40000, no=1), _verdict(REFUSE)]
+    if not shares_memory:  # MAP_ANONYMOUS with MAP_SHARED
+        mapping += [_line(Code.ANY_BIT, 0x20, no=2), _line(Code.ANY_BIT, 0x1, no=1), _verdict(REFUSE)]
+    examined = {
+        "clone3": [_verdict(0x00050000 | errno.ENOSYS)],  # the C library then falls back to clone
+        "clone": _argument(0, Code.ANY_BIT, [namespaces], on_match=REFUSE),
+        "ioctl": _argument(1, Code.EQUAL, type_into_terminal, on_match=REFUSE),
+        "socket": _argument(0, Code.EQUAL, families, on_match=ALLOW),
+        "socketpair": _argument(0, Code.EQUAL, families, on_match=ALLOW),
+        "setsockopt": buffer_sizes,
+        "mmap": [*mapping, _verdict(ALLOW)],
+    }
+    calls = [(EXAMINED[name][column], verdict) for name, verdict in examined.items()]
+    calls += [(number, [_verdict(REFUSE)]) for numbers in REFUSED.values() if (number := numbers[column]) is not None]
+    for number, verdict in calls:  # each ends with a verdict, or is skipped
+        lines += [_line(Code.EQUAL, number, no=len(verdict)), *verdict]
     return b"".join([*lines, _verdict(ALLOW)])
 
 
-def _line(code: int, operand: int, *, yes: int = 0, no: int = 0) -> bytes:
+def _line(code: Code, operand: int, *, yes: int = 0, no: int = 0) -> bytes:
     """Return one instruction. `yes` and `no` are the numbers of instructions to skip."""
     return struct.pack("=HBBI", code, yes, no, operand)
 
 
 def _verdict(value: int) -> bytes:
-    return _line(RETURN, value)
+    return _line(Code.RETURN, value)
 
 
-def _when(number: int, lines: list[bytes]) -> list[bytes]:
-    """Restrict instructions to one system call. They must end with a verdict."""
-    return [_line(EQUAL, number, no=len(lines)), *lines]
-
-
-def _argument(offset: int, test: int, operands: Iterable[int], *, refuse_on_match: bool) -> list[bytes]:
+def _argument(number: int, test: Code, operands: Iterable[int], *, on_match: int) -> list[bytes]:
     """Return instructions that load an argument and give a verdict on it."""
-    on_match, otherwise = ALLOW, REFUSE | errno.EPERM
-    if refuse_on_match:
-        on_match, otherwise = otherwise, on_match
-    lines = [_line(LOAD, offset)]
+    lines = [_line(Code.LOAD, 16 + 8 * number)]
     for operand in operands:
         lines += [_line(test, operand, no=1), _verdict(on_match)]
-    return [*lines, _verdict(otherwise)]
-
-
-def _buffer_size() -> list[bytes]:
-    """Return instructions that refuse to set the size of a socket's buffer, which counts for the memory limit."""
-    lines = [_line(LOAD, ARGUMENT_1), _line(EQUAL, SOL_SOCKET, yes=1), _verdict(ALLOW)]
-    return lines + _argument(ARGUMENT_2, EQUAL, BUFFER_SIZES, refuse_on_match=True)
-
-
-def _mapping(*, shares_memory: bool) -> list[bytes]:
-    """Return instructions for `mmap`: huge pages are refused, as the host has a fixed number of them."""
-    refusal = _verdict(REFUSE | errno.EPERM)
-    lines = [_line(LOAD, ARGUMENT_3), _line(ANY_BIT, MAP_HUGETLB, no=1), refusal]
-    if not shares_memory:
-        lines += [_line(ANY_BIT, MAP_ANONYMOUS, no=2), _line(ANY_BIT, MAP_SHARED, no=1), refusal]
-    return [*lines, _verdict(ALLOW)]
+    return [*lines, _verdict(ALLOW if on_match == REFUSE else REFUSE)]
 
 
 class Filter:
@@ -136,4 +128,5 @@ class Filter:
 
     def install(self) -> None:
         """Filter this process and its future children permanently. Requires no_new_privs."""
-        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.addressof(self._program))
+        with_filter = 2
+        prctl(Control.SET_SECCOMP, with_filter, ctypes.addressof(self._program))

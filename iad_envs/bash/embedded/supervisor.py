@@ -8,14 +8,13 @@ import os
 import select
 import signal
 import socket
-from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
 from iad_envs.bash.embedded import rootfs, syscalls, wire
 from iad_envs.bash.embedded.differ import Effort, Stack, TooMuch, diff, tree
 from iad_envs.bash.embedded.layers import OWN, Layers, Root, State, uppers
 from iad_envs.bash.embedded.runner import KEPT_CAPABILITIES, RootRunner, limit_objects
-from iad_envs.bash.embedded.syscalls import CLONE_NEWPID, MS_NODEV, MS_NOEXEC, MS_NOSUID
+from iad_envs.bash.embedded.syscalls import Clone, Mount
 
 ROOTS_AT_ONCE = 8
 
@@ -26,13 +25,6 @@ class Process(NamedTuple):
     pid: int
     control: socket.socket
     proc: str
-
-
-class RunningRoot(NamedTuple):
-    """A root and its runner."""
-
-    root: Root
-    runner: Process
 
 
 class Supervisor:
@@ -51,7 +43,7 @@ class Supervisor:
         self._maps = maps
         self._layers = Layers(start, disk_bytes=limits["disk_mb"] << 20, inodes=limits["inodes"])
         self._states: dict[int, State] = {0: start}
-        self._roots: dict[int, RunningRoot] = {}
+        self._roots: dict[int, tuple[Root, Process]] = {}
         self._spare: Process | None = None
         self._numbers = 0
         self._layers.hold(start)
@@ -63,8 +55,8 @@ class Supervisor:
             descriptor: Socket from the first runner to the user.
             template: Folder of a permanent layer for the first root's changes. Empty for a temporary layer.
         """
-        syscalls.mount("own", OWN, fstype="tmpfs", flags=MS_NOSUID | MS_NODEV, options="mode=700,size=1m")
-        syscalls.mount("proc", "/proc", fstype="proc", flags=MS_NOSUID | MS_NODEV | MS_NOEXEC)
+        syscalls.mount("own", OWN, fstype="tmpfs", flags=Mount.NOSUID | Mount.NODEV, options="mode=700,size=1m")
+        syscalls.mount("proc", "/proc", fstype="proc", flags=Mount.NOSUID | Mount.NODEV | Mount.NOEXEC)
         syscalls.unmount("/host-proc")
         limit_objects(ROOTS_AT_ONCE)
         self._namespace = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
@@ -85,68 +77,71 @@ class Supervisor:
 
     def _answer(self, message: wire.Message) -> None:
         request = dict(message.header)
-        work: dict[str, Callable[..., dict[str, Any]]] = {
-            "fork": self._fork, "freeze": self._freeze, "restore": self._restore, "diff": self._diff,
-            "tree": self._tree, "drop": self._drop,
-        }  # fmt: skip
         try:
             self._drop(request.pop("drop_states"), request.pop("drop_roots"))
-            answer = work[request.pop("do")](*message.descriptors, **request)
+            answer = self._work(request, message.descriptors)
         except OSError as error:
             answer = {"error": str(error)}
         except TooMuch as error:
             answer = {"too_much": str(error)}
         wire.send(self._user, wire.Message(answer))
 
+    def _work(self, request: dict[str, Any], descriptors: tuple[int, ...]) -> dict[str, Any]:
+        """Do what a request asks for, and return the answer."""
+        what = request["do"]
+        if what == "drop":
+            self._drop(request["states"], request["roots"])
+            return {}
+        if what == "fork":
+            return {"root": self._open(self._states[request["state"]], *descriptors)}
+        (root, runner), layers = self._roots[request["root"]], self._layers
+        if what in ("diff", "tree"):
+            here, effort = Stack((*uppers(root.state), f"{root.top}/u"), self._hidden), Effort(request["seconds"])
+            if what == "tree":
+                return {"rows": tree(here, request["path"], effort)}
+            return {"rows": diff(Stack(uppers(self._states[request["since"]]), self._hidden), here, effort)}
+        wire.send(runner.control, wire.Message({}))
+        ended = wire.receive(runner.control)
+        if ended is None:
+            raise OSError("the runner has ended")
+        before = root.state
+        if what == "restore":
+            after = self._states[request["state"]]
+            layers.unmount(root)
+            root.state = after
+            layers.hold(after)
+            layers.release(before)
+            layers.mount(root)
+            return {"ended": ended.header["ended"]}
+        assert what == "freeze"
+        state = layers.freeze(root)
+        layers.hold(state)  # by the root
+        layers.release(before)
+        number = self._number()
+        self._states[number] = state
+        layers.hold(state)  # by its token
+        return {"state": number, "ended": ended.header["ended"]}
+
     def _number(self) -> int:
         self._numbers += 1
         return self._numbers
 
-    def _fork(self, descriptor: int, state: int) -> dict[str, Any]:
-        return {"root": self._open(self._states[state], descriptor)}
-
-    def _freeze(self, root: int) -> dict[str, Any]:
-        running = self._roots[root]
-        ended = self._end_processes(running)
-        before = running.root.state
-        state = self._layers.freeze(running.root)
-        self._layers.hold(state)
-        self._layers.release(before)
-        number = self._number()
-        self._states[number] = state
-        self._layers.hold(state)
-        return {"state": number, "ended": ended}
-
-    def _restore(self, root: int, state: int) -> dict[str, Any]:
-        running = self._roots[root]
-        ended = self._end_processes(running)
-        before, after = running.root.state, self._states[state]
-        self._layers.unmount(running.root)
-        running.root.state = after
-        self._layers.hold(after)
-        self._layers.release(before)
-        self._layers.mount(running.root)
-        return {"ended": ended}
-
-    def _diff(self, root: int, since: int, seconds: float) -> dict[str, Any]:
-        old = Stack(uppers(self._states[since]), self._hidden)
-        return {"rows": diff(old, self._stack(root), Effort(seconds))}
-
-    def _tree(self, root: int, path: str, seconds: float) -> dict[str, Any]:
-        return {"rows": tree(self._stack(root), path, Effort(seconds))}
-
-    def _stack(self, root: int) -> Stack:
-        here = self._roots[root].root
-        return Stack((*uppers(here.state), f"{here.top}/u"), self._hidden)
-
-    def _drop(self, states: list[int], roots: list[int]) -> dict[str, Any]:
+    def _drop(self, states: list[int], roots: list[int]) -> None:
         for number in roots:
             if running := self._roots.pop(number, None):
-                self._end(running)
+                # End the runner with all its processes, and unmount its root.
+                root, runner = running
+                os.kill(runner.pid, signal.SIGKILL)
+                runner.control.close()
+                os.waitpid(runner.pid, 0)
+                self._layers.unmount(root)
+                self._layers.release(root.state)
+                os.rmdir(root.path)
+                syscalls.unmount(root.proc)
+                os.rmdir(root.proc)
         for number in states:
             if (state := self._states.pop(number, None)) is not None:
                 self._layers.release(state)
-        return {}
 
     def _open(self, state: State, descriptor: int, *, top: str = "") -> int:
         """Mount a state, and pass the socket to the user on to its runner."""
@@ -159,20 +154,29 @@ class Supervisor:
         self._layers.mount(root, top=top)
         wire.send(runner.control, wire.Message({"root": root.path}, descriptors=(descriptor,)))
         os.close(descriptor)
-        self._roots[number] = RunningRoot(root, runner)
+        self._roots[number] = (root, runner)
         return number
 
     def _new_runner(self) -> Process:
         proc = f"{OWN}/proc{self._number()}"
         mine, theirs = socket.socketpair()
-        syscalls.unshare(CLONE_NEWPID)
+        syscalls.unshare(Clone.NEWPID)
         try:
             pid = os.fork()
             if pid == 0:
-                self._become_runner(theirs, proc)
+                try:
+                    os.close(self._namespace)
+                    self._user.close()
+                    for _, runner in self._roots.values():
+                        runner.control.close()
+                    RootRunner(theirs, proc, self._limits).main()
+                except BaseException as error:
+                    wire.send(theirs, wire.Message({"error": f"{type(error).__name__}: {error}"}))
+                finally:
+                    os._exit(1)
         finally:
             theirs.close()
-            syscalls.setns(self._namespace, CLONE_NEWPID)
+            syscalls.setns(self._namespace, Clone.NEWPID)
         try:
             self._expect(mine)
             for name in ("uid_map", "gid_map"):
@@ -187,37 +191,7 @@ class Supervisor:
             raise
         return Process(pid, mine, proc)
 
-    def _become_runner(self, control: socket.socket, proc: str) -> NoReturn:
-        try:
-            os.close(self._namespace)
-            self._user.close()
-            for running in self._roots.values():
-                running.runner.control.close()
-            RootRunner(control, proc, self._limits).main()
-        except BaseException as error:
-            wire.send(control, wire.Message({"error": f"{type(error).__name__}: {error}"}))
-        finally:
-            os._exit(1)
-
     def _expect(self, control: socket.socket) -> None:
         answer = wire.receive(control)
         if answer is None or "error" in answer.header:
             raise OSError(f"a runner could not be made: {answer.header['error'] if answer else 'it ended'}")
-
-    def _end_processes(self, running: RunningRoot) -> int:
-        wire.send(running.runner.control, wire.Message({}))
-        answer = wire.receive(running.runner.control)
-        if answer is None:
-            raise OSError("the runner has ended")
-        return int(answer.header["ended"])
-
-    def _end(self, running: RunningRoot) -> None:
-        """End a runner with all its processes, and unmount its root."""
-        os.kill(running.runner.pid, signal.SIGKILL)
-        running.runner.control.close()
-        os.waitpid(running.runner.pid, 0)
-        self._layers.unmount(running.root)
-        self._layers.release(running.root.state)
-        os.rmdir(running.root.path)
-        syscalls.unmount(running.root.proc)
-        os.rmdir(running.root.proc)

@@ -2,19 +2,32 @@
 
 import ctypes
 import os
+from enum import IntEnum, IntFlag
 
-CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x2000000, 0x4000000, 0x8000000
-CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
-MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_NOATIME = 1, 2, 4, 8, 32, 1024
-MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
-MNT_DETACH = 2
-PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NAME, PR_SET_SECCOMP = 1, 4, 15, 22
-PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 24, 36, 38
-SYS_MOUNT_SETATTR = 442  # the same number on every architecture
-MOUNT_ATTR_RDONLY, MOUNT_ATTR_NOSUID, MOUNT_ATTR_NODEV = 1, 2, 4
-AT_FDCWD, AT_RECURSIVE = -100, 0x8000
-CAPABILITY_VERSION = 0x20080522
-LAST_CAPABILITY = 63
+
+class Clone(IntFlag):
+    """Flags of clone(2) for new namespaces."""
+
+    NEWNS, NEWCGROUP, NEWUTS, NEWIPC = 0x20000, 0x2000000, 0x4000000, 0x8000000
+    NEWUSER, NEWPID, NEWNET = 0x10000000, 0x20000000, 0x40000000
+
+
+class Mount(IntFlag):
+    """Flags of mount(2)."""
+
+    RDONLY, NOSUID, NODEV, NOEXEC, REMOUNT, NOATIME = 1, 2, 4, 8, 32, 1024
+    BIND, REC, PRIVATE = 4096, 16384, 1 << 18
+
+
+class Control(IntEnum):
+    """Options of prctl(2)."""
+
+    SET_PDEATHSIG, SET_DUMPABLE, SET_NAME, SET_SECCOMP = 1, 4, 15, 22
+    CAPBSET_DROP, SET_CHILD_SUBREAPER, SET_NO_NEW_PRIVS = 24, 36, 38
+
+
+MOUNT_SETATTR = 442
+"""Number of the call mount_setattr, the same on every architecture."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
@@ -36,18 +49,20 @@ def mount(source: str, target: str, *, fstype: str = "", flags: int = 0, options
 
 def bind(source: str, target: str, *, read_only: bool = False) -> None:
     """Bind-mount a file or a folder, with everything mounted in it, at another path."""
-    mount(source, target, flags=MS_BIND | MS_REC)
+    mount(source, target, flags=Mount.BIND | Mount.REC)
     if read_only:
-        attributes = (ctypes.c_uint64 * 4)(MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, 0, 0, 0)
+        attributes = (ctypes.c_uint64 * 4)(Mount.RDONLY | Mount.NOSUID | Mount.NODEV, 0, 0, 0)
         path = ctypes.c_char_p(target.encode())
         size = ctypes.c_size_t(ctypes.sizeof(attributes))
-        code = _libc.syscall(SYS_MOUNT_SETATTR, AT_FDCWD, path, AT_RECURSIVE, attributes, size)
+        at_working_folder, recursive = -100, 0x8000
+        code = _libc.syscall(MOUNT_SETATTR, at_working_folder, path, recursive, attributes, size)
         _check(code, f"mount_setattr {target}")
 
 
 def unmount(target: str) -> None:
     """Detach a mount and everything under it. Open files keep it alive until they are closed."""
-    _check(_libc.umount2(target.encode(), MNT_DETACH), f"umount {target}")
+    detach = 2
+    _check(_libc.umount2(target.encode(), detach), f"umount {target}")
 
 
 def pivot_root(new: str, old: str) -> None:
@@ -74,22 +89,22 @@ def prctl(option: int, first: int, second: int = 0) -> None:
 def set_name(name: str) -> None:
     """Set the name of this process in process lists."""
     buffer = ctypes.create_string_buffer(name.encode()[:15])
-    prctl(PR_SET_NAME, ctypes.addressof(buffer))
+    prctl(Control.SET_NAME, ctypes.addressof(buffer))
 
 
 def drop_bounding_set(keep: int) -> None:
     """Remove all capabilities outside the bit set `keep` from the bounding set, for all programs started later."""
-    for number in range(LAST_CAPABILITY + 1):
+    for number in range(64):
         if not keep >> number & 1:
             try:
-                prctl(PR_CAPBSET_DROP, number)
+                prctl(Control.CAPBSET_DROP, number)
             except OSError:  # the kernel has no more capabilities
                 return
 
 
 def set_capabilities(keep: int) -> None:
     """Drop all capabilities of this process outside the bit set `keep`."""
-    header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION, 0)
+    header = (ctypes.c_uint32 * 2)(0x20080522, 0)  # the version of the structure
     low, high = keep & 0xFFFFFFFF, keep >> 32
     sets = (ctypes.c_uint32 * 6)(low, low, low, high, high, high)  # effective, permitted, inheritable
     _check(_libc.capset(header, sets), "capset")

@@ -5,14 +5,6 @@ import resource
 import time
 from collections.abc import Iterable
 
-TICKS_PER_S = os.sysconf("SC_CLK_TCK")
-COUNTED = ("RssAnon:", "VmSwap:", "VmPTE:")
-COUNTED_ONCE = ("Pss_Anon:", "SwapPss:")
-N_SUMS = 3
-"""Exact sums that have to be above the limit."""
-SOCKET_BYTES = 1 << 18
-"""Default size of a socket's buffer where the kernel does not tell it."""
-
 
 def socket_bytes() -> int:
     """Return the most that one socket holds in bytes. Must be called on the host: namespaces don't show it.
@@ -26,7 +18,7 @@ def socket_bytes() -> int:
             with open(f"/proc/sys/net/core/{name}", encoding="ascii") as file:
                 sizes.append(int(file.read()))
         except OSError:
-            sizes.append(SOCKET_BYTES)
+            sizes.append(1 << 18)  # the kernel's usual default
     return 2 * max(sizes)
 
 
@@ -41,6 +33,7 @@ class CellUsage:
     def __init__(self, proc: str, per_socket: int) -> None:
         self._proc = proc
         self._per_socket = per_socket
+        self._ticks_per_s = os.sysconf("SC_CLK_TCK")
         self._ticks_before = 0.0
         self._before_s = 0.0
         self._measured_s = 0.0
@@ -52,15 +45,18 @@ class CellUsage:
         Every socket counts for the most that it holds. Sockets whose process has ended, or that are on their way
         between processes, still hold data, and the kernel tells only their number.
         """
-        sockets = self._sockets() * self._per_socket
+        words = self._read("1/net/sockstat").split()
+        sockets = int(words[2]) * self._per_socket if words[:2] == ["sockets:", "used"] else 0
         processes = list(processes)
-        if sockets + sum(self._kilobytes(f"{each}/status", COUNTED) for each in processes) * 1024 <= most:
+        counted = ("RssAnon:", "VmSwap:", "VmPTE:")
+        if sockets + sum(self._kilobytes(f"{each}/status", counted) for each in processes) * 1024 <= most:
             return False
         # Memory that a process shares with its children was counted for each of them. The exact sum takes longer. Where
         # one ends meanwhile, the others' shares grow, and the sum comes out too large: so it is taken several times.
+        counted_once = ("Pss_Anon:", "SwapPss:")
         return all(
-            sockets + sum(self._kilobytes(f"{each}/smaps_rollup", COUNTED_ONCE) for each in processes) * 1024 > most
-            for _ in range(N_SUMS)
+            sockets + sum(self._kilobytes(f"{each}/smaps_rollup", counted_once) for each in processes) * 1024 > most
+            for _ in range(3)
         )
 
     def resume(self, processes: Iterable[str]) -> None:
@@ -80,7 +76,7 @@ class CellUsage:
         """
         ticks, n_ready = self._ticks(processes)
         now_s = time.monotonic()
-        self._measured_s += max(0.0, ticks - self._ticks_before) / TICKS_PER_S
+        self._measured_s += max(0.0, ticks - self._ticks_before) / self._ticks_per_s
         self._sampled_s += min(n_ready, os.cpu_count() or 1) * (now_s - self._before_s)
         self._ticks_before, self._before_s = ticks, now_s
         return max(self._measured_s, self._sampled_s)
@@ -88,17 +84,13 @@ class CellUsage:
     def _ticks(self, processes: Iterable[str]) -> tuple[float, int]:
         """Return the CPU time of processes and of their ended children, and how many of them want a processor."""
         ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-        ticks, n_ready = (ended.ru_utime + ended.ru_stime) * TICKS_PER_S, 0
+        ticks, n_ready = (ended.ru_utime + ended.ru_stime) * self._ticks_per_s, 0
         for each in processes:
             fields = self._read(f"{each}/stat").rpartition(")")[2].split()
             if fields:
                 n_ready += fields[0] == "R"
                 ticks += sum(map(int, fields[11:15]))
         return ticks, n_ready
-
-    def _sockets(self) -> int:
-        words = self._read("1/net/sockstat").split()
-        return int(words[2]) if words[:2] == ["sockets:", "used"] else 0
 
     def _kilobytes(self, path: str, names: tuple[str, ...]) -> int:
         return sum(int(line.split()[1]) for line in self._read(path).splitlines() if line.startswith(names))

@@ -8,8 +8,6 @@ import struct
 from typing import Any, NamedTuple
 
 _HEAD = struct.Struct(">II")
-MAX_DESCRIPTORS = 8
-MAX_HEADER = 256 << 20
 
 
 class Message(NamedTuple):
@@ -39,26 +37,19 @@ def send(stream: socket.socket, message: Message) -> None:
 
 def receive(stream: socket.socket) -> Message | None:
     """Receive the next message, or None if the other side has ended."""
-    descriptors: list[int] = []
-    first = _first(stream, descriptors)
+    room = socket.CMSG_SPACE(8 * array.array("i").itemsize)  # no message has more descriptors than 8
+    first, ancillary, _, _ = stream.recvmsg(_HEAD.size, room, socket.MSG_CMSG_CLOEXEC)
+    descriptors = array.array("i")
+    for level, kind, content in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            descriptors.frombytes(content[: len(content) - len(content) % descriptors.itemsize])
     if not first:
         return None
     header_size, body_size = _HEAD.unpack(first + _exactly(stream, _HEAD.size - len(first)))
-    if header_size > MAX_HEADER:
-        raise ConnectionError(f"expected a message header of at most {MAX_HEADER} bytes, got {header_size}")
+    if header_size > 256 << 20:
+        raise ConnectionError(f"expected a message header of at most {256 << 20} bytes, got {header_size}")
     header = json.loads(_exactly(stream, header_size))
     return Message(header, _exactly(stream, body_size), tuple(descriptors))
-
-
-def _first(stream: socket.socket, descriptors: list[int]) -> bytes:
-    size = array.array("i").itemsize * MAX_DESCRIPTORS
-    data, ancillary, _, _ = stream.recvmsg(_HEAD.size, socket.CMSG_SPACE(size), socket.MSG_CMSG_CLOEXEC)
-    for level, kind, content in ancillary:
-        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
-            numbers = array.array("i")
-            numbers.frombytes(content[: len(content) - len(content) % numbers.itemsize])
-            descriptors.extend(numbers)
-    return data
 
 
 def _exactly(stream: socket.socket, size: int) -> bytes:

@@ -9,16 +9,16 @@ change one part of Best's command, and it avoids Worst. It never reads a score.
 
 import math
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from itertools import islice, product
+from itertools import product
 from pathlib import Path
 from random import Random
 from string import Formatter
 from typing import NamedTuple
 
 from iad_envs.bash.facts import SUBMIT
-from iad_envs.bash.policy.reading import ShellInstruction, read_instruction
+from iad_envs.bash.policy.instruction import ShellInstruction, read_instruction
 from iad_policy.agents.rule_based import RuleBasedAgent
 from iad_policy.types import Candidate, Feedback, State
 
@@ -32,9 +32,6 @@ TOWARDS_BEST = 1.0
 """Log of the factor by which a command one part away from Best's is more likely."""
 FROM_WORST = 2.0
 """Log of the factor by which a command with Worst's pattern is less likely, if Best has another pattern."""
-MAX_TRIES = 4
-LOOK_AROUND = "ls -la"
-MAX_PLANS_PER_PATTERN = 64
 
 
 class Pattern(NamedTuple):
@@ -99,17 +96,14 @@ class BashAgent(RuleBasedAgent):
         plans = plans_for(read_instruction(state.info["instruction"]))
         if feedback is not None and feedback.best is not None:
             return _refined(plans, feedback, tried, heat=heat, rng=rng)
-        if tried and _is_done(state) and rng.random() >= (1.0 - SUBMITS) * min(heat, 1.0):
+        facts = state.info["facts"]
+        effect = state.info["page"]["output"] or facts["n_created"] or facts["n_changed"] or facts["n_deleted"]
+        is_done = bool(tried) and facts["exit_code"] == 0 and bool(effect)
+        if is_done and rng.random() >= (1.0 - SUBMITS) * min(heat, 1.0):
             return Candidate(SUBMIT, thought="The last command did something: that is it.")
-        if len(tried) >= MAX_TRIES:
+        if len(tried) >= 4:
             return Candidate(SUBMIT, thought="I have no better idea.")
         return _drawn(plans, tried, heat=heat, rng=rng)
-
-
-def _is_done(state: State) -> bool:
-    facts = state.info["facts"]
-    effect = state.info["page"]["output"] or facts["n_created"] or facts["n_changed"] or facts["n_deleted"]
-    return facts["exit_code"] == 0 and bool(effect)
 
 
 def _drawn(
@@ -123,7 +117,7 @@ def _drawn(
     """Draw a command by how well its pattern fits, how few of its parts are wrong, and the given bias."""
     new = [plan for plan in plans if plan.command not in avoid]
     if not new:
-        return Candidate(SUBMIT if avoid else LOOK_AROUND, thought="I know no command for this.")
+        return Candidate(SUBMIT if avoid else "ls -la", thought="I know no command for this.")
     if heat <= 0.0:
         chosen = max(new, key=lambda plan: (plan.fit + bias(plan), -len(plan.wrong_parts)))
     else:
@@ -166,35 +160,35 @@ def patterns() -> Sequence[Pattern]:
 
 @lru_cache(maxsize=1024)
 def plans_for(instruction: ShellInstruction) -> Sequence[Plan]:
-    """Return every command that the patterns give for an instruction, each once."""
+    """Return every command that the patterns give for an instruction, each once, and at most 64 of a pattern."""
     blanks = _blanks(instruction)
     plans: dict[str, Plan] = {}
     for pattern in patterns():
         fit = len(instruction.words & pattern.calls) - 2.0 * len(instruction.words & pattern.clashes)
-        for plan in islice(_plans_of(pattern, blanks, fit), MAX_PLANS_PER_PATTERN):
+        filled = []
+        for choices in product(*(range(len(part)) for part in pattern.parts)):
+            text = "".join(part[choice] for part, choice in zip(pattern.parts, choices, strict=True))
+            if {name for _, name, _, _ in Formatter().parse(text) if name} <= blanks.keys():
+                pairs = zip(pattern.parts, choices, strict=True)
+                odds = tuple((choice > 0, len(part)) for part, choice in pairs if len(part) > 1)
+                filled.append(Plan(text.format(**blanks), pattern.name, fit, choices, odds))
+        for plan in filled[:64]:
             plans.setdefault(plan.command, plan)
     return tuple(plans.values())
-
-
-def _plans_of(pattern: Pattern, blanks: Mapping[str, str], fit: float) -> Iterator[Plan]:
-    for choices in product(*(range(len(part)) for part in pattern.parts)):
-        text = "".join(part[choice] for part, choice in zip(pattern.parts, choices, strict=True))
-        if {name for _, name, _, _ in Formatter().parse(text) if name} <= blanks.keys():
-            pairs = zip(pattern.parts, choices, strict=True)
-            odds = tuple((choice > 0, len(part)) for part, choice in pairs if len(part) > 1)
-            yield Plan(text.format(**blanks), pattern.name, fit, choices, odds)
 
 
 def _blanks(instruction: ShellInstruction) -> dict[str, str]:
     """Return the values for blanks in the instruction. They are assigned by the order of the words only."""
     files = [path for path in instruction.paths if "." in path.rpartition("/")[2]]
     folders = [path for path in instruction.paths if path not in files]
+    # The folder to create is the first if the sentence begins with creating it, else the last.
+    new = folders[:1] if instruction.words & {"create", "make"} else folders[-1:]
     found = {
         "dir": folders[:1],
         "file": files[:1],
         "folder": folders[-1:],
-        "new": _new_folder(instruction, folders),
-        "olddir": [folder for folder in folders if folder not in _new_folder(instruction, folders)][:1],
+        "new": new,
+        "olddir": [folder for folder in folders if folder not in new][:1],
         "target": [path for path in files[::-1] if "create" in instruction.words][-1:] or files[1:2],
         "ext": instruction.endings[:1],
         "word": instruction.quoted[:1],
@@ -204,8 +198,3 @@ def _blanks(instruction: ShellInstruction) -> dict[str, str]:
         "date": [instruction.date] if instruction.date else [],
     }
     return {name: values[0] for name, values in found.items() if values}
-
-
-def _new_folder(instruction: ShellInstruction, folders: Sequence[str]) -> Sequence[str]:
-    """Return the folder to create: the first if the sentence begins with creating it, else the last."""
-    return folders[:1] if instruction.words & {"create", "make"} else folders[-1:]

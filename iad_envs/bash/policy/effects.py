@@ -1,14 +1,24 @@
 """What an episode in the shell has done so far: its commands, the last output, and all changes of files together."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from iad_envs.bash.facts import SUBMIT
-from iad_envs.bash.policy.errors import is_error_message
-from iad_envs.bash.policy.reading import ShellInstruction, read_instruction
+from iad_envs.bash.policy.instruction import ShellInstruction, read_instruction
 from iad_policy.types import State
+
+_ERROR = re.compile(
+    r"no such file|cannot |not found|invalid|usage:|try '|is a directory|not a directory"
+    r"|missing (?:argument|operand)|unknown (?:predicate|option)|unrecognized|illegal|unexpected|syntax error"
+    r"|paths must precede|omitting directory|are the same file",
+    re.IGNORECASE,
+)
+_MESSAGE = re.compile(
+    r"[a-z]\w*: .*(?:no such file|cannot|denied|is a directory|unexpected end|not permitted)", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -55,9 +65,9 @@ class Done:
 
     @cached_property
     def lines(self) -> Sequence[str]:
-        """Lines of the last output that are not blank, without error messages."""
+        """Lines of the last output that are not blank, without programs' error messages."""
         lines = (line.strip() for line in self.output.splitlines())
-        return [line for line in lines if line and not is_error_message(line)]
+        return [line for line in lines if line and not _MESSAGE.match(line)]
 
     @cached_property
     def created(self) -> frozenset[str]:
@@ -114,3 +124,11 @@ class Done:
 def has_effect(facts: Mapping[str, Any]) -> bool:
     """Whether a command created, changed or deleted files."""
     return bool(facts["n_created"] or facts["n_changed"] or facts["n_deleted"])
+
+
+def error_line(output: str) -> str:
+    """Return the first line that has the words of an error, or "".
+
+    Folders that may not be read are no error: a search of a whole file system meets some.
+    """
+    return next((line for line in output.splitlines() if _ERROR.search(line)), "")

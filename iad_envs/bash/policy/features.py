@@ -2,33 +2,18 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any
 from zlib import crc32
 
-from iad_envs.bash.facts import SUBMIT
-from iad_envs.bash.policy import command_findings
+from iad_envs.bash.facts import NOTHING, SUBMIT
 from iad_envs.bash.policy.agent import BashAgent, plans_for
 from iad_envs.bash.policy.effects import Done
-from iad_envs.bash.policy.finding import Checks
-from iad_envs.bash.policy.findings import CHECKS
-from iad_envs.bash.policy.reading import read_instruction
+from iad_envs.bash.policy.findings import COMMAND_FINDINGS, FINDINGS, about_commands, findings_of
+from iad_envs.bash.policy.instruction import read_instruction
 from iad_policy.trained.proposed import ProposedActions
 from iad_policy.types import State
 
 N_SKILLS = 48
 """Pairs of what is asked for and a program share so many places."""
-_PROGRAM = re.compile(r"(?:^|[|;&(]|-exec\s|xargs\s(?:-\S+\s)*)\s*([a-z][\w-]*)")
-_FLAG = re.compile(r"(?<=\s)-{1,2}[A-Za-z][\w-]*")
-"""Programs and options of a command."""
-COMMAND = ("fit", "wrong parts", "pipes", "length")
-SUBMITTING = ("submit", "submit:empty", "submit:first", "submit:late")
-LAST_STEP = 10
-UNSEEN: Mapping[str, Any] = {
-    "exit_code": 0,
-    **{f"n_{kind}": 0 for kind in ("created", "changed", "deleted")},
-    **dict.fromkeys(("created", "changed", "deleted"), ()),
-}
-"""Facts of a command that was not run."""
 
 
 class ShellFeatures(ProposedActions):
@@ -44,45 +29,39 @@ class ShellFeatures(ProposedActions):
     """
 
     def __init__(self) -> None:
-        checks = [f"command:{name}" for name in command_findings.CHECKS]
-        submits = [f"submit:{name}" for name in CHECKS]
+        commands = ["fit", "wrong parts", "pipes", "length"]
+        submitting = ["submit", "submit:empty", "submit:first", "submit:late"]
+        checks = [f"command:{name}" for name in COMMAND_FINDINGS]
+        submits = [f"submit:{name}" for name in FINDINGS]
         skills = [f"skill {place}" for place in range(N_SKILLS)]
-        super().__init__(BashAgent(), [*COMMAND, *SUBMITTING, *checks, *submits, *skills], "shell")
+        super().__init__(BashAgent(), [*commands, *submitting, *checks, *submits, *skills], "shell")
 
     def described(self, state: State, action: str) -> Mapping[str, float]:
         """Return the features of a command, or of submitting."""
-        return self._submitting(state) if action.strip() == SUBMIT else self._command(state, action)
-
-    def _command(self, state: State, command: str) -> dict[str, float]:
+        before = Done.until(state)
+        if action.strip() == SUBMIT:
+            if not before.commands:
+                return {"submit": 1.0, "submit:first": 1.0}
+            return {
+                "submit": 1.0,
+                "submit:empty": float(not before.output.strip() and not before.touched),
+                "submit:late": len(before.commands) / 10,
+                **{f"submit:{name}": finding.degree for name, finding in findings_of(before).items()},
+            }
         instruction = read_instruction(state.info["instruction"])
-        plan = next((one for one in plans_for(instruction) if one.command == command), None)
+        plan = next((one for one in plans_for(instruction) if one.command == action), None)
+        unseen = {"facts": NOTHING, "page": {**state.info["page"], "output": ""}}
+        done = Done(instruction, (*before.commands, action), (*before.infos, unseen))
         found = {
             "fit": (plan.fit if plan else 0.0) / 4,
             "wrong parts": float(len(plan.wrong_parts)) / 2 if plan else 0.0,
-            "pipes": command.count("|") / 2,
-            "length": len(command) / 100,
+            "pipes": action.count("|") / 2,
+            "length": len(action) / 100,
+            **{f"command:{name}": finding.degree for name, finding in about_commands(done)},
         }
-        before = Done.until(state)
-        unseen = {"facts": UNSEEN, "page": {**state.info["page"], "output": ""}}
-        done = Done(instruction, (*before.commands, command), (*before.infos, unseen))
-        found |= _degrees("command", command_findings.CHECKS, done)
-        for word in {*_PROGRAM.findall(command), *_FLAG.findall(command)}:
+        programs = re.findall(r"(?:^|[|;&(]|-exec\s|xargs\s(?:-\S+\s)*)\s*([a-z][\w-]*)", action)
+        options = re.findall(r"(?<=\s)-{1,2}[A-Za-z][\w-]*", action)
+        for word in {*programs, *options}:
             asked = f"{instruction.asked.answer} {instruction.asked.verb} {word}"
             found[f"skill {crc32(asked.encode(errors='surrogatepass')) % N_SKILLS}"] = 1.0
         return found
-
-    def _submitting(self, state: State) -> dict[str, float]:
-        done = Done.until(state)
-        if not done.commands:
-            return {"submit": 1.0, "submit:first": 1.0}
-        return {
-            "submit": 1.0,
-            "submit:empty": float(not done.output.strip() and not done.touched),
-            "submit:late": len(done.commands) / LAST_STEP,
-            **_degrees("submit", CHECKS, done),
-        }
-
-
-def _degrees(kind: str, checks: Checks, done: Done) -> dict[str, float]:
-    findings = ((name, check(done)) for name, check in checks.items())
-    return {f"{kind}:{name}": finding.degree for name, finding in findings if finding is not None}

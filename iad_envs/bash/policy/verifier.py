@@ -2,7 +2,7 @@
 
 A submission's score is the probability that the episode succeeds if it ends now. The model is logistic: a start value,
 which depends on whether the task asks for a change or an answer, and a weight for each finding. The weights are in
-`weights.toml`, fitted by `benchmarks/support/fit_bash_verifier.py`.
+`weights.toml`, fitted by `benchmarks/support/bash_verifier.py`.
 
 A command's score only ranks. It grows with the probability of success of submitting right after it, and with the share
 of the other candidates with the same result. A submission that is known to fail is below every command that leaves a
@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 
 from iad_envs.bash.policy.effects import Done
-from iad_envs.bash.policy.finding import ShellFinding
-from iad_envs.bash.policy.findings import findings_of
+from iad_envs.bash.policy.findings import ShellFinding, findings_of
 from iad_policy.types import Candidate, State, Verdict
 from iad_policy.types.information import Information
 
@@ -36,9 +35,6 @@ REACHING = 0.64
 lead to nothing better if it succeeds with a probability of LOOKING / (1 - REACHING) = 1/3 or more."""
 AGREEMENT = 0.05
 """Score that a command gains if all other candidates have the same result. It mostly decides ties."""
-NO_STEP_LEFT = 0.0
-"""Score of a command after which the episode is over: nothing can be handed in any more."""
-_FAILED = ("failed", "invalid", "timed_out")
 
 
 class Weights(NamedTuple):
@@ -75,23 +71,17 @@ class BashVerifier:
 
     def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
         """Score each candidate's preview. Commands with the same result support each other."""
-        results = [_result(candidate) for candidate in candidates]
+        previews = [_previewed(candidate) for candidate in candidates]
+        results = [
+            (page["submitted"], page["output"], *(tuple(facts[kind]) for kind in ("created", "changed", "deleted")))
+            for page, facts in ((preview.info["page"], preview.info["facts"]) for preview in previews)
+        ]
         counts = Counter(results)
         n_others = max(len(candidates) - 1, 1)
         return [
-            _submission(state) if result.is_submission else _command(candidate, (counts[result] - 1) / n_others)
-            for candidate, result in zip(candidates, results, strict=True)
+            _submission(state) if result[0] else _command(preview, (counts[result] - 1) / n_others)
+            for preview, result in zip(previews, results, strict=True)
         ]
-
-
-class _Result(NamedTuple):
-    """What a candidate leads to. Equal results count as agreement."""
-
-    is_submission: bool
-    output: str
-    created: tuple[str, ...]
-    changed: tuple[str, ...]
-    deleted: tuple[str, ...]
 
 
 def success(done: Done, found: Mapping[str, ShellFinding]) -> float:
@@ -100,12 +90,6 @@ def success(done: Done, found: Mapping[str, ShellFinding]) -> float:
     asks_for = {True: "change", False: "answer", None: "either"}[done.instruction.asked.change]
     odds = start[asks_for] + sum(weight_of.get(name, 0.0) * finding.degree for name, finding in found.items())
     return 1.0 / (1.0 + math.exp(-odds))
-
-
-def _result(candidate: Candidate) -> _Result:
-    facts, page = _previewed(candidate).info["facts"], _previewed(candidate).info["page"]
-    changes = (tuple(facts[kind]) for kind in ("created", "changed", "deleted"))
-    return _Result(page["submitted"], page["output"], *changes)
 
 
 def _previewed(candidate: Candidate) -> State:
@@ -122,20 +106,19 @@ def _submission(state: State) -> Verdict:
     found = findings_of(done)
     score = success(done, found)
     has_nothing = "nothing_printed" in found or (done.instruction.asked.change and "nothing_changed" in found)
-    if has_nothing or any(name in found for name in _FAILED):
+    if has_nothing or not found.keys().isdisjoint(("failed", "invalid", "timed_out")):
         score = min(score, KNOWN_FAILURE)
     is_complete = not any(weights().findings.get(name) for name in found)
     return Verdict(score, _critique(found), passed=is_complete, details=_details(found))
 
 
-def _command(candidate: Candidate, agreement: float) -> Verdict:
+def _command(preview: State, agreement: float) -> Verdict:
     """Judge what a command leads to, alone and by how many others lead to the same."""
-    preview = _previewed(candidate)
     done = Done.until(preview)
     found = findings_of(done)
     details = {**_details(found), "agreement": agreement}
-    if preview.steps_left < 1:
-        return Verdict(NO_STEP_LEFT, "It leaves no step to submit.", details=details)
+    if preview.steps_left < 1:  # nothing can be handed in any more
+        return Verdict(0.0, "It leaves no step to submit.", details=details)
     if preview.info["invalid_action"]:
         return Verdict(INVALID, _critique(found), details=details)
     if done.is_repetition:

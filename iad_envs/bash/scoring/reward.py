@@ -22,12 +22,6 @@ from iad_envs.bash.sandbox import Change
 
 BASE = 0.01
 SHARE = 0.33
-CHECKED_CODES = frozenset({"A", "??", "C"})
-PARTLY_RIGHT = 0.5
-"""Highest strict score of an answer that differs from the gold's output."""
-_TOKEN = re.compile(r"\w\w+")
-_ONE_SIDED = math.log(1.5) + 1.0
-"""Smoothed inverse document frequency of a word that only one of two texts contains."""
 
 Entry = tuple[str, str]
 """Path and code of a line of `git status --short`, as split by the original's parser."""
@@ -95,7 +89,7 @@ def intercode_parts(
     """
     agent, gold = set(parse_status(agent_status)), set(parse_status(gold_status))
     file_diff = round(SHARE * (1.0 - math.erf(len(gold - agent) + len(agent - gold))), 2)
-    common = [path for path, code in sorted(agent & gold) if code in CHECKED_CODES]
+    common = [path for path, code in sorted(agent & gold) if code in ("A", "??", "C")]
     file_changes = SHARE
     if common:
         file_changes = round(SHARE * (sum(map(same_content, common)) / len(common)), 2)
@@ -109,7 +103,7 @@ def strict_parts(
     agent, gold = set(map(_facts, agent_changes)), set(map(_facts, gold_changes))
     files = len(agent & gold) / len(agent | gold) if agent | gold else 1.0
     is_exact = agent_output.rstrip("\n") == gold_output.rstrip("\n")
-    return StrictRewardParts(files, 1.0 if is_exact else PARTLY_RIGHT * similarity(agent_output, gold_output))
+    return StrictRewardParts(files, 1.0 if is_exact else similarity(agent_output, gold_output) / 2)
 
 
 def parse_status(status: str) -> Sequence[Entry]:
@@ -145,12 +139,13 @@ def similarity(one: str | None, other: str | None) -> float:
 
 
 def _tokens(text: str) -> Counter[str]:
-    return Counter(_TOKEN.findall(text.lower()))
+    return Counter(re.findall(r"\w\w+", text.lower()))
 
 
 def _length(counts: Counter[str], shared: Iterable[str]) -> float:
+    one_sided = math.log(1.5) + 1.0  # smoothed inverse document frequency of a word that only one of two texts contains
     return math.sqrt(
-        sum((count if token in shared else count * _ONE_SIDED) ** 2 for token, count in sorted(counts.items()))
+        sum((count if token in shared else count * one_sided) ** 2 for token, count in sorted(counts.items()))
     )
 
 

@@ -108,10 +108,14 @@ def conditions_of(scope: Scope) -> tuple[str, ...]:
     question = scope.question
     formulas = " ".join(clue.text for clue in question.clues if clue.kind == "formula")
     found = []
+    words = {s for table in scope.schema.tables for s in stems_of(table)}
+    words |= {s for column in scope.schema.columns for s in column.stems}
     for clue in question.clues:
+        # A phrase that refers to a column may be a value of it, and not a word for the column.
+        is_name = clue.phrase in question.text and (clue.phrase[:1].isupper() or not words & set(stems_of(clue.phrase)))
         if clue.kind == "condition" and clue.text not in formulas and scope.choose.takes(1.6):
             found.append(resolved(clue.text, scope))
-        elif clue.kind == "column" and _is_name(clue.phrase, scope) and scope.choose.takes(1.6):
+        elif clue.kind == "column" and is_name and scope.choose.takes(1.6):
             column = column_for(scope, stems_of(clue.text))
             found.append(f"{column.full} = {_literal(clue.phrase)}")
     for name in question.names:
@@ -131,13 +135,6 @@ def conditions_of(scope: Scope) -> tuple[str, ...]:
     if question.days and scope.choose.takes(1.6):
         found += _between(scope)
     return tuple(dict.fromkeys(found))
-
-
-def _is_name(phrase: str, scope: Scope) -> bool:
-    """Return whether a phrase that refers to a column is a value of it, and not a word for the column."""
-    words = {s for table in scope.schema.tables for s in stems_of(table)}
-    words |= {s for column in scope.schema.columns for s in column.stems}
-    return phrase in scope.question.text and (phrase[:1].isupper() or not words & set(stems_of(phrase)))
 
 
 def _literal(text: str) -> str:

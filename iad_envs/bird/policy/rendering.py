@@ -9,12 +9,6 @@ from iad_policy.prompts.rendering import Rendering, Seen, complaint_of, facts_of
 from iad_policy.types import Feedback, State, Turn
 from iad_policy.types.texts import OBSERVATION_CHARS, shortened
 
-OF_ANY_QUERY = frozenset(
-    {"empty", "all_null", "single_zero", "literal_not_found", "text_as_number", "fan_out", "integer_division"}
-    | {"subquery_rows"}
-)
-"""Findings that matter although a query only explores. The others compare it with the question."""
-
 
 class DatabaseRendering(Rendering):
     """The words for `IAD/BIRD-v0`."""
@@ -107,6 +101,9 @@ def _findings(seen: Seen) -> str:
     """Return the warnings about the last query. An error is its result."""
     warnings = [one for one in facts_of(seen).get("findings", ()) if one["severity"] == "warning"]
     if page_of(seen).get("kind") == "execute":
-        warnings = [one for one in warnings if one["code"] in OF_ANY_QUERY]
+        # Those that matter although a query only explores. The others compare it with the question.
+        codes = {"empty", "all_null", "single_zero", "literal_not_found", "text_as_number", "fan_out"}
+        codes |= {"integer_division", "subquery_rows"}
+        warnings = [one for one in warnings if one["code"] in codes]
     lines = [f"- {one['message']}" for one in warnings]
     return "\n".join(["Findings:", *lines]) if lines else ""

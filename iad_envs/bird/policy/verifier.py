@@ -19,9 +19,6 @@ FAILED = 0.0
 """Score of a submitted query without a result: it can't be right."""
 EMPTY = 0.01
 """Score of a submitted query whose result has no rows. No such query was right in the data of the fit."""
-INVALID, LOOK_REPEATED, LOOK_FAILED, LOOK = 0.03, 0.06, 0.08, 0.1
-"""Scores of actions that don't end the episode, while steps are left. They only rank: looking again is better than to
-submit what is known to fail, and worse than to submit what may be right."""
 ABOUT_ANSWERS = frozenset(
     {"shape", "only_number", "extra_columns", "id_unasked", "percentage", "operation_unused"}
     | {"name_unused", "number_unused", "literal_unasked", "limit_unasked", "evidence_unused"}
@@ -140,12 +137,13 @@ def _look(state: State, one: ReadPreview) -> Verdict:
     details = {code: WEIGHTS.get(code, 0.0) for code in sorted(one.codes)}
     pages = [info["page"] for info in (*(turn.info for turn in state.history), state.info) if "page" in info]
     executed = {page["sql"] for page in pages if page["kind"] == "execute"}
+    # They only rank: looking again is better than to submit what is known to fail, and worse than what may be right.
     if state.steps_left <= 1:
         score = FAILED
     elif not one.kind:
-        score = INVALID
+        score = 0.03
     elif one.sql in executed:
-        score = LOOK_REPEATED
+        score = 0.06
     else:
-        score = LOOK_FAILED if one.has_failed else LOOK
+        score = 0.08 if one.has_failed else 0.1
     return Verdict(score, one.critique(), details=details)

@@ -7,13 +7,15 @@ neighbouring time or a namesake, overlook the city, and not ask. Given best and 
 from collections.abc import Mapping
 from typing import Any
 
-from iad_envs.booking.policy.reading import (
+from iad_envs.booking.policy.instruction import (
     FIELDS,
     WITHIN,
     BookingInstruction,
     answers,
-    digits,
+    has_reservation,
     instruction_of,
+    is_detail,
+    listed,
     looked_for,
     minute_of,
     page_of,
@@ -59,7 +61,10 @@ def choices_of(state: State) -> dict[str, float]:
     elif kind == "details":
         found = _filling(page, wanted)
     elif kind == "mine":
-        found = _own(page, wanted)
+        found = {"CLICK [hold]" if page["hold"] else HOME: RIGHT}
+        if wanted.moves and has_reservation(page):
+            back = next(iter(found))
+            found = {"CLICK [cancel]": RIGHT if page["hold"] else NEXT_BEST + 0.1, back: UNLIKELY + 0.3}
     elif kind == "cancel":
         found = {"CLICK [cancel-yes]": RIGHT if page["hold"] else SLIP, "CLICK [keep]": UNLIKELY}
     else:
@@ -75,10 +80,9 @@ def _searching(state: State, page: Mapping[str, Any], wanted: BookingInstruction
     found: dict[str, float] = {}
     is_there = same_words(elements["city"]["value"], wanted.city)
     is_typed = same_words(elements["q"]["value"], wanted.restaurant)
-    is_booked = any(not one["is_cancelled"] for one in page["reservations"])
-    if wanted.moves and is_booked and not page["hold"] and "mine" in elements:
+    if wanted.moves and has_reservation(page) and not page["hold"] and "mine" in elements:
         found["CLICK [mine]"] = SLIP
-    links = {one["id"]: one["label"].partition(",")[0] for one in page["elements"] if one["id"].startswith("r-")}
+    links = listed(page)
     is_searched = page["kind"] == "results" and is_typed and same_words(state.info["facts"]["city"], wanted.city)
     if not is_there:
         found[f"TYPE [city] [{wanted.city}]"] = RIGHT
@@ -105,7 +109,7 @@ def _searching(state: State, page: Mapping[str, Any], wanted: BookingInstruction
 def _looking(page: Mapping[str, Any], wanted: BookingInstruction) -> dict[str, float]:
     """Return the choices on a restaurant's page."""
     if not same_words(page["title"], f"{wanted.restaurant}, {wanted.city}"):
-        return {HOME: RIGHT, **{_click(slot): UNLIKELY for slot in page["slots"]}}
+        return {HOME: RIGHT, **{f"CLICK [slot-{slot}]": UNLIKELY for slot in page["slots"]}}
     found: dict[str, float] = {}
     wish, form = wish_of(wanted), page["form"]
     missing = [name for name, value in wish.items() if form.get(name) != value]
@@ -118,7 +122,7 @@ def _looking(page: Mapping[str, Any], wanted: BookingInstruction) -> dict[str, f
     fits = [RIGHT, SLIP, UNLIKELY] if is_found and not missing else [UNLIKELY]
     for slot, fit in zip(slots, fits, strict=False):
         if abs(minute_of(slot) - wanted.minute) <= WITHIN:
-            found[_click(slot)] = fit
+            found[f"CLICK [slot-{slot}]"] = fit
     if is_found and not missing and not slots:
         found[HOME] = RIGHT
     return found
@@ -129,8 +133,8 @@ def _seating(state: State, page: Mapping[str, Any]) -> dict[str, float]:
     offered = page["seatings"]
     named = wanted_seating(state, offered)
     if named:
-        return {_seat(one): RIGHT if one == named else SLIP - 0.1 for one in offered}
-    found = {_seat(one): SLIP for one in offered}
+        return {f"CLICK [seat-{one}]": RIGHT if one == named else SLIP - 0.1 for one in offered}
+    found = {f"CLICK [seat-{one}]": SLIP for one in offered}
     is_asked = any("sit" in str(turn.action).lower() for turn in state.history) and answers(state)
     found[QUESTION] = UNLIKELY if is_asked else RIGHT
     return found
@@ -141,34 +145,13 @@ def _filling(page: Mapping[str, Any], wanted: BookingInstruction) -> dict[str, f
     if not page["hold"]:
         return {HOME: RIGHT}
     form, found = page["form"], dict[str, float]()
-    is_double = wanted.moves and any(not one["is_cancelled"] for one in page["reservations"])
-    missing = [name for name in FIELDS if name in wanted.details and not _is_same(name, form.get(name, ""), wanted)]
-    for place, name in enumerate(missing):
-        fill = f"TYPE [{name}] [{wanted.details[name]}]" if not form.get(name) else f"CLEAR [{name}]"
+    is_double = wanted.moves and has_reservation(page)
+    named = [(name, wanted.details[name]) for name in FIELDS if name in wanted.details]
+    missing = [(name, value) for name, value in named if not is_detail(name, form.get(name, ""), value)]
+    for place, (name, value) in enumerate(missing):
+        fill = f"TYPE [{name}] [{value}]" if not form.get(name) else f"CLEAR [{name}]"
         found[fill] = RIGHT - 0.02 * place
     found["CLICK [complete]"] = (SLIP if missing else RIGHT) - (0.2 if is_double else 0.0)
     if is_double:
         found["CLICK [mine]"] = RIGHT if "double_booking" in page["notice"] or not missing else NEXT_BEST
     return found
-
-
-def _own(page: Mapping[str, Any], wanted: BookingInstruction) -> dict[str, float]:
-    """Return the choices on the page of own reservations."""
-    is_booked = any(not one["is_cancelled"] for one in page["reservations"])
-    back = {"CLICK [hold]": RIGHT} if page["hold"] else {HOME: RIGHT}
-    if not wanted.moves or not is_booked:
-        return back
-    return {"CLICK [cancel]": RIGHT if page["hold"] else NEXT_BEST + 0.1, next(iter(back)): UNLIKELY + 0.3}
-
-
-def _is_same(name: str, value: str, wanted: BookingInstruction) -> bool:
-    target = wanted.details[name]
-    return digits(value) == digits(target) if name == "phone" else same_words(value, target)
-
-
-def _click(slot: str) -> str:
-    return f"CLICK [slot-{slot}]"
-
-
-def _seat(seating: str) -> str:
-    return f"CLICK [seat-{seating}]"

@@ -4,18 +4,19 @@ Features use what every agent may see: the instruction, the page, what it offers
 what an action is about and how its words compare with the instruction's, and not which action comes next.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from iad_envs.booking.policy.agent import QUESTION
-from iad_envs.booking.policy.reading import (
+from iad_envs.booking.policy.instruction import (
     FIELDS,
-    BookingInstruction,
-    digits,
+    has_reservation,
     instruction_of,
+    is_detail,
+    listed,
     looked_for,
     minute_of,
     page_of,
@@ -25,8 +26,6 @@ from iad_envs.booking.policy.reading import (
 )
 from iad_policy.types import State
 
-LAST_STEP = 30
-FULL_HOUR = 60
 FEATURES = (
     *("query", "query:words", "query:again"),
     *("city", "city:named", "city:set"),
@@ -42,7 +41,6 @@ FEATURES = (
     *("cancel", "cancel:held", "cancel-yes", "cancel-yes:held", "keep", "keep:held"),
     *("hold", "hold:own", "home", "home:held", "scroll", "late"),
 )
-PLACES = {name: place for place, name in enumerate(FEATURES)}
 
 
 class BookingFeatures:
@@ -68,8 +66,17 @@ class BookingFeatures:
             for action in state.info["available_actions"]
             if action.startswith(("CLICK", "SCROLL", "GOTO")) and action != "CLICK [city]"
         ]
-        typed = _typed(page_of(state), instruction_of(state))
-        found += [f"TYPE [{name}] [{text}]" for name, text in typed]
+        page, wanted = page_of(state), instruction_of(state)
+        fields = {one["id"] for one in page["elements"] if one["kind"] in ("field", "list")}
+        typed: list[tuple[str, str]] = []  # fields, and texts of the instruction that may belong there
+        if wanted.restaurant:
+            words = wanted.restaurant.split()
+            typed += [("q", text) for text in dict.fromkeys((wanted.restaurant, words[0], words[-1]))]
+        if wanted.city:
+            typed.append(("city", wanted.city))
+        typed += wish_of(wanted).items()
+        typed += [(name, value) for name in FIELDS for value in dict.fromkeys(wanted.details.values())]
+        found += [f"TYPE [{name}] [{text}]" for name, text in typed if name in fields]
         return [*found, QUESTION]
 
     def rows(self, state: State, actions: Sequence[Any]) -> NDArray[np.float64]:
@@ -78,24 +85,8 @@ class BookingFeatures:
         rows = np.zeros((len(actions), len(FEATURES)))
         for row, action in zip(rows, actions, strict=True):
             for name, value in page.features(str(action)).items():
-                row[PLACES[name]] = value
+                row[FEATURES.index(name)] = value
         return rows
-
-
-def _typed(page: Mapping[str, Any], wanted: BookingInstruction) -> list[tuple[str, str]]:
-    """Return fields of a page with texts of the instruction that may belong there."""
-    fields = {one["id"] for one in page["elements"] if one["kind"] in ("field", "list")}
-    found = []
-    if "q" in fields and wanted.restaurant:
-        words = wanted.restaurant.split()
-        found += [("q", text) for text in dict.fromkeys((wanted.restaurant, words[0], words[-1]))]
-    if "city" in fields and wanted.city:
-        found.append(("city", wanted.city))
-    found += [(name, value) for name, value in wish_of(wanted).items() if name in fields]
-    for name in FIELDS:
-        if name in fields:
-            found += [(name, value) for value in dict.fromkeys(wanted.details.values())]
-    return found
 
 
 class _BookingPage:
@@ -106,35 +97,72 @@ class _BookingPage:
         self._page = page_of(state)
         self._form = self._page["form"]
         self._values = {one["id"]: one["value"] for one in self._page["elements"]}
-        self._labels = {one["id"]: one["label"].partition(",")[0] for one in self._page["elements"]}
-        self._own = float(any(not one["is_cancelled"] for one in self._page["reservations"])) * self._wanted.moves
+        self._restaurants = listed(self._page)
+        self._own = float(has_reservation(self._page)) * self._wanted.moves
         self._held = float(bool(self._page["hold"]))
         self._seating = wanted_seating(state, self._page["seatings"])
         self._was_asked = float(any(str(turn.action).startswith("ASK") for turn in state.history))
-        self._late = state.info["step"] / LAST_STEP
+        self._late = state.info["step"] / 30
         self._wish = wish_of(self._wanted)
         self._differs = sum(self._form.get(name) != value for name, value in self._wish.items())
-        self._restaurants = [name for name in self._labels if name.startswith("r-")]
 
     def features(self, action: str) -> dict[str, float]:
         """Return the features of an action by name. Those that are not named are 0."""
         verb, _, rest = action.partition(" ")
         target, _, text = rest.partition("] [")
         target, text = target.strip("[]"), text.removesuffix("]")
+        page, wanted, form = self._page, self._wanted, self._form
         if verb == "TYPE":
             return self._typing(target, text)
         if verb == "ASK":
             return {
                 "ask": 1.0,
-                "ask:unnamed": float(bool(self._page["seatings"]) and not self._seating),
+                "ask:unnamed": float(bool(page["seatings"]) and not self._seating),
                 "ask:again": self._was_asked,
-                "ask:elsewhere": float(not self._page["seatings"]),
+                "ask:elsewhere": float(not page["seatings"]),
             }
         if verb == "SCROLL":
             return {"scroll": 1.0}
         if verb == "GOTO":
             return {"home": 1.0, "home:held": self._held}
-        return self._clicking(target)
+        head, _, rest = target.partition("-")
+        if head == "r":
+            words = set(wanted.restaurant.casefold().split())
+            label = set(self._restaurants.get(target, "").casefold().split())
+            return {
+                "open": 1.0,
+                "open:words": len(words & label) / max(1, len(words | label)),
+                "open:first": float([*self._restaurants][:1] == [target]),
+                "open:unasked": float(not same_words(form.get("q", ""), wanted.restaurant)),
+            }
+        if head == "slot":
+            off = abs(minute_of(rest) - wanted.minute)
+            least = min((abs(minute_of(one) - wanted.minute) for one in page["slots"]), default=0)
+            asked = looked_for(page)
+            return {
+                "slot": 1.0,
+                "slot:off": min(2.0, off / 60),
+                "slot:exact": float(off == 0),
+                "slot:nearest": float(off == least),
+                "slot:differs": sum(asked.get(field) != value for field, value in self._wish.items()) / 3,
+                "slot:held": self._held,
+            }
+        if head == "seat":
+            is_named = float(rest == self._seating)
+            return {"seat": 1.0, "seat:named": is_named, "seat:unnamed": float(not self._seating)}
+        if target == "go":
+            is_there = same_words(self._values.get("city", ""), wanted.city)
+            is_empty = not self._values.get("q")
+            return {"go": 1.0, "go:empty": float(is_empty), "go:elsewhere": float(not is_there)}
+        if target == "find":
+            asked = looked_for(page)
+            is_done = all(asked.get(field) == form.get(field) for field in ("date", "time", "party"))
+            return {"find": 1.0, "find:differs": self._differs / 3, "find:done": float(is_done)}
+        if target == "complete":
+            wrong = sum(not is_detail(name, form.get(name, ""), value) for name, value in wanted.details.items())
+            return {"complete": 1.0, "complete:empty": wrong / 4, "complete:own": self._own}
+        found = {target: 1.0, f"{target}:own": self._own, f"{target}:held": self._held, "late": self._late}
+        return {feature: value for feature, value in found.items() if feature in FEATURES}
 
     def _typing(self, field: str, text: str) -> dict[str, float]:
         if field == "q":
@@ -149,55 +177,3 @@ class _BookingPage:
         given = self._form.get(field, "")
         is_named = self._wanted.details.get(field, "") == text
         return {"detail": 1.0, "detail:named": float(is_named), "detail:set": float(bool(given))}
-
-    def _clicking(self, name: str) -> dict[str, float]:
-        head, _, rest = name.partition("-")
-        if head == "r":
-            return self._opening(name)
-        if head == "slot":
-            return self._choosing(rest)
-        if head == "seat":
-            is_named = float(rest == self._seating)
-            return {"seat": 1.0, "seat:named": is_named, "seat:unnamed": float(not self._seating)}
-        if name == "go":
-            is_there = same_words(self._values.get("city", ""), self._wanted.city)
-            is_empty = not self._values.get("q")
-            return {"go": 1.0, "go:empty": float(is_empty), "go:elsewhere": float(not is_there)}
-        if name == "find":
-            asked = looked_for(self._page)
-            is_done = all(asked.get(field) == self._form.get(field) for field in ("date", "time", "party"))
-            return {"find": 1.0, "find:differs": self._differs / 3, "find:done": float(is_done)}
-        if name == "complete":
-            wrong = sum(not self._is_set(field) for field in self._wanted.details)
-            return {"complete": 1.0, "complete:empty": wrong / 4, "complete:own": self._own}
-        marks = {"own": self._own, "held": self._held}
-        found = {name: 1.0, **{f"{name}:{mark}": value for mark, value in marks.items()}, "late": self._late}
-        return {feature: value for feature, value in found.items() if feature in PLACES}
-
-    def _opening(self, name: str) -> dict[str, float]:
-        words = set(self._wanted.restaurant.casefold().split())
-        label = set(self._labels[name].casefold().split()) if name in self._labels else set()
-        return {
-            "open": 1.0,
-            "open:words": len(words & label) / max(1, len(words | label)),
-            "open:first": float(self._restaurants[:1] == [name]),
-            "open:unasked": float(not same_words(self._form.get("q", ""), self._wanted.restaurant)),
-        }
-
-    def _choosing(self, slot: str) -> dict[str, float]:
-        off = abs(minute_of(slot) - self._wanted.minute)
-        least = min((abs(minute_of(one) - self._wanted.minute) for one in self._page["slots"]), default=0)
-        asked = looked_for(self._page)
-        differs = sum(asked.get(field) != value for field, value in self._wish.items())
-        return {
-            "slot": 1.0,
-            "slot:off": min(2.0, off / FULL_HOUR),
-            "slot:exact": float(off == 0),
-            "slot:nearest": float(off == least),
-            "slot:differs": differs / 3,
-            "slot:held": self._held,
-        }
-
-    def _is_set(self, field: str) -> bool:
-        given, wanted = self._form.get(field, ""), self._wanted.details[field]
-        return digits(given) == digits(wanted) if field == "phone" else same_words(given, wanted)

@@ -1,17 +1,22 @@
-"""Compares what an instruction asks for with what the pages show: one degree from 0 to 1 for each fact."""
+"""Compares what an instruction asks for with what the pages show: degrees of facts on the way, and faults at the end.
 
-from collections.abc import Iterable, Mapping, Sequence
+No gold is used. Which other times were free is known only from the pages that the agent was shown.
+"""
+
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from iad_envs.booking.policy.reading import (
+from iad_envs.booking.moments import clock
+from iad_envs.booking.policy.instruction import (
     FIELDS,
     WITHIN,
     BookingInstruction,
     answers,
-    clock,
-    digits,
+    has_reservation,
     instruction_of,
+    is_detail,
     iso_of,
+    listed,
     looked_for,
     minute_of,
     named_seating,
@@ -25,8 +30,6 @@ from iad_policy.types import State
 
 TYPED = 0.5
 """Degree of a fact that stands in a form only, or of a restaurant that is only listed."""
-CANCELLING = {"mine": 0.4, "cancel": 0.7}
-"""Degree of a cancellation that is on its way, by the kind of page."""
 
 
 class Booked(NamedTuple):
@@ -57,40 +60,60 @@ def facts_of(state: State) -> dict[str, float]:
     page, wanted = page_of(state), instruction_of(state)
     hold = page.get("hold") or None
     found = _held(state, booked_of(hold), wanted) if hold else _open(page, wanted)
-    given = _given(page) if found["held"] else {}
+    given: Mapping[str, str] = {}
+    if found["held"]:  # other pages than that of the details show those that the site knows from a reservation
+        is_form = page["kind"] == "details" or not page["reservations"]
+        given = page["form"] if is_form else details_of(page["reservations"][-1])
     for name in FIELDS:
         if name in wanted.details:
             found[name] = float(is_detail(name, given.get(name, ""), wanted.details[name]))
     if wanted.moves:
         is_done = all(one["is_cancelled"] for one in page.get("reservations", ()))
-        found["cancelled"] = found["held"] * (1.0 if is_done else CANCELLING.get(page.get("kind", ""), 0.0))
+        on_its_way = {"mine": 0.4, "cancel": 0.7}.get(page.get("kind", ""), 0.0)
+        found["cancelled"] = found["held"] * (1.0 if is_done else on_its_way)
     return found
 
 
-def contradictions(state: State, made: Mapping[str, Any]) -> list[str]:
-    """Return which facts of a reservation differ from what is asked for, as far as the pages seen tell."""
-    wanted, booked = instruction_of(state), booked_of(made)
-    first, _, last = made["name"].partition(" ")
-    given = {"first-name": first, "last-name": last, "phone": made["phone"], "email": made["email"]}
+def faults(state: State) -> list[str]:
+    """Return what is wrong with a final state, in words. In Agent Q a model judges the last page."""
+    page, wanted = page_of(state), instruction_of(state)
+    if page.get("kind") != "confirmation" or not page["reservations"]:
+        return ["nothing was completed"]
+    *earlier, made = page["reservations"]
+    booked, given = booked_of(made), details_of(made)
+    # The seating that the instruction or the last answer about it names, whether it was offered or not.
+    named = [wanted.seating, *(named_seating(text, tuple(SEATINGS)) for text in reversed(answers(state)))]
     name = f"{wanted.details.get('first-name', '')} {wanted.details.get('last-name', '')}"
-    wrong = {
+    differs = {
         "restaurant": not same_words(booked.restaurant, wanted.restaurant),
         "city": not same_words(booked.city, wanted.city),
         "date": booked.day != wanted.day,
         "time": booked.minute not in right_minutes(state, wanted, booked),
         "party": booked.party != wanted.party,
-        "seating": _said_seating(state) not in ("", booked.seating),
+        "seating": next(filter(None, named), booked.seating) != booked.seating,
         "name": bool(name.strip()) and not same_words(made["name"], name),
-        "phone": "phone" in wanted.details and not is_detail("phone", given["phone"], wanted.details["phone"]),
-        "email": "email" in wanted.details and not is_detail("email", given["email"], wanted.details["email"]),
+        **{
+            field: field in wanted.details and not is_detail(field, given[field], wanted.details[field])
+            for field in ("phone", "email")
+        },
     }
-    return [fact for fact, differs in wrong.items() if differs]
+    is_left = wanted.moves and has_reservation({"reservations": earlier})
+    wrong = [f"{fact} differs" for fact, is_wrong in differs.items() if is_wrong]
+    return [*wrong, *(["the old reservation is still there"] if is_left else [])]
+
+
+def details_of(shown: Mapping[str, Any]) -> dict[str, str]:
+    """Return the user's details in one of a page's `reservations`."""
+    first, _, last = shown["name"].partition(" ")
+    return {"first-name": first, "last-name": last, "phone": shown["phone"], "email": shown["email"]}
 
 
 def is_unasked(state: State) -> bool:
     """Whether several kinds of seating were offered at the held table, and nothing says which is wanted."""
     offered = offered_seatings(state)
-    return len(offered) > 1 and not wanted_seating(state, offered) and not _was_asked(state)
+    # The user has said something about seating, even that any table will do.
+    was_asked = any(named_seating(text, tuple(SEATINGS)) or "table" in text.lower() for text in answers(state))
+    return len(offered) > 1 and not wanted_seating(state, offered) and not was_asked
 
 
 def offered_seatings(state: State) -> Sequence[str]:
@@ -101,32 +124,20 @@ def offered_seatings(state: State) -> Sequence[str]:
     return []
 
 
-def shown_minutes(state: State, wanted: BookingInstruction, booked: Booked) -> set[int]:
-    """Return the times that were offered near the wanted one, for the same restaurant, day and party.
+def right_minutes(state: State, wanted: BookingInstruction, booked: Booked) -> set[int]:
+    """Return the times that are right as far as the pages tell: of those shown, the nearest to the wanted one.
 
-    A page that looked for another time may leave out those that are nearest to the wanted one, so it doesn't count.
+    Only pages count that looked for the wanted time in the same restaurant, on the same day and for the same party. One
+    that looked for another time may leave out the times that are nearest to the wanted one.
     """
     title = f"{booked.restaurant}, {booked.city}"
-    found: set[int] = set()
-    for page in _pages(state):
-        if page.get("kind") != "restaurant" or not same_words(page["title"], title):
-            continue
-        asked = looked_for(page)
-        if asked == {"date": booked.day, "time": clock(wanted.minute), "party": str(booked.party)}:
-            found.update(map(minute_of, page["slots"]))
-    return found
-
-
-def right_minutes(state: State, wanted: BookingInstruction, booked: Booked) -> set[int]:
-    """Return the times that are right as far as the pages tell: of those shown, the nearest to the wanted one."""
-    shown = {minute for minute in shown_minutes(state, wanted, booked) if abs(minute - wanted.minute) <= WITHIN}
+    same = {"date": booked.day, "time": clock(wanted.minute), "party": str(booked.party)}
+    shown: set[int] = set()
+    for page in map(page_of, (*state.history, state)):
+        if page.get("kind") == "restaurant" and same_words(page["title"], title) and looked_for(page) == same:
+            shown.update(minute for minute in map(minute_of, page["slots"]) if abs(minute - wanted.minute) <= WITHIN)
     least = min((abs(minute - wanted.minute) for minute in shown), default=0)
     return {minute for minute in shown if abs(minute - wanted.minute) == least} or {wanted.minute}
-
-
-def is_detail(name: str, given: str, wanted: str) -> bool:
-    """Whether a detail is the wanted one. Of phone numbers only the digits count."""
-    return digits(given) == digits(wanted) if name == "phone" else same_words(given, wanted)
 
 
 def _held(state: State, held: Booked, wanted: BookingInstruction) -> dict[str, float]:
@@ -154,9 +165,9 @@ def _open(page: Mapping[str, Any], wanted: BookingInstruction) -> dict[str, floa
         if "q" in elements:
             found["restaurant"] = TYPED / 2 * same_words(elements["q"]["value"], wanted.restaurant)
         if kind == "results" and found["city"]:
-            links = [one["label"].partition(",")[0] for one in page["elements"] if one["id"].startswith("r-")]
             found["city"] = 1.0
-            found["restaurant"] += TYPED / 2 * any(same_words(link, wanted.restaurant) for link in links)
+            names = listed(page).values()
+            found["restaurant"] += TYPED / 2 * any(same_words(name, wanted.restaurant) for name in names)
     if kind == "restaurant" and same_words(page["title"], f"{wanted.restaurant}, {wanted.city}"):
         found["restaurant"] = found["city"] = 1.0
         asked, form, wish = looked_for(page), page["form"], wish_of(wanted)
@@ -164,27 +175,3 @@ def _open(page: Mapping[str, Any], wanted: BookingInstruction) -> dict[str, floa
             is_typed = form.get(name) == wish.get(name)
             found[name] = TYPED * is_typed + TYPED * (is_typed and asked.get(name) == wish.get(name))
     return found
-
-
-def _given(page: Mapping[str, Any]) -> Mapping[str, str]:
-    """Return the details of the form, or on other pages those that the site knows from a reservation."""
-    if page["kind"] == "details" or not page["reservations"]:
-        return dict(page["form"])
-    known = page["reservations"][-1]
-    first, _, last = known["name"].partition(" ")
-    return {"first-name": first, "last-name": last, "phone": known["phone"], "email": known["email"]}
-
-
-def _was_asked(state: State) -> bool:
-    """Whether the user has said something about seating, even that any table will do."""
-    return any(named_seating(text, tuple(SEATINGS)) or "table" in text.lower() for text in answers(state))
-
-
-def _said_seating(state: State) -> str:
-    """Return the seating that the instruction or the last answer about it names, whether it was offered or not."""
-    named = [named_seating(text, tuple(SEATINGS)) for text in reversed(answers(state))]
-    return instruction_of(state).seating or next(filter(None, named), "")
-
-
-def _pages(state: State) -> Iterable[Mapping[str, Any]]:
-    return map(page_of, (*state.history, state))

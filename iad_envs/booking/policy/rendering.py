@@ -4,14 +4,10 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from iad_envs.booking.pages import UNASKED
-from iad_envs.booking.policy.reading import minute_of, page_of
+from iad_envs.booking.policy.instruction import listed, minute_of, page_of
 from iad_policy.prompts.rendering import Rendering, Seen, complaint_of, facts_of
 from iad_policy.types import State, Turn
 from iad_policy.types.texts import clipped
-
-SHOWN = 8
-"""Restaurants, or times, that the history lists."""
-LINE_CHARS = 120
 
 
 class BookingRendering(Rendering):
@@ -30,7 +26,7 @@ class BookingRendering(Rendering):
         if page["answer"] != earlier.get("answer", ""):
             said.append(f'the user answered: "{page["answer"]}"')
         if page["path"] != earlier.get("path") or page["kind"] != earlier.get("kind"):
-            said.append(clipped(_offers(page), LINE_CHARS * 2))
+            said.append(clipped(_offers(page), 240))
         else:
             form, old = page["form"], earlier.get("form", {})
             said += [f'[{name}] = "{value}"' for name, value in form.items() if old.get(name) != value]
@@ -52,9 +48,8 @@ class BookingRendering(Rendering):
 
 def _offers(page: Mapping[str, Any]) -> str:
     """Return a page in one line."""
-    labels = [one["label"].partition(",")[0] for one in page["elements"] if one["id"].startswith("r-")]
     if page["kind"] == "results":
-        return f"results: {', '.join(labels[:SHOWN]) or 'none'}"
+        return f"results: {', '.join([*listed(page).values()][:8]) or 'none'}"
     if page["kind"] == "restaurant":
         times = ", ".join(f"{minute_of(slot) // 60}:{minute_of(slot) % 60:02d}" for slot in page["slots"])
         return f"{page['title']}; times: {times or 'none'}"

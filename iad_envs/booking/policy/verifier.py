@@ -5,19 +5,17 @@ of the user and the times that were shown, and near 0 if one differs. Any other 
 settled after it. These scores only rank. Each candidate is judged by itself.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import gymnasium as gym
 
 from iad_envs.booking.pages import UNASKED
-from iad_envs.booking.policy.fit import facts_of, is_unasked
-from iad_envs.booking.policy.judge import faults
-from iad_envs.booking.policy.reading import page_of
+from iad_envs.booking.policy.fit import facts_of, faults, is_unasked
+from iad_envs.booking.policy.instruction import page_of
 from iad_policy.types import Candidate, State, Verdict
 from iad_policy.types.information import Information
 
-INVALID = 0.0
 WRONG = 0.05
 """Score of completing a reservation with a fact that differs."""
 UNASKED_SCORE = 0.7
@@ -29,14 +27,6 @@ LATER = 0.1
 REFUSED, WRONG_HOLD, RELEASED, ALONE = 0.2, 0.3, 0.4, 0.6
 """Taken off for what the site refuses, for a hold on another table, such as one at a time that is further off than one
 shown, for a right hold that is given up, and for a cancellation without a hold on the new table."""
-ASKED, ASKED_IN_VAIN = 0.9, 0.1
-ORDER = ("home", "results", "restaurant", "seating", "details", "confirmation")
-LABELS = {
-    "first-name": "the first name",
-    "last-name": "the last name",
-    "cancelled": "the old reservation, which has to be cancelled while the new table is held",
-    "held": "a table, which has to be held",
-}
 
 
 class BookingVerifier:
@@ -64,23 +54,14 @@ def verdict(state: State, candidate: Candidate) -> Verdict:
     if preview is None:
         raise ValueError(f"expected a preview of {candidate.action!r}, got none; a driver attaches it")
     if preview.info["invalid_action"]:
-        return Verdict(INVALID, str(preview.info["facts"]["complaint"]))
+        return Verdict(0.0, str(preview.info["facts"]["complaint"]))
     if preview.is_awaiting:
-        return _question(state)
-    if page_of(preview).get("kind") == "confirmation":
-        return _completed(preview)
-    return _on_the_way(state, preview)
-
-
-def _question(state: State) -> Verdict:
-    if any(finding["code"] == UNASKED for finding in state.info["facts"]["findings"]):
-        return Verdict(ASKED, "The seating is open, and only the user can say which is wanted.")
-    return Verdict(ASKED_IN_VAIN, "The instruction already says what can be asked here.")
-
-
-def _completed(preview: State) -> Verdict:
-    wrong = faults(preview)
-    if wrong:
+        if any(finding["code"] == UNASKED for finding in state.info["facts"]["findings"]):
+            return Verdict(0.9, "The seating is open, and only the user can say which is wanted.")
+        return Verdict(0.1, "The instruction already says what can be asked here.")
+    if page_of(preview).get("kind") != "confirmation":
+        return _on_the_way(state, preview)
+    if wrong := faults(preview):
         return Verdict(WRONG, f"This reservation is wrong: {', '.join(wrong)}.", passed=False)
     if is_unasked(preview):
         return Verdict(UNASKED_SCORE, "There was a choice of seating, and the user was not asked.", passed=None)
@@ -89,12 +70,13 @@ def _completed(preview: State) -> Verdict:
 
 def _on_the_way(state: State, preview: State) -> Verdict:
     before, after = page_of(state), page_of(preview)
-    facts = facts_of(preview)
+    facts, had = facts_of(preview), facts_of(state)
     share = sum(facts.values()) / len(facts)
     score = LOWEST + (HIGHEST - LOWEST) * share
     said = [str(after["notice"])] if after["notice"] else []
-    had = facts_of(state)
-    if sum(facts.values()) >= sum(had.values()) and _rank(after) > _rank(before):
+    order = ("home", "results", "restaurant", "seating", "details", "confirmation")
+    was, now = (order.index(kind) if (kind := page.get("kind", "")) in order else -1 for page in (before, after))
+    if sum(facts.values()) >= sum(had.values()) and now > was:
         score += LATER
     if any(finding["severity"] == "error" for finding in preview.info["facts"]["findings"]):
         score -= REFUSED
@@ -104,19 +86,18 @@ def _on_the_way(state: State, preview: State) -> Verdict:
     if had["held"] and not facts["held"]:
         score -= RELEASED
         said.append("The right table is no longer held.")
-    if _has_cancelled(before, after) and not facts["held"]:
+    had_cancelled, has_cancelled = (
+        sum(one["is_cancelled"] for one in page.get("reservations", ())) for page in (before, after)
+    )
+    if has_cancelled > had_cancelled and not facts["held"]:
         score -= ALONE
         said.append("The old reservation is gone, and no new table is held.")
-    left = [LABELS.get(name, f"the {name}") for name, degree in facts.items() if degree < 1.0]
+    labels = {
+        "first-name": "the first name",
+        "last-name": "the last name",
+        "cancelled": "the old reservation, which has to be cancelled while the new table is held",
+        "held": "a table, which has to be held",
+    }
+    left = [labels.get(name, f"the {name}") for name, degree in facts.items() if degree < 1.0]
     said.append(f"Still to settle: {', '.join(left)}." if left else "All is settled: complete the reservation.")
     return Verdict(min(1.0, max(0.0, score)), " ".join(said), details=facts)
-
-
-def _has_cancelled(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
-    n_before, n_after = (sum(one["is_cancelled"] for one in page.get("reservations", ())) for page in (before, after))
-    return bool(n_after > n_before)
-
-
-def _rank(page: Mapping[str, Any]) -> int:
-    kind = page.get("kind", "")
-    return ORDER.index(kind) if kind in ORDER else -1

@@ -16,25 +16,21 @@ from typing import NamedTuple, NoReturn
 
 from flask import Flask, Response, abort, jsonify, redirect, render_template, request
 
+from iad_envs.booking.actions import MAX_ACTION, MAX_FIELD, SETTING, is_typable, set_value
 from iad_envs.booking.addresses import NoSuchPlace, path_of, place_of
-from iad_envs.booking.engine import BookingEngine
+from iad_envs.booking.engine import BookingEngine, refused_value
 from iad_envs.booking.moments import MAX_PARTY, N_DAYS, day_text, iso, people, time_text
-from iad_envs.booking.pages import NAME, PRICES, page_of, steps_held
-from iad_envs.booking.reading import MAX_FIELD, is_typable
-from iad_envs.booking.site.forms import filled
+from iad_envs.booking.pages import NAME, PRICES, SitePage, page_of, steps_held
 from iad_envs.booking.site.pictures import picture
 from iad_envs.booking.state import HOLD_STEPS, BookingState, Place
-from iad_envs.booking.world import SEATINGS
+from iad_envs.booking.world import SEATINGS, BookingWorld
 from webshop_server.site.errors import NoSuchPage
 from webshop_server.site.sessions import SESSION_ID, Sessions
 from webshop_server.site.strict_app import FILE_AGE_S, Answer, strict_app
 
-MAX_FORM_BYTES = 1 << 16
 N_SAID = 2
 """Questions to the user that pages show, the last ones."""
 MAX_SAID = 200
-NAVIGATION = ("hold", "home", "mine")
-_FIXED = re.compile(r"fixed_([0-9]{1,9})")
 
 
 class Sent(NamedTuple):
@@ -81,7 +77,7 @@ class BookingSite:
             raise NoSuchPage("expected a session of letters, digits, - and _, at most 64; start a new one")
         if not self._starts:
             raise NoSuchPage("expected a session that was begun, got one that is not known")
-        fixed = _FIXED.search(session)
+        fixed = re.search(r"fixed_([0-9]{1,9})", session)
         if fixed is None:
             return random.Random(session).choice(self._starts)
         number = int(fixed[1])
@@ -107,7 +103,7 @@ class BookingSite:
             page=page,
             state=state,
             elements=elements,
-            navigation=[elements[name] for name in NAVIGATION if name in elements],
+            navigation=[elements[name] for name in ("hold", "home", "mine") if name in elements],
             world=world,
             restaurant=world.restaurants.get(slug),
             said=[(one.question[:MAX_SAID], one.answer) for one in state.asked[-N_SAID:]],
@@ -140,7 +136,8 @@ class BookingSite:
             abort(403, "Expected the form of a page of this session, got another; open the page again.")
         with self._acting:
             state = self.state_of(session)
-            sent = Sent(_digest(request.full_path, request.form), state)
+            pressed = repr((request.full_path, sorted(request.form.items()))).encode(errors="replace")
+            sent = Sent(blake2b(pressed, digest_size=16).digest(), state)
             if state.place.kind == "confirmation" or self._sent.get(session) == sent:
                 return redirect(address_of(session, state.place), 303)  # type: ignore[return-value]
             before = self._seen(state, self._place(state, rest))
@@ -212,7 +209,7 @@ def create_app(site: BookingSite) -> Flask:
             ("POST", "/<session>/<path:rest>", site.press),
         ),
     )
-    app.config["MAX_CONTENT_LENGTH"] = MAX_FORM_BYTES
+    app.config["MAX_CONTENT_LENGTH"] = 1 << 16
     app.url_map.merge_slashes = False  # an address with two slashes is refused, not mended
     app.jinja_env.globals.update(
         today=day_text(0),
@@ -235,8 +232,39 @@ def address_of(session: str, place: Place) -> str:
     return f"/{session}{path_of(place)}"
 
 
-def _digest(path: str, form: Mapping[str, str]) -> bytes:
-    return blake2b(repr((path, sorted(form.items()))).encode(errors="replace"), digest_size=16).digest()
+def filled(
+    world: BookingWorld, state: BookingState, page: SitePage, given: Mapping[str, str]
+) -> tuple[BookingState, str]:
+    """Return the state with the values of a form, read as the engine reads what is typed, and why one can't be, or "".
+
+    A value that can't be is left as it was. Fields that are not on the page are ignored.
+
+    Args:
+        world: The restaurants.
+        state: The state in which the page was seen.
+        page: Its page.
+        given: The form: id of a field or list -> its value.
+    """
+    on_page = {one.id for one in page.elements if one.kind in ("field", "list")}
+    complaints, typed = [], []
+    for name, value in state.typed:
+        if name in on_page and name in given:
+            new, complaint = given[name], ""
+            if name == "city":
+                cities = ", ".join(world.cities.values())
+                complaint = "" if new in world.cities else f"expected one of {cities}, got {new[:60]!r}"
+            elif name in SETTING:
+                complaint, new = (refused_value(name, new) if new else ""), set_value(name, new)
+            elif len(new) > MAX_FIELD:
+                complaint = f"expected at most {MAX_FIELD} characters in a field, got {len(new)}; say it shorter"
+            elif not is_typable(new):
+                complaint = "expected a text of one line without control characters, got one that has some"
+            complaints.append(complaint)
+            value = value if complaint else new
+        typed.append((name, value))
+    if sum(len(value) for _, value in typed) > MAX_ACTION:
+        return state, f"expected at most {MAX_ACTION} characters in all fields together, got more; say it shorter"
+    return state._replace(typed=tuple(typed)), next(filter(None, complaints), "")
 
 
 def _refuse(error: NoSuchPlace) -> NoReturn:

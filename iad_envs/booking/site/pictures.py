@@ -12,10 +12,8 @@ from typing import Any
 
 from iad_envs.booking.world import Restaurant
 
-CACHED_PICTURES = 1024
 
-
-@lru_cache(maxsize=CACHED_PICTURES)
+@lru_cache(maxsize=1024)
 def picture(restaurant: Restaurant) -> str:
     """Return an SVG of a restaurant."""
     drawings = _drawings()

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from iad_envs.bash.sandbox import FrozenState, Sandbox, open_sandbox
@@ -55,7 +55,6 @@ def expected(before: dict[str, tuple[str, str, str]], after: dict[str, tuple[str
     return changes
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(["rm -rf a", "FREEZE", "mkdir a"])
 @example(["rm -rf a; echo 1 >a", "FREEZE", "rm -rf a; mkdir a"])
 @given(st.lists(COMMANDS, min_size=1, max_size=12))

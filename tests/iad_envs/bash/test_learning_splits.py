@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -25,17 +26,16 @@ TREES: Mapping[str, tuple[str, ...]] = {
 FAMILIES = {"test": "families.toml", "train": "train_families.toml", "dev": "dev_families.toml"}
 PAIRS = list(combinations(TREES, 2))
 N_LINES = 3
-"""So many lines in a row are a shared content."""
-MAX_TAR_BYTES = 100_000
-N_TASKS_APART = 4
-"""Every so manieth task is run twice here. The slow test runs all of them."""
+"""Number of lines in a row that count as shared content."""
+N_TASKS_APART = 10
+"""Every tenth task is run here. The slow test runs all of them, twice and with weaker commands."""
 
 
 def tasks_of(group: str) -> list[BashTask]:
     return [task for task in load_tasks(DATA) if task.file_system in TREES[group]]
 
 
-def families_of(group: str) -> dict[str, dict[str, object]]:
+def families_of(group: str) -> dict[str, dict[str, Any]]:
     return tomllib.loads((DATA / FAMILIES[group]).read_text(encoding="utf-8"))
 
 
@@ -97,24 +97,6 @@ def test_each_split_has_trees_of_its_own_and_the_fitting_tasks_are_on_those_of_t
         assert {task.split for task in tasks_of(group)} == {group} | ({"tuning"} if group == "test" else set())
 
 
-def test_tasks_are_of_many_kinds_each_said_in_three_ways() -> None:
-    assert len(families_of("train")) >= 40
-    assert len(families_of("dev")) >= 25
-    for group in ("train", "dev"):
-        used = tomllib.loads((DATA / f"{group}_instances.toml").read_text(encoding="utf-8"))
-        assert {name for filled in used.values() for name in filled} == set(families_of(group))
-        for name, family in families_of(group).items():
-            assert len(set(family["says"])) == 3, name  # type: ignore[call-overload]
-    ways = Counter(
-        family["says"].index(said)  # type: ignore[attr-defined]
-        for family in families_of("train").values()
-        for said in family["says"]  # type: ignore[attr-defined]
-        for task in tasks_of("train")
-        if re.fullmatch(re.sub(r"\\{\w+\\}", ".*", re.escape(said)), task.instruction)
-    )
-    assert min(ways[way] for way in range(3)) >= 40
-
-
 @pytest.mark.parametrize(("one", "other"), PAIRS)
 def test_no_file_is_on_the_trees_of_two_splits(one: str, other: str) -> None:
     files, others = dict(files_of(one)), dict(files_of(other))
@@ -126,83 +108,46 @@ def test_no_file_is_on_the_trees_of_two_splits(one: str, other: str) -> None:
 
 
 @pytest.mark.parametrize(("one", "other"), PAIRS)
-def test_no_sentence_and_no_command_is_that_of_another_split_with_other_values(one: str, other: str) -> None:
+def test_no_sentence_command_or_kind_of_task_is_that_of_another_split(one: str, other: str) -> None:
     tasks, others = tasks_of(one), tasks_of(other)
-    for shape, texts, other_texts in (
-        (sentence_shape, [task.instruction for task in tasks], [task.instruction for task in others]),
-        (command_shape, [task.gold for task in tasks], [task.gold for task in others]),
-    ):
-        assert not set(map(shape, texts)) & set(map(shape, other_texts))
-
-
-@pytest.mark.parametrize(("one", "other"), PAIRS)
-def test_no_kind_of_task_is_that_of_another_split(one: str, other: str) -> None:
-    families, others = families_of(one), families_of(other)
-    assert not families.keys() & others.keys()
-    for key in ("gold", "says"):
-        texts, other_texts = (
-            {re.sub(r"\{\w+\}", "{}", text) for family in kinds.values() for text in _listed(family[key])}
-            for kinds in (families, others)
-        )
-        assert not texts & other_texts
-
-
-def _listed(value: object) -> list[str]:
-    return [value] if isinstance(value, str) else list(value)  # type: ignore[call-overload]
+    for shape, said in ((sentence_shape, "instruction"), (command_shape, "gold")):
+        assert not {shape(getattr(task, said)) for task in tasks} & {shape(getattr(task, said)) for task in others}
+    assert not families_of(one).keys() & families_of(other).keys()
+    kinds = [
+        {
+            re.sub(r"\{\w+\}", "{}", text)
+            for family in families_of(split).values()
+            for text in (family["gold"], *family["says"])
+        }
+        for split in (one, other)
+    ]
+    assert not kinds[0] & kinds[1]
 
 
 def test_values_are_taken_out_of_sentences_and_commands() -> None:
-    assert sentence_shape("Print 3 lines of /a/b.txt with 'x y'.") == sentence_shape(
-        "Print 12 lines of /c/d.e with 'z'."
-    )
-    assert sentence_shape("List .py files.") == sentence_shape("List .c files.") != sentence_shape("Show .c files.")
-    assert (
-        command_shape("head -n 3 /a/b.txt") == command_shape("head -n 12 /c/d.csv") != command_shape("tail -n 3 /a/b")
-    )
-    assert command_shape("mv /a/*.x /b") == command_shape("mv /c/d/*.y /e") != command_shape("mv /a/x /b")
-    assert command_shape("sed -n '3p' /a") == command_shape("sed -n '12p' /b") != command_shape("sed -n '3,4p' /a")
-    assert command_shape("awk '{ print $1 }' /a") == command_shape("awk '{ print $2 }' /b")
-    assert command_shape("awk '{ print $1 }' /a") != command_shape("awk '{ s += $2 }' /b")
-
-
-def test_trees_are_small_and_varied() -> None:
-    for file_system in (*TREES["train"], *TREES["dev"]):
-        path = DATA / f"{file_system}.tar"
-        assert path.stat().st_size < MAX_TAR_BYTES
-        with tarfile.open(path) as archive:
-            files = [member for member in archive.getmembers() if member.isfile()]
-        assert 30 <= len(files) <= 60
-        assert len({member.mode for member in files}) >= 4
-        assert any(member.size == 0 for member in files)
-        assert max(member.size for member in files) > 3000
-        assert max(member.mtime for member in files) - min(member.mtime for member in files) > 5 * 365 * 86_400
+    sentences = ["Print 3 lines of /a/b.txt with 'x y'.", "Print 12 lines of /c/d.e with 'z'.", "Show .c files."]
+    commands = ["awk '{ print $1 }' /a", "awk '{ print $2 }' /b", "awk '{ s += $2 }' /b"]
+    for shape, (one, same, other) in ((sentence_shape, sentences), (command_shape, commands)):
+        assert shape(one) == shape(same) != shape(other)
 
 
 @pytest.mark.parametrize("split", ["train", "dev"])
-def test_every_gold_command_scores_1_and_doing_nothing_does_not(split: str) -> None:
-    env = BashEnv(split=split, data_dir=DATA)
-    for task in tasks_of(split):
+def test_a_gold_command_scores_1_again_and_doing_nothing_does_not(split: str) -> None:
+    env = BashEnv(split=split, data_dir=DATA, reward="strict")
+    for task in tasks_of(split)[::N_TASKS_APART]:
         env.reset(options={"task_id": task.task_id})
         start = env.snapshot()
         *_, info = env.step(task.gold)
         facts = info["facts"]
         assert facts["exit_code"] == 0, task
         assert info["page"]["output"] or facts["n_created"] or facts["n_changed"] or facts["n_deleted"], task
-        if not info["page"]["output"]:  # where gold prints something, printing nothing is a wrong answer
-            assert env.oracle(env.simulate(start, "true").token)["progress"] < 1.0, task
+        assert env.oracle(env.simulate(start, "true").token)["progress"] < 1.0, task
         _, reward, terminated, _, info = env.step("submit")
         assert (reward, terminated, info["success"]) == (1.0, True, True), task
     env.close()
 
 
-def test_a_gold_command_gives_the_same_again() -> None:
-    env = BashEnv(split=None, data_dir=DATA, reward="strict")
-    for task in (tasks_of("train") + tasks_of("dev"))[::N_TASKS_APART]:
-        env.reset(options={"task_id": task.task_id})
-        assert env.step(task.gold)[4]["progress"] == 1.0, task  # the reference is another run
-    env.close()
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("gold", "complaint"),
     [

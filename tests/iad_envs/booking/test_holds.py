@@ -89,15 +89,14 @@ def test_a_page_counts_down_the_hold_and_says_when_it_has_ended() -> None:
     assert (info["page"]["notice"], codes(info)) == ("", [])
 
 
-@pytest.mark.parametrize("action", ["nonsense", "CLICK [no-such]", None, "a\0b", "TYPE [phone] [5\x1b]"], ids=repr)
-def test_time_passes_with_invalid_actions_too(action: Any) -> None:
+def test_time_passes_with_invalid_actions_too() -> None:
     task = only_one_seating()
-    env = started(task)
+    env: Any = started(task)
     play(env, to_table(task))
-    for _ in range(HOLD_STEPS):
-        _, _, _, _, info = env.step(action)
-        assert info["page"]["hold"]
-    _, _, _, _, info = env.step(action)
+    actions = ["nonsense", "CLICK [no-such]", None, "a\0b", "TYPE [phone] [5\x1b]"]
+    held = [bool(env.step(action)[4]["page"]["hold"]) for action in [*actions, *actions]]
+    assert held == [True] * HOLD_STEPS
+    _, _, _, _, info = env.step("nonsense")
     assert (info["page"]["hold"], codes(info)) == ({}, ["hold_expired"])
 
 
@@ -195,7 +194,7 @@ def test_others_take_a_table_at_their_step_unless_it_is_held() -> None:
 
 
 def test_a_gold_path_keeps_a_contested_table_past_the_step_at_which_others_want_it() -> None:
-    for task in tasks_with("contested"):
+    for task in tasks_with("contested")[::4]:
         env = started(task)
         gold = solution_of(env)
         assert len(gold) > task.rivals[0].step
@@ -232,7 +231,7 @@ def about_to_complete(slug: str, old: Reservation) -> BookingState:
 
 
 def test_to_cancel_first_can_lose_both() -> None:
-    for task in tasks_with("move")[:6]:
+    for task in tasks_with("move")[:2]:
         cancelling = ["CLICK [mine]", "CLICK [cancel]", "CLICK [cancel-yes]"]
         env = started(task)
         there = address(task.restaurant, task.day, task.gold_slots[0], task.party)

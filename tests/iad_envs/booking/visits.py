@@ -23,17 +23,7 @@ ENGINE = load_engine(FOLDER)
 WORLD = ENGINE.world
 TEST = [task for task in TASKS.values() if task.split == "test"]
 TEXTS = (
-    "June 17",
-    "2026-03-20",
-    "7 pm",
-    "20:15",
-    "4",
-    "lanterna",
-    "the",
-    "Norwick",
-    "Ada",
-    "555-0123",
-    "a@example.org",
+    *("June 17", "2026-03-20", "7 pm", "20:15", "4", "lanterna", "the", "Norwick", "Ada", "555-0123", "a@example.org"),
 )
 WORD_OF_TIME = re.compile(r"\b\d{1,2}:\d{2} [AP]M\b")
 

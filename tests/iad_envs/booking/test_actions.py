@@ -6,12 +6,13 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from hypothesis import settings
 
+from iad_envs.booking.actions import SiteAction, key_of, read_action
 from iad_envs.booking.addresses import NoSuchPlace, path_of, place_at
 from iad_envs.booking.env import BookingEnv
 from iad_envs.booking.moments import N_DAYS, clock, day_text, iso, people, read_day, read_party, read_time, time_text
 from iad_envs.booking.pages import MAX_TEXT, WINDOW, last_scroll, page_of, render_text
-from iad_envs.booking.reading import SiteAction, key_of, read_action
 from iad_envs.booking.state import Exchanged, Place, Scene, Wish
 from iad_envs.core import Token
 from tests.contract.environments import same, solution_of
@@ -89,29 +90,18 @@ def test_what_can_not_be_read_is_invalid_changes_nothing_and_says_what_was_expec
     assert observation.count("Invalid action: expected CLICK [id], TYPE [id] [text],") == 1
 
 
-@pytest.mark.parametrize("action", ["CLICK [complete]", "click complete", "SUBMIT [note]", "submit email"])
-def test_what_completes_a_reservation_is_terminal(action: str) -> None:
-    assert BookingEnv().terminal(action)
-    assert not BookingEnv().irreversible(action)
-
-
-@pytest.mark.parametrize("action", ["CLICK [slot-1900]", "click cancel-yes"])
-def test_what_holds_or_cancels_a_table_is_irreversible(action: str) -> None:
-    assert BookingEnv().irreversible(action)
-    assert not BookingEnv().terminal(action)
-
-
-@pytest.mark.parametrize(
-    "action",
-    [
+def test_only_what_completes_is_terminal_and_only_what_holds_or_cancels_is_irreversible() -> None:
+    env = BookingEnv()
+    terminal = ["CLICK [complete]", "click complete", "SUBMIT [note]", "submit email"]
+    irreversible = ["CLICK [slot-1900]", "click cancel-yes"]
+    neither = [
         "CLICK [go]", "SUBMIT [q]", "SUBMIT [date]", "CLICK [cancel]", "TYPE [note] [complete]", "CLEAR [email]",
         "complete", "ASK USER HELP [CLICK [complete]]", "CLICK [seat-bar]", "GOTO [/hold]", "CLICK [slot-19]", "",
         "CLIC\u212a [complete]",
-    ],
-)  # fmt: skip
-def test_nothing_else_is_terminal_or_irreversible(action: str) -> None:
-    assert not BookingEnv().terminal(action)
-    assert not BookingEnv().irreversible(action)
+    ]  # fmt: skip
+    every = [*terminal, *irreversible, *neither]
+    assert [action for action in every if env.terminal(action)] == terminal
+    assert [action for action in every if env.irreversible(action)] == irreversible
 
 
 DAY = {
@@ -122,20 +112,10 @@ DAY = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "day"), DAY.items())
-def test_dates_are_read(text: str, day: int) -> None:
-    assert read_day(text) == day
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "", "June", "17", "June 31", "February 29", "2026-02-29", "2026-13-01", "2026-06", "17/06/2026", "Friday",
-        "tomorrow", "next Friday", "0000-01-01", "June 17 26", "2026-06-17 19:00", "\u017fep 5", "\u0661\u0667 June",
-    ],
+NO_DAY = (
+    "", "June", "17", "June 31", "February 29", "2026-02-29", "2026-13-01", "2026-06", "17/06/2026", "Friday",
+    "tomorrow", "next Friday", "0000-01-01", "June 17 26", "2026-06-17 19:00", "\u017fep 5", "\u0661\u0667 June",
 )  # fmt: skip
-def test_other_texts_are_no_dates(text: str) -> None:
-    assert read_day(text) is None
 
 
 TIME = {
@@ -144,65 +124,42 @@ TIME = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "minute"), TIME.items())
-def test_times_are_read(text: str, minute: int) -> None:
-    assert read_time(text) == minute
+NO_TIME = ("", "19", "24:00", "19:60", "13 pm", "0 am", "7:5", "noon", "7 pm sharp", "19:00:00", "-1:00")
+PARTY = {
+    "4": 4, "04": 4, "4 people": 4, "1 person": 1, "8 Guests": 8, "0": 0, "12": 12, "": None, "four": None, "-2": None,
+    "2.5": None, "4 of us": None, "100": None,
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "text", ["", "19", "24:00", "19:60", "13 pm", "0 am", "7:5", "noon", "7 pm sharp", "19:00:00", "-1:00"]
-)
-def test_other_texts_are_no_times(text: str) -> None:
-    assert read_time(text) is None
+def test_dates_times_and_parties_are_read_and_other_texts_are_none() -> None:
+    assert {text: read_day(text) for text in (*DAY, *NO_DAY)} == {**DAY, **dict.fromkeys(NO_DAY)}
+    assert {text: read_time(text) for text in (*TIME, *NO_TIME)} == {**TIME, **dict.fromkeys(NO_TIME)}
+    assert {text: read_party(text) for text in PARTY} == PARTY
 
 
-@pytest.mark.parametrize(
-    ("text", "party"),
-    [
-        ("4", 4), ("04", 4), ("4 people", 4), ("1 person", 1), ("8 Guests", 8), ("0", 0), ("12", 12), ("", None),
-        ("four", None), ("-2", None), ("2.5", None), ("4 of us", None), ("100", None),
-    ],
-)  # fmt: skip
-def test_parties_are_read(text: str, party: int | None) -> None:
-    assert read_party(text) == party
-
-
-@pytest.mark.parametrize("day", range(N_DAYS))
-def test_what_is_written_of_a_day_is_read_as_it(day: int) -> None:
-    assert read_day(iso(day)) == read_day(day_text(day)) == day
-
-
-def test_what_is_written_of_a_time_or_party_is_read_as_it() -> None:
+def test_what_is_written_of_a_day_time_or_party_is_read_as_it() -> None:
+    for day in range(N_DAYS):
+        assert read_day(iso(day)) == read_day(day_text(day)) == day
     for minute in range(24 * 60):
         assert read_time(clock(minute)) == read_time(time_text(minute)) == minute
     for party in range(1, 9):
         assert read_party(people(party)) == read_party(str(party)) == party
 
 
-@pytest.mark.parametrize(
-    ("action", "name", "value"),
-    [
-        ("TYPE [date] [June 17]", "date", "2026-06-17"),
-        ("TYPE [date] [2026-03-02]", "date", "2026-03-02"),
-        ("TYPE [date] [June 29 2026]", "date", "2026-06-29"),
-        ("TYPE [date] [June 30 2026]", "date", ""),
-        ("TYPE [date] [March 1 2026]", "date", ""),
-        ("TYPE [date] [March 1]", "date", ""),
-        ("TYPE [date] [soon]", "date", ""),
-        ("TYPE [time] [7 pm]", "time", "19:00"),
-        ("TYPE [time] [25:00]", "time", ""),
-        ("TYPE [party] [8 people]", "party", "8"),
-        ("TYPE [party] [9]", "party", ""),
-        ("TYPE [party] [0]", "party", ""),
-    ],
-)
-def test_type_sets_a_date_time_or_party_and_refuses_what_is_out_of_range(action: str, name: str, value: str) -> None:
+def test_type_sets_a_date_time_or_party_and_refuses_what_is_out_of_range() -> None:
+    values = {
+        "date": {"June 17": "2026-06-17", "2026-03-02": "2026-03-02", "June 29 2026": "2026-06-29", "soon": "",
+                 "June 30 2026": "", "March 1 2026": "", "March 1": ""},
+        "time": {"7 pm": "19:00", "25:00": ""},
+        "party": {"8 people": "8", "9": "", "0": ""},
+    }  # fmt: skip
     env = started(TEST[0])
     before = env.step(address(SLUG, 15, 1140, 2))[4]["page"]["form"]
-    observation, _, _, _, info = env.step(action)
-    assert info["page"]["form"] == {**before, name: value or before[name]}
-    assert info["invalid_action"] is (value == "")
-    assert value or f"expected a {name}" in observation
+    for name, text, value in [(field, *pair) for field, its in values.items() for pair in its.items()]:
+        ahead = env.simulate(env.snapshot(), f"TYPE [{name}] [{text}]")
+        assert ahead.info["page"]["form"] == {**before, name: value or before[name]}
+        assert ahead.info["invalid_action"] is (value == "")
+        assert value or f"expected a {name}" in ahead.observation
 
 
 def test_type_appends_to_a_text_clear_empties_it_and_500_characters_are_the_most() -> None:
@@ -276,7 +233,7 @@ def test_an_address_may_leave_out_what_is_known() -> None:
 
 
 def test_every_page_of_a_gold_path_has_an_address_that_leads_back() -> None:
-    for task in TEST[::10]:
+    for task in TEST[::25]:
         state = start_of(task)
         env = started(task)
         for action in solution_of(env)[:-1]:
@@ -356,13 +313,13 @@ def offered_by(env: BookingEnv, token: Token) -> list[str]:
     return [*info["available_actions"], "GOTO [/mine]", "GOTO [/search?q=a&city=norwick]", "TYPE [date] [June 17]"]
 
 
-def test_ten_thousand_fuzzed_actions_raise_nothing_and_every_complaint_says_what_was_expected() -> None:
+def test_fuzzed_actions_raise_nothing_and_every_complaint_says_what_was_expected() -> None:
     rng = Random(3)
     there = moments()
     kinds = {env.simulate(token, "nonsense").info["page"]["kind"] for env, token in there}
     assert kinds == {"home", "results", "restaurant", "seating", "details", "mine", "cancel"}
-    n_invalid = 0
-    for number in range(10_000):
+    n_invalid, n = 0, 100 * settings.default.max_examples
+    for number in range(n):
         env, token = there[number % len(there)]
         action = mutated(rng.choice(offered_by(env, token)), rng)
         key = env.action_key(action)
@@ -377,7 +334,7 @@ def test_ten_thousand_fuzzed_actions_raise_nothing_and_every_complaint_says_what
             assert ahead.key == env.simulate(token, "nonsense").key, ascii(action)
         for one in ahead.info["page"]["elements"]:
             assert f"\n[{one['id']}] {one['kind']} " in ahead.observation, ascii(action)
-    assert 3000 < n_invalid < 9000
+    assert 0.3 * n < n_invalid < 0.9 * n
 
 
 def test_actions_of_one_key_have_one_effect() -> None:
@@ -388,7 +345,7 @@ def test_actions_of_one_key_have_one_effect() -> None:
         lambda text: text.replace("[", "[ ", 1), str.upper, lambda text: text.replace(" ", ": ", 1),
     )  # fmt: skip
     n_equal = 0
-    for env, token in moments():
+    for env, token in moments()[::3]:
         by_key = defaultdict(list)
         for action in offered_by(env, token):
             action = action.replace("[...]", f"[{rng.choice(('June 17', '7 pm', '4', 'Ada', 'norwick'))}]")
@@ -400,7 +357,7 @@ def test_actions_of_one_key_have_one_effect() -> None:
             for outcome in outcomes[1:]:
                 assert same((outcome.info["page"], outcome.done), (first.info["page"], first.done)), key
                 assert outcome.key == first.key
-    assert n_equal > 500
+    assert n_equal > 150
 
 
 def test_different_effects_have_different_keys_of_their_results() -> None:
@@ -437,14 +394,3 @@ def test_the_page_that_the_documentation_shows_is_one() -> None:
     shown = re.findall(r"^```text\n(.*?)\n```$", text, re.MULTILINE | re.DOTALL)
     task = TASKS["test-170"]
     assert shown == [play(started(task), to_table(task))[0]]
-
-
-@pytest.mark.parametrize("query", ["a/b", "a\\b", "..", "%2f", "é" * 400, "a & b = c"])
-def test_the_address_of_every_search_can_be_gone_to(query: str) -> None:
-    env = started(TEST[0])
-    env.step(f"TYPE [q] [{query}]")
-    found = env.step("CLICK [go]")[4]["page"]
-    env.step("GOTO [home]")
-    again = env.step(f"GOTO [{found['path']}]")[4]
-    assert not again["invalid_action"]
-    assert (again["page"]["path"], again["page"]["lines"]) == (found["path"], found["lines"])
