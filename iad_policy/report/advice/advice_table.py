@@ -19,7 +19,7 @@ from iad_policy.types.texts import isolated
 SOURCES = {
     PILOT: "pilot: n that was run, or fewer; nothing is assumed",
     BETWEEN: "between: on a straight line over log n between two n that were run",
-    MODEL: "model: larger n, from half to all of the last change per doubling of n",
+    MODEL: "model: larger n, from .5 to 1.1 times the last change per doubling of n (votes: 1.6)",
     TREND: "trend: larger n, from no further change to the last change per doubling of n",
 }
 

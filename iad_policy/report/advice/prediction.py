@@ -5,9 +5,10 @@ Four sources, each named in the table:
 - `pilot`: n within the pilot. What the episodes or their attempts gave, task by task.
 - `between`: n between two that were run, where only whole episodes are known: on a straight line over log n.
 - `model`: larger n, where a task takes one decision. Success with all n of the pilot changed by so much from that with
-  half of them. It changes further by between half and all of that per doubling of n, on the complementary log-log
-  scale. Attempts that are all right equally often change by all of it. Where tasks differ, easy ones are solved first,
-  and it is less.
+  half of them. It changes further by .5 to 1.1 times as much per doubling of n, on the complementary log-log scale.
+  Attempts that are right equally often at all tasks change by as much. Where tasks differ, easy ones are solved first,
+  and it is less. Two votes elect nothing, so that of votes is the change from n = 1, and they change by up to 1.6 times
+  as much.
 - `trend`: larger n, where it takes several. From no further change to the same change per doubling of n, on the scale
   of log odds.
 
@@ -131,12 +132,13 @@ class _Predicting:
         by_task = at(min(n, last))
         rates, source = self._rates(name, n, by_task), PILOT if n in ns else BETWEEN
         if n > last:
-            before = (last + 1) // 2 if is_read else ns[-2]
+            is_vote = line.strategy == "bon-sc"
+            before = (1 if is_vote else (last + 1) // 2) if is_read else ns[-2]
             both = [self._rates(name, last, at(one)) for one in (before, last)]
             share, n_changes = self._rng("trend").random(N_DRAWS), np.log2(n / last) / np.log2(last / before)
             if is_read:
                 low, high = (np.log(-np.log1p(-np.clip(one, 1e-3, 1 - 1e-3))) for one in both)
-                rates = -np.expm1(-np.exp(high + (1 + share) / 2 * (high - low) * n_changes))
+                rates = -np.expm1(-np.exp(high + (0.5 + (1.1 if is_vote else 0.6) * share) * (high - low) * n_changes))
             else:
                 low, high = (np.log(odds / (1 - odds)) for odds in np.clip(both, 1e-3, 1 - 1e-3))
                 rates = 1 / (1 + np.exp(-(high + share * (high - low) * n_changes)))
