@@ -21,7 +21,7 @@ from iad_policy.ledger.run import Run
 from iad_policy.ledger.run_folder import RunFolder
 from iad_policy.models import Completion, LanguageModel, Messages
 from iad_policy.models.cache import CachedModel
-from iad_policy.papers.settings import PRESETS
+from iad_policy.papers import experiments
 from iad_policy.roles import TemplateRoles
 from iad_policy.run.config import FREE
 from iad_policy.run.presets import applied
@@ -194,9 +194,9 @@ def test_it_is_an_option_and_part_of_the_identity_and_off_in_every_paper_s_prese
     assert "reask" not in made[1].identity
     with pytest.raises(ValueError, match="expected reask of 0 or more, got -1; the default is 1, and 0 never asks"):
         load_agent("litellm:x", LampEnv(), reask=-1)
-    for name, preset in PRESETS.items():
+    for name, preset in experiments().items():
         given = {"strategies": preset.strategies, "agent": "litellm:x"}
-        assert applied(name, preset, given, takes_sampling=True).settings["agent_args"]["reask"] == 0
-        assert "reask" not in applied(name, preset, given, takes_sampling=False).settings.get("agent_args", {})
+        assert applied(name, preset, given, takes_sampling=True)[0]["agent_args"]["reask"] == 0
+        assert "reask" not in applied(name, preset, given, takes_sampling=False)[0].get("agent_args", {})
         own = applied(name, preset, {**given, "agent_args": {"reask": 1}}, takes_sampling=True)
-        assert own.settings["agent_args"]["reask"] == 1
+        assert own[0]["agent_args"]["reask"] == 1
