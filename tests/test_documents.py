@@ -55,7 +55,6 @@ ELSEWHERE = {
     "docs/learning/language-models.md": {"text"},
     "docs/reference.md": {"{eval-rst}"},
     "docs/score-predictions.md": {"text"},
-    "docs/training.md": {"text"},
     "docs/what-a-model-reads.md": {"text"},
 }
 """Other blocks: tables, which a test below, `test_analyse.py` and `test_score.py` make, pages that tests of their

@@ -178,7 +178,7 @@ if os.fork() == 0:
 theirs.close()
 answers = [worker.read_message(ours)]
 for sql in sys.argv[2:]:
-    ours.sendall(worker.framed(("run", sql, 20.0, 10, 1000)))
+    ours.sendall(worker.framed((sql, 20.0, 10, 1000)))
     answers.append(worker.read_message(ours)[:2])
 ours.close()
 os.wait()
