@@ -1,7 +1,7 @@
 """What each function of each world answers, and what it refuses, as scripts of calls.
 
-A text stands for a refusal whose reason has it, anything else for (a part of) the result. `""` is no call: its result is
-what of the state is public. A script goes on in one state, from `AGAIN` on from the first one.
+A text stands for a refusal whose reason has it, anything else for (a part of) the result. The call "" has what of the
+state is public as its result. A script goes on in one state, from `AGAIN` on from the first one.
 """
 
 from collections.abc import Mapping, Sequence
