@@ -12,8 +12,6 @@ from iad_policy.run.worker import EpisodeJob
 
 FATAL = ("auth", "not_found", "contract")
 """Kinds of errors that every later episode would have too."""
-FATAL_AT_FIRST = (*FATAL, "other", "malformed", "connection")
-"""Kinds of errors that are fatal if the first call fails too, for example because there is no server."""
 
 
 class RunStopped(IADError):
@@ -78,7 +76,9 @@ class RunJournal:
         if record.cut.startswith("run."):
             raise _spent(record.cut)
         is_first = not self.meter.total.completion_tokens and record.n_steps == 0
-        if record.error_kind in (FATAL_AT_FIRST if is_first else FATAL):
+        # Kinds of errors that are fatal if the first call fails too, for example because there is no server
+        fatal_at_first = (*FATAL, "other", "malformed", "connection")
+        if record.error_kind in (fatal_at_first if is_first else FATAL):
             raise RunStopped(" ".join(record.error.split()), is_failure=True)
 
 

@@ -18,8 +18,6 @@ T = TypeVar("T")
 GRACE_S = 5.0
 """Seconds that a coroutine has for its answer after the run was stopped, so that a paid one is kept."""
 POLL_S = 0.1
-CLOSING_S = 2.0
-"""Seconds that cancelled coroutines have to clean up."""
 _VALUES = (Candidate, list, str)
 """What agents, verifiers and roles return, which need not be awaited."""
 
@@ -71,7 +69,8 @@ class EventLoop:
             self._loop = self._thread = None
         if loop is not None and thread is not None:
             loop.call_soon_threadsafe(loop.stop)
-            thread.join(CLOSING_S)
+            # Seconds that cancelled coroutines have to clean up
+            thread.join(2.0)
 
     def _started(self) -> "AbstractEventLoop":
         from asyncio import new_event_loop

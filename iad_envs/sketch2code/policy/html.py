@@ -27,7 +27,6 @@ STYLE = (
 _BLOCK = re.compile(
     r'<(p|img|form|button|nav|hr)\b[^>]*style="left:(-?[\d.]+)px;top:(-?[\d.]+)px;width:([\d.]+)px;height:([\d.]+)px"'
 )
-_HEIGHT = re.compile(r'<div id="page" style="height:([\d.]+)px">')
 
 
 def written(reading: SketchReading, title: str) -> str:
@@ -62,7 +61,7 @@ def _element(block: StrokeBlock) -> str:
 
 def blocks_of(html: str) -> SketchReading | None:
     """Return the blocks of a page that `written` made, or None for any other."""
-    height = _HEIGHT.search(html)
+    height = re.search(r'<div id="page" style="height:([\d.]+)px">', html)
     if height is None:
         return None
     kinds = {tag: kind for kind, tag in TAGS.items()}

@@ -15,15 +15,12 @@ from iad_policy.types.names import PATTERN
 
 _LANGUAGES = frozenset({"", "html", "htm", "html5", "xhtml", "xml", "markup", "text", "plaintext", "txt", "php", "svg"})
 _TAG = re.compile(r"<(?:!doctype|/?[a-z][\w-]*)\b", re.IGNORECASE)
-_DOCUMENT = re.compile(r"<(?:!doctype|html|body)\b", re.IGNORECASE)
 _DOCUMENT_START = re.compile(r"(?:<\?xml[^>\n]*>\s*)?<(?:!doctype|html)\b", re.IGNORECASE)
 _IN_DOCUMENT = re.compile(r"<(?:/html|head|body)\b", re.IGNORECASE)
 _ELEMENT_START = re.compile(
     r"^[ \t]*<(?!/)(?!answer|action|response)[a-z][\w-]*[^<>\n]*>", re.IGNORECASE | re.MULTILINE
 )
 _DOCUMENT_END = "</html>"
-_ELLIPSIS = re.compile(r"(?:<[^<>]*>|\s|\.\.\.|…|<!--[^>]*-->)*+", re.DOTALL)
-_REMARK = re.compile(r">[ \t]*\n[ \t]*\n(?P<remark>[^<]*)\Z")
 
 
 class _PageStart(NamedTuple):
@@ -66,7 +63,8 @@ def read_page(text: str, available: Iterable[Any] = (), *, is_cut: bool = False)
     if page is None:
         return Reading(None, text, CUT if is_cut else OPEN if reasoned.is_open else "")
     has_gap = "..." in page.html or "…" in page.html
-    if page.html == f"ask{PATTERN}" or (has_gap and _ELLIPSIS.fullmatch(page.html)):
+    ellipsis = re.compile(r"(?:<[^<>]*>|\s|\.\.\.|…|<!--[^>]*-->)*+", re.DOTALL)
+    if page.html == f"ask{PATTERN}" or (has_gap and ellipsis.fullmatch(page.html)):
         return Reading(None, text, f"the pattern {page.html!r:.60}, which stands for actions and is none")
     thought = "" if reasoned.is_open else visible[: page.start].strip()
     return Reading(page.action, "\n".join(filter(None, (reasoned.reasoning, thought))))
@@ -75,7 +73,8 @@ def read_page(text: str, available: Iterable[Any] = (), *, is_cut: bool = False)
 def _page_in(text: str) -> _PageStart | None:
     """Return the page of an answer: in a fence, in an object, or alone."""
     found = list(_in_fences(text))
-    pages = [page for page in found if _DOCUMENT.search(page.html)] or found
+    document = re.compile(r"<(?:!doctype|html|body)\b", re.IGNORECASE)
+    pages = [page for page in found if document.search(page.html)] or found
     if pages:
         return ([page for page in pages if page.is_closed] or pages)[-1]
     if call := call_at(text):
@@ -106,7 +105,7 @@ def _bare(text: str, start: int) -> _PageStart:
     """Return the page that begins at a place, without a remark behind it."""
     end = text.lower().rfind(_DOCUMENT_END, start)
     page = text[start : end + len(_DOCUMENT_END) if end >= 0 else len(text)].strip()
-    remark = _REMARK.search(page)
+    remark = re.search(r">[ \t]*\n[ \t]*\n(?P<remark>[^<]*)\Z", page)
     page = page[: remark.start("remark")].strip() if remark else page
     return _PageStart(start, page, page)
 

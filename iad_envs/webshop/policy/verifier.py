@@ -20,10 +20,6 @@ from iad_policy.types.information import Information
 INVALID = 0.0
 DEAD_END = 0.0
 """Score of a page from which no purchase is possible with the steps that are left."""
-AT_MOST_IF_FAILING = 0.05
-"""Highest score of a purchase that is known to fail."""
-STUCK = 0.06
-"""Lowest score of a product page with steps left. It is above every purchase that is known to fail."""
 NOTHING_FOUND = 0.1
 """Lowest score of a results page, and score of the search page, with steps left."""
 STEP_COST = 0.01
@@ -71,7 +67,8 @@ def _purchase(state: State) -> Verdict:
     fit = _fit(state)
     if fit is None:
         return Verdict(INVALID, "No product is open that could be bought.")
-    score = min(fit.probability, AT_MOST_IF_FAILING) if fit.is_known_to_fail else fit.probability
+    # Highest score of a purchase that is known to fail
+    score = min(fit.probability, 0.05) if fit.is_known_to_fail else fit.probability
     critique = " ".join(_findings(fit)) or "Everything that is asked for was seen and is selected."
     # It passes if nothing is missing, and fails if an option or the price is not as asked. Unseen facts leave it open.
     passed = True if fit.is_complete else False if fit.is_known_to_fail or fit.differing else None
@@ -93,7 +90,8 @@ def _product(state: State, preview: State) -> Verdict:
     if before is not None and before.unseen and len(fit.unread) < len(before.unread):
         known = max(score, _promise(before, steps_left, n_steps=0))
         score = known + 0.05 * (1.0 - known)  # reading is better than a purchase without the facts
-    return Verdict(max(score, STUCK), critique, details=fit.features())
+    # Lowest score of a product page with steps left. It is above every purchase that is known to fail.
+    return Verdict(max(score, 0.06), critique, details=fit.features())
 
 
 def _promise(fit: Fit, steps_left: float, *, n_steps: int) -> float:

@@ -26,8 +26,6 @@ KEYS = (
     "AZURE_API_KEY",
     "HF_TOKEN",
 )
-ENDPOINTS = ("OPENAI_BASE_URL", "_API_BASE")
-"""Suffixes of the environment variables that hold an endpoint."""
 LOCAL = "local:"
 WITH_V1 = ("OPENAI_API_BASE", "OPENAI_BASE_URL", "HOSTED_VLLM_API_BASE")
 
@@ -40,7 +38,9 @@ def check_models(variables: Mapping[str, str], cache: Path, deadline: Deadline) 
         cache: File with the cached model answers.
         deadline: Common deadline of all checks.
     """
-    named = {name: variables[name] for name in sorted(variables) if name.endswith(ENDPOINTS) and variables[name]}
+    # Suffixes of the environment variables that hold an endpoint
+    endpoints = ("OPENAI_BASE_URL", "_API_BASE")
+    named = {name: variables[name] for name in sorted(variables) if name.endswith(endpoints) and variables[name]}
     pending = {name: started(partial(answers, url, 2.0)) for name, url in named.items()}
     findings = [check_keys(variables, has_endpoint=bool(named))]
     for name, work in pending.items():

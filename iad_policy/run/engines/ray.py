@@ -28,8 +28,6 @@ N_LIVES = 3
 """Worker deaths after which an episode is given up, and failed starts in a row after which the run is given up."""
 POLL_S = 0.5
 """Seconds between checks for a request to stop while there are no messages."""
-SHUTDOWN_S = 15.0
-"""Seconds that workers have to close their environments."""
 COMPARED = ("iad_version", "data", "identity")
 
 
@@ -119,7 +117,8 @@ class _Dispatch:
             is_interrupted = True
             raise
         finally:
-            patience_s = 0.0 if is_interrupted else SHUTDOWN_S
+            # Seconds that workers have to close their environments
+            patience_s = 0.0 if is_interrupted else 15.0
             closing = []
             for worker in self._handles:
                 if patience_s and worker.handshake not in self._handshakes:

@@ -12,7 +12,6 @@ from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.run.trackers import PROJECT, final_figures, flat, labels_of
 
 EXPERIMENT_VARIABLE = "MLFLOW_EXPERIMENT_NAME"
-NOT_IN_A_NAME = re.compile(r"[^\w\-. /]")
 PARAM_CHARS = 500
 N_BATCH = 500
 """Metrics per batch, and characters of a parameter (`PARAM_CHARS`), that every MLflow server accepts."""
@@ -70,4 +69,4 @@ class MLflowTracker:
 
 def _name(name: str) -> str:
     """Return a name with only the characters that MLflow allows."""
-    return NOT_IN_A_NAME.sub("_", name)
+    return re.sub(r"[^\w\-. /]", "_", name)

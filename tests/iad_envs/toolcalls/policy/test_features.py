@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from iad_envs.toolcalls.policy.features import FEATURES, CallFeatures
-from iad_policy.trained.backends.numeric import linear
+from iad_policy.trained.backends import load_backend
 from iad_policy.trained.features import load_features
 from iad_policy.types import State
 from tests.iad_envs.toolcalls.policy.talks import Talk
@@ -57,4 +57,4 @@ def test_a_response_is_told_by_what_it_uses_and_what_was_done() -> None:
 
 def test_no_policy_chooses_among_responses_that_nobody_proposes() -> None:
     with pytest.raises(ValueError, match=r"features offer actions to choose from, got IAD/BFCL-v0.*--backend hf"):
-        linear("IAD/BFCL-v0", "policy")
+        load_backend("linear", "IAD/BFCL-v0", "policy")
