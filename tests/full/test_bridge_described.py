@@ -22,10 +22,9 @@ from iad_policy.models import Messages
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.verifiers.judge import judge
 from iad_policy.world import adapt
+from tests.full.processes import examples, printed
 from tests.iad_policy.models.openai_server import Reply, completion, serving
 
-ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "bridges" / "described.md"
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # theirs
 GAME = "GuessTheNumber-v0"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -227,18 +226,12 @@ def test_a_page_of_browsergym_is_acted_on_without_simulations(strategy: str, ord
     require_no_simulation(order, "a page", {"instruction": GOAL, "step": 0}, said=said)
 
 
-def python_blocks() -> list[str]:
-    return re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-
-
 def test_the_pages_first_example_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[str] = []
     with serving() as server:
         monkeypatch.setenv("OPENAI_API_BASE", server.address)
         monkeypatch.setenv("OPENAI_API_KEY", "none")
         server.script(Reply(completion("Action: [10]")))
-        names = {"print": lambda *texts: told.append(" ".join(map(str, texts)))}
-        exec(compile(python_blocks()[0], PAGE.name, "exec"), names)
+        told = printed(examples("described.md")[0])
     assert told[0].startswith("You are Player 0. You are playing Guess The Number.")
     assert told[1].startswith("The target number is ")
 
@@ -249,9 +242,9 @@ def test_the_pages_example_of_textworld_plays_a_game(tmp_path: Path) -> None:
     options.seeds, options.nb_rooms, options.nb_objects, options.quest_length = 3, 2, 3, 2
     options.path = str(tmp_path / "game.z8")
     path, _ = textworld.make(options)
-    (example,) = [block for block in python_blocks() if "textworld.gym" in block]
+    (example,) = examples("described.md", "textworld.gym")
     names: dict[str, Any] = {"print": lambda *texts: None}
-    exec(compile(example.replace("game.z8", path), PAGE.name, "exec"), names)
+    exec(compile(example.replace("game.z8", path), "page", "exec"), names)
 
     def take_and_unlock(prompt: str) -> str:
         available = prompt.rpartition("Available actions:")[2]

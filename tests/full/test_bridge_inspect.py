@@ -3,7 +3,6 @@
 import gc
 import os
 import shlex
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -29,13 +28,11 @@ from iad_policy.models.scripted import ScriptedModel
 from iad_policy.registry.domain import domain_by_id
 from tests.contract.rule_based import made
 from tests.full.played import Answerer, each_environment
-from tests.full.shop_runs import page_block
+from tests.full.processes import ROOT, examples, python, told
 from tests.iad_policy.bridges.gold import texts_of
 from tests.security.bash_sandboxes import children
-from tests.test_documents import blocks
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.filterwarnings("ignore")]  # the framework's own warnings
-ROOT = Path(__file__).parents[2]
 NAMES = {env_id: name for name, env_id in bridge.ENVIRONMENTS.items()}
 
 
@@ -245,33 +242,24 @@ def test_a_cancelled_evaluation_leaves_no_process(solver: dict[str, Any] | None)
     assert children(os.getpid()) - before == set()
 
 
-def done(command: Sequence[object], *path: Path) -> str:
-    """What a command says, with folders from which modules are imported."""
-    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, *path)))}
-    words = list(map(str, command))
-    finished = subprocess.run(words, env=variables, capture_output=True, text=True, timeout=100, check=False)
-    assert finished.returncode == 0, finished.stdout + finished.stderr
-    return finished.stdout
-
-
 def test_the_examples_of_the_page_run_and_commands_find_tasks_and_solvers_by_the_entry_point(tmp_path: Path) -> None:
     """With the model of `toy_model.py`, which needs no key, and fewer and shorter tasks."""
-    (tmp_path / "example.py").write_text(page_block("frameworks.md", "iad_solver"))
-    assert "success" in done([sys.executable, "example.py"])
+    (tmp_path / "example.py").write_text(examples("frameworks.md", "iad_solver")[0])
+    assert "success" in python("example.py", cwd=tmp_path)
     installed = tmp_path / "toy-1.dist-info"
     installed.mkdir()
     (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: toy\nVersion: 1\n")
     (installed / "entry_points.txt").write_text("[inspect_ai]\ntoy = tests.full.toy_model\n")
     commands = [
         shlex.split(command)
-        for body in blocks("docs/bridges/frameworks.md", "sh")
+        for body in examples("frameworks.md", language="sh")
         for command in body.splitlines()
         if command.startswith("inspect eval")
     ]
     assert len(commands) == 2
     for _, *words in commands:
         short = ("-T", "n=2", "-T", 'env_args={"max_steps": 3}', "--model", "toy/toy", "--display", "plain")
-        done([Path(sys.executable).parent / "inspect", *words, *short], tmp_path)
+        told([Path(sys.executable).parent / "inspect", *words, *short], cwd=tmp_path, path=[tmp_path])
         *_, log = sorted((read_eval_log(info) for info in list_eval_logs("logs")), key=lambda log: log.eval.created)
         assert (log.status, log.eval.task) == ("success", "iad/webshop")
         assert log.eval.metadata["env_id"] == "IAD/WebShop-v0"

@@ -26,10 +26,11 @@ from mcp.shared.exceptions import MCPError
 
 from iad_policy.bridges.chat import OVER, ChatOutcome
 from iad_policy.bridges.mcp import contents, mcp_server
-from tests.full.shop_runs import KEYLESS, SHOP, PlainRun, command, page_block, said, shopped, solved, wait_for, watched
+from tests.full.played import each_environment
+from tests.full.processes import ROOT, examples, printed
+from tests.full.shop_runs import SHOP, PlainRun, command, said, shopped, solved, wait_for, watched
 from tests.iad_policy.bridges.gold import Told, aimless, gold_in, solving
 
-ROOT = Path(__file__).parents[2]
 COMMAND = ["-m", "iad_policy.cli", "serve", "--mcp", SHOP]
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # theirs
 
@@ -89,7 +90,7 @@ def test_an_episode_is_the_conversation_and_its_outcome_goes_to_the_server_alone
     assert ended[2].reward == 1 > ended[3].reward
 
 
-@pytest.mark.parametrize("env_id", KEYLESS)
+@each_environment
 def test_no_text_has_gold(env_id: str) -> None:
     """Neither what is seen nor a preview, with aimless answers and with those that solve the task."""
     env: Any = gym.make(env_id)
@@ -297,10 +298,7 @@ def test_a_client_that_is_still_connected_does_not_keep_the_server() -> None:
 
 
 def test_the_pages_first_example_runs_and_pictures_are_sent_as_pictures() -> None:
-    told: list[str] = []
-    block = compile(page_block("frameworks.md", "mcp_server"), "page", "exec")
-    exec(block, {"print": lambda *texts: told.append(" ".join(map(str, texts)))})
-    assert "Now you see" in told[0]
+    assert "Now you see" in printed(examples("frameworks.md", "mcp_server")[0])[0]
     red = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"
     picture = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{red}"}}
     content = contents([{"role": "user", "content": [picture, {"type": "text", "text": "Draw it."}]}])

@@ -26,7 +26,9 @@ from websockets.asyncio.client import connect
 from iad_policy.bridges.chat import OVER, Chat
 from iad_policy.bridges.openenv import ServedEpisodes, openenv_app
 from iad_policy.commands.asgi import AsgiServer
-from tests.full.shop_runs import KEYLESS, SHOP, PlainRun, command, page_block, said, shopped, solved, wait_for, watched
+from tests.full.played import each_environment
+from tests.full.processes import examples, printed
+from tests.full.shop_runs import SHOP, PlainRun, command, said, shopped, solved, wait_for, watched
 from tests.iad_policy.bridges.gold import Told, aimless, gold_in, solving
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # theirs
@@ -76,7 +78,7 @@ def test_eight_sessions_at_once_are_eight_plain_loops(shop: str) -> None:
         assert results[-1].metadata["progress"] == run.progress
 
 
-@pytest.mark.parametrize("env_id", KEYLESS)
+@each_environment
 def test_no_text_has_gold(env_id: str) -> None:
     """Nor does anything else that is sent before the end, with aimless answers and with those that solve the task."""
     env: Any = gym.make(env_id)
@@ -220,11 +222,9 @@ def test_the_command_says_where_it_is_and_ends_though_a_client_is_connected() ->
 
 
 def test_the_pages_first_example_runs_and_pictures_are_beside_the_text(shop: str) -> None:
-    told: list[str] = []
-    code = page_block("frameworks.md", "GenericEnvClient").replace("http://127.0.0.1:3000", shop)
-    exec(compile(code, "page", "exec"), {"print": lambda *texts: told.append(" ".join(map(str, texts)))})
-    assert "Actions left: 14." in told[1]
-    assert told[1].endswith(" 0.0 False")
+    _, said, *_ = printed(examples("frameworks.md", "GenericEnvClient")[0].replace("http://127.0.0.1:3000", shop))
+    assert "Actions left: 14." in said
+    assert said.endswith(" 0.0 False")
 
     class Drawn(Chat):
         def begin(self, **options: Any) -> list[dict[str, Any]]:

@@ -27,14 +27,13 @@ from iad_policy.bridges.chat import Chat
 from iad_policy.bridges.verifiers import MAX_TURNS, ConversationEnvConfig
 from tests.contract.rule_based import made
 from tests.full.played import KEYLESS, Answerer, each_environment, opening
+from tests.full.processes import ROOT, examples, told
 from tests.iad_policy.bridges.gold import texts_of
 from tests.iad_policy.models.openai_server import Reply, completion, serving
 from tests.security.bash_sandboxes import children
-from tests.test_documents import blocks
 
 pytestmark = pytest.mark.timeout(300)
-ROOT = Path(__file__).parents[2]
-HERE = Path(__file__).parent
+HERE = ROOT / "tests" / "full"
 BIN = Path(sys.executable).parent
 IN_PROCESS = {"harness": {"id": "one-post"}}
 """The harness of the tests: see `one_post.py`."""
@@ -150,8 +149,7 @@ def test_killed_and_resumed_nothing_that_is_finished_is_asked_again(tmp_path: Pa
         server.reply_to = answering(answerer)
         server.requests.clear()
         saved = tmp_path / "shopping" / "configs" / "resolved" / "eval.json"
-        resumed = [command[0], "@", str(saved), "--resume"]
-        subprocess.run(resumed, check=True, capture_output=True, timeout=100)
+        told([command[0], "@", saved, "--resume"], cwd=tmp_path, path=[HERE])
         asked = Counter(opening(request["messages"]) for request in server.requests)
     assert asked == {first: len(played.told.answers) for first, played in list(answerer.episodes.items())[n_finished:]}
     found = results(tmp_path)
@@ -218,7 +216,7 @@ def test_the_examples_of_the_page_run(place: int, tmp_path: Path) -> None:
     """With this machine's endpoint, and a harness that installs nothing."""
     commands = [
         command
-        for body in blocks("docs/bridges/frameworks.md", "sh")
+        for body in examples("frameworks.md", language="sh")
         for command in body.replace("\\\n", " ").splitlines()
         if command.startswith("vf-")
     ]
@@ -227,8 +225,5 @@ def test_the_examples_of_the_page_run(place: int, tmp_path: Path) -> None:
         words = shlex.split(commands[place].replace("http://localhost:8000/v1", server.address))
         if words[0] == "vf-eval":
             words += ["--env.player.harness.id", "one-post"]
-        done = subprocess.run(
-            [str(BIN / words[0]), *words[1:], "-o", str(tmp_path)], capture_output=True, text=True, timeout=100
-        )
-    assert done.returncode == 0, done.stdout + done.stderr
+        told([BIN / words[0], *words[1:], "-o", tmp_path], cwd=tmp_path, path=[HERE])
     assert server.requests or words[0] == "vf-validate"
