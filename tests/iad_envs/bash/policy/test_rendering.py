@@ -3,7 +3,7 @@
 from typing import Any
 
 from iad_envs.bash.facts import NOTHING
-from iad_envs.bash.policy.rendering import OLD_OUTPUT_CHARS, ShellRendering
+from iad_envs.bash.policy.rendering import ShellRendering
 from iad_policy.types import State, Turn
 
 WORDS = ShellRendering()
@@ -58,4 +58,4 @@ def test_a_long_output_keeps_its_exit_code() -> None:
     later = State("[exit code 0]", info(2, "/shelf"), history=(START, second))
     (first, _) = WORDS.turns(later)
     assert "[exit code 1]\n   Working directory: /shelf" in first
-    assert len(first) < 2 * OLD_OUTPUT_CHARS
+    assert len(first) < 1_200
