@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import gymnasium as gym
@@ -14,10 +13,9 @@ import gymnasium as gym
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import IADPolicyWrapper
 from iad_policy.bridges.chat import Chat, ChatOutcome
+from tests.full.processes import ROOT
 
 SHOP = "IAD/WebShop-v0"
-KEYLESS = (SHOP, "IAD/InterCodeBash-v0", "IAD/BIRD-v0", "IAD/Booking-v0", "IAD/BFCL-v0", "IAD/ACEBench-v0")
-"""Environments that need neither a key nor a browser."""
 
 
 class PlainRun(NamedTuple):
@@ -73,8 +71,7 @@ def command(kind: str, *options: object) -> Iterator[tuple[Any, str]]:
     It must end by itself when it is told to, and say nothing.
     """
     words = [sys.executable, "-m", "iad_policy.cli", "serve", kind, SHOP, *map(str, options)]
-    root = Path(__file__).parents[2]
-    process = subprocess.Popen(words, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    process = subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         assert process.stdout is not None
         lines = "".join(iter(process.stdout.readline, "Press Ctrl-C to stop.\n"))
@@ -115,10 +112,3 @@ def watched() -> Iterator[list[Any]]:
         yield made
     finally:
         del gym.registry["Watched-v0"]
-
-
-def page_block(page: str, has: str, language: str = "python") -> str:
-    """The first code block of a page of docs/bridges that has a text."""
-    text = (Path(__file__).parents[2] / "docs" / "bridges" / page).read_text(encoding="utf-8")
-    bodies: list[str] = re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    return next(body for body in bodies if has in body)

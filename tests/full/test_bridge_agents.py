@@ -4,7 +4,6 @@ import asyncio
 import re
 from collections.abc import Iterator
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -12,6 +11,7 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import IADPolicyWrapper, evaluate
+from tests.full.processes import examples
 from tests.iad_policy.models.openai_server import OpenAIServer, Reply, calling, completion, serving
 
 PACKAGES = ("openai", "smolagents", "agents", "langgraph")
@@ -22,7 +22,6 @@ pytestmark = [
     pytest.mark.skipif(bool(MISSING), reason=f"{', '.join(MISSING)} not installed: make bridges BRIDGES=agents"),
 ]
 
-PAGE = Path(__file__).parents[2] / "docs" / "bridges" / "agents.md"
 SHOP = "IAD/WebShop-v0"
 AGENTS = ("openai", "smolagents", "openai-agents", "langgraph")
 PROMPT_TOKENS, COMPLETION_TOKENS = 11, 7
@@ -57,10 +56,9 @@ def agents(server: OpenAIServer, tmp_path_factory: pytest.TempPathFactory) -> di
     import agents as openai_agents
 
     openai_agents.set_default_openai_api("chat_completions")
-    bodies = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     names: dict[str, Any] = {"print": lambda *texts: None, "__name__": "page"}
     found = []
-    for number, body in enumerate(bodies):
+    for number, body in enumerate(examples("agents.md")):
         path = folder / f"block_{number}.py"
         path.write_text(body, encoding="utf-8")  # smolagents reads the source of a tool
         exec(compile(body, str(path), "exec"), names)

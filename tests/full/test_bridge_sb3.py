@@ -1,8 +1,6 @@
 """Stable-Baselines3 on the shop as rows of features (`make bridges BRIDGES=sb3`)."""
 
-import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,8 +18,8 @@ from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv
 import iad_envs  # noqa: F401 (registers)
 from examples.reinforce import MAX_ACTIONS, Rows
 from iad_policy import IADPolicyWrapper
+from tests.full.processes import examples
 
-PAGE = Path(__file__).parents[2] / "docs" / "bridges" / "sb3.md"
 SHOP = "IAD/WebShop-v0"
 N_STEPS = 256
 OPTIONS: dict[str, Any] = {"split": "train", "progress": "off"}
@@ -44,13 +42,12 @@ def shop() -> gym.Env[Any, Any]:
     return Rows(gym.make(SHOP, **OPTIONS))
 
 
-def test_their_check_passes_and_recommends_a_vector(recwarn: pytest.WarningsRecorder) -> None:
+def test_their_check_passes_and_a_vector_is_made_by_id_though_pictures_are_asked_for(
+    recwarn: pytest.WarningsRecorder,
+) -> None:
     check_env(shop())
     (said,) = [str(warned.message) for warned in recwarn if "stable" in str(warned.filename)]
     assert "unconventional shape" in said
-
-
-def test_a_vector_is_made_by_id_though_pictures_are_asked_for() -> None:
     envs = make_vec_env(SHOP, n_envs=2, seed=0, wrapper_class=Rows, env_kwargs=OPTIONS)
     other = make_vec_env(shop, n_envs=2, seed=0)
     np.testing.assert_array_equal(envs.reset(), other.reset())
@@ -99,8 +96,8 @@ def test_a_vector_of_processes_gives_what_one_in_this_process_gives() -> None:
 def test_the_pages_examples_run_and_the_trained_policy_is_an_agent() -> None:
     names: dict[str, Any] = {"print": lambda *texts: told.extend(texts)}
     told: list[Any] = []
-    for body in re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
-        exec(compile(body, PAGE.name, "exec"), names)
+    for body in examples("sb3.md"):
+        exec(compile(body, "page", "exec"), names)
     assert told == [256]
     env = gym.make(SHOP)
     observation, info = env.reset(seed=1)

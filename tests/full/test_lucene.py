@@ -1,8 +1,6 @@
 """Lucene itself beside our BM25: the same products in the same order, for every human query."""
 
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -11,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.full.processes import finished, python
 from webshop_server.catalog import index_text, load_catalog
 from webshop_server.search import SearchEngine, load_engine, open_engine
 from webshop_server.search.analyzer import analyze
 from webshop_server.search.lucene import Lucene, any_key
 from webshop_server.storage.indexes import Indexes
 
-ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(find_spec("pyserini") is None, reason="pyserini is not installed: make test-lucene")
 
 DOCUMENTS = (
@@ -104,20 +102,16 @@ def test_an_index_is_built_and_opened(real_data: Path, tmp_path: Path, lucene: L
     assert opened.search("navy shoes") == lucene.search("navy shoes")
 
 
-def test_nobody_is_asked_for_a_key_and_a_java_that_is_not_there_is_told() -> None:
+def test_nobody_is_asked_for_a_key_and_a_java_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     code = (
         "import os; from webshop_server.search import load_engine\n"
         "engine = load_engine('lucene', [('B1', 'red mug')])\n"
         "print(engine.search('mugs')[0].asin, 'OPENAI_API_KEY' in os.environ)"
     )
-    plain = {name: value for name, value in os.environ.items() if name not in ("OPENAI_API_KEY", "JAVA_HOME")}
-    without = {**plain, "JAVA_HOME": "/no/java", "JVM_PATH": "/no/java/libjvm.so"}
-    command = [sys.executable, "-c", code]
-    done, failed = (
-        subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
-        for variables in (plain, without)
-    )
-    assert done.stdout.split() == ["B1", "False"], done.stderr
+    for name in ("OPENAI_API_KEY", "JAVA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    assert python("-c", code).split() == ["B1", "False"]
+    failed = finished([sys.executable, "-c", code], JAVA_HOME="/no/java", JVM_PATH="/no/java/libjvm.so")
     assert failed.returncode == 1
     assert "NoJava: the search engine 'lucene' expects a Java runtime (21 or newer)" in failed.stderr
     assert "/no/java" in failed.stderr

@@ -42,18 +42,21 @@ def kinds(sandbox: Sandbox) -> dict[str, str]:
     return {change.path: change.kind for change in sandbox.diff()}
 
 
-def test_a_result_tells_exit_code_output_time_and_signal(sandbox: Sandbox) -> None:
+def test_a_result_tells_exit_code_output_time_and_signal_and_input_is_given_or_empty(sandbox: Sandbox) -> None:
     result = sandbox.run("echo out; echo err >&2; printf 'a\\377b'; exit 3")
     assert (result.exit_code, result.output) == (3, "out\nerr\na\ufffdb")
     assert (result.truncated, result.timed_out, result.killed_by, result.background) == (False, False, "", 0)
     assert 0 < result.wall_s < 5
     result = sandbox.run("kill -SEGV $$")
     assert (result.exit_code, result.killed_by) == (128 + 11, "SIGSEGV")
+    assert sandbox.run("cat; echo end").output == "end\n"
+    assert sandbox.run("wc -c", stdin=b"x" * 3_000_000).output == "3000000\n"
 
 
 def test_a_command_reaches_bash_as_it_was_written_and_errors_are_worded_as_bash_words_them(sandbox: Sandbox) -> None:
     quoting = """printf '%s|' "a  b" 'c"d' $'e\\nf' \\\\ "$0" "$#"; echo $((1+1)); cat <<'X'\n$HOME `x`\nX\n"""
-    for command in (quoting, "if", "echo )", "nonexistent", "cat /none", "[ 1", "exit 300", "((1/0))"):
+    devices = "cat <(echo 2); echo 3 | cat /dev/stdin; echo 4 >/dev/stdout; id -un; sort --parallel=2 $(mktemp)"
+    for command in (quoting, devices, "if", "echo )", "nonexistent", "cat /none", "[ 1", "exit 300", "((1/0))"):
         told = subprocess.run(
             ["bash", "-c", command], capture_output=True, text=True, check=False, env={"LANG": "C.UTF-8"}
         )
@@ -69,26 +72,15 @@ def test_a_list_is_run_without_a_shell_and_what_can_not_be_a_command_is_a_result
         assert (result.exit_code, "expected a command" in result.output) == (126, True)
 
 
-@pytest.mark.parametrize("timeout_s", [float("inf"), float("nan"), -1.0, 0, 1e300])
-def test_a_time_limit_that_is_none_is_refused_and_ends_nothing(sandbox: Sandbox, timeout_s: float) -> None:
+@pytest.mark.parametrize("value", [float("inf"), float("nan"), -1.0, 0, 1e300])
+def test_a_limit_that_is_none_is_refused_by_name_and_ends_nothing(sandbox: Sandbox, value: Any) -> None:
     for call in (partial(sandbox.run, "true"), sandbox.diff, sandbox.tree):
         with pytest.raises(ValueError, match="above 0 and of at most 86,400 as timeout_s"):
-            call(timeout_s=timeout_s)
+            call(timeout_s=value)
     assert sandbox.run("echo alive", timeout_s=86_400).output == "alive\n"
-    sandbox.reset()
-
-
-@pytest.mark.parametrize("value", [float("inf"), float("nan"), -1, 0, 10**300, "1"])
-def test_a_limit_that_is_none_is_refused_by_name(value: Any) -> None:
     for each in fields(SandboxLimits):
         with pytest.raises(ValueError, match=rf"above 0 and of at most .* as {each.name}, got"):
             SandboxLimits(**{each.name: value})
-
-
-def test_standard_input_is_given_or_empty(sandbox: Sandbox) -> None:
-    assert sandbox.run("cat; echo end").output == "end\n"
-    assert sandbox.run("cat", stdin=b"given").output == "given"
-    assert sandbox.run("wc -c", stdin=b"x" * 3_000_000).output == "3000000\n"
 
 
 @pytest.mark.parametrize(
@@ -122,12 +114,6 @@ def test_a_folder_that_is_gone_becomes_the_nearest_one_above_and_nothing_else_is
     assert sandbox.run("echo $X$Y; umask; type f z").output.startswith("\n0022\n")
 
 
-def test_programs_find_what_they_need(sandbox: Sandbox) -> None:
-    assert sandbox.run("awk 'BEGIN { print 1 }'; cat <(echo 2); echo 3 | cat /dev/stdin").output == "1\n2\n3\n"
-    for command in ("echo 3 >/dev/stdout", "id -un", "wc -l </etc/hosts", "sort --parallel=2 /etc/passwd", "mktemp"):
-        assert sandbox.run(command).exit_code == 0
-
-
 def test_reset_goes_back_to_the_start_to_the_last_mode_and_time(sandbox: Sandbox) -> None:
     look = "cd /; find /desk /etc /root /tmp -printf '%p %m %u %g %s %T@ %l\\n' | sort"
     before = sandbox.run(look).output
@@ -139,9 +125,11 @@ def test_reset_goes_back_to_the_start_to_the_last_mode_and_time(sandbox: Sandbox
     assert sandbox.run(look).output == before
     assert sandbox.run("true").background == 0
     assert sandbox.diff() == ()
+    sandbox.run("touch /desk/a /desk/sub; echo one >/desk/a; mv /desk/a /m; mv /m /desk/a")
+    assert sandbox.diff() == ()  # the same again is no change
 
 
-def test_a_change_is_told_by_kind_mode_size_and_digest(sandbox: Sandbox) -> None:
+def test_a_change_is_told_by_kind_mode_size_and_digest_and_a_tree_has_everything(sandbox: Sandbox) -> None:
     sandbox.run("cd /desk; echo new >n; echo ONE >a; chmod 700 sub/b; rm link; mkdir -m 711 d; ln -s x y; mkfifo p")
     rows = {change.path: change for change in sandbox.diff()}
     assert {path: row.kind for path, row in rows.items()} == {
@@ -156,19 +144,10 @@ def test_a_change_is_told_by_kind_mode_size_and_digest(sandbox: Sandbox) -> None
     assert (rows["/desk/link"].mode, rows["/desk/link"].was_mode) == (0, stat.S_IFLNK | 0o777)
     assert rows["/desk/y"].digest == hashlib.blake2b(b"x", digest_size=32).hexdigest()
     assert stat.S_ISDIR(rows["/desk/d"].mode)
-
-
-def test_touching_or_rewriting_the_same_is_no_change(sandbox: Sandbox) -> None:
-    sandbox.run("touch /desk/a /desk/sub; echo one >/desk/a; mv /desk/a /m; mv /m /desk/a")
-    assert sandbox.diff() == ()
-
-
-def test_a_tree_lists_everything_under_a_path(sandbox: Sandbox) -> None:
-    sandbox.run("rm /desk/sub/b; echo new >/desk/sub/n")
     listed = sandbox.run("cd /; find /desk").output.split()
     assert [row.path for row in sandbox.tree("/desk")] == sorted(listed)
     everything = {row.path for row in sandbox.tree()}
-    assert {"/desk/sub/n", "/etc/passwd", "/root", "/bin"} <= everything
+    assert {"/desk/n", "/etc/passwd", "/root", "/bin"} <= everything
     assert not any(path.startswith(("/proc", "/dev", "/usr")) for path in everything)
 
 
@@ -181,6 +160,10 @@ def test_snapshots_form_a_tree_that_can_be_walked_in_any_order(sandbox: Sandbox)
     for name in ("aba", "b", "", "ab", "ba", "a"):
         sandbox.restore(states[name])
         assert sandbox.run("cat /desk/log 2>/dev/null").output == name
+    sandbox.reset()
+    kept = [sandbox.snapshot() for _ in range(10) if sandbox.run("ls /desk").exit_code == 0]
+    assert len(kept) == 10  # which cost no layer, as nothing changed: there are the set-up and the present
+    assert sandbox.run("grep ' / / ' /proc/self/mountinfo").output.count("/u") == 2
 
 
 def test_a_long_history_is_kept_and_stays_fast(sandbox: Sandbox) -> None:
@@ -273,12 +256,6 @@ def test_a_state_is_dropped_with_its_last_holder() -> None:
         assert small.snapshot().ended == 0
 
 
-def test_an_unchanged_state_costs_no_layer(sandbox: Sandbox) -> None:
-    kept = [sandbox.snapshot() for _ in range(10) if sandbox.run("ls /desk").exit_code == 0]
-    assert len(kept) == 10
-    assert sandbox.run("grep ' / / ' /proc/self/mountinfo").output.count("/u") == 2  # the set-up, and the present
-
-
 def test_a_fork_is_taken_over_without_running_anything_again_or_changes_nothing(sandbox: Sandbox) -> None:
     with sandbox.fork() as child:
         child.run("rm -rf /desk /etc /root 2>/dev/null")
@@ -292,6 +269,13 @@ def test_a_fork_is_taken_over_without_running_anything_again_or_changes_nothing(
         sandbox.commit(child)
     assert sandbox.run("cat /desk/random").output == drawn
     assert kinds(sandbox) == {"/desk/random": "added"}
+    with sandbox.fork() as child, child.fork() as grandchild:
+        grandchild.run("echo deep >/desk/deep")
+        state = grandchild.snapshot()
+        for each in (child, sandbox):
+            each.restore(state)
+            assert each.run("cat /desk/deep").output == "deep\n"
+        assert grandchild.start is not state
 
 
 def test_forks_of_one_state_run_beside_each_other(sandbox: Sandbox) -> None:
@@ -309,16 +293,6 @@ def test_forks_of_one_state_run_beside_each_other(sandbox: Sandbox) -> None:
     assert sandbox.diff() == ()
 
 
-def test_forks_of_forks_and_their_states_belong_together(sandbox: Sandbox) -> None:
-    with sandbox.fork() as child, child.fork() as grandchild:
-        grandchild.run("echo deep >/desk/deep")
-        state = grandchild.snapshot()
-        child.restore(state)
-        sandbox.restore(state)
-        assert grandchild.start is not state
-        assert sandbox.run("cat /desk/deep").output == child.run("cat /desk/deep").output == "deep\n"
-
-
 def test_background_jobs_end_when_a_state_is_frozen_and_it_says_so(sandbox: Sandbox) -> None:
     assert "ended when a state is frozen" in sandbox.capabilities.background
     assert sandbox.run("sleep 100 & sleep 100 &").background == 2
@@ -328,21 +302,17 @@ def test_background_jobs_end_when_a_state_is_frozen_and_it_says_so(sandbox: Sand
     assert sandbox.snapshot().ended == 0
 
 
-def test_a_state_of_another_sandbox_is_refused(sandbox: Sandbox) -> None:
-    with open_sandbox(setup=SETUP) as other:
-        for attempt in (sandbox.restore, sandbox.fork, sandbox.diff):
-            with pytest.raises(SandboxError, match="expected a state of this sandbox"):
-                attempt(other.start)
-        with pytest.raises(SandboxError, match="expected a fork of this sandbox"):
-            sandbox.commit(other)
-
-
-def test_a_closed_sandbox_says_so_and_closing_twice_is_fine() -> None:
-    sandbox = open_sandbox()
-    child = sandbox.fork()
-    sandbox.close()
-    sandbox.close()
-    for each in (sandbox, child):
+def test_a_state_of_another_sandbox_is_refused_and_a_closed_one_says_so(sandbox: Sandbox) -> None:
+    other = open_sandbox(setup=SETUP)
+    for attempt in (sandbox.restore, sandbox.fork, sandbox.diff):
+        with pytest.raises(SandboxError, match="expected a state of this sandbox"):
+            attempt(other.start)
+    with pytest.raises(SandboxError, match="expected a fork of this sandbox"):
+        sandbox.commit(other)
+    child = other.fork()
+    other.close()
+    other.close()
+    for each in (other, child):
         with pytest.raises(SandboxError, match="open another one"):
             each.run("true")
     child.close()
@@ -415,13 +385,6 @@ def test_a_setup_that_does_not_end_or_is_not_there_and_an_unknown_backend_are_er
         open_sandbox("jail")
 
 
-def test_the_capabilities_tell_the_truth(sandbox: Sandbox) -> None:
-    told = sandbox.capabilities
-    assert (told.backend, told.network, told.snapshots, told.parallel_forks) == ("embedded", "none", "layers", True)
-    assert told.shares_kernel
-    assert set(told.limits) == {"processes", "memory", "disk", "inodes", "output", "time", "cpu"}
-
-
 FORBIDDEN = """
 import ctypes, os, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -441,12 +404,8 @@ def test_where_the_kernel_forbids_it_nothing_is_run_and_the_way_out_is_told(tmp_
     target = tmp_path / "escaped"
     command = [sys.executable, "-c", FORBIDDEN, str(target)]
     told = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT, env={"PYTHONPATH": str(ROOT)})
-    assert "expected to isolate commands with Linux namespaces" in told.stdout
-    assert "max_user_namespaces" in told.stdout
-    assert "open_sandbox('docker')" in told.stdout
+    for part in ("expected to isolate commands with Linux namespaces", "max_user_namespaces", "open_sandbox('docker')"):
+        assert part in told.stdout
     assert not target.exists()
-
-
-def test_an_interpreter_that_can_not_start_is_a_refusal() -> None:
     with pytest.raises(SandboxUnavailable, match="expected to isolate commands"):
         open_sandbox(launch=["/bin/false"])
