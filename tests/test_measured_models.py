@@ -82,11 +82,13 @@ def test_what_is_kept_of_a_run_is_read_again_as_it_was(measured: Any, run: Any, 
 
 
 def test_runs_are_compared_by_task(measured: Any) -> None:
-    def made(name: str, solved: str, tasks: int = 4) -> Any:
+    def made(feedback: str, solved: str, tasks: int = 4, verifier: str = "proxy") -> Any:
         arms = {"iad 1": {"solved": "0000"}, "iad 3": {"solved": solved}}
-        return {"name": name, "arms": arms, "tasks": list(range(tasks)), "data": {}}
+        settings = {"verifier": verifier, "feedback": feedback, "temperature": None}
+        return {"name": feedback, "arms": arms, "tasks": list(range(tasks)), "data": {}, **settings}
 
-    rows = measured.between([made("a", "1110"), made("b", "0011"), made("c", "1111", 5)]).splitlines()
+    runs = [made("a", "1110"), made("b", "0011"), made("c", "1111", 5), made("d", "1111", verifier="oracle")]
+    rows = measured.between(runs).splitlines()
     assert rows[2:] == ["| `a` | `b` | 4 | +0.250 | 2:1 | 1.000 |"]
     assert measured.between([made("a", "1110")]) == ""
 
