@@ -58,10 +58,10 @@ ELSEWHERE = {
     "docs/what-a-model-reads.md": {"text"},
 }
 """Other blocks: tables, which a test below, `test_analyse.py` and `test_score.py` make, pages that tests of their
-environments see, a drawing, what the test of the site builds, and what two minutes of training print
-(`test_reinforce.py` runs the same with fewer episodes), and prompts, which the test of the snapshots compares."""
+environments see, a drawing, what the test of the site builds, what a training prints, and prompts, which the test of the
+snapshots compares."""
 ON_A_SERVER = re.compile('dialect="(?:postgresql|mysql)"')
-OF_A_FRAMEWORK = re.compile(r"^from (?:trl|verl)\b", re.MULTILINE)
+OF_A_FRAMEWORK = re.compile(r"^from trl\b", re.MULTILINE)
 """Blocks that need another framework, and a model: tests/full/ runs those of TRL. Here they are compiled."""
 NEEDS_A_TERMINAL = "iad play"
 NEEDS_A_PACKAGE = {"colossal_cave.py": ("adventure", "iad[games]")}
