@@ -247,11 +247,7 @@ WRONG: list[tuple[dict[str, Any], Any, str]] = [
     ({"thought": 42}, GOOD, "the thought of a Candidate of Wrong to be a text, got int"),
     ({"thought": ["a", "list"]}, GOOD, "the thought of a Candidate of Wrong to be a text, got list"),
     ({"error": b"bytes"}, GOOD, "the error of a Candidate of Wrong to be a text, got bytes"),
-    (
-        {},
-        GOOD._replace(critique=ValueError()),
-        "the critique of a Verdict of Wrong to be a text, got ValueError",
-    ),  # type: ignore[arg-type]
+    ({}, Verdict(0.5, ValueError()), "the critique of a Verdict of Wrong to be a text, got ValueError"),  # type: ignore
     ({}, Verdict(0.5, True), "the critique of a Verdict of Wrong to be a text, got bool"),  # type: ignore[arg-type]
     ({}, 0.5, "a Verdict from Wrong for each candidate, got 0.5"),
     ({}, None, "a Verdict from Wrong for each candidate, got None"),
