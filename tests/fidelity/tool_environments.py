@@ -28,14 +28,8 @@ def seen(env: ToolCallEnv, task_id: str, actions: Sequence[str]) -> list[Any]:
     env.reset(options={"task_id": task_id})
     for action in (*actions, "nonsense(", "[no_such(a=1)]"):
         here = env.snapshot()
-        for tried in (
-            action,
-            "reply[]",
-            "reply[Why?]",
-            "reply[finish conversation]",
-            "draft[f(x=1)]",
-            "[no_such(a=1)]",
-        ):
+        replies = ("reply[]", "reply[Why?]", "reply[finish conversation]")
+        for tried in (action, *replies, "draft[f(x=1)]", "[no_such(a=1)]"):
             shown.append(as_shown(env.simulate(here, tried)))
             shown.append([env.action_key(tried), env.terminal(tried), env.irreversible(tried)])
         observation, _, terminated, _, info = env.step(action)
