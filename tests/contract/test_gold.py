@@ -15,7 +15,7 @@ from iad_policy.requests import Propose
 from iad_policy.types.information import Information
 from iad_policy.verifiers import load_verifier
 from iad_policy.world import adapt
-from tests.contract.components import STRATEGIES, Hunch, Wanderer, play
+from tests.contract.components import Hunch, Wanderer
 from tests.contract.toy import Digger
 
 GOLD = sorted(Digger.GOLD_INFO)
@@ -181,45 +181,6 @@ def test_the_oracle_verifier_scores_by_progress_before_the_end_and_by_reward_at_
     with IADPolicyWrapper(Reciter(), env, verifier=oracle, strategy="bon") as policy:
         policy.act(*env.reset(options={"task_id": "mill"}))  # one room to the west of the start
         assert [candidate.score for candidate in policy.decisions[0].candidates] == [1.0, 0.5, 0.0]
-
-
-DEEDS: dict[str, Callable[[Digger], Any]] = {
-    "step": lambda env: env.step("dig"),
-    "reset": lambda env: env.reset(),
-    "restore": lambda env: env.restore(env.snapshot()),
-    "oracle": lambda env: env.oracle(env.snapshot()),
-}
-
-
-@pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("deed", list(DEEDS))
-def test_the_real_environment_is_guarded_from_agents_verifiers_and_roles(deed: str, threads: int) -> None:
-    env = Digger()
-
-    class Meddler(Wanderer):
-        def propose(self, state: State, **options: Any) -> Candidate:
-            DEEDS[deed](env)
-            return super().propose(state, **options)
-
-    def meddle(state: State, candidates: Sequence[Candidate]) -> Any:
-        DEEDS[deed](env)
-
-    class MeddlingRoles:
-        source = "meddler"
-
-        def answer(self, role: str, state: State, subject: Any) -> str:
-            DEEDS[deed](env)
-            return ""
-
-    with pytest.raises(GuardError, match="but one called"):
-        decide(Hunch(), agent=Meddler(), env=env, threads=threads)
-    for apart in (False, True):
-        with pytest.raises(GuardError, match="but one called"):
-            decide(Asked(meddle, per_candidate=apart), env=env, threads=threads)
-    with pytest.raises(GuardError, match="but one called"):
-        play(lambda: env, STRATEGIES["rehearse"], roles=MeddlingRoles(), threads=threads)
-    env.reset(seed=0)
-    env.step("go west")  # the guard ends with the call
 
 
 def test_an_agent_may_simulate_beside_the_environment() -> None:

@@ -1,8 +1,8 @@
 """Contract 3 in every thread: while a policy decides, nobody moves the real environment or asks it for gold."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from threading import Event, Thread, Timer
 from typing import Any
@@ -12,6 +12,7 @@ import pytest
 from iad_envs.errors import GuardError
 from iad_policy import All, Candidate, IADPolicyWrapper, State, Verdict, per_step
 from iad_policy.requests import Ask, Propose, Simulate, Verify
+from iad_policy.roles import TemplateRoles
 from iad_policy.world.simulator import PerfectSimulator
 from tests.contract.components import STRATEGIES, Calls, CountedOracle, Hunch, Wanderer, declared, play
 from tests.contract.environments import COPYING
@@ -26,7 +27,6 @@ DEEDS: dict[str, Callable[[Digger], Any]] = {
 }
 
 Deed = Callable[[], Any]
-Way = Callable[[Deed], None]
 
 
 class Threads:
@@ -45,6 +45,9 @@ class Threads:
         self.thread.join(LIMIT_S)
         self.loop.close()
 
+    def run(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(LIMIT_S)
+
 
 @pytest.fixture(scope="module")
 def threads() -> Iterator[Threads]:
@@ -53,86 +56,50 @@ def threads() -> Iterator[Threads]:
     started.close()
 
 
-def in_a_thread(deed: Deed) -> None:
-    thread = Thread(target=deed)
+def started(thread: Thread) -> None:
     thread.start()
     thread.join(LIMIT_S)
 
 
-def in_a_timer(deed: Deed) -> None:
-    timer = Timer(0.0, deed)
-    timer.start()
-    timer.join(LIMIT_S)
+def in_a_thread(deed: Deed) -> None:
+    started(Thread(target=deed))
 
 
-def in_a_thread_of_a_thread(deed: Deed) -> None:
-    in_a_thread(lambda: in_a_thread(deed))
-
-
-def in_an_executor(deed: Deed, executor: Executor | None = None) -> None:
-    if executor is not None:
-        executor.submit(deed).result(LIMIT_S)
-        return
+def in_an_executor(deed: Deed) -> None:
     with ThreadPoolExecutor(1) as own:
         own.submit(deed).result(LIMIT_S)
-
-
-def in_a_coroutine(deed: Deed) -> None:
-    async def done() -> None:
-        deed()
-
-    asyncio.run(done())
-
-
-def in_a_task(deed: Deed) -> None:
-    async def done() -> None:
-        deed()
-
-    async def started() -> None:
-        await asyncio.create_task(done())
-
-    in_a_thread(lambda: asyncio.run(started()))
-
-
-def in_a_loops_executor(deed: Deed) -> None:
-    async def done() -> None:
-        await asyncio.get_running_loop().run_in_executor(None, deed)
-
-    asyncio.run(done())
 
 
 def to_a_thread(deed: Deed) -> None:
     asyncio.run(asyncio.to_thread(deed))
 
 
-WAYS: dict[str, Callable[[Threads], Way]] = {
-    "here": lambda threads: lambda deed: deed(),
-    "thread": lambda threads: in_a_thread,
-    "timer": lambda threads: in_a_timer,
-    "thread of a thread": lambda threads: in_a_thread_of_a_thread,
-    "executor": lambda threads: in_an_executor,
-    "earlier executor": lambda threads: lambda deed: in_an_executor(deed, threads.executor),
-    "coroutine": lambda threads: in_a_coroutine,
-    "task": lambda threads: in_a_task,
-    "loop's executor": lambda threads: in_a_loops_executor,
-    "to_thread": lambda threads: to_a_thread,
-    "earlier loop": lambda threads: lambda deed: called_in(threads.loop, deed),
-    "earlier loop's executor": lambda threads: lambda deed: executed_in(threads.loop, deed),
+async def in_a_coroutine(deed: Deed) -> None:
+    deed()
+
+
+async def in_a_task(deed: Deed) -> None:
+    await asyncio.create_task(in_a_coroutine(deed))
+
+
+async def in_the_executor_of_a_loop(deed: Deed) -> None:
+    await asyncio.get_running_loop().run_in_executor(None, deed)
+
+
+WAYS: dict[str, Callable[[Deed, Threads], Any]] = {
+    "here": lambda deed, _: deed(),
+    "thread": lambda deed, _: in_a_thread(deed),
+    "timer": lambda deed, _: started(Timer(0.0, deed)),
+    "thread of a thread": lambda deed, _: in_a_thread(lambda: in_a_thread(deed)),
+    "executor": lambda deed, _: in_an_executor(deed),
+    "earlier executor": lambda deed, threads: threads.executor.submit(deed).result(LIMIT_S),
+    "coroutine": lambda deed, _: asyncio.run(in_a_coroutine(deed)),
+    "task": lambda deed, _: in_a_thread(lambda: asyncio.run(in_a_task(deed))),
+    "loop's executor": lambda deed, _: asyncio.run(in_the_executor_of_a_loop(deed)),
+    "to_thread": lambda deed, _: to_a_thread(deed),
+    "earlier loop": lambda deed, threads: threads.run(in_a_coroutine(deed)),
+    "earlier loop's executor": lambda deed, threads: threads.run(in_the_executor_of_a_loop(deed)),
 }
-
-
-def called_in(loop: asyncio.AbstractEventLoop, deed: Deed) -> None:
-    async def done() -> None:
-        deed()
-
-    asyncio.run_coroutine_threadsafe(done(), loop).result(LIMIT_S)
-
-
-def executed_in(loop: asyncio.AbstractEventLoop, deed: Deed) -> None:
-    async def done() -> None:
-        await loop.run_in_executor(None, deed)
-
-    asyncio.run_coroutine_threadsafe(done(), loop).result(LIMIT_S)
 
 
 class Tried:
@@ -154,65 +121,32 @@ class Tried:
             assert isinstance(result, GuardError), result
 
 
-class Meddler(Wanderer):
-    """An agent that does something else first."""
+def meddling(thing: Any, method: str, deed: Deed) -> Any:
+    """A component that does something else first."""
+    original = getattr(thing, method)
 
-    def __init__(self, deed: Deed) -> None:
-        super().__init__(errors=0.0)
-        self._deed = deed
+    def meddled(*arguments: Any, **options: Any) -> Any:
+        deed()
+        return original(*arguments, **options)
 
-    def propose(self, state: State, **options: Any) -> Candidate:
-        self._deed()
-        return super().propose(state, **options)
+    setattr(thing, method, meddled)
+    return thing
+
+
+def meddler(deed: Deed) -> Any:
+    return meddling(Wanderer(errors=0.0), "propose", deed)
 
 
 class AsyncMeddler(Wanderer):
-    """Such an agent whose function is a coroutine function. It does the other thing in an executor of its loop."""
+    """An agent whose function is a coroutine function. It does the other thing in an executor of its loop."""
 
     def __init__(self, deed: Deed) -> None:
         super().__init__(errors=0.0)
         self._deed = deed
 
     async def propose(self, state: State, **options: Any) -> Candidate:  # type: ignore[override]
-        await asyncio.get_running_loop().run_in_executor(None, self._deed)
+        await in_the_executor_of_a_loop(self._deed)
         return super().propose(state, **options)
-
-
-class MeddlingVerifier(Hunch):
-    """A verifier that does something else first."""
-
-    def __init__(self, deed: Deed) -> None:
-        super().__init__()
-        self._deed = deed
-
-    def verify(self, state: State, candidates: Sequence[Candidate]) -> list[Verdict]:
-        self._deed()
-        return super().verify(state, candidates)
-
-
-class MeddlingRoles:
-    """Roles that do something else first."""
-
-    source = "meddler"
-
-    def __init__(self, deed: Deed) -> None:
-        self._deed = deed
-
-    def answer(self, role: str, state: State, subject: Any) -> str:
-        self._deed()
-        return "a text"
-
-
-class MeddlingSimulator(PerfectSimulator):
-    """A simulator that does something else first."""
-
-    def __init__(self, deed: Deed) -> None:
-        super().__init__()
-        self._deed = deed
-
-    def simulate(self, world: Any, token: Any, action: Any, draw: int) -> Any:
-        self._deed()
-        return super().simulate(world, token, action, draw)
 
 
 @per_step
@@ -226,11 +160,11 @@ def everything(here: State) -> Any:
 
 
 COMPONENTS: dict[str, Callable[[Deed], dict[str, Any]]] = {
-    "agent": lambda deed: {"agent": Meddler(deed)},
+    "agent": lambda deed: {"agent": meddler(deed)},
     "async agent": lambda deed: {"agent": AsyncMeddler(deed)},
-    "verifier": lambda deed: {"verifier": MeddlingVerifier(deed)},
-    "roles": lambda deed: {"roles": MeddlingRoles(deed)},
-    "simulator": lambda deed: {"simulator": MeddlingSimulator(deed)},
+    "verifier": lambda deed: {"verifier": meddling(Hunch(), "verify", deed)},
+    "roles": lambda deed: {"roles": meddling(TemplateRoles(), "answer", deed)},
+    "simulator": lambda deed: {"simulator": meddling(PerfectSimulator(), "simulate", deed)},
 }
 
 
@@ -250,8 +184,7 @@ def test_no_thread_of_a_component_moves_the_environment_or_asks_for_gold(
 ) -> None:
     env = Digger()
     tried = [Tried(partial(deed, env)) for deed in DEEDS.values()]
-    go = WAYS[way](threads)
-    decide(env, threads=n_threads, **COMPONENTS[who](lambda: [go(one) for one in tried]))
+    decide(env, threads=n_threads, **COMPONENTS[who](lambda: [WAYS[way](one, threads) for one in tried]))
     for one in tried:
         one.assert_refused()
     assert env.snapshot().step == 0
@@ -275,22 +208,27 @@ def test_a_thread_that_outlives_its_call_is_refused_until_the_decision_is_made(d
         assert gone.wait(LIMIT_S)
         return candidate
 
-    decide(env, strategy=slow, agent=Meddler(lambda: Thread(target=wait).start()))
+    decide(env, strategy=slow, agent=meddler(lambda: Thread(target=wait).start()))
     tried.assert_refused()
 
 
+@pytest.mark.parametrize("who", ["strategy", "agent", "verifier", "verifier apart", "roles"])
 @pytest.mark.parametrize("deed", DEEDS)
-def test_a_strategy_moves_no_environment_either(deed: str) -> None:
+def test_who_moves_the_environment_and_catches_no_error_ends_the_decision_with_it(deed: str, who: str) -> None:
     env = Digger()
 
     @per_step
-    def meddling(here: State) -> Any:
+    def meddling_strategy(here: State) -> Any:
         (candidate,) = yield from Propose(here, 1)
         DEEDS[deed](env)
         return candidate
 
+    made = COMPONENTS | {
+        "strategy": lambda _: {"strategy": meddling_strategy},
+        "verifier apart": lambda deed: {"verifier": meddling(Hunch(per_candidate=True), "verify", deed)},
+    }
     with pytest.raises(GuardError, match="but one called"):
-        decide(env, strategy=meddling)
+        decide(env, **made[who](partial(DEEDS[deed], env)))
     env.reset(seed=0)
     env.step("go west")  # the decision has ended, though by an error
 
@@ -302,7 +240,7 @@ def test_looking_is_guarded_as_deciding_is() -> None:
     def looking(here: State) -> Any:
         return (yield from Propose(here, 1))
 
-    with IADPolicyWrapper(Meddler(lambda: in_a_thread(tried)), env, verifier=Hunch()) as policy:
+    with IADPolicyWrapper(meddler(lambda: in_a_thread(tried)), env, verifier=Hunch()) as policy:
         policy.look(*env.reset(seed=5), looking)
     tried.assert_refused()
     env.step("go west")
@@ -316,7 +254,7 @@ def test_an_agent_that_says_it_drives_is_refused() -> None:
             return env.oracle(env.snapshot())
 
     tried = Tried(drive)
-    decide(env, agent=Meddler(tried), verifier=MeddlingVerifier(lambda: to_a_thread(tried)))
+    decide(env, agent=meddler(tried), verifier=meddling(Hunch(), "verify", lambda: to_a_thread(tried)))
     tried.assert_refused()
 
 
@@ -330,14 +268,13 @@ def test_a_copy_that_an_agent_makes_stays_closed(way: str, copying: str, threads
     env = Digger()
     copies: list[Digger] = []
     tried = [Tried(partial(_done_to_last, deed, copies)) for deed in DEEDS.values()]
-    go = WAYS[way](threads)
 
     def meddle() -> None:
         copies.append(COPYING[copying](env))
         for one in tried:
-            go(one)
+            WAYS[way](one, threads)
 
-    decide(env, agent=Meddler(meddle))
+    decide(env, agent=meddler(meddle))
     for one in tried:
         one.assert_refused()
     with pytest.raises(GuardError):
@@ -401,7 +338,7 @@ def test_an_environment_may_be_stepped_while_a_policy_decides_in_another_one() -
         assert stepped.wait(LIMIT_S)
 
     with ThreadPoolExecutor(1) as executor:
-        decision = executor.submit(decide, env, agent=Meddler(wait))
+        decision = executor.submit(decide, env, agent=meddler(wait))
         assert deciding.wait(LIMIT_S)
         assert other.step("go west")[4]["step"] == 1
         assert other.oracle(other.snapshot())["reward"] == 0.0

@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from tests import command_line
+
 ROOT = Path(__file__).parents[2]
 HIDING = """
 import os, signal, sys
@@ -35,9 +37,15 @@ WINDOWS = {
     "HIDDEN": "fcntl,resource",
     "REMOVED": "fork forkpty killpg pread pwrite register_at_fork setsid O_DIRECTORY",
 }
-NO_LITELLM = {"HIDDEN": "litellm", "REMOVED": ""}
-SHOP = "IAD/WebShop-v0"
+SHOP, SQL = "IAD/WebShop-v0", "IAD/BIRD-v0"
 DEMO = ("compare", SHOP, "--strategies", "single,bon-sc,iad", "--n", "3", "--tasks", "4", "--split", "test")
+COMMANDS = """
+import json, sys
+from typer.testing import CliRunner
+from iad_policy.cli import app
+done = [CliRunner().invoke(app, words) for words in json.loads(sys.argv[1])]
+print(json.dumps([(one.exit_code, one.stdout, one.stderr) for one in done]))
+"""
 HOLDER = """
 import sys
 from iad_policy.ledger.run_folder import RunFolder
@@ -59,8 +67,11 @@ def python(variables: dict[str, str], *arguments: object) -> subprocess.Complete
     )
 
 
-def iad(variables: dict[str, str], *arguments: object) -> subprocess.CompletedProcess[str]:
-    return python(variables, "-m", "iad_policy.cli", *arguments)
+def iad(variables: dict[str, str], *commands: tuple[object, ...]) -> list[tuple[int, str, str]]:
+    """Exit code, output and errors of commands, which one process runs."""
+    done = python(variables, "-c", COMMANDS, json.dumps([[str(word) for word in words] for words in commands]))
+    assert (done.returncode, done.stderr) == (0, "")
+    return [(code, out, error) for code, out, error in json.loads(done.stdout)]
 
 
 @pytest.fixture
@@ -70,7 +81,7 @@ def windows(tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def no_litellm(tmp_path: Path) -> dict[str, str]:
-    return environment(tmp_path, **NO_LITELLM)
+    return environment(tmp_path, HIDDEN="litellm", REMOVED="")
 
 
 def answers(folder: Path) -> list[Any]:
@@ -78,15 +89,14 @@ def answers(folder: Path) -> list[Any]:
     return [{key: value for key, value in json.loads(line).items() if key != "usage"} for line in lines]
 
 
-@pytest.mark.parametrize("name", ["fcntl", "resource"])
-def test_hidden_modules_are_hidden(windows: dict[str, str], name: str) -> None:
-    done = python(windows, "-c", f"import {name}")
-    assert f"No module named '{name}'" in done.stderr
-
-
 def test_windows_imports_the_packages_and_shops(windows: dict[str, str]) -> None:
     code = (
-        "import gymnasium as gym, iad_envs, iad_policy, webshop_server\n"
+        "import importlib, gymnasium as gym, iad_envs, iad_policy, webshop_server\n"
+        "for name in ('fcntl', 'resource'):\n"
+        "    try:\n"
+        "        importlib.import_module(name)\n"
+        "    except ImportError:\n"
+        "        print('hidden')\n"
         f"env = gym.make({SHOP!r})\n"
         "policy = iad_policy.IADPolicyWrapper('shopper', env, strategy='iad', n=2)\n"
         "observation, info = env.reset(seed=0)\n"
@@ -96,29 +106,23 @@ def test_windows_imports_the_packages_and_shops(windows: dict[str, str]) -> None
         "print(info['stop_reason'], reward > 0)\n"
     )
     done = python(windows, "-W", "error", "-c", code)
-    assert (done.stderr, done.stdout.split()) == ("", ["done", "True"])
+    assert (done.stderr, done.stdout.split()) == ("", ["hidden", "hidden", "done", "True"])
 
 
-def test_windows_runs_the_demo_with_the_same_answers(windows: dict[str, str], tmp_path: Path) -> None:
-    for name, variables in (("here", dict(os.environ, PYTHONPATH=str(ROOT))), ("there", windows)):
-        done = iad(variables, *DEMO, "--out", tmp_path / name)
-        assert (done.returncode, done.stderr) == (0, "")
-    assert answers(tmp_path / "there") == answers(tmp_path / "here")
-    assert iad(windows, *DEMO, "--out", tmp_path / "there").returncode == 0
-    assert answers(tmp_path / "there") == answers(tmp_path / "here")
-
-
-def test_windows_reports_exports_and_views(windows: dict[str, str], tmp_path: Path) -> None:
-    assert iad(windows, *DEMO, "--out", tmp_path / "run").returncode == 0
-    page = tmp_path / "run" / "report.html"
-    written = page.read_bytes()
-    page.unlink()
-    assert iad(windows, "report", tmp_path / "run").returncode == 0
-    assert page.read_bytes() == written
-    exported = tmp_path / "rows.jsonl"
-    assert iad(windows, "export", tmp_path / "run", "--out", exported, "--format", "sft").returncode == 0
+def test_windows_runs_the_demo_with_the_same_answers_and_reports_exports_and_views_it(
+    windows: dict[str, str], tmp_path: Path
+) -> None:
+    here, there, exported = tmp_path / "here", tmp_path / "there", tmp_path / "rows.jsonl"
+    run = (*DEMO, "--out", there)
+    done = iad(
+        windows, run, run, ("report", there), ("export", there, "--out", exported, "--format", "sft"),
+    )  # fmt: skip
+    assert [(code, error) for code, _, error in done] == [(0, "")] * 4
+    assert command_line.iad(*DEMO, "--out", here).exit_code == 0
+    assert answers(there) == answers(here)
+    assert (there / "report.html").stat().st_size
     assert len(exported.read_text(encoding="utf-8").splitlines()) > 4
-    viewing = [sys.executable, "-m", "iad_policy.cli", "view", str(tmp_path / "run"), "--port", "0"]
+    viewing = [sys.executable, "-m", "iad_policy.cli", "view", str(there), "--port", "0"]
     with subprocess.Popen(viewing, env=windows, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         address = process.stdout.readline().split()[-1]
@@ -129,17 +133,14 @@ def test_windows_reports_exports_and_views(windows: dict[str, str], tmp_path: Pa
 
 
 def test_windows_doctor_says_which_environments_it_lacks(windows: dict[str, str]) -> None:
-    done = iad(windows, "doctor", "--json", "--seconds", "60")
-    rows = {row["name"]: row for group in json.loads(done.stdout).values() for row in group}
-    assert done.returncode == 0, rows
+    (doctor, refused) = iad(windows, ("doctor", "--json", "--seconds", "60"), ("compare", SQL, "--tasks", "1"))
+    rows = {row["name"]: row for group in json.loads(doctor[1]).values() for row in group}
+    assert doctor[0] == 0, rows
     assert rows[SHOP]["status"] == "ok"
-    for name, said in ((SQL := "IAD/BIRD-v0", "Linux or macOS"), ("browser", "Linux or macOS")):
-        assert rows[name]["status"] == "missing"
-        assert said in rows[name]["said"]
-    done = iad(windows, "compare", SQL, "--tasks", "1")
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
-    assert "expected a system with fork and resource limits, such as Linux" in done.stderr
+    for name in (SQL, "browser"):
+        assert (rows[name]["status"], "Linux or macOS" in rows[name]["said"]) == ("missing", True)
+    assert (refused[0], refused[2].count("\n")) == (2, 1)
+    assert "expected a system with fork and resource limits, such as Linux" in refused[2]
 
 
 def test_other_systems_hear_that_the_sandbox_needs_linux(windows: dict[str, str]) -> None:
@@ -237,31 +238,24 @@ def test_windows_run_folder_is_locked_within_a_process(windows: dict[str, str], 
     assert (done.stdout, done.stderr) == ("refused\n", "")
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
+def test_missing_litellm_ends_a_run_before_its_first_episode_and_is_not_missed_without_a_model(
+    no_litellm: dict[str, str], tmp_path: Path
+) -> None:
+    asked = (
         ("--agent", "litellm:gpt-4o-mini"),
         ("--agent", "react:gpt-4o-mini"),
         ("--verifier", "judge:gpt-4o-mini"),
         ("--role", "critic=litellm:gpt-4o-mini"),
         ("--simulator", "llm:gpt-4o-mini"),
-    ],
-    ids=lambda asked: asked[1],
-)
-def test_missing_litellm_ends_a_run_before_its_first_episode(
-    no_litellm: dict[str, str], tmp_path: Path, asked: tuple[str, str]
-) -> None:
-    done = iad(no_litellm, *DEMO, *asked, "--out", tmp_path / "run")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.count("\n") == 1
-    assert done.stderr.endswith(f"; {sys.executable} -m pip install litellm\n")
+    )
+    *refused, done = iad(
+        no_litellm, *((*DEMO, *one, "--out", tmp_path / "run") for one in asked), (*DEMO, "--out", tmp_path / "done")
+    )
+    for code, out, error in refused:
+        assert (code, out, error.count("\n")) == (2, "", 1)
+        assert error.endswith(f"; {sys.executable} -m pip install litellm\n")
     assert not (tmp_path / "run").exists()
-
-
-def test_missing_litellm_is_not_missed_without_a_model(no_litellm: dict[str, str], tmp_path: Path) -> None:
-    assert "No module named 'litellm'" in python(no_litellm, "-c", "import litellm").stderr
-    done = iad(no_litellm, *DEMO, "--out", tmp_path / "run")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done[0], done[2]) == (0, "")
     code = (
         "import gymnasium as gym, iad_envs\n"
         "from iad_policy import IADPolicyWrapper\n"
@@ -277,7 +271,9 @@ def test_missing_litellm_is_not_missed_without_a_model(no_litellm: dict[str, str
 def test_broken_litellm_ends_a_run_with_what_repairs_it(tmp_path: Path) -> None:
     (tmp_path / "litellm.py").write_text("raise ImportError('no pydantic here')\n")
     variables = dict(os.environ, PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}")
-    done = iad(variables, *DEMO, "--agent", "litellm:gpt-4o-mini", "--no-cache", "--out", tmp_path / "run")
-    assert done.returncode == 2
-    assert "no pydantic here" in done.stderr
-    assert f"{sys.executable} -m pip install litellm --upgrade" in done.stderr
+    ((code, _, error),) = iad(
+        variables, (*DEMO, "--agent", "litellm:gpt-4o-mini", "--no-cache", "--out", tmp_path / "run")
+    )
+    assert code == 2
+    assert "no pydantic here" in error
+    assert f"{sys.executable} -m pip install litellm --upgrade" in error
