@@ -158,25 +158,6 @@ def test_calls_of_one_session_at_the_same_time_are_taken_one_after_another(monke
     assert most == [0, 1]
 
 
-def test_a_preview_shows_what_an_action_would_lead_to_and_moves_nothing() -> None:
-    run = solved(0)
-
-    async def ask(client: Client) -> None:
-        assert await tools(client) == {"begin", "act", "preview"}
-        texts = [await begun(client, task_id=run.task_id)]
-        for action in run.actions:
-            shown = await acted(client, action, "preview")
-            texts.append(await acted(client, action))
-            assert texts[-1].partition("Now you see:\n")[2].partition("\n\n")[0] in shown
-        assert "It would end the task. How that is scored is not known." in shown
-        assert texts == said(run, "tool")[0]
-        assert await acted(client, "search[tea]", "preview") == OVER
-        await begun(client)
-        assert "expected an action" in await acted(client, "well", "preview")
-
-    asking(mcp_server(SHOP, preview=True), ask)
-
-
 def test_what_a_client_can_mend_is_told_in_our_words_and_the_session_goes_on() -> None:
     async def ask(client: Client) -> None:
         assert await tools(client) == {"begin", "act"}
