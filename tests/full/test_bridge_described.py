@@ -3,7 +3,7 @@
 import random
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from iad_policy.models import Messages
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.verifiers.judge import judge
 from iad_policy.world import adapt
+from tests.full.played import play
 from tests.full.processes import examples, printed
 from tests.iad_policy.models.openai_server import Reply, completion, serving
 
@@ -53,18 +54,12 @@ class Scripts:
         return self._act(text)
 
 
-def episode(env: gym.Env[Any, Any], scripts: Scripts, strategy: str, seed: int) -> tuple[float, dict[str, Any]]:
+def episode(env: gym.Env[Any, Any], scripts: Scripts, strategy: str, seed: int) -> tuple[float, Mapping[str, Any]]:
     """Play with a language model as agent and judge; its sum of rewards, and the last info."""
     agent, verifier = language_agent(env, scripts.model), judge(env, scripts.model)
     assert not verifier.needs_preview
-    total, done = 0.0, False
     with IADPolicyWrapper(agent, env, strategy=strategy, n=2, verifier=verifier) as policy:
-        observation, info = env.reset(seed=seed)
-        while not done:
-            action = policy.act(observation, info)
-            observation, reward, terminated, truncated, info = env.step(action)
-            total, done = total + float(reward), terminated or truncated
-    return total, info
+        return play(env, policy, seed=seed)[1:]
 
 
 def bisect(prompt: str) -> str:

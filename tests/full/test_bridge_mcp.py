@@ -27,8 +27,8 @@ from mcp.shared.exceptions import MCPError
 from iad_policy.bridges.chat import OVER, ChatOutcome
 from iad_policy.bridges.mcp import contents, mcp_server
 from tests.full.played import each_environment
-from tests.full.processes import ROOT, examples, printed
-from tests.full.shop_runs import SHOP, PlainRun, command, said, shopped, solved, wait_for, watched
+from tests.full.processes import ROOT, examples, printed, wait_for
+from tests.full.shop_runs import SHOP, PlainRun, command, said, shopped, solved, watched
 from tests.iad_policy.bridges.gold import Told, aimless, gold_in, solving
 
 COMMAND = ["-m", "iad_policy.cli", "serve", "--mcp", SHOP]
