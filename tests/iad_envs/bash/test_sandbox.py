@@ -79,6 +79,25 @@ def test_a_limit_that_is_none_is_refused_by_name_and_ends_nothing(sandbox: Sandb
             SandboxLimits(**{each.name: value})
 
 
+@pytest.mark.parametrize(
+    ("command", "cwd", "oldpwd"),
+    [
+        ("cd sub && ls", "/desk/sub", "/desk"),
+        ("cd", "/root", "/desk"),
+        ("cd ~", "/root", "/desk"),
+        ("cd -", "/tmp", "/desk"),
+        ("cd $(dirname sub/b)/deep", "/desk/sub/deep", "/desk"),
+        ("cd ./sub/../sub//deep/..", "/desk/sub", "/desk"),
+        ("cd /none", "/desk", "/tmp"),
+        ("(cd sub)", "/desk", "/tmp"),
+        ("cd sub; exit 4", "/desk/sub", "/desk"),
+        ("cd sub; cd deep; false", "/desk/sub/deep", "/desk/sub"),
+        ("trap 'echo bye' EXIT; cd sub", "/desk", "/tmp"),
+        ("cd sub; kill -9 $$", "/desk", "/tmp"),
+        ("ln -s sub/deep l; cd l", "/desk/l", "/desk"),
+        ("mkdir $'a\\nb' && cd $'a\\nb'", "/desk/a\nb", "/desk"),
+    ],
+)
 def test_the_folder_is_carried_as_a_shell_would_and_nothing_else(
     sandbox: Sandbox, command: str, cwd: str, oldpwd: str
 ) -> None:
