@@ -15,11 +15,6 @@ from iad_envs.bird.failure import QueryFinding
 from iad_envs.bird.reading import QueryText
 from iad_envs.bird.schema import Schema
 
-_FILLER = (
-    "a an all and are at be by for from give has have how in is it its list many name of on or refer than that the "
-    "these this those to was were what which who whose with"
-)
-
 
 class EvidenceClause(NamedTuple):
     """A part of the evidence: a phrase of the question and its meaning. The phrase may be empty."""
@@ -198,7 +193,11 @@ def _plain(number: str) -> str:
 
 def _content(text: str) -> list[str]:
     """Return a text's words in lower case, without filler words."""
-    return [word for word in re.findall(r"[^\W_]+", text.lower()) if word not in _FILLER.split()]
+    filler = (
+        " a an all and are at be by for from give has have how in is it its list many name of on or refer than that "
+        "the these this those to was were what which who whose with "
+    )
+    return [word for word in re.findall(r"[^\W_]+", text.lower()) if f" {word} " not in filler]
 
 
 def _names(question: str) -> Iterator[str]:

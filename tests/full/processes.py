@@ -4,7 +4,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,13 @@ def printed(code: str, **names: Any) -> list[str]:
     lines: list[str] = []
     exec(compile(code, "page", "exec"), {"print": lambda *texts: lines.append(" ".join(map(str, texts))), **names})
     return lines
+
+
+def wait_for(is_so: Callable[[], bool], seconds: float = 20) -> None:
+    until = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < until
+        time.sleep(0.02)
 
 
 def examples(page: str, has: str = "", language: str = "python") -> list[str]:

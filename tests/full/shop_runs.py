@@ -3,8 +3,7 @@
 import re
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -13,6 +12,7 @@ import gymnasium as gym
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import IADPolicyWrapper
 from iad_policy.bridges.chat import Chat, ChatOutcome
+from tests.full.played import play
 from tests.full.processes import ROOT
 
 SHOP = "IAD/WebShop-v0"
@@ -32,27 +32,22 @@ def solved(seed: int) -> PlainRun:
     env = gym.make(SHOP)
     _, info = env.reset(seed=seed)
     shop: Any = env.unwrapped
-    return _played(env, str(info["task_id"]), tuple(shop.oracle(shop.snapshot())["solution"]))
+    return _played(env, str(info["task_id"]), shop.oracle(shop.snapshot())["solution"])
 
 
 def shopped(seed: int) -> PlainRun:
     """The episode of a seed, with what the rule-based agent does."""
     env = gym.make(SHOP)
-    observation, info = env.reset(seed=seed)
-    task_id, actions, done = str(info["task_id"]), [], False
     with IADPolicyWrapper("shopper", env, strategy="single") as policy:
-        while not done:
-            actions.append(policy.act(observation, info))
-            observation, _, terminated, truncated, info = env.step(actions[-1])
-            done = terminated or truncated
-    return _played(env, task_id, tuple(actions))
+        actions, _, info = play(env, policy, seed=seed)
+    return _played(env, str(info["task_id"]), actions)
 
 
-def _played(env: gym.Env[Any, Any], task_id: str, actions: tuple[str, ...]) -> PlainRun:
+def _played(env: gym.Env[Any, Any], task_id: str, actions: Sequence[str]) -> PlainRun:
     env.reset(options={"task_id": task_id})
     steps = [env.step(action) for action in actions]
     assert steps[-1][2] or steps[-1][3]
-    return PlainRun(task_id, actions, tuple(float(step[1]) for step in steps), steps[-1][4]["progress"])
+    return PlainRun(task_id, tuple(actions), tuple(float(step[1]) for step in steps), steps[-1][4]["progress"])
 
 
 def said(run: PlainRun, style: str) -> tuple[list[str], ChatOutcome]:
@@ -82,13 +77,6 @@ def command(kind: str, *options: object) -> Iterator[tuple[Any, str]]:
         process.terminate()
         rest, _ = process.communicate(timeout=30)
     assert (process.returncode, rest) == (0, "")
-
-
-def wait_for(is_so: Callable[[], bool], seconds: float = 20) -> None:
-    until = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < until
-        time.sleep(0.02)
 
 
 @contextmanager

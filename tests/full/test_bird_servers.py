@@ -25,6 +25,7 @@ from iad_envs.bird.postgres import PostgresDatabase
 from iad_envs.bird.strict_match import same_bag
 from iad_envs.requirements.mysql import answers
 from tests.contract.environments import COPYING, same
+from tests.full.processes import wait_for
 from tests.full.sql_attacks import QUICK_ATTACKS, REFUSED, SLOW_ATTACKS
 from tests.full.sql_servers import DRIVERS, Dialect, missing, serving
 from tests.iad_envs.bird.small_bird import QUESTIONS, make_folder
@@ -107,14 +108,6 @@ def answers_at_once(database: Any) -> bool:
     started = time.monotonic()
     rows = database.run("SELECT COUNT(*) FROM station").rows
     return len(rows) == 1 and rows[0][0] > 0 and time.monotonic() - started < SLACK_S
-
-
-def waits_for(is_so: Callable[[], bool]) -> bool:
-    until = time.monotonic() + 2.0
-    while not is_so():
-        if time.monotonic() > until:
-            return False
-    return True
 
 
 def each(attacks: dict[str, dict[str, str]]) -> Any:
@@ -216,7 +209,7 @@ def test_what_goes_on_after_the_servers_limit_is_ended_through_the_second_connec
     with server.opened(limits) as database:
         result = database.run(sql)
         assert (result.status, result.message, result.rows) == ("timeout", "ended at the deadline", ())
-        assert waits_for(lambda: server.administered(asking) in ended)
+        wait_for(lambda: server.administered(asking) in ended, 2.0)
         assert answers_at_once(database)
 
 
@@ -236,7 +229,7 @@ def test_a_second_connection_that_broke_is_replaced(server: Server) -> None:
         session = database._session(60.0)
         gone.add(session.thread_id())
         database._end(session)
-        assert waits_for(lambda: not gone & {row[0] for row in server.administered(sessions)})
+        wait_for(lambda: not gone & {row[0] for row in server.administered(sessions)}, 2.0)
         assert answers_at_once(database)
         session.close()
 

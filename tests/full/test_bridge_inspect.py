@@ -27,7 +27,7 @@ from iad_policy.bridges.chat import Chat
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.registry.domain import domain_by_id
 from tests.contract.rule_based import made
-from tests.full.played import Answerer, each_environment
+from tests.full.played import Answerer, each_environment, play
 from tests.full.processes import ROOT, examples, python, told
 from tests.iad_policy.bridges.gold import texts_of
 from tests.security.bash_sandboxes import children
@@ -124,12 +124,7 @@ def test_a_policy_as_a_solver_does_what_it_does_alone_and_tokens_agree(strategy:
     for sample, task_id in zip(log.samples, env.unwrapped.task_ids[:2], strict=True):  # type: ignore[attr-defined]
         agent = language_agent(env, ScriptedModel(reply), temperature=None, max_tokens=None)
         with IADPolicyWrapper(agent, env, strategy=strategy, n=3) as policy:
-            observation, info = env.reset(seed=0, options={"task_id": task_id})
-            actions, total, done = [], 0.0, False
-            while not done:
-                actions.append(policy.act(observation, info))
-                observation, reward, terminated, truncated, info = env.step(actions[-1])
-                total, done = total + float(reward), terminated or truncated
+            actions, total, _ = play(env, policy, seed=0, options={"task_id": task_id})
             n_proposals = policy.usage.proposals
         assert [message.content for message in sample.messages if message.role == "assistant"] == actions
         assert sample.scores["outcome"].value["reward"] == total

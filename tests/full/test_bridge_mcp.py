@@ -27,8 +27,8 @@ from mcp.shared.exceptions import MCPError
 from iad_policy.bridges.chat import OVER, ChatOutcome
 from iad_policy.bridges.mcp import contents, mcp_server
 from tests.full.played import each_environment
-from tests.full.processes import ROOT, examples, printed
-from tests.full.shop_runs import SHOP, PlainRun, command, said, shopped, solved, wait_for, watched
+from tests.full.processes import ROOT, examples, printed, wait_for
+from tests.full.shop_runs import SHOP, PlainRun, command, said, shopped, solved, watched
 from tests.iad_policy.bridges.gold import Told, aimless, gold_in, solving
 
 COMMAND = ["-m", "iad_policy.cli", "serve", "--mcp", SHOP]
@@ -156,25 +156,6 @@ def test_calls_of_one_session_at_the_same_time_are_taken_one_after_another(monke
     monkeypatch.setitem(gym.registry, "Slow-v0", EnvSpec("Slow-v0", slow))
     asking(mcp_server("Slow-v0"), ask)
     assert most == [0, 1]
-
-
-def test_a_preview_shows_what_an_action_would_lead_to_and_moves_nothing() -> None:
-    run = solved(0)
-
-    async def ask(client: Client) -> None:
-        assert await tools(client) == {"begin", "act", "preview"}
-        texts = [await begun(client, task_id=run.task_id)]
-        for action in run.actions:
-            shown = await acted(client, action, "preview")
-            texts.append(await acted(client, action))
-            assert texts[-1].partition("Now you see:\n")[2].partition("\n\n")[0] in shown
-        assert "It would end the task. How that is scored is not known." in shown
-        assert texts == said(run, "tool")[0]
-        assert await acted(client, "search[tea]", "preview") == OVER
-        await begun(client)
-        assert "expected an action" in await acted(client, "well", "preview")
-
-    asking(mcp_server(SHOP, preview=True), ask)
 
 
 def test_what_a_client_can_mend_is_told_in_our_words_and_the_session_goes_on() -> None:

@@ -27,8 +27,8 @@ from iad_policy.bridges.chat import OVER, Chat
 from iad_policy.bridges.openenv import ServedEpisodes, openenv_app
 from iad_policy.commands.asgi import AsgiServer
 from tests.full.played import each_environment
-from tests.full.processes import examples, printed
-from tests.full.shop_runs import SHOP, PlainRun, command, said, shopped, solved, wait_for, watched
+from tests.full.processes import examples, printed, wait_for
+from tests.full.shop_runs import SHOP, PlainRun, command, said, shopped, solved, watched
 from tests.iad_policy.bridges.gold import Told, aimless, gold_in, solving
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # theirs

@@ -71,23 +71,17 @@ def test_an_algorithm_trains_on_it(algorithm: Any, options: dict[str, Any]) -> N
     envs.close()
 
 
-def test_a_page_never_has_gold_in_its_info_and_a_row_without_an_action_is_an_invalid_one() -> None:
-    envs = make_vec_env(shop, n_envs=2, seed=0)
-    envs.reset()
-    rows, rewards, dones, infos = envs.step(np.array([MAX_ACTIONS - 1, 0]))
-    assert rows.shape == (2, MAX_ACTIONS, rows.shape[2])
-    assert list(rewards) == [0, 0]
-    assert not dones.any()
-    assert all(set(info) <= {"TimeLimit.truncated", "episode", "terminal_observation"} for info in infos)
-    envs.close()
-
-
-def test_a_vector_of_processes_gives_what_one_in_this_process_gives() -> None:
+def test_a_page_never_has_gold_in_its_info_and_processes_give_what_one_in_this_process_gives() -> None:
     played = []
     for kind in (DummyVecEnv, SubprocVecEnv):
         envs = make_vec_env(shop, n_envs=2, seed=0, vec_env_cls=kind)
         played.append([envs.reset()])
-        played[-1] += [envs.step(np.array([number % 3, 1]))[0] for number in range(12)]
+        rows, rewards, dones, infos = envs.step(np.array([MAX_ACTIONS - 1, 0]))  # a row without an action is invalid
+        assert rows.shape == (2, MAX_ACTIONS, rows.shape[2])
+        assert list(rewards) == [0, 0]
+        assert not dones.any()
+        assert all(set(info) <= {"TimeLimit.truncated", "episode", "terminal_observation"} for info in infos)
+        played[-1] += [rows, *(envs.step(np.array([number % 3, 1]))[0] for number in range(12))]
         envs.close()
     for here, there in zip(*played, strict=True):
         np.testing.assert_array_equal(here, there)

@@ -14,6 +14,7 @@ from iad_policy import IADPolicyWrapper
 from iad_policy.bridges.chat import OVER, Chat
 from iad_policy.bridges.trl import grpo_dataset, grpo_environment, log_outcomes
 from iad_policy.models.local.files import fetched
+from tests.full.played import play
 from tests.full.processes import examples, python
 from tests.full.tiny import CHATML, byte_tokenizer, tiny_model
 
@@ -82,13 +83,7 @@ def bought() -> tuple[dict[str, Any], list[str], float]:
     row = grpo_dataset(SHOP, n=2)[1]
     env = gym.make(SHOP, split="train")
     policy = IADPolicyWrapper("shopper:0", env, strategy="single")
-    observation, info = env.reset(seed=row["seed"], options={"task_id": row["task_id"]})
-    actions, rewards, done = list[str](), 0.0, False
-    while not done:
-        actions.append(policy.act(observation, info))
-        observation, reward, terminated, truncated, info = env.step(actions[-1])
-        rewards += float(reward)
-        done = terminated or truncated
+    actions, rewards, _ = play(env, policy, seed=row["seed"], options={"task_id": row["task_id"]})
     assert rewards > 0
     return row, actions, rewards
 

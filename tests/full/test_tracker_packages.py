@@ -13,9 +13,8 @@ COMPARE = (*("compare", "IAD/WebShop-v0", "--strategies", "single,iad", "--tasks
 
 
 def needs(package: str) -> pytest.MarkDecorator:
-    return pytest.mark.skipif(
-        find_spec(package) is None, reason=f"the package {package} is not installed: make trackers"
-    )
+    reason = f"the package {package} is not installed: make trackers"
+    return pytest.mark.skipif(find_spec(package) is None, reason=reason)
 
 
 def compared(folder: Path, tracker: str, **environment: str) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from iad_envs.bash.sandbox import Sandbox, SandboxError, SandboxLimits, SandboxUnavailable, open_sandbox
+from iad_envs.bash.sandbox import FrozenState, Sandbox, SandboxError, SandboxLimits, SandboxUnavailable, open_sandbox
 
 ROOT = Path(__file__).resolve().parents[3]
 SETUP = [
@@ -36,10 +36,6 @@ def sandbox(opened: Sandbox) -> Sandbox:
     """A sandbox in its start state, shared by all tests."""
     opened.reset()
     return opened
-
-
-def kinds(sandbox: Sandbox) -> dict[str, str]:
-    return {change.path: change.kind for change in sandbox.diff()}
 
 
 def test_a_result_tells_exit_code_output_time_and_signal_and_input_is_given_or_empty(sandbox: Sandbox) -> None:
@@ -102,16 +98,14 @@ def test_a_limit_that_is_none_is_refused_by_name_and_ends_nothing(sandbox: Sandb
         ("mkdir $'a\\nb' && cd $'a\\nb'", "/desk/a\nb", "/desk"),
     ],
 )
-def test_the_folder_is_carried_as_a_shell_would(sandbox: Sandbox, command: str, cwd: str, oldpwd: str) -> None:
-    result = sandbox.run(command, cwd="/desk", oldpwd="/tmp")
+def test_the_folder_is_carried_as_a_shell_would_and_nothing_else(
+    sandbox: Sandbox, command: str, cwd: str, oldpwd: str
+) -> None:
+    result = sandbox.run(f"X=1; export Y=2; umask 077; alias z=ls; f() {{ :; }}; {command}", cwd="/desk", oldpwd="/tmp")
     assert (result.cwd, result.oldpwd) == (cwd, oldpwd)
-    assert sandbox.run("pwd", cwd=result.cwd).output == f"{cwd}\n"
-
-
-def test_a_folder_that_is_gone_becomes_the_nearest_one_above_and_nothing_else_is_carried(sandbox: Sandbox) -> None:
-    result = sandbox.run("pwd; X=1; export Y=2; umask 077; alias z=ls; f() { :; }", cwd="/desk/gone/deeper")
-    assert (result.output, result.cwd) == ("/desk\n", "/desk")
-    assert sandbox.run("echo $X$Y; umask; type f z").output.startswith("\n0022\n")
+    assert sandbox.run("pwd; echo $X$Y; umask; type f z", cwd=cwd).output.startswith(f"{cwd}\n\n0022\n")
+    gone = sandbox.run("pwd", cwd="/desk/gone/deeper")  # the nearest folder above
+    assert (gone.output, gone.cwd) == ("/desk\n", "/desk")
 
 
 def test_reset_goes_back_to_the_start_to_the_last_mode_and_time(sandbox: Sandbox) -> None:
@@ -173,13 +167,11 @@ def test_a_long_history_is_kept_and_stays_fast(sandbox: Sandbox) -> None:
         states.append(sandbox.snapshot())
     for number in (0, 30, 23, 24, 25, 50):
         sandbox.restore(states[number])
-        assert (
-            sandbox.run("tail -1 /desk/log; ls /desk/d /desk/sub").output
-            == f"{number}\n/desk/d:\n{number}\n\n/desk/sub:\ndeep\n"
-        )
-        layers = sandbox.run("grep ' / / ' /proc/self/mountinfo").output
-        assert layers.count("/u:") < 30
-    assert kinds(sandbox) == {"/desk/d": "added", "/desk/d/50": "added", "/desk/log": "added", "/desk/sub/b": "deleted"}
+        listed = sandbox.run("tail -1 /desk/log; ls /desk/d /desk/sub").output
+        assert listed == f"{number}\n/desk/d:\n{number}\n\n/desk/sub:\ndeep\n"
+        assert sandbox.run("grep ' / / ' /proc/self/mountinfo").output.count("/u:") < 30
+    changes = {change.path: change.kind for change in sandbox.diff()}
+    assert changes == {"/desk/d": "added", "/desk/d/50": "added", "/desk/log": "added", "/desk/sub/b": "deleted"}
 
 
 def test_flattening_keeps_modes_times_links_and_names(sandbox: Sandbox) -> None:
@@ -234,23 +226,22 @@ def test_a_state_on_too_many_others_is_an_error_that_harms_nothing(sandbox: Sand
     assert sandbox.diff() == ()
 
 
-def test_a_state_is_dropped_with_its_last_holder() -> None:
+def test_a_state_ends_background_jobs_and_is_dropped_with_its_last_holder() -> None:
     with open_sandbox(limits=SandboxLimits(disk_mb=8)) as small:
+        assert "ended when a state is frozen" in small.capabilities.background
+        assert small.run("sleep 100 & sleep 100 &").background == 2
+        assert [small.snapshot().ended for _ in range(2)] == [2, 0]
         kept = []
 
-        def keep_many() -> None:
-            for _ in range(10):
-                small.run("head -c 7000000 /dev/zero >/root/x")
-                kept.append(small.snapshot())
-                small.reset()
+        def make_state() -> FrozenState:
+            small.reset()
+            small.run("head -c 7000000 /dev/zero >/root/x")
+            return small.snapshot()
 
         for _ in range(12):  # kept, they would be more than the limit on kept states
-            small.run("head -c 7000000 /dev/zero >/root/x")
-            small.snapshot()
-            small.reset()
-
+            make_state()
         with pytest.raises(SandboxError, match="too large together"):
-            keep_many()
+            kept.extend(make_state() for _ in range(10))
         kept.clear()
         small.reset()
         assert small.snapshot().ended == 0
@@ -268,7 +259,7 @@ def test_a_fork_is_taken_over_without_running_anything_again_or_changes_nothing(
         drawn = child.run("cat /desk/random").output
         sandbox.commit(child)
     assert sandbox.run("cat /desk/random").output == drawn
-    assert kinds(sandbox) == {"/desk/random": "added"}
+    assert [(change.path, change.kind) for change in sandbox.diff()] == [("/desk/random", "added")]
     with sandbox.fork() as child, child.fork() as grandchild:
         grandchild.run("echo deep >/desk/deep")
         state = grandchild.snapshot()
@@ -293,15 +284,6 @@ def test_forks_of_one_state_run_beside_each_other(sandbox: Sandbox) -> None:
     assert sandbox.diff() == ()
 
 
-def test_background_jobs_end_when_a_state_is_frozen_and_it_says_so(sandbox: Sandbox) -> None:
-    assert "ended when a state is frozen" in sandbox.capabilities.background
-    assert sandbox.run("sleep 100 & sleep 100 &").background == 2
-    token = sandbox.snapshot()
-    assert token.ended == 2
-    assert sandbox.run("true").background == 0
-    assert sandbox.snapshot().ended == 0
-
-
 def test_a_state_of_another_sandbox_is_refused_and_a_closed_one_says_so(sandbox: Sandbox) -> None:
     other = open_sandbox(setup=SETUP)
     for attempt in (sandbox.restore, sandbox.fork, sandbox.diff):
@@ -319,11 +301,9 @@ def test_a_state_of_another_sandbox_is_refused_and_a_closed_one_says_so(sandbox:
 
 
 def test_files_are_read_and_written_whole(sandbox: Sandbox) -> None:
-    content = bytes(range(256)) * 1000
-    sandbox.write("/desk/new/folder/a b'c", content)
-    assert sandbox.read("/desk/new/folder/a b'c") == content
-    sandbox.write("/desk/a", b"")
-    assert sandbox.read("/desk/a") == b""
+    for path, content in (("/desk/new/folder/a b'c", bytes(range(256)) * 1000), ("/desk/a", b"")):
+        sandbox.write(path, content)
+        assert sandbox.read(path) == content
     assert sandbox.read("/desk/sub/b") == b"two\n"
     for path in ("/none", "/desk"):
         with pytest.raises(FileNotFoundError, match=path):
@@ -332,7 +312,7 @@ def test_files_are_read_and_written_whole(sandbox: Sandbox) -> None:
         sandbox.write("/usr/x", b"x")
 
 
-def test_a_setup_is_made_once_and_never_shared_for_writing() -> None:
+def test_a_setup_is_made_once_and_never_shared_for_writing_and_its_faults_are_told(tmp_path: Path) -> None:
     setup = ["cat /proc/sys/kernel/random/uuid >/id"]
     with open_sandbox(setup=setup) as one, open_sandbox(setup=setup) as other:
         assert one.read("/id") == other.read("/id")
@@ -340,31 +320,33 @@ def test_a_setup_is_made_once_and_never_shared_for_writing() -> None:
         assert one.read("/id") != other.read("/id")
     with open_sandbox(setup=[*setup, "true"]) as third:
         assert len(third.read("/id")) == 37
+    with pytest.raises(SandboxError, match="end within its limits"):
+        open_sandbox(setup=["yes"])
+    with pytest.raises(FileNotFoundError, match="tar file or a folder"):
+        open_sandbox(setup=tmp_path / "none.tar")
+    with pytest.raises(ValueError, match=r"got 'jail'; known: embedded, docker"):
+        open_sandbox("jail")
 
 
 @pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz", "folder"])
 def test_a_start_state_comes_from_a_tar_or_a_folder(tmp_path: Path, mode: str) -> None:
-    tree = tmp_path / "tree"
+    tree = source = tmp_path / "tree"
     (tree / "testbed/empty").mkdir(parents=True)
     (tree / "testbed/run.sh").write_text("echo ran")
     (tree / "testbed/run.sh").chmod(0o750)
     (tree / "testbed/link").symlink_to("run.sh")
-    source = tree
     if mode != "folder":
         source = tmp_path / "tree.tar"
         with tarfile.open(source, mode) as tar:  # type: ignore[call-overload]
             tar.add(tree / "testbed", "testbed")
     with open_sandbox(setup=source) as sandbox:
-        assert (
-            sandbox.run("/testbed/link; stat -c %a /testbed/run.sh; ls /testbed").output
-            == "ran\n750\nempty\nlink\nrun.sh\n"
-        )
+        listed = sandbox.run("/testbed/link; stat -c %a /testbed/run.sh; ls /testbed").output
+        assert listed == "ran\n750\nempty\nlink\nrun.sh\n"
         assert sandbox.diff() == ()
 
 
 def test_a_tar_can_not_reach_out_of_the_sandbox(tmp_path: Path) -> None:
-    source = tmp_path / "evil.tar"
-    target = tmp_path / "out"
+    source, target = tmp_path / "evil.tar", tmp_path / "out"
     with tarfile.open(source, "w") as tar:
         for name in (f"../../../../../..{target}", "usr/bin/evil", "proc/sys/kernel/core_pattern"):
             member = tarfile.TarInfo(name)
@@ -374,15 +356,6 @@ def test_a_tar_can_not_reach_out_of_the_sandbox(tmp_path: Path) -> None:
         open_sandbox(setup=source)
     assert not target.exists()
     assert not Path("/usr/bin/evil").exists()
-
-
-def test_a_setup_that_does_not_end_or_is_not_there_and_an_unknown_backend_are_errors(tmp_path: Path) -> None:
-    with pytest.raises(SandboxError, match="end within its limits"):
-        open_sandbox(setup=["yes"])
-    with pytest.raises(FileNotFoundError, match="tar file or a folder"):
-        open_sandbox(setup=tmp_path / "none.tar")
-    with pytest.raises(ValueError, match=r"got 'jail'; known: embedded, docker"):
-        open_sandbox("jail")
 
 
 FORBIDDEN = """

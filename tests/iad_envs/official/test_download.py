@@ -74,6 +74,15 @@ def test_a_later_command_continues_what_an_earlier_one_left(server: FileServer, 
     assert (before, server.sent) == (HALF, len(CONTENT))
 
 
+@pytest.mark.parametrize("now", [{"etag": '"v2"'}, {"path": "/b"}, {"statuses": [416]}], ids=str)
+def test_another_version_is_not_joined_to_what_was_begun(server: FileServer, part: Path, now: dict[str, Any]) -> None:
+    with pytest.raises(DownloadError):
+        download(server.serve("/a", CONTENT, cuts=[HALF, 0, 0, 0]), part, wait=Waits())
+    changed = CONTENT[::-1]
+    download(server.serve(**{"path": "/a", "content": changed, **now}), part, wait=Waits())
+    assert part.read_bytes() == changed
+
+
 @pytest.mark.parametrize(
     ("facts", "version", "n_twice"),
     [
@@ -92,16 +101,6 @@ def test_a_download_goes_on_by_version_or_date_and_begins_anew_without_ranges_or
     assert server.sent == len(CONTENT) + n_twice
     assert server.asked[1].headers.get("if-range") == version
     assert (server.asked[1].headers.get("range") is None) == (version is None)
-
-
-@pytest.mark.parametrize("now", [{"etag": '"v2"'}, {"path": "/b"}, {"statuses": [416]}], ids=str)
-def test_another_version_is_not_joined_to_what_was_begun(server: FileServer, part: Path, now: dict[str, Any]) -> None:
-    url = server.serve("/a", CONTENT, cuts=[HALF, 0, 0, 0])
-    with pytest.raises(DownloadError):
-        download(url, part, wait=Waits())
-    changed = CONTENT[::-1]
-    download(server.serve(**{"path": "/a", "content": changed, **now}), part, wait=Waits())
-    assert part.read_bytes() == changed
 
 
 def test_what_will_not_change_is_asked_once_and_a_busy_server_again(server: FileServer, part: Path) -> None:

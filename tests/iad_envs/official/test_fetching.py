@@ -22,24 +22,12 @@ def files(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
-def fetched(*args: Any, **options: Any) -> SourceRecord:
-    record = fetcher(*args, **options).fetch()
+def fetched(given: DataSource, root: Path, take: Path | None = None, **options: Any) -> SourceRecord:
+    """The record of what is fetched, or taken from a place."""
+    made = fetcher(given, root, **options)
+    record = made.fetch() if take is None else made.take(take)
     assert record is not None
     return record
-
-
-def taken(given: DataSource, root: Path, place: Path, **options: Any) -> SourceRecord:
-    record = fetcher(given, root, **options).take(place)
-    assert record is not None
-    return record
-
-
-def held_to(record: SourceRecord) -> list[str]:
-    return [one.held_to for one in record.downloads.values()]
-
-
-def origins(record: SourceRecord) -> list[str]:
-    return [one.origin for one in record.downloads.values()]
 
 
 def names(root: Path) -> list[str]:
@@ -50,6 +38,11 @@ def statuses(folder: Path, **known: Any) -> dict[str, str]:
     return {one.path: one.status for one in verify_folder(folder, known)}
 
 
+def each(record: SourceRecord, what: str) -> list[str]:
+    """A fact of each download."""
+    return [getattr(one, what) for one in record.downloads.values()]
+
+
 def test_data_are_fetched_whole_with_a_record(server: FileServer, tmp_path: Path) -> None:
     told: dict[str, tuple[int, int]] = {}
     record = fetched(two(server), tmp_path, report=lambda name, done, total: told.update({name: (done, total)}))
@@ -58,8 +51,8 @@ def test_data_are_fetched_whole_with_a_record(server: FileServer, tmp_path: Path
     assert server.sent == len(A) + len(B)
     assert told == {"a.json": (len(A), len(A)), "b.json": (len(B), len(B))}
     assert record == read_record(tmp_path / "small")
-    assert origins(record) == [f"{server.address}/a", f"{server.address}/b"]
-    assert held_to(record) == ["table", "table"]
+    assert each(record, "origin") == [f"{server.address}/a", f"{server.address}/b"]
+    assert each(record, "held_to") == ["table", "table"]
     assert statuses(tmp_path / "small") == {"a.json": "ok", "b.json": "ok"}
     written = json.loads((tmp_path / "small" / RECORD).read_text(encoding="utf-8"))
     assert (written["licence"], written["citation"]) == ("MIT", "Somebody et al.")
@@ -89,7 +82,7 @@ def test_the_next_mirror_is_asked_and_a_wrong_hash_leaves_nothing_under_the_name
     for place, url in enumerate((f"{server.address}/missing", wrong, f"{server.address}/page", "http://127.0.0.1:9/")):
         root = tmp_path / str(place)
         record = fetched(source(file("a.json", A, url, server.serve("/a", A))), root)
-        assert origins(record) == [f"{server.address}/a"]
+        assert each(record, "origin") == [f"{server.address}/a"]
         assert files(root / "small") == {"a.json": A}
     before, given = server.sent, source(file("a.json", A, wrong))
     for _ in range(2):
@@ -105,7 +98,7 @@ def test_the_next_mirror_is_asked_and_a_wrong_hash_leaves_nothing_under_the_name
 def test_an_archive_ends_in_the_environments_layout(server: FileServer, tmp_path: Path) -> None:
     record = fetched(zipped(server), tmp_path)
     assert files(tmp_path / "small") == {**PLACED, "more.json": b"[1]"}
-    assert held_to(record) == ["first fetch", "first fetch"]
+    assert each(record, "held_to") == ["first fetch", "first fetch"]
     assert names(tmp_path) == ["small", "small.lock"]
 
 
@@ -143,7 +136,7 @@ def test_what_is_fetched_again_is_held_to_the_first_fetch(server: FileServer, tm
     assert statuses(tmp_path / "small")["dev.json"] == "changed"
     again = fetched(given, tmp_path, again=True)
     assert again.files == first.files
-    assert held_to(again) == ["earlier fetch", "earlier fetch"]
+    assert each(again, "held_to") == ["earlier fetch", "earlier fetch"]
     assert files(tmp_path / "small")["dev.json"] == b"[]"
     server.serve("/more", b"[2]")
     with pytest.raises(FetchError) as caught:
@@ -161,21 +154,22 @@ def test_files_fetched_by_hand_are_taken_from_a_folder_or_one_after_the_other(
     by_hand = {"dev.zip": ZIP, "more.json": b"[1]"}  # the second under the name that it will have
     for name, content in {**by_hand, "a.json": A, "b.json": B}.items():
         ((mine if name in by_hand else tmp_path) / name).write_bytes(content)
-    record = taken(zipped(server, name="zipped"), root, mine)
+    record = fetched(zipped(server, name="zipped"), root, mine)
     assert files(root / "zipped") == {**PLACED, "more.json": b"[1]"}
     assert record.downloads["dev.zip"].origin == str(mine / "dev.zip")
     assert files(mine) == by_hand
     assert server.asked == []
     given = two(server)
     with pytest.raises(FetchError, match=r"expected b\.json in .*; a\.json is kept for the next command"):
-        taken(given, root, tmp_path / "a.json")
+        fetched(given, root, tmp_path / "a.json")
     (tmp_path / "a.json").unlink()
     kept = tmp_path / "kept"
     shutil.copytree(root, kept)
     record = fetched(given, kept)  # without what was taken by hand
     assert [asked.path for asked in server.asked] == ["/b"]
     assert record.downloads["a.json"].origin == str(tmp_path / "a.json")
-    assert origins(taken(given, root, tmp_path / "b.json")) == [str(tmp_path / "a.json"), str(tmp_path / "b.json")]
+    last = fetched(given, root, tmp_path / "b.json")
+    assert each(last, "origin") == [str(tmp_path / "a.json"), str(tmp_path / "b.json")]
     assert files(root / "small") == {"a.json": A, "b.json": B}
     assert names(root) == ["small", "small.lock", "zipped", "zipped.lock"]
 
@@ -185,12 +179,12 @@ def test_another_version_is_taken_only_on_request(server: FileServer, tmp_path: 
     (tmp_path / "a.json").write_bytes(A[::-1])
     (tmp_path / "b.json").write_bytes(B)
     with pytest.raises(FetchError, match=r"a\.json: expected the SHA-256 .*; with --any-version it is taken"):
-        taken(given, root, tmp_path)
+        fetched(given, root, tmp_path)
     assert not (root / "small").exists()
-    assert taken(given, root, tmp_path, any_version=True).other_versions == ["a.json"]
+    assert fetched(given, root, tmp_path, any_version=True).other_versions == ["a.json"]
     assert statuses(root / "small") == {"a.json": "ok", "b.json": "ok"}
     with pytest.raises(FetchError, match="expected the SHA-256"):  # a copied folder is held to what is known, too
-        taken(two(server, layout=(("a.json",),), name="other"), root, tmp_path)
+        fetched(two(server, layout=(("a.json",),), name="other"), root, tmp_path)
 
 
 def test_a_folder_as_the_environment_reads_it_is_copied(server: FileServer, tmp_path: Path) -> None:
@@ -199,34 +193,27 @@ def test_a_folder_as_the_environment_reads_it_is_copied(server: FileServer, tmp_
         (mine / name).parent.mkdir(parents=True, exist_ok=True)
         (mine / name).write_bytes(content)
     given = zipped(server)._replace(also=("dev_databases/*/database_description/*.csv",))
-    assert taken(given, root, mine).copied_from == str(mine)
+    assert fetched(given, root, mine).copied_from == str(mine)
     assert files(root / "small") == PLACED
     said = r"expected dev\.zip, more-00000\.json in .*, found none, nor a folder as bird"
     with pytest.raises(FetchError, match=said):
-        taken(given._replace(name="other"), root, root)
-
-
-def test_threads_that_start_together_fetch_once(server: FileServer, tmp_path: Path) -> None:
-    given = two(server)
-    found: list[object] = []
-    threads = [Thread(target=lambda: found.append(fetcher(given, tmp_path).fetch())) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert server.sent == len(A) + len(B)
-    assert sum(one is not None for one in found) == 1
+        fetched(given._replace(name="other"), root, root)
 
 
 def test_a_folder_is_held_to_its_record_or_without_one_to_the_table(server: FileServer, tmp_path: Path) -> None:
     for name, content in {"a.json": A, "b.json": b"other", "c.json": b"mine"}.items():
         (tmp_path / name).write_bytes(content)
-    given = two(server)
+    given, folder = two(server), tmp_path / "root" / "small"
     assert read_record(tmp_path) is None
     assert statuses(tmp_path, small=given) == {"a.json": "ok", "b.json": "changed", "c.json": "unknown"}
-    fetcher(given, tmp_path / "root").fetch()
-    (tmp_path / "root" / "small" / "b.json").unlink()
-    assert statuses(tmp_path / "root" / "small") == {"a.json": "ok", "b.json": "missing"}
+    threads = [Thread(target=fetcher(given, folder.parent).fetch) for _ in range(4)]  # together they fetch once
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert server.sent == len(A) + len(B)
+    (folder / "b.json").unlink()
+    assert statuses(folder) == {"a.json": "ok", "b.json": "missing"}
     (tmp_path / RECORD).write_text("[]", encoding="utf-8")
     with pytest.raises(ValueError, match="expected the record of a fetch in"):
         read_record(tmp_path)

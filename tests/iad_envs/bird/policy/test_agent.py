@@ -1,10 +1,9 @@
 """The rule-based linker: what it reads, what it writes, and that it knows no more than an agent may."""
 
-import json
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from random import Random
+from statistics import mean
 from typing import Any
 
 import gymnasium as gym
@@ -16,7 +15,7 @@ import iad_envs  # noqa: F401 (registers)
 from iad_envs.bird.policy.agent import BirdAgent
 from iad_envs.bird.policy.query import Query, joined, read_query
 from iad_envs.bird.policy.question import Join, read_question, schema_of, stem
-from iad_policy import Candidate, Feedback, IADPolicyWrapper, State
+from iad_policy import Candidate, Feedback, IADPolicyWrapper, State, evaluate
 from iad_policy.agents import load_agent
 from iad_policy.errors import GoldError
 from iad_policy.types import PublicInfo, Turn
@@ -188,40 +187,21 @@ def test_of_two_keys_between_tables_the_preferred_one_is_taken() -> None:
         assert chosen.text() == f"SELECT port.name FROM voyage INNER JOIN port ON voyage.{name} = port.port_id"
 
 
-@pytest.fixture(scope="module")
-def env() -> Iterator[gym.Env[Any, Any]]:
-    with closing(gym.make("IAD/BIRD-v0", data_dir=FOLDER)) as made:
-        yield made
-
-
-def successes(env: gym.Env[Any, Any], agent: str, seed: int, n_tasks: int) -> dict[str, tuple[str, bool]]:
-    """Task id -> difficulty and success of one episode, for the first tasks of the test split."""
-    found = {}
-    policy = IADPolicyWrapper(agent, env, strategy="single", seed=seed)
-    for record in json.loads((FOLDER / "dev.json").read_text(encoding="utf-8"))[:n_tasks]:
-        observation, info = env.reset(options={"task_id": str(record["question_id"])})
-        is_over = False
-        while not is_over:
-            observation, _, terminated, truncated, info = env.step(policy.act(observation, info))
-            is_over = terminated or truncated
-        found[str(record["question_id"])] = (record["difficulty"], info["success"])
-    return found
-
-
-def share(results: list[dict[str, tuple[str, bool]]], difficulty: str = "") -> float:
-    counted = [success for one in results for kind, success in one.values() if difficulty in ("", kind)]
-    return sum(counted) / len(counted)
-
-
 @pytest.mark.parametrize(("n_seeds", "n_tasks"), [(2, 30), pytest.param(5, 100, marks=pytest.mark.slow)])
-def test_the_bundled_questions_tell_methods_apart(env: gym.Env[Any, Any], n_seeds: int, n_tasks: int) -> None:
-    episodes = [successes(env, "linker", seed, n_tasks) for seed in range(n_seeds)]
-    single = share(episodes)
-    any_of_them = sum(any(one[task][1] for one in episodes) for task in episodes[0]) / n_tasks
-    assert 0.2 <= single <= 0.6
-    assert any_of_them >= single + (0.15 if n_seeds == 5 else 0.01)
-    assert n_seeds == 2 or share(episodes, "challenging") < share(episodes, "simple")
-    assert share([successes(env, "random", 0, n_tasks)]) < 0.05
+def test_the_bundled_questions_tell_methods_apart(n_seeds: int, n_tasks: int) -> None:
+    given: dict[str, Any] = {"tasks": n_tasks, "data_dir": str(FOLDER), "cache": False}
+    records = evaluate("IAD/BIRD-v0", ["single"], agent="linker", seed=list(range(n_seeds)), **given).records["single"]
+
+    def share(difficulty: str = "") -> float:
+        return mean(float(one.success or 0.0) for one in records if difficulty in ("", one.difficulty))
+
+    assert len(records) == n_seeds * n_tasks
+    assert 0.2 <= share() <= 0.6
+    any_of_them = len({one.task_id for one in records if one.success}) / n_tasks
+    assert any_of_them >= share() + (0.15 if n_seeds == 5 else 0.01)
+    assert n_seeds == 2 or share("challenging") < share("simple")
+    by_chance = evaluate("IAD/BIRD-v0", ["single"], agent="random", **given).records["single"]
+    assert mean(float(one.success or 0.0) for one in by_chance) < 0.05
 
 
 @pytest.mark.parametrize("strategy", ["single", "iad"])

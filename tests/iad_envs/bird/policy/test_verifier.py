@@ -186,25 +186,6 @@ def test_the_majority_is_counted_by_result_without_failures(env: gym.Env[Any, An
     assert majority([Candidate(None, error="x"), Candidate("SELECT 1")]).action == "SELECT 1"
 
 
-@pytest.mark.parametrize(
-    ("strategy", "n_right"),
-    [
-        ("bon-sc", 1),  # two right, two wrong with one result, one broken: the order decides
-        ("chains", 4),  # two of the three chains may hold no right answer, and then outvote the third
-        ("bon", 8),
-    ],
-)
-def test_strategies_pick_the_right_answer_where_votes_or_facts_tell(
-    env: gym.Env[Any, Any], strategy: str, n_right: int
-) -> None:
-    successes = []
-    for seed in range(8):
-        with IADPolicyWrapper("replay", env, strategy=strategy, n=5, seed=seed) as policy:
-            *_, info = env.step(policy.act(*env.reset(options={"task_id": "7"})))
-            successes.append(info["success"])
-    assert sum(successes) >= n_right
-
-
 def test_chains_share_the_proposals_and_each_gives_its_best(env: gym.Env[Any, Any]) -> None:
     for n, k, samples in ((5, 2, 2), (2, 10, 2)):
         with IADPolicyWrapper("replay", env, strategy="chains", n=n, k=k) as policy:
