@@ -15,7 +15,7 @@ import gymnasium as gym
 from reference import Reference
 from support.bundled import bundled_tasks
 from support.figures import figure, in_fresh_process
-from support.shop_vectors import WORDS
+from vectors import WORDS
 
 # CPU milliseconds of the original text environment on 1,000 products, on the machine where the targets were set.
 RECORDED_MS = {"reset": 2.9, "search": 17.6, "click": 15.0}

@@ -58,8 +58,8 @@ ELSEWHERE = {
     "docs/what-a-model-reads.md": {"text"},
 }
 """Other blocks: tables, which a test below, `test_analyse.py` and `test_score.py` make, pages that tests of their
-environments see, a drawing, what the test of the site builds, what a training prints, and prompts, which the test of the
-snapshots compares."""
+environments see, a drawing, what the test of the site builds, what a training prints, and prompts, which the test of
+the snapshots compares."""
 ON_A_SERVER = re.compile('dialect="(?:postgresql|mysql)"')
 OF_A_FRAMEWORK = re.compile(r"^from trl\b", re.MULTILINE)
 """Blocks that need another framework, and a model: tests/full/ runs those of TRL. Here they are compiled."""
