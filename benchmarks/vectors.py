@@ -18,24 +18,6 @@ import iad_envs  # noqa: F401 (registers)
 
 QUERY = "shoe women throw wall red bar gluten free hair pack wireless cotton large black set kit steel"
 WORDS = QUERY.split()
-    "shoe",
-    "women",
-    "throw",
-    "wall",
-    "red",
-    "bar",
-    "gluten",
-    "free",
-    "hair",
-    "pack",
-    "wireless",
-    "cotton",
-    "large",
-    "black",
-    "set",
-    "kit",
-    "steel",
-]
 N_SESSIONS = 256
 MANY_SESSIONS = 2048
 N_ROUNDS = 60 if FULL else 20
