@@ -1,7 +1,6 @@
 """The measurement of the shop's verifier: purchases with their success, and what its scores say about them."""
 
 import importlib
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,19 +51,11 @@ def test_halves_of_tasks_share_no_product(shop: ModuleType) -> None:
     assert not products[0] & products[1]
 
 
-def test_scores_of_purchases_tell_success_on_tasks_that_were_not_fitted(shop: ModuleType, tmp_path: Path) -> None:
+def test_scores_of_purchases_tell_success_on_tasks_that_were_not_fitted(shop: ModuleType) -> None:
     found = shop.webshop_evidence(n_tasks=60)
     assert found.auc >= 0.75
     assert found.interval.low > 0.75
     assert found.ece < 0.1
-    # Purchases of other agents are measured instead, if some are recorded.
-    made = golds(shop, shop.HELD_OUT, n_tasks=3)
-    played = [(one.task_id, [turn.action for turn in one.state.history]) for one in made]
-    played.append((made[0].task_id, ["search[boots]"]))  # buys nothing
-    rows = [json.dumps({"task_id": task, "source": "model", "actions": actions}) for task, actions in played]
-    (tmp_path / "purchases.jsonl").write_text("\n".join(rows))
-    found = shop.webshop_evidence(recorded=[tmp_path / "purchases.jsonl"])
-    assert (found.auc, found.n_pos, found.n_neg) == (None, 3, 0)
 
 
 @pytest.mark.slow
