@@ -26,7 +26,7 @@ from iad_envs.toolcalls.pages import AWAITED
 from iad_envs.toolcalls.rules import RULES, Rules
 from tests.contract.environments import solution_of
 from tests.fidelity.attacks import HOSTILE, fuzzed, watched
-from tests.fidelity.tool_environments import bytes_of, form, no_thread_leaks, seen
+from tests.fidelity.tool_environments import form, no_thread_leaks, seen
 
 Row = dict[str, Any]
 N_TASKS = {"normal": 823, "special": 150, "agent": 50}
@@ -203,11 +203,6 @@ def test_agents_see_the_same_where_gold_is_another(
 def test_sixty_four_threads_simulate_without_a_leak(make: Callable[..., ACEBenchEnv], scoring: Rules) -> None:
     tasks = ("agent_multi_step_3", "agent_multi_turn_20", "agent_multi_step_12")
     no_thread_leaks(make("agent", scoring=scoring), make("agent", scoring=scoring), tasks)
-
-
-@pytest.mark.parametrize("category", N_TASKS)
-def test_equal_seeds_give_equal_bytes(make: Callable[..., ACEBenchEnv], category: str) -> None:
-    assert list(bytes_of(lambda: make(category))) == list(bytes_of(lambda: make(category)))
 
 
 def test_hostile_and_fuzzed_actions_raise_run_open_and_start_nothing(

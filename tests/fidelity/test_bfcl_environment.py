@@ -22,7 +22,7 @@ from iad_envs.toolcalls.calls import UnreadableCalls
 from iad_envs.toolcalls.pages import AWAITED
 from tests.contract.environments import solution_of
 from tests.fidelity.attacks import HOSTILE, fuzzed, watched
-from tests.fidelity.tool_environments import bytes_of, form, no_thread_leaks, seen
+from tests.fidelity.tool_environments import form, no_thread_leaks, seen
 from tests.iad_envs.toolcalls.official_answers import read_officially
 
 pytest.importorskip("mpmath", reason="an official class needs mpmath: pip install 'iad[bfcl]'")
@@ -239,10 +239,6 @@ def test_agents_see_the_same_where_gold_is_another(make: Callable[..., BFCLEnv],
 def test_sixty_four_threads_simulate_without_a_leak(make: Callable[..., BFCLEnv]) -> None:
     tasks = ("multi_turn_base_15", "multi_turn_base_59", "multi_turn_base_172")
     no_thread_leaks(make("multi_turn_base"), make("multi_turn_base"), tasks)
-
-
-def test_equal_seeds_give_equal_bytes(make: Callable[..., BFCLEnv]) -> None:
-    assert list(bytes_of(make)) == list(bytes_of(make))
 
 
 def test_fuzzed_actions_raise_run_open_and_start_nothing(make: Callable[..., BFCLEnv], vectors: Any) -> None:

@@ -1,7 +1,7 @@
 """What the environments with function calls promise, on official data: the same for each of them."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -55,15 +55,3 @@ def no_thread_leaks(env: ToolCallEnv, alone: ToolCallEnv, task_ids: Sequence[str
         with ThreadPoolExecutor(64) as pool:
             found = list(pool.map(lambda one: as_shown(env.simulate(one[0], one[2])), tried * 4))
         assert found == wanted * 4
-
-
-def bytes_of(make: Callable[[], ToolCallEnv]) -> Iterator[bytes]:
-    """What 24 seeds show, byte by byte."""
-    env = make()
-    for seed in range(24):
-        observation, info = env.reset(seed=seed)
-        yield observation.encode()
-        for action in solution_of(env):
-            observation, _, _, _, info = env.step(action)
-            yield observation.encode()
-            yield json.dumps(info["page"], sort_keys=True).encode()
