@@ -84,16 +84,21 @@ def walk(client: FlaskClient, shop: Shop, session: str, rng: random.Random) -> I
         page = seen(client, path)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_every_page_shows_what_the_text_environment_shows_and_leads_where_the_engine_leads(
-    client: FlaskClient, shop: Shop, seed: int
+def test_every_page_is_the_text_environments_leads_where_the_engine_leads_and_sessions_do_not_meet(
+    site: Site, shop: Shop
 ) -> None:
-    for page, state in walk(client, shop, f"s{seed}", random.Random(seed)):
-        assert page.text == render_text(shop.page(state))
-        links = {name: path_of(f"s{seed}", after) for name, after in shop.links(state).items()}
-        if state.kind == "index":
-            links["search"] = f"/s{seed}"
-        assert page.clicks == links
+    app = create_app(site)
+
+    def visit(number: int) -> None:
+        for page, state in walk(app.test_client(), shop, f"s{number}", random.Random(number)):
+            assert page.text == render_text(shop.page(state))
+            links = {name: path_of(f"s{number}", after) for name, after in shop.links(state).items()}
+            if state.kind == "index":
+                links["search"] = f"/s{number}"
+            assert page.clicks == links
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(visit, range(8)))
 
 
 def test_the_page_marks_seen_products_and_the_chosen_option(client: FlaskClient) -> None:
@@ -318,17 +323,6 @@ def test_no_address_breaks_the_server(client: FlaskClient, path: str, method: st
     raw = f"/{prefix}{path}".encode().decode("latin-1")
     answer = client.open("/", method=method, environ_overrides={"PATH_INFO": raw, "REQUEST_URI": quote(raw)})
     assert answer.status_code < 500
-
-
-def test_sessions_side_by_side_do_not_meet(site: Site, shop: Shop) -> None:
-    app = create_app(site)
-
-    def shopper(number: int) -> None:
-        for page, state in walk(app.test_client(), shop, f"shopper{number}", random.Random(number)):
-            assert page.text == render_text(shop.page(state))
-
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(shopper, range(8)))
 
 
 def test_a_session_that_was_freed_is_told_how_to_go_on(shop: Shop) -> None:
