@@ -95,7 +95,6 @@ def as_in_memory(final: list[dict[str, dict[str, Any]]]) -> list[dict[str, dict[
 def test_every_answer_to_a_normal_or_special_task_gets_the_official_verdict(ace: Benchmark, answers: list[Row]) -> None:
     verdicts = [(row, ace.check(row)) for row in answers]
     wrong = [(row["id"], row["kind"], verdict) for row, verdict in verdicts if verdict.valid != row["valid"]]
-    print(f"{len(answers) - len(wrong)} of {len(answers)} answers agree")
     assert not wrong
 
 
@@ -111,7 +110,6 @@ def test_every_agent_episode_gets_the_official_scores(ace: Benchmark, episodes: 
         score = score_agent(ace.gold[row["id"]], final, row["process"])
         if (score.end_to_end, round(score.process, 3)) != (row["end_to_end"], row["process_accuracy"]):
             wrong.append((row["id"], row["kind"], score, row["end_to_end"], row["process_accuracy"]))
-    print(f"{len(episodes) - len(wrong)} of {len(episodes)} episodes agree")
     assert not wrong
 
 
@@ -134,7 +132,6 @@ def test_the_holes_of_the_official_checkers_are_closed(ace: Benchmark, answers: 
         rules: Counter(row["kind"] for row in answers if ace.check(row, rules).valid) for rules in RULES
     }
     n_rows = Counter(row["kind"] for row in answers)
-    print({kind: (n, passed["official"][kind], passed["sound"][kind]) for kind, n in sorted(n_rows.items())})
     for kind in ("changed_int", "changed_bool", "changed_float", "right_and_a_call"):
         assert passed["official"][kind] == n_rows[kind]
         assert passed["sound"][kind] == 0

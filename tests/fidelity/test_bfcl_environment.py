@@ -22,7 +22,7 @@ from iad_envs.toolcalls.calls import UnreadableCalls
 from iad_envs.toolcalls.pages import AWAITED
 from tests.contract.environments import solution_of
 from tests.fidelity.attacks import HOSTILE, fuzzed, watched
-from tests.fidelity.tool_environments import bytes_of, form, no_thread_leaks, seen
+from tests.fidelity.tool_environments import form, no_thread_leaks, other_golds, seen
 from tests.iad_envs.toolcalls.official_answers import read_officially
 
 pytest.importorskip("mpmath", reason="an official class needs mpmath: pip install 'iad[bfcl]'")
@@ -216,17 +216,12 @@ def test_a_simulated_end_of_a_turn_tells_neither_the_next_message_nor_whether_th
 
 
 def test_agents_see_the_same_where_gold_is_another(make: Callable[..., BFCLEnv], folder: Path, tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    (data / "possible_answer").mkdir(parents=True)
+    def nothing(name: str, rows: list[Row]) -> list[Row]:
+        return [{"id": row["id"], "ground_truth": [] if "multi_turn" not in name else [[]] * 12} for row in rows]
+
+    other_golds(folder / "data", tmp_path / "data", nothing)
+    (tmp_path / "data" / "multi_turn_func_doc").symlink_to(folder / "data" / "multi_turn_func_doc")
     (tmp_path / "eval_checker").symlink_to(folder / "eval_checker")
-    for path in (folder / "data").iterdir():
-        if path.name != "possible_answer":
-            (data / path.name).symlink_to(path)
-    for path in (folder / "data" / "possible_answer").iterdir():
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-        nothing: list[Any] = [] if "multi_turn" not in path.name else [[]] * 12
-        other = [json.dumps({"id": row["id"], "ground_truth": nothing}) for row in rows]
-        (data / "possible_answer" / path.name).write_text("\n".join(other), encoding="utf-8")
     for category, step in (("multi_turn", 8), ("live_simple", 8)):
         env, without = make(category), make(category, data_dir=tmp_path)
         assert without.data.name == "other"
@@ -239,10 +234,6 @@ def test_agents_see_the_same_where_gold_is_another(make: Callable[..., BFCLEnv],
 def test_sixty_four_threads_simulate_without_a_leak(make: Callable[..., BFCLEnv]) -> None:
     tasks = ("multi_turn_base_15", "multi_turn_base_59", "multi_turn_base_172")
     no_thread_leaks(make("multi_turn_base"), make("multi_turn_base"), tasks)
-
-
-def test_equal_seeds_give_equal_bytes(make: Callable[..., BFCLEnv]) -> None:
-    assert list(bytes_of(make)) == list(bytes_of(make))
 
 
 def test_fuzzed_actions_raise_run_open_and_start_nothing(make: Callable[..., BFCLEnv], vectors: Any) -> None:

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.webshop_server.small_shop import ANNOTATIONS, SharedWords, record, write_folder
+from tests.webshop_server.small_shop import ANNOTATIONS, record, write_folder
 from webshop_server.catalog import Catalog, load_catalog
-from webshop_server.engine import Shop
 from webshop_server.storage.disk_catalog import open_disk_catalog, write_disk_catalog
 from webshop_server.storage.json_files import CatalogError
 
@@ -39,16 +38,6 @@ def test_products_their_order_and_their_ids_are_the_same(catalog: Catalog, store
             each["B1"]
     with pytest.raises(IndexError):
         stored.products[23]
-
-
-@pytest.mark.parametrize("query", ["<r>", "<c> garden", "<q> socks", "<a> hand made", "wool"])
-def test_pages_are_the_same(catalog: Catalog, stored: Catalog, query: str) -> None:
-    pages = []
-    for products in (catalog, stored):
-        shop = Shop(products, SharedWords(catalog), special_queries=True)
-        pages.append(shop.page(shop.act(shop.start("buy"), f"search[{query}]").state).public())
-    assert pages[0] == pages[1]
-    assert pages[0]["total"] > 0
 
 
 def test_repeated_ids_are_left_out_and_a_repeated_annotation_counts_last(tmp_path: Path) -> None:
