@@ -1,8 +1,7 @@
 """The tables of real models' runs are read from run folders, with what every candidate would have scored."""
 
 import json
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,20 +9,13 @@ import pytest
 
 from iad_policy import evaluate
 
-FOLDER = Path(__file__).parents[1] / "benchmarks"
 PAGE = Path(__file__).parents[1] / "docs" / "models-measured.md"
 KEPT = sorted((PAGE.parent / "measurements").glob("*.json"))
 
 
 @pytest.fixture(scope="module")
-def measured() -> Iterator[Any]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(FOLDER)
-        from support import measured_models
-
-        yield measured_models
-    for name in [name for name in sys.modules if name.partition(".")[0] == "support"]:
-        del sys.modules[name]
+def measured(load_benchmark: Callable[[str], Any]) -> Any:
+    return load_benchmark("support.measured_models")
 
 
 @pytest.fixture(scope="module")
