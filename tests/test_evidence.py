@@ -167,7 +167,9 @@ def test_halves_of_tasks_share_no_product(load_benchmark: Benchmark) -> None:
     assert not products[0] & products[1]
 
 
-def test_scores_of_purchases_tell_success_on_tasks_that_were_not_fitted(load_benchmark: Benchmark, tmp_path: Path) -> None:
+def test_scores_of_purchases_tell_success_on_tasks_that_were_not_fitted(
+    load_benchmark: Benchmark, tmp_path: Path
+) -> None:
     shop = load_benchmark("support.webshop_verifier")
     found = shop.webshop_evidence(n_tasks=60)
     assert found.auc >= 0.75

@@ -19,9 +19,6 @@ from iad_policy.types.read_only import read_only
 from iad_policy.world import World
 from iad_policy.world.simulator import Simulator
 
-MAX_TOKENS_KEPT = 256
-"""Maximum number of simulator tokens in memory. An older state is simulated again along its path if it is needed."""
-
 
 class LiveEpisode:
     """One episode, as the policy sees it.
@@ -188,7 +185,7 @@ class LiveEpisode:
         return token
 
     def _keep(self, name: str, token: Any) -> None:
-        if len(self._tokens) >= MAX_TOKENS_KEPT:
+        if len(self._tokens) >= 256:  # an older state is simulated again along its path if it is needed
             # Every rebuild starts from the root, so the oldest token that is not the root is dropped.
             oldest = next(key for key in self._tokens if self.state is None or key != self.state.id)
             del self._tokens[oldest]

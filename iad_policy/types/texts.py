@@ -14,10 +14,6 @@ import numpy as np
 T = TypeVar("T")
 OBSERVATION_CHARS = 12_000
 """Characters of an observation that are shown if nothing else is said."""
-BREAKS = ("\n", " [SEP] ", ". ", "; ", ", ", " ")
-"""Places to cut a text at, the best first."""
-MIN_KEPT = 0.6
-"""Share of the limit that a cut at a better place must keep."""
 CHARS_PER_TOKEN = 4
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _DIRECTED = re.compile(
@@ -99,8 +95,9 @@ def _cut(text: str, limit: int) -> int:
     if len(text) <= limit:
         return len(text)
     head = text[: limit + 1]
-    cuts = (head.rfind(mark) + len(mark.rstrip()) for mark in BREAKS if mark in head)
-    return next((cut for cut in cuts if MIN_KEPT * limit <= cut <= limit), limit)
+    places = ("\n", " [SEP] ", ". ", "; ", ", ", " ")  # the best first
+    cuts = (head.rfind(mark) + len(mark.rstrip()) for mark in places if mark in head)
+    return next((cut for cut in cuts if 0.6 * limit <= cut <= limit), limit)
 
 
 def truncated(text: str, n_tokens: int) -> str:

@@ -27,8 +27,6 @@ NEUTRAL = (
     gym.RewardWrapper,
 )
 """Wrappers that are neutral though they have a `step` of their own."""
-DEPENDENT = (wrappers.AddRenderObservation, wrappers.NormalizeObservation)
-"""Observation wrappers whose observations depend on the environment, or on what was observed before."""
 WITHOUT_SIMULATION = "a strategy without simulation, such as bon-sc, and a verifier with needs_preview=False or none"
 """What needs no simulation."""
 
@@ -109,7 +107,8 @@ def effect_of(layer: gym.Wrapper[Any, Any, Any, Any]) -> Effect:
     """
     if getattr(layer, "iad_neutral", False) or isinstance(layer, NEUTRAL):
         return "none"
-    if isinstance(layer, DEPENDENT):
+    if isinstance(layer, wrappers.AddRenderObservation | wrappers.NormalizeObservation):
+        # Their observations depend on the environment, or on what was observed before.
         return "unknown"
     effects: dict[type[gym.Wrapper[Any, Any, Any, Any]], Effect] = {
         gym.ActionWrapper: "action",

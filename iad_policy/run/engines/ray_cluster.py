@@ -12,8 +12,6 @@ from iad_policy.run.engines import EngineError
 
 OBJECT_STORE_BYTES = 2**28
 """Size of the object store of a cluster that is started here. Messages are small."""
-REACH_S = 10.0
-"""Seconds to wait for the head of a cluster."""
 
 
 def load_ray() -> Any:
@@ -66,7 +64,7 @@ def _refuse_unreachable(address: str) -> None:
     host, _, port = address.rpartition(":")
     if host and port.isdigit() and "/" not in host:
         try:
-            socket.create_connection((host, int(port)), timeout=REACH_S).close()
+            socket.create_connection((host, int(port)), timeout=10.0).close()
         except OSError as error:
             _not_reached(error)
 
