@@ -105,11 +105,9 @@ def test_a_tracker_that_can_not_begin_ends_the_run_before_anything_is_asked(tmp_
 
 def test_a_session_that_is_cut_short_still_tells_the_end(tmp_path: Path) -> None:
     book = Notebook()
-    one = runner(strategies=("single",), budget={"run.proposals": 4})
-    tracked(one, tmp_path / "run", book)
+    tracked(runner(strategies=("single",), budget={"run.proposals": 4}), tmp_path / "run", book)
     (summary,) = book.of("summary")
-    assert not summary["is_complete"]
-    assert book.told[-1][0] == "close"
+    assert (summary["is_complete"], book.told[-1][0]) == (False, "close")
 
 
 def test_the_labels_of_a_run_name_an_oracle_wherever_it_is(tmp_path: Path) -> None:
@@ -129,14 +127,8 @@ def test_the_labels_of_a_run_name_an_oracle_wherever_it_is(tmp_path: Path) -> No
 
 
 def test_a_configuration_is_flat_texts_without_what_is_empty() -> None:
-    given = {
-        "env": "Dials",
-        "n": 3,
-        "agent": ["a", "b"],
-        "budget": {"decision.proposals": 2},
-        "split": None,
-        "baseline": "",
-    }
+    given = {"env": "Dials", "n": 3, "agent": ["a", "b"], "budget": {"decision.proposals": 2}}
+    given |= {"split": None, "baseline": ""}
     expected = {"env": "Dials", "n": "3", "agent": "a, b", "budget.decision.proposals": "2"}
     assert dict(flat(given)) == expected
 
