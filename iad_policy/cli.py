@@ -44,7 +44,7 @@ EnvId = Annotated[str, typer.Argument(metavar="ENV", help="Environment id, such 
 EnvArgs = Annotated[
     list[str] | None, typer.Option("--env-arg", metavar="KEY=VALUE", help="Further argument of the environment.")
 ]
-DataDir = Annotated[str | None, typer.Option(help="Folder with the environment's data, or official:"name".")]
+DataDir = Annotated[str | None, typer.Option(help="Folder with the environment's data, or official:NAME.")]
 Split = Annotated[str | None, typer.Option(help="Split of the tasks; by default the environment's own.")]
 Seed = Annotated[int, typer.Option(help="Seed of the task and of the environment.")]
 
