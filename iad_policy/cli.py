@@ -21,7 +21,7 @@ from iad_policy.commands.doctor import LIMIT_S, examine, page
 from iad_policy.commands.options import EnvIds, config_parts, pairs, with_run_options
 from iad_policy.commands.play import play as play_episode
 from iad_policy.commands.side_by_side import PlannedRun, fit_side_by_side, run_side_by_side
-from iad_policy.commands.suite import NAME, read_suite
+from iad_policy.commands.suite import read_suite
 from iad_policy.commands.terminal import BAD_INPUT, clear_errors, make_console, tell
 from iad_policy.commands.terminal_run import run_session
 from iad_policy.errors import MissingExtra, RunFolderError, StorageError
@@ -186,7 +186,7 @@ def _plan(given: dict[str, Any], default: tuple[str, ...]) -> list[tuple[Path, R
         for entry in (read_suite(file) if file else [{}])
         for env in (envs or [None])
     ]
-    names = [entry.pop(NAME, None) for entry in entries]
+    names = [entry.pop("name", None) for entry in entries]
     configs = [resolve(entry, default=default) for entry in entries]
     folders = [Path(name or config.name()) for name, config in zip(names, configs, strict=True)]
     if len(set(folders)) < len(folders):

@@ -61,7 +61,7 @@ def evaluate(
         KeyboardInterrupt: Ctrl-C was pressed. The answers of running requests are kept.
     """
     from iad_policy.run.components import load_components
-    from iad_policy.run.own import named, named_simulator, named_verifier
+    from iad_policy.run.own import named
     from iad_policy.run.resolve import env_of, resolve
     from iad_policy.run.runner import Runner
 
@@ -73,11 +73,11 @@ def evaluate(
         "strategies": _strategies(strategies, own),
         "tasks": tasks,
         "agent": agents[0] if len(agents) == 1 else agents or None,
-        "verifier": tuple(named_verifier(one, own) for one in _listed(verifier)) or None,
+        "verifier": tuple(named(one, own, "verifiers") for one in _listed(verifier)) or None,
         "own": own,
     }
     if asked.get("simulator") is not None:
-        asked["simulator"] = named_simulator(asked["simulator"], own)
+        asked["simulator"] = named(asked["simulator"], own, "simulators")
     for name in ("n", "seed"):
         if isinstance(asked.get(name), list | range):
             asked[name] = tuple(asked[name])

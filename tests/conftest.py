@@ -1,8 +1,10 @@
 """Settings of all tests, and fixtures: the real data, the vectors of the original systems, and the browsers."""
 
+import importlib
 import json
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,3 +46,13 @@ def browsers() -> Iterator[Browsers]:
     made = Browsers()
     yield made
     made.close()
+
+
+@pytest.fixture(scope="module")
+def load_benchmark() -> Iterator[Callable[[str], Any]]:
+    """Imports a module of benchmarks/ by its name; that folder is on the path of one file's tests only."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(Path(__file__).parents[1] / "benchmarks")
+        yield importlib.import_module
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("reference", "support")]:
+        del sys.modules[name]

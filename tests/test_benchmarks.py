@@ -2,7 +2,6 @@
 
 import ast
 import json
-import sys
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -17,13 +16,8 @@ TIMES = {"us", "ms", "s", "min"}
 
 
 @pytest.fixture
-def reference(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(FOLDER)
-    import reference
-
-    yield reference
-    for name in [name for name in sys.modules if name.partition(".")[0] in ("reference", "support")]:
-        del sys.modules[name]
+def reference(load_benchmark: Callable[[str], Any]) -> Any:
+    return load_benchmark("reference")
 
 
 def ticking(step_s: float) -> Callable[[], float]:

@@ -5,8 +5,6 @@ import re
 import shlex
 import subprocess
 import sys
-import warnings
-from collections import defaultdict
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,13 +12,12 @@ from typing import Any
 
 import gymnasium as gym
 import pytest
-from typer.testing import CliRunner
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import IADPolicyWrapper
-from iad_policy.cli import app
 from iad_policy.commands.suite import read_suite
 from iad_policy.models.hf import PACKAGES
+from tests import command_line
 from tests.full.sql_servers import Dialect, missing
 from tests.full.sql_servers import serving as serving_sql
 from tests.iad_policy.models.local.smollm2 import require_smollm2, smollm2
@@ -42,39 +39,10 @@ TUTORIALS = ["docs/advise.md", "docs/learning.md", "docs/learning/tutorial.md", 
 LONG = ("docs/learning.md", "docs/learning/tutorial.md", "docs/learning/language-models.md", "colossal_cave.py")
 """Those that take longer than others of the same kind: `make test-full` runs them."""
 BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-EXECUTED = {"python", "sh", "toml"}
-ELSEWHERE = {
-    "README.md": {"text"},
-    "docs/acebench.md": {"text"},
-    "docs/advise.md": {"text"},
-    "docs/analyse-other-logs.md": {"text"},
-    "docs/bfcl.md": {"text"},
-    "docs/booking.md": {"text"},
-    "docs/bridges/trl.md": {"text"},
-    "docs/design.md": {""},
-    "docs/learning/language-models.md": {"text"},
-    "docs/reference.md": {"{eval-rst}"},
-    "docs/score-predictions.md": {"text"},
-    "docs/what-a-model-reads.md": {"text"},
-}
-"""Other blocks: tables, which a test below, `test_analyse.py` and `test_score.py` make, pages that tests of their
-environments see, a drawing, what the test of the site builds, what a training prints, and prompts, which the test of
-the snapshots compares."""
 ON_A_SERVER = re.compile('dialect="(?:postgresql|mysql)"')
-OF_A_FRAMEWORK = re.compile(r"^from trl\b", re.MULTILINE)
+OF_A_FRAMEWORK = re.compile(r"^from (?:trl|verl)\b", re.MULTILINE)
 """Blocks that need another framework, and a model: tests/full/ runs those of TRL. Here they are compiled."""
-NEEDS_A_TERMINAL = "iad play"
-NEEDS_A_PACKAGE = {"colossal_cave.py": ("adventure", "iad[games]")}
-TRAINS = "grpo.py"
-"""An example that takes minutes: tests/full/test_bridge_trl.py runs it."""
-NEVER_ENDS = "iad serve"
-NEEDS_RAY = "--engine ray"
 ON_THIS_MACHINE = "local:smollm2"
-IN_THIS_PROCESS = "hf:smollm2"
-
-
-OTHER_LOGS = {"logs": "inspect/models", "outputs": "verifiers", "answers.jsonl": "jsonl/answers.jsonl"}
-"""Name of other frameworks' logs in a document -> what stands for them."""
 
 
 def blocks(document: str, language: str) -> list[str]:
@@ -91,8 +59,9 @@ def official(tmp_path: Path) -> Path:
     (folder / "webshop").symlink_to(data.folder)
     (folder / "intercode").symlink_to(ROOT / "data" / "intercode")
     stand_ins(tmp_path / "official")
-    for name, logs in OTHER_LOGS.items():
-        (tmp_path / name).symlink_to(ROOT / "tests" / "fixtures" / "other_logs" / logs)
+    logs = {"logs": "inspect/models", "outputs": "verifiers", "answers.jsonl": "jsonl/answers.jsonl"}
+    for name, stand_in in logs.items():
+        (tmp_path / name).symlink_to(ROOT / "tests" / "fixtures" / "other_logs" / stand_in)
     (tmp_path / "predictions").symlink_to(ROOT / "tests" / "fixtures" / "predictions")
     return tmp_path
 
@@ -115,11 +84,12 @@ def test_the_blocks_of_bridges_can_be_compiled(page: Path) -> None:
 
 
 def test_no_block_is_of_a_language_that_nothing_executes() -> None:
-    found = defaultdict(set)
-    for document in ALONE:
-        for language, _ in BLOCK.findall((ROOT / document).read_text(encoding="utf-8")):
-            found[document].add(language)
-    assert {name: kinds - EXECUTED for name, kinds in found.items() if kinds - EXECUTED} == ELSEWHERE
+    """Tables, drawings and prompts are texts: tests of the commands, environments and prompts that make them see them.
+
+    What the tests of the site build is the other.
+    """
+    found = {language for name in ALONE for language, _ in BLOCK.findall((ROOT / name).read_text(encoding="utf-8"))}
+    assert found == {"python", "sh", "toml", "text", "", "{eval-rst}"}
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")  # vectors fork beside the server
@@ -162,10 +132,8 @@ def test_python_blocks_for_a_server_run_on_one(dialect: Dialect, monkeypatch: py
 
 
 def iad(*words: str, typed: str = "") -> str:
-    """Run `iad` in this process, as a new one takes seconds to start, and return what it prints."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("default")  # as in a process of its own
-        done = CliRunner().invoke(app, words, input=typed, catch_exceptions=False)
+    """Run `iad`, and return what it prints."""
+    done = command_line.iad(*words, stdin=typed)
     assert done.exit_code == 0, f"{shlex.join(words)}: {done.output}"
     return done.stdout
 
@@ -205,7 +173,7 @@ def commands(document: str) -> Iterator[str]:
 def test_the_commands_of_a_tutorial_run_one_after_another(
     document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if any(IN_THIS_PROCESS in command for command in commands(document)):
+    if any("hf:smollm2" in command for command in commands(document)):
         if any(find_spec(package) is None for package in PACKAGES):
             pytest.skip("needs the extra training: make training")
         require_smollm2()
@@ -247,7 +215,7 @@ def test_shell_commands_run(document: str, command: str, official: Path, monkeyp
     if words[0] == "make":  # it would run this test again; that its target is there and expands is what can be checked
         subprocess.run([*words, "--dry-run"], cwd=ROOT, check=True, capture_output=True)
         return
-    if NEEDS_RAY in command and find_spec("ray") is None:
+    if "--engine ray" in command and find_spec("ray") is None:
         pytest.skip("needs ray: make test-ray")
     if ON_THIS_MACHINE in command:
         smollm2()  # or skip
@@ -255,7 +223,7 @@ def test_shell_commands_run(document: str, command: str, official: Path, monkeyp
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.setenv("IAD_INDEX", str(official / "indexes"))
     monkeypatch.setenv("IAD_OFFICIAL", str(official / "official"))
-    if command.startswith(NEVER_ENDS):
+    if command.startswith("iad serve"):
         process = subprocess.Popen(
             [sys.executable, "-m", "iad_policy.cli", *words[1:]],
             env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -272,7 +240,7 @@ def test_shell_commands_run(document: str, command: str, official: Path, monkeyp
         monkeypatch.setenv("OPENAI_API_BASE", server.address)
         server.script(Reply(completion("Action: click[nothing]")))
         if words[0] == "iad":
-            iad(*words[1:], typed="q\n" if command.startswith(NEEDS_A_TERMINAL) else "")
+            iad(*words[1:], typed="q\n" if command.startswith("iad play") else "")
         else:
             path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
             subprocess.run(words, env={**os.environ, "PATH": path}, capture_output=True, timeout=110, check=True)
@@ -282,14 +250,14 @@ def test_shell_commands_run(document: str, command: str, official: Path, monkeyp
     "example",
     [
         pytest.param(one, marks=pytest.mark.slow) if one.name in LONG else one
-        for one in sorted(set((ROOT / "examples").glob("*.py")) - {ROOT / "examples" / TRAINS})
+        for one in sorted((ROOT / "examples").glob("*.py"))
+        if one.name != "grpo.py"  # it takes minutes: tests/full/test_bridge_trl.py runs it
     ],
     ids=lambda path: path.name,
 )
 def test_examples_run(example: Path, tmp_path: Path) -> None:
-    package, extra = NEEDS_A_PACKAGE.get(example.name, ("", ""))
-    if package and find_spec(package) is None:
-        pytest.skip(f"needs {package}: pip install '{extra}'")
+    if example.name == "colossal_cave.py" and find_spec("adventure") is None:
+        pytest.skip("needs adventure: pip install 'iad[games]'")
     done = subprocess.run([sys.executable, example], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout

@@ -124,28 +124,6 @@ def test_a_row_without_an_action_is_an_invalid_action_that_costs_a_step() -> Non
             done = terminated or truncated
 
 
-def first_transitions(mode: str) -> list[Any]:
-    """What a vector returns at reset and in its first steps, autoresets among them."""
-    envs = gym.make_vec(ENVIRONMENT, 2, mode, {"autoreset_mode": SAME_STEP}, [Rows], split="train", max_steps=3)
-    rng, found = np.random.default_rng(0), []
-    try:
-        rows, _ = envs.reset(seed=5)
-        for _ in range(8):
-            taken = (rows[..., 0] * rng.random(rows.shape[:2])).argmax(-1)
-            rows, reward, terminated, truncated, _ = envs.step(taken)
-            found.append((rows.copy(), reward, terminated, truncated))
-    finally:
-        envs.close()
-    assert any(truncated.any() for *_, truncated in found)
-    return found
-
-
-def test_both_kinds_of_vectors_give_the_same_transitions() -> None:
-    for sync, parallel in zip(first_transitions("sync"), first_transitions("async"), strict=True):
-        for one, other in zip(sync, parallel, strict=True):
-            np.testing.assert_array_equal(one, other)
-
-
 def test_the_policy_is_an_agent_that_iad_can_refine(trained: tuple[Any, Any]) -> None:
     weights, _ = trained
     env = gym.make(ENVIRONMENT)

@@ -24,7 +24,6 @@ from typing import Any
 from iad_policy.errors import UnknownName
 from iad_policy.run.config import OPTIONS, RunOption
 
-RUN, NAME = "run", "name"
 KINDS: Mapping[type, tuple[tuple[type, ...], str]] = {
     str: ((str,), "a text"),
     int: ((int,), "a whole number"),
@@ -49,15 +48,15 @@ def read_suite(path: Path) -> list[dict[str, Any]]:
         raise FileNotFoundError(f"expected a file with runs in TOML, got {path}, which does not exist") from None
     except ValueError as error:
         raise ValueError(f"expected TOML in {path}, got a parse error: {error}") from None
-    runs = content.pop(RUN, [{}])
+    runs = content.pop("run", [{}])
     if not isinstance(runs, list) or not all(isinstance(run, dict) for run in runs):
         raise ValueError(f"expected each run of {path} under a heading [[run]], got [run]; double the brackets")
     found = []
     for run in runs:
         checked: dict[str, Any] = {}
         for key, value in {**content, **run}.items():
-            if key not in (*OPTIONS, NAME):
-                raise UnknownName(f"key in {path}", key, (*OPTIONS, NAME, RUN))
+            if key not in (*OPTIONS, "name"):
+                raise UnknownName(f"key in {path}", key, (*OPTIONS, "name", "run"))
             option = OPTIONS.get(key, RunOption(help="Folder of the run."))
             takes_several = option.takes_several or key == "env"
             kinds, expected = KINDS[option.kind]

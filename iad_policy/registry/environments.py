@@ -11,8 +11,6 @@ from gymnasium.envs.registration import EnvSpec, load_env_creator
 
 GROUP = "gymnasium.envs"
 """Entry points of installed packages: each is a module that registers environments, or a function that does."""
-PLAIN = "gymnasium."
-"""Beginning of the entry points of Gymnasium's own environments, which are not imported to look at their classes."""
 
 
 def registered(name: str) -> EnvSpec | None:
@@ -55,5 +53,6 @@ def others() -> Iterator[EnvSpec]:
     """Return what is registered besides Gymnasium's own environments."""
     register_installed()
     for spec in list(gym.registry.values()):
-        if not (isinstance(spec.entry_point, str) and spec.entry_point.startswith(PLAIN)):
+        # Gymnasium's own are not imported to look at their classes.
+        if not (isinstance(spec.entry_point, str) and spec.entry_point.startswith("gymnasium.")):
             yield spec

@@ -10,9 +10,6 @@ from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.ledger.run_folder import RunFolder
 from iad_policy.run.worker import EpisodeJob
 
-FATAL = ("auth", "not_found", "contract")
-"""Kinds of errors that every later episode would have too."""
-
 
 class RunStopped(IADError):
     """The run can't continue. Finished work is kept, and the same command resumes the run later.
@@ -76,9 +73,10 @@ class RunJournal:
         if record.cut.startswith("run."):
             raise _spent(record.cut)
         is_first = not self.meter.total.completion_tokens and record.n_steps == 0
-        # Kinds of errors that are fatal if the first call fails too, for example because there is no server
-        fatal_at_first = (*FATAL, "other", "malformed", "connection")
-        if record.error_kind in (fatal_at_first if is_first else FATAL):
+        # Every later episode would have errors of these kinds, too; and those of others if the very first call fails,
+        # for example because there is no server.
+        fatal = ("auth", "not_found", "contract", *(("other", "malformed", "connection") if is_first else ()))
+        if record.error_kind in fatal:
             raise RunStopped(" ".join(record.error.split()), is_failure=True)
 
 

@@ -6,9 +6,6 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from threading import Condition
 
-LOOK_UP_S = 0.2
-"""Interval in which a waiting worker checks whether its run was stopped."""
-
 
 class WorkerPlaces:
     """Lets so many episodes run at once. An earlier run goes first, so a later one gets what that leaves free.
@@ -38,7 +35,7 @@ class WorkerPlaces:
             try:
                 while not self._n_free or any(n and earlier < rank for earlier, n in self._waiting.items()):
                     refuse_if_stopped()
-                    self._changed.wait(LOOK_UP_S)
+                    self._changed.wait(0.2)  # seconds until it checks again whether its run was stopped
                 self._n_free -= 1
             finally:
                 self._waiting[rank] -= 1

@@ -185,9 +185,7 @@ class LiveEpisode:
         return token
 
     def _keep(self, name: str, token: Any) -> None:
-        # Maximum number of simulator tokens in memory. An older state is simulated again along its path if it is
-        # needed.
-        if len(self._tokens) >= 256:
+        if len(self._tokens) >= 256:  # an older state is simulated again along its path if it is needed
             # Every rebuild starts from the root, so the oldest token that is not the root is dropped.
             oldest = next(key for key in self._tokens if self.state is None or key != self.state.id)
             del self._tokens[oldest]

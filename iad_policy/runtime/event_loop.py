@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
 T = TypeVar("T")
-GRACE_S = 5.0
-"""Seconds that a coroutine has for its answer after the run was stopped, so that a paid one is kept."""
 POLL_S = 0.1
 _VALUES = (Candidate, list, str)
 """What agents, verifiers and roles return, which need not be awaited."""
@@ -29,10 +27,11 @@ class EventLoop:
     below a running loop too, such as that of a notebook. Context variables reach the coroutine.
 
     Args:
-        grace_s: Seconds that a coroutine has for its answer after the run was stopped. Then it is cancelled.
+        grace_s: Seconds that a coroutine has for its answer after the run was stopped, so that a paid one is kept.
+            Then it is cancelled.
     """
 
-    def __init__(self, *, grace_s: float = GRACE_S) -> None:
+    def __init__(self, *, grace_s: float = 5.0) -> None:
         self._grace_s = grace_s
         self._lock = Lock()
         self._loop: AbstractEventLoop | None = None
@@ -69,8 +68,7 @@ class EventLoop:
             self._loop = self._thread = None
         if loop is not None and thread is not None:
             loop.call_soon_threadsafe(loop.stop)
-            # Seconds that cancelled coroutines have to clean up
-            thread.join(2.0)
+            thread.join(2.0)  # seconds in which cancelled coroutines clean up
 
     def _started(self) -> "AbstractEventLoop":
         from asyncio import new_event_loop

@@ -13,7 +13,6 @@ import numpy as np
 
 MAX_ARRAY_BYTES = 2**28
 """Size of the largest array that is decoded: a picture of 8,000 by 8,000 pixels has less."""
-_SEQUENCES = (tuple, list)
 _SIMPLE = (str, int, float, bool, type(None), bytes)
 
 
@@ -42,7 +41,7 @@ def _hashed(parts: tuple[Any, ...]) -> blake2b:
 def _plain(value: Any) -> Any:
     if type(value) in _SIMPLE:
         return value
-    if type(value) in _SEQUENCES or isinstance(value, list | tuple):  # the first is much faster
+    if type(value) in (tuple, list) or isinstance(value, list | tuple):  # the first is much faster
         return tuple([part if type(part) in _SIMPLE else _plain(part) for part in value])
     if isinstance(value, Mapping):
         return ("map", *sorted(((str(key), _plain(part)) for key, part in value.items()), key=itemgetter(0)))

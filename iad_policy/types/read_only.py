@@ -57,8 +57,6 @@ class ReadOnlyList(list[Any]):
 
 
 _SIMPLE = frozenset({str, int, float, bool, type(None), bytes})
-_READ_ONLY = (ReadOnlyDict, ReadOnlyList)
-_EMPTY = ()
 
 
 def read_only(value: Any) -> Any:
@@ -69,7 +67,7 @@ def read_only(value: Any) -> Any:
     """
     # Most parts are simple, and are not called for: every state of a simulation is made read-only.
     kind = type(value)
-    if kind in _SIMPLE or value is _EMPTY or isinstance(value, _READ_ONLY):
+    if kind in _SIMPLE or (kind is tuple and not value) or isinstance(value, (ReadOnlyDict, ReadOnlyList)):
         return value
     if isinstance(value, list):
         return ReadOnlyList([part if type(part) in _SIMPLE else read_only(part) for part in value])

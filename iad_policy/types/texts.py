@@ -15,6 +15,7 @@ T = TypeVar("T")
 OBSERVATION_CHARS = 12_000
 """Characters of an observation that are shown if nothing else is said."""
 CHARS_PER_TOKEN = 4
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _DIRECTED = re.compile(
     "[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufeff"
     "\U00010800-\U00010fff\U0001e800-\U0001efff]"
@@ -38,7 +39,7 @@ def well_formed(value: T) -> T:
     """
     made: Any = value
     if isinstance(made, str):
-        if made.isascii() or not re.search("[\ud800-\udfff]", made):
+        if made.isascii() or not _SURROGATE.search(made):
             return value
         made = made.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     elif type(made) is dict:
@@ -94,10 +95,8 @@ def _cut(text: str, limit: int) -> int:
     if len(text) <= limit:
         return len(text)
     head = text[: limit + 1]
-    # Places to cut a text at, the best first
-    breaks = ("\n", " [SEP] ", ". ", "; ", ", ", " ")
-    cuts = (head.rfind(mark) + len(mark.rstrip()) for mark in breaks if mark in head)
-    # Share of the limit that a cut at a better place must keep
+    places = ("\n", " [SEP] ", ". ", "; ", ", ", " ")  # the best first
+    cuts = (head.rfind(mark) + len(mark.rstrip()) for mark in places if mark in head)
     return next((cut for cut in cuts if 0.6 * limit <= cut <= limit), limit)
 
 

@@ -21,7 +21,6 @@ from iad_policy.types.names import PATTERN
 from iad_policy.types.read_only import ReadOnlyDict, read_only, writable
 from iad_policy.world.wrappers import WITHOUT_SIMULATION, WrapperStack
 
-_NO_GUARD = nullcontext()  # one for all, as it is entered for every call
 DEFAULT_GOLD = frozenset({"progress", "success", "reward_parts", "episode"})
 
 
@@ -68,9 +67,9 @@ class World(ABC):
         self._terminal: Callable[[Any], bool] = through(getattr(risks, "terminal", _never))
         self._irreversible: Callable[[Any], bool] = through(getattr(risks, "irreversible", _never))
         self._thumbnail: Callable[[Any], bytes | None] = getattr(self.inner, "thumbnail", _no_picture)
-        self._guard: Callable[[], AbstractContextManager[None]] = getattr(self.inner, "guard", _unguarded)
-        self._deciding: Callable[[], AbstractContextManager[None]] = getattr(self.inner, "deciding", _unguarded)
-        self._driving: Callable[[], AbstractContextManager[None]] = getattr(self.inner, "driving", _unguarded)
+        self._guard: Callable[[], AbstractContextManager[None]] = getattr(self.inner, "guard", nullcontext)
+        self._deciding: Callable[[], AbstractContextManager[None]] = getattr(self.inner, "deciding", nullcontext)
+        self._driving: Callable[[], AbstractContextManager[None]] = getattr(self.inner, "driving", nullcontext)
         self.max_steps = step_limit(env)
         self.is_random = bool(getattr(self.inner, "STOCHASTIC", True))  # of a foreign one it is not known
 
@@ -389,10 +388,6 @@ def _plain_key(action: Any) -> str:
 
 def _never(action: Any) -> bool:
     return False
-
-
-def _unguarded() -> AbstractContextManager[None]:
-    return _NO_GUARD
 
 
 def _no_picture(token: Any) -> None:

@@ -107,9 +107,8 @@ def effect_of(layer: gym.Wrapper[Any, Any, Any, Any]) -> Effect:
     """
     if getattr(layer, "iad_neutral", False) or isinstance(layer, NEUTRAL):
         return "none"
-    # Observation wrappers whose observations depend on the environment, or on what was observed before
-    dependent = (wrappers.AddRenderObservation, wrappers.NormalizeObservation)
-    if isinstance(layer, dependent):
+    if isinstance(layer, wrappers.AddRenderObservation | wrappers.NormalizeObservation):
+        # Their observations depend on the environment, or on what was observed before.
         return "unknown"
     effects: dict[type[gym.Wrapper[Any, Any, Any, Any]], Effect] = {
         gym.ActionWrapper: "action",

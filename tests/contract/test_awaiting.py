@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import gymnasium as gym
 import pytest
 
 from iad_policy import Candidate, IADPolicyWrapper, Propose, Simulate, State, Verify, per_step
@@ -149,14 +148,6 @@ def test_recorded_candidates_carry_it_and_their_questions_keep_their_digests(tmp
     risks = [(one.action == "close", str(one.action).startswith("brew")) for one in found if not one.error]
     assert [(one.is_terminal, one.is_irreversible) for one in found if not one.error] == risks
     assert any(map(any, risks))
-
-
-def test_an_environment_that_does_not_name_its_actions_is_not_asked_about_them() -> None:
-    env = gym.make("CartPole-v1")
-    env.unwrapped.terminal = False  # type: ignore[attr-defined]  # a word of its own
-    with IADPolicyWrapper("random", env, strategy="single") as policy:
-        policy.act(*env.reset(seed=0))
-        assert not policy.decisions[0].committed.is_terminal
 
 
 def test_an_oracle_scores_what_awaits_by_its_progress() -> None:

@@ -168,13 +168,6 @@ def test_a_candidate_costs_one_proposal_and_what_its_agent_reports() -> None:
     assert policy.usage.prompt_tokens == 10
 
 
-def test_proposals_are_granted_in_part() -> None:
-    (decision,) = play("digger", {"strategy": "bon", "n": 5}, budget={"decision.proposals": 3}, n_decisions=1).decisions
-    assert len(decision.candidates) == 3
-    assert decision.cut == "decision.proposals"
-    assert all(candidate.verdict is not None for candidate in decision.candidates)
-
-
 @pytest.mark.parametrize("name", ALL)
 def test_a_decision_without_budget_gets_one_plain_proposal_and_says_so(name: str) -> None:
     axes = ("proposals", "tokens", "seconds", "agent.proposals", "agent.prompt_tokens")
@@ -212,15 +205,11 @@ def test_a_run_budget_spans_episodes_and_an_episode_budget_does_not() -> None:
         assert policy.usage.proposals == 3
 
 
-def test_a_role_is_limited_by_itself() -> None:
-    played = play("digger", STRATEGIES["iad-fb"], budget={"decision.critic.asks": 1}, n_decisions=1)
-    (decision,) = played.decisions
-    assert decision.cut == "decision.critic.asks"
-    assert decision.budget["critic"].asks == 1
-    assert decision.usage.proposals == 2
-
-
-def test_verification_that_does_not_fit_is_refused_as_a_whole() -> None:
+def test_proposals_are_granted_in_part_and_verification_that_does_not_fit_is_refused_as_a_whole() -> None:
+    budget = {"decision.proposals": 3, "decision.tokens": float("inf")}
+    (decision,) = play("digger", {"strategy": "bon", "n": 5}, budget=budget, n_decisions=1).decisions
+    assert (len(decision.candidates), decision.cut) == (3, "decision.proposals")
+    assert all(candidate.verdict is not None for candidate in decision.candidates)
     (decision,) = play("digger", STRATEGIES["bon"], budget={"decision.verifications": 1}, n_decisions=1).decisions
     assert decision.usage.verifications == 0
     assert decision.usage.simulations == 0
@@ -308,8 +297,3 @@ def test_limits_that_make_no_sense_are_refused_with_the_known_names(limits: dict
         Budget(limits)
     with pytest.raises(ValueError, match=error):
         IADPolicyWrapper(Wanderer(), Digger(), verifier=Hunch(), budget=limits)
-
-
-def test_an_infinite_limit_is_one() -> None:
-    played = play("digger", STRATEGIES["iad"], budget={"decision.proposals": float("inf")}, n_decisions=1)
-    assert played.decisions[0].cut == ""

@@ -112,15 +112,6 @@ def test_copies_of_the_shop_share_the_products() -> None:
     assert len(pickle.dumps(env)) < 5_000
 
 
-def test_arguments_are_copied_and_so_is_what_they_hold() -> None:
-    limits = {"time_s": 5.0}
-    env = gym.make("IAD/InterCodeBash-v0", limits=limits).unwrapped
-    other = copy.deepcopy(env)
-    limits["time_s"] = 1.0
-    again = copy.deepcopy(other)
-    assert again._limits.time_s == other._limits.time_s == 5.0  # type: ignore[attr-defined]
-
-
 def test_other_data_are_refused_where_an_episode_goes_on(tmp_path: Path) -> None:
     bundled = Path(WebShopEnv().data.folder)
     (tmp_path / "shop").symlink_to(bundled)
@@ -176,14 +167,3 @@ def test_a_policy_says_that_it_can_not_be_copied(way: Any) -> None:
         pytest.raises(TypeError, match=r"expected a policy to stay .* IADPolicyWrapper\(agent, copy.deepcopy\(env\)"),
     ):
         way(policy)
-
-
-def test_a_policy_around_a_copy_decides_the_same() -> None:
-    env = gym.make("IAD/WebShop-v0")
-    observation, info = env.reset(seed=3)
-    observation, _, _, _, info = env.step("search[shoe]")
-    chosen = []
-    for one in (env, copy.deepcopy(env)):
-        with IADPolicyWrapper("shopper", one, strategy="iad", n=3) as policy:
-            chosen.append(policy.act(observation, info))
-    assert chosen[0] == chosen[1]

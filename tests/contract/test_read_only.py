@@ -3,7 +3,7 @@
 import copy
 import json
 import pickle
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, ClassVar
 
@@ -87,54 +87,31 @@ def containers(value: Any, place: str) -> Iterator[tuple[str, Any]]:
             yield from containers(getattr(value, one.name), f"{place}.{one.name}")
 
 
-DICT_CHANGES: dict[str, Callable[[dict[Any, Any]], Any]] = {
-    "set": lambda value: value.__setitem__("new", 1),
-    "replace": lambda value: value.__setitem__(next(iter(value), "new"), 1),
-    "delete": lambda value: value.__delitem__(next(iter(value), "new")),
-    "clear": lambda value: value.clear(),
-    "pop": lambda value: value.pop(next(iter(value), "new"), None),
-    "popitem": lambda value: value.popitem(),
-    "setdefault": lambda value: value.setdefault("new", 1),
-    "update": lambda value: value.update(new=1),
-    "or": lambda value: value.__ior__({"new": 1}),
-    "attribute": lambda value: setattr(value, "new", 1),
-}
-LIST_CHANGES: dict[str, Callable[[list[Any]], Any]] = {
-    "set": lambda value: value.__setitem__(slice(None), [1]),
-    "delete": lambda value: value.__delitem__(slice(None)),
-    "append": lambda value: value.append(1),
-    "clear": lambda value: value.clear(),
-    "extend": lambda value: value.extend([1]),
-    "insert": lambda value: value.insert(0, 1),
-    "pop": lambda value: value.pop(),
-    "remove": lambda value: value.remove(value[0]),
-    "reverse": lambda value: value.reverse(),
-    "sort": lambda value: value.sort(key=str),
-    "add": lambda value: value.__iadd__([1]),
-    "multiply": lambda value: value.__imul__(2),
-    "attribute": lambda value: setattr(value, "new", 1),
-}
-ARRAY_CHANGES: dict[str, Callable[[Any], Any]] = {
-    "set": lambda value: value.__setitem__(..., 7),
-    "fill": lambda value: value.fill(7),
-    "add": lambda value: value.__iadd__(1),
-    "sort": lambda value: value.sort(),
-}
-
-
-def changes_of(value: Any) -> Mapping[str, Callable[[Any], Any]]:
-    if isinstance(value, set):
-        return {"add": lambda value: value.add("new")}
-    return DICT_CHANGES if isinstance(value, dict) else LIST_CHANGES if isinstance(value, list) else ARRAY_CHANGES
+def changes_of(value: Any) -> list[tuple[Any, ...]]:
+    """Methods, with arguments, that change a value in place."""
+    if isinstance(value, dict):
+        key = next(iter(value), "new")
+        return [
+            *(("__setitem__", "new", 1), ("__setitem__", key, 1), ("__delitem__", key), ("clear",), ("pop", key, None)),
+            *(("popitem",), ("setdefault", "new", 1), ("update", {"new": 1}), ("__ior__", {"new": 1})),
+            ("__setattr__", "new", 1),
+        ]
+    if isinstance(value, list):
+        return [
+            *(("__setitem__", slice(None), [1]), ("__delitem__", slice(None)), ("append", 1), ("clear",)),
+            *(("extend", [1]), ("insert", 0, 1), ("pop",), ("remove", value[0] if value else 1), ("reverse",)),
+            *(("sort",), ("__iadd__", [1]), ("__imul__", 2), ("__setattr__", "new", 1)),
+        ]
+    return [("add", "new")] if isinstance(value, set) else [("__setitem__", ..., 7), ("fill", 7), ("__iadd__", 1)]
 
 
 def changed_by_force(*given: Any) -> list[str]:
     """Try every change of everything that is given, and return those that worked."""
     worked = []
     for place, container in containers(given, "given"):
-        for name, change in changes_of(container).items():
+        for name, *arguments in changes_of(container):
             try:
-                change(container)
+                getattr(container, name)(*arguments)
             except (ReadOnlyError, AttributeError, ValueError):  # in this order: containers, attributes, arrays
                 continue
             worked.append(f"{name} {place}")

@@ -46,11 +46,6 @@ def taken_up(source: Path, target: Path, kept: bytes) -> None:
         shutil.copytree(source / BLOBS, target / BLOBS)
 
 
-def cut(source: Path, target: Path, n_lines: int) -> None:
-    """Copy the first lines of a log."""
-    taken_up(source, target, b"".join(lines_of(source)[:n_lines]))
-
-
 def is_the_same(resumed: Played, uncut: Played, target: Path, full: Path, kept: bytes) -> None:
     """Check that a run ended as the one that was not cut, and asked what was not recorded, and nothing else."""
     assert resumed.actions == uncut.actions
@@ -78,22 +73,15 @@ def resumes_everywhere(folder: Path, environment: str, how: dict[str, Any], **op
     return uncut
 
 
-@pytest.mark.parametrize(
-    ("name", "environment", "options"),
-    [
-        ("iad", "slippery", {"threads": 4}),
-        ("iad", "dice", {"verifier": "apart"}),
-        ("lookahead", "digger", {"verifier": "oracle", "threads": 4}),
-        ("lookahead", "dice", {}),
-        ("rehearse", "dice", {"threads": 4}),
-        ("best-first", "digger", {"verifier": "apart", "n_decisions": 1}),
-        ("artis-parallel", "slippery", {"n_decisions": 1}),
-    ],
-)
-def test_a_log_cut_at_any_line_is_taken_up(
-    name: str, environment: str, options: dict[str, Any], tmp_path: Path
-) -> None:
-    resumes_everywhere(tmp_path, environment, STRATEGIES[name], **{"n_decisions": 2, **options})
+CUT: Sequence[tuple[str, str, dict[str, Any]]] = [
+    ("iad", "slippery", {"threads": 4}),
+    ("iad", "dice", {"verifier": "apart"}),
+    ("lookahead", "digger", {"verifier": "oracle", "threads": 4}),
+    ("lookahead", "dice", {}),
+    ("rehearse", "dice", {"threads": 4}),
+    ("best-first", "digger", {"verifier": "apart", "n_decisions": 1}),
+    ("artis-parallel", "slippery", {"n_decisions": 1}),
+]
 
 
 BUDGETS: Sequence[tuple[str, dict[str, float]]] = [
@@ -115,11 +103,21 @@ BUDGETS: Sequence[tuple[str, dict[str, float]]] = [
 LIMITS = [{}, *(budget for _, budget in BUDGETS)]
 
 
-@pytest.mark.parametrize(("name", "budget"), BUDGETS, ids=str)
-def test_the_same_cuts_are_replayed(name: str, budget: dict[str, float], tmp_path: Path) -> None:
-    options = {"budget": budget, "verifier": "apart", "n_tokens": N_TOKENS, "threads": 1 + 3 * (name == "bon")}
-    uncut = resumes_everywhere(tmp_path, "digger", STRATEGIES[name], n_decisions=2, **options)
-    assert {uncut.ended_by, *(decision.cut for decision in uncut.decisions)} & set(budget)
+METERED: dict[str, Any] = {"verifier": "apart", "n_tokens": N_TOKENS}
+
+
+@pytest.mark.parametrize(
+    ("name", "environment", "options"),
+    [*CUT, *((name, "digger", {"budget": budget, "threads": 1 + 3 * (name == "bon")}) for name, budget in BUDGETS)],
+    ids=str,
+)
+def test_a_log_cut_at_any_line_is_taken_up_and_cuts_of_budgets_are_replayed(
+    name: str, environment: str, options: dict[str, Any], tmp_path: Path
+) -> None:
+    budget = options.get("budget", {})
+    options = {"n_decisions": 2, **(METERED if budget else {}), **options}
+    uncut = resumes_everywhere(tmp_path, environment, STRATEGIES[name], **options)
+    assert not budget or {uncut.ended_by, *(decision.cut for decision in uncut.decisions)} & set(budget)
 
 
 @pytest.mark.parametrize("name", list(STRATEGIES))
@@ -128,7 +126,7 @@ def test_the_same_cuts_are_replayed(name: str, budget: dict[str, float], tmp_pat
 def test_a_run_is_taken_up_from_any_prefix_of_its_log(
     name: str, share: float, environment: str, budget: dict[str, float], threads: int, seed: int
 ) -> None:
-    options: dict[str, Any] = {"budget": budget, "verifier": "apart", "n_tokens": N_TOKENS, "n_decisions": 2}
+    options = {**METERED, "budget": budget, "n_decisions": 2}
     options |= {"threads": threads, "env_seed": seed, "seed": seed}
     calls = Calls()
     how = {**STRATEGIES[name], "agent": agent(seed, calls)}
@@ -162,7 +160,7 @@ def test_a_run_that_goes_on_after_a_cut_rebuilds_simulated_states_by_their_path(
     full = tmp_path / "full"
     uncut = play("dice", STRATEGIES["rehearse"], log=full, n_decisions=1)
     kinds = [json.loads(line)["kind"] for line in lines_of(full)]
-    cut(full, tmp_path / "cut", kinds.index("outcome") + 1)
+    taken_up(full, tmp_path / "cut", b"".join(lines_of(full)[: kinds.index("outcome") + 1]))
     resumed = play("dice", STRATEGIES["rehearse"], log=tmp_path / "cut", n_decisions=1)
     assert resumed.actions == uncut.actions
     items = Counter(json.loads(line)["item"] for line in lines_of(tmp_path / "cut"))
@@ -187,7 +185,7 @@ def test_a_record_that_was_left_does_not_come_back(tmp_path: Path) -> None:
     n_of_both = len(lines_of(tmp_path / "both"))
     assert n_of_both - n_of_a > 20
     for n_lines in range(n_of_a, n_of_both + 1, 3):
-        cut(tmp_path / "both", tmp_path / str(n_lines), n_lines)
+        taken_up(tmp_path / "both", tmp_path / str(n_lines), b"".join(lines_of(tmp_path / "both")[:n_lines]))
         again = play("digger", STRATEGIES["iad-fb"], log=tmp_path / str(n_lines), n_decisions=4)
         assert again.actions == alone.actions, n_lines
 
@@ -214,7 +212,8 @@ def test_an_environment_that_changed_deep_in_a_simulation_is_noticed(tmp_path: P
     full = tmp_path / "full"
     play("digger", STRATEGIES["rehearse"], log=full, n_decisions=1)
     kinds = [json.loads(line)["kind"] for line in lines_of(full)]
-    cut(full, tmp_path / "cut", len(kinds) - 1 - kinds[::-1].index("outcome"))
+    kept = lines_of(full)[: len(kinds) - 1 - kinds[::-1].index("outcome")]
+    taken_up(full, tmp_path / "cut", b"".join(kept))
     with pytest.raises(ReplayError, match="simulated observation"):
         play(lambda: Moved(max_steps=6), STRATEGIES["rehearse"], log=tmp_path / "cut", n_decisions=1)
 

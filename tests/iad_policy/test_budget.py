@@ -29,10 +29,6 @@ def test_usage_adds_up_axis_by_axis(usages: list[Usage]) -> None:
     assert Usage(**total.as_dict()) == total
 
 
-def test_usage_prints_what_is_not_nothing() -> None:
-    assert repr(Usage(proposals=3, seconds=0.5)) == "Usage(proposals=3, seconds=0.5)"
-
-
 @given(st.lists(st.tuples(st.sampled_from(COUNTED), st.integers(1, 5), st.booleans())), st.integers(0, 12))
 def test_grants_never_pass_a_limit(asked: list[tuple[str, int, bool]], limit: int) -> None:
     run = Meter(Budget({f"run.{axis}": limit for axis in COUNTED}).of("run"))
@@ -54,13 +50,8 @@ def test_the_tightest_scope_gives_its_name() -> None:
     meter = Meter(Budget({"decision.proposals": 5, "decision.agent.proposals": 3}).of("decision"), parent=run)
     assert meter.grant("agent", "proposals", 9) == (3, "decision.agent.proposals")
     assert run.total == count("proposals", 3)
-
-
-def test_refunds_make_room_again() -> None:
-    meter = Meter(Budget({"decision.proposals": 1}).of("decision"))
-    assert meter.grant("agent", "proposals", 1)[0] == 1
     meter.charge("agent", count("proposals", -1))
-    assert meter.grant("agent", "proposals", 1)[0] == 1
+    assert meter.grant("agent", "proposals", 1)[0] == 1  # a refund makes room again
 
 
 def test_a_shared_run_meter_is_exact_under_threads() -> None:

@@ -245,6 +245,9 @@ def with_numbers(make: Callable[[gym.Env[Any, Any]], gym.Env[Any, Any]]) -> Call
 
 
 EFFECTS: list[tuple[Callable[[], Any], str]] = [
+    (with_numbers(wrappers.PassiveEnvChecker), "none"),
+    (with_numbers(wrappers.OrderEnforcing), "none"),
+    (with_numbers(lambda env: wrappers.TimeLimit(env, 50)), "none"),
     (with_numbers(wrappers.RecordEpisodeStatistics), "none"),
     (with_numbers(wrappers.NormalizeReward), "none"),
     (with_numbers(lambda env: wrappers.ClipReward(env, 0, 1)), "none"),

@@ -115,12 +115,7 @@ def test_iad_vouches_for_no_verifier_that_it_does_not_know(tmp_path: Path) -> No
 )
 def test_a_name_tells_whose_a_verifier_is(name: str, expected: bool) -> None:
     assert is_own(name, SHOP) is expected
-
-
-def test_the_proxy_of_an_environment_of_others_is_its_author_s() -> None:
-    assert not is_own("proxy", "FrozenLake-v1")
-    assert not is_own("noisy:0.2:proxy", "Nobody/Knows-v0")
-    assert is_own("oracle", "Nobody/Knows-v0")
+    assert is_own(name, "Nobody/Knows-v0") is (expected and "proxy" not in name)  # whose proxy is its author's
 
 
 def test_results_become_a_data_frame(tmp_path: Path) -> None:
@@ -172,22 +167,21 @@ def test_changed_code_is_another_run(tmp_path: Path) -> None:
         evaluate(DialsEnv, "single", 1, agent=changed, verifier="none", out=tmp_path)
 
 
-def no_config(folder: Path) -> None:
-    (folder / "config.json").write_text("{")
+def in_the_way(folder: Path, name: str) -> None:
+    (folder / name).unlink(missing_ok=True)
+    (folder / name / "in the way").mkdir(parents=True)
 
 
-def no_log(folder: Path) -> None:
-    (folder / "answers.jsonl").unlink()
-    (folder / "answers.jsonl").mkdir()
-
-
-def no_place(folder: Path) -> None:
-    (folder / "report.html" / "in the way").mkdir(parents=True)
-
-
-@pytest.mark.parametrize("spoil", [no_config, no_log, no_place])
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda folder: (folder / "config.json").write_text("{"),
+        lambda folder: in_the_way(folder, "answers.jsonl"),
+        lambda folder: in_the_way(folder, "report.html"),
+    ],
+)
 def test_a_report_that_fails_is_a_warning_and_takes_no_results_with_it(
-    spoil: Callable[[Path], None], tmp_path: Path
+    spoil: Callable[[Path], Any], tmp_path: Path
 ) -> None:
     class Spoiler:
         """A tracker that damages the folder before the report is written."""
@@ -212,7 +206,9 @@ def test_a_report_that_fails_is_a_warning_and_takes_no_results_with_it(
     assert not (tmp_path / "report.html").is_file()
 
 
-def test_bad_arguments_are_refused() -> None:
+def test_bad_arguments_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(RunFolderError, match="name one that iad wrote"):
+        read_results(tmp_path)
     with pytest.raises(UnknownName, match=r"near: workers"):
         evaluate(SHOP, "single", 1, worker=3)
     with pytest.raises(UnknownName, match=r"near: iad"):
@@ -221,11 +217,6 @@ def test_bad_arguments_are_refused() -> None:
         evaluate(DialsEnv, "single", 1, agent=[Guesser(), Guesser()], verifier="none")
     with pytest.raises(UnknownName, match="row of the table"):
         evaluate(SHOP, "single", 1).compare("single", "iad")
-
-
-def test_a_folder_that_holds_no_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RunFolderError, match="name one that iad wrote"):
-        read_results(tmp_path)
 
 
 def test_an_environment_with_arrays_in_its_info_gets_its_report(tmp_path: Path) -> None:
@@ -294,7 +285,7 @@ def first_word(observation: str, info: Any) -> str:
 
 
 def metered(observation: str, info: Any) -> str:
-    report_usage(prompt_tokens=100, completion_tokens=5, usd=0.001)
+    report_usage(prompt_tokens=100, completion_tokens=5, usd=0.25)
     report_usage(completion_tokens=2, usd=0)
     return first_word(observation, info)
 
@@ -312,45 +303,39 @@ def half(observation: str, info: Any) -> str:
     return first_word(observation, info) if info["step"] else metered(observation, info)
 
 
+def unpriced(observation: str, info: Any) -> str:
+    report_usage(prompt_tokens=100)
+    return first_word(observation, info)
+
+
 def told(observation: str, info: Any) -> Candidate:
     return Candidate(first_word(observation, info), usage=Usage(prompt_tokens=7))
 
 
 METERED = {
-    first_word: ("unmetered", 0),
-    metered: ("428", 428),
-    metered_later: ("428", 428),
-    free: ("0", 0),
-    half: ("107 + unmetered", 107),
-    told: ("28", 28),
+    first_word: ("unmetered", 0, ""),
+    metered: ("428", 428, "1.0000"),
+    metered_later: ("428", 428, "1.0000"),
+    free: ("0", 0, ""),
+    half: ("107 + unmetered", 107, ""),
+    unpriced: ("400", 400, "unpriced"),
+    told: ("28", 28, "unpriced"),
 }
 
 
 @pytest.mark.parametrize("agent", METERED, ids=lambda agent: agent.__name__)
 def test_what_a_function_does_not_report_is_unmetered_and_not_0(agent: Any, tmp_path: Path) -> None:
-    shown, n_tokens = METERED[agent]
+    shown, n_tokens, usd = METERED[agent]
     how: dict[str, Any] = {"agent": agent, "verifier": "none", "env_args": {"max_steps": 4}, "out": tmp_path}
     results = evaluate(SHOP, "single", 2, **how)
     rows = results.figures().summaries
     assert rows["single"].spent["tokens"] == n_tokens
-    (scores,) = [line for line in results.table(200).splitlines() if line.strip().startswith("single ")]
+    table = results.table(200)
+    (scores,) = [line for line in table.splitlines() if line.strip().startswith("single ")]
     assert f" {shown} " in scores
+    assert f" {usd} " in table
     assert evaluate(SHOP, "single", 2, **how).table() == results.table()  # from the record
     assert json.loads((tmp_path / "summary.json").read_text())["strategies"]["single"]["tokens"] == n_tokens
-
-
-def test_a_reported_price_is_known_and_tokens_without_one_are_unpriced() -> None:
-    def priced(observation: str, info: Any) -> str:
-        report_usage(prompt_tokens=100, usd=0.25)
-        return first_word(observation, info)
-
-    def unpriced(observation: str, info: Any) -> str:
-        report_usage(prompt_tokens=100)
-        return first_word(observation, info)
-
-    for agent, usd in ((priced, "0.2500"), (unpriced, "unpriced")):
-        table = evaluate(SHOP, "single", 1, agent=agent, verifier="none", env_args={"max_steps": 1}).table(200)
-        assert f" {usd} " in table
 
 
 def test_a_report_outside_of_a_run_is_harmless_and_nonsense_is_refused() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from iad_policy.types import Candidate, Usage, Verdict
-from iad_policy.types.hashing import decode, digest, dumps, encode, seed_of
+from iad_policy.types.hashing import decode, digest, dumps, encode
 
 ROOT = Path(__file__).parents[2]
 SURROGATES = st.text(st.characters(exclude_categories=()))
@@ -76,8 +76,3 @@ def test_costs_do_not_change_a_candidates_name() -> None:
 def test_an_object_without_a_lasting_name_is_refused() -> None:
     with pytest.raises(TypeError, match="has no stable name"):
         digest(object())
-
-
-def test_seeds_are_64_bits_of_the_name() -> None:
-    assert 0 <= seed_of("a", 1) < 2**64
-    assert seed_of("a", 1) != seed_of("a", 2)

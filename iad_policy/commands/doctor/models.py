@@ -27,7 +27,6 @@ KEYS = (
     "HF_TOKEN",
 )
 LOCAL = "local:"
-WITH_V1 = ("OPENAI_API_BASE", "OPENAI_BASE_URL", "HOSTED_VLLM_API_BASE")
 
 
 def check_models(variables: Mapping[str, str], cache: Path, deadline: Deadline) -> FindingGroup:
@@ -38,8 +37,7 @@ def check_models(variables: Mapping[str, str], cache: Path, deadline: Deadline) 
         cache: File with the cached model answers.
         deadline: Common deadline of all checks.
     """
-    # Suffixes of the environment variables that hold an endpoint
-    endpoints = ("OPENAI_BASE_URL", "_API_BASE")
+    endpoints = ("OPENAI_BASE_URL", "_API_BASE")  # how their names end
     named = {name: variables[name] for name in sorted(variables) if name.endswith(endpoints) and variables[name]}
     pending = {name: started(partial(answers, url, 2.0)) for name, url in named.items()}
     findings = [check_keys(variables, has_endpoint=bool(named))]
@@ -47,7 +45,8 @@ def check_models(variables: Mapping[str, str], cache: Path, deadline: Deadline) 
         url = without_password(named[name])
         try:
             code, said = deadline.result(work)
-            is_lost = code == 404 and name in WITH_V1 and not url.rstrip("/").endswith("/v1")
+            ends_in_v1 = name in ("OPENAI_API_BASE", "OPENAI_BASE_URL", "HOSTED_VLLM_API_BASE")
+            is_lost = code == 404 and ends_in_v1 and not url.rstrip("/").endswith("/v1")
             hint = "; such an address usually ends in /v1" if is_lost else ""
             findings.append(Finding(name, "broken" if is_lost else "ok", f"{url}: {said}{hint}"))
         except TimeoutError as error:

@@ -26,9 +26,6 @@ from iad_policy.types.hashing import dumps
 
 N_LIVES = 3
 """Worker deaths after which an episode is given up, and failed starts in a row after which the run is given up."""
-POLL_S = 0.5
-"""Seconds between checks for a request to stop while there are no messages."""
-COMPARED = ("iad_version", "data", "identity")
 
 
 class Ray:
@@ -117,8 +114,7 @@ class _Dispatch:
             is_interrupted = True
             raise
         finally:
-            # Seconds that workers have to close their environments
-            patience_s = 0.0 if is_interrupted else 15.0
+            patience_s = 0.0 if is_interrupted else 15.0  # in which workers close their environments
             closing = []
             for worker in self._handles:
                 if patience_s and worker.handshake not in self._handshakes:
@@ -147,7 +143,8 @@ class _Dispatch:
         refs = [*self._handshakes, *self._streams]
         if not refs:
             return ()
-        ready, _ = self._ray.wait(refs, num_returns=1, timeout=POLL_S)
+        # Whether the run is to stop is looked up every half a second while there are no messages.
+        ready, _ = self._ray.wait(refs, num_returns=1, timeout=0.5)
         return self._ray.wait(refs, num_returns=len(refs), timeout=0)[0] if ready else ()
 
     def _assign(self) -> None:
@@ -203,7 +200,7 @@ class _Dispatch:
     def _refuse_another(self, facts: Mapping[str, Any]) -> None:
         """End the run if a machine has other code or other data."""
         recorded = self._journal.folder.config
-        for part in COMPARED:
+        for part in ("iad_version", "data", "identity"):
             if not _is_same(recorded[part], facts[part]):
                 self._end(
                     EngineError(

@@ -64,7 +64,6 @@ def _refuse_unreachable(address: str) -> None:
     host, _, port = address.rpartition(":")
     if host and port.isdigit() and "/" not in host:
         try:
-            # Seconds to wait for the head of a cluster
             socket.create_connection((host, int(port)), timeout=10.0).close()
         except OSError as error:
             _not_reached(error)

@@ -11,7 +11,6 @@ from iad_policy.errors import MissingExtra
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.run.trackers import PROJECT, final_figures, flat, labels_of
 
-EXPERIMENT_VARIABLE = "MLFLOW_EXPERIMENT_NAME"
 PARAM_CHARS = 500
 N_BATCH = 500
 """Metrics per batch, and characters of a parameter (`PARAM_CHARS`), that every MLflow server accepts."""
@@ -37,7 +36,7 @@ class MLflowTracker:
         except ImportError:
             raise MissingExtra("mlflow", "mlflow") from None
         self._client, self._metric = MlflowClient(), Metric
-        name = os.environ.get(EXPERIMENT_VARIABLE) or PROJECT
+        name = os.environ.get("MLFLOW_EXPERIMENT_NAME") or PROJECT
         known = self._client.get_experiment_by_name(name)
         experiment = self._client.create_experiment(name) if known is None else known.experiment_id
         tags = {**labels_of(config), "run_folder": str(folder.resolve())}

@@ -6,17 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import iad_envs  # noqa: F401 (registers the environments)
 from iad_policy import evaluate
-from iad_policy.cli import app
 from iad_policy.ledger.answer_log import BLOBS
 from iad_policy.ledger.episode_record import EPISODES, NOT_RECORDED, EpisodeRecord
 from iad_policy.ledger.run import DamagedEpisode, Run
 from iad_policy.report.advice import AdviceSettings, advise
 from iad_policy.report.advice.pilot import read_pilot
 from iad_policy.report.reselection import bounds, reselecting
+from tests import command_line
 
 QUERIES: dict[str, Any] = {"split": "train", "env_args": {"mode": "answer"}, "feedback": "best-worst"}
 N_TASKS = 8
@@ -24,21 +23,13 @@ STRATEGIES = ["single", "bon-sc", "bon", "iad"]
 
 
 def iad(*arguments: object) -> Any:
-    return CliRunner().invoke(app, [str(one) for one in arguments], env={"COLUMNS": "100"})
+    return command_line.iad(*arguments, env={"COLUMNS": "100"})
 
 
 @pytest.fixture(scope="module")
 def pilot(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "pilot"
     evaluate("IAD/BIRD-v0", STRATEGIES, N_TASKS, n=3, out=folder, **QUERIES)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def with_oracle(pilot: Path) -> Path:
-    """What the pilot gives with another verifier."""
-    folder = pilot.with_name("oracle")
-    evaluate("IAD/BIRD-v0", STRATEGIES, N_TASKS, n=3, verifier="oracle", out=folder, **QUERIES)
     return folder
 
 
@@ -157,15 +148,14 @@ def test_bad_input_is_one_sentence_and_status_2(pilot: Path, arguments: tuple[st
     assert said in shown.stderr
 
 
-def test_another_verifier_selects_as_in_a_run_with_it_and_says_where_it_can_not(
-    pilot: Path, with_oracle: Path, tmp_path: Path
-) -> None:
+def test_another_verifier_selects_as_in_a_run_with_it_and_says_where_it_can_not(pilot: Path, tmp_path: Path) -> None:
+    evaluate("IAD/BIRD-v0", STRATEGIES, N_TASKS, n=3, verifier="oracle", out=tmp_path / "oracle", **QUERIES)
     shown = iad("reselect", pilot, "--verifier", "oracle", "--out", tmp_path / "again")
     assert shown.exit_code == 0, shown.output
     assert "episodes are exact; the others part from the record" in shown.output
     assert "Run the same command again" not in " ".join(shown.output.split())
     records = list(Run(tmp_path / "again").records.values())
-    expected = outcomes(with_oracle)
+    expected = outcomes(tmp_path / "oracle")
     exact = [one for one in records if one.error_kind != NOT_RECORDED]
     assert all(outcome(one) == expected[one.arm, one.task_id, one.seed] for one in exact)
     assert {one.information for one in records} == {"oracle"}

@@ -3,15 +3,14 @@
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from iad_policy.cli import app
+from tests.command_line import iad
 
 SHOP = "IAD/WebShop-v0"
 
 
 def run(*arguments: str | Path) -> str:
-    result = CliRunner().invoke(app, list(map(str, arguments)))
+    result = iad(*arguments)
     assert result.exit_code == 0, result.output
     return result.output
 
@@ -89,7 +88,7 @@ def test_what_can_not_be_done_is_one_sentence(
     arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(app, arguments)
+    result = iad(*arguments)
     assert result.exit_code == 2
     assert said in result.output
     assert "Traceback" not in result.output

@@ -92,16 +92,6 @@ def test_means_over_fewer_tasks_than_the_row_say_so(tmp_path: Path) -> None:
     assert "tasks" not in score(*given).partition("Of k attempts")[2].partition("MISSING")[0]
 
 
-def test_the_documents_say_where_the_files_of_the_commands_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    page = (ROOT / "docs" / "score-predictions.md").read_text(encoding="utf-8")
-    assert "Run the commands in its folder `tests/fixtures`" in page
-    monkeypatch.chdir(ROOT / "tests" / "fixtures")
-    words = [line.partition("#")[0].split() for line in page.splitlines() if line.startswith("iad score")]
-    assert len(words) == 5
-    for path in (Path(word) for line in words for word in line if word.startswith("predictions/")):
-        assert path.exists()
-
-
 def test_every_task_gets_a_line(tmp_path: Path) -> None:
     out = tmp_path / "tasks.jsonl"
     shown = score(FILES / "bird", *SUBSET, "--out", out)

@@ -133,3 +133,12 @@ def test_many_seeds_of_few_tasks_are_few_tasks() -> None:
     (difference,) = results.figures(100).differences.values()
     assert difference.n_pairs == 2
     assert "FEW TASKS: 2 tasks can tell large differences only" in results.table(120)
+
+
+def test_official_data_have_keys_of_their_own(real_data: Path) -> None:
+    bundled, official = (
+        evaluate(SHOP, "single", 2, data_dir=where, cache=False).records["single"]
+        for where in (None, str(real_data / "webshop"))
+    )
+    assert not {one.key for one in bundled} & {one.key for one in official}
+    assert all(one.stop_reason in ("done", "max_steps") for one in official)

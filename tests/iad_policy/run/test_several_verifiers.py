@@ -7,7 +7,7 @@ import pytest
 import iad_envs  # noqa: F401 (registers the environment)
 from iad_policy import evaluate
 from iad_policy.ledger.run import Run
-from iad_policy.report.results import Results, read_results
+from iad_policy.report.results import read_results
 from iad_policy.run.config import RunConfig
 
 SHOP = "IAD/WebShop-v0"
@@ -21,18 +21,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def only(verifier: str) -> Results:
-    return evaluate(SHOP, STRATEGIES, 8, split="test", verifier=verifier, cache=False)
-
-
-def test_a_strategy_that_asks_no_verifier_runs_once(folder: Path) -> None:
-    assert list(read_results(folder).records) == ["single", "bon proxy", "bon oracle", "iad proxy", "iad oracle"]
-
-
 def test_every_row_is_that_of_a_run_with_its_verifier_alone(folder: Path) -> None:
     together = read_results(folder).records
     for verifier in ("proxy", "oracle"):
-        alone = only(verifier).records
+        alone = evaluate(SHOP, STRATEGIES, 8, split="test", verifier=verifier, cache=False).records
         for strategy in STRATEGIES:
             row = strategy if strategy == "single" else f"{strategy} {verifier}"
             assert [(one.actions, one.reward, one.success) for one in together[row]] == [
@@ -54,11 +46,18 @@ def test_verifiers_judge_the_same_first_proposals(folder: Path) -> None:
     assert all(first[task, "proxy"] == first[task, "oracle"] for task, _ in first)
 
 
-def test_the_table_names_each_verifier_with_its_label(folder: Path) -> None:
-    table = " ".join(read_results(folder).table(120).split())
+def test_table_and_summary_name_each_verifier_with_its_label_and_what_asks_none_runs_once(folder: Path) -> None:
+    results = read_results(folder)
+    assert list(results.records) == ["single", "bon proxy", "bon oracle", "iad proxy", "iad oracle"]
+    table = " ".join(results.table(120).split())
     assert "verifiers proxy, oracle" in table
     assert "proxy: proxy verifier: executes, parses or matches; never reads gold" in table
     assert "*** oracle: oracle verifier: reads the true score" in table
+    stored = results.as_json(results.figures(100))
+    assert stored["verifier"] == ("proxy", "oracle")
+    assert stored["informations"] == {"proxy": "proxy", "oracle": "oracle"}
+    assert "never reads gold" in stored["verifiers"]["proxy"]
+    assert "true score" in stored["verifiers"]["oracle"]
 
 
 def test_differences_are_to_the_same_verifier_and_between_verifiers(folder: Path) -> None:
@@ -71,15 +70,6 @@ def test_differences_are_to_the_same_verifier_and_between_verifiers(folder: Path
     }
     single = evaluate(SHOP, STRATEGIES, 2, split="test", verifier=("proxy", "oracle"), baseline="single", cache=False)
     assert {one.baseline for one in single.figures(100).differences.values()} == {"single"}
-
-
-def test_the_summary_labels_every_verifier(folder: Path) -> None:
-    results = read_results(folder)
-    stored = results.as_json(results.figures(100))
-    assert stored["verifier"] == ("proxy", "oracle")
-    assert stored["informations"] == {"proxy": "proxy", "oracle": "oracle"}
-    assert "never reads gold" in stored["verifiers"]["proxy"]
-    assert "true score" in stored["verifiers"]["oracle"]
 
 
 def test_curves_at_equal_spending_are_of_a_strategy_with_its_verifier() -> None:

@@ -1,0 +1,200 @@
+"""What verifiers and prompts are measured by: labelled candidates, tasks held out, faults put in, recorded prompts."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import gymnasium as gym
+import pytest
+
+import iad_envs  # noqa: F401 (registers)
+from iad_envs.webshop.policy.fit import WEIGHTS
+from iad_policy.types import State, Verdict
+
+Benchmark = Callable[[str], Any]
+TABLES = [
+    {"name": "city", "columns": [{"name": "id"}, {"name": "name"}, {"name": "country"}]},
+    {"name": "shop", "columns": [{"name": "id"}, {"name": "city_id"}, {"name": "sales"}]},
+]
+SQL = (
+    "SELECT DISTINCT T1.name FROM city AS T1 INNER JOIN shop AS T2 ON T1.id = T2.city_id "
+    "WHERE T1.country = 'France' AND T2.sales > 5 ORDER BY T1.name DESC LIMIT 3"
+)
+
+
+def test_tasks_of_the_shell_for_fitting_and_for_reports_are_apart(load_benchmark: Benchmark, tmp_path: Path) -> None:
+    measured = load_benchmark("support.bash_verifier")
+    fitting, held_out = (
+        {task.task_id: task.split for task in measured.TaskSet(measured.BUNDLED, held_out=held_out).tasks}
+        for held_out in (False, True)
+    )
+    assert (set(fitting.values()), set(held_out.values())) == ({"tuning"}, {"test"})
+    rows = [{"query": f"Count {number}", "gold": f"echo {number}"} for number in range(100)]
+    (tmp_path / "tasks_fs_1.json").write_text(json.dumps(rows), encoding="utf-8")
+    halves = [
+        {task.task_id for task in measured.TaskSet(tmp_path, held_out=held_out).tasks} for held_out in (False, True)
+    ]
+    assert not halves[0] & halves[1]
+    assert all(len(half) > 30 for half in halves)
+
+
+def test_attempts_are_labelled_by_running_them(load_benchmark: Benchmark, tmp_path: Path) -> None:
+    measured = load_benchmark("support.bash_verifier")
+    task = measured.HELD_OUT.tasks[0]
+    recorded = tmp_path / "attempts.jsonl"
+    attempts = [["ls", task.gold], ["no-such-command"], [task.gold, "ls /"]]
+    lines = [json.dumps({"task_id": task.task_id, "source": "me", "commands": commands}) for commands in attempts]
+    recorded.write_text("\n".join(lines), encoding="utf-8")
+    after_looking, unknown, looks_after = measured.run_attempts(measured.HELD_OUT, recorded=[recorded], n_tasks=1)
+    assert [row.is_right for row in (after_looking, unknown, looks_after)] == [True, False, False]
+    assert [turn.action for turn in after_looking.after.history] == ["ls", task.gold]
+    assert after_looking.submit.preview.info["page"]["submitted"]
+    found = measured.evidence_on([after_looking, unknown, looks_after])
+    assert (found.auc, found.n_pos, found.n_neg) == (None, 1, 2)
+    constructed = list(measured.run_attempts(measured.HELD_OUT, n_tasks=1))
+    rights = {row.attempt.source: row.is_right for row in constructed}
+    expected = {"gold": True, "gold after an error": True, "only looks": False, "misspelt": False}
+    assert rights | expected == rights
+
+
+def test_questions_for_fitting_and_for_reports_are_apart(load_benchmark: Benchmark) -> None:
+    measured = load_benchmark("support.bird_verifier")
+    tuning, held_out = (set(measured.bundled_ids(part)) for part in ("tuning", "held_out"))
+    assert (len(tuning), len(held_out)) == (116, 100)
+    assert not tuning & held_out
+    assert 40 < sum(measured.is_held_out(str(number)) for number in range(100)) < 60
+
+
+def test_every_kind_of_error_changes_a_query_that_has_its_part(load_benchmark: Benchmark) -> None:
+    measured = load_benchmark("support.bird_verifier")
+    for error in measured.ERRORS:
+        changed = {" ".join(error(measured.BrokenQuery(SQL, TABLES, Random(seed)))) for seed in range(12)}
+        assert changed - {" ".join(part.text for part in measured.tokens(SQL))}, error
+    assert measured.broken("SELECT 1 FROM nothing", [], Random(1)) != "SELECT 1 FROM nothing"
+
+
+class Second:
+    """Prefers the second candidate."""
+
+    def verify(self, state: State, given: Any) -> list[Verdict]:
+        return [Verdict(float(place == 1)) for place in range(len(given))]
+
+
+def test_candidates_are_labelled_by_running_them_and_the_gap_to_the_best_choice_is_what_a_verifier_can_close(
+    load_benchmark: Benchmark,
+) -> None:
+    measured = load_benchmark("support.bird_verifier")
+    task = measured.bundled_ids("held_out")[0]
+    questions = json.loads((measured.BUNDLED / "dev.json").read_text())
+    gold = next(one["SQL"] for one in questions if str(one["question_id"]) == task)
+    env = measured.BirdEnv(data_dir=measured.BUNDLED)
+    state = measured.start(env, task)
+    actions = ["submit[SELECT 1]", f"submit[{gold}]", "submit[SELECT 1 AS one]", f"execute[{gold}]"]
+    members = [measured.Labelled("me", *measured.labelled(env, action)) for action in actions]
+    env.close()
+    assert [member.is_right for member in members] == [False, True, False, False]
+    scored = measured.scored_sets([measured.CandidateSet(task, state, tuple(members[:3]))], Second())
+    choice = measured.choice_among(scored, 3)
+    assert choice == (0.0, 0.0, 1.0, 1.0, 1)
+    assert choice.gap_closed == 1.0
+    found = measured.evidence_on(measured.scored_sets([measured.CandidateSet(task, state, tuple(members))], Second()))
+    assert (found.auc, found.n_pos, found.n_neg) == (None, 1, 2)
+
+
+def test_final_pages_are_right_or_wrong_in_exactly_one_part_and_the_same_again(load_benchmark: Benchmark) -> None:
+    booking_pages = load_benchmark("support.booking_pages")
+    env = gym.make("IAD/Booking-v0", split=None)
+    found = list(booking_pages.final_pages(env, 36, seed=3))
+    again = list(booking_pages.final_pages(env, 36, seed=3))
+    assert [page.state.observation for page in found] == [page.state.observation for page in again]
+    parts = dict.fromkeys(booking_pages.WRONG, "user_info") | {
+        "restaurant": "restaurant",
+        "day": "date_time",
+        "time": "date_time",
+        "party": "party",
+        "seating": "seating",
+    }
+    assert [page.wrong for page in found[::2]] == [""] * 36
+    assert sorted(page.wrong for page in found[1::2]) == sorted([*parts] * 4)
+    for page in found:
+        assert page.wrong_parts == ([parts[page.wrong]] if page.wrong else [])
+        assert page.state.done
+        assert page.state.info["page"]["kind"] == "confirmation"
+        assert not set(page.state.info) & env.unwrapped.GOLD_INFO  # type: ignore[attr-defined]
+
+
+def test_trying_beside_the_site_solves_more_of_what_has_side_effects(load_benchmark: Benchmark) -> None:
+    booking_trials = load_benchmark("support.booking_trials")
+    env: Any = gym.make("IAD/Booking-v0")
+    inner = env.unwrapped
+    tasks = [name for name in inner.task_ids if {"contested", "move"} & set(inner._task(name).kinds)]
+    tasks = tasks[::2]
+    beside, real = (
+        [booking_trials.Visitor(env, simulates=how).solves(name, 0) for name in tasks] for how in (True, False)
+    )
+    assert sum(beside) - sum(real) >= 0.2 * len(tasks)
+
+
+def golds(shop: Any, *arguments: Any, **options: Any) -> list[Any]:
+    return [one for one in shop.purchases(*arguments, **options) if one.members[0].source == "gold"]
+
+
+def test_purchases_are_those_that_the_environment_rewards(load_benchmark: Benchmark) -> None:
+    shop = load_benchmark("support.webshop_verifier")
+    found = list(shop.purchases(shop.HELD_OUT, n_tasks=4))
+    sources = {one.members[0].source for one in found}
+    assert sources == {"agents", "random", "gold", "open option", "other value", "other product"}
+    env = gym.make("IAD/WebShop-v0", split=None)
+    for one in found:
+        source, candidate, is_right = one.members[0]
+        env.reset(options={"task_id": one.task_id})
+        for turn in one.state.history:
+            env.step(turn.action)
+        *_, info = env.step(candidate.action)
+        assert info["success"] == is_right == (source == "gold" or is_right)
+        assert candidate.preview.gold is None
+
+
+def test_halves_of_tasks_share_no_product(load_benchmark: Benchmark) -> None:
+    shop = load_benchmark("support.webshop_verifier")
+    products = []
+    for is_held_out in (False, True):
+        tasks = shop.TaskSet(shop.BUNDLED, ("dev",), is_held_out=is_held_out)
+        products.append({one.state.info["page"]["asin"] for one in golds(shop, tasks, n_tasks=8)})
+    assert [len(asins) for asins in products] == [8, 8]
+    assert not products[0] & products[1]
+
+
+def test_scores_of_purchases_tell_success_on_tasks_that_were_not_fitted(
+    load_benchmark: Benchmark, tmp_path: Path
+) -> None:
+    shop = load_benchmark("support.webshop_verifier")
+    found = shop.webshop_evidence(n_tasks=60)
+    assert found.auc >= 0.75
+    assert found.interval.low > 0.75
+    assert found.ece < 0.1
+    # Purchases of other agents are measured instead, if some are recorded.
+    made = golds(shop, shop.HELD_OUT, n_tasks=3)
+    played = [(one.task_id, [turn.action for turn in one.state.history]) for one in made]
+    played.append((made[0].task_id, ["search[boots]"]))  # buys nothing
+    rows = [json.dumps({"task_id": task, "source": "model", "actions": actions}) for task, actions in played]
+    (tmp_path / "purchases.jsonl").write_text("\n".join(rows))
+    found = shop.webshop_evidence(recorded=[tmp_path / "purchases.jsonl"])
+    assert (found.auc, found.n_pos, found.n_neg) == (None, 3, 0)
+
+
+@pytest.mark.slow
+def test_the_weights_are_those_that_the_script_prints(load_benchmark: Benchmark) -> None:
+    shop = load_benchmark("support.webshop_verifier")
+    assert shop.fit(list(shop.purchases(shop.FITTING))) == pytest.approx(WEIGHTS, abs=0.01)
+
+
+def test_a_step_in_the_shop_takes_fewer_tokens_than_it_did(load_benchmark: Benchmark) -> None:
+    tokens = load_benchmark("support.prompt_tokens")
+    for style, target in (("direct", tokens.TARGET), ("cot", 0.75)):
+        length = tokens.webshop_prompt_length(style)
+        assert length.n == 261
+        assert length.ratio < target
+        assert length.shared > 0.5  # consecutive ones begin alike
