@@ -1,11 +1,7 @@
 """The bundled function-calling tasks: how many there are, that each is a good one, and that they are what is drawn."""
 
-import importlib.util
 import json
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
@@ -15,12 +11,11 @@ from typing import Any
 import pytest
 
 from iad_envs.toolcalls.worlds import WORLD_NAMES, world
+from tests.iad_envs.toolcalls.generators import DATA, checking, require_what_is_drawn
 
-ROOT = Path(__file__).parents[3]
-FOLDER = ROOT / "data" / "bfcl"
-DATA = FOLDER / "data"
+FILES = DATA / "bfcl" / "data"
 MULTI_TURN = ("base", "miss_func", "miss_param", "long_context")
-SPLITS = {"train": range(24), "dev": range(24, 36), "test": range(36, 60)}
+
 N_SINGLE = {
     "simple_python": (16, 8, 16),
     "multiple": (16, 8, 16),
@@ -29,12 +24,10 @@ N_SINGLE = {
     "irrelevance": (16, 8, 16),
     "live_relevance": (8, 4, 8),
 }
-WITH_GOLD = [category for category in N_SINGLE if category not in ("irrelevance", "live_relevance")]
-MAX_BYTES = 3_000_000
 
 
 def rows(name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (DATA / name).read_text(encoding="utf-8").splitlines()]
+    return [json.loads(line) for line in (FILES / name).read_text(encoding="utf-8").splitlines()]
 
 
 @cache
@@ -44,116 +37,54 @@ def multi_turn(category: str) -> list[tuple[dict[str, Any], list[list[str]]]]:
     return [(row, gold[row["id"]]) for row in rows(name)]
 
 
-def scenario(number: int) -> Iterator[tuple[dict[str, Any], list[list[str]]]]:
-    return (multi_turn(category)[number] for category in MULTI_TURN)
-
-
 @pytest.fixture(scope="module")
-def checking() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("checking_of_bfcl", FOLDER / "checking.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+def check() -> ModuleType:
+    return checking("bfcl/checking.py")
 
 
-def made(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(FOLDER / "make_tasks.py"), *arguments]
-    environment = {"PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "11", "TZ": "Asia/Tokyo", "PATH": ""}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100, check=False)
-
-
-def test_the_files_are_what_is_drawn() -> None:
-    ran = made("--check")
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-
-
-def test_another_seed_gives_other_tasks(tmp_path: Path) -> None:
-    assert made("--seed", "5", "--output", str(tmp_path)).returncode == 0
-    ran = made("--output", str(tmp_path), "--check")
-    assert ran.returncode == 1
-    assert "BFCL_v4_multi_turn_base.json: differs" in ran.stdout
-    assert "multi_turn_func_doc" not in ran.stdout
-
-
-def test_they_are_small() -> None:
-    assert sum(path.stat().st_size for path in DATA.rglob("*.json")) < MAX_BYTES
-
-
-@pytest.mark.parametrize("name", WORLD_NAMES)
-def test_documents_are_those_of_the_worlds(name: str) -> None:
-    assert rows(f"multi_turn_func_doc/{name.lower()}.json") == list(world(name).documents)
+def test_the_files_are_what_is_drawn(tmp_path: Path) -> None:
+    differing = require_what_is_drawn("bfcl", tmp_path)
+    assert "BFCL_v4_multi_turn_base.json: differs" in differing
+    assert "multi_turn_func_doc" not in differing
+    assert sum(path.stat().st_size for path in FILES.rglob("*.json")) < 3_000_000
+    for name in WORLD_NAMES:
+        assert rows(f"multi_turn_func_doc/{name.lower()}.json") == list(world(name).documents)
 
 
 @pytest.mark.parametrize("category", MULTI_TURN)
-def test_scenarios_are_split_by_their_number(category: str) -> None:
-    tasks = multi_turn(category)
+def test_nothing_is_wrong_with_a_task(category: str, check: ModuleType) -> None:
+    tasks, n_flows = multi_turn(category), 0
     assert [entry["id"] for entry, _ in tasks] == [f"multi_turn_{category}_{number}" for number in range(60)]
-    for split, numbers in SPLITS.items():
-        assert {tasks[number][0]["split"] for number in numbers} == {split}
-
-
-@pytest.mark.parametrize("category", MULTI_TURN)
-def test_nothing_is_wrong_with_a_task(category: str, checking: ModuleType) -> None:
-    for entry, gold in multi_turn(category):
-        assert checking.faults(entry, gold) == [], entry["id"]
-        assert checking.difficulty_of(entry, gold) == entry["difficulty"]
+    assert [entry["split"] for entry, _ in tasks] == [*["train"] * 24, *["dev"] * 12, *["test"] * 24]
+    for entry, gold in tasks:
+        assert check.faults(entry, gold) == [], entry["id"]
+        assert check.difficulty_of(entry, gold) == entry["difficulty"]
+        n_flows += any("returned" in how for _, _, how in check.ways(entry, gold))
+    assert n_flows >= 28  # in half of them arguments come from results
 
 
 def test_four_ways_to_tell_a_scenario() -> None:
-    for number in range(60):
-        (base, gold), (late, late_gold), (short, short_gold), (long, long_gold) = scenario(number)
+    for ways in zip(*map(multi_turn, MULTI_TURN), strict=True):
+        (base, gold), (late, late_gold), (short, short_gold), (long, long_gold) = ways
         assert base["initial_config"] == late["initial_config"] == short["initial_config"] == long["initial_config"]
         assert (long["question"], long_gold) == (base["question"], gold)
         assert [calls for calls in late_gold if calls] == [calls for calls in short_gold if calls] == gold
         assert len(late_gold) == len(short_gold) == len(gold) + 1
         ((turn, names),) = late["missed_function"].items()
-        assert late["question"][int(turn)] == []
-        assert late_gold[int(turn) - 1] == []
+        assert late["question"][int(turn)] == late_gold[int(turn) - 1] == []
         assert {call.partition("(")[0] for call in late_gold[int(turn)]} == set(names)
         assert [one for one in late["question"] if one] == base["question"]
         assert sum(one not in base["question"] for one in short["question"]) == 2
 
 
-def test_difficulties_of_the_base_category() -> None:
+def test_scenarios_are_easy_and_hard_and_every_function_is_in_some_gold() -> None:
     counts = Counter((entry["split"], entry["difficulty"]) for entry, _ in multi_turn("base"))
-    for split, numbers in SPLITS.items():
-        assert counts[split, "easy"] == len(numbers) * 5 // 12
-        assert counts[split, "hard"] == len(numbers) // 2
+    for split, n in {"train": 24, "dev": 12, "test": 24}.items():
+        assert (counts[split, "easy"], counts[split, "hard"]) == (n * 5 // 12, n // 2)
     for category in ("miss_func", "miss_param"):
         assert {entry["difficulty"] for entry, _ in multi_turn(category)} == {"hard"}
-
-
-def test_every_function_is_in_some_gold() -> None:
     called = {call.partition("(")[0] for _, gold in multi_turn("base") for calls in gold for call in calls}
     assert called == {one["name"] for name in WORLD_NAMES for one in world(name).documents}
-
-
-def test_arguments_come_from_results_in_half_of_the_tasks(checking: ModuleType) -> None:
-    flows = [
-        any("returned" in how for _, _, how in checking.ways(entry, gold)) for entry, gold in multi_turn("long_context")
-    ]
-    assert sum(flows) >= 28
-
-
-def faults_with(checking: ModuleType, change: str) -> list[str]:
-    """Return what is wrong with the first hard base task after a change."""
-    entry, gold = deepcopy(next(task for task in multi_turn("base") if task[0]["difficulty"] == "hard"))
-    if change == "a call is missing":
-        gold[0] = gold[0][1:]
-    if change == "what is known is looked up":
-        gold[1] = [gold[0][0], *gold[1]]
-    if change == "nothing is said":
-        entry["question"][-1][0]["content"] = "Please go on."
-    if change == "nothing is wanted":
-        gold = [[] for _ in gold]
-    if change == "a call is refused":
-        gold[0] = ["inspect_bed(bed_id='BD-0')"]
-        entry["involved_classes"] = [*entry["involved_classes"], "Greenhouse"]
-    found: list[str] = checking.faults(entry, gold)
-    return found
 
 
 @pytest.mark.parametrize(
@@ -164,24 +95,32 @@ def faults_with(checking: ModuleType, change: str) -> list[str]:
         ("nothing is said", "can't be known"),
         ("nothing is wanted", "to do nothing is accepted"),
         ("a call is refused", "error"),
+        ("a turn lacks nothing", "can be begun"),
+        ("another function is withheld", "does not need what is withheld"),
     ],
 )
-def test_what_is_wrong_is_found(checking: ModuleType, change: str, fault: str) -> None:
-    assert any(fault in one for one in faults_with(checking, change))
-
-
-def test_a_turn_that_lacks_nothing_is_found(checking: ModuleType) -> None:
-    entry, gold = deepcopy(multi_turn("miss_param")[0])
-    place = gold.index([])
-    entry["question"][place] += entry["question"][place + 1]
-    assert f"turn {place} can be begun" in checking.faults(entry, gold)
-
-
-def test_a_withheld_function_that_is_not_needed_is_found(checking: ModuleType) -> None:
-    entry, gold = deepcopy(multi_turn("miss_func")[0])
-    ((turn, _),) = entry["missed_function"].items()
-    entry["missed_function"] = {turn: ["find_books"]}
-    assert any("does not need what is withheld" in one for one in checking.faults(entry, gold))
+def test_what_is_wrong_is_found(check: ModuleType, change: str, fault: str) -> None:
+    category = {"a turn lacks nothing": "miss_param", "another function is withheld": "miss_func"}.get(change, "base")
+    hard = (task for task in multi_turn(category) if task[0]["difficulty"] == "hard")
+    entry, gold = deepcopy(next(hard))
+    if change == "a call is missing":
+        gold[0] = gold[0][1:]
+    elif change == "what is known is looked up":
+        gold[1] = [gold[0][0], *gold[1]]
+    elif change == "nothing is said":
+        entry["question"][-1][0]["content"] = "Please go on."
+    elif change == "nothing is wanted":
+        gold = [[] for _ in gold]
+    elif change == "a call is refused":
+        gold[0] = ["inspect_bed(bed_id='BD-0')"]
+        entry["involved_classes"] = [*entry["involved_classes"], "Greenhouse"]
+    elif change == "a turn lacks nothing":
+        place = gold.index([])
+        entry["question"][place] += entry["question"][place + 1]
+    else:
+        ((turn, _),) = entry["missed_function"].items()
+        entry["missed_function"] = {turn: ["find_books"]}
+    assert any(fault in one for one in check.faults(entry, gold))
 
 
 @pytest.mark.parametrize(
@@ -200,60 +139,54 @@ def test_a_withheld_function_that_is_not_needed_is_found(checking: ModuleType) -
         (["a", "b"], "Only a.", False),
         ({"width": 3, "height": 4}, "3 by 4", True),
         ("", "Nothing.", False),
+        (True, "List what is unread.", True),
+        (True, "List all.", False),
+        (False, "List what is unread.", False),
     ],
 )
-def test_what_is_said(checking: ModuleType, value: object, words: str, is_said: bool) -> None:
-    assert checking.is_said(value, words) is is_said
+def test_what_is_said(check: ModuleType, value: object, words: str, is_said: bool) -> None:
+    assert check.is_said(value, words, "unread_only") is is_said
 
 
-def test_a_boolean_is_said_by_its_name(checking: ModuleType) -> None:
-    assert checking.is_said(True, "List what is unread.", "unread_only")
-    assert not checking.is_said(True, "List all.", "unread_only")
-    assert not checking.is_said(False, "List what is unread.", "unread_only")
-
-
-@pytest.mark.parametrize("category", N_SINGLE)
-def test_single_turn_tasks(category: str) -> None:
-    tasks = rows(f"BFCL_v4_{category}.json")
-    counts = Counter(one["split"] for one in tasks)
-    assert tuple(counts[split] for split in SPLITS) == N_SINGLE[category]
-    assert len({one["id"] for one in tasks}) == len(tasks)
-    for one in tasks:
-        assert len(one["question"]) == len(one["question"][0]) == 1
-        assert len({function["name"] for function in one["function"]}) == len(one["function"])
-
-
-def test_a_function_of_the_single_turn_tasks_is_in_one_split() -> None:
+def test_single_turn_tasks() -> None:
     splits: dict[str, set[str]] = {}
-    for category in N_SINGLE:
-        for one in rows(f"BFCL_v4_{category}.json"):
+    for category, counts in N_SINGLE.items():
+        tasks = rows(f"BFCL_v4_{category}.json")
+        assert Counter(one["split"] for one in tasks) == dict(zip(("train", "dev", "test"), counts, strict=True))
+        assert len({one["id"] for one in tasks}) == len(tasks)
+        for one in tasks:
+            assert len(one["question"]) == len(one["question"][0]) == 1
+            assert len({function["name"] for function in one["function"]}) == len(one["function"])
             for function in one["function"]:
                 splits.setdefault(function["name"], set()).add(one["split"])
     assert {len(one) for one in splits.values()} == {1}
 
 
-@pytest.mark.parametrize("category", WITH_GOLD)
-def test_nothing_is_wrong_with_a_single_turn_task(category: str, checking: ModuleType) -> None:
+@pytest.mark.parametrize("category", ["simple_python", "multiple", "parallel", "parallel_multiple"])
+def test_nothing_is_wrong_with_a_single_turn_task(category: str, check: ModuleType) -> None:
     gold = {one["id"]: one["ground_truth"] for one in rows(f"possible_answer/BFCL_v4_{category}.json")}
     for one in rows(f"BFCL_v4_{category}.json"):
-        assert list(checking.single_faults(one, gold[one["id"]])) == [], one["id"]
-        n_calls, n_functions = len(gold[one["id"]]), len(one["function"])
-        assert (n_calls > 1) is category.startswith("parallel")
-        assert (n_functions > 1) is category.endswith("multiple")
+        assert list(check.single_faults(one, gold[one["id"]])) == [], one["id"]
+        assert (len(gold[one["id"]]) > 1) is category.startswith("parallel")
+        assert (len(one["function"]) > 1) is category.endswith("multiple")
 
 
-def test_what_is_wrong_with_a_single_turn_task_is_found(checking: ModuleType) -> None:
-    def single(gold: Mapping[str, Any]) -> list[str]:
-        properties = {"kilos": {"type": "float"}, "speed": {"type": "string", "default": "slow"}}
-        entry = {
-            "question": [[{"role": "user", "content": "Send 3 kg."}]],
-            "function": [{"name": "send", "parameters": {"properties": properties, "required": ["kilos"]}}],
-        }
-        return list(checking.single_faults(entry, [gold]))
-
-    assert single({"send": {"kilos": [3.0], "speed": ["slow", ""]}}) == []
-    assert "can't be known" in single({"send": {"kilos": [4.0], "speed": ["slow", ""]}})[0]
-    assert "can't be known" in single({"send": {"kilos": [3.0], "speed": ["fast"]}})[0]
-    assert "may not be left out" in single({"send": {"kilos": [3.0, ""], "speed": ["slow", ""]}})[0]
-    assert "other parameters" in single({"send": {"kilos": [3.0]}})[0]
-    assert "not offered" in single({"post": {}})[0]
+@pytest.mark.parametrize(
+    ("gold", "fault"),
+    [
+        ({"send": {"kilos": [3.0], "speed": ["slow", ""]}}, ""),
+        ({"send": {"kilos": [4.0], "speed": ["slow", ""]}}, "can't be known"),
+        ({"send": {"kilos": [3.0], "speed": ["fast"]}}, "can't be known"),
+        ({"send": {"kilos": [3.0, ""], "speed": ["slow", ""]}}, "may not be left out"),
+        ({"send": {"kilos": [3.0]}}, "other parameters"),
+        ({"post": {}}, "not offered"),
+    ],
+)
+def test_what_is_wrong_with_a_single_turn_task_is_found(check: ModuleType, gold: object, fault: str) -> None:
+    properties = {"kilos": {"type": "float"}, "speed": {"type": "string", "default": "slow"}}
+    entry = {
+        "question": [[{"role": "user", "content": "Send 3 kg."}]],
+        "function": [{"name": "send", "parameters": {"properties": properties, "required": ["kilos"]}}],
+    }
+    found = list(check.single_faults(entry, [gold]))
+    assert fault in found[0] if fault else found == []

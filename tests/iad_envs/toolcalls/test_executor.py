@@ -53,15 +53,10 @@ def test_a_state_is_a_value_and_only_what_is_called_is_copied() -> None:
     more = box.run(once.state, OPEN)
     assert more.results != once.results, "the generator goes on from where it was"
     assert box.run(start, read_calls("no_such()")).state is start
-
-
-def test_what_a_function_keeps_and_changes_is_not_the_calls_own() -> None:
-    box = toolbox()
-    opened = box.run(box.start({"TicketDesk": {"random_seed": 3}}), OPEN)
-    number = next(iter(opened.state.instances["TicketDesk"].tickets))
-    tagged = box.run(opened.state, [FunctionCall("tag_ticket", {"ticket": number, "tag": "urgent"})])
+    (number,) = once.state.instances["TicketDesk"].tickets
+    tagged = box.run(once.state, [FunctionCall("tag_ticket", {"ticket": number, "tag": "urgent"})])
     assert tagged.state.instances["TicketDesk"].tickets[number]["tags"] == ["light", "urgent"]
-    assert opened.state.instances["TicketDesk"].tickets[number]["tags"] == OPEN[0].arguments["tags"] == ["light"]
+    assert once.state.instances["TicketDesk"].tickets[number]["tags"] == OPEN[0].arguments["tags"] == ["light"]
 
 
 def test_a_scenario_is_not_changed() -> None:
@@ -75,19 +70,16 @@ def test_a_scenario_is_not_changed() -> None:
     assert set(public_attributes(state.instances["TicketDesk"])) == {"tickets", "log"}
 
 
-def test_withheld_functions_are_unknown() -> None:
+def test_a_call_in_an_argument_runs_first_and_withheld_functions_are_unknown() -> None:
     box = toolbox()
-    ran = box.run(box.start({}), read_calls("describe(), list_tickets()"), withheld={"describe"})
-    assert ran.results == ("Error during execution: name 'describe' is not defined", "[]")
-
-
-def test_a_call_in_an_argument_runs_first() -> None:
-    box = toolbox()
-    inner = FunctionCall("list_tickets", {})
-    ran = box.run(box.start({"TicketDesk": {"tickets": {4: {}, 5: {}}}}), [FunctionCall("total", {"numbers": inner})])
-    assert ran.results == ('{"result": 9}',)
-    failed = box.run(box.start({}), [FunctionCall("total", {"numbers": FunctionCall("no_such", {})})])
-    assert failed.results == ("Error during execution: name 'no_such' is not defined",)
+    nested = {name: FunctionCall("total", {"numbers": FunctionCall(name, {})}) for name in ("list_tickets", "no_such")}
+    start = box.start({"TicketDesk": {"tickets": {4: {}, 5: {}}}})
+    ran = box.run(start, [*nested.values(), *read_calls("describe(), list_tickets()")], withheld={"describe"})
+    unknown = "Error during execution: name '{}' is not defined"
+    assert ran.results == ('{"result": 9}', unknown.format("no_such"), unknown.format("describe"), "[4, 5]")
+    assert (box.functions["total"], box.parameters("open_ticket")) == ("PlainSums", ("title", "tags"))
+    assert box.parameters("no_such") == ()
+    assert not any(name.startswith("_") for name in box.functions)
 
 
 @pytest.mark.parametrize(
@@ -117,14 +109,6 @@ def test_precautions_stand_around_a_function() -> None:
     box = Toolbox({"PlainSums": PlainSums}, precautions={"total": precaution})
     ran = box.run(box.start({}), read_calls("total(numbers=[1, 2]), total(numbers=[1, 2, 3])"))
     assert ran.results == ('{"result": 30, "checked": true}', "Error during execution: at most two numbers")
-
-
-def test_a_toolbox_knows_its_functions() -> None:
-    box = toolbox()
-    assert box.functions["total"] == "PlainSums"
-    assert box.parameters("open_ticket") == ("title", "tags")
-    assert box.parameters("no_such") == ()
-    assert not any(name.startswith("_") for name in box.functions)
 
 
 def test_sixty_four_threads_from_one_state_see_nothing_of_each_other() -> None:
@@ -178,20 +162,13 @@ def test_a_copy_may_be_deeper_than_functions_may_call_one_another() -> None:
         deep = deep[0]
 
 
-def test_objects_that_are_more_than_attributes_are_copied_their_own_way() -> None:
+def test_what_is_more_than_attributes_is_copied_its_own_way_and_shown_by_str_where_json_cannot_hold_it() -> None:
     class Own(dict[str, int]):
         pass
 
     value = {"a": Own(b=1), "r": Random(4), "n": None}
     new = copied(value)
-    assert type(new["a"]) is Own
-    assert new["a"] == {"b": 1}
-    assert new["a"] is not value["a"]
-
-
-def test_a_result_that_json_cannot_hold_is_shown_by_str() -> None:
+    assert (type(new["a"]), new["a"], new["a"] is value["a"]) == (Own, {"b": 1}, False)
     circle: dict[str, Any] = {}
     circle["it"] = circle
-    assert text_of(circle) == "{'it': {...}}"
-    assert text_of({"a": 1 + 2j}) == "{'a': (1+2j)}"
-    assert text_of(None) == "None"
+    assert [text_of(one) for one in (circle, {"a": 1 + 2j}, None)] == ["{'it': {...}}", "{'a': (1+2j)}", "None"]

@@ -12,7 +12,6 @@ from iad_envs.booking.moments import clock
 from iad_envs.booking.policy.instruction import (
     BookingInstruction,
     answers,
-    instruction_of,
     iso_of,
     looked_for,
     minute_of,
@@ -21,11 +20,8 @@ from iad_envs.booking.policy.instruction import (
     wanted_seating,
 )
 from iad_envs.booking.world import SEATINGS
-from tests.iad_envs.booking.policy.visits import Visit, gold_of, tasks_with
-from tests.iad_envs.booking.policy.wordings import FRESH, WORDINGS, Wording
-
-MONDAY = date(2026, 3, 2)
-PLAIN = "Book a table at {} for 4 people on May 22 2026 at 7:00 PM. Jo Lane, 555-0123, jo.lane@example.org."
+from tests.iad_envs.booking.policy.visits import Visit, tasks_with
+from tests.iad_envs.booking.policy.wordings import WORDINGS, Wording
 
 
 def test_every_bundled_instruction_is_read_as_its_task_says() -> None:
@@ -42,75 +38,45 @@ def test_every_bundled_instruction_is_read_as_its_task_says() -> None:
         assert found.moves == (task.own is not None), task.instruction
 
 
-def right(one: Wording) -> list[bool]:
+@pytest.mark.parametrize("one", WORDINGS, ids=lambda one: one.text[:40])
+def test_an_instruction_in_other_words_is_read(one: Wording) -> None:
     found = read_instruction(one.text)
     details = [found.details.get(name, "") for name in ("first-name", "last-name", "phone", "email")]
     given = (found.restaurant, found.city, found.day, found.minute, found.party, found.seating, *details, found.moves)
-    return [value == wanted for value, wanted in zip(given, one[1:], strict=True)]
+    assert given == one[1:]
 
 
-@pytest.mark.parametrize("one", WORDINGS, ids=lambda one: one.text[:40])
-def test_an_instruction_in_other_words_is_read(one: Wording) -> None:
-    assert all(right(one)), read_instruction(one.text)
+def test_a_day_may_be_told_from_today_s_or_written_in_each_usual_form() -> None:
+    relative = {"tomorrow": 1, "the day after tomorrow": 2, "this Wednesday": 2, "this Sunday": 6,
+                "Monday next week": 7, "Sunday next week": 13, "next week on Friday": 11, "two weeks from today": 14,
+                "three weeks from today": 21}  # fmt: skip
+    days = {said: (date(2026, 3, 2) + timedelta(days=n)).isoformat() for said, n in relative.items()}
+    days |= {"on the 5th of May 2026": "2026-05-05", "May 22nd, 2026": "2026-05-22", "22 May": "2026-05-22",
+             "1 March": "2027-03-01", "2026-05-22": "2026-05-22", "February 30 2026": "", "May 2026": ""}  # fmt: skip
+    assert {said: read_instruction(f"Table at X in Y {said} at 7:00 PM").day for said in days} == days
 
 
-def test_most_of_what_words_say_that_nobody_thought_of_is_read() -> None:
-    fields = [field for one in FRESH for field in right(one)]
-    assert sum(fields) / len(fields) >= 0.9
-    assert sum(fields) < len(fields), "take new ones: these no longer tell anything"
+def test_of_two_times_the_new_one_is_wanted() -> None:
+    for said, hour in {
+        "Move it from 7:00 PM to 8:00 PM": 20, "Make it 8:00 PM in place of 7:00 PM": 20,
+        "Our table is at 7:00 PM. We would rather come at 8:00 PM": 20, "not 7:00 PM but 8:00 PM": 20,
+        "8:00 PM instead of 7:00 PM": 20, "it was at 7:00 PM, and 8:00 PM is better": 20,
+        "I have a table on May 22 2026 at 7:00 PM. Change it to 18:00": 18, "Only 8:00 PM": 20,
+    }.items():  # fmt: skip
+        found = read_instruction(f"{said}. Juniper in Bellmere.")
+        assert (found.minute, found.moves) == (hour * 60, said != "Only 8:00 PM"), said
 
 
-@pytest.mark.parametrize(
-    ("said", "days"),
-    [
-        ("tomorrow", 1),
-        ("the day after tomorrow", 2),
-        ("this Wednesday", 2),
-        ("this Sunday", 6),
-        ("Monday next week", 7),
-        ("Sunday next week", 13),
-        ("next week on Friday", 11),
-        ("two weeks from today", 14),
-        ("three weeks from today", 21),
-    ],
-)
-def test_a_day_may_be_told_from_today_s(said: str, days: int) -> None:
-    assert read_instruction(f"Table at X in Y {said} at 7:00 PM").day == (MONDAY + timedelta(days=days)).isoformat()
-
-
-def test_a_date_is_found_in_each_usual_form() -> None:
-    days = {"the 5th of May 2026": "2026-05-05", "May 22nd, 2026": "2026-05-22", "22 May": "2026-05-22",
-            "1 March": "2027-03-01", "2026-05-22": "2026-05-22", "February 30 2026": "", "May 2026": ""}  # fmt: skip
-    assert {said: read_instruction(f"Table at X in Y on {said} at 7:00 PM").day for said in days} == days
-
-
-@pytest.mark.parametrize(
-    ("said", "hour"),
-    [
-        ("Move it from 7:00 PM to 8:00 PM", 20),
-        ("Make it 8:00 PM in place of 7:00 PM", 20),
-        ("Our table is at 7:00 PM. We would rather come at 8:00 PM", 20),
-        ("not 7:00 PM but 8:00 PM", 20),
-        ("8:00 PM instead of 7:00 PM", 20),
-        ("it was at 7:00 PM, and 8:00 PM is better", 20),
-        ("I have a table on May 22 2026 at 7:00 PM. Change it to 18:00", 18),
-        ("Only 8:00 PM", 20),
-    ],
-)
-def test_of_two_times_the_new_one_is_wanted(said: str, hour: int) -> None:
-    found = read_instruction(f"{said}. Juniper in Bellmere.")
-    assert found.minute == hour * 60
-    assert found.moves == (said != "Only 8:00 PM")
-
-
-def test_a_word_in_a_restaurant_s_name_is_no_seating() -> None:
-    terrace, bar = PLAIN.format("The Terrace in Bellmere"), PLAIN.format("Juniper Bar in Bellmere")
-    assert (read_instruction(terrace).seating, read_instruction(bar).seating) == ("", "")
-    assert read_instruction(terrace.replace("a table", "a table outside")).seating == "outdoor"
-    assert read_instruction(bar.replace("a table", "a seat at the bar")).seating == "bar"
-
-
-def test_what_is_not_said_is_empty() -> None:
+def test_a_word_in_a_restaurant_s_name_is_no_seating_and_what_is_not_said_is_empty() -> None:
+    plain = "Book {} at {} in Bellmere for 4 people on May 22 2026 at 7:00 PM. Jo Lane, 555-0123, jo@example.org."
+    assert [read_instruction(plain.format("a table", name)).seating for name in ("The Terrace", "Juniper Bar")] == [
+        "",
+        "",
+    ]
+    assert read_instruction(plain.format("a table outside", "The Terrace")).seating == "outdoor"
+    assert read_instruction(plain.format("a seat at the bar", "Juniper Bar")).seating == "bar"
+    assert {named_seating(label, tuple(SEATINGS)): label for label in SEATINGS.values()} == SEATINGS
+    assert named_seating("outside", ["indoor"]) == ""
     assert read_instruction("Hello.") == BookingInstruction("", "", "", -1, 0, "", {}, False)
 
 
@@ -148,30 +114,15 @@ def test_a_long_text_is_read_in_linear_time() -> None:
 def test_pages_tell_what_was_looked_for_and_what_the_user_said() -> None:
     visit = Visit(tasks_with("hidden_seating")[0]).did_until("CLICK [slot-")
     record = visit.task.as_record()
-    wish = {"date": record["day"], "time": record["time"], "party": str(record["party"])}
-    assert looked_for(visit.page) == wish
-    assert instruction_of(visit.state).party == record["party"]
-    for action in gold_of(visit)[len(visit.state.history) :]:
-        if action.startswith("ASK"):
-            assert answers(visit.state) == []
-            assert wanted_seating(visit.state, visit.page["seatings"]) == ""
-            visit.did(action)
-            break
-        visit.did(action)
-    assert answers(visit.state) == [visit.task.answers["seating"]]
-    visit.did("ASK USER HELP [And for how many people?]")
+    assert looked_for(visit.page) == {"date": record["day"], "time": record["time"], "party": str(record["party"])}
+    visit = Visit(visit.task.task_id).did_until("ASK")
+    assert (answers(visit.state), wanted_seating(visit.state, visit.page["seatings"])) == ([], "")
+    visit.did("ASK USER HELP [Where would you like to sit?]", "ASK USER HELP [And for how many people?]")
     assert answers(visit.state) == [visit.task.answers["seating"], visit.task.answers["party"]]
     assert wanted_seating(visit.state, visit.page["seatings"]) == visit.task.seating
     assert wanted_seating(visit.state, ["nowhere"]) == ""
 
 
-def test_each_kind_of_seating_is_known_by_what_the_site_calls_it() -> None:
-    assert {named_seating(label, tuple(SEATINGS)): label for label in SEATINGS.values()} == SEATINGS
-    assert named_seating("outside", ["indoor"]) == ""
-
-
-@pytest.mark.parametrize(
-    ("text", "minute"), [("1930", 1170), ("19:30", 1170), ("7:30 PM", 1170), ("12:00 AM", 0), ("12 pm", 720), ("x", -1)]
-)
-def test_times_of_pages_are_minutes(text: str, minute: int) -> None:
-    assert minute_of(text) == minute
+def test_times_of_pages_are_minutes() -> None:
+    minutes = {"1930": 1170, "19:30": 1170, "7:30 PM": 1170, "12:00 AM": 0, "12 pm": 720, "x": -1}
+    assert {text: minute_of(text) for text in minutes} == minutes

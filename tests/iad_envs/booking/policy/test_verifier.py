@@ -1,7 +1,6 @@
 """The proxy verifier of the booking site: each of its rules on real pages, and what its scores are worth."""
 
 from dataclasses import replace
-from itertools import pairwise
 from random import Random
 
 import gymnasium as gym
@@ -12,6 +11,7 @@ from iad_envs.booking.policy import verifier
 from iad_envs.booking.policy.agent import QUESTION, BookingAgent
 from iad_envs.booking.policy.fit import TYPED, facts_of
 from iad_envs.booking.policy.verifier import HIGHEST, LATER, LOWEST, BookingVerifier
+from iad_envs.booking.tasks import KINDS
 from iad_policy import Candidate
 from iad_policy.verifiers import load_verifier
 from tests.iad_envs.booking.policy.visits import FINISHED, Visit, gold_of, tasks_with, wandering
@@ -20,10 +20,6 @@ SEATED = tasks_with("given_seating")[0]
 HIDDEN = tasks_with("hidden_seating")[0]
 NEAREST = tasks_with("nearest")[0]
 MOVE = tasks_with("move")[0]
-CONTESTED = tasks_with("contested")[0]
-KINDS = (
-    *("other_city", "nearest", "hidden_seating", "given_seating", "same_name", "relative_date", "second_page", "move"),
-)
 
 
 def share(visit: Visit) -> float:
@@ -45,11 +41,11 @@ def test_it_is_a_proxy_that_needs_a_preview_and_takes_nothing_else() -> None:
         BookingVerifier().verify(Visit(SEATED).state, [Candidate("CLICK [go]")])
 
 
-@pytest.mark.parametrize("action", ["CLICK [nothing]", "HOVER [go]", "GOTO [https://example.org]", ""])
-def test_an_invalid_action_scores_nothing_and_hears_why(action: str) -> None:
-    found = Visit(SEATED).verdict(action)
-    assert found.score == 0.0
-    assert "expected" in found.critique
+def test_an_invalid_action_scores_nothing_and_hears_why() -> None:
+    visit = Visit(SEATED)
+    for action in ("CLICK [nothing]", "HOVER [go]", "GOTO [https://example.org]", ""):
+        found = visit.verdict(action)
+        assert (found.score, "expected" in found.critique) == (0.0, True), action
 
 
 def test_a_score_on_the_way_is_the_share_of_settled_facts_and_more_for_a_later_page() -> None:
@@ -61,26 +57,20 @@ def test_a_score_on_the_way_is_the_share_of_settled_facts_and_more_for_a_later_p
         assert verdict.score == pytest.approx(LOWEST + (HIGHEST - LOWEST) * share(visit) + LATER * is_later)
 
 
-def test_the_share_of_facts_never_falls_on_the_way_of_gold() -> None:
-    for task_id in [name for kinds in KINDS for name in tasks_with(kinds)[:2]]:
-        visit = Visit(task_id)
-        shares = [share(visit)]
-        for action in gold_of(visit)[:-1]:
-            shares.append(share(visit.did(action)))
-        assert all(one <= other for one, other in pairwise(shares)), (task_id, shares)
-        assert shares[-1] == 1.0
-
-
-def test_of_the_agent_s_choices_none_scores_clearly_higher_than_the_next_gold_action() -> None:
+def test_the_agent_s_choices_score_no_higher_than_gold_and_settled_facts_never_fall_on_its_way() -> None:
     agent = BookingAgent()
     for task_id in [tasks_with(kind)[0] for kind in KINDS]:
-        visit = Visit(task_id)
+        visit, shares = Visit(task_id), [0.0]
         for action in gold_of(visit):
-            best = visit.verdict(action).score
+            best = visit.verdict(action)
             for seed in range(3):
                 other = agent.propose(visit.state, feedback=None, temperature=2.0, rng=Random(seed)).action
-                assert other == QUESTION or visit.verdict(other).score <= best + LATER, (task_id, action, other)
+                assert other == QUESTION or visit.verdict(other).score <= best.score + LATER, (task_id, action, other)
+            shares.append(share(visit))
             visit.did(action)
+        assert shares == sorted(shares), task_id
+        assert shares[-1] == 1.0
+        assert (best.score, best.passed, visit.gold["success"]) == (1.0, True, True), best.critique
 
 
 def test_typing_a_wrong_value_scores_below_the_right_one_and_says_what_is_open() -> None:
@@ -115,15 +105,13 @@ def test_giving_up_the_right_hold_costs_more_than_looking_elsewhere() -> None:
 
 
 def test_cancelling_is_right_only_while_the_new_table_is_held() -> None:
-    alone = Visit(MOVE).did("CLICK [mine]", "CLICK [cancel]")
-    wrong = alone.verdict("CLICK [cancel-yes]")
-    assert wrong.score == 0.0
-    assert "no new table is held" in wrong.critique
-    assert alone.verdict("CLICK [keep]").score > wrong.score
-    held = Visit(MOVE).did_until("CLICK [cancel-yes]")
-    right = held.verdict("CLICK [cancel-yes]")
-    assert right.score > held.verdict("CLICK [keep]").score
-    assert "no new table" not in right.critique
+    for visit, is_right in (
+        (Visit(MOVE).did("CLICK [mine]", "CLICK [cancel]"), False),
+        (Visit(MOVE).did_until("CLICK [cancel-yes]"), True),
+    ):
+        cancelled, kept = visit.verdict("CLICK [cancel-yes]"), visit.verdict("CLICK [keep]")
+        assert (cancelled.score > kept.score, "no new table is held" in cancelled.critique) == (is_right, not is_right)
+        assert is_right or cancelled.score == 0.0
 
 
 def test_what_the_site_refuses_costs() -> None:
@@ -136,17 +124,6 @@ def test_what_the_site_refuses_costs() -> None:
     found = double.verdict(FINISHED)
     assert "Cancel it first" in found.critique
     assert found.score < double.verdict("CLICK [mine]").score
-
-
-def test_a_right_completion_scores_1() -> None:
-    for task_id in (SEATED, HIDDEN, NEAREST, MOVE, CONTESTED):
-        visit, action = Visit(task_id), ""
-        while action != FINISHED:
-            visit.did(*filter(None, [action]))
-            action = BookingAgent().propose(visit.state, feedback=None, temperature=0.0, rng=Random(0)).action
-        found = visit.verdict(FINISHED)
-        assert (found.score, found.passed) == (1.0, True), (task_id, found.critique)
-        assert visit.did(FINISHED).gold["success"]
 
 
 def test_the_user_is_asked_where_the_seating_is_open_and_nowhere_else() -> None:
@@ -187,15 +164,13 @@ def test_a_user_who_named_what_was_not_offered_was_asked_and_is_not_content() ->
 
 
 def test_scores_lie_between_0_and_1_wherever_one_wanders() -> None:
-    rng, env, n = Random(0), gym.make("IAD/Booking-v0", split=None).unwrapped, 0
-    for task_id in rng.sample(list(env.task_ids), 6):  # type: ignore[attr-defined]
+    rng = Random(0)
+    for task_id in (SEATED, HIDDEN, NEAREST, MOVE):
         visit = Visit(task_id)
         for action in wandering(visit, rng):
             found = visit.verdict(action)
             assert 0.0 <= found.score <= 1.0
             assert found.critique
-            n += 1
-    assert n > 100
 
 
 def test_a_completion_is_right_about_as_often_as_it_scores() -> None:

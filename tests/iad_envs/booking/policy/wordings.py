@@ -110,40 +110,4 @@ WORDINGS = (
         "The Silver Perch", "Marlow Heights", "2026-04-30", 1215, 4, "indoor", "Val", "Orr", "+1 555-0126",
         "val.orr@example.org"),
 )
-FRESH = (
-    Wording("Hello, a friend told me about Lanterna & Sons in Marlow Heights. Please hold a table there for 6 guests "
-            "on 16 May 2026, quarter past seven is too late, 6:45 PM is right. Rosa Kent, 555-0122, "
-            "rosa.kent@example.org.",
-        "Lanterna & Sons", "Marlow Heights", "2026-05-16", 1125, 6, "", "Rosa", "Kent", "555-0122",
-        "rosa.kent@example.org"),
-    Wording("We are three and want to lunch at Verbena in Santa Corva at noon, 12:00 PM, on the 7th of April. Jack "
-            "Post (jack.post@example.org, 555-0145).",
-        "Verbena", "Santa Corva", "2026-04-07", 720, 3, "", "Jack", "Post", "555-0145", "jack.post@example.org"),
-    Wording("Restaurant: Sorrel. City: Norwick. Date: March 28 2026. Time: 7:00 PM. Guests: 4. Name: Lia Ott. Phone: "
-            "555-0190. Email: lia.ott@example.org.",
-        "Sorrel", "Norwick", "2026-03-28", 1140, 4, "", "Lia", "Ott", "555-0190", "lia.ott@example.org"),
-    Wording("Grab us an outdoor table at Blue Heron in Port Alder this Saturday, 5:30 PM, 2 adults. Under Ron Ives, "
-            "ron.ives@example.org, 555-0168",
-        "Blue Heron", "Port Alder", "2026-03-07", 1050, 2, "outdoor", "Ron", "Ives", "555-0168",
-        "ron.ives@example.org"),
-    Wording("Our reservation at Juniper in Bellmere on May 3 2026 is for 6:30 PM; could you shift it to 8:00 PM? 5 "
-            "people, Meg Tran, 555-0127, meg.tran@example.org",
-        "Juniper", "Bellmere", "2026-05-03", 1200, 5, "", "Meg", "Tran", "555-0127", "meg.tran@example.org", True),
-    Wording("Wednesday next week, 20:30: Honeycomb in Kestrel Falls, by the window, 2 persons, Al Beck, 555-0119, "
-            "al.beck@example.org",
-        "Honeycomb", "Kestrel Falls", "2026-03-11", 1230, 2, "window", "Al", "Beck", "555-0119", "al.beck@example.org"),
-    Wording("I promised my kids pizza at Paprika, Kestrel Falls, on April 11 2026. There are 4 of us, and we come at "
-            "5 PM. Dora Finch is the name, 555-0130 the number, dora.finch@example.org the mail.",
-        "Paprika", "Kestrel Falls", "2026-04-11", 1020, 4, "", "Dora", "Finch", "555-0130", "dora.finch@example.org"),
-    Wording("Book the restaurant called Red Lantern in Marlow Heights, please: 8 people, June 9 2026, 7:30 PM, a "
-            "booth if there is one. Names and numbers: Cy Rudd, 555-0199, cy.rudd@example.org",
-        "Red Lantern", "Marlow Heights", "2026-06-09", 1170, 8, "booth", "Cy", "Rudd", "555-0199",
-        "cy.rudd@example.org"),
-    Wording("Need dinner for two at Chestnut in Santa Corva tomorrow 19:45, sitting inside. Ty Marsh / "
-            "ty.marsh@example.org / 555-0114",
-        "Chestnut", "Santa Corva", "2026-03-03", 1185, 2, "indoor", "Ty", "Marsh", "555-0114", "ty.marsh@example.org"),
-    Wording("Swap my 9:00 PM table at Ginger Bar in Port Alder on April 18 2026 for one at 7:00 PM. 3 people. Lou "
-            "Vane, 555-0188, lou.vane@example.org",
-        "Ginger Bar", "Port Alder", "2026-04-18", 1140, 3, "", "Lou", "Vane", "555-0188", "lou.vane@example.org", True),
-)
 # fmt: on

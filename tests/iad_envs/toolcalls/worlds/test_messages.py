@@ -1,9 +1,9 @@
-import pytest
-
 from tests.iad_envs.toolcalls.worlds.world_calls import Desk
 
-READY = {"wifi": True, "logged_in": True}
+WORLD = "Messages"
 CONFIG = {
+    "wifi": True,
+    "logged_in": True,
     "today": "2026-03-02",
     "next_number": 70,
     "max_messages": 3,
@@ -22,27 +22,8 @@ CONFIG = {
 }
 
 
-@pytest.fixture
-def desk() -> Desk:
-    return Desk("Messages", CONFIG | READY)
-
-
-def test_all_is_refused_before_the_log_in() -> None:
-    desk = Desk("Messages", CONFIG | {"wifi": True})
-    for function, arguments in (
-        ("find_number", {"name": "Kai Lund"}),
-        ("write_message", {"number": "555-0101", "words": "a"}),
-        ("list_messages", {}),
-        ("find_messages", {"words": "kiln"}),
-        ("open_message", {"message_id": "MG-1"}),
-        ("answer_message", {"message_id": "MG-1", "words": "a"}),
-        ("remove_message", {"message_id": "MG-1"}),
-    ):
-        assert "not logged in" in desk.refused(function, **arguments)
-
-
 def test_sending_needs_wifi() -> None:
-    desk = Desk("Messages", CONFIG | {"logged_in": True})
+    desk = Desk(WORLD, CONFIG | {"wifi": False})
     assert "Wi-Fi is off" in desk.refused("write_message", number="555-0101", words="a")
     assert "Wi-Fi is off" in desk.refused("answer_message", message_id="MG-1", words="a")
     assert desk.reads("find_number", name="eva dahl")["number"] == "555-0102"

@@ -1,7 +1,6 @@
-import pytest
-
 from tests.iad_envs.toolcalls.worlds.world_calls import Desk
 
+WORLD = "Notebook"
 CONFIG = {
     "folders": ["/house", "/house/repairs", "/club"],
     "notes": [
@@ -11,14 +10,8 @@ CONFIG = {
 }
 
 
-@pytest.fixture
-def desk() -> Desk:
-    return Desk("Notebook", CONFIG)
-
-
-@pytest.mark.parametrize(
-    ("steps", "path"),
-    [
+def test_folders_are_opened_and_which_one_is_open_is_not_compared() -> None:
+    for steps, path in (
         (["house"], "/house"),
         (["house", "repairs"], "/house/repairs"),
         (["/house/repairs"], "/house/repairs"),
@@ -27,33 +20,22 @@ def desk() -> Desk:
         ([".."], "/"),
         (["house", "/"], "/"),
         (["house/repairs/"], "/house/repairs"),
-    ],
-)
-def test_folders_are_opened(desk: Desk, steps: list[str], path: str) -> None:
-    for step in steps:
-        opened = desk.call("open_folder", folder=step)
-    assert opened == {"current_folder": path}
+    ):
+        desk = Desk(WORLD, CONFIG)
+        before = desk.world.public(desk.state)
+        assert [desk.call("open_folder", folder=step) for step in steps][-1] == {"current_folder": path}
+        assert desk.world.public(desk.state) == before
 
 
-def test_which_folder_is_open_is_not_compared(desk: Desk) -> None:
-    before = desk.world.public(desk.state)
-    desk.call("open_folder", folder="house")
-    assert desk.world.public(desk.state) == before
-
-
-@pytest.mark.parametrize("folder", ["repairs", "/nowhere", "", "/house//repairs"])
-def test_folders_that_are_not_there(desk: Desk, folder: str) -> None:
-    assert "no folder" in desk.refused("open_folder", folder=folder)
-
-
-def test_a_folder_is_shown(desk: Desk) -> None:
+def test_all_notes_are_searched_and_folders_shown_and_made(desk: Desk) -> None:
+    for folder in ("repairs", "/nowhere", "", "/house//repairs"):
+        assert "no folder" in desk.refused("open_folder", folder=folder)
+    assert desk.reads("search_notes", words="TILE") == {"matches": [{"folder": "/house/repairs", "title": "roof"}]}
+    assert "No note" in desk.refused("search_notes", words="cellar")
     assert desk.reads("show_folder") == {"current_folder": "/", "folders": ["club", "house"], "notes": ["plan"]}
     desk.call("open_folder", folder="house")
     assert desk.reads("show_folder") == {"current_folder": "/house", "folders": ["repairs"], "notes": []}
-
-
-def test_a_folder_is_made(desk: Desk) -> None:
-    assert desk.call("make_folder", folder="trips") == {"path": "/trips"}
+    assert desk.call("make_folder", folder="trips") == {"path": "/house/trips"}
     assert "already" in desk.refused("make_folder", folder="trips")
     assert "without a slash" in desk.refused("make_folder", folder="a/b")
     assert "without a slash" in desk.refused("make_folder", folder="..")
@@ -79,17 +61,6 @@ def test_lines_are_added(desk: Desk) -> None:
     assert "characters" in desk.refused("append_line", title="plan", text="x" * 20_000)
 
 
-def test_all_notes_are_searched(desk: Desk) -> None:
-    assert desk.reads("search_notes", words="TILE") == {"matches": [{"folder": "/house/repairs", "title": "roof"}]}
-    assert "No note" in desk.refused("search_notes", words="cellar")
-
-
-def test_a_note_is_tagged(desk: Desk) -> None:
-    desk.call("open_folder", folder="/house/repairs")
-    assert desk.call("tag_note", title="roof", tag="urgent")["tags"] == ["old", "urgent"]
-    assert "new word" in desk.refused("tag_note", title="roof", tag="old")
-
-
 def test_a_note_is_moved(desk: Desk) -> None:
     assert desk.call("move_note", title="plan", folder="house") == {"path": "/house/plan"}
     assert "no note" in desk.refused("move_note", title="plan", folder="club")
@@ -98,7 +69,10 @@ def test_a_note_is_moved(desk: Desk) -> None:
     assert "no folder" in desk.refused("move_note", title="plan", folder="attic")
 
 
-def test_a_note_is_deleted(desk: Desk) -> None:
+def test_a_note_is_tagged_and_deleted(desk: Desk) -> None:
     assert desk.call("remove_note", title="plan") == {"title": "plan", "status": "deleted"}
     assert [note.title for note in desk.state.notes] == ["roof"]
     assert "no note" in desk.refused("remove_note", title="plan")
+    desk.call("open_folder", folder="/house/repairs")
+    assert desk.call("tag_note", title="roof", tag="urgent")["tags"] == ["old", "urgent"]
+    assert "new word" in desk.refused("tag_note", title="roof", tag="old")

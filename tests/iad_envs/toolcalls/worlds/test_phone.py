@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from iad_envs.toolcalls.worlds import ACE_WORLD_NAMES, world
@@ -19,7 +21,24 @@ def test_every_app_has_the_phone(name: str) -> None:
     assert desk.reads("check_phone") == {"wifi": False, "logged_in": False}
 
 
-def test_inherited_functions_keep_their_documents() -> None:
-    own = world("Phone").documents
-    for name in ACE_WORLD_NAMES:
-        assert world(name).documents[: len(own)] == own
+@pytest.mark.parametrize(
+    ("name", "given", "said"),
+    [
+        ("Messages", {"wifi": True}, "not logged in"),
+        ("Reminders", {"wifi": True}, "not logged in"),
+        ("Takeaway", {"logged_in": True, "signed_in": "kai"}, "Wi-Fi is off"),
+        ("Trips", {"logged_in": True, "signed_in": "kai"}, "Wi-Fi is off"),
+    ],
+)
+def test_no_app_does_anything_before_it_has_what_it_needs(name: str, given: dict[str, Any], said: str) -> None:
+    """Its functions come after those of the phone."""
+    of_phone, some = world("Phone").documents, {"string": "a", "integer": 1, "float": 1.0}
+    desk = Desk(name, given)
+    assert desk.world.documents[: len(of_phone)] == of_phone
+    for document in desk.world.documents[len(of_phone) :]:
+        properties = document["parameters"]["properties"]
+        arguments = {key: some[properties[key]["type"]] for key in document["parameters"]["required"]}
+        assert said in desk.refused(document["name"], **arguments)
+        if name in ("Takeaway", "Trips") and not document["name"].startswith(("sign_in", "find", "list_dishes")):
+            signed_out = Desk(name, {"wifi": True})
+            assert "Sign in first" in signed_out.refused(document["name"], **arguments)

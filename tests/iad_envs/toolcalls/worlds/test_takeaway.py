@@ -1,8 +1,9 @@
-import pytest
-
 from tests.iad_envs.toolcalls.worlds.world_calls import Desk
 
+WORLD = "Takeaway"
 CONFIG = {
+    "wifi": True,
+    "signed_in": "kai",
     "next_number": 70,
     "accounts": [{"user_name": "kai", "password": "oak", "balance": 20.0}],
     "kitchens": [{"kitchen_id": "KT-1", "name": "The Pan", "cuisine": "Greek", "minutes": 30}],
@@ -14,36 +15,14 @@ CONFIG = {
 }
 
 
-@pytest.fixture
-def desk() -> Desk:
-    return Desk("Takeaway", CONFIG | {"wifi": True, "signed_in": "kai"})
-
-
-def test_nothing_works_without_wifi() -> None:
-    desk = Desk("Takeaway", CONFIG | {"signed_in": "kai", "logged_in": True})
-    for function, arguments in (
-        ("sign_in_takeaway", {"user_name": "kai", "password": "oak"}),
-        ("find_kitchens", {"cuisine": "Greek"}),
-        ("list_dishes", {"kitchen_id": "KT-1"}),
-        ("order_dish", {"dish_id": "DS-1"}),
-        ("cancel_dish", {"order_id": "OD-1"}),
-        ("put_money", {"amount": 5}),
-    ):
-        assert "Wi-Fi is off" in desk.refused(function, **arguments)
-
-
 def test_orders_need_an_account() -> None:
-    desk = Desk("Takeaway", CONFIG | {"wifi": True})
-    for function, arguments in (
-        ("order_dish", {"dish_id": "DS-1"}),
-        ("cancel_dish", {"order_id": "OD-1"}),
-        ("put_money", {"amount": 5}),
-    ):
-        assert "Sign in first" in desk.refused(function, **arguments)
+    desk = Desk(WORLD, CONFIG | {"signed_in": ""})
     assert "wrong" in desk.refused("sign_in_takeaway", user_name="kai", password="ash")
     assert "eva" in desk.refused("sign_in_takeaway", user_name="eva", password="oak")
     assert desk.call("sign_in_takeaway", user_name="kai", password="oak") == {"user_name": "kai", "balance": 20.0}
     assert desk.call("put_money", amount=5) == {"balance": 25.0}
+    for amount in (0, -3, 201):
+        assert "at most 200" in desk.refused("put_money", amount=amount)
 
 
 def test_dishes_are_found(desk: Desk) -> None:
@@ -61,11 +40,6 @@ def test_a_dish_is_ordered_and_paid(desk: Desk) -> None:
     desk.call("put_money", amount=6)
     assert desk.call("order_dish", dish_id="DS-1", note="warm")["balance"] == 0.0
     assert desk.world.public(desk.state)["balances"] == {"kai": 0.0}
-
-
-@pytest.mark.parametrize("amount", [0, -3, 201])
-def test_money_has_bounds(desk: Desk, amount: float) -> None:
-    assert "at most 200" in desk.refused("put_money", amount=amount)
 
 
 def test_an_order_is_cancelled_once(desk: Desk) -> None:
