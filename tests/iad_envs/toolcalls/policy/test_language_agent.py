@@ -133,5 +133,3 @@ def test_styles_of_other_environments_are_here_too_and_theirs_are_not_there() ->
         assert "[function_name(parameter='value')]" in system["content"]
     with pytest.raises(UnknownName, match="style"):
         language_agent(gym.make("IAD/WebShop-v0"), ScriptedModel([]), "fc")  # type: ignore[arg-type]
-
-

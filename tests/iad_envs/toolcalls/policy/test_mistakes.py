@@ -82,5 +82,3 @@ def test_gold_with_mistakes_solves_less_the_more_there_are(env_id: str, category
     with pytest.raises(UnknownName, match=gone):
         IADPolicyWrapper("caller:0", env, strategy="single")
     env.close()
-
-
