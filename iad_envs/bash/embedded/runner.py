@@ -109,7 +109,7 @@ class RootRunner:
         return count
 
     def _reap(self, watched: int) -> int:
-        """Reap ended processes except the watched one. Return the number of processes left, the watched one included."""
+        """Reap ended processes except the watched one. Return how many are left, the watched one included."""
         while True:
             try:
                 ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
