@@ -89,8 +89,3 @@ def test_the_page_shows_and_compares_what_is_kept(measured: Any) -> None:
     assert measured.between(kept).count("\n") > 2
     assert measured.table(kept) in page
     assert measured.between(kept) in page
-
-
-def test_the_largest_n_is_a_number(measured: Any) -> None:
-    assert measured._largest(["iad 8", "iad 16", "iad-fb 32"], "iad") == "iad 16"
-    assert measured._largest(["single 1"], "iad") is None
