@@ -12,15 +12,14 @@ from typing import Any
 import gymnasium as gym
 import pytest
 from gymnasium.envs.registration import EnvSpec
-from typer.testing import CliRunner
 
 from iad_envs import ENVIRONMENTS
 from iad_policy.agents import load_agent
-from iad_policy.cli import app
 from iad_policy.errors import DomainError, UnknownName
 from iad_policy.registry import load_object
 from iad_policy.registry.domain import Domain, Mode, domain_by_id, domain_of, domains
 from iad_policy.verifiers import is_own, load_verifier
+from tests.command_line import iad
 from tests.contract.test_imports import MODULES, ROOT, imported, is_in
 
 LOADERS = (
@@ -167,7 +166,7 @@ def test_the_list_says_why_an_environment_is_not_available() -> None:
     name, spec = "Broken/Lamp-v0", EnvSpec("Broken/Lamp-v0", entry_point=Lost)
     gym.registry[name] = spec
     try:
-        listed = CliRunner().invoke(app, ["list", "environments"])
+        listed = iad("list", "environments")
         assert listed.exit_code == 0
         assert f"{name} not available here: expected {name} to name its domain" in " ".join(listed.output.split())
         assert "IAD/WebShop-v0" in listed.output

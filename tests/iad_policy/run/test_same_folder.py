@@ -10,7 +10,7 @@ from iad_policy import evaluate
 from iad_policy.errors import RunFolderError, UnknownName
 from iad_policy.report.results import read_results, rebase
 from iad_policy.run.config import RunConfig
-from tests.iad_policy.test_cli import iad
+from tests.command_line import iad
 
 SHOP = "IAD/WebShop-v0"
 
