@@ -17,7 +17,6 @@ from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from time import perf_counter
 
 import numpy as np
 from support.figures import figure
@@ -95,13 +94,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as nowhere:
         for name, (env, n_tasks, given) in RUNS.items() if not sys.argv[1:] else ():
             evaluate(env, ["single", "bon-sc", "bon", "iad"], n_tasks, out=Path(nowhere) / name, **given)
-            start = perf_counter()
-            whole = read_pilot(Run(Path(nowhere) / name))
-            figure(f"advice.{name}.read_s", perf_counter() - start, "s", n=len(whole.tasks))
-            start = perf_counter()
-            predict(whole)
-            figure(f"advice.{name}.predict_s", perf_counter() - start, "s", n=len(whole.tasks))
-            report(name, whole)
+            report(name, read_pilot(Run(Path(nowhere) / name)))
 
 
 if __name__ == "__main__":

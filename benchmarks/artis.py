@@ -59,8 +59,8 @@ def levels(env_id: str, n_tasks: int, simulators: Sequence[str]) -> None:
         assert gain is not None
         low, high = gain.interval_95
         figure(f"gain_{name}", gain.value, "success", n=pairs, better="higher", baseline=alone)
-        figure(f"gain_{name}_low_95", low, "success", n=pairs, better="higher")
-        figure(f"gain_{name}_high_95", high, "success", n=pairs, better="higher")
+        for end, value in (("low", low), ("high", high)):
+            figure(f"gain_{name}_{end}_95", value, "success", n=pairs, better="higher")
     env.close()
 
 

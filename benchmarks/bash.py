@@ -1,21 +1,17 @@
-"""Measures IAD/InterCodeBash-v0: speed compared with the original, leftovers on the host, and the bundled tasks.
+"""Measures IAD/InterCodeBash-v0: speed compared with the original, memory, and the bundled tasks.
 
 The original's times were recorded with its unmodified code, the docker SDK and podman's socket, on a loaded machine.
 """
 
-import os
 import statistics
-import sys
 import time
-from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 from reference import Reference
 from support.bundled import bundled_tasks
-from support.figures import figure, in_fresh_process
+from support.figures import figure, in_fresh_process, timed
 
 import iad_envs
 from iad_envs.bash.sandbox import open_sandbox
@@ -49,12 +45,6 @@ print(json.dumps({"mb": used_mb() - before}))
 """
 
 
-def timed(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return (time.perf_counter() - start) * 1000
-
-
 def sandbox_figures(n: int, reference: Reference) -> None:
     create: list[float] = []
     for _ in range(12):
@@ -71,14 +61,14 @@ def sandbox_figures(n: int, reference: Reference) -> None:
         for place in range(n):
             if place % 10 == 0:
                 reference.sample()
-            true_ms.append(timed(lambda: sandbox.run("true")))
+            true_ms.append(1e3 * timed(lambda: sandbox.run("true")))
             sandbox.write("/project/new.txt", b"x")
-            reset_ms.append(timed(sandbox.reset))
+            reset_ms.append(1e3 * timed(sandbox.reset))
         token = sandbox.snapshot()
         for _ in range(n):
             sandbox.restore(token)
-            bare.append(timed(lambda: sandbox.run(CANDIDATE)))
-            tried.append(timed(lambda: _try_and_undo(sandbox, token)))
+            bare.append(1e3 * timed(lambda: sandbox.run(CANDIDATE)))
+            tried.append(1e3 * timed(lambda: _try_and_undo(sandbox, token)))
         reference.figure("true_ms", statistics.median(true_ms), "ms", target=12, n=n)
         reference.figure("sandbox_reset_ms", statistics.median(reset_ms), "ms", n=n)
         overhead = statistics.median(mine - command for mine, command in zip(tried, bare, strict=True))
@@ -107,10 +97,10 @@ def episode_figures(n: int, reference: Reference) -> None:
         task_id = task_ids[k % len(task_ids)]
         if k % 10 == 0:
             reference.sample()
-        reset = timed(lambda task_id=task_id: env.reset(options={"task_id": task_id}))
+        reset = 1e3 * timed(lambda task_id=task_id: env.reset(options={"task_id": task_id}))
         gold = env.oracle(env.snapshot())["reference"]["gold"]
-        step = timed(lambda gold=gold: env.step(gold))
-        submit = timed(lambda: env.step("submit"))
+        step = 1e3 * timed(lambda gold=gold: env.step(gold))
+        submit = 1e3 * timed(lambda: env.step("submit"))
         for name, value in (("reset", reset), ("step", step), ("submit", submit), ("episode", reset + step + submit)):
             times[name].append(value)
     medians = {name: statistics.median(values) for name, values in times.items()}
@@ -121,63 +111,12 @@ def episode_figures(n: int, reference: Reference) -> None:
     env.close()
 
 
-def traces() -> Counter[str]:
-    """Count what a sandbox may leave on the host: processes, mounts, cgroups and files."""
-    pids = below(os.getpid())
-    groups = [path.name for path in Path("/sys/fs/cgroup").glob("**/iad-sandbox-*")]
-    return Counter(
-        processes=len(pids),
-        mounts=Path("/proc/self/mountinfo").read_text().count("\n"),
-        files=sum(1 for folder in ("/tmp", "/dev/shm") for _ in Path(folder).glob("iad-sandbox*")),
-        # Their names contain the creating process, so those of other programs are not counted.
-        cgroups=sum(any(f"-{pid}-" in name for pid in pids) for name in groups),
-    )
-
-
-def below(pid: int) -> list[int]:
-    """Return a process's descendants."""
-    found = []
-    for tasks in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in map(int, tasks.read_text().split()):
-            found += [child, *below(child)]
-    return found
-
-
-def settled(measure: Callable[[], int], wait_s: float = 3.0) -> int:
-    """Return the smallest measurement within `wait_s`, because sandboxes are also created in advance."""
-    found, end = measure(), time.monotonic() + wait_s
-    while time.monotonic() < end:
-        time.sleep(0.1)
-        found = min(found, measure())
-    return found
-
-
-def leftovers(n_episodes: int) -> None:
-    open_sandbox().close()  # creates what a process keeps in any case
-    before = traces()
-    env: Any = gym.make("IAD/InterCodeBash-v0", data_dir=DATA).unwrapped
-    task_ids = env.task_ids
-    for task_id in task_ids[::9]:  # opens every sandbox
-        env.reset(options={"task_id": task_id})
-    for k in range(n_episodes):
-        env.reset(options={"task_id": task_ids[k % len(task_ids)]})
-        for action in ("mkdir /made && echo a > /made/b", "sleep 100 & rm -rf /made"):
-            env.simulate(env.snapshot(), action)
-            env.step(action)
-        env.step("submit")
-    env.close()
-    left = settled(lambda: (traces() - before).total())
-    figure("leftovers_after_500_episodes", left, "things", target=0, n=n_episodes)
-
-
 def main() -> None:
-    is_full = "--full" in sys.argv[1:]
     reference = Reference()
     sandbox_figures(60, reference)
     episode_figures(83, reference)
     reference.report()
     figure("sandboxes_32_mb", in_fresh_process(MANY, N_SANDBOXES, n=1)["mb"], "MB", target=600, n=1)
-    leftovers(10_000 if is_full else 500)
     bundled_tasks("IAD/InterCodeBash-v0", "intercode", "scripter")
 
 

@@ -1,7 +1,7 @@
-"""Measures IAD/BIRD-v0: scoring compared with the official procedure, and voting and verifying of real predictions.
+"""Measures IAD/BIRD-v0: scoring compared with the official procedure, and the bundled tasks.
 
-It reads `$IAD_REAL_DATA/bird`, which holds a database, its questions, and the predictions of real systems. How often
-each finding means a wrong query is printed by `support/bird_verifier.py --fit`.
+It reads `$IAD_REAL_DATA/bird`, which holds a database, its questions, and the predictions of real systems. What the
+verifier is worth is printed by `support/bird_verifier.py`.
 """
 
 import argparse
@@ -10,31 +10,23 @@ import os
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
-from itertools import combinations
 from multiprocessing import get_context
 from pathlib import Path
-from statistics import fmean, median
-from typing import Any
+from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from reference import Reference
-from support.bird_verifier import is_held_out, labelled, queries_of, start
+from support.bird_verifier import queries_of
 from support.bundled import bundled_tasks
-from support.figures import ROOT, figure
+from support.figures import ROOT, figure, timed
 
 from iad_envs.bird.data import load_data
 from iad_envs.bird.database import DatabaseClient
 from iad_envs.bird.env import BirdEnv
-from iad_envs.bird.policy.verifier import BirdVerifier, read_preview
-from iad_envs.bird.predictions import BirdPredictions
-from iad_envs.bird.schema import RENDERERS, load_schema
 from iad_envs.bird.scoring import GOLDS, QueryScorer, ScoringJob, run_jobs
-from iad_policy.report.statistics import pass_at_k
 
 Pair = tuple[str, str, str]
 
@@ -106,12 +98,6 @@ def speed(folder: Path, *, is_full: bool) -> None:
         figure(per_s, n / ours_s, "pairs/s", n=n, better="higher", baseline=n / theirs_s)
 
 
-def timed(call: Callable[[], Any]) -> float:
-    started = time.perf_counter()
-    call()
-    return time.perf_counter() - started
-
-
 def latencies(folder: Path, reference: Reference) -> None:
     jobs = distinct_jobs(folder)
     with QueryScorer(jobs[0].path) as scorer:
@@ -145,65 +131,6 @@ def latencies(folder: Path, reference: Reference) -> None:
     figure("worker_restart_ms", 1e3 * median(restarts), "ms", n=len(restarts))
 
 
-def schema_prompt(reference: Reference) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "wide.sqlite"
-        connection = sqlite3.connect(path)
-        for table in range(20):
-            columns = ", ".join(f"column_{place} TEXT" for place in range(8))
-            connection.execute(f"CREATE TABLE table_{table} (id INTEGER PRIMARY KEY, {columns})")
-            rows = [(row, *(f"value {row} {place}" for place in range(8))) for row in range(200)]
-            connection.executemany(f"INSERT INTO table_{table} VALUES ({', '.join(['?'] * 9)})", rows)
-        connection.commit()
-        connection.close()
-        took = []
-        reference.sample()
-        for _ in range(20):
-            load_schema.cache_clear()
-            took.append(timed(lambda: RENDERERS["ddl+samples"](load_schema(path), False)))
-        reference.figure("schema_prompt_ms", 1e3 * median(took), "ms", n=len(took), target=5)
-
-
-def votes(folder: Path) -> None:
-    """Print Majority@K, the verifier's choice among K, and Pass@K, each over all choices of K systems."""
-    env = BirdEnv(data_dir=folder)
-    predictions, verifier = queries_of(env, folder), BirdVerifier()
-    questions = []
-    for task in filter(is_held_out, env.task_ids):  # the verifier was fitted to the rest
-        state = start(env, task)
-        questions.append(
-            (state, [labelled(env, f"submit[{own[task]}]") for own in predictions.values() if task in own])
-        )
-    env.close()
-    for k in (1, 3, 5, 7):
-        shares: dict[str, list[float]] = {"majority": [], "proxy": [], "pass": []}
-        for state, found in questions:
-            results = [read_preview(candidate).result for candidate, _ in found]
-            is_right = [right for _, right in found]
-            n = len(found)
-            shares["pass"].append(pass_at_k(n, sum(is_right), min(k, n)))
-            voted, chosen = [], []
-            for group in combinations(range(n), min(k, n)):
-                rights = [is_right[place] for place in group]
-                voted.append(BirdPredictions.majority_right([results[place] for place in group], rights))
-                scores = [one.score for one in verifier.verify(state, [found[place][0] for place in group])]
-                chosen.append(best(scores, rights))
-            shares["majority"].append(fmean(voted))
-            shares["proxy"].append(fmean(chosen))
-        majority, passed = fmean(shares["majority"]), fmean(shares["pass"])
-        for name, values in shares.items():
-            baseline = 100 * majority if name == "proxy" else None
-            figure(f"{name}_at_{k}", 100 * fmean(values), "%", n=len(values), better="higher", baseline=baseline)
-        if passed > majority:
-            closed = (fmean(shares["proxy"]) - majority) / (passed - majority)
-            figure(f"gap_closed_proxy_at_{k}", closed, "share", n=len(questions), better="higher")
-
-
-def best(scores: Sequence[float], is_right: Sequence[bool]) -> float:
-    """Return the probability that the candidate with the best score is right, with ties broken at random."""
-    return fmean(right for score, right in zip(scores, is_right, strict=True) if score == max(scores))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true", help="more runs of each measurement")
@@ -214,7 +141,6 @@ def main() -> None:
         print(json.dumps(measure_speed(Path(folder), int(n_cores), int(n_runs))))
         return
     reference = Reference()
-    schema_prompt(reference)
     bundled_tasks("IAD/BIRD-v0", "bird", "linker", n_tasks=None if given.full else 100)
     real = os.environ.get("IAD_REAL_DATA")
     if real:
@@ -222,7 +148,6 @@ def main() -> None:
     reference.report()
     if real:
         speed(Path(real) / "bird", is_full=given.full)
-        votes(Path(real) / "bird")
     else:
         print("IAD_REAL_DATA is not set: figures on real predictions are left out", file=sys.stderr)
 

@@ -1,13 +1,11 @@
-"""Measures IAD/Booking-v0: speed, its site, the text judge, what simulating is worth, and the bundled tasks.
+"""Measures IAD/Booking-v0: speed, the text judge, what simulating is worth, and the bundled tasks.
 
-`--full` takes more tasks and episodes, and measures steps in a browser. Fresh tasks are made from a
-seed that the bundled ones don't use.
+`--full` takes more tasks and episodes. Fresh tasks are made from a seed that the bundled ones don't use.
 """
 
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -16,46 +14,19 @@ from typing import Any
 import gymnasium as gym
 from reference import Reference
 from support.booking_pages import final_pages
-from support.booking_site import site_in_browser, site_requests, site_sessions
 from support.booking_trials import Visitor
 from support.bundled import bundled_tasks
-from support.figures import ROOT, figure, in_fresh_process
+from support.figures import FULL, ROOT, figure, timed
 from support.learning import compared
 
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.booking.policy.fit import faults
 
-FULL = "--full" in sys.argv
 N_FRESH = 300 if FULL else 100
 FRESH_SEED = 20270101
 N_PAGES = 250
 AGREES = 0.97
 GAINED = 0.2
-
-START = """
-import gymnasium as gym, iad_envs
-from iad_envs.booking.env import BookingEnv
-start = time.perf_counter()
-BookingEnv().reset(seed=0)
-print(json.dumps({"load_ms": 1e3 * (time.perf_counter() - start)}))
-"""
-HELD = """
-import gymnasium as gym, iad_envs, tracemalloc
-env = gym.make("IAD/Booking-v0").unwrapped
-gold = {name: env._solution(env._task(name)) for name in env.task_ids}
-tracemalloc.start()
-states = []
-def play():
-    for name in env.task_ids:
-        env.reset(options={"task_id": name})
-        for action in gold[name]:
-            env.step(action)
-            states.append(env._now.state)
-        env._simulations.clear(); env._scores.clear()
-before = tracemalloc.get_traced_memory()[0]
-play()
-print(json.dumps({"state_kb": (tracemalloc.get_traced_memory()[0] - before) / 1024 / len(states)}))
-"""
 
 
 def speed(reference: Reference) -> None:
@@ -64,25 +35,20 @@ def speed(reference: Reference) -> None:
     gold = {task_id: env._solution(env._task(task_id)) for task_id in env.task_ids}
     times: dict[str, list[float]] = {name: [] for name in ("reset", "step", "simulate", "snapshot", "gold episode")}
 
-    def timed(name: str, work: Callable[[], Any]) -> Any:
-        start = time.perf_counter()
-        found = work()
-        times[name].append(time.perf_counter() - start)
-        return found
-
     def episode(task_id: str, actions: Sequence[str]) -> None:
         env.reset(options={"task_id": task_id})
         for action in actions:
             env.step(action)
 
     for task_id, actions in gold.items():
-        timed("reset", lambda task_id=task_id: env.reset(options={"task_id": task_id}))
+        times["reset"].append(timed(lambda task_id=task_id: env.reset(options={"task_id": task_id})))
         for action in actions:
-            token = timed("snapshot", env.snapshot)
+            times["snapshot"].append(timed(env.snapshot))
+            token = env.snapshot()
             other = "CLICK [mine]" if action != "CLICK [mine]" else "CLICK [home]"
-            timed("simulate", lambda token=token, other=other: env.simulate(token, other))
-            timed("step", lambda action=action: env.step(action))
-        timed("gold episode", lambda task_id=task_id, actions=actions: episode(task_id, actions))
+            times["simulate"].append(timed(lambda token=token, other=other: env.simulate(token, other)))
+            times["step"].append(timed(lambda action=action: env.step(action)))
+        times["gold episode"].append(timed(lambda task_id=task_id, actions=actions: episode(task_id, actions)))
     reference.sample()
     for name, unit, scale, target in (
         ("reset", "ms", 1e3, 0.5),
@@ -131,18 +97,11 @@ def trying(kind: str) -> None:
 def main() -> None:
     reference = Reference()
     reference.sample()
-    started = in_fresh_process(START, before_each=reference.sample)
-    reference.figure("load_ms", started["load_ms"], "ms", target=100.0, n=5)
     speed(reference)
-    figure("state_kb", in_fresh_process(HELD, n=1)["state_kb"], "kB", target=4.0, n=1)
-    site_requests(reference)
-    site_sessions()
     judge()
     for kind in ("contested", "move"):
         trying(kind)
     bundled_tasks("IAD/Booking-v0", "booking", "booker", n_runs=16 if FULL else 8)
-    if FULL:
-        site_in_browser()
 
 
 if __name__ == "__main__":

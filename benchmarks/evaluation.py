@@ -6,10 +6,6 @@ run: prompts, the call cache, the answer log, budgets, records and the summary.
 
 import json
 import math
-import os
-import signal
-import subprocess
-import sys
 import tempfile
 import time
 from collections import defaultdict
@@ -21,13 +17,12 @@ from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
 from reference import Reference
-from support.figures import ROOT, figure, in_fresh_process
+from support.figures import figure
 
 from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
 from iad_envs.spaces import UnicodeText
 from iad_policy import Candidate, IADPolicyWrapper, State, Usage, Verdict
 from iad_policy.agents.language import LanguageAgent
-from iad_policy.ledger.answer_log import ANSWERS
 from iad_policy.ledger.episode_record import EPISODES, EpisodeRecord
 from iad_policy.ledger.run import Run
 from iad_policy.ledger.run_folder import CONFIG, RunFolder
@@ -88,29 +83,22 @@ class Corridor(IADEnv[str, int]):
 
 
 class FakeModel:
-    """Answers after a delay, and writes every answer to a file if there is one."""
+    """Answers after a delay."""
 
     name = "fake"
 
-    def __init__(self, answer_s: float = 0.0, ledger: Path | None = None) -> None:
+    def __init__(self, answer_s: float = 0.0) -> None:
         self._answer_s = answer_s
-        self._ledger = None if ledger is None else ledger.open("ab", buffering=0)
 
     def complete(
         self, messages: Messages, *, temperature: float | None = None, max_tokens: int | None = None
     ) -> Completion:
         """Answer."""
-        if self._answer_s:
-            time.sleep(self._answer_s)
+        time.sleep(self._answer_s)
         usage = Usage(prompt_tokens=200, completion_tokens=8)
-        call = current_call()
-        call.report(usage)
-        name = f"{call.stream} {call.seed}"
-        if self._ledger is not None:
-            self._ledger.write(f"{name}\n".encode())
-        side = "left" if call.seed % 2 else "right"
-        said = "" if self._ledger is None else f" ({name})"
-        return Completion(f"I go {side}.{said}\nAction: go[{side}]", usage)
+        current_call().report(usage)
+        side = "left" if current_call().seed % 2 else "right"
+        return Completion(f"I go {side}.\nAction: go[{side}]", usage)
 
 
 class InstantVerifier:
@@ -174,30 +162,6 @@ def costs(folder: Path, reference: Reference) -> None:
         reference.figure(metric, 1e3 * median(times[metric]), "ms", target=target, n=N_ROUNDS)
 
 
-def redone_after_kill(folder: Path) -> None:
-    """Print how many answered calls are repeated after a kill in the middle.
-
-    A call is answered when its answer is in the run folder. An answer that was on its way from the model when the kill
-    came is lost, one of each worker at most: nothing but the model had it yet.
-    """
-    ledger, run_folder = folder / "ledger", folder / "killed"
-    command = [sys.executable, __file__, "--killed", str(run_folder), str(ledger)]
-
-    def lines(path: Path) -> list[str]:  # a kill may leave a part of the last one
-        return [line for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
-
-    process = subprocess.Popen(command, cwd=ROOT)
-    while process.poll() is None and (not ledger.exists() or len(lines(ledger)) < 40 * N_STEPS // 2):
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    asked, log = lines(ledger), "".join(lines(run_folder / ANSWERS))
-    answered = {call for call in asked if f"({call.rstrip()})" in log}
-    subprocess.run(command, cwd=ROOT, check=True)
-    again = lines(ledger)[len(asked) :]
-    figure("redone_after_kill", len(answered.intersection(again)), "calls", target=0, n=len(answered))
-
-
 def summarise_1e5(folder: Path, reference: Reference) -> None:
     """Print the time to read 10^5 episodes from disk and to compute their summary, in one thread."""
     config = RunConfig("Corridor", "fake", "instant", ("single", "bon", "iad", "bon-sc"), tasks=N_LARGE // 4)
@@ -223,37 +187,15 @@ def summarise_1e5(folder: Path, reference: Reference) -> None:
     reference.figure("summarise_1e5_s", median(seconds), "s", target=3.0, n=N_ROUNDS, clock="cpu")
 
 
-FRESH = """
-from pathlib import Path
-sys.path.insert(0, "benchmarks")
-from evaluation import FakeModel, run
-folder, tasks, n_steps = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-held = []
-for place, _ in enumerate(run(folder, FakeModel(), tasks=tasks, n_steps=n_steps)):
-    if place in (199, tasks - 1):
-        held.append(held_mb())
-print(json.dumps({"grown": held[1] - held[0]}))
-"""
-
-
 def main() -> None:
-    """Measure and print."""
-    os.environ.setdefault("PYTHONPATH", str(ROOT))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         throughput(folder)
         reference = Reference()
         costs(folder, reference)
-        redone_after_kill(folder)
         summarise_1e5(folder, reference)
         reference.report()
-        grown = in_fresh_process(FRESH, folder / "long", 2200, N_STEPS, n=1)["grown"]
-        figure("memory_growth_mb", grown, "MB", target=20, n=2000)
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--killed"]:  # the process that will be killed
-        for _ in run(Path(sys.argv[2]), FakeModel(0.05, Path(sys.argv[3])), tasks=40, workers=16):
-            pass
-    else:
-        main()
+    main()

@@ -9,22 +9,18 @@ import argparse
 import resource
 import tempfile
 from collections.abc import Callable
-from itertools import combinations
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from support.figures import figure
-from support.learning import SHOP, Rewards, compared, rewards, row
+from support.learning import SHOP, Rewards, rewards, row
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy.errors import MissingExtra
-from iad_policy.learn.experience import Experience
 from iad_policy.learn.explore import explore
-from iad_policy.learn.recipes.qnet import q_values
 from iad_policy.learn.train import train
 from iad_policy.models.hf import require_packages
-from iad_policy.trained.models import load_model
 
 MODEL = "hf:smollm2"
 N_PROMPT, N_ANSWER, N_STEPS = 500, 12, 3
@@ -62,7 +58,7 @@ def speed(backend: str) -> None:
 
 
 def whole(backend: str, folder: Path, n_test: int, n_trees: int) -> None:
-    """Train and compare in a folder, and print rows 14 and 15. A third of the trees is kept for the pairs."""
+    """Train and compare in a folder, and print rows 14 and 15."""
     seconds: dict[str, float] = {}
     arms: dict[str, Rewards] = {}
 
@@ -87,40 +83,14 @@ def whole(backend: str, folder: Path, n_test: int, n_trees: int) -> None:
     settings = {"strategy_args": {"q-tree.depth_expanded": 2}}
     agent, out = f"learned:{folder / 'bc'}", folder / "trees"
     trees = timed("explore", lambda: explore(SHOP, agent, how="tree", out=out, tasks=n_trees, report=print, **settings))
-    learning, held_out = (
-        trees.only([one for one in trees.trajectories if one.task in some])
-        for some in (trees.tasks[: 2 * n_trees // 3], trees.tasks[2 * n_trees // 3 :])
-    )
-    timed("qnet", lambda: train("qnet", learning, out=folder / "qnet", **given))
-    _pairs(folder / "qnet", held_out)
+    timed("qnet", lambda: train("qnet", trees, out=folder / "qnet", **given))
     preferring = {"start": folder / "bc", "alpha": 1.0, "epochs": 1, **given}
-    timed("dpo", lambda: train("dpo", learning, out=folder / "dpo", **preferring))
+    timed("dpo", lambda: train("dpo", trees, out=folder / "dpo", **preferring))
     tested("dpo")
     row("15_hf_dpo_minus_bc", arms["dpo"], arms["bc"], least=None)
     tested("untrained")  # the slowest: it seldom buys
     row("14_hf_bc_minus_untrained", arms["bc"], arms["untrained"])
     figure("learning_hf_pipeline_s", sum(seconds[name] for name in ("bc", "explore", "qnet", "dpo")), "s")
-
-
-def _pairs(folder: Path, held_out: Experience) -> None:
-    """Print how many pairs of siblings the value model orders as their trees do, less a half."""
-    model = load_model(folder, head="value").backend
-    right: list[float] = []
-    clusters: list[str] = []
-    for task, tree in held_out.trees:
-        by_state: dict[str, list[tuple[object, float]]] = {}
-        states = {}
-        for one in q_values(tree, "bellman"):
-            by_state.setdefault(one.state.id, []).append((one.action, one.q))
-            states[one.state.id] = one.state
-        for id, rows in by_state.items():
-            values = model.values(states[id], [action for action, _ in rows])
-            for (place, (_, q)), (other, (_, less)) in combinations(enumerate(rows), 2):
-                if q != less:
-                    right.append(float((values[place] - values[other]) * (q - less) > 0) - 0.5)
-                    clusters.append(task)
-    if right:
-        compared("15_hf_qnet_pair_accuracy_less_half", right, clusters, unit="share")
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Measures what a language model meets: reading of answers, prompts, verifiers, and a model on this machine.
+"""Measures what a language model meets: reading of answers, verifiers, and a model on this machine.
 
 The local model is the GGUF file that `--model` or `$IAD_LOCAL_MODEL` names, else SmolLM2-135M if it was fetched. The
 targets were set for Qwen2.5-Coder-0.5B-Instruct, Q4_K_M. `--full` adds the proxy verifiers' AUC on candidates that they
@@ -21,7 +21,6 @@ from support.bird_verifier import bird_evidence, sources
 from support.figures import figure
 from support.local_model import report_local_model
 from support.measured_models import MeasuredRun
-from support.prompt_tokens import report_webshop_prompts
 from support.webshop_verifier import webshop_evidence
 
 from iad_policy.models.local import PACKAGE
@@ -70,11 +69,10 @@ def main() -> None:
         read = sum(row.is_read_right() for row in shapes) / len(shapes)
         figure(f"answer_round_trip_{table}", read, "share", target=1.0, better="higher", n=len(shapes))
         figure(f"answer_reask_share_{table}", sum(row.reask for row in shapes) / len(shapes), "share", n=len(shapes))
-    report_webshop_prompts()
     if given.full:
         of_verifier("webshop_buy", webshop_evidence(), target=0.75)
         of_verifier("bash_submit", bash_evidence(), target=0.75)
-        for source in sources("held_out"):
+        for source in sources():
             of_verifier(f"bird_{source}", bird_evidence(source), target=0.7)
     for run_folder in given.runs:
         recorded(run_folder)

@@ -1,8 +1,7 @@
-"""Compares Ray processes with threads, and measures the cost of resuming a folder with many episodes.
+"""Compares Ray processes with threads. Needs `pip install -e '.[ray]'`.
 
 Ray runs on this machine and is started once. The two engines are measured in turn. The start of a run (its processes
-and environments) is measured separately. Needs `pip install -e '.[ray]'`. The large folder repeats the
-episodes of a small real run under new keys.
+and environments) is measured separately.
 """
 
 import os
@@ -18,11 +17,10 @@ from statistics import median
 from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
-from export import repeat
-from support.figures import ROOT, figure, in_fresh_process
+from support.figures import ROOT, figure
 
 import iad_envs  # noqa: F401 (registers)
-from iad_policy import Candidate, State, Verdict, evaluate
+from iad_policy import Candidate, State, Verdict
 from iad_policy.ledger.run_folder import RunFolder
 from iad_policy.roles import TemplateRoles
 from iad_policy.run.components import load_components
@@ -35,20 +33,6 @@ from iad_policy.runtime.components import Components
 N_ROUNDS = 3
 N_TASKS, N_SEEDS = 100, 5
 N_WAITING, ANSWER_S, N_WORKERS = 96, 0.5, 32
-
-
-N_KEPT_TASKS, N_KEPT = 20, 20_000
-REOPENED = """
-from pathlib import Path
-from iad_policy.ledger.run_folder import RunFolder
-from iad_policy.report.results import CONFIG
-config = json.loads((Path(sys.argv[1]) / CONFIG).read_text())
-before, start = held_mb(), time.perf_counter()
-with RunFolder(sys.argv[1], config) as folder:
-    opened, held = time.perf_counter() - start, held_mb() - before
-    n = len(folder.episodes)
-print(json.dumps({"open_s": opened, "held_mb": held, "n": n}))
-"""
 
 
 class Slow:
@@ -125,13 +109,6 @@ def waiting(engine: str) -> Measured:
     return measured(Runner(config, partial(env_of, config), lambda *_: here))
 
 
-def kept_many(temporary: Path) -> dict[str, float]:
-    """Open a folder with many finished episodes in a new process."""
-    evaluate("IAD/WebShop-v0", tasks=N_KEPT_TASKS, out=temporary / "real")
-    repeat(temporary / "real", temporary / "large", N_KEPT // (3 * N_KEPT_TASKS))
-    return in_fresh_process(REOPENED, temporary / "large", n=1)
-
-
 def middle(runs: Sequence[Measured], name: str) -> float:
     """Return the median of one figure."""
     return median(getattr(run, name) for run in runs)
@@ -167,10 +144,6 @@ def main() -> None:
     figure("driver_cpu_ms_per_episode_ray", 1000 * middle(processes, "cpu_s") / n, "ms", n=n)
     figure("cpu_ms_per_episode_threads", 1000 * middle(threads, "cpu_s") / n, "ms", n=n)
     figure("folder_kb_per_episode", middle(processes, "size") / n / 1000, "kB", n=n)
-    with tempfile.TemporaryDirectory() as temporary:
-        kept = kept_many(Path(temporary))
-    figure("reopen_s_per_1e5_episodes", kept["open_s"] / kept["n"] * 1e5, "s", n=int(kept["n"]))
-    figure("reopened_held_gb_per_1e6_episodes", kept["held_mb"] / kept["n"] * 1e3, "GB", n=int(kept["n"]))
     waits = [median(run.first_s + run.rest_s for run in slow[engine]) for engine in ("ray", "threads")]
     figure(f"slow_model_whole_run_s_ray_{N_WORKERS}_workers", waits[0], "s", baseline=waits[1], n=N_WAITING)
 

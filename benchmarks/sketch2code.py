@@ -5,18 +5,15 @@ uses more pages.
 """
 
 import os
-import sys
-import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from reference import Reference
 from support.bundled import bundled_tasks
-from support.figures import figure
+from support.figures import FULL, figure, timed
 
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.browser.devtools import Browser, find_chromium
@@ -27,9 +24,7 @@ from iad_envs.sketch2code.renderer import Renderer
 from iad_envs.sketch2code.tab import Tab
 from iad_envs.sketch2code.tasks import load_assets, load_tasks
 
-FULL = "--full" in sys.argv
 N_PAIRS = 20
-N_PAGES = 2_000 if FULL else 300
 SELECTORS = {
     "video": "video",
     "image": "img",
@@ -86,12 +81,6 @@ def elements(browser: Browser, session: str, kind: str) -> list[Box]:
     return found
 
 
-def timed(work: Any) -> tuple[float, Any]:
-    start = time.perf_counter()
-    result = work()
-    return time.perf_counter() - start, result
-
-
 def pairs(pages: list[str], assets: Mapping[str, bytes]) -> None:
     """Print the time of scoring two pages, as published and here, and how far the scores are apart."""
     published, ours, ratios, off = [], [], [], []
@@ -129,27 +118,6 @@ def speed(pages: list[str], assets: Mapping[str, bytes], reference: Reference) -
     reference.figure("pages_per_s", median(rates), "pages/s", n=3 * len(pages), target=30)
 
 
-def memory(pages: list[str], assets: Mapping[str, bytes]) -> None:
-    with Renderer(assets=assets, limits=RenderLimits(pages_per_browser=N_PAGES + 1_000)) as renderer:
-        held = []
-        for count in (len(pages), N_PAGES):
-            for place in range(count):
-                renderer.run(pages[place % len(pages)], None)
-            held.append(held_mb(renderer.browser.process_group))
-    figure("memory_growth_mb", held[1] - held[0], "MB", n=N_PAGES, target=100)
-
-
-def held_mb(group: int) -> float:
-    """Return the memory of a process group, where shared memory counts once."""
-    total = 0
-    for folder in Path("/proc").glob("[0-9]*"):
-        with suppress(FileNotFoundError, ProcessLookupError, PermissionError):
-            if int((folder / "stat").read_text().rpartition(")")[2].split()[2]) == group:
-                lines = (folder / "smaps_rollup").read_text().splitlines()
-                total += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
-    return total / 1024
-
-
 def main() -> None:
     real = os.environ.get("IAD_REAL_DATA")
     folder = data_folder("sketch2code", Path(real) / "sketch2code" if real else None)
@@ -160,7 +128,6 @@ def main() -> None:
     reference = Reference()
     speed(pages, assets, reference)
     reference.report()
-    memory(pages, assets)
     if FULL:
         bundled_tasks("IAD/Sketch2Code-v0", "sketch2code", "tracer")
 

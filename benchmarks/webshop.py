@@ -15,7 +15,7 @@ import gymnasium as gym
 from reference import Reference
 from support.bundled import bundled_tasks
 from support.figures import figure, in_fresh_process
-from support.shop_vectors import WORDS
+from vectors import WORDS
 
 # CPU milliseconds of the original text environment on 1,000 products, on the machine where the targets were set.
 RECORDED_MS = {"reset": 2.9, "search": 17.6, "click": 15.0}
@@ -26,19 +26,6 @@ import gymnasium as gym, iad_envs
 env = gym.make("IAD/WebShop-v0", data_dir=sys.argv[1] or None)
 env.reset(seed=0)
 print(json.dumps({"start_cpu_s": cpu_s(), "rss_mb": rss_mb()}))
-"""
-MANY = """
-import gymnasium as gym, iad_envs
-def make():
-    env = gym.make("IAD/WebShop-v0", data_dir=sys.argv[1] or None)
-    env.reset(seed=0)
-    for action in ("search[red shoe]", "click[next >]", "click[< prev]"):
-        env.step(action)
-    return env
-first = make()
-before = held_mb()
-envs = [make() for _ in range(int(sys.argv[2]))]
-print(json.dumps({"rss_per_env_mb": (held_mb() - before) / int(sys.argv[2])}))
 """
 
 
@@ -117,7 +104,6 @@ def main() -> None:
     smaller = RECORDED["rss_mb"] / started["rss_mb"]
     figure("rss_mb", started["rss_mb"], "MB", target=150, baseline="recorded", ratio=smaller, n=5)
     reference.report()
-    figure("rss_per_env_mb", in_fresh_process(MANY, folder, 64, n=3)["rss_per_env_mb"], "MB", target=1, n=3)
     bundled_tasks("IAD/WebShop-v0", "webshop", "shopper")
 
 

@@ -79,7 +79,7 @@ class Documented:
         page: The page's name in docs/.
         walk: Actions that lead past every kind of page.
         variants: Arguments under which keys or values are added.
-        like: The page that describes the keys of info, where its own refers to it.
+        like: The page that describes keys of info and arguments which its own leaves out.
         lacks: What it needs and is not here; "" for nothing.
     """
 
@@ -137,6 +137,7 @@ DOCUMENTED = (
         "acebench",
         CALLING,
         ({}, {"category": "normal"}, {"category": "special", "published": True}, {"category": "agent_multi_turn"}),
+        like="bfcl",
     ),
 )
 
@@ -156,8 +157,9 @@ def section(page: str, heading: str) -> str:
 
 
 def rows(text: str) -> list[list[str]]:
-    """The cells of the rows of all tables that begin with code."""
-    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in text.splitlines() if line[:3] == "| `"]
+    """The cells of the rows of all tables of three columns that begin with code."""
+    found = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in text.splitlines() if line[:3] == "| `"]
+    return [row for row in found if len(row) == 3]
 
 
 def code(cell: str) -> str:
@@ -181,7 +183,11 @@ def test_pages_and_docstrings_have_gymnasiums_headings(one: Documented) -> None:
 
 
 def test_the_arguments_on_page_and_in_the_docstring_are_the_constructors(one: Documented) -> None:
-    documented = {code(name): code(default) for name, default, _ in rows(section(one.page, "Arguments"))}
+    def table(page: str) -> dict[str, str]:
+        return {code(name): code(default) for name, default, _ in rows(section(page, "Arguments"))}
+
+    shared = table(one.like) if one.like else {}
+    documented = {name: default for name, default in shared.items() if name in one.arguments} | table(one.page)
     assert documented == {name: repr(default) for name, default in one.arguments.items()}
     docstring = inspect.getdoc(one.constructor) or ""
     body = docstring.partition("## Arguments\n")[2].partition("## ")[0]
@@ -219,13 +225,19 @@ def test_the_documented_keys_of_info_are_those_of_real_episodes(one: Documented)
             assert info["stop_reason"] == "done"
         finally:
             env.close()
-    page = one.like or one.page
-    assert not one.like or f"({one.like}.md#information)" in section(one.page, "Information")
-    public_part, gold_part = section(page, "Information").split("### Gold\n")
-    public = {(code(name), kind) for name, kind, _ in rows(public_part)}
-    gold = {(code(name), kind) for name, kind, _ in rows(gold_part)}
-    assert public == {(key, kind) for key, kind in seen if not is_gold(key)}
-    assert gold == {(key, kind) for key, kind in seen if is_gold(key)}
+    own, shared = keys_in("Information", one.page), keys_in("Contract 1: an environment", "design")
+    assert own | shared <= seen
+    assert seen <= own | shared | (keys_in("Information", one.like) if one.like else set())
+
+
+def keys_in(heading: str, page: str) -> set[tuple[str, str]]:
+    """The keys that a section documents, with their types; gold is in a table of its own."""
+    public, _, gold = section(page, heading).partition("### Gold\n")
+    found = {part: {(code(name), kind) for name, kind, _ in rows(part)} for part in (public, gold)}
+    if gold:
+        assert not any(is_gold(key) for key, _ in found[public])
+        assert all(is_gold(key) for key, _ in found[gold])
+    return found[public] | found[gold]
 
 
 def items(text: str) -> list[str]:

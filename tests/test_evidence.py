@@ -167,34 +167,15 @@ def test_halves_of_tasks_share_no_product(load_benchmark: Benchmark) -> None:
     assert not products[0] & products[1]
 
 
-def test_scores_of_purchases_tell_success_on_tasks_that_were_not_fitted(
-    load_benchmark: Benchmark, tmp_path: Path
-) -> None:
+def test_scores_of_purchases_tell_success_on_tasks_that_were_not_fitted(load_benchmark: Benchmark) -> None:
     shop = load_benchmark("support.webshop_verifier")
     found = shop.webshop_evidence(n_tasks=60)
     assert found.auc >= 0.75
     assert found.interval.low > 0.75
     assert found.ece < 0.1
-    # Purchases of other agents are measured instead, if some are recorded.
-    made = golds(shop, shop.HELD_OUT, n_tasks=3)
-    played = [(one.task_id, [turn.action for turn in one.state.history]) for one in made]
-    played.append((made[0].task_id, ["search[boots]"]))  # buys nothing
-    rows = [json.dumps({"task_id": task, "source": "model", "actions": actions}) for task, actions in played]
-    (tmp_path / "purchases.jsonl").write_text("\n".join(rows))
-    found = shop.webshop_evidence(recorded=[tmp_path / "purchases.jsonl"])
-    assert (found.auc, found.n_pos, found.n_neg) == (None, 3, 0)
 
 
 @pytest.mark.slow
 def test_the_weights_are_those_that_the_script_prints(load_benchmark: Benchmark) -> None:
     shop = load_benchmark("support.webshop_verifier")
     assert shop.fit(list(shop.purchases(shop.FITTING))) == pytest.approx(WEIGHTS, abs=0.01)
-
-
-def test_a_step_in_the_shop_takes_fewer_tokens_than_it_did(load_benchmark: Benchmark) -> None:
-    tokens = load_benchmark("support.prompt_tokens")
-    for style, target in (("direct", tokens.TARGET), ("cot", 0.75)):
-        length = tokens.webshop_prompt_length(style)
-        assert length.n == 261
-        assert length.ratio < target
-        assert length.shared > 0.5  # consecutive ones begin alike

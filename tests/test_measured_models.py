@@ -1,7 +1,9 @@
 """The tables of real models' runs are read from run folders, with what every candidate would have scored."""
 
 import json
-from collections.abc import Callable
+import re
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +11,20 @@ import pytest
 
 from iad_policy import evaluate
 
+FOLDER = Path(__file__).parents[1] / "benchmarks"
 PAGE = Path(__file__).parents[1] / "docs" / "models-measured.md"
 KEPT = sorted((PAGE.parent / "measurements").glob("*.json"))
 
 
 @pytest.fixture(scope="module")
-def measured(load_benchmark: Callable[[str], Any]) -> Any:
-    return load_benchmark("support.measured_models")
+def measured() -> Iterator[Any]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(FOLDER)
+        from support import measured_models
+
+        yield measured_models
+    for name in [name for name in sys.modules if name.partition(".")[0] == "support"]:
+        del sys.modules[name]
 
 
 @pytest.fixture(scope="module")
@@ -74,18 +83,25 @@ def test_what_is_kept_of_a_run_is_read_again_as_it_was(measured: Any, run: Any, 
 
 
 def test_runs_are_compared_by_task(measured: Any) -> None:
-    def made(name: str, solved: str, tasks: int = 4) -> Any:
+    def made(feedback: str, solved: str, tasks: int = 4, verifier: str = "proxy") -> Any:
         arms = {"iad 1": {"solved": "0000"}, "iad 3": {"solved": solved}}
-        return {"name": name, "arms": arms, "tasks": list(range(tasks)), "data": {}}
+        settings = {"verifier": verifier, "feedback": feedback, "temperature": None}
+        return {"name": feedback, "arms": arms, "tasks": list(range(tasks)), "data": {}, **settings}
 
-    rows = measured.between([made("a", "1110"), made("b", "0011"), made("c", "1111", 5)]).splitlines()
+    runs = [made("a", "1110"), made("b", "0011"), made("c", "1111", 5), made("d", "1111", verifier="oracle")]
+    rows = measured.between(runs).splitlines()
     assert rows[2:] == ["| `a` | `b` | 4 | +0.250 | 2:1 | 1.000 |"]
     assert measured.between([made("a", "1110")]) == ""
 
 
-def test_the_page_shows_and_compares_what_is_kept(measured: Any) -> None:
-    kept = [measured.read(path) for path in KEPT]
-    page = PAGE.read_text(encoding="utf-8")
-    assert measured.between(kept).count("\n") > 2
-    assert measured.table(kept) in page
-    assert measured.between(kept) in page
+def test_the_page_shows_what_is_kept(measured: Any) -> None:
+    kept = {one["name"]: one["arms"] for one in map(measured.read, KEPT)}
+    shown = dict(re.findall(r"^\| ((?:BIRD|Inter)[^|]+\.5B) \|(.*)\|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
+    runs = {"BIRD `superhero`, 0.5B": "superhero-0.5b", "BIRD bundled, 0.5B": "bundled-0.5b"}
+    assert shown.keys() == {*runs, "InterCode Bash, 1.5B"}
+    for row, run in {**runs, "InterCode Bash, 1.5B": "bash-1.5b"}.items():
+        forms = ("best-worst", "findings", "hints")
+        arms = [kept.get(f"{run}-proxy-{form}", {}).get("iad 4") for form in forms]
+        base = kept[f"{run}-proxy-findings"]
+        expected = [one and f"{one['success']:.3f}"[1:] for one in (base["single 1"], base["bon 4"], *arms)]
+        assert [cell.strip(" *") or None for cell in shown[row].split("|")] == expected

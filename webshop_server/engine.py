@@ -15,7 +15,6 @@ from webshop_server.pages import CACHED_PRODUCTS, SUB_PAGES, Page
 from webshop_server.search import SearchEngine
 
 MAX_QUERY_LENGTH = 4096
-_BACK, _PREVIOUS, _NEXT, _BUY = "back to search", "< prev", "next >", "buy now"
 
 
 class ShopState(NamedTuple):
@@ -145,7 +144,7 @@ class Shop:
             return self._item_clickables(self.catalog[state.asin])
         if state.kind == "index":
             return ("search",)
-        return () if state.kind == "done" else (_BACK, _PREVIOUS)
+        return () if state.kind == "done" else ("back to search", "< prev")
 
     def search_for(self, state: ShopState, query: str) -> ShopStep:
         """The state after a search. The query may be any text, including one that `search[...]` can't express."""
@@ -171,19 +170,19 @@ class Shop:
 
     def click(self, state: ShopState, clickable: str) -> ShopState:
         """The state after a click on one of the page's clickables but "search", which is not checked again."""
-        if clickable == _BACK:
+        if clickable == "back to search":
             return ShopState(state.instruction)
-        if state.kind == "results" and clickable in (_NEXT, _PREVIOUS):
-            return state._replace(number=state.number + (1 if clickable == _NEXT else -1))
+        if state.kind == "results" and clickable in ("next >", "< prev"):
+            return state._replace(number=state.number + (1 if clickable == "next >" else -1))
         if state.kind == "results":
             asin = next(one for one in self._listing(state.query, state.number).asins if one.lower() == clickable)
             visited = state.visited if asin in state.visited else (*state.visited, asin)
             return ShopState(state.instruction, "item", state.query, state.number, asin, (), visited)
-        if clickable == _PREVIOUS:
+        if clickable == "< prev":
             if state.kind == "item":
                 return ShopState(state.instruction, "results", state.query, state.number, "", (), state.visited)
             return state._replace(kind="item")
-        if clickable == _BUY:
+        if clickable == "buy now":
             return state._replace(kind="done")
         if clickable in SUB_PAGES:
             return state._replace(kind=clickable)
@@ -196,12 +195,12 @@ class Shop:
         first = (number - 1) * self.page_size
         asins = results[first : first + self.page_size]
         has_next = self.max_pages is None or number < self.max_pages
-        buttons = [_BACK] + [_PREVIOUS] * (number > 1) + [_NEXT] * has_next
+        buttons = ["back to search"] + ["< prev"] * (number > 1) + ["next >"] * has_next
         return _Listing(asins, (*buttons, *map(str.lower, asins)), len(results), has_next)
 
     def _item_clickables_uncached(self, product: Product) -> tuple[str, ...]:
         attributes = ("attributes",) if self.show_attributes else ()
-        buttons = (_BACK, _PREVIOUS, "description", "features", "reviews", *attributes, _BUY)
+        buttons = ("back to search", "< prev", "description", "features", "reviews", *attributes, "buy now")
         values = [value for values in product.options.values() for value in values]
         return tuple(dict.fromkeys((*buttons, *values)))
 

@@ -7,6 +7,7 @@ comparison, an option value that contains one of 102 colour words is replaced by
 near-equal sizes match, extra options are free, and the name of an option does not matter.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -234,10 +235,7 @@ def _levels(product_category: str) -> frozenset[str]:
     return frozenset(level.strip() for level in product_category.split("›"))
 
 
-_LATIN_1 = dict.fromkeys(range(128, 256))
-
-
 @lru_cache(maxsize=65_536)
 def _comparable(text: str) -> str:
     """Normalise a text as thefuzz does: without Latin-1 letters, in lower case, letters and digits only."""
-    return default_process(text.translate(_LATIN_1))
+    return default_process(re.sub("[\x80-\xff]", "", text))

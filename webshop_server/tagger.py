@@ -12,7 +12,6 @@ from typing import Protocol
 
 from webshop_server.extras import extra_command
 
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _NOT_NOUNS = frozenset(
     """
     a about above across after again against all along also although always among an and another any anyone
@@ -80,7 +79,8 @@ class LightTagger:
     @lru_cache(maxsize=65_536)
     def nouns(title: str) -> tuple[str, ...]:
         """Return nouns and proper nouns in order, lower-cased, with repeats."""
-        words = (re.sub(r"['’]s$", "", word) for word in _WORD.findall(title.lower()))
+        found = re.findall(r"[^\W_]+(?:['’][^\W_]+)?", title.lower())
+        words = (re.sub(r"['’]s$", "", word) for word in found)
         # "t" is part of "t-shirt". Other single letters are sizes and fragments.
         wordlike = (word for word in words if (len(word) > 1 or word == "t") and not word[0].isdigit())
         return tuple(word for word in wordlike if word not in _NOT_NOUNS)

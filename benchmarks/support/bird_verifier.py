@@ -6,8 +6,7 @@
 Candidates are predictions of published systems, samples of the rule-based agent at several temperatures, and queries of
 both with an error put in. The labels are the official EX. What may be fitted and what is held out is fixed: bundled
 tasks by their split, other questions by a hash of their id, and two systems entirely. Published systems need
-`IAD_REAL_DATA` and `IAD_VECTORS`. With `--full`, ten times as many sets of candidates are drawn, so that the choices
-among n of them depend less on which ones.
+`IAD_REAL_DATA` and `IAD_VECTORS`.
 """
 
 import argparse
@@ -48,7 +47,7 @@ Part = Literal["tuning", "held_out"]
 BUNDLED = ROOT / "data" / "bird"
 TEMPERATURES = (0.3, 0.7, 1.0, 1.5)
 LEFT_OUT = frozenset({"codes-15b", "dail"})
-"""Systems that are never used for fitting: the first two by hash of those that answered every question."""
+"""Systems that are never used for fitting."""
 N_SETS = 4
 """Sets of each size per task and source."""
 PENALTY = 3e-4
@@ -98,7 +97,7 @@ def queries_of(env: BirdEnv, folder: Path) -> dict[str, dict[str, str]]:
 
 
 @lru_cache(maxsize=8)
-def pools(part: Part, is_bundled: bool, n_tasks: int | None = None) -> tuple[TaskPool, ...]:
+def pools(part: Part, is_bundled: bool) -> tuple[TaskPool, ...]:
     """Return the candidates on bundled tasks, or on the questions about `superhero`."""
     predictions: dict[str, dict[str, str]] = {}
     if is_bundled:
@@ -115,8 +114,7 @@ def pools(part: Part, is_bundled: bool, n_tasks: int | None = None) -> tuple[Tas
         if part == "tuning":
             predictions = {name: own for name, own in predictions.items() if name not in LEFT_OUT}
     found = tuple(
-        _pool(env, task, {name: own[task] for name, own in predictions.items() if task in own})
-        for task in chosen[:n_tasks]
+        _pool(env, task, {name: own[task] for name, own in predictions.items() if task in own}) for task in chosen
     )
     env.close()
     return found
@@ -160,28 +158,17 @@ def labelled(env: BirdEnv, action: str) -> tuple[Candidate, bool]:
 # Sets of 1 to 6 candidates
 
 
-def candidate_sets(source: str, part: Part, *, n_sets: int = N_SETS, n_tasks: int | None = None) -> list[CandidateSet]:
-    """Return sets of candidates of one source.
-
-    Args:
-        source: One of `sources(part)`.
-        part: What may be fitted, or what is held out.
-        n_sets: Sets of each size per task.
-        n_tasks: Maximum number of tasks. None takes all.
-    """
+def candidate_sets(source: str, part: Part) -> list[CandidateSet]:
+    """Return `N_SETS` sets of each size per task, with candidates of one of `sources()`."""
     is_bundled, draw = SOURCES[source]
     found = []
-    for pool in pools(part, is_bundled, n_tasks):
-        owns: Sequence[Labelled | None] = pool.of(*LEFT_OUT) if source == "left_out_systems" else [None]
-        rng = Random(seed_of("left out" if source == "left_out_systems" else "sets", pool.task_id))
-        for own in owns:
-            for size in (1, 2, 3, 4, 6):
-                for _ in range(n_sets):
-                    members = draw(pool, size, rng) if own is None else _with(own, pool, size, rng)
-                    if len(members) == size:
-                        rng.shuffle(members)
-                        counted = LEFT_OUT if own else frozenset()
-                        found.append(CandidateSet(pool.task_id, pool.state, tuple(members), counted))
+    for pool in pools(part, is_bundled):
+        rng = Random(seed_of("sets", pool.task_id))
+        for size in [size for size in (1, 2, 3, 4, 6) for _ in range(N_SETS)]:
+            members = draw(pool, size, rng)
+            if len(members) == size:
+                rng.shuffle(members)
+                found.append(CandidateSet(pool.task_id, pool.state, tuple(members)))
     return found
 
 
@@ -200,28 +187,20 @@ def _mixed(pool: TaskPool, size: int, rng: Random) -> list[Labelled]:
     return [*rng.sample(pool.broken(), n_broken), *rng.sample(others, size - n_broken)]
 
 
-def _with(own: Labelled, pool: TaskPool, size: int, rng: Random) -> list[Labelled]:
-    """Return a left-out system's query among those of other systems. Only the former is measured."""
-    others = [one for one in pool.of() if one.source not in LEFT_OUT]
-    return [own, *rng.sample(others, size - 1)] if size <= len(others) else []
-
-
 SOURCES: Mapping[str, tuple[bool, Callable[[TaskPool, int, Random], list[Labelled]]]] = {
     "rule_based": (True, _of_one_temperature),
     "mixed": (True, _mixed),
     "systems": (False, _of_systems),
-    "left_out_systems": (False, _of_systems),
     "rule_based_superhero": (False, _of_one_temperature),
     "mixed_superhero": (False, _mixed),
 }
 """Source -> whether it is of bundled tasks, and how a set is drawn. `mixed` has queries with errors put in."""
 
 
-def sources(part: Part) -> tuple[str, ...]:
+def sources() -> tuple[str, ...]:
     """Return the names of the sources of candidates. Without `$IAD_REAL_DATA` and `$IAD_VECTORS`, only bundled ones."""
     has_real = os.environ.get("IAD_REAL_DATA") and os.environ.get("IAD_VECTORS")
-    names = [name for name, (is_bundled, _) in SOURCES.items() if is_bundled or has_real]
-    return tuple(name for name in names if part == "held_out" or name != "left_out_systems")
+    return tuple(name for name, (is_bundled, _) in SOURCES.items() if is_bundled or has_real)
 
 
 # Errors that weak models make
@@ -425,10 +404,10 @@ def choice_among(scored: Sequence[SetScores], size: int) -> Choice:
     return Choice(single, vote_mean, chosen, passed, len(by_task))
 
 
-def print_evidence(n_sets: int) -> None:
+def print_evidence() -> None:
     """Print the evidence for the proxy verifier, with all queries and without those that any verifier finds."""
-    for source in sources("held_out"):
-        scored = scored_sets(candidate_sets(source, "held_out", n_sets=n_sets), BirdVerifier())
+    for source in sources():
+        scored = scored_sets(candidate_sets(source, "held_out"), BirdVerifier())
         with_rows = evidence_on(scored, lambda one: bool(one.preview and one.preview.info["page"]["n_rows"]))
         print(f"{source}\n  all submits: {evidence_on(scored)}\n  with rows:   {with_rows}")
         for size in (4, 6):
@@ -499,12 +478,12 @@ def fit(given: Sequence[Example]) -> tuple[float, float, dict[str, float]]:
     return prior, agreement, weights
 
 
-def print_fit(n_sets: int) -> None:
+def print_fit() -> None:
     """Print the share of wrong queries among those with each finding, by source, and the numbers of the model."""
     missing = [name for name in ("IAD_REAL_DATA", "IAD_VECTORS") if not os.environ.get(name)]
     if missing:
         raise SystemExit(f"expected {' and '.join(missing)} in the environment, got none; they hold the predictions")
-    sets = {source: candidate_sets(source, "tuning", n_sets=n_sets) for source in sources("tuning")}
+    sets = {source: candidate_sets(source, "tuning") for source in sources()}
     wrong: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
     for source, own in sets.items():
         known = {(one.task_id, str(member.candidate.action)): member for one in own for member in one.members}
@@ -527,9 +506,7 @@ def print_fit(n_sets: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fit", action="store_true", help="fit the verifier again, and print its numbers")
-    parser.add_argument("--full", action="store_true", help="ten times as many sets of candidates")
-    given = parser.parse_args()
-    (print_fit if given.fit else print_evidence)(10 * N_SETS if given.full else N_SETS)
+    (print_fit if parser.parse_args().fit else print_evidence)()
 
 
 if __name__ == "__main__":

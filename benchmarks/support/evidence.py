@@ -22,12 +22,11 @@ class Labelled(NamedTuple):
 
 
 class CandidateSet(NamedTuple):
-    """Candidates of one state, as a strategy holds them. Only those with a source in `counted` are measured, if any."""
+    """Candidates of one state, as a strategy holds them."""
 
     task_id: str
     state: State
     members: tuple[Labelled, ...]
-    counted: frozenset[str] = frozenset()
 
 
 class SetScores(NamedTuple):
@@ -51,7 +50,6 @@ def evidence_on(scored: Sequence[SetScores], keep: Callable[[Candidate], bool] =
         (value, member.is_right, one.task_id)
         for one, scores in scored
         for member, value in zip(one.members, scores, strict=True)
-        if not one.counted or member.source in one.counted
         if member.candidate.is_terminal and keep(member.candidate)
     ]
     values, labels, tasks = zip(*rows, strict=True) if rows else ((), (), ())

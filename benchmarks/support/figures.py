@@ -1,4 +1,4 @@
-"""Measures code in new processes, and prints each figure as a JSON line."""
+"""What all benchmarks share: `--full`, timing, code in new processes, and figures, each printed as a JSON line."""
 
 import json
 import subprocess
@@ -6,9 +6,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
+from time import perf_counter
 from typing import Any, Literal
 
 ROOT = Path(__file__).resolve().parents[2]
+FULL = "--full" in sys.argv
 PRELUDE = """
 import json, resource, sys, time
 def cpu_s(): return time.process_time()
@@ -66,6 +68,13 @@ def figure(
 
 def _rounded(value: float) -> float:
     return float(f"{value:.5g}")
+
+
+def timed(work: Callable[[], object], clock: Callable[[], float] = perf_counter) -> float:
+    """Return the seconds of some work."""
+    start = clock()
+    work()
+    return clock() - start
 
 
 def in_fresh_process(

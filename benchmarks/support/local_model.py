@@ -1,17 +1,16 @@
 """Measures a model on this machine: the client beside llama.cpp's own server, and samples drawn together."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from time import perf_counter
 from typing import Any
 from urllib.request import Request, urlopen
 
-from support.figures import figure
+from support.figures import figure, timed
 
 from iad_policy.models import Messages
 from iad_policy.models.local import LocalModel, find_model
@@ -73,21 +72,15 @@ def report_local_model(path: str, *, n_answers: int, n_drawings: int) -> None:
             with urlopen(request) as answer:
                 answer.read()
 
-        figure("local_ready_s", seconds(lambda: client([{"role": "user", "content": "Hello"}])), "s")
+        figure("local_ready_s", timed(lambda: client([{"role": "user", "content": "Hello"}])), "s")
         # On a prompt that the server has read: reading it anew would hide what the client adds.
         known = prompt()
         direct(known)
-        pairs = [(seconds(lambda: client(known)), seconds(lambda: direct(known))) for _ in range(n_answers)]
+        pairs = [(timed(lambda: client(known)), timed(lambda: direct(known))) for _ in range(n_answers)]
         ours, theirs = (median(some) for some in zip(*pairs, strict=True))
         figure("local_overhead_ratio", ours, "s", baseline=theirs, ratio_target=1.05, n=n_answers)
         figure("local_generated_per_s", N_ANSWER / theirs, "tokens/s", better="higher", n=n_answers)
-        pairs = [(seconds(lambda: client(prompt(), 4)), seconds(lambda: client(prompt()))) for _ in range(n_drawings)]
+        pairs = [(timed(lambda: client(prompt(), 4)), timed(lambda: client(prompt()))) for _ in range(n_drawings)]
         four, one = (median(some) for some in zip(*pairs, strict=True))
         figure("four_samples_ratio", four, "s", baseline=one, ratio_target=1.6, n=n_drawings)
         model.release()
-
-
-def seconds(work: Callable[[], None]) -> float:
-    start = perf_counter()
-    work()
-    return perf_counter() - start

@@ -212,7 +212,7 @@ def _largest(arms: Iterable[str], strategy: str) -> str | None:
 
 
 def table(runs: Sequence[Figures]) -> str:
-    """Return the methods of runs with their largest n as Markdown, `iad` with every n, and what became of attempts.
+    """Return the methods of runs with their largest n as Markdown, and what became of attempts.
 
     The AUC is that of the verifier on the candidates to which it was not fitted.
     """
@@ -223,7 +223,7 @@ def table(runs: Sequence[Figures]) -> str:
     for run in runs:
         for arm, one in run["arms"].items():
             strategy, n = arm.split()
-            if n == "1" or (strategy != "iad" and arm != _largest(run["arms"], strategy)):
+            if n == "1" or arm != _largest(run["arms"], strategy):
                 continue
             cells = ["", "", ""]
             if other := one.get("minus_bon"):
@@ -246,7 +246,7 @@ def _p(value: float) -> str:
 
 
 def between(runs: Sequence[Figures]) -> str:
-    """Return how the runs' largest `iad` compare by task, as Markdown; "" for runs that can't be compared."""
+    """Return as Markdown how the largest `iad` of runs that differ in one thing compare by task; "" for none."""
     lines = [
         "| `iad` in | minus in | tasks | success | won:lost | p |",
         "|---|---|---|---|---|---|",
@@ -254,6 +254,8 @@ def between(runs: Sequence[Figures]) -> str:
     for one, other in combinations(runs, 2):
         arm = _largest(one["arms"], "iad")
         if arm not in other["arms"] or one["tasks"] != other["tasks"] or one["data"] != other["data"]:
+            continue
+        if sum(one[name] != other[name] for name in ("verifier", "feedback", "temperature")) != 1:
             continue
         pairs = list(zip(one["arms"][arm]["solved"], other["arms"][arm]["solved"], strict=True))
         won, lost = pairs.count(("1", "0")), pairs.count(("0", "1"))

@@ -14,7 +14,6 @@ purchases and to label all; no verifier sees it. Sources:
 - `other product`: another product of the same results page, with those of the options that it has.
 """
 
-import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -119,15 +118,8 @@ class Walk:
         return outcome.token, State(outcome.observation, public, history=history, steps_left=left, done=outcome.done)
 
 
-def purchases(tasks: TaskSet, *, recorded: Sequence[Path] = (), n_tasks: int | None = None) -> Iterator[CandidateSet]:
-    """Yield the purchases of each task, one to a set.
-
-    Args:
-        tasks: The tasks.
-        recorded: Files with purchases of other agents, one JSON object with `task_id`, `source` and `actions` (those
-            before the purchase) per line. If given, only these are yielded.
-        n_tasks: Maximum number of tasks, evenly spread over the set. None takes all.
-    """
+def purchases(tasks: TaskSet, n_tasks: int | None = None) -> Iterator[CandidateSet]:
+    """Yield the purchases of each task, one to a set; of at most `n_tasks` tasks, evenly spread over the set."""
     env = gym.make("IAD/WebShop-v0", data_dir=tasks.folder, goals=tasks.goals, split=None)
     inner: Any = env.unwrapped
     task_ids = [name for name in inner.task_ids if not tasks.splits or inner.tasks[name].split in tasks.splits]
@@ -137,14 +129,7 @@ def purchases(tasks: TaskSet, *, recorded: Sequence[Path] = (), n_tasks: int | N
         task_ids = [name for name in task_ids if half[name] == tasks.is_held_out]
     step = max(1.0, len(task_ids) / (n_tasks or len(task_ids)))
     task_ids = [task_ids[int(place * step)] for place in range(int(len(task_ids) / step))]
-    for row in (json.loads(line) for file in recorded for line in file.read_text(encoding="utf-8").splitlines()):
-        if row["task_id"] in task_ids:
-            walk = Walk(env, row["task_id"])
-            for action in row["actions"]:
-                walk.take(action)
-            if walk.offers(BUY):
-                yield walk.purchase(row["source"])
-    for task_id in task_ids if not recorded else ():
+    for task_id in task_ids:
         start, rng = Walk(env, task_id), Random(task_id)
         yield from _of_agents(start, rng)
         yield from _around_gold(start, rng)
@@ -197,11 +182,9 @@ def _around_gold(start: Walk, rng: Random) -> Iterator[CandidateSet]:
         yield other.bought(kept, "other product", rng)
 
 
-def webshop_evidence(
-    tasks: TaskSet = HELD_OUT, *, recorded: Sequence[Path] = (), n_tasks: int | None = None
-) -> VerifierEvidence:
-    """Return how well the proxy verifier's scores of purchases tell success. The arguments are those of `purchases`."""
-    return evidence_on(scored_sets(list(purchases(tasks, recorded=recorded, n_tasks=n_tasks)), WebShopVerifier()))
+def webshop_evidence(n_tasks: int | None = None) -> VerifierEvidence:
+    """Return how well the proxy verifier's scores of purchases on held-out tasks tell success."""
+    return evidence_on(scored_sets(list(purchases(HELD_OUT, n_tasks)), WebShopVerifier()))
 
 
 def fit(given: Sequence[CandidateSet]) -> dict[str, float]:

@@ -16,7 +16,6 @@ from iad_envs.bash.sandbox import Setup
 from iad_envs.errors import DataNotFound
 
 DATA_FILES = ("*fs_*.json", "fs_*.tar*", "setup_nl2b_fs_*.sh")
-DEFAULT_SPLIT = "test"
 
 
 class TaskFileError(ValueError):
@@ -41,7 +40,7 @@ class BashTask:
     gold: str
     file_system: str
     difficulty: str = ""
-    split: str = DEFAULT_SPLIT
+    split: str = "test"
 
 
 @lru_cache(maxsize=8)
@@ -70,7 +69,7 @@ def load_tasks(folder: Path) -> tuple[BashTask, ...]:
             task_id = f"{name[0]}-{position}"
             try:
                 gold = row["gold"] if isinstance(row["gold"], str) else ";".join(row["gold"])
-                how = (row.get("difficulty", ""), row.get("split", DEFAULT_SPLIT))
+                how = (row.get("difficulty", ""), row.get("split", "test"))
                 tasks.append(BashTask(task_id, str(row["query"]), gold, name[0], *how))
             except (KeyError, TypeError, AttributeError):
                 raise TaskFileError(

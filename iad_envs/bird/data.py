@@ -43,8 +43,6 @@ LAYOUTS: Mapping[str, Layout] = {
     "train_filtered": Layout(("train_filtered.jsonl",), ("train_tables.json",), ("train_databases",)),
     "validation": Layout(("validation.json",), ("validation_tables.json",), ("validation_databases",)),
 }
-OURS = frozenset({"validation"})
-"""Splits that BIRD does not have."""
 
 
 class Question(NamedTuple):
@@ -97,7 +95,7 @@ class BirdData(NamedTuple):
         for path in tried:
             if path.is_file():
                 return path
-        whose = "your" if self.split in OURS else "BIRD's"
+        whose = "your" if self.split == "validation" else "BIRD's"  # which has no such split
         raise DataNotFound(
             f"expected the database {db_id} in {' or '.join(map(str, tried))}, found none; unpack {whose} "
             f"{LAYOUTS[self.split].databases[0]} there"
@@ -140,7 +138,7 @@ def load_data(folder: Path, split: str) -> BirdData:
     path = next((folder / name for name in layout.questions if (folder / name).is_file()), None)
     if path is None:
         remedy = "set IAD_DATA or data_dir to a folder in BIRD's layout"
-        if split in OURS:
+        if split == "validation":
             remedy = (
                 f"BIRD has no split {split!r}, only the bundled data have: unset IAD_DATA and data_dir for those, or "
                 "put questions of your own there, on databases that no other split has"

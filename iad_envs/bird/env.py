@@ -24,7 +24,6 @@ from iad_envs.requirements.mysql import MYSQL
 from iad_envs.requirements.postgres import POSTGRES
 from iad_envs.spaces import UnicodeText
 
-MAX_CHARS = 1 << 20
 PARTS = ("ex", "soft_f1", "sound", "rejected")
 
 
@@ -136,8 +135,7 @@ class BirdEnv(IADEnv[str, BirdState]):
         self._score_limit_s = score_limit_s
         self._shown_rows = shown_rows
         self._desk: OpenDatabase | None = None
-        self.action_space = UnicodeText(MAX_CHARS)
-        self.observation_space = UnicodeText(MAX_CHARS)
+        self.action_space, self.observation_space = UnicodeText(1 << 20), UnicodeText(1 << 20)
 
     @property
     def data(self) -> DataVersion:

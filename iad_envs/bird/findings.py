@@ -17,7 +17,6 @@ from iad_envs.bird.strict_match import tie_query
 from iad_envs.bird.wording import wants_all, wording_findings
 
 VALUES_LIMIT_S = 1.0
-TEXT_TESTS = {"sqlite": "typeof({}) = 'text'", "postgresql": "pg_typeof({})::text = 'text'", "mysql": "{} IS NOT NULL"}
 
 
 class Values:
@@ -41,7 +40,8 @@ class Values:
             if key not in self._known:
                 name = quoted(column, self.dialect)
                 most = 20_000
-                is_text = TEXT_TESTS[self.dialect].format(name)
+                tests = {"sqlite": "typeof({}) = 'text'", "postgresql": "pg_typeof({})::text = 'text'"}
+                is_text = tests.get(self.dialect, "{} IS NOT NULL").format(name)
                 sql = f"SELECT DISTINCT {name} FROM {quoted(table, self.dialect)} WHERE {is_text} LIMIT {most + 1}"
                 result = self.run(sql, VALUES_LIMIT_S)
                 # MySQL can't tell a value's type in SQL, so its dates and numbers are left out here.

@@ -28,15 +28,6 @@ from iad_envs.bird.server import (
     driver,
 )
 
-BEFORE_QUERY = re.compile(r"(?:\s+|/\*(?!M?!).*?\*/|--(?:\s[^\n]*|\Z)|#[^\n]*|\()*+", re.DOTALL)
-CLOSED = re.compile(
-    r"/\*M?!|\b(?:processlist|get_lock|is_free_lock|is_used_lock|release_lock|release_all_locks)\b", re.IGNORECASE
-)
-"""What is open to all users and must not be: comments that are executed, other sessions' queries, and locks.
-
-Searched in the whole text, names and literals included, because MySQL's rules for quotes depend on settings.
-"""
-
 
 def pymysql() -> Any:
     """Return the driver.
@@ -93,9 +84,12 @@ def probe(given: Mapping[str, Any]) -> None:
 
 def refused(sql: str) -> str:
     """Return why a text is not sent to the server, or "". It must start like a query."""
-    if closed := CLOSED.search(sql):
+    # What is open to all users and must not be: comments that are executed, other sessions' queries, and locks.
+    # Searched in names and literals too, because MySQL's rules for quotes depend on settings.
+    names = r"\b(?:processlist|get_lock|is_free_lock|is_used_lock|release_lock|release_all_locks)\b"
+    if closed := re.search(rf"/\*M?!|{names}", sql, re.IGNORECASE):
         return "a comment that is executed" if closed[0].startswith("/*") else closed[0].lower()
-    before = BEFORE_QUERY.match(sql)
+    before = re.match(r"(?:\s+|/\*(?!M?!).*?\*/|--(?:\s[^\n]*|\Z)|#[^\n]*|\()*+", sql, re.DOTALL)
     start = before.end() if before else 0
     if start == len(sql):
         return "a blank text"

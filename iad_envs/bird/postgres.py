@@ -32,7 +32,6 @@ from iad_envs.bird.server import (
     driver,
 )
 
-AT_A_LIMIT = re.compile("invalid memory alloc request size|out of memory|string buffer exceeds|too large")
 VISIBLE = "n.nspname IN ('{name}', 'public') AND pg_catalog.pg_table_is_visible(c.oid)"
 
 
@@ -174,7 +173,8 @@ class PostgresDatabase(ServerDatabase):
         if state == "57014" and "timeout" in message:
             return QueryFailed("timeout", message)
         # The classes of insufficient resources (such as temporary files) and of program limits (such as depth).
-        if state[:2] in ("53", "54") or AT_A_LIMIT.search(message):
+        at_a_limit = "invalid memory alloc request size|out of memory|string buffer exceeds|too large"
+        if state[:2] in ("53", "54") or re.search(at_a_limit, message):
             return QueryFailed("limit", message)
         return QueryFailed("error", f"{message} ({hint})" if hint else message)
 

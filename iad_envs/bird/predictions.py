@@ -18,12 +18,6 @@ from iad_envs.predictions import PredictedAnswer, ReadAnswers, ScoredAnswer
 T = TypeVar("T")
 BLANK = " "
 """What the official evaluator takes for a value that is no text."""
-R_VES = "r_ves"
-RULES: Mapping[ScoringRule, str] = {
-    "official": "EX is the official verdict, also for queries that are rejected here, such as one that writes.",
-    "ex": "EX is the official verdict, but 0 for what is not a single reading query.",
-    "sound": "EX is by the rule `sound`: order, duplicates and a tolerance for numbers count.",
-}
 
 
 class Entry(NamedTuple):
@@ -48,7 +42,7 @@ class BirdPredictions:
     """
 
     env_args: Mapping[str, Any] = {"scoring": "official"}
-    headings: Mapping[str, str] = {"success": "EX", "soft_f1": "Soft-F1", R_VES: "R-VES", "sound": "sound"}
+    headings: Mapping[str, str] = {"success": "EX", "soft_f1": "Soft-F1", "r_ves": "R-VES", "sound": "sound"}
     main = "soft_f1"
     suffix = ""
     missing_as = "BIRD's evaluator"
@@ -60,7 +54,12 @@ class BirdPredictions:
         self._is_sqlite = given.get("dialect", "sqlite") == "sqlite"
         self._limit_s = float(given.get("score_limit_s", official.TIMEOUT_S))
         self._rule: ScoringRule = given.get("scoring", "ex")
-        self.notes: Sequence[str] = (RULES[self._rule],)
+        rules = {
+            "official": "EX is the official verdict, also for queries that are rejected here, such as one that writes.",
+            "ex": "EX is the official verdict, but 0 for what is not a single reading query.",
+            "sound": "EX is by the rule `sound`: order, duplicates and a tolerance for numbers count.",
+        }
+        self.notes: Sequence[str] = (rules[self._rule],)
 
     def read(self, items: Sequence[tuple[str, int, str | None, Any]]) -> ReadAnswers:
         """Return the answers of a file."""
@@ -134,7 +133,7 @@ class BirdPredictions:
             for place, one in found.items():
                 if not one.error:
                     r_ves = official.r_ves([rewards.get(place, 0.0)])
-                    found[place] = one._replace(scores={**one.scores, R_VES: r_ves})
+                    found[place] = one._replace(scores={**one.scores, "r_ves": r_ves})
             self.notes = (
                 *self.notes,
                 f"R-VES (at most 111.80, no percentage): measured here, each right query and its gold {timings} times. "

@@ -7,11 +7,6 @@ from typing import NamedTuple
 from iad_envs.bird.schema import Column, Schema, Table
 from iad_envs.bird.sql import SqlToken, tokens
 
-NO_ALIAS = frozenset(
-    {"ON", "WHERE", "JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "OUTER", "GROUP", "ORDER", "LIMIT"}
-    | {"UNION", "EXCEPT", "INTERSECT", "HAVING", "USING", "WINDOW", "AS", "SELECT", "SET"}
-)
-
 
 class Reference(NamedTuple):
     """A column named in the text."""
@@ -43,6 +38,10 @@ class QueryText:
 
     def _aliases(self) -> Iterator[tuple[str, Table]]:
         parts = self.parts
+        no_alias = (
+            *("ON", "WHERE", "JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "OUTER", "GROUP", "ORDER"),
+            *("LIMIT", "UNION", "EXCEPT", "INTERSECT", "HAVING", "USING", "WINDOW", "AS", "SELECT", "SET"),
+        )
         for place, part in enumerate(parts[:-1]):
             if part.value not in ("FROM", "JOIN", ","):
                 continue
@@ -53,7 +52,7 @@ class QueryText:
             after = place + 2
             if after < len(parts) and parts[after].value == "AS":
                 after += 1
-            if after < len(parts) and parts[after].kind in ("word", "name") and parts[after].value not in NO_ALIAS:
+            if after < len(parts) and parts[after].kind in ("word", "name") and parts[after].value not in no_alias:
                 yield parts[after].value.lower(), table
 
     def reference(self, place: int) -> Reference | None:

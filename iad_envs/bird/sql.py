@@ -23,18 +23,6 @@ WRITING = frozenset(
     {"INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "DROP", "ALTER", "PRAGMA", "ATTACH", "DETACH", "VACUUM"}
     | {"ANALYZE", "REINDEX", "EXPLAIN", "BEGIN", "COMMIT", "ROLLBACK", "END", "SAVEPOINT", "RELEASE"}
 )
-CLOCKS = frozenset(
-    {"DATE", "TIME", "DATETIME", "JULIANDAY", "UNIXEPOCH", "STRFTIME", "TIMEDIFF", "AGE", "TIMESTAMP", "TIMESTAMPTZ"}
-)
-VOLATILE = (
-    CLOCKS
-    | {"CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "RANDOM", "RANDOMBLOB", "NOW", "LOCALTIME"}
-    | {"LOCALTIMESTAMP", "CLOCK_TIMESTAMP", "STATEMENT_TIMESTAMP", "TRANSACTION_TIMESTAMP", "TIMEOFDAY"}
-    | {"GEN_RANDOM_UUID", "TABLESAMPLE"}
-    | {"CURDATE", "CURTIME", "SYSDATE", "UNIX_TIMESTAMP", "UTC_DATE", "UTC_TIME", "UTC_TIMESTAMP", "RAND", "UUID"}
-    | {"UUID_SHORT", "CONNECTION_ID"}
-)
-"""Words that can make a result depend on the time. Date functions do so only with `'now'` or without argument."""
 
 
 class SqlToken(NamedTuple):
@@ -107,11 +95,23 @@ def refusal(sql: str) -> str:
 
 def is_volatile(sql: str) -> bool:
     """Whether the result may depend on time or chance, so that it must not be cached."""
-    words = {part.value for part in tokens(sql) if part.kind == "word"} & VOLATILE
+    volatile = (
+        *("CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "RANDOM", "RANDOMBLOB", "NOW", "LOCALTIME"),
+        *("LOCALTIMESTAMP", "CLOCK_TIMESTAMP", "STATEMENT_TIMESTAMP", "TRANSACTION_TIMESTAMP", "TIMEOFDAY"),
+        *("GEN_RANDOM_UUID", "TABLESAMPLE", "UUID_SHORT", "CONNECTION_ID", "RAND", "UUID", "UNIX_TIMESTAMP"),
+        *("CURDATE", "CURTIME", "SYSDATE", "UTC_DATE", "UTC_TIME", "UTC_TIMESTAMP"),
+    )
+    # These only with `'now'` or without argument.
+    clocks = (
+        *("DATE", "TIME", "DATETIME", "JULIANDAY", "UNIXEPOCH", "STRFTIME", "TIMEDIFF", "AGE", "TIMESTAMP"),
+        "TIMESTAMPTZ",
+    )
+    words = {part.value for part in tokens(sql) if part.kind == "word"}
+    if not words.isdisjoint(volatile):
+        return True
+    words.intersection_update(clocks)
     if not words:
         return False
-    if words - CLOCKS:
-        return True
     parts = tokens(sql)
     now = ("now", "subsec", "subsecond", "today", "yesterday", "tomorrow")
     if any(part.kind in ("string", "name") and part.value.strip().lower() in now for part in parts):

@@ -15,14 +15,6 @@ from iad_envs.bird.failure import QueryFinding
 from iad_envs.bird.reading import QueryText
 from iad_envs.bird.schema import Schema
 
-_COUNTING = re.compile(r"\b(how many|what is the (total )?number of|count the)\b", re.IGNORECASE)
-_GROUPING = re.compile(r"\b(each|every|per|respectively|for all|list|which|group)\b", re.IGNORECASE)
-_FILLER_WORDS = (
-    "a an all and are at be by for from give has have how in is it its list many name of on or refer than that the "
-    "these this those to was were what which who whose with"
-)
-_FILLER = frozenset(_FILLER_WORDS.split())
-
 
 class EvidenceClause(NamedTuple):
     """A part of the evidence: a phrase of the question and its meaning. The phrase may be empty."""
@@ -68,12 +60,14 @@ def asked_by(question: str, evidence: str) -> QuestionWording:
         "|amount|calculate",
         question,
     )
+    counting = "how many|what is the (total )?number of|count the"
+    grouping = "each|every|per|respectively|for all|list|which|group"
     listing = "list|which|who|whose|name the|names? of|give the|provide|state"
     several = "and|along|each|every|with|their|respectively|rank|per|both"
     known = evidence.lower()
     names = (name for name in _names(question) if name.lower() not in known)
     return QuestionWording(
-        is_number=bool(_COUNTING.search(question) or is_measure) and not _GROUPING.search(question),
+        is_number=(_says(counting, question) or is_measure) and not _says(grouping, question),
         is_list=_says(listing, question) and not is_numeric,
         is_one_column="," not in question and not _says(several, question),
         is_best=any(word not in not_best.split() for word in best),
@@ -199,7 +193,11 @@ def _plain(number: str) -> str:
 
 def _content(text: str) -> list[str]:
     """Return a text's words in lower case, without filler words."""
-    return [word for word in re.findall(r"[^\W_]+", text.lower()) if word not in _FILLER]
+    filler = (
+        " a an all and are at be by for from give has have how in is it its list many name of on or refer than that "
+        "the these this those to was were what which who whose with "
+    )
+    return [word for word in re.findall(r"[^\W_]+", text.lower()) if f" {word} " not in filler]
 
 
 def _names(question: str) -> Iterator[str]:

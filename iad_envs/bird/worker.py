@@ -49,13 +49,6 @@ READING_TABLES = ("json_each", "json_tree")
 NOW = "2024-06-27 12:00:00"
 """What the time is in a query that asks for it, in UTC: on the day that BIRD's dev set was last released. A query must
 have one result, whenever and however often it is run. The gold query gets the same time, as it does officially."""
-CURRENT = {"current_date": NOW[:10], "current_time": NOW[11:], "current_timestamp": NOW}
-DATE_FUNCTIONS = {
-    **dict.fromkeys(("date", "time", "datetime", "julianday", "unixepoch"), (0,)),
-    "strftime": (1,),
-    "timediff": (0, 1),
-}
-"""Date function -> the places of times among its arguments. The first one may be left out."""
 
 
 class Database:
@@ -180,9 +173,12 @@ class Database:
 def _make_repeatable(connection: sqlite3.Connection) -> None:
     """Hide SQLite's functions whose results depend on time or chance. They can't be shown again."""
     clock = sqlite3.connect(":memory:")  # here SQLite's own date functions are still to be had
-    for name, value in CURRENT.items():
+    current = {"current_date": NOW[:10], "current_time": NOW[11:], "current_timestamp": NOW}
+    for name, value in current.items():
         connection.create_function(name, 0, partial(str, value), deterministic=True)
-    for name, places in DATE_FUNCTIONS.items():
+    # Date function -> the places of times among its arguments. The first one may be left out.
+    dated = dict.fromkeys(("date", "time", "datetime", "julianday", "unixepoch"), (0,))
+    for name, places in {**dated, "strftime": (1,), "timediff": (0, 1)}.items():
         with suppress(sqlite3.OperationalError):  # an older SQLite has no unixepoch() and no timediff()
             clock.execute(f"SELECT {name}(NULL, NULL)").close()
             connection.create_function(name, -1, partial(_dated, clock, name, places), deterministic=True)

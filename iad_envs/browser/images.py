@@ -12,7 +12,6 @@ from webshop_server.extras import extra_command
 
 Image = NDArray[np.uint8]
 """Picture as an array (height, width, 3) with red, green and blue."""
-WHITE = 255
 
 
 def opencv() -> Any:
@@ -58,7 +57,7 @@ def letterboxed(image: Image, size: tuple[int, int]) -> tuple[Image, tuple[int, 
     scale = min(size[0] / height, size[1] / width)
     fitted = (max(1, round(width * scale)), max(1, round(height * scale)))
     small = cv2.resize(image, fitted, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR)
-    frame = np.full((*size, 3), WHITE, dtype=np.uint8)
+    frame = np.full((*size, 3), 255, dtype=np.uint8)
     frame[: small.shape[0], : small.shape[1]] = small
     return frame, (small.shape[0], small.shape[1])
 
@@ -66,7 +65,7 @@ def letterboxed(image: Image, size: tuple[int, int]) -> tuple[Image, tuple[int, 
 def written(text: str, size: tuple[int, int]) -> Image:
     """Write a text in lines on a white picture of `size` (height, width). What does not fit is cut off."""
     cv2 = opencv()
-    frame = np.full((*size, 3), WHITE, dtype=np.uint8)
+    frame = np.full((*size, 3), 255, dtype=np.uint8)
     char_px, line_px = 8, 14
     for number, line in enumerate(wrap(text, max(1, size[1] // char_px - 2)), start=1):
         cv2.putText(frame, line, (char_px, line_px * number), cv2.FONT_HERSHEY_SIMPLEX, 0.4, (0, 0, 0), 1, cv2.LINE_AA)

@@ -17,23 +17,6 @@ from iad_envs.browser.errors import BrowserGone, BrowserNotFound, PageTimeout
 from iad_envs.browser.selenium import CHROMEDRIVER_VARIABLE, find_chromedriver, require_selenium
 from iad_envs.requirements import Missing, Requirement, first_line
 
-CHROMIUM = {
-    "apt-get": "chromium fonts-liberation",
-    "ubuntu": "chromium-browser fonts-liberation",
-    "dnf": "chromium liberation-fonts",
-    "pacman": "chromium ttf-liberation",
-    "zypper": "chromium liberation-fonts",
-    "brew --cask": "chromium",
-}
-CHROMEDRIVER = {
-    "apt-get": "chromium-driver",
-    "ubuntu": "chromium-chromedriver",
-    "dnf": "chromedriver",
-    "pacman": "chromium",
-    "zypper": "chromedriver",
-    "brew --cask": "chromedriver",
-}
-
 
 def _found(find: Callable[[], str], variable: str, installed: str | None, install: Mapping[str, str]) -> str:
     """Return a program's path. Where a variable names none, it has to be unset; else a package is missing."""
@@ -50,7 +33,15 @@ def _found(find: Callable[[], str], variable: str, installed: str | None, instal
 def _browser(limit_s: float) -> str:
     if not has_process_groups():
         raise Missing({}, "needs Linux or macOS; on Windows use WSL")
-    executable = _found(find_chromium, CHROMIUM_VARIABLE, installed_chromium(), CHROMIUM)
+    packages = {
+        "apt-get": "chromium fonts-liberation",
+        "ubuntu": "chromium-browser fonts-liberation",
+        "dnf": "chromium liberation-fonts",
+        "pacman": "chromium ttf-liberation",
+        "zypper": "chromium liberation-fonts",
+        "brew --cask": "chromium",
+    }
+    executable = _found(find_chromium, CHROMIUM_VARIABLE, installed_chromium(), packages)
     began = time.monotonic()
     try:
         browser = Browser(executable, start_s=limit_s)
@@ -65,7 +56,15 @@ def _browser(limit_s: float) -> str:
 
 
 def _driver(limit_s: float) -> str:
-    driver = _found(find_chromedriver, CHROMEDRIVER_VARIABLE, shutil.which("chromedriver"), CHROMEDRIVER)
+    packages = {
+        "apt-get": "chromium-driver",
+        "ubuntu": "chromium-chromedriver",
+        "dnf": "chromedriver",
+        "pacman": "chromium",
+        "zypper": "chromedriver",
+        "brew --cask": "chromedriver",
+    }
+    driver = _found(find_chromedriver, CHROMEDRIVER_VARIABLE, shutil.which("chromedriver"), packages)
     version = re.compile(r"(\d+)(?:\.\d+)+")
     own = version.search(first_line([driver, "--version"], limit_s / 2))
     try:
@@ -73,7 +72,7 @@ def _driver(limit_s: float) -> str:
     except (BrowserNotFound, RuntimeError, TimeoutError):  # the browser is a separate requirement
         browser = None
     if own and browser and own[1] != browser[1]:
-        raise Missing(CHROMEDRIVER, f"{driver} is of version {own[0]}, the browser of {browser[0]}")
+        raise Missing(packages, f"{driver} is of version {own[0]}, the browser of {browser[0]}")
     return f"{own[0] if own else 'of unknown version'}, {driver}"
 
 

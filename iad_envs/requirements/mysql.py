@@ -20,9 +20,6 @@ PLACES: tuple[Mapping[str, Any], ...] = (
     *({"unix_socket": path} for path in ("/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock")),
     {"host": "127.0.0.1"},
 )
-UNITS = ("lib/systemd/system", "usr/lib/systemd/system", "etc/systemd/system")
-REFUSALS = frozenset({1044, 1045, 1129, 1130, 1698})
-"""Errors of a server that is there but does not let this user in."""
 
 
 def starting(platform: str = sys.platform, root: Path = Path("/")) -> Mapping[str, str]:
@@ -35,7 +32,8 @@ def starting(platform: str = sys.platform, root: Path = Path("/")) -> Mapping[st
     for service in ("mariadb", "mysql", "mysqld"):
         if (root / "etc/init.d" / service).exists():
             return {"root": f"service {service} start"}
-        if any((root / folder / f"{service}.service").exists() for folder in UNITS):
+        folders = ("lib/systemd/system", "usr/lib/systemd/system", "etc/systemd/system")
+        if any((root / folder / f"{service}.service").exists() for folder in folders):
             return {"root": f"systemctl start {service}"}
     return {}
 
@@ -47,7 +45,7 @@ def answers(driver: Any, limit_s: float, places: Sequence[Mapping[str, Any]] = P
             probe(place)
             driver.connect(**place, connect_timeout=limit_s, read_timeout=limit_s).close()
         except driver.err.OperationalError as error:
-            if error.args[0] not in REFUSALS:
+            if error.args[0] not in (1044, 1045, 1129, 1130, 1698):  # it is there but does not let this user in
                 continue
         except OSError:
             continue

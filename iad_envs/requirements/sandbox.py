@@ -11,14 +11,6 @@ from pathlib import Path
 
 from iad_envs.requirements import Missing, Requirement
 
-ENGINE = {
-    "apt-get": "docker.io",
-    "dnf": "moby-engine",
-    "pacman": "docker",
-    "zypper": "docker",
-    "brew --cask": "docker-desktop",
-}
-
 
 def forbidding(root: Path = Path("/proc/sys")) -> list[str]:
     """Return the kernel settings that must be changed, as `name=value`, so that namespaces are allowed."""
@@ -80,7 +72,8 @@ def without_sdk(limit_s: float) -> Missing | None:
         elif shutil.which("dockerd"):
             has_systemd = Path("/run/systemd/system").is_dir()
             start = {"root": "systemctl start docker" if has_systemd else "service docker start"}
-        return Missing(start or ENGINE, "no engine")
+        engine = {"apt-get": "docker.io", "dnf": "moby-engine", "pacman": "docker", "zypper": "docker"}
+        return Missing(start or {**engine, "brew --cask": "docker-desktop"}, "no engine")
 
 
 def _docker(limit_s: float) -> str:

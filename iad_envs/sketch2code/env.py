@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from gymnasium import spaces
 
-from iad_envs.browser.images import WHITE, Image, decoded, encoded, letterboxed, side_by_side, written
+from iad_envs.browser.images import Image, decoded, encoded, letterboxed, side_by_side, written
 from iad_envs.core import Effect, IADEnv, Score, Snapshot, Token, Transition, View
 from iad_envs.data import DataVersion, data_folder, data_version
 from iad_envs.errors import UnknownTask
@@ -27,9 +27,6 @@ from iad_envs.sketch2code.tasks import ASK, QUESTION, SketchTask, load_assets, l
 from iad_envs.sketch2code.visual import candidate_blocks
 from iad_envs.spaces import UnicodeText
 
-MAX_CHARS = 1 << 23
-EXAMPLE = "<!DOCTYPE html><html><body></body></html>"
-FRAME = (720, 540)
 """Height and width of each picture that `render` puts side by side."""
 THUMBNAIL = (320, 240)
 """Height and width of the pictures of candidates in a run folder."""
@@ -175,10 +172,8 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
         self._lease: RendererLease | None = self._new_lease()
         self._image_size = image_size
         self._sketches: dict[str, Sketch] = {}
-        self.action_space = UnicodeText(MAX_CHARS)
-        self.observation_space = spaces.Dict(
-            {"sketch": spaces.Box(0, 255, (*image_size, 3), np.uint8), "text": UnicodeText(MAX_CHARS)}
-        )
+        self.action_space = text = UnicodeText(1 << 23)
+        self.observation_space = spaces.Dict({"sketch": spaces.Box(0, 255, (*image_size, 3), np.uint8), "text": text})
 
     @property
     def data(self) -> DataVersion:
@@ -216,9 +211,10 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
         if self.render_mode != "rgb_array":
             return super().render()
         state: SketchState = self._required().state
-        sketch = letterboxed(self._sketch(state.task).frame, FRAME)[0]
-        page = self._shown(state.html, FRAME) if state.html else np.full((*FRAME, 3), WHITE, dtype=np.uint8)
-        return side_by_side([sketch, page, self._shown(state.task.html, FRAME)])
+        size = (720, 540)
+        sketch = letterboxed(self._sketch(state.task).frame, size)[0]
+        page = self._shown(state.html, size) if state.html else np.full((*size, 3), 255, dtype=np.uint8)
+        return side_by_side([sketch, page, self._shown(state.task.html, size)])
 
     def action_key(self, action: str) -> str:
         """Return the page without its code fence, or the question."""
@@ -294,7 +290,8 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
             parts.append(f"It could not be rendered: {page.failure}")
         if complaint:
             parts.append(f"Invalid action: {complaint}")
-        actions = () if state.done else (EXAMPLE, QUESTION) if self.setting == "question" else (EXAMPLE,)
+        example = "<!DOCTYPE html><html><body></body></html>"
+        actions = () if state.done else (example, QUESTION) if self.setting == "question" else (example,)
         facts = {
             "complaint": complaint,
             "setting": self.setting,

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from iad_envs.browser.images import Image, opencv
 from iad_envs.sketch2code.layout import Box, Boxes
 
-WIDTH_PX = 1000
-MARGIN_PX = 16
 Points = NDArray[np.float64]
 
 
@@ -69,20 +67,29 @@ def draw_sketch(boxes: Boxes, size: tuple[float, float], *, seed: int | Sequence
     """
     rng = np.random.default_rng(seed)
     hand = drawn_hand(rng)
-    width = WIDTH_PX
+    width, margin = 1000, 16
     height = min(4000, max(width // 4, round(width * size[1] / size[0])))
     strokes: list[Points] = []
-    for kind, draw in DRAWERS.items():
+    drawers = {
+        "nav_bar": _frame,
+        "form_table": _frame,
+        "image": _picture,
+        "video": _film,
+        "divider": _rule,
+        "button": _button,
+        "text_block": _text,
+    }
+    for kind, draw in drawers.items():
         for box in boxes.get(kind, ()):
             edges = np.array([box.x * width, box.y * height, (box.x + box.w) * width, (box.y + box.h) * height])
             left, top, right, bottom = (float(edge) for edge in edges + rng.normal(0.0, hand.misplaced, 4))
             misplaced = Box(min(left, right), min(top, bottom), abs(right - left), abs(bottom - top))
             strokes += draw(misplaced, hand, rng)
     cv2 = opencv()
-    sheet = np.full((height + 2 * MARGIN_PX, width + 2 * MARGIN_PX), 250, dtype=np.uint8)
+    sheet = np.full((height + 2 * margin, width + 2 * margin), 250, dtype=np.uint8)
     turn = np.array([[math.cos(hand.tilt), -math.sin(hand.tilt)], [math.sin(hand.tilt), math.cos(hand.tilt)]])
     kept = [stroke for stroke in strokes if rng.random() >= hand.missing]
-    lines = [np.round((_wobbly(stroke, hand, rng) @ turn.T + MARGIN_PX) * 8).astype(np.int32) for stroke in kept]
+    lines = [np.round((_wobbly(stroke, hand, rng) @ turn.T + margin) * 8).astype(np.int32) for stroke in kept]
     cv2.polylines(sheet, lines, isClosed=False, color=hand.ink, thickness=hand.pen, lineType=cv2.LINE_AA, shift=3)
     return np.repeat(sheet[:, :, None], 3, axis=2)
 
@@ -127,18 +134,6 @@ def _button(box: Box, hand: Hand, rng: np.random.Generator) -> list[Points]:
 def _rule(box: Box, hand: Hand, rng: np.random.Generator) -> list[Points]:
     y = box.y + box.h / 2
     return [_stroke((box.x, y), (box.x + box.w, y), hand, rng)]
-
-
-DRAWERS = {
-    "nav_bar": _frame,
-    "form_table": _frame,
-    "image": _picture,
-    "video": _film,
-    "divider": _rule,
-    "button": _button,
-    "text_block": _text,
-}
-"""Functions that draw each type of component, in this order."""
 
 
 def _stroke(start: tuple[float, float], end: tuple[float, float], hand: Hand, rng: np.random.Generator) -> Points:

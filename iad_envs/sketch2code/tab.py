@@ -23,8 +23,6 @@ from iad_envs.sketch2code.layout import KINDS, Box, page_boxes
 from iad_envs.sketch2code.page import RenderedPage, RenderLimits
 
 ORIGIN = "http://page.invalid"
-NEXT_FRAME = "new Promise(done => requestAnimationFrame(() => done()))"
-COLLECT = files(__package__).joinpath("collect.js").read_text(encoding="utf-8")
 
 
 class Tab:
@@ -45,6 +43,7 @@ class Tab:
         self._scripts = scripts
         self._assets = assets
         self._limits = limits
+        self._collector = files(__package__).joinpath("collect.js").read_text(encoding="utf-8")
         self._document = ""
         self._body = b""
         self._clean = False
@@ -117,9 +116,10 @@ class Tab:
     def collect(self) -> RenderedPage:
         """Collect the data of the loaded page that the scorer needs."""
         limits = self._limits
+        next_frame = "new Promise(done => requestAnimationFrame(() => done()))"
         for _ in range(self._n_frames):
-            self._evaluate(NEXT_FRAME, timeout_s=limits.collect_s)
-        collect = f"({COLLECT})({limits.n_boxes}, {json.dumps(self._mentioned)})"
+            self._evaluate(next_frame, timeout_s=limits.collect_s)
+        collect = f"({self._collector})({limits.n_boxes}, {json.dumps(self._mentioned)})"
         found = json.loads(self._evaluate(collect, timeout_s=limits.collect_s))
         engine = self._browser.version
         if "too_many" in found:

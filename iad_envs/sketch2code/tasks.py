@@ -20,12 +20,6 @@ ASK = {
     "feedback": "Answer with the HTML; a user then says what to change, and you answer with the whole page again.",
     "question": f"Answer with the HTML, or ask the user about the page with {QUESTION}.",
 }
-TASK = (
-    "Write one HTML page, with its CSS in it, that looks like the page in the sketch: a box with a cross is an image "
-    "(use rick.jpg for every image), wavy lines are text, other boxes are parts such as navigation bars, forms, tables "
-    "and buttons. Place and size everything as in the sketch."
-)
-"""Instruction to the agent, the same for all settings."""
 
 
 class SketchTask(NamedTuple):
@@ -58,7 +52,12 @@ class SketchTask(NamedTuple):
     def instruction(self) -> str:
         """Instruction for the agent."""
         title = title_of(self.html)
-        return f"{TASK} {ASK[self.setting]}" + (f"\nThe page's title: {title}" if title else "")
+        task = (
+            "Write one HTML page, with its CSS in it, that looks like the page in the sketch: a box with a cross is an "
+            "image (use rick.jpg for every image), wavy lines are text, other boxes are parts such as navigation bars, "
+            "forms, tables and buttons. Place and size everything as in the sketch."
+        )
+        return f"{task} {ASK[self.setting]}" + (f"\nThe page's title: {title}" if title else "")
 
 
 @lru_cache(maxsize=8)

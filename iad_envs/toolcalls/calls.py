@@ -24,7 +24,6 @@ MAX_BITS = 14_280
 CallStyle = Literal["any", "python", "json"]
 PARSE_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What `ast.parse` and `json.loads` raise on a text that they can't read."""
-_FENCE = re.compile(r"`{3,}[ \t]*[\w+-]*[ \t]*\n(.*?)\n?[ \t]*`{3,}", re.DOTALL)
 _TAG = re.compile(r"<tool_call>(.*?)</tool_call>", re.DOTALL)
 
 
@@ -86,7 +85,7 @@ def unfenced(text: str) -> str:
     """Return a text without blanks, and a fence of backticks, around it."""
     body = text.strip()
     if body[:1] == "`":
-        fenced = _FENCE.fullmatch(body)
+        fenced = re.fullmatch(r"`{3,}[ \t]*[\w+-]*[ \t]*\n(.*?)\n?[ \t]*`{3,}", body, re.DOTALL)
         return (fenced[1] if fenced else body.strip("`")).strip()
     return body
 

@@ -15,7 +15,6 @@ _SMALL = (
 )
 _NUMBER_WORDS: Mapping[str, int] = {word: number for number, word in enumerate(_SMALL.split())}
 _YEAR = "january february march april may june july august september october november december"
-_MONTHS: Mapping[str, int] = {name: number for number, name in enumerate(_YEAR.split(), 1)}
 
 
 class Known(NamedTuple):
@@ -84,7 +83,8 @@ def _is_said(number: float, known: Known) -> bool:
     """Whether a number in a text was said; a month may have been said by its name."""
     if known.has_number(number):
         return True
-    return any(month == number and known.has_word(name) for name, month in _MONTHS.items())
+    months: Mapping[str, int] = {name: number for number, name in enumerate(_YEAR.split(), 1)}
+    return any(month == number and known.has_word(name) for name, month in months.items())
 
 
 @lru_cache(maxsize=1024)

@@ -3,7 +3,7 @@
 import copy
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -25,7 +25,6 @@ from webshop_server.progress import NO_PROGRESS, Progress, joined
 from webshop_server.storefront import ShopTask
 
 NO_TASK = ShopTask("", "", "", 0.0, "")
-NOWHERE = ShopState("")
 NO_PAGE = SharedPage("", None, (), "", (), (), (), (), None, {}, {})
 
 
@@ -47,7 +46,7 @@ class _Session:
     seed: int | None = None
     task: ShopTask = NO_TASK
     shown: str = ""
-    state: ShopState = NOWHERE
+    state: ShopState = field(default_factory=lambda: ShopState(""))
     page: SharedPage = NO_PAGE
     progress: Progress = NO_PROGRESS
     step: int = 0

@@ -47,10 +47,6 @@ class Rates(NamedTuple):
     stubborn: float = 0.0
 
 
-OF_FEEDBACK = frozenset(("sigma", "rho", "beta"))
-"""Rates with which feedback is read."""
-
-
 class SyntheticAgent:
     """An agent that knows gold.
 
@@ -141,7 +137,9 @@ def solution_agent(
             given[name] = -1.0
         if not 0.0 <= given[name] <= 1.0:
             raise ValueError(f"expected a rate from 0 to 1, got {pair.strip()!r}; write it as {name}=0.5")
-    takes_feedback = bool(OF_FEEDBACK & given.keys())
+    # Rates with which feedback is read
+    of_feedback = frozenset(("sigma", "rho", "beta"))
+    takes_feedback = bool(of_feedback & given.keys())
     return SyntheticAgent(env, Rates(**given), takes_feedback=takes_feedback, gold=gold, mistakes=mistakes)
 
 

@@ -25,7 +25,7 @@ def write_model(folder: Path, backend: Trainable, facts: Mapping[str, Any]) -> M
         part.write_text(f"{dumps(whole)}\n", encoding="utf-8")
     (folder / STATE).unlink(missing_ok=True)
     for checkpoint in folder.glob(f"{CHECKPOINT}*"):
-        shutil.rmtree(checkpoint)
+        shutil.rmtree(checkpoint, ignore_errors=True)  # another process of the same training deletes it as well
     return Model(folder, whole, backend)
 
 

@@ -31,7 +31,7 @@ class Arm(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EpisodeRecord:
-    """One line of `episodes.jsonl`; docs/runs.md describes every field.
+    """One line of `episodes.jsonl`.
 
     Attributes:
         key: Hash of everything that can change the episode's answers.
@@ -48,12 +48,15 @@ class EpisodeRecord:
         reward: Sum of rewards over the episode.
         reward_parts: Components of the last reward, by name.
         n_steps: Number of committed actions.
-        grounding: Share of accepted steps. The reset counts as an accepted step (AgentBoard).
+        grounding: Share of accepted steps. The reset counts as an accepted step (AgentBoard). A step is not accepted if
+            the environment called the action invalid, or if the action replaced an answer that is none.
         difficulty: Difficulty of the task as the data name it: `easy`, `moderate`, `challenging` ..., or "".
         stop_reason: Reason for the end: `done`, `max_steps`, `budget` or `error`; `terminated` or `truncated` if the
             environment gives no reason.
-        cut: The budget limit that cut the episode or one of its decisions; "" for none.
-        error_kind: Kind of the infrastructure failure that ended the episode; "" for none.
+        cut: The budget limit that ended the episode, such as `episode.tokens`, or the `run.` limit that cut one of its
+            decisions; "" for none.
+        error_kind: Kind of the infrastructure failure that ended the episode: that of a `ModelError`, or `crash`; ""
+            for none.
         error: Message of that failure.
         information: The verifier's label; "" without a verifier.
         simulated_by: What it was simulated by if its environment has no simulation of its own: `fork` or `replay`, both
@@ -64,7 +67,8 @@ class EpisodeRecord:
         n_evaluations: Simulated attempts that the evaluator judged.
         n_passed: Simulated attempts that the evaluator passed.
         wall_s: Seconds from reset to end, in the last run of the episode.
-        usage: Usage by role and axis.
+        usage: Usage by role (`agent`, `verifier`, each asked role) and axis, without zeros. `seconds` are those inside
+            calls, of a cached answer those that it took at first.
         progress_by_step: Progress after the reset and after each step.
         actions: The committed actions.
     """
@@ -153,14 +157,14 @@ def episode_of(line: bytes) -> EpisodeRecord | None:
         kinds = (*read, *map(type, read.values()))
         if kinds not in _known_kinds:
             _require_kinds(record)
-            if len(_known_kinds) < N_KNOWN_KINDS:
+            if len(_known_kinds) < 1000:
                 _known_kinds.add(kinds)
         numbers = [record.reward, record.grounding, record.wall_s, record.success or 0.0, record.progress or 0.0]
         numbers.append(record.final_score or 0.0)
         numbers += [one for one in record.progress_by_step if one is not None]
         numbers += record.reward_parts.values()
         for spent in record.usage.values():
-            if spent.keys() - _AXES:
+            if spent.keys() - set(Usage._fields):
                 raise ValueError(f"expected the axes {', '.join(Usage._fields)}, got {', '.join(spent)}")
             numbers += spent.values()
         if not math.isfinite(math.fsum(numbers)):  # JSON of others has NaN and 1e400
@@ -171,12 +175,8 @@ def episode_of(line: bytes) -> EpisodeRecord | None:
 
 
 _FIELDS = frozenset(part.name for part in fields(EpisodeRecord))
-_AXES = frozenset(Usage._fields)
-_JSON: Mapping[Any, frozenset[type]] = {float: frozenset({int, float}), Mapping: frozenset({dict})}
-"""Annotated type -> what a line has for it, where that is another one."""
 _known_kinds: set[tuple[Any, ...]] = set()
 """Names and types of the fields of lines that were found whole, as nearly all lines have the same."""
-N_KNOWN_KINDS = 1000
 
 
 def _require_kinds(record: EpisodeRecord) -> None:
@@ -189,7 +189,9 @@ def _kinds_of(hint: Any) -> frozenset[type]:
     if isinstance(hint, UnionType):
         return frozenset().union(*map(_kinds_of, get_args(hint)))
     plain = get_origin(hint) or hint
-    return _JSON.get(plain, frozenset({plain}))
+    # Annotated type -> what a line has for it, where that is another one
+    in_json: Mapping[Any, frozenset[type]] = {float: frozenset({int, float}), Mapping: frozenset({dict})}
+    return in_json.get(plain, frozenset({plain}))
 
 
 _KINDS = {name: _kinds_of(hint) for name, hint in get_type_hints(EpisodeRecord).items()}

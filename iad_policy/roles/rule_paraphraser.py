@@ -50,9 +50,7 @@ FRAMES = ("{}", "Please: {}", "Here is the task: {}", "What I ask for: {}", "You
 QUESTION_FRAMES = ("{}", "Tell me: {}", "Answer this: {}", "The question: {}", "I would like to know: {}")
 
 _PHRASES = {phrase: group for group in (*ANYWHERE, *OPENINGS) for phrase in group}
-_OPENINGS = frozenset(phrase for group in OPENINGS for phrase in group)
 _PHRASE = re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, _PHRASES), key=len, reverse=True))})\b", re.IGNORECASE)
-_BEGINS = re.compile(r"(?:[.?!:;]\s+|\n\s*|\A\s*)\Z")
 
 
 def paraphrase(text: str, index: int, *stream: object) -> str:
@@ -88,8 +86,8 @@ def _exchanged(text: str, rng: Random) -> str:
 def _other(match: re.Match[str], text: str, offset: int, rng: Random) -> str:
     """Return another phrase of the same meaning, with a capital only at the start of a sentence."""
     phrase = match[0]
-    begins = _BEGINS.search(text[: offset + match.start()]) is not None
-    if phrase.lower() in _OPENINGS and not begins:
+    begins = re.search(r"(?:[.?!:;]\s+|\n\s*|\A\s*)\Z", text[: offset + match.start()]) is not None
+    if phrase.lower() in frozenset(phrase for group in OPENINGS for phrase in group) and not begins:
         return phrase
     if phrase[1:] != phrase[1:].lower() or (phrase[0].isupper() and not begins and not phrase.startswith(("I ", "I'"))):
         return phrase

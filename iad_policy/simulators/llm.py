@@ -16,8 +16,6 @@ from iad_policy.types.answers import read_field
 from iad_policy.types.texts import shown
 from iad_policy.world import World, is_text
 
-_OBSERVATION = re.compile(r"^[\W_]*observation[\W_]*?:[ \t*_]*\n?", re.IGNORECASE | re.MULTILINE)
-
 
 class LanguageSimulator(ModelComponent):
     """Asks a language model for the next observation, and never asks the environment.
@@ -107,7 +105,7 @@ class PredictedOutcome(NamedTuple):
 
 def read_prediction(text: str) -> PredictedOutcome | None:
     """Read an answer, or return None if it has no observation. Unless it says otherwise, it is valid and not over."""
-    marker = _OBSERVATION.search(text)
+    marker = re.search(r"^[\W_]*observation[\W_]*?:[ \t*_]*\n?", text, re.IGNORECASE | re.MULTILINE)
     if marker is None:
         return None
     head, seen = text[: marker.start()], text[marker.end() :].strip()

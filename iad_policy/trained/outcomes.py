@@ -15,8 +15,6 @@ from iad_policy.types.texts import shown
 
 N_VERBS, N_PAGES, N_PIECES = 8, 8, 24
 """Hashed places for the action's verb, for the verb on this kind of page, and for pieces of the action."""
-PAGE_CHARS = 24
-"""Characters at the start of an observation by which kinds of pages are told apart."""
 _WORD = re.compile(r"[\w./-]+")
 _VERB = re.compile(r"\w+")
 
@@ -78,7 +76,8 @@ def features_of(turn: Turn) -> Array:
         action.count("'") % 2 or action.count('"') % 2,
     )
     own[8 + _place(verb, N_VERBS)] = 1.0
-    own[8 + N_VERBS + _place(f"{verb} {page[:PAGE_CHARS]}", N_PAGES)] = 1.0
+    # Characters at the start of an observation by which kinds of pages are told apart
+    own[8 + N_VERBS + _place(f"{verb} {page[:24]}", N_PAGES)] = 1.0
     pieces = [action[at : at + 3].lower() for at in range(len(action) - 2)]
     for piece in pieces:
         own[8 + N_VERBS + N_PAGES + _place(piece, N_PIECES)] += 1 / len(pieces)

@@ -31,8 +31,6 @@ _OPENING = re.compile(r"<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 _CLOSING = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 _END_OF_TURN = re.compile(r"<\|(?:im_end|im_start|eot_id|eom_id|endoftext|end|return)\|>|<end_of_turn>")
 """Matches tokens of chat templates. What follows one of them is no part of the answer."""
-_CHANNEL = re.compile(r"<\|channel\|>(?P<name>\w+)[^<]*<\|message\|>")
-"""Matches what begins each part of an answer of gpt-oss."""
 
 
 class Reasoned(NamedTuple):
@@ -56,7 +54,9 @@ def split_reasoning(text: str) -> Reasoned:
     missing, as some chat templates write it into the prompt. Line breaks are single characters in both parts.
     """
     text = text.replace("\r\n", "\n")
-    if channels := list(_CHANNEL.finditer(text)):
+    # Matches what begins each part of an answer of gpt-oss
+    channel = re.compile(r"<\|channel\|>(?P<name>\w+)[^<]*<\|message\|>")
+    if channels := list(channel.finditer(text)):
         thought = text[channels[0].end() : channels[-1].start()].partition("<|")[0].strip()
         return Reasoned(thought, text[channels[-1].end() :], is_open=channels[-1]["name"] != "final")
     reasoning: list[str] = []

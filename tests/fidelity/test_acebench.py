@@ -4,10 +4,8 @@ Gold, questions and simulated classes come from a checkout in the folder of real
 """
 
 import json
-import random
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +15,6 @@ import pytest
 from iad_envs.toolcalls.acebench.checkout import AGENT, CATEGORIES, NORMAL, SPECIAL, AceCheckout, AceGold, AceTask
 from iad_envs.toolcalls.acebench.executor import AceExecuted, AceExecutor, AceState, saved_state
 from iad_envs.toolcalls.acebench.gold_classes import gold_by_class
-from iad_envs.toolcalls.acebench.reading import is_execution, read_agent, read_normal
 from iad_envs.toolcalls.acebench.scoring import AnswerVerdict
 from iad_envs.toolcalls.acebench.scoring.agent_tasks import (
     AgentScore,
@@ -26,13 +23,11 @@ from iad_envs.toolcalls.acebench.scoring.agent_tasks import (
     score_agent,
     score_agent_soundly,
 )
-from iad_envs.toolcalls.acebench.scoring.normal import check_normal, gold_answer
+from iad_envs.toolcalls.acebench.scoring.normal import check_normal
 from iad_envs.toolcalls.acebench.scoring.special import PHRASES, check_special, gold_sentence
 from iad_envs.toolcalls.acebench.tasks import UNREACHABLE, WRONG_MILESTONES
 from iad_envs.toolcalls.acebench.user import STOP, by_class, first_message, next_message, script_of_instruction
-from iad_envs.toolcalls.calls import FunctionCall, UnreadableCalls
 from iad_envs.toolcalls.rules import RULES, Rules
-from tests.fidelity.attacks import fuzzed, watched
 
 Row = dict[str, Any]
 MADE_FROM_GOLD = {
@@ -100,7 +95,6 @@ def as_in_memory(final: list[dict[str, dict[str, Any]]]) -> list[dict[str, dict[
 def test_every_answer_to_a_normal_or_special_task_gets_the_official_verdict(ace: Benchmark, answers: list[Row]) -> None:
     verdicts = [(row, ace.check(row)) for row in answers]
     wrong = [(row["id"], row["kind"], verdict) for row, verdict in verdicts if verdict.valid != row["valid"]]
-    print(f"{len(answers) - len(wrong)} of {len(answers)} answers agree")
     assert not wrong
 
 
@@ -116,7 +110,6 @@ def test_every_agent_episode_gets_the_official_scores(ace: Benchmark, episodes: 
         score = score_agent(ace.gold[row["id"]], final, row["process"])
         if (score.end_to_end, round(score.process, 3)) != (row["end_to_end"], row["process_accuracy"]):
             wrong.append((row["id"], row["kind"], score, row["end_to_end"], row["process_accuracy"]))
-    print(f"{len(episodes) - len(wrong)} of {len(episodes)} episodes agree")
     assert not wrong
 
 
@@ -139,7 +132,6 @@ def test_the_holes_of_the_official_checkers_are_closed(ace: Benchmark, answers: 
         rules: Counter(row["kind"] for row in answers if ace.check(row, rules).valid) for rules in RULES
     }
     n_rows = Counter(row["kind"] for row in answers)
-    print({kind: (n, passed["official"][kind], passed["sound"][kind]) for kind, n in sorted(n_rows.items())})
     for kind in ("changed_int", "changed_bool", "changed_float", "right_and_a_call"):
         assert passed["official"][kind] == n_rows[kind]
         assert passed["sound"][kind] == 0
@@ -165,20 +157,6 @@ def test_saying_everything_passes_every_special_task_officially_and_none_soundly
         assert check_special(task, gold, everything).valid
         assert not check_special(task, gold, everything, "sound").valid
     assert len(special) == 150
-
-
-def test_29_first_golds_fail_officially_and_none_soundly(ace: Benchmark) -> None:
-    normal = ace.of(NORMAL)
-    failed = {
-        rules: [
-            task
-            for task in normal
-            if not check_normal(task, gold := ace.gold[task.task_id], gold_answer(task, gold), rules).valid
-        ]
-        for rules in RULES
-    }
-    assert (len(normal), len(failed["official"]), len(failed["sound"])) == (823, 29, 0)
-    assert sum(task.multi_turn for task in failed["official"]) == 27
 
 
 def _replayed(ace: Benchmark, task: AceTask, stones: Sequence[str]) -> tuple[AceState, list[AceExecuted]]:
@@ -207,9 +185,9 @@ def test_milestones_through_the_official_executor(ace: Benchmark) -> None:
     assert (len(tasks), len(decoded), len(in_file), len(in_memory)) == (50, 26, 28, 12)
 
 
-def _soundly(ace: Benchmark, task: AceTask, stones: Sequence[str]) -> AgentScore:
+def _soundly(ace: Benchmark, task: AceTask, stones: Sequence[str], config: Any = None) -> AgentScore:
     executor = ace.executor(task, "sound")
-    state, results = executor.start(task.initial_config), []
+    state, results = executor.start(config or task.initial_config), []
     for stone in stones:
         done = executor.run(state, milestone_calls(stone))
         state = done.state
@@ -237,53 +215,10 @@ def test_gold_as_a_state_passes_soundly_and_its_corruptions_fail(ace: Benchmark,
 def test_messages_that_never_ran_are_no_milestones_soundly(ace: Benchmark) -> None:
     """Officially the milestones count as texts, whatever came of them."""
     task = ace.tasks["agent_multi_step_3"]
-    gold = ace.gold[task.task_id]
+    stones = ace.gold[task.task_id].milestones[0]
     asleep = {"BaseApi": {"wifi": False, "logged_in": True}}
-    executor = ace.executor(task, "sound")
-    state, results = executor.start(asleep), []
-    for stone in gold.milestones[0]:
-        done = executor.run(state, milestone_calls(stone))
-        state = done.state
-        results += done.results
-    assert score_agent(gold, saved_state(state), gold.milestones[0]).process == 1.0
-    assert score_agent_soundly(gold, saved_state(state), results).process == 0.0
-
-
-def test_exploring_beside_an_episode_does_not_move_it(ace: Benchmark) -> None:
-    for task in ace.of(AGENT):
-        calls = [milestone_calls(stone) for stone in ace.gold[task.task_id].milestones[0]]
-        for rules in RULES:
-            executor = ace.executor(task, rules)
-            state = executor.start(task.initial_config)
-            for these in calls:
-                before = json.dumps(saved_state(state))
-                fork = state
-                for explored in reversed(calls):
-                    fork = executor.run(fork, explored).state
-                assert json.dumps(saved_state(state)) == before
-                first, second = executor.run(state, these), executor.run(state, these)
-                assert [one.shown for one in first.results] == [one.shown for one in second.results]
-                assert saved_state(first.state) == saved_state(second.state)
-                untouched = [name for name in state.instances if state.instances[name] is first.state.instances[name]]
-                touched = set(state.instances) - set(untouched)
-                assert all(any(hasattr(state.instances[name], one.name) for one in these) for name in touched)
-                state = first.state
-
-
-def test_a_function_that_is_not_offered_runs_officially_only(ace: Benchmark) -> None:
-    task = ace.tasks["agent_multi_turn_20"]
-    withheld = "[update_balance(user={'cash_balance': 1}, payment_method='cash', amount=1)]"
-    offered = {document["name"] for document in task.functions}
-    assert "get_baggage_allowance" not in offered
-    call = "[get_baggage_allowance(membership_level='gold', cabin_class='Economy Class')]"
-    shown = {rules: ace.executor(task, rules).execute(_start(ace, task), call) for rules in RULES}
-    assert shown["official"].results[0].shown == 3
-    assert shown["sound"].results[0].finding == "withheld_function"
-    assert ace.executor(task, "sound").execute(_start(ace, task), withheld).results[0].finding == "withheld_function"
-
-
-def _start(ace: Benchmark, task: AceTask) -> AceState:
-    return ace.executor(task).start(task.initial_config)
+    assert score_agent(ace.gold[task.task_id], [], stones).process == 1.0
+    assert _soundly(ace, task, stones, asleep).process == 0.0
 
 
 def test_the_scripted_user_ends_every_official_episode_that_reaches_its_state(ace: Benchmark) -> None:
@@ -300,42 +235,3 @@ def test_the_scripted_user_ends_every_official_episode_that_reaches_its_state(ac
             state = executor.run(state, milestone_calls(stone)).state
         ended += next_message(script, said.goal, "Done.", by_class(saved_state(state))).is_last
     assert ended == 29  # all but one whose milestones forget to log in
-
-
-def read_normal_alone(text: str, rules: Rules) -> list[FunctionCall]:
-    return read_normal(text, multi_turn=False, rules=rules)
-
-
-def test_5000_fuzzed_answers_raise_nothing_and_run_nothing(ace: Benchmark, answers: list[Row]) -> None:
-    rng = random.Random(1)
-    normal_or_special = [task for task in ace.tasks.values() if task.category not in AGENT]
-    agent = ace.of(AGENT)
-    stones = [stone for task in agent for stones in ace.gold[task.task_id].milestones for stone in stones]
-    executors = {(task.task_id, rules): ace.executor(task, rules) for task in agent for rules in RULES}
-    states = {task.task_id: _start(ace, task) for task in agent}
-    seeds = [*(row["answer"] for row in answers), *stones]
-    texts = [*fuzzed(seeds, 5000)]
-    for task in agent:  # a first call may import what its class needs
-        executors[task.task_id, "official"].execute(states[task.task_id], "[get_latest_message_id()]")
-        executors[task.task_id, "official"].execute(
-            states[task.task_id],
-            "[find_transfer_flights(origin_city='Beijing', transfer_city='Nanjing', destination_city='Shenzhen')]",
-        )
-    before = json.dumps([saved_state(states[task.task_id]) for task in agent])
-    with watched() as events:
-        Path(__file__).read_bytes()
-    assert events.pop().startswith("open")
-    with watched() as events:
-        for text in texts:
-            one, acting = rng.choice(normal_or_special), rng.choice(agent)
-            is_execution(text)
-            for rules in RULES:
-                ace.check({"id": one.task_id, "answer": text}, rules)
-                executors[acting.task_id, rules].execute(states[acting.task_id], text)
-                for read in (read_normal_alone, read_agent):
-                    with suppress(UnreadableCalls):
-                        read(text, rules)
-        for row in answers:
-            ace.check(row)
-    assert not events
-    assert json.dumps([saved_state(states[task.task_id]) for task in agent]) == before

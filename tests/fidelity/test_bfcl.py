@@ -2,25 +2,22 @@
 
 import json
 import random
-import sys
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from decimal import getcontext
 from functools import partial
-from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 
 from iad_envs.toolcalls.bfcl.classes import FILES, OfficialClasses
-from iad_envs.toolcalls.bfcl.conversations import PlayedTurn, extended
 from iad_envs.toolcalls.bfcl.data import MULTI_TURN, SINGLE_TURN, Conversation, OfficialFiles, SingleQuestion
 from iad_envs.toolcalls.bfcl.decoding import decoded
-from iad_envs.toolcalls.bfcl.scoring.multi_turn import WITHHELD, TurnsJudge
+from iad_envs.toolcalls.bfcl.scoring.multi_turn import TurnsJudge
 from iad_envs.toolcalls.bfcl.scoring.single_turn import check_calls
 from iad_envs.toolcalls.calls import FunctionCall, UnreadableCalls, read_calls
+from tests.fidelity.attacks import fuzzed, watched
 from tests.iad_envs.toolcalls.official_answers import (
     check,
     is_free_of_calls_where_gold_is,
@@ -33,8 +30,6 @@ from tests.iad_envs.toolcalls.state_digests import results_digest, state_digest
 mpmath = pytest.importorskip("mpmath", reason="an official class needs mpmath: pip install 'iad[bfcl]'")
 
 SCORINGS: tuple[Literal["official", "sound"], ...] = ("official", "sound")
-WATCHED = ("exec", "open", "import", "os.", "subprocess", "socket", "shutil", "pty.", "ctypes")
-"""Events that Python reports when code is run, a file opened, a module imported or a process started."""
 
 
 @pytest.fixture(scope="module")
@@ -105,95 +100,15 @@ def test_each_hostile_text_is_refused_or_read_as_plain_calls(vectors: Any) -> No
         assert plain is None or plain == row["plain_calls"], row["name"]
 
 
-def test_gold_is_right_by_both_rules_and_as_it_is_written_only_where_all_arguments_have_names(
+def test_gold_as_it_is_written_is_right_where_all_arguments_have_names(
     conversations: dict[str, Conversation], classes: OfficialClasses
 ) -> None:
     right: Counter[str] = Counter()
-    unsound = []
     for task in conversations.values():
-        category = task.task_id.rpartition("_")[0]
-        for scoring in SCORINGS:
-            judge = TurnsJudge(task, classes.toolbox(task.classes), scoring=scoring)
-            turns = play(judge, [[f"[{', '.join(map(str, turn.calls))}]"] for turn in judge.gold], read_calls)
-            is_right = check(judge, turns).valid and judge.progress_after(judge.tallied(turns)) == 1
-            right[f"{category} {scoring}"] += is_right
-            if not is_right:
-                unsound.append((scoring, task.task_id, check(judge, turns).error_type))
         judge = TurnsJudge(task, classes.toolbox(task.classes))
         as_written = play(judge, [[f"[{', '.join(turn)}]"] for turn in task.gold], read_officially)
-        right[f"{category} as written"] += check(judge, as_written).valid
-    # Its gold calls `tail` two turns before that function is offered.
-    assert unsound == [("sound", "multi_turn_miss_func_49", WITHHELD)]
-    right["multi_turn_miss_func sound"] += 1
-    assert right == {
-        f"{category} {how}": n
-        for category in MULTI_TURN
-        for how, n in (("official", 200), ("sound", 200), ("as written", 176))
-    }
-
-
-def test_exploring_before_every_step_changes_nothing(
-    conversations: dict[str, Conversation], classes: OfficialClasses
-) -> None:
-    """Before each gold call all of the scenario's gold calls are run from the same state, and thrown away."""
-    wrong = []
-    for task in conversations.values():
-        judge = TurnsJudge(task, classes.toolbox(task.classes))
-        others = [call for turn in judge.gold for call in turn.calls]
-        turns = []
-        state = judge.start
-        for gold in judge.gold:
-            turn = PlayedTurn(state)
-            for call in gold.calls:
-                before = turn.state
-                explored = judge.toolbox.run(before, others)
-                turn = extended(turn, [call], judge.toolbox)
-                assert judge.toolbox.run(before, others[:4]).results == explored.results[:4]
-            turns.append(turn)
-            state = turn.state
-        if not check(judge, turns).valid or [turn.results for turn in turns] != [turn.results for turn in judge.gold]:
-            wrong.append(task.task_id)
-    assert not wrong
-
-
-def test_answers_in_turns_and_in_sixty_four_threads_do_not_leak(
-    vectors: Any, conversations: dict[str, Conversation], classes: OfficialClasses
-) -> None:
-    chosen = [
-        row for row in vectors("bfcl_multi_turn.json")["rows"] if row["id"].startswith("multi_turn_long_context")
-    ][:256]
-    judges = {
-        row["id"]: TurnsJudge(conversations[row["id"]], classes.toolbox(conversations[row["id"]].classes))
-        for row in chosen
-    }
-
-    def outcome(row: dict[str, Any]) -> tuple[bool, list[str], list[str]]:
-        turns = play(judges[row["id"]], row["answer"], read_officially)
-        states, results = [state_digest(turn.state) for turn in turns], [results_digest(turn.results) for turn in turns]
-        return check(judges[row["id"]], turns).valid, states, results
-
-    with ThreadPoolExecutor(64) as pool:
-        found = list(pool.map(outcome, chosen))
-    assert found == [(row["valid"], row["states"], row["results"]) for row in chosen]
-
-    one, other = next((one, other) for one, other in pairwise(chosen) if is_of_one_length(one, other))
-    judge = judges[one["id"]]
-    played = {0: [PlayedTurn(judge.start)], 1: [PlayedTurn(judge.start)]}
-    for turn in range(len(one["answer"])):  # one conversation, two episodes, call about
-        reading = [[call for step in row["answer"][turn] for call in read_officially(step)] for row in (one, other)]
-        for calls in zip_longest(*reading):
-            for number, call in enumerate(calls):
-                if call is not None:
-                    played[number][-1] = extended(played[number][-1], [call], judge.toolbox)
-        for turns in played.values():
-            turns.append(PlayedTurn(turns[-1].state))
-    for number, row in enumerate((one, other)):
-        assert [state_digest(turn.state) for turn in played[number][:-1]] == row["states"]
-        assert [results_digest(turn.results) for turn in played[number][:-1]] == row["results"]
-
-
-def is_of_one_length(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    return (one["id"], len(one["answer"])) == (other["id"], len(other["answer"]))
+        right[task.task_id.rpartition("_")[0]] += check(judge, as_written).valid
+    assert right == dict.fromkeys(MULTI_TURN, 176)
 
 
 def test_reading_and_scoring_run_open_and_start_nothing(
@@ -206,33 +121,21 @@ def test_reading_and_scoring_run_open_and_start_nothing(
     chooser = random.Random(11)
     rows = vectors("bfcl_multi_turn.json")["rows"]
     hostile = [row["text"] for row in vectors("bfcl_hostile.json")["rows"] if row["text"]]
-    pieces = [*hostile, *(step for row in rows[:300] for turn in row["answer"] for step in turn)]
-    judges = {row["id"]: TurnsJudge(conversations[row["id"]], classes.toolbox([*FILES])) for row in rows[:40]}
-    for judge in judges.values():
-        assert judge.gold
+    texts = fuzzed([*hostile, *(step for row in rows[:300] for turn in row["answer"] for step in turn)], 10_000)
+    judges = [TurnsJudge(conversations[row["id"]], classes.toolbox([*FILES])) for row in rows[:40]]
+    assert all(judge.gold for judge in judges)
     asked = [*questions.values()][::50]
-    seen: list[str] = []
-    is_watching = True
-
-    def watch(event: str, arguments: tuple[Any, ...]) -> None:
-        if is_watching and event.startswith(WATCHED):
-            seen.append(f"{event} {arguments}"[:200])
-
-    sys.addaudithook(watch)
-    try:
-        for _ in range(10_000 // 8):
-            answer = [[_cut(chooser, pieces) for _ in range(4)] for _ in range(2)]
-            judge = chooser.choice([*judges.values()])
-            turns = play(judge, answer, chooser.choice([read_calls, read_officially]))
-            verdict = check(judge, turns)
+    with watched() as events:
+        for responses in zip(*[texts] * 4, strict=True):
+            judge = chooser.choice(judges)
+            answer = [responses[:2], responses[2:]]
+            verdict = check(judge, play(judge, answer, chooser.choice([read_calls, read_officially])))
             assert verdict.valid or verdict.error_type
-            for text in answer[0]:
+            for text in responses[:2]:
                 for scoring in SCORINGS:
                     calls = calls_of(text, decoded if scoring == "official" else partial(read_calls, dots=True))
                     assert check_calls(chooser.choice(asked), calls, scoring=scoring)
-    finally:
-        is_watching = False
-    assert not seen
+    assert not events
 
 
 @pytest.mark.timeout(20)
@@ -256,30 +159,6 @@ def test_precision_is_as_before_and_heavy_arguments_take_no_time(classes: Offici
     assert results[9] == '{"result": 0}'
     assert results[11] == '{"result": 1000000000000000000000000000000}'
     assert "must be between" in results[12]
-
-
-def test_the_rest_of_the_package_is_never_imported(classes: OfficialClasses, real_data: Path) -> None:
-    documented = {document["name"] for document in OfficialFiles(real_data / "bfcl" / "bfcl_eval").documents([*FILES])}
-    assert classes.toolbox([*FILES]).functions.keys() == documented
-    assert len(documented) == 128
-    assert not [name for name in sys.modules if name.startswith("bfcl_eval")]
-
-
-def _cut(chooser: random.Random, pieces: list[str]) -> str:
-    """A piece, sometimes damaged or joined with another."""
-    text = chooser.choice(pieces)
-    match chooser.randrange(4):
-        case 0:
-            at = chooser.randrange(len(text) + 1)
-            return text[:at] + chooser.choice(pieces)[chooser.randrange(20) :]
-        case 1:
-            at = chooser.randrange(len(text) + 1)
-            return (
-                text[:at]
-                + chooser.choice(["(", ")", "'", "[", "1e9", "\\", "\x00", "\ud800", "é", "=", ","])
-                + text[at:]
-            )
-    return text
 
 
 def calls_of(answer: Any, read: Callable[[Any], list[FunctionCall]]) -> list[FunctionCall] | None:

@@ -5,7 +5,6 @@ import random
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from decimal import getcontext
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -15,17 +14,18 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers the environments)
 from iad_envs.core import Outcome, Token
+from iad_envs.toolcalls.bfcl.classes import FILES, OfficialClasses
 from iad_envs.toolcalls.bfcl.conversations import MAX_RESPONSES
 from iad_envs.toolcalls.bfcl.data import DEFECTIVE, MULTI_TURN, SINGLE_TURN, OfficialFiles
 from iad_envs.toolcalls.bfcl.env import BFCLEnv
 from iad_envs.toolcalls.calls import UnreadableCalls
 from iad_envs.toolcalls.pages import AWAITED
 from tests.contract.environments import solution_of
-from tests.fidelity.attacks import HOSTILE, watched
-from tests.fidelity.tool_environments import bytes_of, form, no_thread_leaks, seen
+from tests.fidelity.attacks import HOSTILE, fuzzed, watched
+from tests.fidelity.tool_environments import form, no_thread_leaks, other_golds, seen
 from tests.iad_envs.toolcalls.official_answers import read_officially
 
-mpmath = pytest.importorskip("mpmath", reason="an official class needs mpmath: pip install 'iad[bfcl]'")
+pytest.importorskip("mpmath", reason="an official class needs mpmath: pip install 'iad[bfcl]'")
 
 Row = dict[str, Any]
 Scoring = Literal["official", "sound"]
@@ -216,17 +216,12 @@ def test_a_simulated_end_of_a_turn_tells_neither_the_next_message_nor_whether_th
 
 
 def test_agents_see_the_same_where_gold_is_another(make: Callable[..., BFCLEnv], folder: Path, tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    (data / "possible_answer").mkdir(parents=True)
+    def nothing(name: str, rows: list[Row]) -> list[Row]:
+        return [{"id": row["id"], "ground_truth": [] if "multi_turn" not in name else [[]] * 12} for row in rows]
+
+    other_golds(folder / "data", tmp_path / "data", nothing)
+    (tmp_path / "data" / "multi_turn_func_doc").symlink_to(folder / "data" / "multi_turn_func_doc")
     (tmp_path / "eval_checker").symlink_to(folder / "eval_checker")
-    for path in (folder / "data").iterdir():
-        if path.name != "possible_answer":
-            (data / path.name).symlink_to(path)
-    for path in (folder / "data" / "possible_answer").iterdir():
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-        nothing: list[Any] = [] if "multi_turn" not in path.name else [[]] * 12
-        other = [json.dumps({"id": row["id"], "ground_truth": nothing}) for row in rows]
-        (data / "possible_answer" / path.name).write_text("\n".join(other), encoding="utf-8")
     for category, step in (("multi_turn", 8), ("live_simple", 8)):
         env, without = make(category), make(category, data_dir=tmp_path)
         assert without.data.name == "other"
@@ -241,45 +236,6 @@ def test_sixty_four_threads_simulate_without_a_leak(make: Callable[..., BFCLEnv]
     no_thread_leaks(make("multi_turn_base"), make("multi_turn_base"), tasks)
 
 
-def test_equal_seeds_give_equal_bytes(make: Callable[..., BFCLEnv]) -> None:
-    assert list(bytes_of(make)) == list(bytes_of(make))
-
-
-def test_precision_is_as_before(make: Callable[..., BFCLEnv]) -> None:
-    env = make("multi_turn_base")
-    env.reset(options={"task_id": "multi_turn_base_59"})
-    before = mpmath.mp.prec, getcontext().prec
-    for action in (
-        "[logarithm(value=10, base=2, precision=900), square_root(number=2, precision=900)]",
-        "[logarithm(value=10, base=2, precision='x')]",
-        "[square_root(number='y', precision=900)]",
-    ):
-        env.simulate(env.snapshot(), action)
-        env.step(action)
-        assert (mpmath.mp.prec, getcontext().prec) == before
-
-
-def test_hostile_actions_are_plain_calls_or_observations_that_say_what_was_expected(
-    make: Callable[..., BFCLEnv], vectors: Any
-) -> None:
-    env = make("multi_turn_base")
-    env.reset(options={"task_id": "multi_turn_base_3"})
-    here = env.snapshot()
-    env.simulate(here, "[pwd()]")
-    rows = vectors("bfcl_hostile.json")["rows"]
-    with watched() as events:
-        outcomes = [env.simulate(here, row["text"] or "[" + ", ".join(["pwd()"] * 300) + "]") for row in rows]
-    assert not events
-    for row, outcome in zip(rows, outcomes, strict=True):
-        if outcome.info["invalid_action"]:
-            assert "expected" in outcome.observation, row["name"]
-            assert outcome.info["facts"]["complaint"] in outcome.observation
-        else:
-            calls = [[call["name"], call["arguments"]] for call in outcome.info["page"]["calls"]]
-            assert json.loads(json.dumps(calls)) == row["plain_calls"], row["name"]
-    assert sum(outcome.info["invalid_action"] for outcome in outcomes) > len(rows) / 2
-
-
 def test_fuzzed_actions_raise_run_open_and_start_nothing(make: Callable[..., BFCLEnv], vectors: Any) -> None:
     chooser = random.Random(5)
     hostile = [row["text"] for row in vectors("bfcl_hostile.json")["rows"] if row["text"]]
@@ -287,16 +243,8 @@ def test_fuzzed_actions_raise_run_open_and_start_nothing(make: Callable[..., BFC
         text for row in vectors("bfcl_multi_turn.json")["rows"][:300] for turn in row["answer"] for text in turn
     ]
     huge = [f"[mean(numbers=[{number}])]" for number in ("9" * 400, "0x" + "f" * 5000, "1e999", "2**14299", "-1e400")]
-    pieces = [
-        *hostile,
-        *huge,
-        *HOSTILE,
-        *recorded,
-        "reply[so]",
-        "draft[f(a=1)]",
-        '[{"name": "pwd", "arguments": {}}]',
-        "<tool_call>",
-    ]
+    others = ["reply[so]", "draft[f(a=1)]", '[{"name": "pwd", "arguments": {}}]', "<tool_call>"]
+    texts = [*hostile, *fuzzed([*hostile, *huge, *HOSTILE, *recorded, *others], N_SIMULATED)]
     moments: list[tuple[BFCLEnv, Token]] = []
     for options in ({}, {"published": True, "scoring": "official"}, {"calls": "json"}):
         env = make("multi_turn_base", **options)
@@ -306,29 +254,17 @@ def test_fuzzed_actions_raise_run_open_and_start_nothing(make: Callable[..., BFC
             for action in solution_of(env)[:2]:
                 env.step(action)
             moments.append((env, env.snapshot()))
-    texts = [damaged(chooser, pieces) for _ in range(N_SIMULATED)]
     kinds: Counter[str] = Counter()
     with watched() as events:
         for text in texts:
             env, here = chooser.choice(moments)
             outcome = env.simulate(here, text)
             env.action_key(text)
-            kinds[outcome.info["page"]["kind"] if not outcome.info["invalid_action"] else "invalid"] += 1
+            is_invalid = outcome.info["invalid_action"]
+            kinds["invalid" if is_invalid else outcome.info["page"]["kind"]] += 1
+            assert not is_invalid or outcome.info["facts"]["complaint"] in outcome.observation
     assert not events
     assert min(kinds["results"], kinds["invalid"], kinds["done"]) > N_SIMULATED / 20
-
-
-def damaged(chooser: random.Random, pieces: Sequence[str]) -> str:
-    """A piece, sometimes damaged, or joined with another."""
-    text = chooser.choice(pieces)
-    at = chooser.randrange(len(text) + 1)
-    match chooser.randrange(3):
-        case 0:
-            return text[:at] + chooser.choice(pieces)[chooser.randrange(20) :]
-        case 1:
-            signs = ["(", ")", "'", "[", "1e9", "\\", "\x00", "\ud800", "é", "=", ",", "**", "-"]
-            return text[:at] + chooser.choice(signs) + text[at:]
-    return text
 
 
 def test_defective_tasks_are_official_ones_and_can_be_left_out(make: Callable[..., BFCLEnv]) -> None:
@@ -354,8 +290,7 @@ def test_the_official_files_are_known(make: Callable[..., BFCLEnv], folder: Path
     assert gym.make("IAD/BFCL-v0").unwrapped.data.name == "bundled"  # type: ignore[attr-defined]
     files = OfficialFiles(folder)
     assert all(map(files.has, (*MULTI_TURN, *SINGLE_TURN)))
-
-
-def test_other_parts_of_the_package_are_never_imported(make: Callable[..., BFCLEnv]) -> None:
-    make().reset(seed=0)
+    documented = {document["name"] for document in files.documents([*FILES])}
+    assert OfficialClasses(folder).toolbox([*FILES]).functions.keys() == documented
+    assert len(documented) == 128
     assert not [name for name in sys.modules if name.startswith("bfcl_eval")]

@@ -18,7 +18,6 @@ from webshop_server.pages import RENDERERS, render_url
 from webshop_server.progress import Progress, advance
 from webshop_server.reward import COLOURS, PurchaseScorer, UnscorableError
 from webshop_server.search import SearchEngine, load_engine
-from webshop_server.search.analyzer import analyze
 from webshop_server.search.bm25 import BM25
 from webshop_server.tagger import LightTagger
 
@@ -94,7 +93,6 @@ def differs(vector: dict[str, Any]) -> str:
 def test_every_reward_and_its_parts_are_the_originals(vectors: Vectors) -> None:
     cases = vectors("webshop_reward.json")["vectors"]
     wrong = {vector["id"]: reason for vector in cases if (reason := differs(vector))}
-    print(f"{len(cases) - len(wrong)} of {len(cases)} reward vectors agree")
     assert not wrong
     assert cases
 
@@ -121,7 +119,6 @@ def test_every_page_and_its_clickables_are_the_originals(
             available = {"has_search_bar": page.has_search_bar, "clickables": list(page.clickables)}
             if observation != step["observation"] or available != step["available"]:
                 wrong.append((number, mode, step["action"], observation, step["observation"]))
-    print(f"{n_pages - len(wrong)} of {n_pages} pages agree")
     assert not wrong
     assert n_pages
 
@@ -159,7 +156,6 @@ def test_every_step_of_agentboard_has_its_progress_and_grounding(
                 assert progress.purchase == pytest.approx(step["reward"], abs=1e-12)
         assert progress.best == pytest.approx(episode["final_progress"], abs=1e-12)
         assert n_accepted / len(episode["steps"]) == pytest.approx(episode["grounding_acc"])
-    print(f"{n_steps} AgentBoard steps agree")
     assert n_steps
 
 
@@ -210,23 +206,11 @@ def test_with_lucenes_terms_and_lengths_every_top_50_is_lucenes(documents: list[
         assert [hit.score for hit in hits] == pytest.approx(scores, abs=1e-4), row["query"]
 
 
-def test_with_our_own_analysis_nearly_every_top_10_is_lucenes(
-    documents: list[tuple[str, str]], engine: SearchEngine, lucene: Any, record_property: Any
-) -> None:
-    rows, theirs = lucene["queries"], lucene["n_tokens_per_document"]
-    ours = {asin: len(analyze(text)) for asin, text in documents if asin in theirs}
-    answers = [(row, _asins(engine.search(row["query"])), _asins(row["hits"])) for row in rows]
-    counts = {
-        "queries": len(rows),
-        "same_top_10": sum(hits[:10] == expected[:10] for _, hits, expected in answers),
-        "same_top_50": sum(hits == expected for _, hits, expected in answers),
-        "same_query_terms": sum(analyze(row["query"]) == row["tokens"] for row in rows),
-        "documents_of_other_length": sum(ours[asin] != theirs[asin] for asin in ours),
-    }
-    for name, count in counts.items():
-        record_property(name, count)
+def test_with_our_own_analysis_nearly_every_top_10_is_lucenes(engine: SearchEngine, lucene: Any) -> None:
+    rows = lucene["queries"]
     differing = [
-        f"{row['query']!r}, Lucene's terms {row['tokens']}" for row, hits, expected in answers if hits != expected
+        f"{row['query']!r}, Lucene's terms {row['tokens']}"
+        for row in rows
+        if _asins(engine.search(row["query"]))[:10] != _asins(row["hits"])[:10]
     ]
-    print(counts)
-    assert counts["same_top_10"] >= 0.95 * len(rows), differing
+    assert len(differing) <= 0.05 * len(rows), differing

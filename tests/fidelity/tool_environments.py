@@ -1,8 +1,9 @@
 """What the environments with function calls promise, on official data: the same for each of them."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 from iad_envs.core import Outcome, Token
@@ -28,14 +29,8 @@ def seen(env: ToolCallEnv, task_id: str, actions: Sequence[str]) -> list[Any]:
     env.reset(options={"task_id": task_id})
     for action in (*actions, "nonsense(", "[no_such(a=1)]"):
         here = env.snapshot()
-        for tried in (
-            action,
-            "reply[]",
-            "reply[Why?]",
-            "reply[finish conversation]",
-            "draft[f(x=1)]",
-            "[no_such(a=1)]",
-        ):
+        replies = ("reply[]", "reply[Why?]", "reply[finish conversation]")
+        for tried in (action, *replies, "draft[f(x=1)]", "[no_such(a=1)]"):
             shown.append(as_shown(env.simulate(here, tried)))
             shown.append([env.action_key(tried), env.terminal(tried), env.irreversible(tried)])
         observation, _, terminated, _, info = env.step(action)
@@ -63,13 +58,19 @@ def no_thread_leaks(env: ToolCallEnv, alone: ToolCallEnv, task_ids: Sequence[str
         assert found == wanted * 4
 
 
-def bytes_of(make: Callable[[], ToolCallEnv]) -> Iterator[bytes]:
-    """What 24 seeds show, byte by byte."""
-    env = make()
-    for seed in range(24):
-        observation, info = env.reset(seed=seed)
-        yield observation.encode()
-        for action in solution_of(env):
-            observation, _, _, _, info = env.step(action)
-            yield observation.encode()
-            yield json.dumps(info["page"], sort_keys=True).encode()
+def other_golds(data: Path, other: Path, change: Callable[[str, list[dict[str, Any]]], list[dict[str, Any]]]) -> None:
+    """Make a copy of a folder with tasks whose folder `possible_answer` has other golds.
+
+    Args:
+        data: The folder.
+        other: The copy.
+        change: Returns the golds of a file by its name and the right ones.
+    """
+    (other / "possible_answer").mkdir(parents=True)
+    for path in data.iterdir():
+        if path.is_file():
+            (other / path.name).symlink_to(path)
+    for path in (data / "possible_answer").iterdir():
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+        lines = map(json.dumps, change(path.name, rows))
+        (other / "possible_answer" / path.name).write_text("\n".join(lines), encoding="utf-8")

@@ -84,8 +84,8 @@ def failing(mode: str) -> Solver:
 @scorer(metrics={"*": [mean()]})
 def parts() -> Any:
     async def score(state: TaskState, target: Any) -> Score:
-        is_right = state.output.completion == target.text
-        return Score(value={"right": 1.0 if is_right else 0.0, "length": len(state.output.completion) / 10})
+        said = state.output.completion
+        return Score(value={"right": float(said == target.text), "length": len(said) / 10})
 
     return score
 
@@ -138,6 +138,13 @@ def run(folder: Path, model: str, made: Task, **options: Any) -> EvalLog:
 def scores_of(path: Path) -> list[dict[str, Any]]:
     """What inspect_ai's own reader says of each sample, with scores as its metrics take them."""
     as_float = value_to_float()
+
+    def flat(name: str, value: Any) -> list[tuple[str, Any]]:
+        if isinstance(value, dict | list):
+            items = value.items() if isinstance(value, dict) else enumerate(value)
+            return [(f"{name}.{key}", part) for key, part in items]
+        return [(name, value)]
+
     return [
         {
             "id": str(sample.id),
@@ -152,14 +159,6 @@ def scores_of(path: Path) -> list[dict[str, Any]]:
         }
         for sample in read_eval_log(str(path)).samples or []
     ]
-
-
-def flat(name: str, value: Any) -> list[tuple[str, Any]]:
-    if isinstance(value, dict):
-        return [(f"{name}.{key}", part) for key, part in value.items()]
-    if isinstance(value, list):
-        return [(f"{name}.{place}", part) for place, part in enumerate(value)]
-    return [(name, value)]
 
 
 def without_transcript(log: EvalLog) -> EvalLog:
@@ -184,17 +183,19 @@ def make(folder: Path) -> None:
         for name in names:
             write_eval_log(without_transcript(log), str(folder / name))
 
+    def kept(made: Task, *names: str, model: str = "small", **options: Any) -> None:
+        keep(read(run(raw, model, made, **options)), *names)
+
     shutil.rmtree(folder, ignore_errors=True)
     for model in ("small", "large"):
-        keep(read(run(raw, model, arithmetic(), epochs=4)), f"models/{model}.json")
-        keep(read(run(raw, model, arithmetic(n=40))), f"once/{model}.eval")
-    keep(read(run(raw, "small", chats())), "forms/chats.eval", "forms/chats.json")
-    keep(read(run(raw, "small", arithmetic(n=13, scorers="any"))), "values.json")
-    keep(read(run(raw, "small", arithmetic(n=4, scorers="several"), epochs=2)), "several.json")
-    failing_some = arithmetic(fails="some")
-    keep(read(run(raw, "small", failing_some, epochs=2, fail_on_error=False)), "errors/left_out.json")
-    scored = run(raw, "small", arithmetic(fails="some"), epochs=2, fail_on_error=False, score_on_error=True)
-    keep(read(scored), "errors/scored.json")
+        kept(arithmetic(), f"models/{model}.json", model=model, epochs=4)
+        kept(arithmetic(n=40), f"once/{model}.eval", model=model)
+    kept(chats(), "forms/chats.eval", "forms/chats.json")
+    kept(arithmetic(n=13, scorers="any"), "values.json")
+    kept(arithmetic(n=4, scorers="several"), "several.json", epochs=2)
+    lenient = {"epochs": 2, "fail_on_error": False}
+    kept(arithmetic(fails="some"), "errors/left_out.json", **lenient)
+    kept(arithmetic(fails="some"), "errors/scored.json", score_on_error=True, **lenient)
     aborted = run(raw, "small", arithmetic(n=6, fails="abort"))
     os.environ[REPAIRED] = "1"
     (repaired,) = eval_retry(aborted, display="none", log_dir=str(raw), log_format="eval")
@@ -203,7 +204,8 @@ def make(folder: Path) -> None:
     keep(read(repaired), "retried/second.json")
     valid = read(run(raw, "small", arithmetic(n=3)))
     assert valid.samples
-    keep(invalidate_samples(valid, [str(valid.samples[1].uuid)], provenance()), "invalidated.eval")
+    wrong = ProvenanceData(timestamp=datetime.now(UTC), author="a test", reason="a wrong picture")
+    keep(invalidate_samples(valid, [str(valid.samples[1].uuid)], wrong), "invalidated.eval")
     for mode in ("interrupt", "kill"):
         shutil.rmtree(raw)
         subprocess.run([sys.executable, "-m", __spec__.name, mode, str(raw)], check=False, stderr=subprocess.DEVNULL)
@@ -219,10 +221,6 @@ def make(folder: Path) -> None:
 
 def read(log: EvalLog) -> EvalLog:
     return read_eval_log(log.location)
-
-
-def provenance() -> ProvenanceData:
-    return ProvenanceData(timestamp=datetime.now(UTC), author="a test", reason="a wrong picture")
 
 
 def main(arguments: list[str]) -> None:

@@ -3,10 +3,8 @@
 import re
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import gymnasium as gym
@@ -14,10 +12,10 @@ import gymnasium as gym
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import IADPolicyWrapper
 from iad_policy.bridges.chat import Chat, ChatOutcome
+from tests.full.played import play
+from tests.full.processes import ROOT
 
 SHOP = "IAD/WebShop-v0"
-KEYLESS = (SHOP, "IAD/InterCodeBash-v0", "IAD/BIRD-v0", "IAD/Booking-v0", "IAD/BFCL-v0", "IAD/ACEBench-v0")
-"""Environments that need neither a key nor a browser."""
 
 
 class PlainRun(NamedTuple):
@@ -34,27 +32,22 @@ def solved(seed: int) -> PlainRun:
     env = gym.make(SHOP)
     _, info = env.reset(seed=seed)
     shop: Any = env.unwrapped
-    return _played(env, str(info["task_id"]), tuple(shop.oracle(shop.snapshot())["solution"]))
+    return _played(env, str(info["task_id"]), shop.oracle(shop.snapshot())["solution"])
 
 
 def shopped(seed: int) -> PlainRun:
     """The episode of a seed, with what the rule-based agent does."""
     env = gym.make(SHOP)
-    observation, info = env.reset(seed=seed)
-    task_id, actions, done = str(info["task_id"]), [], False
     with IADPolicyWrapper("shopper", env, strategy="single") as policy:
-        while not done:
-            actions.append(policy.act(observation, info))
-            observation, _, terminated, truncated, info = env.step(actions[-1])
-            done = terminated or truncated
-    return _played(env, task_id, tuple(actions))
+        actions, _, info = play(env, policy, seed=seed)
+    return _played(env, str(info["task_id"]), actions)
 
 
-def _played(env: gym.Env[Any, Any], task_id: str, actions: tuple[str, ...]) -> PlainRun:
+def _played(env: gym.Env[Any, Any], task_id: str, actions: Sequence[str]) -> PlainRun:
     env.reset(options={"task_id": task_id})
     steps = [env.step(action) for action in actions]
     assert steps[-1][2] or steps[-1][3]
-    return PlainRun(task_id, actions, tuple(float(step[1]) for step in steps), steps[-1][4]["progress"])
+    return PlainRun(task_id, tuple(actions), tuple(float(step[1]) for step in steps), steps[-1][4]["progress"])
 
 
 def said(run: PlainRun, style: str) -> tuple[list[str], ChatOutcome]:
@@ -73,8 +66,7 @@ def command(kind: str, *options: object) -> Iterator[tuple[Any, str]]:
     It must end by itself when it is told to, and say nothing.
     """
     words = [sys.executable, "-m", "iad_policy.cli", "serve", kind, SHOP, *map(str, options)]
-    root = Path(__file__).parents[2]
-    process = subprocess.Popen(words, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    process = subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         assert process.stdout is not None
         lines = "".join(iter(process.stdout.readline, "Press Ctrl-C to stop.\n"))
@@ -85,13 +77,6 @@ def command(kind: str, *options: object) -> Iterator[tuple[Any, str]]:
         process.terminate()
         rest, _ = process.communicate(timeout=30)
     assert (process.returncode, rest) == (0, "")
-
-
-def wait_for(is_so: Callable[[], bool], seconds: float = 20) -> None:
-    until = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < until
-        time.sleep(0.02)
 
 
 @contextmanager
@@ -115,10 +100,3 @@ def watched() -> Iterator[list[Any]]:
         yield made
     finally:
         del gym.registry["Watched-v0"]
-
-
-def page_block(page: str, has: str, language: str = "python") -> str:
-    """The first code block of a page of docs/bridges that has a text."""
-    text = (Path(__file__).parents[2] / "docs" / "bridges" / page).read_text(encoding="utf-8")
-    bodies: list[str] = re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    return next(body for body in bodies if has in body)

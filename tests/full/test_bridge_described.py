@@ -1,11 +1,10 @@
 """Text environments of others under our strategies (`make bridges BRIDGES=described`)."""
 
-import os
 import random
 import re
 import shutil
-from collections.abc import Callable, Iterator
-from importlib.util import find_spec
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +17,14 @@ from iad_policy import IADPolicyWrapper, evaluate
 from iad_policy.agents.language import language_agent
 from iad_policy.bridges.described import Described
 from iad_policy.bridges.textarena import textarena_env
-from iad_policy.errors import SimulationError
 from iad_policy.models import Messages
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.verifiers.judge import judge
 from iad_policy.world import adapt
+from tests.full.played import play
+from tests.full.processes import examples, printed
 from tests.iad_policy.models.openai_server import Reply, completion, serving
 
-ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "bridges" / "described.md"
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # theirs
 GAME = "GuessTheNumber-v0"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -56,18 +54,12 @@ class Scripts:
         return self._act(text)
 
 
-def episode(env: gym.Env[Any, Any], scripts: Scripts, strategy: str, seed: int) -> tuple[float, dict[str, Any]]:
+def episode(env: gym.Env[Any, Any], scripts: Scripts, strategy: str, seed: int) -> tuple[float, Mapping[str, Any]]:
     """Play with a language model as agent and judge; its sum of rewards, and the last info."""
     agent, verifier = language_agent(env, scripts.model), judge(env, scripts.model)
     assert not verifier.needs_preview
-    total, done = 0.0, False
     with IADPolicyWrapper(agent, env, strategy=strategy, n=2, verifier=verifier) as policy:
-        observation, info = env.reset(seed=seed)
-        while not done:
-            action = policy.act(observation, info)
-            observation, reward, terminated, truncated, info = env.step(action)
-            total, done = total + float(reward), terminated or truncated
-    return total, info
+        return play(env, policy, seed=seed)[1:]
 
 
 def bisect(prompt: str) -> str:
@@ -83,55 +75,48 @@ def bisect(prompt: str) -> str:
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_game_of_textarena_is_played_and_won(strategy: str) -> None:
     env = textarena_env(GAME)
+    asked = "You have to guess the number between 1 and 20"
     for seed in (1, 2):
         scripts = Scripts(bisect)
         reward, info = episode(env, scripts, strategy, seed)
         assert (reward, info["success"], info["stop_reason"]) == (1.0, True, "done")
-        assert all("You have to guess the number between 1 and 20" in prompt for prompt in scripts.prompts)
+        assert all(asked in prompt for prompt in (*scripts.prompts, *scripts.judged))
         assert "So far:" not in scripts.prompts[0]  # a new episode was seen as one
         assert bool(scripts.judged) == (strategy == "iad")
         for prompt in scripts.judged:
-            assert "You have to guess the number between 1 and 20" in prompt
             assert "Action: [" in prompt
             assert "simulated" not in prompt.partition("Proposed:")[2]
 
 
-def test_the_report_says_that_a_copied_game_tells_what_nobody_may_know() -> None:
-    scripts = Scripts(bisect)
-    agent = language_agent(textarena_env(GAME), scripts.model)
-    common: dict[str, Any] = {"n": 2, "agent": agent, "cache": False}
-
-    def game() -> gym.Env[Any, Any]:
-        return textarena_env(GAME)
-
-    seeing = judge(game(), scripts.model, needs_preview=True)
-    seeing.name = "seeing"  # type: ignore[attr-defined]
-    table = evaluate(game, ["iad"], 2, verifier=seeing, **common).table()
-    assert "simulator fork (sees hidden state)" in table
-    assert any("It would lead to this" in prompt or "It would end the task" in prompt for prompt in scripts.judged)
-    blind = judge(game(), scripts.model)
-    blind.name = "blind"  # type: ignore[attr-defined]
-    results = evaluate(game, STRATEGIES, 2, verifier=blind, **common)
-    assert "hidden state" not in results.table()
-    assert [row.success for row in results.figures().summaries.values()] == [1.0] * len(STRATEGIES)
-
-
-def test_a_game_is_the_same_for_the_same_seed_and_leaves_pythons_generator_alone() -> None:
+def test_games_are_repeatable_and_those_for_several_players_and_unknown_ones_are_refused() -> None:
     random.seed(5)
     expected = [random.random() for _ in range(3)]
-    random.seed(5)
+    random.seed(5)  # Python's generator is left alone
     numbers = []
     for seed in (1, 2, 1):
         env, other = textarena_env(GAME), textarena_env(GAME)
         env.reset(seed=seed)
         other.reset(seed=99)
-        numbers.append(hidden_number(env))
+        numbers.append(int(env.env.unwrapped._game.state.game_state["game_number"]))  # type: ignore[attr-defined]
     assert [random.random() for _ in range(3)] == expected
     assert numbers[0] == numbers[2] != numbers[1]
+    for game, said in (("TicTacToe-v0", "players has to be 2"), ("NoSuchGame-v0", "not found")):
+        with pytest.raises(ValueError, match=f"expected a game of TextArena for one player, got {game}: .*{said}"):
+            textarena_env(game).reset(seed=0)
 
 
-def hidden_number(env: Described) -> int:
-    return int(env.env.unwrapped._game.state.game_state["game_number"])  # type: ignore[attr-defined]
+def test_the_report_says_that_a_copied_game_tells_what_nobody_may_know_and_it_is_played_without_copies() -> None:
+    scripts = Scripts(bisect)
+    game = partial(textarena_env, GAME)
+    common: dict[str, Any] = {"n": 2, "agent": language_agent(game(), scripts.model), "cache": False}
+    seeing, blind = judge(game(), scripts.model, needs_preview=True), judge(game(), scripts.model)
+    seeing.name, blind.name = "seeing", "blind"  # type: ignore[attr-defined]
+    assert "simulator fork (sees hidden state)" in evaluate(game, ["iad"], 2, verifier=seeing, **common).table()
+    assert any("It would lead to this" in prompt or "It would end the task" in prompt for prompt in scripts.judged)
+    results = evaluate(game, STRATEGIES, 2, verifier=blind, **common)
+    assert "hidden state" not in results.table()
+    assert [row.success for row in results.figures().summaries.values()] == [1.0] * len(STRATEGIES)
+    assert episode(game(simulates=False), Scripts(bisect), "iad", 1)[0] == 1.0
 
 
 def test_a_simulation_does_not_see_the_draws_that_will_come() -> None:
@@ -141,30 +126,10 @@ def test_a_simulation_does_not_see_the_draws_that_will_come() -> None:
     world = adapt(env)
     world.begin(observation)
     token = world.snapshot()
-    seen = {world.simulate(token, "[red]", draw).observation for draw in range(30)}
-    assert seen == {f"You pressed the red button and received a reward of {reward}." for reward in (0.0, 1.0)}
-    again = {world.simulate(token, "[red]", draw).observation for draw in range(30)}
-    assert again == seen
-    assert env.step("[red]")[0] in seen
-
-
-def test_a_game_whose_copies_know_too_much_can_be_played_without_them() -> None:
-    env = textarena_env(GAME, simulates=False)
-    observation, info = env.reset(seed=1)
-    with (
-        IADPolicyWrapper(
-            lambda observation, info: "[5]", env, strategy="iad", verifier=judge(env, "toy", needs_preview=True)
-        ) as policy,
-        pytest.raises(SimulationError, match="described with simulates=False"),
-    ):
-        policy.act(observation, info)
-    assert episode(env, Scripts(bisect), "iad", 1)[0] == 1.0
-
-
-def test_games_for_several_players_and_unknown_ones_are_refused() -> None:
-    for game, said in (("TicTacToe-v0", "players has to be 2"), ("NoSuchGame-v0", "not found")):
-        with pytest.raises(ValueError, match=f"expected a game of TextArena for one player, got {game}: .*{said}"):
-            textarena_env(game).reset(seed=0)
+    possible = {f"You pressed the red button and received a reward of {reward}." for reward in (0.0, 1.0)}
+    for _ in range(2):
+        assert {world.simulate(token, "[red]", draw).observation for draw in range(30)} == possible
+    assert env.step("[red]")[0] in possible
 
 
 @pytest.fixture(scope="module")
@@ -172,37 +137,33 @@ def browsergym(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """BrowserGym on the Chromium of this machine, with a task whose reward is known."""
     if CHROMIUM is None:
         pytest.skip("Chromium is not installed")
-    if find_spec("browsergym") is None:
-        pytest.skip("BrowserGym is not installed: make bridges BRIDGES=described")
-    before = os.environ.get("PLAYWRIGHT_BROWSERS_PATH")
-    os.environ["PLAYWRIGHT_BROWSERS_PATH"] = str(tmp_path_factory.mktemp("browsers"))
-    import browsergym.core as core
-    from browsergym.core.registration import register_task
-    from browsergym.core.task import AbstractBrowserTask
+    pytest.importorskip("browsergym", reason="BrowserGym is not installed: make bridges BRIDGES=described")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path_factory.mktemp("browsers")))
+        import browsergym.core as core
+        from browsergym.core.registration import register_task
+        from browsergym.core.task import AbstractBrowserTask
 
-    class Sending(AbstractBrowserTask):  # type: ignore[misc]
-        def setup(self, page: Any) -> tuple[str, dict[str, Any]]:
-            page.goto(FORM)
-            return GOAL, {}
+        class Sending(AbstractBrowserTask):  # type: ignore[misc]
+            def setup(self, page: Any) -> tuple[str, dict[str, Any]]:
+                page.goto(FORM)
+                return GOAL, {}
 
-        def validate(self, page: Any, chat_messages: Any) -> tuple[float, bool, str, dict[str, Any]]:
-            is_sent = "Thank you" in page.inner_text("body")
-            return float(is_sent), is_sent, "", {"solution": "the button Send"}
+            def validate(self, page: Any, chat_messages: Any) -> tuple[float, bool, str, dict[str, Any]]:
+                is_sent = "Thank you" in page.inner_text("body")
+                return float(is_sent), is_sent, "", {"solution": "the button Send"}
 
-    playwright = core._get_global_playwright()
-    expected = Path(playwright.chromium.executable_path)  # where Playwright would have put its own
-    expected.parent.mkdir(parents=True)
-    expected.symlink_to(CHROMIUM)
-    register_task("sending", Sending)
-    try:
-        yield
-    finally:
-        playwright.stop()
-        core._set_global_playwright(None)
-        del gym.registry["browsergym/sending"]
-        os.environ.pop("PLAYWRIGHT_BROWSERS_PATH")
-        if before is not None:
-            os.environ["PLAYWRIGHT_BROWSERS_PATH"] = before
+        playwright = core._get_global_playwright()
+        expected = Path(playwright.chromium.executable_path)  # where Playwright would have put its own
+        expected.parent.mkdir(parents=True)
+        expected.symlink_to(CHROMIUM)
+        register_task("sending", Sending)
+        try:
+            yield
+        finally:
+            playwright.stop()
+            core._set_global_playwright(None)
+            del gym.registry["browsergym/sending"]
 
 
 @pytest.fixture(scope="module")
@@ -239,51 +200,38 @@ def test_a_page_of_browsergym_is_acted_on_without_simulations(strategy: str, ord
     reward, info = episode(order, scripts, strategy, 3)
     assert (reward, info["success"], info["step"], info["task_id"]) == (1.0, True, 2, "3")
     for prompt in scripts.prompts:
-        assert f"Task: {GOAL}" in prompt
-        assert "button 'Send'" in prompt
-        assert "click(bid: str" in prompt
-        assert "solution" not in prompt
-        assert "dom_object" not in prompt
+        assert all(text in prompt for text in (f"Task: {GOAL}", "button 'Send'", "click(bid: str"))
+        assert not any(text in prompt for text in ("solution", "dom_object"))
     assert "So far:" not in scripts.prompts[0]  # the environment is used again, and a new episode is seen as one
     assert any("Could not find element" in prompt for prompt in scripts.prompts)
     assert bool(scripts.judged) == (strategy == "iad")
     assert all(f"Task: {GOAL}" in prompt and "Action: click('" in prompt for prompt in scripts.judged)
 
 
-def test_a_page_of_browsergym_is_not_simulated_and_it_is_said_what_does_without(order: Described) -> None:
-    verifier = judge(order, "toy", needs_preview=True)
-    policy = IADPolicyWrapper(lambda observation, info: "noop()", order, strategy="iad", verifier=verifier)
-    with policy, pytest.raises(SimulationError, match=r"simulates=False.*nor replayed.*needs_preview=False"):
-        policy.act("a page", {"instruction": GOAL, "step": 0})
-
-
-def python_blocks() -> list[str]:
-    return re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-
-
 def test_the_pages_first_example_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[str] = []
     with serving() as server:
         monkeypatch.setenv("OPENAI_API_BASE", server.address)
         monkeypatch.setenv("OPENAI_API_KEY", "none")
         server.script(Reply(completion("Action: [10]")))
-        names = {"print": lambda *texts: told.append(" ".join(map(str, texts)))}
-        exec(compile(python_blocks()[0], PAGE.name, "exec"), names)
+        told = printed(examples("described.md")[0])
     assert told[0].startswith("You are Player 0. You are playing Guess The Number.")
     assert told[1].startswith("The target number is ")
 
 
-@pytest.mark.skipif(find_spec("textworld") is None, reason="TextWorld is not installed: pip install textworld")
 def test_the_pages_example_of_textworld_plays_a_game(tmp_path: Path) -> None:
-    import textworld
-
+    textworld = pytest.importorskip("textworld", reason="TextWorld is not installed: pip install textworld")
     options = textworld.GameOptions()
     options.seeds, options.nb_rooms, options.nb_objects, options.quest_length = 3, 2, 3, 2
     options.path = str(tmp_path / "game.z8")
     path, _ = textworld.make(options)
-    (example,) = [block for block in python_blocks() if "textworld.gym" in block]
+    (example,) = examples("described.md", "textworld.gym")
     names: dict[str, Any] = {"print": lambda *texts: None}
-    exec(compile(example.replace("game.z8", path), PAGE.name, "exec"), names)
+    exec(compile(example.replace("game.z8", path), "page", "exec"), names)
+
+    def take_and_unlock(prompt: str) -> str:
+        available = prompt.rpartition("Available actions:")[2]
+        return "Action: unlock safe with latchkey" if "unlock safe" in available else "Action: take latchkey"
+
     scripts = Scripts(take_and_unlock)
     reward, info = episode(names["env"], scripts, "iad", 0)
     assert (reward, info["success"]) == (1.0, True)
@@ -291,8 +239,3 @@ def test_the_pages_example_of_textworld_plays_a_game(tmp_path: Path) -> None:
     assert all("take latchkey" in prompt for prompt in scripts.prompts)
     assert "\\$$" not in scripts.prompts[0]
     names["env"].close()
-
-
-def take_and_unlock(prompt: str) -> str:
-    available = prompt.rpartition("Available actions:")[2]
-    return "Action: unlock safe with latchkey" if "unlock safe" in available else "Action: take latchkey"

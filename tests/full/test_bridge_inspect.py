@@ -3,9 +3,9 @@
 import gc
 import os
 import shlex
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,8 @@ pytest.importorskip("inspect_ai", reason="the package inspect-ai is not installe
 
 import anyio
 from anyio import create_task_group, to_thread
-from inspect_ai import eval_async
+from inspect_ai import Task, eval_async
+from inspect_ai.dataset import Sample
 from inspect_ai.log import list_eval_logs, read_eval_log
 from inspect_ai.model import Model, ModelOutput, ModelUsage, get_model
 
@@ -26,17 +27,13 @@ from iad_policy.bridges.chat import Chat
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.registry.domain import domain_by_id
 from tests.contract.rule_based import made
-from tests.full.played import Answerer, each_environment
-from tests.full.shop_runs import page_block
+from tests.full.played import Answerer, each_environment, play
+from tests.full.processes import ROOT, examples, python, told
 from tests.iad_policy.bridges.gold import texts_of
 from tests.security.bash_sandboxes import children
-from tests.test_documents import blocks
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.filterwarnings("ignore")]  # the framework's own warnings
-ROOT = Path(__file__).parents[2]
-INSPECT = Path(sys.executable).parent / "inspect"
 NAMES = {env_id: name for name, env_id in bridge.ENVIRONMENTS.items()}
-TOKENS = {"input_tokens": 20, "output_tokens": 10, "total_tokens": 30}
 
 
 def messages_of(sent: Sequence[Any]) -> list[dict[str, Any]]:
@@ -47,36 +44,41 @@ def messages_of(sent: Sequence[Any]) -> list[dict[str, Any]]:
             return {"type": "image_url", "image_url": {"url": content.image}}
         return {"type": "text", "text": content.text}
 
-    return [
-        {
-            "role": message.role,
-            "content": message.content if isinstance(message.content, str) else list(map(part, message.content)),
-        }
-        for message in sent
-    ]
+    contents = [one.content if isinstance(one.content, str) else list(map(part, one.content)) for one in sent]
+    return [{"role": one.role, "content": content} for one, content in zip(sent, contents, strict=True)]
+
+
+def spent(text: str, **output: Any) -> ModelOutput:
+    """An answer for 20 and 10 tokens."""
+    made = ModelOutput.from_content("mockllm", text, **output)
+    made.usage = ModelUsage(input_tokens=20, output_tokens=10, total_tokens=30)
+    return made
 
 
 def mock(reply: Callable[[Sequence[Mapping[str, Any]]], str], asked: list[Any] | None = None, **output: Any) -> Model:
-    """A model of the framework that answers by a function of the messages, for 20 and 10 tokens."""
+    """A model of the framework that answers by a function of the messages."""
 
     def answered(sent: Any, tools: Any, tool_choice: Any, config: Any) -> ModelOutput:
         messages = messages_of(sent)
         if asked is not None:
             asked.append((messages, config))
-        made = ModelOutput.from_content("mockllm", reply(messages), **output)
-        made.usage = ModelUsage(**TOKENS)
-        return made
+        return spent(reply(messages), **output)
 
     return get_model("mockllm/model", custom_outputs=answered)
 
 
-def evaluated(tasks: Any, model: Model, folder: Path, **options: Any) -> Any:
+def saying(text: str, **output: Any) -> Model:
+    return mock(lambda messages: text, **output)
+
+
+def evaluated(tasks: Any, model: Model, status: str = "success", **options: Any) -> Any:
     """The log of one evaluation."""
 
     async def run() -> Any:
-        return await eval_async(tasks, model=model, log_dir=str(folder), **options)
+        return await eval_async(tasks, model=model, log_dir="logs", **options)
 
     (log,) = anyio.run(run)
+    assert log.status == status, log.error
     return log
 
 
@@ -90,13 +92,13 @@ def quiet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @each_environment
-def test_scores_and_messages_are_those_of_a_plain_loop(env_id: str, tmp_path: Path) -> None:
+def test_scores_and_messages_are_those_of_a_plain_loop(env_id: str) -> None:
     answerer = Answerer(env_id, 2)
-    log = evaluated(f"iad/{NAMES[env_id]}", mock(answerer.reply), tmp_path, task_args={"n": 2})
-    assert log.status == "success", log.error
+    log = evaluated(f"iad/{NAMES[env_id]}", mock(answerer.reply), task_args={"n": 2})
     samples = {sample.id: sample for sample in log.samples}
-    assert set(samples) == {played.task_id for played in answerer.episodes.values()}
-    for played in answerer.episodes.values():
+    episodes = list(answerer.episodes.values())
+    assert set(samples) == {played.task_id for played in episodes}
+    for played in episodes:
         sample = samples[played.task_id]
         assert sample.scores["outcome"].value == played.metrics
         assert sample.scores["outcome"].metadata["stop_reason"] == played.stop_reason
@@ -104,80 +106,51 @@ def test_scores_and_messages_are_those_of_a_plain_loop(env_id: str, tmp_path: Pa
         assert answerer.gold[played.task_id] == []
         assert sample.target == ""
     means = {score.name: score.metrics["mean"].value for score in log.results.scores}
-    per_task = [played.metrics for played in answerer.episodes.values()]
-    assert means == pytest.approx({name: sum(one[name] for one in per_task) / 2 for name in per_task[0]})
+    expected = {name: sum(played.metrics[name] for played in episodes) / 2 for name in episodes[0].metrics}
+    assert means == pytest.approx(expected)
     assert means["success"] == 0.5
 
 
-def played_by_policy(env_id: str, reply: Callable[..., str], **options: Any) -> list[tuple[list[str], float, Any]]:
-    """The actions, the reward and the usage of a policy in a plain loop, for two tasks."""
-    played = []
-    env = made(env_id)
-    for task_id in env.unwrapped.task_ids[:2]:  # type: ignore[attr-defined]
-        agent = language_agent(env, ScriptedModel(reply), temperature=None, max_tokens=None)
-        with IADPolicyWrapper(agent, env, **options) as policy:
-            observation, info = env.reset(seed=0, options={"task_id": task_id})
-            actions, total, done = [], 0.0, False
-            while not done:
-                actions.append(policy.act(observation, info))
-                observation, reward, terminated, truncated, info = env.step(actions[-1])
-                total, done = total + float(reward), terminated or truncated
-            played.append((actions, total, policy.usage))
-    env.close()
-    return played
-
-
 @pytest.mark.parametrize("strategy", ["single", "bon", "iad"])
-def test_a_policy_as_a_solver_does_what_it_does_alone_and_tokens_agree(strategy: str, tmp_path: Path) -> None:
+def test_a_policy_as_a_solver_does_what_it_does_alone_and_tokens_agree(strategy: str) -> None:
     stand_ins = [f"Action: {action}" for action in (*domain_by_id("IAD/WebShop-v0").stand_ins, "click[b0221ztw02]")]
 
     def reply(messages: Any) -> str:
         return stand_ins[sum(map(len, texts_of(messages))) % len(stand_ins)]
 
-    expected = played_by_policy("IAD/WebShop-v0", reply, strategy=strategy, n=3)
-    solver = bridge.iad_solver(strategy=strategy, n=3)
-    log = evaluated(bridge.webshop(n=2), mock(reply), tmp_path, solver=solver)
-    assert log.status == "success", log.error
+    log = evaluated(bridge.webshop(n=2), mock(reply), solver=bridge.iad_solver(strategy=strategy, n=3))
+    env = made("IAD/WebShop-v0")
     n_calls = 0
-    for sample, (actions, total, usage) in zip(log.samples, expected, strict=True):
+    for sample, task_id in zip(log.samples, env.unwrapped.task_ids[:2], strict=True):  # type: ignore[attr-defined]
+        agent = language_agent(env, ScriptedModel(reply), temperature=None, max_tokens=None)
+        with IADPolicyWrapper(agent, env, strategy=strategy, n=3) as policy:
+            actions, total, _ = play(env, policy, seed=0, options={"task_id": task_id})
+            n_proposals = policy.usage.proposals
         assert [message.content for message in sample.messages if message.role == "assistant"] == actions
         assert sample.scores["outcome"].value["reward"] == total
         counted = sample.store["iad_usage"]
-        assert counted["prompt_tokens"] == sample.model_usage["mockllm/model"].input_tokens == 20 * usage.proposals
+        assert counted["prompt_tokens"] == sample.model_usage["mockllm/model"].input_tokens == 20 * n_proposals
         assert counted["completion_tokens"] == sample.model_usage["mockllm/model"].output_tokens
-        n_calls += usage.proposals
+        n_calls += n_proposals
+    env.close()
     assert log.stats.model_usage["mockllm/model"].total_tokens == 30 * n_calls
     assert n_calls > 2 * 15 * (3 if strategy == "bon" else 1) / 2
 
 
-def test_a_judge_is_the_model_of_that_role_and_its_tokens_agree(tmp_path: Path) -> None:
+def test_a_judge_is_the_model_of_that_role_and_sampling_is_left_to_the_framework() -> None:
     asked: list[Any] = []
-    judge = mock(lambda messages: "Critique: well.\nScore: 7", asked)
-    solver = bridge.iad_solver(strategy="bon", n=2, verifier="judge")
-    log = evaluated(
+    (sample,) = evaluated(
         bridge.webshop(n=1, env_args={"max_steps": 2}),
-        mock(lambda messages: "Action: search[shirt]"),
-        tmp_path,
-        solver=solver,
-        model_roles={"judge": judge},
-    )
-    assert log.status == "success", log.error
-    (sample,) = log.samples
+        saying("Action: search[shirt]"),
+        solver=bridge.iad_solver(strategy="bon", n=2, verifier="judge"),
+        model_roles={"judge": mock(lambda messages: "Critique: well.\nScore: 7", asked)},
+    ).samples
     assert len(asked) > 0
     assert sample.store["iad_usage"]["prompt_tokens"] == sum(one.input_tokens for one in sample.model_usage.values())
     assert sample.store["iad_usage"]["prompt_tokens"] == 20 * (4 + len(asked))
-
-
-def test_a_policy_leaves_sampling_to_the_framework(tmp_path: Path) -> None:
-    asked: list[Any] = []
-    evaluated(
-        bridge.bird(n=1, env_args={"mode": "answer"}),
-        mock(lambda messages: "SELECT 1", asked),
-        tmp_path,
-        solver=bridge.iad_solver(strategy="single", n=1),
-        temperature=0.3,
-        max_tokens=77,
-    )
+    asked.clear()
+    task, solver = bridge.bird(n=1, env_args={"mode": "answer"}), bridge.iad_solver(strategy="single", n=1)
+    evaluated(task, mock(lambda messages: "SELECT 1", asked), solver=solver, temperature=0.3, max_tokens=77)
     assert {(config.temperature, config.max_tokens) for _, config in asked} == {(0.3, 77)}
 
 
@@ -198,14 +171,9 @@ def test_tokens_of_a_cache_are_tokens_of_the_prompt() -> None:
 
 
 @pytest.mark.parametrize("solver", [None, {"strategy": "bon", "n": 2}])
-def test_an_episode_that_a_limit_ends_is_scored_as_it_stood(solver: dict[str, Any] | None, tmp_path: Path) -> None:
-    log = evaluated(
-        bridge.webshop(n=1),
-        mock(lambda messages: "Action: search[shirt]"),
-        tmp_path,
-        solver=solver and bridge.iad_solver(**solver),
-        token_limit=30 * 5,
-    )
+def test_an_episode_that_a_limit_ends_is_scored_as_it_stood(solver: dict[str, Any] | None) -> None:
+    playing = solver and bridge.iad_solver(**solver)
+    log = evaluated(bridge.webshop(n=1), saying("Action: search[shirt]"), solver=playing, token_limit=30 * 5)
     (sample,) = log.samples
     assert sample.limit.type == "token"
     assert sample.scores["outcome"].value["steps"] == (2.0 if solver else 5.0)
@@ -214,25 +182,31 @@ def test_an_episode_that_a_limit_ends_is_scored_as_it_stood(solver: dict[str, An
         assert sum(sample.store["iad_usage"].values()) == 30 * 5
 
 
-def test_an_answer_that_was_cut_off_is_no_action(tmp_path: Path) -> None:
-    model = mock(lambda messages: "Action: search[red s", stop_reason="max_tokens")
-    log = evaluated(bridge.webshop(n=1, env_args={"max_steps": 2}), model, tmp_path)
+def test_an_answer_that_was_cut_off_is_no_action_and_errors_are_the_sample_s() -> None:
+    log = evaluated(
+        bridge.webshop(n=1, env_args={"max_steps": 2}), saying("Action: search[red s", stop_reason="max_tokens")
+    )
     assert log.samples[0].scores["outcome"].value["invalid"] == 2.0
 
-
-def test_an_error_of_the_model_is_the_sample_s(tmp_path: Path) -> None:
     def broken(messages: Any) -> str:
         raise RuntimeError("the cable is cut")
 
     for solver in (None, bridge.iad_solver(strategy="bon", n=2)):
-        log = evaluated(bridge.webshop(n=1), mock(broken), tmp_path, solver=solver)
-        assert log.status == "error"
+        log = evaluated(bridge.webshop(n=1), mock(broken), "error", solver=solver)
         assert "the cable is cut" in log.error.message
         assert "CallEnded" not in log.error.message
+    foreign = Task(dataset=[Sample(id="1", input="Hello.")], solver=bridge.iad_solver())
+    assert "expected a sample of a task iad/" in evaluated(foreign, saying(""), "error").error.message
+    for wrong, said in (
+        (partial(bridge.iad_solver, style="fc"), "prompting"),
+        (partial(bridge.environment, "CartPole-v1"), "names its tasks"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            wrong()
 
 
 @pytest.mark.parametrize("solver", [None, {"strategy": "single"}, {"strategy": "iad"}])
-def test_a_cancelled_evaluation_leaves_no_process(solver: dict[str, Any] | None, tmp_path: Path) -> None:
+def test_a_cancelled_evaluation_leaves_no_process(solver: dict[str, Any] | None) -> None:
     with Chat("IAD/InterCodeBash-v0") as chat:
         chat.begin(seed=0)  # the process that starts sandboxes stays
     before = children(os.getpid())
@@ -247,15 +221,13 @@ def test_a_cancelled_evaluation_leaves_no_process(solver: dict[str, Any] | None,
             if n_asked > 4:
                 hanging.set()
                 await anyio.sleep_forever()
-            output = ModelOutput.from_content("mockllm", "Action: sleep 100 & ls /")
-            output.usage = ModelUsage(**TOKENS)
-            return output
+            return spent("Action: sleep 100 & ls /")
 
         async with create_task_group() as tasks:
             model = get_model("mockllm/model", custom_outputs=answered)
-            task = bridge.intercode_bash(n=2)
             playing = solver and bridge.iad_solver(**solver)
-            tasks.start_soon(lambda: eval_async(task, model=model, solver=playing, log_dir=str(tmp_path)))
+            options: dict[str, Any] = {"model": model, "solver": playing, "log_dir": "logs"}
+            tasks.start_soon(lambda: eval_async(bridge.intercode_bash(n=2), **options))
             with anyio.fail_after(60):
                 await hanging.wait()
             assert children(os.getpid()) - before
@@ -265,38 +237,26 @@ def test_a_cancelled_evaluation_leaves_no_process(solver: dict[str, Any] | None,
     assert children(os.getpid()) - before == set()
 
 
-def by_command(folder: Path, *words: str) -> Any:
-    """The log of an evaluation by the command, with the model of `toy_model.py`."""
-    installed = folder / "toy-1.dist-info"
-    installed.mkdir(exist_ok=True)
+def test_the_examples_of_the_page_run_and_commands_find_tasks_and_solvers_by_the_entry_point(tmp_path: Path) -> None:
+    """With the model of `toy_model.py`, which needs no key, and fewer and shorter tasks."""
+    (tmp_path / "example.py").write_text(examples("frameworks.md", "iad_solver")[0])
+    assert "success" in python("example.py", cwd=tmp_path)
+    installed = tmp_path / "toy-1.dist-info"
+    installed.mkdir()
     (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: toy\nVersion: 1\n")
     (installed / "entry_points.txt").write_text("[inspect_ai]\ntoy = tests.full.toy_model\n")
-    done = subprocess.run(
-        [str(INSPECT), *words, "--model", "toy/toy", "--display", "plain"],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(folder)])},
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    *_, newest = sorted((read_eval_log(info) for info in list_eval_logs("logs")), key=lambda log: log.eval.created)
-    assert newest.status == "success"
-    return newest
-
-
-def test_the_commands_of_the_page_find_tasks_and_solvers_by_the_entry_point(tmp_path: Path) -> None:
-    """With a model that needs no key, and fewer and shorter tasks."""
     commands = [
         shlex.split(command)
-        for body in blocks("docs/bridges/frameworks.md", "sh")
+        for body in examples("frameworks.md", language="sh")
         for command in body.splitlines()
         if command.startswith("inspect eval")
     ]
     assert len(commands) == 2
     for _, *words in commands:
-        log = by_command(tmp_path, *words, "-T", "n=2", "-T", 'env_args={"max_steps": 3}')
-        assert log.eval.task == "iad/webshop"
+        short = ("-T", "n=2", "-T", 'env_args={"max_steps": 3}', "--model", "toy/toy", "--display", "plain")
+        told([Path(sys.executable).parent / "inspect", *words, *short], cwd=tmp_path, path=[tmp_path])
+        *_, log = sorted((read_eval_log(info) for info in list_eval_logs("logs")), key=lambda log: log.eval.created)
+        assert (log.status, log.eval.task) == ("success", "iad/webshop")
         assert log.eval.metadata["env_id"] == "IAD/WebShop-v0"
         assert [sample.id for sample in log.samples] == ["dev-0001", "dev-0002"]
         assert {sample.scores["outcome"].value["steps"] for sample in log.samples} == {3.0}
@@ -308,23 +268,3 @@ def test_the_commands_of_the_page_find_tasks_and_solvers_by_the_entry_point(tmp_
         else:
             assert counted == [None, None]
             assert (usage.input_tokens, usage.output_tokens) == (2 * 3 * 11, 2 * 3 * 7)
-
-
-def test_wrong_use_is_said(tmp_path: Path) -> None:
-    from inspect_ai import Task
-    from inspect_ai.dataset import Sample
-
-    with pytest.raises(ValueError, match="prompting"):
-        bridge.iad_solver(style="fc")
-    with pytest.raises(ValueError, match="names its tasks"):
-        bridge.environment("CartPole-v1")
-    foreign = Task(dataset=[Sample(id="1", input="Hello.")], solver=bridge.iad_solver())
-    log = evaluated(foreign, mock(lambda messages: ""), tmp_path)
-    assert "expected a sample of a task iad/" in log.error.message
-
-
-def test_the_python_example_of_the_page_runs(tmp_path: Path) -> None:
-    (tmp_path / "example.py").write_text(page_block("frameworks.md", "iad_solver"))
-    done = subprocess.run([sys.executable, "example.py"], capture_output=True, text=True, timeout=100, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "success" in done.stdout

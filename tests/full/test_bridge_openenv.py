@@ -9,6 +9,7 @@ import socket
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +21,17 @@ pytest.importorskip(
 
 import gymnasium as gym
 from openenv import GenericEnvClient
+from websockets.asyncio.client import connect
 
 from iad_policy.bridges.chat import OVER, Chat
 from iad_policy.bridges.openenv import ServedEpisodes, openenv_app
 from iad_policy.commands.asgi import AsgiServer
-from tests.full.shop_runs import KEYLESS, SHOP, PlainRun, command, page_block, said, shopped, solved, wait_for, watched
+from tests.full.played import each_environment
+from tests.full.processes import examples, printed, wait_for
+from tests.full.shop_runs import SHOP, PlainRun, command, said, shopped, solved, watched
 from tests.iad_policy.bridges.gold import Told, aimless, gold_in, solving
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # theirs
-N_SESSIONS = 8
-N_SHOPS = 256
 
 
 @pytest.fixture(scope="module")
@@ -54,23 +56,16 @@ def asked(address: str, data: dict[str, Any] | None = None, **headers: str) -> t
 
 async def played(client: Any, run: PlainRun) -> list[Any]:
     """The results of an episode with these actions. Between two steps others may go on."""
-    results = [await client.reset(task_id=run.task_id)]
-    for action in run.actions:
-        results.append(await client.step({"text": action}))
-    return results
+    return [await client.reset(task_id=run.task_id), *[await client.step({"text": action}) for action in run.actions]]
 
 
 def test_eight_sessions_at_once_are_eight_plain_loops(shop: str) -> None:
-    runs = [solved(seed) if seed % 2 else shopped(seed) for seed in range(N_SESSIONS)]
+    runs = [solved(seed) if seed % 2 else shopped(seed) for seed in range(8)]
 
     async def main() -> list[list[Any]]:
-        clients = [GenericEnvClient(base_url=shop) for _ in runs]
-        for client in clients:
-            await client.connect()
-        try:
+        async with AsyncExitStack() as opened:
+            clients = [await opened.enter_async_context(GenericEnvClient(base_url=shop)) for _ in runs]
             return await asyncio.gather(*(played(client, run) for client, run in zip(clients, runs, strict=True)))
-        finally:
-            await asyncio.gather(*(client.close() for client in clients))
 
     for run, (first, *results) in zip(runs, asyncio.run(main()), strict=True):
         texts, outcome = said(run, "direct")
@@ -83,7 +78,7 @@ def test_eight_sessions_at_once_are_eight_plain_loops(shop: str) -> None:
         assert results[-1].metadata["progress"] == run.progress
 
 
-@pytest.mark.parametrize("env_id", KEYLESS)
+@each_environment
 def test_no_text_has_gold(env_id: str) -> None:
     """Nor does anything else that is sent before the end, with aimless answers and with those that solve the task."""
     env: Any = gym.make(env_id)
@@ -102,17 +97,16 @@ def test_no_text_has_gold(env_id: str) -> None:
 def test_texts_and_states_do_not_tell_how_an_episode_was_scored(shop: str) -> None:
     """The same actions but for the task, so that the right or the wrong thing is bought, are answered alike."""
     right = solved(3)
-    wrong = right._replace(task_id=solved(4).task_id)
     with GenericEnvClient(base_url=shop).sync() as client:
         ends = []
-        for run in (right, wrong):
-            client.reset(task_id=run.task_id)
-            results = [client.step({"text": action}) for action in run.actions]
+        for task_id in (right.task_id, solved(4).task_id):
+            client.reset(task_id=task_id)
+            results = [client.step({"text": action}) for action in right.actions]
             state = client.state()
             assert set(state) == {"episode_id", "step_count", "task_id", "instruction", "done"}
             ends.append((results[-1].observation["text"], state["step_count"], state["done"]))
             assert client.step({"text": "click[buy now]"}).reward == 0
-        assert ends[0] == ends[1] == (OVER, len(right.actions), True)
+        assert ends == [(OVER, len(right.actions), True)] * 2
         assert results[-1].reward < 1
 
 
@@ -130,8 +124,8 @@ def test_what_a_client_can_mend_is_told_in_our_words_and_the_session_goes_on(sho
         for message, given in mistakes.items():
             with pytest.raises(RuntimeError, match=re.escape(message)):
                 client.reset(**given)
-            assert asked(f"{shop}/reset", given)[0] == 422
-            assert message in asked(f"{shop}/reset", given)[1]["detail"]
+            status, answer = asked(f"{shop}/reset", given)
+            assert (status, message in answer["detail"]) == (422, True)
         with pytest.raises(RuntimeError, match="VALIDATION_ERROR"):
             client.step({"words": "search[tea]"})
         first = client.reset(split="dev", index=3, episode_id="mine")
@@ -140,104 +134,76 @@ def test_what_a_client_can_mend_is_told_in_our_words_and_the_session_goes_on(sho
         unread = client.step({"text": 5}).observation["text"]  # what a client made of an answer that is JSON
         assert "expected an action" in unread or 'expected a line "Action' in unread
         assert "Actions left: 14." in unread
+    for headers, status in (({}, 200), ({"Host": "shop.example"}, 403), ({"Origin": "http://shop.example"}, 403)):
+        assert asked(f"{shop}/health", **headers)[0] == status  # a page of another site reaches nothing
 
 
 def test_the_schema_has_one_required_field_and_the_tasks_are_listed(shop: str) -> None:
     schema = asked(f"{shop}/schema")[1]
-    assert schema["action"]["required"] == ["text"]
-    assert schema["observation"]["required"] == ["text"]
-    assert [split["name"] for split in asked(f"{shop}/WebShop-v0/splits")[1]] == ["test", "dev", "train"]
-    assert asked(f"{shop}/WebShop-v0/num_tasks", {"split": "train"})[1] == {"num_tasks": 800}
-    tasks = asked(f"{shop}/WebShop-v0/tasks", {"split": "dev"})[1]["tasks"]
-    assert asked(f"{shop}/WebShop-v0/task", {"split": "dev", "index": 7})[1]["task"] == tasks[7]
-    part = asked(f"{shop}/WebShop-v0/task_range", {"split": "dev", "start": 7, "stop": 9})[1]["tasks"]
-    assert part == tasks[7:9]
+    assert schema["action"]["required"] == schema["observation"]["required"] == ["text"]
+    here, dev = f"{shop}/WebShop-v0", {"split": "dev"}
+    assert [split["name"] for split in asked(f"{here}/splits")[1]] == ["test", "dev", "train"]
+    assert asked(f"{here}/num_tasks", {"split": "train"})[1] == {"num_tasks": 800}
+    tasks = asked(f"{here}/tasks", dev)[1]["tasks"]
     assert set(tasks[7]) == {"task_id", "index", "instruction", "split", "difficulty"}
-    assert asked(f"{shop}/WebShop-v0/tasks", {"split": "moon"})[0] == 422
+    assert asked(f"{here}/task", {**dev, "index": 7})[1]["task"] == tasks[7]
+    assert asked(f"{here}/task_range", {**dev, "start": 7, "stop": 9})[1]["tasks"] == tasks[7:9]
+    assert asked(f"{here}/tasks", {"split": "moon"})[0] == 422
     assert asked(f"{shop}/step", {"action": {"text": "search[tea]"}})[0] == 422
 
 
-def test_a_page_of_another_site_reaches_nothing(shop: str) -> None:
-    assert asked(f"{shop}/health")[0] == 200
-    assert asked(f"{shop}/health", Host="shop.example")[0] == 403
-    assert asked(f"{shop}/health", Origin="http://shop.example")[0] == 403
+def test_an_environment_is_closed_with_its_socket_and_sessions_are_limited() -> None:
+    async def cut_off(address: str) -> None:
+        """Reset, and drop the connection without a word, as a client that dies does."""
+        async with connect(f"{address.replace('http', 'ws')}/ws") as socket_:
+            await socket_.send(json.dumps({"type": "reset", "data": {"seed": 0}}))
+            await socket_.recv()
+            socket_.transport.abort()
 
-
-def test_an_environment_is_closed_with_its_socket() -> None:
-    with watched() as made, AsgiServer(openenv_app("Watched-v0", split="dev")) as server:
+    with watched() as made, AsgiServer(openenv_app("Watched-v0", max_sessions=1, split="dev")) as server:
         assert [one.closed for one in made] == [True]  # the one that was made to look at it
-        with GenericEnvClient(base_url=server.address).sync() as client:
+        client, other = (GenericEnvClient(base_url=server.address).sync() for _ in range(2))
+        with client:
             client.reset(seed=0)
             client.reset(seed=1)
             assert [one.closed for one in made] == [True, False]
+            with pytest.raises(RuntimeError, match="CAPACITY"), other:
+                other.reset(seed=0)
+            assert not client.step({"text": "search[tea]"}).done
         wait_for(lambda: made[1].closed)
         asyncio.run(cut_off(server.address))
+        wait_for(lambda: all(one.closed for one in made[1:]))
         assert len(made) == 3
-        wait_for(lambda: made[2].closed)
-
-
-async def cut_off(address: str) -> None:
-    """Reset, and drop the connection without a word, as a client that dies does."""
-    from websockets.asyncio.client import connect
-
-    async with connect(f"{address.replace('http', 'ws')}/ws") as socket_:
-        await socket_.send(json.dumps({"type": "reset", "data": {"seed": 0}}))
-        await socket_.recv()
-        socket_.transport.abort()
-
-
-def test_more_sessions_than_allowed_are_refused() -> None:
-    with (
-        AsgiServer(openenv_app(SHOP, max_sessions=1)) as server,
-        GenericEnvClient(base_url=server.address).sync() as first,
-    ):
-        first.reset(seed=0)
-        with pytest.raises(RuntimeError, match="CAPACITY"), GenericEnvClient(base_url=server.address).sync() as second:
-            second.reset(seed=0)
-        assert not first.step({"text": "search[tea]"}).done
-
-
-def test_pictures_are_beside_the_text() -> None:
-    class Drawn(Chat):
-        def begin(self, **options: Any) -> list[dict[str, Any]]:
-            picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
-            system, user = super().begin(**options)
-            return [system, {**user, "content": [picture, {"type": "text", "text": "Draw it."}]}]
-
-    episodes = ServedEpisodes(lambda: Drawn(SHOP, "direct"))
-    seen = episodes.reset({})
-    assert seen["pictures"] == ["data:image/png;base64,AAAA"]
-    assert seen["text"].endswith("\n\nDraw it.")
-    episodes.close()
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc to measure memory")
 def test_256_shops_in_one_process_take_less_than_a_megabyte_each() -> None:
+    n_shops = 256
+
     async def main(address: str, process_id: int) -> float:
-        clients = [GenericEnvClient(base_url=address) for _ in range(N_SHOPS)]
+        clients = [GenericEnvClient(base_url=address) for _ in range(n_shops)]
 
         async def used(client: Any, seed: int) -> None:
             await client.connect()
             await client.reset(seed=seed)
             await client.step({"text": "search[shoes]"})
 
+        def resident_mb() -> float:
+            found = re.search(r"VmRSS:\s*(\d+) kB", Path(f"/proc/{process_id}/status").read_text())
+            assert found
+            return int(found[1]) / 1024
+
         await used(clients[0], 0)
-        before = resident_mb(process_id)
+        before = resident_mb()
         await asyncio.gather(*(used(client, seed) for seed, client in enumerate(clients[1:], start=1)))
-        after = resident_mb(process_id)
+        grown = resident_mb() - before
         await asyncio.gather(*(client.close() for client in clients))
-        return after - before
+        return grown
 
     with command("--openenv", "--port", 0) as (process, address):
         grown = asyncio.run(main(address, process.pid))
-    print(f"{N_SHOPS} shops: {grown:.0f} MB")
-    assert 0 < grown < N_SHOPS
-
-
-def resident_mb(process_id: int) -> float:
-    found = re.search(r"VmRSS:\s*(\d+) kB", Path(f"/proc/{process_id}/status").read_text())
-    assert found
-    return int(found[1]) / 1024
+    print(f"{n_shops} shops: {grown:.0f} MB")
+    assert 0 < grown < n_shops
 
 
 def test_the_command_says_where_it_is_and_ends_though_a_client_is_connected() -> None:
@@ -255,9 +221,19 @@ def test_the_command_says_where_it_is_and_ends_though_a_client_is_connected() ->
             client.close()
 
 
-def test_the_pages_first_example_runs(shop: str) -> None:
-    told: list[str] = []
-    code = page_block("frameworks.md", "GenericEnvClient").replace("http://127.0.0.1:3000", shop)
-    exec(compile(code, "page", "exec"), {"print": lambda *texts: told.append(" ".join(map(str, texts)))})
-    assert "Actions left: 14." in told[1]
-    assert told[1].endswith(" 0.0 False")
+def test_the_pages_first_example_runs_and_pictures_are_beside_the_text(shop: str) -> None:
+    _, said, *_ = printed(examples("frameworks.md", "GenericEnvClient")[0].replace("http://127.0.0.1:3000", shop))
+    assert "Actions left: 14." in said
+    assert said.endswith(" 0.0 False")
+
+    class Drawn(Chat):
+        def begin(self, **options: Any) -> list[dict[str, Any]]:
+            picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+            system, user = super().begin(**options)
+            return [system, {**user, "content": [picture, {"type": "text", "text": "Draw it."}]}]
+
+    episodes = ServedEpisodes(lambda: Drawn(SHOP, "direct"))
+    seen = episodes.reset({})
+    assert seen["pictures"] == ["data:image/png;base64,AAAA"]
+    assert seen["text"].endswith("\n\nDraw it.")
+    episodes.close()

@@ -1,8 +1,6 @@
 """Stable-Baselines3 on the shop as rows of features (`make bridges BRIDGES=sb3`)."""
 
-import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,8 +18,8 @@ from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv
 import iad_envs  # noqa: F401 (registers)
 from examples.reinforce import MAX_ACTIONS, Rows
 from iad_policy import IADPolicyWrapper
+from tests.full.processes import examples
 
-PAGE = Path(__file__).parents[2] / "docs" / "bridges" / "sb3.md"
 SHOP = "IAD/WebShop-v0"
 N_STEPS = 256
 OPTIONS: dict[str, Any] = {"split": "train", "progress": "off"}
@@ -44,13 +42,12 @@ def shop() -> gym.Env[Any, Any]:
     return Rows(gym.make(SHOP, **OPTIONS))
 
 
-def test_their_check_passes_and_recommends_a_vector(recwarn: pytest.WarningsRecorder) -> None:
+def test_their_check_passes_and_a_vector_is_made_by_id_though_pictures_are_asked_for(
+    recwarn: pytest.WarningsRecorder,
+) -> None:
     check_env(shop())
     (said,) = [str(warned.message) for warned in recwarn if "stable" in str(warned.filename)]
     assert "unconventional shape" in said
-
-
-def test_a_vector_is_made_by_id_though_pictures_are_asked_for() -> None:
     envs = make_vec_env(SHOP, n_envs=2, seed=0, wrapper_class=Rows, env_kwargs=OPTIONS)
     other = make_vec_env(shop, n_envs=2, seed=0)
     np.testing.assert_array_equal(envs.reset(), other.reset())
@@ -74,23 +71,17 @@ def test_an_algorithm_trains_on_it(algorithm: Any, options: dict[str, Any]) -> N
     envs.close()
 
 
-def test_a_page_never_has_gold_in_its_info_and_a_row_without_an_action_is_an_invalid_one() -> None:
-    envs = make_vec_env(shop, n_envs=2, seed=0)
-    envs.reset()
-    rows, rewards, dones, infos = envs.step(np.array([MAX_ACTIONS - 1, 0]))
-    assert rows.shape == (2, MAX_ACTIONS, rows.shape[2])
-    assert list(rewards) == [0, 0]
-    assert not dones.any()
-    assert all(set(info) <= {"TimeLimit.truncated", "episode", "terminal_observation"} for info in infos)
-    envs.close()
-
-
-def test_a_vector_of_processes_gives_what_one_in_this_process_gives() -> None:
+def test_a_page_never_has_gold_in_its_info_and_processes_give_what_one_in_this_process_gives() -> None:
     played = []
     for kind in (DummyVecEnv, SubprocVecEnv):
         envs = make_vec_env(shop, n_envs=2, seed=0, vec_env_cls=kind)
         played.append([envs.reset()])
-        played[-1] += [envs.step(np.array([number % 3, 1]))[0] for number in range(12)]
+        rows, rewards, dones, infos = envs.step(np.array([MAX_ACTIONS - 1, 0]))  # a row without an action is invalid
+        assert rows.shape == (2, MAX_ACTIONS, rows.shape[2])
+        assert list(rewards) == [0, 0]
+        assert not dones.any()
+        assert all(set(info) <= {"TimeLimit.truncated", "episode", "terminal_observation"} for info in infos)
+        played[-1] += [rows, *(envs.step(np.array([number % 3, 1]))[0] for number in range(12))]
         envs.close()
     for here, there in zip(*played, strict=True):
         np.testing.assert_array_equal(here, there)
@@ -99,8 +90,8 @@ def test_a_vector_of_processes_gives_what_one_in_this_process_gives() -> None:
 def test_the_pages_examples_run_and_the_trained_policy_is_an_agent() -> None:
     names: dict[str, Any] = {"print": lambda *texts: told.extend(texts)}
     told: list[Any] = []
-    for body in re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
-        exec(compile(body, PAGE.name, "exec"), names)
+    for body in examples("sb3.md"):
+        exec(compile(body, "page", "exec"), names)
     assert told == [256]
     env = gym.make(SHOP)
     observation, info = env.reset(seed=1)

@@ -2,9 +2,6 @@
 
 import os
 import re
-import subprocess
-import sys
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,7 +14,8 @@ from iad_policy import IADPolicyWrapper
 from iad_policy.bridges.chat import OVER, Chat
 from iad_policy.bridges.trl import grpo_dataset, grpo_environment, log_outcomes
 from iad_policy.models.local.files import fetched
-from tests.full.shop_runs import page_block
+from tests.full.played import play
+from tests.full.processes import examples, python
 from tests.full.tiny import CHATML, byte_tokenizer, tiny_model
 
 os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")  # environments are a new feature of TRL
@@ -27,13 +25,10 @@ needs_trl = pytest.mark.skipif(
     reason="the extra trl is not installed: make bridges BRIDGES=trl",
 )
 pytestmark = [needs_trl, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # theirs
-ROOT = Path(__file__).parents[2]
 SHOP = "IAD/WebShop-v0"
 BASH = "IAD/InterCodeBash-v0"
 GOLD = re.compile(r"reward|reference|score|progress|success", re.IGNORECASE)
 END = "<|im_end|>"
-EXAMPLE_S = 1500
-"""Seconds that the example may take: four times what it takes alone on two cores."""
 
 
 def call(action: str) -> str:
@@ -88,13 +83,7 @@ def bought() -> tuple[dict[str, Any], list[str], float]:
     row = grpo_dataset(SHOP, n=2)[1]
     env = gym.make(SHOP, split="train")
     policy = IADPolicyWrapper("shopper:0", env, strategy="single")
-    observation, info = env.reset(seed=row["seed"], options={"task_id": row["task_id"]})
-    actions, rewards, done = list[str](), 0.0, False
-    while not done:
-        actions.append(policy.act(observation, info))
-        observation, reward, terminated, truncated, info = env.step(actions[-1])
-        rewards += float(reward)
-        done = terminated or truncated
+    actions, rewards, _ = play(env, policy, seed=row["seed"], options={"task_id": row["task_id"]})
     assert rewards > 0
     return row, actions, rewards
 
@@ -108,18 +97,17 @@ def test_a_training_step_has_the_environments_reward(
     one = [*map(call, actions), call("search[more]"), call("click[buy now]"), f"Done.{END}"]
     other = [call("search[shirt]"), call("what?"), f"I give up.{END}"]
     seen: list[tuple[float, Any]] = []
+    said: list[list[str]] = []
 
     def see(environments: list[Any], completions: Any, **others: Any) -> list[None]:
         seen.extend((environment.get_reward(), environment.outcome) for environment in environments)
         said.extend([message["content"] for message in completion] for completion in completions)
         return [None] * len(environments)
 
-    said: list[list[str]] = []
-    data = grpo_dataset(SHOP, n=2).select([1])
     made = trainer(
         [one, other],
         tmp_path,
-        train_dataset=data,
+        train_dataset=grpo_dataset(SHOP, n=2).select([1]),
         environment_factory=grpo_environment(SHOP),
         reward_funcs=[log_outcomes, see],
     )
@@ -127,11 +115,11 @@ def test_a_training_step_has_the_environments_reward(
     before = {name: weights.detach().clone() for name, weights in made.model.named_parameters()}
     made.train()
 
-    (bought_it, gave_up) = seen
-    assert bought_it[0] == pytest.approx(reward)
-    assert bought_it[1].steps == len(actions)
-    assert (gave_up[0], gave_up[1].steps, gave_up[1].invalid) == (0.0, 2, 1)
-    (logged,) = [line for line in made.state.log_history if "reward" in line]
+    ((earned, outcome), (nothing, gave_up)) = seen
+    assert earned == pytest.approx(reward)
+    assert outcome.steps == len(actions)
+    assert (nothing, gave_up.steps, gave_up.invalid) == (0.0, 2, 1)
+    logged = last_log(made)
     assert logged["reward"] == logged["rewards/WebShop/mean"] == pytest.approx(reward / 2)
     assert logged["frac_reward_zero_std"] == 0
     assert logged["WebShop/steps"] == (len(actions) + 2) / 2
@@ -156,6 +144,11 @@ def test_a_training_step_has_the_environments_reward(
     assert [GOLD.findall(text) for text in made.read] == [[]] * len(made.read)
 
 
+def last_log(made: Any) -> dict[str, Any]:
+    (logged,) = [line for line in made.state.log_history if "reward" in line]
+    return dict(logged)
+
+
 def test_environments_are_mixed_by_a_column(tmp_path: Path) -> None:
     from datasets import concatenate_datasets
 
@@ -168,47 +161,40 @@ def test_environments_are_mixed_by_a_column(tmp_path: Path) -> None:
         reward_funcs=[log_outcomes],
     )
     made.train()
-    (logged,) = [line for line in made.state.log_history if "reward" in line]
+    logged = last_log(made)
     assert (logged["WebShop/invalid"], logged["InterCodeBash/invalid"]) == (1, 0)
     assert {"rewards/WebShop/mean", "rewards/InterCodeBash/mean"} <= set(logged)
 
 
-def test_an_environment_is_reset_for_every_batch(tmp_path: Path) -> None:
-    kinds = {"n_made": 0}
-    shop = grpo_environment(SHOP)
-
-    def counted() -> Any:
-        kinds["n_made"] += 1
-        return shop()
-
-    made = trainer(
-        [[f"Done.{END}"], [call("search[shirt]"), f"Done.{END}"]] * 3,
-        tmp_path,
-        train_dataset=grpo_dataset(SHOP, n=3),
-        environment_factory=counted,
-    )
-    made.train()
-    assert kinds["n_made"] == 6  # one of them was the probe of the tools
-    assert {one.outcome.steps for one in made.environments} == {0, 1}
-
-
-def test_the_dataset_has_the_rows_as_columns() -> None:
+def test_an_environment_is_reset_for_every_batch_of_the_datasets_rows(tmp_path: Path) -> None:
     data = grpo_dataset(SHOP, n=4, seed=3)
     assert data.column_names == ["prompt", "task_id", "seed"]
     assert data["seed"][:] == [3] * 4
     assert [message["role"] for message in data[0]["prompt"]] == ["system", "user"]
     assert GOLD.findall(str(data[:])) == []
+    shops: list[Any] = []
+    shop = grpo_environment(SHOP)
+
+    def counted() -> Any:
+        shops.append(shop())
+        return shops[-1]
+
+    answers = [[f"Done.{END}"], [call("search[shirt]"), f"Done.{END}"]] * 3
+    made = trainer(answers, tmp_path, train_dataset=data.select(range(3)), environment_factory=counted)
+    made.train()
+    assert len(shops) == 6  # one of them was the probe of the tools
+    assert {one.outcome.steps for one in made.environments} == {0, 1}
 
 
 def test_the_trainer_of_the_documentation_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    block = page_block("trl.md", "from trl import")
+    (block,) = examples("trl.md", "from trl import")
     namespace: dict[str, Any] = {"model": tiny_model(n_layers=1), "tokenizer": tokenizer()}
     exec(compile(block, "docs/bridges/trl.md", "exec"), namespace)
     assert [tool.__name__ for tool in namespace["trainer"].tools] == ["act"]
 
 
-@pytest.mark.timeout(EXAMPLE_S + 30)
+@pytest.mark.timeout(1530)
 def test_the_example_trains_a_language_model_on_the_shop(tmp_path: Path) -> None:
     """SmolLM2-135M, cloned and then trained: a group of it had unequal rewards, and its weights changed."""
     from safetensors.torch import load_file
@@ -217,19 +203,13 @@ def test_the_example_trains_a_language_model_on_the_shop(tmp_path: Path) -> None
         fetched("smollm2")
     except ValueError as error:
         pytest.skip(f"SmolLM2 can't be fetched: {error}")
-    words = ["examples/grpo.py", "--demos", "24", "--updates", "3", "--out", str(tmp_path)]
-    done = subprocess.run(
-        [sys.executable, *words], cwd=ROOT, capture_output=True, text=True, timeout=EXAMPLE_S, check=False
-    )
-    print(done.stdout)
-    assert done.returncode == 0, done.stderr
-    groups = [re.findall(r"\d\.\d\d", line.partition(": ")[2].partition(",")[0]) for line in updates(done.stdout)]
+    # The limit is four times what it takes alone on two cores.
+    said = python("examples/grpo.py", "--demos", 24, "--updates", 3, "--out", tmp_path, timeout_s=1500)
+    print(said)
+    updates = [line for line in said.splitlines() if line.startswith("update ")]
+    groups = [re.findall(r"\d\.\d\d", line.partition(": ")[2].partition(",")[0]) for line in updates]
     assert [len(group) for group in groups] == [4] * 3
-    assert any(len(set(group)) > 1 for group in groups), done.stdout
+    assert any(len(set(group)) > 1 for group in groups), said
     trained = load_file(tmp_path / "trained" / "adapter_model.safetensors")
     # Adapters begin with a second factor of zero.
     assert any(weights.any() for name, weights in trained.items() if "lora_B" in name)
-
-
-def updates(text: str) -> Iterator[str]:
-    yield from (line for line in text.splitlines() if line.startswith("update "))

@@ -6,6 +6,7 @@ Few commands on purpose: podman keeps a process for each for five minutes.
 import gc
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -24,11 +25,10 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
     limits = SandboxLimits(processes=64, memory_mb=256, flood_bytes=4 << 20, output_bytes=1000)
+    setup = ["mkdir -p /desk/sub; echo one >/desk/a; true"]
     reason = ""
     try:
-        opened = open_sandbox(
-            "docker", image=IMAGE, limits=limits, setup=["mkdir -p /desk/sub; echo one >/desk/a; true"]
-        )
+        opened = open_sandbox("docker", image=IMAGE, limits=limits, setup=setup)
     except SandboxUnavailable as error:
         reason = str(error)
     if reason:
@@ -46,16 +46,13 @@ def test_a_command_runs_with_its_folder_input_and_exit_code(sandbox: Sandbox) ->
     assert sandbox.run("cd -", cwd="/desk", oldpwd="/tmp").cwd == "/tmp"
 
 
-def test_changes_are_told_and_taken_back(sandbox: Sandbox) -> None:
+def test_changes_are_told_and_taken_back_and_a_fork_is_taken_over(sandbox: Sandbox) -> None:
     sandbox.run("cd /desk; echo two >a; echo new >n; chmod 700 sub; ln -s a l; rm -f /etc/hostname")
     found = {change.path: change.kind for change in sandbox.diff() if change.path.startswith("/desk")}
     assert found == {"/desk/a": "modified", "/desk/n": "added", "/desk/sub": "mode", "/desk/l": "added"}
     sandbox.reset()
     assert [change for change in sandbox.diff() if change.path.startswith("/desk")] == []
     assert sandbox.read("/desk/a") == b"one\n"
-
-
-def test_a_fork_is_tried_and_taken_over(sandbox: Sandbox) -> None:
     with sandbox.fork(sandbox.start) as child:
         child.run("echo tried >/desk/tried; sleep 100 &")
         assert sandbox.run("ls /desk").output == "a\nsub\n"
@@ -65,13 +62,10 @@ def test_a_fork_is_tried_and_taken_over(sandbox: Sandbox) -> None:
     sandbox.reset()
 
 
-def test_what_does_not_end_is_killed_inside(sandbox: Sandbox) -> None:
+def test_what_does_not_end_is_killed_inside_and_a_flood_is_cut(sandbox: Sandbox) -> None:
     result = sandbox.run("trap '' TERM; setsid sleep 300 & while :; do :; done", timeout_s=1)
     assert (result.timed_out, result.killed_by) == (True, "timeout")
     assert sandbox.run("cat /proc/[0-9]*/comm").output.count("sleep") == 1  # the container's own
-
-
-def test_a_background_job_holds_nothing_up_and_a_flood_is_cut(sandbox: Sandbox) -> None:
     result = sandbox.run("sleep 60 & echo started")
     assert (result.output, result.background) == ("started\n", 1)
     flood = sandbox.run("echo first; yes")
@@ -91,9 +85,10 @@ def test_there_is_no_network_and_little_power(sandbox: Sandbox) -> None:
     assert sandbox.run("echo alive").output == "alive\n"
 
 
-def test_closing_leaves_no_container_and_no_image(sandbox: Sandbox) -> None:
-    client = import_module("docker").from_env()
-    try:
+def test_closing_leaves_no_container_and_no_image_and_one_that_is_not_there_is_named(sandbox: Sandbox) -> None:
+    with pytest.raises(SandboxUnavailable, match="docker pull no-such-image"):
+        open_sandbox("docker", image="no-such-image:none")
+    with closing(import_module("docker").from_env()) as client:
         other = open_sandbox("docker", image=IMAGE)
         label = other.start.owner.label  # type: ignore[attr-defined]
         query = {"filters": {"label": f"iad.sandbox={label}"}}
@@ -102,15 +97,7 @@ def test_closing_leaves_no_container_and_no_image(sandbox: Sandbox) -> None:
         with pytest.raises(SandboxError, match="expected a state of this sandbox"):
             sandbox.restore(other.start)
         other.close()
-        assert client.containers.list(all=True, **query) == []
-        assert client.images.list(**query) == []
-    finally:
-        client.close()
-
-
-def test_an_image_that_is_not_there_is_named(sandbox: Sandbox) -> None:
-    with pytest.raises(SandboxUnavailable, match="docker pull no-such-image"):
-        open_sandbox("docker", image="no-such-image:none")
+        assert client.containers.list(all=True, **query) == client.images.list(**query) == []
 
 
 def test_an_engine_that_is_not_there_is_named() -> None:

@@ -1,9 +1,6 @@
 """Language models that are trained: on a tiny random one, and a whole pipeline on SmolLM2-135M (`make training`)."""
 
 import json
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,7 +26,8 @@ from iad_policy.trained.heads import Array
 from iad_policy.trained.models import TRAINING, Model, ModelFolderError, load_model
 from iad_policy.trained.rows import Row
 from iad_policy.types import State
-from tests.full.tiny import byte_tokenizer, tiny_folder, tiny_model
+from tests.full.processes import python
+from tests.full.tiny import byte_tokenizer, dpo_log, tiny_folder
 from tests.iad_policy.learn.bandits import Killed, KilledAfter
 from tests.iad_policy.models.local.smollm2 import require_smollm2
 
@@ -42,7 +40,6 @@ pytestmark = [
     ),
 ]
 SHOP = "IAD/WebShop-v0"
-ROOT = Path(__file__).parents[2]
 ASKED = ({"role": "system", "content": "Answer."}, {"role": "user", "content": "Which?"})
 
 
@@ -82,20 +79,30 @@ def pairs(model: Any, n: int = 3) -> Examples:
     return Examples(rows, {"side": side, "p": np.ones(2 * n), "reference": reference}, side // 2, Preference(beta=0.3))
 
 
-def test_a_log_probability_is_the_sum_over_the_answers_tokens(spec: str) -> None:
+def told(folder: Path, what: str) -> list[Any]:
+    """What the lines of a training say."""
+    return [json.loads(line)[what] for line in (folder / TRAINING).read_text().splitlines()]
+
+
+def test_a_log_probability_is_the_sum_over_the_answers_tokens_as_they_were_said(spec: str) -> None:
     import torch
 
     model = backend(spec)
-    rows = [said("Action: click[b]"), said("Action: search[a longer answer]")]
-    found = model.outputs(model.batch(rows))
+    rows = [said("Thought: hm\nAction: click[b]"), said("Action: search[a longer answer]")]
     weights = model.weights
-    for row, sum_ in zip(rows, found, strict=True):
+    for row, sum_ in zip(rows, model.outputs(model.batch(rows)), strict=True):
         prompt, answer = weights.prompt_ids(row.prompt), weights.answer_ids(row.text)
         assert weights.text(answer[:-1]) == row.text
+        assert "Which?" in weights.text(prompt)
         with torch.no_grad():
             likely = weights.model(torch.tensor([prompt + answer])).logits[0].log_softmax(-1)
         one_by_one = [float(likely[len(prompt) + k - 1, token]) for k, token in enumerate(answer)]
         assert sum_ == pytest.approx(sum(one_by_one), abs=1e-3)
+    (one,) = model.batch(rows[:1])
+    assert weights.text(one.answer[:-1]) == rows[0].text
+    long = Row(State(None, {}), "x", ({"role": "user", "content": "x" * 9000},), "x")
+    with pytest.raises(ValueError, match="at most 8192 tokens"):
+        model.outputs(model.batch([long]))
 
 
 def test_dpo_with_stored_likelihoods_is_dpo_with_a_frozen_reference(spec: str) -> None:
@@ -129,185 +136,126 @@ def test_dpo_with_stored_likelihoods_is_dpo_with_a_frozen_reference(spec: str) -
 
 def test_dpo_with_stored_likelihoods_has_trls_loss(spec: str, tmp_path: Path) -> None:
     from datasets import Dataset
-    from trl import DPOConfig, DPOTrainer
 
     model = backend(spec)
     examples = pairs(model)
     stored = {**examples.stored, "reference": examples.stored["reference"] + np.tile([0.0, 0.4], 3)}
-    given = model.batch(examples.rows)
-    expected, _ = examples.objective(model.outputs(given), stored)
-    ours, _ = examples.objective(model.outputs(given), examples.stored)
+    sums = model.outputs(model.batch(examples.rows))
+    expected, _ = examples.objective(sums, stored)
+    ours, _ = examples.objective(sums, examples.stored)
+
+    def spoken(place: int) -> list[dict[str, str]]:
+        return [{"role": "assistant", "content": examples.rows[place].text}]
+
     data = Dataset.from_list(
-        [
-            {
-                "prompt": list(ASKED),
-                "chosen": [{"role": "assistant", "content": examples.rows[place].text}],
-                "rejected": [{"role": "assistant", "content": examples.rows[place + 1].text}],
-            }
-            for place in (0, 2, 4)
-        ]
+        [{"prompt": list(ASKED), "chosen": spoken(place), "rejected": spoken(place + 1)} for place in (0, 2, 4)]
     )
-    common: dict[str, Any] = {
-        "output_dir": str(tmp_path),
-        "per_device_train_batch_size": 3,
-        "max_length": None,
-        "beta": 0.3,
-        "report_to": [],
-        "use_cpu": True,
-        "bf16": False,
-        "max_steps": 1,
-        "logging_steps": 1,
-        "save_strategy": "no",
-        "learning_rate": 0.0,
-    }
-    trainer = DPOTrainer(
-        tiny_model(),
-        ref_model=tiny_model(),
-        args=DPOConfig(**common),
-        train_dataset=data,
-        processing_class=byte_tokenizer(),
-    )
-    trainer.train()
-    theirs = next(line for line in trainer.state.log_history if "loss" in line)
+    options = {"per_device_train_batch_size": 3, "max_length": None, "beta": 0.3, "max_steps": 1, "learning_rate": 0.0}
+    (theirs,) = [line for line in dpo_log(data, tmp_path, **options) if "loss" in line]
     assert theirs["loss"] == pytest.approx(ours, abs=1e-5)
     assert expected != pytest.approx(ours, abs=1e-3)
-    sums = model.outputs(given)
     if "logps/chosen" in theirs:
         assert theirs["logps/chosen"] == pytest.approx(sums[0::2].mean(), abs=1e-3)
         assert theirs["logps/rejected"] == pytest.approx(sums[1::2].mean(), abs=1e-3)
 
 
 def test_preferences_are_learned_and_a_rerun_goes_on(spec: str, tmp_path: Path) -> None:
-    first = backend(spec, rate=5e-3)
-    schedule = Schedule(epochs=3, batch=2)
-    fitted = first.fit(pairs(first), schedule, folder=tmp_path / "whole", seed=1, asked="x")
-    losses = [json.loads(line)["loss"] for line in (tmp_path / "whole" / TRAINING).read_text().splitlines()]
+    first, cut, again = (backend(spec, rate=5e-3) for _ in range(3))
+    given: dict[str, Any] = {"schedule": Schedule(epochs=3, batch=2), "seed": 1, "asked": "x"}
+    fitted = first.fit(pairs(first), folder=tmp_path / "whole", **given)
+    losses = told(tmp_path / "whole", "loss")
     assert losses[0] == pytest.approx(np.log(2), abs=0.02)
     assert np.mean(losses[-2:]) < losses[0]
     assert (fitted.n_epochs, fitted.stopped) == (3, "")
-
-    cut = backend(spec, rate=5e-3)
     examples = pairs(cut)
     killed = replace(examples, objective=KilledAfter(5, examples.objective))
     with pytest.raises(Killed):
-        cut.fit(killed, schedule, folder=tmp_path / "cut", seed=1, asked="x")
-    again = backend(spec, rate=5e-3)
-    found = again.fit(examples, schedule, folder=tmp_path / "cut", seed=1, asked="x")
-    assert found.n_epochs == 3
+        cut.fit(killed, folder=tmp_path / "cut", **given)
+    assert again.fit(examples, folder=tmp_path / "cut", **given).n_epochs == 3
     rows = again.batch(examples.rows)
     assert again.outputs(rows) == pytest.approx(first.outputs(rows), abs=1e-4)
     with pytest.raises(ModelFolderError, match="another"):
-        backend(spec).fit(examples, schedule, folder=tmp_path / "cut", seed=1, asked="y")
+        backend(spec).fit(examples, folder=tmp_path / "cut", **{**given, "asked": "y"})
 
 
 def test_training_stops_before_the_policy_is_too_far(spec: str, tmp_path: Path) -> None:
-    model = backend(spec, rate=0.05, decode="free")
-    before = model.identity
-    fitted = model.fit(pairs(model), Schedule(epochs=4, batch=3, max_kl=1e-6), folder=tmp_path, asked="x")
-    assert "KL from the start" in fitted.stopped
-    assert model.identity == before
-    lines = (tmp_path / TRAINING).read_text()
-    again = backend(spec, rate=0.05, decode="free", seed=5)
-    found = again.fit(pairs(again), Schedule(epochs=4, batch=3, max_kl=1e-6), folder=tmp_path, asked="x")
-    assert (found.stopped, again.identity) == (fitted.stopped, before)
-    assert (tmp_path / TRAINING).read_text() == lines
+    model, again = (backend(spec, rate=0.05, decode="free", seed=seed) for seed in (0, 5))
+    before, lines = model.identity, ""
+    for one in (model, again):
+        fitted = one.fit(pairs(one), Schedule(epochs=4, batch=3, max_kl=1e-6), folder=tmp_path, asked="x")
+        assert "KL from the start" in fitted.stopped
+        assert one.identity == before
+        lines = lines or (tmp_path / TRAINING).read_text()
+        assert (tmp_path / TRAINING).read_text() == lines  # the second goes on where the first stopped
 
 
-def test_a_loss_that_is_no_number_stops_and_keeps_what_was_good(spec: str, tmp_path: Path) -> None:
-    model = backend(spec)
-    examples = replace(pairs(model), objective=lambda logp, stored: Loss(float("nan"), logp))
-    before = model.identity
-    with pytest.raises(NotFinite, match="smaller rate"):
-        model.fit(examples, Schedule(epochs=1, batch=3), folder=tmp_path, asked="x")
-    assert model.identity == before
-
-
-def test_memory_that_does_not_suffice_names_the_option(spec: str, tmp_path: Path) -> None:
+def test_what_can_not_be_trained_names_the_option_and_keeps_what_was_good(spec: str, tmp_path: Path) -> None:
     def full(logp: Array, stored: Stored) -> Loss:
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
 
     model = backend(spec, micro=2)
-    with pytest.raises(MemoryError, match="micro=1"):
-        model.fit(replace(pairs(model), objective=full), Schedule(epochs=1, batch=2), folder=tmp_path, asked="x")
+    examples, before = pairs(model), model.identity
+    nowhere = replace(examples, objective=lambda logp, stored: Loss(float("nan"), logp))
+    for name, broken, error, said in (
+        ("nan", nowhere, NotFinite, "smaller rate"),
+        ("full", replace(examples, objective=full), MemoryError, "micro=1"),
+    ):
+        with pytest.raises(error, match=said):
+            model.fit(broken, Schedule(epochs=1, batch=2), folder=tmp_path / name, asked="x")
+        assert model.identity == before
 
 
-def test_what_was_said_is_trained_on_as_it_was_said(spec: str) -> None:
-    model = backend(spec)
-    (one,) = model.batch([said("Thought: hm\nAction: click[x]")])
-    assert model.weights.text(one.answer[:-1]) == "Thought: hm\nAction: click[x]"
-    assert "Which?" in model.weights.text(one.prompt)
-
-
-def test_imitation_makes_the_demonstrations_likelier(spec: str, cloned: Model, demos: Experience) -> None:
+def test_imitation_makes_the_demonstrations_likelier_and_preferences_go_on_from_it(
+    spec: str, cloned: Model, demos: Experience, tmp_path: Path
+) -> None:
     rows = [step.row for one in demos.trajectories for step in one.steps]
     untrained, trained = backend(spec), cloned.backend
     assert trained.outputs(trained.batch(rows)).mean() > untrained.outputs(untrained.batch(rows)).mean() + 5
-    again = load_model(cloned.folder)
-    assert again.backend.outputs(again.backend.batch(rows[:3])) == pytest.approx(
-        trained.outputs(trained.batch(rows[:3]))
-    )
+    again = load_model(cloned.folder).backend
+    assert again.outputs(again.batch(rows[:3])) == pytest.approx(trained.outputs(trained.batch(rows[:3])))
     assert json.loads((cloned.folder / "model.json").read_text())["backend"] == f"hf:{spec}"
-
-
-def test_preferences_go_on_from_a_trained_policy_and_leave_no_checkpoint(cloned: Model, tmp_path: Path) -> None:
     searched = explore(SHOP, how="tree", out=tmp_path / "trees", tasks=4)
     made = train("dpo", searched, out=tmp_path / "dpo", start=cloned.folder, theta=0.05, epochs=2, max_kl=50.0)
     assert made.facts["kl"] >= 0
-    assert sorted(path.name for path in made.folder.iterdir()) == [
-        "adapter.safetensors", "epochs.json", "model.json", "training.jsonl"
-    ]  # fmt: skip
+    names = {path.name for path in made.folder.iterdir()}  # no checkpoint
+    assert names == {"adapter.safetensors", "epochs.json", "model.json", "training.jsonl"}
     assert made.trained_on["tasks"][0] == "train-0001"
 
 
-def test_two_processes_train_as_one(spec: str, demos: Experience, tmp_path: Path) -> None:
+def test_two_processes_train_as_one(spec: str, tmp_path: Path) -> None:
     """The same steps as in one process, written once."""
-    words = f"train bc RUN --backend hf:{spec} --option demos=2 --option keep=0.5 --option epochs=2 --option batch=4"
-    given = words.replace("RUN", str(tmp_path / "demos")).split()
     explore(SHOP, out=tmp_path / "demos", tasks=6, episodes=1, temperature=0.0)
+    options = "--option demos=2 --option keep=0.5 --option epochs=2 --option batch=4"
+    given = f"train bc {tmp_path / 'demos'} --backend hf:{spec} {options}".split()
     for n in (1, 2):
         together = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(n)]
-        done = subprocess.run(
-            [sys.executable, *together, "-m", "iad_policy.cli", *given, "--out", str(tmp_path / f"out-{n}")],
-            env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-    logs = [(tmp_path / f"out-{n}" / TRAINING).read_text() for n in (1, 2)]
-    one, two = ([json.loads(line)["step"] for line in log.splitlines()] for log in logs)
+        python(*together, "-m", "iad_policy.cli", *given, "--out", tmp_path / f"out-{n}", OMP_NUM_THREADS="1")
+    one, two = (told(tmp_path / f"out-{n}", "step") for n in (1, 2))
     assert one == two == list(range(1, len(one) + 1))
     assert load_model(tmp_path / "out-2").facts["recipe"] == "bc"
 
 
-def test_a_trained_model_acts_in_both_ways(cloned: Model, tmp_path: Path) -> None:
-    given: dict[str, Any] = {
-        "agent": f"learned:{cloned.folder}",
-        "tasks": 2,
-        "env_args": {"max_steps": 3},
-        "baseline": "single",
-    }
-    offered = evaluate(SHOP, ["single"], out=tmp_path / "offered", **given)
+def test_a_trained_model_acts_in_both_ways_and_one_without_words_in_one(
+    cloned: Model, demos: Experience, tmp_path: Path
+) -> None:
+    given: dict[str, Any] = {"tasks": 2, "env_args": {"max_steps": 3}, "baseline": "single"}
+    agent, free = f"learned:{cloned.folder}", {"decode": "free", "max_tokens": 8}
+    offered = evaluate(SHOP, ["single"], agent=agent, out=tmp_path / "offered", **given)
     assert [record.grounding for record in offered.records["single"]] == [1.0, 1.0]
-    free = evaluate(SHOP, ["single"], agent_args={"decode": "free", "max_tokens": 8}, out=tmp_path / "free", **given)
-    assert all(record.spent.completion_tokens > 0 for record in free.records["single"])
-
-
-def test_a_policy_without_words_can_not_write(demos: Experience, tmp_path: Path) -> None:
+    written = evaluate(SHOP, ["single"], agent=agent, agent_args=free, out=tmp_path / "free", **given)
+    assert all(record.spent.completion_tokens > 0 for record in written.records["single"])
     made = train("bc", demos, out=tmp_path / "bc", keep=0.5, epochs=2)
     with pytest.raises(ModelFolderError, match="language model for decode=free"):
         evaluate(SHOP, ["single"], agent=f"learned:{made.folder}", agent_args={"decode": "free"}, tasks=1)
 
 
-def test_a_value_model_is_a_verifier(spec: str, demos: Experience, tmp_path: Path) -> None:
+def test_a_value_model_is_a_verifier(spec: str, tmp_path: Path) -> None:
     grown = explore(SHOP, how="tree", out=tmp_path / "trees", tasks=3)
     made = train("qnet", grown, out=tmp_path / "q", backend=f"hf:{spec}", epochs=40)
-    losses = [json.loads(line)["loss"] for line in (made.folder / TRAINING).read_text().splitlines()]
+    losses = told(made.folder, "loss")
     assert losses[-1] < losses[0]
-    found = evaluate(
-        SHOP, ["bon"], verifier=f"qnet:{made.folder}", tasks=1, n=2, env_args={"max_steps": 3}, baseline="bon"
-    )
+    short: dict[str, Any] = {"tasks": 1, "n": 2, "env_args": {"max_steps": 3}, "baseline": "bon"}
+    found = evaluate(SHOP, ["bon"], verifier=f"qnet:{made.folder}", **short)
     assert all(record.spent.verifications for record in found.records["bon"])
 
 
@@ -322,13 +270,12 @@ def test_a_head_learns_what_it_is_told(spec: str, tmp_path: Path) -> None:
 def test_a_language_model_learns_while_it_plays(cloned: Model, tmp_path: Path) -> None:
     given: dict[str, Any] = {"start": cloned.folder, "updates": 2, "tasks": 1, "group": 2, "invalid": 0.1}
     made = train("ppo", SHOP, out=tmp_path / "grpo", advantage="grpo", **given)
-    lines = [json.loads(line) for line in (made.folder / TRAINING).read_text().splitlines()]
-    assert [line["n_episodes"] for line in lines] == [2, 2]
+    assert told(made.folder, "n_episodes") == [2, 2]
     with pytest.raises(ValueError, match="advantage=grpo"):
         train("ppo", SHOP, out=tmp_path / "ppo", advantage="ppo", **given)
 
 
-def test_a_client_repeats_its_samples_and_reports_the_tokens(spec: str) -> None:
+def test_a_client_repeats_its_samples_and_reports_the_tokens(spec: str, tmp_path: Path) -> None:
     model = load_client(f"hf:{spec}")
     first, again = (model.complete(ASKED, temperature=1.0, max_tokens=12) for _ in range(2))
     assert first.text == again.text
@@ -338,6 +285,11 @@ def test_a_client_repeats_its_samples_and_reports_the_tokens(spec: str) -> None:
     greedy = model.complete(ASKED, temperature=0.0, max_tokens=12)
     assert greedy.logprobs is not None
     assert sum(greedy.logprobs[:1]) >= first.logprobs[0]
+    broken = tmp_path / "broken.gguf"
+    broken.write_bytes(b"GGUF" + bytes(64))
+    for name in (broken, tmp_path):
+        with pytest.raises(ValueError, match="transformers can load"):
+            load_client(f"hf:{name}")
 
 
 def test_tools_and_thinking_are_part_of_a_prompt_and_of_its_beginning(spec: str) -> None:
@@ -362,20 +314,6 @@ def test_tools_and_thinking_are_part_of_a_prompt_and_of_its_beginning(spec: str)
     assert thinking.complete(offered, temperature=0.0, max_tokens=2).usage.prompt_tokens == len(prompts[3])
     assert thinking.settings["thinking"] is True
     assert "thinking" not in model.settings
-
-
-def test_what_can_not_be_loaded_says_so(tmp_path: Path) -> None:
-    broken = tmp_path / "broken.gguf"
-    broken.write_bytes(b"GGUF" + bytes(64))
-    for name in (broken, tmp_path):
-        with pytest.raises(ValueError, match="transformers can load"):
-            load_client(f"hf:{name}")
-
-
-def test_prompts_too_long_for_the_model_say_so(spec: str) -> None:
-    model = backend(spec)
-    with pytest.raises(ValueError, match="at most 8192 tokens"):
-        model.outputs(model.batch([Row(State(None, {}), "x", ({"role": "user", "content": "x" * 9000},), "x")]))
 
 
 def test_offered_actions_are_sampled_by_their_likelihood(cloned: Model) -> None:

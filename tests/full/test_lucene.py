@@ -1,23 +1,20 @@
 """Lucene itself beside our BM25: the same products in the same order, for every human query."""
 
 import json
-import os
-import subprocess
 import sys
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from tests.full.processes import finished, python
 from webshop_server.catalog import index_text, load_catalog
 from webshop_server.search import SearchEngine, load_engine, open_engine
 from webshop_server.search.analyzer import analyze
 from webshop_server.search.lucene import Lucene, any_key
 from webshop_server.storage.indexes import Indexes
 
-ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(find_spec("pyserini") is None, reason="pyserini is not installed: make test-lucene")
 
 DOCUMENTS = (
@@ -28,7 +25,6 @@ DOCUMENTS = (
     ("B6", ""),
 )
 K = 50
-Terms = Callable[[str], list[str]]
 
 
 @pytest.fixture(scope="module")
@@ -37,87 +33,68 @@ def documents(real_data: Path) -> list[tuple[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def human_queries(real_data: Path) -> list[str]:
-    searched: dict[str, list[str]] = json.loads((real_data / "webshop" / "goal_query_map.json").read_text())
-    return list(dict.fromkeys([query for queries in searched.values() for query in queries] + list(searched)))
-
-
-@pytest.fixture(scope="module")
 def lucene(documents: list[tuple[str, str]]) -> Lucene:
     return Lucene(documents)
-
-
-@pytest.fixture(scope="module")
-def lucene_terms(lucene: Lucene) -> Terms:
-    with any_key():
-        from pyserini.analysis import Analyzer, get_lucene_analyzer
-    terms: Terms = Analyzer(get_lucene_analyzer()).analyze
-    return terms
 
 
 def asins(engine: SearchEngine, query: str, k: int = K) -> list[str]:
     return [hit.asin for hit in engine.search(query, k)]
 
 
-def test_every_product_has_lucenes_terms(documents: list[tuple[str, str]], lucene_terms: Terms) -> None:
-    differing = {asin: set(analyze(text)) ^ set(lucene_terms(text)) for asin, text in documents}
-    assert {asin: terms for asin, terms in differing.items() if terms} == {}
-    assert [asin for asin, text in documents if analyze(text) != lucene_terms(text)] == []
-
-
-def test_every_human_query_finds_the_same_products_in_the_same_order(
-    documents: list[tuple[str, str]], human_queries: list[str], lucene: Lucene, lucene_terms: Terms
+def test_products_have_lucenes_terms_and_every_human_query_finds_the_same_in_the_same_order(
+    documents: list[tuple[str, str]], lucene: Lucene, real_data: Path
 ) -> None:
-    """The failure lists each query that differs with the terms that do."""
+    """The failure lists each product and query that differs with the terms that do."""
+    with any_key():
+        from pyserini.analysis import Analyzer, get_lucene_analyzer
+    theirs = Analyzer(get_lucene_analyzer()).analyze
+    others = {asin: set(analyze(text)) ^ set(theirs(text)) for asin, text in documents if analyze(text) != theirs(text)}
+    assert others == {}
+    searched: dict[str, list[str]] = json.loads((real_data / "webshop" / "goal_query_map.json").read_text())
+    queries = {*searched, *(query for queries in searched.values() for query in queries)}
+    assert len(queries) > 1506
     ours = load_engine("bm25", documents)
     differing = {
-        query: sorted(set(analyze(query)) ^ set(lucene_terms(query)))
-        for query in human_queries
+        query: sorted(set(analyze(query)) ^ set(theirs(query)))
+        for query in queries
         if asins(ours, query) != [hit.docid for hit in lucene.searcher.search(query, K)]
     }
-    print(f"{len(human_queries) - len(differing)} of {len(human_queries)} queries have the same top {K}")
+    print(f"{len(queries) - len(differing)} of {len(queries)} queries have the same top {K}")
     assert differing == {}
-    assert len(human_queries) > 1506
 
 
-def test_the_engine_keeps_the_contract_of_engines() -> None:
+def test_the_engine_keeps_the_contract_of_engines_and_its_index_is_built_and_opened(
+    real_data: Path, tmp_path: Path, lucene: Lucene
+) -> None:
     engine = load_engine("lucene", DOCUMENTS)
     assert engine.name == "lucene"
-    assert asins(engine, "steel bottle") == ["B4", "B5"]
-    assert asins(engine, "steel bottle", 1) == ["B4"]
-    assert asins(engine, "RED shirts") == ["B3", "B1"]
+    long = " ".join(f"word{number}" for number in range(3000))
+    for query, found in (("steel bottle", ["B4", "B5"]), ("RED shirts", ["B3", "B1"]), (f"{long} red", ["B3"])):
+        assert asins(engine, query) == found
+        assert asins(engine, query, 1) == found[:1]
     for nothing in ("", "  ", "the", "?!", "zzz", "\ud800", '"'):
         assert engine.search(nothing) == []
     assert engine.search("red", 0) == []
     assert asins(engine, '+red AND -(shirt)* ~"\ud800') == asins(engine, "red shirt")
     assert asins(engine, " ".join(["red"] * 3000))[:1] == ["B3"]
-    assert asins(engine, " ".join(f"word{number}" for number in range(3000)) + " red") == ["B3"]
     with ThreadPoolExecutor(4) as threads:
         assert list(threads.map(lambda _: asins(engine, "red shirt"), range(4))) == [["B3", "B1"]] * 4
-
-
-def test_an_index_is_built_and_opened(real_data: Path, tmp_path: Path, lucene: Lucene) -> None:
-    indexes = Indexes(tmp_path)
-    folder = real_data / "webshop"
+    indexes, folder = Indexes(tmp_path), real_data / "webshop"
     indexes.build(folder, "lucene")
     opened = open_engine("lucene", lambda part: indexes.require(folder, part))
     assert opened.search("navy shoes") == lucene.search("navy shoes")
 
 
-def test_nobody_is_asked_for_a_key_and_a_java_that_is_not_there_is_told() -> None:
+def test_nobody_is_asked_for_a_key_and_a_java_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     code = (
         "import os; from webshop_server.search import load_engine\n"
         "engine = load_engine('lucene', [('B1', 'red mug')])\n"
         "print(engine.search('mugs')[0].asin, 'OPENAI_API_KEY' in os.environ)"
     )
-    plain = {name: value for name, value in os.environ.items() if name not in ("OPENAI_API_KEY", "JAVA_HOME")}
-    without = {**plain, "JAVA_HOME": "/no/java", "JVM_PATH": "/no/java/libjvm.so"}
-    command = [sys.executable, "-c", code]
-    done, failed = (
-        subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
-        for variables in (plain, without)
-    )
-    assert done.stdout.split() == ["B1", "False"], done.stderr
+    for name in ("OPENAI_API_KEY", "JAVA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    assert python("-c", code).split() == ["B1", "False"]
+    failed = finished([sys.executable, "-c", code], JAVA_HOME="/no/java", JVM_PATH="/no/java/libjvm.so")
     assert failed.returncode == 1
     assert "NoJava: the search engine 'lucene' expects a Java runtime (21 or newer)" in failed.stderr
     assert "/no/java" in failed.stderr

@@ -42,59 +42,40 @@ def drawn(model: LocalModel, index: int, siblings: set[int] | None = None, strea
         return model.complete(FOX, temperature=0.8, max_tokens=24)
 
 
-def test_temperature_0_repeats_itself(model: LocalModel) -> None:
-    texts = {model.complete(FOX, temperature=0.0, max_tokens=24).text for _ in range(3)}
-    assert len(texts) == 1
-
-
-def test_a_seed_repeats_a_sample_and_another_one_draws_another(model: LocalModel) -> None:
+def test_a_seed_repeats_a_sample_and_those_that_are_drawn_together_differ(model: LocalModel) -> None:
     assert drawn(model, 0).text == drawn(model, 0).text
-    assert len({drawn(model, index).text for index in range(4)}) == 4
     assert drawn(model, 0, stream="task:1").text != drawn(model, 0).text
-
-
-def test_samples_that_are_drawn_together_differ(model: LocalModel) -> None:
     siblings = set(range(4))
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(lambda index: drawn(model, index, siblings), range(4)))
-    assert len({one.text for one in together}) == 4
+    for samples in (together, [drawn(model, index) for index in range(4)]):
+        assert len({one.text for one in samples}) == 4
     assert {one.usage.prompt_tokens for one in together} == {drawn(model, 0).usage.prompt_tokens}
 
 
-def test_an_answer_that_is_cut_says_so(model: LocalModel) -> None:
-    answer = model.complete(FOX, temperature=0.0, max_tokens=3)
-    assert (answer.finish_reason, answer.usage.completion_tokens) == ("length", 3)
-
-
 def test_log_probabilities_are_those_of_the_model_at_any_temperature(model: LocalModel) -> None:
-    greedy = model.complete(FOX, temperature=0.0, max_tokens=8)
+    greedy, again = (model.complete(FOX, temperature=0.0, max_tokens=8) for _ in range(2))
     cold = model.complete(FOX, temperature=0.01, max_tokens=8)  # the same tokens, sampled
     assert greedy.logprob_kind == cold.logprob_kind == "model"
-    assert cold.text == greedy.text
+    assert again.text == cold.text == greedy.text
+    assert (greedy.finish_reason, greedy.usage.completion_tokens) == ("length", 8)
     assert greedy.logprobs is not None
     assert greedy.logprobs == pytest.approx(cold.logprobs, abs=0.05)
     # After a temperature of 0.01 they would all be 0.
     assert min(greedy.logprobs) < -0.05
     assert math.exp(sum(greedy.logprobs)) < 1.0
+    assert greedy.starts is not None  # where each token begins in the text
+    assert greedy.starts[0] == 0
+    assert list(greedy.starts) == sorted(greedy.starts)
+    assert greedy.starts[-1] <= len(greedy.text)
 
 
-def test_tokens_spell_the_text(model: LocalModel) -> None:
-    answer = model.complete(FOX, temperature=0.0, max_tokens=12)
-    assert answer.starts is not None
-    assert answer.starts[0] == 0
-    assert list(answer.starts) == sorted(answer.starts)
-    assert answer.starts[-1] <= len(answer.text)
-
-
-def test_a_prompt_that_was_read_before_is_served_from_the_cache(model: LocalModel) -> None:
+def test_a_prompt_that_was_read_before_is_served_from_the_cache_and_one_too_long_refused(model: LocalModel) -> None:
     first = model.complete(LONG, temperature=0.0, max_tokens=2)
     longer = [*LONG, {"role": "assistant", "content": first.text}, {"role": "user", "content": "And then?"}]
     again = model.complete(longer, temperature=0.0, max_tokens=2)
     assert again.cached_tokens is not None
     assert again.cached_tokens > 0.9 * first.usage.prompt_tokens
-
-
-def test_a_prompt_longer_than_the_context_is_refused() -> None:
     small = smollm2(n_context=512)
     try:
         with pytest.raises(ModelError, match=r"fits in a context of 512 tokens, got \d+ tokens") as caught:
@@ -121,7 +102,10 @@ def test_a_server_that_is_killed_in_the_middle_of_an_answer_is_started_again() -
 
 def test_a_run_is_repeated_from_its_record_without_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     smollm2()  # or skip
+    agent = language_agent(gym.make("IAD/BIRD-v0"), "local:smollm2#cot")  # a style may follow the name
+    assert (agent.kind, agent.model.name) == ("cot", "local:smollm2")
     monkeypatch.setenv("IAD_CACHE", str(tmp_path / "cache.sqlite"))
+    run = tmp_path / "run"
     given = {
         "agent": "local:smollm2",
         "agent_args": {"max_tokens": 48, "logprobs": True},
@@ -129,26 +113,16 @@ def test_a_run_is_repeated_from_its_record_without_a_model(tmp_path: Path, monke
         "strategies": ("single", "bon-sc"),
         "n": 2,
         "tasks": 2,
-        "out": tmp_path / "run",
+        "out": run,
     }
     first = evaluate("IAD/WebShop-v0", **given)
-    answers = (tmp_path / "run" / "answers.jsonl").read_bytes()
-    lines = [json.loads(line) for line in answers.splitlines()]
-    identity = json.loads((tmp_path / "run" / "config.json").read_text())["identity"]["local:smollm2"]["agent"]
+    answers = (run / "answers.jsonl").read_bytes()
+    identity = json.loads((run / "config.json").read_text())["identity"]["local:smollm2"]["agent"]
     assert "sha256=b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53" in identity
-    assert any(line.get("kind") == "candidate" for line in lines)
-    episodes = (tmp_path / "run" / "episodes.jsonl").read_text().splitlines()
-    (tmp_path / "run" / "episodes.jsonl").write_text("".join(f"{line}\n" for line in episodes[:1]))
+    assert any(json.loads(line).get("kind") == "candidate" for line in answers.splitlines())
+    episodes = (run / "episodes.jsonl").read_text().splitlines()
+    (run / "episodes.jsonl").write_text(f"{episodes[0]}\n")
     (tmp_path / "cache.sqlite").unlink()  # the record alone has the answers
     again = evaluate("IAD/WebShop-v0", **given)
-    assert (tmp_path / "run" / "answers.jsonl").read_bytes() == answers
+    assert (run / "answers.jsonl").read_bytes() == answers
     assert again.n_episodes == first.n_episodes == 4
-
-
-def test_a_name_of_a_style_may_follow_the_model() -> None:
-    smollm2()  # or skip
-    env = gym.make("IAD/BIRD-v0")
-    agent = language_agent(env, "local:smollm2#cot")
-    assert agent.kind == "cot"
-    assert agent.model.name == "local:smollm2"
-    env.close()

@@ -1,37 +1,25 @@
 """The trackers with the real packages (`make trackers`), each in a process of its own, as the command line has it."""
 
-import os
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.full.processes import python
+
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.filterwarnings("ignore")]  # theirs
 COMPARE = (*("compare", "IAD/WebShop-v0", "--strategies", "single,iad", "--tasks", "3"), "--fresh")
 
 
 def needs(package: str) -> pytest.MarkDecorator:
-    return pytest.mark.skipif(
-        find_spec(package) is None, reason=f"the package {package} is not installed: make trackers"
-    )
+    reason = f"the package {package} is not installed: make trackers"
+    return pytest.mark.skipif(find_spec(package) is None, reason=reason)
 
 
-def compared(folder: Path, tracker: str, **environment: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "iad_policy.cli", *COMPARE, "--out", str(folder), "--track", tracker],
-        cwd=folder.parent,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "failed" not in done.stdout
-    return done.stdout
+def compared(folder: Path, tracker: str, **environment: str) -> None:
+    command = ("-m", "iad_policy.cli", *COMPARE, "--out", folder, "--track", tracker)
+    assert "failed" not in python(*command, cwd=folder.parent, **environment)
 
 
 @needs("mlflow")

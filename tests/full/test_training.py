@@ -12,7 +12,7 @@ from iad_policy.ledger.run import Run
 from iad_policy.ledger.run_folder import RunFolder
 from iad_policy.report.exports import FORMATS, export_runs
 from iad_policy.run.config import FREE
-from tests.full.tiny import byte_tokenizer, tiny_model
+from tests.full.tiny import byte_tokenizer, dpo_log
 from tests.iad_policy.evaluation_toy import runner
 
 pytestmark = [
@@ -25,7 +25,6 @@ needs_trl = pytest.mark.skipif(
     find_spec("trl") is None or find_spec("torch") is None,
     reason="the packages trl and torch are not installed: make training",
 )
-N_STEPS = 10
 
 
 @pytest.fixture(scope="module")
@@ -41,14 +40,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def loaded(run: Path, form: str, ending: str, tmp_path: Path) -> dict[str, Any]:
     from datasets import load_dataset
 
-    traces = Run(run)
-    written = export_runs([traces], form, tmp_path / f"dials{ending}")
-    kind = "parquet" if ending == ".parquet" else "json"
     found = {}
-    for path, n_rows in written.items():
-        data = load_dataset(kind, data_files=str(path), split="train", cache_dir=str(tmp_path / "cache"))
-        assert len(data) == n_rows
-        found[path.name] = data
+    for path, n_rows in export_runs([Run(run)], form, tmp_path / f"dials{ending}").items():
+        kind = "parquet" if ending == ".parquet" else "json"
+        found[path.name] = load_dataset(kind, data_files=str(path), split="train", cache_dir=str(tmp_path / "cache"))
+        assert len(found[path.name]) == n_rows
     return found
 
 
@@ -72,44 +68,21 @@ def test_trl_takes_each_form_for_what_it_is(run: Path, tmp_path: Path) -> None:
     keys = {"sft": {"text"}, "preference": {"prompt", "chosen", "rejected"}, "kto": {"prompt", "completion", "label"}}
     for form, expected in keys.items():
         (data,) = loaded(run, form, ".parquet", tmp_path).values()
-        row = dict(data[0])
-        assert is_conversational(row)
-        asked = {
-            name: row[name]
-            for name in ("messages", "prompt", "chosen", "rejected", "completion", "label")
-            if name in row
-        }
+        assert is_conversational(data[0])
+        names = ("messages", "prompt", "chosen", "rejected", "completion", "label")
+        asked = {name: value for name, value in data[0].items() if name in names}
         assert set(apply_chat_template(asked, byte_tokenizer())) == expected
 
 
 @needs_trl
 def test_dpo_on_the_preferences_lowers_its_loss_on_a_tiny_random_model(run: Path, tmp_path: Path) -> None:
-    from trl import DPOConfig, DPOTrainer
-
+    n_steps = 10
     (data,) = loaded(run, "preference", ".jsonl", tmp_path).values()
-    trainer = DPOTrainer(
-        tiny_model(),
-        ref_model=tiny_model(),  # by itself it would look one up by the name of the first, which has none
-        args=DPOConfig(
-            output_dir=str(tmp_path / "out"),
-            max_steps=N_STEPS,
-            per_device_train_batch_size=4,
-            learning_rate=5e-3,
-            max_length=2048,
-            logging_steps=1,
-            report_to=[],
-            save_strategy="no",
-            use_cpu=True,
-            bf16=False,
-            seed=0,
-        ),
-        train_dataset=data,
-        processing_class=byte_tokenizer(),
-    )
-    trainer.train()
-    losses = [line["loss"] for line in trainer.state.log_history if "loss" in line]
-    accuracies = [line["rewards/accuracies"] for line in trainer.state.log_history if "rewards/accuracies" in line]
-    assert len(losses) == N_STEPS
+    options = {"per_device_train_batch_size": 4, "learning_rate": 5e-3, "max_length": 2048, "seed": 0}
+    log = dpo_log(data, tmp_path / "out", max_steps=n_steps, **options)
+    losses = [line["loss"] for line in log if "loss" in line]
+    accuracies = [line["rewards/accuracies"] for line in log if "rewards/accuracies" in line]
+    assert len(losses) == n_steps
     assert losses[0] == pytest.approx(math.log(2), abs=0.01)
-    assert mean(losses[N_STEPS // 2 :]) < 0.9 * losses[0]
-    assert mean(accuracies[N_STEPS // 2 :]) > 0.6
+    assert mean(losses[n_steps // 2 :]) < 0.9 * losses[0]
+    assert mean(accuracies[n_steps // 2 :]) > 0.6

@@ -61,3 +61,19 @@ def tiny_folder(path: Path) -> Path:
     tiny_model().save_pretrained(path)
     byte_tokenizer().save_pretrained(path)
     return path
+
+
+def dpo_log(data: Any, folder: Path, **options: Any) -> list[dict[str, Any]]:
+    """What TRL logs when it trains the model on preferences, step by step."""
+    from trl import DPOConfig, DPOTrainer
+
+    fixed = {"logging_steps": 1, "report_to": [], "save_strategy": "no", "use_cpu": True, "bf16": False}
+    trainer = DPOTrainer(
+        tiny_model(),
+        ref_model=tiny_model(),  # by itself it would look one up by the name of the first, which has none
+        args=DPOConfig(output_dir=str(folder), **fixed, **options),
+        train_dataset=data,
+        processing_class=byte_tokenizer(),
+    )
+    trainer.train()
+    return list(trainer.state.log_history)

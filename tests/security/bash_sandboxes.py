@@ -19,6 +19,7 @@ AS_NOBODY = (
     ":".join((sys.base_prefix, sys.prefix, str(ROOT))), sys.executable,
 )  # fmt: skip
 
+SMALL = SandboxLimits(processes=24, memory_mb=128, disk_mb=8, inodes=500, time_s=20.0)
 USERS = [
     pytest.param("root", marks=pytest.mark.skipif(os.geteuid() != 0, reason="the tests don't run as root")),
     "nobody",

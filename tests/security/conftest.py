@@ -7,7 +7,7 @@ import pytest
 from iad_envs.bash.sandbox import Sandbox
 from iad_envs.browser.devtools import Browser, find_chromium
 from tests.browser import without_chromium
-from tests.security.bash_sandboxes import USERS, sandbox_of
+from tests.security.bash_sandboxes import SMALL, USERS, sandbox_of
 from tests.security.html_witness import Witness
 
 
@@ -44,3 +44,16 @@ def sandbox(opened: Sandbox) -> Sandbox:
     """A sandbox in its start state, shared by all tests that do not ask for limits of their own."""
     opened.reset()
     return opened
+
+
+@pytest.fixture(scope="session")
+def opened_small(user: str) -> Iterator[Sandbox]:
+    with sandbox_of(user, limits=SMALL) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def small(opened_small: Sandbox) -> Sandbox:
+    """The same, with little room."""
+    opened_small.reset()
+    return opened_small

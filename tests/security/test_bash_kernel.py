@@ -77,38 +77,6 @@ def test_no_process_starts_in_new_namespaces(sandbox: Sandbox) -> None:
     assert sandbox.run("(exit 3)").exit_code == 3  # ordinary processes do start
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "mount -t tmpfs none /mnt",
-        "umount -l /usr",
-        "unshare -r true",
-        "unshare -m true",
-        "nsenter -t 1 -m true",
-        "chroot /tmp /bin/true",
-        "mknod /tmp/disk b 254 0",
-        "mknod /tmp/memory c 1 1",
-        "mknod /tmp/whiteout c 0 0",
-        "hostname other",
-        "date -s 2001-01-01",
-        "swapon /tmp/x",
-        "cat /dev/kmsg /dev/mem",
-        "dmesg",
-    ],
-)
-def test_programs_that_need_power_fail(user: str, command: str) -> None:
-    with sandbox_of(user) as sandbox:
-        assert sandbox.run("type -P " + command.split()[0]).exit_code == 0  # the program itself is there
-        result = sandbox.run(command)
-        assert result.exit_code != 0
-        assert re.search("ermitted|denied|superuser|must be root|No such file|cannot", result.output)
-
-
-def test_named_pipes_can_be_made_and_devices_can_not(sandbox: Sandbox) -> None:
-    assert sandbox.run("mkfifo /tmp/pipe; mknod /tmp/disk b 254 0; ls /tmp").output.endswith("pipe\n")
-    assert sandbox.run("test -p /tmp/pipe -a ! -e /tmp/disk").exit_code == 0
-
-
 def test_capabilities_are_few_and_rights_can_not_grow(sandbox: Sandbox) -> None:
     status = dict(line.split(":\t", 1) for line in sandbox.run("cat /proc/self/status").output.splitlines())
     for kind in ("CapInh", "CapPrm", "CapEff", "CapBnd"):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from iad_envs.browser.devtools import Browser
-from iad_envs.sketch2code.renderer import Renderer
+from iad_envs.sketch2code.renderer import Renderer, photographed
 from tests.browser import Browsers
 from tests.security.html_pages import LEAVING, ROUTES
 from tests.security.html_witness import Witness
@@ -41,30 +41,21 @@ def test_the_routes_are_closed(renderer: Renderer, witness: Witness) -> None:
     assert not [route for route in (*ROUTES, *LEAVING) if witness.was_asked(route, within_s=0.15)]
 
 
-@pytest.mark.parametrize(
-    "html",
-    [
+def test_no_local_file_is_shown(renderer: Renderer, tmp_path: Path) -> None:
+    svg = '<svg xmlns="http://www.w3.org/2000/svg" width="200" height="100"><rect width="200" height="100"/></svg>'
+    (tmp_path / "secret.svg").write_text(svg)
+    for html in (
         '<img src="file://{path}" style="display:block">',
         '<iframe src="file://{path}"></iframe>',
         '<object data="file://{path}"></object>',
         '<style>@import url("file://{path}");</style><p>words</p>',
-    ],
-)
-def test_no_local_file_is_shown(html: str, renderer: Renderer, tmp_path: Path) -> None:
-    secret = tmp_path / "secret.svg"
-    secret.write_text(
-        '<svg xmlns="http://www.w3.org/2000/svg" width="200" height="100">'
-        '<rect width="200" height="100" fill="red"/></svg>'
-    )
-    page, shot = renderer.run(
-        f"<!doctype html>{html.format(path=secret)}", lambda tab, page: tab.screenshot((page.width, page.height))
-    )
-    assert not page.failure
-    _, blank = renderer.run(
-        f"<!doctype html>{html.format(path=tmp_path / 'missing')}",
-        lambda tab, page: tab.screenshot((page.width, page.height)),
-    )
-    assert shot == blank
+    ):
+        (page, shot), (_, blank) = (
+            renderer.run(f"<!doctype html>{html.format(path=tmp_path / name)}", photographed)
+            for name in ("secret.svg", "missing")
+        )
+        assert not page.failure
+        assert shot == blank, html
 
 
 def test_a_script_can_read_no_local_file(browsers: Browsers, tmp_path: Path) -> None:

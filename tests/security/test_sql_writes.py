@@ -1,6 +1,7 @@
 """Statements that try to write, to reach other files, or to change the connection: refused, and nothing is changed."""
 
 import hashlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,37 +12,37 @@ from iad_envs.bird.env import BirdEnv
 from iad_envs.bird.scoring import QueryScorer
 from tests.iad_envs.bird.small_bird import make_database, make_folder
 
-WRITES = (
-    "DELETE FROM city",
-    "DROP TABLE city",
-    "INSERT INTO city VALUES (9, 'X', 'Y', NULL)",
-    "UPDATE city SET name = 'x'",
-    "REPLACE INTO city VALUES (1, 'X', 'Y', NULL)",
-    "WITH x AS (SELECT 1) DELETE FROM city",
-    "CREATE TABLE t (a)",
-    "CREATE TEMP TABLE t (a)",
-    "CREATE TEMP VIEW city AS SELECT 1",
-    "CREATE INDEX i ON city (name)",
-    "CREATE TRIGGER t AFTER INSERT ON city BEGIN SELECT 1; END",
-    "CREATE VIRTUAL TABLE v USING fts5(a)",
-    "ALTER TABLE city ADD COLUMN x",
-    "ANALYZE",
-    "REINDEX",
-    "VACUUM",
-    "BEGIN IMMEDIATE",
-    "SAVEPOINT a",
-    "PRAGMA query_only = 0",
-    "PRAGMA writable_schema = 1",
-    "PRAGMA database_list",
-    "PRAGMA hard_heap_limit = 1000",
-    "SELECT file FROM pragma_database_list",
-    "SELECT load_extension('libc.so.6')",
-    "SELECT fts3_tokenizer('simple')",
-    "SELECT readfile('/etc/passwd')",
-    "SELECT writefile('here', 'x')",
-    "EXPLAIN SELECT 1",
-    "EXPLAIN QUERY PLAN SELECT 1",
-)
+WRITES = """
+DELETE FROM city
+DROP TABLE city
+INSERT INTO city VALUES (9, 'X', 'Y', NULL)
+UPDATE city SET name = 'x'
+REPLACE INTO city VALUES (1, 'X', 'Y', NULL)
+WITH x AS (SELECT 1) DELETE FROM city
+CREATE TABLE t (a)
+CREATE TEMP TABLE t (a)
+CREATE TEMP VIEW city AS SELECT 1
+CREATE INDEX i ON city (name)
+CREATE TRIGGER t AFTER INSERT ON city BEGIN SELECT 1; END
+CREATE VIRTUAL TABLE v USING fts5(a)
+ALTER TABLE city ADD COLUMN x
+ANALYZE
+REINDEX
+VACUUM
+BEGIN IMMEDIATE
+SAVEPOINT a
+PRAGMA query_only = 0
+PRAGMA writable_schema = 1
+PRAGMA database_list
+PRAGMA hard_heap_limit = 1000
+SELECT file FROM pragma_database_list
+SELECT load_extension('libc.so.6')
+SELECT fts3_tokenizer('simple')
+SELECT readfile('/etc/passwd')
+SELECT writefile('here', 'x')
+EXPLAIN SELECT 1
+EXPLAIN QUERY PLAN SELECT 1
+""".strip().splitlines()
 FILES = ("ATTACH '{file}' AS other", "ATTACH '{new}' AS other", "VACUUM INTO '{new}'")
 
 
@@ -88,19 +89,26 @@ def test_other_files_are_out_of_reach_even_for_the_replica_of_the_official_proce
 
 
 @pytest.mark.parametrize(
-    ("sql", "message"),
+    ("sql", "status", "said"),
     [
-        ("DELETE FROM city", "DELETE"),
-        ("ATTACH 'x' AS y", "ATTACH"),
-        ("PRAGMA query_only = 0", "PRAGMA"),
-        ("SELECT zeroblob(10)", "zeroblob"),
-        ("SELECT load_extension('x')", "load_extension"),
+        ("DELETE FROM city", "rejected", "not allowed: .*DELETE"),
+        ("ATTACH 'x' AS y", "rejected", "not allowed: .*ATTACH"),
+        ("PRAGMA query_only = 0", "rejected", "not allowed: .*PRAGMA"),
+        ("SELECT zeroblob(10)", "rejected", "not allowed: .*zeroblob"),
+        ("SELECT load_extension('x')", "rejected", "not allowed: .*load_extension"),
+        ("SELECT 1; SELECT 2", "error", "one statement"),
+        ("SELECT 1;; DROP TABLE city", "error", "one statement"),
+        ("SELECT 1 -- \n; DELETE FROM city", "error", "one statement"),
+        ("SELECT 1\0", "error", "null character"),
+        ("SELECT '\ud800'", "error", "lone surrogate"),
+        ("\0", "error", "null character"),
+        *((sql, "ok", "") for sql in ("SELECT 1;", "SELECT 1; ", "SELECT 1; -- done")),
     ],
 )
-def test_a_refusal_says_what_is_not_allowed(sql: str, message: str, database: Queried) -> None:
+def test_a_refusal_says_what_is_not_allowed(sql: str, status: str, said: str, database: Queried) -> None:
     result = database.run(sql)
-    assert (result.status, result.message.split(": ")[0]) == ("rejected", "not allowed")
-    assert message in result.message
+    assert (result.status, result.rows) == (status, ((1,),) if status == "ok" else ())
+    assert re.search(said, result.message)
 
 
 def test_official_mode_reports_what_the_official_evaluator_would_and_leaves_the_database_alone(tmp_path: Path) -> None:
@@ -119,26 +127,3 @@ def test_official_mode_reports_what_the_official_evaluator_would_and_leaves_the_
         env.close()
     assert rewards == {"official": 1.0, "ex": 0.0, "sound": 0.0}
     assert digest(path) == before
-
-
-@pytest.mark.parametrize(
-    "sql", ["SELECT 1; SELECT 2", "SELECT 1;; DROP TABLE city", "SELECT 1 -- \n; DELETE FROM city"]
-)
-def test_two_statements_are_an_error(sql: str, database: Queried) -> None:
-    result = database.run(sql)
-    assert (result.status, result.rows) == ("error", ())
-    assert "one statement" in result.message
-
-
-def test_a_semicolon_at_the_end_is_none_too_many(database: Queried) -> None:
-    for sql in ("SELECT 1;", "SELECT 1; ", "SELECT 1; -- done"):
-        assert database.run(sql).rows == ((1,),)
-
-
-@pytest.mark.parametrize(
-    ("sql", "said"), [("SELECT 1\0", "null character"), ("SELECT '\ud800'", "lone surrogate"), ("\0", "null character")]
-)
-def test_texts_that_are_no_sql_at_all_are_errors_in_words(sql: str, said: str, database: Queried) -> None:
-    result = database.run(sql)
-    assert result.status == "error"
-    assert said in result.message

@@ -242,48 +242,37 @@ def test_a_folder_whose_name_is_no_unicode_is_reported_at_a_terminal(tmp_path: P
     assert (shown.exit_code, "Report: " in shown.output) == (0, True), shown.output
 
 
-@pytest.mark.parametrize("given", [42, b"bytes", ["a", "list"], ValueError("an error"), 1.5, True])
-@pytest.mark.parametrize("field", ["thought", "error", "critique"])
-def test_what_is_no_text_is_refused_in_words(field: str, given: Any, tmp_path: Path) -> None:
-    class Wrong:
-        information = "proxy"
-        needs_preview = False
-
-        def propose(self, state: State, *, feedback: Any, temperature: float | None, rng: Random) -> Candidate:
-            return Candidate("turn[0]", **({} if field == "critique" else {field: given}))
-
-        def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
-            return [Verdict(0.5, given) for _ in candidates]
-
-    wrong: Any = Wrong()
-    made = runner(wrong, wrong if field == "critique" else None, strategies=("bon",), tasks=1)
-    assert run_session(made, tmp_path, Console(file=io.StringIO(), width=100)) == 2
-    (record,) = Run(tmp_path).records.values()
-    owner = "Verdict" if field == "critique" else "Candidate"
-    expected = f"expected the {field} of a {owner} of Wrong to be a text, got {type(given).__name__}"
-    assert (record.error_kind, expected in record.error) == ("contract", True), record.error
-    assert write_report(tmp_path).stat().st_size
+GOOD = Verdict(0.5)
+WRONG: list[tuple[dict[str, Any], Any, str]] = [
+    ({"thought": 42}, GOOD, "the thought of a Candidate of Wrong to be a text, got int"),
+    ({"thought": ["a", "list"]}, GOOD, "the thought of a Candidate of Wrong to be a text, got list"),
+    ({"error": b"bytes"}, GOOD, "the error of a Candidate of Wrong to be a text, got bytes"),
+    ({}, Verdict(0.5, ValueError()), "the critique of a Verdict of Wrong to be a text, got ValueError"),  # type: ignore
+    ({}, Verdict(0.5, True), "the critique of a Verdict of Wrong to be a text, got bool"),  # type: ignore[arg-type]
+    ({}, 0.5, "a Verdict from Wrong for each candidate, got 0.5"),
+    ({}, None, "a Verdict from Wrong for each candidate, got None"),
+    ({}, Verdict("high"), "the score of a Verdict of Wrong to be a number, got 'high'"),  # type: ignore[arg-type]
+    ({}, Verdict(None), "the score of a Verdict of Wrong to be a number, got None"),  # type: ignore[arg-type]
+    ({}, Verdict(1.0, details=None), "the details of a Verdict of Wrong to be a mapping, got None"),  # type: ignore[arg-type]
+]
 
 
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        (0.5, "expected a Verdict from Wrong for each candidate, got 0.5"),
-        (None, "expected a Verdict from Wrong for each candidate, got None"),
-        (Verdict("high"), "expected the score of a Verdict of Wrong to be a number, got 'high'"),  # type: ignore[arg-type]
-        (Verdict(None), "expected the score of a Verdict of Wrong to be a number, got None"),  # type: ignore[arg-type]
-        (Verdict(1.0, details=None), "expected the details of a Verdict of Wrong to be a mapping, got None"),  # type: ignore[arg-type]
-    ],
-)
-def test_what_is_no_verdict_is_refused_in_words(given: Any, expected: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("candidate", "verdict", "expected"), WRONG, ids=str)
+def test_what_is_no_text_or_no_verdict_is_refused_in_words(
+    candidate: dict[str, Any], verdict: Any, expected: str, tmp_path: Path
+) -> None:
     class Wrong(Liker):
-        def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
-            return [given for _ in candidates]
+        def propose(self, state: State, *, feedback: Any, temperature: float | None, rng: Random) -> Candidate:
+            return Candidate("turn[0]", **candidate)
 
-    made = runner(None, Wrong(), strategies=("bon",), tasks=1)
+        def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
+            return [verdict for _ in candidates]
+
+    made = runner(Wrong(), Wrong(), strategies=("bon",), tasks=1)
     assert run_session(made, tmp_path, Console(file=io.StringIO(), width=100)) == 2
     (record,) = Run(tmp_path).records.values()
-    assert (record.error_kind, expected in record.error) == ("contract", True), record.error
+    assert (record.error_kind, f"expected {expected}" in record.error) == ("contract", True), record.error
+    assert write_report(tmp_path).stat().st_size
 
 
 def test_none_stands_for_no_text(tmp_path: Path) -> None:

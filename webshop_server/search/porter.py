@@ -16,29 +16,31 @@ _VOWEL = re.compile(r"[aeiouy]")
 _SHORT_END = re.compile(r"[^aeiouy][aeiouy][^aeiouywxY]\Z")
 
 # Within a step the longest matching ending decides, even if its condition then fails.
-_STEP_2 = {
-    "ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize", "bli": "ble",
-    "alli": "al", "entli": "ent", "eli": "e", "ousli": "ous", "ization": "ize", "ation": "ate",
-    "ator": "ate", "alism": "al", "iveness": "ive", "fulness": "ful", "ousness": "ous", "aliti": "al",
-    "iviti": "ive", "biliti": "ble", "logi": "log",
-}  # fmt: skip
-_STEP_3 = {
-    "icate": "ic", "ative": "", "alize": "al", "iciti": "ic", "ical": "ic", "ful": "", "ness": "",
-}  # fmt: skip
-# "ion" must follow an s or t, which is kept.
-_STEP_4 = {
-    "al": "", "ance": "", "ence": "", "er": "", "ic": "", "able": "", "ible": "", "ant": "", "ement": "",
-    "ment": "", "ent": "", "sion": "s", "tion": "t", "ou": "", "ism": "", "ate": "", "iti": "", "ous": "",
-    "ive": "", "ize": "",
+_STEPS = {
+    2: {
+        "ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize", "bli": "ble",
+        "alli": "al", "entli": "ent", "eli": "e", "ousli": "ous", "ization": "ize", "ation": "ate",
+        "ator": "ate", "alism": "al", "iveness": "ive", "fulness": "ful", "ousness": "ous", "aliti": "al",
+        "iviti": "ive", "biliti": "ble", "logi": "log",
+    },
+    3: {
+        "icate": "ic", "ative": "", "alize": "al", "iciti": "ic", "ical": "ic", "ful": "", "ness": "",
+    },
+    # "ion" must follow an s or t, which is kept.
+    4: {
+        "al": "", "ance": "", "ence": "", "er": "", "ic": "", "able": "", "ible": "", "ant": "", "ement": "",
+        "ment": "", "ent": "", "sion": "s", "tion": "t", "ou": "", "ism": "", "ate": "", "iti": "", "ous": "",
+        "ive": "", "ize": "",
+    },
 }  # fmt: skip
 
 
-def _replace(word: str, endings: dict[str, str], region: int, *, longest: int) -> str:
+def _replace(word: str, step: int, region: int, *, longest: int) -> str:
     for length in range(longest, 1, -1):
-        replacement = endings.get(word[-length:])
+        replacement = _STEPS[step].get(word[-length:])
         if replacement is not None and length <= len(word):
             kept = len(word) - length
-            if endings is _STEP_4:
+            if step == 4:
                 kept += len(replacement)
             return word[: len(word) - length] + replacement if kept >= region else word
     return word
@@ -77,9 +79,9 @@ def stem(word: str) -> str:
                 word += "e"
     if word[-1] in "yY" and _VOWEL.search(word[:-1]):
         word = word[:-1] + "i"
-    word = _replace(word, _STEP_2, one, longest=7)
-    word = _replace(word, _STEP_3, one, longest=5)
-    word = _replace(word, _STEP_4, two, longest=5)
+    word = _replace(word, 2, one, longest=7)
+    word = _replace(word, 3, one, longest=5)
+    word = _replace(word, 4, two, longest=5)
     if word.endswith("e") and (len(word) > two or (len(word) > one and not _SHORT_END.search(word[:-1]))):
         word = word[:-1]
     if word.endswith("ll") and len(word) > two:

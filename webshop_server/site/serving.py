@@ -10,15 +10,13 @@ from webshop_server.site.app import Site, create_app
 from webshop_server.site.server import LOOPBACK, Server, announcement
 from webshop_server.storefront import LocalStorefront
 
-PORT = 3000
-
 
 def host_shop(
     front: LocalStorefront,
     *,
     split: str | None = None,
     host: str = LOOPBACK,
-    port: int = PORT,
+    port: int = 3000,
     token: str | None = None,
     data: Mapping[str, str] | None = None,
 ) -> Server:

@@ -20,10 +20,7 @@ from webshop_server.storage.json_files import Read, find_file, read_pairs
 FORMAT = 1
 """Version of the file format. It is increased when products are stored in another way."""
 FILE = "products.sqlite"
-_FIELDS = tuple(Product.__slots__)
-_fields_of = attrgetter(*_FIELDS)
-_TUPLES = tuple(_FIELDS.index(name) for name in ("bullets", "attributes", "instruction_attributes"))
-_OPTIONS = _FIELDS.index("options")
+_fields_of = attrgetter(*Product.__slots__)
 
 
 def write_disk_catalog(data: str | Path, folder: Path, read: Read | None = None) -> int:
@@ -135,8 +132,8 @@ class _InOrder(Sequence[Product]):
 
 
 def _unpacked(content: str) -> Product:
-    fields = json.loads(content)
-    for place in _TUPLES:
-        fields[place] = tuple(fields[place])
-    fields[_OPTIONS] = {name: tuple(values) for name, values in fields[_OPTIONS].items()}
-    return Product(*fields)
+    fields = dict(zip(Product.__slots__, json.loads(content), strict=True))
+    for name in ("bullets", "attributes", "instruction_attributes"):
+        fields[name] = tuple(fields[name])
+    fields["options"] = {name: tuple(values) for name, values in fields["options"].items()}
+    return Product(**fields)

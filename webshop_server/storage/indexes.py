@@ -25,7 +25,6 @@ from webshop_server.storage.atomic import write_atomically
 from webshop_server.storage.disk_catalog import FORMAT, open_disk_catalog, write_disk_catalog
 from webshop_server.storage.json_files import find_file
 
-INDEX_VARIABLE = "IAD_INDEX"
 CATALOG = "catalog"
 
 Report = Callable[[str, int, int], None]
@@ -64,7 +63,7 @@ class StoredIndex(NamedTuple):
 
 def index_home() -> Path:
     """Return the folder of all indexes: `$IAD_INDEX`, else a folder in the user's cache folder."""
-    named = os.environ.get(INDEX_VARIABLE)
+    named = os.environ.get("IAD_INDEX")
     return Path(named) if named else user_cache_path("iad", appauthor=False) / "indexes"
 
 

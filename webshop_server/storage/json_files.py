@@ -11,9 +11,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-MAX_VALUE_CHARS = 1 << 26
-"""Maximum length of a top-level value. A longer text is treated as invalid JSON."""
-_BLANK = re.compile(r"[ \t\n\r]*")
 _decode = json.JSONDecoder().raw_decode
 
 Read = Callable[[int], None]
@@ -116,8 +113,8 @@ class _Reader:
     def peek(self) -> str:
         """Return the next non-blank character, or "" at the end."""
         while True:
-            blank = _BLANK.match(self._text, self._at)
-            self._at = blank.end() if blank else self._at
+            while self._text[self._at : self._at + 1] in (" ", "\t", "\n", "\r"):
+                self._at += 1
             if self._at < len(self._text) or not self._more():
                 return self._text[self._at : self._at + 1]
 
@@ -127,7 +124,8 @@ class _Reader:
             try:
                 value, end = _decode(self._text, self._at)
             except json.JSONDecodeError as error:
-                if len(self._text) - self._at > MAX_VALUE_CHARS or not self._more():
+                # A longer value is treated as invalid.
+                if len(self._text) - self._at > 1 << 26 or not self._more():
                     raise _not_json(self._path, error) from None
                 continue
             # A number at the end of the window may continue after it, including its fraction or exponent.

@@ -7,15 +7,6 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 
-_TOPIC_WORDS = 200
-FUNCTION_WORDS = (
-    "and", "the", "for", "with", "to", "of", "a", "is", "in", "your", "you", "it", "or", "this", "that", "on", "from",
-    "can", "are", "be", "as", "our", "by", "not", "have", "will", "all", "more", "up", "we", "any", "has", "at", "if",
-    "an", "no", "so", "they", "also", "when", "which", "other", "out", "after", "into", "over", "only", "just", "its",
-    "than", "each", "do", "without", "use", "one", "two", "time", "about", "these", "was", "their", "there", "them",
-    "then", "but", "some", "such",
-)  # fmt: skip
-
 
 class Lexicon:
     """A vocabulary ordered by frequency, and numbered topics.
@@ -39,10 +30,11 @@ class Lexicon:
         self._ranks = _Random(np.exp(np.interp(numbers, np.log(ranks), np.log([*per_1000, last]))))
         n_topics = int(8 * n_products**0.5)  # 1,000 products of the original have 246
         self._topics = _Random((np.arange(n_topics) + 10.0) ** -0.6)
+        n_topic_words = 200
         low, high = np.log((60, 30_000))
-        topical = np.exp(rng.uniform(low, high, (n_topics, _TOPIC_WORDS))).astype(np.int64)
+        topical = np.exp(rng.uniform(low, high, (n_topics, n_topic_words))).astype(np.int64)
         self._topical = np.minimum(topical, n_words - 1)
-        self._places = _Random(1.0 / (np.arange(_TOPIC_WORDS) + 3.0))
+        self._places = _Random(1.0 / (np.arange(n_topic_words) + 3.0))
 
     def topics(self, rng: np.random.Generator, n: int) -> Ints:
         """Draw topics."""
@@ -67,7 +59,7 @@ class Lexicon:
 
     def attribute(self, topic: int, number: int) -> str:
         """Return a two-word phrase of a topic."""
-        first = 5 + number * 2 % (_TOPIC_WORDS // 2)
+        first = 5 + number * 2 % (self._topical.shape[1] // 2)
         return " ".join(self._words[self._topical[topic, first : first + 2]])
 
 
@@ -94,7 +86,13 @@ def _words(n_words: int, rng: np.random.Generator) -> list[str]:
     syllables = [consonant + vowel for consonant in "bcdfghklmnprstvz" for vowel in "aeiou"]
     base = len(syllables)
     orders = [[syllables[place] for place in rng.permutation(base)] for _ in range(5)]
-    words = list(FUNCTION_WORDS)
+    words = [
+        "and", "the", "for", "with", "to", "of", "a", "is", "in", "your", "you", "it", "or", "this", "that", "on",
+        "from", "can", "are", "be", "as", "our", "by", "not", "have", "will", "all", "more", "up", "we", "any", "has",
+        "at", "if", "an", "no", "so", "they", "also", "when", "which", "other", "out", "after", "into", "over",
+        "only", "just", "its", "than", "each", "do", "without", "use", "one", "two", "time", "about", "these", "was",
+        "their", "there", "them", "then", "but", "some", "such",
+    ]  # fmt: skip
     for number in range(n_words - len(words)):
         if number % 12 == 0:
             words.append(str(number))

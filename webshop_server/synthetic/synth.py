@@ -24,7 +24,6 @@ from webshop_server.synthetic.lexicon import Lexicon
 FULL_SIZE = 1_180_000
 FILES = ("items_shuffle.json", "items_ins_v2.json", "items_human_ins.json", FROZEN_FILE)
 _BLOCK = 2000
-_AT = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
 
 
 class _Generated(NamedTuple):
@@ -103,11 +102,11 @@ def _generated(n_products: int, seed: int) -> Iterator[_Generated]:
         size = min(_BLOCK, n_products - first)
         # The texts of a product: title, description and bullets.
         topics = lexicon.topics(rng, size)
-        n_texts = 2 + _bent(rng, (1, 1, 4, 5, 5, 7, 8, 8), size)
+        n_texts = 2 + _bent(rng.random(size), (1, 1, 4, 5, 5, 7, 8, 8))
         starts = np.cumsum(n_texts) - n_texts
-        lengths = _bent(rng, (0, 2, 7, 17, 33, 50, 95, 290), int(n_texts.sum()))
-        lengths[starts] = _bent(rng, (3, 7, 11, 17, 24, 28, 34, 40), size)
-        lengths[starts + 1] = _bent(rng, (0, 0, 0, 47, 126, 214, 302, 900), size)
+        lengths = _bent(rng.random(int(n_texts.sum())), (0, 2, 7, 17, 33, 50, 95, 290))
+        lengths[starts] = _bent(rng.random(size), (3, 7, 11, 17, 24, 28, 34, 40))
+        lengths[starts + 1] = _bent(rng.random(size), (0, 0, 0, 47, 126, 214, 302, 900))
         words = lexicon.words(rng, np.repeat(topics, np.add.reduceat(lengths, starts)))
         ends = np.cumsum(lengths).tolist()
         begins = [0, *ends]
@@ -131,7 +130,7 @@ def _product(
     name = lexicon.name(topic)
     title, kind = [*words, *name], " ".join(name)
     category = ("beauty", "electronics", "garden", "fashion", "grocery")[topic % 5]
-    n_attributes = _bent_once(draw, (1, 1, 1, 2, 4, 5, 13, 27))
+    n_attributes = int(_bent(draw.random(), (1, 1, 1, 2, 4, 5, 13, 27)))
     attributes = list(dict.fromkeys(lexicon.attribute(topic, place) for place in draw.sample(range(81), n_attributes)))
     # The multiplier spreads the ids. It is coprime to 36, so that different numbers get different ids.
     number, digits = position * 1_103_515_247 % 36**8, ""
@@ -204,20 +203,17 @@ def _options(draw: random.Random, title: Sequence[str], image: str) -> dict[str,
     (n_options,) = draw.choices(range(4), (0.577, 0.245, 0.165, 0.013))
     options = {}
     for name, values in draw.sample((("color", colours), ("size", sizes), ("style", title)), n_options):
-        n_values = min(_bent_once(draw, (2, 2, 3, 4, 6, 10, 31, 45)), len(values))
+        n_values = min(int(_bent(draw.random(), (2, 2, 3, 4, 6, 10, 31, 45))), len(values))
         pictured = draw.random() < 0.45
         chosen = dict.fromkeys(draw.sample(values, n_values))
         options[name] = [{"value": value, "image": image.format(value) if pictured else ""} for value in chosen]
     return options
 
 
-def _bent(rng: np.random.Generator, quantiles: Sequence[int], n: int) -> NDArray[np.int64]:
-    """Draw lengths in words, or counts, with these quantiles at 0, 10, 25, 50, 75, 90, 99 and 100 %."""
-    return (np.interp(rng.random(n), _AT, quantiles) + 0.5).astype(np.int64)
-
-
-def _bent_once(draw: random.Random, quantiles: Sequence[int]) -> int:
-    return int(np.interp(draw.random(), _AT, quantiles) + 0.5)
+def _bent(drawn: float | NDArray[np.float64], quantiles: Sequence[int]) -> NDArray[np.int64]:
+    """Turn uniform numbers into lengths or counts with these quantiles at 0, 10, 25, 50, 75, 90, 99 and 100 %."""
+    at = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
+    return np.asarray(np.interp(drawn, at, quantiles) + 0.5).astype(np.int64)
 
 
 def _sentences(words: Sequence[str], sign: str) -> str:

@@ -12,7 +12,6 @@ from iad_envs.bash.embedded.connection import Channel, LauncherClient, Released,
 from iad_envs.bash.sandbox import Capabilities, Change, CommandResult, FrozenState, Sandbox, SandboxError, SandboxLimits
 
 ANSWER_GRACE_S = 30.0
-LARGEST_FILE = 64 << 20
 
 
 def capabilities(n_ids: int, cgroups: dict[str, str]) -> Capabilities:
@@ -134,9 +133,10 @@ class EmbeddedSandbox(Sandbox):
 
     def read(self, path: str) -> bytes:
         """Return the content of a file."""
-        header, content = self._ask(["cat", "--", path], "/", "", self._limits.time_s, b"", 2 * LARGEST_FILE)
+        largest = 64 << 20
+        header, content = self._ask(["cat", "--", path], "/", "", self._limits.time_s, b"", 2 * largest)
         if header["exit_code"] or header["dropped"]:
-            reason = f"{LARGEST_FILE} bytes and more" if header["dropped"] else content.decode(errors="replace").strip()
+            reason = f"{largest} bytes and more" if header["dropped"] else content.decode(errors="replace").strip()
             raise FileNotFoundError(f"expected a readable file of the sandbox at {path!r}, got: {reason}")
         return content
 

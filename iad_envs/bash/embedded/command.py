@@ -19,11 +19,6 @@ TICK_S = 0.1
 SETUP_FD, REPORT_FD = 198, 199
 MAX_REPORT = 16_384
 SHELL = "/bin/bash"
-SHELL_SETUP = (
-    f'trap \'printf "%s\\0%s\\0" "$PWD" "$OLDPWD" >&{REPORT_FD} 2>/dev/null\' EXIT\n'
-    f"exec {SETUP_FD}<&-\nunset BASH_ENV\n"
-).encode()
-"""Script that bash reads before the command, so that the command needs no quoting and no wrapping."""
 
 
 class Command(NamedTuple):
@@ -63,7 +58,10 @@ def start(command: Command, root: str, limits: dict[str, Any], calls: Filter) ->
         OSError: The limit of processes is reached.
     """
     stdin = _sealed("stdin", command.stdin, fcntl.F_SEAL_WRITE)
-    setup = _sealed("setup", SHELL_SETUP, fcntl.F_SEAL_WRITE)
+    # Bash reads this script before the command, so that the command needs no quoting and no wrapping.
+    tell = f'trap \'printf "%s\\0%s\\0" "$PWD" "$OLDPWD" >&{REPORT_FD} 2>/dev/null\' EXIT'
+    script = f"{tell}\nexec {SETUP_FD}<&-\nunset BASH_ENV\n"
+    setup = _sealed("setup", script.encode(), fcntl.F_SEAL_WRITE)
     report = _sealed("report", bytes(MAX_REPORT))
     reading, writing = os.pipe2(os.O_CLOEXEC)
     os.set_blocking(reading, False)

@@ -14,7 +14,6 @@ from iad_envs.bash.embedded.flatten import flatten
 from iad_envs.bash.embedded.rootfs import furnish
 from iad_envs.bash.embedded.syscalls import Mount
 
-BASE = "/base"
 OWN = "/own"
 FLATTEN_AT = 24
 
@@ -24,7 +23,7 @@ State = tuple[str, ...]
 
 def uppers(state: State) -> tuple[str, ...]:
     """Return the folders with a state's files, lowest first, including the base."""
-    return (BASE, *(f"{layer}/u" for layer in state))
+    return ("/base", *(f"{layer}/u" for layer in state))
 
 
 def new_layer(path: str, size: int, inodes: int) -> None:

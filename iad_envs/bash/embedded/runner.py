@@ -21,8 +21,6 @@ from iad_envs.bash.embedded.usage import CellUsage
 KEPT_CAPABILITIES = sum(1 << number for number in (0, 1, 3, 4, 5, 6, 7))
 """Bit set of the capabilities chown, dac_override, fowner, fsetid, kill, setgid and setuid."""
 
-TICK_S = 0.2
-
 
 class RootRunner:
     """The main loop of process 1.
@@ -73,12 +71,12 @@ class RootRunner:
             poll = select.poll()
             for descriptor in (self._control.fileno(), self._user.fileno(), *self._stragglers):
                 poll.register(descriptor, select.POLLIN)
-            ready = {descriptor for descriptor, _ in poll.poll(TICK_S * 1000 if self._has_background else None)}
+            ready = {descriptor for descriptor, _ in poll.poll(200 if self._has_background else None)}
             # Not only when nothing is ready: a background process that prints all the time must not go unwatched.
             if self._has_background and time.monotonic() >= tick:
                 if self._over(0) or self._usage.background_s(self._processes()) > self._limits["cpu_s"]:
                     self._kill_all()
-                tick = time.monotonic() + TICK_S
+                tick = time.monotonic() + 0.2
             # The output of background processes is discarded, so that no full or closed pipe stops them.
             for descriptor in ready & self._stragglers:
                 with contextlib.suppress(BlockingIOError):

@@ -22,17 +22,6 @@ from iad_envs.bash.policy.instruction import ShellInstruction, read_instruction
 from iad_policy.agents.rule_based import RuleBasedAgent
 from iad_policy.types import Candidate, Feedback, State
 
-PATTERN_SCALE = 1.2
-"""Difference of two patterns' fits that makes one e times as likely, at temperature 1."""
-WRONG_PART = 0.3
-"""Probability that a part of a command is wrong, at temperature 1."""
-SUBMITS = 0.9
-"""Probability of submitting after a command that did something, at temperature 1."""
-TOWARDS_BEST = 1.0
-"""Log of the factor by which a command one part away from Best's is more likely."""
-FROM_WORST = 2.0
-"""Log of the factor by which a command with Worst's pattern is less likely, if Best has another pattern."""
-
 
 class Pattern(NamedTuple):
     """A kind of command.
@@ -99,7 +88,7 @@ class BashAgent(RuleBasedAgent):
         facts = state.info["facts"]
         effect = state.info["page"]["output"] or facts["n_created"] or facts["n_changed"] or facts["n_deleted"]
         is_done = bool(tried) and facts["exit_code"] == 0 and bool(effect)
-        if is_done and rng.random() >= (1.0 - SUBMITS) * min(heat, 1.0):
+        if is_done and rng.random() >= 0.1 * min(heat, 1.0):
             return Candidate(SUBMIT, thought="The last command did something: that is it.")
         if len(tried) >= 4:
             return Candidate(SUBMIT, thought="I have no better idea.")
@@ -122,9 +111,10 @@ def _drawn(
         chosen = max(new, key=lambda plan: (plan.fit + bias(plan), -len(plan.wrong_parts)))
     else:
         top = max(plan.fit for plan in new)
-        p_wrong = min(WRONG_PART * heat, 0.5)
+        # At temperature 1 a part is wrong with this probability, and a fit that is 1.2 higher is e times as likely.
+        p_wrong = min(0.3 * heat, 0.5)
         weights = [
-            math.exp((plan.fit - top) / (PATTERN_SCALE * heat) + bias(plan))
+            math.exp((plan.fit - top) / (1.2 * heat) + bias(plan))
             * math.prod((p_wrong / (n - 1) if is_wrong else 1.0 - p_wrong) for is_wrong, n in plan.odds)
             for plan in new
         ]
@@ -142,8 +132,9 @@ def _refined(plans: Sequence[Plan], feedback: Feedback, tried: set[str], *, heat
     avoided_patterns = {plan.pattern for plan in plans if worst is not None and plan.command == str(worst.action)}
 
     def bias(plan: Plan) -> float:
-        bonus = TOWARDS_BEST if any(plan.is_near(one) for one in best_plans) else 0.0
-        return bonus - (FROM_WORST if plan.pattern in avoided_patterns - best_patterns else 0.0)
+        # Logs of factors: one part away from Best's command, and with Worst's pattern if Best has another one.
+        bonus = 1.0 if any(plan.is_near(one) for one in best_plans) else 0.0
+        return bonus - (2.0 if plan.pattern in avoided_patterns - best_patterns else 0.0)
 
     return _drawn(plans, avoid, heat=heat, rng=rng, bias=bias)
 

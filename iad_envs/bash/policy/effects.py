@@ -10,16 +10,6 @@ from iad_envs.bash.facts import SUBMIT
 from iad_envs.bash.policy.instruction import ShellInstruction, read_instruction
 from iad_policy.types import State
 
-_ERROR = re.compile(
-    r"no such file|cannot |not found|invalid|usage:|try '|is a directory|not a directory"
-    r"|missing (?:argument|operand)|unknown (?:predicate|option)|unrecognized|illegal|unexpected|syntax error"
-    r"|paths must precede|omitting directory|are the same file",
-    re.IGNORECASE,
-)
-_MESSAGE = re.compile(
-    r"[a-z]\w*: .*(?:no such file|cannot|denied|is a directory|unexpected end|not permitted)", re.IGNORECASE
-)
-
 
 @dataclass(frozen=True)
 class Done:
@@ -67,7 +57,8 @@ class Done:
     def lines(self) -> Sequence[str]:
         """Lines of the last output that are not blank, without programs' error messages."""
         lines = (line.strip() for line in self.output.splitlines())
-        return [line for line in lines if line and not _MESSAGE.match(line)]
+        message = r"(?i)[a-z]\w*: .*(?:no such file|cannot|denied|is a directory|unexpected end|not permitted)"
+        return [line for line in lines if line and not re.match(message, line)]
 
     @cached_property
     def created(self) -> frozenset[str]:
@@ -131,4 +122,9 @@ def error_line(output: str) -> str:
 
     Folders that may not be read are no error: a search of a whole file system meets some.
     """
-    return next((line for line in output.splitlines() if _ERROR.search(line)), "")
+    error = (
+        r"(?i)no such file|cannot |not found|invalid|usage:|try '|is a directory|not a directory"
+        r"|missing (?:argument|operand)|unknown (?:predicate|option)|unrecognized|illegal|unexpected|syntax error"
+        r"|paths must precede|omitting directory|are the same file"
+    )
+    return next((line for line in output.splitlines() if re.search(error, line)), "")

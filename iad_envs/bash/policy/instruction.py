@@ -28,17 +28,6 @@ ANSWERING = SEARCHING | frozenset(
     ]
 )
 """Words that ask for an answer."""
-REMOVING = frozenset(["delete", "remove", "get rid", "move", "rename", "unhide", "hide", "clear"])
-"""Verbs after whose work something is gone from its place."""
-MAY_REMOVE = frozenset(
-    [
-        *("compress", "uncompress", "zip", "gzip", "unzip", "decompress", "archive", "replace", "substitute", "change"),
-        *("split", "merge"),
-    ]
-)
-"""Verbs after whose work something may be gone from its place: many programs replace their input."""
-EDITING = frozenset(["remove", "delete", "replace", "substitute", "insert", "add", "merge", "split"])
-"""Verbs that may ask for a changed file, or for its changed text as an answer."""
 KINDS = frozenset(
     [
         *("bak", "bat", "bin", "c", "cc", "cfg", "class", "conf", "cpp", "cs", "css", "csv", "dat", "db"),
@@ -149,8 +138,14 @@ def what_is_asked(plain: str) -> Asked:
     changing = [verb for verb in verbs if verb in CHANGING]
     change = _asks_for_change(plain, changing)
     removal = change
-    if change and not REMOVING.intersection(changing):
-        removal = None if MAY_REMOVE.intersection(changing) else False
+    # After the first something is gone from its place; the others may do that, as many programs replace their input.
+    removing = ("delete", "remove", "get rid", "move", "rename", "unhide", "hide", "clear")
+    may_remove = (
+        *("compress", "uncompress", "zip", "gzip", "unzip", "decompress", "archive", "replace", "substitute", "change"),
+        *("split", "merge"),
+    )
+    if change and not set(removing).intersection(changing):
+        removal = None if set(may_remove).intersection(changing) else False
     # "Find all a and remove them" prints nothing.
     is_silent = change and not ANSWERING.intersection(verbs) - SEARCHING and "verbose" not in plain
     verb = next(iter(changing), "")
@@ -162,7 +157,9 @@ def _asks_for_change(plain: str, changing: list[str]) -> bool | None:
         return False
     if re.search(r"\b(?:to|on) the (?:console|screen|terminal|standard output)", plain):
         return None if len(changing) > 1 else False
-    is_of_text = EDITING.issuperset(changing) and re.search(
+    # These may ask for a changed file, or for its changed text as an answer.
+    editing = {"remove", "delete", "replace", "substitute", "insert", "add", "merge", "split"}
+    is_of_text = editing.issuperset(changing) and re.search(
         r"\b(?:lines?|characters?|letters?|fields?|columns?|words?|spaces?|whitespaces?|newlines?|digits?|duplicates?"
         r"|everything within|parenthes[ei]s|prefix|suffix|extensions?|blanks?|strings?)\b",
         plain,

@@ -6,9 +6,6 @@ from iad_policy.prompts.rendering import Rendering, Seen, facts_of, new_parts, p
 from iad_policy.types import State, Turn
 from iad_policy.types.texts import OBSERVATION_CHARS, tail
 
-OLD_OUTPUT_CHARS = 600
-"""Characters of an earlier output that the history shows."""
-
 
 class ShellRendering(Rendering):
     """The words for `IAD/InterCodeBash-v0`."""
@@ -27,7 +24,7 @@ class ShellRendering(Rendering):
         """Return the beginning and the end of an output, and where the shell went."""
         cwd, old_cwd = (page_of(seen).get("cwd", "") for seen in (after, before))
         went = f"Working directory: {cwd}" if cwd != old_cwd and cwd else ""
-        printed = without_middle(str(after.observation), OLD_OUTPUT_CHARS)
+        printed = without_middle(str(after.observation), 600)
         return "\n".join(part for part in (printed, self.facts(after), went) if part)
 
     def actions(self, state: State) -> str:

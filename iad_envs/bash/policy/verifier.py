@@ -24,17 +24,11 @@ from iad_envs.bash.policy.findings import ShellFinding, findings_of
 from iad_policy.types import Candidate, State, Verdict
 from iad_policy.types.information import Information
 
-KNOWN_FAILURE = 0.1
-"""Largest score of submitting after a command that failed, or that left nothing to hand in."""
-INVALID = 0.11
-"""Score of a command that the shell can't run. The next one may be better, so it is above a known failure."""
 LOOKING = 0.12
 """Score of a command after which submitting would surely fail. It may still show something."""
 REACHING = 0.64
 """Score that a command gains if submitting right after it would surely succeed. A submission thus beats commands that
 lead to nothing better if it succeeds with a probability of LOOKING / (1 - REACHING) = 1/3 or more."""
-AGREEMENT = 0.05
-"""Score that a command gains if all other candidates have the same result. It mostly decides ties."""
 
 
 class Weights(NamedTuple):
@@ -107,7 +101,7 @@ def _submission(state: State) -> Verdict:
     score = success(done, found)
     has_nothing = "nothing_printed" in found or (done.instruction.asked.change and "nothing_changed" in found)
     if has_nothing or not found.keys().isdisjoint(("failed", "invalid", "timed_out")):
-        score = min(score, KNOWN_FAILURE)
+        score = min(score, 0.1)
     is_complete = not any(weights().findings.get(name) for name in found)
     return Verdict(score, _critique(found), passed=is_complete, details=_details(found))
 
@@ -120,10 +114,10 @@ def _command(preview: State, agreement: float) -> Verdict:
     if preview.steps_left < 1:  # nothing can be handed in any more
         return Verdict(0.0, "It leaves no step to submit.", details=details)
     if preview.info["invalid_action"]:
-        return Verdict(INVALID, _critique(found), details=details)
+        return Verdict(0.11, _critique(found), details=details)  # the next one may be better than a known failure
     if done.is_repetition:
         return Verdict(LOOKING, "It repeats an earlier command with the same output.", details=details)
-    score = LOOKING + REACHING * success(done, found) + AGREEMENT * agreement
+    score = LOOKING + REACHING * success(done, found) + 0.05 * agreement  # which mostly decides ties
     return Verdict(score, _critique(found), details=details)
 
 

@@ -16,9 +16,6 @@ from iad_envs.bird.policy.question import ParsedQuestion, ReadableSchema, read_q
 from iad_policy.agents.rule_based import RuleBasedAgent
 from iad_policy.types import Candidate, Feedback, State
 
-PART_FITS = {"all": 0.6, "where": 0.3, "form": 0.3, "select": 0.0, "joins": 0.0, "base": -1.0}
-"""Part of Best's query that an edit replaces -> its fit for the chooser. `all` is a new draft."""
-
 
 class BirdAgent(RuleBasedAgent):
     """The rule-based agent of IAD/BIRD-v0: it links words to the schema and fills SQL templates.
@@ -90,7 +87,8 @@ def _edited(
             continue
         query: Query | None = new
         if kept is not None:
-            part = choose.one(PART_FITS)
+            # How well a part suits to be replaced. `all` is a new draft.
+            part = choose.one({"all": 0.6, "where": 0.3, "form": 0.3, "select": 0.0, "joins": 0.0, "base": -1.0})
             parts = {
                 "where": kept._replace(where=new.where),
                 "form": new._replace(where=kept.where),

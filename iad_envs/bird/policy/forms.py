@@ -18,12 +18,6 @@ from iad_envs.bird.policy.grounding import (
 from iad_envs.bird.policy.query import Query, joined
 from iad_envs.bird.policy.question import ParsedQuestion, ReadableSchema, identifiers, stems_of
 
-_HEAD = re.compile(
-    r"(?:what (?:is|are|was|were) the|which|in which|(?:please )?(?:list|give)(?: the| its)?|for each|at what|what)"
-    r" (?:different |full )?(.+?)"
-    r"(?= of | that | who | with | by | from | has | have | is | are | was | were | do | did | does | lies |[.,?]|$)"
-)
-
 
 def draft(question: ParsedQuestion, schema: ReadableSchema, choose: Chooser) -> Query | None:
     """Return a query for a question, or None if its tables can't be joined."""
@@ -61,7 +55,12 @@ def draft(question: ParsedQuestion, schema: ReadableSchema, choose: Chooser) -> 
 def _targets(scope: Scope) -> str:
     """Return the columns that the question asks for."""
     lowered = scope.question.text.lower()
-    head = re.search(r"(?:give|list)(?: the| its| their)? ([^.]+)\.\Z", lowered) or _HEAD.search(lowered)
+    head = re.search(r"(?:give|list)(?: the| its| their)? ([^.]+)\.\Z", lowered) or re.search(
+        r"(?:what (?:is|are|was|were) the|which|in which|(?:please )?(?:list|give)(?: the| its)?|for each|at what|what)"
+        r" (?:different |full )?(.+?)"
+        r"(?= (?:of|that|who|with|by|from|has|have|is|are|was|were|do|did|does|lies) |[.,?]|$)",
+        lowered,
+    )
     nouns = re.split(r" and (?:the )?|, ", head[1]) if head else [lowered]
     if lowered.startswith("when "):
         days = {c: column_fit(c, scope.question.stems, scope) for c in scope.schema.columns if c.is_day}

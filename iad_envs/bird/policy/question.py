@@ -13,7 +13,6 @@ from typing import Any, Literal, NamedTuple
 from iad_policy.types import State
 
 _DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
-_AFTERTHOUGHT = re.compile(r" because .*| in [a-z]+\Z| of the .*")
 _STRING = re.compile(r"'((?:[^']|'')*)'")
 _FILLER = "the a an of in on is are was were that who whose to for it its and or at by"
 
@@ -200,9 +199,10 @@ def _clue(phrase: str, expression: str) -> Clue:
         return Clue(phrase, "having", expression)
     if expression.startswith(("SUM(", "COUNT(", "AVG(")):
         return Clue(phrase, "total", expression)
+    kind: ClueKind = "column"
     if re.match(r"[\w.() ,'%]+?\s*(?:!=|>=|<=|=|>|<| IS NOT NULL| IS NULL| IN \(| LIKE )", expression):
-        return Clue(phrase, "condition", _AFTERTHOUGHT.sub("", expression))
-    return Clue(phrase, "column", _AFTERTHOUGHT.sub("", expression))
+        kind = "condition"
+    return Clue(phrase, kind, re.sub(r" because .*| in [a-z]+\Z| of the .*", "", expression))
 
 
 def identifiers(expression: str) -> Iterator[re.Match[str]]:

@@ -19,11 +19,6 @@ FAILED = 0.0
 """Score of a submitted query without a result: it can't be right."""
 EMPTY = 0.01
 """Score of a submitted query whose result has no rows. No such query was right in the data of the fit."""
-ABOUT_ANSWERS = frozenset(
-    {"shape", "only_number", "extra_columns", "id_unasked", "percentage", "operation_unused"}
-    | {"name_unused", "number_unused", "literal_unasked", "limit_unasked", "evidence_unused"}
-)
-"""Findings that compare a query with the question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +62,11 @@ class ReadPreview:
     def critique(self) -> str:
         """Return its findings in words, without notes."""
         # A query that only looks at the data need not fit the question.
-        left_out = ABOUT_ANSWERS if self.kind == "execute" else frozenset()
+        about_answers = (
+            *("shape", "only_number", "extra_columns", "id_unasked", "percentage", "operation_unused"),
+            *("name_unused", "number_unused", "literal_unasked", "limit_unasked", "evidence_unused"),
+        )
+        left_out = about_answers if self.kind == "execute" else ()
         told = [one for one in self.findings if one["severity"] != "note" and one["code"] not in left_out]
         return " ".join(f"{one['message'].rstrip('.')}." for one in told)
 

@@ -16,21 +16,6 @@ from iad_envs.sketch2code.policy.strokes import SketchParams, StrokeBlock
 from iad_policy.agents.rule_based import RuleBasedAgent
 from iad_policy.types import Candidate, Feedback, State
 
-SPREAD = SketchParams(
-    darker=0.25,
-    stroke=0.2,
-    corner=0.35,
-    cross=0.25,
-    bridge=0.4,
-    purity=0.08,
-    rule=0.05,
-    word_gap=0.35,
-    line_gap=0.35,
-    leading=0.2,
-    margin=0.5,
-    upright=0.5,
-)
-"""Spread of each threshold at temperature 1, as the standard deviation of its logarithm."""
 FRAMES = ("nav_bar", "form_table", "button")
 
 
@@ -79,7 +64,12 @@ def _title(state: State) -> str:
 
 def _traced(state: State, heat: float, rng: Random) -> SketchReading:
     """Read the sketch, and choose the meaning of its frames."""
-    factors = [math.exp(heat * spread * rng.gauss(0.0, 1.0)) for spread in SPREAD]
+    # At temperature 1, as the standard deviation of the logarithm.
+    spreads = SketchParams(
+        darker=0.25, stroke=0.2, corner=0.35, cross=0.25, bridge=0.4, purity=0.08, rule=0.05, word_gap=0.35,
+        line_gap=0.35, leading=0.2, margin=0.5, upright=0.5,
+    )  # fmt: skip
+    factors = [math.exp(heat * spread * rng.gauss(0.0, 1.0)) for spread in spreads]
     params = SketchParams(*(value * factor for value, factor in zip(SketchParams(), factors, strict=True)))
     reading = read_sketch(state.observation["sketch"], state.info["facts"]["sketch_size"], params)
     named = []

@@ -4,11 +4,10 @@ import re
 from collections.abc import Sequence
 from html import escape
 
+from iad_envs.sketch2code.policy.ink import PAGE_WIDTH_PX
 from iad_envs.sketch2code.policy.reading import SketchReading
 from iad_envs.sketch2code.policy.strokes import StrokeBlock
 
-PAGE_PX = 1280
-"""Width of the written page in pixels."""
 TAGS = {
     "text_block": "p",
     "image": "img",
@@ -18,28 +17,24 @@ TAGS = {
     "divider": "hr",
 }
 """Kind of block -> HTML tag."""
-STYLE = (
-    "body{margin:0}#page{position:relative;width:1280px;overflow:hidden}"
-    "#page>*{position:absolute;margin:0;padding:0;border:0;box-sizing:border-box;overflow:hidden;"
-    "font:15px/22px sans-serif}#page>form{border:1px solid #999}#page>nav{background:#dde3ea}"
-    "#page>hr{background:#666}#page>button{background:#ccd}"
-)
-_BLOCK = re.compile(
-    r'<(p|img|form|button|nav|hr)\b[^>]*style="left:(-?[\d.]+)px;top:(-?[\d.]+)px;width:([\d.]+)px;height:([\d.]+)px"'
-)
-_HEIGHT = re.compile(r'<div id="page" style="height:([\d.]+)px">')
 
 
 def written(reading: SketchReading, title: str) -> str:
     """Return blocks as an HTML page, frames and pictures first."""
+    style = (
+        "body{margin:0}#page{position:relative;width:1280px;overflow:hidden}"
+        "#page>*{position:absolute;margin:0;padding:0;border:0;box-sizing:border-box;overflow:hidden;"
+        "font:15px/22px sans-serif}#page>form{border:1px solid #999}#page>nav{background:#dde3ea}"
+        "#page>hr{background:#666}#page>button{background:#ccd}"
+    )
     order = list(TAGS)
     blocks = sorted(
         reading.blocks,
-        key=lambda block: (-order.index(block.kind), round(block.y * PAGE_PX), round(block.x * PAGE_PX)),
+        key=lambda block: (-order.index(block.kind), round(block.y * PAGE_WIDTH_PX), round(block.x * PAGE_WIDTH_PX)),
     )
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{escape(title)}</title>'
-        f'<style>{STYLE}</style></head>\n<body><div id="page" style="height:{reading.height * PAGE_PX:.0f}px">\n'
+        f'<style>{style}</style></head>\n<body><div id="page" style="height:{reading.height * PAGE_WIDTH_PX:.0f}px">\n'
         + "\n".join(_element(block) for block in blocks)
         + "\n</div></body>\n</html>\n"
     )
@@ -47,7 +42,7 @@ def written(reading: SketchReading, title: str) -> str:
 
 def _element(block: StrokeBlock) -> str:
     tag = TAGS[block.kind]
-    left, top, width, height = (round(edge * PAGE_PX) for edge in snapped(block)[1:])
+    left, top, width, height = (round(edge * PAGE_WIDTH_PX) for edge in snapped(block)[1:])
     place = f'style="left:{left}px;top:{top}px;width:{width}px;height:{height}px"'
     if tag in ("img", "hr"):
         return f'<img src="rick.jpg" alt="" {place}>' if tag == "img" else f"<hr {place}>"
@@ -62,20 +57,23 @@ def _element(block: StrokeBlock) -> str:
 
 def blocks_of(html: str) -> SketchReading | None:
     """Return the blocks of a page that `written` made, or None for any other."""
-    height = _HEIGHT.search(html)
+    height = re.search(r'<div id="page" style="height:([\d.]+)px">', html)
     if height is None:
         return None
     kinds = {tag: kind for kind, tag in TAGS.items()}
-    blocks = [
-        StrokeBlock(kinds[tag], *(float(edge) / PAGE_PX for edge in edges)) for tag, *edges in _BLOCK.findall(html)
-    ]
-    return SketchReading(tuple(blocks), float(height[1]) / PAGE_PX)
+    place = r'style="left:(-?[\d.]+)px;top:(-?[\d.]+)px;width:([\d.]+)px;height:([\d.]+)px"'
+    block = rf"<(p|img|form|button|nav|hr)\b[^>]*{place}"
+    blocks = (
+        StrokeBlock(kinds[tag], *(float(edge) / PAGE_WIDTH_PX for edge in edges))
+        for tag, *edges in re.findall(block, html)
+    )
+    return SketchReading(tuple(blocks), float(height[1]) / PAGE_WIDTH_PX)
 
 
 def snapped(block: StrokeBlock) -> StrokeBlock:
     """Return a block rounded as in the page: to whole pixels, and at least one pixel wide and high."""
-    left, top, width, height = (round(edge * PAGE_PX) for edge in block[1:])
-    return StrokeBlock(block.kind, *(edge / PAGE_PX for edge in (left, top, max(1, width), max(1, height))))
+    left, top, width, height = (round(edge * PAGE_WIDTH_PX) for edge in block[1:])
+    return StrokeBlock(block.kind, *(edge / PAGE_WIDTH_PX for edge in (left, top, max(1, width), max(1, height))))
 
 
 def near(one: StrokeBlock, other: StrokeBlock, apart: float = 0.008) -> bool:

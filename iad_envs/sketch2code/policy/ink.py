@@ -12,7 +12,6 @@ from iad_envs.browser.images import encoded, opencv
 Ink = NDArray[np.float32]
 Boxes = Mapping[str, Sequence[Sequence[float]]]
 
-WIDTH_PX = 320
 BLURS_PX = (2.0, 5.0, 12.0)
 """Blur radii, from positions of strokes to positions of whole parts, as a sketch is never exact."""
 LONG_SIDE_PX = 2000
@@ -56,8 +55,9 @@ def ink_of(sketch: NDArray[np.uint8], size: Sequence[int]) -> Ink:
     cv2 = opencv()
     grey = sketch[: size[0], : size[1], 1]
     ink = (grey < np.median(grey) - 50).astype(np.float32)
-    height = max(8, min(1280, round(WIDTH_PX * ink.shape[0] / ink.shape[1])))
-    return np.asarray(cv2.resize(ink, (WIDTH_PX, height), interpolation=cv2.INTER_AREA), dtype=np.float32)
+    width = 320
+    height = max(8, min(1280, round(width * ink.shape[0] / ink.shape[1])))
+    return np.asarray(cv2.resize(ink, (width, height), interpolation=cv2.INTER_AREA), dtype=np.float32)
 
 
 def wireframe(boxes: Boxes, shape: Sequence[int]) -> Ink:

@@ -13,17 +13,7 @@ from iad_policy.models.parsing.grammar import CUT, OPEN
 from iad_policy.types.answers import split_reasoning, within_turn
 from iad_policy.types.names import PATTERN
 
-_LANGUAGES = frozenset({"", "html", "htm", "html5", "xhtml", "xml", "markup", "text", "plaintext", "txt", "php", "svg"})
 _TAG = re.compile(r"<(?:!doctype|/?[a-z][\w-]*)\b", re.IGNORECASE)
-_DOCUMENT = re.compile(r"<(?:!doctype|html|body)\b", re.IGNORECASE)
-_DOCUMENT_START = re.compile(r"(?:<\?xml[^>\n]*>\s*)?<(?:!doctype|html)\b", re.IGNORECASE)
-_IN_DOCUMENT = re.compile(r"<(?:/html|head|body)\b", re.IGNORECASE)
-_ELEMENT_START = re.compile(
-    r"^[ \t]*<(?!/)(?!answer|action|response)[a-z][\w-]*[^<>\n]*>", re.IGNORECASE | re.MULTILINE
-)
-_DOCUMENT_END = "</html>"
-_ELLIPSIS = re.compile(r"(?:<[^<>]*>|\s|\.\.\.|…|<!--[^>]*-->)*+", re.DOTALL)
-_REMARK = re.compile(r">[ \t]*\n[ \t]*\n(?P<remark>[^<]*)\Z")
 
 
 class _PageStart(NamedTuple):
@@ -53,7 +43,7 @@ def read_page(text: str, available: Iterable[Any] = (), *, is_cut: bool = False)
     reasoned = split_reasoning(text)
     visible = re.sub(r"\A\s*<answer>|</answer>\s*\Z", "", within_turn(reasoned.rest))
     if reasoned.is_open:  # a whole document in a fence may stand in it
-        pages = [page for page in _in_fences(visible) if page.is_closed and _DOCUMENT_END in page.html.lower()]
+        pages = [page for page in _in_fences(visible) if page.is_closed and "</html>" in page.html.lower()]
         page = pages[-1] if pages else None
     else:
         page = _page_in(visible)
@@ -66,7 +56,8 @@ def read_page(text: str, available: Iterable[Any] = (), *, is_cut: bool = False)
     if page is None:
         return Reading(None, text, CUT if is_cut else OPEN if reasoned.is_open else "")
     has_gap = "..." in page.html or "…" in page.html
-    if page.html == f"ask{PATTERN}" or (has_gap and _ELLIPSIS.fullmatch(page.html)):
+    is_gap = has_gap and re.fullmatch(r"(?s)(?:<[^<>]*>|\s|\.\.\.|…|<!--[^>]*-->)*+", page.html)
+    if page.html == f"ask{PATTERN}" or is_gap:
         return Reading(None, text, f"the pattern {page.html!r:.60}, which stands for actions and is none")
     thought = "" if reasoned.is_open else visible[: page.start].strip()
     return Reading(page.action, "\n".join(filter(None, (reasoned.reasoning, thought))))
@@ -75,26 +66,28 @@ def read_page(text: str, available: Iterable[Any] = (), *, is_cut: bool = False)
 def _page_in(text: str) -> _PageStart | None:
     """Return the page of an answer: in a fence, in an object, or alone."""
     found = list(_in_fences(text))
-    pages = [page for page in found if _DOCUMENT.search(page.html)] or found
+    pages = [page for page in found if re.search(r"(?i)<(?:!doctype|html|body)\b", page.html)] or found
     if pages:
         return ([page for page in pages if page.is_closed] or pages)[-1]
     if call := call_at(text):
         page = call.argument
         return _PageStart(0, page.strip(), page) if isinstance(page, str) and _TAG.search(page) else None
     code = fences(text)
-    for start in islice(_DOCUMENT_START.finditer(text), MAX_PLACES):
+    starts = re.finditer(r"(?i)(?:<\?xml[^>\n]*>\s*)?<(?:!doctype|html)\b", text)
+    for start in islice(starts, MAX_PLACES):
         if any(fence.start <= start.start() < fence.end for fence in code):
             continue
         is_line_start = not text[text.rfind("\n", 0, start.start()) + 1 : start.start()].strip("\ufeff \t")
-        if is_line_start or _IN_DOCUMENT.search(text, start.end()):
+        if is_line_start or re.search(r"(?i)<(?:/html|head|body)\b", text[start.end() :]):
             return _bare(text, start.start())
-    element = _ELEMENT_START.search(text)
+    element = re.search(r"(?im)^[ \t]*<(?!/)(?!answer|action|response)[a-z][\w-]*[^<>\n]*>", text)
     return None if element is None else _bare(text, element.start())
 
 
 def _in_fences(text: str) -> Iterator[_PageStart]:
     for fence in fences(text, holds_marks=_is_inside):
-        if fence.language not in _LANGUAGES or not _TAG.search(fence.text) or fence.text.startswith("```"):
+        languages = ("", "html", "htm", "html5", "xhtml", "xml", "markup", "text", "plaintext", "txt", "php", "svg")
+        if fence.language not in languages or not _TAG.search(fence.text) or fence.text.startswith("```"):
             continue
         action = text[fence.start : fence.end].strip()
         if "```" in fence.text:  # marks of fences on the page are written so that the fence doesn't end there
@@ -104,9 +97,9 @@ def _in_fences(text: str) -> Iterator[_PageStart]:
 
 def _bare(text: str, start: int) -> _PageStart:
     """Return the page that begins at a place, without a remark behind it."""
-    end = text.lower().rfind(_DOCUMENT_END, start)
-    page = text[start : end + len(_DOCUMENT_END) if end >= 0 else len(text)].strip()
-    remark = _REMARK.search(page)
+    end = text.lower().rfind("</html>", start)
+    page = text[start : end + len("</html>") if end >= 0 else len(text)].strip()
+    remark = re.search(r">[ \t]*\n[ \t]*\n(?P<remark>[^<]*)\Z", page)
     page = page[: remark.start("remark")].strip() if remark else page
     return _PageStart(start, page, page)
 
@@ -114,4 +107,4 @@ def _bare(text: str, start: int) -> _PageStart:
 def _is_inside(page: str) -> bool:
     """Whether a page is not at its end yet, so that the marks of a fence belong to it."""
     page = page.lower()
-    return "<html" in page and _DOCUMENT_END not in page
+    return "<html" in page and "</html>" not in page

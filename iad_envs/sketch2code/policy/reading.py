@@ -22,11 +22,6 @@ from iad_envs.sketch2code.policy.strokes import (
     strokes_of,
 )
 
-WIDTH_PX = 1024
-"""Width to which sketches are scaled before reading. All lengths are in these pixels."""
-BAND_PX = 9
-"""Width of the strips along the edges of connected ink, where its sides are looked for."""
-
 
 class SketchReading(NamedTuple):
     """The parts read from a sketch. Frames have the kind `frame` until their meaning is chosen.
@@ -82,10 +77,9 @@ def ink_of(sketch: NDArray[np.uint8], size: Sequence[int], darker: float) -> Ink
     """Return a sketch's ink, 0 or 1, scaled to the width of reading."""
     cv2 = opencv()
     grey = sketch[: size[0], : size[1], 1]
-    height = max(8, round(WIDTH_PX * grey.shape[0] / max(1, grey.shape[1])))
-    large = cv2.resize(
-        grey, (WIDTH_PX, height), interpolation=cv2.INTER_AREA if size[1] > WIDTH_PX else cv2.INTER_CUBIC
-    )
+    width = 1024
+    height = max(8, round(width * grey.shape[0] / max(1, grey.shape[1])))
+    large = cv2.resize(grey, (width, height), interpolation=cv2.INTER_AREA if size[1] > width else cv2.INTER_CUBIC)
     return np.asarray(large < float(np.median(large)) - darker, dtype=np.uint8)
 
 
@@ -112,7 +106,8 @@ def _outlined(ink: Ink, params: SketchParams) -> list[StrokeBlock]:
 
 def _bands(ink: Ink) -> list[tuple[Ink, int]]:
     """Return the strips along the four edges, and the axis across each."""
-    return [(ink[:BAND_PX], 0), (ink[-BAND_PX:], 0), (ink[:, :BAND_PX], 1), (ink[:, -BAND_PX:], 1)]
+    px = 9
+    return [(ink[:px], 0), (ink[-px:], 0), (ink[:, :px], 1), (ink[:, -px:], 1)]
 
 
 def _crossed(ink: Ink, frame: StrokeBlock, more: float) -> bool:

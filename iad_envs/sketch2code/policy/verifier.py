@@ -36,7 +36,6 @@ Picture = NDArray[np.uint8]
 Screenshot = Callable[[str], Picture | None]
 FAILED = -1.0
 """Score of a candidate that is not a page, or can't be rendered."""
-PARTS = ("layout", "text_iou", "image_iou")
 PROMPTS = domain_prompts(DOMAIN)
 
 
@@ -52,8 +51,9 @@ class ReferenceVerifier:
     per_candidate = True
 
     def __init__(self, part: str = "layout") -> None:
-        if part not in PARTS:
-            raise UnknownName("part of the score", part, PARTS)
+        known = ("layout", "text_iou", "image_iou")
+        if part not in known:
+            raise UnknownName("part of the score", part, known)
         self.part = part
 
     @property
@@ -110,14 +110,6 @@ class Sketch2CodeVerifier:
 Sees = Literal["images", "html", "sketch"]
 
 
-KINDS: Mapping[str, tuple[Information, str]] = {
-    "images": ("oracle", "First the page as it should be, then the page to review."),
-    "html": ("oracle", "First the HTML of the page as it should be, then the HTML to review."),
-    "sketch": ("self", "First the sketch, then the page to review."),
-}
-"""What a judge sees -> its label, and what its prompt says of that."""
-
-
 class PageJudge(ModelComponent):
     """A language model that scores a page 0-10, scaled to 0-1, with a critique.
 
@@ -141,11 +133,16 @@ class PageJudge(ModelComponent):
         temperature: float | None = 0.0,
         max_tokens: int | None = 512,
     ) -> None:
-        if sees not in KINDS:
-            raise UnknownName("view of a judge", sees, KINDS)
+        known: Mapping[str, tuple[Information, str]] = {  # its label, and what its prompt says of what it sees
+            "images": ("oracle", "First the page as it should be, then the page to review."),
+            "html": ("oracle", "First the HTML of the page as it should be, then the HTML to review."),
+            "sketch": ("self", "First the sketch, then the page to review."),
+        }
+        if sees not in known:
+            raise UnknownName("view of a judge", sees, known)
         super().__init__(model, temperature=temperature, max_tokens=max_tokens)
         self.sees = sees
-        self.information, self._caption = KINDS[sees]
+        self.information, self._caption = known[sees]
         self._screenshot = screenshot
 
     @property

@@ -13,7 +13,6 @@ from iad_envs.toolcalls.acebench.user import UserScript, first_message, script_o
 from iad_envs.toolcalls.bfcl.data import spoken
 from iad_envs.toolcalls.worlds import ACE_WORLD_NAMES, class_of, world
 
-_SPEAKER = re.compile(r"^(user|system): ?", re.MULTILINE)
 Messages = tuple[Mapping[str, str], ...]
 
 
@@ -133,7 +132,7 @@ def messages_of(task: AceTask) -> Messages:
     """Return the dialogue of a task as messages. Its time and what is known of the user stand before it."""
     known = [f"{label}: {text}" for label, text in (("Time", task.time), ("User", task.profile)) if text]
     messages = [{"role": "system", "content": "\n".join(known)}] if known else []
-    parts = _SPEAKER.split(task.question)
+    parts = re.split(r"^(user|system): ?", task.question, flags=re.MULTILINE)
     if len(parts) == 1:
         return (*messages, {"role": "user", "content": task.question.strip()})
     said = zip(parts[1::2], parts[2::2], strict=True)

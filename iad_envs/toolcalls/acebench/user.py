@@ -28,9 +28,7 @@ _QUIET = frozenset(
         "would you your"
     )
 )
-_SENTENCE_END = re.compile(r"(?:(?<=[.!?])|(?<=[.!?]['\"]))\s+(?=[A-Z])")
 _QUOTED = re.compile(r"('(?:[^']|'(?=\w))*'(?!\w)|\"[^\"]*\")")
-_WISH = re.compile(r"\b(?:need|want|wish) to\b", re.IGNORECASE)
 _FIRST_PERSON: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), said)
     for pattern, said in (
@@ -184,8 +182,10 @@ def script_of_instruction(instruction: str, wanted: ByClass) -> UserScript:
         instruction: The task's question.
         wanted: The state in which the goal is reached.
     """
-    sentences = [one for one in _SENTENCE_END.split(instruction.strip()) if not one.startswith("You will respond")]
-    wishes = [one for one in dict.fromkeys(sentences) if _WISH.search(one)]
+    sentence_end = re.compile(r"(?:(?<=[.!?])|(?<=[.!?]['\"]))\s+(?=[A-Z])")
+    sentences = [one for one in sentence_end.split(instruction.strip()) if not one.startswith("You will respond")]
+    wish = re.compile(r"\b(?:need|want|wish) to\b", re.IGNORECASE)
+    wishes = [one for one in dict.fromkeys(sentences) if wish.search(one)]
     others = [one for one in dict.fromkeys(sentences) if one not in wishes]
     facts = [UserFact(one.rstrip("."), first_person(one)) for one in others]
     opening = " ".join(map(first_person, wishes or sentences))

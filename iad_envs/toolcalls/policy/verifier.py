@@ -33,8 +33,6 @@ KEPT: Mapping[str, float] = {
 """Code of a finding -> share of its score that a response of calls keeps."""
 CALLED, ON_THE_WAY, FURTHER = 0.5, 0.4, 0.1
 """Score of calls, what they gain for all values of the request that were still unused, and where none was left."""
-DRAFTED = 0.95
-"""Share of its score that a draft keeps, as it answers nothing."""
 IN_VAIN, FAILED, UNDONE, ANSWERED, ASKED = 0.05, 0.1, 0.2, 0.3, 0.4
 """Score of a reply that claims what no call did or that nobody answers, of one after a call that failed, of one before
 any call has worked, of the answer to a single question, and of one that asks or declines."""
@@ -87,7 +85,8 @@ def _of_calls(at: Dialogue, response: Response, unused: Sequence[str]) -> float:
     """Return the score of calls before what is found of them."""
     left = at.unused(())
     gained = ON_THE_WAY * (1 - len(unused) / len(left)) if left else FURTHER
-    return (CALLED + gained) * (DRAFTED if response.kind == "draft" else 1.0)
+    # Share of its score that a draft keeps, as it answers nothing
+    return (CALLED + gained) * (0.95 if response.kind == "draft" else 1.0)
 
 
 def _of_reply(at: Dialogue, candidate: Candidate, preview: State) -> tuple[float, list[str]]:

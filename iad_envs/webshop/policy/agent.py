@@ -25,8 +25,6 @@ from iad_envs.webshop.policy.reading import (
 from iad_policy.agents.rule_based import RuleBasedAgent
 from iad_policy.types import Candidate, Feedback, State
 
-BACK, PREVIOUS, NEXT, BUY = "click[back to search]", "click[< prev]", "click[next >]", "click[buy now]"
-
 
 class WebShopAgent(RuleBasedAgent):
     """The shop's rule-based agent: it reads pages and draws an action that fits.
@@ -75,7 +73,7 @@ def _choices(state: State, instruction: ShopInstruction) -> dict[str, float]:
     if page["kind"] == "item":
         return _item_choices(page, state, instruction)
     if page["kind"] != "results":
-        return {PREVIOUS: 1.0, BACK: 0.0}
+        return {"click[< prev]": 1.0, "click[back to search]": 0.0}
     choices: dict[str, float] = {}
     seen = visited(state)
     for product in page["products"]:
@@ -84,8 +82,8 @@ def _choices(state: State, instruction: ShopInstruction) -> dict[str, float]:
         fit -= 0.3 if product["asin"] in seen else 0.0
         choices[f"click[{product['asin'].lower()}]"] = fit
     if page["products"]:
-        choices[NEXT] = 0.15
-    choices[BACK] = 0.05
+        choices["click[next >]"] = 0.15
+    choices["click[back to search]"] = 0.05
     return choices
 
 
@@ -93,14 +91,14 @@ def _item_choices(page: Mapping[str, Any], state: State, instruction: ShopInstru
     named, selected = wanted_values(page["options"], instruction), page["selected"]
     lines = lines_read(state, page["asin"])
     known = instruction.coverage(words_of(" ".join([page["title"], *lines, *named.values()])))
-    choices = {BUY: 0.3 + 0.4 * known, PREVIOUS: 0.0}
+    choices = {"click[buy now]": 0.3 + 0.4 * known, "click[< prev]": 0.0}
     to_read = unread(state, page["asin"])
     for kind in to_read:
         choices[f"click[{kind}]"] = 0.2 + 0.4 * (1.0 - known)
     if not to_read and state.steps_left > 4:  # to go back, open another product and buy it
-        choices[PREVIOUS] = 0.3 + 0.7 * (1.0 - known)
+        choices["click[< prev]"] = 0.3 + 0.7 * (1.0 - known)
     if not price_fits(page["price"], instruction.price_limit):
-        choices[PREVIOUS] = 0.9
+        choices["click[< prev]"] = 0.9
 
     def share(value: str) -> float:
         words = words_of(value)

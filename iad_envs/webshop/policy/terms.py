@@ -36,8 +36,6 @@ _IN_ONE_WAY: Sequence[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str
     (re.compile(r"""(?<=\d)\s?(?:"|''|″|”)|(?<=\d)in\b|(?<=\d) in(?=\s*(?:[,.)x]|$))"""), " inch "),
 )
 """How packs, sizes and inches are written."""
-_TOKEN = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+")
-_BREAK = re.compile(r"[,.;:?!()|+]")
 
 _UNITS = {
     "ounce": "oz", "ounces": "oz", "inches": "inch", "foot": "ft", "feet": "ft", "pound": "lb", "pounds": "lb",
@@ -48,19 +46,6 @@ _UNITS = {
 COUNTING = frozenset(["pc", "pack", "count", "set", "box", "bag", "pair", "bundle", "unit"])
 """Units that only say how many: "one" asks for "1 pack" as well as for "1 pcs"."""
 ALL_UNITS = frozenset([*_UNITS.values(), *COUNTING])
-_MEASURES = ALL_UNITS | {"x", "w", "l", "h", "d", "t", "m", "mm", "gb", "tb", "k", "v", "hz", "p"}
-"""Words that may be glued to a number without making it a code."""
-_NOUNS_IN_IE = frozenset(
-    """
-    beanie birdie bootie brownie calorie cookie cutie foodie genie hoodie movie onesie pie selfie smoothie tie veggie
-    zombie
-    """.split()  # noqa: SIM905
-)
-_IRREGULAR = {
-    "gray": "grey", "women": "woman", "womens": "woman", "men": "man", "mens": "man", "colour": "color",
-    "children": "child", "feet": "foot", "geese": "goose", "halves": "half", "knives": "knife", "leaves": "leaf",
-    "loaves": "loaf", "mice": "mouse", "scarves": "scarf", "shelves": "shelf", "teeth": "tooth",
-}  # fmt: skip
 
 
 class Word(NamedTuple):
@@ -86,7 +71,7 @@ def read_words(text: str) -> tuple[Word, ...]:
     text = text.lower().replace("’", "'").replace("'s", "").replace("\xa0", " ")
     for pattern, written in _IN_ONE_WAY:
         text = pattern.sub(written, text)
-    found = list(_TOKEN.finditer(text))
+    found = list(re.finditer(r"\d+(?:\.\d+)?|[^\W\d_]+", text))
     words: list[Word] = []
     end = 0
     for before, match, after in zip([None, *found], found, [*found[1:], None], strict=False):
@@ -95,10 +80,11 @@ def read_words(text: str) -> tuple[Word, ...]:
             for other in (before, after)
             if other is not None and (other.end() == match.start() or match.end() == other.start())
         ]
-        starts = _BREAK.search(text, end, match.start()) is not None
+        starts = re.search(r"[,.;:?!()|+]", text[end : match.start()]) is not None
         is_code = len(match[0]) == 1 and match[0] != "x"
         if match[0][0].isdigit():
-            is_code = any(term(other) not in _MEASURES for other in glued)
+            measures = ("x", "w", "l", "h", "d", "t", "m", "mm", "gb", "tb", "k", "v", "hz", "p")  # are no codes
+            is_code = any(term(other) not in ALL_UNITS and term(other) not in measures for other in glued)
         words.append(Word(match[0], term(match[0]), is_code, starts))
         end = match.end()
     return tuple(words)
@@ -106,7 +92,8 @@ def read_words(text: str) -> tuple[Word, ...]:
 
 def is_specific(word: Word) -> bool:
     """Return whether a word is a colour, a size or a number: what options are about."""
-    return word.term in COLOURS or word.term in SIZES or word.term[0].isdigit()
+    is_size = re.fullmatch("x{0,5}(?:larg|small)|medium", word.term) is not None
+    return word.term in COLOURS or is_size or word.term[0].isdigit()
 
 
 @lru_cache(maxsize=16_384)
@@ -116,7 +103,12 @@ def term(word: str) -> str:
         return word.rstrip("0").rstrip(".") if "." in word else word.lstrip("0") or "0"
     if word in _NUMBERS:
         return _NUMBERS[word]
-    word = _IRREGULAR.get(word) or singular(word)
+    irregular = {
+        "gray": "grey", "women": "woman", "womens": "woman", "men": "man", "mens": "man", "colour": "color",
+        "children": "child", "feet": "foot", "geese": "goose", "halves": "half", "knives": "knife", "leaves": "leaf",
+        "loaves": "loaf", "mice": "mouse", "scarves": "scarf", "shelves": "shelf", "teeth": "tooth",
+    }  # fmt: skip
+    word = irregular.get(word) or singular(word)
     word = _UNITS.get(word, word)
     for suffix in ("ability", "able", "ingly", "edly", "ing", "ed", "ly"):
         if word.endswith(suffix) and len(word) - len(suffix) >= 4:
@@ -130,27 +122,29 @@ def term(word: str) -> str:
 @lru_cache(maxsize=16_384)
 def singular(word: str) -> str:
     """Return the singular of a regular English noun in lower case. Other words are returned as they are."""
+    in_ie = {
+        "beanie", "birdie", "bootie", "brownie", "calorie", "cookie", "cutie", "foodie", "genie", "hoodie", "movie",
+        "onesie", "pie", "selfie", "smoothie", "tie", "veggie", "zombie",
+    }  # fmt: skip
     kept = ("always", "atlas", "canvas", "christmas", "gas", "lens", "news", "series", "species", "this")
     if len(word) <= 3 or word in kept or not word.endswith("s") or word.endswith(("ss", "us", "is")):
         return word
     if word.endswith("ies"):
-        return word[:-1] if word[:-1] in _NOUNS_IN_IE else f"{word[:-3]}y"
+        return word[:-1] if word[:-1] in in_ie else f"{word[:-3]}y"
     in_o = ("avocado", "echo", "hero", "mango", "mosquito", "potato", "tomato")
     if word.endswith(("ches", "shes", "sses", "xes", "zzes")) or word[:-2] in in_o:
         return word[:-2]
     return word[:-1]
 
 
-_COLOUR_NAMES = """
+COLOURS = frozenset(
+    term(name)
+    for name in """
     amber apricot aqua aquamarine army azure beige black blonde blue blush bronze brown burgundy camel camo champagne
     charcoal cherry chocolate clear cobalt coffee cognac copper coral cranberry cream crimson cyan denim ebony emerald
     espresso fuchsia gold golden green grey indigo ivory jade khaki lavender lilac lime magenta maroon mauve mint mocha
     multicolor mustard navy nude ocher olive orange peach pewter pink plum purple rainbow red rose ruby rust sage salmon
     sand sapphire scarlet silver slate tan taupe teal terracotta transparent turquoise violet walnut white wine yellow
-"""
-COLOURS = frozenset(map(term, _COLOUR_NAMES.split()))
-"""The terms of colours."""
-SIZES = frozenset(
-    map(term, ["small", "medium", "large", *(f"{'x' * n}{size}" for n in range(1, 6) for size in ("large", "small"))])
+    """.split()  # noqa: SIM905
 )
-"""The terms of sizes that are words."""
+"""The terms of colours."""

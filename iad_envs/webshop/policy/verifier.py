@@ -17,19 +17,13 @@ from iad_envs.webshop.policy.reading import item_of, lines_read, page_of, unread
 from iad_policy.types import Candidate, State, Verdict
 from iad_policy.types.information import Information
 
-INVALID = 0.0
-DEAD_END = 0.0
-"""Score of a page from which no purchase is possible with the steps that are left."""
-AT_MOST_IF_FAILING = 0.05
-"""Highest score of a purchase that is known to fail."""
-STUCK = 0.06
-"""Lowest score of a product page with steps left. It is above every purchase that is known to fail."""
 NOTHING_FOUND = 0.1
 """Lowest score of a results page, and score of the search page, with steps left."""
 STEP_COST = 0.01
 """Share of the score that each action until the purchase costs, so that progress ranks above none."""
-STEPS_FROM_INDEX, STEPS_FROM_RESULTS, STEPS_FROM_ITEM = 3, 2, 1
-"""Number of actions from a page to the purchase, without options."""
+STEPS_FROM_ITEM = 1
+"""Number of actions from a product's page to its purchase, without options. From results it takes one more, from the
+search page two."""
 
 
 class WebShopVerifier:
@@ -57,12 +51,12 @@ def verdict(state: State, candidate: Candidate) -> Verdict:
     if preview is None:
         raise ValueError(f"expected a preview of {candidate.action!r}, got none; a driver attaches it")
     if preview.info["invalid_action"]:
-        return Verdict(INVALID, preview.info["facts"]["complaint"])
+        return Verdict(0.0, preview.info["facts"]["complaint"])
     kind = page_of(preview)["kind"]
     if kind == "done":
         return _purchase(state)
     if kind == "index":
-        score = NOTHING_FOUND if preview.steps_left >= STEPS_FROM_INDEX else DEAD_END
+        score = NOTHING_FOUND if preview.steps_left >= STEPS_FROM_ITEM + 2 else 0.0
         return Verdict(score, "Back on the search page, where a search comes next.")
     return _results(preview) if kind == "results" else _product(state, preview)
 
@@ -70,8 +64,8 @@ def verdict(state: State, candidate: Candidate) -> Verdict:
 def _purchase(state: State) -> Verdict:
     fit = _fit(state)
     if fit is None:
-        return Verdict(INVALID, "No product is open that could be bought.")
-    score = min(fit.probability, AT_MOST_IF_FAILING) if fit.is_known_to_fail else fit.probability
+        return Verdict(0.0, "No product is open that could be bought.")
+    score = min(fit.probability, 0.05) if fit.is_known_to_fail else fit.probability
     critique = " ".join(_findings(fit)) or "Everything that is asked for was seen and is selected."
     # It passes if nothing is missing, and fails if an option or the price is not as asked. Unseen facts leave it open.
     passed = True if fit.is_complete else False if fit.is_known_to_fail or fit.differing else None
@@ -82,18 +76,19 @@ def _product(state: State, preview: State) -> Verdict:
     """Return the verdict on a product page or one of its sub pages."""
     fit = _fit(preview)
     if fit is None:
-        return Verdict(DEAD_END, "No product is shown.")
+        return Verdict(0.0, "No product is shown.")
     is_sub_page = page_of(preview)["kind"] != "item"
     steps_left = preview.steps_left - is_sub_page
     critique = " ".join(_findings(fit)) or "Everything that is asked for was seen and is selected: buy it."
     if steps_left < STEPS_FROM_ITEM:
-        return Verdict(DEAD_END, f"No step is left to buy it. {critique}", details=fit.features())
+        return Verdict(0.0, f"No step is left to buy it. {critique}", details=fit.features())
     before = _fit(state) if is_sub_page else None
     score = _promise(fit, steps_left, n_steps=is_sub_page)
     if before is not None and before.unseen and len(fit.unread) < len(before.unread):
         known = max(score, _promise(before, steps_left, n_steps=0))
         score = known + 0.05 * (1.0 - known)  # reading is better than a purchase without the facts
-    return Verdict(max(score, STUCK), critique, details=fit.features())
+    # With steps left, a product page is above every purchase that is known to fail.
+    return Verdict(max(score, 0.06), critique, details=fit.features())
 
 
 def _promise(fit: Fit, steps_left: float, *, n_steps: int) -> float:
@@ -113,8 +108,8 @@ def _promise(fit: Fit, steps_left: float, *, n_steps: int) -> float:
 
 
 def _results(preview: State) -> Verdict:
-    if preview.steps_left < STEPS_FROM_RESULTS:
-        return Verdict(DEAD_END, "No steps are left to open and buy a product.")
+    if preview.steps_left < STEPS_FROM_ITEM + 1:
+        return Verdict(0.0, "No steps are left to open and buy a product.")
     instruction, seen = preview.info["instruction"], visited(preview)
     fits = {
         product["asin"]: fit_at_first_sight(instruction, product["title"], product["price"])
@@ -124,7 +119,7 @@ def _results(preview: State) -> Verdict:
     if not fits:
         return Verdict(NOTHING_FOUND, "No product here that was not opened already: search with other words.")
     best = max(fits, key=lambda asin: fits[asin].probability)
-    score = fits[best].probability * (1.0 - STEP_COST * STEPS_FROM_RESULTS)
+    score = fits[best].probability * (1.0 - STEP_COST * (STEPS_FROM_ITEM + 1))
     lacking = _quoted(fits[best])
     says = f"its title lacks {lacking}" if lacking else "its title has all words that are asked for"
     is_above = " and its price is above the limit" if fits[best].price_share == 0.0 else ""

@@ -16,9 +16,6 @@ from iad_policy.types import Usage
 from iad_policy.types.call_context import current_call
 from iad_policy.types.hashing import seed_of
 
-LEAST_TEMPERATURE = 1e-3
-"""Temperatures below it are greedy."""
-
 
 class HFModel:
     """A model that transformers runs in this process. It answers one question after another.
@@ -126,7 +123,8 @@ class HFModel:
 
 
 def _drawn(logprobs: torch.Tensor, temperature: float, top_p: float, draw: torch.Generator) -> int:
-    if temperature < LEAST_TEMPERATURE:
+    # Temperatures below it are greedy
+    if temperature < 1e-3:
         return int(logprobs.argmax())
     odds = (logprobs / temperature).softmax(-1)
     if top_p < 1:

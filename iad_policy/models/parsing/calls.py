@@ -18,7 +18,6 @@ MAX_PLACES = 20
 """Number of tags, fences, headings or brackets that are tried, so that reading takes linear time."""
 PARSE_ERRORS = (SyntaxError, ValueError, TypeError, RecursionError, MemoryError)
 NAMES = ("name", "function", "tool", "tool_name", "action")
-ARGUMENTS = ("arguments", "parameters", "args", "input")
 _TAG = re.compile(r"<(?P<name>tool_calls?|function_calls?)>(?P<body>.*?)(?:</(?P=name)>|\Z)", re.DOTALL)
 _FUNCTION = re.compile(r"<function=(?P<name>[\w.-]+)>(?P<body>.*?)(?:</function>|\Z)", re.DOTALL)
 _PARAMETER = re.compile(r"<parameter=(?P<name>[\w.-]+)>(?P<value>.*?)</parameter>", re.DOTALL)
@@ -148,7 +147,7 @@ def call_of(value: Any) -> ToolCall | None:
     beside = {name: match for name in fields if (match := _BESIDE.search(name))}
     thought = next((text for name, match in beside.items() if match[1] and isinstance(text := fields[name], str)), "")
     name = next((name for name in NAMES if isinstance(fields.get(name), str)), "")
-    given = next((fields[one] for one in ARGUMENTS if one in fields), None)
+    given = next((fields[one] for one in ("arguments", "parameters", "args", "input") if one in fields), None)
     if isinstance(given, str) and given.lstrip()[:1] == "{" and (inside := read_value(given.lstrip())):
         given = inside.value
     if given is None:

@@ -17,7 +17,6 @@ from iad_policy.types.answers import ACTION, EARLIER_PART, NEXT_PART, closing_ma
 
 MAX_CHARACTERS = 100_000
 _VERB = re.compile(r"^[ \t]*[*`]{0,2}(reply|draft)[*`]{0,2}\s*\[", re.IGNORECASE | re.MULTILINE)
-_LIST = re.compile(r"\[\s*[A-Za-z_][\w.]*\s*\(")
 _LINE = re.compile(r"^[ \t]*(?:\d{1,2}[.)][ \t]+|[-*•][ \t]+)?`?(?P<name>[A-Za-z_][\w.]*)(?=\()", re.MULTILINE)
 _OBJECT = re.compile(r"(?:\[\s*)?\{{1,2}\s*[\"'](?:name|function|type|arguments|parameters|id)[\"']")
 
@@ -119,7 +118,7 @@ def _objects(text: str, names: Mapping[str, str]) -> _Found | None:
 def _python(text: str, names: Mapping[str, str]) -> _Found | None:
     """Return calls in the notation of Python: the first list of them, or all that have lines of their own."""
     problem = ""
-    for opening in islice(_LIST.finditer(text), MAX_PLACES):
+    for opening in islice(re.finditer(r"\[\s*[A-Za-z_][\w.]*\s*\(", text), MAX_PLACES):
         source = balanced(text, opening.start())
         if is_calls(source):
             return _Found(_renamed(source, names), opening.start())

@@ -20,20 +20,17 @@ SUBMIT = "submit"
 _PROMPT = re.compile(r"[ \t]*(?:[\w.-]+@[\w.-]+[^\n$#]{0,80}[$#]|(?:ba)?sh(?:-[\d.]+)?[$#]|\$)[ \t]+")
 _MARK = re.compile(r"(?:\d{1,2}[.)]|[-•])[ \t]+(?=\S)|(?:bash|sh|shell)[ \t]*\n+(?=\S)")
 """Matches the mark of a list, or the name of a fence's language that stands there without the fence."""
-_CODE_SPAN = re.compile(r"`([^`\n]+)`(?!`)")
 _EMPTY_CALL = re.compile(r"[ \t]*(?:\([^()\n]*\)|\[[^\[\]\n]*\])[.;]?[ \t]*$")
 _BROKEN_WRAPPER = re.compile(
     r"\{\s*[\"']|\[\s*\{|\{\s*\w+\s*:|</?[\w:-]+>|<\||\[/?[A-Z_]{3,}\]|```|~~~|!\w|functools\[|analysis(?=[A-Z])"
 )
 """Matches the beginning of an object, a tag or a fence. Where it could not be read, it is still no command."""
-_COMMENTS = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*+")
 _PLACEHOLDER = re.compile(
     r"<[^<>\n]+>|\.\.\.|…|\[\S[^\n\[\]]*\]|(?:your|the|a) (?:next )?(?:action|command)(?: line)?(?:,? or submit)?"
     r"|none|null|n/a|nothing|no action|command",
     re.IGNORECASE,
 )
 """Matches a form of the prompt. A command in brackets is none either: a test has blanks inside its brackets."""
-_REMARK_WORDS = re.compile(r"[A-Za-z][\w'’.,-]*(?:[ ][\w'’.,/-]+)+")
 
 
 def plain(body: str, grammar: Grammar) -> FoundAction | Problem:
@@ -46,7 +43,7 @@ def plain(body: str, grammar: Grammar) -> FoundAction | Problem:
     line, newline, _ = body.partition("\n")
     if listed := _listed(line, grammar):
         return FoundAction(listed, is_closed=bool(newline))
-    span = _CODE_SPAN.match(line)
+    span = re.match(r"`([^`\n]+)`(?!`)", line)
     if span and (REMARK.match(line, span.end()) or CLAUSE.match(line, span.end())):
         return _script(span[1], grammar)
     if is_prose(_first_line(body)):
@@ -112,7 +109,7 @@ def _without_mark(text: str) -> str:
 
 def _first_line(text: str) -> str:
     """Return the first line that is no comment, without the mark of a list."""
-    comments = _COMMENTS.match(text)
+    comments = re.match(r"(?:[ \t]*(?:#[^\n]*)?\n)*+", text)
     return _without_mark(text[comments.end() if comments else 0 :].lstrip()).partition("\n")[0]
 
 
@@ -167,7 +164,8 @@ def _without_remark(command: str) -> str:
     """Return a command of one line without a last remark in round brackets, which no shell takes there."""
     before, bracket, remark = command.rstrip(" .").rpartition(" (")
     before = before.rstrip()
-    is_remark = bracket and remark.endswith(")") and _REMARK_WORDS.fullmatch(remark[:-1]) and "\n" not in command
+    remark_words = re.compile(r"[A-Za-z][\w'’.,-]*(?:[ ][\w'’.,/-]+)+")
+    is_remark = bracket and remark.endswith(")") and remark_words.fullmatch(remark[:-1]) and "\n" not in command
     words = ("!", "time", "then", "do", "else", "elif", "if", "while", "until", "in", "function", "coproc", "exec")
     if not is_remark or not before or before[-1] in ";|&(){}!<>=" or before.split()[-1] in words:
         return command

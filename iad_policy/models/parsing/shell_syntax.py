@@ -21,7 +21,6 @@ _TOKEN = re.compile(
     |(?P<other>.)""",
     re.VERBOSE | re.DOTALL,
 )
-_IN_DOUBLE = re.compile(r"""\\(?:.|\Z)|"|`|\$\(|\$\{|[^\\"`$]++|\$""", re.DOTALL)
 _BLOCKS = {
     "if": "fi",
     "case": "esac",
@@ -126,7 +125,8 @@ class _Scanner:
         return len(self._open) > 1 and all(one in _PARENTHESES for one in self._open[-2:])
 
     def _in_double(self, place: int) -> int:
-        match = _IN_DOUBLE.match(self._text, place)
+        in_double = re.compile(r"""\\(?:.|\Z)|"|`|\$\(|\$\{|[^\\"`$]++|\$""", re.DOTALL)
+        match = in_double.match(self._text, place)
         assert match is not None
         token = match.group()
         if token == '"':

@@ -7,7 +7,6 @@ _SKIPPED = r"""'(?:[^']++|'')*+(?P<text>'|\Z)|"(?:[^"]++|"")*+(?P<name>"|\Z)|`[^
     |--[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?P<remark>\*/|\Z)|\[[^\]]*+(?P<bracket>\]|\Z)"""
 _IN_BRACKETS = re.compile(rf"{_SKIPPED}|(?P<close>\])", re.VERBOSE)
 _STATEMENT = re.compile(rf"{_SKIPPED}|(?P<end>;)|(?P<paren>[()])|(?P<blank>\n[ \t]*\n\s*)", re.VERBOSE)
-_GAP = re.compile(rf"{_SKIPPED}|(?P<gap>\.\.\.|…)", re.VERBOSE)
 _LEAD = re.compile(r"(?:\s++|--[^\n]*+\n|/\*(?:[^*]++|\*(?!/))*+\*/|\()*+")
 _BEGINNING = re.compile(
     r"""select\b\s*\S | values\s*\( | pragma\s+\w | explain\s+\w
@@ -73,7 +72,7 @@ def is_whole(text: str) -> bool:
 
 def has_gap(text: str) -> bool:
     """Whether a statement has dots in place of a part of it, outside of quotes and comments."""
-    return any(match["gap"] for match in _GAP.finditer(text))
+    return any(match["gap"] for match in re.finditer(rf"{_SKIPPED}|(?P<gap>\.\.\.|…)", text, re.VERBOSE))
 
 
 def _goes_on(text: str, place: int) -> bool:

@@ -4,14 +4,12 @@ import re
 
 _WORD = re.compile(r"[(\"“*_]*[^\W\d_]+(?:['’-][^\W\d_]+)*[)\"”*_]*[,.:;!?…]*")
 _TITLE = re.compile(r"[*_(\"“]*[A-ZÀ-Þ](?:[a-zß-ÿ]+|['’][a-z]+)(?:['’-][A-Za-zß-ÿ]+)*[*_)\"”]*[,.:;!?…]*[*_]*")
-_PROGRAMS = frozenset({"Rscript", "Xvfb", "Xorg", "Xephyr"})
 _STARTS = frozenset(
     {"i", "i'll", "i'm", "i've", "i'd", "a", "an", "the", "this", "that", "these", "we", "we'll", "let's", "it", "it's"}
     | {"its", "you", "your", "my", "our", "there", "here", "now", "since", "because", "please", "sure", "okay", "ok"}
     | {"first", "to", "in", "so", "as", "if", "note"}
 )
 """First words of sentences that have no capital. None of them is a command with words behind it."""
-_BEYOND_ASCII = re.compile(r"[*_\"'(]*[^\x00-\x7f❯➜]")
 REMARK = re.compile(r"[ \t]*(?:[.!,;:]*[ \t]*$|[.!,;:](?=\s)|[–—]|-(?=\s)|//(?=\s)|[(#]|->|=>|→)", re.MULTILINE)
 """Matches what may stand behind a whole action: the line's end, or a remark after a full stop, a dash or a bracket."""
 CLAUSE = re.compile(
@@ -20,7 +18,6 @@ CLAUSE = re.compile(
     re.IGNORECASE,
 )
 """Matches the beginning of a clause behind an action that takes no words."""
-_PAIRS = ("``", "`", '"', "'", "**", "*")
 
 
 def is_prose(line: str) -> bool:
@@ -31,11 +28,12 @@ def is_prose(line: str) -> bool:
     words = line.split()
     if not words:
         return False
-    if _BEYOND_ASCII.match(words[0]) or (len(words) == 1 and words[0].strip("*_.,").isdecimal()):
+    beyond_ascii = re.compile(r"[*_\"'(]*[^\x00-\x7f❯➜]")
+    if beyond_ascii.match(words[0]) or (len(words) == 1 and words[0].strip("*_.,").isdecimal()):
         return True
     first = words[0].strip('*_("“,.!:;?').replace("’", "'")
     if _TITLE.fullmatch(words[0]):
-        return first not in _PROGRAMS
+        return first not in {"Rscript", "Xvfb", "Xorg", "Xephyr"}
     if first.isalpha() and words[0].endswith((":", "!", ",")):
         return True
     n_words = sum(_WORD.fullmatch(word) is not None for word in words)
@@ -49,7 +47,7 @@ def unwrapped(text: str, *, is_shell: bool = False) -> str:
     shell, quotes around a path belong to the command.
     """
     text = text.strip()
-    for mark in _PAIRS:
+    for mark in ("``", "`", '"', "'", "**", "*"):
         if len(text) <= 2 * len(mark) or not (text.startswith(mark) and text.endswith(mark)):
             continue
         inner = text[len(mark) : -len(mark)]

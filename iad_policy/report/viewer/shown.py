@@ -30,8 +30,6 @@ from iad_policy.strategies import STRATEGIES, find_strategy
 from iad_policy.types import FALLBACK, Candidate, State
 from iad_policy.types.hashing import decode
 
-HIDDEN_INFO = frozenset({"task_id", "instruction", "available_actions", "step", "page"})
-"""Parts of a state's info that the page shows elsewhere, or that repeat the observation."""
 _HEAD_KEYS = {
     *("env", "label", "information", "instruments", "baseline"),
     *("differences", "curves", "comparisons", "verifier_scores"),
@@ -266,12 +264,14 @@ def _state(state: State | None, run: Run, table: ShownTable) -> dict[str, Any] |
     if state is None:
         return None
     parts = state.observation if isinstance(state.observation, dict) else {"": state.observation}
+    # Parts of a state's info that the page shows elsewhere, or that repeat the observation
+    hidden_info = frozenset({"task_id", "instruction", "available_actions", "step", "page"})
     shown: dict[str, Any] = {
         "parts": {name: _part(value, table) for name, value in parts.items()},
         "info": {
             name: table.put(_text(value))
             for name, value in state.info.items()
-            if name not in HIDDEN_INFO
+            if name not in hidden_info
             and not (value is None or value is False or (isinstance(value, str | tuple | list | dict) and not value))
         },
         "done": state.done,

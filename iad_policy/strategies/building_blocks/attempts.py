@@ -12,7 +12,6 @@ from iad_policy.types.answers import read_choice, read_field
 from iad_policy.types.hashing import encode
 from iad_policy.types.texts import shown
 
-SEEN_CHARS = 400
 ACTIONS_CHARS = 12_000
 
 
@@ -52,7 +51,7 @@ def attempt_text(number: int, start: State, end: State, evaluation: str) -> str:
     """Return a simulated attempt as text, from the state that it began in to its last one."""
     plan = plan_between(start, end)
     lines = [f"Attempt {number}, simulated", steps("Actions", plan)]
-    lines += [f"At the end: {shown(end.observation, SEEN_CHARS)}"] if plan.actions else []
+    lines += [f"At the end: {shown(end.observation, 400)}"] if plan.actions else []
     return "\n".join([*lines, evaluation]).strip()
 
 

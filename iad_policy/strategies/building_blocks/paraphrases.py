@@ -5,8 +5,6 @@ import re
 from iad_policy.requests import All, Ask, Asking
 from iad_policy.types import State
 
-_LABEL = re.compile(r"[A-Z][\w' ]{0,40}: ")
-
 
 def paraphrases(here: State, n: int) -> Asking[list[str]]:
     """Ask the paraphraser for n paraphrases of the task. A missing one is "", which stands for the task's own words.
@@ -24,5 +22,6 @@ def paraphrases(here: State, n: int) -> Asking[list[str]]:
 def split_task(instruction: str) -> tuple[str, list[str]]:
     """Return the part of an instruction that may be paraphrased, and the lines after it, from the first label on."""
     lines = instruction.splitlines()
-    first = next((place for place, line in enumerate(lines) if place and _LABEL.match(line)), len(lines))
+    label = re.compile(r"[A-Z][\w' ]{0,40}: ")
+    first = next((place for place, line in enumerate(lines) if place and label.match(line)), len(lines))
     return "\n".join(lines[:first]), lines[first:]

@@ -35,8 +35,6 @@ RANK = 16
 N_HIDDEN = 256
 N_KEPT = 64
 """States whose likelihoods are kept: strategies sample a state several times."""
-N_WATCHED = 16
-"""States over which the KL from the start is computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +269,8 @@ def _watched(batch: Sequence[Encoded]) -> list[int]:
     """Return up to 16 rows with different states, evenly spread."""
     first = list({one.prompt: place for place, one in reversed(list(enumerate(batch)))}.values())
     first.sort()
-    return [first[int(place)] for place in np.linspace(0, len(first) - 1, min(N_WATCHED, len(first)))]
+    # States over which the KL from the start is computed
+    return [first[int(place)] for place in np.linspace(0, len(first) - 1, min(16, len(first)))]
 
 
 def as_array(values: torch.Tensor) -> Array:

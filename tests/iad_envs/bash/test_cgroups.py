@@ -34,24 +34,18 @@ def group(folder: Path, *, processes: list[int]) -> Path:
     return proc
 
 
-def test_a_group_of_its_own_is_divided_after_its_process_has_left_it(tmp_path: Path) -> None:
-    own = tmp_path / "fs/some.scope"
-    found = controllers(str(group(tmp_path, processes=[os.getpid()])))
+def test_a_group_of_its_own_is_divided_after_its_process_has_left_it_and_another_left_as_it_is(tmp_path: Path) -> None:
+    own, shared = tmp_path / "own/fs/some.scope", tmp_path / "shared/fs/some.scope"
+    found = controllers(str(group(tmp_path / "own", processes=[os.getpid()])))
     assert found == [Controller("pids", 2, str(own)), Controller("memory", 2, str(own))]
     assert (own / "launcher/cgroup.procs").read_text() == str(os.getpid())
     made = ControlGroup(found, "iad-sandbox-1-1", 7, processes=5, memory_bytes=1 << 20)
     assert made.in_force == {"pids": "cgroup v2", "memory": "cgroup v2"}
     written = {path.name: path.read_text() for path in (own / "iad-sandbox-1-1").iterdir()}
     assert written == {"pids.max": "5", "memory.max": str(1 << 20), "memory.swap.max": "0", "cgroup.procs": "7"}
-
-
-def test_a_group_with_other_processes_is_left_as_it_is(tmp_path: Path) -> None:
-    assert controllers(str(group(tmp_path, processes=[1, os.getpid()]))) == []
-    assert sorted(path.name for path in (tmp_path / "fs/some.scope").iterdir()) == [
-        "cgroup.controllers",
-        "cgroup.procs",
-        "cgroup.subtree_control",
-    ]
+    assert controllers(str(group(tmp_path / "shared", processes=[1, os.getpid()]))) == []
+    left = {f"cgroup.{one}" for one in ("controllers", "procs", "subtree_control")}
+    assert {path.name for path in shared.iterdir()} == left
 
 
 @pytest.mark.parametrize(("user", "words"), [(1000, ["--user", "--scope"]), (0, ["--scope", "--quiet"])])

@@ -1,15 +1,24 @@
-"""`IAD/InterCodeBash-v0` beyond the contract that every environment keeps: what a shell does, seen from outside."""
+"""`IAD/InterCodeBash-v0`: contract 1, and what a shell does, seen from outside."""
 
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+import iad_envs  # noqa: F401 (registers)
 from iad_envs.bash.env import BashEnv
 from iad_envs.errors import UnknownTask
+from tests.contract.environments import EnvironmentContract, Subject
+
+
+class TestContract(EnvironmentContract):
+    @pytest.fixture
+    def subject(self) -> Subject:
+        walk = "cd / && mkdir -p walked && echo step {step} >> walked/notes.txt && ls walked"
+        return Subject("IAD/InterCodeBash-v0", lambda info: walk.format_map(info), bound_by="files in a sandbox")
+
 
 TASKS = [
     {"query": "Say hello", "gold": "echo hello there"},
@@ -49,30 +58,29 @@ def said(env: BashEnv, command: str) -> str:
     return output
 
 
-def test_the_working_directory_is_carried_as_a_shell_would(env: BashEnv) -> None:
-    assert said(env, "cd /desk && ls sub") == "two.txt\n"
-    assert said(env, "cd link; pwd") == "/desk/link\n"
-    assert said(env, "cd -") == "/desk\n"
-    env.step("(cd sub); false")
-    assert said(env, "pwd") == "/desk\n"
-
-
 def test_the_observation_tells_output_errors_exit_code_and_what_else_happened(data: Path) -> None:
     env = BashEnv(data_dir=data, limits={"time_s": 0.5, "output_bytes": 2000})
     env.reset(seed=0)
-    observation, *_, info = env.step("echo out; echo err >&2; exit 3")
-    assert observation == "out\nerr\n[exit code 3]"
-    assert info["facts"]["exit_code"] == 3
-    observation, *_, info = env.step("echo before; sleep 60")
-    assert "before" in observation
-    assert "timed out" in observation
-    assert info["facts"]["timed_out"] is True
-    observation, *_, info = env.step("seq 5000")
-    assert "truncated" in observation
-    assert info["facts"]["truncated"] is True
-    observation, *_, info = env.step("sleep 60 & echo on")
-    assert "1 background jobs ended" in observation
-    assert info["facts"]["background_ended"] == 1
+    for command, texts, fact, value in (
+        ("echo out; echo err >&2; exit 3", ("out\nerr\n[exit code 3]",), "exit_code", 3),
+        ("echo before; sleep 60", ("before", "timed out"), "timed_out", True),
+        ("seq 5000", ("truncated",), "truncated", True),
+        ("sleep 60 & echo on", ("1 background jobs ended",), "background_ended", 1),
+    ):
+        observation, *_, info = env.step(command)
+        assert all(text in observation for text in texts)
+        assert info["facts"][fact] == value
+    for command, output in (  # the working directory is carried as a shell would
+        ("cd /desk && ls sub", "two.txt\n"),
+        ("cd link; pwd", "/desk/link\n"),
+        ("cd -", "/desk\n"),
+        ("(cd sub); false", ""),
+        ("pwd", "/desk\n"),
+    ):
+        assert said(env, command) == output
+    env.close()
+    env.reset(options={"task_id": "fs_1-0"})  # an environment that was closed opens again
+    assert said(env, "cat /desk/one.txt") == "first\n"
     env.close()
 
 
@@ -91,8 +99,7 @@ def test_facts_name_what_a_command_touched_and_destroyed(env: BashEnv) -> None:
 
 def test_a_simulated_command_is_taken_over_and_not_run_again(env: BashEnv) -> None:
     action = "echo $RANDOM$RANDOM$RANDOM | tee /desk/drawn.txt"
-    ahead = env.simulate(env.snapshot(), action)
-    other = env.simulate(env.snapshot(), "rm -rf /desk")
+    ahead, other = (env.simulate(env.snapshot(), command) for command in (action, "rm -rf /desk"))
     assert env.step(action)[0] == ahead.observation
     assert said(env, "cat /desk/drawn.txt") == ahead.info["page"]["output"]
     assert other.info["facts"]["n_deleted"] > 0
@@ -118,12 +125,10 @@ def test_outcomes_are_the_same_when_output_and_changes_are(env: BashEnv) -> None
 
 def test_a_simulated_submit_says_submitted_and_nothing_else(env: BashEnv) -> None:
     env.step("echo something")
-    assert env.terminal(" submit\n")
-    assert not env.terminal("submit now")
+    assert [env.terminal(action) for action in (" submit\n", "submit now")] == [True, False]
     outcome = env.simulate(env.snapshot(), "submit")
     assert (outcome.observation, outcome.done) == ("submitted", True)
-    assert outcome.info["page"]["output"] == ""
-    assert outcome.info["facts"]["exit_code"] == 0
+    assert (outcome.info["page"]["output"], outcome.info["facts"]["exit_code"]) == ("", 0)
 
 
 def test_progress_is_known_from_the_first_step_and_its_gold_run_is_kept(env: BashEnv) -> None:
@@ -134,6 +139,11 @@ def test_progress_is_known_from_the_first_step_and_its_gold_run_is_kept(env: Bas
     env.step("true")
     env.reset(options={"task_id": "fs_1-0"})
     assert env.step("echo hello")[4]["progress"] < env.step("echo there hello")[4]["progress"] == 1.0
+    env.reset(options={"task_id": "fs_1-0"})
+    _, reward, terminated, _, info = env.step("submit")  # at once: it answers with the instruction
+    assert (terminated, info["success"]) == (True, False)
+    assert float(reward) == pytest.approx(0.67 + info["reward_parts"]["answer"])
+    assert info["reward_parts"]["answer"] > 0
 
 
 def test_the_gold_command_leaves_nothing_that_the_agent_sees(env: BashEnv, data: Path) -> None:
@@ -154,14 +164,6 @@ def test_published_files_that_were_only_modified_are_not_compared_and_strictly_t
         env.close()
 
 
-def test_submitting_at_once_answers_with_the_instruction(env: BashEnv) -> None:
-    _, reward, terminated, _, info = env.step("submit")
-    assert terminated
-    assert info["success"] is False
-    assert float(reward) == pytest.approx(0.67 + info["reward_parts"]["answer"])
-    assert info["reward_parts"]["answer"] > 0
-
-
 def test_the_published_shell_has_the_originals_quoting_and_lacks_what_its_reset_destroys(data: Path) -> None:
     env = BashEnv(data_dir=data, published=True)
     env.reset(options={"task_id": "fs_1-0"})
@@ -175,27 +177,15 @@ def test_the_published_shell_has_the_originals_quoting_and_lacks_what_its_reset_
     env.close()
 
 
-def test_tasks_whose_programs_are_missing_are_excluded_by_name(env: BashEnv) -> None:
-    assert "fs_1-2" not in env.task_ids
-    assert len(env.task_ids) == len(TASKS) - 1
+def test_tasks_whose_programs_are_missing_are_excluded_by_name_and_arguments_are_checked(
+    env: BashEnv, data: Path
+) -> None:
+    assert [*env.task_ids] == [f"fs_1-{place}" for place in (0, 1, 3, 4)]
     assert env.excluded == {"fs_1-2": "needs no-such-tool, which this sandbox does not have"}
     _, info = env.reset(options={"task_id": "fs_1-2"})
     assert info["facts"]["missing_tools"] == ("no-such-tool",)
-
-
-def test_an_environment_can_be_closed_and_reset_again(env: BashEnv) -> None:
-    env.close()
-    env.reset(options={"task_id": "fs_1-0"})
-    assert said(env, "cat /desk/one.txt") == "first\n"
-
-
-def test_unknown_arguments_list_the_known_ones(data: Path) -> None:
-    bad: list[tuple[dict[str, Any], str]] = [
-        ({"reward": "kind"}, "intercode, strict"),
-        ({"split": "train"}, "known: test"),
-    ]
-    for arguments, known in bad:
+    for name, value, known in (("reward", "kind", "intercode, strict"), ("split", "train", "known: test")):
         with pytest.raises(UnknownTask, match=known):
-            BashEnv(data_dir=data, **arguments)
+            BashEnv(data_dir=data, **{name: value})  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="known: embedded"):
         BashEnv(data_dir=data, backend="podman").reset()

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 
@@ -24,19 +23,12 @@ TREES: Mapping[str, tuple[str, ...]] = {
     "dev": ("fs_7", "fs_8"),
 }
 FAMILIES = {"test": "families.toml", "train": "train_families.toml", "dev": "dev_families.toml"}
-PAIRS = list(combinations(TREES, 2))
-N_LINES = 3
-"""Number of lines in a row that count as shared content."""
 N_TASKS_APART = 10
 """Every tenth task is run here. The slow test runs all of them, twice and with weaker commands."""
 
 
 def tasks_of(group: str) -> list[BashTask]:
     return [task for task in load_tasks(DATA) if task.file_system in TREES[group]]
-
-
-def families_of(group: str) -> dict[str, dict[str, Any]]:
-    return tomllib.loads((DATA / FAMILIES[group]).read_text(encoding="utf-8"))
 
 
 def files_of(group: str) -> Iterator[tuple[str, str]]:
@@ -64,11 +56,9 @@ def command_shape(text: str) -> str:
 
 
 def runs_of_lines(group: str) -> set[tuple[str, ...]]:
-    return {
-        tuple(rows[start : start + N_LINES])
-        for rows in (content.splitlines() for _, content in files_of(group))
-        for start in range(len(rows) - N_LINES + 1)
-    }
+    """Three lines in a row, which count as shared content."""
+    texts = [content.splitlines() for _, content in files_of(group)]
+    return {tuple(rows[start : start + 3]) for rows in texts for start in range(len(rows) - 2)}
 
 
 @pytest.fixture
@@ -81,54 +71,35 @@ def checking(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
         sys.modules.pop(name, None)
 
 
-def test_there_are_150_tasks_for_training_and_50_for_development_half_of_them_easy() -> None:
+def test_there_are_150_tasks_for_training_and_50_for_development_half_of_them_easy_on_trees_of_their_own() -> None:
     counts = Counter((task.split, task.difficulty) for task in load_tasks(DATA))
-    assert {split: n for (split, kind), n in counts.items() if kind == "easy"} == {
-        "test": 39, "tuning": 7, "train": 75, "dev": 25,
-    }  # fmt: skip
-    assert {split: n for (split, kind), n in counts.items() if kind == "hard"} == {
-        "test": 44, "tuning": 5, "train": 75, "dev": 25,
+    assert counts == {
+        ("test", "easy"): 39, ("tuning", "easy"): 7, ("train", "easy"): 75, ("dev", "easy"): 25,
+        ("test", "hard"): 44, ("tuning", "hard"): 5, ("train", "hard"): 75, ("dev", "hard"): 25,
     }  # fmt: skip
     assert len({task.instruction for task in load_tasks(DATA)}) == counts.total()
-
-
-def test_each_split_has_trees_of_its_own_and_the_fitting_tasks_are_on_those_of_the_test() -> None:
     for group in TREES:
         assert {task.split for task in tasks_of(group)} == {group} | ({"tuning"} if group == "test" else set())
 
 
-@pytest.mark.parametrize(("one", "other"), PAIRS)
-def test_no_file_is_on_the_trees_of_two_splits(one: str, other: str) -> None:
+@pytest.mark.parametrize(("one", "other"), list(combinations(TREES, 2)))
+def test_no_file_sentence_command_or_kind_of_task_is_that_of_another_split(one: str, other: str) -> None:
     files, others = dict(files_of(one)), dict(files_of(other))
     assert not files.keys() & others.keys()
     assert not {path.split("/")[0] for path in files} & {path.split("/")[0] for path in others}
     assert not {Path(path).name for path in files} & {Path(path).name for path in others}
     assert not {text for text in files.values() if text} & set(others.values())
     assert not runs_of_lines(one) & runs_of_lines(other)
-
-
-@pytest.mark.parametrize(("one", "other"), PAIRS)
-def test_no_sentence_command_or_kind_of_task_is_that_of_another_split(one: str, other: str) -> None:
-    tasks, others = tasks_of(one), tasks_of(other)
     for shape, said in ((sentence_shape, "instruction"), (command_shape, "gold")):
-        assert not {shape(getattr(task, said)) for task in tasks} & {shape(getattr(task, said)) for task in others}
-    assert not families_of(one).keys() & families_of(other).keys()
+        shapes = [{shape(getattr(task, said)) for task in tasks_of(group)} for group in (one, other)]
+        assert not shapes[0] & shapes[1]
+    families = [tomllib.loads((DATA / FAMILIES[group]).read_text(encoding="utf-8")) for group in (one, other)]
+    assert not families[0].keys() & families[1].keys()
     kinds = [
-        {
-            re.sub(r"\{\w+\}", "{}", text)
-            for family in families_of(split).values()
-            for text in (family["gold"], *family["says"])
-        }
-        for split in (one, other)
+        {re.sub(r"\{\w+\}", "{}", text) for family in found.values() for text in (family["gold"], *family["says"])}
+        for found in families
     ]
     assert not kinds[0] & kinds[1]
-
-
-def test_values_are_taken_out_of_sentences_and_commands() -> None:
-    sentences = ["Print 3 lines of /a/b.txt with 'x y'.", "Print 12 lines of /c/d.e with 'z'.", "Show .c files."]
-    commands = ["awk '{ print $1 }' /a", "awk '{ print $2 }' /b", "awk '{ s += $2 }' /b"]
-    for shape, (one, same, other) in ((sentence_shape, sentences), (command_shape, commands)):
-        assert shape(one) == shape(same) != shape(other)
 
 
 @pytest.mark.parametrize("split", ["train", "dev"])
@@ -164,25 +135,20 @@ def test_a_gold_command_scores_1_again_and_doing_nothing_does_not(split: str) ->
         ("true", "nothing happens"),
         ("echo $RANDOM$RANDOM$RANDOM", "the second time differs"),
         ('echo "one   two"', "its quotes"),
+        ("grep 'one' /desk/c.txt | cut -d' ' -f2 | sort", ""),
     ],
 )
-def test_a_bad_task_is_complained_about(checking: ModuleType, tmp_path: Path, gold: str, complaint: str) -> None:
+def test_a_bad_task_is_complained_about_and_a_good_one_not(
+    checking: ModuleType, tmp_path: Path, gold: str, complaint: str
+) -> None:
     (tmp_path / "tasks_fs_1.json").write_text(json.dumps([{"query": "Do it", "gold": gold}]))
-    text = r"mkdir /desk; printf 'one 2\ntwo 1\n' > /desk/a.txt; printf 'a 1\nb 2\n' > /desk/b.txt"
-    (tmp_path / "setup_nl2b_fs_1.sh").write_text(text)
+    files = {"a": r"one 2\ntwo 1\n", "b": r"a 1\nb 2\n"} | ({} if complaint else {"c": r"one 22\none 11\ntwo 44\n"})
+    texts = "; ".join(f"printf '{text}' > /desk/{name}.txt" for name, text in files.items())
+    (tmp_path / "setup_nl2b_fs_1.sh").write_text(f"mkdir /desk; {texts}")
     env = BashEnv(data_dir=tmp_path)
     found = checking.complaints(env, "fs_1-0")
     env.close()
-    assert any(complaint in one for one in found), found
-
-
-def test_a_good_task_is_not_complained_about(checking: ModuleType, tmp_path: Path) -> None:
-    gold = "grep 'one' /desk/a.txt | cut -d' ' -f2 | sort"
-    (tmp_path / "tasks_fs_1.json").write_text(json.dumps([{"query": "Do it", "gold": gold}]))
-    (tmp_path / "setup_nl2b_fs_1.sh").write_text(r"mkdir /desk; printf 'one 22\none 11\ntwo 44\n' > /desk/a.txt")
-    env = BashEnv(data_dir=tmp_path)
-    assert checking.complaints(env, "fs_1-0") == []
-    env.close()
+    assert any(complaint in one for one in found) if complaint else found == [], found
 
 
 @pytest.mark.slow

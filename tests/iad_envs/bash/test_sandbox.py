@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from iad_envs.bash.sandbox import Sandbox, SandboxError, SandboxLimits, SandboxUnavailable, open_sandbox
+from iad_envs.bash.sandbox import FrozenState, Sandbox, SandboxError, SandboxLimits, SandboxUnavailable, open_sandbox
 
 ROOT = Path(__file__).resolve().parents[3]
 SETUP = [
@@ -38,22 +38,21 @@ def sandbox(opened: Sandbox) -> Sandbox:
     return opened
 
 
-def kinds(sandbox: Sandbox) -> dict[str, str]:
-    return {change.path: change.kind for change in sandbox.diff()}
-
-
-def test_a_result_tells_exit_code_output_time_and_signal(sandbox: Sandbox) -> None:
+def test_a_result_tells_exit_code_output_time_and_signal_and_input_is_given_or_empty(sandbox: Sandbox) -> None:
     result = sandbox.run("echo out; echo err >&2; printf 'a\\377b'; exit 3")
     assert (result.exit_code, result.output) == (3, "out\nerr\na\ufffdb")
     assert (result.truncated, result.timed_out, result.killed_by, result.background) == (False, False, "", 0)
     assert 0 < result.wall_s < 5
     result = sandbox.run("kill -SEGV $$")
     assert (result.exit_code, result.killed_by) == (128 + 11, "SIGSEGV")
+    assert sandbox.run("cat; echo end").output == "end\n"
+    assert sandbox.run("wc -c", stdin=b"x" * 3_000_000).output == "3000000\n"
 
 
 def test_a_command_reaches_bash_as_it_was_written_and_errors_are_worded_as_bash_words_them(sandbox: Sandbox) -> None:
     quoting = """printf '%s|' "a  b" 'c"d' $'e\\nf' \\\\ "$0" "$#"; echo $((1+1)); cat <<'X'\n$HOME `x`\nX\n"""
-    for command in (quoting, "if", "echo )", "nonexistent", "cat /none", "[ 1", "exit 300", "((1/0))"):
+    devices = "cat <(echo 2); echo 3 | cat /dev/stdin; echo 4 >/dev/stdout; id -un; sort --parallel=2 $(mktemp)"
+    for command in (quoting, devices, "if", "echo )", "nonexistent", "cat /none", "[ 1", "exit 300", "((1/0))"):
         told = subprocess.run(
             ["bash", "-c", command], capture_output=True, text=True, check=False, env={"LANG": "C.UTF-8"}
         )
@@ -69,26 +68,15 @@ def test_a_list_is_run_without_a_shell_and_what_can_not_be_a_command_is_a_result
         assert (result.exit_code, "expected a command" in result.output) == (126, True)
 
 
-@pytest.mark.parametrize("timeout_s", [float("inf"), float("nan"), -1.0, 0, 1e300])
-def test_a_time_limit_that_is_none_is_refused_and_ends_nothing(sandbox: Sandbox, timeout_s: float) -> None:
+@pytest.mark.parametrize("value", [float("inf"), float("nan"), -1.0, 0, 1e300])
+def test_a_limit_that_is_none_is_refused_by_name_and_ends_nothing(sandbox: Sandbox, value: Any) -> None:
     for call in (partial(sandbox.run, "true"), sandbox.diff, sandbox.tree):
         with pytest.raises(ValueError, match="above 0 and of at most 86,400 as timeout_s"):
-            call(timeout_s=timeout_s)
+            call(timeout_s=value)
     assert sandbox.run("echo alive", timeout_s=86_400).output == "alive\n"
-    sandbox.reset()
-
-
-@pytest.mark.parametrize("value", [float("inf"), float("nan"), -1, 0, 10**300, "1"])
-def test_a_limit_that_is_none_is_refused_by_name(value: Any) -> None:
     for each in fields(SandboxLimits):
         with pytest.raises(ValueError, match=rf"above 0 and of at most .* as {each.name}, got"):
             SandboxLimits(**{each.name: value})
-
-
-def test_standard_input_is_given_or_empty(sandbox: Sandbox) -> None:
-    assert sandbox.run("cat; echo end").output == "end\n"
-    assert sandbox.run("cat", stdin=b"given").output == "given"
-    assert sandbox.run("wc -c", stdin=b"x" * 3_000_000).output == "3000000\n"
 
 
 @pytest.mark.parametrize(
@@ -110,22 +98,14 @@ def test_standard_input_is_given_or_empty(sandbox: Sandbox) -> None:
         ("mkdir $'a\\nb' && cd $'a\\nb'", "/desk/a\nb", "/desk"),
     ],
 )
-def test_the_folder_is_carried_as_a_shell_would(sandbox: Sandbox, command: str, cwd: str, oldpwd: str) -> None:
-    result = sandbox.run(command, cwd="/desk", oldpwd="/tmp")
+def test_the_folder_is_carried_as_a_shell_would_and_nothing_else(
+    sandbox: Sandbox, command: str, cwd: str, oldpwd: str
+) -> None:
+    result = sandbox.run(f"X=1; export Y=2; umask 077; alias z=ls; f() {{ :; }}; {command}", cwd="/desk", oldpwd="/tmp")
     assert (result.cwd, result.oldpwd) == (cwd, oldpwd)
-    assert sandbox.run("pwd", cwd=result.cwd).output == f"{cwd}\n"
-
-
-def test_a_folder_that_is_gone_becomes_the_nearest_one_above_and_nothing_else_is_carried(sandbox: Sandbox) -> None:
-    result = sandbox.run("pwd; X=1; export Y=2; umask 077; alias z=ls; f() { :; }", cwd="/desk/gone/deeper")
-    assert (result.output, result.cwd) == ("/desk\n", "/desk")
-    assert sandbox.run("echo $X$Y; umask; type f z").output.startswith("\n0022\n")
-
-
-def test_programs_find_what_they_need(sandbox: Sandbox) -> None:
-    assert sandbox.run("awk 'BEGIN { print 1 }'; cat <(echo 2); echo 3 | cat /dev/stdin").output == "1\n2\n3\n"
-    for command in ("echo 3 >/dev/stdout", "id -un", "wc -l </etc/hosts", "sort --parallel=2 /etc/passwd", "mktemp"):
-        assert sandbox.run(command).exit_code == 0
+    assert sandbox.run("pwd; echo $X$Y; umask; type f z", cwd=cwd).output.startswith(f"{cwd}\n\n0022\n")
+    gone = sandbox.run("pwd", cwd="/desk/gone/deeper")  # the nearest folder above
+    assert (gone.output, gone.cwd) == ("/desk\n", "/desk")
 
 
 def test_reset_goes_back_to_the_start_to_the_last_mode_and_time(sandbox: Sandbox) -> None:
@@ -139,9 +119,11 @@ def test_reset_goes_back_to_the_start_to_the_last_mode_and_time(sandbox: Sandbox
     assert sandbox.run(look).output == before
     assert sandbox.run("true").background == 0
     assert sandbox.diff() == ()
+    sandbox.run("touch /desk/a /desk/sub; echo one >/desk/a; mv /desk/a /m; mv /m /desk/a")
+    assert sandbox.diff() == ()  # the same again is no change
 
 
-def test_a_change_is_told_by_kind_mode_size_and_digest(sandbox: Sandbox) -> None:
+def test_a_change_is_told_by_kind_mode_size_and_digest_and_a_tree_has_everything(sandbox: Sandbox) -> None:
     sandbox.run("cd /desk; echo new >n; echo ONE >a; chmod 700 sub/b; rm link; mkdir -m 711 d; ln -s x y; mkfifo p")
     rows = {change.path: change for change in sandbox.diff()}
     assert {path: row.kind for path, row in rows.items()} == {
@@ -156,19 +138,10 @@ def test_a_change_is_told_by_kind_mode_size_and_digest(sandbox: Sandbox) -> None
     assert (rows["/desk/link"].mode, rows["/desk/link"].was_mode) == (0, stat.S_IFLNK | 0o777)
     assert rows["/desk/y"].digest == hashlib.blake2b(b"x", digest_size=32).hexdigest()
     assert stat.S_ISDIR(rows["/desk/d"].mode)
-
-
-def test_touching_or_rewriting_the_same_is_no_change(sandbox: Sandbox) -> None:
-    sandbox.run("touch /desk/a /desk/sub; echo one >/desk/a; mv /desk/a /m; mv /m /desk/a")
-    assert sandbox.diff() == ()
-
-
-def test_a_tree_lists_everything_under_a_path(sandbox: Sandbox) -> None:
-    sandbox.run("rm /desk/sub/b; echo new >/desk/sub/n")
     listed = sandbox.run("cd /; find /desk").output.split()
     assert [row.path for row in sandbox.tree("/desk")] == sorted(listed)
     everything = {row.path for row in sandbox.tree()}
-    assert {"/desk/sub/n", "/etc/passwd", "/root", "/bin"} <= everything
+    assert {"/desk/n", "/etc/passwd", "/root", "/bin"} <= everything
     assert not any(path.startswith(("/proc", "/dev", "/usr")) for path in everything)
 
 
@@ -181,6 +154,10 @@ def test_snapshots_form_a_tree_that_can_be_walked_in_any_order(sandbox: Sandbox)
     for name in ("aba", "b", "", "ab", "ba", "a"):
         sandbox.restore(states[name])
         assert sandbox.run("cat /desk/log 2>/dev/null").output == name
+    sandbox.reset()
+    kept = [sandbox.snapshot() for _ in range(10) if sandbox.run("ls /desk").exit_code == 0]
+    assert len(kept) == 10  # which cost no layer, as nothing changed: there are the set-up and the present
+    assert sandbox.run("grep ' / / ' /proc/self/mountinfo").output.count("/u") == 2
 
 
 def test_a_long_history_is_kept_and_stays_fast(sandbox: Sandbox) -> None:
@@ -190,13 +167,11 @@ def test_a_long_history_is_kept_and_stays_fast(sandbox: Sandbox) -> None:
         states.append(sandbox.snapshot())
     for number in (0, 30, 23, 24, 25, 50):
         sandbox.restore(states[number])
-        assert (
-            sandbox.run("tail -1 /desk/log; ls /desk/d /desk/sub").output
-            == f"{number}\n/desk/d:\n{number}\n\n/desk/sub:\ndeep\n"
-        )
-        layers = sandbox.run("grep ' / / ' /proc/self/mountinfo").output
-        assert layers.count("/u:") < 30
-    assert kinds(sandbox) == {"/desk/d": "added", "/desk/d/50": "added", "/desk/log": "added", "/desk/sub/b": "deleted"}
+        listed = sandbox.run("tail -1 /desk/log; ls /desk/d /desk/sub").output
+        assert listed == f"{number}\n/desk/d:\n{number}\n\n/desk/sub:\ndeep\n"
+        assert sandbox.run("grep ' / / ' /proc/self/mountinfo").output.count("/u:") < 30
+    changes = {change.path: change.kind for change in sandbox.diff()}
+    assert changes == {"/desk/d": "added", "/desk/d/50": "added", "/desk/log": "added", "/desk/sub/b": "deleted"}
 
 
 def test_flattening_keeps_modes_times_links_and_names(sandbox: Sandbox) -> None:
@@ -251,32 +226,25 @@ def test_a_state_on_too_many_others_is_an_error_that_harms_nothing(sandbox: Sand
     assert sandbox.diff() == ()
 
 
-def test_a_state_is_dropped_with_its_last_holder() -> None:
+def test_a_state_ends_background_jobs_and_is_dropped_with_its_last_holder() -> None:
     with open_sandbox(limits=SandboxLimits(disk_mb=8)) as small:
+        assert "ended when a state is frozen" in small.capabilities.background
+        assert small.run("sleep 100 & sleep 100 &").background == 2
+        assert [small.snapshot().ended for _ in range(2)] == [2, 0]
         kept = []
 
-        def keep_many() -> None:
-            for _ in range(10):
-                small.run("head -c 7000000 /dev/zero >/root/x")
-                kept.append(small.snapshot())
-                small.reset()
+        def make_state() -> FrozenState:
+            small.reset()
+            small.run("head -c 7000000 /dev/zero >/root/x")
+            return small.snapshot()
 
         for _ in range(12):  # kept, they would be more than the limit on kept states
-            small.run("head -c 7000000 /dev/zero >/root/x")
-            small.snapshot()
-            small.reset()
-
+            make_state()
         with pytest.raises(SandboxError, match="too large together"):
-            keep_many()
+            kept.extend(make_state() for _ in range(10))
         kept.clear()
         small.reset()
         assert small.snapshot().ended == 0
-
-
-def test_an_unchanged_state_costs_no_layer(sandbox: Sandbox) -> None:
-    kept = [sandbox.snapshot() for _ in range(10) if sandbox.run("ls /desk").exit_code == 0]
-    assert len(kept) == 10
-    assert sandbox.run("grep ' / / ' /proc/self/mountinfo").output.count("/u") == 2  # the set-up, and the present
 
 
 def test_a_fork_is_taken_over_without_running_anything_again_or_changes_nothing(sandbox: Sandbox) -> None:
@@ -291,7 +259,14 @@ def test_a_fork_is_taken_over_without_running_anything_again_or_changes_nothing(
         drawn = child.run("cat /desk/random").output
         sandbox.commit(child)
     assert sandbox.run("cat /desk/random").output == drawn
-    assert kinds(sandbox) == {"/desk/random": "added"}
+    assert [(change.path, change.kind) for change in sandbox.diff()] == [("/desk/random", "added")]
+    with sandbox.fork() as child, child.fork() as grandchild:
+        grandchild.run("echo deep >/desk/deep")
+        state = grandchild.snapshot()
+        for each in (child, sandbox):
+            each.restore(state)
+            assert each.run("cat /desk/deep").output == "deep\n"
+        assert grandchild.start is not state
 
 
 def test_forks_of_one_state_run_beside_each_other(sandbox: Sandbox) -> None:
@@ -309,51 +284,26 @@ def test_forks_of_one_state_run_beside_each_other(sandbox: Sandbox) -> None:
     assert sandbox.diff() == ()
 
 
-def test_forks_of_forks_and_their_states_belong_together(sandbox: Sandbox) -> None:
-    with sandbox.fork() as child, child.fork() as grandchild:
-        grandchild.run("echo deep >/desk/deep")
-        state = grandchild.snapshot()
-        child.restore(state)
-        sandbox.restore(state)
-        assert grandchild.start is not state
-        assert sandbox.run("cat /desk/deep").output == child.run("cat /desk/deep").output == "deep\n"
-
-
-def test_background_jobs_end_when_a_state_is_frozen_and_it_says_so(sandbox: Sandbox) -> None:
-    assert "ended when a state is frozen" in sandbox.capabilities.background
-    assert sandbox.run("sleep 100 & sleep 100 &").background == 2
-    token = sandbox.snapshot()
-    assert token.ended == 2
-    assert sandbox.run("true").background == 0
-    assert sandbox.snapshot().ended == 0
-
-
-def test_a_state_of_another_sandbox_is_refused(sandbox: Sandbox) -> None:
-    with open_sandbox(setup=SETUP) as other:
-        for attempt in (sandbox.restore, sandbox.fork, sandbox.diff):
-            with pytest.raises(SandboxError, match="expected a state of this sandbox"):
-                attempt(other.start)
-        with pytest.raises(SandboxError, match="expected a fork of this sandbox"):
-            sandbox.commit(other)
-
-
-def test_a_closed_sandbox_says_so_and_closing_twice_is_fine() -> None:
-    sandbox = open_sandbox()
-    child = sandbox.fork()
-    sandbox.close()
-    sandbox.close()
-    for each in (sandbox, child):
+def test_a_state_of_another_sandbox_is_refused_and_a_closed_one_says_so(sandbox: Sandbox) -> None:
+    other = open_sandbox(setup=SETUP)
+    for attempt in (sandbox.restore, sandbox.fork, sandbox.diff):
+        with pytest.raises(SandboxError, match="expected a state of this sandbox"):
+            attempt(other.start)
+    with pytest.raises(SandboxError, match="expected a fork of this sandbox"):
+        sandbox.commit(other)
+    child = other.fork()
+    other.close()
+    other.close()
+    for each in (other, child):
         with pytest.raises(SandboxError, match="open another one"):
             each.run("true")
     child.close()
 
 
 def test_files_are_read_and_written_whole(sandbox: Sandbox) -> None:
-    content = bytes(range(256)) * 1000
-    sandbox.write("/desk/new/folder/a b'c", content)
-    assert sandbox.read("/desk/new/folder/a b'c") == content
-    sandbox.write("/desk/a", b"")
-    assert sandbox.read("/desk/a") == b""
+    for path, content in (("/desk/new/folder/a b'c", bytes(range(256)) * 1000), ("/desk/a", b"")):
+        sandbox.write(path, content)
+        assert sandbox.read(path) == content
     assert sandbox.read("/desk/sub/b") == b"two\n"
     for path in ("/none", "/desk"):
         with pytest.raises(FileNotFoundError, match=path):
@@ -362,7 +312,7 @@ def test_files_are_read_and_written_whole(sandbox: Sandbox) -> None:
         sandbox.write("/usr/x", b"x")
 
 
-def test_a_setup_is_made_once_and_never_shared_for_writing() -> None:
+def test_a_setup_is_made_once_and_never_shared_for_writing_and_its_faults_are_told(tmp_path: Path) -> None:
     setup = ["cat /proc/sys/kernel/random/uuid >/id"]
     with open_sandbox(setup=setup) as one, open_sandbox(setup=setup) as other:
         assert one.read("/id") == other.read("/id")
@@ -370,31 +320,33 @@ def test_a_setup_is_made_once_and_never_shared_for_writing() -> None:
         assert one.read("/id") != other.read("/id")
     with open_sandbox(setup=[*setup, "true"]) as third:
         assert len(third.read("/id")) == 37
+    with pytest.raises(SandboxError, match="end within its limits"):
+        open_sandbox(setup=["yes"])
+    with pytest.raises(FileNotFoundError, match="tar file or a folder"):
+        open_sandbox(setup=tmp_path / "none.tar")
+    with pytest.raises(ValueError, match=r"got 'jail'; known: embedded, docker"):
+        open_sandbox("jail")
 
 
 @pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz", "folder"])
 def test_a_start_state_comes_from_a_tar_or_a_folder(tmp_path: Path, mode: str) -> None:
-    tree = tmp_path / "tree"
+    tree = source = tmp_path / "tree"
     (tree / "testbed/empty").mkdir(parents=True)
     (tree / "testbed/run.sh").write_text("echo ran")
     (tree / "testbed/run.sh").chmod(0o750)
     (tree / "testbed/link").symlink_to("run.sh")
-    source = tree
     if mode != "folder":
         source = tmp_path / "tree.tar"
         with tarfile.open(source, mode) as tar:  # type: ignore[call-overload]
             tar.add(tree / "testbed", "testbed")
     with open_sandbox(setup=source) as sandbox:
-        assert (
-            sandbox.run("/testbed/link; stat -c %a /testbed/run.sh; ls /testbed").output
-            == "ran\n750\nempty\nlink\nrun.sh\n"
-        )
+        listed = sandbox.run("/testbed/link; stat -c %a /testbed/run.sh; ls /testbed").output
+        assert listed == "ran\n750\nempty\nlink\nrun.sh\n"
         assert sandbox.diff() == ()
 
 
 def test_a_tar_can_not_reach_out_of_the_sandbox(tmp_path: Path) -> None:
-    source = tmp_path / "evil.tar"
-    target = tmp_path / "out"
+    source, target = tmp_path / "evil.tar", tmp_path / "out"
     with tarfile.open(source, "w") as tar:
         for name in (f"../../../../../..{target}", "usr/bin/evil", "proc/sys/kernel/core_pattern"):
             member = tarfile.TarInfo(name)
@@ -404,22 +356,6 @@ def test_a_tar_can_not_reach_out_of_the_sandbox(tmp_path: Path) -> None:
         open_sandbox(setup=source)
     assert not target.exists()
     assert not Path("/usr/bin/evil").exists()
-
-
-def test_a_setup_that_does_not_end_or_is_not_there_and_an_unknown_backend_are_errors(tmp_path: Path) -> None:
-    with pytest.raises(SandboxError, match="end within its limits"):
-        open_sandbox(setup=["yes"])
-    with pytest.raises(FileNotFoundError, match="tar file or a folder"):
-        open_sandbox(setup=tmp_path / "none.tar")
-    with pytest.raises(ValueError, match=r"got 'jail'; known: embedded, docker"):
-        open_sandbox("jail")
-
-
-def test_the_capabilities_tell_the_truth(sandbox: Sandbox) -> None:
-    told = sandbox.capabilities
-    assert (told.backend, told.network, told.snapshots, told.parallel_forks) == ("embedded", "none", "layers", True)
-    assert told.shares_kernel
-    assert set(told.limits) == {"processes", "memory", "disk", "inodes", "output", "time", "cpu"}
 
 
 FORBIDDEN = """
@@ -441,12 +377,8 @@ def test_where_the_kernel_forbids_it_nothing_is_run_and_the_way_out_is_told(tmp_
     target = tmp_path / "escaped"
     command = [sys.executable, "-c", FORBIDDEN, str(target)]
     told = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT, env={"PYTHONPATH": str(ROOT)})
-    assert "expected to isolate commands with Linux namespaces" in told.stdout
-    assert "max_user_namespaces" in told.stdout
-    assert "open_sandbox('docker')" in told.stdout
+    for part in ("expected to isolate commands with Linux namespaces", "max_user_namespaces", "open_sandbox('docker')"):
+        assert part in told.stdout
     assert not target.exists()
-
-
-def test_an_interpreter_that_can_not_start_is_a_refusal() -> None:
     with pytest.raises(SandboxUnavailable, match="expected to isolate commands"):
         open_sandbox(launch=["/bin/false"])

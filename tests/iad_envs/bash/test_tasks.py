@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,43 +14,38 @@ from iad_envs.errors import DataNotFound
 from tests.contract.environments import solution_of
 
 DATA = Path(__file__).parents[3] / "data" / "intercode"
+OPTIONS = {"published": True, "reward": "strict"}
 
 
-def test_the_script_writes_the_same_bytes_again() -> None:
+def test_the_script_writes_the_same_bytes_again_and_golds_arrive_the_same_however_they_are_quoted() -> None:
     done = subprocess.run([sys.executable, "make_tasks.py", "--check"], cwd=DATA, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
-
-
-def test_bundled_gold_commands_arrive_the_same_however_they_are_quoted() -> None:
     for task in load_tasks(DATA):
         assert arrives_as(task.gold) == ("/bin/bash", "-c", task.gold)
         assert '"' not in task.gold
 
 
-def solve(options: dict[str, object], step: int = 1) -> None:
-    """Run the gold of some tasks on the trees of the test. The contract runs all of them with default options."""
-    env = BashEnv(split=None, data_dir=DATA, **options)  # type: ignore[arg-type]
-    for task_id in [task.task_id for task in load_tasks(DATA) if task.split in ("test", "tuning")][::step]:
-        env.reset(options={"task_id": task_id})
+@pytest.mark.parametrize(
+    ("options", "step"),
+    [
+        *(({name: value}, 9) for name, value in OPTIONS.items()),
+        *(pytest.param(dict([one]), 1, marks=pytest.mark.slow) for one in OPTIONS.items()),
+        pytest.param({}, 1, marks=pytest.mark.slow),
+    ],
+    ids=str,
+)
+def test_a_gold_command_does_something_and_scores_1(options: dict[str, Any], step: int) -> None:
+    """On the trees of the test. The contract runs all of them with default options."""
+    env = BashEnv(split=None, data_dir=DATA, **options)
+    for task in [task for task in load_tasks(DATA) if task.split in ("test", "tuning")][::step]:
+        env.reset(options={"task_id": task.task_id})
         *_, info = env.step(solution_of(env)[0])
         facts = info["facts"]
-        assert facts["exit_code"] == 0, task_id
-        assert info["page"]["output"] or facts["n_created"] or facts["n_changed"] or facts["n_deleted"], task_id
-        assert info["progress"] == 1.0, task_id
+        assert (facts["exit_code"], info["progress"]) == (0, 1.0), task
+        assert info["page"]["output"] or facts["n_created"] or facts["n_changed"] or facts["n_deleted"], task
         _, reward, terminated, _, info = env.step("submit")
-        assert (task_id, reward, terminated, info["success"]) == (task_id, 1.0, True, True)
+        assert (reward, terminated, info["success"]) == (1.0, True, True), task
     env.close()
-
-
-@pytest.mark.parametrize("options", [{"published": True}, {"reward": "strict"}], ids=str)
-def test_a_gold_command_does_something_and_scores_1(options: dict[str, object]) -> None:
-    solve(options, step=9)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("options", [{}, {"published": True}, {"reward": "strict"}], ids=str)
-def test_every_gold_command_does_something_and_scores_1(options: dict[str, object]) -> None:
-    solve(options)
 
 
 def test_the_programs_that_a_command_calls_are_found_in_it() -> None:

@@ -11,6 +11,8 @@ from iad_envs.bird.schema import Schema
 from iad_envs.bird.wording import asked_by, wording_findings
 from tests.iad_envs.bird.conftest import Find
 
+JOINED = "SELECT T1.country FROM shop AS T1 JOIN city AS T2 ON T1.city_id = T2.id"
+
 
 @pytest.mark.parametrize(
     ("sql", "code", "said"),
@@ -28,6 +30,10 @@ from tests.iad_envs.bird.conftest import Find
         ("SELECT * FROM citys", "unknown_table", "near: city"),
         ("SELECT foo(1)", "unknown_function", "no such function: foo"),
         ("SELECT id FROM city, shop", "ambiguous_column", r"ambiguous.*; it is in city and shop\Z"),
+        # a table that is joined already, or has no key, is not offered as a join
+        (JOINED, "unknown_column", r"\A(?!.* joins ON )"),
+        ("SELECT what FROM city", "unknown_column", r"\A(?!.* joins ON )"),
+        ("SELECT c.price_of_all FROM city c", "unknown_column", r"\A(?!.* joins ON )"),
         ("DELETE FROM city", "rejected", "expected one SELECT, got DELETE"),
         ("SELECT zeroblob(9)", "rejected", "not allowed: the function zeroblob"),
         ("", "rejected", "blank"),
@@ -42,18 +48,6 @@ def test_a_query_that_fails_has_one_finding_with_the_reason(find: Find, sql: str
     assert re.search(said, finding.message), finding.message
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT T1.country FROM shop AS T1 JOIN city AS T2 ON T1.city_id = T2.id",
-        "SELECT what FROM city",
-        "SELECT c.price_of_all FROM city c",
-    ],
-)
-def test_a_table_that_is_joined_already_or_has_no_key_is_not_offered_as_a_join(find: Find, sql: str) -> None:
-    assert " joins ON " not in find(sql)["unknown_column"].message
-
-
 BERN = ("How many shops belong to Bern?", "belong to refers to city_id; shop is a place")
 SHARE = (
     "What percentage of the shops is small?",
@@ -62,6 +56,7 @@ SHARE = (
 SMALL = "SELECT CAST(SUM(CASE WHEN staff < 3 THEN 1 ELSE 0 END) AS REAL) * 100 / COUNT(*) FROM shop"
 LEADS = ("Which shop leads?", "leads refers to MAX(sales)")
 BY_KEY = ("How many shops are in Bern?", "in Bern refers to city.id = 1")
+SHOPS = "How many shops are there?"
 
 
 @pytest.mark.parametrize(
@@ -81,18 +76,9 @@ BY_KEY = ("How many shops are in Bern?", "in Bern refers to city.id = 1")
         ("SELECT name FROM shop ORDER BY sales DESC LIMIT 1", "tied_limit", "LIMIT 1 drops rows that tie", ()),
         ("SELECT name, sales AS s FROM shop ORDER BY s DESC LIMIT 1;", "tied_limit", "LIMIT 1", ()),
         ("SELECT country FROM city GROUP BY country ORDER BY COUNT(*) LIMIT 1", "tied_limit", "LIMIT 1", ()),
-        (
-            "SELECT name FROM city WHERE id = (SELECT city_id FROM shop WHERE staff > 2)",
-            "subquery_rows",
-            r"^id = \(SELECT ...\) compares with the first of 2 rows only: IN takes all$",
-            (),
-        ),
-        (
-            "SELECT name FROM shop WHERE city_id = 1 LIMIT 1",
-            "limit_unasked",
-            "LIMIT 1 drops rows",
-            ("What are the names of the shops?",),
-        ),
+        ("SELECT name FROM city WHERE id = (SELECT city_id FROM shop WHERE staff > 2)", "subquery_rows",
+         r"^id = \(SELECT ...\) compares with the first of 2 rows only: IN takes all$", ()),
+        ("SELECT name FROM shop WHERE city_id = 1 LIMIT 1", "limit_unasked", "LIMIT 1 drops rows", ("The names?",)),
         ("SELECT name FROM city", "shape", "number, but the query returned 4 rows", ("How many cities are there?",)),
         ("SELECT name FROM city WHERE id = 1", "shape", "but the query returned 'Bern'", ("How many cities?",)),
         ("SELECT AVG(sales) FROM shop GROUP BY id", "shape", "returned 4 rows", ("What is the average of sales?",)),
@@ -108,18 +94,14 @@ BY_KEY = ("How many shops are in Bern?", "in Bern refers to city.id = 1")
         ("SELECT name FROM shop", "name_unused", "names 'green tea'", ("Which shops sell 'green tea'?",)),
         ("SELECT name FROM shop", "number_unused", "names 25, and the query", ("Which shops have staff above 25?",)),
         ("SELECT name FROM city WHERE name = 'Lyon'", "literal_unasked", r"'Lyon' \(city.name\)", ("Which shops?",)),
-        (
-            "SELECT COUNT(*) FROM shop WHERE staff = 3",
-            "evidence_unused",
-            "^the evidence explains 'belong to' by city_id, and the query does not use it$",
-            BERN,
-        ),
+        ("SELECT COUNT(*) FROM shop WHERE staff = 3", "evidence_unused",
+         "^the evidence explains 'belong to' by city_id, and the query does not use it$", BERN),
         ("SELECT COUNT(*) FROM shop WHERE staff = 1", "evidence_unused", "", BY_KEY),
         (SMALL.replace("COUNT(*)", "SUM(staff)"), "evidence_unused", "", SHARE),
         (SMALL, "evidence_unused", "", (SHARE[0], f"{SHARE[1]}; shops refers to id > 3")),
         ("SELECT 100.0 * COUNT(*) FROM city", "evidence_unused", "", SHARE),
     ],
-)
+)  # fmt: skip
 def test_an_odd_query_is_told_what_is_odd(find: Find, sql: str, code: str, said: str, asked: tuple[str, ...]) -> None:
     found = find(sql, *asked)
     assert code in found
@@ -154,20 +136,14 @@ def test_an_odd_query_is_told_what_is_odd(find: Find, sql: str, code: str, said:
         ("List three cities by date.", ("SELECT name FROM city ORDER BY founded DESC LIMIT 3",)),
         ("How many cities are there?", ("SELECT COUNT(*) FROM city",)),
         ("How many cities has each country?", ("SELECT country, COUNT(*) FROM city GROUP BY 1",)),
-        (
-            "Which shops sell above the average?",
-            ("SELECT name FROM shop WHERE sales > (SELECT AVG(sales) FROM shop)",),
-        ),
+        ("Which shops sell above the average?", ("SELECT name FROM shop WHERE sales > (SELECT AVG(sales) FROM shop)",)),
         ("Which shop has the most staff?", ("SELECT name FROM shop ORDER BY staff DESC LIMIT 1",)),
-        (
-            "Which countries have at least 2 cities?",
-            ("SELECT country FROM city GROUP BY 1 HAVING COUNT(*) >= 2",),
-        ),
+        ("Which countries have at least 2 cities?", ("SELECT country FROM city GROUP BY 1 HAVING COUNT(*) >= 2",)),
         ("What are the ids of the shops?", ("SELECT id FROM shop",)),
         ("Give the ID of Bern.", ("SELECT id FROM city WHERE name = 'Bern'",)),
         (
             "Which shops sell 80% of the average?",
-            ("SELECT name FROM shop WHERE sales > (SELECT 0.8 * AVG(sales) FROM shop)",),
+            ("SELECT name FROM shop WHERE sales > (SELECT .8 * AVG(sales) FROM shop)",),
         ),
         ("What percentage is in Bern?", ("SELECT 100.0 * SUM(city_id = 1) / COUNT(*) AS bern FROM shop",)),
         ("Show the interest of the guest.", ("SELECT 'x'",)),
@@ -176,28 +152,6 @@ def test_an_odd_query_is_told_what_is_odd(find: Find, sql: str, code: str, said:
 def test_a_query_that_fits_the_question_is_told_nothing(find: Find, question: str, sqls: tuple[str, ...]) -> None:
     for sql in sqls:
         assert not find(sql, question), sql
-
-
-@pytest.mark.parametrize(
-    ("sql", "asked"),
-    [
-        ("SELECT COUNT(*) FROM shop s JOIN city c ON s.city_id = c.id WHERE c.name = 'Bern'", BERN),
-        ("SELECT COUNT(*) FROM shop WHERE city_id = 1", BY_KEY),
-        (SMALL, SHARE),
-        (  # rows that are chosen by their key need no other column
-            "SELECT COUNT(*) FROM shop WHERE city_id = 1",
-            ("How many shops are there?", "shops refers to name = 'Bern' and country = 'Switzerland'"),
-        ),
-        (  # evidence of another question
-            "SELECT COUNT(*) FROM shop",
-            ("How many shops are there?", "yearly turnover refers to MAX(sales); born in refers to founded = '1191'"),
-        ),
-    ],
-)
-def test_evidence_that_a_query_uses_or_that_is_not_about_the_question_costs_nothing(
-    find: Find, sql: str, asked: tuple[str, str]
-) -> None:
-    assert not find(sql, *asked)
 
 
 @pytest.mark.parametrize(
@@ -210,20 +164,23 @@ def test_evidence_that_a_query_uses_or_that_is_not_about_the_question_costs_noth
         ),
         ("SELECT name FROM shop WHERE city_id = 1 LIMIT 2", "limit_unasked", ("What are the names?",)),
         ("SELECT name FROM shop ORDER BY sales DESC", "operation_unused", LEADS),
+        # evidence that is used, or is about another question; rows that are chosen by their key need no other column
+        ("SELECT COUNT(*) FROM shop s JOIN city c ON s.city_id = c.id WHERE c.name = 'Bern'", "", BERN),
+        ("SELECT COUNT(*) FROM shop WHERE city_id = 1", "", BY_KEY),
+        (SMALL, "", SHARE),
+        ("SELECT COUNT(*) FROM shop WHERE city_id = 1", "", (SHOPS, "shops refers to name = 'Bern' and country = 'X'")),
+        ("SELECT COUNT(*) FROM shop", "", (SHOPS, "turnover refers to MAX(sales); born in refers to founded = '1191'")),
     ],
 )
 def test_what_has_a_reason_is_not_odd(find: Find, sql: str, code: str, asked: tuple[str, ...]) -> None:
-    assert code not in find(sql, *asked)
+    assert code not in find(sql, *asked) if code else not find(sql, *asked)
 
 
-def test_a_column_of_the_evidence_is_named_once(schema: Schema) -> None:
+def test_a_column_of_the_evidence_is_named_once_and_names_that_it_explains_are_left_to_it(schema: Schema) -> None:
     evidence = "in Bern refers to city_id = 1; shops refers to city_id; city_id of shops counts"
     question = Question("1", "towns", "How many shops are in Bern?", evidence, "")
     result = QueryResult("ok", "", ("n",), ((1,),), is_cut=False, seconds=0.0, undecodable=False)
     found = [one.message for one in wording_findings(QueryText("SELECT 1", schema), result, question)]
     assert found == ["the evidence explains 'in Bern' by city_id, and the query does not use it"]
-
-
-def test_names_that_the_evidence_explains_are_left_to_it() -> None:
     asked = asked_by("Which heroes of DC are in 'Gotham City'? Is Ann's one?", "DC refers to publisher = 'DC Comics'")
     assert asked.names == ("Gotham City", "Ann")

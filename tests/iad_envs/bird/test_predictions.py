@@ -59,23 +59,23 @@ def read(form: BirdPredictions, *items: tuple[str, int, str | None, Any]) -> lis
 def test_every_form_of_a_file_has_the_same_answers(make: Any) -> None:
     _, form = make()
     expected = [("7", "SELECT 1"), ("9", "SELECT 3")]
-    submitted = [item(f"SELECT {place + 1}{SEPARATOR}towns", str(place)) for place in (0, 2)]
-    assert read(form, *submitted) == expected
-    assert read(form, item("SELECT 1", "7"), item("SELECT 3", "9")) == expected
-    assert read(form, item("SELECT 1"), item("SELECT 3", position=2)) == expected
-    for names in (("question_id", "predicted_sql"), ("task_id", "sql"), ("id", "SQL"), ("question_id", "prediction")):
-        lines = [item(dict(zip(names, pair, strict=True))) for pair in ((7, "SELECT 1"), ("9", "SELECT 3"))]
-        assert read(form, *lines) == expected
-    assert read(form, item({"sql": "SELECT 1"}), item({"sql": "SELECT 3"}, position=2)) == expected
-    assert read(form, item({"sql": "SELECT 1"}, "7"), item({"sql": "SELECT 3"}, "9")) == expected
-
-
-def test_several_queries_for_a_question_are_samples(make: Any) -> None:
-    _, form = make()
-    expected = [("7", "SELECT 1"), ("7", "SELECT 2")]
-    assert read(form, item(["SELECT 1", "SELECT 2"], "7")) == expected
-    assert read(form, item({"question_id": 7, "sql": ["SELECT 1", "SELECT 2"]})) == expected
-    assert read(form, *(item({"question_id": 7, "sql": f"SELECT {n}"}) for n in (1, 2))) == expected
+    named = (("question_id", "predicted_sql"), ("task_id", "sql"), ("id", "SQL"), ("question_id", "prediction"))
+    for items in (
+        [item(f"SELECT {place + 1}{SEPARATOR}towns", str(place)) for place in (0, 2)],
+        [item("SELECT 1", "7"), item("SELECT 3", "9")],
+        [item("SELECT 1"), item("SELECT 3", position=2)],
+        [item({"sql": "SELECT 1"}), item({"sql": "SELECT 3"}, position=2)],
+        [item({"sql": "SELECT 1"}, "7"), item({"sql": "SELECT 3"}, "9")],
+        *(
+            [item(dict(zip(names, pair, strict=True))) for pair in ((7, "SELECT 1"), ("9", "SELECT 3"))]
+            for names in named
+        ),
+    ):
+        assert read(form, *items) == expected
+    samples = [("7", "SELECT 1"), ("7", "SELECT 2")]
+    assert read(form, item(["SELECT 1", "SELECT 2"], "7")) == samples
+    assert read(form, item({"question_id": 7, "sql": ["SELECT 1", "SELECT 2"]})) == samples
+    assert read(form, *(item({"question_id": 7, "sql": f"SELECT {n}"}) for n in (1, 2))) == samples
     assert read(form, item([], "7")) == []
 
 
@@ -85,10 +85,7 @@ def test_an_id_is_never_taken_for_a_position(make: Any) -> None:
     assert ([one.task_id for one in found.answers], found.unknown) == (["7"], ["0", "1"])
     mixed = [item("SELECT 1"), item("SELECT 2", position=1), item({"question_id": 9, "sql": "SELECT 3"}, position=2)]
     assert read(form, *mixed) == [("7", "SELECT 1"), ("8", "SELECT 2"), ("9", "SELECT 3")]
-
-
-def test_an_object_without_an_id_among_others_with_one_is_no_attempt_at_another_question(make: Any) -> None:
-    _, form = make()
+    # An object without an id among others with one is no attempt at another question.
     named = [item({"question_id": task, "sql": "SELECT 1"}, position=place) for place, task in enumerate((7, 8))]
     for nameless in ({"sql": "SELECT 3"}, {"question_id": None, "sql": "SELECT 3"}):
         found = form.read([item(nameless), *named, item(nameless, position=2)])
@@ -103,21 +100,12 @@ def test_an_object_without_an_id_among_others_with_one_is_no_attempt_at_another_
 
 def test_what_is_no_query_is_named(make: Any) -> None:
     _, form = make()
-    found = form.read(
-        [
-            item(5, "7"),
-            item({"question_id": 8}),
-            item({"question_id": True, "sql": "SELECT 1"}),
-            item("SELECT 1", "99"),
-            item(f"SELECT 1{SEPARATOR}elsewhere", "9"),
-        ]
-    )
+    broken = ({"question_id": 8}, {"question_id": True, "sql": "SELECT 1"})
+    elsewhere = item(f"SELECT 1{SEPARATOR}elsewhere", "9")
+    found = form.read([item(5, "7"), *map(item, broken), item("SELECT 1", "99"), elsewhere])
     assert [(one.task_id, one.text) for one in found.answers] == [("7", BLANK), ("9", "SELECT 1")]
-    assert [problem.partition(", got")[2].partition(";")[0] for problem in found.problems] == [
-        " {'question_id': 8}",
-        " {'question_id': True, 'sql': 'SELECT 1'}",
-        " 5",
-    ]
+    said = [problem.partition(", got ")[2].partition(";")[0] for problem in found.problems]
+    assert said == [*map(str, broken), "5"]
     assert found.unknown == ["99"]
     assert found.notes == ["Predictions that name another database than their question's, which is used: 1"]
 
@@ -127,7 +115,6 @@ def test_scores_without_the_environment_are_those_of_a_submit(rule: str, make: A
     env, form = make(scoring=rule)
     n_done = []
     found = form.score([("7", sql) for sql in QUERIES], workers=2, timings=0, advance=lambda: n_done.append(1))
-    assert found is not None
     assert len(n_done) == len(QUERIES)
     for sql, one in zip(QUERIES, found, strict=True):
         env.reset(options={"task_id": "7"})
@@ -137,12 +124,8 @@ def test_scores_without_the_environment_are_those_of_a_submit(rule: str, make: A
     assert [one.success for one in found[:3]] == [1.0, 0.0, 1.0]
     assert {one.verdict for one in found} >= {"right", "wrong", "error", "rejected", "timeout"}
     assert "EX" in form.notes[0]
-
-
-def test_answers_of_many_questions_come_back_at_their_places(make: Any) -> None:
-    _, form = make()
     answers = [(str(question["question_id"]), question["SQL"]) for question in (*QUESTIONS, *reversed(QUESTIONS))]
-    for workers in (1, 3):
+    for workers in (1, 3):  # answers of many questions come back at their places
         found = form.score([*answers, ("8", "SELECT 1")], workers=workers, timings=0, advance=bool)
         assert [one.success for one in found] == [1.0] * 6 + [0.0]
 
@@ -165,20 +148,16 @@ def test_questions_without_gold_and_without_a_database_cost_only_themselves(tmp_
 
 def test_r_ves_is_measured_for_right_queries_and_said_to_depend_on_the_machine(make: Any) -> None:
     _, form = make()
-    slow = (
-        f"{QUESTIONS[0]['SQL']} AND (SELECT count(*) FROM shop a, shop b, shop c, shop d, shop e, shop f, shop g) > 0"
-    )
-    answers = [("7", QUESTIONS[0]["SQL"]), ("7", slow), ("7", "SELECT 9"), ("7", "SELECT 2 FROM city LIMIT 1")]
+    right = QUESTIONS[0]["SQL"]
+    slow = f"{right} AND (SELECT count(*) FROM shop a, shop b, shop c, shop d, shop e, shop f, shop g) > 0"
+    answers = [("7", sql) for sql in (right, slow, "SELECT 9", "SELECT 2 FROM city LIMIT 1")]
     same, slower, wrong, _ = form.score(answers, workers=1, timings=8, advance=bool)
     assert same.scores["r_ves"] >= official.r_ves([0.5])
     assert slower.scores["r_ves"] == official.r_ves([0.25])
     assert wrong.scores["r_ves"] == 0.0
     assert "8 times" in form.notes[-1]
     assert "machine" in form.notes[-1]
-
-
-def test_on_a_server_the_environment_scores_and_times_are_refused(make: Any) -> None:
     _, form = make(dialect="postgresql", dsn="dbname=nothing")
-    assert form.score([("7", "SELECT 1")], workers=1, timings=0, advance=bool) is None
+    assert form.score(answers, workers=1, timings=0, advance=bool) is None  # the environment scores them
     with pytest.raises(ValueError, match="--r-ves"):
-        form.score([("7", "SELECT 1")], workers=1, timings=1, advance=bool)
+        form.score(answers, workers=1, timings=1, advance=bool)

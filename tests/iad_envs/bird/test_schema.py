@@ -18,9 +18,8 @@ def test_a_schema_joins_the_database_its_descriptions_and_the_tables_file(schema
     assert ("order item", "shop id", "shop", "id") in schema.foreign_keys
 
 
-@pytest.mark.parametrize(
-    ("form", "has"),
-    [
+def test_each_form_says_what_it_has_to(schema: Schema) -> None:
+    for form, has in (
         ("ddl", "CREATE TABLE city (id INTEGER PRIMARY KEY, name TEXT, country TEXT, founded TEXT);"),
         ("ddl+samples", "\n    name TEXT, -- city name; the name of the city; values: 'Bern', 'Basel', 'Lyon'\n"),
         ("ddl+samples", '\n    "shop id" INTEGER, -- values: 1, 2\n'),
@@ -28,11 +27,11 @@ def test_a_schema_joins_the_database_its_descriptions_and_the_tables_file(schema
         ("m-schema", "【DB_ID】 towns\n【Schema】\n# Table: city\n[\n"),
         ("m-schema", "\n(id:INTEGER, the number, Primary Key, Examples: [1, 2, 3]),\n"),
         ("m-schema", "\nshop.city_id=city.id\norder item.shop id=shop.id"),
-    ],
-)
-def test_each_form_says_what_it_has_to(schema: Schema, form: str, has: str) -> None:
-    assert has in RENDERERS[form](schema, False)
+    ):
+        assert has in RENDERERS[form](schema, False)
     assert "yearly" not in RENDERERS["ddl"](schema, False)
+    names = [quoted_if_needed(name, "mysql") for name in ("city", "order item", "a`b")]
+    assert names == ["city", "`order item`", "`a``b`"]
 
 
 @pytest.mark.parametrize(("dialect", "key"), [("sqlite", '"a key"'), ("mysql", "`a key`")])
@@ -49,8 +48,3 @@ def test_a_key_of_several_columns_is_declared_once_where_sql_is_wanted(dialect: 
     )
     apart = RENDERERS["ddl+samples"](one, False)
     assert f"    {key} INTEGER PRIMARY KEY, -- values: 1, 2\n    month TEXT PRIMARY KEY,\n" in apart
-
-
-def test_names_are_quoted_as_in_mysql() -> None:
-    names = [quoted_if_needed(name, "mysql") for name in ("city", "order item", "a`b")]
-    assert names == ["city", "`order item`", "`a``b`"]

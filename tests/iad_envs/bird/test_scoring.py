@@ -18,6 +18,7 @@ from tests.iad_envs.bird.small_bird import make_database
 
 CELLS = st.one_of(st.none(), st.integers(-3, 3), st.sampled_from([0.5, 1.0, -0.0]), st.sampled_from(["a", "b", "A"]))
 ROWS = st.integers(1, 3).flatmap(lambda width: st.lists(st.tuples(*[CELLS] * width), max_size=6))
+MANY = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 15000) SELECT n FROM c"
 
 
 @pytest.fixture(scope="module")
@@ -42,33 +43,27 @@ def test_soft_f1_has_the_quirks_of_the_official_code(predicted: Any, gold: Any, 
     assert official.soft_f1(predicted, gold) == pytest.approx(expected)
 
 
-@given(ROWS)
-def test_a_result_is_worth_1_to_itself_under_every_rule(rows: list[tuple[Any, ...]]) -> None:
-    assert official.execution_match(rows, rows) == 1
-    assert official.soft_f1(rows, rows) == pytest.approx(1.0)
-    assert sound.sound_match(rows, rows, None) == 1
-
-
 @given(ROWS, ROWS, st.randoms())
 def test_what_is_soundly_right_without_float_noise_is_officially_right(one: Any, other: Any, random: Any) -> None:
+    assert official.execution_match(one, one) == 1
+    assert official.soft_f1(one, one) == pytest.approx(1.0)
     shuffled = random.sample(one, len(one))
     assert sound.sound_match(shuffled, one, None) == 1
     if sound.sound_match(one, other, None):
         assert official.execution_match(one, other) == 1
 
 
-def test_r_ves_rewards_and_its_ceiling() -> None:
+def test_r_ves_rewards_its_ceiling_and_that_only_what_is_right_is_timed(scorer: QueryScorer) -> None:
     assert [official.time_reward(ratio) for ratio in (2, 1.9, 1, 0.5, 0.3, 0.1, 0)] == [1.25, 1, 1, 0.75, 0.5, 0.25, 0]
     assert official.r_ves([1.25, 1.25]) == pytest.approx(official.R_VES_CEILING) == pytest.approx(111.803, abs=1e-3)
     assert official.time_ratio([1.0] * 5) == 0.0  # as published: no spread, nothing kept
     assert official.time_ratio([1.0] * 50 + [1.1] * 50 + [90.0]) == pytest.approx(1.05)
-
-
-def test_r_ves_of_a_pair_times_only_what_is_right(scorer: QueryScorer) -> None:
-    gold = "SELECT name FROM city"
-    assert scorer.time_reward("SELECT name FROM city WHERE 1", gold, iterations=5) >= 0.25
-    assert scorer.time_reward("SELECT id FROM city", gold, iterations=5) == 0.0
-    assert scorer.time_reward("DELETE FROM city", gold, iterations=5) == 0.0
+    right, *wrong = [
+        scorer.time_reward(sql, "SELECT name FROM city", iterations=5)
+        for sql in ("SELECT name FROM city WHERE 1", "SELECT id FROM city", "DELETE FROM city")
+    ]
+    assert right >= 0.25
+    assert wrong == [0.0, 0.0]
 
 
 @pytest.mark.parametrize(
@@ -83,76 +78,52 @@ def test_r_ves_of_a_pair_times_only_what_is_right(scorer: QueryScorer) -> None:
         ("SELECT name FROM shop", "SELECT name FROM shop ORDER BY id", 1, 1),
         ("SELECT name FROM city", "SELECT DISTINCT name FROM city ORDER BY founded", 1, 0),
         ("SELECT id FROM city WHERE 0", "SELECT id FROM city WHERE id > 9", 1, 1),
+        (MANY, MANY, 1, 1),  # more rows than an agent may see
+        (MANY.replace("15000", "14999"), MANY, 0, 0),
     ],
 )
 def test_the_sound_rule_counts_orders_and_tolerates(
     scorer: QueryScorer, predicted: str, gold: str, ex: int, is_sound: int
 ) -> None:
     score = scorer.score(predicted, gold)
-    assert (score.ex, score.sound) == (ex, is_sound)
-    assert score.verdict == ("right" if is_sound else "wrong")
+    assert (score.ex, score.sound, score.verdict) == (ex, is_sound, "right" if is_sound else "wrong")
 
 
-def test_a_failing_gold_gives_0_and_says_so(scorer: QueryScorer) -> None:
+def test_a_failing_gold_gives_0_and_none_gives_nan(scorer: QueryScorer) -> None:
     score = scorer.score("SELECT 1", "SELECT nope FROM city")
     assert (score.ex, score.soft_f1, score.sound, score.verdict) == (0.0, 0.0, 0.0, "error")
     assert "the gold query failed: no such column" in score.message
-
-
-def test_no_gold_scores_nan(scorer: QueryScorer) -> None:
     assert math.isnan(scorer.score("SELECT 1", "").ex)
 
 
-def test_a_gold_result_is_kept_unless_it_depends_on_time_or_chance(scorer: QueryScorer) -> None:
+def test_a_gold_result_is_kept_for_its_file_unless_it_depends_on_time_or_chance(
+    scorer: QueryScorer, tmp_path: Path, database_file: Path
+) -> None:
     assert scorer.gold("SELECT name FROM city") is scorer.gold("SELECT name FROM city")
     assert scorer.gold("SELECT random()") is not scorer.gold("SELECT random()")
-
-
-def test_a_kept_gold_is_of_one_file_only(tmp_path: Path) -> None:
     golds = GoldCache()
-    found = []
-    for name, statement in (("a", "CREATE TABLE t AS SELECT 1"), ("b", "CREATE TABLE t AS SELECT 2")):
-        with QueryScorer(make_database(tmp_path / name / "t.sqlite", [statement]), golds=golds) as scorer:
-            found.append(scorer.gold("SELECT * FROM t").result.rows)
-    assert found == [((1,),), ((2,),)]
+    for name, value in (("a", 1), ("b", 2)):
+        path = make_database(tmp_path / name / "t.sqlite", [f"CREATE TABLE t AS SELECT {value}"])
+        with QueryScorer(path, golds=golds) as one:
+            assert one.gold("SELECT * FROM t").result.rows == ((value,),)
+    with QueryScorer(database_file, golds=GoldCache(max_cells=10)) as small:
+        first = small.gold("SELECT name FROM city")
+        small.gold("SELECT id, name FROM city")
+        assert small.gold("SELECT name FROM city") is not first  # the oldest went
 
 
-def test_the_gold_cache_lets_the_oldest_go(database_file: Path) -> None:
-    with QueryScorer(database_file, golds=GoldCache(max_cells=10)) as scorer:
-        first = scorer.gold("SELECT name FROM city")
-        scorer.gold("SELECT id, name FROM city")
-        assert scorer.gold("SELECT name FROM city") is not first
+def test_texts_that_depend_on_time_or_chance_are_recognised() -> None:
+    volatile = (
+        "date('now')", "CURRENT_TIMESTAMP", "random()", "strftime('%Y')", "datetime()", "date('no' || 'w')",
+        "CURDATE()", "RAND()", "UTC_TIMESTAMP()", "UUID()",
+    )  # fmt: skip
+    lasting = ("strftime('%Y', founded) FROM city", "date FROM t", "'random'", "name FROM city")
+    assert [sql for sql in (*volatile, *lasting) if is_volatile(f"SELECT {sql}")] == [*volatile]
 
 
-@pytest.mark.parametrize(
-    ("sql", "expected"),
-    [
-        ("SELECT date('now')", True),
-        ("SELECT CURRENT_TIMESTAMP", True),
-        ("SELECT random()", True),
-        ("SELECT strftime('%Y')", True),
-        ("SELECT datetime()", True),
-        ("SELECT date('no' || 'w')", True),
-        ("SELECT strftime('%Y', founded) FROM city", False),
-        ("SELECT date FROM t", False),
-        ("SELECT 'random'", False),
-        ("SELECT name FROM city", False),
-        ("SELECT CURDATE()", True),
-        ("SELECT RAND()", True),
-        ("SELECT UTC_TIMESTAMP()", True),
-        ("SELECT UUID()", True),
-    ],
-)
-def test_texts_that_depend_on_time_or_chance_are_recognised(sql: str, expected: bool) -> None:
-    assert is_volatile(sql) is expected
-
-
-@pytest.mark.parametrize("sql", ["", " ", ";", "-- nothing", "/* */", "EXPLAIN SELECT 1", "DELETE FROM t", "PRAGMA x"])
-def test_what_is_not_one_reading_query_is_refused_by_its_text(sql: str) -> None:
-    assert refusal(sql).startswith("expected one SELECT, got")
-
-
-def test_reading_queries_are_not() -> None:
+def test_what_is_not_one_reading_query_is_refused_by_its_text() -> None:
+    for sql in ("", " ", ";", "-- nothing", "/* */", "EXPLAIN SELECT 1", "DELETE FROM t", "PRAGMA x"):
+        assert refusal(sql).startswith("expected one SELECT, got")
     for sql in ("SELECT 1", "/* a */ select 1;", "WITH x AS (SELECT 1) SELECT 1", "VALUES (1)"):
         assert not refusal(sql)
 
@@ -164,17 +135,9 @@ def test_any_text_has_a_lasting_canonical_form(text: str) -> None:
 
 def test_the_outermost_order_by_is_read() -> None:
     sql = "SELECT a FROM (SELECT a FROM t ORDER BY z) ORDER BY max(a, b) DESC, c COLLATE NOCASE LIMIT 3"
-    assert [[part.text for part in term][:3] for term in order_terms(sql)] == [
-        ["max", "(", "a"],
-        ["c", "COLLATE", "NOCASE"],
-    ]
+    terms = [[part.text for part in term][:3] for term in order_terms(sql)]
+    assert terms == [["max", "(", "a"], ["c", "COLLATE", "NOCASE"]]
     assert order_terms("SELECT a FROM (SELECT a FROM t ORDER BY z)") == []
-
-
-def test_a_result_larger_than_an_agent_may_see_is_scored_whole(scorer: QueryScorer) -> None:
-    rows = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 15000) SELECT n FROM c"
-    assert scorer.score(rows, rows).ex == 1.0
-    assert scorer.score(rows.replace("15000", "14999"), rows).ex == 0.0
 
 
 @pytest.mark.parametrize(

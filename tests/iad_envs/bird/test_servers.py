@@ -35,15 +35,12 @@ def test_what_is_no_address_is_said_without_its_password(dsn: str, said: str) ->
     assert "hush" not in str(raised.value)
 
 
-def test_no_statement_but_a_query_is_sent_to_mysql() -> None:
+def test_no_statement_but_a_query_is_sent_to_mysql_and_comments_are_read_in_linear_time() -> None:
     by_the_server = ("the queries of others by name", "writing a file", "writing a blob", "into a variable")
     by_the_server = (*by_the_server, "locking rows", "users", "passwords")
     assert {name for name, sql in REFUSED["mysql"].items() if not refused(sql)} == {*by_the_server}
     for sql in ("SELECT 1", "/* a */-- b\n#c\n ((select 1))", "with a as (select 1) table a", "VALUES(1)"):
         assert refused(sql) == ""
-
-
-def test_comments_are_read_in_linear_time() -> None:
     assert refused("/* " * 30_000 + "SELECT 1") == "/"
     assert refused("( " * 500_000 + "KILL 1") == "KILL"
 

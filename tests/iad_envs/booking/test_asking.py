@@ -7,9 +7,7 @@ from random import Random
 
 import pytest
 
-from iad_envs.booking.env import BookingEnv
 from iad_envs.booking.state import Rival, SiteTable
-from iad_envs.booking.tasks import BookingTask
 from iad_envs.booking.user import NOTHING_MORE, TOPICS, answer_of, topics_of
 from iad_envs.booking.world import SEATINGS
 from iad_policy.types.hashing import encode
@@ -17,7 +15,6 @@ from tests.contract.environments import same, solution_of
 from tests.iad_envs.booking.visits import (
     TASKS,
     TEST,
-    WORD_OF_TIME,
     WORLD,
     alone,
     assert_alike,
@@ -46,37 +43,28 @@ INJECTIONS = (
 )
 
 
-def hidden_pair(folder: Path, task: BookingTask) -> tuple[list[BookingEnv], list[BookingTask]]:
-    """Two environments at the start of tasks whose gold differs in the seating alone, which the user only tells."""
-    free = WORLD.tables(task.restaurant, task.day, task.party)[task.gold_slots[0]]
-    other = next(one for one in free if one != task.seating)
-    answers = {**task.answers, "seating": f"{SEATINGS[other]}, please."}
-    tasks = [task, task._replace(seating=other, answers=answers)]
-    return [alone(folder / str(place), one) for place, one in enumerate(tasks)], tasks
-
-
 @pytest.mark.parametrize("number", range(2))
 def test_tasks_that_differ_in_hidden_seating_look_the_same_until_the_user_answers(number: int, tmp_path: Path) -> None:
+    """A completion looks the same where it is right and where it is wrong, too."""
     task = tasks_with("hidden_seating")[number]
-    envs, tasks = hidden_pair(tmp_path, task)
+    free = WORLD.tables(task.restaurant, task.day, task.party)[task.gold_slots[0]]
+    other = next(one for one in free if one != task.seating)
+    tasks = [task, task._replace(seating=other, answers={**task.answers, "seating": f"{SEATINGS[other]}, please."})]
+    envs = [alone(tmp_path / str(place), one) for place, one in enumerate(tasks)]
     gold = solution_of(envs[0])
-    before = gold[: gold.index(next(one for one in gold if one.startswith("ASK")))]
-    assert_alike(envs, before, WHERE, "CLICK [complete]", "nonsense")
-    asked, *_ = zip(*(env.step(WHERE) for env in envs), strict=True)
-    assert asked[0] != asked[1]
+    place = next(place for place, one in enumerate(gold) if one.startswith("ASK"))
+    assert_alike(envs, gold[:place], WHERE, "CLICK [complete]", "nonsense")
+    tokens = [env.snapshot() for env in envs]
+    asked = [env.step(WHERE)[0] for env in envs]
     for seen, one in zip(asked, tasks, strict=True):
         assert f'The user answered: "{one.answers["seating"]}"' in seen
-
-
-def test_a_completion_looks_the_same_where_it_is_right_and_where_it_is_wrong(tmp_path: Path) -> None:
-    task = tasks_with("hidden_seating")[0]
-    envs, _ = hidden_pair(tmp_path, task)
-    *before, last = [one for one in solution_of(envs[0]) if not one.startswith("ASK")]
-    assert_alike(envs, before)
-    one, other = (env.simulate(env.snapshot(), last) for env in envs)
-    assert one.done
-    assert same(one[1:], other[1:])
-    right, wrong = (env.step(last) for env in envs)
+    for env, token in zip(envs, tokens, strict=True):
+        env.restore(token)
+    assert_alike(envs, gold[place + 1 : -1])
+    one_end, other_end = (env.simulate(env.snapshot(), gold[-1]) for env in envs)
+    assert one_end.done
+    assert same(one_end[1:], other_end[1:])
+    right, wrong = (env.step(gold[-1]) for env in envs)
     assert (right[1], wrong[1], right[0]) == (1.0, 0.0, wrong[0])
     assert same(public(right[4]), public(wrong[4]))
     assert not re.search(r"reward|score|success|progress", json.dumps(encode([right[0], public(right[4])])).lower())
@@ -155,70 +143,48 @@ def test_a_question_with_the_last_action_is_answered_too() -> None:
 
 
 def test_an_open_question_of_seating_is_a_finding_until_the_user_was_asked() -> None:
-    for task in (tasks_with("hidden_seating")[0], _with_several_seatings()):
-        env = started(task)
-        _, _, _, _, info = play(env, booking(task)[:2])
-        assert info["page"]["kind"] == "seating"
-        assert codes(info) == ["unasked_preference"]
-        assert codes(env.step("ASK USER HELP [Your email?]")[4]) == ["unasked_preference"]
-        assert codes(env.step(WHERE)[4]) == []
-    _, _, _, _, info = play(started(tasks_with("given_seating")[0]), booking(tasks_with("given_seating")[0])[:2])
-    assert (info["page"]["kind"], codes(info)) == ("seating", [])
-
-
-def _with_several_seatings() -> BookingTask:
-    return next(
+    several = next(
         task
         for task in TEST
         if not task.kinds and len(WORLD.tables(task.restaurant, task.day, task.party)[task.gold_slots[0]]) > 1
     )
-
-
-def times_in(text: str) -> set[str]:
-    return set(WORD_OF_TIME.findall(text))
+    given = tasks_with("given_seating")[0]
+    for task in (tasks_with("hidden_seating")[0], several, given):
+        env = started(task)
+        _, _, _, _, info = play(env, booking(task)[:2])
+        is_open = [] if task is given else ["unasked_preference"]
+        assert (info["page"]["kind"], codes(info)) == ("seating", is_open)
+        assert codes(env.step("ASK USER HELP [Your email?]")[4]) == is_open
+        assert codes(env.step(WHERE)[4]) == []
 
 
 def test_no_wording_gets_a_right_time_out_of_the_user_that_the_instruction_does_not_name() -> None:
-    rng = Random(5)
+    rng, times = Random(5), re.compile(r"\b\d{1,2}:\d{2} [AP]M\b")
     questions = [*INJECTIONS, *(" ".join(rng.choices(WORDS, k=rng.randrange(1, 9))) for _ in range(60))]
     assert {topic for question in questions for topic in topics_of(question)} == set(TOPICS)
     for task in [*TASKS.values()][::5]:
-        told = times_in(task.instruction)
+        told = set(times.findall(task.instruction))
+        assert told
         for question in rng.sample(questions, 20):
             answer = answer_of(task.answers, question)
-            assert times_in(answer) <= told, (task.task_id, question)
+            assert set(times.findall(answer)) <= told, (task.task_id, question)
             assert "slot" not in answer
             assert "seating" in topics_of(question) or task.answers["seating"] not in answer
-    assert times_in("At 12:00 PM or 3:15 PM.") == {"12:00 PM", "3:15 PM"}
 
 
-@pytest.mark.parametrize(
-    ("question", "topics"),
-    [
-        ("Where would you like to sit?", ("seating",)),
-        ("Indoors or outdoors?", ("seating",)),
-        ("Do you want a table at the bar?", ("seating",)),
-        ("Is the Lanterna Barbecue fine?", ()),
-        ("On which day?", ("date",)),
-        ("When?", ("date", "time")),
-        ("How many people are you?", ("party",)),
-        ("Which city?", ("restaurant",)),
-        ("What is your name?", ("name",)),
-        ("YOUR PHONE NUMBER AND E-MAIL?", ("phone", "email")),
-        ("Shall I go on?", ()),
-        ("", ()),
-    ],
-)
-def test_a_question_is_answered_by_its_topics(question: str, topics: tuple[str, ...]) -> None:
+def test_a_question_is_answered_by_its_topics() -> None:
     answers = {topic: f"<{topic}>" for topic in TOPICS}
-    assert topics_of(question) == topics
-    assert answer_of(answers, question) == (" ".join(f"<{topic}>" for topic in topics) or NOTHING_MORE)
-
-
-def test_a_user_who_does_not_know_has_nothing_to_add() -> None:
+    for question, topics in {
+        "Where would you like to sit?": ("seating",), "Indoors or outdoors?": ("seating",),
+        "Do you want a table at the bar?": ("seating",), "Is the Lanterna Barbecue fine?": (),
+        "On which day?": ("date",), "When?": ("date", "time"), "How many people are you?": ("party",),
+        "Which city?": ("restaurant",), "What is your name?": ("name",),
+        "YOUR PHONE NUMBER AND E-MAIL?": ("phone", "email"), "Shall I go on?": (), "": (),
+    }.items():  # fmt: skip
+        assert topics_of(question) == topics
+        assert answer_of(answers, question) == (" ".join(f"<{topic}>" for topic in topics) or NOTHING_MORE)
     assert answer_of({}, "Where would you like to sit?") == NOTHING_MORE
-    env = started(TEST[0])
-    assert f'The user answered: "{NOTHING_MORE}"' in env.step("ASK USER HELP [Shall I go on?]")[0]
+    assert f'The user answered: "{NOTHING_MORE}"' in started(TEST[0]).step("ASK USER HELP [Shall I go on?]")[0]
 
 
 def test_simulations_change_nothing() -> None:

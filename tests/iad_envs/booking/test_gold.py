@@ -2,14 +2,13 @@
 
 from collections import Counter
 from random import Random
-from typing import Any
 
 import pytest
 
 from iad_envs.booking.env import BookingEnv
-from iad_envs.booking.scoring import PARTS, PUBLISHED_PARTS, gold_actions, reservation_parts, subgoals
+from iad_envs.booking.scoring import PARTS, PUBLISHED_PARTS, gold_actions, reservation_parts
 from iad_envs.booking.state import BookingState
-from iad_envs.booking.tasks import KINDS, BookingTask
+from iad_envs.booking.tasks import BookingTask
 from tests.contract.environments import solution_of
 from tests.iad_envs.booking.visits import (
     ENGINE,
@@ -25,8 +24,6 @@ from tests.iad_envs.booking.visits import (
     walked,
 )
 
-SAMPLE = [*TASKS.values()][::15]
-"""All are played without observations in `test_bundled.py`."""
 SOME = TEST[::4]
 
 
@@ -42,16 +39,9 @@ def wrong_in(task: BookingTask, actions: list[str]) -> list[str]:
     return [name for name in PARTS if not parts[name]]
 
 
-def can_seat(task: BookingTask, slug: str, day: int, minute: int, party: int) -> bool:
-    """Whether a table is free that differs from the task's in no more than these."""
-    seatings = WORLD.tables(slug, day, party).get(minute, ())
-    return bool(seatings) and task.seating in ("", *seatings)
-
-
 def test_every_gold_solution_has_reward_success_and_progress_1_and_only_then() -> None:
-    env = BookingEnv(split=None)
-    for task in SAMPLE:
-        env.reset(options={"task_id": task.task_id})
+    for task in SOME[::4]:
+        env = started(task)
         *before, last = solution_of(env)
         _, reward, terminated, _, info = play(env, before)
         assert (reward, terminated, info["success"]) == (0.0, False, False), task.task_id
@@ -138,7 +128,7 @@ def test_a_wrong_reservation_ends_the_episode_with_reward_0_and_no_more_progress
         assert "zoe@example.org" in observation
 
 
-def test_the_published_success_has_the_papers_four_parts_and_any_seating() -> None:
+def test_the_published_success_has_the_papers_four_parts_and_any_seating_of_the_right_restaurant() -> None:
     for task in tasks_with("given_seating")[:4]:
         seatings = WORLD.tables(task.restaurant, task.day, task.party)[task.gold_slots[0]]
         other = next(one for one in seatings if one != task.seating)
@@ -148,31 +138,30 @@ def test_the_published_success_has_the_papers_four_parts_and_any_seating() -> No
             assert (reward, info["success"], info["progress"] == 1) == (expected, bool(expected), published)
             parts = set(PUBLISHED_PARTS) if published else set(PARTS)
             assert set(info["reward_parts"]) == parts | {"needless_asks", "lost_original"}
-
-
-def test_the_published_date_and_time_are_those_of_the_right_restaurant() -> None:
     task = TEST[0]
-    others = [one for one in WORLD.restaurants if one != task.restaurant]
-    slug = next(one for one in others if can_seat(task, one, task.day, task.gold_slots[0], task.party))
+    slug = next(
+        slug
+        for slug in WORLD.restaurants
+        if slug != task.restaurant
+        and (free := WORLD.tables(slug, task.day, task.party).get(task.gold_slots[0]))
+        and task.seating in ("", *free)
+    )
     _, reward, _, _, info = play(started(task, published=True), booking(task._replace(restaurant=slug)))
     assert (reward, info["reward_parts"]["date_time"], info["reward_parts"]["party"]) == (0.0, 0.0, 1.0)
 
 
-def test_both_of_two_equally_near_times_are_right() -> None:
-    ties = [task for task in TASKS.values() if len(task.gold_slots) > 1]
-    assert len(ties) >= 20
-    for task in ties:
-        for minute in task.gold_slots:
-            assert wrong_in(task, booking(task, minute)) == [], (task.task_id, minute)
-
-
 def test_the_right_times_are_the_nearest_of_all_free_ones() -> None:
+    n_ties = 0
     for task in TASKS.values():
         free = WORLD.tables(task.restaurant, task.day, task.party)
         off = {minute: abs(minute - task.minute) for minute in free if abs(minute - task.minute) <= 120}
         nearest = tuple(sorted(minute for minute in off if off[minute] == min(off.values())))
         assert task.gold_slots == nearest, task.task_id
         assert ("nearest" in task.kinds) == (task.minute not in free), task.task_id
+        if len(nearest) > 1:  # both are right
+            n_ties += 1
+            assert [wrong_in(task, booking(task, minute)) for minute in nearest] == [[], []], task.task_id
+    assert n_ties >= 20
 
 
 def test_progress_never_falls_and_is_1_only_with_success() -> None:
@@ -198,20 +187,6 @@ def test_progress_never_falls_and_is_1_only_with_success() -> None:
     assert n_grown > 12
 
 
-def test_progress_stays_where_subgoals_fall() -> None:
-    for kind in KINDS:
-        task = tasks_with(kind)[0]
-        env = started(task)
-        *before, _ = solution_of(env)
-        _, _, _, _, there = play(env, before)
-        _, _, _, _, left = play(env, ["CLICK [mine]", "CLICK [home]"])
-        states = [walked(start_of(task), before)]
-        states.append(walked(states[0], ["CLICK [mine]", "CLICK [home]"]))
-        near, far = (sum(subgoals(task, state, has_seen=True, success=False).values()) for state in states)
-        assert far < near, kind
-        assert there["progress"] == left["progress"] > 0.8, kind
-
-
 def test_needless_questions_are_counted() -> None:
     where, mail = "ASK USER HELP [Where to sit?]", "ASK USER HELP [What is your email?]"
     hidden = tasks_with("hidden_seating")[0]
@@ -224,11 +199,7 @@ def test_needless_questions_are_counted() -> None:
         (plain, [where], 1),
         (plain, [where, mail, mail], 3),
     ):
-        _, _, _, _, info = play(started(task), actions)
-        assert info["reward_parts"]["needless_asks"] == expected, (task.kinds, actions)
-
-
-def test_a_simulated_question_is_no_needless_one_yet() -> None:
-    env: Any = started(next(task for task in TEST if not task.kinds))
-    ahead = env.simulate(env.snapshot(), "ASK USER HELP [What is your email?]")
-    assert env.oracle(ahead.token)["reward_parts"]["needless_asks"] == 0
+        env = started(task)
+        ahead = env.simulate(env.snapshot(), actions[0])
+        assert env.oracle(ahead.token)["reward_parts"]["needless_asks"] == 0  # a simulated one is not asked yet
+        assert play(env, actions)[4]["reward_parts"]["needless_asks"] == expected, (task.kinds, actions)

@@ -1,5 +1,6 @@
 """What has effects: holds and their end, tables that others take, second reservations, and moves."""
 
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -7,7 +8,6 @@ import pytest
 from iad_envs.booking.pages import GUEST_FIELDS, free_tables, offered_slots, slot_id
 from iad_envs.booking.state import (
     HOLD_STEPS,
-    BookingState,
     Guest,
     Hold,
     Place,
@@ -52,12 +52,6 @@ def contested() -> BookingTask:
     return next(task for task in tasks_with("contested") if task.kinds == ("contested",) and len(task.gold_slots) == 1)
 
 
-def seated(task: BookingTask) -> list[str]:
-    """Actions that hold the right table with a seating."""
-    seatings = WORLD.tables(task.restaurant, task.day, task.party)[task.gold_slots[0]]
-    return [*to_table(task), *([f"CLICK [seat-{task.seating or seatings[0]}]"] if len(seatings) > 1 else [])]
-
-
 @pytest.mark.parametrize(("n_actions", "is_accepted"), [(9, True), (10, True), (11, False), (12, False)])
 def test_a_hold_lasts_for_ten_more_actions(n_actions: int, is_accepted: bool) -> None:
     task = only_one_seating()
@@ -71,33 +65,21 @@ def test_a_hold_lasts_for_ten_more_actions(n_actions: int, is_accepted: bool) ->
     assert ("hold" in observation) is not is_accepted
 
 
-def test_a_page_counts_down_the_hold_and_says_when_it_has_ended() -> None:
-    task = only_one_seating()
-    env = started(task)
-    _, _, _, _, info = play(env, to_table(task))
-    for left in range(HOLD_STEPS, 0, -1):
+@pytest.mark.parametrize("waiting", [[WAIT], ["nonsense", "CLICK [no-such]", None, "a\0b", "TYPE [phone] [5\x1b]"]])
+def test_a_page_counts_down_the_hold_with_every_action_and_says_when_it_has_ended(waiting: list[Any]) -> None:
+    env: Any = started(only_one_seating())
+    _, _, _, _, info = play(env, to_table(only_one_seating()))
+    for left, action in zip(range(HOLD_STEPS, 0, -1), cycle(waiting), strict=False):
         assert info["page"]["hold"]["left"] == left
         said = "It is held for this last action." if left == 1 else f"It is held for {left} more actions."
         assert said in info["page"]["lines"][0]
-        _, _, _, _, info = env.step(WAIT)
-    assert info["page"]["hold"]["left"] == 0
-    assert codes(info) == []
-    _, _, _, _, info = env.step(WAIT)
+        _, _, _, _, info = env.step(action)
+    assert (info["page"]["hold"]["left"], codes(info)) == (0, [])
+    _, _, _, _, info = env.step(waiting[0])
     assert (info["page"]["hold"], codes(info)) == ({}, ["hold_expired"])
     assert info["page"]["notice"] == "Your hold has ended."
     _, _, _, _, info = env.step(WAIT)
     assert (info["page"]["notice"], codes(info)) == ("", [])
-
-
-def test_time_passes_with_invalid_actions_too() -> None:
-    task = only_one_seating()
-    env: Any = started(task)
-    play(env, to_table(task))
-    actions = ["nonsense", "CLICK [no-such]", None, "a\0b", "TYPE [phone] [5\x1b]"]
-    held = [bool(env.step(action)[4]["page"]["hold"]) for action in [*actions, *actions]]
-    assert held == [True] * HOLD_STEPS
-    _, _, _, _, info = env.step("nonsense")
-    assert (info["page"]["hold"], codes(info)) == ({}, ["hold_expired"])
 
 
 def test_a_seating_that_is_chosen_after_the_hold_has_ended_is_refused() -> None:
@@ -127,70 +109,49 @@ def test_what_was_typed_outlives_the_hold() -> None:
 
 def test_a_second_table_releases_the_first() -> None:
     task = next(task for task in TEST if not task.rivals and not task.kinds)
-    first = task.gold_slots[0]
+    there = address(task.restaurant, task.day, task.gold_slots[0], task.party)
     env = started(task)
-    play(env, [*to_table(task), address(task.restaurant, task.day, first, task.party)])
-    slots = [int(one[:2]) * 60 + int(one[2:]) for one in env.simulate(env.snapshot(), WAIT).info["page"]["slots"]]
-    second = next(one for one in slots if one != first)
-    _, _, _, _, info = env.step(f"CLICK [{slot_id(second)}]")
+    slots = play(env, [*to_table(task), there])[4]["page"]["slots"]
+    first = slot_id(task.gold_slots[0]).removeprefix("slot-")
+    info = env.step(f"CLICK [slot-{next(one for one in slots if one != first)}]")[4]
     assert info["page"]["hold"]["left"] == HOLD_STEPS
     assert "hold_released" in codes(info)
-    assert info["page"]["notice"].startswith(
-        f"Your earlier hold was released: {WORLD.restaurants[task.restaurant].name}"
-    )
-    _, _, _, _, info = env.step(address(task.restaurant, task.day, first, task.party))
-    assert slot_id(first).removeprefix("slot-") in info["page"]["slots"]  # nobody was waiting for it
+    name = WORLD.restaurants[task.restaurant].name
+    assert info["page"]["notice"].startswith(f"Your earlier hold was released: {name}")
+    assert first in env.step(there)[4]["page"]["slots"]  # nobody was waiting for it
 
 
 def test_a_contested_table_that_is_let_go_is_gone_and_restore_brings_it_back() -> None:
     task = contested()
-    gold, there = task.gold_slots[0], address(task.restaurant, task.day, task.gold_slots[0], task.party)
-    code = slot_id(gold).removeprefix("slot-")
-    env = started(task)
-    _, _, _, _, info = play(env, [*to_table(task), there])
-    held = env.snapshot()
-    other = next(one for one in info["page"]["slots"] if one != code)
-    assert code in info["page"]["slots"]
-    _, _, _, _, info = play(env, [f"CLICK [slot-{other}]", there])
-    assert code not in info["page"]["slots"]
-    before = env.simulate(held, WAIT).info["page"]["slots"]
-    observation, info = env.restore(held)
-    assert info["page"]["slots"] == before
-    assert f"[slot-{code}]" in observation
-    assert info["page"]["hold"]["time"] == info["page"]["elements"][4 + before.index(code)]["label"]
-    # To choose the held table again is to let it go for a moment, too.
-    _, _, _, _, info = play(env, [f"CLICK [slot-{code}]"])
-    assert codes(info) == ["slot_taken", "hold_released"]
-    assert info["page"]["hold"] == {}
-
-
-def test_a_contested_table_is_gone_when_the_hold_ends() -> None:
-    task = contested()
     there = address(task.restaurant, task.day, task.gold_slots[0], task.party)
     code = slot_id(task.gold_slots[0]).removeprefix("slot-")
-    _, _, _, _, info = play(started(task), [*to_table(task), there, *[WAIT] * (HOLD_STEPS - 1)])
-    assert code in info["page"]["slots"]
-    _, _, _, _, info = play(started(task), [*to_table(task), there, *[WAIT] * HOLD_STEPS])
-    assert code not in info["page"]["slots"]
+    env = started(task)
+    slots = play(env, [*to_table(task), there])[4]["page"]["slots"]
+    held = env.snapshot()
+    assert code in slots
+    other = next(one for one in slots if one != code)
+    assert code not in play(env, [f"CLICK [slot-{other}]", there])[4]["page"]["slots"]
+    observation, info = env.restore(held)
+    assert (info["page"]["slots"], f"[slot-{code}]" in observation) == (slots, True)
+    assert info["page"]["hold"]["time"] == info["page"]["elements"][4 + slots.index(code)]["label"]
+    # To choose the held table again is to let it go for a moment, too.
+    info = env.step(f"CLICK [slot-{code}]")[4]
+    assert (codes(info), info["page"]["hold"]) == (["slot_taken", "hold_released"], {})
 
 
-def test_others_take_a_table_at_their_step_unless_it_is_held() -> None:
+def test_others_take_a_table_at_their_step_or_when_its_hold_ends() -> None:
     task = contested()
-    step = task.rivals[0].step
-    gold = task.gold_slots[0]
-    there = address(task.restaurant, task.day, gold, task.party)
-    waiting = [there, *[WAIT] * (step - 2)]
-    free = walked(start_of(task), waiting)
+    step, gold = task.rivals[0].step, task.gold_slots[0]
+    hold, there = f"CLICK [{slot_id(gold)}]", address(task.restaurant, task.day, gold, task.party)
+    free = walked(start_of(task), [there, *[WAIT] * (step - 2)])
     assert (free.steps, gold in offered_slots(WORLD, free)) == (step - 1, True)
-    gone = walked(free, [WAIT])
-    assert gold not in offered_slots(WORLD, gone)
+    assert gold not in offered_slots(WORLD, walked(free, [WAIT]))
     # Whoever clicks in the moment in which it is taken is told so.
-    refused = walked(free, [f"CLICK [{slot_id(gold)}]"])
+    refused = walked(free, [hold])
     assert (refused.findings, refused.hold) == (("slot_taken",), None)
-    last = walked(start_of(task), [there, *[WAIT] * (step - 3)])
-    held = walked(last, [f"CLICK [{slot_id(gold)}]", there, *[WAIT] * 8])
-    assert held.steps > step
-    assert gold in offered_slots(WORLD, held)
+    late = walked(start_of(task), [there, *[WAIT] * (step - 3), hold, there, *[WAIT] * (HOLD_STEPS - 1)])
+    assert (late.steps > step, gold in offered_slots(WORLD, late)) == (True, True)
+    assert gold not in offered_slots(WORLD, walked(late, [WAIT]))
 
 
 def test_a_gold_path_keeps_a_contested_table_past_the_step_at_which_others_want_it() -> None:
@@ -202,32 +163,27 @@ def test_a_gold_path_keeps_a_contested_table_past_the_step_at_which_others_want_
 
 
 @pytest.mark.parametrize(
-    ("minutes", "is_accepted"), [(0, False), (60, False), (119, False), (120, True), (-119, False), (-120, True)]
+    ("minutes", "days", "is_cancelled", "is_accepted"),
+    [
+        *((minutes, 0, False, False) for minutes in (0, 60, 119, -119)),
+        *((minutes, 0, False, True) for minutes in (120, -120)),
+        *[(0, 1, False, True), (0, 0, True, True)],
+    ],
 )
-def test_a_second_reservation_within_two_hours_is_refused(minutes: int, is_accepted: bool) -> None:
+def test_a_second_reservation_within_two_hours_is_refused(
+    minutes: int, days: int, is_cancelled: bool, is_accepted: bool
+) -> None:
     slug, other = list(WORLD.restaurants)[:2]
     for where in (slug, other):
-        old = Reservation(1, SiteTable(where, 20, 19 * 60 + minutes, "outdoor"), 2, GUEST)
-        state = about_to_complete(slug, old)
+        table = SiteTable(where, 20 + days, 19 * 60 + minutes, "outdoor")
+        state = ENGINE.start(Scene("Book."), "norwick", (Reservation(1, table, 2, GUEST, is_cancelled),))
+        state = state._replace(hold=Hold(SiteTable(slug, 20, 19 * 60, "indoor"), 2, 0))
+        state = ENGINE.arrived(state, Place("hold"))
         after, complaint, done, _ = ENGINE.act(state, "CLICK [complete]")
-        assert (complaint, done, len(after.booked)) == ("", is_accepted, 1 + is_accepted)
+        assert (complaint, done, len(after.booked) - len(state.booked)) == ("", is_accepted, is_accepted)
         assert after.findings == (() if is_accepted else ("double_booking",))
         assert (after.hold is None) is is_accepted
         assert is_accepted or WORLD.restaurants[where].name in after.notice
-
-
-def test_reservations_on_other_days_and_cancelled_ones_do_not_count() -> None:
-    slug = next(iter(WORLD.restaurants))
-    near = Reservation(1, SiteTable(slug, 20, 19 * 60, "outdoor"), 2, GUEST)
-    for old in (near._replace(table=near.table._replace(day=21)), near._replace(is_cancelled=True)):
-        assert ENGINE.act(about_to_complete(slug, old), "CLICK [complete]").done
-
-
-def about_to_complete(slug: str, old: Reservation) -> BookingState:
-    """A state with an own reservation and the details page of a table at 7 PM."""
-    state = ENGINE.start(Scene("Book."), "norwick", (old,))
-    state = state._replace(hold=Hold(SiteTable(slug, 20, 19 * 60, "indoor"), 2, 0))
-    return ENGINE.arrived(state, Place("hold"))
 
 
 def test_to_cancel_first_can_lose_both() -> None:
@@ -250,18 +206,13 @@ def test_a_cancelled_table_goes_to_somebody_else_and_can_not_be_taken_back() -> 
     task = tasks_with("move")[0]
     assert task.own is not None
     slug, day, minute, seating = task.own.table
-    state = walked(start_of(task), ["CLICK [mine]", "CLICK [cancel]", "CLICK [cancel-yes]"])
+    asked = walked(start_of(task), ["CLICK [mine]", "CLICK [cancel]"])
+    kept, state = (walked(asked, [f"CLICK [{button}]"]) for button in ("keep", "cancel-yes"))
+    assert (kept.booked, kept.lost, kept.place.kind) == (task.reservations, (), "mine")
     assert (state.findings, state.booked) == (("cancelled",), ())
     assert seating not in free_tables(WORLD, state, slug=slug, day=day, party=task.own.party).get(minute, ())
     after, complaint, _, _ = ENGINE.act(state, "GOTO [/mine/cancel]")
-    assert "you have no reservation" in complaint
-    assert after.booked == ()
-
-
-def test_to_keep_a_reservation_changes_nothing() -> None:
-    task = tasks_with("move")[0]
-    state = walked(start_of(task), ["CLICK [mine]", "CLICK [cancel]", "CLICK [keep]"])
-    assert (state.booked, state.lost, state.place.kind) == (task.reservations, (), "mine")
+    assert ("you have no reservation" in complaint, after.booked) == (True, ())
 
 
 def test_a_hold_whose_seating_is_open_keeps_all_of_that_time() -> None:

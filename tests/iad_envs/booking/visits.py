@@ -1,7 +1,6 @@
 """Visits to the booking site for tests: ways through it, and data folders of a few tasks."""
 
 import json
-import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -25,7 +24,6 @@ TEST = [task for task in TASKS.values() if task.split == "test"]
 TEXTS = (
     *("June 17", "2026-03-20", "7 pm", "20:15", "4", "lanterna", "the", "Norwick", "Ada", "555-0123", "a@example.org"),
 )
-WORD_OF_TIME = re.compile(r"\b\d{1,2}:\d{2} [AP]M\b")
 
 
 def tasks_with(kind: str, split: str = "test") -> list[BookingTask]:

@@ -11,6 +11,7 @@ from tests.iad_envs.official.file_server import FileServer, serving_files
 
 CONTENT = bytes(range(256)) * 2000  # 512 kB
 HALF = len(CONTENT) // 2
+DATE = {"Last-Modified": "Mon, 23 Nov 2026 04:00:00 GMT"}
 PAGE = b"<!DOCTYPE html><html><body>Sorry, too many users have viewed or downloaded this file recently.</body></html>"
 
 
@@ -47,7 +48,7 @@ def test_a_file_is_downloaded_whole_and_leaves_no_notes(server: FileServer, part
     assert "range" not in server.asked[0].headers
 
 
-def test_a_connection_that_is_cut_at_half_is_continued(server: FileServer, part: Path) -> None:
+def test_a_connection_that_is_cut_is_continued_as_long_as_bytes_arrive(server: FileServer, part: Path) -> None:
     waits = Waits()
     download(server.serve("/a", CONTENT, cuts=[HALF]), part, wait=waits)
     assert part.read_bytes() == CONTENT
@@ -55,6 +56,11 @@ def test_a_connection_that_is_cut_at_half_is_continued(server: FileServer, part:
     assert [asked.headers.get("range") for asked in server.asked] == [None, f"bytes={HALF}-"]
     assert server.asked[1].headers["if-range"] == '"v1"'
     assert waits == [PAUSES_S[0]]
+    part.unlink()
+    download(server.serve("/b", CONTENT, cuts=[70_000] * 7), part, wait=waits)
+    assert part.read_bytes() == CONTENT
+    assert server.sent == 2 * len(CONTENT)
+    assert waits == [PAUSES_S[0]] * 8
 
 
 def test_a_later_command_continues_what_an_earlier_one_left(server: FileServer, part: Path) -> None:
@@ -68,41 +74,33 @@ def test_a_later_command_continues_what_an_earlier_one_left(server: FileServer, 
     assert (before, server.sent) == (HALF, len(CONTENT))
 
 
-def test_a_server_that_drops_every_connection_is_asked_as_long_as_bytes_arrive(server: FileServer, part: Path) -> None:
-    waits = Waits()
-    download(server.serve("/a", CONTENT, cuts=[70_000] * 7), part, wait=waits)
-    assert part.read_bytes() == CONTENT
-    assert server.sent == len(CONTENT)
-    assert waits == [PAUSES_S[0]] * 7
-
-
-@pytest.mark.parametrize("without", [{"ranges": False}, {"etag": ""}], ids=str)
-def test_without_ranges_or_a_version_a_download_begins_anew(
-    server: FileServer, part: Path, without: dict[str, Any]
-) -> None:
-    download(server.serve("/a", CONTENT, cuts=[HALF], **without), part, wait=Waits())
-    assert part.read_bytes() == CONTENT
-    assert server.sent == HALF + len(CONTENT)
-    assert "etag" not in without or [asked.headers.get("range") for asked in server.asked] == [None, None]
-
-
-@pytest.mark.parametrize("weak", [True, False])
-def test_a_weak_etag_gives_way_to_the_date(server: FileServer, part: Path, weak: bool) -> None:
-    date = {"Last-Modified": "Mon, 23 Nov 2026 04:00:00 GMT"}
-    url = server.serve("/a", CONTENT, cuts=[HALF], etag='W/"v1"' if weak else '"v1"', headers=date)
-    download(url, part, wait=Waits())
-    assert server.asked[1].headers["if-range"] == (date["Last-Modified"] if weak else '"v1"')
-    assert part.read_bytes() == CONTENT
-
-
 @pytest.mark.parametrize("now", [{"etag": '"v2"'}, {"path": "/b"}, {"statuses": [416]}], ids=str)
 def test_another_version_is_not_joined_to_what_was_begun(server: FileServer, part: Path, now: dict[str, Any]) -> None:
-    url = server.serve("/a", CONTENT, cuts=[HALF, 0, 0, 0])
     with pytest.raises(DownloadError):
-        download(url, part, wait=Waits())
+        download(server.serve("/a", CONTENT, cuts=[HALF, 0, 0, 0]), part, wait=Waits())
     changed = CONTENT[::-1]
     download(server.serve(**{"path": "/a", "content": changed, **now}), part, wait=Waits())
     assert part.read_bytes() == changed
+
+
+@pytest.mark.parametrize(
+    ("facts", "version", "n_twice"),
+    [
+        ({"etag": '"v1"', "headers": DATE}, '"v1"', 0),
+        ({"etag": 'W/"v1"', "headers": DATE}, DATE["Last-Modified"], HALF),  # the server knows etags only
+        ({"ranges": False}, '"v1"', HALF),
+        ({"etag": ""}, None, HALF),
+    ],
+    ids=str,
+)
+def test_a_download_goes_on_by_version_or_date_and_begins_anew_without_ranges_or_one(
+    server: FileServer, part: Path, facts: dict[str, Any], version: str | None, n_twice: int
+) -> None:
+    download(server.serve("/a", CONTENT, cuts=[HALF], **facts), part, wait=Waits())
+    assert part.read_bytes() == CONTENT
+    assert server.sent == len(CONTENT) + n_twice
+    assert server.asked[1].headers.get("if-range") == version
+    assert (server.asked[1].headers.get("range") is None) == (version is None)
 
 
 def test_what_will_not_change_is_asked_once_and_a_busy_server_again(server: FileServer, part: Path) -> None:
@@ -141,15 +139,14 @@ def test_a_drives_form_is_confirmed_once_and_a_broken_download_behind_it_continu
     assert len(server.asked) == 6
 
 
-@pytest.mark.parametrize("page", [PAGE, form("https://elsewhere.example/download"), form("/search", "query")])
-@pytest.mark.parametrize("kind", ["text/html; charset=utf-8", "application/octet-stream"])
-def test_a_web_page_is_no_data_and_other_forms_are_not_sent(
-    server: FileServer, part: Path, kind: str, page: bytes
-) -> None:
-    page = page if page.startswith(b"<!") else b"<!doctype html>" + page
-    with pytest.raises(DownloadError, match="a web page in place of the data: it was moved, or its quota is used up"):
-        download(server.serve("/a", page, kind=kind), part)
-    assert (len(server.asked), part.exists()) == (1, False)
+def test_a_web_page_is_no_data_and_other_forms_are_not_sent(server: FileServer, part: Path) -> None:
+    for page in (PAGE, *(b"<!doctype html>" + form(*to) for to in (("https://elsewhere.example/",), ("/b", "query")))):
+        for kind in ("text/html; charset=utf-8", "application/octet-stream"):
+            server.asked.clear()
+            said = "a web page in place of the data: it was moved, or its quota is used up"
+            with pytest.raises(DownloadError, match=said):
+                download(server.serve("/a", page, kind=kind), part)
+            assert (len(server.asked), part.exists()) == (1, False)
 
 
 def test_the_hub_has_another_address_and_a_token_that_goes_nowhere_else(

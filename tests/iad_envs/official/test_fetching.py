@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from iad_envs.official.errors import FetchError
-from iad_envs.official.record import RECORD, read_record, verify_folder
+from iad_envs.official.record import RECORD, SourceRecord, read_record, verify_folder
+from iad_envs.official.sources import DataSource
 from tests.iad_envs.official.file_server import FileServer
 from tests.iad_envs.official.small_sources import ZIP, A, B, fetcher, file, source, two, zipped
 from tests.iad_envs.official.test_archives import PLACED, archive_of
@@ -21,6 +22,14 @@ def files(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
+def fetched(given: DataSource, root: Path, take: Path | None = None, **options: Any) -> SourceRecord:
+    """The record of what is fetched, or taken from a place."""
+    made = fetcher(given, root, **options)
+    record = made.fetch() if take is None else made.take(take)
+    assert record is not None
+    return record
+
+
 def names(root: Path) -> list[str]:
     return sorted(path.name for path in root.iterdir())
 
@@ -29,21 +38,21 @@ def statuses(folder: Path, **known: Any) -> dict[str, str]:
     return {one.path: one.status for one in verify_folder(folder, known)}
 
 
+def each(record: SourceRecord, what: str) -> list[str]:
+    """A fact of each download."""
+    return [getattr(one, what) for one in record.downloads.values()]
+
+
 def test_data_are_fetched_whole_with_a_record(server: FileServer, tmp_path: Path) -> None:
     told: dict[str, tuple[int, int]] = {}
-
-    def report(name: str, done: int, total: int) -> None:
-        told[name] = (done, total)
-
-    record = fetcher(two(server), tmp_path, report=report).fetch()
+    record = fetched(two(server), tmp_path, report=lambda name, done, total: told.update({name: (done, total)}))
     assert files(tmp_path / "small") == {"a.json": A, "b.json": B}
     assert names(tmp_path) == ["small", "small.lock"]
     assert server.sent == len(A) + len(B)
     assert told == {"a.json": (len(A), len(A)), "b.json": (len(B), len(B))}
     assert record == read_record(tmp_path / "small")
-    assert record is not None
-    assert record.downloads["a.json"].origin == f"{server.address}/a"
-    assert [one.held_to for one in record.downloads.values()] == ["table", "table"]
+    assert each(record, "origin") == [f"{server.address}/a", f"{server.address}/b"]
+    assert each(record, "held_to") == ["table", "table"]
     assert statuses(tmp_path / "small") == {"a.json": "ok", "b.json": "ok"}
     written = json.loads((tmp_path / "small" / RECORD).read_text(encoding="utf-8"))
     assert (written["licence"], written["citation"]) == ("MIT", "Somebody et al.")
@@ -65,180 +74,146 @@ def test_a_fetch_goes_on_where_a_broken_one_ended(server: FileServer, tmp_path: 
     assert names(tmp_path) == ["small", "small.lock"]
 
 
-def test_a_wrong_hash_leaves_nothing_under_the_name(server: FileServer, tmp_path: Path) -> None:
-    given = source(file("a.json", A, server.serve("/a", A[::-1])))
+def test_the_next_mirror_is_asked_and_a_wrong_hash_leaves_nothing_under_the_name(
+    server: FileServer, tmp_path: Path
+) -> None:
+    server.serve("/page", b"<html>quota</html>", kind="text/html")
+    wrong = server.serve("/wrong", A[::-1])
+    for place, url in enumerate((f"{server.address}/missing", wrong, f"{server.address}/page", "http://127.0.0.1:9/")):
+        root = tmp_path / str(place)
+        record = fetched(source(file("a.json", A, url, server.serve("/a", A))), root)
+        assert each(record, "origin") == [f"{server.address}/a"]
+        assert files(root / "small") == {"a.json": A}
+    before, given = server.sent, source(file("a.json", A, wrong))
     for _ in range(2):
         with pytest.raises(FetchError) as caught:
-            fetcher(given, tmp_path).fetch()
+            fetched(given, tmp_path)
         (reason,) = caught.value.reasons.values()
         assert reason.startswith("expected the SHA-256 ")
         assert not (tmp_path / "small").exists()
         assert not [path for path in (tmp_path / "small.part").rglob("*") if path.is_file()]
-    assert server.sent == 2 * len(A)  # the wrong file was not continued
-
-
-@pytest.mark.parametrize("first", ["missing", "wrong", "page", "gone"])
-def test_the_next_mirror_is_asked(server: FileServer, tmp_path: Path, first: str) -> None:
-    server.serve("/wrong", A[::-1])
-    server.serve("/page", b"<html>quota</html>", kind="text/html")
-    url = "http://127.0.0.1:9/gone" if first == "gone" else f"{server.address}/{first}"
-    record = fetcher(source(file("a.json", A, url, server.serve("/a", A))), tmp_path).fetch()
-    assert record is not None
-    assert record.downloads["a.json"].origin == f"{server.address}/a"
-    assert files(tmp_path / "small") == {"a.json": A}
+    assert server.sent == before + 2 * len(A)  # the wrong file was not continued
 
 
 def test_an_archive_ends_in_the_environments_layout(server: FileServer, tmp_path: Path) -> None:
-    record = fetcher(zipped(server), tmp_path).fetch()
+    record = fetched(zipped(server), tmp_path)
     assert files(tmp_path / "small") == {**PLACED, "more.json": b"[1]"}
-    assert record is not None
-    assert [one.held_to for one in record.downloads.values()] == ["first fetch", "first fetch"]
+    assert each(record, "held_to") == ["first fetch", "first fetch"]
     assert names(tmp_path) == ["small", "small.lock"]
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
+def test_an_archive_that_is_not_as_expected_leaves_nothing(server: FileServer, tmp_path: Path) -> None:
+    for content, said in (
         (archive_of({"dev.json": b"[]", "../../evil": b"bad"}), r"got '../../evil'; nothing was unpacked"),
         (archive_of({"test.json": b"[]"}), r"expected dev\.json, dev_databases/\*/\*\.sqlite in what was fetched"),
         (b"Not today.", "expected a ZIP archive, got something else"),
-    ],
-    ids=["hostile", "other", "none"],
-)
-def test_an_archive_that_is_not_as_expected_leaves_nothing(
-    server: FileServer, tmp_path: Path, content: bytes, said: str
-) -> None:
-    given = zipped(server)
-    server.serve("/zip", content)
-    with pytest.raises(FetchError) as caught:
-        fetcher(given, tmp_path).fetch()
-    assert re.search(said, f"{caught.value} {caught.value.reasons}")
-    assert not (tmp_path / "small").exists()
-    assert not list(tmp_path.rglob("evil"))
+    ):
+        given = zipped(server)
+        server.serve("/zip", content)
+        with pytest.raises(FetchError) as caught:
+            fetched(given, tmp_path / said[-5:])
+        assert re.search(said, f"{caught.value} {caught.value.reasons}")
+        assert not (tmp_path / said[-5:] / "small").exists()
+        assert not list(tmp_path.rglob("evil"))
 
 
 def test_a_disk_without_room_is_seen_before_the_first_byte(server: FileServer, tmp_path: Path) -> None:
-    given = two(server)
-    with pytest.raises(FetchError, match=r"GB of free disk") as caught:
-        fetcher(given, tmp_path, free=lambda path: len(A) + len(B) - 1).fetch()
-    assert (server.asked, caught.value.reasons) == ([], {})
-    fetcher(given, tmp_path, free=lambda path: len(A) + len(B)).fetch()
-
-
-def test_a_size_that_only_the_server_knows_is_held_against_the_disk(server: FileServer, tmp_path: Path) -> None:
-    given = zipped(server)
-    with pytest.raises(FetchError, match=r"GB of free disk"):
-        fetcher(given, tmp_path, free=lambda path: len(ZIP) - 1).fetch()
-    assert len(server.asked) == 1
-    assert not list(tmp_path.rglob("*.part.json"))
-    fetcher(given, tmp_path).fetch()
+    # The second has sizes that only the server knows.
+    for given, n_free, n_asked in ((two(server), len(A) + len(B) - 1, 0), (zipped(server), len(ZIP) - 1, 1)):
+        server.asked.clear()
+        with pytest.raises(FetchError, match=r"GB of free disk"):
+            fetched(given, tmp_path, free=lambda path, n=n_free: n)
+        assert len(server.asked) == n_asked
+        assert not list(tmp_path.rglob("*.part.json"))
+        fetched(given, tmp_path, free=lambda path: len(A) + len(B))
+        shutil.rmtree(tmp_path / "small")
 
 
 def test_what_is_fetched_again_is_held_to_the_first_fetch(server: FileServer, tmp_path: Path) -> None:
     given = zipped(server)
-    first = fetcher(given, tmp_path).fetch()
+    first = fetched(given, tmp_path)
     (tmp_path / "small" / "dev.json").write_bytes(b"[2]")
     assert statuses(tmp_path / "small")["dev.json"] == "changed"
-    again = fetcher(given, tmp_path, again=True).fetch()
-    assert again is not None
-    assert first is not None
+    again = fetched(given, tmp_path, again=True)
     assert again.files == first.files
-    assert [one.held_to for one in again.downloads.values()] == ["earlier fetch", "earlier fetch"]
+    assert each(again, "held_to") == ["earlier fetch", "earlier fetch"]
     assert files(tmp_path / "small")["dev.json"] == b"[]"
     server.serve("/more", b"[2]")
     with pytest.raises(FetchError) as caught:
-        fetcher(given, tmp_path, again=True).fetch()
+        fetched(given, tmp_path, again=True)
     assert "expected the SHA-256" in str(caught.value.reasons)
     assert files(tmp_path / "small")["more.json"] == b"[1]"  # what was here is still here
-    other = fetcher(given, tmp_path, again=True, any_version=True).fetch()
-    assert other is not None
-    assert other.other_versions == ["more-00000.json"]
+    assert fetched(given, tmp_path, again=True, any_version=True).other_versions == ["more-00000.json"]
 
 
-def test_files_fetched_by_hand_are_taken_from_a_folder(server: FileServer, tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "dev.zip").write_bytes(ZIP)
-    (tmp_path / "mine" / "more.json").write_bytes(b"[1]")  # under the name that it will have
-    record = fetcher(zipped(server), tmp_path / "root").take(tmp_path / "mine")
-    assert record is not None
-    assert files(tmp_path / "root" / "small") == {**PLACED, "more.json": b"[1]"}
-    assert record.downloads["dev.zip"].origin == str(tmp_path / "mine" / "dev.zip")
-    assert files(tmp_path / "mine") == {"dev.zip": ZIP, "more.json": b"[1]"}
+def test_files_fetched_by_hand_are_taken_from_a_folder_or_one_after_the_other(
+    server: FileServer, tmp_path: Path
+) -> None:
+    mine, root = tmp_path / "mine", tmp_path / "root"
+    mine.mkdir()
+    by_hand = {"dev.zip": ZIP, "more.json": b"[1]"}  # the second under the name that it will have
+    for name, content in {**by_hand, "a.json": A, "b.json": B}.items():
+        ((mine if name in by_hand else tmp_path) / name).write_bytes(content)
+    record = fetched(zipped(server, name="zipped"), root, mine)
+    assert files(root / "zipped") == {**PLACED, "more.json": b"[1]"}
+    assert record.downloads["dev.zip"].origin == str(mine / "dev.zip")
+    assert files(mine) == by_hand
     assert server.asked == []
-
-
-def test_files_fetched_by_hand_are_taken_one_after_the_other(server: FileServer, tmp_path: Path) -> None:
     given = two(server)
-    (tmp_path / "a.json").write_bytes(A)
-    (tmp_path / "b.json").write_bytes(B)
     with pytest.raises(FetchError, match=r"expected b\.json in .*; a\.json is kept for the next command"):
-        fetcher(given, tmp_path / "root").take(tmp_path / "a.json")
+        fetched(given, root, tmp_path / "a.json")
     (tmp_path / "a.json").unlink()
     kept = tmp_path / "kept"
-    shutil.copytree(tmp_path / "root", kept)
-    fetched = fetcher(given, kept).fetch()  # without what was taken by hand
+    shutil.copytree(root, kept)
+    record = fetched(given, kept)  # without what was taken by hand
     assert [asked.path for asked in server.asked] == ["/b"]
-    assert fetched is not None
-    assert fetched.downloads["a.json"].origin == str(tmp_path / "a.json")
-    record = fetcher(given, tmp_path / "root").take(tmp_path / "b.json")
-    assert record is not None
-    assert [one.origin for one in record.downloads.values()] == [str(tmp_path / "a.json"), str(tmp_path / "b.json")]
-    assert files(tmp_path / "root" / "small") == {"a.json": A, "b.json": B}
-    assert names(tmp_path / "root") == ["small", "small.lock"]
+    assert record.downloads["a.json"].origin == str(tmp_path / "a.json")
+    last = fetched(given, root, tmp_path / "b.json")
+    assert each(last, "origin") == [str(tmp_path / "a.json"), str(tmp_path / "b.json")]
+    assert files(root / "small") == {"a.json": A, "b.json": B}
+    assert names(root) == ["small", "small.lock", "zipped", "zipped.lock"]
 
 
 def test_another_version_is_taken_only_on_request(server: FileServer, tmp_path: Path) -> None:
-    given = two(server)
+    given, root = two(server), tmp_path / "root"
     (tmp_path / "a.json").write_bytes(A[::-1])
     (tmp_path / "b.json").write_bytes(B)
     with pytest.raises(FetchError, match=r"a\.json: expected the SHA-256 .*; with --any-version it is taken"):
-        fetcher(given, tmp_path / "root").take(tmp_path)
-    assert not (tmp_path / "root" / "small").exists()
-    record = fetcher(given, tmp_path / "root", any_version=True).take(tmp_path)
-    assert record is not None
-    assert record.other_versions == ["a.json"]
-    assert statuses(tmp_path / "root" / "small") == {"a.json": "ok", "b.json": "ok"}
+        fetched(given, root, tmp_path)
+    assert not (root / "small").exists()
+    assert fetched(given, root, tmp_path, any_version=True).other_versions == ["a.json"]
+    assert statuses(root / "small") == {"a.json": "ok", "b.json": "ok"}
     with pytest.raises(FetchError, match="expected the SHA-256"):  # a copied folder is held to what is known, too
-        fetcher(two(server, layout=(("a.json",),), name="other"), tmp_path / "root").take(tmp_path)
+        fetched(two(server, layout=(("a.json",),), name="other"), root, tmp_path)
 
 
 def test_a_folder_as_the_environment_reads_it_is_copied(server: FileServer, tmp_path: Path) -> None:
+    mine, root = tmp_path / "mine", tmp_path / "root"
     for name, content in {**PLACED, "notes.txt": b"mine"}.items():
-        (tmp_path / "mine" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "mine" / name).write_bytes(content)
-    given = zipped(server)
-    given = given._replace(also=("dev_databases/*/database_description/*.csv",))
-    record = fetcher(given, tmp_path / "root").take(tmp_path / "mine")
-    assert record is not None
-    assert files(tmp_path / "root" / "small") == PLACED
-    assert record.copied_from == str(tmp_path / "mine")
-    with pytest.raises(
-        FetchError, match=r"expected dev\.zip, more-00000\.json in .*, found none, nor a folder as bird"
-    ):
-        fetcher(given._replace(name="other"), tmp_path / "root").take(tmp_path / "root")
-
-
-def test_threads_that_start_together_fetch_once(server: FileServer, tmp_path: Path) -> None:
-    given = two(server)
-    found: list[object] = []
-    threads = [Thread(target=lambda: found.append(fetcher(given, tmp_path).fetch())) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert server.sent == len(A) + len(B)
-    assert sum(one is not None for one in found) == 1
+        (mine / name).parent.mkdir(parents=True, exist_ok=True)
+        (mine / name).write_bytes(content)
+    given = zipped(server)._replace(also=("dev_databases/*/database_description/*.csv",))
+    assert fetched(given, root, mine).copied_from == str(mine)
+    assert files(root / "small") == PLACED
+    said = r"expected dev\.zip, more-00000\.json in .*, found none, nor a folder as bird"
+    with pytest.raises(FetchError, match=said):
+        fetched(given._replace(name="other"), root, root)
 
 
 def test_a_folder_is_held_to_its_record_or_without_one_to_the_table(server: FileServer, tmp_path: Path) -> None:
     for name, content in {"a.json": A, "b.json": b"other", "c.json": b"mine"}.items():
         (tmp_path / name).write_bytes(content)
-    given = two(server)
+    given, folder = two(server), tmp_path / "root" / "small"
     assert read_record(tmp_path) is None
     assert statuses(tmp_path, small=given) == {"a.json": "ok", "b.json": "changed", "c.json": "unknown"}
-    fetcher(given, tmp_path / "root").fetch()
-    (tmp_path / "root" / "small" / "b.json").unlink()
-    assert statuses(tmp_path / "root" / "small") == {"a.json": "ok", "b.json": "missing"}
+    threads = [Thread(target=fetcher(given, folder.parent).fetch) for _ in range(4)]  # together they fetch once
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert server.sent == len(A) + len(B)
+    (folder / "b.json").unlink()
+    assert statuses(folder) == {"a.json": "ok", "b.json": "missing"}
     (tmp_path / RECORD).write_text("[]", encoding="utf-8")
     with pytest.raises(ValueError, match="expected the record of a fetch in"):
         read_record(tmp_path)

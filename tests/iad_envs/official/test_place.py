@@ -22,26 +22,21 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "official"
 
 
-def bundled() -> Path:
-    return data_folder("webshop")
-
-
-def test_official_data_that_are_not_here_say_how_to_fetch_them(root: Path) -> None:
+def test_official_data_that_are_here_are_taken_never_a_default_and_else_it_is_said_how_to_fetch_them(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(DataNotFound) as caught:
         gym.make(SHOP, data_dir="official:webshop-small")
     assert str(caught.value) == (
         f"expected the official data webshop-small in {root / 'webshop-small'}, found none; "
         "run: iad data fetch webshop-small"
     )
-
-
-def test_official_data_that_are_here_are_taken_and_never_a_default(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root.mkdir()
-    (root / "webshop-small").symlink_to(bundled())
+    bundled = data_folder("webshop")
+    (root / "webshop-small").symlink_to(bundled)
     env = gym.make(SHOP, data_dir="official:webshop-small")
-    assert Path(env.unwrapped.data.folder) == bundled().resolve()  # type: ignore[attr-defined]
-    observation, _ = env.reset(seed=0)
-    assert "WebShop" in observation
+    assert Path(env.unwrapped.data.folder) == bundled.resolve()  # type: ignore[attr-defined]
+    assert "WebShop" in env.reset(seed=0)[0]
     before = data_folder("sketch2code")
     (root / "sketch2code").mkdir()
     assert data_folder("sketch2code") == before
@@ -50,12 +45,13 @@ def test_official_data_that_are_here_are_taken_and_never_a_default(root: Path, m
 
 
 def test_data_of_another_environment_are_refused(root: Path) -> None:
-    with pytest.raises(ValueError, match="expected official data of bird, got webshop-small, those of webshop"):
-        data_folder("bird", "official:webshop-small")
-    with pytest.raises(UnknownTask, match=r"known name of official data, got 'webshop-smal' \(near: webshop-"):
-        data_folder("webshop", "official:webshop-smal")
-    with pytest.raises(ValueError, match="got agentboard-webshop, which no environment reads as they are"):
-        data_folder("webshop", "official:agentboard-webshop")
+    for environment, name, error, said in (
+        ("bird", "webshop-small", ValueError, "expected official data of bird, got webshop-small, those of webshop"),
+        ("webshop", "webshop-smal", UnknownTask, r"name of official data, got 'webshop-smal' \(near: webshop-"),
+        ("webshop", "agentboard-webshop", ValueError, "got .*, which no environment reads as they are"),
+    ):
+        with pytest.raises(error, match=said):
+            data_folder(environment, f"official:{name}")
 
 
 @pytest.mark.parametrize("inside", ["", "official"])

@@ -14,10 +14,25 @@ from iad_envs.official.sources import TABLE, DataSource, read_sources
 SOURCES = read_sources()
 
 
-@pytest.fixture(params=SOURCES.values(), ids=SOURCES)
-def one(request: pytest.FixtureRequest) -> DataSource:
-    found: DataSource = request.param
-    return found
+@pytest.mark.parametrize("one", SOURCES.values(), ids=SOURCES)
+def test_everybody_can_know_what_they_fetch_and_every_file_is_held_to_something(one: DataSource) -> None:
+    assert all((one.title, one.licence, one.citation, one.size, one.layout, one.files or one.commands))
+    assert (one.read_by in ENVIRONMENTS) == bool(one.environment) == bool(one.use)
+    for file in one.files:
+        assert re.fullmatch(r"[0-9a-f]{64}|", file.sha256), file.name
+        assert file.size >= 0
+        assert file.urls
+        assert {urlsplit(url).scheme for url in file.urls} == {"https"}
+        assert file.sha256 in (official_sha256().get(file.name, file.sha256), "")
+        assert not file.is_archive or one.max_unpacked > 10**9
+    # What is taken and saved is what the folder must have, so no fetch ends with a folder that is refused.
+    places = [place for file in one.files for place in (file.take or (file.save_as,))]
+    for row in one.layout if one.files else ():
+        assert any(
+            pattern == place or (place.endswith("/") and pattern.startswith(place))
+            for pattern in row
+            for place in places
+        ), row
 
 
 def test_the_names_of_the_specification_are_there_in_the_package() -> None:
@@ -26,30 +41,3 @@ def test_the_names_of_the_specification_are_there_in_the_package() -> None:
         "webshop-small", "webshop-full", "agentboard-webshop", "intercode", "bird-mini-dev", "bird-dev", "bird-train",
         "sketch2code", "bfcl", "acebench",
     ]  # fmt: skip
-
-
-def test_everybody_can_know_what_they_fetch(one: DataSource) -> None:
-    assert all((one.title, one.licence, one.citation, one.size, one.layout, one.files or one.commands))
-    assert (one.read_by in ENVIRONMENTS) == bool(one.environment) == bool(one.use)
-
-
-def test_every_file_can_be_asked_for_and_held_to_something(one: DataSource) -> None:
-    for file in one.files:
-        assert re.fullmatch(r"[0-9a-f]{64}|", file.sha256), file.name
-        assert file.size >= 0
-        assert file.urls
-        for url in file.urls:
-            assert urlsplit(url).scheme == "https"
-        assert file.sha256 in (official_sha256().get(file.name, file.sha256), "")
-        assert not file.is_archive or one.max_unpacked > 10**9
-
-
-def test_an_archive_can_fill_the_layout(one: DataSource) -> None:
-    """What is taken and saved is what the folder must have, so no fetch ends with a folder that is refused."""
-    places = [place for file in one.files for place in (file.take or (file.save_as,))]
-    for row in one.layout if one.files else ():
-        assert any(
-            pattern == place or pattern.startswith(place) if place.endswith("/") else pattern == place
-            for pattern in row
-            for place in places
-        ), row

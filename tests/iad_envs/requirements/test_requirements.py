@@ -4,7 +4,6 @@ import os
 import shutil
 import socket
 import time
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
@@ -26,6 +25,7 @@ from iad_envs.webshop.env import WebShopEnv
 from tests.browser import living
 
 LIMIT_S = 1.0
+SLEEP = shutil.which("sleep", path=os.defpath)
 
 
 def program(folder: Path, name: str, script: str) -> str:
@@ -51,17 +51,17 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_environments_name_their_parts() -> None:
-    named = {
-        env: ({part.name for part in getattr(env, "NEEDS", ())}, {part.name for part in getattr(env, "OPTIONS", ())})
+    browser = ({"Selenium", "browser", "driver"}, set[str]())
+    assert {
+        env: tuple({part.name for part in getattr(env, kind, ())} for kind in ("NEEDS", "OPTIONS"))
         for env in (WebShopEnv, WebShopBrowserEnv, BashEnv, BirdEnv, Sketch2CodeEnv, BookingBrowserEnv)
-    }
-    assert named == {
+    } == {
         WebShopEnv: (set(), {"Java"}),
-        WebShopBrowserEnv: ({"Selenium", "browser", "driver"}, {"Java"}),
+        WebShopBrowserEnv: (browser[0], {"Java"}),
         BashEnv: ({"sandbox"}, {"Docker"}),
         BirdEnv: (set(), {"PostgreSQL", "MySQL"}),
         Sketch2CodeEnv: ({"browser", "OpenCV"}, set()),
-        BookingBrowserEnv: ({"Selenium", "browser", "driver"}, set()),
+        BookingBrowserEnv: browser,
     }
 
 
@@ -83,17 +83,15 @@ def test_a_program_that_is_not_there_is_a_package_and_a_variable_that_names_none
         monkeypatch.delenv(variable)
 
 
-def test_a_browser_that_can_not_start_says_why(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_browser_that_can_not_start_says_why_and_one_that_hangs_is_ended(
+    programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     broken = program(programs, "broken", "echo libnss3.so is missing >&2; exit 127")
     monkeypatch.setenv(CHROMIUM_VARIABLE, broken)
     with pytest.raises(BrowserGone, match=r"libnss3\.so is missing"):
         BROWSER.check(LIMIT_S)
-
-
-def test_a_browser_that_hangs_is_ended(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sleep = shutil.which("sleep", path=os.defpath)
     name = f"hanging-{os.getpid()}"
-    monkeypatch.setenv(CHROMIUM_VARIABLE, program(programs, name, f"{sleep} 60"))
+    monkeypatch.setenv(CHROMIUM_VARIABLE, program(programs, name, f"{SLEEP} 60"))
     began = time.monotonic()
     with pytest.raises(TimeoutError, match=f"{name} does not answer within 1 s"):
         BROWSER.check(LIMIT_S)
@@ -110,65 +108,49 @@ def test_a_driver_has_the_version_of_its_browser_and_is_told_if_it_fails_or_hang
     program(programs, "chromedriver", "echo no such file >&2; exit 3")
     with pytest.raises(RuntimeError, match="fails with status 3: no such file"):
         DRIVER.check(LIMIT_S)
-    program(programs, "chromedriver", f"exec {shutil.which('sleep', path=os.defpath)} 60")
+    program(programs, "chromedriver", f"exec {SLEEP} 60")
     with pytest.raises(TimeoutError, match=r"does not answer within 0\.2 s"):
         DRIVER.check(0.4)
-
-
-def test_a_program_that_can_not_be_run_is_told(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="can't be run: No such file"):
-        first_line([str(tmp_path / "none")], LIMIT_S)
+        first_line([str(programs / "none")], LIMIT_S)
 
 
-@pytest.fixture
-def listener(tmp_path: Path) -> Iterator[socket.socket]:
-    with socket.socket(socket.AF_UNIX) as line:
-        line.bind(str(tmp_path / "engine.sock"))
-        line.listen()
-        yield line
-
-
-def test_an_engine_says_that_it_is_one_and_is_not_waited_for_if_it_hangs(
-    listener: socket.socket, monkeypatch: pytest.MonkeyPatch
+def test_an_engine_says_that_it_is_one_is_not_waited_for_if_it_hangs_and_not_installed_if_named(
+    programs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("DOCKER_HOST", f"unix://{listener.getsockname()}")
-    assert "does not answer within 0.3 s" in str(without_sdk(0.3))
-    listener.accept()[0].close()
-
-    def serve() -> None:
-        for answer in (b"HTTP/1.0 200 OK\r\n\r\nOK", b"SSH-2.0-x\r\n"):
-            with listener.accept()[0] as line:
-                line.recv(1024)
-                line.sendall(answer)
-
-    thread = Thread(target=serve)
-    thread.start()
-    assert without_sdk(LIMIT_S) is None
-    assert "is not an engine" in str(without_sdk(LIMIT_S))
-    thread.join()
-
-
-def test_an_engine_that_is_named_is_not_installed(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DOCKER_HOST", f"unix://{programs / 'none.sock'}")
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{programs / 'engine.sock'}")
     missing = without_sdk(LIMIT_S)
     assert missing is not None
     assert (missing.install, "unset DOCKER_HOST" in str(missing)) == ({}, True)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(programs / "engine.sock"))
+        listener.listen()
+        assert "does not answer within 0.3 s" in str(without_sdk(0.3))
+        listener.accept()[0].close()
+
+        def serve() -> None:
+            for answer in (b"HTTP/1.0 200 OK\r\n\r\nOK", b"SSH-2.0-x\r\n"):
+                with listener.accept()[0] as line:
+                    line.recv(1024)
+                    line.sendall(answer)
+
+        thread = Thread(target=serve)
+        thread.start()
+        assert without_sdk(LIMIT_S) is None
+        assert "is not an engine" in str(without_sdk(LIMIT_S))
+        thread.join()
 
 
-def test_settings_of_the_kernel_that_forbid_namespaces_are_named(tmp_path: Path) -> None:
-    names = (
-        "kernel/unprivileged_userns_clone",
-        "kernel/apparmor_restrict_unprivileged_userns",
-        "user/max_user_namespaces",
-    )
-    for name, value in zip(names, ("1\n", "1\n", "0\n"), strict=True):
+def test_settings_of_the_kernel_that_forbid_namespaces_are_named_and_a_sandbox_runs_a_command(tmp_path: Path) -> None:
+    for name, value in (
+        ("kernel/unprivileged_userns_clone", 1),
+        ("kernel/apparmor_restrict_unprivileged_userns", 1),
+        ("user/max_user_namespaces", 0),
+    ):
         (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(value)
+        (tmp_path / name).write_text(f"{value}\n")
     assert forbidding(tmp_path) == ["kernel.apparmor_restrict_unprivileged_userns=0", "user.max_user_namespaces=9999"]
     assert forbidding(tmp_path / "none") == []
-
-
-def test_the_sandbox_runs_a_command() -> None:
     said = SANDBOX.check(30.0)
     assert "runs a command in" in said
     assert ("and cgroup v" in said) != ("without pipes and kernel objects" in said)

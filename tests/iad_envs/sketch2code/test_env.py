@@ -52,13 +52,17 @@ def gold(env: Sketch2CodeEnv) -> str:
     return html
 
 
-def test_the_sketch_is_an_image_of_a_fixed_shape_and_differs_by_task(make: Any) -> None:
+def test_the_sketch_is_an_image_of_a_fixed_shape_with_the_title_and_texts_where_asked(make: Any) -> None:
     env = make()
     one, other, third, again = (
         env.reset(options={"task_id": task})[0]["sketch"] for task in ("1_0", "1_1", "2_0", "1_0")
     )
     assert (one.shape, str(one.dtype)) == ((1024, 768, 3), "uint8")
     assert [np.array_equal(one, sketch) for sketch in (other, third, again)] == [False, False, True]
+    plain, info = env.reset(options={"task_id": "2_0"})
+    augmented, _ = make(texts=True).reset(options={"task_id": "2_0"})
+    assert TITLES[1] in info["instruction"]
+    assert ["Some words about it." in one["text"] for one in (plain, augmented)] == [False, True]
 
 
 ANSWERS: dict[str, tuple[str, dict[str, Any], tuple[float, float]]] = {
@@ -83,13 +87,6 @@ def test_a_page_is_scored_in_any_wrapping(name: str, make: Any) -> None:
     assert (terminated, info["success"], info["progress"]) == (True, reward >= options.get("success_at", 0.75), reward)
     assert env.success_rule == f"layout >= {options.get('success_at', 0.75)}"
     assert ("expected HTML of at most" in info["page"]["failure"]) == (reward == 0)
-
-
-def test_the_title_is_told_and_the_texts_only_where_asked(make: Any) -> None:
-    plain, info = make().reset(options={"task_id": "2_0"})
-    augmented, _ = make(texts=True).reset(options={"task_id": "2_0"})
-    assert TITLES[1] in info["instruction"]
-    assert ["Some words about it." in one["text"] for one in (plain, augmented)] == [False, True]
 
 
 def test_a_user_comments_in_steps_but_not_in_simulations_and_progress_is_the_best_layout(make: Any) -> None:
@@ -154,24 +151,18 @@ def test_arguments_that_do_not_fit_are_refused(options: Any, error: Any, said: s
         make(**options)
 
 
-def test_sketch_page_and_reference_are_shown_side_by_side(make: Any) -> None:
-    env = make(render_mode="rgb_array")
+def test_sketch_page_and_reference_are_shown_side_by_side_and_scored_by_their_looks_where_asked(make: Any) -> None:
+    env = make(render_mode="rgb_array", visual=True)
     env.reset(options={"task_id": "1_0"})
     before = env.render()
-    env.step(gold(env))
+    parts = env.step(gold(env))[4]["reward_parts"]
+    assert set(VISUAL_PARTS) <= set(parts)
+    assert parts["text"] == 1.0
     after = env.render()
     assert before.shape == after.shape == (720, 3 * 540 + 16, 3)
     assert before.dtype == np.uint8
     assert np.array_equal(after[:, 548:1088], after[:, 1096:])
     assert not np.array_equal(before, after)
-
-
-def test_the_visual_metrics_are_scored_where_asked(make: Any) -> None:
-    env = make(visual=True)
-    env.reset(options={"task_id": "1_0"})
-    parts = env.step(gold(env))[4]["reward_parts"]
-    assert set(VISUAL_PARTS) <= set(parts)
-    assert parts["text"] == 1.0
 
 
 def test_given_sketches_are_used_in_either_layout_of_the_folder(make: Any, folder: Path, tmp_path: Path) -> None:

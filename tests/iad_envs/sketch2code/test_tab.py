@@ -9,7 +9,7 @@ import pytest
 from iad_envs.browser.devtools import Browser
 from iad_envs.browser.errors import ProtocolError
 from iad_envs.sketch2code.page import RenderedPage, RenderLimits
-from iad_envs.sketch2code.tab import NEXT_FRAME, Tab
+from iad_envs.sketch2code.tab import Tab
 from tests.browser import Browsers
 from tests.iad_envs.sketch2code.sketch_pages import GIF, PAGE
 
@@ -65,7 +65,7 @@ class Drawing(Tab):
 
     def collect(self) -> RenderedPage:
         for _ in range(3):
-            self.evaluate(NEXT_FRAME)
+            self.evaluate("new Promise(done => requestAnimationFrame(() => done()))")
         return super().collect()
 
 
@@ -87,24 +87,19 @@ def measured(kind: type[Tab], browser: Any, html: str) -> RenderedPage:
     return page
 
 
-def test_pages_have_the_same_boxes_drawn_or_not(browser: Browser) -> None:
+def test_pages_have_the_same_boxes_drawn_or_not_and_what_arrives_late_is_waited_for(browser: Browser) -> None:
     tabs = opened(Tab, browser), opened(Drawing, browser)
-    for name, html in PAGES.items():
-        pages = []
-        for tab in tabs:
-            tab.load(html)
-            pages.append(tab.collect())
+    for name, html in (PAGES | LATE).items():
+        if name in PAGES:
+            for tab in tabs:
+                tab.load(html)
+            pages = [tab.collect() for tab in tabs]
+        else:
+            pages = [measured(kind, browser, html) for kind in (Tab, Drawing)]
         assert pages[0] == pages[1], name
         assert any(pages[0].boxes.values()), name
     for tab in tabs:
         tab.close()
-
-
-def test_what_arrives_late_is_waited_for(browser: Browser) -> None:
-    for name, html in LATE.items():
-        pages = [measured(kind, browser, html) for kind in (Tab, Drawing)]
-        assert pages[0] == pages[1], name
-        assert any(pages[0].boxes.values()), name
 
 
 @pytest.mark.skipif(MONOSPACED is None, reason="no monospaced font is installed")

@@ -114,15 +114,6 @@ def test_in_the_last_turn_only_the_sound_rule_minds_the_limit() -> None:
         assert (terminated, reward) == (True, expected), scoring
 
 
-def test_responses_that_can_t_be_read_count_as_well() -> None:
-    env, _ = started(BASE)
-    for _ in range(MAX_RESPONSES + 1):
-        observation, _, terminated, _, info = env.step("[list_loans('MB-18')]")
-        assert info["invalid_action"]
-        assert "expected every argument with its name" in observation
-    assert terminated
-
-
 def test_published_text_without_calls_ends_the_turn_and_arguments_without_names_are_dropped() -> None:
     env, _ = started(BASE, published=True)
     ahead = env.simulate(env.snapshot(), "Well, here they are.")
@@ -174,15 +165,6 @@ def test_what_a_response_changed_is_a_fact() -> None:
     assert not [code for code in codes(after) if code == "ungrounded_argument"]
 
 
-def test_progress_is_1_only_where_all_is_right() -> None:
-    env, _ = started(BASE)
-    *before, last = solution_of(env)
-    progress = [env.step(action)[4]["progress"] for action in before]
-    assert progress == sorted(progress)
-    assert progress[-1] < 1.0
-    assert env.step(last)[4]["progress"] == 1.0
-
-
 def test_a_draft_is_compared_with_the_documents_and_ends_nothing() -> None:
     env = make("simple_python")
     observation, info = env.reset(seed=4)
@@ -210,24 +192,7 @@ def test_where_nothing_is_to_be_called_words_are_the_answer() -> None:
         assert env.step(text)[1] == reward
 
 
-def test_the_four_ways_to_tell_a_scenario_have_one_subject() -> None:
-    env = make("multi_turn", split=None)
-    ways = [f"multi_turn_{kind}_7" for kind in ("base", "miss_func", "miss_param")]
-    assert len({env.subject_of(one) for one in ways}) == 1
-    assert env.subject_of("multi_turn_base_8") != env.subject_of(ways[0])
-
-
 def test_unknown_arguments_are_refused_with_the_known_ones() -> None:
     for arguments in ({"category": "multi"}, {"scoring": "kind"}, {"calls": "xml"}):
         with pytest.raises(UnknownTask, match=r"expected a known .* got .*known"):
             make(**arguments)
-
-
-def test_two_episodes_do_not_share_state() -> None:
-    (one, _), (other, _), (fresh, _) = started(BASE), started(BASE), started(BASE)
-    gold = solution_of(one)
-    expected = fresh.simulate(fresh.snapshot(), gold[2])
-    for action in gold:
-        one.step(action)
-        found = other.simulate(other.snapshot(), gold[2])
-        assert (found.observation, found.info) == (expected.observation, expected.info)

@@ -5,7 +5,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
@@ -30,7 +30,6 @@ N_SINGLE = {
     "live_relevance": (8, 4, 8),
 }
 WITH_GOLD = [category for category in N_SINGLE if category not in ("irrelevance", "live_relevance")]
-MAX_BYTES = 3_000_000
 
 
 def rows(name: str) -> list[dict[str, Any]]:
@@ -76,10 +75,6 @@ def test_another_seed_gives_other_tasks(tmp_path: Path) -> None:
     assert ran.returncode == 1
     assert "BFCL_v4_multi_turn_base.json: differs" in ran.stdout
     assert "multi_turn_func_doc" not in ran.stdout
-
-
-def test_they_are_small() -> None:
-    assert sum(path.stat().st_size for path in DATA.rglob("*.json")) < MAX_BYTES
 
 
 @pytest.mark.parametrize("name", WORLD_NAMES)
@@ -131,85 +126,23 @@ def test_every_function_is_in_some_gold() -> None:
     assert called == {one["name"] for name in WORLD_NAMES for one in world(name).documents}
 
 
-def test_arguments_come_from_results_in_half_of_the_tasks(checking: ModuleType) -> None:
-    flows = [
-        any("returned" in how for _, _, how in checking.ways(entry, gold)) for entry, gold in multi_turn("long_context")
-    ]
-    assert sum(flows) >= 28
-
-
-def faults_with(checking: ModuleType, change: str) -> list[str]:
-    """Return what is wrong with the first hard base task after a change."""
-    entry, gold = deepcopy(next(task for task in multi_turn("base") if task[0]["difficulty"] == "hard"))
-    if change == "a call is missing":
-        gold[0] = gold[0][1:]
-    if change == "what is known is looked up":
-        gold[1] = [gold[0][0], *gold[1]]
-    if change == "nothing is said":
-        entry["question"][-1][0]["content"] = "Please go on."
-    if change == "nothing is wanted":
-        gold = [[] for _ in gold]
-    if change == "a call is refused":
-        gold[0] = ["inspect_bed(bed_id='BD-0')"]
-        entry["involved_classes"] = [*entry["involved_classes"], "Greenhouse"]
-    found: list[str] = checking.faults(entry, gold)
-    return found
-
-
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
         ("a call is missing", "can't be known"),
         ("what is known is looked up", "accepted without"),
-        ("nothing is said", "can't be known"),
         ("nothing is wanted", "to do nothing is accepted"),
-        ("a call is refused", "error"),
     ],
 )
-def test_what_is_wrong_is_found(checking: ModuleType, change: str, fault: str) -> None:
-    assert any(fault in one for one in faults_with(checking, change))
-
-
-def test_a_turn_that_lacks_nothing_is_found(checking: ModuleType) -> None:
-    entry, gold = deepcopy(multi_turn("miss_param")[0])
-    place = gold.index([])
-    entry["question"][place] += entry["question"][place + 1]
-    assert f"turn {place} can be begun" in checking.faults(entry, gold)
-
-
-def test_a_withheld_function_that_is_not_needed_is_found(checking: ModuleType) -> None:
-    entry, gold = deepcopy(multi_turn("miss_func")[0])
-    ((turn, _),) = entry["missed_function"].items()
-    entry["missed_function"] = {turn: ["find_books"]}
-    assert any("does not need what is withheld" in one for one in checking.faults(entry, gold))
-
-
-@pytest.mark.parametrize(
-    ("value", "words", "is_said"),
-    [
-        ("BK-10", "Lend BK-10.", True),
-        ("BK-1", "Lend BK-10.", False),
-        (10, "Lend BK-10.", False),
-        (10, "Lend it for 10 days.", True),
-        (10.0, "It weighs 10 kg.", True),
-        (1.5, "It weighs 1.5 kg.", True),
-        (5, "It weighs 1.5 kg.", False),
-        ("2026-03-04", "On March 4, 2026, please.", True),
-        ("2026-03-04", "On April 4, 2026, please.", False),
-        ([1, 2.5], "Add 2.5 and 1.", True),
-        (["a", "b"], "Only a.", False),
-        ({"width": 3, "height": 4}, "3 by 4", True),
-        ("", "Nothing.", False),
-    ],
-)
-def test_what_is_said(checking: ModuleType, value: object, words: str, is_said: bool) -> None:
-    assert checking.is_said(value, words) is is_said
-
-
-def test_a_boolean_is_said_by_its_name(checking: ModuleType) -> None:
-    assert checking.is_said(True, "List what is unread.", "unread_only")
-    assert not checking.is_said(True, "List all.", "unread_only")
-    assert not checking.is_said(False, "List what is unread.", "unread_only")
+def test_what_is_wrong_is_found(change: str, fault: str, checking: ModuleType) -> None:
+    entry, gold = deepcopy(next(task for task in multi_turn("base") if task[0]["difficulty"] == "hard"))
+    if change == "a call is missing":
+        gold[0] = gold[0][1:]
+    elif change == "what is known is looked up":
+        gold[1] = [gold[0][0], *gold[1]]
+    else:
+        gold = [[] for _ in gold]
+    assert any(fault in one for one in checking.faults(entry, gold))
 
 
 @pytest.mark.parametrize("category", N_SINGLE)
@@ -240,20 +173,3 @@ def test_nothing_is_wrong_with_a_single_turn_task(category: str, checking: Modul
         n_calls, n_functions = len(gold[one["id"]]), len(one["function"])
         assert (n_calls > 1) is category.startswith("parallel")
         assert (n_functions > 1) is category.endswith("multiple")
-
-
-def test_what_is_wrong_with_a_single_turn_task_is_found(checking: ModuleType) -> None:
-    def single(gold: Mapping[str, Any]) -> list[str]:
-        properties = {"kilos": {"type": "float"}, "speed": {"type": "string", "default": "slow"}}
-        entry = {
-            "question": [[{"role": "user", "content": "Send 3 kg."}]],
-            "function": [{"name": "send", "parameters": {"properties": properties, "required": ["kilos"]}}],
-        }
-        return list(checking.single_faults(entry, [gold]))
-
-    assert single({"send": {"kilos": [3.0], "speed": ["slow", ""]}}) == []
-    assert "can't be known" in single({"send": {"kilos": [4.0], "speed": ["slow", ""]}})[0]
-    assert "can't be known" in single({"send": {"kilos": [3.0], "speed": ["fast"]}})[0]
-    assert "may not be left out" in single({"send": {"kilos": [3.0, ""], "speed": ["slow", ""]}})[0]
-    assert "other parameters" in single({"send": {"kilos": [3.0]}})[0]
-    assert "not offered" in single({"post": {}})[0]

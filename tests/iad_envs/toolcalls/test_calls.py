@@ -43,16 +43,6 @@ def test_every_notation_gives_the_same_calls(text: str) -> None:
     assert key_of(read_calls(text)) == key == key_of(read_calls(key))
 
 
-def test_one_call_needs_no_brackets() -> None:
-    assert read_calls("g()") == read_calls('{"name": "g", "arguments": {}}') == [FunctionCall("g", {})]
-    assert read_calls("[]") == read_calls("```\n[]\n```") == []
-
-
-def test_all_kinds_of_literals_are_read() -> None:
-    (call,) = read_calls("f(a=-1.5, b=[1, (2, None)], c={'k': {'l': True}, 3: -4}, d='\\d')")
-    assert call.arguments == {"a": -1.5, "b": [1, (2, None)], "c": {"k": {"l": True}, 3: -4}, "d": "\\d"}
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -99,39 +89,33 @@ def test_anything_else_is_refused_with_what_was_expected(text: str, said: str) -
     assert len(str(refused.value)) < 400
 
 
-def test_a_style_accepts_only_its_notation() -> None:
-    assert read_calls("[g()]", "python") == read_calls('[{"name": "g", "arguments": {}}]', "json")
-    for text, style in (("[g()]", "json"), ('[{"name": "g", "arguments": {}}]', "python")):
+def test_a_style_accepts_only_its_notation_and_dots_are_read_where_they_are_asked_for() -> None:
+    as_json = '[{"name": "g", "arguments": {}}]'
+    one = [FunctionCall("g", {})]
+    assert read_calls("g()") == read_calls(as_json[1:-1]) == read_calls("[g()]", "python") == one
+    assert read_calls(as_json, "json") == one
+    assert read_calls("[]") == read_calls("```\n[]\n```") == []
+    styles: tuple[tuple[str, Any], ...] = (("[g()]", "json"), (as_json, "python"))
+    for text, style in styles:
         with pytest.raises(UnreadableCalls):
-            read_calls(text, style)  # type: ignore[arg-type]
-
-
-def test_dots_in_names_are_read_where_they_are_asked_for() -> None:
-    assert read_calls("math.gcd(a=1)", dots=True) == [FunctionCall("math.gcd", {"a": 1})]
-    assert read_calls('{"name": "math.gcd", "arguments": {"a": 1}}', dots=True) == [FunctionCall("math.gcd", {"a": 1})]
+            read_calls(text, style)
+    for text in ("math.gcd(a=1)", '{"name": "math.gcd", "arguments": {"a": 1}}'):
+        assert read_calls(text, dots=True) == [FunctionCall("math.gcd", {"a": 1})]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (call,) = read_calls("f(a=-1.5, b=[1, (2, None)], c={'k': {'l': True}, 3: -4}, d='\\d')")
+        assert decoded(r"[f(a='\d')]") == [FunctionCall("f", {"a": r"\d"})]
+    assert call.arguments == {"a": -1.5, "b": [1, (2, None)], "c": {"k": {"l": True}, 3: -4}, "d": "\\d"}
 
 
 def test_the_key_ignores_notation_and_nothing_that_counts() -> None:
-    texts = ["f(a=1, b=2)", "f(b=2, a=1)", "f(a=1, b=2), g()", "g(), f(a=1, b=2)", "f(a=1.0, b=2)", "f(a='1', b=2)"]
-    texts += [
-        "f(a=True, b=2)",
-        "f(a={1: 2})",
-        "f(a={'1': 2})",
-        "f(a=[1])",
-        "f(a=(1,))",
-        "f(a={1: 2, 'b': 3})",
-        "f(a={})",
-    ]
-    keys = [key_of(read_calls(text)) for text in texts]
-    assert keys[0] == keys[1]
-    assert len(set(keys)) == len(texts) - 1
-    assert key_of(read_calls("f(a={1: 2, 'b': 3})")) == key_of(read_calls("f(a={'b': 3, 1: 2})"))
-
-
-def test_reading_a_text_with_odd_escapes_warns_of_nothing() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert read_calls(r"f(a='\d')") == decoded(r"[f(a='\d')]") == [FunctionCall("f", {"a": r"\d"})]
+    texts = (
+        *("f(a=1, b=2)", "f(a=1, b=2), g()", "g(), f(a=1, b=2)", "f(a=1.0, b=2)", "f(a='1', b=2)", "f(a=True, b=2)"),
+        *("f(a={1: 2})", "f(a={'1': 2})", "f(a=[1])", "f(a=(1,))", "f(a={1: 2, 'b': 3})", "f(a={})"),
+    )
+    assert len({key_of(read_calls(text)) for text in texts}) == len(texts)
+    for one, other in (("f(a=1, b=2)", "f(b=2, a=1)"), ("f(a={1: 2, 'b': 3})", "f(a={'b': 3, 1: 2})")):
+        assert key_of(read_calls(one)) == key_of(read_calls(other))
 
 
 @pytest.mark.parametrize(
@@ -156,26 +140,24 @@ def test_the_official_reading_is_more_lenient(text: str, arguments: dict[str, An
 
 
 @pytest.mark.parametrize(
-    "text",
+    "value",
     [
-        "[f(a=10 ** 10 ** 10)]",
-        "[f(a='x' * 10 ** 9)]",
-        "[f(a=[[0] * 1000] * 1000)]",
-        "[f(a=1 << 10 ** 9)]",
-        "[f(a='%999999999d' % 1)]",
-        "[f(a=1 / 0)]",
-        "[f(a=-'x')]",
-        "[f(a=2 * pi)]",
-        "[f(a={[]: 1})]",
-        "[f(a=lambda: 1)]",
-        "[f(a=os.path)]",
-        "```python\n[f()]\n```",
-        "none",
+        *(
+            "10 ** 10 ** 10",
+            "'x' * 10 ** 9",
+            "[[0] * 1000] * 1000",
+            "1 << 10 ** 9",
+            "'%999999999d' % 1",
+            "1 / 0",
+            "-'x'",
+        ),
+        *("2 * pi", "{[]: 1}", "lambda: 1", "os.path"),
     ],
 )
-def test_the_official_reading_refuses_what_it_would_have_to_run_or_takes_long(text: str) -> None:
-    with pytest.raises(UnreadableCalls):
-        decoded(text)
+def test_the_official_reading_refuses_what_it_would_have_to_run_or_takes_long(value: str) -> None:
+    for text in (f"[f(a={value})]", "```python\n[f()]\n```", "none"):
+        with pytest.raises(UnreadableCalls):
+            decoded(text)
 
 
 def test_a_call_in_an_argument_is_one_when_it_is_run() -> None:

@@ -10,33 +10,27 @@ import pytest
 import iad_envs  # noqa: F401 (registers)
 
 DOCS = Path(__file__).parents[3] / "docs"
-TEXT = re.compile(r"^```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize(
-    ("page", "env_id", "task_id", "actions"),
+    ("page", "env_id", "task_id", "action"),
     [
         (
-            "bfcl",
-            "IAD/BFCL-v0",
-            "multi_turn_base_45",
-            ["[create_parcel(address_id='AD-31', weight_kg=10, service='express')]"],
+            *("bfcl", "IAD/BFCL-v0", "multi_turn_base_45"),
+            "[create_parcel(address_id='AD-31', weight_kg=10, service='express')]",
         ),
         (
-            "acebench",
-            "IAD/ACEBench-v0",
-            "agent_multi_turn_27",
-            ["[set_reminder(title='sharpen the skates', day='2026-04-04', hour='12:30')]"],
+            *("acebench", "IAD/ACEBench-v0", "agent_multi_turn_27"),
+            "[set_reminder(title='sharpen the skates', day='2026-04-04', hour='12:30')]",
         ),
     ],
 )
-def test_a_documented_observation_is_a_real_one(page: str, env_id: str, task_id: str, actions: list[str]) -> None:
-    (shown,) = TEXT.findall((DOCS / f"{page}.md").read_text(encoding="utf-8"))
+def test_a_documented_observation_is_a_real_one(page: str, env_id: str, task_id: str, action: str) -> None:
+    text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
     env: Any = gym.make(env_id)
-    observation, _ = env.reset(options={"task_id": task_id})
-    for action in actions:
-        observation, *_ = env.step(action)
-    assert shown == f"{observation}\n"
+    env.reset(options={"task_id": task_id})
+    shown = re.findall(r"^```text\n(.*?)\n```$", text, re.MULTILINE | re.DOTALL)
+    assert shown == [env.step(action)[0]]
     env.close()
 
 

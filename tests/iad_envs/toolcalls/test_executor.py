@@ -1,8 +1,6 @@
 """Running of calls: results as texts, and states as values."""
 
 import copy
-from concurrent.futures import ThreadPoolExecutor
-from random import Random
 from typing import Any
 
 import pytest
@@ -119,31 +117,6 @@ def test_precautions_stand_around_a_function() -> None:
     assert ran.results == ('{"result": 30, "checked": true}', "Error during execution: at most two numbers")
 
 
-def test_a_toolbox_knows_its_functions() -> None:
-    box = toolbox()
-    assert box.functions["total"] == "PlainSums"
-    assert box.parameters("open_ticket") == ("title", "tags")
-    assert box.parameters("no_such") == ()
-    assert not any(name.startswith("_") for name in box.functions)
-
-
-def test_sixty_four_threads_from_one_state_see_nothing_of_each_other() -> None:
-    box = toolbox()
-    start = box.start({})
-
-    def episode(n: int) -> tuple[str, ...]:
-        state = start
-        results: tuple[str, ...] = ()
-        for _ in range(20):
-            ran = box.run(state, [FunctionCall("open_ticket", {"title": str(n)}), FunctionCall("list_tickets", {})])
-            state, results = ran.state, (*results, *ran.results)
-        assert {ticket["title"] for ticket in state.instances["TicketDesk"].tickets.values()} == {str(n)}
-        return results
-
-    with ThreadPoolExecutor(64) as pool:
-        assert len(set(pool.map(episode, range(64)))) == 1
-
-
 def test_a_copy_has_the_same_shape_and_shares_nothing_that_changes() -> None:
     desk = TicketDesk()
     shared = ["x"]
@@ -176,17 +149,6 @@ def test_a_copy_may_be_deeper_than_functions_may_call_one_another() -> None:
     assert depth == 100_000
     while deep:  # taken apart here: freeing it all at once would be deep as well
         deep = deep[0]
-
-
-def test_objects_that_are_more_than_attributes_are_copied_their_own_way() -> None:
-    class Own(dict[str, int]):
-        pass
-
-    value = {"a": Own(b=1), "r": Random(4), "n": None}
-    new = copied(value)
-    assert type(new["a"]) is Own
-    assert new["a"] == {"b": 1}
-    assert new["a"] is not value["a"]
 
 
 def test_a_result_that_json_cannot_hold_is_shown_by_str() -> None:

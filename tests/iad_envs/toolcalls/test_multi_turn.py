@@ -95,15 +95,6 @@ def test_a_result_of_an_earlier_turn_counts_in_a_later_one_but_only_once() -> No
     assert check(twice, play(twice, answers[2], read_officially)).valid
 
 
-def test_withheld_functions_work_by_the_official_rule_alone() -> None:
-    results = {}
-    for scoring in RULES:
-        judge = judge_of(scoring)
-        results[scoring] = play(judge, [["[total(numbers=[1])]"]], read_officially)[0].results
-    assert results["official"] == ('{"result": 1}',)
-    assert results["sound"] == ("Error during execution: name 'total' is not defined",)
-
-
 def test_gold_calls_get_names_for_their_arguments() -> None:
     calls = gold_calls(("open_ticket('lamp', tags=['x'])", "total([1, 2])", "describe()"), toolbox())
     assert calls == (
@@ -150,10 +141,6 @@ def test_parts_say_what_was_wrong() -> None:
     capped = parts(changed(2, *["[describe()]"] * 21))
     assert capped["cap"] == 0
     assert parts([]) == {"state": 0, "response": 0, "irrelevance": 0, "cap": 1, "turns_passed": 0}
-
-
-def test_twenty_one_responses_run_and_then_it_is_over() -> None:
-    assert [PlayedTurn(ToolState({}), n_responses=n).is_over_cap for n in (20, 21)] == [False, True]
 
 
 def test_states_that_cannot_be_compared_are_unequal() -> None:

@@ -2,7 +2,10 @@
 
 import random
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
+
+from tests.contract.environments import same
 
 QUERIES = (
     "red shoe",
@@ -32,15 +35,16 @@ def choose(info: dict[str, Any], rng: random.Random) -> str:
 def walk_together(envs: Sequence[Any], seed: int) -> int:
     """Take the same random actions everywhere and demand the same of all; returns the number of steps."""
     rng = random.Random(seed)
-    seen = [env.reset(seed=seed) for env in envs]
-    assert seen[1:] == seen[:-1], seed
+    seen: list[Any] = [env.reset(seed=seed) for env in envs]
     done = False
-    while not done:
+    while True:
+        assert all(same(one, other) for one, other in pairwise(seen)), seed
+        if done:
+            break
         action = choose(seen[0][-1], rng)
-        ahead = [env.simulate(env.snapshot(), action) for env in envs]
-        assert [outcome[1:] for outcome in ahead[1:]] == [outcome[1:] for outcome in ahead[:-1]], (seed, action)
+        ahead = [env.simulate(env.snapshot(), action)[1:] for env in envs]
+        assert all(same(one, other) for one, other in pairwise(ahead)), (seed, action)
         # (observation with its page, clickables in info["available_actions"], reward, done, info with its progress)
         seen = [env.step(action) for env in envs]
-        assert seen[1:] == seen[:-1], (seed, action)
         done = seen[0][2] or seen[0][3]
     return int(seen[0][-1]["step"])

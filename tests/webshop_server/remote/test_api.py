@@ -8,9 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from webshop_server.engine import ShopState
-from webshop_server.progress import Progress
 from webshop_server.remote.api import create_api
-from webshop_server.remote.wire import assessment_from_json, state_from_json, state_to_json, view_from_json
+from webshop_server.remote.wire import state_to_json
 from webshop_server.site.app import Site, create_app
 from webshop_server.storefront import LocalStorefront
 
@@ -48,28 +47,6 @@ def test_nobody_gets_in_without_the_token(client: FlaskClient, given: str | None
 def test_a_token_that_is_no_secret_is_refused(front: LocalStorefront) -> None:
     with pytest.raises(ValueError, match="16 characters or more, got 5"):
         create_api(front, token="short", data={})
-
-
-def test_it_says_what_the_local_shop_says(client: FlaskClient, front: LocalStorefront) -> None:
-    about = client.get("/api/shop", headers=KNOWS).get_json()
-    assert [tuple(task) for task in about["tasks"]] == list(front.tasks)
-    task = front.tasks[0]
-    state, progress = ShopState(task.instruction), Progress()
-    for action in ("search[acme sneakers]", "click[b000shoe01]", "click[navy blue]", "nonsense", "click[buy now]"):
-        answer = ask(client, "act", state=state_to_json(state), action=action, mode="text").get_json()
-        expected = front.act(state, action, "text")
-        assert (state_from_json(answer["state"]), answer["invalid"]) == expected
-        state = expected.state
-        assert view_from_json(answer["sight"]) == front.view(state, "text")
-        for mode in ("text", "text_rich", "url"):
-            seen = ask(client, "look", state=state_to_json(state), mode=mode).get_json()
-            assert view_from_json(seen) == front.view(state, mode)
-        question = {"task_id": task.task_id, "before": list(progress), "progress_mode": "maximum"}
-        found = ask(client, "assess", state=state_to_json(state), **question)
-        assert assessment_from_json(found.get_json()) == front.assess(task.task_id, state, progress, "maximum")
-        progress = assessment_from_json(found.get_json()).progress
-    assert state.kind == "done"
-    assert ask(client, "reference", task_id=task.task_id).get_json() == front.reference(task.task_id)
 
 
 def test_only_what_scores_tells_gold(client: FlaskClient, front: LocalStorefront) -> None:

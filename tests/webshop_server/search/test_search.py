@@ -91,11 +91,7 @@ def test_hits_are_sorted_by_score_then_id_and_are_at_most_k(query: str, k: int) 
     every = ENGINE.search(query)
     assert every == sorted(every, key=lambda hit: (-hit.score, hit.asin))
     assert ENGINE.search(query, k) == every[:k]
-
-
-@given(st.lists(words, min_size=1, max_size=6), words)
-def test_the_order_of_words_does_not_matter(query: list[str], extra: str) -> None:
-    assert ENGINE.search(" ".join([*query, extra])) == ENGINE.search(" ".join([extra, *reversed(query)]))
+    assert ENGINE.search(" ".join(reversed(query.split()))) == every
 
 
 def test_the_score_is_the_formula_of_bm25() -> None:
@@ -111,13 +107,10 @@ def test_given_terms_and_lengths_replace_the_analysis() -> None:
     assert engine.search("mug")[0].score > BM25(documents, analyze=str.split).search("mug")[0].score
 
 
-def test_lengths_are_stored_in_one_byte() -> None:
+@given(st.integers(0, 10_000_000))
+def test_lengths_are_stored_in_one_byte(length: int) -> None:
     lengths = (0, 24, 39, 40, 41, 42, 55, 56, 59, 300)
     assert [stored_length(length) for length in lengths] == [0, 24, 39, 40, 40, 42, 54, 56, 56, 280]
-
-
-@given(st.integers(0, 10_000_000))
-def test_a_stored_length_is_never_longer_and_stays_what_it_is(length: int) -> None:
     stored = stored_length(length)
     assert stored <= length < stored * 1.125 + 1
     assert stored_length(stored) == stored
@@ -155,16 +148,13 @@ def test_a_long_run_is_cut_at_the_longest_token() -> None:
     assert [len(token) for token in tokenize("é" * 256)] == [MAX_TOKEN_LENGTH, 1]
 
 
-@pytest.mark.parametrize(
-    ("text", "terms"),
-    [
-        ("Men's WOMEN’S kid＇s o'neills", ["men", "women", "kid", "o'neil"]),
-        ("The shirts with A THE pocket", ["shirt", "pocket"]),
-        ("İ ΣΑΣ", ["i", "σασ"]),
-    ],
-)
-def test_terms_lose_possessive_case_stop_words_and_endings(text: str, terms: list[str]) -> None:
-    assert analyze(text) == terms
+def test_terms_lose_possessive_case_stop_words_and_endings() -> None:
+    for text, terms in {
+        "Men's WOMEN’S kid＇s o'neills": ["men", "women", "kid", "o'neil"],
+        "The shirts with A THE pocket": ["shirt", "pocket"],
+        "İ ΣΑΣ": ["i", "σασ"],
+    }.items():
+        assert analyze(text) == terms
     assert len(STOP_WORDS) == 33
 
 

@@ -8,31 +8,24 @@ import pytest
 from webshop_server.storage.atomic import write_atomically
 
 
-def write_half(path: Path, error: BaseException) -> None:
-    with write_atomically(path) as part:
-        part.write_text("half")
-        raise error
-
-
-def test_a_file_is_replaced_when_the_block_ends(tmp_path: Path) -> None:
+def test_a_file_is_replaced_when_its_block_ends_well_and_no_part_is_left(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text("old")
-    with write_atomically(path) as part:
-        part.write_text("new")
-        assert path.read_text() == "old"
-        assert part.parent == tmp_path
-    assert path.read_text() == "new"
-    assert list(tmp_path.iterdir()) == [path]
 
+    def write(text: str, error: BaseException | None = None) -> None:
+        with write_atomically(path) as part:
+            part.write_text(text)
+            assert (path.read_text(), part.parent) == ("old", tmp_path)
+            if error is not None:
+                raise error
 
-def test_a_block_that_raises_or_writes_nothing_leaves_the_old_file_and_no_part(tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
-    path.write_text("old")
     with pytest.raises(KeyboardInterrupt):
-        write_half(path, KeyboardInterrupt())
+        write("half", KeyboardInterrupt())
     with write_atomically(path):
         pass
     assert path.read_text() == "old"
+    write("new")
+    assert path.read_text() == "new"
     assert list(tmp_path.iterdir()) == [path]
 
 

@@ -84,25 +84,25 @@ def test_an_index_for_other_data_is_named_and_not_used(folder: Path, indexes: In
     assert len(indexes.all()) == 4
 
 
-def test_files_that_were_only_touched_or_copied_are_the_same_data(
+def test_data_that_were_only_touched_or_copied_are_the_same_and_an_index_of_another_version_is_not_used(
     folder: Path, indexes: Indexes, tmp_path: Path
 ) -> None:
-    paths = indexes.build(folder)
+    catalog, bm25 = indexes.build(folder)
     os.utime(folder / "items_shuffle_1000.json", (1, 1))
-    assert indexes.find(folder, CATALOG) == paths[0]
-    (stamp,) = json.loads((paths[0].parent / "sources.json").read_text())
+    assert indexes.find(folder, CATALOG) == catalog
+    (stamp,) = json.loads((catalog.parent / "sources.json").read_text())
     assert stamp["files"]["items_shuffle_1000.json"][1] == 10**9  # so that next time it is not read
     shutil.copytree(folder, tmp_path / "copy")
-    assert indexes.find(tmp_path / "copy", "bm25") == paths[1]
-
-
-def test_an_index_of_another_version_is_shown_and_not_used(folder: Path, indexes: Indexes) -> None:
-    _, bm25 = indexes.build(folder)
+    assert indexes.find(tmp_path / "copy", "bm25") == bm25
     bm25.rename(bm25.with_name("bm25-0-a0"))
     assert indexes.find(folder, "bm25") is None
     assert [index.is_current for index in indexes.all()] == [False, True]
-    with pytest.raises(IndexNotFound):
-        indexes.require(folder, "bm25")
+
+
+def killed_while(writing: str, folder: Path, indexes: Indexes, how: str = "") -> None:
+    code = BUILD_AND_DIE.replace("report=report", f"report=report{how}")
+    command = [sys.executable, "-c", code, folder, indexes.home, writing]
+    assert subprocess.run(command, cwd=ROOT, check=False).returncode == -signal.SIGKILL
 
 
 @pytest.mark.parametrize(
@@ -110,9 +110,7 @@ def test_an_index_of_another_version_is_shown_and_not_used(folder: Path, indexes
     [pytest.param("reading products", marks=pytest.mark.slow), "indexing for bm25", "writing the index bm25"],
 )
 def test_a_killed_build_leaves_nothing_that_is_used(folder: Path, indexes: Indexes, stage: str) -> None:
-    command = [sys.executable, "-c", BUILD_AND_DIE, folder, indexes.home, stage]
-    done = subprocess.run(command, cwd=ROOT, check=False)
-    assert done.returncode == -signal.SIGKILL
+    killed_while(stage, folder, indexes)
     assert indexes.find(folder, "bm25") is None
     with pytest.raises(IndexNotFound):
         open_shop(folder, catalog="disk", indexes=indexes)
@@ -122,20 +120,17 @@ def test_a_killed_build_leaves_nothing_that_is_used(folder: Path, indexes: Index
     assert left == {"sources.json", "lock.sqlite", *(path.name for path in paths)}
 
 
-def test_a_killed_rebuild_keeps_what_was_there(folder: Path, indexes: Indexes) -> None:
+@pytest.mark.parametrize("is_killed", [True, False], ids=["killed", "done"])
+def test_a_rebuild_disturbs_nobody_who_reads(folder: Path, indexes: Indexes, *, is_killed: bool) -> None:
     indexes.build(folder)
-    code = BUILD_AND_DIE.replace("report=report", "report=report, rebuild=True")
-    command = [sys.executable, "-c", code, folder, indexes.home, "writing the index bm25"]
-    assert subprocess.run(command, cwd=ROOT, check=False).returncode == -signal.SIGKILL
-    assert open_shop(folder, catalog="disk", indexes=indexes).engine.search("vase")[0].asin == "B000VASE01"
-
-
-def test_a_rebuild_does_not_disturb_who_reads(folder: Path, indexes: Indexes) -> None:
-    indexes.build(folder)
-    catalog, engine = open_shop(folder, catalog="disk", indexes=indexes)
-    indexes.build(folder, rebuild=True)
-    assert engine.search("vase")[0].asin == "B000VASE01"
-    assert [product.asin for product in catalog][2] == "B000VASE01"
+    shops = [open_shop(folder, catalog="disk", indexes=indexes)]
+    if is_killed:
+        killed_while("writing the index bm25", folder, indexes, ", rebuild=True")
+    else:
+        indexes.build(folder, rebuild=True)
+    for catalog, engine in (*shops, open_shop(folder, catalog="disk", indexes=indexes)):
+        assert engine.search("vase")[0].asin == "B000VASE01"
+        assert [product.asin for product in catalog][2] == "B000VASE01"
 
 
 def test_two_who_build_at_once_build_once(folder: Path, indexes: Indexes) -> None:

@@ -31,15 +31,12 @@ def written(path: Path, text: str) -> Path:
     return path
 
 
-@given(st.lists(values, max_size=6), layouts, chunks)
+@given(st.lists(values, max_size=6), st.dictionaries(texts, values, max_size=6), layouts, chunks)
 @settings(deadline=None)
-def test_a_list_is_read_item_by_item(path: Path, items: list[Any], layout: dict[str, Any], chunk: int) -> None:
+def test_a_file_is_read_item_by_item_or_pair_by_pair(
+    path: Path, items: list[Any], content: dict[str, Any], layout: Any, chunk: int
+) -> None:
     assert list(read_items(written(path, json.dumps(items, **layout) + "\n"), chunk=chunk)) == items
-
-
-@given(st.dictionaries(texts, values, max_size=6), layouts, chunks)
-@settings(deadline=None)
-def test_an_object_is_read_pair_by_pair(path: Path, content: dict[str, Any], layout: Any, chunk: int) -> None:
     assert dict(read_pairs(written(path, " " + json.dumps(content, **layout)), chunk=chunk)) == content
 
 

@@ -35,11 +35,6 @@ _TYPES: Mapping[str, type] = {
     "dict": dict,
     "any": str,
 }
-_PUNCTUATION = re.compile(r"[ ,./\-_*^]")
-_BETWEEN_DIGITS = re.compile(r"(?<=\d)[ ,./\-_*^]+(?=\d)")
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_SIGN = re.compile(r"(?<![\w)\]])[-.]+(?=\d)")
-_POWER = re.compile(r"(?<=[\w)\]])(?:\^|\*\*)(?=\d)")
 _KEPT = {"-": "\x00", ".": "\x01", "*": "\x02", "^": "\x03", " ": "\x04"}
 """Stand-ins for punctuation that counts: a sign, a point, times, to the power of, and another number."""
 
@@ -320,15 +315,15 @@ def _text_form(value: Any, normalise: Normalise) -> Any:
 
 def without_punctuation(text: str) -> str:
     """Return the form in which the original compares texts."""
-    return _PUNCTUATION.sub("", text).lower().replace("'", '"')
+    return re.sub(r"[ ,./\-_*^]", "", text).lower().replace("'", '"')
 
 
 def with_numbers(text: str) -> str:
     """Return a form in which punctuation in numbers counts."""
-    text = _THOUSANDS.sub("", text)
-    text = _POWER.sub(_KEPT["^"], text)
-    text = _BETWEEN_DIGITS.sub(_separator, text)
-    text = _SIGN.sub(lambda found: "".join(_KEPT[one] for one in found[0]), text)
+    text = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text)
+    text = re.sub(r"(?<=[\w)\]])(?:\^|\*\*)(?=\d)", _KEPT["^"], text)
+    text = re.sub(r"(?<=\d)[ ,./\-_*^]+(?=\d)", _separator, text)
+    text = re.sub(r"(?<![\w)\]])[-.]+(?=\d)", lambda found: "".join(_KEPT[one] for one in found[0]), text)
     return without_punctuation(text)
 
 

@@ -26,10 +26,9 @@ def verdicts(at: State, *candidates: Candidate) -> Sequence[Verdict]:
     return BashVerifier().verify(at, candidates)
 
 
-def scores(instruction: str, *commands: Ran) -> list[float]:
+def scores(*commands: Ran) -> list[float]:
     """Score commands in the start state, each alone."""
-    here = state(instruction)
-    return [verdicts(here, candidate(instruction, command))[0].score for command in commands]
+    return [verdicts(state(COUNT), candidate(COUNT, command))[0].score for command in commands]
 
 
 def submitted(instruction: str, *commands: Ran) -> Verdict:
@@ -38,22 +37,12 @@ def submitted(instruction: str, *commands: Ran) -> Verdict:
 
 def test_failures_errors_and_silence_lower_a_score() -> None:
     good, failed, error, silent, unknown = scores(
-        COUNT, GOOD, FAILED, ran(FINDS, "find: '/a/logs/x': No such file or directory\n4\n"), SILENT, UNKNOWN
+        GOOD, FAILED, ran(FINDS, "find: '/a/logs/x': No such file or directory\n4\n"), SILENT, UNKNOWN
     )
     assert good > error > failed > unknown
     assert good > silent
-
-
-def test_to_compress_is_to_change() -> None:
-    idle = submitted(COMPRESS, ran("find /a -type f -mtime +7", "/a/b\n"))
-    assert "The task asks to compress; no file changed." in idle.critique
-    done = ran("find /a -type f -mtime +7 -exec gzip {} +", created=("/a/b.gz",), deleted=("/a/b",))
-    assert submitted(COMPRESS, done).score > 0.5 > idle.score
-
-
-def test_going_to_a_folder_is_no_failure() -> None:
-    verdict = submitted("Change directory to /a", ran("cd /a", cwd="/a"))
-    assert (verdict.passed, verdict.critique) == (True, "Nothing speaks against it.")
+    with pytest.raises(ValueError, match="expected a preview"):
+        verdicts(state(COUNT), Candidate("ls"))
 
 
 def test_agreement_counts_and_does_not_depend_on_who_stands_where() -> None:
@@ -65,11 +54,8 @@ def test_agreement_counts_and_does_not_depend_on_who_stands_where() -> None:
     assert together[0] == together[1] > together[2]
     turned = [verdict.score for verdict in verdicts(state(COUNT), other, again, same)]
     assert turned == together[::-1]
-    # A candidate's repetition counts through the set only.
-    assert scores(COUNT, GOOD) == [together[2]]
-
-
-def test_agreement_does_not_lift_failures_above_results() -> None:
+    # A candidate's repetition counts through the set only, and does not lift failures above results.
+    assert scores(GOOD) == [together[2]]
     failed, good = candidate(COUNT, FAILED), candidate(COUNT, GOOD)
     one, two, best = verdicts(state(COUNT), failed, failed, good)
     assert one.score == two.score < best.score
@@ -81,6 +67,12 @@ def test_a_submission_passes_only_if_nothing_is_missing() -> None:
     assert clean.score > failed.score > nothing.score == 0.0
     assert "Exit code 1: find: '/b': No such file or directory." in failed.critique
     assert nothing.critique == "Nothing was done yet."
+    moved = submitted("Change directory to /a", ran("cd /a", cwd="/a"))
+    assert (moved.passed, moved.critique) == (True, "Nothing speaks against it.")
+    idle = submitted(COMPRESS, ran("find /a -type f -mtime +7", "/a/b\n"))
+    assert "The task asks to compress; no file changed." in idle.critique
+    done = ran("find /a -type f -mtime +7 -exec gzip {} +", created=("/a/b.gz",), deleted=("/a/b",))
+    assert submitted(COMPRESS, done).score > 0.5 > idle.score
 
 
 @pytest.mark.parametrize("last", [FAILED, UNKNOWN, SILENT, ran("sleep 99", timed_out=True, exit_code=137)])
@@ -91,15 +83,12 @@ def test_handing_in_a_known_failure_never_ties_with_going_on(last: Ran, next_one
     assert submit.score < goes_on.score
 
 
-def test_a_good_result_is_handed_in_and_not_made_again() -> None:
+def test_a_good_result_is_handed_in_and_not_made_again_and_the_last_step_is_for_submitting() -> None:
     here = episode(COUNT, GOOD, steps_left=5)
     others = [candidate(COUNT, GOOD, one, steps_left=4) for one in (GOOD, LOOK, FAILED)]
     submit, again, *rest = verdicts(here, submission(COUNT), *others)
     assert submit.score > max(verdict.score for verdict in (again, *rest))
     assert again.critique == "It repeats an earlier command with the same output."
-
-
-def test_the_last_step_is_for_submitting() -> None:
     here = episode(COUNT, FAILED, steps_left=1)
     submit, command = verdicts(here, submission(COUNT), candidate(COUNT, FAILED, GOOD, steps_left=0))
     assert submit.score > command.score == 0.0
@@ -126,8 +115,3 @@ def test_only_findings_have_weights_and_none_speaks_for_success() -> None:
     assert start.keys() == {"change", "answer", "either"}
     assert of_findings.keys() <= set(FINDINGS)
     assert max(of_findings.values()) < 0.0
-
-
-def test_a_preview_is_needed() -> None:
-    with pytest.raises(ValueError, match="expected a preview"):
-        verdicts(state(COUNT), Candidate("ls"))

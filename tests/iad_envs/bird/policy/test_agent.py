@@ -1,10 +1,9 @@
 """The rule-based linker: what it reads, what it writes, and that it knows no more than an agent may."""
 
-import json
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from random import Random
+from statistics import mean
 from typing import Any
 
 import gymnasium as gym
@@ -16,10 +15,9 @@ import iad_envs  # noqa: F401 (registers)
 from iad_envs.bird.policy.agent import BirdAgent
 from iad_envs.bird.policy.query import Query, joined, read_query
 from iad_envs.bird.policy.question import Join, read_question, schema_of, stem
-from iad_policy import Candidate, Feedback, IADPolicyWrapper, State
+from iad_policy import Candidate, Feedback, IADPolicyWrapper, State, evaluate
 from iad_policy.agents import load_agent
 from iad_policy.errors import GoldError
-from iad_policy.registry.domain import domain_of
 from iad_policy.types import PublicInfo, Turn
 
 FOLDER = Path(__file__).resolve().parents[4] / "data" / "bird"
@@ -75,66 +73,43 @@ def proposals(at: State, feedback: Feedback | None = None, *, heat: float = 1.0,
     [
         ("How many boats are there?", "", "COUNT(*) FROM boat"),
         ("How many sailing boats are there?", SAILING, "COUNT(*) FROM boat WHERE boat.kind = 'S'"),
-        (
-            "What is the average length of the sailing boats?",
-            SAILING,
-            "AVG(boat.length) FROM boat WHERE boat.kind = 'S'",
-        ),
-        (
-            "What is the name of the longest boat?",
-            "longest refers to MAX(length)",
-            "boat.name FROM boat ORDER BY boat.length DESC LIMIT 1",
-        ),
-        (
-            "Which kinds have more than 3 boats?",
-            "more than 3 boats refers to COUNT(boat_id) > 3",
-            "boat.kind FROM boat GROUP BY boat.kind HAVING COUNT(boat.boat_id) > 3",
-        ),
-        (
-            "What percentage of the boats is sailing?",
-            f"{SAILING}; percentage = DIVIDE(SUM(kind = 'S'), COUNT(kind)) * 100",
-            "CAST(SUM(CASE WHEN boat.kind = 'S' THEN 1 ELSE 0 END) AS REAL) * 100 / COUNT(boat.kind) FROM boat",
-        ),
-        (
-            "How many boats were built between 2001-01-01 and 2001-12-31?",
-            "",
-            "COUNT(*) FROM boat WHERE boat.built_on BETWEEN '2001-01-01' AND '2001-12-31'",
-        ),
-        (
-            "How many boats were built between 2001-01-01 and 2001-12-31?",
-            "time refers to sunk_on",
-            "COUNT(*) FROM boat WHERE boat.sunk_on BETWEEN '2001-01-01' AND '2001-12-31'",
-        ),
-        (
-            "How many voyages did sailing boats make?",
-            SAILING,
-            "COUNT(*) FROM voyage INNER JOIN boat ON voyage.boat_id = boat.boat_id WHERE boat.kind = 'S'",
-        ),
+        ("What is the average length of the sailing boats?", SAILING,
+         "AVG(boat.length) FROM boat WHERE boat.kind = 'S'"),
+        ("What is the name of the longest boat?", "longest refers to MAX(length)",
+         "boat.name FROM boat ORDER BY boat.length DESC LIMIT 1"),
+        ("Which kinds have more than 3 boats?", "more than 3 boats refers to COUNT(boat_id) > 3",
+         "boat.kind FROM boat GROUP BY boat.kind HAVING COUNT(boat.boat_id) > 3"),
+        ("What percentage of the boats is sailing?",
+         f"{SAILING}; percentage = DIVIDE(SUM(kind = 'S'), COUNT(kind)) * 100",
+         "CAST(SUM(CASE WHEN boat.kind = 'S' THEN 1 ELSE 0 END) AS REAL) * 100 / COUNT(boat.kind) FROM boat"),
+        ("How many boats were built between 2001-01-01 and 2001-12-31?", "",
+         "COUNT(*) FROM boat WHERE boat.built_on BETWEEN '2001-01-01' AND '2001-12-31'"),
+        ("How many boats were built between 2001-01-01 and 2001-12-31?", "time refers to sunk_on",
+         "COUNT(*) FROM boat WHERE boat.sunk_on BETWEEN '2001-01-01' AND '2001-12-31'"),
+        ("How many voyages did sailing boats make?", SAILING,
+         "COUNT(*) FROM voyage INNER JOIN boat ON voyage.boat_id = boat.boat_id WHERE boat.kind = 'S'"),
     ],
-)
+)  # fmt: skip
 def test_a_cold_linker_writes_what_plain_wordings_ask_for(question: str, evidence: str, sql: str) -> None:
     at = state(page(question, evidence))
     assert set(proposals(at, heat=0.0, n=5)) == {f"submit[SELECT {sql}]"}
 
 
-def test_evidence_is_read_by_its_kinds() -> None:
+def test_questions_evidence_and_conditions_are_read_by_their_parts() -> None:
     evidence = (
         "sailing refers to kind = 'S'; longest refers to MAX(length); harbour refers to port name; "
         "many refers to COUNT(boat_id) > 3; share = DIVIDE(SUM(kind = 'S'), COUNT(boat_id))"
     )
     kinds = [clue.kind for clue in read_question("Which?", evidence).clues]
     assert kinds == ["condition", "extreme", "column", "having", "formula"]
-
-
-def test_names_and_days_of_a_question_are_its_literals() -> None:
     asked = read_question("When did the boat Ada of Brill leave after 2001-05-06? Give the day.", "")
-    assert asked.names == ("Ada of Brill",)
-    assert asked.days == ("2001-05-06",)
-
-
-def test_words_lose_their_endings() -> None:
+    assert (asked.names, asked.days) == (("Ada of Brill",), ("2001-05-06",))
     roots = {"boats": "boat", "copies": "copy", "opened": "open", "pass": "pass"}
     assert {word: stem(word) for word in roots} == roots
+    where = ("boat.length BETWEEN 3 AND 9", "boat.boat_id NOT IN (SELECT boat_id FROM voyage WHERE to_id = 1 AND 1)")
+    query = Query("COUNT(*)", "boat", where=where)
+    assert read_query(query.text()) == query
+    assert query.tables() == ["boat"]
 
 
 def test_a_warm_linker_varies_and_the_same_draw_gives_the_same_query() -> None:
@@ -143,6 +118,9 @@ def test_a_warm_linker_varies_and_the_same_draw_gives_the_same_query() -> None:
     assert len(set(warm)) > 10
     assert warm == proposals(at)
     assert {action.partition("[")[0] for action in warm} == {"execute", "submit"}
+    for temperature in (-1.0, float("inf"), float("nan")):
+        with pytest.raises(ValueError, match="expected a temperature of 0 or more"):
+            BirdAgent(temperature=temperature)
 
 
 def test_it_reads_what_an_agent_may_see_and_nothing_else() -> None:
@@ -152,14 +130,11 @@ def test_it_reads_what_an_agent_may_see_and_nothing_else() -> None:
     assert proposals(at) == proposals(state(page(), gold={"reference": {"sql": "SELECT 1"}}))
 
 
-def test_it_remembers_the_schema_of_the_first_page() -> None:
+def test_it_remembers_the_schema_of_the_first_page_and_says_so_without_one() -> None:
     later = page(kind="execute", sql="SELECT 1", tables=(), rows=())
     at = state(later, history=(Turn("", "execute[SELECT 1]", {"page": page()}),))
     assert schema_of(at) == schema_of(state(page()))
     assert all("FROM" in action for action in proposals(at))
-
-
-def test_without_a_schema_it_says_so() -> None:
     candidate = BirdAgent().propose(state(page(tables=())), feedback=None, temperature=None, rng=Random(0))
     assert "expected a schema" in candidate.error
 
@@ -177,27 +152,17 @@ def test_what_it_looked_at_is_submitted_if_it_says_something_and_replaced_if_not
 def test_a_refined_query_keeps_a_part_of_best_and_is_neither_best_nor_worst() -> None:
     best = "SELECT COUNT(*) FROM boat WHERE boat.kind = 'S'"
     worst = "SELECT COUNT(*) FROM boat"
-    feedback = Feedback("", best=Candidate(f"submit[{best}]"), worst=Candidate(f"submit[{worst}]"))
+    shown = {"best": Candidate(f"submit[{best}]"), "worst": Candidate(f"submit[{worst}]")}
     at = state(page("How many sailing boats are there?", SAILING))
-    actions = proposals(at, feedback)
+    actions = proposals(at, Feedback("Score: 0.1", **shown))
+    assert actions == proposals(at, Feedback("Score: 0.9", **shown))
     queries = [action.removeprefix("submit[")[:-1] for action in actions]
     assert not {best, worst} & set(queries)
-    kept = [
-        sql for sql in queries if "boat.kind = 'S'" in sql or sql.startswith("SELECT COUNT(*)") or " FROM boat" in sql
-    ]
-    assert len(kept) > 0.8 * len(queries)
+    parts = ("boat.kind = 'S'", "SELECT COUNT(*)", " FROM boat")
+    assert sum(any(part in sql for part in parts) for sql in queries) > 0.8 * len(queries)
     assert len(set(queries)) > 10
-
-
-def test_a_score_in_the_feedback_changes_nothing() -> None:
-    at = state(page())
-    shown = Candidate("submit[SELECT COUNT(*) FROM boat]")
-    assert proposals(at, Feedback("Score: 0.1", best=shown)) == proposals(at, Feedback("Score: 0.9", best=shown))
-
-
-def test_a_best_that_it_cannot_read_is_replaced_by_a_draft() -> None:
-    feedback = Feedback("", best=Candidate("submit[WITH x AS (SELECT 1) SELECT * FROM x]"))
-    assert all(" FROM x" not in action for action in proposals(state(page()), feedback))
+    unread = Feedback("", best=Candidate("submit[WITH x AS (SELECT 1) SELECT * FROM x]"))
+    assert all(" FROM x" not in action for action in proposals(state(page()), unread))
 
 
 @given(st.integers(0, 10_000), st.sampled_from(["How many voyages?", "Which port has the most voyages?", "List all."]))
@@ -222,53 +187,21 @@ def test_of_two_keys_between_tables_the_preferred_one_is_taken() -> None:
         assert chosen.text() == f"SELECT port.name FROM voyage INNER JOIN port ON voyage.{name} = port.port_id"
 
 
-def test_conditions_with_between_and_subqueries_are_parted_at_the_right_and() -> None:
-    where = ("boat.length BETWEEN 3 AND 9", "boat.boat_id NOT IN (SELECT boat_id FROM voyage WHERE to_id = 1 AND 1)")
-    query = Query("COUNT(*)", "boat", where=where)
-    assert read_query(query.text()) == query
-    assert query.tables() == ["boat"]
-
-
-@pytest.mark.parametrize("temperature", [-1.0, float("inf"), float("nan")])
-def test_a_temperature_below_zero_or_endless_is_refused(temperature: float) -> None:
-    with pytest.raises(ValueError, match="expected a temperature of 0 or more"):
-        BirdAgent(temperature=temperature)
-
-
-@pytest.fixture(scope="module")
-def env() -> Iterator[gym.Env[Any, Any]]:
-    with closing(gym.make("IAD/BIRD-v0", data_dir=FOLDER)) as made:
-        yield made
-
-
-def successes(env: gym.Env[Any, Any], agent: str, seed: int, n_tasks: int) -> dict[str, tuple[str, bool]]:
-    """Task id -> difficulty and success of one episode, for the first tasks of the test split."""
-    found = {}
-    policy = IADPolicyWrapper(agent, env, strategy="single", seed=seed)
-    for record in json.loads((FOLDER / "dev.json").read_text(encoding="utf-8"))[:n_tasks]:
-        observation, info = env.reset(options={"task_id": str(record["question_id"])})
-        is_over = False
-        while not is_over:
-            observation, _, terminated, truncated, info = env.step(policy.act(observation, info))
-            is_over = terminated or truncated
-        found[str(record["question_id"])] = (record["difficulty"], info["success"])
-    return found
-
-
-def share(results: list[dict[str, tuple[str, bool]]], difficulty: str = "") -> float:
-    counted = [success for one in results for kind, success in one.values() if difficulty in ("", kind)]
-    return sum(counted) / len(counted)
-
-
 @pytest.mark.parametrize(("n_seeds", "n_tasks"), [(2, 30), pytest.param(5, 100, marks=pytest.mark.slow)])
-def test_the_bundled_questions_tell_methods_apart(env: gym.Env[Any, Any], n_seeds: int, n_tasks: int) -> None:
-    episodes = [successes(env, "linker", seed, n_tasks) for seed in range(n_seeds)]
-    single = share(episodes)
-    any_of_them = sum(any(one[task][1] for one in episodes) for task in episodes[0]) / n_tasks
-    assert 0.2 <= single <= 0.6
-    assert any_of_them >= single + (0.15 if n_seeds == 5 else 0.01)
-    assert n_seeds == 2 or share(episodes, "challenging") < share(episodes, "simple")
-    assert share([successes(env, "random", 0, n_tasks)]) < 0.05
+def test_the_bundled_questions_tell_methods_apart(n_seeds: int, n_tasks: int) -> None:
+    given: dict[str, Any] = {"tasks": n_tasks, "data_dir": str(FOLDER), "cache": False}
+    records = evaluate("IAD/BIRD-v0", ["single"], agent="linker", seed=list(range(n_seeds)), **given).records["single"]
+
+    def share(difficulty: str = "") -> float:
+        return mean(float(one.success or 0.0) for one in records if difficulty in ("", one.difficulty))
+
+    assert len(records) == n_seeds * n_tasks
+    assert 0.2 <= share() <= 0.6
+    any_of_them = len({one.task_id for one in records if one.success}) / n_tasks
+    assert any_of_them >= share() + (0.15 if n_seeds == 5 else 0.01)
+    assert n_seeds == 2 or share("challenging") < share("simple")
+    by_chance = evaluate("IAD/BIRD-v0", ["single"], agent="random", **given).records["single"]
+    assert mean(float(one.success or 0.0) for one in by_chance) < 0.05
 
 
 @pytest.mark.parametrize("strategy", ["single", "iad"])
@@ -284,9 +217,4 @@ def test_in_the_mode_answer_it_submits_once_per_task(strategy: str) -> None:
             assert (terminated, truncated, info["invalid_action"]) == (True, False, False)
             n_right += info["success"]
         assert 0 < n_right < 12
-
-
-def test_it_is_the_environments_own_agent_and_has_a_name(env: gym.Env[Any, Any]) -> None:
-    assert domain_of(env).agent == "linker"
-    assert isinstance(load_agent("linker", env), BirdAgent)
-    assert load_agent("linker:0.5", env).identity == "linker:0.5"  # type: ignore[attr-defined]
+        assert load_agent("linker:0.5", env).identity == "linker:0.5"  # type: ignore[attr-defined]

@@ -48,29 +48,31 @@ def test_the_same_schema_is_told_at_every_step_and_nothing_twice() -> None:
     first, later = played(), played("execute[SELECT COUNT(*) FROM assay]", "execute[SELECT 2]")
     assert WORDS.environment(first) == WORDS.environment(later)
     values = WORDS.values(later)
-    assert (
-        values["task"]
-        == "Question: What is the average value of cholesterol?\nEvidence: cholesterol refers to assay name"
-    )
+    question = "Question: What is the average value of cholesterol?"
+    assert values["task"] == f"{question}\nEvidence: cholesterol refers to assay name"
     assert values["observation"] == "execute: 1 row\n2\n2"
-    assert values["history"].startswith(
-        "So far:\n1. execute[SELECT COUNT(*) FROM assay]\n   execute: 1 row\n   COUNT(*)\n"
-    )
+    query = "execute[SELECT COUNT(*) FROM assay]"
+    assert values["history"].startswith(f"So far:\n1. {query}\n   execute: 1 row\n   COUNT(*)\n")
     assert "\n".join(values.values()).count("CREATE TABLE assay") == 1
+    for state in (played("sing"), played("execute[SELECT 2]", "sing")):
+        assert "The last action was not valid here and changed nothing: expected execute[SQL]" in WORDS.facts(state)
+        assert WORDS.environment(state) == WORDS.environment(first)
+    # Where a result is predicted, the schema comes from an earlier turn.
+    info = {**first.info, "page": Unpredicted(), "facts": Unpredicted(), "available_actions": ()}
+    turn = Turn(first.observation, "execute[SELECT 1]", first.info)
+    predicted = State("execute: 1 row\n1\n1", info, history=(turn,))
+    assert WORDS.environment(predicted) == WORDS.environment(first)
+    assert WORDS.page(predicted) == predicted.observation
 
 
 def test_findings_are_sentences_and_facts_of_the_environment_s_own_are_not_told() -> None:
     state = played("execute[SELECT AVG(value) FROM result WHERE assay_code = 'cholesterol']")
-    assert (
-        WORDS.facts(state)
-        == "Findings:\n- the result holds only NULL\n- 'cholesterol' is no value of result.assay_code"
-    )
+    findings = "Findings:\n- the result holds only NULL\n- 'cholesterol' is no value of result.assay_code"
+    assert WORDS.facts(state) == findings
     text = "\n".join(WORDS.values(state).values())
     assert not any(noise in text for noise in ("has_gold", "severity", "execute:6", "kind:", "('"))
     assert WORDS.facts(played()) == ""
-
-
-def test_a_query_that_only_explores_is_not_held_against_the_question() -> None:
+    # A query that only explores is not held against the question.
     sql = "SELECT * FROM patient WHERE name = 'Nobody'"
     explored, answered = played(f"execute[{sql}]"), played(f"submit[{sql}]")
     assert WORDS.facts(explored) == "Findings:\n- the result has no rows\n- 'Nobody' is no value of patient.name"
@@ -87,21 +89,6 @@ def test_only_the_offered_actions_are_named() -> None:
     assert WORDS.steps_left(last) == "Actions left: 1. Without submit[SQL] as the last one, nothing counts."
     answering = replace(last, info={**state.info, "available_actions": ("submit[...]",)})
     assert (WORDS.actions(answering), WORDS.steps_left(answering)) == ("", "")
-
-
-def test_an_invalid_action_is_told_before_and_after_the_first_query() -> None:
-    for state in (played("sing"), played("execute[SELECT 2]", "sing")):
-        assert "The last action was not valid here and changed nothing: expected execute[SQL]" in WORDS.facts(state)
-        assert WORDS.environment(state) == WORDS.environment(played())
-
-
-def test_where_a_result_is_predicted_the_schema_comes_from_an_earlier_turn() -> None:
-    first = played()
-    info = {**first.info, "page": Unpredicted(), "facts": Unpredicted(), "available_actions": ()}
-    turn = Turn(first.observation, "execute[SELECT 1]", first.info)
-    predicted = State("execute: 1 row\n1\n1", info, history=(turn,))
-    assert WORDS.environment(predicted) == WORDS.environment(first)
-    assert WORDS.page(predicted) == predicted.observation
 
 
 def test_a_paraphrased_question_stays_in_its_place() -> None:

@@ -69,38 +69,29 @@ def draw(agent: Replay, state: State, index: int, feedback: Feedback | None = No
         return agent.propose(state, feedback=feedback, temperature=None, rng=Random(index))
 
 
-def test_replay_gives_every_systems_answer_once_in_a_lasting_order(env: gym.Env[Any, Any]) -> None:
+def test_replay_gives_every_systems_answer_once_in_a_lasting_order_and_something_else_after_feedback(
+    env: gym.Env[Any, Any],
+) -> None:
     agent, state = replay_agent(env), here(env)
     drawn = [draw(agent, state, index).action for index in range(5)]
     assert sorted(drawn) == sorted(f"submit[{sql}]" for sql in PREDICTIONS.values())
-    assert [draw(agent, state, index).action for index in range(5)] == drawn
-    assert draw(agent, state, 5).action == drawn[0]
-
-
-def test_replay_is_named_by_what_it_replays(env: gym.Env[Any, Any], folder: Path, tmp_path: Path) -> None:
-    identity = replay_agent(env, folder / "predictions").identity
-    other = shutil.copytree(folder / "predictions", tmp_path / "predictions")
-    (other / "a.json").write_text(json.dumps({"7": WRONG}), encoding="utf-8")
-    assert replay_agent(env, folder / "predictions").identity == identity != replay_agent(env, other).identity
-
-
-def test_replay_answers_feedback_with_something_else(env: gym.Env[Any, Any]) -> None:
-    agent, state = replay_agent(env), here(env)
+    assert [draw(agent, state, index).action for index in range(6)] == [*drawn, drawn[0]]
     best, worst = Candidate(f"submit[{RIGHT}]"), Candidate(f"submit[{WRONG}]")
-    for index in range(10):
-        assert draw(agent, state, index, Feedback(best=best, worst=worst)).action not in (best.action, worst.action)
+    told = [draw(agent, state, index, Feedback(best=best, worst=worst)).action for index in range(10)]
+    assert not {best.action, worst.action} & set(told)
+    assert "expected a prediction for task 9" in draw(replay_agent(env), here(env, "9"), 0).error
 
 
-def test_replay_says_where_nobody_answered(env: gym.Env[Any, Any]) -> None:
-    candidate = draw(replay_agent(env), here(env, "9"), 0)
-    assert "expected a prediction for task 9" in candidate.error
-
-
-def test_replay_reads_one_file_or_a_folder_and_says_what_is_missing(
+def test_replay_reads_a_file_or_a_folder_is_named_by_it_and_says_what_is_missing(
     env: gym.Env[Any, Any], folder: Path, tmp_path: Path
 ) -> None:
-    assert list(read_systems(env, folder / "predictions" / "c.json")) == ["c"]
-    assert list(read_systems(env, str(folder / "predictions"))) == list(PREDICTIONS)
+    predictions = folder / "predictions"
+    identity = replay_agent(env, predictions).identity
+    other = shutil.copytree(predictions, tmp_path / "predictions")
+    (other / "a.json").write_text(json.dumps({"7": WRONG}), encoding="utf-8")
+    assert replay_agent(env, predictions).identity == identity != replay_agent(env, other).identity
+    assert list(read_systems(env, predictions / "c.json")) == ["c"]
+    assert list(read_systems(env, str(predictions))) == list(PREDICTIONS)
     with pytest.raises(FileNotFoundError, match=r"expected a file of predictions, got .*nothing"):
         replay_agent(env, folder / "nothing")
     with pytest.raises(FileNotFoundError, match=r"pass --agent replay:PATH"):
@@ -126,12 +117,16 @@ def test_the_verifier_orders_right_odd_empty_and_failed(env: gym.Env[Any, Any]) 
     assert [verdict.passed for verdict in verdicts] == [True, False, False, False]
     assert "the query does not" in verdicts[1].critique
     assert "no such table" in verdicts[3].critique
-
-
-def test_a_critique_starts_with_what_speaks_most_against_a_query(env: gym.Env[Any, Any]) -> None:
-    (verdict,) = BirdVerifier().verify(here(env), previewed(env, WRONG))
-    assert verdict.details["single_zero"] < verdict.details["literal_not_found"] < 0.0
-    assert verdict.critique.startswith("the result is a single zero. 'Bern' is no value of shop.name")
+    # A critique starts with what speaks most against a query. One that only looks need not fit the question.
+    looks = ("execute[SELECT name FROM city]", "execute[SELECT nam FROM city]")
+    wrong, look, failed, several = BirdVerifier().verify(state, previewed(env, WRONG, *looks, SEVERAL))
+    assert wrong.details["single_zero"] < wrong.details["literal_not_found"] < 0.0
+    assert wrong.critique.startswith("the result is a single zero. 'Bern' is no value of shop.name")
+    assert look.critique == ""
+    assert failed.critique.startswith("no such column: nam; near: city.name")
+    assert "asks for one number" in several.critique
+    with pytest.raises(ValueError, match="expected a preview"):
+        BirdVerifier().verify(state, [Candidate("SELECT 1")])
 
 
 def test_agreement_counts_whoever_is_shown_in_whatever_order(env: gym.Env[Any, Any]) -> None:
@@ -146,21 +141,15 @@ def test_agreement_counts_whoever_is_shown_in_whatever_order(env: gym.Env[Any, A
         assert [verdict.score for verdict in turned] == [(one, again, other)[place] for place in order]
     assert scores(env, RIGHT, OTHER, RIGHT)[::2] == [one, one], "a repetition is a vote, as is a query that looks"
     assert scores(env, RIGHT, f"execute[{AGAIN}]")[0] == scores(env, RIGHT, AGAIN)[0]
-
-
-def test_a_vote_counts_by_what_speaks_against_the_voter(env: gym.Env[Any, Any]) -> None:
+    # A vote counts by what speaks against the voter, and less from one that was refined.
     assert scores(env, RIGHT, AGAIN)[0] > scores(env, RIGHT, SUSPECT)[0] > scores(env, RIGHT)[0]
     assert scores(env, RIGHT, BROKEN, NOTHING) == [scores(env, RIGHT)[0], 0.0, EMPTY]
     suspect, clean = scores(env, SUSPECT, OTHER)
     assert clean > suspect
-
-
-def test_a_refined_candidate_has_a_smaller_vote(env: gym.Env[Any, Any]) -> None:
-    state, verifier = here(env), BirdVerifier()
-    first, again = previewed(env, RIGHT, AGAIN)
-    refined = replace(again, feedback=Feedback("", best=first))
+    first, again_first = candidates[:2]
+    refined = replace(again_first, feedback=Feedback("", best=first))
     alone, with_refined, with_sample = (
-        verifier.verify(state, one)[0].score for one in ([first], [first, refined], [first, again])
+        verifier.verify(state, shown)[0].score for shown in ([first], [first, refined], [first, again_first])
     )
     assert alone < with_refined < with_sample
     assert verifier.verify(state, [refined, first])[0].score == with_sample
@@ -171,39 +160,20 @@ def test_looking_again_is_better_than_submitting_what_is_known_to_fail(env: gym.
     good, *found = scores(env, RIGHT, *looks, NOTHING, BROKEN)
     assert [good, *found] == sorted([good, *found], reverse=True)
     assert len(set(found)) == 5
+    last = replace(here(env), steps_left=1)
+    assert scores(env, looks[0], WRONG, state=last)[0] == 0.0
+    assert scores(env, looks[0], NOTHING, state=last) == [0.0, EMPTY]
 
 
 def test_a_query_that_was_executed_before_is_worth_less(env: gym.Env[Any, Any]) -> None:
     start = here(env)
-    first = "execute[SELECT name FROM city]"
+    first, second = "execute[SELECT name FROM city]", "execute[SELECT id FROM city]"
     observation, *_, info = env.step(first)
-    turn = Turn(start.observation, first, start.info)
-    then, *_, later = env.step("execute[SELECT id FROM city]")
-    state = State(then, later, history=(turn, Turn(observation, "execute[SELECT id FROM city]", info)))
-    new, *repeated, failing = scores(
-        env, "execute[SELECT name FROM shop]", first, "execute[SELECT id FROM city]", BROKEN, state=state
-    )
+    then, *_, later = env.step(second)
+    turns = (Turn(start.observation, first, start.info), Turn(observation, second, info))
+    asked = ("execute[SELECT name FROM shop]", first, second, BROKEN)
+    new, *repeated, failing = scores(env, *asked, state=State(then, later, history=turns))
     assert new > repeated[0] == repeated[1] > failing
-
-
-def test_looking_is_worth_nothing_in_the_last_step(env: gym.Env[Any, Any]) -> None:
-    state = replace(here(env), steps_left=1)
-    assert scores(env, "execute[SELECT name FROM city]", WRONG, state=state)[0] == 0.0
-    assert scores(env, "execute[SELECT name FROM city]", NOTHING, state=state) == [0.0, EMPTY]
-
-
-def test_a_query_that_only_looks_need_not_fit_the_question(env: gym.Env[Any, Any]) -> None:
-    look, failed, answer = BirdVerifier().verify(
-        here(env), previewed(env, "execute[SELECT name FROM city]", "execute[SELECT nam FROM city]", SEVERAL)
-    )
-    assert look.critique == ""
-    assert failed.critique.startswith("no such column: nam; near: city.name")
-    assert "asks for one number" in answer.critique
-
-
-def test_the_verifier_wants_a_preview(env: gym.Env[Any, Any]) -> None:
-    with pytest.raises(ValueError, match="expected a preview"):
-        BirdVerifier().verify(here(env), [Candidate("SELECT 1")])
 
 
 def test_the_majority_is_counted_by_result_without_failures(env: gym.Env[Any, Any]) -> None:
@@ -216,36 +186,13 @@ def test_the_majority_is_counted_by_result_without_failures(env: gym.Env[Any, An
     assert majority([Candidate(None, error="x"), Candidate("SELECT 1")]).action == "SELECT 1"
 
 
-@pytest.mark.parametrize("strategy", ["bon-sc", "chains", "bon"])
-def test_strategies_pick_the_right_answer_where_votes_or_facts_tell(env: gym.Env[Any, Any], strategy: str) -> None:
-    successes = []
-    for seed in range(8):
-        with IADPolicyWrapper("replay", env, strategy=strategy, n=5, seed=seed) as policy:
-            observation, info = env.reset(options={"task_id": "7"})
-            *_, info = env.step(policy.act(observation, info))
-            successes.append(info["success"])
-    if strategy == "bon-sc":  # two right, two wrong with one result, one broken: the order decides
-        assert any(successes)
-    elif strategy == "chains":  # two of the three chains may hold no right answer, and then outvote the third
-        assert sum(successes) >= 4
-    else:
-        assert all(successes)
-
-
-def test_no_chains_are_refused(env: gym.Env[Any, Any]) -> None:
-    with (
-        IADPolicyWrapper("replay", env, strategy="chains", k=0) as policy,
-        pytest.raises(ValueError, match="k, the num"),
-    ):
-        policy.act(*env.reset(options={"task_id": "7"}))
-
-
 def test_chains_share_the_proposals_and_each_gives_its_best(env: gym.Env[Any, Any]) -> None:
-    with IADPolicyWrapper("replay", env, strategy="chains", n=5, k=2) as policy:
+    for n, k, samples in ((5, 2, 2), (2, 10, 2)):
+        with IADPolicyWrapper("replay", env, strategy="chains", n=n, k=k) as policy:
+            policy.act(*env.reset(options={"task_id": "7"}))
+            (decision,) = policy.decisions
+        assert decision.usage.proposals == n
+        assert sum(candidate.feedback is None for candidate in decision.candidates) == samples
+    policy = IADPolicyWrapper("replay", env, strategy="chains", k=0)
+    with policy, pytest.raises(ValueError, match="k, the num"):
         policy.act(*env.reset(options={"task_id": "7"}))
-        (decision,) = policy.decisions
-    assert decision.usage.proposals == 5
-    assert sum(candidate.feedback is None for candidate in decision.candidates) == 2
-    with IADPolicyWrapper("replay", env, strategy="chains", n=2, k=10) as policy:
-        policy.act(*env.reset(options={"task_id": "7"}))
-        assert policy.decisions[0].usage.proposals == 2

@@ -1,14 +1,11 @@
 """The booking site's pages in numbers: bounded, without gold, and with a right action on offer wherever gold goes."""
 
-from random import Random
-
 import numpy as np
 
 from iad_envs.booking.policy.agent import QUESTION
 from iad_envs.booking.policy.features import FEATURES, BookingFeatures
-from iad_policy.trained.features import load_features
 from iad_policy.types import State
-from tests.iad_envs.booking.policy.visits import FINISHED, Visit, gold_of, tasks_with, wandering
+from tests.iad_envs.booking.policy.visits import FINISHED, Visit, gold_of, tasks_with
 
 KINDS = (
     *("other_city", "nearest", "hidden_seating", "given_seating", "same_name", "relative_date", "second_page"),
@@ -23,14 +20,6 @@ def named(state: State, action: str) -> dict[str, float]:
     return {name: value for name, value in zip(FEATURES, row, strict=True) if value}
 
 
-def test_they_are_those_of_the_environment() -> None:
-    loaded = load_features("IAD/Booking-v0")
-    assert isinstance(loaded, BookingFeatures)
-    assert loaded.identity == f"booking {len(FEATURES)}"
-    assert loaded.names == FEATURES
-    assert len(set(FEATURES)) == len(FEATURES)
-
-
 def test_wherever_gold_goes_its_action_is_offered() -> None:
     for task_id in [tasks_with(kind)[0] for kind in KINDS]:
         visit = Visit(task_id)
@@ -40,22 +29,6 @@ def test_wherever_gold_goes_its_action_is_offered() -> None:
             assert len(offered) == len(set(offered))
             visit.did(action)
         assert visit.gold["success"]
-
-
-def test_wherever_one_wanders_values_are_bounded_and_every_action_has_some() -> None:
-    rng, seen = Random(0), set[str]()
-    for task_id in [tasks_with(kind)[-1] for kind in KINDS]:
-        visit = Visit(task_id)
-        for _ in wandering(visit, rng):
-            offered = NUMBERS.actions(visit.state)
-            rows = NUMBERS.rows(visit.state, [*offered, "HOVER [q]", "TYPE [note] [a table]"])
-            assert rows.shape == (len(offered) + 2, len(FEATURES))
-            assert np.isfinite(rows).all()
-            assert rows.min() >= 0.0
-            assert rows.max() <= 2.0
-            assert rows[: len(offered)].any(axis=1).all(), visit.page["kind"]
-            seen |= {FEATURES[place] for place in np.flatnonzero(rows.any(axis=0))}
-    assert {"query", "city", "go", "home", "scroll", "ask", "date", "find"} <= seen
 
 
 def test_every_feature_tells_something_somewhere() -> None:

@@ -64,15 +64,6 @@ def test_a_cancellation_and_a_released_hold_are_told() -> None:
     assert led_to(visit) == "Book a table"
 
 
-def test_the_history_has_a_number_for_each_action_and_what_it_led_to() -> None:
-    visit = Visit("test-000").did("TYPE [q] [x]", "CLEAR [q]", "CLICK [mine]")
-    assert list(WORDS.turns(visit.state)) == [
-        '1. TYPE [q] [x]\n   [q] = "x"',
-        '2. CLEAR [q]\n   [q] = ""',
-        "3. CLICK [mine]",
-    ]
-
-
 def test_the_choice_of_seating_is_told_to_be_the_user_s_until_the_user_has_said() -> None:
     visit = Visit(tasks_with("hidden_seating")[0]).did_until("ASK")
     assert "neither the instruction nor the user has named one" in WORDS.facts(visit.state)

@@ -1,6 +1,5 @@
 """The proxy verifier of the booking site: each of its rules on real pages, and what its scores are worth."""
 
-from dataclasses import replace
 from itertools import pairwise
 from random import Random
 
@@ -10,11 +9,11 @@ import pytest
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.booking.policy import verifier
 from iad_envs.booking.policy.agent import QUESTION, BookingAgent
-from iad_envs.booking.policy.fit import TYPED, facts_of
+from iad_envs.booking.policy.fit import facts_of
 from iad_envs.booking.policy.verifier import HIGHEST, LATER, LOWEST, BookingVerifier
 from iad_policy import Candidate
 from iad_policy.verifiers import load_verifier
-from tests.iad_envs.booking.policy.visits import FINISHED, Visit, gold_of, tasks_with, wandering
+from tests.iad_envs.booking.policy.visits import FINISHED, Visit, gold_of, tasks_with
 
 SEATED = tasks_with("given_seating")[0]
 HIDDEN = tasks_with("hidden_seating")[0]
@@ -83,14 +82,6 @@ def test_of_the_agent_s_choices_none_scores_clearly_higher_than_the_next_gold_ac
             visit.did(action)
 
 
-def test_typing_a_wrong_value_scores_below_the_right_one_and_says_what_is_open() -> None:
-    visit = Visit(SEATED).did_until("TYPE [date]")
-    right, wrong = (visit.verdict(f"TYPE [date] [{day}]") for day in (visit.task.as_record()["day"], "June 29"))
-    assert right.score > wrong.score
-    assert (right.details["date"], wrong.details["date"]) == (TYPED, 0.0)
-    assert "Still to settle: the date" in wrong.critique
-
-
 def test_holding_another_time_costs_where_a_nearer_one_is_shown() -> None:
     visit = Visit(NEAREST).did_until("CLICK [slot-")
     gold = next(action for action in gold_of(visit) if action.startswith("CLICK [slot-"))
@@ -124,18 +115,6 @@ def test_cancelling_is_right_only_while_the_new_table_is_held() -> None:
     right = held.verdict("CLICK [cancel-yes]")
     assert right.score > held.verdict("CLICK [keep]").score
     assert "no new table" not in right.critique
-
-
-def test_what_the_site_refuses_costs() -> None:
-    early = Visit(SEATED).did_until("TYPE [first-name]")
-    refused = early.verdict(FINISHED)
-    assert refused.score == pytest.approx(LOWEST + (HIGHEST - LOWEST) * share(early) - verifier.REFUSED)
-    assert "Fill in: first name" in refused.critique
-    double = Visit(MOVE).did_until("CLICK [mine]")
-    assert double.page["form"]["phone"], "the site knows who has a reservation"
-    found = double.verdict(FINISHED)
-    assert "Cancel it first" in found.critique
-    assert found.score < double.verdict("CLICK [mine]").score
 
 
 def test_a_right_completion_scores_1() -> None:
@@ -173,29 +152,6 @@ def test_a_completion_whose_seating_nobody_named_is_uncertain() -> None:
     found = visit.verdict(FINISHED)
     assert (found.score, found.passed) == (verifier.UNASKED_SCORE, None)
     assert "the user was not asked" in found.critique
-
-
-def test_a_user_who_named_what_was_not_offered_was_asked_and_is_not_content() -> None:
-    visit = Visit(HIDDEN).did_until(FINISHED)
-    preview = visit.tried(FINISHED).preview
-    assert preview is not None
-    (made,) = preview.info["page"]["reservations"]
-    page = {**preview.info["page"], "reservations": [{**made, "seating": "elsewhere"}]}
-    changed = replace(preview, info={**preview.info, "page": page})
-    (found,) = BookingVerifier().verify(visit.state, [Candidate(FINISHED, preview=changed)])
-    assert found.critique == "This reservation is wrong: seating differs."
-
-
-def test_scores_lie_between_0_and_1_wherever_one_wanders() -> None:
-    rng, env, n = Random(0), gym.make("IAD/Booking-v0", split=None).unwrapped, 0
-    for task_id in rng.sample(list(env.task_ids), 6):  # type: ignore[attr-defined]
-        visit = Visit(task_id)
-        for action in wandering(visit, rng):
-            found = visit.verdict(action)
-            assert 0.0 <= found.score <= 1.0
-            assert found.critique
-            n += 1
-    assert n > 100
 
 
 def test_a_completion_is_right_about_as_often_as_it_scores() -> None:

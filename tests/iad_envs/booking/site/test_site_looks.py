@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from iad_envs.booking.engine import BookingEngine
+from iad_envs.booking.env import BookingEnv
 from iad_envs.booking.pages import kind_of
 from iad_envs.booking.site.app import BookingSite, address_of, create_app
 from iad_envs.booking.state import BookingState, Exchanged, Guest, Reservation
 from tests.browser import Browsers, missing
-from tests.iad_envs.booking.site.small_world import ROOM, bundled, start
+from tests.iad_envs.booking.site.small_world import ROOM, start
 from tests.webshop_server.site.looks import check_looks
 from webshop_server.site.server import Server
 
@@ -20,12 +20,8 @@ LONG = Guest("W" * 500, "Llanfairpwll " * 38, "5" * 500, f"a@{'b' * 490}.org", "
 
 
 @pytest.fixture(scope="module")
-def engine() -> BookingEngine:
-    return bundled()
-
-
-@pytest.fixture(scope="module")
-def site(engine: BookingEngine) -> BookingSite:
+def site() -> BookingSite:
+    engine = BookingEnv().engine
     return BookingSite(engine, [start(engine, instruction="Book a table for 7 on March 10 2026. " * 4)])
 
 

@@ -74,61 +74,46 @@ def test_the_user_answers_what_is_asked_and_says_the_next_wish_when_the_first_ho
 
 
 def test_without_a_user_words_are_answered_by_a_sentence_and_the_last_ones_end_the_task() -> None:
+    ask, end = "reply[What is the PIN?]", f"reply[{STOP}]"
+    assert NOT_UNDERSTOOD in started(ALONE, scoring="official").step(ask)[0]
     env = started(ALONE)
-    observation, _, terminated, _, info = env.step("reply[What is the PIN?]")
+    observation, _, terminated, _, info = env.step(ask)
     assert (terminated, info["page"]["messages"][-1]["content"]) == (False, NOBODY)
     assert NOBODY in observation
-    official = started(ALONE, scoring="official")
-    assert NOT_UNDERSTOOD in official.step("reply[What is the PIN?]")[0]
-    assert env.terminal(f"reply[{STOP}]")
-    assert not env.terminal("reply[What is the PIN?]")
-    assert env.step(f"reply[{STOP}]")[2]
-
-
-def test_a_task_ends_after_so_many_messages() -> None:
-    env = started(ALONE)
-    ends = [env.step("[check_phone()]")[2] for _ in range(MAX_MESSAGES // 2)]
-    assert ends == [*[False] * (MAX_MESSAGES // 2 - 1), True]
-    assert not env.step("[check_phone()]")[4]["success"]
-
-
-def test_responses_that_can_t_be_read_count_as_messages() -> None:
-    env = started(ALONE)
-    ends = [env.step("no calls")[2] for _ in range(MAX_MESSAGES // 2)]
-    assert (ends[-2], ends[-1]) == (False, True)
-
-
-def test_an_error_of_an_app_changes_nothing_and_is_a_finding() -> None:
-    env = started(ALONE)
+    # An error of an app changes nothing, and is a finding.
     info = env.step("[find_reminders(words='sharpen the skates')]")[4]
-    assert codes(info) == ["tool_error"]
-    assert info["facts"]["changed"] == []
-    info = env.step("[log_in_phone(pin='6543')]")[4]
-    assert "Reminders.logged_in" in info["facts"]["changed"]
+    assert (codes(info), info["facts"]["changed"]) == (["tool_error"], [])
+    assert "Reminders.logged_in" in env.step("[log_in_phone(pin='6543')]")[4]["facts"]["changed"]
+    assert (env.terminal(end), env.terminal(ask)) == (True, False)
+    assert env.step(end)[2]
+
+
+@pytest.mark.parametrize("action", ["[check_phone()]", "no calls"])
+def test_a_task_ends_after_so_many_messages_and_those_that_can_t_be_read_count(action: str) -> None:
+    env = started(ALONE)
+    steps = [env.step(action) for _ in range(MAX_MESSAGES // 2)]
+    assert [step[2] for step in steps] == [*[False] * (MAX_MESSAGES // 2 - 1), True]
+    assert not steps[-1][4]["success"]
 
 
 def test_a_special_task_wants_the_sentence_and_no_call_beside_it() -> None:
-    env = make("special_incomplete")
-    env.reset(seed=2)
-    (gold,) = solution_of(env)
-    name = env.simulate(env.snapshot(), "?").info["page"]["tools"][0]["name"]
-    beside = gold.replace("reply[", f"reply[{name}() ")
     for scoring, expected in (("sound", 0.0), ("official", 1.0)):
-        other = make("special_incomplete", scoring=scoring)
-        other.reset(seed=2)
-        assert other.step(beside)[1] == expected, scoring
-    assert env.step(gold)[1] == 1.0
+        env = make("special_incomplete", scoring=scoring)
+        _, info = env.reset(seed=2)
+        (gold,) = solution_of(env)
+        token = env.snapshot()
+        assert env.step(gold.replace("reply[", f"reply[{info['page']['tools'][0]['name']}() "))[1] == expected, scoring
+        env.restore(token)
+        assert env.step(gold)[1] == 1.0
 
 
 def test_published_takes_any_text_for_the_answer_of_a_normal_task() -> None:
-    env = make("normal_single_turn_single_function", published=True)
-    env.reset(seed=0)
-    (gold,) = solution_of(env)
-    assert env.simulate(env.snapshot(), "I don't know.").done
-    assert env.step(f"I call {gold}.")[1] == 1.0
-    strict = make("normal_single_turn_single_function")
-    strict.reset(seed=0)
-    assert strict.simulate(strict.snapshot(), "I don't know.").info["invalid_action"]
+    for published in (True, False):
+        env = make("normal_single_turn_single_function", published=published)
+        env.reset(seed=0)
+        ahead = env.simulate(env.snapshot(), "I don't know.")
+        assert (ahead.done, ahead.info["invalid_action"]) == (published, not published)
+        assert (env.step(f"I call {solution_of(env)[0]}.")[1] == 1.0) == published
 
 
 def test_a_user_can_be_played_by_a_model(monkeypatch: pytest.MonkeyPatch) -> None:

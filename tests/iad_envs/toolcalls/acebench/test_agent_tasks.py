@@ -29,30 +29,29 @@ def changed(**attributes: Any) -> list[Any]:
 
 
 def test_states() -> None:
-    assert both(STATE) == (True, True)
-    assert both(STATE[::-1]) == (True, True)
-    assert both(changed(names=["y"])) == (False, False)
-    assert both(changed(inbox={})) == (False, False)
-    assert both(changed(inbox=5)) == (False, False)
-    assert both(changed(extra=1)) == (False, False)
-    assert both(STATE[:1]) == (False, False)
-    assert both([]) == (False, False)
-    assert both([{"Base": {"on": 1}}, STATE[1]]) == (True, False)
-
-
-def test_what_gold_lacks_in_a_dictionary_passes_officially() -> None:
-    assert both(changed(inbox={"1": {"text": "a"}, "2": {"text": "b"}})) == (True, False)
-
-
-def test_attributes_that_the_answer_lacks_pass_officially() -> None:
-    assert both([STATE[0], {"Messages": {}}]) == (True, False)
-
-
-def test_a_class_without_its_name_takes_the_verdict_before_it() -> None:
-    assert both([{"Anything": {"on": False}}, STATE[1]]) == (True, False)
-    assert both([STATE[0], {"Anything": {}}]) == (True, False)
+    for final, expected in (
+        (STATE, (True, True)),
+        (STATE[::-1], (True, True)),
+        (changed(names=["y"]), (False, False)),
+        (changed(inbox={}), (False, False)),
+        (changed(inbox=5), (False, False)),
+        (changed(extra=1), (False, False)),
+        (STATE[:1], (False, False)),
+        ([], (False, False)),
+        ([{"Base": {"on": 1}}, STATE[1]], (True, False)),
+        # What gold lacks in a dictionary, and attributes that the answer lacks, pass officially.
+        (changed(inbox={"1": {"text": "a"}, "2": {"text": "b"}}), (True, False)),
+        ([STATE[0], {"Messages": {}}], (True, False)),
+        # A class without its name takes the verdict before it.
+        ([{"Anything": {"on": False}}, STATE[1]], (True, False)),
+        ([STATE[0], {"Anything": {}}], (True, False)),
+    ):
+        assert both(final) == expected, final
     gold = [{"Base": {"on": True}}, {"Mesages": {"inbox": 1}}]
     assert not ends_right(AceGold(gold), [{"Base": {"on": False}}, {"Messages": {"inbox": 1}}])
+    right = AceGold(STATE, (STONES,))
+    assert score_agent(right, STATE, []) == AgentScore(True, 1.0)
+    assert score_agent(right, [], STONES) == AgentScore(False, 1.0)
 
 
 def test_gold_that_misspells_a_class_still_means_it() -> None:
@@ -66,28 +65,19 @@ def test_gold_that_misspells_a_class_still_means_it() -> None:
 
 
 def test_milestones_are_texts_in_order_and_a_missing_one_eats_the_rest() -> None:
-    share = [
-        process_share([STONES], messages)
-        for messages in (
-            STONES,
-            ("[noise()]", " [switch()] ", "[add(text='a')]", "[noise()]", "[stop()]"),
-            STONES[1:],
-            (STONES[0], STONES[2]),
-            STONES[:2],
-            ("[switch()]", '[add(text="a")]', "[stop()]"),
-            (),
-        )
-    ]
-    assert share == [1.0, 1.0, 0.0, pytest.approx(1 / 3), pytest.approx(2 / 3), pytest.approx(1 / 3), 0.0]
+    for messages, share in (
+        (STONES, 1),
+        (("[noise()]", " [switch()] ", "[add(text='a')]", "[noise()]", "[stop()]"), 1),
+        (STONES[1:], 0),
+        ((STONES[0], STONES[2]), 1 / 3),
+        (STONES[:2], 2 / 3),
+        (("[switch()]", '[add(text="a")]', "[stop()]"), 1 / 3),
+        ((), 0),
+    ):
+        assert process_share([STONES], messages) == pytest.approx(share)
     assert process_share([STONES, ("[stop()]",)], ["[stop()]"]) == 1.0
     assert process_share([STONES, STONES], STONES[:1]) == 0.333
     assert process_share([()], ["[stop()]"]) == 1.0
-
-
-def test_the_process_of_a_task_that_ends_right_is_1() -> None:
-    gold = AceGold(STATE, (STONES,))
-    assert score_agent(gold, STATE, []) == AgentScore(True, 1.0)
-    assert score_agent(gold, [], STONES) == AgentScore(False, 1.0)
 
 
 def test_soundly_calls_that_ran_count_as_data() -> None:

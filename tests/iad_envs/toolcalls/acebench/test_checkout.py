@@ -60,9 +60,6 @@ def test_tasks_and_gold_are_read_apart(folder: Path) -> None:
     assert not task.multi_turn
     gold = checkout.gold("agent_multi_step")
     assert gold == {"agent_multi_step_0": AceGold([{"BaseApi": {"wifi": True}}], (("[turn_on_wifi()]",),))}
-
-
-def test_milestones_may_have_alternatives(folder: Path) -> None:
     path = folder / "data_all" / "data_en" / "possible_answer" / "data_agent_multi_step.json"
     path.write_text(json.dumps({"id": "a", "ground_truth": [], "mile_stone": [["[f()]"], ["[g()]", "[h()]"]]}))
     assert AceCheckout(folder).gold("agent_multi_step")["a"].milestones == (("[f()]",), ("[g()]", "[h()]"))

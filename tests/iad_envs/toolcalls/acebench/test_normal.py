@@ -32,120 +32,80 @@ def booked(**changes: Any) -> str:
     return f"[book({', '.join(f'{name}={value!r}' for name, value in arguments.items())})]"
 
 
-def test_gold_is_right() -> None:
-    assert verdicts(booked()) == (True, True)
-    assert gold_answer(task(BOOK), AceGold({"book": GOLD})) == booked()
-
-
 @pytest.mark.parametrize(
-    ("change", "officially"),
+    ("changes", "officially"),
     [
-        ({"nights": 4}, True),
-        ({"price": 99.0}, True),
-        ({"price": 2}, True),
-        ({"breakfast": False}, True),
-        ({"kind": "cellar"}, True),
-        ({"city": "not St. Malo at all"}, True),
-        ({"nights": None}, True),
-        ({"guest": {"name": "Ana", "age": 130}}, True),
-        ({"rooms": [{"beds": 12}]}, True),
-        ({"city": None}, False),
-        ({"city": "Malo"}, False),
-        ({"city": 3}, False),
-        ({"nights": "3"}, False),
-        ({"breakfast": "yes"}, False),
-        ({"tags": ["loud"]}, False),
-        ({"tags": ["quiet", "cheap"]}, False),
-        ({"guest": {"name": "Ana"}}, False),
-        ({"guest": {"name": "Ana", "years": 30}}, False),
-        ({"guest": "Ana"}, False),
-        ({"rooms": [{"beds": 2}, {"beds": 1}]}, False),
-        ({"pets": 1}, False),
+        (
+            (
+                *({"nights": 4}, {"price": 99.0}, {"price": 2}, {"breakfast": False}, {"breakfast": "true"}),
+                *({"kind": "cellar"}, {"city": "not St. Malo at all"}, {"nights": None}),
+                *({"guest": {"name": "Ana", "age": 130}}, {"rooms": [{"beds": 12}]}),
+            ),
+            True,
+        ),
+        (
+            (
+                *({"city": None}, {"city": "Malo"}, {"city": 3}, {"nights": "3"}, {"breakfast": "yes"}),
+                *({"tags": ["loud"]}, {"tags": ["quiet", "cheap"]}, {"guest": {"name": "Ana"}}),
+                *({"guest": {"name": "Ana", "years": 30}}, {"guest": "Ana"}, {"rooms": [{"beds": 2}, {"beds": 1}]}),
+                {"pets": 1},
+            ),
+            False,
+        ),
     ],
 )
-def test_what_passes_officially_and_should_not(change: dict[str, Any], officially: bool) -> None:
-    assert verdicts(booked(**change)) == (officially, False)
+def test_what_passes_officially_and_should_not(changes: tuple[dict[str, Any], ...], officially: bool) -> None:
+    assert gold_answer(task(BOOK), AceGold({"book": GOLD})) == booked()
+    for right in ({}, {"city": "st malo", "tags": ["Quiet."]}):
+        assert verdicts(booked(**right)) == (True, True)
+    for change in changes:
+        assert verdicts(booked(**change)) == (officially, False), change
 
 
-def test_written_booleans_and_case_and_blanks_pass_officially() -> None:
-    assert verdicts(booked(breakfast="true")) == (True, False)
-    assert verdicts(booked(city="st malo", tags=["Quiet."])) == (True, True)
-
-
-def test_two_gold_calls_are_met_by_one_call_officially() -> None:
+def test_two_gold_calls_are_met_by_one_call_officially_and_one_of_several_alternatives_is_enough() -> None:
     gold = {"book_0": {"city": "Rome"}, "book_1": {"city": "Oslo"}}
-    both = "[book(city='Oslo'), book(city='Rome')]"
-    assert verdicts(both, gold) == (True, True)
+    assert verdicts("[book(city='Oslo'), book(city='Rome')]", gold) == (True, True)
     assert verdicts("[book(city='Rome and Oslo'), book(city='Nowhere')]", gold) == (True, False)
     assert verdicts("[book(city='Rome')]", gold) == (False, False)
     same = {"book_0": {"city": "Rome"}, "book_1": {"city": "Rome"}}
     assert verdicts("[book(city='Rome'), book(city='Oslo')]", same) == (True, False)
+    either = [{"book": {"city": "Rome"}}, {"book": {"city": "Oslo"}}]
+    assert verdicts("[book(city='Oslo')]", either) == (True, True)
+    assert "Rome" in check_normal(task(BOOK), AceGold(either), "[book(city='Nice')]", "sound").message
 
 
-def test_a_name_that_ends_in_a_number_fails_officially() -> None:
+def test_a_name_that_ends_in_a_number_or_a_function_without_properties_fails_officially() -> None:
     numbered = document("scan_3", city="string")
     assert verdicts("[scan_3(city='Rome')]", {"scan_3": {"city": "Rome"}}, numbered) == (False, True)
     assert [call.name for call in gold_calls({"scan_3": {}, "scan_3_1": {}}, ["scan_3"])] == ["scan_3", "scan_3"]
-
-
-def test_a_function_without_properties_can_officially_not_be_called_right() -> None:
     assert verdicts("[ping()]", {"ping": {}}, document("ping")) == (False, True)
     assert verdicts("[ping(a=1)]", {"ping": {}}, document("ping")) == (True, False)
 
 
-def test_one_of_several_alternatives_is_enough() -> None:
-    gold = [{"book": {"city": "Rome"}}, {"book": {"city": "Oslo"}}]
-    assert verdicts("[book(city='Oslo')]", gold) == (True, True)
-    failed = check_normal(task(BOOK), AceGold(gold), "[book(city='Nice')]", "sound")
-    assert "Rome" in failed.message
-
-
 def test_errors_have_names() -> None:
-    def error(answer: str, gold: Any = None) -> str:
-        return check_normal(task(BOOK), AceGold(gold or {"book": GOLD}), answer).error
+    for answer, error in {
+        "none": "unreadable",
+        "[]": "wrong_count",
+        "[cook(city='x')]": "wrong_function",
+        "[book(nights=1)]": "missing_argument",
+        booked(pets=1): "unknown_argument",
+        booked(nights="3"): "wrong_type",
+        booked(city="Rome"): "wrong_value",
+    }.items():
+        assert check_normal(task(BOOK), AceGold({"book": GOLD}), answer).error == error
+    assert check_normal(task(BOOK), AceGold({"cook": {"a": 1}}), "[cook(a=1)]").error == "crash"
 
-    assert error("none") == "unreadable"
-    assert error("[]") == "wrong_count"
-    assert error("[cook(city='x')]") == "wrong_function"
-    assert error("[book(nights=1)]") == "missing_argument"
-    assert error(booked(pets=1)) == "unknown_argument"
-    assert error(booked(nights="3")) == "wrong_type"
-    assert error(booked(city="Rome")) == "wrong_value"
-    assert error("[cook(a=1)]", {"cook": {"a": 1}}) == "crash"
 
-
-@pytest.mark.parametrize(
-    ("given", "gold", "same"),
-    [
-        ("New York", "new york.", True),
-        ("it's", 'it"s', True),
-        ("3.5", "35", False),
-        ("1, 2", "12", False),
-        ("1 2", "12", False),
-        ("-5", "5", False),
-        (".5", "5", False),
-        ("2022-04-12", "20220412", False),
-        ("Covid-19", "Covid 19", True),
-        ("well, then", "well then", True),
-        ("...", "", False),
-        (1, True, False),
-        (True, 1, False),
-        (1.0, 1, True),
-        ("1", 1, False),
-        (None, None, True),
-        (None, 0, False),
-        ([1, 2], (1, 2), True),
-        ([1, 2], [2, 1], False),
-        ({"a": 1}, {"a": 1.0}, True),
-        ({"a": 1}, {"A": 1}, False),
+def test_sound_equality() -> None:
+    for given, gold, same in (
+        ("New York", "new york.", True), ("it's", 'it"s', True), ("3.5", "35", False), ("1, 2", "12", False),
+        ("1 2", "12", False), ("-5", "5", False), (".5", "5", False), ("2022-04-12", "20220412", False),
+        ("Covid-19", "Covid 19", True), ("well, then", "well then", True), ("...", "", False), (1, True, False),
+        (True, 1, False), (1.0, 1, True), ("1", 1, False), (None, None, True), (None, 0, False),
+        ([1, 2], (1, 2), True), ([1, 2], [2, 1], False), ({"a": 1}, {"a": 1.0}, True), ({"a": 1}, {"A": 1}, False),
         ({"a": 1, "b": 2}, {"a": 1}, False),
-    ],
-)
-def test_sound_equality(given: Any, gold: Any, same: bool) -> None:
-    assert same_value(given, gold) is same
-
-
-def test_sound_text_keeps_what_is_only_punctuation() -> None:
+    ):  # fmt: skip
+        assert same_value(given, gold) is same, (given, gold)
     assert sound_text("...") == "..."
 
 

@@ -1,7 +1,5 @@
 from typing import Any
 
-import pytest
-
 from iad_envs.toolcalls.acebench.user import (
     DONT_KNOW,
     STOP,
@@ -47,48 +45,34 @@ def test_it_opens_with_its_first_goal_and_goes_on_when_the_state_holds() -> None
     assert first_message(UserScript(())).is_last
 
 
-@pytest.mark.parametrize(
-    ("question", "names"),
-    [
-        ("What is the title?", ["reminder title"]),
-        ("Which title and time should the reminder have?", ["reminder title", "reminder time"]),
-        ("At which HOUR?", ["reminder time"]),
-        ("Who is the person?", ["message receiver"]),
-        ("What should the messages say?", ["message receiver", "message text"]),
-        ("Title, time, receiver and text, please.", ["reminder title", "reminder time"]),
-        ("Which colour?", []),
-        ("", []),
-    ],
-)
-def test_a_question_gets_at_most_two_facts(question: str, names: list[str]) -> None:
-    assert [fact.name for fact in asked_facts(question, SCRIPT.facts)] == names
-    said = next_message(SCRIPT, 0, question, NOTHING)
-    assert list(said.facts) == names
-    assert (said.text == DONT_KNOW) == (not names)
-
-
-def test_a_rarer_word_counts_more() -> None:
+def test_a_question_gets_at_most_two_facts() -> None:
+    for question, names in {
+        "What is the title?": ["reminder title"],
+        "Which title and time should the reminder have?": ["reminder title", "reminder time"],
+        "At which HOUR?": ["reminder time"],
+        "Who is the person?": ["message receiver"],
+        "What should the messages say?": ["message receiver", "message text"],
+        "Title, time, receiver and text, please.": ["reminder title", "reminder time"],
+        "Which colour?": [],
+        "": [],
+    }.items():
+        assert [fact.name for fact in asked_facts(question, SCRIPT.facts)] == names
+        said = next_message(SCRIPT, 0, question, NOTHING)
+        assert (list(said.facts), said.text == DONT_KNOW) == (names, not names)
+    # A rarer word counts more.
     assert [fact.name for fact in asked_facts("The text of the reminder?", SCRIPT.facts)][-1] == "message text"
+    assert words_of("What are the 2 names of the flights?") == {"2", "name", "flight"}
 
 
-@pytest.mark.parametrize(
-    ("wanted", "state", "is_held"),
-    [
-        ({}, {}, True),
-        ({"a": {"b": 1}}, {"a": {"b": 1, "c": 2}}, True),
-        ({"a": {"b": 1}}, {"a": {}}, False),
-        ({"a": None}, {}, True),
-        ({"a": None}, {"a": 1}, False),
-        ({"a": 1}, {"a": True}, False),
-        ([1, 1], [1, 2], False),
-        ([{"x": 1}, {}], [{"y": 1}, {"x": 1}], True),
-        ([1], {"1": 1}, False),
-        ({"a": 1}, [1], False),
-        ("New York", "new york", True),
-    ],
-)
-def test_what_holds(wanted: Any, state: Any, is_held: bool) -> None:
-    assert holds(wanted, state) is is_held
+def test_what_holds() -> None:
+    for wanted, state, is_held in (
+        ({}, {}, True), ({"a": {"b": 1}}, {"a": {"b": 1, "c": 2}}, True), ({"a": {"b": 1}}, {"a": {}}, False),
+        ({"a": None}, {}, True), ({"a": None}, {"a": 1}, False), ({"a": 1}, {"a": True}, False),
+        ([1, 1], [1, 2], False), ([{"x": 1}, {}], [{"y": 1}, {"x": 1}], True), ([1], {"1": 1}, False),
+        ({"a": 1}, [1], False), ("New York", "new york", True),
+    ):  # fmt: skip
+        assert holds(wanted, state) is is_held, (wanted, state)
+    assert by_class([{"A": {"x": 1}}, {"B": {}}]) == {"A": {"x": 1}, "B": {}}
 
 
 def test_a_script_is_data() -> None:
@@ -98,15 +82,12 @@ def test_a_script_is_data() -> None:
     assert UserScript.from_record({"goals": goals}) == SCRIPT._replace(facts=())
 
 
-def test_words() -> None:
-    assert words_of("What are the 2 names of the flights?") == {"2", "name", "flight"}
-
-
 def test_a_script_from_an_instruction_speaks_in_the_first_person() -> None:
     instruction = (
         "You are Ana. You need to answer a message Bob sent to you: 'Are you free, isn't it?'. Your account is Ana. "
         "You will respond to the agent but will not say more. If one must go, you delete the oldest message."
     )
+    assert first_person("You say 'you are' and \"your\".") == "I say 'you are' and \"your\"."
     script = script_of_instruction(instruction, {"Messages": {"sent": [1]}})
     assert script.goals[0].says == "I need to answer a message Bob sent to me: 'Are you free, isn't it?'."
     said = next_message(script, 0, "What is the account?", {})
@@ -117,11 +98,3 @@ def test_a_script_from_an_instruction_speaks_in_the_first_person() -> None:
     assert next_message(script, 0, "Shall I proceed?", {}).text == "Yes, please."
     assert next_message(script, 0, "Which colour?", {}).text == DONT_KNOW
     assert next_message(script, 0, "Done.", {"Messages": {"sent": [1]}}).is_last
-
-
-def test_first_person_leaves_quotes() -> None:
-    assert first_person("You say 'you are' and \"your\".") == "I say 'you are' and \"your\"."
-
-
-def test_states_by_class() -> None:
-    assert by_class([{"A": {"x": 1}}, {"B": {}}]) == {"A": {"x": 1}, "B": {}}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from iad_envs.toolcalls.policy.features import FEATURES, CallFeatures
-from iad_policy.trained.backends.numeric import linear
+from iad_policy.trained.backends.numeric import numeric
 from iad_policy.trained.features import load_features
 from iad_policy.types import State
 from tests.iad_envs.toolcalls.policy.talks import Talk
@@ -22,17 +22,11 @@ def named(state: State, action: str) -> dict[str, float]:
 
 def test_values_are_bounded_and_every_feature_tells_something_somewhere() -> None:
     assert load_features("IAD/BFCL-v0").names == FEATURES
-    several = "[find_books(words='moon'), move_note(title='choir', folder='garden')]"
     more = (
-        MOVE,
-        "[nothing_such(a=1)]",
-        "[move_note(title='choir', now=1)]",
-        several,
-        "[f(",
-        "[]",
-        "reply[I've moved it.]",
+        *(MOVE, "[nothing_such(a=1)]", "[move_note(title='choir', now=1)]", "[f(", "[]", "reply[I've moved it.]"),
+        *("reply[Which one?]", "[move_note(title='choir', folder=[])]", "[tailor.repair_price(speed='at once')]"),
+        "[find_books(words='moon'), move_note(title='choir', folder='garden')]",
     )
-    more += ("reply[Which one?]", "[move_note(title='choir', folder=[])]", "[tailor.repair_price(speed='at once')]")
     rows = []
     notes = [Talk("multi_turn_base_1").did(*before) for before in ((), (MOVE,), (FAILS,))]
     for state in (*(talk.state for talk in notes), Talk("multiple_2").state):
@@ -57,4 +51,4 @@ def test_a_response_is_told_by_what_it_uses_and_what_was_done() -> None:
 
 def test_no_policy_chooses_among_responses_that_nobody_proposes() -> None:
     with pytest.raises(ValueError, match=r"features offer actions to choose from, got IAD/BFCL-v0.*--backend hf"):
-        linear("IAD/BFCL-v0", "policy")
+        numeric("linear", "IAD/BFCL-v0", "policy")

@@ -10,20 +10,19 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.toolcalls.policy.language_agent import ToolCallLanguageAgent, as_tool
-from iad_policy import evaluate
 from iad_policy.agents.language import language_agent
 from iad_policy.errors import UnknownName
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.types import Candidate, State, Turn
-from tests.contract.environments import solution_of
 
 BASE, LATE = "multi_turn_base_54", "multi_turn_miss_func_48"
 
 
-def walked(task_id: str, *actions: str) -> State:
-    """Return the state after actions."""
-    env: Any = gym.make("IAD/BFCL-v0", category=task_id.rpartition("_")[0]).unwrapped
-    observation, info = env.reset(options={"task_id": task_id})
+def walked(task_id: str, *actions: str, env_id: str = "IAD/BFCL-v0") -> State:
+    """Return the state after actions; in a category its first task's."""
+    category = task_id.rpartition("_")[0] if task_id[-1].isdigit() else task_id
+    env: Any = gym.make(env_id, category=category).unwrapped
+    observation, info = env.reset(**({"options": {"task_id": task_id}} if category != task_id else {"seed": 0}))
     history = []
     for action in actions:
         history.append(Turn(observation, action, info, thought="a thought that nobody reads again"))
@@ -83,14 +82,13 @@ def test_functions_that_come_later_are_told_when_they_come() -> None:
 
 def test_names_with_dots_are_written_without_and_read_back() -> None:
     document = {"name": "shop.find", "parameters": {"type": "dict", "properties": {"n": {"type": "float"}}}}
-    assert as_tool(document)["function"]["name"] == "shop_find"
-    assert as_tool(document)["function"]["parameters"]["properties"]["n"]["type"] == "number"
-    env: Any = gym.make("IAD/BFCL-v0", category="simple_python").unwrapped
-    observation, info = env.reset(seed=0)
-    name = info["page"]["tools"][0]["name"]
+    written = as_tool(document)["function"]
+    assert (written["name"], written["parameters"]["properties"]["n"]["type"]) == ("shop_find", "number")
+    state = walked("simple_python")
+    name = state.info["page"]["tools"][0]["name"]
     assert "." in name
     answer = f'<tool_call>{{"name": "{name.replace(".", "_")}", "arguments": {{}}}}</tool_call>'
-    candidate = proposed(agent(answer, style="fc", category="simple_python"), State(observation, info))
+    candidate = proposed(agent(answer, style="fc", category="simple_python"), state)
     assert json.loads(candidate.action) == [{"name": name, "arguments": {}}]
 
 
@@ -100,36 +98,30 @@ def test_names_with_dots_are_written_without_and_read_back() -> None:
         ("[list_loans(member_id='MB-18')]", "[list_loans(member_id='MB-18')]", ""),
         ("<think>\nHm.\n</think>\n[list_loans(member_id='MB-18')]", "[list_loans(member_id='MB-18')]", "Hm."),
         ("Which member?", "reply[Which member?]", ""),
+        ("<think>\nI still think", None, None),
+        ("[list_loans(member_id=", None, None),
     ],
 )
-def test_an_answer_becomes_an_action(answer: str, action: str, thought: str) -> None:
-    candidate = proposed(agent(answer), walked(BASE))
-    assert (candidate.action, candidate.thought, candidate.error) == (action, thought, "")
-
-
-@pytest.mark.parametrize("answer", ["<think>\nI still think", "[list_loans(member_id="])
-def test_what_can_t_be_read_is_an_error_that_says_what_was_expected(answer: Any) -> None:
+def test_an_answer_becomes_an_action_or_an_error_that_says_what_was_expected(
+    answer: str, action: str | None, thought: str | None
+) -> None:
     candidate = proposed(agent(answer, answer), walked(BASE))
-    assert candidate.action is None
-    assert candidate.error.startswith("unreadable answer: expected a list of calls such as ")
+    assert candidate.action == action
+    expected = "" if action else "unreadable answer: expected a list of calls such as "
+    assert (candidate.error[: len(expected) or None], candidate.thought if action else None) == (expected, thought)
 
 
-def test_a_dialogue_with_known_facts_begins_in_the_system_text() -> None:
-    env: Any = gym.make("IAD/ACEBench-v0", category="normal_preference").unwrapped
-    observation, info = env.reset(seed=0)
-    one = agent(env_id="IAD/ACEBench-v0", category="normal_preference")
-    messages = one.messages(State(observation, info))
-    assert info["page"]["messages"][0]["content"] in messages[0]["content"]
-    assert "Missing necessary parameters" in messages[0]["content"]
-    assert all(message["role"] != "system" for message in messages[1:])
-
-
-def test_neighbouring_messages_of_one_side_are_one() -> None:
-    env: Any = gym.make("IAD/ACEBench-v0", category="normal_multi_turn_user_adjust").unwrapped
-    one = agent(env_id="IAD/ACEBench-v0", category="normal_multi_turn_user_adjust")
-    for task_id in env.task_ids:
+def test_a_dialogue_with_known_facts_begins_in_the_system_text_and_neighbouring_messages_are_one() -> None:
+    state = walked("normal_preference", env_id="IAD/ACEBench-v0")
+    system, *others = agent(env_id="IAD/ACEBench-v0", category="normal_preference").messages(state)
+    assert state.info["page"]["messages"][0]["content"] in system["content"]
+    assert "Missing necessary parameters" in system["content"]
+    assert all(message["role"] != "system" for message in others)
+    for number in range(4):
+        task_id = f"normal_multi_turn_user_adjust_{number}_1"
+        env: Any = gym.make("IAD/ACEBench-v0", category="normal", split=None).unwrapped
         observation, info = env.reset(options={"task_id": task_id})
-        roles = [message["role"] for message in one.messages(State(observation, info))]
+        roles = [one["role"] for one in agent(env_id="IAD/ACEBench-v0").messages(State(observation, info))]
         assert all(left != right for left, right in pairwise(roles)), task_id
 
 
@@ -141,20 +133,3 @@ def test_styles_of_other_environments_are_here_too_and_theirs_are_not_there() ->
         assert "[function_name(parameter='value')]" in system["content"]
     with pytest.raises(UnknownName, match="style"):
         language_agent(gym.make("IAD/WebShop-v0"), ScriptedModel([]), "fc")  # type: ignore[arg-type]
-
-
-def test_a_model_that_answers_gold_solves_its_task() -> None:
-    env: Any = gym.make("IAD/BFCL-v0", category="multi_turn_base").unwrapped
-    env.reset(options={"task_id": env.task_ids[0]})
-    gold = solution_of(env)
-    found = evaluate(
-        "IAD/BFCL-v0",
-        ["single"],
-        agent=agent(*gold, category="multi_turn_base"),
-        verifier="none",
-        tasks=1,
-        env_args={"category": "multi_turn_base"},
-        baseline="single",
-    )
-    (records,) = found.records.values()
-    assert [record.reward for record in records] == [1.0]

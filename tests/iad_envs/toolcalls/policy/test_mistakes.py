@@ -42,12 +42,8 @@ def test_calls_go_wrong_in_every_way_and_their_values_keep_their_types() -> None
     found = [calls_of(action) for action in drawn("multi_turn_base_13", SOW)]
     for kind, is_kind in KINDS.items():
         assert any(map(is_kind, found)), kind
-    for calls in filter(KINDS["another value"], found):
-        assert {name: type(value) for name, value in calls[0][1].items()} == {
-            "bed_id": str,
-            "species": str,
-            "count": int,
-        }
+    for ((_, arguments),) in filter(KINDS["another value"], found):
+        assert [type(arguments[name]) for name in ("bed_id", "species", "count")] == [str, str, int]
     pair = f"{SOW[:-1]}, {SOW[1:]}"
     assert calls_of(SOW) in map(calls_of, drawn("multi_turn_base_13", pair))
 
@@ -63,36 +59,26 @@ def test_words_go_wrong_as_a_call_that_nobody_asked_for() -> None:
 @pytest.mark.parametrize(
     ("env_id", "category"),
     [
-        ("IAD/BFCL-v0", "multi_turn"),
-        ("IAD/BFCL-v0", "single_turn"),
-        ("IAD/ACEBench-v0", "agent"),
-        ("IAD/ACEBench-v0", "normal"),
-        ("IAD/ACEBench-v0", "special"),
+        *(("IAD/BFCL-v0", category) for category in ("multi_turn", "single_turn")),
+        *(("IAD/ACEBench-v0", category) for category in ("agent", "normal", "special")),
     ],
 )
 def test_gold_with_mistakes_solves_less_the_more_there_are(env_id: str, category: str) -> None:
     env: Any = gym.make(env_id, category=category)
-    shares = []
+    task_ids, shares = env.unwrapped.task_ids[::8], []
     for rate in ("0", "0.3", "1"):
         n_solved = 0
         with IADPolicyWrapper(f"solution:{rate}", env, strategy="single") as policy:
-            for task_id in env.unwrapped.task_ids[::8]:
+            for task_id in task_ids:
                 observation, info = env.reset(options={"task_id": task_id})
                 while not info["stop_reason"]:
                     observation, _, _, _, info = env.step(policy.act(observation, info))
                 n_solved += info["success"]
-        shares.append(n_solved / len(env.unwrapped.task_ids[::8]))
+        shares.append(n_solved / len(task_ids))
     assert shares[0] == 1.0 > shares[1] > shares[2]
     assert shares[2] <= (0.2 if category == "single_turn" else 0.0)  # to "relevance" any call is right
-    env.close()
-
-
-@pytest.mark.parametrize("env_id", ["IAD/BFCL-v0", "IAD/ACEBench-v0"])
-def test_it_is_the_default_and_the_agent_that_is_gone_says_so(env_id: str) -> None:
     assert domain_by_id(env_id).agent.startswith("solution:")
-    env = gym.make(env_id)
-    with pytest.raises(
-        UnknownName, match=r"caller is gone: use solution:<error rate>.*litellm:<model>.*got 'caller:0'"
-    ):
+    gone = r"caller is gone: use solution:<error rate>.*litellm:<model>.*got 'caller:0'"
+    with pytest.raises(UnknownName, match=gone):
         IADPolicyWrapper("caller:0", env, strategy="single")
     env.close()

@@ -13,8 +13,6 @@ from tests.iad_envs.toolcalls.policy.all_readers import WORDS, chat, read_by_all
 from tests.iad_envs.toolcalls.policy.talks import Talk
 
 BASE = "multi_turn_base_13"
-PAGE = ("kind", "messages", "tools", "calls", "results")
-FACTS = ("complaint", "turn", "step_in_turn", "findings", "changed")
 
 
 def moments() -> Iterator[State]:
@@ -29,20 +27,16 @@ def moments() -> Iterator[State]:
     yield question.did(f"draft{question.reference[0]}").state
 
 
-def without(info: Mapping[str, Any], part: str, *names: str) -> dict[str, Any]:
-    """Info without some keys of `page` or `facts`."""
-    return {**info, part: {name: value for name, value in info[part].items() if name not in names}}
-
-
 def partial_infos(info: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     info = dict(info)
-    for part, names in (("page", PAGE), ("facts", FACTS)):
+    for part in ("page", "facts"):
+        whole = dict(info[part])
         yield {name: value for name, value in info.items() if name != part}
         yield {**info, part: None}
         yield {**info, part: {}}
-        for name in names:
-            yield without(info, part, name)
-            yield without(info, part, *(other for other in names if other != name))
+        for name in whole:
+            yield {**info, part: {other: value for other, value in whole.items() if other != name}}
+            yield {**info, part: {name: whole[name]}}
     yield {"task_id": "x", "instruction": "Do it."}
 
 

@@ -29,11 +29,11 @@ def test_it_is_a_proxy_that_needs_a_preview_and_takes_nothing_else() -> None:
         CallVerifier().verify(Talk(NOTE).state, [Candidate("reply[Hm]")])
 
 
-@pytest.mark.parametrize("action", ["Well, let me think.", "[move_note('choir')]", "[f(", ""])
-def test_an_invalid_response_scores_nothing_and_hears_why(action: str) -> None:
-    found = Talk(NOTE).verdict(action)
-    assert found.score == 0.0
-    assert "expected" in found.critique
+def test_an_invalid_response_scores_nothing_and_hears_why() -> None:
+    talk = Talk(NOTE)
+    for action in ("Well, let me think.", "[move_note('choir')]", "[f(", ""):
+        found = talk.verdict(action)
+        assert (found.score, "expected" in found.critique) == (0.0, True), action
 
 
 @pytest.mark.parametrize(

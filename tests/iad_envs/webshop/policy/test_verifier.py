@@ -8,7 +8,7 @@ import gymnasium as gym
 import pytest
 
 import iad_envs  # noqa: F401 (registers)
-from iad_envs.webshop.policy.verifier import INVALID, WebShopVerifier
+from iad_envs.webshop.policy.verifier import WebShopVerifier
 from iad_policy import Candidate, IADPolicyWrapper, State, Verdict
 from iad_policy.types import PublicInfo
 from tests.iad_envs.webshop.policy.pages import GOLD, INSTRUCTION, ITEM, RIGHT, after, results, state, tab
@@ -171,7 +171,7 @@ def test_a_candidate_needs_a_preview_and_an_invalid_one_scores_lowest() -> None:
     at = state(INDEX)
     invalid = State("", PublicInfo({**at.info, "invalid_action": True, "facts": {"complaint": "no"}}, GOLD))
     refused = verdict(at, "x", invalid)
-    assert (refused.score, refused.critique) == (INVALID, "no") == (0.0, "no")
+    assert (refused.score, refused.critique) == (0.0, "no")
     with pytest.raises(ValueError, match="expected a preview of 'x'"):
         WebShopVerifier().verify(at, [Candidate("x")])
 

@@ -1,37 +1,33 @@
-"""Measures what is between the environments and other people's loops.
+"""Measures vectors of the shop: the time of a step and the memory of a session.
 
-Bridges: what each adds to a step of the shop over a plain loop, with a model whose answers are fixed.
-
-Vectors: 256 sessions of the shop in one process, in its own vector environment and in Gymnasium's, which has 256
-environments. Both play random episodes of their own, in turn. Times are those of clicks. Eight sessions have the same
-task and search, as when a policy is trained on groups of samples, or every session has a task of its own.
+256 sessions are in one process, in the shop's own vector environment and in Gymnasium's, which has 256 environments.
+Both play random episodes of their own, in turn. Times are those of clicks. Eight sessions have the same task and
+search, as when a policy is trained on groups of samples, or every session has a task of its own.
 """
 
-import json
-import os
 import random
-import subprocess
-import sys
-from pathlib import Path
+import time
+from collections.abc import Iterator
 from statistics import median
+from typing import Any, NamedTuple
 
-from support.figures import ROOT, figure, in_fresh_process
-from support.shop_vectors import episodes, opened
+import gymnasium as gym
+from support.figures import FULL, figure, in_fresh_process
 
-FULL = "--full" in sys.argv
+import iad_envs  # noqa: F401 (registers)
+
+QUERY = "shoe women throw wall red bar gluten free hair pack wireless cotton large black set kit steel"
+WORDS = QUERY.split()
 N_SESSIONS = 256
 MANY_SESSIONS = 2048
 N_ROUNDS = 60 if FULL else 20
 N_PROCESSES = 8
 GROUP = 8
 """Sessions with the same task."""
-BRIDGES = ("chat", "trl", "openenv", "mcp", "inspect")
-"""The bridges whose cost of a step is measured. Without --full only the first one, which needs no framework."""
-
 IN_FRESH_PROCESS = """
 import gc, os, random, tracemalloc
 sys.path.insert(0, "benchmarks")
-from support.shop_vectors import episodes, opened
+from vectors import episodes, opened
 kind, n_sessions = sys.argv[1], int(sys.argv[2])
 rng = random.Random(0)
 def play(kind, n_sessions, n_episodes):
@@ -64,6 +60,46 @@ print(json.dumps({"mb": sum(int(line.split()[1]) for line in pss) / 1024 / len(p
 envs.close()
 """
 )
+
+
+class Stepped(NamedTuple):
+    """A step of all sessions: whether all clicked (else all searched), the seconds it took, and what it returned."""
+
+    is_click: bool
+    cpu_s: float
+    wall_s: float
+    seen: Any
+
+
+def opened(kind: str, n_sessions: int) -> Any:
+    """Return a vector of shops with all tasks: `native`, `sync` or `async`."""
+    options = {"vector_kwargs": {"shared_memory": False}} if kind == "async" else {}
+    mode = "vector_entry_point" if kind == "native" else kind
+    return gym.make_vec("IAD/WebShop-v0", n_sessions, vectorization_mode=mode, split=None, **options)
+
+
+def episodes(envs: Any, rng: random.Random, n_episodes: int, *, per_task: int = 1) -> Iterator[Stepped]:
+    """Yield the steps of episodes: a search, and eight clicks that each session draws.
+
+    Args:
+        envs: The vector.
+        rng: Draws tasks, searched words and clicks.
+        n_episodes: Number of episodes of each session.
+        per_task: Number of sessions with the same task and the same search.
+    """
+    n_tasks = envs.num_envs // per_task
+    for _ in range(n_episodes):
+        envs.reset(seed=[seed for seed in rng.sample(range(1 << 30), n_tasks) for _ in range(per_task)])
+        searches = [f"search[{' '.join(rng.sample(WORDS, 3))}]" for _ in range(n_tasks)]
+        actions = [search for search in searches for _ in range(per_task)]
+        for number in range(9):
+            cpu_s, wall_s = time.process_time(), time.perf_counter()
+            seen = envs.step(actions)
+            yield Stepped(number > 0, time.process_time() - cpu_s, time.perf_counter() - wall_s, seen)
+            # Every session clicks until the end of an episode.
+            ending = ("click[buy now]", "click[back to search]", "search[...]")
+            offered = [[one for one in available if one not in ending] for available in seen[4]["available_actions"]]
+            actions = [rng.choice(clicks) if clicks else "click[< prev]" for clicks in offered]
 
 
 def vector_speed() -> None:
@@ -104,29 +140,7 @@ def vector_memory() -> None:
     figure("async_worker_mb", in_fresh_process(WORKERS, "async", N_PROCESSES, n=1)["mb"], "MB", n=N_PROCESSES)
 
 
-def bridge_overhead() -> None:
-    """Print what each bridge adds to a step, by the interpreter of its own environment: see `make bridges`."""
-    for name in BRIDGES if FULL else BRIDGES[:1]:
-        own = ROOT / ".venv-bridges" / name / "bin" / "python"
-        python = sys.executable if name == "chat" else own
-        if not Path(python).exists():
-            print(f"{name} is not measured: make bridges BRIDGES={name}", file=sys.stderr)
-            continue
-        command = [python, ROOT / "benchmarks" / "support" / "bridge_overhead.py", name]
-        done = subprocess.run(
-            command,
-            cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
-        )
-        found = json.loads(done.stdout.splitlines()[-1])
-        figure(f"{name}_step_us", found["us"], "us over a plain loop", n=found["n"])
-
-
 def main() -> None:
-    bridge_overhead()
     vector_speed()
     process_speed()
     vector_memory()
