@@ -1,9 +1,7 @@
 """An environment's page and docstring say what the environment has: no more, no less, and nothing that is gone."""
 
 import inspect
-import os
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,27 +11,17 @@ import gymnasium as gym
 import pytest
 
 from iad_envs import ENVIRONMENTS
-from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES
 from iad_envs.core import IADEnv
-from tests.browser import missing
+from tests.browser import missing, without_chromium
 
 ROOT = Path(__file__).parent.parent
 HEADINGS = [
-    "Description",
-    "Action Space",
-    "Observation Space",
-    "Rewards",
-    "Starting State",
-    "Episode End",
-    "Information",
-    "Arguments",
-    "Version History",
+    *("Description", "Action Space", "Observation Space", "Rewards", "Starting State", "Episode End", "Information"),
+    *("Arguments", "Version History"),
 ]
 """Gymnasium's, in its order."""
 OURS = ["Fidelity", "Deviations"]
 NESTED = ("facts", "page", "reward_parts")
-HAS_CHROMIUM = bool(os.environ.get(CHROMIUM_VARIABLE) or any(map(shutil.which, NAMES)))
-NO_CHROMIUM = "" if HAS_CHROMIUM else "needs Chromium: apt-get install chromium fonts-liberation"
 
 Walk = Callable[[dict[str, Any]], str]
 SHOPPING: tuple[Walk, ...] = (
@@ -139,7 +127,7 @@ DOCUMENTED = (
         "sketch2code",
         (lambda info: "no page", lambda info: "<p>a page</p>"),
         ({}, {"visual": True}),
-        lacks=NO_CHROMIUM,
+        lacks=without_chromium(),
     ),
     Documented("IAD/Booking-v0", "booking", tuple(map(said, BOOKING)), ({}, {"published": True})),
     Documented("IAD/BookingBrowser-v0", "booking-browser", tuple(map(said, BOOKING)), like="booking", lacks=missing()),
@@ -194,16 +182,13 @@ def test_pages_and_docstrings_have_gymnasiums_headings(one: Documented) -> None:
     assert f"- {version}: " in section(one.page, "Version History")
 
 
-def test_the_documented_arguments_are_the_constructors_with_their_defaults(one: Documented) -> None:
+def test_the_arguments_on_page_and_in_the_docstring_are_the_constructors(one: Documented) -> None:
     def table(page: str) -> dict[str, str]:
         return {code(name): code(default) for name, default, _ in rows(section(page, "Arguments"))}
 
     shared = table(one.like) if one.like else {}
     documented = {name: default for name, default in shared.items() if name in one.arguments} | table(one.page)
     assert documented == {name: repr(default) for name, default in one.arguments.items()}
-
-
-def test_the_docstrings_arguments_are_the_constructors(one: Documented) -> None:
     docstring = inspect.getdoc(one.constructor) or ""
     body = docstring.partition("## Arguments\n")[2].partition("## ")[0]
     named = re.findall(r"^ {4}([a-z_, ]+): ", body, re.MULTILINE)

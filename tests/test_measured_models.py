@@ -105,8 +105,3 @@ def test_the_page_shows_what_is_kept(measured: Any) -> None:
         base = kept[f"{run}-proxy-findings"]
         expected = [one and f"{one['success']:.3f}"[1:] for one in (base["single 1"], base["bon 4"], *arms)]
         assert [cell.strip(" *") or None for cell in shown[row].split("|")] == expected
-
-
-def test_the_largest_n_is_a_number(measured: Any) -> None:
-    assert measured._largest(["iad 8", "iad 16", "iad-fb 32"], "iad") == "iad 16"
-    assert measured._largest(["single 1"], "iad") is None

@@ -13,7 +13,6 @@ from examples.reinforce import (
     ENVIRONMENT,
     FEATURES,
     MAX_ACTIONS,
-    Rows,
     agent_of,
     draw,
     gradients,
@@ -105,23 +104,6 @@ def test_every_action_has_a_row_every_feature_is_met_and_none_is_made_of_gold() 
             assert actions == seen
             assert (rows == seen_rows).all()
     assert [name for name, is_met in zip(FEATURES, met, strict=True) if not is_met] == []
-
-
-def test_a_row_without_an_action_is_an_invalid_action_that_costs_a_step() -> None:
-    env = Rows(gym.make(ENVIRONMENT, split="train", max_steps=3))
-    env.reset(seed=0)
-    n_actions = len(env.actions)
-    for step, row in enumerate((n_actions, MAX_ACTIONS - 1, n_actions), 1):
-        _, reward, terminated, truncated, _ = env.step(row)
-        assert (float(reward), terminated, truncated) == (0.0, False, step == 3)
-    assert env.step(n_actions)[1:4] == (0.0, False, True)
-    env.action_space.seed(0)
-    for seed in range(4):
-        (rows, _), done = env.reset(seed=seed), False
-        while not done:
-            rows, _, terminated, truncated, _ = env.step(env.action_space.sample())
-            assert env.observation_space.contains(rows)
-            done = terminated or truncated
 
 
 def test_the_policy_is_an_agent_that_iad_can_refine(trained: tuple[Any, Any]) -> None:

@@ -64,12 +64,16 @@ class World(ABC):
         risks = self.inner if names_actions else None
         through = self._wrappers.through
         self._key: Callable[[Any], Any] = through(getattr(risks, "action_key", _plain_key))
-        self._terminal: Callable[[Any], bool] = through(getattr(risks, "terminal", _never))
-        self._irreversible: Callable[[Any], bool] = through(getattr(risks, "irreversible", _never))
-        self._thumbnail: Callable[[Any], bytes | None] = getattr(self.inner, "thumbnail", _no_picture)
-        self._guard: Callable[[], AbstractContextManager[None]] = getattr(self.inner, "guard", nullcontext)
-        self._deciding: Callable[[], AbstractContextManager[None]] = getattr(self.inner, "deciding", nullcontext)
-        self._driving: Callable[[], AbstractContextManager[None]] = getattr(self.inner, "driving", nullcontext)
+        self._terminal: Callable[[Any], bool] = through(getattr(risks, "terminal", lambda action: False))
+        self._irreversible: Callable[[Any], bool] = through(getattr(risks, "irreversible", lambda action: False))
+        self.thumbnail: Callable[[Any], bytes | None] = getattr(self.inner, "thumbnail", lambda token: None)
+        """Returns a small PNG of a simulated state, or None if the environment can't draw its states."""
+        self.guard: Callable[[], AbstractContextManager[None]] = getattr(self.inner, "guard", nullcontext)
+        """Returns a context in which stepping the environment or reading its gold raises an error in this thread."""
+        self.deciding: Callable[[], AbstractContextManager[None]] = getattr(self.inner, "deciding", nullcontext)
+        """Returns a context in which both raise an error in every thread, until the decision is made."""
+        self.driving: Callable[[], AbstractContextManager[None]] = getattr(self.inner, "driving", nullcontext)
+        """Returns a context in which this thread may read gold though a decision is made, unless it is guarded."""
         self.max_steps = step_limit(env)
         self.is_random = bool(getattr(self.inner, "STOCHASTIC", True))  # of a foreign one it is not known
 
@@ -93,22 +97,6 @@ class World(ABC):
     def is_answered(self) -> bool:
         """Whether the world answered the last real step. Then no simulation contains the current observation."""
         return bool(getattr(self.inner, "is_answered", False))
-
-    def guard(self) -> AbstractContextManager[None]:
-        """Return a context in which stepping the environment or reading its gold raises an error in this thread."""
-        return self._guard()
-
-    def deciding(self) -> AbstractContextManager[None]:
-        """Return a context in which both raise an error in every thread, until the decision is made."""
-        return self._deciding()
-
-    def driving(self) -> AbstractContextManager[None]:
-        """Return a context in which this thread may read gold though a decision is made, unless it is guarded."""
-        return self._driving()
-
-    def thumbnail(self, token: Any) -> bytes | None:
-        """Return a small PNG of a simulated state, or None if the environment can't draw its states."""
-        return self._thumbnail(token)
 
     def complaint(self, action: Any) -> str:
         """Return why an action is outside the action space, or ""."""
@@ -384,11 +372,3 @@ def _action_type(space: gym.Space[Any]) -> tuple[str, tuple[type, ...]]:
 
 def _plain_key(action: Any) -> str:
     return str(action) if isinstance(action, str | int | np.integer) else digest(action)
-
-
-def _never(action: Any) -> bool:
-    return False
-
-
-def _no_picture(token: Any) -> None:
-    return None

@@ -91,11 +91,7 @@ def test_a_verdict_that_is_revised_counts_in_its_last_form() -> None:
 
 
 def test_a_usable_candidate_beats_an_unusable_one_though_its_verification_failed() -> None:
-    answers = canned("", "a", "")
-    answers[Verify] = lambda request: [replace(c, verdict=Verdict(-math.inf)) for c in request.candidates]
     for name in ("iad", "bon"):
-        assert drive(load_strategy(name, n=3)(HERE), {**answers, **_proposing("", "a", "")}) == ["a"]
-
-
-def _proposing(*actions: str) -> Any:
-    return {Propose: canned(*actions)[Propose]}
+        answers = canned("", "a", "")
+        answers[Verify] = lambda request: [replace(c, verdict=Verdict(-math.inf)) for c in request.candidates]
+        assert drive(load_strategy(name, n=3)(HERE), answers) == ["a"]

@@ -12,15 +12,14 @@ from typing import Any
 import gymnasium as gym
 import pytest
 from gymnasium.envs.registration import EnvSpec
-from typer.testing import CliRunner
 
 from iad_envs import ENVIRONMENTS
 from iad_policy.agents import load_agent
-from iad_policy.cli import app
 from iad_policy.errors import DomainError, UnknownName
 from iad_policy.registry import load_object
 from iad_policy.registry.domain import Domain, Mode, domain_by_id, domain_of, domains
 from iad_policy.verifiers import is_own, load_verifier
+from tests.command_line import iad
 from tests.contract.test_imports import MODULES, ROOT, imported, is_in
 
 LOADERS = (
@@ -135,16 +134,15 @@ def test_everything_that_a_domain_names_is_there(env: str) -> None:
     assert all((folder / "rules.txt").is_file() for folder in folders)
 
 
-def test_an_environment_without_a_domain_has_the_defaults() -> None:
+def test_an_environment_may_name_or_hold_its_domain_and_has_else_the_defaults() -> None:
     assert domain_by_id("CartPole-v1") == domain_by_id("Nobody/Nothing-v0") == domain_of(Lamp()) == Domain()
-
-
-def test_an_environment_may_name_or_hold_its_domain(monkeypatch: pytest.MonkeyPatch) -> None:
     env = Lamp()
     env.domain = "iad_envs.bird.policy:DOMAIN"
     assert domain_of(env).agent == "linker"
-    env.domain = Domain(agent="mine:Agent")
+    env.domain = Domain(agent="mine:Agent", verifier="iad_envs.bird.policy.verifier:Nope")
     assert domain_of(env).agent == "mine:Agent"
+    with pytest.raises(UnknownName, match=r"object in .*\.verifier, got 'Nope'; known: .*BirdVerifier"):
+        load_verifier("proxy", env)
 
 
 @pytest.mark.parametrize(
@@ -168,19 +166,12 @@ def test_the_list_says_why_an_environment_is_not_available() -> None:
     name, spec = "Broken/Lamp-v0", EnvSpec("Broken/Lamp-v0", entry_point=Lost)
     gym.registry[name] = spec
     try:
-        listed = CliRunner().invoke(app, ["list", "environments"])
+        listed = iad("list", "environments")
         assert listed.exit_code == 0
         assert f"{name} not available here: expected {name} to name its domain" in " ".join(listed.output.split())
         assert "IAD/WebShop-v0" in listed.output
     finally:
         del gym.registry[name]
-
-
-def test_a_part_that_is_not_there_names_the_module_and_what_it_has() -> None:
-    env = Lamp()
-    env.domain = Domain(verifier="iad_envs.bird.policy.verifier:Nope")
-    with pytest.raises(UnknownName, match=r"object in .*\.verifier, got 'Nope'; known: .*BirdVerifier"):
-        load_verifier("proxy", env)
 
 
 @pytest.mark.parametrize(

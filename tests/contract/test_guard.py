@@ -14,7 +14,7 @@ from iad_policy import All, Candidate, IADPolicyWrapper, State, Verdict, per_ste
 from iad_policy.requests import Ask, Propose, Simulate, Verify
 from iad_policy.roles import TemplateRoles
 from iad_policy.world.simulator import PerfectSimulator
-from tests.contract.components import STRATEGIES, Calls, CountedOracle, Hunch, Wanderer, declared, play
+from tests.contract.components import Calls, CountedOracle, Hunch, Wanderer
 from tests.contract.environments import COPYING
 from tests.contract.toy import Digger
 
@@ -309,12 +309,6 @@ def test_the_drivers_own_threads_read_gold_while_an_agent_is_asked() -> None:
 
     decision = decide(env, strategy=side_by_side, agent=Slow(errors=0.0), verifier=Telling(Calls()), threads=2)
     assert 0.0 <= decision.committed.score <= 1.0
-
-
-@pytest.mark.parametrize("threads", [1, 3], ids="threads={}".format)
-@pytest.mark.parametrize("name", [name for name, how in STRATEGIES.items() if declared(how).needs != "nothing"])
-def test_every_strategy_decides_with_an_oracle_behind_the_guard(name: str, threads: int) -> None:
-    assert play("digger", STRATEGIES[name], verifier="oracle", threads=threads).decisions
 
 
 def test_every_step_of_a_users_loop_may_have_its_own_thread() -> None:

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from iad_policy import Ask, Candidate, Commit, Decision, Keep, Propose, Simulate, State, Verdict, Verify
 from iad_policy.ledger.answer_log import ANSWERS
 from iad_policy.strategies import load_strategy
-from iad_policy.types.hashing import digest
 from iad_policy.types.information import Information
 from iad_policy.verifiers.corrupted import NoisyVerifier
 from tests.contract.canned import HERE, drive
@@ -137,30 +136,6 @@ def test_every_proposal_verdict_and_asked_text_is_in_the_log(name: str, seed: in
     assert kinds["text"] == calls.counts["roles"]
     assert kinds["verdict"] == played.counts["verifier"]
     assert kinds["commit"] == len(played.actions)
-
-
-@pytest.mark.parametrize("name", NAMES)
-@given(SEEDS)
-@drawn
-def test_simulating_never_changes_what_the_environment_shows(name: str, seed: int) -> None:
-    seen: list[tuple[str, str]] = []
-
-    class Watched(type(ENVIRONMENTS["digger"]())):  # type: ignore[misc]  # a class made by a table
-        def step(self, action: str) -> Any:
-            seen.append((digest(self.render()), shown[-1]))
-            result = super().step(action)
-            shown.append(digest(self.render()))
-            return result
-
-        def reset(self, **options: Any) -> Any:
-            result = super().reset(**options)
-            shown.append(digest(self.render()))
-            return result
-
-    shown: list[str] = []
-    play(lambda: Watched(max_steps=6, render_mode="ansi"), STRATEGIES[name], env_seed=seed, seed=seed, **PLAYED)
-    assert seen
-    assert all(before == after for before, after in seen)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -83,7 +83,7 @@ def test_every_folder_is_shown_with_all_its_steps() -> None:
 
 
 @every_folder
-def test_its_report_has_every_step(folder: Path) -> None:
+def test_its_report_has_every_step_and_its_rows_are_compared(folder: Path) -> None:
     result = iad("report", folder)
     assert result.exit_code == 0, result.output
     chunks = re.search(r'"chunks": (\[.*?\])', (folder / REPORT).read_text())
@@ -92,7 +92,11 @@ def test_its_report_has_every_step(folder: Path) -> None:
     for packed in json.loads(chunks[1]):
         episodes = json.loads(zlib.decompress(b64decode(packed)))["episodes"]
         n_steps |= {key: len(episode["steps"]) for key, episode in episodes.items()}
-    assert n_steps == {key: record.n_steps for key, record in Run(folder).records.items()}
+    records = Run(folder).records
+    assert n_steps == {key: record.n_steps for key, record in records.items()}
+    arms = json.loads(iad("analyse", folder, "--json").stdout)["arms"]
+    assert sum(arm["n_samples"] for arm in arms.values()) == len(records)
+    assert len(arms) == len({record.arm for record in records.values()})
 
 
 @every_folder
@@ -115,14 +119,6 @@ def test_it_is_exported_in_every_form(folder: Path, form: str, tmp_path: Path) -
             own = [row for row in rows if row["episode"] == key]
             assert [row["action"] for row in own] == list(record.actions)
             assert sum(len(row["candidates"]) for row in own) == record.spent.proposals
-
-
-@every_folder
-def test_its_rows_are_compared(folder: Path) -> None:
-    arms = json.loads(iad("analyse", folder, "--json").stdout)["arms"]
-    records = Run(folder).records.values()
-    assert sum(arm["n_samples"] for arm in arms.values()) == len(records)
-    assert len(arms) == len({record.arm for record in records})
 
 
 @every_folder

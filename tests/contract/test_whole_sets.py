@@ -1,6 +1,7 @@
 """Contract 2: a verifier judges the set that a strategy holds, so without feedback a chain is best-of-n, exactly."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from typing import Any
 
 import gymnasium as gym
@@ -13,8 +14,8 @@ from iad_policy.models.scripted import ScriptedModel, text_of
 from iad_policy.types.hashing import seed_of
 from iad_policy.verifiers import load_verifier
 from iad_policy.verifiers.judge import finalising_judge, judge, pairwise_judge
-from tests.browser import missing
 from tests.contract.components import Calls, Wanderer
+from tests.contract.rule_based import made
 from tests.contract.toy import Digger
 
 AGENTS = {
@@ -68,15 +69,10 @@ def committed(
     [(name, one) for name in AGENTS for one in VERIFIERS if name != "Sketch2Code" or one in ("proxy", "pairwise")],
 )
 def test_without_feedback_a_chain_commits_what_best_of_n_does(name: str, verifier: str) -> None:
-    if name == "Sketch2Code" and (reason := missing()):
-        pytest.skip(reason)
-    env = gym.make(f"IAD/{name}-v0")
-    try:
-        made = VERIFIERS[verifier](env)
-        chain = committed(AGENTS[name], env, made, "iad", feedback="none", temperature=1.0)
-        best = committed(AGENTS[name], env, made, "bon", temperature=1.0)
-    finally:
-        env.close()
+    with closing(made(f"IAD/{name}-v0")) as env:
+        one = VERIFIERS[verifier](env)
+        chain = committed(AGENTS[name], env, one, "iad", feedback="none", temperature=1.0)
+        best = committed(AGENTS[name], env, one, "bon", temperature=1.0)
     assert len(best[0][1]) == N
     assert chain == best
 

@@ -212,18 +212,6 @@ def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(tmp_path: Path) 
     assert len((tmp_path / "episodes.jsonl").read_text().splitlines()) == 150
 
 
-def test_without_a_verifier_strategies_that_need_none_run_and_others_say_what_to_pass(tmp_path: Path) -> None:
-    done = iad("run", SHOP, "--verifier", "none", "--strategy", "bon-sc", "--tasks", 1, "--out", tmp_path / "a")
-    assert done.exit_code == 0
-    assert "No verifier" in done.stdout
-    done = iad("run", SHOP, "--verifier", "none", "--strategy", "iad", "--tasks", 2, "--out", tmp_path / "b")
-    assert done.exit_code == 2
-    assert "expected a verifier for iad, which asks for verdicts, got none" in done.stderr
-    assert "name one: --verifier module:Class" in done.stderr
-    assert done.stdout == ""
-    assert not (tmp_path / "b").exists()
-
-
 SUITE = """
 tasks = 2
 strategies = ["single", "bon-sc"]
@@ -261,16 +249,6 @@ def test_a_file_holds_several_runs_and_the_command_line_goes_before_it(tmp_path:
     again = iad("compare", "--config", file, "--tasks", 3, "--out", tmp_path / "out")
     assert again.stdout == without_progress(done.stdout)
     assert (tmp_path / "out" / "shop" / "episodes.jsonl").read_text().splitlines() == lines
-
-
-def test_several_environments_and_seeds_from_one_command(tmp_path: Path) -> None:
-    done = iad("run", SHOP, "IAD/BIRD-v0", "--strategy", "bon", "--seed", "0,1", "--tasks", 1, "--out", tmp_path)
-    assert done.exit_code == 0, done.output
-    records = [json.loads(line) for path in tmp_path.glob("*/episodes.jsonl") for line in path.read_text().splitlines()]
-    assert sorted((one["env"], one["agent"], one["seed"]) for one in records) == [
-        *(("IAD/BIRD-v0", "linker", 0), ("IAD/BIRD-v0", "linker", 1)),
-        *((SHOP, "shopper", 0), (SHOP, "shopper", 1)),
-    ]
 
 
 @pytest.mark.parametrize(

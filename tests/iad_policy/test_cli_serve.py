@@ -13,10 +13,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from iad_policy.cli import app
 from iad_policy.errors import extra_command
+from tests.command_line import iad
 
 SHOP = "IAD/WebShop-v0"
 
@@ -128,7 +127,7 @@ def test_a_port_in_use_is_said() -> None:
     ],
 )
 def test_bad_input_is_one_sentence_and_status_2(options: list[str], said: str) -> None:
-    done = CliRunner().invoke(app, ["serve", *([] if "--mcp" in options else ["--port", "0"]), *options])
+    done = iad("serve", *([] if "--mcp" in options else ["--port", "0"]), *options)
     assert done.exit_code == 2, done.output
     assert said in done.stderr
     assert "Traceback" not in done.output

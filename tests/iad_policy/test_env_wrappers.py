@@ -188,13 +188,6 @@ def test_keys_and_risks_are_those_of_the_action_inside() -> None:
     world.require_type(np.int64(3))
 
 
-def test_votes_count_actions_that_mean_the_same() -> None:
-    answers = iter([0, 2, 5])
-    env = digger()
-    with IADPolicyWrapper(lambda *_: next(answers), env, strategy="bon-sc", n=3, verifier="none") as policy:
-        assert policy.act(*env.reset(seed=0)) == 2
-
-
 @pytest.mark.parametrize("name", WRAPPED)
 def test_a_recorded_episode_is_replayed_through_wrappers(name: str, tmp_path: Path) -> None:
     make, n_actions = WRAPPED[name]

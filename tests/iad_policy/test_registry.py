@@ -192,9 +192,14 @@ def test_what_is_recommended_without_a_proxy_runs(mine: Path) -> None:
     for place, given in enumerate(recommended):
         done = iad(*run, *given, "--out", f"run-{place}")
         assert (done.exit_code, "ERRORED" in done.stdout) == (0, False), done.output
+    assert "No verifier" in done.stdout
     refused = iad(*run, "--verifier", "none", "--out", "lacking")
-    said = "name one: --verifier module:Class or judge:<model> (in Python verifier=...)"
-    assert (refused.exit_code, said in " ".join(refused.output.split())) == (2, True)
+    assert (refused.exit_code, refused.stdout, Path("lacking").exists()) == (2, "", False)
+    for said in (
+        "expected a verifier for iad, which asks for verdicts, got none",
+        "name one: --verifier module:Class or judge:<model> (in Python verifier=...)",
+    ):
+        assert said in " ".join(refused.stderr.split())
 
 
 def test_what_is_recommended_for_one_n_of_the_baseline_runs(tmp_path: Path) -> None:

@@ -11,8 +11,6 @@ from rich.text import Text
 from iad_policy.commands.doctor.findings import FindingGroup
 
 STYLES = {"ok": "green", "set": "green", "missing": "yellow", "slow": "yellow", "broken": "bold red", "not set": "dim"}
-STATUS_WIDTH = 8
-"""Width of the longest status and a space."""
 
 
 def print_groups(groups: Sequence[FindingGroup], console: Console) -> None:
@@ -20,15 +18,13 @@ def print_groups(groups: Sequence[FindingGroup], console: Console) -> None:
     # With a soft wrap only the terminal breaks long lines, so a copied command stays in one piece.
     tell = partial(console.print, highlight=False, soft_wrap=True)
     width = max(len(finding.name) for group in groups for finding in group.findings)
-    left = 2 + width + 1 + STATUS_WIDTH
+    left = 2 + width + 1 + 8  # the longest status and a space
     wrapper = textwrap.TextWrapper(max(20, console.width - left), break_long_words=False, break_on_hyphens=False)
     for group in groups:
         tell(Text(group.title, style="bold"))
         for finding in group.findings:
             lines = wrapper.wrap(finding.said) or [""]
-            row = Text(f"  {finding.name:<{width}} ").append(
-                f"{finding.status:<{STATUS_WIDTH}}", style=STYLES[finding.status]
-            )
+            row = Text(f"  {finding.name:<{width}} ").append(f"{finding.status:<8}", style=STYLES[finding.status])
             if finding.fix and not finding.said:
                 tell(row.append(f"$ {finding.fix}", style="cyan"))
                 continue

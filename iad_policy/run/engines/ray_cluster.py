@@ -10,9 +10,6 @@ from typing import Any, NoReturn
 from iad_policy.errors import MissingExtra
 from iad_policy.run.engines import EngineError
 
-OBJECT_STORE_BYTES = 2**28
-"""Size of the object store of a cluster that is started here. Messages are small."""
-
 
 def load_ray() -> Any:
     """Return the package `ray`.
@@ -45,7 +42,7 @@ def connected() -> Iterator[int]:
         ray.init(
             address="local",
             include_dashboard=False,
-            object_store_memory=OBJECT_STORE_BYTES,
+            object_store_memory=2**28,  # bytes: messages are small
             _node_ip_address="127.0.0.1",
             **quiet,
         )

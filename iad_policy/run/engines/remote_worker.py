@@ -24,9 +24,6 @@ from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.run.worker import EpisodeJob, Worker, WorkerSpec
 from iad_policy.runtime.event_loop import EventLoop
 
-BATCH_S = 0.2
-"""Seconds that a message may wait for others of its batch."""
-
 
 class LogLines(NamedTuple):
     """Log lines of one episode."""
@@ -192,11 +189,11 @@ class _WorkerCall(NamedTuple):
 
 
 def _message_batches(messages: "SimpleQueue[Message | _CallEnd]") -> MessageBatches:
-    """Yield messages in batches until the call ends. A batch has all messages within `BATCH_S` of its first."""
+    """Yield messages in batches until the call ends. A batch has all messages within 0.2 s of its first."""
     while True:
         batch: list[Message] = []
         message = messages.get()
-        closes = monotonic() + BATCH_S
+        closes = monotonic() + 0.2
         with suppress(Empty):
             while not isinstance(message, _CallEnd):
                 batch.append(message)

@@ -11,9 +11,8 @@ from iad_policy.errors import MissingExtra
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.run.trackers import PROJECT, final_figures, flat, labels_of
 
-PARAM_CHARS = 500
-N_BATCH = 500
-"""Metrics per batch, and characters of a parameter (`PARAM_CHARS`), that every MLflow server accepts."""
+MOST = 500
+"""Metrics per batch, and characters of a parameter, that every MLflow server accepts."""
 
 
 class MLflowTracker:
@@ -42,7 +41,7 @@ class MLflowTracker:
         tags = {**labels_of(config), "run_folder": str(folder.resolve())}
         run = self._client.create_run(experiment, run_name=folder.resolve().name, tags=tags)
         self._id, self._status = run.info.run_id, "KILLED"
-        params = [Param(_name(key), value[:PARAM_CHARS]) for key, value in flat(config)]
+        params = [Param(_name(key), value[:MOST]) for key, value in flat(config)]
         for start in range(0, len(params), 100):
             self._client.log_batch(self._id, params=params[start : start + 100])
 
@@ -62,8 +61,8 @@ class MLflowTracker:
     def _log(self, figures: Mapping[str, float], step: int) -> None:
         now = int(1000 * time())
         metrics = [self._metric(_name(name), value, now, step) for name, value in figures.items()]
-        for start in range(0, len(metrics), N_BATCH):
-            self._client.log_batch(self._id, metrics=metrics[start : start + N_BATCH])
+        for start in range(0, len(metrics), MOST):
+            self._client.log_batch(self._id, metrics=metrics[start : start + MOST])
 
 
 def _name(name: str) -> str:

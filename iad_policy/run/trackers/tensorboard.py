@@ -8,8 +8,6 @@ from iad_policy.errors import MissingExtra
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.run.trackers import final_figures, labels_of
 
-FOLDER = "tensorboard"
-
 
 class TensorBoardTracker:
     """Writes to `tensorboard/<number>-<label>/` in the run folder. Each call of the command gets a new number.
@@ -27,7 +25,7 @@ class TensorBoardTracker:
             from tensorboard.summary import Writer
         except ImportError:
             raise MissingExtra("tensorboard", "tensorboard") from None
-        whole = folder / FOLDER
+        whole = folder / "tensorboard"
         number = len(list(whole.iterdir())) if whole.is_dir() else 0
         self._writer = Writer(str(whole / "-".join([str(number), *known_by(config)])))
 

@@ -9,8 +9,6 @@ from iad_policy.errors import MissingExtra
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.run.trackers import PROJECT, final_figures, flat, labels_of
 
-STEP = "n_episodes"
-
 
 class WandbTracker:
     """Writes to `wandb/` in the run folder. Nothing leaves the machine unless `WANDB_MODE=online` is set.
@@ -48,8 +46,8 @@ class WandbTracker:
         row = next(iter(means)).rpartition("/")[0]
         if row not in self._rows:
             self._rows.add(row)
-            self._run.define_metric(f"{row}/*", step_metric=f"{row}/{STEP}")
-        self._run.log({**means, f"{row}/{STEP}": n_episodes})
+            self._run.define_metric(f"{row}/*", step_metric=f"{row}/n_episodes")
+        self._run.log({**means, f"{row}/n_episodes": n_episodes})
 
     def on_summary(self, summary: Mapping[str, Any]) -> None:
         """Put every figure of the table into the run's summary."""

@@ -3,17 +3,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from iad_policy.cli import app
 from iad_policy.report.other_logs import FORMATS, OWN
+from tests.command_line import iad
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 LOGS = FIXTURES / "other_logs"
 
 
 def analyse(*arguments: object) -> Any:
-    return CliRunner().invoke(app, ["analyse", *map(str, arguments)])
+    return iad("analyse", *arguments)
 
 
 @pytest.mark.parametrize(

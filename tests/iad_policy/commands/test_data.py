@@ -149,7 +149,12 @@ def test_verify_holds_a_folder_without_a_record_to_what_is_known(server: FileSer
     assert (done.exit_code, "run: iad data fetch small" in done.stderr) == (2, True)
 
 
-def test_list_shows_what_is_here(server: FileServer, root: Path) -> None:
+def test_list_fits_on_a_terminal_names_every_entry_and_shows_what_is_here(server: FileServer, root: Path) -> None:
+    table, _, rest = iad(None, "list").stdout.partition("\n\n")
+    assert max(map(len, table.splitlines())) <= 100
+    for name in ("webshop-small", "bird-mini-dev", "sketch2code", "acebench"):
+        assert name in table
+    assert str(root) in rest
     given = two(server)
     assert re.search(r"small +IAD/WebShop-v0 +0\.5 MB +MIT +no", iad(given, "list").stdout)
     server.files["/b"].statuses = [404]
@@ -157,16 +162,6 @@ def test_list_shows_what_is_here(server: FileServer, root: Path) -> None:
     assert re.search(r"MIT +begun", iad(given, "list").stdout)
     assert iad(given, "fetch", "small", "--yes").exit_code == 0
     assert re.search(r"MIT +yes", iad(given, "list").stdout)
-
-
-def test_list_fits_on_a_terminal_and_names_every_entry(root: Path) -> None:
-    done = iad(None, "list")
-    assert done.exit_code == 0
-    table, _, rest = done.stdout.partition("\n\n")
-    assert max(map(len, table.splitlines())) <= 100
-    for name in ("webshop-small", "bird-mini-dev", "sketch2code", "acebench"):
-        assert name in table
-    assert str(root) in rest
 
 
 def test_what_a_package_or_a_repository_has_is_said_with_its_commands() -> None:

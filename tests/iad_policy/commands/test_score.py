@@ -7,9 +7,8 @@ from typing import Any
 
 import gymnasium as gym
 import pytest
-from typer.testing import CliRunner
 
-from iad_policy.cli import app
+from tests import command_line
 from tests.iad_policy.toy_lamp import LampEnv
 
 ROOT = Path(__file__).parents[3]
@@ -20,8 +19,7 @@ BIRD, SHOP = "IAD/BIRD-v0", "IAD/WebShop-v0"
 
 
 def iad(*arguments: object, columns: int | None = None) -> Any:
-    variables = {} if columns is None else {"COLUMNS": str(columns)}
-    return CliRunner().invoke(app, [str(argument) for argument in arguments], env=variables)
+    return command_line.iad(*arguments, env={} if columns is None else {"COLUMNS": str(columns)})
 
 
 @cache

@@ -9,7 +9,6 @@ from random import Random
 from threading import Event, Thread
 from typing import Any
 
-import gymnasium as gym
 import pytest
 
 import iad_envs  # noqa: F401 (registers)
@@ -74,24 +73,6 @@ def test_a_coroutine_functions_action_is_its_result(name: str) -> None:
         candidates = policy.decisions[-1].candidates
         assert [(one.action, one.error) for one in candidates] == [("go north", "")] * 2
         assert all(one.usage.prompt_tokens == (3 if name == "object with propose" else 0) for one in candidates)
-
-
-def test_in_a_shop_an_async_agent_acts_as_the_same_function_without_async() -> None:
-    """Today's finding: its coroutine was searched for, fifteen times."""
-
-    def search(observation: str, info: Mapping[str, Any], rng: Random) -> str:
-        return f"search[{rng.choice(info['instruction'].split())}]"
-
-    async def search_later(observation: str, info: Mapping[str, Any], rng: Random) -> str:
-        return search(observation, info, rng)
-
-    env = gym.make("IAD/WebShop-v0")
-    committed = []
-    for agent in (search, search_later):
-        with IADPolicyWrapper(agent, env, strategy="iad", n=3) as policy:
-            committed.append([policy.act(*env.reset(seed=seed)) for seed in range(3)])
-    assert committed[0] == committed[1]
-    assert not any("[...]" in action for action in committed[0])
 
 
 def test_proposals_that_are_asked_in_parallel_wait_together_and_see_their_own_call() -> None:
