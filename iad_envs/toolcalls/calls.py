@@ -24,8 +24,6 @@ MAX_BITS = 14_280
 CallStyle = Literal["any", "python", "json"]
 PARSE_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What `ast.parse` and `json.loads` raise on a text that they can't read."""
-_FENCE = re.compile(r"`{3,}[ \t]*[\w+-]*[ \t]*\n(.*?)\n?[ \t]*`{3,}", re.DOTALL)
-_TAG = re.compile(r"<tool_call>(.*?)</tool_call>", re.DOTALL)
 
 
 class FunctionCall(NamedTuple):
@@ -66,7 +64,7 @@ def read_calls(text: str, style: CallStyle = "any", *, dots: bool = False) -> li
     if not body:
         raise UnreadableCalls("expected calls such as [f(a=1), g()], got an empty text")
     if style != "python":
-        if tagged := _TAG.findall(body):
+        if tagged := re.findall(r"<tool_call>(.*?)</tool_call>", body, re.DOTALL):
             return _checked([call for part in tagged for call in _json_calls(part)], dots)
         if style == "json" or body[:1] == "{" or re.match(r"\[\s*\{", body):
             return _checked(_json_calls(body), dots)
@@ -86,7 +84,7 @@ def unfenced(text: str) -> str:
     """Return a text without blanks, and a fence of backticks, around it."""
     body = text.strip()
     if body[:1] == "`":
-        fenced = _FENCE.fullmatch(body)
+        fenced = re.fullmatch(r"`{3,}[ \t]*[\w+-]*[ \t]*\n(.*?)\n?[ \t]*`{3,}", body, re.DOTALL)
         return (fenced[1] if fenced else body.strip("`")).strip()
     return body
 

@@ -18,7 +18,7 @@ from iad_envs.toolcalls.bfcl.classes import FILES, OfficialClasses
 from iad_envs.toolcalls.bfcl.conversations import PlayedTurn, extended
 from iad_envs.toolcalls.bfcl.data import MULTI_TURN, SINGLE_TURN, Conversation, OfficialFiles, SingleQuestion
 from iad_envs.toolcalls.bfcl.decoding import decoded
-from iad_envs.toolcalls.bfcl.scoring.multi_turn import WITHHELD, TurnsJudge
+from iad_envs.toolcalls.bfcl.scoring.multi_turn import TurnsJudge
 from iad_envs.toolcalls.bfcl.scoring.single_turn import check_calls
 from iad_envs.toolcalls.calls import FunctionCall, UnreadableCalls, read_calls
 from tests.iad_envs.toolcalls.official_answers import (
@@ -123,7 +123,7 @@ def test_gold_is_right_by_both_rules_and_as_it_is_written_only_where_all_argumen
         as_written = play(judge, [[f"[{', '.join(turn)}]"] for turn in task.gold], read_officially)
         right[f"{category} as written"] += check(judge, as_written).valid
     # Its gold calls `tail` two turns before that function is offered.
-    assert unsound == [("sound", "multi_turn_miss_func_49", WITHHELD)]
+    assert unsound == [("sound", "multi_turn_miss_func_49", "multi_turn:withheld_function")]
     right["multi_turn_miss_func sound"] += 1
     assert right == {
         f"{category} {how}": n

@@ -4,8 +4,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-_DROPPED_RUN = re.compile(r"[\s,./\-_*^]+")
-
 
 def same_value(given: Any, gold: Any) -> bool:
     """Whether two values are equal: texts but for case, blanks and punctuation outside of numbers, numbers by value.
@@ -31,7 +29,7 @@ def same_value(given: Any, gold: Any) -> bool:
 
 def sound_text(text: str) -> str:
     """Return a text as it is compared under `sound`: as officially, but what parts or signs numbers stays."""
-    return _DROPPED_RUN.sub(_kept, text).casefold().replace("'", '"') or text
+    return re.sub(r"[\s,./\-_*^]+", _kept, text).casefold().replace("'", '"') or text
 
 
 def _kept(run: re.Match[str]) -> str:

@@ -22,7 +22,6 @@ from iad_envs.toolcalls.calls import (
 from iad_envs.toolcalls.rules import Rules
 
 NOT_CALLS = "expected calls, such as [name(argument='value'), ...]"
-_STARTS_WITH_CALLS = re.compile(r"\[.*?\]")
 
 
 def read_normal(answer: str, *, multi_turn: bool, rules: Rules = "official") -> list[FunctionCall]:
@@ -51,7 +50,7 @@ def read_normal(answer: str, *, multi_turn: bool, rules: Rules = "official") -> 
 
 def is_execution(message: str) -> bool:
     """Whether an agent's message is executed: it starts with `[...]` on one line."""
-    return _STARTS_WITH_CALLS.match(message) is not None
+    return re.match(r"\[.*?\]", message) is not None
 
 
 def read_agent(message: str, rules: Rules = "official") -> list[FunctionCall]:

@@ -14,8 +14,6 @@ from iad_envs.toolcalls.worlds.phone import (
     shown_settings,
 )
 
-_HOUR = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
-
 
 class PhoneReminder(NamedTuple):
     """A reminder; the day is YYYY-MM-DD, the hour HH:MM."""
@@ -108,5 +106,5 @@ def _require_when(day: str, hour: str) -> None:
         is_day = False
     if not is_day:
         raise Refused(f"day must be a date as YYYY-MM-DD, got {day!r}.")
-    if not _HOUR.fullmatch(hour):
+    if not re.fullmatch(r"([01]\d|2[0-3]):[0-5]\d", hour):
         raise Refused(f"hour must be a time as HH:MM, got {hour!r}.")

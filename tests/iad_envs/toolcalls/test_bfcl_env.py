@@ -7,7 +7,7 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.errors import UnknownTask
-from iad_envs.toolcalls.bfcl.conversations import MAX_RESPONSES, MORE_FUNCTIONS, OVER_CAP
+from iad_envs.toolcalls.bfcl.conversations import MAX_RESPONSES
 from iad_envs.toolcalls.bfcl.env import BFCLEnv
 from iad_envs.toolcalls.findings import SEVERITIES
 from iad_envs.toolcalls.pages import AWAITED, HANDED_IN
@@ -75,7 +75,7 @@ def test_what_is_held_back_is_neither_shown_nor_works_until_it_is_offered() -> N
     assert "is not defined" in after["page"]["results"][0]
     observation, *_, info = env.step("reply[I can't.]")
     assert missed <= {one["name"] for one in info["page"]["tools"]}
-    assert MORE_FUNCTIONS in observation
+    assert "There are more functions now." in observation
     official, _ = started(LATE, scoring="official")
     after = official.simulate(official.snapshot(), f"[{late}()]").info
     assert "is not defined" not in after["page"]["results"][0]
@@ -109,7 +109,7 @@ def test_more_responses_than_the_limit_end_the_conversation(action: str, said: s
         observation, reward, terminated, _, info = env.step(action)
         assert said in observation
         assert terminated == (number == MAX_RESPONSES)
-    assert OVER_CAP in observation
+    assert "more responses than the limit" in observation
     assert (reward, info["success"], info["stop_reason"], info["reward_parts"]["cap"]) == (0.0, False, "done", 0.0)
     for scoring, expected in (("official", 1.0), ("sound", 0.0)):  # in the last turn only the sound rule minds
         env, _ = started(BASE, scoring=scoring)

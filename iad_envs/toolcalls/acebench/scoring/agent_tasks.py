@@ -21,9 +21,6 @@ FinalState = Sequence[Mapping[str, Mapping[str, Any]]]
 """Attributes by class: a list of dictionaries with one class each, as `executor.saved_state` gives it."""
 
 
-_INNER_QUOTE = re.compile(r"(?<=[^\s=\[({:,])'(?!\s*(?:[,)\]}:]|$))")
-
-
 class AgentScore(NamedTuple):
     """The score of an agent task.
 
@@ -158,4 +155,5 @@ def milestone_calls(stone: str) -> tuple[FunctionCall, ...]:
     try:
         return tuple(read_normal(stone, multi_turn=False, rules="sound"))
     except UnreadableCalls:
-        return tuple(read_normal(_INNER_QUOTE.sub(r"\\'", stone), multi_turn=False, rules="sound"))
+        quoted = re.sub(r"(?<=[^\s=\[({:,])'(?!\s*(?:[,)\]}:]|$))", r"\\'", stone)
+        return tuple(read_normal(quoted, multi_turn=False, rules="sound"))

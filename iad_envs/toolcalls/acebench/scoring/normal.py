@@ -19,8 +19,6 @@ from iad_envs.toolcalls.calls import FunctionCall, UnreadableCalls
 from iad_envs.toolcalls.matching import n_matched
 from iad_envs.toolcalls.rules import Rules
 
-_NUMBERED = re.compile(r"_\d+$")
-_DROPPED = re.compile(r"[ ,./\-_*^]")
 _TYPES: Mapping[str, type | None] = {
     "string": str, "any": str,
     "integer": int, "int": int, "number": int,
@@ -31,7 +29,6 @@ _TYPES: Mapping[str, type | None] = {
     "enum": None,
 }  # fmt: skip
 """Official type of a value by the type in the function's document. No value has that of `enum`."""
-_WITH_ITEMS = ("array", "tuple", "list(string)", "list(enum)", "object", "objectArray")
 
 
 class _Mismatch(Exception):
@@ -92,7 +89,7 @@ def gold_calls(alternative: Mapping[str, Mapping[str, Any]], offered: Iterable[s
     """
     known = frozenset(offered)
     return [
-        FunctionCall(name if name in known else _NUMBERED.sub("", name), dict(arguments))
+        FunctionCall(name if name in known else re.sub(r"_\d+$", "", name), dict(arguments))
         for name, arguments in alternative.items()
     ]
 
@@ -159,7 +156,8 @@ def _require_fits(call: FunctionCall, gold: Mapping[str, Any], document: Any) ->
 def _require_argument(name: str, value: Any, gold: Any, schema: Mapping[str, Any]) -> None:
     described = schema["type"]
     wanted = _TYPES[described]
-    has_items, inner = described in _WITH_ITEMS, None
+    with_items = ("array", "tuple", "list(string)", "list(enum)", "object", "objectArray")
+    has_items, inner = described in with_items, None
     if has_items:
         items = schema.get("items")
         if isinstance(items, Mapping) and "type" in items:
@@ -228,7 +226,7 @@ def _boolean(value: Any) -> Any:
 
 def _standard(value: Any) -> Any:
     """Return a text as it is compared: without blanks and `,./-_*^`, in lower case. Other values as they are."""
-    return _DROPPED.sub("", value).lower().replace("'", '"') if isinstance(value, str) else value
+    return re.sub(r"[ ,./\-_*^]", "", value).lower().replace("'", '"') if isinstance(value, str) else value
 
 
 def _match_soundly(
