@@ -67,7 +67,7 @@ def _copy_of(value: Any, copies: dict[int, Any], todo: list[tuple[Any, Any]]) ->
 
 
 @cache
-def _is_plain(kind: type) -> bool:
+def _is_plain(kind: Any) -> bool:
     """Whether an instance is no more than its attributes."""
     own_ways = {"__copy__", "__deepcopy__", "__getstate__", "__reduce__", "__reduce_ex__", "__slots__"}
     return all(base.__module__ != "builtins" and not own_ways & vars(base).keys() for base in kind.__mro__[:-1])
