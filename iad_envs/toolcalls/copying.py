@@ -40,7 +40,7 @@ def copied(value: Any) -> Any:
 
 def _copy_of(value: Any, copies: dict[int, Any], todo: list[tuple[Any, Any]]) -> Any:
     """Return the copy of a value, which is filled when its turn comes."""
-    kind = type(value)
+    kind: Any = type(value)
     if kind in _SHARED:
         return value
     known = copies.get(id(value))
@@ -67,7 +67,7 @@ def _copy_of(value: Any, copies: dict[int, Any], todo: list[tuple[Any, Any]]) ->
 
 
 @cache
-def _is_plain(kind: Any) -> bool:
+def _is_plain(kind: type) -> bool:
     """Whether an instance is no more than its attributes."""
     own_ways = {"__copy__", "__deepcopy__", "__getstate__", "__reduce__", "__reduce_ex__", "__slots__"}
     return all(base.__module__ != "builtins" and not own_ways & vars(base).keys() for base in kind.__mro__[:-1])
