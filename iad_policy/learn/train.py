@@ -22,10 +22,6 @@ from iad_policy.types.hashing import digest, seed_of
 
 LANGUAGE = "hf:"
 """What the names of language models to train begin with."""
-ONLINE = "ppo"
-"""The recipe that plays while it learns."""
-SCHEDULE_OPTIONS = ("epochs", "batch", "max_kl")
-BACKEND_OPTIONS = ("rate", "entropy", "rank", "micro", "decode")
 
 
 def train(
@@ -58,8 +54,8 @@ def train(
         ModelFolderError: `out` holds another model, or `start` is none.
         UnknownName: There is no such recipe, backend or option.
     """
-    of_backend = {name: options.pop(name) for name in BACKEND_OPTIONS if name in options}
-    if recipe == ONLINE:
+    of_backend = {name: options.pop(name) for name in ("rate", "entropy", "rank", "micro", "decode") if name in options}
+    if recipe == "ppo":  # it plays while it learns
         env = [experience] if isinstance(experience, str) or not isinstance(experience, Sequence) else experience
         names = [str(one) for one in env]
         if len(names) != 1 or registered(names[0]) is None:
@@ -69,7 +65,7 @@ def train(
         if start is None:
             raise _needs_start()
         return train_online(playing, names[0], start=start, out=out, seed=seed, report=report, **of_backend)
-    of_schedule = {name: options.pop(name) for name in SCHEDULE_OPTIONS if name in options}
+    of_schedule = {name: options.pop(name) for name in ("epochs", "batch", "max_kl") if name in options}
     made = load_recipe(recipe, **options)
     if not isinstance(experience, Experience):
         experience = Experience.of([experience] if isinstance(experience, str | Path) else experience)

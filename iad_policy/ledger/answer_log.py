@@ -29,11 +29,6 @@ FORMAT = 2
 with language models that led to it: each prompt as sent, the text as sampled, finish reason and sampling. A verdict
 says what its score is `of` and whether it is `revised`, an outcome where (`at`) and by which `draw` it was simulated,
 and a role's text what its `subject` was. Readers skip lines of a kind that they don't know."""
-BLOB_CHARS = 1024
-LIST_CHARS = 4096
-"""Characters of a list, such as the documents of functions, that is a blob."""
-_NAME = re.compile(r"[0-9a-f]{32}")
-_PICTURE = re.compile(rf"{THUMBNAILS}/[0-9a-f]{{32}}\.png")
 
 
 class Log(ABC):
@@ -50,7 +45,7 @@ class Log(ABC):
     def put(self, value: Any) -> Any:
         """Return a JSON-able form of a value. A long text or large array becomes a reference to its blob."""
         size = len(value) if isinstance(value, str) else getattr(value, "nbytes", 0)
-        if size <= BLOB_CHARS:
+        if size <= 1024:
             return encode(value)
         name = digest(value)
         self.keep(blob_place(name), lambda: json.dumps(encode(value)).encode())
@@ -60,7 +55,7 @@ class Log(ABC):
         """Return a JSON-able form of a list or tuple. A long one becomes a reference to its blob."""
         encoded = encode(values)
         text = json.dumps(encoded)
-        if len(text) <= LIST_CHARS:
+        if len(text) <= 4096:  # the documents of functions are longer
             return encoded
         name = digest(text)
         self.keep(blob_place(name), text.encode)
@@ -284,7 +279,7 @@ def blob_place(name: Any) -> str:
     Raises:
         ValueError: It is not the name of a blob, but maybe of a file elsewhere.
     """
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
+    if not isinstance(name, str) or not re.fullmatch("[0-9a-f]{32}", name):
         raise ValueError(f"expected 32 hex digits as the name of a blob, got {name!r:.100}")
     return f"{BLOBS}/{name}.json"
 
@@ -318,4 +313,4 @@ def _is_named_after(value: Any, content: bytes, place: str) -> bool:
 
 def is_picture_place(path: Any) -> bool:
     """Say whether a path is one that `put_picture` returns."""
-    return isinstance(path, str) and _PICTURE.fullmatch(path) is not None
+    return isinstance(path, str) and re.fullmatch(rf"{THUMBNAILS}/[0-9a-f]{{32}}\.png", path) is not None

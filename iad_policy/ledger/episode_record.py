@@ -153,14 +153,14 @@ def episode_of(line: bytes) -> EpisodeRecord | None:
         kinds = (*read, *map(type, read.values()))
         if kinds not in _known_kinds:
             _require_kinds(record)
-            if len(_known_kinds) < N_KNOWN_KINDS:
+            if len(_known_kinds) < 1000:
                 _known_kinds.add(kinds)
         numbers = [record.reward, record.grounding, record.wall_s, record.success or 0.0, record.progress or 0.0]
         numbers.append(record.final_score or 0.0)
         numbers += [one for one in record.progress_by_step if one is not None]
         numbers += record.reward_parts.values()
         for spent in record.usage.values():
-            if spent.keys() - _AXES:
+            if spent.keys() - set(Usage._fields):
                 raise ValueError(f"expected the axes {', '.join(Usage._fields)}, got {', '.join(spent)}")
             numbers += spent.values()
         if not math.isfinite(math.fsum(numbers)):  # JSON of others has NaN and 1e400
@@ -171,12 +171,8 @@ def episode_of(line: bytes) -> EpisodeRecord | None:
 
 
 _FIELDS = frozenset(part.name for part in fields(EpisodeRecord))
-_AXES = frozenset(Usage._fields)
-_JSON: Mapping[Any, frozenset[type]] = {float: frozenset({int, float}), Mapping: frozenset({dict})}
-"""Annotated type -> what a line has for it, where that is another one."""
 _known_kinds: set[tuple[Any, ...]] = set()
 """Names and types of the fields of lines that were found whole, as nearly all lines have the same."""
-N_KNOWN_KINDS = 1000
 
 
 def _require_kinds(record: EpisodeRecord) -> None:
@@ -189,7 +185,8 @@ def _kinds_of(hint: Any) -> frozenset[type]:
     if isinstance(hint, UnionType):
         return frozenset().union(*map(_kinds_of, get_args(hint)))
     plain = get_origin(hint) or hint
-    return _JSON.get(plain, frozenset({plain}))
+    in_json = {float: frozenset({int, float}), Mapping: frozenset({dict})}  # where a line has another type
+    return in_json.get(plain, frozenset({plain}))
 
 
 _KINDS = {name: _kinds_of(hint) for name, hint in get_type_hints(EpisodeRecord).items()}

@@ -21,8 +21,6 @@ from iad_policy.types.hashing import decode
 from iad_policy.types.jsonl import warn_of
 from iad_policy.types.regular_file import no_links, open_regular, read_regular
 
-N_BLOBS = 128
-"""Long values that are kept in memory."""
 Made = TypeVar("Made")
 
 
@@ -68,7 +66,7 @@ class Run:
 
     @cached_property
     def _blob(self) -> Callable[[str], Any]:
-        return lru_cache(N_BLOBS)(self._read_blob)  # a page is seen before and after, and by several strategies
+        return lru_cache(128)(self._read_blob)  # a page is seen before and after, and by several strategies
 
     def __getstate__(self) -> dict[str, Any]:
         self._indexed()  # so that not every process does it

@@ -23,8 +23,6 @@ from iad_policy.strategies.building_blocks.feedback_forms import FORMS
 from iad_policy.types.atomic import write_atomically
 from iad_policy.types.hashing import digest
 
-PAPERS_FORM = "best-worst"
-"""The feedback form of the papers, which the figures use unless another one is given."""
 FIGURES: Mapping[str, tuple[FigurePanel, ...]] = {
     **{number: panels for one in experiments_of("iad").values() for number, panels in one.figures.items()},
     "feedback": (
@@ -72,7 +70,7 @@ class Sweep:
         """Run strategies with the sweep's options, overridden by `changes`, and return the results."""
         asked: dict[str, Any] = {"n": self.ns, "agent": self.agent, "verifier": self.verifier, "tasks": self.tasks}
         if "iad" in strategies:
-            asked["feedback"] = PAPERS_FORM
+            asked["feedback"] = "best-worst"  # the form of the papers, unless another one is given
         asked |= {**self.options, **changes}
         folder = self.out / f"{'-'.join(strategies)}-{digest(self.env, strategies, asked)[:8]}"
         return self.evaluate(self.env, list(strategies), out=folder, **asked)

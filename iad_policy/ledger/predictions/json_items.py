@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 LINES = (".jsonl", ".ndjson")
 _DECODER = json.JSONDecoder()
-_SPACES = " \t\n\r"
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 """What stands for bytes that are not UTF-8 in a text decoded with `surrogateescape`."""
 
@@ -112,7 +111,7 @@ def _without_repeats(items: list[JSONItem], problems: list[str]) -> list[JSONIte
 
 
 def _after_spaces(text: str, at: int) -> int:
-    while at < len(text) and text[at] in _SPACES:
+    while at < len(text) and text[at] in " \t\n\r":
         at += 1
     return at
 

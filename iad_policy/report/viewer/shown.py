@@ -30,8 +30,6 @@ from iad_policy.strategies import STRATEGIES, find_strategy
 from iad_policy.types import FALLBACK, Candidate, State
 from iad_policy.types.hashing import decode
 
-HIDDEN_INFO = frozenset({"task_id", "instruction", "available_actions", "step", "page"})
-"""Parts of a state's info that the page shows elsewhere, or that repeat the observation."""
 _HEAD_KEYS = {
     *("env", "label", "information", "instruments", "baseline"),
     *("differences", "curves", "comparisons", "verifier_scores"),
@@ -271,7 +269,8 @@ def _state(state: State | None, run: Run, table: ShownTable) -> dict[str, Any] |
         "info": {
             name: table.put(_text(value))
             for name, value in state.info.items()
-            if name not in HIDDEN_INFO
+            # The page shows these elsewhere, or they repeat the observation.
+            if name not in {"task_id", "instruction", "available_actions", "step", "page"}
             and not (value is None or value is False or (isinstance(value, str | tuple | list | dict) and not value))
         },
         "done": state.done,
