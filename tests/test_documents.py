@@ -171,7 +171,7 @@ def commands(document: str) -> Iterator[str]:
                 yield command
 
 
-@pytest.mark.parametrize("document", map(slow_if_long, TUTORIALS))
+@pytest.mark.parametrize("document", [slow_if_long(one) for one in TUTORIALS])
 def test_the_commands_of_a_tutorial_run_one_after_another(
     document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
