@@ -88,7 +88,6 @@ def report(name: str, whole: Pilot) -> None:
 
 
 def main() -> None:
-    """Print the figures."""
     for path in map(Path, sys.argv[1:]):
         report(path.stem, kept(path) if path.is_file() else read_pilot(Run(path)))
     with tempfile.TemporaryDirectory() as nowhere:

@@ -25,7 +25,6 @@ N = 5
 
 
 def main() -> None:
-    """Print all figures."""
     levels(SHOP, 200, NOISY)
     if "--full" in sys.argv[1:]:
         levels(SHOP, 200, ["retrieval"])

@@ -94,7 +94,6 @@ def whole(backend: str, folder: Path, n_test: int, n_trees: int) -> None:
 
 
 def main() -> None:
-    """Print all figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true", help="the whole pipeline")
     parser.add_argument("--backend", default=MODEL, help="the model, such as hf:smollm2 or hf:FOLDER")

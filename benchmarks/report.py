@@ -61,7 +61,6 @@ def pages(folder: Path, reference: Reference) -> None:
 
 
 def main() -> None:
-    """Measure and print."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "run"
         evaluate("IAD/WebShop-v0", ["bon-sc", "iad"], tasks=N_EPISODES // 10, n=3, seed=list(range(5)), out=folder)

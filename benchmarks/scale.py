@@ -115,7 +115,6 @@ def middle(runs: Sequence[Measured], name: str) -> float:
 
 
 def main() -> None:
-    """Print every figure."""
     ray = load_ray()
     os.environ.update(RAY_USAGE_STATS_ENABLED="0", PYTHONPATH=f"{ROOT}:{ROOT / 'benchmarks'}")
     start = perf_counter()

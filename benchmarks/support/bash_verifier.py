@@ -302,7 +302,6 @@ def fit_weights(rows: Sequence[Tried]) -> str:
 
 
 def main() -> None:
-    """Fit the weights, or print the evidence on each set of tasks."""
     real = os.environ.get("IAD_REAL_DATA")
     folders = {"bundled": BUNDLED, **({"InterCode": Path(real) / "intercode"} if real else {})}
     if "--fit" in sys.argv:

@@ -273,7 +273,6 @@ def read(path: Path) -> Figures:
 
 
 def main() -> None:
-    """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", nargs="+", type=Path, help="run folders, or files that --keep wrote")
     parser.add_argument("--keep", type=Path, help="folder for a file per run with its figures")

@@ -162,7 +162,6 @@ def _with_interval(value: float | None, interval: Interval | None, sign: str = "
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the benchmark, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--env", action="append", choices=ENVIRONMENTS, help="an environment; all by default")
     parser.add_argument(

@@ -202,7 +202,6 @@ def fit(given: Sequence[CandidateSet]) -> dict[str, float]:
 
 
 def main() -> None:
-    """Print the weights, or the evidence on each task set, over all purchases and by source."""
     if "--fit" in sys.argv:
         for name, weight in fit(list(purchases(FITTING))).items():
             print(f'    "{name}": {weight:.2f},')

@@ -6,15 +6,10 @@ from typing import NamedTuple
 
 from iad_envs.booking.moments import clock, iso, read_day, read_party, read_time
 
-FORMS = (
-    "CLICK [id], TYPE [id] [text], CLEAR [id], SUBMIT [id], GOTO [url], SCROLL [UP], SCROLL [DOWN] or "
-    "ASK USER HELP [text]"
-)
 MAX_FIELD = 500
 """Characters of a field."""
 MAX_ACTION = 4096
 """Characters of an action, and of all fields together."""
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 SETTING: Mapping[str, Callable[[str], int | None]] = {"date": read_day, "time": read_time, "party": read_party}
 """Fields that TYPE sets, and what reads their values."""
 
@@ -33,29 +28,26 @@ class SiteAction(NamedTuple):
     text: str = ""
 
 
-UNREADABLE = SiteAction("")
-
-
 def read_action(text: str) -> SiteAction:
     """Read an action. Brackets are optional, and words may have any case. The text of TYPE and ASK is kept as it is."""
     text = text.strip()
     verbs = r"(click|type|clear|submit|goto|scroll|ask\s+user\s+help)\b[ \t]*:?[ \t]*"
     found = re.match(verbs, text, re.IGNORECASE | re.ASCII)
-    if found is None or len(text) > MAX_ACTION or _CONTROL.search(text):
-        return UNREADABLE
+    if found is None or len(text) > MAX_ACTION or not is_typable(text):
+        return SiteAction("")
     verb, rest = " ".join(found[1].upper().split()), text[found.end() :].strip()
     if verb == "ASK USER HELP":
-        return SiteAction(verb, text=_unbracketed(rest)) if _unbracketed(rest).strip() else UNREADABLE
+        return SiteAction(verb, text=_unbracketed(rest)) if _unbracketed(rest).strip() else SiteAction("")
     if verb == "GOTO":
-        return SiteAction(verb, _unbracketed(rest).strip()) if _unbracketed(rest).strip() else UNREADABLE
+        return SiteAction(verb, _unbracketed(rest).strip()) if _unbracketed(rest).strip() else SiteAction("")
     target = re.match(r"\[\s*([^\[\]\s]*)\s*\]|([^\[\]\s]+)", rest)
     if target is None:
-        return UNREADABLE
+        return SiteAction("")
     name, after = (target[1] if target[1] is not None else target[2]).lower(), rest[target.end() :].strip()
     if verb == "TYPE":
-        return SiteAction(verb, name, _unbracketed(after)) if name and after else UNREADABLE
+        return SiteAction(verb, name, _unbracketed(after)) if name and after else SiteAction("")
     if not name or after or (verb == "SCROLL" and name not in ("up", "down")):
-        return UNREADABLE
+        return SiteAction("")
     return SiteAction(verb, name.upper() if verb == "SCROLL" else name)
 
 
@@ -87,4 +79,4 @@ def _unbracketed(text: str) -> str:
 
 def is_typable(text: str) -> bool:
     """Whether a text can be a part of an action: it has no control characters and no halves of surrogate pairs."""
-    return _CONTROL.search(text) is None
+    return re.search(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]", text) is None

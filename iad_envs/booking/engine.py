@@ -2,7 +2,7 @@
 
 import re
 
-from iad_envs.booking.actions import FORMS, MAX_ACTION, MAX_FIELD, SETTING, SiteAction, read_action, set_value
+from iad_envs.booking.actions import MAX_ACTION, MAX_FIELD, SETTING, SiteAction, read_action, set_value
 from iad_envs.booking.addresses import NoSuchPlace, place_at
 from iad_envs.booking.moments import MAX_PARTY, N_DAYS, iso, read_day, read_party, read_time, time_text
 from iad_envs.booking.pages import (
@@ -61,7 +61,8 @@ class BookingEngine:
         state = passed(before)
         action = read_action(text)
         if not action.verb:
-            return _invalid(state, FORMS, text)
+            forms = "CLICK [id], TYPE [id] [text], CLEAR [id], SUBMIT [id], GOTO [url], SCROLL [UP], SCROLL [DOWN]"
+            return _invalid(state, f"{forms} or ASK USER HELP [text]", text)
         if action.verb == "ASK USER HELP":
             asked = (*state.asked, Exchanged(action.text))
             return Transition(state._replace(asked=asked), "", False, awaiting=True)

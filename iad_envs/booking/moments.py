@@ -6,7 +6,7 @@ episode's clock counts actions, not minutes.
 
 import re
 from datetime import date, timedelta
-from functools import lru_cache
+from functools import cache, lru_cache
 
 TODAY = date(2026, 3, 2)
 NOW = 10 * 60
@@ -21,14 +21,17 @@ MONTHS = (
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 _PLAIN = re.IGNORECASE | re.ASCII  # else "ſ" is an s, and "١" a digit
-_NAMES = "|".join(month[:3] for month in MONTHS)
-_YEAR = r"(?:,?\s+(?P<year>\d{4}))?"
-_DATES = (
-    re.compile(r"\b(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})\b", _PLAIN),
-    re.compile(rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<name>{_NAMES})[a-z]*\.?{_YEAR}", _PLAIN),
-    re.compile(rf"\b(?P<name>{_NAMES})[a-z]*\.?\s+(?P<day>\d{{1,2}})(?!\d)(?:st|nd|rd|th)?{_YEAR}", _PLAIN),
-)
-"""Forms of a date: 2026-06-17, 17 June 2026, June 17 2026. The year may be missing behind a month's name."""
+
+
+@cache
+def _forms_of_dates() -> tuple["re.Pattern[str]", ...]:
+    """Return 2026-06-17, 17 June 2026, June 17 2026. The year may be missing behind a month's name."""
+    names, year = "|".join(month[:3] for month in MONTHS), r"(?:,?\s+(?P<year>\d{4}))?"
+    return (
+        re.compile(r"\b(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})\b", _PLAIN),
+        re.compile(rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<name>{names})[a-z]*\.?{year}", _PLAIN),
+        re.compile(rf"\b(?P<name>{names})[a-z]*\.?\s+(?P<day>\d{{1,2}})(?!\d)(?:st|nd|rd|th)?{year}", _PLAIN),
+    )
 
 
 def date_of(day: int) -> date:
@@ -71,12 +74,12 @@ def read_day(text: str) -> int | None:
     A date without a year is the next one from today. Days out of range are returned, too.
     """
     text = re.sub(rf"^(?:{'|'.join(day[:3] for day in WEEKDAYS)})[a-z]*,?\s+", "", text.strip(), flags=_PLAIN)
-    return _day_of(next(filter(None, (form.fullmatch(text) for form in _DATES)), None))
+    return _day_of(next(filter(None, (form.fullmatch(text) for form in _forms_of_dates())), None))
 
 
 def find_day(text: str) -> int | None:
     """Return the day that a sentence names, or None if it names none. See `read_day`."""
-    return _day_of(next(filter(None, (form.search(text) for form in _DATES)), None))
+    return _day_of(next(filter(None, (form.search(text) for form in _forms_of_dates())), None))
 
 
 @lru_cache(maxsize=4096)

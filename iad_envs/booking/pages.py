@@ -16,7 +16,6 @@ PAGE_SIZE = 10
 UNASKED = "unasked_preference"
 """Code of the finding that the choice of seating is the user's."""
 MAX_TEXT = 1800
-MAX_LINE = 240
 SHOWN = 60
 GUEST_FIELDS = {
     "first-name": "First name",
@@ -236,12 +235,12 @@ def render_text(world: BookingWorld, state: BookingState, page: SitePage, compla
 
     Elements are never left out, as each that is seen can be used. Where there is no room, older answers are.
     """
-    seen = window_of(state, page)
-    head = [f"{NAME}: {page.title}", f"Address: {SITE}{page.path}"[:MAX_LINE], f"Today is {day_text(0)}."]
-    said = [f"Notice: {state.notice}"[:MAX_LINE]] if state.notice else []
+    seen, width = window_of(state, page), 240
+    head = [f"{NAME}: {page.title}", f"Address: {SITE}{page.path}"[:width], f"Today is {day_text(0)}."]
+    said = [f"Notice: {state.notice}"[:width]] if state.notice else []
     if complaint:
-        said.append(f"Invalid action: {complaint}"[:MAX_LINE])
-    said += [line[:MAX_LINE] for line in page.lines]
+        said.append(f"Invalid action: {complaint}"[:width])
+    said += [line[:width] for line in page.lines]
     listed = ["more above: SCROLL [UP]"] if state.scroll else []
     for one in seen:
         value = f' = "{one.value[:SHOWN]}"' if one.kind in ("field", "list") else ""
@@ -251,7 +250,7 @@ def render_text(world: BookingWorld, state: BookingState, page: SitePage, compla
     room = MAX_TEXT - sum(len(line) + 1 for line in (*head, *said, *listed))
     exchanges: list[str] = []
     for exchanged in reversed(state.asked[-2:]):
-        answer = f'The user answered: "{exchanged.answer[:MAX_LINE]}"' if exchanged.answer else "The user will answer."
+        answer = f'The user answered: "{exchanged.answer[:width]}"' if exchanged.answer else "The user will answer."
         lines = [f'You asked the user: "{exchanged.question[:SHOWN]}"', answer]
         room -= sum(len(line) + 1 for line in lines)
         if room < 0:

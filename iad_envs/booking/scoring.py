@@ -11,7 +11,6 @@ from iad_envs.booking.tasks import BookingTask
 
 PARTS = ("restaurant", "date_time", "party", "seating", "user_info", "completed")
 """Each is 0 or 1. A success has all six."""
-PUBLISHED_PARTS = ("date_time", "party", "user_info", "completed")
 
 
 class Memory(NamedTuple):
@@ -38,7 +37,10 @@ def reservation_parts(task: BookingTask, state: BookingState) -> dict[str, float
 
 def published_parts(parts: Mapping[str, float]) -> dict[str, float]:
     """Return the paper's four parts: the restaurant belongs to the first, and the seating to none."""
-    return {**{name: parts[name] for name in PUBLISHED_PARTS}, "date_time": parts["restaurant"] * parts["date_time"]}
+    return {
+        **{name: parts[name] for name in ("date_time", "party", "user_info", "completed")},
+        "date_time": parts["restaurant"] * parts["date_time"],
+    }
 
 
 def counts(task: BookingTask, state: BookingState, *, is_over: bool, is_booked: bool) -> dict[str, float]:

@@ -6,7 +6,7 @@ from typing import Any
 from iad_envs.booking.actions import MAX_FIELD, SETTING, SiteAction, read_action
 from iad_envs.booking.engine import BookingEngine
 from iad_envs.booking.pages import SitePage, last_scroll, page_of
-from iad_envs.booking.site.app import MAX_SAID, N_SAID, BookingSite, address_of, create_app
+from iad_envs.booking.site.app import BookingSite, address_of, create_app, said_on
 from iad_envs.booking.state import BookingState
 from iad_envs.browser.site_visit import FIND, LEAVE, PageMismatch, SiteVisit, as_parsed
 from webshop_server.site.sessions import Sessions
@@ -161,14 +161,14 @@ return {
     def _compared(self, state: BookingState, found: dict[str, Any]) -> Iterable[tuple[str, object, object]]:
         page = page_of(self._engine.world, state)
         elements = sorted([one.id, one.label, one.value] for one in page.elements)
-        said = [f"You asked: {one.question[:MAX_SAID]} The user: {one.answer or 'will answer'}" for one in state.asked]
+        said = [f"You asked: {asked} The user: {answer or 'will answer'}" for asked, answer in said_on(state)]
         return (
             ("address", self._path(self.session, state), found["path"]),
             ("elements", elements, sorted([name, _plain(label), value] for name, label, value in found["elements"])),
             ("title", [page.title], found["title"]),
             ("lines", list(map(_plain, page.lines)), list(map(_plain, found["lines"]))),
             ("notice", [_plain(state.notice)] if state.notice else [], list(map(_plain, found["notice"]))),
-            ("answers", list(map(_plain, said[-N_SAID:])), list(map(_plain, found["said"]))),
+            ("answers", list(map(_plain, said)), list(map(_plain, found["said"]))),
             ("state", state, self._sessions.get(self.session)),
         )
 

@@ -17,8 +17,6 @@ from iad_envs.booking.moments import N_DAYS, NOW, date_of
 from iad_envs.errors import DataNotFound
 
 FILE = "world.json"
-SIZES = (2, 4, 6, 8)
-"""Numbers of seats of the tables. A party gets the smallest that fits."""
 SEATINGS: Mapping[str, str] = {
     "indoor": "Indoors",
     "outdoor": "Outdoors",
@@ -27,14 +25,6 @@ SEATINGS: Mapping[str, str] = {
     "booth": "In a booth",
 }
 """Kinds of seating, and their labels."""
-SEATING_WORDS: Mapping[str, str] = {
-    "indoor": "indoors?|inside",
-    "outdoor": "outdoors?|outside|terrace|patio|open air",
-    "bar": "at the bar|bar (?:seats?|stools?|seating)|counter",
-    "window": "(?:by|at|near) (?:the|a) window|window (?:seats?|tables?|seating)",
-    "booth": "booths?",
-}
-"""Kinds of seating, and what names them. "Bar" alone is a part of restaurants' names."""
 
 
 class Restaurant(NamedTuple):
@@ -98,7 +88,7 @@ class BookingWorld:
         """Return the free tables for a party on a day: time in minutes -> kinds of seating, in the world itself."""
         restaurant = self.restaurants[slug]
         hours = restaurant.hours[date_of(day).weekday()] if 0 <= day < N_DAYS else None
-        size = next((size for size in SIZES if size >= party), 0)
+        size = next((size for size in (2, 4, 6, 8) if size >= party), 0)  # the smallest table that fits
         if hours is None or not size or party < 1:
             return {}
         first, last = hours
@@ -118,10 +108,16 @@ class BookingWorld:
 
 
 def named_seatings(text: str) -> frozenset[str]:
-    """Return the kinds of seating that a text names."""
-    return frozenset(
-        name for name, words in SEATING_WORDS.items() if re.search(rf"\b(?:{words})\b", text, re.IGNORECASE)
-    )
+    """Return the kinds of seating that a text names. "Bar" alone is a part of restaurants' names."""
+    words_of_kinds = {
+        "indoor": "indoors?|inside",
+        "outdoor": "outdoors?|outside|terrace|patio|open air",
+        "bar": "at the bar|bar (?:seats?|stools?|seating)|counter",
+        "window": "(?:by|at|near) (?:the|a) window|window (?:seats?|tables?|seating)",
+        "booth": "booths?",
+    }
+    named = (name for name, words in words_of_kinds.items() if re.search(rf"\b(?:{words})\b", text, re.IGNORECASE))
+    return frozenset(named)
 
 
 def words_of(text: str) -> frozenset[str]:

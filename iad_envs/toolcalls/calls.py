@@ -24,7 +24,6 @@ MAX_BITS = 14_280
 CallStyle = Literal["any", "python", "json"]
 PARSE_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What `ast.parse` and `json.loads` raise on a text that they can't read."""
-_TAG = re.compile(r"<tool_call>(.*?)</tool_call>", re.DOTALL)
 
 
 class FunctionCall(NamedTuple):
@@ -65,7 +64,7 @@ def read_calls(text: str, style: CallStyle = "any", *, dots: bool = False) -> li
     if not body:
         raise UnreadableCalls("expected calls such as [f(a=1), g()], got an empty text")
     if style != "python":
-        if tagged := _TAG.findall(body):
+        if tagged := re.findall(r"<tool_call>(.*?)</tool_call>", body, re.DOTALL):
             return _checked([call for part in tagged for call in _json_calls(part)], dots)
         if style == "json" or body[:1] == "{" or re.match(r"\[\s*\{", body):
             return _checked(_json_calls(body), dots)

@@ -5,6 +5,7 @@ from copy import deepcopy
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -13,10 +14,6 @@ _SHARED = frozenset(
     | {type(None)}
 )
 """Types of values that can't change."""
-
-_OWN_WAYS = {"__copy__", "__deepcopy__", "__getstate__", "__reduce__", "__reduce_ex__", "__slots__"}
-"""What a class defines whose instances are more than their attributes."""
-_PLAIN: dict[type, bool] = {}
 
 
 def copied(value: Any) -> Any:
@@ -43,7 +40,7 @@ def copied(value: Any) -> Any:
 
 def _copy_of(value: Any, copies: dict[int, Any], todo: list[tuple[Any, Any]]) -> Any:
     """Return the copy of a value, which is filled when its turn comes."""
-    kind = type(value)
+    kind: Any = type(value)
     if kind in _SHARED:
         return value
     known = copies.get(id(value))
@@ -69,12 +66,11 @@ def _copy_of(value: Any, copies: dict[int, Any], todo: list[tuple[Any, Any]]) ->
     return new
 
 
+@cache
 def _is_plain(kind: type) -> bool:
     """Whether an instance is no more than its attributes."""
-    if kind not in _PLAIN:
-        bases = kind.__mro__[:-1]
-        _PLAIN[kind] = all(base.__module__ != "builtins" and not _OWN_WAYS & vars(base).keys() for base in bases)
-    return _PLAIN[kind]
+    own_ways = {"__copy__", "__deepcopy__", "__getstate__", "__reduce__", "__reduce_ex__", "__slots__"}
+    return all(base.__module__ != "builtins" and not own_ways & vars(base).keys() for base in kind.__mro__[:-1])
 
 
 def _copied_random(value: Random) -> Random:

@@ -8,14 +8,6 @@ from typing import Any, NamedTuple
 from iad_envs.toolcalls.calls import FunctionCall
 from iad_envs.toolcalls.schemas import properties_of
 
-_WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
-_SMALL = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
-    " eighteen nineteen twenty"
-)
-_NUMBER_WORDS: Mapping[str, int] = {word: number for number, word in enumerate(_SMALL.split())}
-_YEAR = "january february march april may june july august september october november december"
-
 
 class Known(NamedTuple):
     """Words and numbers that have been said or returned so far, newest part last. A value: adding returns a new one."""
@@ -83,22 +75,28 @@ def _is_said(number: float, known: Known) -> bool:
     """Whether a number in a text was said; a month may have been said by its name."""
     if known.has_number(number):
         return True
-    months: Mapping[str, int] = {name: number for number, name in enumerate(_YEAR.split(), 1)}
-    return any(month == number and known.has_word(name) for name, month in months.items())
+    year = "january february march april may june july august september october november december"
+    names = year.split()
+    return any(month == number and known.has_word(name) for month, name in enumerate(names, 1))
 
 
 @lru_cache(maxsize=1024)
 def _read(text: str) -> tuple[frozenset[str], frozenset[float]]:
     """Return the words of a text without the s of a plural, and its numbers."""
     words, numbers = set[str](), set[float]()
-    for token in _WORD.findall(text.lower()):
+    small = (
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
+        " seventeen eighteen nineteen twenty"
+    )
+    number_words = small.split()
+    for token in re.findall(r"\d+(?:[.,]\d+)*|[^\W\d_]+", text.lower()):
         if token[0].isdigit():
             numbers.update(_numbers(token))
         else:
             words.add(token.removesuffix("s") or token)
             words.add(token)
-            if token in _NUMBER_WORDS:
-                numbers.add(float(_NUMBER_WORDS[token]))
+            if token in number_words:
+                numbers.add(float(number_words.index(token)))
             elif token in ("a", "an", "once"):
                 numbers.add(1.0)
             elif token == "half":

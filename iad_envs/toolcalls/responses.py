@@ -7,7 +7,6 @@ from typing import Literal, NamedTuple
 from iad_envs.toolcalls.calls import CallStyle, FunctionCall, UnreadableCalls, key_of, read_calls, shortened
 
 ResponseKind = Literal["calls", "reply", "draft", "unreadable"]
-FORMS = "[f(a=1, b='x'), g()] or reply[text]"
 UNREAD = "no calls could be read"
 """The complaint about a published reply that holds no list of calls at all."""
 _BRACKETED = re.compile(r"\s*(reply|draft)\s*\[(.*)\]\s*", re.DOTALL | re.IGNORECASE)
@@ -55,7 +54,8 @@ def read_response(action: str, style: CallStyle = "any", *, draft: bool = False,
     try:
         calls = tuple(read_calls(body, style, dots=dots))
     except UnreadableCalls as error:
-        forms = f"{FORMS}, or draft[f(a=1)] to check calls first" if draft else FORMS
+        forms = "[f(a=1, b='x'), g()] or reply[text]"
+        forms += ", or draft[f(a=1)] to check calls first" if draft else ""
         return Response("unreadable", text=action, complaint=f"expected {forms}, got {shortened(action)}: {error}")
     if body is not action:
         return Response("draft", calls)

@@ -257,18 +257,26 @@ WRONG: list[tuple[dict[str, Any], Any, str]] = [
 ]
 
 
+class Wrong(Liker):
+    """An agent and a verifier that say what they are given, of whatever type."""
+
+    def __init__(self, verdict: Any, **candidate: Any) -> None:
+        super().__init__()
+        self._verdict, self._candidate = verdict, candidate
+
+    def propose(self, state: State, *, feedback: Any, temperature: float | None, rng: Random) -> Candidate:
+        return Candidate("turn[0]", **self._candidate)
+
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
+        return [self._verdict for _ in candidates]
+
+
 @pytest.mark.parametrize(("candidate", "verdict", "expected"), WRONG, ids=str)
 def test_what_is_no_text_or_no_verdict_is_refused_in_words(
     candidate: dict[str, Any], verdict: Any, expected: str, tmp_path: Path
 ) -> None:
-    class Wrong(Liker):
-        def propose(self, state: State, *, feedback: Any, temperature: float | None, rng: Random) -> Candidate:
-            return Candidate("turn[0]", **candidate)
-
-        def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
-            return [verdict for _ in candidates]
-
-    made = runner(Wrong(), Wrong(), strategies=("bon",), tasks=1)
+    wrong = Wrong(verdict, **candidate)
+    made = runner(wrong, wrong, strategies=("bon",), tasks=1)
     assert run_session(made, tmp_path, Console(file=io.StringIO(), width=100)) == 2
     (record,) = Run(tmp_path).records.values()
     assert (record.error_kind, f"expected {expected}" in record.error) == ("contract", True), record.error
@@ -276,15 +284,8 @@ def test_what_is_no_text_or_no_verdict_is_refused_in_words(
 
 
 def test_none_stands_for_no_text(tmp_path: Path) -> None:
-    class Terse(Liker):
-        def propose(self, state: State, *, feedback: Any, temperature: float | None, rng: Random) -> Candidate:
-            return Candidate("turn[0]", thought=None)  # type: ignore[arg-type]
-
-        def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
-            return [Verdict(0.5, None) for _ in candidates]  # type: ignore[arg-type]
-
-    made = runner(Terse(), Terse(), strategies=("iad",), tasks=1)
-    assert run_session(made, tmp_path, Console(file=io.StringIO(), width=100)) == 0
+    terse = Wrong(Verdict(0.5, None), thought=None)  # type: ignore[arg-type]
+    assert run_session(runner(terse, terse, strategies=("iad",), tasks=1), tmp_path, Console(file=io.StringIO())) == 0
     run = Run(tmp_path)
     (record,) = run.records.values()
     assert record.error_kind == ""
@@ -293,12 +294,8 @@ def test_none_stands_for_no_text(tmp_path: Path) -> None:
 
 
 def test_a_verifier_without_a_single_score_is_counted_and_said(tmp_path: Path) -> None:
-    class Unsure(Liker):
-        def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
-            return [Verdict(math.nan, "I can't tell") for _ in candidates]
-
-    printed = io.StringIO()
-    assert run_session(runner(None, Unsure(), strategies=("bon",), n=(3,)), tmp_path, Console(file=printed)) == 0
+    unsure, printed = Wrong(Verdict(math.nan, "I can't tell")), io.StringIO()
+    assert run_session(runner(None, unsure, strategies=("bon",), n=(3,)), tmp_path, Console(file=printed)) == 0
     run = Run(tmp_path)
     steps = [step for key in run.records for step in run.episode(key).steps]
     verdicts = [one.verdict for step in steps for one in step.decision.candidates if one.verdict is not None]

@@ -109,7 +109,7 @@ class RootRunner:
         return count
 
     def _reap(self, watched: int) -> int:
-        """Reap ended processes except the watched one. Return the number of other processes still running."""
+        """Reap ended processes except the watched one. Return how many are left, the watched one included."""
         while True:
             try:
                 ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -118,7 +118,7 @@ class RootRunner:
             if ended is None or ended.si_pid == watched:
                 break
             os.waitpid(ended.si_pid, 0)
-        return len(self._processes()) - bool(watched)
+        return len(self._processes())
 
     def _processes(self) -> list[str]:
         return [name for name in os.listdir(self._proc) if name.isdigit() and name != "1"]

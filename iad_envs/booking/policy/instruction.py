@@ -19,40 +19,7 @@ FIELDS = ("first-name", "last-name", "phone", "email")
 WITHIN = 120
 """Minutes within which another time may be taken."""
 
-_NAME = r"\b[A-Z][\w'’]*(?:(?: &)? [A-Z][\w'’]*){0,7}"
-_PLACES = (
-    re.compile(
-        rf"\b(?:[Rr]estaurant|at|[Ff]ind|[Rr]ebook|[Bb]ook)\s+(?P<name>{_NAME})(?:\s+in\s+|,\s*|\s*\()(?P<city>{_NAME})"
-    ),
-    re.compile(rf"(?P<name>{_NAME})(?:\s+in\s+|\s*\()(?P<city>{_NAME})"),
-)
-"""Forms of a restaurant and its city. In the last one no word before them says so."""
 _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight")
-_PARTY = re.compile(
-    r"\b(?:(?:party|group|table)\s+(?:of|for)|dinner\s+for|lunch\s+for|people:)\s+"
-    rf"(?P<behind>\d{{1,2}}|{'|'.join(_NUMBERS)})\b"
-    rf"|\b(?P<before>\d{{1,2}}|{'|'.join(_NUMBERS)})\s+(?:people|persons?|guests?|seats|of\s+us)\b",
-    re.IGNORECASE,
-)
-_ANY_WEEKDAY = "|".join(WEEKDAYS)
-_RELATIVE = re.compile(
-    rf"\b(?:(?P<after>day after tomorrow)|(?P<tomorrow>tomorrow)|(?P<n>two|three|four) weeks from today"
-    rf"|this (?P<this>{_ANY_WEEKDAY})|(?P<next>{_ANY_WEEKDAY}) next week"
-    rf"|next week,? (?:on )?(?P<late>{_ANY_WEEKDAY}))\b",
-    re.IGNORECASE,
-)
-_NUMBER = r"(?:\+?\d{1,2}[ -])?(?:\(?\d{3}\)?[ -])?\d{3}[ -]?\d{4}(?![\w-])"
-_WHOLE_NAME = r"(?<![\w'’-])([A-Z][\w'’-]+) ([A-Z][\w'’-]+)"
-_BESIDE = "and|my|phone|tel|number|is|e-?mail|mail|address"
-_PERSONS = (
-    re.compile(rf"{_WHOLE_NAME}[,;]?\s*(?:(?:and )?(?:phone|email):?)?\s*(?:{_NUMBER}|\S{{1,80}}@\S)"),
-    re.compile(
-        r"\b[Ff]irst name:? ([A-Z][\w'’-]+)\W+[Ll]ast name:? ([A-Z][\w'’-]+)"
-        rf"|\b[Nn]ame: {_WHOLE_NAME}"
-    ),
-    re.compile(rf"{_WHOLE_NAME}[ ,;:.(/–-]{{1,4}}(?:(?:{_BESIDE})[ .:,]{{1,3}}){{0,4}}(?:{_NUMBER}|\S{{1,80}}@)"),
-)
-"""Forms of a guest's name, the strictest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,25 +49,40 @@ class BookingInstruction:
 @lru_cache(maxsize=4096)
 def read_instruction(text: str) -> BookingInstruction:
     """Parse an instruction."""
-    place = next(filter(None, (form.search(text) for form in _PLACES)), None)
+    name = r"\b[A-Z][\w'’]*(?:(?: &)? [A-Z][\w'’]*){0,7}"
+    place = re.search(
+        rf"\b(?:[Rr]estaurant|at|[Ff]ind|[Rr]ebook|[Bb]ook)\s+(?P<name>{name})(?:\s+in\s+|,\s*|\s*\()(?P<city>{name})",
+        text,
+    ) or re.search(rf"(?P<name>{name})(?:\s+in\s+|\s*\()(?P<city>{name})", text)  # no word before them says so
     restaurant, city = (place["name"], place["city"]) if place else ("", "")
     times = _times(text)
-    rest = text.replace(restaurant, " ") if restaurant else text
-    phone = re.search(rf"(?<![\w@.-]){_NUMBER}", text)
-    email = re.search(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+", text)
-    person = next(filter(None, (form.search(text) for form in _PERSONS)), None)
-    first, last = [part for part in person.groups() if part] if person else ("", "")
-    details = zip(FIELDS, (first, last, phone[0].strip() if phone else "", email[0] if email else ""), strict=True)
     return BookingInstruction(
         restaurant=restaurant,
         city=city,
         day=_day(text),
         minute=_wanted_time(times, text),
         party=_party(text),
-        seating=named_seating(rest, tuple(SEATINGS)),
-        details={name: value for name, value in details if value},
+        seating=named_seating(text.replace(restaurant, " ") if restaurant else text, tuple(SEATINGS)),
+        details={name: value for name, value in zip(FIELDS, _details(text), strict=True) if value},
         moves=len(times) > 1 or re.search(r"(?i)\b(?:move|change|rebook|reschedule|rather come)\b", text) is not None,
     )
+
+
+def _details(text: str) -> tuple[str, str, str, str]:
+    """Return the guest's first name, last name, phone and email."""
+    number = r"(?:\+?\d{1,2}[ -])?(?:\(?\d{3}\)?[ -])?\d{3}[ -]?\d{4}(?![\w-])"
+    phone = re.search(rf"(?<![\w@.-]){number}", text)
+    email = re.search(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+", text)
+    whole_name = r"(?<![\w'’-])([A-Z][\w'’-]+) ([A-Z][\w'’-]+)"
+    beside = "and|my|phone|tel|number|is|e-?mail|mail|address"
+    forms = (  # the strictest first
+        rf"{whole_name}[,;]?\s*(?:(?:and )?(?:phone|email):?)?\s*(?:{number}|\S{{1,80}}@\S)",
+        rf"\b[Ff]irst name:? ([A-Z][\w'’-]+)\W+[Ll]ast name:? ([A-Z][\w'’-]+)|\b[Nn]ame: {whole_name}",
+        rf"{whole_name}[ ,;:.(/–-]{{1,4}}(?:(?:{beside})[ .:,]{{1,3}}){{0,4}}(?:{number}|\S{{1,80}}@)",
+    )
+    person = next(filter(None, (re.search(form, text) for form in forms)), None)
+    first, last = [part for part in person.groups() if part] if person else ("", "")
+    return first, last, phone[0].strip() if phone else "", email[0] if email else ""
 
 
 def instruction_of(state: State) -> BookingInstruction:
@@ -188,9 +170,15 @@ def is_detail(name: str, given: str, wanted: str) -> bool:
 def _party(text: str) -> int:
     if found := re.search(r"\b(\d{1,2})\s+(?:people|persons?|guests?)\b", text):
         return int(found[1])
-    found = _PARTY.search(text)
-    number = (found["behind"] or found["before"]).lower() if found else "0"
-    return int(number) if number.isdecimal() else _NUMBERS.index(number) + 1
+    number = rf"\d{{1,2}}|{'|'.join(_NUMBERS)}"
+    found = re.search(
+        rf"\b(?:(?:party|group|table)\s+(?:of|for)|dinner\s+for|lunch\s+for|people:)\s+(?P<behind>{number})\b"
+        rf"|\b(?P<before>{number})\s+(?:people|persons?|guests?|seats|of\s+us)\b",
+        text,
+        re.IGNORECASE,
+    )
+    said = (found["behind"] or found["before"]).lower() if found else "0"
+    return int(said) if said.isdecimal() else _NUMBERS.index(said) + 1
 
 
 def _times(text: str) -> list[tuple[int, int]]:
@@ -226,9 +214,15 @@ def _wanted_time(times: Sequence[tuple[int, int]], text: str) -> int:
 def _day(text: str) -> str:
     """Return the day that is asked for. A date that is written out comes before one that is told from today."""
     day = find_day(text)
-    found = _RELATIVE.search(text)
     if day is not None:
         return iso(day)
+    weekday = "|".join(WEEKDAYS)
+    found = re.search(
+        rf"\b(?:(?P<after>day after tomorrow)|(?P<tomorrow>tomorrow)|(?P<n>two|three|four) weeks from today"
+        rf"|this (?P<this>{weekday})|(?P<next>{weekday}) next week|next week,? (?:on )?(?P<late>{weekday}))\b",
+        text,
+        re.IGNORECASE,
+    )
     if found is None:
         return ""
     if found["tomorrow"]:

@@ -16,18 +16,6 @@ from iad_envs.booking.policy.instruction import page_of
 from iad_policy.types import Candidate, State, Verdict
 from iad_policy.types.information import Information
 
-WRONG = 0.05
-"""Score of completing a reservation with a fact that differs."""
-UNASKED_SCORE = 0.7
-"""Score of completing one whose seating nobody named although there was a choice: about as often as that is right."""
-LOWEST, HIGHEST = 0.2, 0.8
-"""Score of an action after which no fact is settled, and of one after which all are."""
-LATER = 0.1
-"""For an action that leads to a later kind of page."""
-REFUSED, WRONG_HOLD, RELEASED, ALONE = 0.2, 0.3, 0.4, 0.6
-"""Taken off for what the site refuses, for a hold on another table, such as one at a time that is further off than one
-shown, for a right hold that is given up, and for a cancellation without a hold on the new table."""
-
 
 class BookingVerifier:
     """Scores a completed reservation by its probability of success, and other actions by what they settle: 0 to 1."""
@@ -62,9 +50,9 @@ def verdict(state: State, candidate: Candidate) -> Verdict:
     if page_of(preview).get("kind") != "confirmation":
         return _on_the_way(state, preview)
     if wrong := faults(preview):
-        return Verdict(WRONG, f"This reservation is wrong: {', '.join(wrong)}.", passed=False)
-    if is_unasked(preview):
-        return Verdict(UNASKED_SCORE, "There was a choice of seating, and the user was not asked.", passed=None)
+        return Verdict(0.05, f"This reservation is wrong: {', '.join(wrong)}.", passed=False)
+    if is_unasked(preview):  # right about as often as this
+        return Verdict(0.7, "There was a choice of seating, and the user was not asked.", passed=None)
     return Verdict(1.0, "Everything that is asked for is in the reservation.", passed=True)
 
 
@@ -72,25 +60,25 @@ def _on_the_way(state: State, preview: State) -> Verdict:
     before, after = page_of(state), page_of(preview)
     facts, had = facts_of(preview), facts_of(state)
     share = sum(facts.values()) / len(facts)
-    score = LOWEST + (HIGHEST - LOWEST) * share
+    score = 0.2 + 0.6 * share
     said = [str(after["notice"])] if after["notice"] else []
     order = ("home", "results", "restaurant", "seating", "details", "confirmation")
     was, now = (order.index(kind) if (kind := page.get("kind", "")) in order else -1 for page in (before, after))
     if sum(facts.values()) >= sum(had.values()) and now > was:
-        score += LATER
+        score += 0.1  # a later kind of page
     if any(finding["severity"] == "error" for finding in preview.info["facts"]["findings"]):
-        score -= REFUSED
+        score -= 0.2  # refused
     if after["hold"] and not facts["held"]:
-        score -= WRONG_HOLD
+        score -= 0.3
         said.append("The held table is not the one that is asked for, or a nearer time is offered.")
     if had["held"] and not facts["held"]:
-        score -= RELEASED
+        score -= 0.4
         said.append("The right table is no longer held.")
     had_cancelled, has_cancelled = (
         sum(one["is_cancelled"] for one in page.get("reservations", ())) for page in (before, after)
     )
     if has_cancelled > had_cancelled and not facts["held"]:
-        score -= ALONE
+        score -= 0.6
         said.append("The old reservation is gone, and no new table is held.")
     labels = {
         "first-name": "the first name",

@@ -28,10 +28,6 @@ from webshop_server.site.errors import NoSuchPage
 from webshop_server.site.sessions import SESSION_ID, Sessions
 from webshop_server.site.strict_app import FILE_AGE_S, Answer, strict_app
 
-N_SAID = 2
-"""Questions to the user that pages show, the last ones."""
-MAX_SAID = 200
-
 
 class Sent(NamedTuple):
     """The last form of a session: a digest of its address, page and values, and the state that it led to."""
@@ -106,7 +102,7 @@ class BookingSite:
             navigation=[elements[name] for name in ("hold", "home", "mine") if name in elements],
             world=world,
             restaurant=world.restaurants.get(slug),
-            said=[(one.question[:MAX_SAID], one.answer) for one in state.asked[-N_SAID:]],
+            said=said_on(state),
             left=steps_held(state),
             action=address_of(session, state.place),
             token=token,
@@ -230,6 +226,11 @@ def create_app(site: BookingSite) -> Flask:
 def address_of(session: str, place: Place) -> str:
     """Return the path and query of a place in a session."""
     return f"/{session}{path_of(place)}"
+
+
+def said_on(state: BookingState) -> list[tuple[str, str]]:
+    """Return the last questions to the user that a page shows, and the answers."""
+    return [(one.question[:200], one.answer) for one in state.asked[-2:]]
 
 
 def filled(

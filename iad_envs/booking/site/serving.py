@@ -10,11 +10,9 @@ from iad_envs.data import data_folder
 from iad_envs.errors import require_known
 from webshop_server.site.server import LOOPBACK, Server, announcement
 
-PORT = 3000
-
 
 def host_booking(
-    data_dir: str | Path | None = None, *, split: str | None = None, host: str = LOOPBACK, port: int = PORT
+    data_dir: str | Path | None = None, *, split: str | None = None, host: str = LOOPBACK, port: int = 3000
 ) -> Server:
     """Start a server of the booking site.
 

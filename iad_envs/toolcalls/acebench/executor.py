@@ -7,8 +7,9 @@ counts; an unknown function returns the result of the call before it; results ar
 import inspect
 import json
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from copy import deepcopy
+from functools import cache
 from typing import Any, NamedTuple
 
 from iad_envs.errors import UnknownTask
@@ -267,12 +268,7 @@ def _refusal(shown: Any) -> str:
     return "tool_error" if is_refused else ""
 
 
-_SIGNATURES: dict[Callable[..., Any], inspect.Signature] = {}
-
-
+@cache
 def _signature(simulated: type, method: str) -> inspect.Signature:
-    function = getattr(simulated, method)
-    if function not in _SIGNATURES:
-        parameters = list(inspect.signature(function).parameters.values())[1:]
-        _SIGNATURES[function] = inspect.Signature(parameters)
-    return _SIGNATURES[function]
+    parameters = list(inspect.signature(getattr(simulated, method)).parameters.values())[1:]
+    return inspect.Signature(parameters)

@@ -5,13 +5,6 @@ from typing import Any
 
 from iad_envs.toolcalls.acebench.user import STOP
 
-RULES = f"""You are a user who talks to an assistant that acts by calling functions. What you want and know:
-
-{{instruction}}
-
-Say one line at a time. Tell only what you are asked for. Make up nothing that is not said above. When everything that \
-you want is done, say only: {STOP}"""
-
 
 class ModelUser:
     """A user played by a model through litellm.
@@ -33,7 +26,13 @@ class ModelUser:
         import litellm
 
         roles = {"user": "assistant", "agent": "user"}  # the model speaks for the user
-        messages: list[dict[str, Any]] = [{"role": "system", "content": RULES.format(instruction=instruction)}]
+        rules = f"""You are a user who talks to an assistant that acts by calling functions. What you want and know:
+
+{instruction}
+
+Say one line at a time. Tell only what you are asked for. Make up nothing that is not said above. When everything that \
+you want is done, say only: {STOP}"""
+        messages: list[dict[str, Any]] = [{"role": "system", "content": rules}]
         messages += [{"role": roles[who], "content": text} for who, text in said]
         reply = litellm.completion(model=self.model, messages=messages, temperature=0.0, max_tokens=120)
         lines = str(reply.choices[0].message.content or "").strip().splitlines()

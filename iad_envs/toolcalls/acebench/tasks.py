@@ -81,13 +81,6 @@ WRONG_MILESTONES: Mapping[str, str] = {
     **dict.fromkeys(("agent_multi_step_16", "agent_multi_turn_6"), "the device is not logged in"),
 }
 """Official agent tasks whose milestones, carried out, do not lead to the gold state, with the reason."""
-LASTING = frozenset(
-    {
-        *("send_message", "delete_message", "delete_reminder", "add_food_delivery_order", "reserve_flight"),
-        *("cancel_reservation", "modify_flight"),
-    }
-)
-"""Functions of the official classes that send, order, pay or delete."""
 
 
 @lru_cache(maxsize=4)
@@ -96,12 +89,18 @@ def load_ace_data(folder: Path) -> AceData:
     if (folder / CODE).is_dir():
         checkout = AceCheckout(folder)
         official: dict[Loop, Mapping[str, type]] = {loop: checkout.classes(loop) for loop in get_args(Loop)}
-        return AceData(official, SAVED, LASTING, "BaseApi", is_official=True)
+        lasting = frozenset(
+            (
+                *("send_message", "delete_message", "delete_reminder", "add_food_delivery_order", "reserve_flight"),
+                *("cancel_reservation", "modify_flight"),
+            )
+        )
+        return AceData(official, SAVED, lasting, "BaseApi", is_official=True)
     worlds = {name: world(name) for name in ACE_WORLD_NAMES}
     classes = {name: class_of(name) for name in worlds}
     saved = {name: tuple(one.public(one.load({}))) for name, one in worlds.items()}
-    lasting = frozenset[str]().union(*(one.lasting for one in worlds.values()))
-    return AceData({"multi_step": classes, "multi_turn": classes}, saved, lasting, "Phone", is_official=False)
+    last = frozenset[str]().union(*(one.lasting for one in worlds.values()))
+    return AceData({"multi_step": classes, "multi_turn": classes}, saved, last, "Phone", is_official=False)
 
 
 @lru_cache(maxsize=32)

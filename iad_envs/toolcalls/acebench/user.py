@@ -19,27 +19,6 @@ DONT_KNOW = "I don't know."
 
 ByClass = Mapping[str, Mapping[str, Any]]
 
-_WORD = re.compile(r"[a-z0-9]+")
-_QUIET = frozenset(
-    _WORD.findall(
-        "a about all also am an and any are as at be been but by can could do does done for from get give had has have "
-        "help how i if in is it its just let like may me my need no not of ok on or our please provide shall should so "
-        "some tell than that the their them then there these they this to us want was we what when which who will with "
-        "would you your"
-    )
-)
-_QUOTED = re.compile(r"('(?:[^']|'(?=\w))*'(?!\w)|\"[^\"]*\")")
-_FIRST_PERSON: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern), said)
-    for pattern, said in (
-        (r"\b(to|for|sent|give|tell) you\b", r"\1 me"),
-        (r"\b[Yy]ou are\b", "I am"),
-        (r"\bYour\b", "My"),
-        (r"\byour\b", "my"),
-        (r"\b[Yy]ou\b", "I"),
-    )
-)
-
 
 class UserFact(NamedTuple):
     """Something that the user knows.
@@ -141,12 +120,19 @@ def asked_facts(question: str, facts: Sequence[UserFact]) -> tuple[UserFact, ...
 
 def words_of(text: str) -> frozenset[str]:
     """Return the words of a text that say something, without the s of a plural."""
-    return frozenset(word.removesuffix("s") or word for word in _WORD.findall(text.lower()) if word not in _QUIET)
+    quiet = (
+        "a about all also am an and any are as at be been but by can could do does done for from get give had has have "
+        "help how i if in is it its just let like may me my need no not of ok on or our please provide shall should so "
+        "some tell than that the their them then there these they this to us want was we what when which who will with "
+        "would you your"
+    )
+    silent = quiet.split()
+    return _stems(" ".join(word for word in re.findall(r"[a-z0-9]+", text.lower()) if word not in silent))
 
 
 def _stems(text: str) -> frozenset[str]:
     """Return all words of a text without the s of a plural: a script may name a word that says little elsewhere."""
-    return frozenset(word.removesuffix("s") or word for word in _WORD.findall(text.lower()))
+    return frozenset(word.removesuffix("s") or word for word in re.findall(r"[a-z0-9]+", text.lower()))
 
 
 def holds(wanted: Any, state: Any) -> bool:
@@ -182,10 +168,9 @@ def script_of_instruction(instruction: str, wanted: ByClass) -> UserScript:
         instruction: The task's question.
         wanted: The state in which the goal is reached.
     """
-    sentence_end = re.compile(r"(?:(?<=[.!?])|(?<=[.!?]['\"]))\s+(?=[A-Z])")
-    sentences = [one for one in sentence_end.split(instruction.strip()) if not one.startswith("You will respond")]
-    wish = re.compile(r"\b(?:need|want|wish) to\b", re.IGNORECASE)
-    wishes = [one for one in dict.fromkeys(sentences) if wish.search(one)]
+    ends = r"(?:(?<=[.!?])|(?<=[.!?]['\"]))\s+(?=[A-Z])"
+    sentences = [one for one in re.split(ends, instruction.strip()) if not one.startswith("You will respond")]
+    wishes = [one for one in dict.fromkeys(sentences) if re.search(r"(?i)\b(?:need|want|wish) to\b", one)]
     others = [one for one in dict.fromkeys(sentences) if one not in wishes]
     facts = [UserFact(one.rstrip("."), first_person(one)) for one in others]
     opening = " ".join(map(first_person, wishes or sentences))
@@ -199,8 +184,14 @@ CONFIRMATION = UserFact(
 
 def first_person(text: str) -> str:
     """Return a text in the first person. What is quoted stays as it is."""
-    parts = _QUOTED.split(text)
+    parts = re.split(r"('(?:[^']|'(?=\w))*'(?!\w)|\"[^\"]*\")", text)
     for place in range(0, len(parts), 2):
-        for pattern, said in _FIRST_PERSON:
-            parts[place] = pattern.sub(said, parts[place])
+        for pattern, said in (
+            (r"\b(to|for|sent|give|tell) you\b", r"\1 me"),
+            (r"\b[Yy]ou are\b", "I am"),
+            (r"\bYour\b", "My"),
+            (r"\byour\b", "my"),
+            (r"\b[Yy]ou\b", "I"),
+        ):
+            parts[place] = re.sub(pattern, said, parts[place])
     return "".join(parts)

@@ -16,9 +16,6 @@ from iad_envs.toolcalls.responses import Response
 
 MAX_RESPONSES = 20
 """Responses with calls in a turn. The original looks after it has run one more, and then ends the conversation."""
-MORE_FUNCTIONS = "There are more functions now. Please do it with them."
-"""What the user says in a turn whose message is empty, because functions that were held back are offered."""
-OVER_CAP = "This turn has more responses than the limit, so the conversation is over."
 
 
 class PlayedTurn(NamedTuple):
@@ -120,7 +117,8 @@ class ConversationState(NamedTuple):
     def page(self) -> ToolPage:
         """What is seen."""
         if self.is_over:
-            end = OVER_CAP if self.reply is None else OVER
+            over_cap = "This turn has more responses than the limit, so the conversation is over."
+            end = over_cap if self.reply is None else OVER
             return ToolPage("done", self.offer, self.messages[-1], self.calls, self.results, end)
         if self.reply is not None:
             return ToolPage("done", self.offer, self.messages[-1], end=AWAITED)
@@ -146,7 +144,9 @@ def continued(state: ConversationState, task: Conversation) -> ConversationState
 
 def _with_turn(state: ConversationState, task: Conversation, tools: ToolState) -> ConversationState:
     turn = len(state.turns)
-    messages = task.questions[turn] or ({"role": "user", "content": MORE_FUNCTIONS},)
+    # Where the message is empty, functions that were held back are offered.
+    more: Mapping[str, str] = {"role": "user", "content": "There are more functions now. Please do it with them."}
+    messages = task.questions[turn] or (more,)
     withheld = task.withheld(turn)
     return ConversationState(
         state.setting,

@@ -9,8 +9,6 @@ from typing import Any
 
 from iad_envs.toolcalls.executor import Precaution, ToolLimit
 
-MAX_PRECISION = 1000
-"""Digits."""
 MAX_DIGITS = 4300
 """Of an integer that Python turns into text. Longer ones are an error in the original as well."""
 
@@ -29,12 +27,13 @@ def same_precision() -> Iterator[None]:
 
 def with_precision(arguments: dict[str, Any]) -> dict[str, Any]:
     """Refuse a precision that takes long. mpmath also reads it from a text."""
+    most = 1000
     try:
-        is_fine = not float(arguments.get("precision", 0)) > MAX_PRECISION
+        is_fine = not float(arguments.get("precision", 0)) > most
     except (TypeError, ValueError):
         is_fine = True  # the function says so itself
     if not is_fine:
-        raise ToolLimit(f"precision must be at most {MAX_PRECISION}, got {arguments['precision']!r}")
+        raise ToolLimit(f"precision must be at most {most}, got {arguments['precision']!r}")
     return arguments
 
 

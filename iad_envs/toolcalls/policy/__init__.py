@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+from iad_envs.toolcalls.acebench.checkout import NORMAL, SPECIAL
 from iad_policy.registry.domain import Domain, Mode
 
 PROMPTS = Path(__file__).parent / "prompts"
@@ -18,18 +19,10 @@ BFCL = Domain(
     mistakes="iad_envs.toolcalls.policy.mistakes:wrong_response",
     stand_ins=("reply[That is all done.]", "[nothing_such()]", "nothing such", "[]"),
 )
-ANSWERS = (
-    *("normal", "special", "special_incomplete", "special_error_param", "special_irrelevant"),
-    *("normal_single_turn_single_function", "normal_single_turn_parallel_function", "normal_similar_api"),
-    *("normal_multi_turn_user_switch", "normal_multi_turn_user_adjust", "normal_preference"),
-    *("normal_atom_bool", "normal_atom_enum", "normal_atom_number", "normal_atom_list"),
-    *("normal_atom_object_deep", "normal_atom_object_short"),
-)
-"""Categories of ACEBench that want one answer."""
 ACEBENCH = replace(
     BFCL,
     name="acebench",
     prompts=(PROMPTS / "acebench", PROMPTS),
-    modes=dict.fromkeys(ANSWERS, Mode((PROMPTS / "acebench" / "answer",))),
+    modes=dict.fromkeys(("normal", *NORMAL, "special", *SPECIAL), Mode((PROMPTS / "acebench" / "answer",))),
     mode_argument="category",
 )

@@ -10,16 +10,6 @@ from iad_envs.toolcalls.responses import read_response
 from iad_envs.toolcalls.schemas import properties_of, required_of
 from iad_policy.types import State
 
-INVENTED: Mapping[str, Any] = {
-    **dict.fromkeys(("string", "any"), "something"),
-    **dict.fromkeys(("integer", "int", "float", "number", "double"), 3),
-    **dict.fromkeys(("boolean", "bool"), True),
-    **dict.fromkeys(("array", "list", "tuple"), ()),
-    "dict": {},
-    "object": {},
-}
-"""Described type -> a value that nobody has said."""
-
 
 def wrong_response(state: State, right: str, rng: Random) -> str:
     """Return a wrong response in a state, given the right one.
@@ -75,8 +65,17 @@ def _other(value: Any, schema: Mapping[str, Any], rng: Random) -> Any:
 
 
 def _invented(schema: Mapping[str, Any]) -> Any:
-    choices = schema.get("enum")
-    return choices[0] if choices else INVENTED.get(str(schema.get("type", "")), "something")
+    """Return a value that nobody has said."""
+    if choices := schema.get("enum"):
+        return choices[0]
+    by_type: Mapping[str, Any] = {
+        **dict.fromkeys(("integer", "int", "float", "number", "double"), 3),
+        **dict.fromkeys(("boolean", "bool"), True),
+        **dict.fromkeys(("array", "list", "tuple"), ()),
+        "dict": {},
+        "object": {},
+    }
+    return by_type.get(str(schema.get("type", "")), "something")
 
 
 def _written(calls: list[FunctionCall]) -> str:

@@ -10,17 +10,6 @@ from iad_envs.toolcalls.findings import is_error
 from iad_envs.toolcalls.grounding import Known, is_known
 from iad_policy.types import State
 
-_QUOTED = re.compile(r"(?<!\w)'([^']+)'(?!\w)|\"([^\"]+)\"")
-_TELLING = re.compile(r"[\d@_/\\]|\w\.\w")
-"""What only values have in them, and words have not."""
-_CLAIMED = re.compile(
-    r"\b(?:i have|i've|has been|have been|successfully|is (?:now )?(?:done|set|sent|booked)|all done|completed)\b", re.I
-)
-_UNABLE = re.compile(
-    r"\?|\b(?:can(?:no|')t|could ?n[o']t|unable|missing|limitations?|incorrect|need to know|please (?:provide|tell))\b",
-    re.I,
-)
-
 
 class MadeCall(NamedTuple):
     """A call of this turn, and whether it failed."""
@@ -92,12 +81,14 @@ class Dialogue:
     @cached_property
     def named(self) -> tuple[str, ...]:
         """The values in the request: quoted texts, what has digits or signs in it, and names."""
-        found = [one or other for one, other in _QUOTED.findall(self.request)]
+        quoted = r"(?<!\w)'([^']+)'(?!\w)|\"([^\"]+)\""
+        found = [one or other for one, other in re.findall(quoted, self.request)]
         begins = True
-        for word in _QUOTED.sub(" ", self.request).split():
+        for word in re.sub(quoted, " ", self.request).split():
             bare = word.strip(".,;:!?()[]").removesuffix("'s")
             is_name = bare[:1].isupper() and len(bare) > 1 and not begins
-            if _TELLING.search(bare) or is_name or (len(bare) > 1 and bare.isupper()):
+            is_value = re.search(r"[\d@_/\\]|\w\.\w", bare) is not None  # what words don't have in them
+            if is_value or is_name or (len(bare) > 1 and bare.isupper()):
                 found.append(bare)
             begins = word[-1] in ".!?:"
         return tuple(dict.fromkeys(found))
@@ -110,12 +101,14 @@ class Dialogue:
 
 def claims_work(reply: str) -> bool:
     """Whether a reply says that something was done."""
-    return _CLAIMED.search(reply) is not None
+    claims = r"i have|i've|has been|have been|successfully|is (?:now )?(?:done|set|sent|booked)|all done|completed"
+    return re.search(rf"\b(?:{claims})\b", reply, re.IGNORECASE) is not None
 
 
 def asks_or_declines(reply: str) -> bool:
     """Whether a reply asks for something, or says what can't be done."""
-    return _UNABLE.search(reply) is not None
+    unable = r"can(?:no|')t|could ?n[o']t|unable|missing|limitations?|incorrect|need to know|please (?:provide|tell)"
+    return re.search(rf"\?|\b(?:{unable})\b", reply, re.IGNORECASE) is not None
 
 
 def _made(page: Mapping[str, Any], facts: Mapping[str, Any]) -> Iterator[MadeCall]:

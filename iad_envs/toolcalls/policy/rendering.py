@@ -12,9 +12,6 @@ from iad_policy.types.texts import clipped, shortened
 RESULT_CHARS = 6_000
 OLD_RESULT_CHARS = 400
 """Characters of a result that the history shows."""
-N_CHANGED = 8
-"""Attributes that a feedback lists as changed."""
-EMPTY: Mapping[str, Any] = {"kind": "", "messages": (), "tools": (), "calls": (), "results": ()}
 
 
 class ToolCallRendering(Rendering):
@@ -70,8 +67,8 @@ class ToolCallRendering(Rendering):
     def changes(self, before: Turn | None, after: State) -> list[str]:
         """Return which attributes of objects the calls changed."""
         names = facts_of(after).get("changed") or ()
-        more = f" and {len(names) - N_CHANGED} more" if len(names) > N_CHANGED else ""
-        return [f"Changed: {', '.join(names[:N_CHANGED])}{more}"] if names else []
+        more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+        return [f"Changed: {', '.join(names[:8])}{more}"] if names else []
 
     def beginning(self, first: Turn) -> list[str]:
         """Return what the user said first."""
@@ -86,7 +83,8 @@ class ToolCallRendering(Rendering):
 def page_of(seen: Seen) -> Mapping[str, Any]:
     """Return the page with all its keys, as a simulator may have predicted only some; nothing where there is none."""
     page = page_as_given(seen)
-    return {**EMPTY, **page} if page else page
+    keys = ("messages", "tools", "calls", "results")
+    return {"kind": "", **dict.fromkeys(keys, ()), **page} if page else page
 
 
 def documents(tools: Iterable[Mapping[str, Any]]) -> str:

@@ -31,13 +31,6 @@ KEPT: Mapping[str, float] = {
     "repeated_call": 0.4,
 }
 """Code of a finding -> share of its score that a response of calls keeps."""
-CALLED, ON_THE_WAY, FURTHER = 0.5, 0.4, 0.1
-"""Score of calls, what they gain for all values of the request that were still unused, and where none was left."""
-IN_VAIN, FAILED, UNDONE, ANSWERED, ASKED = 0.05, 0.1, 0.2, 0.3, 0.4
-"""Score of a reply that claims what no call did or that nobody answers, of one after a call that failed, of one before
-any call has worked, of the answer to a single question, and of one that asks or declines."""
-DONE, USED = 0.4, 0.3
-"""Score of a reply after calls that worked, and what it gains if they used all values of the request."""
 
 
 class CallVerifier:
@@ -82,33 +75,32 @@ def _verdict(at: Dialogue, candidate: Candidate) -> Verdict:
 
 
 def _of_calls(at: Dialogue, response: Response, unused: Sequence[str]) -> float:
-    """Return the score of calls before what is found of them."""
+    """Return the score of calls before what is found of them: more for values of the request that were unused."""
     left = at.unused(())
-    gained = ON_THE_WAY * (1 - len(unused) / len(left)) if left else FURTHER
-    # Share of its score that a draft keeps, as it answers nothing
-    return (CALLED + gained) * (0.95 if response.kind == "draft" else 1.0)
+    score = 0.5 + (0.4 * (1 - len(unused) / len(left)) if left else 0.1)
+    return score * (0.95 if response.kind == "draft" else 1.0)  # a draft answers nothing
 
 
 def _of_reply(at: Dialogue, candidate: Candidate, preview: State) -> tuple[float, list[str]]:
     """Return the score of a reply, and what speaks against it."""
-    reply = str(candidate.action)
+    reply, in_vain, asked = str(candidate.action), 0.05, 0.4
     if at.is_single:
-        return (ASKED, []) if asks_or_declines(reply) else (ANSWERED, ["It answers without a call."])
+        return (asked, []) if asks_or_declines(reply) else (0.3, ["It answers without a call."])
     if not preview.done:
-        return IN_VAIN, ["Nobody answers here."]
+        return in_vain, ["Nobody answers here."]
     if reply in at.replies and not at.worked:
-        return IN_VAIN, ["It was said before, and nothing was done since."]
+        return in_vain, ["It was said before, and nothing was done since."]
     if not at.worked:
         if candidate.is_terminal or claims_work(reply):
-            return IN_VAIN, ["No call has worked for this request, so nothing is done."]
+            return in_vain, ["No call has worked for this request, so nothing is done."]
         if asks_or_declines(reply):
-            return ASKED, []
-        return UNDONE, ["No call has worked for this request yet."]
+            return asked, []
+        return 0.2, ["No call has worked for this request yet."]
     if at.made[-1].has_failed:
         call = at.made[-1].call
-        return (ASKED if asks_or_declines(reply) else FAILED), [f"The last call, {call.name}, has failed."]
+        return (asked if asks_or_declines(reply) else 0.1), [f"The last call, {call.name}, has failed."]
     named = len(at.named)
-    return DONE + USED * (1 - len(at.unused(())) / named if named else 1.0), []
+    return 0.4 + 0.3 * (1 - len(at.unused(())) / named if named else 1.0), []
 
 
 def _listed(unused: Sequence[str]) -> str:

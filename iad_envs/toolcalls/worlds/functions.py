@@ -14,9 +14,6 @@ Result = dict[str, Any]
 
 MAX_TEXT = 64_000
 """Characters of a text."""
-MAX_NUMBER = 10**15
-MAX_ITEMS = 1000
-"""Elements of a list."""
 
 
 class Refused(Exception):
@@ -109,13 +106,13 @@ def _wrong_type(schema: Mapping[str, Any], value: object) -> str:
     if kind == "boolean":
         return "" if isinstance(value, bool) else "True or False"
     if kind == "array":
-        if not isinstance(value, list | tuple) or len(value) > MAX_ITEMS:
-            return f"a list of at most {MAX_ITEMS} elements"
+        if not isinstance(value, list | tuple) or len(value) > 1000:
+            return "a list of at most 1000 elements"
         return next((f"a list of {wrong}" for one in value if (wrong := _wrong_type(schema["items"], one))), "")
     fits = isinstance(value, int if kind == "integer" else int | float) and not isinstance(value, bool)
-    if fits and isinstance(value, int | float) and abs(value) <= MAX_NUMBER and math.isfinite(value):
+    if fits and isinstance(value, int | float) and abs(value) <= 10**15 and math.isfinite(value):
         return ""
-    return f"{'a whole number' if kind == 'integer' else 'a number'} of at most {MAX_NUMBER:.0e}"
+    return f"{'a whole number' if kind == 'integer' else 'a number'} of at most 1e+15"
 
 
 def found(rows: tuple[Row, ...], key: str) -> Row | None:

@@ -6,7 +6,6 @@ from typing import NamedTuple
 from iad_envs.toolcalls.worlds.functions import FunctionWorld, Refused, Result, known, replaced, without
 
 PLANTS_PER_M2 = 40
-GRAMS_PER_PLANT = 120
 
 
 class ClimateZone(NamedTuple):
@@ -117,7 +116,7 @@ class GreenhouseWorld(FunctionWorld[GreenhouseState]):
         bed = known(state.beds, bed_id, "bed")
         if not 0 < litres <= state.tank_litres:
             raise Refused(f"litres must be more than 0 and at most {state.tank_litres}, got {litres}.")
-        # Percent that a litre adds on a square metre
+        # A litre adds 4 percent on a square metre.
         moisture = min(100, bed.moisture + round(litres / bed.area_m2 * 4))
         left = round(state.tank_litres - litres, 2)
         after = state._replace(beds=replaced(state.beds, bed._replace(moisture=moisture)), tank_litres=left)
@@ -145,7 +144,7 @@ class GreenhouseWorld(FunctionWorld[GreenhouseState]):
         if not planting.is_ripe:
             raise Refused(f"{planting_id} is not ripe.")
         after = state._replace(plantings=without(state.plantings, planting_id))
-        grams = planting.plants * GRAMS_PER_PLANT
+        grams = planting.plants * 120
         return after, {"species": planting.species, "bed_id": planting.bed_id, "grams": grams}
 
     def transplant(self, state: GreenhouseState, planting_id: str, bed_id: str) -> tuple[GreenhouseState, Result]:

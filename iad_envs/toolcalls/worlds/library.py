@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 from iad_envs.toolcalls.worlds.functions import FunctionWorld, Refused, Result, known, replaced, without
 
-MAX_DAYS = 60
-
 
 class Book(NamedTuple):
     """A copy on a shelf."""
@@ -106,7 +104,6 @@ class LibraryWorld(FunctionWorld[LibraryState]):
         book, member = known(state.books, book_id, "book"), known(state.members, member_id, "member")
         if _loan_of(state, book.book_id):
             raise Refused(f"{book_id} is lent already.")
-        # Members who owe more can't borrow
         if member.fine > 10.0:
             raise Refused(f"{member.name} owes {member.fine:.2f}, and has to pay first.")
         waiting = [one for one in state.reservations if one.book_id == book_id]
@@ -135,7 +132,6 @@ class LibraryWorld(FunctionWorld[LibraryState]):
         if loan is None:
             raise Refused(f"{book_id} is not lent.")
         late = max(0, (date.fromisoformat(state.today) - date.fromisoformat(loan.due)).days)
-        # For a day late, in the library's currency
         fine = round(late * 0.2, 2)
         member = known(state.members, loan.member_id, "member")
         after = state._replace(
@@ -180,8 +176,8 @@ def _loan_of(state: LibraryState, book_id: str) -> Loan | None:
 
 
 def _allowed(days: int) -> int:
-    if not 1 <= days <= MAX_DAYS:
-        raise Refused(f"days must be 1 to {MAX_DAYS}, got {days}.")
+    if not 1 <= days <= 60:
+        raise Refused(f"days must be 1 to 60, got {days}.")
     return days
 
 

@@ -15,9 +15,6 @@ RATES: Mapping[str, tuple[float, float]] = {
     "overnight": (15.0, 3.0),
 }
 """What a parcel costs, and each kilogram."""
-PREMIUM = 0.015
-"""Of an insurance, as a share of the value."""
-MAX_KG = 30
 
 
 class PostalAddress(NamedTuple):
@@ -116,7 +113,7 @@ class ParcelsWorld(FunctionWorld[ParcelsState]):
             raise Refused(
                 f"{parcel_id} is insured already." if parcel.value else f"value must be above 0, got {value}."
             )
-        premium = round(value * PREMIUM, 2)
+        premium = round(value * 0.015, 2)
         new = parcel._replace(value=float(value), price=round(parcel.price + premium, 2))
         after = state._replace(parcels=replaced(state.parcels, new))
         return after, {"parcel_id": parcel_id, "premium": premium, "price": new.price}
@@ -174,8 +171,8 @@ class ParcelsWorld(FunctionWorld[ParcelsState]):
 
 
 def _price(weight_kg: float, service: str) -> float:
-    if not 0 < weight_kg <= MAX_KG:
-        raise Refused(f"weight_kg must be more than 0 and at most {MAX_KG}, got {weight_kg}.")
+    if not 0 < weight_kg <= 30:
+        raise Refused(f"weight_kg must be more than 0 and at most 30, got {weight_kg}.")
     base, per_kg = RATES[service]
     return round(base + per_kg * weight_kg, 2)
 

@@ -12,11 +12,6 @@ from iad_envs.toolcalls.worlds.phone import (
     shown_settings,
 )
 
-MAX_PORTIONS = 20
-"""Of an order."""
-MAX_TOP_UP = 200
-"""What can be put on the account at once."""
-
 
 class AppAccount(NamedTuple):
     """Who has an account, and what is on it."""
@@ -109,8 +104,8 @@ class TakeawayWorld(PhoneFunctions[TakeawayState]):
     ) -> tuple[TakeawayState, Result]:
         """Order a dish."""
         account, dish = _account(state), known(state.dishes, dish_id, "dish")
-        if not 1 <= portions <= MAX_PORTIONS:
-            raise Refused(f"portions must be from 1 to {MAX_PORTIONS}, got {portions}.")
+        if not 1 <= portions <= 20:
+            raise Refused(f"portions must be from 1 to 20, got {portions}.")
         price = round(portions * dish.price, 2)
         if account.balance < price:
             raise Refused(f"This costs {price:.2f}, but the account has {account.balance:.2f}. Put money on it first.")
@@ -136,8 +131,8 @@ class TakeawayWorld(PhoneFunctions[TakeawayState]):
     def put_money(self, state: TakeawayState, amount: float) -> tuple[TakeawayState, Result]:
         """Put money on the account."""
         account = _account(state)
-        if not 0 < amount <= MAX_TOP_UP:
-            raise Refused(f"amount must be more than 0 and at most {MAX_TOP_UP}, got {amount}.")
+        if not 0 < amount <= 200:
+            raise Refused(f"amount must be more than 0 and at most 200, got {amount}.")
         more = account._replace(balance=round(account.balance + amount, 2))
         return state._replace(accounts=replaced(state.accounts, more)), {"balance": more.balance}
 

@@ -13,8 +13,6 @@ from iad_envs.toolcalls.worlds.phone import (
 )
 
 Place = Literal["saloon", "deck", "cabin"]
-RATES: Mapping[str, float] = {"saloon": 1.0, "deck": 0.8, "cabin": 1.5}
-"""What a place costs, as a multiple of the trip's price."""
 
 
 class TripsAccount(NamedTuple):
@@ -155,4 +153,5 @@ def _given_back(state: TripsState, booking: SeatBooking) -> tuple[OfferedTrip, .
 
 
 def _price(trip: OfferedTrip, seats: int, place: str) -> float:
-    return round(seats * trip.price * RATES[place], 2)
+    rates = {"saloon": 1.0, "deck": 0.8, "cabin": 1.5}
+    return round(seats * trip.price * rates[place], 2)

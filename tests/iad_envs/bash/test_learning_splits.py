@@ -6,7 +6,7 @@ import sys
 import tarfile
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from types import ModuleType
@@ -40,19 +40,16 @@ def files_of(group: str) -> Iterator[tuple[str, str]]:
                     yield member.name, content.read().decode("utf-8", "replace")
 
 
-def sentence_shape(text: str) -> str:
-    """Take the values out of a sentence: what is quoted, paths, endings and numbers."""
-    for pattern, mark in ((r"'[^']*'", "Q"), (r"(?<!\S)/[\w./-]*\w", "P"), (r"\.[a-z]\w*", "E"), (r"\d[\d-]*", "N")):
-        text = re.sub(pattern, mark, text)
-    return text.lower()
+VALUES = ((r"\.[a-z]\w*", "E"), (r"\d[\d-]*", "N"))
+SENTENCE = ((r"'[^']*'", "Q"), (r"(?<!\S)/[\w./-]*\w", "P"), *VALUES)
+COMMAND = ((r"(?<![^\s(])/[a-z][\w./-]*", "P"), (r"'(?![\d,]+p')[\w .*=<>#\[\]|:;,-]*'", "Q"), *VALUES)
+"""What is taken out of sentences and commands: quoted words that are no program, paths, endings and numbers."""
 
 
-def command_shape(text: str) -> str:
-    """Take the values out of a command: paths, quoted words that are no program, endings and numbers."""
-    paths, words = r"(?<![^\s(])/[a-z][\w./-]*", r"'(?![\d,]+p')[\w .*=<>#\[\]|:;,-]*'"
-    for pattern, mark in ((paths, "P"), (words, "Q"), (r"\.[a-z]\w*", "E"), (r"\d[\d-]*", "N")):
+def shape(text: str, values: Sequence[tuple[str, str]]) -> str:
+    for pattern, mark in values:
         text = re.sub(pattern, mark, text)
-    return text
+    return text.lower() if values == SENTENCE else text
 
 
 def runs_of_lines(group: str) -> set[tuple[str, ...]]:
@@ -90,8 +87,8 @@ def test_no_file_sentence_command_or_kind_of_task_is_that_of_another_split(one: 
     assert not {Path(path).name for path in files} & {Path(path).name for path in others}
     assert not {text for text in files.values() if text} & set(others.values())
     assert not runs_of_lines(one) & runs_of_lines(other)
-    for shape, said in ((sentence_shape, "instruction"), (command_shape, "gold")):
-        shapes = [{shape(getattr(task, said)) for task in tasks_of(group)} for group in (one, other)]
+    for values, said in ((SENTENCE, "instruction"), (COMMAND, "gold")):
+        shapes = [{shape(getattr(task, said), values) for task in tasks_of(group)} for group in (one, other)]
         assert not shapes[0] & shapes[1]
     families = [tomllib.loads((DATA / FAMILIES[group]).read_text(encoding="utf-8")) for group in (one, other)]
     assert not families[0].keys() & families[1].keys()

@@ -17,32 +17,18 @@ SCHEMA = (
     'CREATE TABLE "order item" ("shop id" INTEGER, what TEXT, price REAL)',
     "INSERT INTO \"order item\" VALUES (1,'tea',2.5),(1,'tea',2.5),(2,'bun',1.0)",
 )
-QUESTIONS: Sequence[dict[str, Any]] = (
-    {
-        "question_id": 7,
-        "db_id": "towns",
-        "question": "How many shops are in Bern?",
-        "evidence": "Bern refers to name = 'Bern'",
-        "SQL": "SELECT COUNT(*) FROM shop JOIN city ON shop.city_id = city.id WHERE city.name = 'Bern'",
-        "difficulty": "simple",
-    },
-    {
-        "question_id": 8,
-        "db_id": "towns",
-        "question": "List the shops by sales, best first.",
-        "evidence": "",
-        "SQL": "SELECT name FROM shop WHERE sales IS NOT NULL ORDER BY sales DESC",
-        "difficulty": "moderate",
-    },
-    {
-        "question_id": 9,
-        "db_id": "towns",
-        "question": "Which city has the oldest date?",
-        "evidence": "",
-        "SQL": "SELECT name FROM city WHERE founded = (SELECT MIN(founded) FROM city)",
-        "difficulty": "challenging",
-    },
-)
+KEYS = ("question_id", "db_id", "difficulty", "question", "evidence", "SQL")
+QUESTIONS: Sequence[dict[str, Any]] = [
+    dict(zip(KEYS, row, strict=True))
+    for row in (
+        (7, "towns", "simple", "How many shops are in Bern?", "Bern refers to name = 'Bern'",
+         "SELECT COUNT(*) FROM shop JOIN city ON shop.city_id = city.id WHERE city.name = 'Bern'"),
+        (8, "towns", "moderate", "List the shops by sales, best first.", "",
+         "SELECT name FROM shop WHERE sales IS NOT NULL ORDER BY sales DESC"),
+        (9, "towns", "challenging", "Which city has the oldest date?", "",
+         "SELECT name FROM city WHERE founded = (SELECT MIN(founded) FROM city)"),
+    )
+]  # fmt: skip
 UNANSWERED = {"question_id": 10, "db_id": "towns", "question": "Which shop is the nicest?", "evidence": ""}
 
 

@@ -14,21 +14,11 @@ from tests.iad_envs.bird.small_bird import QUESTIONS, UNANSWERED, make_folder
 
 SEPARATOR = "\t----- bird -----\t"
 QUERIES = [
-    QUESTIONS[0]["SQL"],
-    "SELECT COUNT(*) FROM shop",
-    "SELECT 2",
-    "SELECT 2.0, 1",
-    "SELECT nothing",
-    "SELECT id FROM shop WHERE 0",
-    "DELETE FROM shop",
-    "SELECT 1; SELECT 2",
-    "",
-    BLANK,
-    "EXPLAIN SELECT 1",
-    "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n",
-    "SELECT 'x]'",
+    QUESTIONS[0]["SQL"], "SELECT COUNT(*) FROM shop", "SELECT 2", "SELECT 2.0, 1", "SELECT nothing",
+    "SELECT id FROM shop WHERE 0", "DELETE FROM shop", "SELECT 1; SELECT 2", "", BLANK, "EXPLAIN SELECT 1",
+    "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n", "SELECT 'x]'",
     "not SQL \ud800",
-]
+]  # fmt: skip
 
 
 @pytest.fixture

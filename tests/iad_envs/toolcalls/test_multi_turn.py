@@ -7,12 +7,6 @@ import pytest
 from iad_envs.toolcalls.bfcl.conversations import PlayedTurn, extended
 from iad_envs.toolcalls.bfcl.data import Conversation, gold_calls
 from iad_envs.toolcalls.bfcl.scoring.multi_turn import (
-    EMPTY,
-    IRRELEVANCE,
-    RESPONSE,
-    STATE,
-    TERMINATED,
-    WITHHELD,
     TurnsJudge,
     TurnsVerdict,
     has_equal_state,
@@ -53,13 +47,13 @@ def changed(turn: int, *responses: str) -> list[list[str]]:
         (changed(0, f"[{OPEN}]", "[describe()]", "I am done."), "", None),
         (changed(0, f"[{OPEN}, describe(), describe()]"), "", None),
         (changed(0, f"[no_such(), {OPEN}, describe()]"), "", None),
-        (changed(0, "[describe()]"), STATE, 0),
-        (changed(0, f"[{OPEN}, {OPEN}, describe()]"), STATE, 0),
-        (changed(0, f"[{OPEN}]"), RESPONSE, 0),
-        (changed(0, "Which lamp?"), EMPTY, 0),
-        (changed(2), EMPTY, 2),
-        (RIGHT[:2], TERMINATED, None),
-        ([*RIGHT, []], TERMINATED, None),
+        (changed(0, "[describe()]"), "multi_turn:instance_state_mismatch", 0),
+        (changed(0, f"[{OPEN}, {OPEN}, describe()]"), "multi_turn:instance_state_mismatch", 0),
+        (changed(0, f"[{OPEN}]"), "multi_turn:execution_response_mismatch", 0),
+        (changed(0, "Which lamp?"), "multi_turn:empty_turn_model_response", 0),
+        (changed(2), "multi_turn:empty_turn_model_response", 2),
+        (RIGHT[:2], "multi_turn:force_terminated", None),
+        ([*RIGHT, []], "multi_turn:force_terminated", None),
     ],
 )
 def test_both_rules_agree_where_the_official_one_has_no_hole(
@@ -71,11 +65,11 @@ def test_both_rules_agree_where_the_official_one_has_no_hole(
 @pytest.mark.parametrize(
     ("answer", "error", "turn"),
     [
-        (changed(1, "[describe()]"), IRRELEVANCE, 1),
-        (changed(1, "[total(numbers=[1, 2])]"), IRRELEVANCE, 1),
-        (changed(0, f"[{OPEN}, describe(), total(numbers=[1, 2])]"), WITHHELD, 0),
-        (changed(2, *["[describe()]"] * 20, "[total(numbers=[1, 2])]"), TERMINATED, 2),
-        (changed(0, *["[list_tickets()]"] * 20, f"[{OPEN}, describe()]"), TERMINATED, 0),
+        (changed(1, "[describe()]"), "multi_turn:irrelevance_error:decoder_success", 1),
+        (changed(1, "[total(numbers=[1, 2])]"), "multi_turn:irrelevance_error:decoder_success", 1),
+        (changed(0, f"[{OPEN}, describe(), total(numbers=[1, 2])]"), "multi_turn:withheld_function", 0),
+        (changed(2, *["[describe()]"] * 20, "[total(numbers=[1, 2])]"), "multi_turn:force_terminated", 2),
+        (changed(0, *["[list_tickets()]"] * 20, f"[{OPEN}, describe()]"), "multi_turn:force_terminated", 0),
     ],
 )
 def test_the_sound_rule_closes_holes_of_the_official_one(answer: list[list[str]], error: str, turn: int) -> None:
@@ -91,7 +85,7 @@ def test_a_result_of_an_earlier_turn_counts_in_a_later_one_but_only_once() -> No
         # Only the results of the second turn's gold are looked for: one is enough.
         assert check(judge, play(judge, answer, read_officially)).valid, n_times
     twice = judge_of(gold=((OPEN, "describe()"), ("describe()", "describe()")))
-    assert check(twice, play(twice, answers[1], read_officially)).error_type == RESPONSE
+    assert check(twice, play(twice, answers[1], read_officially)).error_type == "multi_turn:execution_response_mismatch"
     assert check(twice, play(twice, answers[2], read_officially)).valid
 
 

@@ -155,5 +155,5 @@ def milestone_calls(stone: str) -> tuple[FunctionCall, ...]:
     try:
         return tuple(read_normal(stone, multi_turn=False, rules="sound"))
     except UnreadableCalls:
-        inner_quote = re.compile(r"(?<=[^\s=\[({:,])'(?!\s*(?:[,)\]}:]|$))")
-        return tuple(read_normal(inner_quote.sub(r"\\'", stone), multi_turn=False, rules="sound"))
+        quoted = re.sub(r"(?<=[^\s=\[({:,])'(?!\s*(?:[,)\]}:]|$))", r"\\'", stone)
+        return tuple(read_normal(quoted, multi_turn=False, rules="sound"))

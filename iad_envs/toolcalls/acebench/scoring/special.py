@@ -19,10 +19,6 @@ PHRASES: Mapping[str, str] = {
 }
 """What an answer must say, by category."""
 
-_MISSING = re.compile(r"Missing necessary parameters[\s:]*\(([^()]*)\)[\s,]*for the api[\s:]*\(?\s*([\w.\-]+)")
-_INCORRECT = re.compile(
-    r"There is incorrect value[\s:]*\((.{0,2000}?)\)[\s,]*for the parameters?[\s:]*\(([^()]*)\)", re.DOTALL
-)
 _QUOTES = " \t\n'\"`"
 
 
@@ -67,11 +63,13 @@ def _sound(task: AceTask, gold: AceGold, answer: str) -> AnswerVerdict:
             return AnswerVerdict(False, "wrong_names", f"expected only {PHRASES[task.category]!r}, got {phrase!r} too")
     if task.category == "special_incomplete":
         said: dict[str, set[str]] = {}
-        for names, function in _MISSING.findall(answer):
+        missing = r"Missing necessary parameters[\s:]*\(([^()]*)\)[\s,]*for the api[\s:]*\(?\s*([\w.\-]+)"
+        for names, function in re.findall(missing, answer):
             said.setdefault(function.rstrip("."), set()).update(_listed(names))
         is_right = said == {name: set(values) for name, values in gold.answer.items()}
     elif task.category == "special_error_param":
-        is_right = _names_the_values(_INCORRECT.findall(answer), gold.answer)
+        values = r"There is incorrect value[\s:]*\((.{0,2000}?)\)[\s,]*for the parameters?[\s:]*\(([^()]*)\)"
+        is_right = _names_the_values(re.findall(values, answer, re.DOTALL), gold.answer)
     else:
         is_right = True
     return RIGHT if is_right else AnswerVerdict(False, "wrong_names", f"expected {gold.answer}, got {answer!r:.200}")

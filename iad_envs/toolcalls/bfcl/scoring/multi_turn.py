@@ -28,13 +28,6 @@ from iad_envs.toolcalls.calls import FunctionCall
 from iad_envs.toolcalls.executor import Toolbox, ToolState
 from iad_envs.toolcalls.rules import Rules
 
-EMPTY = "multi_turn:empty_turn_model_response"
-STATE = "multi_turn:instance_state_mismatch"
-RESPONSE = "multi_turn:execution_response_mismatch"
-TERMINATED = "multi_turn:force_terminated"
-IRRELEVANCE = "multi_turn:irrelevance_error:decoder_success"
-WITHHELD = "multi_turn:withheld_function"
-
 
 class GoldTurn(NamedTuple):
     """What gold does in a turn."""
@@ -122,7 +115,7 @@ class TurnsJudge:
     def verdict(self, tally: "TurnsTally") -> TurnsVerdict:
         """Return the verdict on a conversation that is over."""
         if tally.n_turns != len(self.gold):
-            return TurnsVerdict(False, TERMINATED)
+            return TurnsVerdict(False, "multi_turn:force_terminated")
         return TurnsVerdict(False, tally.error, tally.n_passed) if tally.error else TurnsVerdict(True)
 
     def progress_after(self, tally: "TurnsTally", going_on: Sequence[PlayedTurn] = ()) -> float:
@@ -166,19 +159,19 @@ class TurnsJudge:
         gold = self.gold[index]
         if self.scoring == "sound":
             if played.is_over_cap:
-                return TERMINATED
+                return "multi_turn:force_terminated"
             if played.calls and not gold.calls:
-                return IRRELEVANCE
+                return "multi_turn:irrelevance_error:decoder_success"
             withheld = self.withheld(index)
             if withheld and any(call.name in withheld for call in played.calls):
-                return WITHHELD
+                return "multi_turn:withheld_function"
         if not gold.calls:
             return ""
         if not played.calls:
-            return EMPTY
+            return "multi_turn:empty_turn_model_response"
         if not has_state:
-            return STATE
-        return "" if has_results else RESPONSE
+            return "multi_turn:instance_state_mismatch"
+        return "" if has_results else "multi_turn:execution_response_mismatch"
 
 
 class TurnsTally(NamedTuple):

@@ -35,8 +35,6 @@ _TYPES: Mapping[str, type] = {
     "dict": dict,
     "any": str,
 }
-_KEPT = {"-": "\x00", ".": "\x01", "*": "\x02", "^": "\x03", " ": "\x04"}
-"""Stand-ins for punctuation that counts: a sign, a point, times, to the power of, and another number."""
 
 
 class CallsVerdict(NamedTuple):
@@ -44,9 +42,6 @@ class CallsVerdict(NamedTuple):
 
     valid: bool
     error_type: str = ""
-
-
-_RIGHT = CallsVerdict(True)
 
 
 class _ValueRules(NamedTuple):
@@ -59,6 +54,11 @@ class _ValueRules(NamedTuple):
 
     normalise: Normalise
     is_mark_right: bool
+
+    @classmethod
+    def of(cls, scoring: Rules) -> "_ValueRules":
+        """Return those of a scoring."""
+        return cls(without_punctuation, True) if scoring == "official" else cls(with_numbers, False)
 
     def values(self, right: Alternatives) -> Alternatives:
         """Return gold's values without the mark, unless that is one."""
@@ -86,7 +86,7 @@ def check_calls(
         return CallsVerdict(False, "ast_decoder:decoder_failed")
     if not all(isinstance(call.arguments, dict) for call in calls):
         return CallsVerdict(False, "ast_decoder:decoder_wrong_output_format")
-    rules = _OFFICIAL if scoring == "official" else _SOUND
+    rules = _ValueRules.of(scoring)
     is_parallel = question.kind.startswith("parallel")
     checker = "parallel_function_checker_no_order" if is_parallel else f"{question.kind}_function_checker"
     if len(calls) != len(question.gold):
@@ -107,14 +107,14 @@ def check_calls(
         for fitting in fits:
             taken += [call for call in fitting if call not in taken][:1]
         is_matched = len(taken) == len(calls)
-    return _RIGHT if is_matched else CallsVerdict(False, f"{checker}:cannot_find_match")
+    return CallsVerdict(True) if is_matched else CallsVerdict(False, f"{checker}:cannot_find_match")
 
 
 def share_right(question: SingleQuestion, calls: Sequence[FunctionCall], *, scoring: Rules = "official") -> float:
     """Return the share of right calls in an answer, 0-1: of gold's calls, or of the answer's if these are more."""
     if question.kind in ("irrelevance", "relevance"):
         return float(_checked_relevance(question, calls, scoring, False).valid)
-    rules = _OFFICIAL if scoring == "official" else _SOUND
+    rules = _ValueRules.of(scoring)
 
     def fits(gold: int, call: int) -> bool:
         name, right = next(iter(question.gold[gold].items()))
@@ -168,13 +168,13 @@ def _checked_relevance(
     """Check whether there is a call: there should be none for irrelevance, and one for relevance."""
     are_calls = bool(calls) and all(isinstance(call.arguments, dict) for call in calls)
     if question.kind == "irrelevance":
-        return CallsVerdict(False, "irrelevance_error:decoder_success") if are_calls else _RIGHT
+        return CallsVerdict(False, "irrelevance_error:decoder_success") if are_calls else CallsVerdict(True)
     if not are_calls:
         return CallsVerdict(False, "relevance_error:decoder_failed")
     offered = {_written(document["name"], dots_to_underscores) for document in question.functions}
     if scoring == "sound" and not all(call.name in offered for call in calls):
         return CallsVerdict(False, "relevance_error:unknown_function")
-    return _RIGHT
+    return CallsVerdict(True)
 
 
 def _document(question: SingleQuestion, name: str) -> Mapping[str, Any]:
@@ -210,7 +210,7 @@ def _checked_call(
             return CallsVerdict(False, error)
     if any(name not in call.arguments and "" not in right for name, right in gold.items()):
         return CallsVerdict(False, "simple_function_checker:missing_optional")
-    return _RIGHT
+    return CallsVerdict(True)
 
 
 def _error_of(value: Any, parameter: Mapping[str, Any], right: Alternatives, rules: _ValueRules) -> str:
@@ -320,20 +320,15 @@ def without_punctuation(text: str) -> str:
 
 def with_numbers(text: str) -> str:
     """Return a form in which punctuation in numbers counts."""
+    # Stand-ins for a sign, a point, times, to the power of, and what else separates two numbers. All ways to write a
+    # date and a time separate alike.
+    kept = {"-": "\x00", ".": "\x01", "*": "\x02", "^": "\x03", " ": "\x04"}
     text = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text)
-    text = re.sub(r"(?<=[\w)\]])(?:\^|\*\*)(?=\d)", _KEPT["^"], text)
-    text = re.sub(r"(?<=\d)[ ,./\-_*^]+(?=\d)", _separator, text)
-    text = re.sub(r"(?<![\w)\]])[-.]+(?=\d)", lambda found: "".join(_KEPT[one] for one in found[0]), text)
+    text = re.sub(r"(?<=[\w)\]])(?:\^|\*\*)(?=\d)", kept["^"], text)
+    text = re.sub(
+        r"(?<=\d)[ ,./\-_*^]+(?=\d)",
+        lambda run: kept["." if run[0] == "." else "*" if "*" in run[0] else " "],
+        text,
+    )
+    text = re.sub(r"(?<![\w)\]])[-.]+(?=\d)", lambda found: "".join(kept[one] for one in found[0]), text)
     return without_punctuation(text)
-
-
-def _separator(found: re.Match[str]) -> str:
-    """Return what separates two numbers. All ways to write a date and a time separate alike."""
-    run = found[0]
-    if run == ".":
-        return _KEPT["."]
-    return _KEPT["*"] if "*" in run else _KEPT[" "]
-
-
-_OFFICIAL = _ValueRules(without_punctuation, is_mark_right=True)
-_SOUND = _ValueRules(with_numbers, is_mark_right=False)

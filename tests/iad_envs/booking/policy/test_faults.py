@@ -12,7 +12,7 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.booking.policy.fit import faults
-from iad_envs.booking.policy.verifier import UNASKED_SCORE, WRONG, verdict
+from iad_envs.booking.policy.verifier import verdict
 from iad_policy import Candidate, State
 from tests.iad_envs.booking.policy.visits import FINISHED, Visit, tasks_with, wandering
 
@@ -50,8 +50,8 @@ def test_the_verifier_scores_completions_as_it_does(pages: Sequence[Any]) -> Non
         last = page.state.history[-1]
         before = State(last.observation, last.info, history=page.state.history[:-1])
         found = verdict(before, Candidate(last.action, preview=page.state))
-        assert (found.score <= WRONG) == bool(faults(page.state))
-        assert found.score in (WRONG, UNASKED_SCORE, 1.0)
+        assert (found.score <= 0.05) == bool(faults(page.state))
+        assert found.score in (0.05, 0.7, 1.0)
 
 
 def test_without_a_confirmation_nothing_passes() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.toolcalls.policy.mistakes import wrong_response
-from iad_envs.toolcalls.policy.verifier import ASKED, IN_VAIN, KEPT, UNDONE, CallVerifier
+from iad_envs.toolcalls.policy.verifier import KEPT, CallVerifier
 from iad_policy.types import Candidate
 from iad_policy.verifiers import load_verifier
 from tests.iad_envs.toolcalls.policy.talks import Talk
@@ -109,13 +109,13 @@ def test_of_two_responses_the_better_one_scores_higher(
 
 
 def test_replies_in_vain_score_the_least() -> None:
-    assert Talk(NOTE).verdict("reply[The note has been moved.]").score == IN_VAIN
-    assert Talk(REMIND).verdict("reply[Which day?]").score == IN_VAIN
-    assert Talk(REMIND).verdict("reply[finish conversation]").score == IN_VAIN
+    assert Talk(NOTE).verdict("reply[The note has been moved.]").score == 0.05
+    assert Talk(REMIND).verdict("reply[Which day?]").score == 0.05
+    assert Talk(REMIND).verdict("reply[finish conversation]").score == 0.05
     talk = Talk("agent_multi_turn_0")
-    assert talk.verdict("reply[Which one?]").score == ASKED
-    assert talk.did("reply[Which one?]").verdict("reply[Which one?]").score == IN_VAIN
-    assert talk.verdict("reply[Well.]").score == UNDONE
+    assert talk.verdict("reply[Which one?]").score == 0.4
+    assert talk.did("reply[Which one?]").verdict("reply[Which one?]").score == 0.05
+    assert talk.verdict("reply[Well.]").score == 0.2
 
 
 def test_a_reply_names_the_values_that_no_call_has_used() -> None:
