@@ -36,13 +36,21 @@ ALONE = [name for name in DOCUMENTS if not name.startswith("docs/add-")]
 """All but the guides, whose steps build on each other: `test_guides.py` follows those."""
 TUTORIALS = ["docs/advise.md", "docs/learning.md", "docs/learning/tutorial.md", "docs/learning/language-models.md"]
 """Documents whose commands build on each other."""
-LONG = ("docs/learning.md", "docs/learning/tutorial.md", "docs/learning/language-models.md", "colossal_cave.py")
+LONG = (
+    *("docs/advise.md", "docs/comparison.md", "docs/hidden-state.md"),
+    *("docs/learning.md", "docs/learning/tutorial.md", "docs/learning/language-models.md"),
+    *("colossal_cave.py", "frozen_lake.py", "reinforce.py", "taxi.py"),
+)
 """Those that take longer than others of the same kind: `make test-full` runs them."""
 BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ON_A_SERVER = re.compile('dialect="(?:postgresql|mysql)"')
 OF_A_FRAMEWORK = re.compile(r"^from (?:trl|verl)\b", re.MULTILINE)
 """Blocks that need another framework, and a model: tests/full/ runs those of TRL. Here they are compiled."""
 ON_THIS_MACHINE = "local:smollm2"
+
+
+def slow_if_long(name: str) -> Any:
+    return pytest.param(name, marks=[pytest.mark.slow, pytest.mark.timeout(900)] if name in LONG else [])
 
 
 def blocks(document: str, language: str) -> list[str]:
@@ -93,7 +101,7 @@ def test_no_block_is_of_a_language_that_nothing_executes() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")  # vectors fork beside the server
-@pytest.mark.parametrize("document", [name for name in ALONE if blocks(name, "python")])
+@pytest.mark.parametrize("document", [slow_if_long(name) for name in ALONE if blocks(name, "python")])
 def test_python_blocks_run_one_after_another(
     document: str, official: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -163,13 +171,7 @@ def commands(document: str) -> Iterator[str]:
                 yield command
 
 
-@pytest.mark.parametrize(
-    "document",
-    [
-        pytest.param(one, marks=[pytest.mark.slow, pytest.mark.timeout(900)]) if one in LONG else one
-        for one in TUTORIALS
-    ],
-)
+@pytest.mark.parametrize("document", [slow_if_long(one) for one in TUTORIALS])
 def test_the_commands_of_a_tutorial_run_one_after_another(
     document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -250,17 +252,15 @@ def test_shell_commands_run(document: str, command: str, official: Path, monkeyp
 
 @pytest.mark.parametrize(
     "example",
-    [
-        pytest.param(one, marks=pytest.mark.slow) if one.name in LONG else one
-        for one in sorted((ROOT / "examples").glob("*.py"))
-        if one.name != "grpo.py"  # it takes minutes: tests/full/test_bridge_trl.py runs it
-    ],
-    ids=lambda path: path.name,
+    # grpo.py takes minutes: tests/full/test_bridge_trl.py runs it.
+    [slow_if_long(one.name) for one in sorted((ROOT / "examples").glob("*.py")) if one.name != "grpo.py"],
 )
-def test_examples_run(example: Path, tmp_path: Path) -> None:
-    if example.name == "colossal_cave.py" and find_spec("adventure") is None:
+def test_examples_run(example: str, tmp_path: Path) -> None:
+    if example == "colossal_cave.py" and find_spec("adventure") is None:
         pytest.skip("needs adventure: pip install 'iad[games]'")
-    done = subprocess.run([sys.executable, example], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples" / example], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout
 

@@ -48,16 +48,10 @@ print(json.dumps([(one.exit_code, one.stdout, one.stderr) for one in done]))
 """
 HOLDER = """
 import sys
-from iad_policy.ledger.run_folder import RunFolder, RunFolderError
+from iad_policy.ledger.run_folder import RunFolder
 folder = RunFolder(sys.argv[1], {})
-try:
-    RunFolder(sys.argv[1], {})
-except RunFolderError:
-    print("held", flush=True)  # also within this process
+print("held", flush=True)
 sys.stdin.read()
-folder.close()
-folder.close()
-RunFolder(sys.argv[1], {}).close()
 """
 
 
@@ -225,6 +219,23 @@ def test_windows_run_folder_is_locked_until_its_process_ends(
     taken = subprocess.run(command, env=windows, input="", capture_output=True, text=True, timeout=100, check=False)
     assert (taken.returncode, taken.stdout) == (0, "held\n")
     assert {path.name for path in Path(run).iterdir()} == {".lock", "config.json", "episodes.jsonl", "answers.jsonl"}
+
+
+def test_windows_run_folder_is_locked_within_a_process(windows: dict[str, str], tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "from iad_policy.ledger.run_folder import RunFolder, RunFolderError\n"
+        "folder = RunFolder(sys.argv[1], {})\n"
+        "try:\n"
+        "    RunFolder(sys.argv[1], {})\n"
+        "except RunFolderError as error:\n"
+        "    print('refused')\n"
+        "folder.close()\n"
+        "folder.close()\n"
+        "RunFolder(sys.argv[1], {}).close()\n"
+    )
+    done = python(windows, "-W", "error", "-c", code, tmp_path / "run")
+    assert (done.stdout, done.stderr) == ("refused\n", "")
 
 
 def test_missing_litellm_ends_a_run_before_its_first_episode_and_is_not_missed_without_a_model(
