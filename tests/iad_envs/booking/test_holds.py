@@ -17,7 +17,6 @@ from iad_envs.booking.state import (
     SiteTable,
 )
 from iad_envs.booking.tasks import BookingTask
-from tests.contract.environments import solution_of
 from tests.iad_envs.booking.visits import (
     ENGINE,
     TEST,
@@ -152,14 +151,6 @@ def test_others_take_a_table_at_their_step_or_when_its_hold_ends() -> None:
     late = walked(start_of(task), [there, *[WAIT] * (step - 3), hold, there, *[WAIT] * (HOLD_STEPS - 1)])
     assert (late.steps > step, gold in offered_slots(WORLD, late)) == (True, True)
     assert gold not in offered_slots(WORLD, walked(late, [WAIT]))
-
-
-def test_a_gold_path_keeps_a_contested_table_past_the_step_at_which_others_want_it() -> None:
-    for task in tasks_with("contested")[::4]:
-        env = started(task)
-        gold = solution_of(env)
-        assert len(gold) > task.rivals[0].step
-        assert play(env, gold)[1] == 1.0
 
 
 @pytest.mark.parametrize(
