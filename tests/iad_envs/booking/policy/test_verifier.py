@@ -57,7 +57,7 @@ def test_a_score_on_the_way_is_the_share_of_settled_facts_and_more_for_a_later_p
 
 
 def test_the_agent_s_choices_score_no_higher_than_gold_and_settled_facts_never_fall_on_its_way() -> None:
-    agent = BookingAgent()
+    agent, ends = BookingAgent(), set[tuple[float, bool | None]]()
     for task_id in [tasks_with(kind)[0] for kind in KINDS]:
         visit, shares = Visit(task_id), [0.0]
         for action in gold_of(visit):
@@ -69,7 +69,9 @@ def test_the_agent_s_choices_score_no_higher_than_gold_and_settled_facts_never_f
             visit.did(action)
         assert shares == sorted(shares), task_id
         assert shares[-1] == 1.0
-        assert (best.score, best.passed, visit.gold["success"]) == (1.0, True, True), best.critique
+        assert visit.gold["success"]
+        ends.add((best.score, best.passed))
+    assert ends == {(1.0, True), (0.7, None)}  # gold never asks where any seating is right
 
 
 def test_typing_a_wrong_value_scores_below_the_right_one_and_says_what_is_open() -> None:
