@@ -54,7 +54,9 @@ def train(
         ModelFolderError: `out` holds another model, or `start` is none.
         UnknownName: There is no such recipe, backend or option.
     """
-    of_backend = {name: options.pop(name) for name in ("rate", "entropy", "rank", "micro", "decode") if name in options}
+    of_backend: dict[str, Any] = {
+        name: options.pop(name) for name in ("rate", "entropy", "rank", "micro", "decode") if name in options
+    }
     if recipe == "ppo":  # it plays while it learns
         env = [experience] if isinstance(experience, str) or not isinstance(experience, Sequence) else experience
         names = [str(one) for one in env]
