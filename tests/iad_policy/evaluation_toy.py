@@ -1,14 +1,16 @@
 """A tiny environment, and agents that count, fail, babble or are interrupted."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
 from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
 from iad_envs.spaces import UnicodeText
 from iad_policy.errors import ModelError
+from iad_policy.ledger.run_folder import RunFolder
 from iad_policy.roles import TemplateRoles
-from iad_policy.run.config import RunConfig
+from iad_policy.run.config import FREE, RunConfig
 from iad_policy.run.runner import Runner
 from iad_policy.runtime.components import Components
 from iad_policy.types import Candidate, State, Usage, Verdict
@@ -130,3 +132,11 @@ def runner(agent: Any = None, verifier: Any = None, **changes: Any) -> Runner:
     """Return a runner of the toy."""
     here = cast(agent, verifier)
     return Runner(config(**changes), DialsEnv, lambda *_: here)
+
+
+def kept(one: Runner, path: Path) -> Path:
+    """Play all episodes into a run folder, and return it."""
+    with RunFolder(path, one.recorded_config(), free=FREE) as folder:
+        for _ in one.episodes(folder):
+            pass
+    return path

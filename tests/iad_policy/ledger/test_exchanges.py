@@ -10,17 +10,15 @@ import pytest
 from iad_policy.agents.language import LanguageAgent
 from iad_policy.ledger.answer_log import FORMAT
 from iad_policy.ledger.run import Run
-from iad_policy.ledger.run_folder import RunFolder
 from iad_policy.models import Completion, Messages
 from iad_policy.report.exports import export_runs
 from iad_policy.roles import TemplateRoles
 from iad_policy.roles.language_model import ModelRoles
-from iad_policy.run.config import FREE
 from iad_policy.run.runner import Runner
 from iad_policy.runtime.components import Components
 from iad_policy.types import Exchange, State, Verdict
 from iad_policy.verifiers.judge import ScoringJudge
-from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, config
+from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, config, kept
 
 ANSWER = "I look at the dials.\nAction: turn[1]\n"
 
@@ -48,10 +46,7 @@ def lines_of(folder: Path) -> list[dict[str, Any]]:
 
 def run(folder: Path, components: Components, max_steps: int = 5, **changes: Any) -> Run:
     one = Runner(config(tasks=1, **changes), partial(DialsEnv, max_steps=max_steps), lambda *_: components)
-    with RunFolder(folder, one.recorded_config(), free=FREE) as kept:
-        for _ in one.episodes(kept):
-            pass
-    return Run(folder)
+    return Run(kept(one, folder))
 
 
 @pytest.fixture

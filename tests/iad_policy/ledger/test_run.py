@@ -9,17 +9,12 @@ import pytest
 from iad_policy.errors import RunFolderError
 from iad_policy.ledger.episode import UNFINISHED, UNKNOWN
 from iad_policy.ledger.run import Run
-from iad_policy.ledger.run_folder import RunFolder
-from iad_policy.run.config import FREE
 from iad_policy.types import FALLBACK, Candidate
-from tests.iad_policy.evaluation_toy import Babbler, runner
+from tests.iad_policy.evaluation_toy import Babbler, kept, runner
 
 
 def run(path: Path, agent: Any = None) -> None:
-    one = runner(agent)
-    with RunFolder(path, one.recorded_config(), free=FREE) as folder:
-        for _ in one.episodes(folder):
-            pass
+    kept(runner(agent), path)
 
 
 def test_a_trace_tells_every_candidate_verdict_and_commit_of_the_episode(tmp_path: Path) -> None:
@@ -163,5 +158,5 @@ def change_lines(folder: Path, key: str, change: Any) -> None:
     log = folder / "answers.jsonl"
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     changed = [(line, change(line) if line["episode"] == key else True) for line in lines]
-    kept = [line if new is True else new for line, new in changed if new]
-    log.write_text("".join(f"{json.dumps(line)}\n" for line in kept))
+    others = [line if new is True else new for line, new in changed if new]
+    log.write_text("".join(f"{json.dumps(line)}\n" for line in others))

@@ -4,19 +4,13 @@ from pathlib import Path
 import pytest
 
 from iad_policy.ledger.run import Run
-from iad_policy.ledger.run_folder import RunFolder
 from iad_policy.report.agentboard import write_agentboard
-from iad_policy.run.config import FREE
-from tests.iad_policy.evaluation_toy import runner
+from tests.iad_policy.evaluation_toy import kept, runner
 
 
 @pytest.fixture(scope="module")
 def traces(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    one, path = runner(), tmp_path_factory.mktemp("board") / "run"
-    with RunFolder(path, one.recorded_config(), free=FREE) as folder:
-        for _ in one.episodes(folder):
-            pass
-    return Run(path)
+    return Run(kept(runner(), tmp_path_factory.mktemp("board") / "run"))
 
 
 def test_every_file_is_lines_of_json_with_agentboards_names(traces: Run, tmp_path: Path) -> None:

@@ -20,29 +20,20 @@ from iad_policy.agents.react import ReActAgent
 from iad_policy.errors import MissingExtra, UnknownName
 from iad_policy.ledger.episode import UNFINISHED, RecordedStep
 from iad_policy.ledger.run import Run
-from iad_policy.ledger.run_folder import RunFolder
 from iad_policy.models import Completion, Messages
 from iad_policy.report.exports import FORMATS, export_runs
 from iad_policy.report.exports.examples import preferences
 from iad_policy.roles import TemplateRoles
-from iad_policy.run.config import FREE
 from iad_policy.run.runner import Runner
 from iad_policy.runtime.components import Components
 from iad_policy.types import Candidate, Decision, State, Verdict
-from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, Liker, config, runner
+from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, Liker, config, kept, runner
 
 Rows = list[dict[str, Any]]
 SHOP = "IAD/WebShop-v0"
 GOLD = ("progress", "success", "reward_parts")
 JSON_FORMS = [form for form in FORMATS if form != "parquet"]
 needs_pyarrow = pytest.mark.skipif(find_spec("pyarrow") is None, reason="the extra iad[export] is not installed")
-
-
-def kept(one: Runner, path: Path) -> Path:
-    with RunFolder(path, one.recorded_config(), free=FREE) as folder:
-        for _ in one.episodes(folder):
-            pass
-    return path
 
 
 def exported(path: Path, form: str, **options: Any) -> Rows:
