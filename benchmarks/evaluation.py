@@ -123,7 +123,7 @@ def run(folder: Path, model: Any, *, n_steps: int = N_STEPS, **config: Any) -> I
         for record in runner.episodes(kept):
             results.add(record)
             yield record
-        kept.write_summary(results.as_json(results.figures()))
+        kept.write_summary(results.as_json(results.figures()), results.table())
     cached.close()
 
 

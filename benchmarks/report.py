@@ -41,7 +41,7 @@ def repeated(real: Path, folder: Path, times: int) -> Path:
     (folder / ANSWERS).touch()
     results = read_results(folder)
     with RunFolder(folder, read_config(folder), free=FREE) as run:
-        run.write_summary(results.as_json(results.figures()))
+        run.write_summary(results.as_json(results.figures()), results.table())
     return folder
 
 
