@@ -57,8 +57,7 @@ def train(
     of_backend: dict[str, Any] = {
         name: options.pop(name) for name in ("rate", "entropy", "rank", "micro", "decode") if name in options
     }
-    # The recipe that plays while it learns
-    if recipe == "ppo":
+    if recipe == "ppo":  # it plays while it learns
         env = [experience] if isinstance(experience, str) or not isinstance(experience, Sequence) else experience
         names = [str(one) for one in env]
         if len(names) != 1 or registered(names[0]) is None:

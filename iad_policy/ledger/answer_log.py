@@ -29,7 +29,6 @@ FORMAT = 2
 with language models that led to it: each prompt as sent, the text as sampled, finish reason and sampling. A verdict
 says what its score is `of` and whether it is `revised`, an outcome where (`at`) and by which `draw` it was simulated,
 and a role's text what its `subject` was. Readers skip lines of a kind that they don't know."""
-_NAME = re.compile(r"[0-9a-f]{32}")
 
 
 class Log(ABC):
@@ -56,8 +55,7 @@ class Log(ABC):
         """Return a JSON-able form of a list or tuple. A long one becomes a reference to its blob."""
         encoded = encode(values)
         text = json.dumps(encoded)
-        # Characters of a list, such as the documents of functions, that is a blob
-        if len(text) <= 4096:
+        if len(text) <= 4096:  # the documents of functions are longer
             return encoded
         name = digest(text)
         self.keep(blob_place(name), text.encode)
@@ -281,7 +279,7 @@ def blob_place(name: Any) -> str:
     Raises:
         ValueError: It is not the name of a blob, but maybe of a file elsewhere.
     """
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
+    if not isinstance(name, str) or not re.fullmatch("[0-9a-f]{32}", name):
         raise ValueError(f"expected 32 hex digits as the name of a blob, got {name!r:.100}")
     return f"{BLOBS}/{name}.json"
 

@@ -17,8 +17,6 @@ from iad_policy.types.names import SIMULATOR
 
 RESET = "reset"
 """Item of the reset, which is an answer of the environment alone."""
-N_ITEMS = 4096
-"""Names of items whose order is kept: episodes have the same names."""
 _Lines: TypeAlias = defaultdict[str, list[Mapping[str, Any]]]
 """A decision's lines by kind."""
 
@@ -233,7 +231,7 @@ def _order(line: Mapping[str, Any]) -> tuple[int, ...]:
     return _numbers(line["item"])
 
 
-@lru_cache(N_ITEMS)
+@lru_cache(4096)  # episodes have the same names of items
 def _numbers(item: str) -> tuple[int, ...]:
     return tuple(int(part) for part in item.split(".") if part.isdigit())
 

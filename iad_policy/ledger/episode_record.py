@@ -31,7 +31,7 @@ class Arm(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EpisodeRecord:
-    """One line of `episodes.jsonl`.
+    """One line of `episodes.jsonl`; docs/runs.md describes every field.
 
     Attributes:
         key: Hash of everything that can change the episode's answers.
@@ -48,15 +48,12 @@ class EpisodeRecord:
         reward: Sum of rewards over the episode.
         reward_parts: Components of the last reward, by name.
         n_steps: Number of committed actions.
-        grounding: Share of accepted steps. The reset counts as an accepted step (AgentBoard). A step is not accepted if
-            the environment called the action invalid, or if the action replaced an answer that is none.
+        grounding: Share of accepted steps. The reset counts as an accepted step (AgentBoard).
         difficulty: Difficulty of the task as the data name it: `easy`, `moderate`, `challenging` ..., or "".
         stop_reason: Reason for the end: `done`, `max_steps`, `budget` or `error`; `terminated` or `truncated` if the
             environment gives no reason.
-        cut: The budget limit that ended the episode, such as `episode.tokens`, or the `run.` limit that cut one of its
-            decisions; "" for none.
-        error_kind: Kind of the infrastructure failure that ended the episode: that of a `ModelError`, or `crash`; ""
-            for none.
+        cut: The budget limit that cut the episode or one of its decisions; "" for none.
+        error_kind: Kind of the infrastructure failure that ended the episode; "" for none.
         error: Message of that failure.
         information: The verifier's label; "" without a verifier.
         simulated_by: What it was simulated by if its environment has no simulation of its own: `fork` or `replay`, both
@@ -67,8 +64,7 @@ class EpisodeRecord:
         n_evaluations: Simulated attempts that the evaluator judged.
         n_passed: Simulated attempts that the evaluator passed.
         wall_s: Seconds from reset to end, in the last run of the episode.
-        usage: Usage by role (`agent`, `verifier`, each asked role) and axis, without zeros. `seconds` are those inside
-            calls, of a cached answer those that it took at first.
+        usage: Usage by role and axis.
         progress_by_step: Progress after the reset and after each step.
         actions: The committed actions.
     """
@@ -189,8 +185,7 @@ def _kinds_of(hint: Any) -> frozenset[type]:
     if isinstance(hint, UnionType):
         return frozenset().union(*map(_kinds_of, get_args(hint)))
     plain = get_origin(hint) or hint
-    # Annotated type -> what a line has for it, where that is another one
-    in_json: Mapping[Any, frozenset[type]] = {float: frozenset({int, float}), Mapping: frozenset({dict})}
+    in_json = {float: frozenset({int, float}), Mapping: frozenset({dict})}  # where a line has another type
     return in_json.get(plain, frozenset({plain}))
 
 

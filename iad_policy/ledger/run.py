@@ -66,7 +66,6 @@ class Run:
 
     @cached_property
     def _blob(self) -> Callable[[str], Any]:
-        # Long values that are kept in memory
         return lru_cache(128)(self._read_blob)  # a page is seen before and after, and by several strategies
 
     def __getstate__(self) -> dict[str, Any]:

@@ -36,8 +36,6 @@ SUMMARISED = "episodes_bytes"
 TABLE = "report.txt"
 REPORT = "report.html"
 LOCK = ".lock"
-RENEWED = ("baseline", "match", "tasks", "trained_here")
-"""Keys of the configuration that are those of the latest command: which tasks there are, and how they are compared."""
 ABSENT = object()
 
 
@@ -188,7 +186,9 @@ class RunFolder:
             for difference in _differences(name, recorded.get(name, ABSENT), self.config.get(name, ABSENT))
         ]
         if not differing:
-            renewed = {name: self.config[name] for name in RENEWED if name in self.config}
+            # Those of the latest command count: which tasks there are, and how they are compared.
+            latest = ("baseline", "match", "tasks", "trained_here")
+            renewed = {name: self.config[name] for name in latest if name in self.config}
             if any(recorded.get(name, ABSENT) != value for name, value in renewed.items()):
                 _replace(path, {**recorded, **renewed})
             return

@@ -41,13 +41,6 @@ SPENT: Columns[StrategySummary] = [
     ("steps", lambda one: figure(one.n_steps, 1)),
     ("seconds\nin calls", lambda one: duration(one.seconds)),
 ]
-LEDGER: Columns[Mapping[str, float]] = [
-    ("calls", lambda one: f"{sum(one.get(axis, 0.0) for axis in CALLS):.1f}"),
-    ("prompt\ntokens", lambda one: _tokens(one, "prompt_tokens")),
-    ("completion\ntokens", lambda one: _tokens(one, "completion_tokens")),
-    ("usd", lambda one: _usd(one)),
-    ("seconds\nin calls", lambda one: duration(one.get("seconds", 0.0))),
-]
 
 
 class RunTable:
@@ -93,7 +86,14 @@ class RunTable:
             yield from fit("", scores, summaries)
             yield from fit("Spent, mean per episode", spent, summaries)
         if of_roles:
-            yield from fit("Spent by role, mean per episode", LEDGER, of_roles)
+            ledger: Columns[Mapping[str, float]] = [
+                ("calls", lambda one: f"{sum(one.get(axis, 0.0) for axis in CALLS):.1f}"),
+                ("prompt\ntokens", lambda one: _tokens(one, "prompt_tokens")),
+                ("completion\ntokens", lambda one: _tokens(one, "completion_tokens")),
+                ("usd", lambda one: _usd(one)),
+                ("seconds\nin calls", lambda one: duration(one.get("seconds", 0.0))),
+            ]
+            yield from fit("Spent by role, mean per episode", ledger, of_roles)
         yield _run_total(summaries.values())
         if differences:
             several = len(config.verifiers_of(config.compared_with)) > 1

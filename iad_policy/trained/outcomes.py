@@ -15,8 +15,6 @@ from iad_policy.types.texts import shown
 
 N_VERBS, N_PAGES, N_PIECES = 8, 8, 24
 """Hashed places for the action's verb, for the verb on this kind of page, and for pieces of the action."""
-_WORD = re.compile(r"[\w./-]+")
-_VERB = re.compile(r"\w+")
 
 
 class OutcomeFeatures:
@@ -63,7 +61,7 @@ def features_of(turn: Turn) -> Array:
     page = shown(turn.observation).replace(instruction, "").lower()
     verb = tool_of(action)
     argument = action[len(verb) :].strip("[]() ").lower()
-    words = _WORD.findall(argument)
+    words = re.findall(r"[\w./-]+", argument)
     own = np.zeros(8 + N_VERBS + N_PAGES + N_PIECES)
     own[:8] = (
         1.0,
@@ -76,8 +74,7 @@ def features_of(turn: Turn) -> Array:
         action.count("'") % 2 or action.count('"') % 2,
     )
     own[8 + _place(verb, N_VERBS)] = 1.0
-    # Characters at the start of an observation by which kinds of pages are told apart
-    own[8 + N_VERBS + _place(f"{verb} {page[:24]}", N_PAGES)] = 1.0
+    own[8 + N_VERBS + _place(f"{verb} {page[:24]}", N_PAGES)] = 1.0  # pages of a kind start alike
     pieces = [action[at : at + 3].lower() for at in range(len(action) - 2)]
     for piece in pieces:
         own[8 + N_VERBS + N_PAGES + _place(piece, N_PIECES)] += 1 / len(pieces)
@@ -86,7 +83,7 @@ def features_of(turn: Turn) -> Array:
 
 def tool_of(action: Any) -> str:
     """Return the tool that an action uses: its first word, such as `click`, `SELECT` or `ls`."""
-    found = _VERB.search(action if isinstance(action, str) else str(encode(action)))
+    found = re.search(r"\w+", action if isinstance(action, str) else str(encode(action)))
     return "" if found is None else found.group().lower()
 
 

@@ -12,8 +12,6 @@ from iad_policy.types import Agent, Candidate, State
 from iad_policy.types.hashing import digest, seed_of
 
 N_PROPOSALS = 16
-N_KEPT = 512
-"""States whose proposals are kept."""
 
 
 class ProposedActions:
@@ -67,7 +65,7 @@ class ProposedActions:
                 if not made.error:
                     found[str(made.action)] += 1
             self._proposed[name] = found
-            while len(self._proposed) > N_KEPT:
+            while len(self._proposed) > 512:  # states
                 self._proposed.popitem(last=False)
         self._proposed.move_to_end(name)
         return self._proposed[name]

@@ -22,15 +22,6 @@ FILES: Mapping[str, str] = {
     "VehicleControlAPI": "vehicle_control",
 }
 """Class -> the file that has it, without `.py`."""
-LASTING = frozenset(
-    {
-        *("send_message", "delete_message", "post_tweet", "retweet", "comment"),
-        *("create_ticket", "close_ticket", "resolve_ticket"),
-        *("place_order", "cancel_order", "fund_account", "withdraw_funds"),
-        *("book_flight", "cancel_booking", "purchase_insurance", "rm", "rmdir"),
-    }
-)
-"""Functions whose effect can't be taken back: they send, post, pay, order or delete."""
 _FOLDER = Path("eval_checker", "multi_turn_eval", "func_source_code")
 _LOCK = RLock()
 """Classes of one file share tables that they change, and the precision of numbers belongs to the whole process."""

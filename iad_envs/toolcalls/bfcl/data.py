@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from iad_envs.errors import DataNotFound, require_known
-from iad_envs.toolcalls.bfcl.classes import FILES, INSTALL, LASTING, OfficialClasses
+from iad_envs.toolcalls.bfcl.classes import FILES, INSTALL, OfficialClasses
 from iad_envs.toolcalls.calls import FunctionCall, bound, dotted_name, parsed_expression, shortened
 from iad_envs.toolcalls.executor import Toolbox
 from iad_envs.toolcalls.worlds import WORLD_NAMES, class_of, world
@@ -209,7 +209,15 @@ def load_data(folder: Path) -> BFCLData:
     """Return a folder's data: with the official simulated classes if it has any, else with the bundled worlds."""
     files = OfficialFiles(folder)
     if (folder / "eval_checker").is_dir():
-        return BFCLData(files, OfficialClasses(folder).toolbox, LASTING, is_official=True)
+        last = frozenset(
+            {
+                *("send_message", "delete_message", "post_tweet", "retweet", "comment"),
+                *("create_ticket", "close_ticket", "resolve_ticket"),
+                *("place_order", "cancel_order", "fund_account", "withdraw_funds"),
+                *("book_flight", "cancel_booking", "purchase_insurance", "rm", "rmdir"),
+            }
+        )  # they send, post, pay, order or delete
+        return BFCLData(files, OfficialClasses(folder).toolbox, last, is_official=True)
     lasting = frozenset[str]().union(*(world(name).lasting for name in WORLD_NAMES))
     return BFCLData(files, lambda names: Toolbox({name: class_of(name) for name in names}), lasting, is_official=False)
 

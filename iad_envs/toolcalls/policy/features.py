@@ -15,8 +15,6 @@ from iad_envs.toolcalls.policy.reading import Dialogue, asks_or_declines, claims
 from iad_envs.toolcalls.responses import read_response
 from iad_policy.types import State
 
-MANY = 4
-"""Calls of a response, and of a turn, that count as many."""
 FOUND = tuple(code for code in SEVERITIES if code not in ("tool_error", "withheld_function"))
 """Findings that need no execution."""
 FEATURES = (
@@ -46,11 +44,11 @@ class CallFeatures:
         """Return the features of responses in a state, a row for each: shape (responses, features)."""
         at = Dialogue(state)
         made = [one.call for one in at.made]
-        left = at.unused(())
+        left, many = at.unused(()), 4
         shared = {
-            "made": min(1.0, len(made) / MANY),
-            "worked": min(1.0, len(at.worked) / MANY),
-            "failed": min(1.0, (len(made) - len(at.worked)) / MANY),
+            "made": min(1.0, len(made) / many),
+            "worked": min(1.0, len(at.worked) / many),
+            "failed": min(1.0, (len(made) - len(at.worked)) / many),
             "last failed": float(bool(at.made) and at.made[-1].has_failed),
             "unused": len(left) / max(1, len(at.named)),
             "single": float(at.is_single),
@@ -62,7 +60,7 @@ class CallFeatures:
             if response.calls:
                 codes = [one.code for one in findings_of(response.calls, at.documents, at.known, earlier=made)]
                 found |= {code: min(1.0, codes.count(code) / len(response.calls)) for code in FOUND}
-                found["calls"] = min(1.0, len(response.calls) / MANY)
+                found["calls"] = min(1.0, len(response.calls) / many)
                 found["several"] = float(len(response.calls) > 1)
                 found["used"] = 1.0 - len(at.unused(response.calls)) / max(1, len(left))
             elif response.kind == "reply":

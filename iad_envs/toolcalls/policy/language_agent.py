@@ -19,8 +19,6 @@ from iad_policy.types.texts import shortened
 
 CHATS = ("prompting", "fc")
 MORE = "More functions can be called now."
-_JSON_TYPES = {"dict": "object", "float": "number", "double": "number", "tuple": "array", "list": "array", "any": ""}
-"""Type in a function's document -> that of JSON Schema, where it differs; "" for none."""
 Message = dict[str, Any]
 
 
@@ -156,10 +154,12 @@ def _schema(schema: Any) -> Any:
         return schema
     made = {key: _schema(value) for key, value in schema.items()}
     kind = schema.get("type")
-    if isinstance(kind, str) and kind in _JSON_TYPES:
+    # The type of JSON Schema where it differs; "" for none.
+    types = {"dict": "object", "float": "number", "double": "number", "tuple": "array", "list": "array", "any": ""}
+    if isinstance(kind, str) and kind in types:
         made.pop("type")
-        if _JSON_TYPES[kind]:
-            made["type"] = _JSON_TYPES[kind]
+        if types[kind]:
+            made["type"] = types[kind]
     return made
 
 

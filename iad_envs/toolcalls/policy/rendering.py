@@ -10,8 +10,6 @@ from iad_policy.types import State, Turn
 from iad_policy.types.texts import clipped, shortened
 
 RESULT_CHARS = 6_000
-OLD_RESULT_CHARS = 400
-"""Characters of a result that the history shows."""
 
 
 class ToolCallRendering(Rendering):
@@ -48,9 +46,9 @@ class ToolCallRendering(Rendering):
         if complaint or not page:
             return complaint or super().result(before, action, after)
         if page["results"]:
-            return _results(page, OLD_RESULT_CHARS)
+            return _results(page, 400)
         if page["kind"] == "draft":
-            return clipped(str(after.observation), OLD_RESULT_CHARS)
+            return clipped(str(after.observation), 400)
         return _said(page["messages"]) if page["kind"] != "done" else ""
 
     def actions(self, state: State) -> str:

@@ -5,8 +5,6 @@ from typing import NamedTuple
 
 from iad_envs.toolcalls.worlds.functions import FunctionWorld, Refused, Result, known, replaced, without
 
-PLANTS_PER_M2 = 40
-
 
 class ClimateZone(NamedTuple):
     """A part of the house with its own heating: degrees Celsius and percent."""
@@ -99,7 +97,7 @@ class GreenhouseWorld(FunctionWorld[GreenhouseState]):
         """Sow seeds."""
         bed, stock = known(state.beds, bed_id, "bed"), _stock(state, species)
         _must_be_free(state, bed_id)
-        most = min(stock.seeds, int(bed.area_m2 * PLANTS_PER_M2))
+        most = min(stock.seeds, int(bed.area_m2 * 40))  # plants on a square metre
         if not 1 <= count <= most:
             raise Refused(f"count must be 1 to {most} for {species} in {bed_id}, got {count}.")
         left = stock._replace(seeds=stock.seeds - count)
@@ -151,7 +149,7 @@ class GreenhouseWorld(FunctionWorld[GreenhouseState]):
         """Move a planting."""
         planting, bed = known(state.plantings, planting_id, "planting"), known(state.beds, bed_id, "bed")
         _must_be_free(state, bed_id)
-        if planting.plants > bed.area_m2 * PLANTS_PER_M2:
+        if planting.plants > bed.area_m2 * 40:
             raise Refused(f"{bed_id} is too small for {planting.plants} plants.")
         after = state._replace(plantings=replaced(state.plantings, planting._replace(bed_id=bed_id)))
         return after, {"planting_id": planting_id, "from_bed": planting.bed_id, "to_bed": bed_id}

@@ -9,12 +9,6 @@ from iad_envs.toolcalls.worlds.functions import FunctionWorld, Refused, Result, 
 
 Service = Literal["standard", "express", "overnight"]
 Slot = Literal["morning", "afternoon", "evening"]
-RATES: Mapping[str, tuple[float, float]] = {
-    "standard": (4.5, 1.2),
-    "express": (9.0, 2.0),
-    "overnight": (15.0, 3.0),
-}
-"""What a parcel costs, and each kilogram."""
 
 
 class PostalAddress(NamedTuple):
@@ -173,7 +167,12 @@ class ParcelsWorld(FunctionWorld[ParcelsState]):
 def _price(weight_kg: float, service: str) -> float:
     if not 0 < weight_kg <= 30:
         raise Refused(f"weight_kg must be more than 0 and at most 30, got {weight_kg}.")
-    base, per_kg = RATES[service]
+    rates: Mapping[str, tuple[float, float]] = {
+        "standard": (4.5, 1.2),
+        "express": (9.0, 2.0),
+        "overnight": (15.0, 3.0),
+    }
+    base, per_kg = rates[service]
     return round(base + per_kg * weight_kg, 2)
 
 

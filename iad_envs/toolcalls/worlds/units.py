@@ -10,22 +10,6 @@ Length = Literal["metres", "kilometres", "centimetres", "miles", "feet", "inches
 Weight = Literal["kilograms", "grams", "pounds", "ounces"]
 Volume = Literal["litres", "millilitres", "gallons", "pints"]
 Temperature = Literal["celsius", "fahrenheit", "kelvin"]
-METRES: Mapping[str, float] = {
-    "metres": 1,
-    "kilometres": 1000,
-    "centimetres": 0.01,
-    "miles": 1609.344,
-    "feet": 0.3048,
-    "inches": 0.0254,
-}
-KILOGRAMS: Mapping[str, float] = {"kilograms": 1, "grams": 0.001, "pounds": 0.45359237, "ounces": 0.028349523125}
-LITRES: Mapping[str, float] = {"litres": 1, "millilitres": 0.001, "gallons": 3.785411784, "pints": 0.473176473}
-KELVIN: Mapping[str, tuple[float, float]] = {
-    "celsius": (1, 273.15),
-    "fahrenheit": (5 / 9, 459.67 * 5 / 9),
-    "kelvin": (1, 0),
-}
-"""Factor and offset to kelvin."""
 
 UnitsState = tuple[()]
 """Nothing is kept."""
@@ -48,25 +32,40 @@ class UnitsWorld(FunctionWorld[UnitsState]):
         self, state: UnitsState, value: float, from_unit: Length, to_unit: Length
     ) -> tuple[UnitsState, Result]:
         """Convert a length."""
-        return state, _converted(value * METRES[from_unit] / METRES[to_unit], to_unit)
+        metres = {
+            "metres": 1,
+            "kilometres": 1000,
+            "centimetres": 0.01,
+            "miles": 1609.344,
+            "feet": 0.3048,
+            "inches": 0.0254,
+        }
+        return state, _converted(value * metres[from_unit] / metres[to_unit], to_unit)
 
     def convert_weight(
         self, state: UnitsState, value: float, from_unit: Weight, to_unit: Weight
     ) -> tuple[UnitsState, Result]:
         """Convert a weight."""
-        return state, _converted(value * KILOGRAMS[from_unit] / KILOGRAMS[to_unit], to_unit)
+        kilograms = {"kilograms": 1, "grams": 0.001, "pounds": 0.45359237, "ounces": 0.028349523125}
+        return state, _converted(value * kilograms[from_unit] / kilograms[to_unit], to_unit)
 
     def convert_volume(
         self, state: UnitsState, value: float, from_unit: Volume, to_unit: Volume
     ) -> tuple[UnitsState, Result]:
         """Convert a volume."""
-        return state, _converted(value * LITRES[from_unit] / LITRES[to_unit], to_unit)
+        litres = {"litres": 1, "millilitres": 0.001, "gallons": 3.785411784, "pints": 0.473176473}
+        return state, _converted(value * litres[from_unit] / litres[to_unit], to_unit)
 
     def convert_temperature(
         self, state: UnitsState, value: float, from_unit: Temperature, to_unit: Temperature
     ) -> tuple[UnitsState, Result]:
         """Convert a temperature."""
-        (factor, offset), (to_factor, to_offset) = KELVIN[from_unit], KELVIN[to_unit]
+        scales: Mapping[str, tuple[float, float]] = {
+            "celsius": (1, 273.15),
+            "fahrenheit": (5 / 9, 459.67 * 5 / 9),
+            "kelvin": (1, 0),
+        }
+        (factor, offset), (to_factor, to_offset) = scales[from_unit], scales[to_unit]
         kelvin = value * factor + offset
         if kelvin < 0:
             raise Refused(f"value must not be below absolute zero, got {value} {from_unit}.")

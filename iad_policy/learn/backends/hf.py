@@ -36,7 +36,6 @@ from iad_policy.trained.models import EPOCHS, TRAINING
 from iad_policy.types.atomic import write_atomically
 from iad_policy.types.hashing import dumps
 
-RATES: Mapping[Head, float] = {"policy": 2e-4, "value": 1e-3}
 SCHEDULES: Mapping[str, Schedule] = {
     "bc": Schedule(epochs=3, batch=8),
     "rft": Schedule(epochs=3, batch=8),
@@ -46,7 +45,6 @@ SCHEDULES: Mapping[str, Schedule] = {
 }
 N_TOKENS = 4096
 """Tokens that are computed together with gradients."""
-WARM_UP = 0.03
 TRAINER = f"{CHECKPOINT}-trainer"
 """Folder of what only an interrupted training needs."""
 
@@ -72,7 +70,7 @@ class TrainableHFBackend(HFBackend):
         self, env: str, head: Head, spec: str, *, rate: float | None = None, micro: int | None = None, **options: Any
     ) -> None:
         super().__init__(env, head, spec, **options)
-        self.rate = rate or RATES[head]
+        self.rate = rate or (2e-4 if head == "policy" else 1e-3)
         self.micro = micro or (8 if torch.cuda.is_available() else 2)
         self._optimiser: torch.optim.Optimizer | None = None
 
@@ -173,7 +171,7 @@ def _fit_policy(
         "gradient_accumulation_steps": max(1, batch // (micro * n_processes())),
         "learning_rate": backend.rate,
         "lr_scheduler_type": "cosine",
-        "warmup_steps": WARM_UP,
+        "warmup_steps": 0.03,
         "weight_decay": 0.0,
         "save_strategy": "epoch",
         "save_total_limit": 1,

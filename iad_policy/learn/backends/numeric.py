@@ -15,7 +15,6 @@ from iad_policy.trained.backends.numeric import WEIGHTS, FeatureBatch, FeatureMo
 from iad_policy.trained.features import Features
 from iad_policy.trained.heads import Array, Head
 
-RATE = 0.02
 SCHEDULES: Mapping[str, Schedule] = {
     "bc": Schedule(epochs=200),
     "rft": Schedule(epochs=200),
@@ -25,8 +24,6 @@ SCHEDULES: Mapping[str, Schedule] = {
     "evaluator": Schedule(epochs=100),
 }
 """How long each recipe trains, if nothing else is said."""
-FIRST_DECAY, SECOND_DECAY, TINY = 0.9, 0.999, 1e-8
-"""Adam's (arXiv 1412.6980)."""
 
 
 class TrainableFeatureModel(FeatureModel):
@@ -49,7 +46,7 @@ class TrainableFeatureModel(FeatureModel):
         scorer: Scorer,
         head: Head,
         *,
-        rate: float = RATE,
+        rate: float = 0.02,
         entropy: float = 0.0,
         seed: int = 0,
     ) -> None:
@@ -132,8 +129,9 @@ class TrainableFeatureModel(FeatureModel):
         self._last = None
         for name, slope in gradient.items():
             first, second = self._first[name], self._second[name]
-            first += (1 - FIRST_DECAY) * (slope - first)
-            second += (1 - SECOND_DECAY) * (slope**2 - second)
-            mean = first / (1 - FIRST_DECAY**self._n_steps)
-            spread = np.sqrt(second / (1 - SECOND_DECAY**self._n_steps))
-            self._parameters[name] -= self.rate * mean / (spread + TINY)
+            # Adam (arXiv 1412.6980) with its own settings.
+            first += (1 - 0.9) * (slope - first)
+            second += (1 - 0.999) * (slope**2 - second)
+            mean = first / (1 - 0.9**self._n_steps)
+            spread = np.sqrt(second / (1 - 0.999**self._n_steps))
+            self._parameters[name] -= self.rate * mean / (spread + 1e-8)

@@ -73,7 +73,14 @@ class AdviceTable:
             if edges:
                 ranges = [f"up to {edges[0]}", *map(" to ".join, pairwise(edges)), f"{edges[-1]} or more"]
             steps = dict(zip(ranges, advice.steps, strict=True))
-            yield from fit(STEP_COLUMNS, steps, names=f"{pilot.axis} per success")
+            # The gain in success over the row before, how sure it is, and what would make it so.
+            columns: Columns[PriceStep] = [
+                ("take", lambda one: _named(one.option)),
+                ("gain", lambda one: NOTHING if one.gain is None else f"{one.gain:+.3f}"),
+                ("gain > 0 in", lambda one: NOTHING if one.share_gaining is None else f"{one.share_gaining:.0%}"),
+                ("tasks to tell", lambda one: NOTHING if one.gain is None else _tasks(one.n_to_tell)),
+            ]
+            yield from fit(columns, steps, names=f"{pilot.axis} per success")
         unsure = [one for one in (BETWEEN, TREND) if any(own.source == one for own in found.values())]
         if unsure:
             yield Text(f"Rows from {' and '.join(unsure)} are no reason to choose: run these n to know them.")
@@ -134,15 +141,6 @@ def _columns(axis: str) -> Columns[OptionForecast]:
         (f"{axis} per success", lambda one: amount(one.spent / one.success) if one.success > 0.005 else NOTHING),
         ("from", lambda one: one.source),
     ]
-
-
-STEP_COLUMNS: Columns[PriceStep] = [
-    ("take", lambda one: _named(one.option)),
-    ("gain", lambda one: NOTHING if one.gain is None else f"{one.gain:+.3f}"),
-    ("gain > 0 in", lambda one: NOTHING if one.share_gaining is None else f"{one.share_gaining:.0%}"),
-    ("tasks to tell", lambda one: NOTHING if one.gain is None else _tasks(one.n_to_tell)),
-]
-"""Of the table of prices: the gain in success over the row before, how sure it is, and what would make it so."""
 
 
 def amount(value: float) -> str:

@@ -16,9 +16,6 @@ from iad_policy.report.viewer.trainings import opened
 from iad_policy.types.atomic import write_atomically
 from iad_policy.types.texts import well_formed
 
-MAX_EPISODES = 2000
-"""Episodes whose steps are in the page; `iad view` shows those of any run."""
-
 
 def write_any_report(folder: Path | str) -> Path:
     """Write the `report.html` of a run folder, a model folder or a folder of model folders, and return its path.
@@ -35,7 +32,7 @@ def write_any_report(folder: Path | str) -> Path:
     return _write(only.folder, {"trainings": packed([only.as_json()])})
 
 
-def write_report(run: Run | Path | str, *, max_episodes: int = MAX_EPISODES) -> Path:
+def write_report(run: Run | Path | str, *, max_episodes: int = 2000) -> Path:
     """Write a run folder's `report.html` and return its path.
 
     Args:

@@ -264,14 +264,13 @@ def _state(state: State | None, run: Run, table: ShownTable) -> dict[str, Any] |
     if state is None:
         return None
     parts = state.observation if isinstance(state.observation, dict) else {"": state.observation}
-    # Parts of a state's info that the page shows elsewhere, or that repeat the observation
-    hidden_info = frozenset({"task_id", "instruction", "available_actions", "step", "page"})
     shown: dict[str, Any] = {
         "parts": {name: _part(value, table) for name, value in parts.items()},
         "info": {
             name: table.put(_text(value))
             for name, value in state.info.items()
-            if name not in hidden_info
+            # The page shows these elsewhere, or they repeat the observation.
+            if name not in {"task_id", "instruction", "available_actions", "step", "page"}
             and not (value is None or value is False or (isinstance(value, str | tuple | list | dict) and not value))
         },
         "done": state.done,

@@ -24,7 +24,6 @@ MAX_POINTS = 300
 """Points of a curve. Of longer ones every k-th is shown, and those with a mark."""
 UNITS = ("epoch", "update", "step")
 """What a line of a training belongs to. Files count all but steps from 0."""
-REWARDS = {"oracle": "oracle: the true reward of these tasks was read", "": "none was read"}
 Line = Mapping[str, Any]
 
 
@@ -221,7 +220,8 @@ def _facts(facts: Line, on: Line) -> Iterator[tuple[str, str]]:
     if on.get("runs"):
         yield "runs", text_of(on["runs"])
     reward = text_of(on.get("reward_information", ""))
-    yield "rewards", REWARDS.get(reward, reward)
+    said = {"oracle": "oracle: the true reward of these tasks was read", "": "none was read"}
+    yield "rewards", said.get(reward, reward)
     if on.get("information"):
         yield "verifier of the runs", text_of(on["information"])
     yield "options", text_of(facts.get("options")) or "none"

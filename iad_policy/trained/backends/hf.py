@@ -31,10 +31,6 @@ from iad_policy.types.hashing import digest
 
 ADAPTER, HEAD = "adapter.safetensors", "head.safetensors"
 STYLE = "actor_direct"
-RANK = 16
-N_HIDDEN = 256
-N_KEPT = 64
-"""States whose likelihoods are kept: strategies sample a state several times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +73,7 @@ class HFBackend:
         head: Head,
         spec: str,
         *,
-        rank: int = RANK,
+        rank: int = 16,
         mode: str = "",
         decode: str = "",
         seed: int = 0,
@@ -232,7 +228,7 @@ class HFBackend:
             self._scored[name] = actions, np.array([float(tokens.double().sum()) for tokens, _ in read])
             n_read = sum(map(len, answers))
             current_call().report(Usage(prompt_tokens=len(ids), completion_tokens=n_read))
-            while len(self._scored) > N_KEPT:
+            while len(self._scored) > 64:  # strategies sample a state several times
                 self._scored.popitem(last=False)
         self._scored.move_to_end(name)
         return self._scored[name]
@@ -261,7 +257,7 @@ def _decode(given: str, features: Features | None) -> str:
 
 def _value_head(width: int) -> torch.nn.Module:
     return torch.nn.Sequential(
-        torch.nn.LayerNorm(width), torch.nn.Linear(width, N_HIDDEN), torch.nn.ReLU(), torch.nn.Linear(N_HIDDEN, 1)
+        torch.nn.LayerNorm(width), torch.nn.Linear(width, 256), torch.nn.ReLU(), torch.nn.Linear(256, 1)
     )
 
 
@@ -269,7 +265,6 @@ def _watched(batch: Sequence[Encoded]) -> list[int]:
     """Return up to 16 rows with different states, evenly spread."""
     first = list({one.prompt: place for place, one in reversed(list(enumerate(batch)))}.values())
     first.sort()
-    # States over which the KL from the start is computed
     return [first[int(place)] for place in np.linspace(0, len(first) - 1, min(16, len(first)))]
 
 

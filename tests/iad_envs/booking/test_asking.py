@@ -185,23 +185,3 @@ def test_a_question_is_answered_by_its_topics() -> None:
         assert answer_of(answers, question) == (" ".join(f"<{topic}>" for topic in topics) or NOTHING_MORE)
     assert answer_of({}, "Where would you like to sit?") == NOTHING_MORE
     assert f'The user answered: "{NOTHING_MORE}"' in started(TEST[0]).step("ASK USER HELP [Shall I go on?]")[0]
-
-
-def test_simulations_change_nothing() -> None:
-    rng = Random(11)
-    n_simulated = n_completed = 0
-    for task in (tasks_with("contested")[0], tasks_with("move")[0], tasks_with("hidden_seating")[0]):
-        still, busy = started(task), started(task)
-        for action in solution_of(still):
-            token = busy.snapshot()
-            info = busy.simulate(token, "SCROLL [UP]").info
-            for tried in [action, "CLICK [complete]", "CLICK [cancel-yes]", *(drawn(info, rng) for _ in range(3))]:
-                ahead = busy.simulate(token, tried)
-                for _ in range(2):
-                    n_simulated += 1
-                    n_completed += ahead.info["stop_reason"] == "done"
-                    busy.oracle(ahead.token)
-                    ahead = busy.simulate(ahead.token, drawn(ahead.info, rng))
-            assert same(still.step(action), busy.step(action))
-    assert n_simulated >= 300
-    assert n_completed >= 3

@@ -1,8 +1,6 @@
 """`IAD/BookingBrowser-v0`: the same tasks on the same pages in a real browser."""
 
-import os
 import shutil
-import signal
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -149,21 +147,6 @@ def test_a_template_with_one_changed_word_is_noticed(env: BookingBrowserEnv, tmp
     finally:
         visit._browser = None
         visit.close()
-
-
-@pytest.mark.slow
-def test_a_killed_browser_is_replaced_and_the_episode_goes_on(env: BookingBrowserEnv) -> None:
-    text = BookingEnv()
-    text.reset(seed=3)
-    env.reset(seed=3)
-    lost = env.visit.n_lost
-    actions = solution_of(text)
-    for place, action in enumerate(actions):
-        if place == len(actions) - 2:
-            os.killpg(env.visit.browser.process_group, signal.SIGKILL)
-        assert same(env.step(action), text.step(action))
-    assert env.visit.n_lost == lost + 1
-    assert env.snapshot().terminated
 
 
 def test_what_the_browser_shows_is_rendered_and_comes_from_the_site_alone(env: BookingBrowserEnv) -> None:

@@ -12,12 +12,10 @@ from iad_envs.booking.state import (
     Hold,
     Place,
     Reservation,
-    Rival,
     Scene,
     SiteTable,
 )
 from iad_envs.booking.tasks import BookingTask
-from tests.contract.environments import solution_of
 from tests.iad_envs.booking.visits import (
     ENGINE,
     TEST,
@@ -82,29 +80,20 @@ def test_a_page_counts_down_the_hold_with_every_action_and_says_when_it_has_ende
     assert (info["page"]["notice"], codes(info)) == ("", [])
 
 
-def test_a_seating_that_is_chosen_after_the_hold_has_ended_is_refused() -> None:
+def test_after_the_hold_a_seating_is_refused_notices_add_up_and_what_was_typed_stays() -> None:
     task = tasks_with("given_seating")[0]
     env = started(task)
-    _, _, _, _, info = play(env, [*to_table(task), *[WAIT] * HOLD_STEPS])
-    assert info["page"]["kind"] == "seating"
+    assert play(env, [*to_table(task), *[WAIT] * HOLD_STEPS])[4]["page"]["kind"] == "seating"
     _, _, terminated, _, info = env.step(f"CLICK [seat-{task.seating}]")
     assert (terminated, info["invalid_action"], info["page"]["kind"]) == (False, False, "details")
     assert codes(info) == ["hold_expired"]
-
-
-def test_another_notice_does_not_hide_that_the_hold_has_ended() -> None:
     task = only_one_seating()
     late = [*to_table(task), address(task.restaurant, task.day, 3 * 60, task.party), *[WAIT] * (HOLD_STEPS - 1)]
-    _, _, _, _, info = play(started(task), [*late, "CLICK [find]"])
+    info = play(started(task), [*late, "CLICK [find]"])[4]
     assert codes(info) == ["hold_expired", "no_table"]
     assert info["page"]["notice"].startswith("Your hold has ended. There is no table")
-
-
-def test_what_was_typed_outlives_the_hold() -> None:
-    task = only_one_seating()
-    _, _, _, _, info = play(started(task), [*to_table(task), *DETAILS, *[WAIT] * HOLD_STEPS])
-    assert info["page"]["hold"] == {}
-    assert info["page"]["form"] == dict(zip(GUEST_FIELDS, GUEST, strict=True))
+    page = play(started(task), [*to_table(task), *DETAILS, *[WAIT] * HOLD_STEPS])[4]["page"]
+    assert (page["hold"], page["form"]) == ({}, dict(zip(GUEST_FIELDS, GUEST, strict=True)))
 
 
 def test_a_second_table_releases_the_first() -> None:
@@ -152,14 +141,11 @@ def test_others_take_a_table_at_their_step_or_when_its_hold_ends() -> None:
     late = walked(start_of(task), [there, *[WAIT] * (step - 3), hold, there, *[WAIT] * (HOLD_STEPS - 1)])
     assert (late.steps > step, gold in offered_slots(WORLD, late)) == (True, True)
     assert gold not in offered_slots(WORLD, walked(late, [WAIT]))
-
-
-def test_a_gold_path_keeps_a_contested_table_past_the_step_at_which_others_want_it() -> None:
-    for task in tasks_with("contested")[::4]:
-        env = started(task)
-        gold = solution_of(env)
-        assert len(gold) > task.rivals[0].step
-        assert play(env, gold)[1] == 1.0
+    # A hold whose seating is open keeps all tables of its time.
+    table = SiteTable(task.restaurant, task.day, gold)
+    open_hold = free._replace(hold=Hold(table, task.party, free.steps), steps=step)
+    assert gold in offered_slots(WORLD, open_hold)
+    assert gold not in offered_slots(WORLD, open_hold._replace(hold=None))
 
 
 @pytest.mark.parametrize(
@@ -213,14 +199,6 @@ def test_a_cancelled_table_goes_to_somebody_else_and_can_not_be_taken_back() -> 
     assert seating not in free_tables(WORLD, state, slug=slug, day=day, party=task.own.party).get(minute, ())
     after, complaint, _, _ = ENGINE.act(state, "GOTO [/mine/cancel]")
     assert ("you have no reservation" in complaint, after.booked) == (True, ())
-
-
-def test_a_hold_whose_seating_is_open_keeps_all_of_that_time() -> None:
-    slug, day = next(iter(WORLD.restaurants)), 20
-    table = SiteTable(slug, day, next(iter(WORLD.tables(slug, day, 2))))
-    state = ENGINE.start(Scene("Book.", (Rival(table, 3),)), "norwick")._replace(hold=Hold(table, 2, 0), steps=5)
-    assert table.minute in free_tables(WORLD, state, slug=slug, day=day, party=2)
-    assert table.minute not in free_tables(WORLD, state._replace(hold=None), slug=slug, day=day, party=2)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,8 @@ from iad_envs.errors import UnknownTask
 from iad_envs.webshop.browser_env import WebShopBrowserEnv
 from iad_envs.webshop.env import WebShopEnv
 from tests.browser import Browsers, living, missing
-from tests.contract.environments import same, solution_of
+from tests.contract.environments import EnvironmentContract, Subject, same, solution_of
+from tests.contract.test_environments import browse
 from tests.iad_envs.webshop.shop_walks import walk_together
 from webshop_server.site.serving import host_shop
 
@@ -249,3 +250,11 @@ def test_a_process_that_ends_in_any_way_leaves_nothing(end: str, status: int) ->
     assert until(lambda: not living(group=group) and not living(mentioning=profile))
     assert not listens(address)
     assert until(lambda: not Path(profile).exists())
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+class TestWebShopBrowser(EnvironmentContract):
+    @pytest.fixture
+    def subject(self) -> Subject:
+        return Subject("IAD/WebShopBrowser-v0", browse)

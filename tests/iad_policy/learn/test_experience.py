@@ -11,7 +11,6 @@ from iad_policy import evaluate
 from iad_policy.agents import load_agent
 from iad_policy.errors import GoldError
 from iad_policy.learn.experience import Experience
-from iad_policy.learn.splits import SplitError, require_train
 from iad_policy.trained.models import Model
 from iad_policy.types import Candidate, State
 from tests.iad_policy.learn.conftest import SHOP
@@ -88,13 +87,6 @@ def test_other_candidates_are_those_of_the_same_state(cloned: Model, tmp_path: P
 
 
 ALLOWED: dict[str, Any] = {"allow_trained_tasks": True}
-
-
-@pytest.mark.parametrize(("split", "said"), [("dev", "dev"), (None, "test")])
-def test_nothing_is_learned_from_tasks_that_are_for_measuring(split: str | None, said: str, tmp_path: Path) -> None:
-    evaluate(SHOP, ["single"], split=split, tasks=1, out=tmp_path, baseline="single")
-    with pytest.raises(SplitError, match=f"split '{said}'"):
-        require_train(Experience.of([tmp_path]))
 
 
 def test_runs_of_two_environments_are_not_one_experience(demos: Experience, tmp_path: Path) -> None:

@@ -37,32 +37,20 @@ def state(demos: Experience) -> State:
     )
 
 
-def test_it_samples_its_own_distribution(agent: LearnedAgent, state: State) -> None:
+def test_it_samples_its_own_distribution_is_greedy_at_0_and_says_how_likely_a_proposal_was(
+    agent: LearnedAgent, state: State
+) -> None:
     backend: Any = agent.trained.backend
     actions = list(backend.features.actions(state))
     scores = backend.scores(state, actions)
-    p = np.exp(scores - scores.max())
+    likely = scores - np.log(np.exp(scores).sum())
     found = proposals(agent, state, 4000)
-    share = np.array([found[action] / 4000 for action in actions])
-    assert share == pytest.approx(p / p.sum(), abs=0.03)
+    assert [found[action] / 4000 for action in actions] == pytest.approx(np.exp(likely), abs=0.03)
     assert len(found) > 2
-
-
-def test_a_candidate_has_its_log_probability_at_temperature_1(agent: LearnedAgent, state: State) -> None:
-    backend: Any = agent.trained.backend
-    actions = list(backend.features.actions(state))
-    scores = backend.scores(state, actions)
+    assert set(proposals(agent, state, 20, temperature=0.0)) == {actions[int(scores.argmax())]}
     for temperature in (None, 0.0, 0.2, 3.0):
         one = agent.propose(state, feedback=None, temperature=temperature, rng=Random(1))
-        likely = scores[actions.index(one.action)] - np.log(np.exp(scores).sum())
-        assert one.logprob == pytest.approx(likely, abs=1e-12)
-
-
-def test_at_temperature_0_it_is_greedy(agent: LearnedAgent, state: State) -> None:
-    backend: Any = agent.trained.backend
-    actions = list(backend.features.actions(state))
-    best = actions[int(backend.scores(state, actions).argmax())]
-    assert set(proposals(agent, state, 20, temperature=0.0)) == {best}
+        assert one.logprob == pytest.approx(likely[actions.index(one.action)], abs=1e-12), "at the temperature 1"
 
 
 def test_after_feedback_it_proposes_something_else(agent: LearnedAgent, state: State) -> None:

@@ -164,9 +164,10 @@ def test_a_trained_verifier_is_not_measured_on_its_tasks_either(value: Model) ->
     assert found.heading.information == "learned"
 
 
-def test_runs_on_other_tasks_are_refused(tmp_path: Path) -> None:
-    evaluate(SHOP, ["single"], tasks=2, out=tmp_path / "run", baseline="single")
-    with pytest.raises(SplitError, match="--split train"):
+@pytest.mark.parametrize(("split", "said"), [("dev", "dev"), (None, "test")])
+def test_runs_on_tasks_that_are_for_measuring_are_refused(split: str | None, said: str, tmp_path: Path) -> None:
+    evaluate(SHOP, ["single"], split=split, tasks=2, out=tmp_path / "run", baseline="single")
+    with pytest.raises(SplitError, match=f"split '{said}'.*--split train"):
         train("bc", tmp_path / "run", out=tmp_path / "model")
     assert not (tmp_path / "model").exists()
 

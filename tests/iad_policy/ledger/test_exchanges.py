@@ -18,7 +18,7 @@ from iad_policy.roles.language_model import ModelRoles
 from iad_policy.run.config import FREE
 from iad_policy.run.runner import Runner
 from iad_policy.runtime.components import Components
-from iad_policy.types import Candidate, Exchange, State, Verdict
+from iad_policy.types import Exchange, State, Verdict
 from iad_policy.verifiers.judge import ScoringJudge
 from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, config
 
@@ -147,9 +147,3 @@ def test_rows_of_an_export_say_their_data_and_split_and_what_the_model_was_asked
     assert all("data" in row for row in rows)
     (asked,) = rows[0]["candidates"][0]["exchanges"]
     assert (asked["text"], asked["finish"], asked["prompt"][-1]["role"]) == (ANSWER, "length", "user")
-
-
-def test_candidates_without_a_model_have_no_exchanges(tmp_path: Path) -> None:
-    run(tmp_path, Components(Guesser(), None, TemplateRoles()), strategies=("single",))
-    assert all("exchanges" not in line for line in lines_of(tmp_path))
-    assert Candidate("x").exchanges == ()

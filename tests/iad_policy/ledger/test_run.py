@@ -1,4 +1,5 @@
 import json
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -80,44 +81,30 @@ def test_a_run_that_goes_on_is_followed_line_by_line(tmp_path: Path) -> None:
         traces.episode("0" * 32)
 
 
-def test_a_file_that_was_replaced_is_read_anew(tmp_path: Path) -> None:
-    run(tmp_path)
-    traces = Run(tmp_path)
-    expected = {key: traces.episode(key) for key in traces.records}
-    for name in ("answers.jsonl", "episodes.jsonl"):
-        lines = (tmp_path / name).read_bytes().splitlines(keepends=True)
-        new = tmp_path / f"{name}.new"
-        new.write_bytes(b"".join(lines[::-1] + lines[:1]))  # it is longer, so its size does not tell
-        new.replace(tmp_path / name)
-    assert traces.refresh()
-    assert {key: traces.episode(key) for key in traces.records} == expected
-
-
 def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RunFolderError, match="expected a run folder"):
         Run(tmp_path)
 
 
-def test_lines_of_episodes_side_by_side_are_told_apart(tmp_path: Path) -> None:
-    run(tmp_path)
-    whole = Run(tmp_path)
-    expected = {key: whole.episode(key) for key in whole.records}
-    log = tmp_path / "answers.jsonl"
-    lines = log.read_bytes().splitlines(keepends=True)
-    log.write_bytes(b"".join(sorted(lines, key=lambda line: json.loads(line)["item"])))
-    mixed = Run(tmp_path)
-    for key, trace in expected.items():
-        assert mixed.episode(key) == trace
+OTHER_FORMS: dict[str, Callable[[list[bytes]], list[bytes]]] = {
+    "episodes side by side": lambda lines: sorted(lines, key=lambda line: str(json.loads(line).get("item"))),
+    "as others write JSON": lambda lines: [f"{json.dumps(json.loads(line))}\n".encode() for line in lines],
+    "longer, so its size does not tell": lambda lines: lines[::-1] + lines[:1],
+}
 
 
-def test_a_log_that_others_wrote_is_read_as_json(tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", OTHER_FORMS)
+def test_files_that_were_replaced_by_another_form_of_the_same_are_read_anew(form: str, tmp_path: Path) -> None:
     run(tmp_path)
-    whole = Run(tmp_path)
-    expected = {key: whole.episode(key) for key in whole.records}
-    log = tmp_path / "answers.jsonl"
-    log.write_text("".join(f"{json.dumps(json.loads(line))}\n" for line in log.read_text().splitlines()))
-    spaced = Run(tmp_path)
-    assert {key: spaced.episode(key) for key in expected} == expected
+    traces = Run(tmp_path)
+    expected = {key: traces.episode(key) for key in traces.records}
+    for name in ("answers.jsonl", "episodes.jsonl"):
+        new = tmp_path / f"{name}.new"
+        new.write_bytes(b"".join(OTHER_FORMS[form]((tmp_path / name).read_bytes().splitlines(keepends=True))))
+        new.replace(tmp_path / name)
+    assert traces.refresh()
+    for own in (traces, Run(tmp_path)):
+        assert {key: own.episode(key) for key in own.records} == expected
 
 
 def test_a_decision_that_was_not_finished_says_so_and_keeps_what_was_proposed(tmp_path: Path) -> None:

@@ -126,19 +126,6 @@ def test_a_second_runner_is_refused_while_the_first_one_works(tmp_path: Path) ->
     assert "no other process writes to" in done.stderr
 
 
-def test_a_lost_or_empty_blob_is_asked_again(tmp_path: Path) -> None:
-    text = "long " * 1000
-    log = AnswerLog(tmp_path)
-    record = log.put(text)
-    (blob,) = (tmp_path / "blobs").iterdir()
-    blob.write_bytes(b"")
-    with pytest.raises(ValueError, match="Expecting value"):
-        log.get(record)
-    log.put(text)
-    assert log.get(record) == text
-    log.close()
-
-
 def test_answers_of_finished_episodes_are_not_even_read(tmp_path: Path) -> None:
     log = AnswerLog(tmp_path)
     for key in ("done", "open"):
@@ -157,12 +144,6 @@ def test_answers_of_finished_episodes_are_not_even_read(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="byte 0: expected a JSON object"):
         assert log.episode("done").recorded("0.0.0", "q") is None
     log.close()
-
-
-def test_lines_of_a_later_version_can_be_read(tmp_path: Path) -> None:
-    record = EpisodeRecord("k", "Dials", "dials-0", "iad", 0, agent="guesser", n=3, actions=("turn[1]",))
-    assert EpisodeRecord.of({**record.as_json(), "invented": 1}) == record
-    assert EpisodeRecord.of({"key": "k", "env": "e", "task_id": "t", "strategy": "iad", "seed": 0}).n == 1
 
 
 def test_a_folder_in_which_nothing_was_answered_takes_another_run(tmp_path: Path) -> None:

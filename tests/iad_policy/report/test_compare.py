@@ -230,14 +230,6 @@ def test_tasks_that_all_differ_by_the_same_have_an_interval_of_some_width_if_sco
     assert (points.value, points.interval_95, points.detectable) == (50.0, (50.0, 50.0), None)
 
 
-def test_the_json_has_every_figure() -> None:
-    content = compared(arms(a=once(1, 0), b=once(1, 1))).as_json()
-    assert content["arms"]["b"]["success"] == {"value": 1.0, "interval_95": list(wilson(2, 2)), "n_tasks": 2}
-    difference = content["differences"]["b"]
-    assert (difference["success"]["won"], difference["success"]["test"]) == (["t1"], "mcnemar")
-    assert (difference["baseline"], difference["score"]) == ("a", None)
-
-
 @given(st.lists(st.tuples(*[st.booleans()] * 4), min_size=2, max_size=8))
 def test_tests_agree_with_scipy(tasks: list[tuple[bool, ...]]) -> None:
     """With one sample per task: McNemar; with two: all permutations."""

@@ -186,12 +186,12 @@ class Scripted:
         self.asked.append(messages)
         return Completion(self.answer(len(self.asked)), logprobs=(-0.5, -0.25))
 
-    def rows(self, made: Any, path: Path, form: str, env: Callable[[], Any] = DialsEnv, **asked: Any) -> Rows:
+    def rows(self, made: Any, path: Path, form: str, world: Callable[[], Any] = DialsEnv, **asked: Any) -> Rows:
         """The rows of a run with an agent that asks this model, whose prompts are those that it was asked."""
         verifier = None if "env" in asked else Liker()
         here = Components(made, verifier, TemplateRoles())
         if not path.exists():
-            kept(Runner(config(**asked), env, lambda *_: here), path)
+            kept(Runner(config(**asked), world, lambda *_: here), path)
         rows = exported(path, form)
         prompts = {json.dumps(row["messages"][:-1] if form == "sft" else row["prompt"]) for row in rows}
         assert prompts <= {json.dumps(messages) for messages in self.asked}

@@ -112,7 +112,8 @@ def test_intervals_cover_the_true_difference_as_often_as_they_say(n_replicates: 
     difference = np.mean([drawn(1000, 1).difference for _ in range(3)])
     found = [drawn(60, 200).difference_95 for _ in range(n_replicates)]
     covered = np.mean([low <= difference <= high for low, high in found])
-    assert 0.90 <= covered <= (0.99 if n_replicates > 100 else 1.0)
+    low, high = (0.9, 0.99) if n_replicates > 100 else (0.8, 1.0)
+    assert low <= covered <= high
 
 
 def test_single_is_the_first_point_of_all_that_make_one_proposal_then() -> None:

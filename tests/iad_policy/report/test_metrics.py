@@ -32,6 +32,7 @@ def printed(**summaries: StrategySummary) -> str:
 def test_a_record_survives_its_line_and_what_is_no_number_is_none() -> None:
     record = episode("a", usage={"agent": {"proposals": 3}}, actions=("x", 1), progress_by_step=(0.0, None, 1.0))
     assert EpisodeRecord.of(record.as_json() | {"a_later_field": 1}) == record
+    assert EpisodeRecord.of({"key": "k", "env": "e", "task_id": "t", "strategy": "iad", "seed": 0}).n == 1
     assert [number(value) for value in (None, float("nan"), float("inf"), 1)] == [None, None, None, 1.0]
 
 

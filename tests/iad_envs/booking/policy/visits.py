@@ -8,36 +8,25 @@ from typing import Any, Self
 from iad_envs.booking.env import BookingEnv
 from iad_envs.booking.policy.verifier import BookingVerifier
 from iad_envs.booking.scoring import gold_actions
-from iad_policy.types import Candidate, PublicInfo, State, Turn, Verdict
+from tests.iad_envs.episode import Episode
 
 FINISHED = "CLICK [complete]"
 
 
-class Visit:
-    """An episode, action by action.
+class Visit(Episode):
+    """An episode on the bundled site, or on that of another data folder."""
 
-    Args:
-        task_id: Its task.
-        data_dir: Where the tasks are; the bundled ones by default.
-    """
+    env: BookingEnv
 
     def __init__(self, task_id: str, data_dir: Path | None = None) -> None:
-        self.env = BookingEnv(split=None, data_dir=data_dir)
-        self.task = self.env._task(task_id)
-        observation, self.gold = self.env.reset(options={"task_id": task_id})
-        self.state = State(observation, self._public(self.gold), steps_left=30)
+        env = BookingEnv(split=None, data_dir=data_dir)
+        super().__init__(env, BookingVerifier(), task_id, steps_left=30)
+        self.task = env._task(task_id)
 
     @property
     def page(self) -> Mapping[str, Any]:
         page: Mapping[str, Any] = self.state.info["page"]
         return page
-
-    def did(self, *actions: str) -> Self:
-        """Take actions for real."""
-        for action in actions:
-            observation, _, terminated, truncated, self.gold = self.env.step(action)
-            self.state = self._after(action, observation, self.gold, done=terminated or truncated)
-        return self
 
     def did_until(self, beginning: str) -> Self:
         """Take the task's gold actions before the first that begins so."""
@@ -46,24 +35,6 @@ class Visit:
                 return self
             self.did(action)
         raise AssertionError(f"{self.task.task_id} has no gold action {beginning}")
-
-    def tried(self, action: str) -> Candidate:
-        """A candidate with the state that it leads to."""
-        ahead = self.env.simulate(self.env.snapshot(), action)
-        return Candidate(action, preview=self._after(action, ahead.observation, ahead.info, done=ahead.done))
-
-    def verdict(self, action: str) -> Verdict:
-        """The proxy verifier's verdict on an action."""
-        (found,) = BookingVerifier().verify(self.state, [self.tried(action)])
-        return found
-
-    def _after(self, action: str, observation: str, info: Mapping[str, Any], *, done: bool) -> State:
-        here = self.state
-        history = (*here.history, Turn(here.observation, action, here.info))
-        return State(observation, self._public(info), history=history, steps_left=here.steps_left - 1, done=done)
-
-    def _public(self, info: Mapping[str, Any]) -> PublicInfo:
-        return PublicInfo(info, self.env.GOLD_INFO)
 
 
 def gold_of(visit: Visit) -> list[str]:

@@ -1,64 +1,36 @@
 """A visitor of the booking site without a browser: reads pages, fills in their forms and sends them."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import Any
+from xml.etree.ElementTree import Element, TreeBuilder
 
 from flask.testing import FlaskClient
 
-VOID = ("meta", "link", "img", "input", "br", "hr")
-
-
-@dataclass
-class Tag:
-    """An element of a page."""
-
-    name: str
-    attributes: dict[str, str | None]
-    parent: "Tag | None" = None
-    parts: list["Tag | str"] = field(default_factory=list)
-
-    @property
-    def text(self) -> str:
-        return "".join(part if isinstance(part, str) else part.text for part in self.parts)
-
-    @property
-    def plain(self) -> str:
-        return " ".join(self.text.split())
-
-    def all(self, attribute: str = "", name: str = "") -> Iterator["Tag"]:
-        """Yield the elements inside that have an attribute or a name."""
-        for part in self.parts:
-            if isinstance(part, Tag):
-                if attribute in part.attributes or part.name == name:
-                    yield part
-                yield from part.all(attribute, name)
-
-    def up_to(self, name: str) -> "Tag":
-        """Return the innermost element of a name around this one."""
-        assert self.parent is not None, f"there is no <{name}> around it"
-        return self.parent if self.parent.name == name else self.parent.up_to(name)
-
 
 class _Reader(HTMLParser):
+    """Builds the tree of a page whose tags are closed in order."""
+
     def __init__(self) -> None:
         super().__init__()
-        self.here = Tag("", {})
+        self.tree, self.open = TreeBuilder(), ["page"]
+        self.tree.start("page", {})
 
     def handle_starttag(self, tag: str, attrs: Any) -> None:
-        made = Tag(tag, dict(attrs), self.here)
-        self.here.parts.append(made)
-        if tag not in VOID:
-            self.here = made
+        self.tree.start(tag, {name: value or "" for name, value in attrs})
+        self.open.append(tag)
+        if tag in ("meta", "link", "img", "input", "br", "hr"):
+            self.handle_endtag(tag)
 
     def handle_endtag(self, tag: str) -> None:
-        assert self.here.name == tag, f"</{tag}> closes <{self.here.name}>"
-        assert self.here.parent is not None
-        self.here = self.here.parent
+        assert self.open[-1] == tag, f"</{tag}> closes <{self.open[-1]}>"
+        self.tree.end(self.open.pop())
 
     def handle_data(self, data: str) -> None:
-        self.here.parts.append(data)
+        self.tree.data(data)
+
+
+def plain(tag: Element) -> str:
+    return " ".join("".join(tag.itertext()).split())
 
 
 class HttpPage:
@@ -68,18 +40,28 @@ class HttpPage:
         reader = _Reader()
         reader.feed(html)
         reader.close()
-        assert not reader.here.name, f"<{reader.here.name}> is left open"
-        self.root = reader.here
+        reader.handle_endtag("page")
+        self.root = reader.tree.close()
+        self._parents = {child: parent for parent in self.root.iter() for child in parent}
+
+    def having(self, attribute: str) -> list[Element]:
+        """Return the elements with an attribute."""
+        return [tag for tag in self.root.iter() if attribute in tag.attrib]
 
     def said(self, mark: str) -> list[str]:
         """Return the texts with a mark such as `line`."""
-        return [tag.plain for tag in self.root.all(f"data-{mark}")]
+        return [plain(tag) for tag in self.having(f"data-{mark}")]
+
+    def around(self, tag: Element, name: str) -> Element:
+        """Return the innermost element of a name around one."""
+        parent = self._parents[tag]
+        return parent if parent.tag == name else self.around(parent, name)
 
     @property
-    def clickable(self) -> dict[str, Tag]:
+    def clickable(self) -> dict[str, Element]:
         """What can be used, by id."""
-        found = list(self.root.all("data-click"))
-        by_id = {str(tag.attributes["data-click"]): tag for tag in found}
+        found = self.having("data-click")
+        by_id = {tag.attrib["data-click"]: tag for tag in found}
         assert len(by_id) == len(found), "an id is there twice"
         return by_id
 
@@ -88,31 +70,30 @@ class HttpPage:
         """Id, label and value of what can be used, in any order; options of an open list only."""
         found = []
         for name, tag in self.clickable.items():
-            if tag.name == "option":
-                if "size" in tag.up_to("select").attributes:
-                    found.append((name, tag.plain, ""))
+            if tag.tag == "option":
+                if "size" in self.around(tag, "select").attrib:
+                    found.append((name, plain(tag), ""))
                 continue
-            around = tag.up_to("label") if tag.name in ("input", "select") else tag
-            labels = [around] if "data-label" in around.attributes else list(around.all("data-label"))
-            found.append((name, labels[0].plain, value_of(tag, is_shown=True)))
+            near = self.around(tag, "label") if tag.tag in ("input", "select") else tag
+            label = next(one for one in near.iter() if "data-label" in one.attrib)
+            found.append((name, plain(label), value_of(tag, is_shown=True)))
         return sorted(found)
 
     def form_of(self, button: str) -> tuple[str, dict[str, str]]:
         """Return the address of a button's form and what it sends."""
         tag = self.clickable[button]
-        assert (tag.name, tag.attributes["type"], tag.attributes["name"]) == ("button", "submit", "do")
-        form = tag.up_to("form")
-        fields = {str(one.attributes["name"]): one for kind in ("input", "select") for one in form.all(name=kind)}
-        sent = {name: value_of(one) for name, one in fields.items()}
-        return str(form.attributes["action"]), {**sent, "do": str(tag.attributes["value"])}
+        assert (tag.tag, tag.attrib["type"], tag.attrib["name"]) == ("button", "submit", "do")
+        form = self.around(tag, "form")
+        sent = {one.attrib["name"]: value_of(one) for one in form.iter() if one.tag in ("input", "select")}
+        return form.attrib["action"], {**sent, "do": tag.attrib["value"]}
 
 
-def value_of(tag: Tag, *, is_shown: bool = False) -> str:
+def value_of(tag: Element, *, is_shown: bool = False) -> str:
     """Return the value of a field or list as it is sent, or as it is shown; "" for a button."""
-    if tag.name == "select":
-        (chosen,) = [one for one in tag.all(name="option") if "selected" in one.attributes]
-        return chosen.plain if is_shown else str(chosen.attributes["value"])
-    return str(tag.attributes["value"]) if tag.name == "input" else ""
+    if tag.tag == "select":
+        (chosen,) = [one for one in tag.iter("option") if "selected" in one.attrib]
+        return plain(chosen) if is_shown else chosen.attrib["value"]
+    return tag.attrib["value"] if tag.tag == "input" else ""
 
 
 class HttpVisitor:

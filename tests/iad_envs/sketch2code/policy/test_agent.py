@@ -1,6 +1,5 @@
 """The rule-based tracer: what it reads in a sketch, that it knows no more, and how it takes feedback."""
 
-import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -149,9 +148,3 @@ def test_an_edited_page_keeps_most_of_best_nothing_of_worst_alone_and_is_neither
 def test_a_best_page_of_somebody_else_is_no_hindrance(bundled: State) -> None:
     feedback = Feedback("", best=Candidate("<p>hello</p>"), worst=Candidate("", error="no page"))
     assert pages(bundled, feedback, seeds=[0]) == pages(bundled, seeds=[0])
-
-
-@pytest.mark.parametrize("temperature", [-1.0, math.nan, math.inf])
-def test_a_temperature_that_is_none_is_refused(temperature: float) -> None:
-    with pytest.raises(ValueError, match="temperature"):
-        Sketch2CodeAgent(temperature=temperature)
