@@ -172,7 +172,7 @@ def test_nonsense_for_ever_ends_with_a_reason(tmp_path: Path) -> None:
 
 
 def test_answers_that_are_no_action_are_counted(tmp_path: Path) -> None:
-    texts = cycle(["I'd rather not.", "Action: turn[1]"])
+    texts = cycle(["I'd rather not.", "I'd still rather not.", "Action: turn[1]"])  # it is asked again once
     here = cast(LanguageAgent(ScriptedModel(lambda messages: next(texts))))
     one = Runner(config(tasks=1, strategies=("bon-sc",)), lambda: DialsEnv(max_steps=2), lambda *_: here)
     (record,) = run(one, tmp_path)
