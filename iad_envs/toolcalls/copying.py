@@ -5,7 +5,6 @@ from copy import deepcopy
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache
 from random import Random
 from typing import Any
 
@@ -14,6 +13,7 @@ _SHARED = frozenset(
     | {type(None)}
 )
 """Types of values that can't change."""
+_PLAIN: dict[type, bool] = {}
 
 
 def copied(value: Any) -> Any:
@@ -66,11 +66,13 @@ def _copy_of(value: Any, copies: dict[int, Any], todo: list[tuple[Any, Any]]) ->
     return new
 
 
-@cache
 def _is_plain(kind: type) -> bool:
     """Whether an instance is no more than its attributes."""
-    own_ways = {"__copy__", "__deepcopy__", "__getstate__", "__reduce__", "__reduce_ex__", "__slots__"}
-    return all(base.__module__ != "builtins" and not own_ways & vars(base).keys() for base in kind.__mro__[:-1])
+    if kind not in _PLAIN:
+        own_ways = {"__copy__", "__deepcopy__", "__getstate__", "__reduce__", "__reduce_ex__", "__slots__"}
+        bases = kind.__mro__[:-1]
+        _PLAIN[kind] = all(base.__module__ != "builtins" and not own_ways & vars(base).keys() for base in bases)
+    return _PLAIN[kind]
 
 
 def _copied_random(value: Random) -> Random:

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from pathlib import Path
 
-from iad_envs.toolcalls.acebench.checkout import NORMAL, SPECIAL
 from iad_policy.registry.domain import Domain, Mode
 
 PROMPTS = Path(__file__).parent / "prompts"
@@ -23,6 +22,15 @@ ACEBENCH = replace(
     BFCL,
     name="acebench",
     prompts=(PROMPTS / "acebench", PROMPTS),
-    modes=dict.fromkeys(("normal", *NORMAL, "special", *SPECIAL), Mode((PROMPTS / "acebench" / "answer",))),
+    modes=dict.fromkeys(
+        (  # categories that want one answer
+            *("normal", "special", "special_incomplete", "special_error_param", "special_irrelevant"),
+            *("normal_single_turn_single_function", "normal_single_turn_parallel_function", "normal_similar_api"),
+            *("normal_multi_turn_user_switch", "normal_multi_turn_user_adjust", "normal_preference"),
+            *("normal_atom_bool", "normal_atom_enum", "normal_atom_number", "normal_atom_list"),
+            *("normal_atom_object_deep", "normal_atom_object_short"),
+        ),
+        Mode((PROMPTS / "acebench" / "answer",)),
+    ),
     mode_argument="category",
 )

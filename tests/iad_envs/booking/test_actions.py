@@ -182,6 +182,7 @@ def test_an_element_outside_the_window_is_not_there() -> None:
     observation, _, _, _, info = env.step("GOTO [/search?q=&city=norwick]")
     assert len(info["page"]["elements"]) == WINDOW
     assert observation.endswith("more below: SCROLL [DOWN]")
+    assert [one for one in info["available_actions"] if "SCROLL" in one] == ["SCROLL [DOWN]"]
     assert env.simulate(env.snapshot(), "CLICK [mine]").info["invalid_action"]
     observation, _, _, _, info = env.step("SCROLL [DOWN]")
     assert "more above: SCROLL [UP]" in observation

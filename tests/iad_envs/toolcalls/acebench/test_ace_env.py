@@ -104,6 +104,8 @@ def test_a_special_task_wants_the_sentence_and_no_call_beside_it() -> None:
         token = env.snapshot()
         assert env.step(gold.replace("reply[", f"reply[{info['page']['tools'][0]['name']}() "))[1] == expected, scoring
         env.restore(token)
+        assert env.step(f"[{info['page']['tools'][0]['name']}()]")[4]["progress"] == 0.0
+        env.restore(token)
         assert env.step(gold)[1] == 1.0
 
 
