@@ -319,7 +319,7 @@ METERED = {
     free: ("0", 0, ""),
     half: ("107 + unmetered", 107, ""),
     unpriced: ("400", 400, "unpriced"),
-    told: ("28", 28, "unpriced"),
+    told: ("28", 28, ""),
 }
 
 

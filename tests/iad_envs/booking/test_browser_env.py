@@ -43,6 +43,14 @@ def test_text_and_browser_environments_agree_on_random_episodes(env: BookingBrow
     assert env.visit.n_lost == 0
 
 
+def test_the_gold_reservation_scores_1_in_the_browser_and_shows_no_score(env: BookingBrowserEnv) -> None:
+    env.reset(options={"task_id": next(name for name in env.task_ids if "move" in env._tasks[name].kinds)})
+    for action in solution_of(env):
+        _, reward, terminated, _, info = env.step(action)
+    assert (reward, terminated, info["success"], info["progress"]) == (1.0, True, True, 1.0)
+    assert "score" not in env.visit.browser.driver.page_source.lower()
+
+
 def test_a_moment_can_be_gone_back_to_also_from_after_the_end(env: BookingBrowserEnv) -> None:
     seen = [env.reset(options={"task_id": next(name for name in env.task_ids if "move" in env._tasks[name].kinds)})]
     tokens = [env.snapshot()]

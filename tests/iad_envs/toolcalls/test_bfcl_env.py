@@ -7,7 +7,7 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.errors import UnknownTask
-from iad_envs.toolcalls.bfcl.conversations import MAX_RESPONSES, MORE_FUNCTIONS, OVER_CAP
+from iad_envs.toolcalls.bfcl.conversations import MAX_RESPONSES
 from iad_envs.toolcalls.bfcl.env import BFCLEnv
 from iad_envs.toolcalls.findings import SEVERITIES
 from iad_envs.toolcalls.pages import AWAITED, HANDED_IN
@@ -34,30 +34,33 @@ def codes(info: dict[str, Any]) -> list[str]:
     return [one["code"] for one in info["facts"]["findings"]]
 
 
-def test_a_turn_goes_on_with_calls_and_ends_with_words() -> None:
+def test_a_turn_goes_on_with_calls_and_ends_with_words_and_a_simulated_end_does_not_tell_the_last_one() -> None:
     env, info = started(BASE)
     assert (info["page"]["kind"], info["facts"]["turn"]) == ("turn", 0)
-    observation, reward, *_, info = env.step("[list_loans(member_id='MB-18')]")
-    assert (info["page"]["kind"], info["facts"]["step_in_turn"], reward) == ("results", 1, 0.0)
-    assert '"loan_id": "LN-93"' in observation
-    assert info["page"]["calls"] == [{"name": "list_loans", "arguments": {"member_id": "MB-18"}}]
-    observation, _, terminated, _, info = env.step("reply[There is one.]")
-    assert (info["page"]["kind"], info["facts"]["turn"], terminated) == ("turn", 1, False)
-    assert "Osric Pemberton wants to borrow" in observation
-    assert info["page"]["results"] == []
-
-
-def test_a_simulated_end_of_a_turn_is_the_same_whether_there_is_another_turn_or_not() -> None:
-    env, _ = started(BASE)
-    ends = []
-    for action in solution_of(env):
+    first = "[list_loans(member_id='MB-18')]"
+    ends, progress = [], []
+    for action in (first, "reply[There is one.]", *solution_of(env)[2:]):
         ahead = env.simulate(env.snapshot(), "reply[Done.]")
         assert (ahead.done, ahead.info["stop_reason"], ahead.observation) == (True, "awaiting", AWAITED)
         ends.append(sorted(ahead.info))
-        _, _, terminated, _, info = env.step(action)
-    assert terminated
-    assert info["success"]
+        observation, reward, terminated, _, info = env.step(action)
+        progress.append(info["progress"])
+        if action == first:
+            assert (info["page"]["kind"], info["facts"]["step_in_turn"], reward) == ("results", 1, 0.0)
+            assert '"loan_id": "LN-93"' in observation
+            assert info["page"]["calls"] == [{"name": "list_loans", "arguments": {"member_id": "MB-18"}}]
+            assert info["facts"]["changed"] == []
+        if action.startswith("reply[There"):
+            assert (info["page"]["kind"], info["facts"]["turn"], terminated) == ("turn", 1, False)
+            assert "Osric Pemberton wants to borrow" in observation
+            assert info["page"]["results"] == []
+        if "lend_book" in action:
+            assert "Library.loans" in info["facts"]["changed"]
+            assert "ungrounded_argument" not in codes(info)
+    assert (terminated, info["success"]) == (True, True)
     assert all(one == ends[0] for one in ends)
+    assert progress == sorted(progress)
+    assert progress[-2] < progress[-1] == 1.0
 
 
 def test_what_is_held_back_is_neither_shown_nor_works_until_it_is_offered() -> None:
@@ -72,7 +75,7 @@ def test_what_is_held_back_is_neither_shown_nor_works_until_it_is_offered() -> N
     assert "is not defined" in after["page"]["results"][0]
     observation, *_, info = env.step("reply[I can't.]")
     assert missed <= {one["name"] for one in info["page"]["tools"]}
-    assert MORE_FUNCTIONS in observation
+    assert "There are more functions now." in observation
     official, _ = started(LATE, scoring="official")
     after = official.simulate(official.snapshot(), f"[{late}()]").info
     assert "is not defined" not in after["page"]["results"][0]
@@ -93,36 +96,38 @@ def test_a_held_back_function_that_worked_is_a_finding_and_fails_only_soundly() 
     assert rewards == {"official": 1.0, "sound": 0.0}
 
 
-def test_more_responses_than_the_limit_end_the_conversation() -> None:
+@pytest.mark.parametrize(
+    ("action", "said"),
+    [
+        ("[list_loans(member_id='MB-18')]", "LN-93"),
+        ("[list_loans('MB-18')]", "expected every argument with its name"),  # what can't be read counts as well
+    ],
+)
+def test_more_responses_than_the_limit_end_the_conversation(action: str, said: str) -> None:
     env, _ = started(BASE)
     for number in range(MAX_RESPONSES + 1):
-        observation, reward, terminated, _, info = env.step("[list_loans(member_id='MB-18')]")
+        observation, reward, terminated, _, info = env.step(action)
+        assert said in observation
         assert terminated == (number == MAX_RESPONSES)
-    assert OVER_CAP in observation
-    assert (reward, info["success"], info["stop_reason"]) == (0.0, False, "done")
-    assert info["reward_parts"]["cap"] == 0.0
-
-
-def test_in_the_last_turn_only_the_sound_rule_minds_the_limit() -> None:
-    for scoring, expected in (("official", 1.0), ("sound", 0.0)):
+    assert "more responses than the limit" in observation
+    assert (reward, info["success"], info["stop_reason"], info["reward_parts"]["cap"]) == (0.0, False, "done", 0.0)
+    for scoring, expected in (("official", 1.0), ("sound", 0.0)):  # in the last turn only the sound rule minds
         env, _ = started(BASE, scoring=scoring)
-        *before, _ = solution_of(env)
-        for action in before:
-            env.step(action)
+        for right in solution_of(env)[:-1]:
+            env.step(right)
         for _ in range(MAX_RESPONSES):
-            _, reward, terminated, *_ = env.step("[list_loans(member_id='MB-1')]")
+            _, reward, terminated, *_ = env.step(action)
         assert (terminated, reward) == (True, expected), scoring
 
 
 def test_published_text_without_calls_ends_the_turn_and_arguments_without_names_are_dropped() -> None:
-    env, _ = started(BASE, published=True)
-    ahead = env.simulate(env.snapshot(), "Well, here they are.")
-    assert (ahead.info["invalid_action"], ahead.info["stop_reason"]) == (False, "awaiting")
-    after = env.simulate(env.snapshot(), "list_loans('MB-18')").info
-    assert after["page"]["calls"] == [{"name": "list_loans", "arguments": {}}]
-    assert "missing_argument" in codes(after)
-    strict, _ = started(BASE)
-    assert strict.simulate(strict.snapshot(), "Well, here they are.").info["invalid_action"]
+    for published in (True, False):
+        env, _ = started(BASE, published=published)
+        ahead = env.simulate(env.snapshot(), "Well, here they are.").info
+        assert (ahead["invalid_action"], ahead["stop_reason"] == "awaiting") == (not published, published)
+        after = env.simulate(env.snapshot(), "list_loans('MB-18')").info
+        assert after["page"]["calls"] == ([{"name": "list_loans", "arguments": {}}] if published else [])
+        assert ("missing_argument" in codes(after)) == published
 
 
 @pytest.mark.parametrize(
@@ -155,16 +160,6 @@ def test_each_finding_has_its_code() -> None:
         assert all(one["severity"] == SEVERITIES[one["code"]] for one in after["facts"]["findings"])
 
 
-def test_what_a_response_changed_is_a_fact() -> None:
-    env, _ = started(BASE)
-    assert env.step("[list_loans(member_id='MB-18')]")[4]["facts"]["changed"] == []
-    env.step("reply[]")
-    env.step("[find_books(words='Roads of Amber'), find_member(name='Osric Pemberton')]")
-    after = env.simulate(env.snapshot(), "[lend_book(book_id='BK-162', member_id='MB-57', days=30)]").info
-    assert "Library.loans" in after["facts"]["changed"]
-    assert not [code for code in codes(after) if code == "ungrounded_argument"]
-
-
 def test_a_draft_is_compared_with_the_documents_and_ends_nothing() -> None:
     env = make("simple_python")
     observation, info = env.reset(seed=4)
@@ -183,13 +178,19 @@ def test_a_draft_is_compared_with_the_documents_and_ends_nothing() -> None:
 def test_where_nothing_is_to_be_called_words_are_the_answer() -> None:
     for category, action, reward in (
         ("irrelevance", "reply[No function does that.]", 1.0),
-        ("irrelevance", "gold of a call", 0.0),
+        ("irrelevance", "[{}()]", 0.0),
         ("live_relevance", "[]", 0.0),
     ):
         env = make(category)
-        _, info = env.reset(seed=1)
-        text = f"[{info['page']['tools'][0]['name']}()]" if action.startswith("gold") else action
-        assert env.step(text)[1] == reward
+        name = env.reset(seed=1)[1]["page"]["tools"][0]["name"]
+        assert env.step(action.replace("{}", name))[1] == reward
+
+
+def test_the_four_ways_to_tell_a_scenario_have_one_subject() -> None:
+    env = make("multi_turn", split=None)
+    ways = [f"multi_turn_{kind}_7" for kind in ("base", "miss_func", "miss_param")]
+    assert len({env.subject_of(one) for one in ways}) == 1
+    assert env.subject_of("multi_turn_base_8") != env.subject_of(ways[0])
 
 
 def test_unknown_arguments_are_refused_with_the_known_ones() -> None:
