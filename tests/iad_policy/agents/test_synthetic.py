@@ -30,7 +30,9 @@ CONFIDENCE = 1 - 0.01 / len(CELLS)
 """Of each cell, so that all of them together are inside by chance in 99 of 100 draws of the seeds (Bonferroni)."""
 
 
-@pytest.mark.parametrize("cell", CELLS, ids=str)
+@pytest.mark.parametrize(
+    "cell", [pytest.param(one, marks=[pytest.mark.slow] if one.n == 2 else []) for one in CELLS], ids=map(str, CELLS)
+)
 def test_a_strategy_reaches_its_closed_form(cell: Cell) -> None:
     solved = cell.n_solved(N_TRIALS)
     assert fits(solved, N_TRIALS, cell.expected, confidence=CONFIDENCE), (solved / N_TRIALS, cell.expected)
