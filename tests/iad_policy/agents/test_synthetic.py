@@ -23,6 +23,7 @@ from iad_policy.types import Said, ShownAttempt, Verifier
 from iad_policy.verifiers.corrupted import LEVELS, NoisyVerifier, SparseVerifier
 from tests.contract.toy import Digger
 from tests.iad_policy.closed_forms import BETA, PERFECT, RHO, SHADES, SIGMA, Cell, bon, cells, fits, made, mended
+from tests.iad_policy.playing import play
 from tests.iad_policy.quiz import Quiz, answer, n_solved
 
 N_TRIALS = 400
@@ -95,12 +96,7 @@ def test_by_name_it_solves_bundled_tasks_as_often_as_it_should(env_id: str) -> N
         with IADPolicyWrapper(f"solution:{epsilon}", env, strategy="single") as policy:
             assert policy.agent.information == "oracle"  # type: ignore[attr-defined]
             for task_id in inner.task_ids[:5]:
-                observation, info = env.reset(options={"task_id": task_id})
-                done = False
-                while not done:
-                    observation, _, terminated, truncated, info = env.step(policy.act(observation, info))
-                    done = terminated or truncated
-                assert info["success"] == expected
+                assert play(env, policy, options={"task_id": task_id})[2]["success"] == expected
     env.close()
 
 
@@ -108,10 +104,7 @@ def test_by_name_it_solves_bundled_tasks_as_often_as_it_should(env_id: str) -> N
 def test_without_a_domain_it_follows_the_oracles_solution(rate: int) -> None:
     env = Digger()
     with IADPolicyWrapper(f"solution:{rate}", env, strategy="single") as policy:
-        observation, info = env.reset(seed=0)
-        while not info["stop_reason"]:
-            observation, _, _, _, info = env.step(policy.act(observation, info))
-    assert info["success"] == (rate == 0)
+        assert play(env, policy, seed=0)[2]["success"] == (rate == 0)
 
 
 @pytest.mark.parametrize("name", GONE)
