@@ -198,18 +198,6 @@ def test_what_stands_in_for_an_answer_that_is_no_action_was_not_thought() -> Non
     assert [(turn.action, turn.thought, turn.parts) for turn in turns] == [("leave[now]", "", ())]
 
 
-def test_react_is_a_call_a_step_and_a_dialogue_of_observations_thoughts_and_actions(server: OpenAIServer) -> None:
-    thoughts = "Thought: grey it is.\nAction: paint[green]", "Thought: done.\nAction: leave[now]"
-    policy = episode(ReActAgent(model(server)), server, *map(Reply, thoughts))
-    assert len(server.requests) == len(policy.decisions) == 2
-    last = server.requests[1]["messages"]
-    assert [message["role"] for message in last] == ["system", "user", "assistant", "user"]
-    start = policy.decisions[0].state
-    assert last[1]["content"] == f"Task: {start.info['instruction']}\n\nObservation: {start.observation}"
-    assert last[2]["content"] == "Thought: grey it is.\nAction: paint[green]"
-    assert policy.decisions[1].state.observation in last[3]["content"]
-
-
 def test_plan_and_solve_plans_once_and_then_carries_out_a_step_a_call(server: OpenAIServer) -> None:
     plan = "My plan:\n1. Paint the lamp green.\n2. Look at it."
     acts = "Thought: first.\nAction: paint[green]", "Action: paint[green]", "Action: leave[now]"
