@@ -31,15 +31,12 @@ AGENTS: Mapping[str, str] = {
     "solution": "iad_policy.agents.synthetic:solution_agent",
 }
 """Name -> "module:factory". A factory is called with the environment and, for `name:argument`, the argument."""
-ALIASES: Mapping[str, str] = {
+GONE: Mapping[str, str] = {
+    "caller": "solution:<error rate>, which plays gold with mistakes, or a language model, litellm:<model>",
     "noisy-oracle": "solution:0.5",
     "feedback-responsive": "solution:0.5:sigma=0.3:rho=0.6",
     "stubborn": "solution:0.5:tau=0:sigma=0.3:rho=0.6:stubborn=1",
     "over-reflector": "solution:0.5:sigma=0.3:rho=0.6:beta=0.5",
-}
-"""Former name -> name. Commands and run folders with a former name still work."""
-GONE: Mapping[str, str] = {
-    "caller": "solution:<error rate>, which plays gold with mistakes, or a language model, litellm:<model>"
 }
 """Name of an agent that is gone -> what replaces it."""
 
@@ -99,9 +96,7 @@ def load_agent(
         TypeError: It is neither a name nor something that proposes, or options were given for an existing object.
     """
     if isinstance(agent, str):
-        name, colon, argument = agent.partition(":")
-        name, _, before = ALIASES.get(name, name).partition(":")
-        argument = f"{before}:{argument}" if before and colon else argument or before
+        name, _, argument = agent.partition(":")
         if path := _path_of(name, env):
             factory = load_object(path)
             parameters = inspect.signature(factory).parameters
@@ -128,8 +123,7 @@ def load_agent(
 
 def asks_a_model(agent: str) -> bool:
     """Return whether a name stands for an agent with a language model, which takes sampling options."""
-    name = agent.partition(":")[0]
-    path = _path_of(ALIASES.get(name, name))
+    path = _path_of(agent.partition(":")[0])
     return bool(path) and "model" in inspect.signature(load_object(path)).parameters
 
 

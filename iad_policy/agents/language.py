@@ -26,8 +26,6 @@ SAID_ONCE = ("environment", "task", "notes", "history")
 """Blocks of a prompt that the earlier messages of a chat have."""
 OPTIONS = ("temperature", "max_tokens", "top_p", "logprobs", "thinking", "reask")
 """Options of every agent that asks a model. They can't be part of its name."""
-SHOWN_CHARS = 200
-"""Characters of an unreadable answer that its error message quotes."""
 CUT_OFF = "length"
 """The finish reason of an answer that ended at `max_tokens`."""
 
@@ -204,7 +202,7 @@ class LanguageAgent(ModelComponent):
         got = reading.got
         if answer.text.strip():  # with its end if it was cut off, else its beginning
             is_cut = answer.finish_reason == CUT_OFF
-            shown = answer.text[-SHOWN_CHARS:] if is_cut else answer.text[:SHOWN_CHARS]
+            shown = answer.text[-200:] if is_cut else answer.text[:200]
             got = f"{got}: {shown!r}" if got else repr(shown)
         error = f"{UNREADABLE}: expected {self._expected(state)}, got {got}"
         return Candidate(None, thought=answer.text, error=error, logprobs=answer.logprobs)

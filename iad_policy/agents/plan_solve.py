@@ -12,8 +12,6 @@ from iad_policy.agents.language import LanguageAgent, paper_agent
 from iad_policy.models import Completion, LanguageModel
 from iad_policy.types import Candidate, Feedback, Part, State
 
-NUMBER = re.compile(r"^\W*(?:step\s*)?\d+\W+\s*", re.IGNORECASE)
-
 
 class PlanSolveAgent(LanguageAgent):
     """Proposes the action for the next step of a plan. The first proposal takes two calls, every later one takes one.
@@ -68,7 +66,8 @@ def plan_solve_agent(env: gym.Env[Any, Any], model: str | LanguageModel = "", **
 def steps_of(plan: str) -> Sequence[str]:
     """Return the steps of a plan: its numbered lines, or all lines if none is numbered."""
     lines = [line.strip() for line in plan.splitlines() if line.strip()]
-    numbered = [NUMBER.sub("", line) for line in lines if NUMBER.match(line)]
+    number = re.compile(r"^\W*(?:step\s*)?\d+\W+\s*", re.IGNORECASE)
+    numbered = [number.sub("", line) for line in lines if number.match(line)]
     return [step for step in numbered if step] or lines or ["do what the task asks for"]
 
 

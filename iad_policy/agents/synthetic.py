@@ -19,8 +19,6 @@ from iad_policy.types import Candidate, Feedback, State
 from iad_policy.types.information import Information
 from iad_policy.types.names import NO_COMPLAINT
 
-MAX_TRIES = 100
-
 Gold = Callable[[State], Any]
 """Returns the right action in a state."""
 Mistakes = Callable[[State, Random], Any]
@@ -98,12 +96,13 @@ class SyntheticAgent:
         if is_right:
             return Candidate(right)
         draws = rng if rng.random() < rates.tau else Random(f"{state.id} usual mistake")
-        for _ in range(MAX_TRIES):
+        n_tries = 100
+        for _ in range(n_tries):
             action = self._wrong(state, right, draws)
             if self._key(action) != self._key(right):
                 return Candidate(action)
         raise ValueError(
-            f"expected a mistake that is not the right action {right!r:.100}, got none in {MAX_TRIES} draws; pass "
+            f"expected a mistake that is not the right action {right!r:.100}, got none in {n_tries} draws; pass "
             "mistakes=..."
         )
 

@@ -19,10 +19,6 @@ from iad_policy.prompts import prompts_of
 
 T = TypeVar("T")
 
-BEGIN = "Start a task. Returns what to do and what is seen first. Call it before act, and again for another task."
-ACT = "Carry out one action. Returns what is seen next, or that the task is over."
-PREVIEW = "Show what an action would lead to, in a simulation. Nothing is carried out, and it costs no action."
-
 
 class ToolSession:
     """One client's session: an environment of its own, made by the first `begin` and closed with the session.
@@ -204,7 +200,10 @@ def mcp_server(
 
     told = "Call begin to be given a task, then act, with one action at a time, until it says that the task is over."
     server = MCPServer(name=env, instructions=told, log_level="WARNING", lifespan=lifespan, middleware=[with_sessions])
-    for tool, name, description in ((begin, "begin", BEGIN), (act, "act", ACT), (show, "preview", PREVIEW)):
+    begun = "Start a task. Returns what to do and what is seen first. Call it before act, and again for another task."
+    acting = "Carry out one action. Returns what is seen next, or that the task is over."
+    showing = "Show what an action would lead to, in a simulation. Nothing is carried out, and it costs no action."
+    for tool, name, description in ((begin, "begin", begun), (act, "act", acting), (show, "preview", showing)):
         if preview or tool is not show:
             server.add_tool(tool, name, description=description, structured_output=False)
     return server

@@ -38,13 +38,6 @@ from iad_policy.types import Usage
 from iad_policy.types.call_context import current_call, pause
 
 PACKAGE = "litellm"
-RETRIED = frozenset({"rate_limit", "timeout", "connection", "server", "malformed"})
-"""Kinds of errors that are retried. All others fail at once."""
-FIRST_S, SILENCE_S = 300.0, 60.0
-"""Default limits of a server's silence: until its first words, and after them."""
-MAX_WAIT_S = 60.0
-ENDPOINT_VARIABLES = {"openai": ("OPENAI_BASE_URL", "OPENAI_API_BASE"), "ollama_chat": ("OLLAMA_API_BASE",)}
-"""Variables in which litellm looks for an endpoint. Other providers have `<PROVIDER>_API_BASE`."""
 
 
 class LiteLLMModel:
@@ -102,8 +95,8 @@ class LiteLLMModel:
         self.name = name
         self._api_base = api_base
         self._api_key = api_key
-        first_s = timeout_s or FIRST_S
-        self._limits = Limits(first_s, timeout_s or SILENCE_S, deadline_s or 10 * first_s)
+        first_s = timeout_s or 300.0
+        self._limits = Limits(first_s, timeout_s or 60.0, deadline_s or 10 * first_s)
         self._has_miscounted = False
         self._streams = True
         self._has_streamed = False
@@ -131,6 +124,9 @@ class LiteLLMModel:
         self, messages: Messages, *, temperature: float | None = None, max_tokens: int | None = None
     ) -> Completion:
         """Return the answer, after retries if needed. See `LanguageModel.complete`."""
+        # Kinds of errors that are retried. All others fail at once.
+        retried = frozenset({"rate_limit", "timeout", "connection", "server", "malformed"})
+        max_wait_s = 60.0
         n_tries, wait_s, backoff_s = 0, 0.0, 1.0
         while True:
             wait_s = max(wait_s, self.rate_limit.blocked_s())
@@ -140,17 +136,17 @@ class LiteLLMModel:
             try:
                 return self._try(messages, temperature, max_tokens)
             except _Failure as failure:
-                wait_s = min(max(backoff_s, failure.retry_after_s(self._clock)), MAX_WAIT_S)
+                wait_s = min(max(backoff_s, failure.retry_after_s(self._clock)), max_wait_s)
                 if failure.kind == "rate_limit":
                     self.rate_limit.block(wait_s)
-                if failure.kind not in RETRIED or n_tries > self._max_retries:
+                if failure.kind not in retried or n_tries > self._max_retries:
                     tries = "1 try" if n_tries == 1 else f"{n_tries} tries"
                     raise ModelError(
                         f"expected an answer from {self._where()}, got: {failure.reason:.500} ({tries}); "
                         f"{self._fix(failure)}",
                         kind="not_found" if failure.kind == "no_provider" else failure.kind,
                     ) from failure.__cause__
-                backoff_s = min(backoff_s * 2, MAX_WAIT_S)
+                backoff_s = min(backoff_s * 2, max_wait_s)
 
     def _try(self, messages: Messages, temperature: float | None, max_tokens: int | None) -> Completion:
         _litellm()  # if it can't be imported, that is no failure of a server
@@ -256,7 +252,9 @@ class LiteLLMModel:
     def _variables(self) -> tuple[str, ...]:
         """Return the environment variables that may hold the model's endpoint."""
         provider = self._provider()
-        return ENDPOINT_VARIABLES.get(provider, (f"{provider.upper()}_API_BASE",))
+        # Variables in which litellm looks for an endpoint. Other providers have `<PROVIDER>_API_BASE`.
+        known = {"openai": ("OPENAI_BASE_URL", "OPENAI_API_BASE"), "ollama_chat": ("OLLAMA_API_BASE",)}
+        return known.get(provider, (f"{provider.upper()}_API_BASE",))
 
     def _where(self) -> str:
         """Return its name, and its endpoint without a password if that is not the provider's default."""
@@ -268,6 +266,18 @@ class LiteLLMModel:
 
     def _fix(self, failure: "_Failure") -> str:
         endpoint = self._endpoint()
+        fixes = {
+            "rate_limit": "send fewer requests at once (max_parallel=), or try later",
+            "timeout": "give it more time (IAD_TIMEOUT_S=600, or timeout_s=), or check that the server is up",
+            "connection": "check that the server runs, and its address",
+            "server": "try again later, or check the server's log",
+            "auth": "set the provider's key, such as OPENAI_API_KEY",
+            "not_found": "check the model's name and the endpoint",
+            "context": "shorten the prompt, or take a model with a longer context",
+            "malformed": "check that the endpoint speaks the chat-completions protocol",
+            "refusal": "the provider's content filter refused; another model may not",
+            "other": "fix what the message says",
+        }
         if failure.kind == "no_provider":
             return (
                 f"put one before the name: openai/{self.name} for an OpenAI-compatible server, whose address is in "
@@ -279,8 +289,8 @@ class LiteLLMModel:
             hint = "" if endpoint is None or endpoint.rstrip("/").endswith("/v1") else ", which usually ends in /v1"
             if endpoint is not None and "://" not in endpoint:
                 hint = ", which begins with http:// or https://"
-            return f"{_FIXES[failure.kind]} ({self._variables()[-1]} or api_base=){hint}"
-        return _FIXES[failure.kind]
+            return f"{fixes[failure.kind]} ({self._variables()[-1]} or api_base=){hint}"
+        return fixes[failure.kind]
 
 
 def listed_usd(response: Any, name: str) -> float | None:
@@ -321,20 +331,6 @@ def _failure(error: Exception) -> _Failure:
     own = getattr(getattr(error, "response", None), "headers", None)
     headers = getattr(error, "litellm_response_headers", None) or own or {}
     return _Failure(_kind(error), said or type(error).__name__, headers)
-
-
-_FIXES = {
-    "rate_limit": "send fewer requests at once (max_parallel=), or try later",
-    "timeout": "give it more time (IAD_TIMEOUT_S=600, or timeout_s=), or check that the server is up",
-    "connection": "check that the server runs, and its address",
-    "server": "try again later, or check the server's log",
-    "auth": "set the provider's key, such as OPENAI_API_KEY",
-    "not_found": "check the model's name and the endpoint",
-    "context": "shorten the prompt, or take a model with a longer context",
-    "malformed": "check that the endpoint speaks the chat-completions protocol",
-    "refusal": "the provider's content filter refused; another model may not",
-    "other": "fix what the message says",
-}
 
 
 _importing = Lock()
@@ -386,17 +382,39 @@ def _without_mcp() -> dict[str, Any]:
 
 
 def _kind(error: Exception) -> str:
+    codes = {
+        "content_policy_violation": "refusal",
+        "content_filter": "refusal",
+        "context_length_exceeded": "context",
+    }
+    # Subclasses first: litellm's context and policy errors are BadRequestErrors, and its Timeout is a connection error
+    kinds = (
+        ("ContextWindowExceededError", "context"),
+        ("ContentPolicyViolationError", "refusal"),
+        ("APIResponseValidationError", "malformed"),
+        ("JSONDecodeError", "malformed"),
+        ("RateLimitError", "rate_limit"),
+        ("APITimeoutError", "timeout"),
+        ("TimeoutError", "timeout"),
+        ("TimeoutException", "timeout"),
+        ("AuthenticationError", "auth"),
+        ("PermissionDeniedError", "auth"),
+        ("NotFoundError", "not_found"),
+        ("BadRequestError", "other"),
+        ("APIConnectionError", "connection"),
+        ("TransportError", "connection"),
+    )
     # litellm reports a refused connection, an unreadable answer and a missing key as a server's error 500. Its cause
     # tells them apart.
     for cause in _causes(error):  # a provider's own code says more than the class that litellm makes of it
         code = getattr(cause, "code", None)
-        if isinstance(code, str) and code in _CODES:
-            return _CODES[code]
+        if isinstance(code, str) and code in codes:
+            return codes[code]
     for cause in _causes(error):
         if "missing credentials" in str(cause).lower():
             return "auth"
         names = {kind.__name__ for kind in type(cause).__mro__}
-        for name, kind in _KINDS:
+        for name, kind in kinds:
             if name in names:
                 return kind
     status = getattr(error, "status_code", None)
@@ -410,31 +428,6 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
-
-
-_CODES = {
-    "content_policy_violation": "refusal",
-    "content_filter": "refusal",
-    "context_length_exceeded": "context",
-}
-
-# Subclasses first: litellm's context and policy errors are BadRequestErrors, and its Timeout is a connection error.
-_KINDS = (
-    ("ContextWindowExceededError", "context"),
-    ("ContentPolicyViolationError", "refusal"),
-    ("APIResponseValidationError", "malformed"),
-    ("JSONDecodeError", "malformed"),
-    ("RateLimitError", "rate_limit"),
-    ("APITimeoutError", "timeout"),
-    ("TimeoutError", "timeout"),
-    ("TimeoutException", "timeout"),
-    ("AuthenticationError", "auth"),
-    ("PermissionDeniedError", "auth"),
-    ("NotFoundError", "not_found"),
-    ("BadRequestError", "other"),
-    ("APIConnectionError", "connection"),
-    ("TransportError", "connection"),
-)
 
 
 def _count(given: Any) -> int | None:

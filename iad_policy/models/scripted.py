@@ -8,8 +8,6 @@ from iad_policy.models import Completion, Messages, text_of
 from iad_policy.types import Usage
 from iad_policy.types.call_context import current_call
 
-CHARS_PER_TOKEN = 4
-
 
 class ScriptedModel:
     """Returns the given texts in order, or the result of a function of the messages.
@@ -61,4 +59,4 @@ class ScriptedModel:
 
 
 def _n_tokens(text: str) -> int:
-    return -(-len(text) // CHARS_PER_TOKEN)
+    return -(-len(text) // 4)  # characters in a token

@@ -15,8 +15,6 @@ from typing import Any, NamedTuple
 from iad_policy.errors import ModelError
 from iad_policy.models import Message, Messages, text_of
 
-OPENING, CLOSING = "<tool_call>", "</tool_call>"
-
 
 class RequestedCall(NamedTuple):
     """A call that a model asks for.
@@ -35,8 +33,8 @@ class RequestedCall(NamedTuple):
         given = _object_in(self.arguments)
         call = {"name": self.name, "arguments": self.arguments if given is None else given}
         # An argument may hold the closing tag. This is the same text in JSON.
-        inside = json.dumps(call, ensure_ascii=False).replace(CLOSING, CLOSING.replace("/", "\\/"))
-        return f"{OPENING}{inside}{CLOSING}"
+        inside = json.dumps(call, ensure_ascii=False).replace("</tool_call>", "<\\/tool_call>")
+        return f"<tool_call>{inside}</tool_call>"
 
 
 class CallFragments:

@@ -44,17 +44,18 @@ INSTRUCTIONS: Mapping[str, str] = {DIFFER: "refine"}
 _STATE = frozenset(
     {"environment", "instruction", "task", "notes", "history", "observation", "actions", "facts", "steps_left"}
 )
-_ACTORS = ("direct", "cot", "react", "few-shot", "tool", "prompting", "fc", "composite-first", "composite")
-_ASKED = ("critic", "judge", "ranker", "evaluator", "summariser", "reflector", "paraphraser", "simulator")
+_ACTING = _STATE | {"refine", "answer_format"}
 PLACEHOLDERS: Mapping[str, frozenset[str]] = {
-    **dict.fromkeys((*(f"actor_{style}" for style in _ACTORS), "plan"), _STATE | {"refine", "answer_format"}),
-    "actor_plan-solve": _STATE | {"refine", "answer_format", "plan", "plan_step"},
+    **dict.fromkeys(("actor_direct", "actor_cot", "actor_react", "actor_few-shot", "actor_tool", "plan"), _ACTING),
+    **dict.fromkeys(("actor_prompting", "actor_fc", "actor_composite-first", "actor_composite"), _ACTING),
+    "actor_plan-solve": _ACTING | {"plan", "plan_step"},
     "refine": frozenset({"feedback", *WORDS[False], "reflect"}),
     "reask": frozenset({"wanted", "got"}),
     "score": _STATE | {"candidate"},
     "finalise": _STATE | {"candidate"},
     "compare": _STATE | {"first", "second"},
-    **dict.fromkeys(_ASKED, _STATE | {"subject"}),
+    **dict.fromkeys(("critic", "judge", "ranker", "evaluator", "summariser"), _STATE | {"subject"}),
+    **dict.fromkeys(("reflector", "paraphraser", "simulator"), _STATE | {"subject"}),
 }
 """Role -> placeholders that its file may use, besides those of the parts."""
 

@@ -6,8 +6,6 @@ from iad_policy.prompts.rendering import Rendering
 from iad_policy.types import Feedback, ShownAttempt, State
 from iad_policy.types.texts import tail, truncated
 
-LABELS = {"review": "Review", "error": "Error", "output": "Output", "reward": "Reward"}
-
 
 def feedback_text(feedback: Feedback, words: Rendering) -> str:
     """Return a feedback in words, with an environment's words for results."""
@@ -20,7 +18,9 @@ def feedback_text(feedback: Feedback, words: Rendering) -> str:
     heads = [_headed(one.shown_as.capitalize(), one, feedback, words) for one in attempts]
     scores = [f"Score: {one.score:.4g}" for one in attempts if one.score is not None]
     said = [
-        f"{LABELS[kind]}: {truncated(text, feedback.shown.critique)}" for one in attempts for kind, text in one.said
+        f"{kind.capitalize()}: {truncated(text, feedback.shown.critique)}"
+        for one in attempts
+        for kind, text in one.said
     ]
     return "\n".join([*heads, *scores, *said])
 

@@ -14,8 +14,6 @@ from iad_policy.types import Candidate, State
 from iad_policy.types.answers import read_field
 from iad_policy.types.names import ROLES
 
-N_RANKER_TRIES = 3
-
 
 class ModelRoles(ModelComponent):
     """Answers `Ask` with a language model, with one prompt file per role.
@@ -66,7 +64,8 @@ class ModelRoles(ModelComponent):
             return "0"
         messages: tuple[Message, ...] = prompt.messages()
         text = ""
-        for _ in range(N_RANKER_TRIES):
+        n_tries = 3
+        for _ in range(n_tries):
             text = self.complete(messages).text.strip()
             field = read_field(text, "best")
             numbers = {int(number) for number in re.findall(r"\d+", text if field is None else field)}
@@ -77,7 +76,7 @@ class ModelRoles(ModelComponent):
             messages = (*messages, said, {"role": "user", "content": complaint})
         raise ModelError(
             f"expected {self.source} as ranker to name a candidate from 1 to {n_candidates}, got {text[:200]!r} "
-            f"({N_RANKER_TRIES} tries); use another model, or rank by the verifier",
+            f"({n_tries} tries); use another model, or rank by the verifier",
             kind="malformed",
         )
 

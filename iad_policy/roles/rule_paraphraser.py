@@ -46,8 +46,6 @@ ANYWHERE: Sequence[Sequence[str]] = (
     ("the total number of", "the number of"),
 )
 """Groups of phrases that can replace each other anywhere."""
-FRAMES = ("{}", "Please: {}", "Here is the task: {}", "What I ask for: {}", "Your task: {}", "The task is this: {}")
-QUESTION_FRAMES = ("{}", "Tell me: {}", "Answer this: {}", "The question: {}", "I would like to know: {}")
 
 _PHRASES = {phrase: group for group in (*ANYWHERE, *OPENINGS) for phrase in group}
 _PHRASE = re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, _PHRASES), key=len, reverse=True))})\b", re.IGNORECASE)
@@ -62,7 +60,9 @@ def paraphrase(text: str, index: int, *stream: object) -> str:
         stream: Values that determine the order of the paraphrases.
     """
     rng = Random(seed_of(*stream, text))
-    frames = QUESTION_FRAMES if text.rstrip().endswith("?") else FRAMES
+    frames = ["{}", "Please: {}", "Here is the task: {}", "What I ask for: {}", "Your task: {}", "The task is this: {}"]
+    if text.rstrip().endswith("?"):
+        frames = ["{}", "Tell me: {}", "Answer this: {}", "The question: {}", "I would like to know: {}"]
     found = dict.fromkeys([text])
     for _ in range(20 * (index + 1)):  # before an old one is returned again
         found[rng.choice(frames).format(_exchanged(text, rng))] = None

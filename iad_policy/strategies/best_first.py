@@ -13,8 +13,6 @@ from iad_policy.strategies.building_blocks.rollouts import follow, value_of
 from iad_policy.strategies.building_blocks.tree import Edge, Tree
 from iad_policy.types import State
 
-FIRST_PRIORITY = 0.5
-
 
 @declares(n="states valued in a search", needs="verifier")
 def best_first(
@@ -50,14 +48,15 @@ def best_first(
     samples = max(2 * branching, 20) if samples is None else samples
     while not here.done:
         tree = Tree(here)
-        queue = [(-FIRST_PRIORITY, 0, tree.root)]
+        first_priority = 0.5
+        queue = [(-first_priority, 0, tree.root)]
         best, n_queued = tree.root, 1
         with suppress(BudgetExhausted):
             for _ in range(n):
                 if not queue:
                     break
                 node = heappop(queue)[-1]
-                value = FIRST_PRIORITY if node.by is None else (yield from _vote(node.by, votes))
+                value = first_priority if node.by is None else (yield from _vote(node.by, votes))
                 if best.by is None or value > best.by.q:
                     best = node
                 if value >= 1.0:

@@ -45,17 +45,6 @@ def opening(messages: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
     return tuple(part["text"] if part["type"] == "text" else part["image_url"]["url"] for part in parts)
 
 
-def play(env: gym.Env[Any, Any], policy: Any, **reset: Any) -> tuple[list[str], float, Mapping[str, Any]]:
-    """The actions of an episode, its sum of rewards, and its last info."""
-    observation, info = env.reset(**reset)
-    actions, total, done = list[str](), 0.0, False
-    while not done:
-        actions.append(policy.act(observation, info))
-        observation, reward, terminated, truncated, info = env.step(actions[-1])
-        total, done = total + float(reward), terminated or truncated
-    return actions, total, info
-
-
 class Answerer:
     """Knows what to say in every episode of the first tasks: the first is solved, the next not, and so on.
 

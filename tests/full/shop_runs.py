@@ -12,8 +12,8 @@ import gymnasium as gym
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import IADPolicyWrapper
 from iad_policy.bridges.chat import Chat, ChatOutcome
-from tests.full.played import play
 from tests.full.processes import ROOT
+from tests.iad_policy.playing import play
 
 SHOP = "IAD/WebShop-v0"
 

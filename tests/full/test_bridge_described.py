@@ -21,9 +21,9 @@ from iad_policy.models import Messages
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.verifiers.judge import judge
 from iad_policy.world import adapt
-from tests.full.played import play
 from tests.full.processes import examples, printed
 from tests.iad_policy.models.openai_server import Reply, completion, serving
+from tests.iad_policy.playing import play
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # theirs
 GAME = "GuessTheNumber-v0"

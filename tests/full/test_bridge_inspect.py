@@ -27,9 +27,10 @@ from iad_policy.bridges.chat import Chat
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.registry.domain import domain_by_id
 from tests.contract.rule_based import made
-from tests.full.played import Answerer, each_environment, play
+from tests.full.played import Answerer, each_environment
 from tests.full.processes import ROOT, examples, python, told
 from tests.iad_policy.bridges.gold import texts_of
+from tests.iad_policy.playing import play
 from tests.security.bash_sandboxes import children
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.filterwarnings("ignore")]  # the framework's own warnings

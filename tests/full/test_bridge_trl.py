@@ -14,9 +14,9 @@ from iad_policy import IADPolicyWrapper
 from iad_policy.bridges.chat import OVER, Chat
 from iad_policy.bridges.trl import grpo_dataset, grpo_environment, log_outcomes
 from iad_policy.models.local.files import fetched
-from tests.full.played import play
 from tests.full.processes import examples, python
 from tests.full.tiny import CHATML, byte_tokenizer, tiny_model
+from tests.iad_policy.playing import play
 
 os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")  # environments are a new feature of TRL
 

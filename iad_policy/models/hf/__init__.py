@@ -11,7 +11,6 @@ from iad_policy.errors import MissingExtra
 if TYPE_CHECKING:
     from iad_policy.models.hf.client import HFModel
 
-EXTRA = "training"
 PACKAGES = ("torch", "transformers", "peft", "accelerate", "trl", "datasets", "gguf")
 
 
@@ -41,4 +40,4 @@ def require_packages() -> None:
     """
     for package in PACKAGES:
         if find_spec(package) is None:
-            raise MissingExtra(package, EXTRA)
+            raise MissingExtra(package, "training")

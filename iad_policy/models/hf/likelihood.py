@@ -10,8 +10,6 @@ import torch
 
 from iad_policy.models.hf.weights import HFWeights
 
-N_TOGETHER = 16
-"""Answers to one prompt that are read together."""
 Ids = Sequence[int]
 
 
@@ -91,8 +89,10 @@ class ReadAnswer(NamedTuple):
 def read_answers(weights: HFWeights, prompt: ReadPrompt, answers: Sequence[Ids]) -> list[ReadAnswer]:
     """Read answers to a prompt."""
     found: list[ReadAnswer] = []
-    for first in range(0, len(answers), N_TOGETHER):
-        found += _read(weights, prompt, [list(one) for one in answers[first : first + N_TOGETHER]])
+    # Answers to one prompt that are read together
+    n_together = 16
+    for first in range(0, len(answers), n_together):
+        found += _read(weights, prompt, [list(one) for one in answers[first : first + n_together]])
     return found
 
 

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-VERSIONS = (2, 3)
 STRING, ARRAY = 8, 9
 NUMBERS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
 """Value type -> its `struct` format."""
@@ -66,9 +65,9 @@ def read_gguf(path: Path) -> Gguf:
                     "name a model in this format, as llama.cpp and Hugging Face offer it"
                 )
             version, _, n_values = _number(file, "<I"), _number(file, "<Q"), _number(file, "<Q")
-            if version not in VERSIONS:
+            if version not in (2, 3):
                 raise ValueError(
-                    f"expected a GGUF file of version {' or '.join(map(str, VERSIONS))}, got version {version} in "
+                    f"expected a GGUF file of version 2 or 3, got version {version} in "
                     f"{path}; convert it with a current llama.cpp"
                 )
             values = {}

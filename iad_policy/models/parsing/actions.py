@@ -19,10 +19,6 @@ from iad_policy.models.parsing.shell_syntax import is_inside_document
 from iad_policy.models.parsing.sql import begins_sql
 from iad_policy.types.answers import ACTION, EARLIER_PART, closing_marks, split_reasoning, within_turn
 
-MAX_DEPTH = 4
-"""Number of wrappers inside each other, such as an object in a fence, that are taken off."""
-_OBJECT = re.compile(r"^[ \t]*(?:(?:\[\s*)?\{\s*[\"'][^\n]|<(?:tool_calls?>|function_calls?>|function=))", re.MULTILINE)
-
 
 class _Stated(NamedTuple):
     """A place where an answer states an action: the thought before it, and what was read."""
@@ -64,7 +60,8 @@ def _stated(text: str, grammar: Grammar, *, bare: bool, is_open: bool) -> Iterat
     start, end = next(spans)
     places: list[tuple[int, int, str]] = []  # start, end and closing marks of each heading or object outside fences
     headings = ((one.start(), one.end(), closing_marks(one)) for one in ACTION.finditer(text))
-    objects = ((one.start(), one.start(), "") for one in _OBJECT.finditer(text))
+    begins_object = re.compile(r"(?m)^[ \t]*(?:(?:\[\s*)?\{\s*[\"'][^\n]|<(?:tool_calls?>|function_calls?>|function=))")
+    objects = ((one.start(), one.start(), "") for one in begins_object.finditer(text))
     for place in sorted([*headings, *list(objects)[:MAX_PLACES]]):
         while end <= place[0] < len(text):
             start, end = next(spans)
@@ -93,7 +90,7 @@ def _stated(text: str, grammar: Grammar, *, bare: bool, is_open: bool) -> Iterat
 def _interpreted(body: str, grammar: Grammar, *, depth: int = 0) -> FoundAction | Problem:
     """Read the action that a text begins with, behind a heading or inside a wrapper."""
     body = body.lstrip()
-    if depth > MAX_DEPTH or not body:
+    if depth > 4 or not body:  # so many wrappers inside each other, such as an object in a fence, are taken off
         return NOTHING_READ
     if fence := fence_at(body, holds_marks=_marks_in(grammar)):
         return _fenced(fence, grammar, depth=depth + 1)

@@ -8,21 +8,12 @@ from iad_policy.models.parsing.calls import ToolCall
 from iad_policy.models.parsing.fences import Fence, fence_at
 from iad_policy.models.parsing.grammar import NAMED, NOTHING_READ, FoundAction, Grammar, Problem, ended
 from iad_policy.models.parsing.sql import begins_sql, closing_bracket, end_of_statement, has_gap, is_whole
-from iad_policy.models.parsing.words import is_prose, unwrapped
+from iad_policy.models.parsing.words import is_prose, unwrapped, without_mark
 from iad_policy.types.answers import NEXT_PART
 
 PLAIN_LANGUAGES = frozenset({"", "text", "txt", "plaintext", "action", "markdown", "md"})
 LANGUAGES = PLAIN_LANGUAGES | {"sql", "sqlite", "sqlite3", "postgresql", "mysql"}
 """Languages of fences that may hold an action."""
-_PLACEHOLDER = re.compile(
-    r"\.\.\.|…|<[^<>\n]{1,60}>|(?:your |search )*(?:query|keywords|terms)|sql(?: query| statement)?|words|name|button"
-    r"(?: name)?|argument|value|text|none",
-    re.IGNORECASE,
-)
-_MARK = re.compile(r"(?:\d{1,2}[.)]|[-•*])[ \t]+(?=\S)")
-_FENCED = re.compile(r"\s*+```[\w-]*+[ \t]*+\n")
-_FENCE_END = re.compile(r"(?<=\n)[ \t]*```\s*\]|(?<=\S)```\s*\]")
-_LINE_ENDING = re.compile(r"\](?=[ \t.;,*`\"')]*$)", re.MULTILINE)
 
 
 class BracketCall(NamedTuple):
@@ -140,8 +131,8 @@ def _call(text: str, match: "re.Match[str]", *, is_wrapped: bool, is_sql: bool) 
     """
     start = match.end()
     end: int | None
-    if _FENCED.match(text, start):
-        fence_end = _FENCE_END.search(text, start)
+    if re.compile(r"\s*+```[\w-]*+[ \t]*+\n").match(text, start):
+        fence_end = re.compile(r"(?:(?<=\n)[ \t]*|(?<=\S))```\s*\]").search(text, start)
         end, is_matched = fence_end.end() - 1 if fence_end else None, True
     elif is_sql and begins_sql(text[start : start + 2000]):
         end = closing_bracket(text, start)
@@ -166,10 +157,11 @@ def _call(text: str, match: "re.Match[str]", *, is_wrapped: bool, is_sql: bool) 
 
 
 def _last_of_paragraph(text: str, start: int) -> int | None:
+    line_ending = re.compile(r"\](?=[ \t.;,*`\"')]*$)", re.MULTILINE)
     while start < len(text):
         blank = re.compile(r"\n[ \t]*\n").search(text, start)
         end = blank.start() if blank else len(text)
-        ending = [match.start() for match in _LINE_ENDING.finditer(text, start, end)]
+        ending = [match.start() for match in line_ending.finditer(text, start, end)]
         last = ending[-1] if ending else text.rfind("]", start, end)
         if last >= 0:
             return last
@@ -179,7 +171,7 @@ def _last_of_paragraph(text: str, start: int) -> int | None:
 
 def _at_start(body: str, grammar: Grammar) -> FoundAction | Problem:
     """Read the `name[argument]` that a text begins with."""
-    body = _MARK.sub("", body.strip(), count=1) if _MARK.match(body.strip()) else body.strip()
+    body = without_mark(body.strip())
     first = body.partition("\n")[0]
     inner = unwrapped(first)
     for text in dict.fromkeys((body, inner if inner != first else body)):
@@ -220,7 +212,12 @@ def _made(name: str, argument: Any, grammar: Grammar) -> FoundAction | Problem:
         return FoundAction(listed)
     if not text.strip():
         return Problem(f"{written}[] without an argument")
-    if (_is_sql(grammar) and has_gap(text)) or _PLACEHOLDER.fullmatch(text.strip()):
+    placeholder = re.compile(
+        r"\.\.\.|…|<[^<>\n]{1,60}>|(?:your |search )*(?:query|keywords|terms)|sql(?: query| statement)?|words|name"
+        r"|button(?: name)?|argument|value|text|none",
+        re.IGNORECASE,
+    )
+    if (_is_sql(grammar) and has_gap(text)) or placeholder.fullmatch(text.strip()):
         return Problem(f"the pattern {written}[{text.strip()}], which stands for actions and is none")
     return FoundAction(f"{written}[{text}]")
 

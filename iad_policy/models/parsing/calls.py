@@ -17,14 +17,8 @@ from iad_policy.types.texts import well_formed
 MAX_PLACES = 20
 """Number of tags, fences, headings or brackets that are tried, so that reading takes linear time."""
 PARSE_ERRORS = (SyntaxError, ValueError, TypeError, RecursionError, MemoryError)
-NAMES = ("name", "function", "tool", "tool_name", "action")
 _TAG = re.compile(r"<(?P<name>tool_calls?|function_calls?)>(?P<body>.*?)(?:</(?P=name)>|\Z)", re.DOTALL)
 _FUNCTION = re.compile(r"<function=(?P<name>[\w.-]+)>(?P<body>.*?)(?:</function>|\Z)", re.DOTALL)
-_PARAMETER = re.compile(r"<parameter=(?P<name>[\w.-]+)>(?P<value>.*?)</parameter>", re.DOTALL)
-_FREE_BACKSLASH = re.compile(r'\\(\\|["/bfnrtu])|\\')
-_BESIDE = re.compile(r"(thought|think|reason|explan|rationale|analysis)|comment|reflection|^(?:plan|status|goal)$")
-"""Matches names of texts beside an action; those of reasoning as a group."""
-_BRACKETS = {"(": ")", "[": "]", "{": "}"}
 _DECODER = json.JSONDecoder(strict=False)
 
 
@@ -61,7 +55,8 @@ def read_value(text: str, start: int = 0) -> ReadValue | None:
         return ReadValue(well_formed(value), end)
     except (ValueError, RecursionError):
         source = balanced(text, start)
-    for read, written in ((_DECODER.decode, _FREE_BACKSLASH.sub(_escaped, source)), (_python_value, source)):
+    escaped = re.sub(r'\\(\\|["/bfnrtu])|\\', _escaped, source)
+    for read, written in ((_DECODER.decode, escaped), (_python_value, source)):
         try:
             return ReadValue(well_formed(read(written)), start + len(source))
         except PARSE_ERRORS:
@@ -71,6 +66,7 @@ def read_value(text: str, start: int = 0) -> ReadValue | None:
 
 def balanced(text: str, start: int) -> str:
     """Return the text from an opening bracket to the one that closes it, "" if none does."""
+    closing = {"(": ")", "[": "]", "{": "}"}
     expected: list[str] = []
     quote, place = "", start
     while place < len(text):
@@ -84,8 +80,8 @@ def balanced(text: str, start: int) -> str:
         elif char in "'\"":
             quote = char * 3 if text.startswith(char * 3, place) else char
             place += len(quote) - 1
-        elif char in _BRACKETS:
-            expected.append(_BRACKETS[char])
+        elif char in closing:
+            expected.append(closing[char])
         elif expected and char == expected[-1]:
             expected.pop()
         elif char in ")]}":
@@ -120,7 +116,8 @@ def tagged(text: str) -> list[tuple[int, str]]:
 def described(body: str) -> list[ToolCall]:
     """Return the calls that objects, or tags of parameters, describe. Several objects may follow one another."""
     if tag := _FUNCTION.search(body):
-        given = {one["name"]: _parameter(one["value"].strip("\n")) for one in _PARAMETER.finditer(tag["body"])}
+        parameter = re.compile(r"<parameter=(?P<name>[\w.-]+)>(?P<value>.*?)</parameter>", re.DOTALL)
+        given = {one["name"]: _parameter(one["value"].strip("\n")) for one in parameter.finditer(tag["body"])}
         found = None if given else read_value(tag["body"].lstrip())
         return [ToolCall(tag["name"], found.value if found and isinstance(found.value, dict) else given)]
     calls: list[ToolCall] = []
@@ -144,9 +141,12 @@ def call_of(value: Any) -> ToolCall | None:
     for name in ("function", "action"):
         if isinstance(fields.get(name), dict):
             return call_of(fields[name])
-    beside = {name: match for name in fields if (match := _BESIDE.search(name))}
+    # Names of texts beside an action; those of reasoning as a group
+    texts = r"(thought|think|reason|explan|rationale|analysis)|comment|reflection|^(?:plan|status|goal)$"
+    beside = {name: match for name in fields if (match := re.search(texts, name))}
     thought = next((text for name, match in beside.items() if match[1] and isinstance(text := fields[name], str)), "")
-    name = next((name for name in NAMES if isinstance(fields.get(name), str)), "")
+    names = ("name", "function", "tool", "tool_name", "action")
+    name = next((name for name in names if isinstance(fields.get(name), str)), "")
     given = next((fields[one] for one in ("arguments", "parameters", "args", "input") if one in fields), None)
     if isinstance(given, str) and given.lstrip()[:1] == "{" and (inside := read_value(given.lstrip())):
         given = inside.value

@@ -6,10 +6,6 @@ from itertools import islice
 from typing import NamedTuple
 
 _MARKS = re.compile(r"(?:^(?P<indent>[ \t>]*+))?(?<!\[)(?P<marks>`{3,}+)", re.MULTILINE)
-_INFO = re.compile(r"[ \t]*(?P<language>[\w+#.-]*)[^`\n]*(?:\n|\Z)")
-_ONE_LINE = re.compile(
-    r"[ \t]*+(?:(?P<language>bash|sh|shell|sql|sqlite|html|json)[ \t]++)?(?P<text>[^`\n]+)```+", re.IGNORECASE
-)
 
 
 class Fence(NamedTuple):
@@ -58,9 +54,13 @@ def fence_at(text: str, start: int = 0, *, holds_marks: Callable[[str], bool] | 
 
 def _fence_at(text: str, marks: "re.Match[str]", holds_marks: Callable[[str], bool] | None) -> Fence | None:
     start = marks.start("marks")
-    if one_line := _ONE_LINE.match(text, marks.end()):
+    in_one_line = re.compile(
+        r"[ \t]*+(?:(?P<language>bash|sh|shell|sql|sqlite|html|json)[ \t]++)?(?P<text>[^`\n]+)```+", re.IGNORECASE
+    )
+    if one_line := in_one_line.match(text, marks.end()):
         return Fence(start, one_line.end(), (one_line["language"] or "").lower(), one_line["text"].strip(), True)
-    info = _INFO.match(text, marks.end())
+    info_line = re.compile(r"[ \t]*(?P<language>[\w+#.-]*)[^`\n]*(?:\n|\Z)")
+    info = info_line.match(text, marks.end())
     if info is None:
         return None
     closing = re.compile(rf"{marks['marks']}`*[ \t]*$", re.MULTILINE)

@@ -15,11 +15,6 @@ from iad_policy.models.parsing.fences import fences
 from iad_policy.models.parsing.grammar import CUT, Reading
 from iad_policy.types.answers import ACTION, EARLIER_PART, NEXT_PART, closing_marks, split_reasoning, within_turn
 
-MAX_CHARACTERS = 100_000
-_VERB = re.compile(r"^[ \t]*[*`]{0,2}(reply|draft)[*`]{0,2}\s*\[", re.IGNORECASE | re.MULTILINE)
-_LINE = re.compile(r"^[ \t]*(?:\d{1,2}[.)][ \t]+|[-*•][ \t]+)?`?(?P<name>[A-Za-z_][\w.]*)(?=\()", re.MULTILINE)
-_OBJECT = re.compile(r"(?:\[\s*)?\{{1,2}\s*[\"'](?:name|function|type|arguments|parameters|id)[\"']")
-
 
 class _Found(NamedTuple):
     """Calls in an answer: the action, and where it begins. Without an action, what was wrong."""
@@ -37,7 +32,7 @@ def read_function_calls(text: str, *, is_cut: bool = False, names: Mapping[str, 
         is_cut: Whether the answer ended at the limit of its length. Then only calls that are complete count.
         names: Names of functions as the model had to write them -> as they are.
     """
-    reasoned = split_reasoning(text[:MAX_CHARACTERS])
+    reasoned = split_reasoning(text[:100_000])
     if reasoned.is_open:
         return Reading(None, text, "reasoning without an end")
     stated, thought = within_turn(reasoned.rest), ""
@@ -91,7 +86,7 @@ def _alone(text: str, names: Mapping[str, str]) -> _Found | None:
     """Return calls that stand in a text without tags or fences around them."""
     if re.fullmatch(r"\s*`*\[\s*\]`*\s*", text):
         return _Found("[]", 0)
-    if verb := _VERB.search(text):
+    if verb := re.search(r"^[ \t]*[*`]{0,2}(reply|draft)[*`]{0,2}\s*\[", text, re.IGNORECASE | re.MULTILINE):
         inner = balanced(text, verb.end() - 1)[1:-1]
         if verb[1].lower() == "reply":
             rest = text[verb.end() :]  # the brackets of words need not match
@@ -110,7 +105,7 @@ def _alone(text: str, names: Mapping[str, str]) -> _Found | None:
 
 def _objects(text: str, names: Mapping[str, str]) -> _Found | None:
     """Return calls as JSON objects."""
-    opening = _OBJECT.search(text)
+    opening = re.search(r"(?:\[\s*)?\{{1,2}\s*[\"'](?:name|function|type|arguments|parameters|id)[\"']", text)
     calls = described(text[opening.start() :]) if opening else []
     return _Found(_as_json(calls, names), opening.start()) if opening and calls else None
 
@@ -125,7 +120,8 @@ def _python(text: str, names: Mapping[str, str]) -> _Found | None:
         problem = problem or f"a list of calls that can't be read: {text[opening.start() :][:120]!r}"
     lines: list[str] = []
     start, end = -1, -1
-    for line in islice(_LINE.finditer(text), MAX_PLACES):
+    call_line = r"(?m)^[ \t]*(?:\d{1,2}[.)][ \t]+|[-*•][ \t]+)?`?(?P<name>[A-Za-z_][\w.]*)(?=\()"
+    for line in islice(re.finditer(call_line, text), MAX_PLACES):
         if line.end() < end:
             continue
         source = balanced(text, line.end())

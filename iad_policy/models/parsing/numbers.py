@@ -9,8 +9,6 @@ from iad_policy.models.parsing.grammar import CUT, OPEN, Reading
 from iad_policy.types.answers import ACTION, NEXT_PART, split_reasoning, within_turn
 
 _INTEGER = re.compile(r"(?<![\w.])[-+]?\d{1,18}(?!\d|[\w.]*\d)")
-_CHOICE = re.compile(r"[)\].*`\"']*\s*(?:/|,|or\b|and\b)\s*[(\[*`\"']*[-+]?\d")
-"""Matches a second number behind the first one, between which no choice was made."""
 
 
 def read_integer(text: str, *, is_cut: bool = False) -> Reading:
@@ -26,11 +24,13 @@ def read_integer(text: str, *, is_cut: bool = False) -> Reading:
     if not text.strip():
         return Reading(None, "", CUT if is_cut else "an empty answer")
     reasoned = split_reasoning(text)
+    # Matches a second number behind the first one, between which no choice was made
+    choice = re.compile(r"[)\].*`\"']*\s*(?:/|,|or\b|and\b)\s*[(\[*`\"']*[-+]?\d")
     for thought, body in _places(within_turn(reasoned.rest), is_open=reasoned.is_open):
         line = body.lstrip().partition("\n")[0]
         numbers = list(_INTEGER.finditer(line))
         begins = numbers and not re.search(r"\w", line[: numbers[0].start()])
-        is_choice = begins and not _CHOICE.match(line, numbers[0].end())
+        is_choice = begins and not choice.match(line, numbers[0].end())
         if not is_choice and len({number[0] for number in numbers}) != 1:
             continue
         if is_cut and body.lstrip()[numbers[0].end() :] == "":

@@ -9,17 +9,10 @@ from collections.abc import Iterator
 from iad_policy.models.parsing.calls import ToolCall
 from iad_policy.models.parsing.fences import Fence
 from iad_policy.models.parsing.grammar import NOTHING_READ, FoundAction, Grammar, Problem
-from iad_policy.models.parsing.words import unwrapped
+from iad_policy.models.parsing.words import unwrapped, without_mark
 from iad_policy.types.answers import NEXT_PART
 
 _VERB = re.compile(r"(?P<verb>click|type|clear|submit|goto|scroll|ask[ _]user[ _]help)(?=[\s\[]|$)", re.IGNORECASE)
-_MENTION = re.compile(
-    r"\b(?:(?:CLICK|CLEAR|SUBMIT|GOTO|SCROLL) ?\[[^\s\[\]]+\]|(?:TYPE ?\[[^\s\[\]]+\]|ASK USER HELP) ?\[[^\n\[\]]+\])"
-)
-"""Matches an action in a sentence: its verb in capitals, the rest in brackets."""
-_MARK = re.compile(r"(?:\d{1,2}[.)]|[-•*])[ \t]+(?=\S)")
-_ID = re.compile(r"""\s*\[\s*["'`]?(?P<id>[^\[\]\s"'`]+)["'`]?\s*\]\s*""")
-_PLACEHOLDER = re.compile(r"id|text|url|element|question|(?:your|the) (?:text|question|value)|<[^<>]*>|\.\.\.|…", re.I)
 
 
 def plain(body: str, grammar: Grammar) -> FoundAction | Problem:
@@ -29,7 +22,7 @@ def plain(body: str, grammar: Grammar) -> FoundAction | Problem:
     """
     following = NEXT_PART.search(body, 1)
     body = body[: following.start()].strip() if following else body.strip()
-    body = body[mark.end() :] if (mark := _MARK.match(body)) else body
+    body = without_mark(body)
     line, newline, _ = body.partition("\n")
     line = unwrapped(line)
     found = _VERB.match(line)
@@ -38,7 +31,7 @@ def plain(body: str, grammar: Grammar) -> FoundAction | Problem:
     verb, rest, is_closed = found["verb"].upper().replace("_", " "), line[found.end() :], bool(newline or following)
     name = ""
     if verb != "ASK USER HELP":
-        target = _ID.match(rest)
+        target = re.match(r"""\s*\[\s*["'`]?(?P<id>[^\[\]\s"'`]+)["'`]?\s*\]\s*""", rest)
         if target is None:
             return NOTHING_READ if rest.strip("[] ") else Problem(f"{verb} of nothing")
         name, rest = target["id"], rest[target.end() :]
@@ -90,18 +83,23 @@ def _in_prose(text: str, grammar: Grammar) -> FoundAction | Problem:
         read = plain(line, grammar)
         if isinstance(read, FoundAction):
             return read._replace(is_closed=True)
-    mentioned = dict.fromkeys(found[0] for found in _MENTION.finditer(text))
+    # In a sentence an action has its verb in capitals, and the rest in brackets.
+    verbs = r"(?:CLICK|CLEAR|SUBMIT|GOTO|SCROLL) ?\[[^\s\[\]]+\]|(?:TYPE ?\[[^\s\[\]]+\]|ASK USER HELP) ?\[[^\n\[\]]+\]"
+    mentioned = dict.fromkeys(found[0] for found in re.finditer(rf"\b(?:{verbs})", text))
     if len(mentioned) > 1:
         return Problem(f"{len(mentioned)} actions in one sentence")
     return plain(next(iter(mentioned)), grammar) if mentioned else NOTHING_READ
 
 
 def _made(verb: str, target: str, text: str) -> FoundAction | Problem:
-    if verb in ("TYPE", "ASK USER HELP") and (not text.strip() or _PLACEHOLDER.fullmatch(text.strip())):
+    placeholder = re.compile(
+        r"(?i:id|text|url|element|question|(?:your|the) (?:text|question|value)|<[^<>]*>|\.\.\.|…)"
+    )
+    if verb in ("TYPE", "ASK USER HELP") and (not text.strip() or placeholder.fullmatch(text.strip())):
         return Problem(f"{verb} of no text")
     if verb == "ASK USER HELP":
         return FoundAction(f"{verb} [{text}]")
-    if not target or _PLACEHOLDER.fullmatch(target):
+    if not target or placeholder.fullmatch(target):
         return Problem(f"the placeholder {target!r}" if target else f"{verb} of nothing")
     target = target.upper() if verb == "SCROLL" else target
     return FoundAction(f"{verb} [{target}] [{text}]" if verb == "TYPE" else f"{verb} [{target}]")

@@ -13,24 +13,9 @@ from iad_policy.types.answers import EARLIER_PART, NEXT_PART
 
 TOOLS = frozenset({"bash", "sh", "shell", "terminal", "command", "execute", "exec", "run", "cmd", "action"})
 """Words in the name of a tool that runs a command."""
-LANGUAGES = TOOLS | {"", "zsh", "console", "text", "txt", "plaintext", "plain"}
-"""Languages of fences that may hold a command."""
 SUBMIT = "submit"
 """The word that no shell knows, so that it is an action of its own wherever a script ends with it."""
 _PROMPT = re.compile(r"[ \t]*(?:[\w.-]+@[\w.-]+[^\n$#]{0,80}[$#]|(?:ba)?sh(?:-[\d.]+)?[$#]|\$)[ \t]+")
-_MARK = re.compile(r"(?:\d{1,2}[.)]|[-•])[ \t]+(?=\S)|(?:bash|sh|shell)[ \t]*\n+(?=\S)")
-"""Matches the mark of a list, or the name of a fence's language that stands there without the fence."""
-_EMPTY_CALL = re.compile(r"[ \t]*(?:\([^()\n]*\)|\[[^\[\]\n]*\])[.;]?[ \t]*$")
-_BROKEN_WRAPPER = re.compile(
-    r"\{\s*[\"']|\[\s*\{|\{\s*\w+\s*:|</?[\w:-]+>|<\||\[/?[A-Z_]{3,}\]|```|~~~|!\w|functools\[|analysis(?=[A-Z])"
-)
-"""Matches the beginning of an object, a tag or a fence. Where it could not be read, it is still no command."""
-_PLACEHOLDER = re.compile(
-    r"<[^<>\n]+>|\.\.\.|…|\[\S[^\n\[\]]*\]|(?:your|the|a) (?:next )?(?:action|command)(?: line)?(?:,? or submit)?"
-    r"|none|null|n/a|nothing|no action|command",
-    re.IGNORECASE,
-)
-"""Matches a form of the prompt. A command in brackets is none either: a test has blanks inside its brackets."""
 
 
 def plain(body: str, grammar: Grammar) -> FoundAction | Problem:
@@ -57,7 +42,8 @@ def plain(body: str, grammar: Grammar) -> FoundAction | Problem:
 
 def fenced(fence: Fence, grammar: Grammar) -> FoundAction | Problem:
     """Read a fence, whose text is a script and nothing else."""
-    read = _script(fence.text, grammar) if fence.language in LANGUAGES else NOTHING_READ
+    is_shell = fence.language in TOOLS | {"", "zsh", "console", "text", "txt", "plaintext", "plain"}
+    read = _script(fence.text, grammar) if is_shell else NOTHING_READ
     return read if fence.is_closed else ended(read, is_closed=False)
 
 
@@ -104,7 +90,8 @@ def _script(text: str, grammar: Grammar) -> FoundAction | Problem:
 
 
 def _without_mark(text: str) -> str:
-    return text[mark.end() :] if (mark := _MARK.match(text)) else text
+    """Return a text without the mark of a list, or without a fence's language that stands there without the fence."""
+    return re.sub(r"\A(?:(?:\d{1,2}[.)]|[-•])[ \t]+(?=\S)|(?:bash|sh|shell)[ \t]*\n+(?=\S))", "", text)
 
 
 def _first_line(text: str) -> str:
@@ -127,9 +114,19 @@ def _found(command: str, grammar: Grammar, *, is_closed: bool) -> FoundAction | 
     if SUBMIT in grammar.listed and (before := _before_submit(command)):
         command, is_closed = before, True
     command = command.rstrip() if not command.rstrip().endswith("\\") else command.rstrip("\n")
-    if not command.strip() or _BROKEN_WRAPPER.match(command.lstrip()):
+    # The beginning of an object, a tag or a fence that could not be read is still no command.
+    broken_wrapper = re.compile(
+        r"\{\s*[\"']|\[\s*\{|\{\s*\w+\s*:|</?[\w:-]+>|<\||\[/?[A-Z_]{3,}\]|```|~~~|!\w|functools\[|analysis(?=[A-Z])"
+    )
+    if not command.strip() or broken_wrapper.match(command.lstrip()):
         return NOTHING_READ
-    if _PLACEHOLDER.fullmatch(command.strip()):
+    # A form of the prompt. A command in brackets is none either: a test has blanks inside its brackets.
+    placeholder = re.compile(
+        r"<[^<>\n]+>|\.\.\.|…|\[\S[^\n\[\]]*\]|(?:your|the|a) (?:next )?(?:action|command)(?: line)?(?:,? or submit)?"
+        r"|none|null|n/a|nothing|no action|command",
+        re.IGNORECASE,
+    )
+    if placeholder.fullmatch(command.strip()):
         return Problem(f"the placeholder {command.strip()!r}")
     return FoundAction(command, is_closed)
 
@@ -149,13 +146,14 @@ def _listed(text: str, grammar: Grammar) -> str | None:
     line = text.partition("\n")[0]
     if line != text and not text.removeprefix(line).strip():
         return _listed(line, grammar)
+    empty_call = re.compile(r"[ \t]*(?:\([^()\n]*\)|\[[^\[\]\n]*\])[.;]?[ \t]*$")
     for action in grammar.listed:
         start = line[: len(action)]
         if start != action and not (action.isalpha() and start.casefold() == action.casefold()):
             continue
         is_remark = line == text and REMARK.match(line, len(action))
         after = line[len(action) : len(action) + 1]
-        if is_remark or (action == SUBMIT and (after.isspace() or _EMPTY_CALL.match(line, len(action)))):
+        if is_remark or (action == SUBMIT and (after.isspace() or empty_call.match(line, len(action)))):
             return action
     return None
 

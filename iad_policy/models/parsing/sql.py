@@ -5,16 +5,7 @@ from itertools import accumulate
 
 _SKIPPED = r"""'(?:[^']++|'')*+(?P<text>'|\Z)|"(?:[^"]++|"")*+(?P<name>"|\Z)|`[^`]*+(?P<tick>`|\Z)
     |--[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?P<remark>\*/|\Z)|\[[^\]]*+(?P<bracket>\]|\Z)"""
-_IN_BRACKETS = re.compile(rf"{_SKIPPED}|(?P<close>\])", re.VERBOSE)
 _STATEMENT = re.compile(rf"{_SKIPPED}|(?P<end>;)|(?P<paren>[()])|(?P<blank>\n[ \t]*\n\s*)", re.VERBOSE)
-_LEAD = re.compile(r"(?:\s++|--[^\n]*+\n|/\*(?:[^*]++|\*(?!/))*+\*/|\()*+")
-_BEGINNING = re.compile(
-    r"""select\b\s*\S | values\s*\( | pragma\s+\w | explain\s+\w
-    |insert\s+(?:or\s+\w+\s+)?into\b | update\s+\S+\s+set\b | delete\s+from\b
-    |create\s+\w+\s+\w | drop\s+\w+\s+\w | alter\s+table\b
-    |with\s+(?:recursive\s+)?[\w"`\[\]]+\s*(?:\([^)]*\)\s*)?as\s*(?:(?:not\s+)?materialized\s*)?\(""",
-    re.IGNORECASE | re.VERBOSE,
-)
 _CLAUSES = frozenset(
     {"and", "as", "asc", "between", "by", "case", "cross", "desc", "else", "end", "except", "exists", "from", "full"}
     | {"group", "having", "in", "inner", "intersect", "is", "join", "left", "like", "limit", "natural", "not", "offset"}
@@ -22,13 +13,19 @@ _CLAUSES = frozenset(
     | {"where", "window", "with"}
 )
 """Words that go on with a statement behind a blank line."""
-_WORD = re.compile(r"[a-z]+", re.IGNORECASE)
 
 
 def begins_sql(text: str) -> bool:
     """Whether a text begins as an SQL statement does, perhaps after comments."""
-    lead = _LEAD.match(text)
-    return _BEGINNING.match(text, lead.end() if lead else 0) is not None
+    lead = re.match(r"(?:\s++|--[^\n]*+\n|/\*(?:[^*]++|\*(?!/))*+\*/|\()*+", text)
+    beginning = re.compile(
+        r"""select\b\s*\S | values\s*\( | pragma\s+\w | explain\s+\w
+        |insert\s+(?:or\s+\w+\s+)?into\b | update\s+\S+\s+set\b | delete\s+from\b
+        |create\s+\w+\s+\w | drop\s+\w+\s+\w | alter\s+table\b
+        |with\s+(?:recursive\s+)?[\w"`\[\]]+\s*(?:\([^)]*\)\s*)?as\s*(?:(?:not\s+)?materialized\s*)?\(""",
+        re.IGNORECASE | re.VERBOSE,
+    )
+    return beginning.match(text, lead.end() if lead else 0) is not None
 
 
 def closing_bracket(text: str, start: int) -> int | None:
@@ -37,7 +34,7 @@ def closing_bracket(text: str, start: int) -> int | None:
     If only comments have one left, it is the last that ends a comment.
     """
     in_comment = None
-    for match in _IN_BRACKETS.finditer(text, start):
+    for match in re.compile(rf"{_SKIPPED}|(?P<close>\])", re.VERBOSE).finditer(text, start):
         if match["close"]:
             return match.start()
         if _is_unclosed(match):
@@ -77,7 +74,8 @@ def has_gap(text: str) -> bool:
 
 def _goes_on(text: str, place: int) -> bool:
     """Whether a clause begins at a place. It is written in the case of the statement's first word, unlike prose."""
-    first, word = _WORD.search(text), _WORD.match(text, place)
+    letters = re.compile(r"[a-z]+", re.IGNORECASE)
+    first, word = letters.search(text), letters.match(text, place)
     if word is None or first is None:
         return text[place : place + 1] in (",", ")", "(")
     return word.group().lower() in _CLAUSES and word.group().isupper() == first.group().isupper()

@@ -2,8 +2,6 @@
 
 import re
 
-_WORD = re.compile(r"[(\"“*_]*[^\W\d_]+(?:['’-][^\W\d_]+)*[)\"”*_]*[,.:;!?…]*")
-_TITLE = re.compile(r"[*_(\"“]*[A-ZÀ-Þ](?:[a-zß-ÿ]+|['’][a-z]+)(?:['’-][A-Za-zß-ÿ]+)*[*_)\"”]*[,.:;!?…]*[*_]*")
 _STARTS = frozenset(
     {"i", "i'll", "i'm", "i've", "i'd", "a", "an", "the", "this", "that", "these", "we", "we'll", "let's", "it", "it's"}
     | {"its", "you", "your", "my", "our", "there", "here", "now", "since", "because", "please", "sure", "okay", "ok"}
@@ -32,12 +30,19 @@ def is_prose(line: str) -> bool:
     if beyond_ascii.match(words[0]) or (len(words) == 1 and words[0].strip("*_.,").isdecimal()):
         return True
     first = words[0].strip('*_("“,.!:;?').replace("’", "'")
-    if _TITLE.fullmatch(words[0]):
+    title = r"[*_(\"“]*[A-ZÀ-Þ](?:[a-zß-ÿ]+|['’][a-z]+)(?:['’-][A-Za-zß-ÿ]+)*[*_)\"”]*[,.:;!?…]*[*_]*"
+    if re.fullmatch(title, words[0]):
         return first not in {"Rscript", "Xvfb", "Xorg", "Xephyr"}
     if first.isalpha() and words[0].endswith((":", "!", ",")):
         return True
-    n_words = sum(_WORD.fullmatch(word) is not None for word in words)
+    plain_word = re.compile(r"[(\"“*_]*[^\W\d_]+(?:['’-][^\W\d_]+)*[)\"”*_]*[,.:;!?…]*")
+    n_words = sum(plain_word.fullmatch(word) is not None for word in words)
     return first.lower() in _STARTS and n_words >= max(3, 0.6 * len(words))
+
+
+def without_mark(text: str) -> str:
+    """Return a text without the mark of a list before it."""
+    return re.sub(r"\A(?:\d{1,2}[.)]|[-•*])[ \t]+(?=\S)", "", text)
 
 
 def unwrapped(text: str, *, is_shell: bool = False) -> str:

@@ -12,8 +12,6 @@ from iad_policy.types.answers import read_choice, read_field
 from iad_policy.types.hashing import encode
 from iad_policy.types.texts import shown
 
-ACTIONS_CHARS = 12_000
-
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
@@ -67,7 +65,8 @@ def steps(label: str, plan: PlannedActions) -> str:
     if not actions:
         return f"{label}: none"
     content = json.dumps([encode(action) for action in actions], ensure_ascii=False)
-    content = content if len(content) <= ACTIONS_CHARS else f"{content[:ACTIONS_CHARS]}..."
+    max_chars = 12_000
+    content = content if len(content) <= max_chars else f"{content[:max_chars]}..."
     return f"{label} {n_before + 1}-{n_before + len(actions)}: {content}"
 
 

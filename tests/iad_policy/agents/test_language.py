@@ -25,7 +25,7 @@ from iad_policy.errors import ModelError, UnknownName
 from iad_policy.models import Completion, Messages
 from iad_policy.models.cache import CachedModel
 from iad_policy.models.scripted import ScriptedModel
-from iad_policy.prompts import ANY, CHANGED_PARTS, INCLUDED, PARTS, PLACEHOLDERS, Prompts, prompts_of
+from iad_policy.prompts import ANY, CHANGED_PARTS, INCLUDED, PARTS, PLACEHOLDERS, Prompts
 from iad_policy.prompts.rendering import N_ACTIONS, N_OLD_TURNS, Rendering, fact_text
 from iad_policy.registry.domain import domain_by_id
 from iad_policy.types import Candidate, Feedback, Part, State, Turn
@@ -33,6 +33,7 @@ from iad_policy.types.call_context import Call, use_call
 from tests.contract.foreign import Words
 from tests.folders import FOLDERS, files, prompts
 from tests.iad_policy.models.openai_server import serving
+from tests.iad_policy.playing import play
 from tests.iad_policy.toy_lamp import LampEnv
 
 PAGE = State(
@@ -289,15 +290,6 @@ def test_the_strategy_s_temperature_goes_before_the_agent_s_own() -> None:
     assert model.temperatures == [0.5, 0.1]
 
 
-def run(env: LampEnv, policy: IADPolicyWrapper) -> dict[str, Any]:
-    observation, info = env.reset(options={"task_id": "green"})
-    done = False
-    while not done:
-        observation, _, terminated, truncated, info = env.step(policy.act(observation, info))
-        done = terminated or truncated
-    return info
-
-
 REFINING: Any = {"verifier": "oracle", "feedback": "best-worst"}
 
 
@@ -321,7 +313,7 @@ def test_a_run_again_finds_every_answer_in_the_cache(tmp_path: Path) -> None:
             CachedModel(ScriptedModel(counted), tmp_path / "cache") as model,
             IADPolicyWrapper(language_agent(env, model), env, threads=2, **REFINING) as policy,
         ):
-            assert run(env, policy)["success"] is True
+            assert play(env, policy, options={"task_id": "green"})[2]["success"] is True
             first = [candidate.action for candidate in policy.decisions[0].candidates]
             assert first == ["paint[red]", "paint[green]", "paint[red]"]
             assert policy.spent["agent"].completion_tokens >= 3 * len("Action: paint[red]") // 4
@@ -337,7 +329,7 @@ def test_nonsense_for_ever_is_an_error_each_time_and_nothing_raises() -> None:
     env = LampEnv(max_steps=3)
     agent = language_agent(env, ScriptedModel(lambda messages: "blah (blah]"), style="cot")
     with IADPolicyWrapper(agent, env, verifier="oracle", n=2) as policy:
-        assert run(env, policy)["success"] is False
+        assert play(env, policy, options={"task_id": "green"})[2]["success"] is False
         candidates = [candidate for decision in policy.decisions for candidate in decision.candidates]
     assert candidates
     assert all("expected a line" in candidate.error and candidate.score == -math.inf for candidate in candidates)
@@ -386,20 +378,6 @@ def test_where_one_answer_is_asked_for_no_prompt_offers_anything_else() -> None:
     assert answering.digest(["score"]) != either.digest(["score"]) != Prompts().digest(["score"])
     assert "Action:" not in answering.part("examples") + answering.part("example")
     assert isinstance(answering.rendering, type(either.rendering))
-
-
-def test_in_the_shell_models_are_asked_in_its_own_language() -> None:
-    env = gym.make("IAD/InterCodeBash-v0")
-    own = prompts_of(env)
-    for role in (*(f"actor_{style}" for style in STYLES), "actor_react", "plan", "refine", "score", "critic", "judge"):
-        assert own.digest([role]) != Prompts().digest([role]), role
-        values = {name: f"<{name}>" for name in PLACEHOLDERS[role]}
-        assert re.search("shell|command", " ".join(own.render(role, **values))), role
-    agent = language_agent(env, ScriptedModel([]))
-    text = agent.messages(State("count the files", {"instruction": "count", "available_actions": ("pwd", "submit")}))
-    assert "The action that is only the word submit ends the task." in text[0]["content"]
-    assert "pwd" not in text[1]["content"]  # examples, not a choice
-    env.close()
 
 
 @pytest.mark.parametrize("name", ["litellm", "react", "composite"])

@@ -1,7 +1,7 @@
 """The agents of the papers, each for one episode against a server that speaks the chat-completions protocol."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -26,6 +26,7 @@ from iad_policy.types import Candidate, Decision, Part, State, Turn, Usage
 from iad_policy.types.answers import read_parts
 from tests.folders import prompts
 from tests.iad_policy.models.openai_server import OpenAIServer, Reply, completion, serving
+from tests.iad_policy.playing import play
 from tests.iad_policy.toy_lamp import LampEnv
 
 FIRST = """Plan: 1. paint it green
@@ -72,12 +73,7 @@ def episode(agent: Any, server: OpenAIServer, *replies: Reply, **options: Any) -
     server.script(*replies)
     env = LampEnv()
     with IADPolicyWrapper(agent, env, strategy="single", **options) as policy:
-        observation, info = env.reset(options={"task_id": "green"})
-        done = False
-        while not done:
-            observation, _, terminated, truncated, info = env.step(policy.act(observation, info))
-            done = terminated or truncated
-        assert info["success"] is True
+        assert play(env, policy, options={"task_id": "green"})[2]["success"] is True
         return Played(list(policy.decisions), policy.spent)
 
 
@@ -202,18 +198,6 @@ def test_what_stands_in_for_an_answer_that_is_no_action_was_not_thought() -> Non
     assert [(turn.action, turn.thought, turn.parts) for turn in turns] == [("leave[now]", "", ())]
 
 
-def test_react_is_a_call_a_step_and_a_dialogue_of_observations_thoughts_and_actions(server: OpenAIServer) -> None:
-    thoughts = "Thought: grey it is.\nAction: paint[green]", "Thought: done.\nAction: leave[now]"
-    policy = episode(ReActAgent(model(server)), server, *map(Reply, thoughts))
-    assert len(server.requests) == len(policy.decisions) == 2
-    last = server.requests[1]["messages"]
-    assert [message["role"] for message in last] == ["system", "user", "assistant", "user"]
-    start = policy.decisions[0].state
-    assert last[1]["content"] == f"Task: {start.info['instruction']}\n\nObservation: {start.observation}"
-    assert last[2]["content"] == "Thought: grey it is.\nAction: paint[green]"
-    assert policy.decisions[1].state.observation in last[3]["content"]
-
-
 def test_plan_and_solve_plans_once_and_then_carries_out_a_step_a_call(server: OpenAIServer) -> None:
     plan = "My plan:\n1. Paint the lamp green.\n2. Look at it."
     acts = "Thought: first.\nAction: paint[green]", "Action: paint[green]", "Action: leave[now]"
@@ -278,34 +262,32 @@ def test_agents_of_papers_refuse_what_they_can_not_use() -> None:
     env.close()
 
 
-def test_a_command_with_the_words_of_other_parts_is_whole_and_reasoning_is_no_part() -> None:
-    state = State("", {"available_actions": ("pwd", "submit")})
-    command = "cat > note <<'EOF'\nStatus: DONE\nExplanation: it's so\nEOF"
-    answer = f"<think>\nCommand: rm note\n</think>\nThought: I note it.\nCommand: {command}\nStatus: CONTINUE"
-    agent = CompositeAgent(ScriptedModel([answer]), prompts("bash"), syntax="shell")
-    candidate = agent.propose(state, feedback=None, temperature=None, rng=Random(0))
-    assert (candidate.action, candidate.thought, candidate.error) == (command, "I note it.", "")
+NOTE = "cat > note <<'EOF'\nStatus: DONE\nExplanation: it's so\nEOF"
+LOOP = "for f in a[0-9]*; do\n  grep -c 'x: y' \"$f\"\ndone"
 
 
-def test_a_plan_is_followed_by_an_action_that_is_read_as_every_other() -> None:
-    state = State("", {"available_actions": ("pwd", "submit")})
-    agent = PlanSolveAgent(ScriptedModel(["1. look", "I look.\n```bash\nls *\n```"]), prompts("bash"), syntax="shell")
-    candidate = agent.propose(state, feedback=None, temperature=None, rng=Random(0))
-    assert (candidate.action, candidate.thought) == ("ls *", "I look.")
-    assert [part.name for part in candidate.parts] == ["plan", "answer"]
-
-
-SHELL_ACTIONS: dict[str, Callable[[str], str]] = {
-    "composite": lambda command: f"Thought: so.\nCommand: {command}\nExplanation: it does.\nStatus: CONTINUE",
-    "react": lambda command: f"Thought: so.\nAction: {command}",
-}
-
-
-@pytest.mark.parametrize("kind", [CompositeAgent, ReActAgent])
-def test_in_the_shell_a_command_keeps_its_lines_and_brackets(kind: Any) -> None:
+@pytest.mark.parametrize(
+    ("kind", "answers", "action", "thought"),
+    [
+        (  # the words of other parts are its own, and reasoning is no part
+            CompositeAgent,
+            [f"<think>\nCommand: rm note\n</think>\nThought: I note it.\nCommand: {NOTE}\nStatus: CONTINUE"],
+            NOTE,
+            "I note it.",
+        ),
+        (CompositeAgent, [f"Thought: so.\nCommand: ```bash\n{LOOP}\n```\nStatus: CONTINUE"], LOOP, "so."),
+        (CompositeAgent, ["Thought: so.\nCommand: submit\nExplanation: it does.\nStatus: DONE"], "submit", "so."),
+        (ReActAgent, [f"Thought: so.\nAction: ```bash\n{LOOP}\n```"], LOOP, "Thought: so."),
+        (ReActAgent, ["Thought: so.\nAction: submit"], "submit", "Thought: so."),
+        (PlanSolveAgent, ["1. look", "I look.\n```bash\nls *\n```"], "ls *", "I look."),
+    ],
+)
+def test_in_the_shell_a_command_is_read_as_every_other(
+    kind: Any, answers: list[str], action: str, thought: str
+) -> None:
     state = State("", {"available_actions": ("pwd", "cd ..", "submit")})
-    command = "for f in a[0-9]*; do\n  grep -c 'x: y' \"$f\"\ndone"
-    answer = SHELL_ACTIONS[kind.kind](f"```bash\n{command}\n```")
-    agent = kind(ScriptedModel([answer, SHELL_ACTIONS[kind.kind]("submit")]), prompts("bash"))
-    proposed = [agent.propose(state, feedback=None, temperature=None, rng=Random(0)).action for _ in range(2)]
-    assert proposed == [command, "submit"]
+    agent = kind(ScriptedModel(answers), prompts("bash"), syntax="shell")
+    candidate = agent.propose(state, feedback=None, temperature=None, rng=Random(0))
+    assert (candidate.action, candidate.thought, candidate.error) == (action, thought, "")
+    if kind is PlanSolveAgent:
+        assert [part.name for part in candidate.parts] == ["plan", "answer"]

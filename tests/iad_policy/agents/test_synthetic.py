@@ -1,6 +1,7 @@
 """Agents whose errors are known, and what strategies make of them: held to what can be worked out by hand."""
 
 import json
+import re
 from math import comb
 from pathlib import Path
 from random import Random
@@ -12,7 +13,7 @@ from typer.testing import CliRunner
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import Candidate, Feedback, IADPolicyWrapper, State
-from iad_policy.agents import load_agent
+from iad_policy.agents import GONE, asks_a_model, load_agent
 from iad_policy.agents.synthetic import Rates, SyntheticAgent, solution_agent
 from iad_policy.cli import app
 from iad_policy.errors import GoldError, UnknownName
@@ -22,6 +23,7 @@ from iad_policy.types import Said, ShownAttempt, Verifier
 from iad_policy.verifiers.corrupted import LEVELS, NoisyVerifier, SparseVerifier
 from tests.contract.toy import Digger
 from tests.iad_policy.closed_forms import BETA, PERFECT, RHO, SHADES, SIGMA, Cell, bon, cells, fits, made, mended
+from tests.iad_policy.playing import play
 from tests.iad_policy.quiz import Quiz, answer, n_solved
 
 N_TRIALS = 400
@@ -94,12 +96,7 @@ def test_by_name_it_solves_bundled_tasks_as_often_as_it_should(env_id: str) -> N
         with IADPolicyWrapper(f"solution:{epsilon}", env, strategy="single") as policy:
             assert policy.agent.information == "oracle"  # type: ignore[attr-defined]
             for task_id in inner.task_ids[:5]:
-                observation, info = env.reset(options={"task_id": task_id})
-                done = False
-                while not done:
-                    observation, _, terminated, truncated, info = env.step(policy.act(observation, info))
-                    done = terminated or truncated
-                assert info["success"] == expected
+                assert play(env, policy, options={"task_id": task_id})[2]["success"] == expected
     env.close()
 
 
@@ -107,26 +104,16 @@ def test_by_name_it_solves_bundled_tasks_as_often_as_it_should(env_id: str) -> N
 def test_without_a_domain_it_follows_the_oracles_solution(rate: int) -> None:
     env = Digger()
     with IADPolicyWrapper(f"solution:{rate}", env, strategy="single") as policy:
-        observation, info = env.reset(seed=0)
-        while not info["stop_reason"]:
-            observation, _, _, _, info = env.step(policy.act(observation, info))
-    assert info["success"] == (rate == 0)
+        assert play(env, policy, seed=0)[2]["success"] == (rate == 0)
 
 
-@pytest.mark.parametrize(
-    ("former", "rates"),
-    [
-        ("noisy-oracle", "0.5"),
-        ("noisy-oracle:epsilon=0.4:tau=0.5", "0.4:tau=0.5"),
-        ("feedback-responsive", "0.5:sigma=0.3:rho=0.6"),
-        ("stubborn:sigma=0.2", "0.5:tau=0:sigma=0.2:rho=0.6:stubborn=1"),
-        ("over-reflector", "0.5:sigma=0.3:rho=0.6:beta=0.5"),
-    ],
-)
-def test_former_names_are_rates_of_the_one_agent(former: str, rates: str) -> None:
-    env = gym.make("IAD/BIRD-v0")
-    assert load_agent(former, env).identity == load_agent(f"solution:{rates}", env).identity
-    env.close()
+@pytest.mark.parametrize("name", GONE)
+def test_a_name_that_is_gone_says_what_replaces_it(name: str) -> None:
+    assert not asks_a_model(name)
+    with pytest.raises(UnknownName, match=rf"{name} is gone: use {re.escape(GONE[name])}.*got '{name}:tau=0'"):
+        load_agent(f"{name}:tau=0", Quiz())
+    if GONE[name].startswith("solution:0"):
+        assert load_agent(GONE[name], Quiz()).rates.epsilon == 0.5
 
 
 def test_an_instrument_inside_another_agent_keeps_its_label() -> None:

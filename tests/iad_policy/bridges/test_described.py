@@ -14,7 +14,8 @@ from iad_policy.bridges.described import AnyText, Described
 from iad_policy.errors import SimulationError
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.verifiers.judge import judge
-from iad_policy.world import adapt
+from iad_policy.world import World, adapt
+from tests.iad_policy.playing import play
 
 KEYS = {"task_id", "instruction", "available_actions", "invalid_action", "step", "stop_reason", "facts", "page"}
 
@@ -55,6 +56,13 @@ def corridor(held: Any = None, **options: Any) -> Described:
         complaint=lambda observation, info: observation["error"],
         **options,
     )
+
+
+def begun(env: Described) -> World:
+    observation, _ = env.reset(seed=3)
+    world = adapt(env)
+    world.begin(observation)
+    return world
 
 
 def test_observations_are_texts_and_every_info_has_the_public_keys_alone() -> None:
@@ -111,9 +119,7 @@ def test_a_text_space_is_one_of_all_texts_and_another_space_stays() -> None:
 
 def test_simulations_are_described_and_move_nothing() -> None:
     env = corridor()
-    observation, _ = env.reset(seed=3)
-    world = adapt(env)
-    world.begin(observation)
+    world = begun(env)
     outcome = world.simulate(world.snapshot(), "on", 0)
     assert (outcome.observation, outcome.info["step"]) == ("door 1 of 4", 1)
     assert set(outcome.info) == KEYS
@@ -127,9 +133,7 @@ def test_simulations_are_described_and_move_nothing() -> None:
 
 def test_one_that_can_not_be_copied_is_replayed_described() -> None:
     env = corridor(held=threading.Lock())
-    observation, _ = env.reset(seed=3)
-    world = adapt(env)
-    world.begin(observation)
+    world = begun(env)
     env.step("on")
     world.committed("on")
     outcome = world.simulate(world.snapshot(), "on", 0)
@@ -139,10 +143,7 @@ def test_one_that_can_not_be_copied_is_replayed_described() -> None:
 
 @pytest.mark.parametrize("held", [None, threading.Lock()])
 def test_one_that_may_not_be_simulated_is_neither_copied_nor_replayed(held: Any) -> None:
-    env = corridor(held=held, simulates=False)
-    observation, _ = env.reset(seed=3)
-    world = adapt(env)
-    world.begin(observation)
+    world = begun(corridor(held=held, simulates=False))
     with pytest.raises(SimulationError, match="got one described with simulates=False; use a strategy without"):
         world.snapshot()
 
@@ -159,11 +160,8 @@ def test_a_language_model_as_agent_and_as_judge_is_told_the_task(strategy: str) 
     verifier = judge(env, model)
     with IADPolicyWrapper(language_agent(env, model), env, strategy=strategy, n=2, verifier=verifier) as policy:
         for seed in (3, 4):
-            observation, info = env.reset(seed=seed)
-            first, done = len(asked), False
-            while not done:
-                observation, _, terminated, truncated, info = env.step(policy.act(observation, info))
-                done = terminated or truncated
+            first = len(asked)
+            _, _, info = play(env, policy, seed=seed)
             assert info["success"]
             assert "So far:" not in asked[first]
             assert all(f"Task: {info['instruction']}" in prompt for prompt in asked[first:])

@@ -128,6 +128,22 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
+def listening(handler: type[BaseHTTPRequestHandler], released: threading.Event) -> Iterator[int]:
+    """Answer requests on a free port of this machine, set an event at the end, and leave no thread behind."""
+    httpd = _Server(("127.0.0.1", 0), handler)
+    httpd.daemon_threads = False  # so that closing joins them
+    thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield httpd.server_port
+    finally:
+        released.set()
+        httpd.shutdown()
+        httpd.server_close()
+        thread.join()
+
+
+@contextmanager
 def serving() -> Iterator[OpenAIServer]:
     """Run a server on a free port of this machine, and leave no thread behind."""
     released = threading.Event()
@@ -179,15 +195,6 @@ def serving() -> Iterator[OpenAIServer]:
             if body.is_endless:
                 released.wait()
 
-    httpd = _Server(("127.0.0.1", 0), Handler)
-    httpd.daemon_threads = False  # so that closing joins them
-    server = OpenAIServer(f"http://127.0.0.1:{httpd.server_port}/v1")
-    thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    try:
+    with listening(Handler, released) as port:
+        server = OpenAIServer(f"http://127.0.0.1:{port}/v1")
         yield server
-    finally:
-        released.set()
-        httpd.shutdown()
-        httpd.server_close()
-        thread.join()

@@ -175,13 +175,6 @@ def test_two_caches_on_one_file_share_answers_between_threads(tmp_path: Path) ->
         cache.close()
 
 
-def test_a_file_that_is_no_cache_says_how_to_go_on(tmp_path: Path) -> None:
-    path = tmp_path / "cache"
-    path.write_bytes(b"not a database, and long enough to be taken for one" * 99)
-    with pytest.raises(ValueError, match="delete it, or name another path"):
-        CachedModel(Counter(), path)
-
-
 def test_a_cache_that_breaks_later_warns_once_and_goes_on_without(cached: CachedModel, tmp_path: Path) -> None:
     other = sqlite3.connect(tmp_path / "deep" / "cache.sqlite")
     other.execute("DROP TABLE completions")
@@ -222,13 +215,16 @@ NO_FIFO = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no FIF
 
 
 @pytest.mark.parametrize(
-    "path", ["folder", "file/cache", "file/deep/cache", pytest.param("fifo", marks=NO_FIFO), "long" * 100]
+    "path",
+    ["folder", "file/cache", "file/deep/cache", pytest.param("fifo", marks=NO_FIFO), "long" * 100, "no database"],
 )
-def test_a_path_that_is_no_file_s_is_one_sentence(path: str, tmp_path: Path) -> None:
+def test_what_is_no_cache_is_one_sentence_that_says_how_to_go_on(path: str, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").touch()
+    (tmp_path / "no database").write_bytes(b"not a database, and long enough to be taken for one" * 99)
     if path == "fifo":
         os.mkfifo(tmp_path / path)
     with pytest.raises(ValueError, match=r"expected a language-model cache in .*name another path") as caught:
         CachedModel(Counter(), tmp_path / path)
     assert "\n" not in str(caught.value)
+    assert path != "no database" or "delete it, or name another path" in str(caught.value)

@@ -12,27 +12,6 @@ from iad_policy.types.call_context import Call, pause, use_call
 from tests.iad_policy.models.openai_server import Reply, serving
 
 
-def test_it_lets_so_many_through_at_once() -> None:
-    limit = RateLimit(3)
-    inside, most, lock = [0], [0], threading.Lock()
-
-    def pass_through() -> None:
-        with limit.slot():
-            with lock:
-                inside[0] += 1
-                most[0] = max(most[0], inside[0])
-            time.sleep(0.002)
-            with lock:
-                inside[0] -= 1
-
-    threads = [threading.Thread(target=pass_through) for _ in range(20)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert most[0] == 3
-
-
 def test_a_complaint_closes_it_and_halves_it_once_and_answers_open_it_again() -> None:
     now = [0.0]
     limit = RateLimit(16, clock=lambda: now[0])
@@ -52,15 +31,10 @@ def test_a_complaint_closes_it_and_halves_it_once_and_answers_open_it_again() ->
     for _ in range(1000):
         limit.answered()
     assert limit.n_allowed == 16
-
-
-def test_it_never_closes_for_good() -> None:
-    now = [0.0]
-    limit = RateLimit(2, clock=lambda: now[0])
     for _ in range(10):
         limit.block(1.0)
         now[0] += 1.0
-    assert limit.n_allowed == 1.0
+    assert limit.n_allowed == 1.0  # it never closes for good
     with limit.slot():
         pass
 

@@ -33,6 +33,7 @@ from tests.contract.components import TAXI, Hunch, Wanderer
 from tests.contract.foreign import Words
 from tests.contract.toy import LANDMARKS, Digger
 from tests.iad_policy.models import openai_server
+from tests.iad_policy.playing import play
 
 PREDICTED = "Valid: yes\nOver: no\nObservation:\nYou are at the mill."
 
@@ -110,9 +111,7 @@ def test_with_full_fidelity_nothing_but_the_fork_is_shown() -> None:
     for simulator in ("perfect", "noisy:1"):
         env = Digger()
         with IADPolicyWrapper(Wanderer(), env, strategy="artis", verifier=Hunch(), simulator=simulator) as p:
-            observation, info = env.reset(seed=4)
-            while not info["stop_reason"]:
-                observation, _, _, _, info = env.step(p.act(observation, info))
+            play(env, p, seed=4)
             runs.append([candidate.preview and candidate.preview.id for d in p.decisions for candidate in d.candidates])
     assert runs[0] == runs[1]
 
@@ -216,9 +215,7 @@ def listless(observation: str, info: Mapping[str, Any], rng: Random) -> str:
 def test_a_simulator_without_the_environment_never_asks_it(make: Callable[[], Simulator], strategy: str) -> None:
     env = Sealed(max_steps=4)
     with IADPolicyWrapper(listless, env, strategy=strategy, n=2, verifier=Hunch(), simulator=make()) as policy:
-        observation, info = env.reset(options={"task_id": LANDMARKS[8]})
-        while not info["stop_reason"]:
-            observation, _, _, _, info = env.step(policy.act(observation, info))
+        play(env, policy, options={"task_id": LANDMARKS[8]})
         assert policy.spent["simulator"].simulations > 0
 
 

@@ -14,6 +14,7 @@ import iad_envs  # noqa: F401 (registers)
 from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES
 from iad_policy import IADPolicyWrapper
 from iad_policy.registry.domain import domain_of
+from tests.iad_policy.playing import play
 
 has_chromium = bool(os.environ.get(CHROMIUM_VARIABLE) or any(map(shutil.which, NAMES)))
 ENVIRONMENTS = [
@@ -40,13 +41,7 @@ def played(env: gym.Env[Any, Any], n_tasks: int, **options: Any) -> list[tuple[l
     results = []
     with IADPolicyWrapper(domain_of(env).agent, env, n=4, verifier="alone:proxy", **options) as policy:
         for task_id in inner.task_ids[:n_tasks]:
-            observation, info = env.reset(options={"task_id": task_id})
-            actions = []
-            done = False
-            while not done:
-                actions.append(policy.act(observation, info))
-                observation, _, terminated, truncated, info = env.step(actions[-1])
-                done = terminated or truncated
+            actions, _, info = play(env, policy, options={"task_id": task_id})
             results.append((actions, bool(info["success"])))
     return results
 

@@ -149,11 +149,8 @@ def test_iad_fb_asks_for_k_judge_texts_at_most(k: int | None, n_texts: int) -> N
     assert ["Review: the critic said" in text_of(one) for one in proposals[1:]] == [
         place < n_texts for place in range(3)
     ]
-
-
-def test_a_negative_number_of_judge_texts_is_refused() -> None:
     with pytest.raises(ValueError, match="k, the number of judge texts, to be 0 or more, got -1"):
-        committed("iad-fb", canned("a"), k=-1)
+        committed("iad-fb", answers, k=-1)
 
 
 def test_self_debug_feeds_back_the_error_in_the_environments_words() -> None:

@@ -13,7 +13,7 @@ from iad_policy import IADPolicyWrapper
 from iad_policy.errors import ModelError, UnknownName
 from iad_policy.models import Messages
 from iad_policy.models.scripted import ScriptedModel
-from iad_policy.roles.language_model import N_RANKER_TRIES, ModelRoles, model_roles
+from iad_policy.roles.language_model import ModelRoles, model_roles
 from iad_policy.types import Candidate, State, Turn
 from iad_policy.types.names import ROLES
 from iad_policy.verifiers import load_verifier
@@ -172,7 +172,7 @@ def test_the_ranker_answers_with_a_place_and_is_asked_again_if_it_does_not() -> 
     assert ModelRoles(ScriptedModel(["the last", "Best: 9", "2"])).answer("ranker", HERE, three) == "1"
     assert ModelRoles(ScriptedModel([])).answer("ranker", HERE, three[:1]) == "0"
     with pytest.raises(ModelError, match="from 1 to 3, got 'dunno'") as caught:
-        ModelRoles(ScriptedModel(["dunno"] * N_RANKER_TRIES)).answer("ranker", HERE, three)
+        ModelRoles(ScriptedModel(["dunno"] * 3)).answer("ranker", HERE, three)
     assert caught.value.kind == "malformed"
 
 

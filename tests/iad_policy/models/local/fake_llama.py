@@ -3,9 +3,9 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from threading import Event, Lock, Thread
+from threading import Event, Lock
 from time import monotonic
 from typing import Any, cast
 
@@ -13,6 +13,7 @@ from iad_policy.models.local.client import LocalModel
 from iad_policy.models.local.files import ModelFile
 from iad_policy.models.local.gguf import Gguf
 from iad_policy.models.local.process import ServerProcess
+from tests.iad_policy.models.openai_server import listening
 
 EventStream = Iterator[dict[str, Any] | str]
 CUT = "cut"
@@ -137,15 +138,5 @@ def serving() -> Iterator[Llama]:
             self.wfile.write(f"{len(text.encode()):x}\r\n{text}\r\n".encode())
             self.wfile.flush()
 
-    httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    httpd.daemon_threads = False  # so that closing joins them
-    llama.port = httpd.server_port
-    thread = Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    try:
+    with listening(Handler, llama.released) as llama.port:
         yield llama
-    finally:
-        llama.released.set()
-        httpd.shutdown()
-        httpd.server_close()
-        thread.join()

@@ -157,16 +157,7 @@ def test_log_probabilities_and_the_places_of_tokens_come_with_the_text(llama: Ll
     assert (answer.logprobs, answer.starts, answer.logprob_kind) == ((-0.5, -0.25, -1.0), (0, 0, 1), "model")
 
 
-def test_a_prompt_that_is_too_long_is_said_with_both_lengths(llama: Llama) -> None:
-    error = {"code": 400, "type": "exceed_context_size_error", "n_prompt_tokens": 931, "n_ctx": 512, "message": "no"}
-    llama.status, llama.reply = 400, lambda request: iter([{"error": error}])
-    caught = failing(llama.model())
-    assert caught.kind == "context"
-    assert str(caught) == (
-        "expected a prompt that fits in a context of 512 tokens, got 931 tokens; set a larger one (IAD_LOCAL_CONTEXT), "
-        "or shorten the prompt"
-    )
-    assert len(llama.requests) == 1
+TOO_LONG = {"code": 400, "type": "exceed_context_size_error", "n_prompt_tokens": 931, "n_ctx": 512, "message": "no"}
 
 
 @pytest.mark.parametrize(
@@ -174,14 +165,22 @@ def test_a_prompt_that_is_too_long_is_said_with_both_lengths(llama: Llama) -> No
     [
         (400, {"error": {"code": 400, "message": "no such sampler"}}, "other", "got: no such sampler; fix"),
         (200, {"choices": [{"index": 0}]}, "malformed", "expected an answer of llama.cpp's server"),
+        (
+            400,
+            {"error": TOO_LONG},
+            "context",
+            "expected a prompt that fits in a context of 512 tokens, got 931 tokens; set a larger one "
+            "(IAD_LOCAL_CONTEXT), or shorten the prompt",
+        ),
     ],
 )
-def test_a_refusal_and_an_answer_of_another_form_are_said(
+def test_a_refusal_an_answer_of_another_form_and_a_prompt_that_is_too_long_are_said(
     llama: Llama, status: int, answer: dict[str, Any], kind: str, said: str
 ) -> None:
     llama.status, llama.reply = status, lambda request: iter([answer])
     caught = failing(llama.model())
     assert (caught.kind, said in str(caught)) == (kind, True), caught
+    assert len(llama.requests) == 1
 
 
 def test_a_full_cache_is_asked_again_one_by_one(llama: Llama) -> None:

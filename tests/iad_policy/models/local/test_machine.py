@@ -23,13 +23,9 @@ def tree(folder: Path, **files: str) -> Path:
 )
 def test_threads_are_what_affinity_and_quota_allow(tmp_path: Path, quota: str, n: int) -> None:
     assert n_cores(tree(tmp_path, cpu_DOT_max=quota)) == n
-
-
-def test_the_older_control_groups_count_too(tmp_path: Path) -> None:
-    files = {"cpu__cpu_DOT_cfs_quota_us": "100000", "cpu__cpu_DOT_cfs_period_us": "100000"}
-    assert n_cores(tree(tmp_path, **files)) == 1
-    unlimited = tree(tmp_path, **{**files, "cpu__cpu_DOT_cfs_quota_us": "-1"})
-    assert n_cores(unlimited) == ALLOWED
+    allowed, period = quota.replace("max", "-1").split()
+    older = {"cpu__cpu_DOT_cfs_quota_us": allowed, "cpu__cpu_DOT_cfs_period_us": period}
+    assert n_cores(tree(tmp_path / "older", **older)) == n
 
 
 def test_free_memory_is_the_least_of_all_limits(tmp_path: Path) -> None:

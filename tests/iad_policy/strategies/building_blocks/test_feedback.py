@@ -190,6 +190,9 @@ def test_a_command_is_told_by_its_last_lines_and_the_files_that_it_touched() -> 
     assert "Deleted: /c" in text
     assert "line 499" in text
     assert "line 480\n" not in text
+    here = State("13\n[exit code 0]", {"facts": {"exit_code": 0}})
+    again = tried("echo 13", here=here, facts={"exit_code": 0})  # as that of the last command
+    assert "Result: 13\n[exit code 0]" in form("results", again, words=ShellRendering()).text
 
 
 def test_a_page_is_not_cut_inside_a_tag() -> None:
@@ -257,17 +260,18 @@ def test_roles_without_a_model_answer_from_verdicts_and_templates() -> None:
 
 
 def test_stop_rules_are_found_by_name() -> None:
-    passed, scored = Candidate("x", verdict=Verdict(0.2, passed=True)), Candidate("x", verdict=Verdict(0.7))
-    assert [load_stop("never")(one, [one]) for one in (passed, scored)] == [False, False]
-    assert [load_stop("finalise")(one, [one]) for one in (passed, scored)] == [True, False]
-    assert [load_stop("score:0.7")(one, [one]) for one in (passed, scored, Candidate("x"))] == [False, True, False]
-
-
-def test_a_chain_may_stop_when_the_agent_repeats_itself() -> None:
-    a, b, bad = Candidate("a", key="a"), Candidate("b", key="b"), Candidate(None, error="unreadable")
-    repeat = load_stop("repeat")
-    chains = ([a], [a, b], [a, b, a], [a, a, b], [bad, bad], [a, bad])
-    assert [repeat(a, chain) for chain in chains] == [False, False, True, False, False, False]
+    passed, scored, bad = (
+        Candidate("a", key="a", verdict=Verdict(0.2, passed=True)),
+        Candidate("b", key="b", verdict=Verdict(0.7)),
+        Candidate(None, error="unreadable"),
+    )
+    stops = {
+        rule: [load_stop(rule)(one, [one]) for one in (passed, scored, bad)]
+        for rule in ("never", "finalise", "score:0.7")
+    }
+    assert stops == {"never": [False] * 3, "finalise": [True, False, False], "score:0.7": [False, True, False]}
+    chains = ([passed], [passed, scored], [passed, scored, passed], [passed, passed, scored], [bad, bad], [passed, bad])
+    assert [load_stop("repeat")(passed, chain) for chain in chains] == [False, False, True, False, False, False]
 
 
 @pytest.mark.parametrize(
@@ -283,12 +287,6 @@ def test_a_chain_may_stop_when_the_agent_repeats_itself() -> None:
 def test_unknown_names_list_the_known_ones(load: Any, known: str) -> None:
     with pytest.raises(UnknownName, match=known):
         load()
-
-
-def test_a_command_s_output_is_told_even_if_it_is_that_of_the_last_command() -> None:
-    here = State("13\n[exit code 0]", {"facts": {"exit_code": 0}})
-    again = tried("echo 13", here=here, facts={"exit_code": 0})
-    assert "Result: 13\n[exit code 0]" in form("results", again, words=ShellRendering()).text
 
 
 def test_feedback_is_data_of_which_the_words_are_made() -> None:

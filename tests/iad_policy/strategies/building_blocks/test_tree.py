@@ -139,12 +139,8 @@ def test_where_the_episode_is_over_nothing_is_proposed_and_no_verdict_is_asked_f
         assert len(first_decision) == len(set(first_decision))
 
 
-def test_depth_ends_a_rollout_which_is_then_worth_its_last_verdict() -> None:
-    tree = agent_q(2, depth=1)
-    assert visits(tree) == {"a": (1, 0.6), "b": (1, 0.4)}
-
-
-def test_lats_gives_a_rollout_that_is_cut_by_its_depth_the_worth_named_for_that() -> None:
+def test_depth_ends_a_rollout_which_is_then_worth_its_last_verdict_or_for_lats_what_is_named_for_that() -> None:
+    assert visits(agent_q(2, depth=1)) == {"a": (1, 0.6), "b": (1, 0.4)}
     world = TwoLetters(LATS_WORTH)
     committed = world.run(load_strategy("lats", n=2, k=2, k_root=2, depth=1))
     assert visits(world.kept[0]) == {"a": (1, -0.5), "b": (1, -0.5)}
@@ -186,29 +182,19 @@ def test_the_committed_action_is_picked_by_the_statistic_that_is_named(
 
 
 def test_preference_pairs_need_two_visited_actions_and_a_margin() -> None:
+    def pairs(of: Tree, **options: float) -> list[tuple[Any, ...]]:
+        found = preference_pairs(of, **options)
+        return [(p.state.observation, p.chosen.action, p.rejected.action, round(p.margin, 6), p.source) for p in found]
+
     tree = tree_of(a=(4, 0.8, 0.0), b=(2, 0.4, 1.0), c=(1, 0.3, 0.5), d=(0, 0.0, 0.25))
-    mixed = preference_pairs(tree)  # Q_mix: a .4, b .7, c .4; d was not visited
-    assert [(p.chosen.action, p.rejected.action, round(p.margin, 6), p.source) for p in mixed] == [
-        ("b", "a", 0.3, "rank"),
-        ("b", "c", 0.3, "both"),
-    ]
-    alone = preference_pairs(tree, alpha=1.0, theta=0.4)  # the ablation: 0.8 - 0.4 is enough, it is >= theta
-    assert [(p.chosen.action, p.rejected.action, p.source) for p in alone] == [
-        ("a", "b", "visits"),
-        ("a", "c", "visits"),
-    ]
-    assert preference_pairs(tree, alpha=1.0, theta=0.6) == []
-
-
-def test_preference_pairs_come_from_every_state_of_the_tree() -> None:
-    pairs = preference_pairs(agent_q(8), alpha=1.0, theta=0.2)
-    assert [(p.state.observation, p.chosen.action, p.rejected.action, round(p.margin, 6)) for p in pairs] == [
-        ("", "b", "a", 0.3),
-        ("b", "a", "b", 0.3),
-    ]
-
-
-@pytest.mark.parametrize("alpha", [-0.1, 1.5])
-def test_a_mixture_that_is_none_is_refused(alpha: float) -> None:
-    with pytest.raises(ValueError, match="from 0 to 1"):
-        preference_pairs(tree_of(), alpha=alpha)
+    # Q_mix: a .4, b .7, c .4; d was not visited
+    assert pairs(tree) == [("", "b", "a", 0.3, "rank"), ("", "b", "c", 0.3, "both")]
+    # The ablation: 0.8 - 0.4 is enough, it is >= theta
+    assert pairs(tree, alpha=1.0, theta=0.4) == [("", "a", "b", 0.4, "visits"), ("", "a", "c", 0.5, "visits")]
+    assert pairs(tree, alpha=1.0, theta=0.6) == []
+    # They come from every state of a tree.
+    deep = [("", "b", "a", 0.3, "visits"), ("b", "a", "b", 0.3, "visits")]
+    assert pairs(agent_q(8), alpha=1.0, theta=0.2) == deep
+    for alpha in (-0.1, 1.5):
+        with pytest.raises(ValueError, match="from 0 to 1"):
+            preference_pairs(tree_of(), alpha=alpha)
