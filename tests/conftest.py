@@ -1,5 +1,6 @@
 """Settings of all tests, and fixtures: the real data, the vectors of the original systems, and the browsers."""
 
+import asyncio
 import importlib
 import json
 import os
@@ -18,6 +19,10 @@ from tests.browser import Browsers
 settings.register_profile("iad", deadline=None, max_examples=10)
 settings.register_profile("full", deadline=None, max_examples=100)
 settings.load_profile("iad")
+
+# litellm asks for the main thread's event loop at each call. Once one was set, it is not given a new one, which nobody
+# would close, and runs its callback in a loop of its own.
+asyncio.set_event_loop(None)
 
 
 def _folder(variable: str) -> Path:
