@@ -91,6 +91,7 @@ def test_it_is_compared_with_its_own_agent_verifier_and_prompts(run: Run) -> Non
     assert played == ["operator", "1.0", "solution", "1.0"]
 
 
+@pytest.mark.slow
 def test_a_policy_is_trained_on_its_features(run: Run) -> None:
     run(COMMAND, "run", ENV, "--split", "train", "--strategy", "iad", "--out", "runs/train")
     assert "Model folder: model" in run(COMMAND, "train", "rft", "runs/train", "--out", "model")

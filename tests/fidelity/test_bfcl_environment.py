@@ -21,6 +21,7 @@ from iad_envs.toolcalls.bfcl.env import BFCLEnv
 from iad_envs.toolcalls.calls import UnreadableCalls
 from iad_envs.toolcalls.pages import AWAITED
 from tests.contract.environments import solution_of
+from tests.effort import some, times
 from tests.fidelity.attacks import HOSTILE, fuzzed, watched
 from tests.fidelity.tool_environments import form, no_thread_leaks, other_golds, seen
 from tests.iad_envs.toolcalls.official_answers import read_officially
@@ -31,7 +32,7 @@ Row = dict[str, Any]
 Scoring = Literal["official", "sound"]
 END = "reply[]"
 N_TASKS = {"multi_turn": 800, "single_turn": 3491}
-N_SIMULATED = 10_000
+N_SIMULATED = times(20_000)
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +68,7 @@ def test_gold_is_right_with_other_actions_simulated_before_every_step(
     env = make(scoring=scoring)
     wrong = []
     assert len(env.task_ids) == N_TASKS["multi_turn"]
-    for task_id in env.task_ids:
+    for task_id in some(env.task_ids, 8, first=1):
         env.reset(options={"task_id": task_id})
         actions = solution_of(env)
         for action in actions:
@@ -196,7 +197,7 @@ def test_a_simulated_end_of_a_turn_tells_neither_the_next_message_nor_whether_th
     make: Callable[..., BFCLEnv],
 ) -> None:
     env = make()
-    for task_id in env.task_ids:
+    for task_id in some(env.task_ids, 8):
         env.reset(options={"task_id": task_id})
         turns = turns_of(solution_of(env))
         ends: list[Outcome] = []
@@ -222,10 +223,10 @@ def test_agents_see_the_same_where_gold_is_another(make: Callable[..., BFCLEnv],
     other_golds(folder / "data", tmp_path / "data", nothing)
     (tmp_path / "data" / "multi_turn_func_doc").symlink_to(folder / "data" / "multi_turn_func_doc")
     (tmp_path / "eval_checker").symlink_to(folder / "eval_checker")
-    for category, step in (("multi_turn", 8), ("live_simple", 8)):
+    for category in ("multi_turn", "live_simple"):
         env, without = make(category), make(category, data_dir=tmp_path)
         assert without.data.name == "other"
-        for task_id in env.task_ids[::step]:
+        for task_id in some(env.task_ids[::8], 4):
             env.reset(options={"task_id": task_id})
             actions = solution_of(env)
             assert seen(env, task_id, actions) == seen(without, task_id, actions)

@@ -35,7 +35,7 @@ def test_a_fork_bomb_stays_inside_and_ends_with_a_reset(small: Sandbox) -> None:
 
 def test_a_fork_bomb_in_one_fork_leaves_its_sibling_free(user: str) -> None:
     with sandbox_of(user, limits=SMALL) as sandbox, sandbox.fork() as bombed, sandbox.fork() as free:
-        bombed.run(BOMB)
+        bombed.run(f"({BOMB}) &")
         assert free.run("for i in 1 2 3 4 5 6 7 8; do sleep 0.01 & done; wait; echo done").output == "done\n"
 
 

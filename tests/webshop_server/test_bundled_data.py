@@ -31,6 +31,7 @@ def goals(bundled: Catalog) -> Goals:
     return load_goals(FOLDER, bundled)
 
 
+@pytest.mark.slow
 def test_the_script_makes_every_file_byte_for_byte_and_names_one_that_differs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -80,7 +80,7 @@ def test_it_fits_on_a_terminal(plain: dict[str, str]) -> None:
     mine, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", SCREEN, 100, 0, 0))
     process = subprocess.Popen(
-        [*DOCTOR, *PATIENT],
+        [*DOCTOR, "IAD/WebShop-v0", *PATIENT],
         cwd=ROOT,
         env={**plain, "TERM": "xterm-256color"},
         stdin=theirs,
