@@ -34,6 +34,8 @@ ifneq ($(wildcard ../shared/vectors),)
 export IAD_VECTORS ?= $(abspath ../shared/vectors)
 endif
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Tests start hundreds of Pythons. Without compiled files, each would compile every module again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: bridges demo demo-model docs test test-full test-model test-security test-lucene test-docker test-postgres test-mysql test-ray postgres mysql training trackers ray check lint bench setup clean
 
