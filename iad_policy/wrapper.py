@@ -56,7 +56,7 @@ class IADPolicyWrapper:
             recorded answers are replayed.
         run_meter: The meter of a run that several wrappers share.
         event_loop: The loop for coroutine functions that several wrappers share. By default the wrapper has its own.
-        options: Further options of the strategy, such as `delta=0.1`.
+        options: Further options of the strategy, such as `delta=0.1` or `instruct="improve"`.
     """
 
     def __init__(

@@ -118,7 +118,7 @@ def sweep(
     env: Annotated[str, typer.Argument(metavar="ENV", help="Environment id, such as IAD/WebShop-v0.")],
     figures: Annotated[
         str,
-        typer.Option(help="Figures, separated by commas: 3, 5, 6, 7, 8 or 14 of arXiv 2504.01931 v2, or feedback."),
+        typer.Option(help="Figures, separated by commas: 3, 4, 5, 6, 7, 8 or 14 of arXiv 2504.01931 v2, or feedback."),
     ] = "3,6,7,8,14",
     out: Annotated[Path, typer.Option(help="Folder for runs and figures.")] = Path("runs/sweep"),
     tasks: Annotated[int, typer.Option(help="Number of tasks, from the start of the split.")] = 100,

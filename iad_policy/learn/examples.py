@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,10 @@ from iad_policy.learn.objectives import Objective, Preference
 from iad_policy.trained.backends import Backend
 from iad_policy.trained.heads import Array, sigmoid
 from iad_policy.trained.rows import Row
+
+Reference = Literal["start", "behaviour"]
+"""The model before training, or the policies that proposed the data, with the likelihoods recorded then: several rounds
+of data then need no model but the one that is trained (arXiv 2408.07199, section 5.2)."""
 
 
 class NothingToLearn(IADError, ValueError):
@@ -59,14 +63,20 @@ def weighted(rows: list[Row], objective: Objective, **stored: Array) -> Examples
     return Examples(tuple(rows), stored, np.arange(len(rows), dtype=float), objective)
 
 
-def preferences(pairs: Sequence[Pair], start: Backend, objective: Preference, *, tau: float | None) -> Examples:
-    """Return pairs as examples, with the log-probabilities of the model before training as the reference.
+def preferences(
+    pairs: Sequence[Pair], start: Backend, objective: Preference, *, tau: float | None, reference: Reference = "start"
+) -> Examples:
+    """Return pairs as examples, with log-probabilities of the reference.
 
     Args:
         pairs: The pairs.
         start: The model before training.
         objective: What is minimised.
         tau: Temperature of soft labels, sigmoid(margin / tau). None makes hard ones.
+        reference: Whose log-probabilities they are: see `Reference`.
+
+    Raises:
+        NothingToLearn: The reference is the behaviour, and an action was recorded without log-probabilities.
     """
     rows: list[Row] = []
     side: list[int] = []
@@ -78,5 +88,16 @@ def preferences(pairs: Sequence[Pair], start: Backend, objective: Preference, *,
             side += [2 * place + which] * len(part)
             p += [likely] * len(part)
     sides: Array = np.array(side, float)
-    reference = start.outputs(start.batch(rows))
-    return Examples(tuple(rows), {"side": sides, "p": np.array(p), "reference": reference}, sides // 2, objective)
+    stored = start.outputs(start.batch(rows)) if reference == "start" else np.array(_recorded(rows))
+    return Examples(tuple(rows), {"side": sides, "p": np.array(p), "reference": stored}, sides // 2, objective)
+
+
+def _recorded(rows: Sequence[Row]) -> list[float]:
+    """Return the log-probabilities that the actions were proposed with."""
+    found = [row.logprob for row in rows if row.logprob is not None]
+    if len(found) < len(rows):
+        raise NothingToLearn(
+            f"expected log-probabilities with every action for reference=behaviour, got {len(found)} of {len(rows)}; "
+            "explore with a trained policy or --agent-arg logprobs=true, or use reference=start"
+        )
+    return found

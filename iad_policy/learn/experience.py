@@ -189,9 +189,9 @@ class Experience:
 def row_of(state: State, candidate: Candidate) -> Row:
     """Return a candidate as something to train on, with what its language model was sent and said."""
     if not candidate.exchanges:
-        return Row(state, candidate.action)
+        return Row(state, candidate.action, logprob=candidate.logprob)
     last = candidate.exchanges[-1]
-    return Row(state, candidate.action, last.prompt, last.text)
+    return Row(state, candidate.action, last.prompt, last.text, candidate.logprob)
 
 
 def _read(run: Run) -> Experience:

@@ -5,9 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from iad_policy.evaluate import evaluate
 from iad_policy.learn.experience import Experience
 from iad_policy.learn.explore import explore
+from iad_policy.learn.recipes.bc import BehaviourCloning
 from iad_policy.learn.simulators import record_outcomes, train_simulator
 from iad_policy.learn.train import LANGUAGE, train
 from iad_policy.ledger.episode_record import EpisodeRecord
@@ -54,6 +57,10 @@ class SeededLaboratory:
             report=self.report,
             **options,
         )
+
+    def demonstrations(self, found: Experience, n: int) -> Experience:
+        """Return n successful episodes, drawn by the seed, or all if there are fewer."""
+        return found.only(BehaviourCloning(demos=n).chosen(found, np.random.default_rng(self.seed)))
 
     def trained(
         self, name: str, recipe: str, found: Experience | list[Experience] | str, *, start: str = "", **options: Any

@@ -13,7 +13,7 @@ from rich.text import Text
 from iad_policy.learn.laboratory import N_TEST, SeededLaboratory
 from iad_policy.learn.train import LANGUAGE
 from iad_policy.ledger.episode_record import EpisodeRecord
-from iad_policy.papers import WEBSHOP, Claim, load_comparison
+from iad_policy.papers import WEBSHOP, Claim, load_comparison, what_differs
 from iad_policy.registry.domain import domain_by_id
 from iad_policy.report.compare import differences
 from iad_policy.report.samples import REWARD, SUCCESS
@@ -46,7 +46,7 @@ class Reproduction:
             )
             arms.add_row(name, *figures)
         claims = Table("trend", "published", box=None, pad_edge=False)
-        for heading in ("reward here", "success", "p (Holm)", "verdict"):
+        for heading in ("reward", "success", "p (Holm)", "verdict"):
             claims.add_column(heading, no_wrap=True)
         for one in known["claims"]:
             claims.add_row(*_cells(one))
@@ -109,7 +109,7 @@ def reproduce(
     record = {
         "title": known.title,
         "source": known.source,
-        "differs": list(known.differs),
+        "differs": list(what_differs(paper, "comparison", env)),
         "env": env,
         "backend": backend,
         "seeds": list(seeds),
@@ -134,9 +134,9 @@ def reproduce(
 def judged(claims: Sequence[Claim], episodes: Mapping[str, Sequence[EpisodeRecord]]) -> list[dict[str, Any]]:
     """Return the claims with the differences that they are about, and whether they hold.
 
-    A difference has its mean in `reward` and `success`, its interval, bootstrapped over tasks, in `reward_95`, and in
-    `p` that of the sign-flip test on the reward, adjusted by Holm for all claims. The `verdict` is `holds` if the
-    interval is above what the claim asks, and `does not hold` if it is below it.
+    A difference has its mean in `reward` and `success`. Of the claim's own metric, `interval_95` is bootstrapped over
+    tasks, and `p` is that of the sign-flip test, adjusted by Holm for all claims of that metric. The `verdict` is
+    `holds` if the interval is above what the claim asks, and `does not hold` if it is below it.
     """
     names = {f"claim {place}": claim for place, claim in enumerate(claims)}
     rows = {**episodes, **{name: episodes[claim.more] for name, claim in names.items()}}
@@ -144,9 +144,9 @@ def judged(claims: Sequence[Claim], episodes: Mapping[str, Sequence[EpisodeRecor
     found = []
     for name, claim in names.items():
         reward, success = compared[name].metrics[REWARD], compared[name].metrics[SUCCESS]
-        low, high = reward.interval_95
+        low, high = (own := compared[name].metrics[claim.metric]).interval_95
         verdict = "holds" if low > claim.least else "does not hold" if high < claim.least else "cannot be told"
-        measured = {"reward": reward.value, "reward_95": [low, high], "success": success.value, "p": reward.p_holm}
+        measured = {"reward": reward.value, "interval_95": [low, high], "success": success.value, "p": own.p_holm}
         found.append({**asdict(claim), **measured, "verdict": verdict})
     return found
 
@@ -167,13 +167,14 @@ def as_markdown(record: Mapping[str, Any]) -> str:
     for name, one in record["arms"].items():
         figures = [f"{one['reward']:.3f}", f"{one['success']:.3f}", *(f"{one[axis]:,.1f}" for axis in spent)]
         lines.append(f"| {' | '.join([name, *figures])} |")
-    lines += ["", "| trend | published | reward here | success | p (Holm) | verdict |", "|---|---|---|---|---|---|"]
+    lines += ["", "| trend | published | reward | success | p (Holm) | verdict |", "|---|---|---|---|---|---|"]
     lines += [f"| {' | '.join(_cells(one))} |" for one in record["claims"]]
     return "\n".join(lines) + "\n"
 
 
 def _cells(claim: Mapping[str, Any]) -> list[str]:
-    low, high = claim["reward_95"]
-    here = f"{claim['reward']:+.3f} [{low:+.3f}, {high:+.3f}]"
+    low, high = claim["interval_95"]
+    here = {name: f"{claim[name]:+.3f}" for name in (REWARD, SUCCESS)}
+    here[claim["metric"]] += f" [{low:+.3f}, {high:+.3f}]"  # of what decides
     p = "<0.001" if claim["p"] < 0.001 else f"{claim['p']:.3f}"
-    return [claim["name"], claim["published"], here, f"{claim['success']:+.3f}", p, claim["verdict"]]
+    return [claim["name"], claim["published"], here[REWARD], here[SUCCESS], p, claim["verdict"]]

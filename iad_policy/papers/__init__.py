@@ -2,13 +2,17 @@
 
 `--preset` takes the settings of an experiment, `iad reproduce` runs its comparison, and `iad sweep` draws its figures.
 To add an experiment, add an entry to its paper's file. To add a paper, write its file and name it in `PAPERS`.
+
+Each detail of a paper that is easily done otherwise has a number in its file. It is there as published, and `SHOWN`
+names the test that shows it, or it is not, and `DIFFERS` says what is done instead. No other place says so.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from iad_policy.errors import UnknownName
 from iad_policy.registry import load_object
@@ -18,6 +22,21 @@ PAPERS = ("iad", "intercode", "agentq", "lats", "best_first", "qstar", "artis")
 WEBSHOP = "IAD/WebShop-v0"
 Settings = Mapping[str, Any]
 """Parts of a run's configuration by name, as in `RunConfig`. All tasks of the split are run unless `tasks` is set."""
+
+
+class Difference(NamedTuple):
+    """What is done otherwise than in a paper.
+
+    Attributes:
+        says: It, in a sentence or two.
+        where: `settings` if it is about runs with the paper's settings (`--preset`), `comparison` if about what is
+            trained and measured at our scale (`iad reproduce`), "" if about both.
+        envs: The environments that it is about. Empty for all.
+    """
+
+    says: str
+    where: Literal["", "settings", "comparison"] = ""
+    envs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +49,9 @@ class Experiment:
         env: The environment's id.
         source: The paper, and its version and section or code.
         strategies: The strategies, baselines first and the paper's own method last.
-        stated: The settings that the paper states.
+        stated: The settings that the paper states. In a text, `{model}` stands for the agent's language model; without
+            one, such a setting is left out, and the run says so.
+        sections: Setting -> the version and section that states it, where `source` doesn't say.
         ours: The settings that the paper leaves open, with our values.
         agent: Name of the paper's agent without its model. "" if any agent will do.
         model: The language models that the paper's figures are of.
@@ -44,6 +65,7 @@ class Experiment:
     source: str
     strategies: tuple[str, ...]
     stated: Settings = field(default_factory=dict)
+    sections: Mapping[str, str] = field(default_factory=dict)
     ours: Settings = field(default_factory=dict)
     agent: str = ""
     model: str = ""
@@ -60,7 +82,6 @@ class PaperComparison:
     Attributes:
         title: What it is.
         source: Where it was published.
-        differs: What is different here, a sentence each.
         stages: Explores and trains with one seed, in a laboratory.
         arms: What is measured, by name.
         claims: What the paper has above what.
@@ -69,7 +90,6 @@ class PaperComparison:
 
     title: str
     source: str
-    differs: tuple[str, ...]
     stages: Callable[["Laboratory"], None]
     arms: Mapping[str, "MeasuredArm"]
     claims: tuple["Claim", ...]
@@ -120,6 +140,7 @@ class Claim:
         less: Name of the other.
         published: The paper's figures.
         least: How far the interval of the difference has to be above 0; negative for "not below".
+        metric: What the paper's figures are of: the difference in it decides.
     """
 
     name: str
@@ -127,6 +148,7 @@ class Claim:
     less: str
     published: str
     least: float = 0.0
+    metric: Literal["reward", "success"] = "reward"
 
 
 class Laboratory(Protocol):
@@ -146,6 +168,10 @@ class Laboratory(Protocol):
 
     def explored(self, name: str, *, tasks: int, agent: str = "", **options: Any) -> Any:
         """Explore training tasks, and return the experience."""
+        ...
+
+    def demonstrations(self, found: Any, n: int) -> Any:
+        """Return n successful episodes, drawn by the seed."""
         ...
 
     def trained(self, name: str, recipe: str, found: Any, *, start: str = "", **options: Any) -> None:
@@ -199,6 +225,19 @@ def experiments_of(paper: str) -> Mapping[str, Experiment]:
     """Return the experiments of a paper."""
     found: Mapping[str, Experiment] = load_object(f"iad_policy.papers.{paper}:EXPERIMENTS")
     return found
+
+
+def what_differs(name: str, where: Literal["settings", "comparison"], env: str) -> tuple[str, ...]:
+    """Return what is done otherwise than in a paper, a sentence or two each.
+
+    Args:
+        name: Name of the paper, or of an experiment: `<paper>/<environment>`.
+        where: What is asked about; see `Difference`.
+        env: Id of the environment.
+    """
+    module = next(paper for paper in PAPERS if name in (paper, *experiments_of(paper)))
+    known: Mapping[str, Difference] = getattr(import_module(f"iad_policy.papers.{module}"), "DIFFERS", {})
+    return tuple(one.says for one in known.values() if one.where in ("", where) and (not one.envs or env in one.envs))
 
 
 def find_experiment(name: str, env: str | None = None) -> Experiment:

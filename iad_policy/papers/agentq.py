@@ -2,60 +2,126 @@
 
 from collections.abc import Mapping
 
-from iad_policy.papers import WEBSHOP, Claim, Experiment, Laboratory, MeasuredArm, PaperComparison
+from iad_policy.papers import WEBSHOP, Claim, Difference, Experiment, Laboratory, MeasuredArm, PaperComparison
 
 
-def stages(here: Laboratory) -> None:
-    """Imitate ten demonstrations, then train on episodes and on search trees of that policy."""
+def stages(here: Laboratory, start: str = "base") -> None:
+    """Imitate ten demonstrations, then train on episodes and on search trees of a policy."""
     here.trained("base", "bc", here.explored("demos", tasks=120, episodes=1, temperature=0.0), demos=10)
     episodes = here.explored("episodes", agent="base", tasks=300)
     here.trained("rft", "rft", episodes)
-    here.trained("outcome-dpo", "eto", episodes, start="base", beta=0.5)
-    trees = here.explored("search", agent="base", how="mcts", tasks=40, critic="proxy")
-    here.trained("step-dpo", "dpo", trees, start="base", alpha=1.0)
-    here.trained("agent-q", "dpo", trees, start="base", alpha=0.5)
+    if start != "base":
+        episodes = here.explored(f"episodes-{start}", agent=start, tasks=300)
+    here.trained("outcome-dpo", "eto", episodes, start=start, beta=0.5, reference="behaviour")
+    search = {"strategy_args": {"mcts.first_visits": "published"}, "reward": "binary:oracle", "critic": "proxy"}
+    trees = here.explored("search", agent=start, how="mcts", tasks=40, **search)
+    for name, alpha in (("step-dpo", 1.0), ("agent-q", 0.5)):
+        here.trained(name, "dpo", trees, start=start, alpha=alpha, reference="behaviour")
 
+
+def stages_from_rft(here: Laboratory) -> None:
+    """The same, from the policy that was fitted to its own successes, as on OpenTable."""
+    stages(here, "rft")
+
+
+SHOWN: Mapping[str, str] = {
+    "1 eq. 7 for all actions, with Q = 0 before a visit": "tests/iad_policy/strategies/building_blocks/test_tree.py"
+    "::test_as_published_an_unvisited_action_has_a_score_too",
+    "2 rewards are 0 or 1": "tests/iad_policy/verifiers/test_corrupted.py"
+    "::test_a_binary_verifier_says_1_for_success_alone",
+    "3 on OpenTable, RFT is start and reference": "tests/iad_policy/learn/test_reproduce.py"
+    "::test_on_open_table_the_policies_start_from_rft",
+    "4 likelihoods of the policy that proposed": "tests/iad_policy/learn/test_train.py"
+    "::test_the_reference_may_be_the_likelihoods_that_actions_were_proposed_with",
+    "5 beam search over the DPO policy, and success decides": "tests/iad_policy/learn/test_reproduce.py"
+    "::test_agent_q_is_judged_by_success_and_has_beam_search",
+}
+DIFFERS: Mapping[str, Difference] = {
+    "2a the outcome of a search": Difference(
+        "The outcome there is 1 or 0, by the environment or a model. In a run with these settings it is the verifier's "
+        "score of the last step; --verifier binary:<verifier> makes it 1 or 0.",
+        "settings",
+    ),
+    "3a the shop": Difference("In the shop all policies start from base, as the paper has no RFT there.", "comparison"),
+    "4a rounds": Difference(
+        "One round of data. `iad improve` trains each round on its newest data, the paper on a buffer of all.",
+        "comparison",
+    ),
+    "5a the reward of the beam": Difference(
+        "Beam search keeps the states that the proxy verifier scores best. The paper doesn't say what scores them.",
+        "comparison",
+    ),
+    "6 lines of reference": Difference(
+        "The 12,087 instructions are split there into 11,000 for training and 1,087. `iad_envs` splits the official "
+        "data as the shop's code does. GPT-4o's and people's success is printed as published, and not measured.",
+        "settings",
+    ),
+    "7 the policy": Difference(
+        "The policy is a model on features of the page, and begins with ten demonstrations. The paper's is xLAM or "
+        "Llama 3 with a prompt.",
+        "comparison",
+    ),
+    "8 the critic": Difference(
+        "The critic that ranks proposals is the proxy verifier. The paper's is the language model itself.", "comparison"
+    ),
+    "9 labels": Difference(
+        "Labels are soft (sigmoid(margin / .2)), and training stops at a KL of .5 nat. The paper's are hard.",
+        "comparison",
+    ),
+    "10 the search at the end": Difference(
+        "Searching at the end uses the proxy verifier as the reward, not the true one.", "comparison"
+    ),
+    "11 the site": Difference(
+        "The site, its restaurants and its tasks are our own, and success is checked in the site's data.",
+        envs=("IAD/Booking-v0", "IAD/BookingBrowser-v0"),
+    ),
+}
 
 TRAINED = {name: MeasuredArm(name) for name in ("base", "rft", "outcome-dpo", "step-dpo", "agent-q")}
-SEARCHING = {f"{name} + mcts": MeasuredArm(name, "mcts", {"n": 4, "strategy_args": {"mcts.k": 2}}) for name in TRAINED}
-DIFFERS = (
-    "The policy is a model on features of the page, and begins with ten demonstrations. The paper's is xLAM or "
-    "Llama 3 with a prompt.",
-    "The critic that ranks proposals is the proxy verifier. The paper's is the language model itself.",
-    "Labels are soft (sigmoid(margin / .2)), and training stops at a KL of .5 nat. The paper's are hard.",
-    "Searching at the end uses the proxy verifier as the reward, not the true one.",
-)
+SEARCH = {"n": 4, "strategy_args": {"mcts.k": 2, "mcts.first_visits": "published"}}
+SEARCHING = {
+    **{f"{name} + mcts": MeasuredArm(name, "mcts", SEARCH) for name in TRAINED},
+    "outcome-dpo + beam": MeasuredArm("outcome-dpo", "beam", {"n": 3, "strategy_args": {"beam.k": 2, "beam.width": 2}}),
+}
 SETTINGS = {"n": 10, "strategy_args": {"mcts.k": 3, "mcts.c_exp": 1.0}, "agent_args": {"max_tokens": 1024}}
+STATED = {"strategy_args": {"mcts.first_visits": "published"}}
+
+
+def claim(name: str, more: str, less: str, published: str) -> Claim:
+    """Return a claim about success, of which the paper's figures are."""
+    return Claim(name, more, less, published, metric="success")
+
 
 EXPERIMENTS: Mapping[str, Experiment] = {
     "agent-q/webshop": Experiment(
         env=WEBSHOP,
         source="Agent Q, arXiv 2408.07199: a base model with MCTS",
         strategies=("single", "mcts"),
+        stated=STATED,
         ours=SETTINGS,
         agent="composite",
         model="xLAM-v0.1-r",
-        published="Success in per cent: 28.6, with MCTS 48.4, Agent Q with MCTS 50.5",
+        published="Success in per cent: 28.6, with MCTS 48.4, Agent Q with MCTS 50.5, people 50.0",
         notes=(
-            "The paper gives neither K (its figure 4 draws three proposals), iterations nor the weight of exploring. "
-            "Its outcome is 1 or 0, by the environment or a model; here it is the verifier's score of the last step.",
-            "The shop's 12,087 instructions are split there into 11,000 for training and 1,087.",
+            "The paper gives neither K (its figure 4 draws three proposals), iterations nor the weight of exploring.",
         ),
         comparison=PaperComparison(
             title="Agent Q on WebShop",
             source="arXiv 2408.07199, figures 3 and 4 and the text of section 5",
-            differs=DIFFERS,
             stages=stages,
             arms={**TRAINED, **{name: arm for name, arm in SEARCHING.items() if arm.agent != "rft"}},
             claims=(
-                Claim("A1 rft > base", "rft", "base", "31.3 > 28.6"),
-                Claim("A1 outcome-dpo > rft", "outcome-dpo", "rft", "37.5 (text: 40.6) > 31.3"),
-                Claim("A2 step-dpo > outcome-dpo", "step-dpo", "outcome-dpo", "OpenTable: 75.2 > 71.8"),
-                Claim("A2 agent-q > step-dpo", "agent-q", "step-dpo", "OpenTable: 81.7 > 75.2"),
-                Claim("A2 agent-q > outcome-dpo", "agent-q", "outcome-dpo", "+0.9"),
-                Claim("A4 base + mcts > agent-q", "base + mcts", "agent-q", "48.4 > 41.5"),
-                Claim("A5 agent-q + mcts > agent-q", "agent-q + mcts", "agent-q", "50.5 > 41.5"),
-                Claim("A5 agent-q + mcts > base + mcts", "agent-q + mcts", "base + mcts", "50.5 > 48.4"),
+                claim("A1 rft > base", "rft", "base", "31.3 > 28.6"),
+                claim("A1 outcome-dpo > rft", "outcome-dpo", "rft", "37.5 (text: 40.6) > 31.3"),
+                claim("A2 step-dpo > outcome-dpo", "step-dpo", "outcome-dpo", "OpenTable: 75.2 > 71.8"),
+                claim("A2 agent-q > step-dpo", "agent-q", "step-dpo", "OpenTable: 81.7 > 75.2"),
+                claim("A2 agent-q > outcome-dpo", "agent-q", "outcome-dpo", "+0.9"),
+                claim("A4 base + mcts > agent-q", "base + mcts", "agent-q", "48.4 > 41.5"),
+                claim(
+                    "A3 outcome-dpo + beam > outcome-dpo", "outcome-dpo + beam", "outcome-dpo", "figure 3, no figure"
+                ),
+                claim("A5 agent-q + mcts > agent-q", "agent-q + mcts", "agent-q", "50.5 > 41.5"),
+                claim("A5 agent-q + mcts > base + mcts", "agent-q + mcts", "base + mcts", "50.5 > 48.4"),
             ),
         ),
     ),
@@ -63,6 +129,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         env="IAD/Booking-v0",
         source="Agent Q, arXiv 2408.07199: restaurant booking with MCTS",
         strategies=("single", "mcts"),
+        stated=STATED,
         ours=SETTINGS,
         agent="composite",
         model="Llama 3 70B",
@@ -77,21 +144,17 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         comparison=PaperComparison(
             title="Agent Q on restaurant booking",
             source="arXiv 2408.07199, figure 6 and section 6: OpenTable, success in per cent",
-            differs=(
-                *DIFFERS,
-                "The site, its restaurants and its tasks are our own, and success is checked in the site's data.",
-            ),
-            stages=stages,
+            stages=stages_from_rft,
             arms={**TRAINED, **SEARCHING},
             claims=(
-                Claim("B1 rft > base", "rft", "base", "67.2 > 18.6"),
-                Claim("B1 outcome-dpo > rft", "outcome-dpo", "rft", "71.8 > 67.2"),
-                Claim("B2 step-dpo > outcome-dpo", "step-dpo", "outcome-dpo", "75.2 > 71.8"),
-                Claim("B2 agent-q > step-dpo", "agent-q", "step-dpo", "81.7 > 75.2"),
-                Claim("B2 agent-q > outcome-dpo", "agent-q", "outcome-dpo", "81.7 > 71.8"),
-                Claim("B4 rft + mcts > agent-q", "rft + mcts", "agent-q", "84.3 > 81.7"),
-                Claim("B5 agent-q + mcts > agent-q", "agent-q + mcts", "agent-q", "95.4 > 81.7"),
-                Claim("B5 agent-q + mcts > rft + mcts", "agent-q + mcts", "rft + mcts", "95.4 > 84.3"),
+                claim("B1 rft > base", "rft", "base", "67.2 > 18.6"),
+                claim("B1 outcome-dpo > rft", "outcome-dpo", "rft", "71.8 > 67.2"),
+                claim("B2 step-dpo > outcome-dpo", "step-dpo", "outcome-dpo", "75.2 > 71.8"),
+                claim("B2 agent-q > step-dpo", "agent-q", "step-dpo", "81.7 > 75.2"),
+                claim("B2 agent-q > outcome-dpo", "agent-q", "outcome-dpo", "81.7 > 71.8"),
+                claim("B4 rft + mcts > agent-q", "rft + mcts", "agent-q", "84.3 > 81.7"),
+                claim("B5 agent-q + mcts > agent-q", "agent-q + mcts", "agent-q", "95.4 > 81.7"),
+                claim("B5 agent-q + mcts > rft + mcts", "agent-q + mcts", "rft + mcts", "95.4 > 84.3"),
             ),
             envs=("IAD/Booking-v0", "IAD/BookingBrowser-v0"),
         ),

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from iad_policy.papers import WEBSHOP, Claim, Experiment, Laboratory, MeasuredArm, PaperComparison
+from iad_policy.papers import WEBSHOP, Claim, Difference, Experiment, Laboratory, MeasuredArm, PaperComparison
 
 
 def stages(here: Laboratory) -> None:
@@ -24,21 +24,76 @@ def rehearsing(simulator: str = "perfect", n: int = 5, evaluator: str = "", **op
     return MeasuredArm(AGENT, "artis", how, simulator=simulator, evaluator=evaluator)
 
 
+SHOWN: Mapping[str, str] = {
+    "4 a revision sees all earlier solutions": "tests/iad_policy/strategies/test_methods.py"
+    "::test_a_revision_is_given_all_answers_before_it_and_the_text_about_the_last",
+    "5 scores and evaluations by language models": "tests/iad_policy/papers/test_presets.py"
+    "::test_in_artis_models_score_and_evaluate_where_there_is_one",
+    "6 arms without evaluation and summary, and N = 12": "tests/iad_policy/learn/test_reproduce.py"
+    "::test_artis_has_the_published_arms",
+}
+DIFFERS: Mapping[str, Difference] = {
+    "1 the simulator": Difference(
+        "The paper's simulator is Llama 3.1 8B, trained by LoRA (rank 16, batch 64, cosine, at most 3 epochs). Here "
+        "simulators are a linear model of the type of an outcome, and recordings.",
+        "comparison",
+    ),
+    "1a the simulator of a run": Difference(
+        "Without --simulator learned:<folder> or llm:<model>, attempts are made in a fork of the environment, the "
+        "paper's perfect simulator.",
+        "settings",
+    ),
+    "2 what the simulator sees": Difference(
+        "Equation 7 gives the simulator the initial state and the whole history. The trained one here sees the task, "
+        "the last observation and the action; --simulator llm:<model> sees the history.",
+    ),
+    "3 failure-driven data": Difference(
+        "Failures are recorded from typos and stand-ins for actions. The paper's are of several agents, with rare "
+        "errors found in the tools' code.",
+        "comparison",
+    ),
+    "6a figures and tables": Difference(
+        "Tables 2, 3, 5 and 6 and figures 4 to 7 are not drawn. Table 2 is measured by `iad_policy.learn.fidelity`, "
+        "with hashed n-grams for likeness.",
+        "comparison",
+    ),
+    "6b other environments": Difference(
+        "The environment is the shop, where nothing that is rehearsed has side effects. The paper's are tools.",
+        "comparison",
+        (WEBSHOP,),
+    ),
+    "7 tools": Difference(
+        "The paper's simulator is trained on 524 tools and MCP servers. tau2, API-Bank and ToolAlpaca are not among "
+        "the environments; `iad_policy.bridges.described` takes tau2."
+    ),
+    "8 the agent": Difference(
+        "The agent is rule-based and follows the plan in its notes. Evaluator and summariser are templates. The "
+        "learned evaluator is a linear model of whether an attempt succeeds.",
+        "comparison",
+    ),
+    "8a temperatures": Difference("Every role but the actor has temperature 0.01 there, and 0 here.", "settings"),
+    "8b carried over": Difference(
+        "Run there on BFCL-v3 and ACEBench (artis/bfcl, artis/acebench), where what is simulated is one user turn: "
+        "the settings are carried over, and an episode is the turn.",
+        "settings",
+        (WEBSHOP, "IAD/InterCodeBash-v0"),
+    ),
+}
+
+PEAK = "gains peak at n = 8 to 10"
 METHODS = ("single", "weighted-bon", "sequential-revision", "artis")
-STATED = {"n": 5, "temperature": 1.0, "strategy_args": {"artis.mode": "sequential", "artis.depth": 20}}
+STATED = {
+    "n": 5,
+    "temperature": 1.0,
+    "strategy_args": {"artis.mode": "sequential", "artis.depth": 20},
+    "verifier": "judge:{model}",
+}
 OURS = {"agent_args": {"max_tokens": 1024}}
 OF_TURNS = (
     "Of the parallel form, strategy argument artis.mode=parallel. Table 1 has Qwen3 with 8B, 14B and 32B; "
     "its gains peak at n = 8 to 10 (--n 8). Qwen3 thinks or not: agent argument thinking=true or false.",
-    "Its simulator is a trained model (--simulator learned:<folder> or llm:<model>); here it is the "
-    "environment's fork. Every role but the actor has temperature 0.01 there, and 0 here.",
 )
-CARRIED_OVER = (
-    "Run there on BFCL-v3 and ACEBench (artis/bfcl, artis/acebench), where what is simulated is one user "
-    "turn: the settings are carried over, and an episode is the turn. Gains peak at n = 8 to 10 (--n 8).",
-    "Its simulator is a trained model (--simulator llm:<model>); here it is the environment's fork. Every "
-    "role but the actor has temperature 0.01 there, and 0 here.",
-)
+CARRIED_OVER = ("Gains peak at n = 8 to 10 (--n 8).",)
 
 EXPERIMENTS: Mapping[str, Experiment] = {
     "artis/bfcl": Experiment(
@@ -75,13 +130,6 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         comparison=PaperComparison(
             title="ARTIS in the shop",
             source="ARTIS, tables 1 to 4 (BFCL v3 multi-turn base, Qwen3-8B)",
-            differs=(
-                "The environment is the shop, where nothing that is rehearsed has side effects. The paper's are tools.",
-                "The agent is rule-based and follows the plan in its notes. Evaluator and summariser are templates. "
-                "The "
-                "learned evaluator is a linear model of whether an attempt succeeds.",
-                "Simulators are a linear model of the type of an outcome, and recordings. The paper's is Llama 3.1 8B.",
-            ),
             stages=stages,
             arms={
                 "direct": MeasuredArm(AGENT),
@@ -95,6 +143,8 @@ EXPERIMENTS: Mapping[str, Experiment] = {
                 "no evaluation, n = 10": rehearsing(n=10, evaluate=False),
                 "no evaluation": rehearsing(evaluate=False),
                 "no summary": rehearsing(summarise=False),
+                "no evaluation, no summary": rehearsing(evaluate=False, summarise=False),
+                **{f"perfect, n = {n}": rehearsing(n=n) for n in (8, 12, 15)},
             },
             claims=(
                 Claim("R1 untrained > direct", "untrained", "direct", "25.5 > 21.0"),
@@ -106,6 +156,11 @@ EXPERIMENTS: Mapping[str, Experiment] = {
                 Claim("R3 n = 5 > n = 3", "perfect", "perfect, n = 3", "29.5 > 28.5"),
                 Claim("R4 direct > no evaluation", "direct", "no evaluation", "below direct"),
                 Claim("R4 direct > no summary", "direct", "no summary", "below direct"),
+                Claim("R4 perfect > neither", "perfect", "no evaluation, no summary", "tables 5 and 6"),
+                *(
+                    Claim(f"R3 n = 8 not below n = {n}", "perfect, n = 8", f"perfect, n = {n}", PEAK, least=-0.01)
+                    for n in (12, 15)
+                ),
                 Claim(
                     "R5 learned evaluator > no evaluation",
                     "learned evaluator, n = 10",

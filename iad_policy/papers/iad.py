@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from iad_policy.papers import (
     WEBSHOP,
     Claim,
+    Difference,
     Experiment,
     FigurePanel,
     Laboratory,
@@ -22,6 +23,54 @@ def stages(here: Laboratory) -> None:
     here.trained("after-iad", "dpo", decisions, start="base", source="decisions")
 
 
+SHOWN: Mapping[str, str] = {
+    "1 improve on the best, avoid the worst's mistakes": "tests/iad_policy/prompts/test_instructions.py"
+    "::test_an_instruction_has_its_words_for_one_proposal_and_for_several",
+    "2 reflect on the previous action, in the shop": "tests/iad_policy/prompts/test_instructions.py"
+    "::test_each_instruction_makes_another_question_of_the_same_feedback",
+    "3 feedback on the incumbent under delta": "tests/iad_policy/strategies/building_blocks/test_feedback.py"
+    "::test_best_and_worst_are_the_incumbent_under_delta_and_what_it_was_compared_with",
+    "4 best and worst of the new one and the incumbent": "tests/iad_policy/strategies/building_blocks/test_feedback.py"
+    "::test_best_and_worst_are_the_incumbent_under_delta_and_what_it_was_compared_with",
+    "5 BIRD: a judge gives reward and text": "tests/iad_policy/papers/test_presets.py"
+    "::test_a_judge_of_a_preset_is_the_agents_model_and_is_left_out_without_one",
+    "9 figure 4: accuracy, Pass@K and Majority@K": "tests/iad_policy/report/test_paper_figures.py"
+    "::test_figure_4_has_accuracy_majority_and_pass_at_k",
+    "8 the version that states a value": "tests/iad_policy/papers/test_presets.py"
+    "::test_a_preset_is_printed_with_the_run_and_recorded",
+}
+DIFFERS: Mapping[str, Difference] = {
+    "6 a critic that sees the reference": Difference(
+        "In IAD-fb and Sk2code the judge's text is by a model that sees the reference. Here the critic is the agent's "
+        "model and sees what the agent sees; only the score is by the reference.",
+        "settings",
+        ("IAD/Sketch2Code-v0",),
+    ),
+    "7 as many texts as proposals": Difference(
+        "Tables have K = N texts of the judge. Of n proposals the first is made without feedback, so at most n - 1 "
+        "texts are read.",
+        "settings",
+        ("IAD/Sketch2Code-v0",),
+    ),
+    "10 the trends of version 2": Difference(
+        "Of the trends, those of the shop are compared here: IAD against best-of-n at n = 2 and 4.", "comparison"
+    ),
+    "10a the policy": Difference(
+        "The policy is a model on features of the page. When it refines, it samples among the actions that it did not "
+        "try yet, as it can't read feedback.",
+        "comparison",
+    ),
+    "10b the verifier": Difference("The verifier is the proxy, which reads no gold.", "comparison"),
+    "10c learning": Difference("Learning from IAD's own candidates is not in the paper.", "comparison"),
+    "11 image IoU": Difference(
+        "The paper's image score is CLIP's. Here it is Sketch2Code's IoU of the images' boxes, as its code has it.",
+        "settings",
+        ("IAD/Sketch2Code-v0",),
+    ),
+}
+V1_SHOP = {"temperature": "v1", "bon-sc.temperature": "v1", "top_p": "v1", "stop": "v1", "instruct": "v1"}
+"""Settings of the shop that version 1 states. Version 2 states n alone."""
+
 FINALISE = "Verifier: a model that says iterate or finalise (--verifier finalise:<model>); here the environment's own."
 SCORED = ("single", "bon", "iad")
 SPARSE: Mapping[str | float, Settings] = {level: {"verifier": f"sparse:{level}:{{verifier}}"} for level in SPARSITY}
@@ -37,8 +86,11 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             "strategy_args": {"bon-sc.temperature": 0.6},
             "agent_args": {"top_p": 1},
             "stop": "finalise",
+            "feedback": "best-worst",
+            "instruct": "reflect",
         },
-        ours={"feedback": "best-worst", "delta": 0.0, "agent_args": {"max_tokens": 1024}},
+        sections=V1_SHOP,
+        ours={"delta": 0.0, "agent_args": {"max_tokens": 1024}},
         model="Gemini 1.5 Pro and GPT-4o",
         published="Success in per cent on AgentBoard's 251 goals, single, bon-sc and iad: 29.3, 30.31, 38.3 and 40.3, "
         "41.09, 44.68",
@@ -50,12 +102,6 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         comparison=PaperComparison(
             title="Iterative agent decoding in the shop",
             source="arXiv 2504.01931, versions 1 and 2",
-            differs=(
-                "The policy is a model on features of the page. When it refines, it samples among the actions that it "
-                "did not try yet, as it can't read feedback.",
-                "The verifier is the proxy, which reads no gold.",
-                "Learning from IAD's own candidates is not in the paper.",
-            ),
             stages=stages,
             arms={
                 "single": MeasuredArm("base"),
@@ -83,8 +129,11 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             "strategy_args": {"bon-sc.temperature": 0.6},
             "agent_args": {"top_p": 1},
             "stop": "finalise",
+            "feedback": "best-worst",
+            "instruct": "reflect",
         },
-        ours={"feedback": "best-worst", "delta": 0.0, "agent_args": {"max_tokens": 1024}},
+        sections=V1_SHOP,
+        ours={"delta": 0.0, "agent_args": {"max_tokens": 1024}},
         model="a weak model",
         published="Progress against n as a curve, without a table",
         notes=(FINALISE, "The figure's horizontal axis is n. Which tasks the subset holds is not stated."),
@@ -111,6 +160,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             "strategy_args": {"bon-sc.temperature": 0.6},
             "agent_args": {"top_p": 1},
             "stop": "finalise",
+            "instruct": "reflect",
         },
         ours={"feedback": "best-worst-judge:300:200", "delta": 0.0, "agent_args": {"max_tokens": 1024}},
         model="Gemini 1.5 Pro and GPT-4o",
@@ -127,6 +177,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             "temperature": 0.6,
             "verifier": "reference:layout",
             "strategy_args": {"iad.feedback": "best-worst:300", "iad-fb.feedback": "best-worst-judge:300:100"},
+            "instruct": "improve",
             "agent_args": {"max_tokens": 4096, "top_p": 1},
         },
         ours={"delta": 0.0},
@@ -190,6 +241,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             "temperature": 0.5,
             "verifier": "reference:layout",
             "strategy_args": {"iad.feedback": "best-worst:400", "iad-fb.feedback": "best-worst-judge:400:200"},
+            "instruct": "improve",
             "agent_args": {"max_tokens": 4096, "top_p": 1},
         },
         ours={"delta": 0.0},
@@ -205,20 +257,44 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         env="IAD/BIRD-v0",
         source="arXiv 2504.01931 v2, text-to-SQL",
         strategies=("single", "bon", "bon-sc", "iad", "chains"),
-        stated={"n": 4, "strategy_args": {"chains.n": 40, "chains.k": 10}},
-        ours={"temperature": 0.7, "feedback": "best-worst", "delta": 0.0, "env_args": {"mode": "answer"}},
+        stated={
+            "n": 4,
+            "strategy_args": {"chains.n": 40, "chains.k": 10},
+            "verifier": "judge:{model}",
+            "feedback": "best-worst-judge",
+            "instruct": "improve",
+        },
+        sections={"verifier": "v2, A.5 and B.1", "feedback": "v2, A.5 and B.1", "instruct": "v2, eq. 5"},
+        ours={"temperature": 0.7, "delta": 0.0, "env_args": {"mode": "answer"}},
         model="GPT-4o and Gemini 1.5 Pro",
         published="EX of iad with chains on the dev set: 65.97 and 68.05",
         notes=(
             "Three rounds of feedback: n = 4. Up to ten chains, whose best candidates vote by result; best-of-N goes "
             "to n = 20 (--n). The dev set has 1,534 questions.",
         ),
+        figures={
+            "4": (
+                FigurePanel(
+                    strategies=("bon", "bon-sc", "iad"),
+                    title="accuracy (bon-sc: Majority@K)",
+                    metric="success",
+                ),
+                FigurePanel(
+                    strategies=("bon", "iad"),
+                    title="Pass@K: the best by the true score",
+                    options={"verifier": "oracle"},
+                    metric="success",
+                ),
+            ),
+        },
     ),
     "iad/bash": Experiment(
         env="IAD/InterCodeBash-v0",
         source="arXiv 2504.01931 v2, figure 8",
         strategies=("single", "bon", "iad"),
-        ours={"n": 3, "feedback": "best-worst", "delta": 0.0, "env_args": {"published": True, "max_steps": 10}},
+        stated={"feedback": "best-worst", "instruct": "improve"},
+        sections={"feedback": "v2, eqs 3-4", "instruct": "v2, eq. 5"},
+        ours={"n": 3, "delta": 0.0, "env_args": {"published": True, "max_steps": 10}},
         model="GPT-4",
         published="Accuracy against proposals as a curve, without a table",
         notes=("The figure's horizontal axis is the number of proposals. InterCode has 200 tasks, ten turns each.",),

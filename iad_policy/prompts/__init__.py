@@ -24,23 +24,29 @@ from iad_policy.prompts.feedback import all_failed, is_hint, tells_results
 from iad_policy.prompts.rendering import Rendering
 from iad_policy.registry import load_object
 from iad_policy.registry.domain import ANY_RENDERING, Domain, Mode, domain_of
-from iad_policy.types import DIFFER, Feedback
+from iad_policy.types import INSTRUCTIONS, Feedback
 from iad_policy.types.hashing import digest
 
 ANY = Path(__file__).parent / "any"
 INCLUDED = re.compile(r"(?<!\$)\$([a-z_]+)")
 
 WORDS: Mapping[bool, Mapping[str, str]] = {
-    False: {"attempts": "this", "all": "it", "unless": "Only if you are sure that it is right, repeat it exactly."},
+    False: {
+        "attempts": "this",
+        "all": "it",
+        "best": "what you proposed",
+        "unless": "Only if you are sure that it is right, repeat it exactly.",
+        "avoid": "",
+    },
     True: {
         "attempts": "these",
         "all": "all of them",
+        "best": "the best of them",
         "unless": "Only if you are sure that one of them is right, repeat that one exactly.",
+        "avoid": " and avoid the mistakes of the worst",
     },
 }
 """Words of a refinement: for one earlier proposal, and for several."""
-INSTRUCTIONS: Mapping[str, str] = {DIFFER: "refine"}
-"""Name of a feedback's instruction -> the role whose file has its words."""
 _STATE = frozenset(
     {"environment", "instruction", "task", "notes", "history", "observation", "actions", "facts", "steps_left"}
 )
@@ -49,7 +55,8 @@ PLACEHOLDERS: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(("actor_direct", "actor_cot", "actor_react", "actor_few-shot", "actor_tool", "plan"), _ACTING),
     **dict.fromkeys(("actor_prompting", "actor_fc", "actor_composite-first", "actor_composite"), _ACTING),
     "actor_plan-solve": _ACTING | {"plan", "plan_step"},
-    "refine": frozenset({"feedback", *WORDS[False], "reflect"}),
+    "refine": frozenset({"feedback", "attempts", "reflect", "instruct"}),
+    **dict.fromkeys((f"instruct_{name}" for name in INSTRUCTIONS if name != "none"), frozenset(WORDS[False])),
     "reask": frozenset({"wanted", "got"}),
     "score": _STATE | {"candidate"},
     "finalise": _STATE | {"candidate"},
@@ -66,7 +73,7 @@ CHANGED_PARTS: Mapping[str, tuple[str, Callable[[str], str]]] = {
 """Placeholder -> the file of the part that it is made of, and how."""
 PARTS = frozenset(
     {"rules", "rules_fc", "form", "thought", "example", "examples", "criteria", "check", "reflection", "sample"}
-    | {"expected", *CHANGED_PARTS}
+    | {"expected", "proposal", *CHANGED_PARTS}
 )
 """Placeholders of parts, which may be missing. Their files have the same names.
 
@@ -76,7 +83,7 @@ PARTS = frozenset(
 - example: a worked example; `_bare` without its thoughts, `_command` for answers with a command.
 - examples: further examples, for the style few-shot.
 - criteria: what makes an action good or bad, for judges.
-- check, reflection: for a refinement, what to check in any case, and what results mostly mean.
+- check, reflection, proposal: for a refinement, what to check in any case, what results mostly mean, and what to do.
 - sample: what the environment shows, word for word, for a simulator.
 - expected: what an answer must have, for the error of one that can't be read; by default a line with the action.
 """
@@ -150,9 +157,14 @@ class Prompts:
             return told
         if feedback.instruction not in INSTRUCTIONS:
             raise UnknownName("instruction", feedback.instruction, INSTRUCTIONS)
-        reflect = self.part("reflection") if tells_results(feedback) else ""
+        if feedback.instruction not in INSTRUCTIONS:
+            raise UnknownName("instruction", feedback.instruction, INSTRUCTIONS)
         words = {**WORDS[len(feedback.attempts) > 1], **({"unless": ""} if all_failed(feedback) else {})}
-        return self.render(INSTRUCTIONS[feedback.instruction], feedback=told, reflect=reflect, **words).user.strip()
+        role = f"instruct_{feedback.instruction}"
+        instruct = self.render(role, **words).user.strip() if role in PLACEHOLDERS else ""
+        reflect = self.part("reflection") if tells_results(feedback) else ""
+        attempts = words["attempts"]
+        return self.render("refine", feedback=told, attempts=attempts, reflect=reflect, instruct=instruct).user.strip()
 
     def part(self, name: str) -> str:
         """Return a part's text, "" if the environment has none."""
@@ -162,7 +174,8 @@ class Prompts:
 
     def digest(self, roles: Sequence[str]) -> str:
         """Return a digest of these roles' texts, with their parts, for the key of an episode."""
-        return digest(*((role, self._text(role)) for role in roles))
+        asked = [role for role in PLACEHOLDERS if role.startswith("instruct_") and "refine" in roles]
+        return digest(*((role, self._text(role)) for role in (*roles, *asked)))
 
     def _text(self, role: str) -> str:
         """Return a role's text with its parts, whose own placeholders are filled in with the role's."""

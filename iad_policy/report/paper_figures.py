@@ -70,7 +70,7 @@ class Sweep:
         """Run strategies with the sweep's options, overridden by `changes`, and return the results."""
         asked: dict[str, Any] = {"n": self.ns, "agent": self.agent, "verifier": self.verifier, "tasks": self.tasks}
         if "iad" in strategies:
-            asked["feedback"] = "best-worst"  # the form of the papers, unless another one is given
+            asked |= {"feedback": "best-worst", "instruct": "improve"}  # the paper's, unless others are given
         asked |= {**self.options, **changes}
         folder = self.out / f"{'-'.join(strategies)}-{digest(self.env, strategies, asked)[:8]}"
         return self.evaluate(self.env, list(strategies), out=folder, **asked)

@@ -147,6 +147,7 @@ class RunConfig:
     )
     simulator: str = _option(PERFECT, "Source of simulations: perfect, noisy:F, retrieval[:FILE] or llm:<model>.")
     feedback: str | None = _option(None, "Feedback form: what the agent sees before it refines.", per_strategy=True)
+    instruct: str | None = _option(None, "Instruction: what it is asked to do with that.", per_strategy=True)
     stop: str | None = _option(
         None, "Stop rule of refining strategies: never, finalise, repeat, score:X.", per_strategy=True
     )

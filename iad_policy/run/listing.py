@@ -13,6 +13,7 @@ from iad_policy.run.engines import ENGINES
 from iad_policy.run.trackers import TRACKERS
 from iad_policy.runtime.components import TABLES
 from iad_policy.strategies.building_blocks.feedback_forms import FORMS
+from iad_policy.types import INSTRUCTIONS
 
 WRITTEN: Mapping[str, str] = {
     "iad_policy.verifiers.corrupted:noisy": "noisy:<sd>:<verifier>",
@@ -40,6 +41,7 @@ def names(environments: Mapping[str, str]) -> dict[str, dict[str, str]]:
         "verifiers": dict(_described(name, path) for name, path in _all(TABLES["verifiers"], "verifiers")),
         "simulators": dict(_described(name, path) for name, path in TABLES["simulators"].items()),
         "feedback": {name: _summary(form) for name, form in FORMS.items()},
+        "instructions": dict(INSTRUCTIONS),
         "presets": {name: f"{preset.source}, in {preset.env}" for name, preset in experiments().items()},
         "engines": dict(_described(name, path) for name, path in ENGINES.items()),
         "trackers": dict(_described(name, path) for name, path in TRACKERS.items()),

@@ -1,11 +1,11 @@
 """Applies the settings of a paper to a run, and says which of them the paper states."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from iad_policy.agents import asks_a_model, is_registered
-from iad_policy.papers import Experiment, Settings
+from iad_policy.papers import Experiment, Settings, what_differs
 from iad_policy.run.config import MAPPINGS, PER_STRATEGY
 from iad_policy.strategies import find_strategy, options_of
 
@@ -21,7 +21,12 @@ def applied(
         given: The settings of the command line, which override the preset. They always include `strategies`.
         takes_sampling: Whether the agent is a language model. Other agents don't use `agent_args`.
     """
-    unused = () if takes_sampling else _flat({"agent_args": _merged(preset.ours, preset.stated).get("agent_args", {})})
+    model = _model_of(given.get("agent", "")) if takes_sampling else ""
+    unused = (
+        [] if takes_sampling else [*_flat({"agent_args": _merged(preset.ours, preset.stated).get("agent_args", {})})]
+    )
+    stated_there, needing = _with_model(preset.stated, model)
+    preset = replace(preset, stated=stated_there)
     # No paper's agent is asked again for an answer that can't be read.
     preset = replace(preset, ours=_merged({"agent_args": {"reask": 0}}, preset.ours))
     stated, ours = (_usable(part, given, takes_sampling) for part in (preset.stated, preset.ours))
@@ -39,15 +44,32 @@ def applied(
         f"Preset {name}: {preset.source}",
         "" if takes_sampling else _no_reproduction(given.get("agent", "")),
         _line("There with", [f"{preset.model}. {preset.published}"] if preset.model else []),
-        _line("Stated there", _flat(stated)),
+        _line("Stated there", _flat(stated, preset.sections)),
         _line("Not stated there, so ours", _flat(ours)),
         _line("Set otherwise here", overridden),
-        _line("Not used, as the agent asks no model", unused),
+        _line("Not used, as the agent asks no model", [*unused, *needing]),
+        *(f"Differs from the paper: {one}" for one in what_differs(name, "settings", preset.env)),
         *preset.notes,
     ]
     if preset.agent and preset.agent not in str(given.get("agent", "")):
         lines.append(f"The paper's agent is another: --agent {preset.agent}:<model>")
     return merged, tuple(line for line in lines if line)
+
+
+def _model_of(agent: str | tuple[str, ...]) -> str:
+    """Return the language model of an agent, the first one of several, by the name that a judge takes."""
+    name = agent if isinstance(agent, str) else agent[0]
+    return name if name.startswith(("local:", "hf:")) else name.partition(":")[2]
+
+
+def _with_model(settings: Settings, model: str) -> tuple[Settings, list[str]]:
+    """Return settings with the agent's model where they name it, and those that are left out without one."""
+    asking = {key for key, value in settings.items() if isinstance(value, str) and "{model}" in value}
+    if not model:
+        return {key: value for key, value in settings.items() if key not in asking}, [
+            f"{key} = {settings[key].format(model='<model>')}" for key in settings if key in asking
+        ]
+    return {key: value.format(model=model) if key in asking else value for key, value in settings.items()}, []
 
 
 def _no_reproduction(agent: str | tuple[str, ...]) -> str:
@@ -90,12 +112,11 @@ def _merged(below: Settings, above: Settings) -> dict[str, Any]:
     }
 
 
-def _flat(settings: Settings) -> Iterator[str]:
+def _flat(settings: Settings, sections: Mapping[str, str] | None = None) -> Iterator[str]:
     for key, value in settings.items():
-        if key in MAPPINGS:
-            yield from (f"{argument} = {one}" for argument, one in value.items())
-        else:
-            yield f"{key} = {value}"
+        for argument, one in value.items() if key in MAPPINGS else [(key, value)]:
+            section = (sections or {}).get(argument, "")
+            yield f"{argument} = {one} ({section})" if section else f"{argument} = {one}"
 
 
 def _line(heading: str, settings: Iterable[str]) -> str:

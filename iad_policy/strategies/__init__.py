@@ -15,7 +15,7 @@ from iad_policy.registry import load_object, load_own
 from iad_policy.requests import Asking, Commit
 from iad_policy.strategies.building_blocks.feedback_forms import load_feedback
 from iad_policy.strategies.building_blocks.stop import load_stop
-from iad_policy.types import Candidate, State, Verifier
+from iad_policy.types import DIFFER, INSTRUCTIONS, Candidate, State, Verifier
 from iad_policy.types.information import may_read_gold
 
 STRATEGIES: Mapping[str, str] = {
@@ -123,7 +123,7 @@ def load_strategy(strategy: str | Strategy, **options: Any) -> Callable[[State],
     as `single`. `feedback` and `stop` may be given by name.
 
     Raises:
-        UnknownName: There is no such strategy, option, feedback form or stop rule.
+        UnknownName: There is no such strategy, option, feedback form, instruction or stop rule.
         ValueError: `n` is below 1.
     """
     strategy = find_strategy(strategy)
@@ -138,6 +138,8 @@ def load_strategy(strategy: str | Strategy, **options: Any) -> Callable[[State],
             raise UnknownName("option of the strategy", option, known)
     if isinstance(options.get("feedback"), str):
         options["feedback"] = load_feedback(options["feedback"])
+    if options.get("instruct", DIFFER) not in INSTRUCTIONS:
+        raise UnknownName("instruction", str(options["instruct"]), INSTRUCTIONS)
     if "stop" in options:
         stop = options["stop"]
         options["stop"] = load_stop(stop) if isinstance(stop, str) else stop

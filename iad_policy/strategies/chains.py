@@ -1,12 +1,15 @@
 """Several IAD chains, and a vote by result among their best candidates."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from iad_policy.requests import All, Asking, Propose
 from iad_policy.strategies import declares, per_step
 from iad_policy.strategies.building_blocks.feedback_forms import FeedbackForm, findings
 from iad_policy.strategies.building_blocks.stop import StopRule, never
 from iad_policy.strategies.building_blocks.voting import voted
 from iad_policy.strategies.iad import chain
-from iad_policy.types import Candidate, State
+from iad_policy.types import DIFFER, Candidate, State
 
 
 @declares(needs="verifier")
@@ -18,6 +21,7 @@ def chains(
     k: int = 3,
     delta: float = 0.0,
     feedback: FeedbackForm = findings,
+    instruct: str = DIFFER,
     stop: StopRule = never,
     temperature: float | None = None,
 ) -> Asking[Candidate]:
@@ -29,7 +33,8 @@ def chains(
     if k < 1:
         raise ValueError(f"expected k, the number of chains, to be 1 or more, got {k}; the default is 3")
     sizes = [n // k + (place < n % k) for place in range(min(k, n))]
-    one = [chain(here, n=size, delta=delta, feedback=feedback, stop=stop, temperature=temperature) for size in sizes]
+    options: Mapping[str, Any] = {"delta": delta, "feedback": feedback, "instruct": instruct, "stop": stop}
+    one = [chain(here, n=size, temperature=temperature, **options) for size in sizes]
     best = [candidate for candidate in (yield from All(one)) if candidate is not None]
     if not best:
         return (yield from Propose(here, 1, temperature=temperature))[0]

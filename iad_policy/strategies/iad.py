@@ -5,10 +5,10 @@ from contextlib import suppress
 from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import Asking, Propose, Verify
 from iad_policy.strategies import declares, per_step
-from iad_policy.strategies.building_blocks.feedback_forms import FeedbackForm, findings
+from iad_policy.strategies.building_blocks.feedback_forms import FeedbackForm, findings, instructed
 from iad_policy.strategies.building_blocks.incumbent import incumbent
 from iad_policy.strategies.building_blocks.stop import StopRule, never
-from iad_policy.types import Candidate, State
+from iad_policy.types import DIFFER, Candidate, State
 
 
 def chain(
@@ -17,6 +17,7 @@ def chain(
     n: int = 3,
     delta: float = 0.0,
     feedback: FeedbackForm = findings,
+    instruct: str = DIFFER,
     stop: StopRule = never,
     temperature: float | None = None,
 ) -> Asking[Candidate]:
@@ -26,7 +27,8 @@ def chain(
     by more than `delta`. The verifier sees all candidates of the chain each time, and one that compares may revise
     earlier verdicts. So without feedback, `delta` and stop rule the chain commits what best-of-n would.
 
-    The paper's own feedback is the best and the worst candidate (version 2, eqs 3-5): `feedback="best-worst"`.
+    The paper's own feedback is the best and the worst candidate, and it asks to do better than the one without the
+    mistakes of the other (version 2, eqs 3-5): `feedback="best-worst", instruct="improve"`.
     """
     tried = yield from Propose(here, 1, temperature=temperature)
     best = tried[0]
@@ -36,7 +38,7 @@ def chain(
             best = incumbent(tried, delta)
             if stop(best, tried):
                 break
-            hint = yield from feedback(here, tried)
+            hint = instructed((yield from feedback(here, tried, delta)), instruct)
             (new,) = yield from Propose(here, 1, feedback=hint, temperature=temperature)
             tried = yield from Verify(here, [*tried, new])
         best = incumbent(tried, delta)

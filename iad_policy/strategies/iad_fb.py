@@ -1,13 +1,14 @@
 """IAD-fb: Iterative Agent Decoding with a judge's text in addition to best and worst."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from iad_policy.requests import Asking
 from iad_policy.strategies import declares, per_step
 from iad_policy.strategies.building_blocks.feedback_forms import FeedbackForm, best_and_worst, best_worst_and_judge_text
 from iad_policy.strategies.building_blocks.stop import StopRule, never
 from iad_policy.strategies.iad import chain
-from iad_policy.types import Candidate, Feedback, State
+from iad_policy.types import DIFFER, Candidate, Feedback, State
 
 
 @declares(needs="verifier")
@@ -19,6 +20,7 @@ def iad_fb(
     k: int | None = None,
     delta: float = 0.0,
     feedback: FeedbackForm = best_worst_and_judge_text,
+    instruct: str = DIFFER,
     stop: StopRule = never,
     temperature: float | None = None,
 ) -> Asking[Candidate]:
@@ -31,10 +33,11 @@ def iad_fb(
         raise ValueError(f"expected k, the number of judge texts, to be 0 or more, got {k}; None sets no limit")
     n_judged = 0
 
-    def judged(at: State, tried: Sequence[Candidate]) -> Asking[Feedback | None]:
+    def judged(at: State, tried: Sequence[Candidate], delta: float) -> Asking[Feedback | None]:
         nonlocal n_judged
         n_judged += 1
         form = feedback if k is None or n_judged <= k else best_and_worst
-        return (yield from form(at, tried))
+        return (yield from form(at, tried, delta))
 
-    return (yield from chain(here, n=n, delta=delta, feedback=judged, stop=stop, temperature=temperature))
+    options: Mapping[str, Any] = {"delta": delta, "feedback": judged, "instruct": instruct, "stop": stop}
+    return (yield from chain(here, n=n, temperature=temperature, **options))

@@ -7,7 +7,7 @@ from iad_policy.requests import Asking, Keep, Verify
 from iad_policy.strategies import declares, per_step
 from iad_policy.strategies.building_blocks.expansion import SearchConfig, iteration, ranked
 from iad_policy.strategies.building_blocks.rollouts import DEPTH, first_answer
-from iad_policy.strategies.building_blocks.tree import Pick, Tree, ucb1
+from iad_policy.strategies.building_blocks.tree import FirstVisits, Pick, Tree, ucb1
 from iad_policy.types import Candidate, State
 
 
@@ -19,6 +19,7 @@ def mcts(
     n: int = 10,
     k: int = 3,
     c_exp: float = 1.0,
+    first_visits: FirstVisits = "ranked",
     depth: int = DEPTH,
     draws: int = 3,
     pick: Pick = "visits",
@@ -29,7 +30,7 @@ def mcts(
 
     An iteration follows UCB1 from the root and expands the first state without actions with k proposals in the ranker's
     order (K - 1 asks). It takes the best-ranked one, continues with the agent to the end of the episode, and backs up
-    the verifier's score of the last step. First visits follow the ranking.
+    the verifier's score of the last step.
 
     When the budget ends, the visits so far decide. Before the first visit the ranking decides, before that the
     verdicts, and before those the first usable proposal is committed.
@@ -39,6 +40,8 @@ def mcts(
         n: Number of iterations.
         k: Number of proposals that expand a state. Equal ones are one action.
         c_exp: Weight of exploration.
+        first_visits: "ranked" visits each action once, in the ranking's order, before UCB1 decides. "published" is
+            eq. 7 for all: Q is 0 before a visit, so an action that succeeded is visited again before the others.
         depth: Maximum number of actions from the state. A rollout of that length is valued even if it is not finished.
         draws: Number of outcomes kept per action if the environment is random. Visits use them in turn.
         pick: "visits" commits the most visited action, and Q decides ties. "value" does the reverse.
@@ -47,9 +50,11 @@ def mcts(
         temperature: Temperature of proposals.
     """
     ranking = ranked_by_verdict if verify_first else ranked
+    if first_visits not in ("ranked", "published"):
+        raise ValueError(f"expected first_visits to be 'ranked' or 'published', got {first_visits!r}")
     config = SearchConfig(
-        selection_score=ucb1(c_exp), ranking=ranking, decide=first_answer(temperature), width=k, root_width=k,
-        depth=depth, draws=draws, temperature=temperature,
+        selection_score=ucb1(c_exp, first_visits), ranking=ranking, decide=first_answer(temperature), width=k,
+        root_width=k, depth=depth, draws=draws, temperature=temperature, first_visits=first_visits,
     )  # fmt: skip
     tree = Tree(here)
     with suppress(BudgetExhausted):

@@ -68,7 +68,7 @@ def reasoning_tree(
     long as their actions are equal. If a rollout's value is above `threshold`, its states up to depth `depth_expanded`
     are queued. Otherwise none is queued, which prunes the branch. An answer that is not an action ends its rollout with
     value 0. When the budget ends, the tree so far is returned. The paper also adds the expert's trajectory as a branch.
-    It is left out here, as it is gold.
+    It is gold, so it is added when values are learned (`iad_policy.learn.recipes.qnet`).
 
     Args:
         here: The root.
@@ -94,7 +94,7 @@ def reasoning_tree(
                 else:
                     usable, seen = rollout.candidates[:wrong], rollout.states[:wrong]
                     rollout = replace(rollout, candidates=usable, states=seen, value=0.0)
-                branch = _attached(node, rollout)
+                branch = attached(node, rollout)
                 if rollout.value > threshold:
                     new = [one for one in branch if one not in queued and one.depth <= depth_expanded]
                     queue.extend(one for one in new if not one.state.done)
@@ -102,7 +102,7 @@ def reasoning_tree(
     return tree
 
 
-def _attached(node: Node, rollout: Rollout) -> list[Node]:
+def attached(node: Node, rollout: Rollout) -> list[Node]:
     """Add a rollout below a node, and return its nodes."""
     branch = []
     for candidate, state in zip(rollout.candidates, rollout.states, strict=True):

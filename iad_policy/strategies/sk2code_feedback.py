@@ -5,13 +5,15 @@ from contextlib import suppress
 from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import Ask, Asking, Propose, Verify
 from iad_policy.strategies import declares, per_step
-from iad_policy.strategies.building_blocks.feedback_forms import about_last
-from iad_policy.types import Candidate, Said, State
+from iad_policy.strategies.building_blocks.feedback_forms import about_last, instructed
+from iad_policy.types import DIFFER, Candidate, Said, State
 
 
 @declares(needs="verifier")
 @per_step
-def sk2code_feedback(here: State, *, n: int = 3, temperature: float | None = None) -> Asking[Candidate]:
+def sk2code_feedback(
+    here: State, *, n: int = 3, instruct: str = DIFFER, temperature: float | None = None
+) -> Asking[Candidate]:
     """Commit the last of n answers, each a revision of the one before (arXiv 2504.01931, baseline Sk2code feedback).
 
     The critic sees the verifier's verdict on the last answer. The agent sees the critic's text but no score, and no
@@ -23,7 +25,7 @@ def sk2code_feedback(here: State, *, n: int = 3, temperature: float | None = Non
             (last,) = yield from Verify(here, [last])
             critique = yield from Ask("critic", here, last)
             hint = about_last(last, Said("review", critique))
-            (new,) = yield from Propose(here, 1, feedback=hint, temperature=temperature)
+            (new,) = yield from Propose(here, 1, feedback=instructed(hint, instruct), temperature=temperature)
             if last.error or not new.error:
                 last = new
     return last

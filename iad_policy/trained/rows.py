@@ -16,9 +16,11 @@ class Row:
         action: The action.
         prompt: The messages that a language model was sent; empty for an agent without one.
         text: Its answer, as it was sampled.
+        logprob: The log-probability that the action was proposed with; None if it was not recorded.
     """
 
     state: State
     action: Any
     prompt: Sequence[Mapping[str, Any]] = ()
     text: str = ""
+    logprob: float | None = None

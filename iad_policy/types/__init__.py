@@ -346,7 +346,14 @@ class ShownAttempt:
 
 
 DIFFER = "differ"
-"""The instruction that asks for a proposal which differs from the earlier ones."""
+INSTRUCTIONS: Mapping[str, str] = {
+    DIFFER: "Propose what differs from all that is shown, or repeat one of them if it is surely right.",
+    "improve": "Do better than the best one, without the mistakes of the worst (arXiv 2504.01931, eq. 5).",
+    "fix": "Name what is wrong, and then mend it.",
+    "reflect": "Reflect on what was proposed and improve on it, with what the task names in mind (version 1).",
+    "none": "Ask for nothing: the feedback is shown, and the question stays the same.",
+}
+"""Name of an instruction -> what an agent is asked for beside the feedback. `iad_policy.prompts` has the words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,7 +367,7 @@ class Feedback:
         preferred: Numbers, from 1, of the attempts that the verifier prefers, where that is told.
         best: The incumbent, without its verdict. It is the answer to revise where a method always revises the last one.
         worst: The candidate to avoid, without its verdict.
-        instruction: The name of the instruction that goes with it; see `iad_policy.prompts.INSTRUCTIONS`.
+        instruction: The name of the instruction that goes with it; see `INSTRUCTIONS`.
         shown: How much of each text is shown.
     """
 

@@ -110,6 +110,20 @@ class SparseVerifier(Corrupted):
         return replace(verdict, details={}) if verdict.score > self._threshold else Verdict(0.0)
 
 
+class BinaryVerifier(Corrupted):
+    """Says 1 for a score of 1 or more, and else 0, as a reward of success alone does.
+
+    Args:
+        inner: The verifier.
+    """
+
+    def __init__(self, inner: Verifier) -> None:
+        super().__init__(inner, "binary")
+
+    def _changed(self, state: State, candidate: Candidate, verdict: Verdict) -> Verdict:
+        return replace(verdict, score=float(verdict.score >= 1.0), details={})
+
+
 class LoneVerifier(Corrupted):
     """Shows the verifier one candidate at a time, so that no verdict depends on the other candidates.
 
@@ -160,6 +174,11 @@ class TerminalOracleVerifier(Corrupted):
         preview = candidate.preview
         is_end = preview is not None and preview.done and not preview.is_awaiting
         return OracleVerifier().verify(state, [candidate])[0] if is_end else verdict
+
+
+def binary(env: gym.Env[Any, Any], argument: str = "oracle") -> BinaryVerifier:
+    """Say 1 for a score of 1 or more of another verifier, and else 0: `binary:<verifier>`."""
+    return BinaryVerifier(load_verifier(argument, env))
 
 
 def alone(env: gym.Env[Any, Any], argument: str = "proxy") -> LoneVerifier:

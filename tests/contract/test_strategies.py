@@ -210,12 +210,13 @@ def _generator(requests: Any) -> Any:
     [
         ({"strategy": "iad", "n": 0}, "n, the proposals per decision"),
         ({"strategy": "bon", "n": -1}, "n, the proposals per decision"),
-        ({"strategy": "iad", "gamma": 1}, "delta, feedback, n, stop, temperature"),
+        ({"strategy": "iad", "gamma": 1}, "delta, feedback, instruct, n, stop, temperature"),
         ({"strategy": "bom"}, "bon, bon-episode, bon-sc, chains, iad, iad-fb"),
         (
             {"strategy": "iad", "feedback": "loud"},
-            "best-worst, best-worst-judge, findings, hints, judge, none, results, scalar",
+            "best-worst, best-worst-ever, best-worst-judge, findings, hints, judge, none, results, scalar",
         ),
+        ({"strategy": "iad", "instruct": "do better"}, "differ, fix, improve, none, reflect"),
         ({"strategy": "iad", "stop": "later"}, "finalise, never, repeat, score:X"),
         ({"strategy": "iad", "threads": 0}, "threads of 1 or more"),
     ],

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from iad_policy.learn.examples import Examples, NothingToLearn, Pair, preferences
+from iad_policy.learn.examples import Examples, NothingToLearn, Pair, Reference, preferences
 from iad_policy.learn.experience import Experience, row_of
 from iad_policy.learn.objectives import Preference
 from iad_policy.strategies.building_blocks.tree import preference_pairs
@@ -26,6 +26,7 @@ class StepPreference:
         alpha: Weight of the visits' value against the ranking's, in trees. 1 is the ablation without the critic.
         theta: Least margin of a pair.
         beta: Strength of the pull towards the reference.
+        reference: The model before training, or the behaviour: the likelihoods that the data were proposed with.
         labels: `soft` is sigmoid(margin / tau), `hard` is 1.
         tau: Temperature of soft labels.
         sft_weight: Weight of an additional -log pi(chosen).
@@ -38,6 +39,7 @@ class StepPreference:
     alpha: float = 0.5
     theta: float = 0.2
     beta: float = 1.0
+    reference: Reference = "start"
     labels: Literal["soft", "hard"] = "soft"
     tau: float = 0.2
     sft_weight: float = 0.0
@@ -63,4 +65,4 @@ class StepPreference:
                 f"{len(experience.trajectories)} episodes; {fix}, or lower theta"
             )
         tau = self.tau if self.labels == "soft" else None
-        return preferences(pairs, start, Preference(self.beta, self.sft_weight), tau=tau)
+        return preferences(pairs, start, Preference(self.beta, self.sft_weight), tau=tau, reference=self.reference)

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from iad_policy.learn.examples import Examples, NothingToLearn, Pair, preferences
+from iad_policy.learn.examples import Examples, NothingToLearn, Pair, Reference, preferences
 from iad_policy.learn.experience import Experience, Trajectory
 from iad_policy.learn.objectives import Preference
 from iad_policy.trained.backends import Backend
@@ -21,6 +21,7 @@ class TrajectoryPreference:
 
     Attributes:
         beta: Strength of the pull towards the reference.
+        reference: The model before training, or the behaviour: the likelihoods that the data were proposed with.
         least: Least difference of the rewards.
         per_task: Most pairs per task, drawn by the seed.
         sft_weight: Weight of an additional -log pi(chosen).
@@ -30,6 +31,7 @@ class TrajectoryPreference:
     needs_start: ClassVar[bool] = True
 
     beta: float = 0.1
+    reference: Reference = "start"
     least: float = 0.2
     per_task: int = 4
     sft_weight: float = 0.0
@@ -56,4 +58,4 @@ class TrajectoryPreference:
                 f"expected two episodes of a task whose rewards differ by {self.least:g} or more, got none in "
                 f"{len(experience.trajectories)} episodes of {len(experience.tasks)} tasks; run more seeds per task"
             )
-        return preferences(pairs, start, Preference(self.beta, self.sft_weight), tau=None)
+        return preferences(pairs, start, Preference(self.beta, self.sft_weight), tau=None, reference=self.reference)

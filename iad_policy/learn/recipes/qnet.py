@@ -10,7 +10,9 @@ from iad_policy.errors import UnknownName
 from iad_policy.learn.examples import Examples, NothingToLearn, weighted
 from iad_policy.learn.experience import Experience
 from iad_policy.learn.objectives import squared_error
+from iad_policy.strategies.building_blocks.rollouts import Rollout
 from iad_policy.strategies.building_blocks.tree import Edge, Node, Tree
+from iad_policy.strategies.reasoning_tree import attached
 from iad_policy.trained.backends import Backend
 from iad_policy.trained.heads import Head
 from iad_policy.trained.rows import Row
@@ -29,6 +31,7 @@ class QNet:
         gamma: Discount of `bellman`.
         scale: `none` leaves the values as they are. `tree` scales each tree to [0, 1], as the paper does. A tree whose
             episodes all earned the same then says nothing of whether that was much.
+        experts: Whether episodes without a tree, such as an expert's, are branches of their tasks' trees.
     """
 
     head: ClassVar[Head] = "value"
@@ -37,10 +40,12 @@ class QNet:
     targets: Backup = "bellman"
     gamma: float = 0.9
     scale: Scale = "none"
+    experts: bool = False
 
     def examples(self, experience: Experience, start: Backend, rng: np.random.Generator) -> Examples:
         """Return the trees' actions with their values."""
-        found = [row for _, tree in experience.trees for row in q_values(tree, self.targets, self.gamma, self.scale)]
+        trees = with_experts(experience) if self.experts else [tree for _, tree in experience.trees]
+        found = [row for tree in trees for row in q_values(tree, self.targets, self.gamma, self.scale)]
         if not found:
             raise NothingToLearn(
                 f"expected search trees in which episodes ended, got none in {len(experience.trajectories)} episodes; "
@@ -48,6 +53,37 @@ class QNet:
             )
         target = np.array([row.q for row in found])
         return weighted([Row(row.state, row.action) for row in found], squared_error, target=target)
+
+
+def with_experts(experience: Experience) -> list[Tree]:
+    """Return the trees, in which episodes without a tree of their own are branches (Algorithm 3: the expert's).
+
+    Such an episode is a branch of the trees of its task, or else a tree of its own.
+    """
+    trees = list(experience.trees)
+    for one in experience.trajectories:
+        if one.trees or not one.steps or one.end is None:
+            continue
+        start = one.steps[0].state
+        of_task = [tree for task, tree in trees if task == one.task and not tree.root.state.history]
+        if not of_task:
+            of_task = [Tree(start)]
+            trees.append((one.task, of_task[0]))
+        states = (*(step.state for step in one.steps[1:]), one.end)
+        branch = Rollout(start, tuple(step.committed for step in one.steps), states, value=one.reward)
+        for tree in of_task:
+            if not _has_ended(tree.root, one.actions):  # a rollout there was the same, or this was done before
+                attached(tree.root, branch)
+    return [tree for _, tree in trees]
+
+
+def _has_ended(node: Node, keys: Sequence[str]) -> bool:
+    for key in keys:
+        ahead = next((edge.draws[0] for edge in node.edges if edge.candidate.key == key and edge.draws), None)
+        if ahead is None:
+            return False
+        node = ahead
+    return node.ended is not None
 
 
 class ValueRow(NamedTuple):

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from iad_policy.errors import BudgetExhausted, ContractError
 from iad_policy.requests import Ask, Asking, Propose, Simulate
 from iad_policy.strategies.building_blocks.rollouts import Decide, Rollout, roll_on, valued
-from iad_policy.strategies.building_blocks.tree import Edge, Node, SelectionScore, Tree, back_up, selected
+from iad_policy.strategies.building_blocks.tree import Edge, FirstVisits, Node, SelectionScore, Tree, back_up, selected
 from iad_policy.types import Candidate, State, score
 
 Ranking: TypeAlias = Callable[[State, list[Candidate]], Asking[list[Candidate]]]
@@ -19,7 +19,8 @@ class SearchConfig:
     """The differences between the Monte-Carlo searches.
 
     Attributes:
-        selection_score: Score that decides which visited action of a node is visited next.
+        selection_score: Score that decides which action of a node is visited next.
+        first_visits: Whether unvisited actions go before the others.
         ranking: Order in which the actions are visited first.
         decide: Rule that continues a rollout below the tree.
         width: Number of proposals that expand a node.
@@ -41,6 +42,7 @@ class SearchConfig:
     temperature: float | None = None
     notes: Sequence[str] = ()
     at_depth: float | None = None
+    first_visits: FirstVisits = "ranked"
 
 
 def iteration(tree: Tree, config: SearchConfig) -> Asking[Rollout | None]:
@@ -63,7 +65,7 @@ def iteration(tree: Tree, config: SearchConfig) -> Asking[Rollout | None]:
             is_within = False
         if not node.edges:
             break
-        node = yield from outcome(selected(node, config.selection_score), config.draws)
+        node = yield from outcome(selected(node, config.selection_score, config.first_visits), config.draws)
     rollout = tree.path_to(node)
     if not rollout.candidates:
         return None

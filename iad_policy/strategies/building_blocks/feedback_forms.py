@@ -2,7 +2,8 @@
 
 A form is a generator too. Most make no request, and judge text asks the critic. It says as data what is told, and the
 prompts make the words of it. Agents that are not language models read `Feedback.best`, `.worst` and `.tried`. Their
-verdicts are removed, so only the scalar form shows a score.
+verdicts are removed, so only the scalar form shows a score. What the agent is asked to do with it is the instruction
+(`iad_policy.types.INSTRUCTIONS`), which goes with any form that shows a candidate.
 
 The form's name may limit how much is shown of a candidate, of its result or of the critic's text, in tokens:
 `best-worst:300`, `best-worst-judge:300:100`, `findings:300:150`.
@@ -17,10 +18,13 @@ from iad_policy.errors import UnknownName
 from iad_policy.requests import Ask, Asking
 from iad_policy.strategies.building_blocks.incumbent import incumbent
 from iad_policy.strategies.building_blocks.voting import previewed
-from iad_policy.types import Candidate, Feedback, Said, ShownAttempt, ShownTokens, State, score
+from iad_policy.types import DIFFER, Candidate, Feedback, Said, ShownAttempt, ShownTokens, State, score
 
-FeedbackForm = Callable[[State, Sequence[Candidate]], Asking[Feedback | None]]
-"""Generator function of a state and the candidates tried in it, oldest first and verified."""
+FeedbackForm = Callable[[State, Sequence[Candidate], float], Asking[Feedback | None]]
+"""Generator function of a state, the candidates tried in it, oldest first and verified, and the strategy's delta.
+
+The best one is the `incumbent` under that delta: what would be committed.
+"""
 
 SHOWN_TOKENS, RESULT_TOKENS, CRITIQUE_TOKENS = ShownTokens()
 
@@ -31,19 +35,22 @@ def fingerprint(feedback: Feedback | None) -> str:
         return ""
     told = [one.key or one.error for one in feedback.tried]
     shown = [one.key or one.error for one in (feedback.best, feedback.worst) if one is not None]
-    return "\n".join([feedback.text, *shown, *told])
+    asked = [] if feedback.instruction == DIFFER else [feedback.instruction]
+    return "\n".join([feedback.text, *shown, *told, *asked])
 
 
-def no_feedback(here: State, tried: Sequence[Candidate]) -> Asking[Feedback | None]:
+def no_feedback(here: State, tried: Sequence[Candidate], delta: float = 0.0) -> Asking[Feedback | None]:
     """Give no feedback, so that the next proposal is independent of the earlier ones."""
     yield from ()
     return None
 
 
-def scalar(here: State, tried: Sequence[Candidate], *, shown_tokens: int = SHOWN_TOKENS) -> Asking[Feedback | None]:
+def scalar(
+    here: State, tried: Sequence[Candidate], delta: float = 0.0, *, shown_tokens: int = SHOWN_TOKENS
+) -> Asking[Feedback | None]:
     """Show the best candidate and its score."""
     yield from ()
-    best = incumbent(tried)
+    best = incumbent(tried, delta)
     shown = best.shown()
     return Feedback(
         attempts=(ShownAttempt(shown, "best", score=best.score),), best=shown, shown=ShownTokens(action=shown_tokens)
@@ -51,22 +58,34 @@ def scalar(here: State, tried: Sequence[Candidate], *, shown_tokens: int = SHOWN
 
 
 def best_and_worst(
-    here: State, tried: Sequence[Candidate], *, shown_tokens: int = SHOWN_TOKENS
+    here: State, tried: Sequence[Candidate], delta: float = 0.0, *, shown_tokens: int = SHOWN_TOKENS
 ) -> Asking[Feedback | None]:
-    """Show the best and the worst candidate and nothing else (eqs 3-5 of arXiv 2504.01931 v2): the paper's form."""
+    """Show the better and the worse one of the newest candidate and the incumbent before it: the papers' form.
+
+    These are eqs 3-5 of arXiv 2504.01931 v2: the worst is of the two that were compared last.
+    """
     yield from ()
-    return _best_and_worst(tried, ShownTokens(action=shown_tokens))
+    return _best_and_worst(tried, delta, ShownTokens(action=shown_tokens))
+
+
+def best_and_worst_ever(
+    here: State, tried: Sequence[Candidate], delta: float = 0.0, *, shown_tokens: int = SHOWN_TOKENS
+) -> Asking[Feedback | None]:
+    """Show the best candidate and the worst of all that were tried."""
+    yield from ()
+    return _best_and_worst(tried, delta, ShownTokens(action=shown_tokens), of_all=True)
 
 
 def judge_text(
     here: State,
     tried: Sequence[Candidate],
+    delta: float = 0.0,
     *,
     shown_tokens: int = SHOWN_TOKENS,
     critique_tokens: int = CRITIQUE_TOKENS,
 ) -> Asking[Feedback | None]:
     """Show the best candidate and the critic's text about it."""
-    best = incumbent(tried)
+    best = incumbent(tried, delta)
     said = Said("review", (yield from Ask("critic", here, best)))
     best = best.shown()
     shown = ShownTokens(action=shown_tokens, critique=critique_tokens)
@@ -76,30 +95,33 @@ def judge_text(
 def best_worst_and_judge_text(
     here: State,
     tried: Sequence[Candidate],
+    delta: float = 0.0,
     *,
     shown_tokens: int = SHOWN_TOKENS,
     critique_tokens: int = CRITIQUE_TOKENS,
 ) -> Asking[Feedback | None]:
     """Show best, worst and the critic's text about the best: the papers' IAD-fb."""
-    critique = yield from Ask("critic", here, incumbent(tried))
-    return _best_and_worst(tried, ShownTokens(action=shown_tokens, critique=critique_tokens), critique)
+    critique = yield from Ask("critic", here, incumbent(tried, delta))
+    return _best_and_worst(tried, delta, ShownTokens(action=shown_tokens, critique=critique_tokens), critique)
 
 
 def results(
     here: State,
     tried: Sequence[Candidate],
+    delta: float = 0.0,
     *,
     shown_tokens: int = SHOWN_TOKENS,
     result_tokens: int = RESULT_TOKENS,
 ) -> Asking[Feedback | None]:
     """Show every candidate tried and what it led to, without a judgement; it is simulated if nobody looked yet."""
     attempts = [ShownAttempt(one.shown(), outcome=one.preview) for one in (yield from previewed(here, tried))]
-    return _about(tried, attempts, ShownTokens(shown_tokens, result_tokens))
+    return _about(tried, delta, attempts, ShownTokens(shown_tokens, result_tokens))
 
 
 def findings(
     here: State,
     tried: Sequence[Candidate],
+    delta: float = 0.0,
     *,
     shown_tokens: int = SHOWN_TOKENS,
     result_tokens: int = RESULT_TOKENS,
@@ -111,7 +133,7 @@ def findings(
     """
     yield from ()
     attempts = [ShownAttempt(one.shown(), outcome=one.preview, findings=_critique(one)) for one in tried]
-    feedback = _about(tried, attempts, ShownTokens(shown_tokens, result_tokens, critique_tokens))
+    feedback = _about(tried, delta, attempts, ShownTokens(shown_tokens, result_tokens, critique_tokens))
     distinct: dict[str, tuple[int, Candidate]] = {}
     for number, one in enumerate(tried, start=1):
         if not one.error and one.verdict is not None:
@@ -125,6 +147,7 @@ def findings(
 def hints(
     here: State,
     tried: Sequence[Candidate],
+    delta: float = 0.0,
     *,
     result_tokens: int = RESULT_TOKENS,
     critique_tokens: int = CRITIQUE_TOKENS,
@@ -137,7 +160,9 @@ def hints(
     doubted = [one for one in tried if one.verdict is None or not one.verdict.passed]
     attempts = [ShownAttempt(one.shown(), "unshown", one.preview, _critique(one)) for one in doubted]
     attempts = [one for one in attempts if one.failure or one.findings]
-    return _about(tried, attempts, ShownTokens(result=result_tokens, critique=critique_tokens)) if attempts else None
+    if not attempts:
+        return None
+    return _about(tried, delta, attempts, ShownTokens(result=result_tokens, critique=critique_tokens))
 
 
 def about_last(last: Candidate, *said: Said) -> Feedback:
@@ -153,6 +178,7 @@ FORMS: Mapping[str, FeedbackForm] = {
     "none": no_feedback,
     "scalar": scalar,
     "best-worst": best_and_worst,
+    "best-worst-ever": best_and_worst_ever,
     "judge": judge_text,
     "best-worst-judge": best_worst_and_judge_text,
     "results": results,
@@ -171,7 +197,7 @@ def load_feedback(name: str) -> FeedbackForm:
     kind, *lengths = name.split(":")
     if kind not in FORMS:
         raise UnknownName("feedback form", kind, FORMS)
-    truncations = list(inspect.signature(FORMS[kind]).parameters)[2:]
+    truncations = list(inspect.signature(FORMS[kind]).parameters)[3:]
     if len(lengths) > len(truncations) or not all(length.isdecimal() and int(length) for length in lengths):
         form = ":".join([kind, *(f"<{truncation}>" for truncation in truncations)])
         raise ValueError(
@@ -181,29 +207,36 @@ def load_feedback(name: str) -> FeedbackForm:
     return partial(FORMS[kind], **given) if given else FORMS[kind]
 
 
-def best_and_worst_of(tried: Sequence[Candidate]) -> tuple[Candidate, Candidate | None]:
-    """Return the best and the worst candidate; no worst one if it is the same action as the best.
-
-    The first of several best ones counts, and the last of several worst ones, so that the newest is not passed over.
-    """
-    best = incumbent(tried)
-    worst = min(reversed(tried), key=score)
-    return best, None if worst.key == best.key else worst
+def instructed(feedback: Feedback | None, instruct: str) -> Feedback | None:
+    """Return a feedback with an instruction."""
+    return None if feedback is None else replace(feedback, instruction=instruct)
 
 
-def _about(tried: Sequence[Candidate], attempts: Sequence[ShownAttempt], shown: ShownTokens) -> Feedback:
-    best, worst = best_and_worst_of(tried)
-    unlike = None if worst is None else worst.shown()
-    return Feedback(attempts=tuple(attempts), best=best.shown(), worst=unlike, shown=shown)
+def _about(tried: Sequence[Candidate], delta: float, attempts: Sequence[ShownAttempt], shown: ShownTokens) -> Feedback:
+    best = incumbent(tried, delta)
+    worst = _unlike(best, tried)
+    return Feedback(attempts=tuple(attempts), best=best.shown(), worst=worst and worst.shown(), shown=shown)
 
 
-def _best_and_worst(tried: Sequence[Candidate], shown: ShownTokens, critique: str = "") -> Feedback:
-    best, worst = best_and_worst_of(tried)
+def _best_and_worst(
+    tried: Sequence[Candidate], delta: float, shown: ShownTokens, critique: str = "", *, of_all: bool = False
+) -> Feedback:
+    best = incumbent(tried, delta)
+    if not of_all and len(tried) > 1:
+        before = incumbent(tried[:-1], delta)
+        tried = [before if best is tried[-1] else tried[-1]]
     said = (Said("review", critique),) if critique else ()
     attempts = [ShownAttempt(best.shown(), "best", said=said)]
+    worst = _unlike(best, tried)
     if worst is not None:
         attempts.append(ShownAttempt(worst.shown(), "worst"))
-    return _about(tried, attempts, shown)
+    return Feedback(attempts=tuple(attempts), best=best.shown(), worst=worst and worst.shown(), shown=shown)
+
+
+def _unlike(best: Candidate, tried: Sequence[Candidate]) -> Candidate | None:
+    """Return the worst candidate, the last of several so that the newest counts; None if it is the best."""
+    worst = min(reversed(tried), key=score)
+    return None if worst.key == best.key else worst
 
 
 def _critique(candidate: Candidate) -> str:

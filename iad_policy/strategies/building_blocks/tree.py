@@ -15,8 +15,10 @@ from iad_policy.types.hashing import digest
 
 Pick = Literal["visits", "value"]
 """Statistic that decides which action of the root is committed: its visits, or its mean value."""
+FirstVisits = Literal["ranked", "published"]
+"""Which action is visited first: the next of the ranking, or that of the highest score, where Q begins at 0."""
 SelectionScore = Callable[["Edge"], float]
-"""Score of a visited action in selection. The action with the highest score is visited next."""
+"""Score of an action in selection. The action with the highest score is visited next."""
 
 
 @dataclass(slots=True, eq=False)
@@ -145,11 +147,15 @@ class Tree:
         return max(visited or self.root.edges, key=statistics).candidate
 
 
-def ucb1(c_exp: float) -> SelectionScore:
-    """Return Agent Q's score: Q(h, a) + c_exp sqrt(ln N(h) / (1 + N(h, a))) (arXiv 2408.07199, Algorithm 1)."""
+def ucb1(c_exp: float, first_visits: FirstVisits = "ranked") -> SelectionScore:
+    """Return Agent Q's score: Q(h, a) + c_exp sqrt(ln N(h) / (1 + N)) (arXiv 2408.07199, eq. 7 and Algorithm 1).
+
+    As published, N is N(h') of the state h' that follows, the visits to the actions there. Else it is N(h, a).
+    """
 
     def selection_score(edge: Edge) -> float:
-        return edge.q + c_exp * math.sqrt(math.log(edge.node.n) / (1 + edge.n))
+        n = sum(node.n for node in edge.children) if first_visits == "published" else edge.n
+        return edge.q + c_exp * math.sqrt(math.log(max(1, edge.node.n)) / (1 + n))
 
     return selection_score
 
@@ -159,9 +165,12 @@ def uct(edge: Edge) -> float:
     return edge.q + math.sqrt(2 * math.log(edge.node.n) / edge.n)
 
 
-def selected(node: Node, selection_score: SelectionScore) -> Edge:
-    """Return the action to visit: the first unvisited one in the ranking's order, or else that of the highest score."""
-    unvisited = next((edge for edge in node.edges if not edge.n), None)
+def selected(node: Node, selection_score: SelectionScore, first_visits: FirstVisits = "ranked") -> Edge:
+    """Return the action to visit: the first unvisited one in the ranking's order, or else that of the highest score.
+
+    As published, an unvisited one has a score like all others, and the ranking decides ties.
+    """
+    unvisited = None if first_visits == "published" else next((edge for edge in node.edges if not edge.n), None)
     return unvisited or max(node.edges, key=selection_score)
 
 

@@ -108,7 +108,7 @@ def test_a_folder_of_your_own_goes_before_the_bundled_one_and_may_change_a_part_
 
 def test_a_wrong_placeholder_or_folder_names_the_known_ones(tmp_path: Path) -> None:
     (tmp_path / "refine.txt").write_text("$feedbak", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"no placeholders but \$all, \$attempts, \$feedback"):
+    with pytest.raises(ValueError, match=r"no placeholders but \$attempts, \$feedback, \$instruct"):
         Prompts(tmp_path).render("refine", feedback="x")
     (tmp_path / "webshop").mkdir()
     with pytest.raises(UnknownName, match="webshop"):

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from iad_policy import Candidate, Commit, IADPolicyWrapper, Propose, State, Verify
 from iad_policy.errors import BudgetExhausted, ContractError, UnknownName
-from iad_policy.learn.recipes.qnet import q_values
+from iad_policy.learn.experience import Experience
+from iad_policy.learn.recipes.qnet import q_values, with_experts
 from iad_policy.strategies.building_blocks.rollouts import Rollout
 from iad_policy.strategies.building_blocks.tree import Edge, Node, Tree
 from iad_policy.strategies.reasoning_tree import reasoning_tree
@@ -197,3 +198,22 @@ def test_a_look_is_refused_when_the_run_has_nothing_left() -> None:
     policy = IADPolicyWrapper(Wanderer(), env, verifier=Hunch(), budget={"run.proposals": 0})
     with policy, pytest.raises(BudgetExhausted, match=r"run\.proposals"):
         policy.look(*env.reset(seed=0), reasoning_tree)
+
+
+def test_an_experts_episode_is_a_branch_of_the_tree(grown: Experience, demos: Experience) -> None:
+    """Algorithm 3 of arXiv 2502.02584, with each tree scaled to [0, 1] (Algorithm 4)."""
+    both = Experience.joined([grown, demos])
+    trees = with_experts(both)
+    assert {tree.root.state.info["task_id"] for tree in trees} == set(both.tasks)
+    by_task = {tree.root.state.info["task_id"]: tree for tree in trees}
+    for one in demos.trajectories:
+        node = by_task[one.task].root
+        for key in one.actions:
+            node = next(edge.draws[0] for edge in node.edges if edge.candidate.key == key)
+        assert node.ended is not None
+        assert node.ended.value == pytest.approx(one.reward)
+        values = [row.q for row in q_values(by_task[one.task], scale="tree")]
+        assert (min(values), max(values)) in {(0.0, 1.0), (0.0, 0.0)}
+    n_visits = [edge.n for tree in trees for node in tree.nodes() for edge in node.edges]
+    again = [edge.n for tree in with_experts(both) for node in tree.nodes() for edge in node.edges]
+    assert again[: len(n_visits)] == n_visits  # it is not counted twice

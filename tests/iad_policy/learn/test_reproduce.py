@@ -17,7 +17,7 @@ from iad_policy.learn.reproduce import PAGE, RESULTS, Reproduction, as_markdown,
 from iad_policy.learn.simulators import SimulatorTraining
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.ledger.run_folder import read_config
-from iad_policy.papers import WEBSHOP, Claim, PaperComparison, comparisons, load_comparison
+from iad_policy.papers import WEBSHOP, Claim, PaperComparison, comparisons, load_comparison, what_differs
 from iad_policy.run.resolve import resolve
 from iad_policy.strategies import find_strategy, options_of
 
@@ -33,15 +33,21 @@ class Dry:
     def __init__(self, env: str, *, reads_text: bool) -> None:
         self.env, self.folder, self.scale, self.reads_text = env, Path("nowhere"), 1.0, reads_text
         self.models = {""}
+        self.asked: list[dict[str, Any]] = []
 
     def explored(self, name: str, *, tasks: int, agent: str = "", **options: Any) -> str:
+        self.asked.append({"name": name, "agent": agent, **options})
         assert agent in self.models
         assert options.get("how", "rollouts") in HOWS
         return name
 
+    def demonstrations(self, found: str, n: int) -> str:
+        return f"{n} of {found}"
+
     def trained(self, name: str, recipe: str, found: Any, *, start: str = "", **options: Any) -> None:
         assert start in self.models
         assert found
+        self.asked.append({"name": name, "found": found, "start": start, **options})
         options.pop("backend", None)
         assert load_recipe(recipe, **options)
         self.models.add(name)
@@ -69,7 +75,72 @@ def test_stages_make_what_the_arms_need_and_claims_are_about_arms(
         assert arm.evaluator in here.models or arm.evaluator.startswith("verifier:")
     assert all({claim.more, claim.less} <= set(known.arms) for claim in known.claims)
     assert len({claim.name for claim in known.claims}) == len(known.claims) > 0
-    assert known.differs
+    assert what_differs(paper, "comparison", env)
+
+
+def asked_in(paper: str, env: str = WEBSHOP) -> dict[str, dict[str, Any]]:
+    """What a paper's stages ask for, by name."""
+    here = Dry(env, reads_text=False)
+    load_comparison(paper, env).stages(here)
+    return {one["name"]: one for one in here.asked}
+
+
+def test_on_open_table_the_policies_start_from_rft() -> None:
+    for env, start in (("IAD/Booking-v0", "rft"), (WEBSHOP, "base")):
+        asked = asked_in("agentq", env)
+        assert {asked[name]["start"] for name in ("outcome-dpo", "step-dpo", "agent-q")} == {start}
+        assert {asked[name]["reference"] for name in ("outcome-dpo", "step-dpo", "agent-q")} == {"behaviour"}
+        assert asked["search"]["agent"] == start
+        assert asked["search"]["reward"] == "binary:oracle"
+        assert asked["search"]["strategy_args"] == {"mcts.first_visits": "published"}
+
+
+def test_agent_q_is_judged_by_success_and_has_beam_search() -> None:
+    for env in ("IAD/Booking-v0", WEBSHOP):
+        known = load_comparison("agentq", env)
+        assert {one.metric for one in known.claims} == {"success"}
+        assert known.arms["outcome-dpo + beam"].strategy == "beam"
+
+
+def test_q_star_explores_as_published_and_merges_the_experts_data() -> None:
+    asked = asked_in("qstar")
+    explored = [one for one in asked.values() if one.get("agent")]
+    assert explored
+    assert all((one["temperature"], one["env_args"]) == (0.7, {"max_steps": 5}) for one in explored)
+    experts = {"sft": "100 of demos", "sft-few": "3 of demos"}
+    for name, own in experts.items():
+        assert asked[name]["found"] == own
+        assert asked[f"rft-{name}"]["found"] == [f"episodes-{name}", own]
+        assert asked[f"q-{name}"]["found"] == [f"trees-{name}", own]
+    values = [asked[name] for name in ("q-sft", "q-averaged", "q-raw")]
+    assert [one["targets"] for one in values] == ["bellman", "averaged", "raw"]
+    assert all((one["scale"], one["experts"]) == ("tree", True) for one in values)
+    for name, guide in (("self-trained", "sft"), ("self-trained averaged", "averaged"), ("self-trained raw", "raw")):
+        assert asked[name]["found"] == [f"guided-{guide}", "100 of demos"]
+
+
+def test_artis_has_the_published_arms() -> None:
+    arms = load_comparison("artis").arms
+    assert {arm.options["n"] for arm in arms.values() if arm.strategy == "artis"} >= {1, 3, 5, 8, 12, 15}
+    assert arms["no evaluation, no summary"].options["strategy_args"] == {
+        "artis.evaluate": False,
+        "artis.summarise": False,
+    }
+
+
+def test_a_claim_is_decided_by_its_own_metric() -> None:
+    def episode(task: int, reward: float, success: float) -> EpisodeRecord:
+        facts = {"success": success, "progress": success, "reward": reward}
+        return EpisodeRecord("k", WEBSHOP, f"t{task}", "single", 0, **facts)
+
+    episodes = {
+        "more": [episode(task, 0.5, 1.0) for task in range(40)],
+        "less": [episode(task, 0.9, 0.0) for task in range(40)],
+    }
+    claims = [Claim(name, "more", "less", "", metric=name) for name in ("success", "reward")]
+    by_success, by_reward = judged(claims, episodes)
+    assert (by_success["verdict"], by_reward["verdict"]) == ("holds", "does not hold")
+    assert (by_success["reward"], by_success["success"]) == pytest.approx((-0.4, 1.0))
 
 
 def test_arms_that_a_backend_can_not_tell_are_left_out_with_their_claims() -> None:

@@ -1,6 +1,7 @@
 """Training from run folders: what is refused, what is written, and what is the same every time."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,6 +16,7 @@ from iad_policy.learn.experience import Experience
 from iad_policy.learn.explore import explore
 from iad_policy.learn.models import STATE
 from iad_policy.learn.progress import advance, showing
+from iad_policy.learn.recipes import load_recipe
 from iad_policy.learn.splits import SplitError, subjects_of
 from iad_policy.learn.train import train
 from iad_policy.registry.domain import domain_by_id
@@ -71,6 +73,27 @@ def test_log_probabilities_that_were_recorded_are_those_that_are_computed_again(
         recorded = np.array([step.committed.logprob for step in steps])
         backend = cloned.backend
         assert backend.outputs(backend.batch([step.row for step in steps])) == pytest.approx(recorded, abs=1e-12)
+
+
+def test_the_reference_may_be_the_likelihoods_that_actions_were_proposed_with(
+    searched: Experience, rollouts: Experience, cloned: Model, tmp_path: Path
+) -> None:
+    """They are those of the policy that searched, so training from it is the same with either reference."""
+    for recipe, experience in (("dpo", searched), ("eto", rollouts)):
+        found = {
+            name: load_recipe(recipe, reference=name).examples(experience, cloned.backend, np.random.default_rng(0))
+            for name in ("start", "behaviour")
+        }
+        stored = {name: one.stored["reference"] for name, one in found.items()}
+        assert stored["behaviour"] == pytest.approx(stored["start"], abs=1e-9)
+    silent = [
+        replace(one, steps=tuple(replace(step, committed=replace(step.committed, logprobs=None)) for step in one.steps))
+        for one in rollouts.trajectories
+    ]
+    with pytest.raises(NothingToLearn, match=r"got 0 of \d+; explore with .* or use reference=start"):
+        load_recipe("eto", reference="behaviour").examples(
+            rollouts.only(silent), cloned.backend, np.random.default_rng(0)
+        )
 
 
 def test_a_folder_is_that_of_one_training(demos: Experience, tmp_path: Path) -> None:

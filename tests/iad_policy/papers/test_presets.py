@@ -2,7 +2,9 @@
 
 import inspect
 import json
+import re
 from dataclasses import fields
+from importlib import import_module
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,7 @@ from iad_policy.run.presets import applied
 from iad_policy.strategies import STRATEGIES, find_strategy, options_of
 
 PRESETS = experiments()
+ROOT = Path(__file__).parents[3]
 QUICK = ("iad/webshop", "iad/bird", "lats/webshop", "artis/bfcl")
 """The presets that `make test` runs too: one of each kind of settings, where an episode is short."""
 PARTS = {field.name for field in fields(RunConfig)}
@@ -70,6 +73,7 @@ def test_every_preset_makes_a_configuration_in_which_all_of_it_is_used(name: str
     preset = PRESETS[name]
     config, said = configured(name, agent="composite:some-model")
     for key, value in flat({**preset.ours, **preset.stated}).items():
+        value = value.format(model="some-model") if isinstance(value, str) else value
         part, _, argument = key.partition(".")
         held = getattr(config, part)
         assert (held[argument] if part in MAPPINGS else one_or_all(held) if isinstance(held, tuple) else held) == value
@@ -143,6 +147,54 @@ def test_every_preset_names_the_paper_s_model_and_figures_and_says_when_it_is_no
     assert not any("no reproduction" in line for line in lines)
 
 
+@pytest.mark.parametrize(
+    ("agent", "verifier"),
+    [
+        ("litellm:gpt-4o", "judge:gpt-4o"),
+        ("local:smollm2", "judge:local:smollm2"),
+        ("react:hf:x", "judge:hf:x"),
+        ("solution:0.5", None),
+    ],
+)
+def test_a_judge_of_a_preset_is_the_agents_model_and_is_left_out_without_one(agent: str, verifier: str | None) -> None:
+    """In BIRD the judge gives the reward and the text for the revision (arXiv 2504.01931 v2, A.5 and B.1)."""
+    config, said = configured("iad/bird", agent=agent)
+    assert (config.verifier, config.feedback) == ((verifier or "",), "best-worst-judge")
+    assert config.instruct == "improve"
+    assert ("Not used, as the agent asks no model: verifier = judge:<model>" in said) == (verifier is None)
+    assert configured("iad/bird", agent=agent, verifier=("oracle",))[0].verifier == ("oracle",)
+
+
+def test_in_artis_models_score_and_evaluate_where_there_is_one() -> None:
+    config, _ = configured("artis/bfcl", agent="litellm:m")
+    assert config.verifier == ("judge:m",)
+    assert not config.roles  # by default the agent's model is the evaluator
+    assert "verifier = judge:<model>" in configured("artis/bfcl", agent="solution:0.5")[1]
+
+
+PAPER_FILES = [import_module(f"iad_policy.papers.{name}") for name in ("iad", "agentq", "qstar", "artis")]
+
+
+@pytest.mark.parametrize("paper", PAPER_FILES, ids=lambda paper: paper.__name__.rpartition(".")[2])
+def test_each_numbered_detail_of_a_paper_is_shown_by_a_test_or_said_to_differ(paper: Any) -> None:
+    numbers = [re.match(r"(\d+)[a-z]? ", name) for name in (*paper.SHOWN, *paper.DIFFERS)]
+    assert all(numbers)
+    found = sorted({int(number[1]) for number in numbers if number})
+    assert found == list(range(1, found[-1] + 1))
+    assert not paper.SHOWN.keys() & paper.DIFFERS.keys()
+    for test in paper.SHOWN.values():
+        file, _, name = test.partition("::")
+        assert f"def {name}(" in (ROOT / file).read_text(encoding="utf-8"), test
+    assert all(one.says.endswith(".") for one in paper.DIFFERS.values())
+
+
+def test_a_difference_is_printed_with_the_runs_that_it_is_about() -> None:
+    said = configured("iad/sketch2code")[1]
+    assert "Differs from the paper: The paper's image score is CLIP's." in said
+    assert "features of the page" not in said  # which is about what is trained
+    assert "CLIP" not in configured("iad/webshop")[1]
+
+
 def test_of_an_agent_of_your_own_nobody_knows_the_model() -> None:
     said = configured("iad/webshop", agent="mine:Agent")[1]
     assert "the agent mine:Agent is your own, and nothing here knows which model it asks" in said
@@ -169,10 +221,11 @@ def test_a_preset_is_printed_with_the_run_and_recorded(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     shown = " ".join(done.stdout.split())
     assert "Preset iad/webshop: arXiv 2504.01931 v2" in shown
-    assert "Stated there: n = 3, temperature = 0.1, bon-sc.temperature = 0.6, stop = finalise" in shown
+    assert "Stated there: n = 3, temperature = 0.1 (v1), bon-sc.temperature = 0.6 (v1), stop = finalise (v1)" in shown
+    assert "feedback = best-worst, instruct = reflect (v1)" in shown
     assert "This is no reproduction of the paper: the agent shopper asks no language model" in shown
     assert "There with: Gemini 1.5 Pro and GPT-4o. Success in per cent on AgentBoard's 251 goals" in shown
-    assert "Not stated there, so ours: feedback = best-worst, delta = 0.0" in shown
+    assert "Not stated there, so ours: delta = 0.0" in shown
     noted = run_json(Run(tmp_path))["notes"]
     assert "This is no reproduction of the paper: the agent shopper asks no language model" in noted
     config = json.loads((tmp_path / "config.json").read_text())

@@ -44,7 +44,7 @@ class Situation:
         given: list[Feedback | None] = []
 
         def ask() -> Asking[None]:
-            given.append((yield from form(self.here, self.candidates[:n])))
+            given.append((yield from form(self.here, self.candidates[:n], 0.0)))
 
         assert not list(ask())
         assert given[0] is not None

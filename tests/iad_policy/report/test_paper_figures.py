@@ -77,6 +77,13 @@ def test_the_axes_and_labels_say_what_was_varied(figures: Path) -> None:
     assert "oracle" in json.loads((figures / "figure-5.json").read_text())["title"]
 
 
+def test_figure_4_has_accuracy_majority_and_pass_at_k(figures: Path) -> None:
+    accuracy, best = drawn(figures, "4")
+    assert list(accuracy["lines"]) == ["bon", "bon-sc", "iad"]
+    assert list(best["lines"]) == ["bon", "iad"]
+    assert (accuracy["information"], best["information"]) == ("proxy", "oracle")
+
+
 def test_a_sweep_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sweep = Sweep(evaluate, SHOP, tmp_path, tasks=1, ns=(1,))
     _, png, svg = sweep_figures(["14"], sweep)
@@ -90,7 +97,7 @@ def test_a_sweep_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_an_unknown_figure_runs_nothing(tmp_path: Path) -> None:
-    with pytest.raises(UnknownName, match="known: 14, 3"):
+    with pytest.raises(UnknownName, match="known: 14, 3, 4"):
         list(sweep_figures(["3", "9"], Sweep(evaluate, SHOP, tmp_path)))
     with pytest.raises(UnknownName, match="progress, reward, success"):
         list(sweep_figures(["3"], Sweep(evaluate, SHOP, tmp_path, metric="speed")))

@@ -128,6 +128,7 @@ def test_enough_tries_let_nothing_fail(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_many_episodes_with_many_workers_hold_too(tmp_path: Path) -> None:
     # With 32 workers a busy machine may take a second for an answer, which is no fault.
     n_errored, n_faults = holds(tmp_path, n_tasks=60, n_workers=32, max_retries=2, timeout_s=2.0)

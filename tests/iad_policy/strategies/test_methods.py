@@ -140,6 +140,22 @@ def test_sequential_revision_hides_the_score_from_the_agent_and_shows_it_to_the_
     assert [len(one.candidates) for one in verified] == [1, 2, 3]
 
 
+@pytest.mark.parametrize(
+    ("shown", "text"),
+    [
+        ("all", "Tried 1: a\nTried 2: b\nFindings: the critic said"),
+        ("last", "Last: b\nReview: the critic said"),
+    ],
+)
+def test_a_revision_is_given_all_answers_before_it_and_the_text_about_the_last(shown: str, text: str) -> None:
+    answers, proposals = seen_by(canned("a", "b", "c"), Propose)
+    committed("sequential-revision", answers, shown=shown)
+    assert text_of(proposals[-1]) == text
+    assert proposals[-1].feedback.best.action == "b"
+    with pytest.raises(ValueError, match="'all' or 'last', got 'none'"):
+        committed("sequential-revision", canned("a"), shown="none")
+
+
 @pytest.mark.parametrize(("k", "n_texts"), [(None, 3), (0, 0), (1, 1), (2, 2), (9, 3)])
 def test_iad_fb_asks_for_k_judge_texts_at_most(k: int | None, n_texts: int) -> None:
     answers, proposals = seen_by(canned("a", "bb", "c", "d"), Propose)

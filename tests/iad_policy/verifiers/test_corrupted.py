@@ -14,7 +14,7 @@ from iad_policy.run.config import RunConfig
 from iad_policy.types import AWAITING
 from iad_policy.types.information import Information
 from iad_policy.verifiers import load_verifier
-from iad_policy.verifiers.corrupted import LEVELS, NoisyVerifier, SparseVerifier, TerminalOracleVerifier
+from iad_policy.verifiers.corrupted import LEVELS, BinaryVerifier, NoisyVerifier, SparseVerifier, TerminalOracleVerifier
 from tests.contract.components import Hunch, Wanderer
 from tests.contract.toy import Digger
 
@@ -55,6 +55,14 @@ def test_noise_is_gaussian_and_the_same_for_an_action_in_a_state_however_it_is_a
     assert together[0] != noisy.verify(replace(HERE, id="there"), [one])[0]
     assert together[0].score - 0.5 != together[1].score - 0.7
     assert [one.score for one in NoisyVerifier(Told(), 0.0).verify(HERE, candidates(0.25, 1.0))] == [0.25, 1.0]
+
+
+def test_a_binary_verifier_says_1_for_success_alone() -> None:
+    shown = BinaryVerifier(Told()).verify(HERE, candidates(-0.5, 0.0, 0.99, 1.0, 2.0))
+    assert [one.score for one in shown] == [0.0, 0.0, 0.0, 1.0, 1.0]
+    assert not any(one.details for one in shown)
+    made = load_verifier("binary:oracle", Digger())
+    assert (made.information, made.needs_preview) == ("oracle", True)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -124,7 +132,7 @@ def test_a_failed_verification_stays_one_and_a_wrong_number_of_verdicts_is_refus
         ("noisy:nan:oracle", "a standard deviation of 0 or more, got nan"),
         ("sparse:oracle", "levels .*none.*low.*medium.*high"),
         ("sparse:some:oracle", "got 'some'; such as none, low, medium or high"),
-        ("noisy:1:nobody", "known: alone, finalise, judge"),
+        ("noisy:1:nobody", "known: alone, binary, finalise, judge"),
         ("nosy:1:oracle", "noisy"),
     ],
 )

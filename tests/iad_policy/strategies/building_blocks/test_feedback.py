@@ -33,9 +33,9 @@ BEST = Candidate("the best", key="the best", thought="secret", verdict=Verdict(0
 WORST = Candidate("the worst", key="the worst", verdict=Verdict(0.125, "poor"))
 
 
-def form(name: str, *tried: Candidate, here: State = HERE, words: Rendering | None = None) -> Any:
+def form(name: str, *tried: Candidate, here: State = HERE, words: Rendering | None = None, delta: float = 0.0) -> Any:
     """The feedback of a form in an environment's words; the critic and the environment answer in canned words."""
-    generator = load_feedback(name)(here, tried or (BEST, WORST))
+    generator = load_feedback(name)(here, tried or (BEST, WORST), delta)
     answer: Any = None
     try:
         while True:
@@ -77,6 +77,32 @@ def test_best_alone_is_told_while_it_is_the_only_one() -> None:
 def test_of_equally_bad_candidates_the_newest_is_told() -> None:
     tied = [Candidate(name, key=name, verdict=Verdict(0.5)) for name in "abc"]
     assert form("best-worst", *tied).text == "Best: a\nWorst: c"
+
+
+@pytest.mark.parametrize(
+    ("scores", "delta", "text"),
+    [
+        ({"a": 0.1, "b": 0.5, "c": 0.4}, 0.0, "Best: b\nWorst: c"),  # a was replaced long ago
+        ({"a": 0.1, "b": 0.5, "c": 0.7}, 0.0, "Best: c\nWorst: b"),
+        (
+            {"a": 0.5, "b": 0.55},
+            0.1,
+            "Best: a\nWorst: b",
+        ),  # b is not better by more than delta, so a would be committed
+        ({"a": 0.5, "b": 0.55, "c": 0.9}, 0.1, "Best: c\nWorst: a"),
+        ({"a": 0.5, "b": 0.55, "c": 0.9}, 0.0, "Best: c\nWorst: b"),
+    ],
+)
+def test_best_and_worst_are_the_incumbent_under_delta_and_what_it_was_compared_with(
+    scores: dict[str, float], delta: float, text: str
+) -> None:
+    """Equations 3 and 4 of arXiv 2504.01931 v2: of the new candidate and the incumbent before it."""
+    candidates = [Candidate(name, key=name, verdict=Verdict(score)) for name, score in scores.items()]
+    assert form("best-worst", *candidates, delta=delta).text == text
+    for name in ("scalar", "judge", "best-worst-judge", "best-worst-ever"):
+        assert form(name, *candidates, delta=delta).best.action == text[6], name
+    worst = form("best-worst-ever", *candidates, delta=delta).worst
+    assert (worst and worst.action) == (None if text[6] == "a" else "a")
 
 
 SHOP = State("lamp | chair", {"page": {"selected": {}}})
@@ -213,7 +239,7 @@ def test_a_form_s_name_may_say_how_much_is_shown(name: str) -> None:
 
 def test_a_form_s_name_may_say_how_much_of_the_critique_is_shown() -> None:
     for name in ("judge:300:7", "best-worst-judge:300:7"):
-        generator = load_feedback(name)(HERE, [BEST, WORST])
+        generator = load_feedback(name)(HERE, [BEST, WORST], 0.0)
         next(generator)
         with pytest.raises(StopIteration) as end:
             generator.send("c" * 1000)

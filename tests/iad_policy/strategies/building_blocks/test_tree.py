@@ -9,7 +9,7 @@ from iad_policy import Ask, Propose, State, Verify
 from iad_policy.errors import ContractError
 from iad_policy.strategies import load_strategy
 from iad_policy.strategies.building_blocks.expansion import ranked
-from iad_policy.strategies.building_blocks.tree import Edge, Tree, preference_pairs, selected, ucb1, uct
+from iad_policy.strategies.building_blocks.tree import Edge, Node, Tree, preference_pairs, selected, ucb1, uct
 from tests.iad_policy.two_letters import TwoLetters, letter, visits
 
 WORTH = {"a": 0.6, "b": 0.4, "aa": 0.2, "ab": 0.5, "ba": 0.6, "bb": 0.3}
@@ -160,6 +160,23 @@ def test_the_urges_are_the_papers_formulas() -> None:
     assert math.isclose(uct(root.edges[1]), 0.25 + math.sqrt(2 * math.log(8) / 5))
     assert selected(root, uct).candidate.action == "a"
     assert selected(tree_of(a=(9, 0.9, 1.0), b=(0, 0.0, 0.5), c=(0, 0.0, 0.0)).root, uct).candidate.action == "b"
+
+
+def test_as_published_an_unvisited_action_has_a_score_too() -> None:
+    """Equation 7 of arXiv 2408.07199: Q is 0 before a visit, and N is that of the state that follows."""
+    published = ucb1(1.0, "published")
+    root = tree_of(a=(1, 1.0, 1.0), b=(0, 0.0, 0.5), c=(0, 0.0, 0.0)).root
+    assert selected(root, published, "published").candidate.action == "a"  # 1 + 0 against 0 + 0
+    assert selected(root, ucb1(1.0)).candidate.action == "b"
+    failed = tree_of(a=(2, 0.0, 1.0), b=(0, 0.0, 0.5)).root
+    assert selected(failed, published, "published").candidate.action == "a"  # a tie, as nobody acted in what follows
+    (end,) = failed.edges[0].draws = [Node(State("after a", {}), failed.edges[0])]
+    end.edges = [Edge(end, letter("x"), 1.0, 3, 0.0)]
+    assert math.isclose(published(failed.edges[0]), math.sqrt(math.log(2) / (1 + 3)))
+    assert math.isclose(published(failed.edges[1]), math.sqrt(math.log(2)))
+    assert selected(failed, published, "published").candidate.action == "b"
+    with pytest.raises(ValueError, match="'ranked' or 'published', got 'first'"):
+        TwoLetters(WORTH).run(load_strategy("mcts", first_visits="first"))
 
 
 @pytest.mark.parametrize(
