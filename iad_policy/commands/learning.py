@@ -14,10 +14,10 @@ from iad_policy.learn.improve import METHODS, improve
 from iad_policy.learn.laboratory import N_TEST
 from iad_policy.learn.progress import showing
 from iad_policy.learn.recipes import RECIPES
-from iad_policy.learn.reproduce import reproduce
+from iad_policy.learn.reproduce import coverage, reproduce
 from iad_policy.learn.simulators import N_TASKS, record_outcomes, train_simulator
 from iad_policy.learn.train import train
-from iad_policy.papers import WEBSHOP, comparisons
+from iad_policy.papers import compared_in, comparisons, load_comparison
 from iad_policy.trained.backends import BACKENDS
 from iad_policy.trained.models import SIMULATOR
 
@@ -142,18 +142,31 @@ def improve_agent(
 def reproduce_paper(
     paper: Annotated[str, typer.Argument(metavar="PAPER", help=f"Whose comparison: {', '.join(comparisons())}.")],
     out: Annotated[Path | None, typer.Option(help="Folder; by default one in runs/ named after the paper.")] = None,
-    env: Annotated[str, typer.Option(help="Environment id.")] = WEBSHOP,
+    env: Annotated[str, typer.Option(help="Environment id; by default each that the paper is compared in.")] = "",
+    agent: Annotated[
+        str | None, typer.Option(help="Agent where none is trained; by default the environment's own.")
+    ] = None,
     backend: Backend = "linear",
     seeds: Annotated[str, typer.Option(metavar="SEED[,SEED...]", help="Seeds of training and measuring.")] = "0,1,2",
     tasks: Annotated[int, typer.Option(help="Number of test tasks.")] = N_TEST,
     scale: Annotated[float, typer.Option(help="Share of the training tasks that is explored.")] = 1.0,
+    list_: Annotated[
+        bool, typer.Option("--list", help="Only say what is compared, and what is done otherwise.")
+    ] = False,
 ) -> None:
-    """Run a paper's comparison at our scale, and say which of its trends hold here."""
+    """Run a paper's comparisons at our scale, and say which of its trends are confirmed here."""
     with _watched():
         numbers = tuple(int(one) for one in seeds.split(","))
-        folder = out or Path("runs") / paper
-        found = reproduce(
-            paper, out=folder, env=env, backend=backend, seeds=numbers, tasks=tasks, scale=scale, report=tell
-        )
-    make_console().print(found)
-    tell(f"Folder: {folder}")
+        environments = (env,) if env else compared_in(paper)
+        if list_:
+            make_console().print("\n\n".join(coverage(paper, one) for one in environments))
+            return
+        for one in environments:
+            folder = (out or Path("runs") / paper) / ("" if env else one.rpartition("/")[2])
+            given = agent if env or load_comparison(paper, one).stages is None else None
+            found = reproduce(
+                paper, out=folder, env=one, agent=given, backend=backend, seeds=numbers, tasks=tasks, scale=scale,
+                report=tell,
+            )  # fmt: skip
+            make_console().print(found)
+            tell(f"Folder: {folder}")

@@ -33,6 +33,7 @@ class SeededLaboratory:
         tasks: Number of test tasks that are measured.
         scale: Share of the training tasks that stages explore, for short runs.
         report: Function that is told how it goes.
+        agent: The agent of arms that name none; by default the environment's own.
     """
 
     env: str
@@ -42,6 +43,7 @@ class SeededLaboratory:
     tasks: int = N_TEST
     scale: float = 1.0
     report: Callable[[str], Any] = lambda text: None
+    agent: str | None = None
 
     def __post_init__(self) -> None:
         self.reads_text = self.backend.startswith(LANGUAGE)
@@ -96,7 +98,7 @@ class SeededLaboratory:
         found = evaluate(
             self.env,
             [arm.strategy],
-            agent=self._named("learned", arm.agent),
+            agent=self._named("learned", arm.agent) if arm.agent else self.agent,
             tasks=self.tasks,
             seed=self.seed,
             split=domain_by_id(self.env).tested,

@@ -1,7 +1,7 @@
 """Runs a paper's comparison at our scale, and says of each of its trends whether it holds here."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -20,6 +20,7 @@ from iad_policy.report.samples import REWARD, SUCCESS
 from iad_policy.types.atomic import write_atomically
 from iad_policy.types.hashing import dumps
 
+COLUMNS = ("trend", "published", "reward", "success", "p (Holm)", "MDE", "verdict")
 RESULTS, PAGE = "reproduction.json", "reproduction.md"
 
 
@@ -45,18 +46,15 @@ class Reproduction:
                 f"{one['tokens']:,.0f}",
             )
             arms.add_row(name, *figures)
-        claims = Table("trend", "published", box=None, pad_edge=False)
-        for heading in ("reward", "success", "p (Holm)", "verdict"):
+        claims = Table(*COLUMNS[:2], box=None, pad_edge=False)
+        for heading in COLUMNS[2:]:
             claims.add_column(heading, no_wrap=True)
         for one in known["claims"]:
             claims.add_row(*_cells(one))
         seeds = ", ".join(map(str, known["seeds"]))
         yield Group(
             Text(f"{known['title']} ({known['source']})", style="bold"),
-            Text(
-                f"{known['env']}, {known['n_tasks']} test tasks, seeds {seeds}, backend {known['backend']}. "
-                "Rewards are 0 to 1."
-            ),
+            Text(f"{known['env']}, {known['n_tasks']} test tasks, seeds {seeds}, {known['by']}. Rewards are 0 to 1."),
             *(Text(f"Differs: {sentence}") for sentence in known["differs"]),
             "",
             arms,
@@ -70,6 +68,7 @@ def reproduce(
     *,
     out: Path | str,
     env: str = WEBSHOP,
+    agent: str | None = None,
     backend: str = "linear",
     seeds: Sequence[int] = (0, 1, 2),
     tasks: int = N_TEST,
@@ -82,6 +81,7 @@ def reproduce(
         paper: A name in `comparisons()`.
         out: Folder of everything that is explored, trained and measured.
         env: The environment's id.
+        agent: The agent of a comparison in which nothing is trained; by default the environment's own.
         backend: What is trained.
         seeds: Seeds of training and measuring.
         tasks: Number of test tasks, from the start of the split.
@@ -90,19 +90,26 @@ def reproduce(
 
     Raises:
         UnknownName: There is no such paper, or the environment lacks what training needs.
-        ValueError: The environment's own agent knows the answer, so nothing can be claimed with it.
+        ValueError: The agent knows the answer, so nothing can be claimed with it, or an agent was given where one is
+            trained.
     """
-    if (own := domain_by_id(env).agent).partition(":")[0] == "solution":
+    if (own := agent or domain_by_id(env).agent).partition(":")[0] == "solution":
         raise ValueError(
             f"expected an environment whose own agent does not know the answer, got {env} with {own}; compare methods "
             f"there with a language model: iad compare {env} --agent litellm:<model>"
         )
     known = load_comparison(paper, env).for_what_is_trained(reads_text=backend.startswith(LANGUAGE))
+    if agent is not None and known.stages is not None:
+        raise ValueError(
+            f"expected no agent for {known.title}, whose policies are trained, got {agent}; leave it out, and train a "
+            "language model with --backend hf:<model>"
+        )
     episodes: dict[str, list[EpisodeRecord]] = {name: [] for name in known.arms}
     for seed in seeds:
-        here = SeededLaboratory(env, Path(out) / f"seed-{seed}", seed, backend, tasks, scale, report)
+        here = SeededLaboratory(env, Path(out) / f"seed-{seed}", seed, backend, tasks, scale, report, agent)
         report(f"seed {seed}")
-        known.stages(here)
+        if known.stages is not None:
+            known.stages(here)
         for name, arm in known.arms.items():
             episodes[name] += here.measured(name, arm)
             report(f"  {name}: reward {fmean(one.reward for one in episodes[name]):.3f}")
@@ -112,6 +119,7 @@ def reproduce(
         "differs": list(what_differs(paper, "comparison", env)),
         "env": env,
         "backend": backend,
+        "by": own if known.stages is None else f"backend {backend}",
         "seeds": list(seeds),
         "n_tasks": len({one.task_id for own in episodes.values() for one in own}),
         "arms": {
@@ -131,31 +139,62 @@ def reproduce(
     return Reproduction(record)
 
 
+def coverage(paper: str, env: str) -> str:
+    """Return what is compared of a paper in an environment, and what is done otherwise or not at all."""
+    known = load_comparison(paper, env)
+    how = "nothing is trained" if known.stages is None else "policies are trained"
+    return "\n".join(
+        [
+            f"{known.title} ({known.source})",
+            f"{env}: {len(known.arms)} arms, {how}",
+            *(f"Claim: {one.name} (published: {one.published})" for one in known.claims),
+            *(f"Differs: {one}" for one in what_differs(paper, "comparison", env)),
+        ]
+    )
+
+
 def judged(claims: Sequence[Claim], episodes: Mapping[str, Sequence[EpisodeRecord]]) -> list[dict[str, Any]]:
     """Return the claims with the differences that they are about, and whether they hold.
 
     A difference has its mean in `reward` and `success`. Of the claim's own metric, `interval_95` is bootstrapped over
-    tasks, and `p` is that of the sign-flip test, adjusted by Holm for all claims of that metric. The `verdict` is
-    `holds` if the interval is above what the claim asks, and `does not hold` if it is below it.
+    tasks, `p` is that of the sign-flip test, adjusted by Holm for all claims of that metric, and `detectable` is the
+    smallest difference that would be found with 80 % power. The `verdict` is `confirmed` if the interval is above
+    what the claim asks, `refuted` if it is below it, and else `undecidable`.
     """
     names = {f"claim {place}": claim for place, claim in enumerate(claims)}
-    rows = {**episodes, **{name: episodes[claim.more] for name, claim in names.items()}}
+    rows = {**episodes, **{name: _beyond(claim, episodes) for name, claim in names.items()}}
     compared = differences(rows, {name: claim.less for name, claim in names.items()})
     found = []
     for name, claim in names.items():
         reward, success = compared[name].metrics[REWARD], compared[name].metrics[SUCCESS]
         low, high = (own := compared[name].metrics[claim.metric]).interval_95
-        verdict = "holds" if low > claim.least else "does not hold" if high < claim.least else "cannot be told"
-        measured = {"reward": reward.value, "interval_95": [low, high], "success": success.value, "p": own.p_holm}
-        found.append({**asdict(claim), **measured, "verdict": verdict})
+        verdict = "confirmed" if low > claim.least else "refuted" if high < claim.least else "undecidable"
+        measured = {"reward": reward.value, "success": success.value, "interval_95": [low, high], "p": own.p_holm}
+        found.append({**asdict(claim), **measured, "detectable": own.detectable, "verdict": verdict})
     return found
+
+
+def _beyond(claim: Claim, episodes: Mapping[str, Sequence[EpisodeRecord]]) -> Sequence[EpisodeRecord]:
+    """Return the episodes of the better arm, less what the arms of `beyond` differ by in the same task and seed."""
+    if claim.beyond is None:
+        return episodes[claim.more]
+    more, less = ({(one.task_id, one.seed): one for one in episodes[name]} for name in claim.beyond)
+    return [
+        replace(
+            one,
+            reward=one.reward - (more[place].reward - less[place].reward),
+            success=(one.success or 0.0) - ((more[place].success or 0.0) - (less[place].success or 0.0)),
+        )
+        for one in episodes[claim.more]
+        if (place := (one.task_id, one.seed)) in more and place in less
+    ]
 
 
 def as_markdown(record: Mapping[str, Any]) -> str:
     """Return the content of `reproduction.json` as the tables of a page, the content of `reproduction.md`."""
     seeds = ", ".join(map(str, record["seeds"]))
     lines = [
-        f"{record['env']}, {record['n_tasks']} test tasks, seeds {seeds}, backend `{record['backend']}`. "
+        f"{record['env']}, {record['n_tasks']} test tasks, seeds {seeds}, {record['by']}. "
         "Rewards are 0 to 1; intervals are 95 %, clustered by task.",
         "",
         *(f"- Differs: {sentence}" for sentence in record["differs"]),
@@ -167,7 +206,7 @@ def as_markdown(record: Mapping[str, Any]) -> str:
     for name, one in record["arms"].items():
         figures = [f"{one['reward']:.3f}", f"{one['success']:.3f}", *(f"{one[axis]:,.1f}" for axis in spent)]
         lines.append(f"| {' | '.join([name, *figures])} |")
-    lines += ["", "| trend | published | reward | success | p (Holm) | verdict |", "|---|---|---|---|---|---|"]
+    lines += ["", f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
     lines += [f"| {' | '.join(_cells(one))} |" for one in record["claims"]]
     return "\n".join(lines) + "\n"
 
@@ -177,4 +216,5 @@ def _cells(claim: Mapping[str, Any]) -> list[str]:
     here = {name: f"{claim[name]:+.3f}" for name in (REWARD, SUCCESS)}
     here[claim["metric"]] += f" [{low:+.3f}, {high:+.3f}]"  # of what decides
     p = "<0.001" if claim["p"] < 0.001 else f"{claim['p']:.3f}"
-    return [claim["name"], claim["published"], here[REWARD], here[SUCCESS], p, claim["verdict"]]
+    detectable = "" if claim["detectable"] is None else f"{claim['detectable']:.3f}"
+    return [claim["name"], claim["published"], here[REWARD], here[SUCCESS], p, detectable, claim["verdict"]]

@@ -82,7 +82,7 @@ class PaperComparison:
     Attributes:
         title: What it is.
         source: Where it was published.
-        stages: Explores and trains with one seed, in a laboratory.
+        stages: Explores and trains with one seed, in a laboratory; None if nothing is trained.
         arms: What is measured, by name.
         claims: What the paper has above what.
         envs: The environments that it is for. Empty for the one that is run everywhere else.
@@ -90,7 +90,7 @@ class PaperComparison:
 
     title: str
     source: str
-    stages: Callable[["Laboratory"], None]
+    stages: Callable[["Laboratory"], None] | None
     arms: Mapping[str, "MeasuredArm"]
     claims: tuple["Claim", ...]
     envs: tuple[str, ...] = ()
@@ -102,7 +102,7 @@ class PaperComparison:
             for name, arm in self.arms.items()
             if not (arm.needs_text and not reads_text) and not (arm.needs_features and reads_text)
         }
-        return replace(self, arms=arms, claims=tuple(one for one in self.claims if {one.more, one.less} <= set(arms)))
+        return replace(self, arms=arms, claims=tuple(one for one in self.claims if one.arms <= set(arms)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,8 @@ class MeasuredArm:
     """What is measured: an agent under a strategy.
 
     Attributes:
-        agent: Name of a trained policy of the paper's stages, or of any agent if it has no such name.
+        agent: Name of a trained policy of the paper's stages, or of any agent if it has no such name. "" is the agent
+            that is asked for, by default the environment's own.
         strategy: The strategy.
         options: Its settings, and those of the run.
         verifier: The verifier; the name of a trained value model stands for it.
@@ -138,6 +139,7 @@ class Claim:
         name: Its name in the tables.
         more: Name of the better arm.
         less: Name of the other.
+        beyond: Two arms whose own difference is subtracted, for claims that a gap shrinks.
         published: The paper's figures.
         least: How far the interval of the difference has to be above 0; negative for "not below".
         metric: What the paper's figures are of: the difference in it decides.
@@ -149,6 +151,12 @@ class Claim:
     published: str
     least: float = 0.0
     metric: Literal["reward", "success"] = "reward"
+    beyond: tuple[str, str] | None = None
+
+    @property
+    def arms(self) -> set[str]:
+        """The arms that it is about."""
+        return {self.more, self.less, *(self.beyond or ())}
 
 
 class Laboratory(Protocol):
@@ -267,6 +275,11 @@ def comparisons() -> Mapping[str, tuple[PaperComparison, ...]]:
         paper: tuple(one.comparison for one in experiments_of(paper).values() if one.comparison) for paper in PAPERS
     }
     return {paper: own for paper, own in found.items() if own}
+
+
+def compared_in(paper: str) -> tuple[str, ...]:
+    """Return the environments that a paper's comparisons are for, one each; WebShop is that of the one for any."""
+    return tuple((one.envs or (WEBSHOP,))[0] for one in comparisons()[paper])
 
 
 def load_comparison(paper: str, env: str = "") -> PaperComparison:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from iad_policy.papers import WEBSHOP, Claim, Difference, Experiment, Laboratory, MeasuredArm, PaperComparison
+from iad_policy.papers import WEBSHOP, Claim, Difference, Experiment, Laboratory, MeasuredArm, PaperComparison, Settings
 
 
 def stages(here: Laboratory) -> None:
@@ -19,7 +19,7 @@ def stages(here: Laboratory) -> None:
             value = f"q-{name}" if targets == "bellman" else f"q-{targets}"
             here.trained(value, "qnet", [trees, demos], targets=targets, scale="tree", experts=True)
     for targets in ("sft", "averaged", "raw"):  # whose values guide
-        how = {"how": "guided", "reward": f"qnet:{here.folder / f'q-{targets}'}", "tasks": 300, "episodes": 1}
+        how: Settings = {"how": "guided", "reward": f"qnet:{here.folder / f'q-{targets}'}", "tasks": 300, "episodes": 1}
         guided = here.explored(f"guided-{targets}", agent="sft", **how, **EXPLORING)
         name = "self-trained" if targets == "sft" else f"self-trained {targets}"
         here.trained(name, "bc", [guided, experts["sft"]], keep=0.5)
@@ -29,7 +29,7 @@ def stages(here: Laboratory) -> None:
             here.trained(advantage, "ppo", here.env, start="sft", advantage=advantage, updates=updates)
 
 
-EXPLORING = {"temperature": 0.7, "env_args": {"max_steps": 5}}
+EXPLORING: Settings = {"temperature": 0.7, "env_args": {"max_steps": 5}}
 """Table 3 of the paper."""
 SHOWN: Mapping[str, str] = {
     "2 min-max scaling of each tree": "tests/iad_policy/learn/test_qnet.py"
