@@ -46,9 +46,9 @@ class Reproduction:
                 f"{one['tokens']:,.0f}",
             )
             arms.add_row(name, *figures)
-        claims = Table(*COLUMNS[:2], box=None, pad_edge=False)
-        for heading in COLUMNS[2:]:
-            claims.add_column(heading, no_wrap=True)
+        claims = Table(box=None, pad_edge=False)
+        for heading in COLUMNS:
+            claims.add_column(heading, no_wrap=heading != "published")
         for one in known["claims"]:
             claims.add_row(*_cells(one))
         seeds = ", ".join(map(str, known["seeds"]))

@@ -13,11 +13,11 @@ import iad_envs  # noqa: F401 (registers)
 from iad_policy.errors import UnknownName
 from iad_policy.learn.explore import HOWS
 from iad_policy.learn.recipes import load_recipe
-from iad_policy.learn.reproduce import PAGE, RESULTS, Reproduction, as_markdown, judged, reproduce
+from iad_policy.learn.reproduce import PAGE, RESULTS, Reproduction, as_markdown, coverage, judged, reproduce
 from iad_policy.learn.simulators import SimulatorTraining
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.ledger.run_folder import read_config
-from iad_policy.papers import WEBSHOP, Claim, PaperComparison, comparisons, load_comparison, what_differs
+from iad_policy.papers import WEBSHOP, Claim, PaperComparison, compared_in, comparisons, load_comparison, what_differs
 from iad_policy.run.resolve import resolve
 from iad_policy.strategies import find_strategy, options_of
 
@@ -65,15 +65,17 @@ def test_stages_make_what_the_arms_need_and_claims_are_about_arms(
     env = (one.envs or (WEBSHOP,))[0]
     assert load_comparison(paper, env) is one
     here, known = Dry(env, reads_text=reads_text), one.for_what_is_trained(reads_text=reads_text)
-    known.stages(here)
+    if known.stages is not None:
+        known.stages(here)
     for arm in known.arms.values():
         config = resolve({"env": env, "strategies": (arm.strategy,), **arm.options})
         assert set(config.options(arm.strategy)) <= set(options_of(find_strategy(arm.strategy)))
-        assert arm.agent in here.models or arm.agent.startswith("plan-following")
+        assert arm.agent in here.models or arm.agent.startswith("plan-following")  # "" is the agent that is asked for
+        assert bool(arm.agent) == (known.stages is not None)
         assert arm.verifier in here.models
         assert arm.simulator in here.models | {"retrieval", "perfect"}
         assert arm.evaluator in here.models or arm.evaluator.startswith("verifier:")
-    assert all({claim.more, claim.less} <= set(known.arms) for claim in known.claims)
+    assert all(claim.arms <= set(known.arms) for claim in known.claims)
     assert len({claim.name for claim in known.claims}) == len(known.claims) > 0
     assert what_differs(paper, "comparison", env)
 
@@ -81,7 +83,9 @@ def test_stages_make_what_the_arms_need_and_claims_are_about_arms(
 def asked_in(paper: str, env: str = WEBSHOP) -> dict[str, dict[str, Any]]:
     """What a paper's stages ask for, by name."""
     here = Dry(env, reads_text=False)
-    load_comparison(paper, env).stages(here)
+    stages = load_comparison(paper, env).stages
+    assert stages is not None
+    stages(here)
     return {one["name"]: one for one in here.asked}
 
 
@@ -139,8 +143,35 @@ def test_a_claim_is_decided_by_its_own_metric() -> None:
     }
     claims = [Claim(name, "more", "less", "", metric=name) for name in ("success", "reward")]
     by_success, by_reward = judged(claims, episodes)
-    assert (by_success["verdict"], by_reward["verdict"]) == ("holds", "does not hold")
+    assert (by_success["verdict"], by_reward["verdict"]) == ("confirmed", "refuted")
     assert (by_success["reward"], by_success["success"]) == pytest.approx((-0.4, 1.0))
+
+
+def test_a_gap_may_be_compared_with_another_one() -> None:
+    def arm(*rewards: float) -> list[EpisodeRecord]:
+        return [
+            EpisodeRecord("k", WEBSHOP, f"t{task}", "bon", 0, reward=one, success=0.0)
+            for task, one in enumerate(rewards)
+        ]
+
+    wide, narrow, none = arm(*[0.9] * 30), arm(*[0.6] * 30), arm(*[0.5] * 30)
+    rows = {"wide": wide, "narrow": narrow, "none": none}
+    (found,) = judged([Claim("shrinks", "wide", "none", "", beyond=("narrow", "none"))], rows)
+    assert found["reward"] == pytest.approx(0.4 - 0.1)
+    assert found["verdict"] == "confirmed"
+    (found,) = judged([Claim("shrinks", "narrow", "none", "", beyond=("wide", "none"))], rows)
+    assert (found["reward"], found["verdict"]) == (pytest.approx(0.1 - 0.4), "refuted")
+
+
+def test_coverage_says_what_is_compared_and_what_is_not(tmp_path: Path) -> None:
+    said = coverage("iad", "IAD/Sketch2Code-v0")
+    assert "Claim: the gap shrinks, n = 2 to 6 (published: +3.33 > +1.00)" in said
+    assert "nothing is trained" in said
+    assert "Differs: Without --agent the agent is rule-based." in said
+    assert "policies are trained" in coverage("agentq", "IAD/Booking-v0")
+    assert compared_in("iad") == (WEBSHOP, "IAD/Sketch2Code-v0", "IAD/BIRD-v0", "IAD/InterCodeBash-v0")
+    with pytest.raises(ValueError, match="expected no agent for Agent Q on WebShop, whose policies are trained"):
+        reproduce("agentq", out=tmp_path, agent="random")
 
 
 def test_arms_that_a_backend_can_not_tell_are_left_out_with_their_claims() -> None:
@@ -164,7 +195,7 @@ def test_a_comparison_is_written_down_and_not_repeated(iad: tuple[Path, Reproduc
     record = found.record
     assert list(record["arms"]) == list(known.arms)
     assert [one["name"] for one in record["claims"]] == [claim.name for claim in known.claims]
-    assert {one["verdict"] for one in record["claims"]} <= {"holds", "does not hold", "cannot be told"}
+    assert {one["verdict"] for one in record["claims"]} <= {"confirmed", "refuted", "undecidable"}
     assert record["n_tasks"] == 3
     assert json.loads((out / RESULTS).read_text()) == record
     assert (out / PAGE).read_text() == as_markdown(record)
@@ -216,12 +247,12 @@ LINE = (Path(__file__).parents[2] / "fixtures/run_folders/webshop/episodes.jsonl
 @pytest.mark.parametrize(
     ("more", "less", "least", "verdict"),
     [
-        ([0.9, 1.0, 0.8, 0.9, 1.0, 0.9], [0.2, 0.3, 0.1, 0.2, 0.3, 0.2], 0.0, "holds"),
-        ([0.2, 0.3, 0.1, 0.2, 0.3, 0.2], [0.9, 1.0, 0.8, 0.9, 1.0, 0.9], 0.0, "does not hold"),
-        ([0.9, 0.1, 0.8, 0.2, 0.5, 0.5], [0.1, 0.9, 0.2, 0.8, 0.4, 0.6], 0.0, "cannot be told"),
-        ([0.5] * 6, [0.5] * 6, -0.01, "cannot be told"),
-        ([0.5] * 400, [0.5] * 400, -0.01, "holds"),
-        ([0.5] * 6, [0.5] * 6, 0.0, "cannot be told"),
+        ([0.9, 1.0, 0.8, 0.9, 1.0, 0.9], [0.2, 0.3, 0.1, 0.2, 0.3, 0.2], 0.0, "confirmed"),
+        ([0.2, 0.3, 0.1, 0.2, 0.3, 0.2], [0.9, 1.0, 0.8, 0.9, 1.0, 0.9], 0.0, "refuted"),
+        ([0.9, 0.1, 0.8, 0.2, 0.5, 0.5], [0.1, 0.9, 0.2, 0.8, 0.4, 0.6], 0.0, "undecidable"),
+        ([0.5] * 6, [0.5] * 6, -0.01, "undecidable"),
+        ([0.5] * 400, [0.5] * 400, -0.01, "confirmed"),
+        ([0.5] * 6, [0.5] * 6, 0.0, "undecidable"),
     ],
 )
 def test_a_verdict_follows_from_the_interval(more: list[float], less: list[float], least: float, verdict: str) -> None:
