@@ -24,7 +24,7 @@ Settings = Mapping[str, Any]
 """Parts of a run's configuration by name, as in `RunConfig`. All tasks of the split are run unless `tasks` is set."""
 
 
-class Difference(NamedTuple):
+class PaperDifference(NamedTuple):
     """What is done otherwise than in a paper.
 
     Attributes:
@@ -240,11 +240,11 @@ def what_differs(name: str, where: Literal["settings", "comparison"], env: str) 
 
     Args:
         name: Name of the paper, or of an experiment: `<paper>/<environment>`.
-        where: What is asked about; see `Difference`.
+        where: What is asked about; see `PaperDifference`.
         env: Id of the environment.
     """
     module = next(paper for paper in PAPERS if name in (paper, *experiments_of(paper)))
-    known: Mapping[str, Difference] = getattr(import_module(f"iad_policy.papers.{module}"), "DIFFERS", {})
+    known: Mapping[str, PaperDifference] = getattr(import_module(f"iad_policy.papers.{module}"), "DIFFERS", {})
     return tuple(one.says for one in known.values() if one.where in ("", where) and (not one.envs or env in one.envs))
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from iad_policy.papers import WEBSHOP, Claim, Difference, Experiment, Laboratory, MeasuredArm, PaperComparison
+from iad_policy.papers import WEBSHOP, Claim, Experiment, Laboratory, MeasuredArm, PaperComparison, PaperDifference
 
 
 def stages(here: Laboratory, start: str = "base") -> None:
@@ -36,42 +36,44 @@ SHOWN: Mapping[str, str] = {
     "5 beam search over the DPO policy, and success decides": "tests/iad_policy/learn/test_reproduce.py"
     "::test_agent_q_is_judged_by_success_and_has_beam_search",
 }
-DIFFERS: Mapping[str, Difference] = {
-    "2a the outcome of a search": Difference(
+DIFFERS: Mapping[str, PaperDifference] = {
+    "2a the outcome of a search": PaperDifference(
         "The outcome there is 1 or 0, by the environment or a model. In a run with these settings it is the verifier's "
         "score of the last step; --verifier binary:<verifier> makes it 1 or 0.",
         "settings",
     ),
-    "3a the shop": Difference("In the shop all policies start from base, as the paper has no RFT there.", "comparison"),
-    "4a rounds": Difference(
+    "3a the shop": PaperDifference(
+        "In the shop all policies start from base, as the paper has no RFT there.", "comparison"
+    ),
+    "4a rounds": PaperDifference(
         "One round of data. `iad improve` trains each round on its newest data, the paper on a buffer of all.",
         "comparison",
     ),
-    "5a the reward of the beam": Difference(
+    "5a the reward of the beam": PaperDifference(
         "Beam search keeps the states that the proxy verifier scores best. The paper doesn't say what scores them.",
         "comparison",
     ),
-    "6 lines of reference": Difference(
+    "6 lines of reference": PaperDifference(
         "The 12,087 instructions are split there into 11,000 for training and 1,087. `iad_envs` splits the official "
         "data as the shop's code does. GPT-4o's and people's success is printed as published, and not measured.",
         "settings",
     ),
-    "7 the policy": Difference(
+    "7 the policy": PaperDifference(
         "The policy is a model on features of the page, and begins with ten demonstrations. The paper's is xLAM or "
         "Llama 3 with a prompt.",
         "comparison",
     ),
-    "8 the critic": Difference(
+    "8 the critic": PaperDifference(
         "The critic that ranks proposals is the proxy verifier. The paper's is the language model itself.", "comparison"
     ),
-    "9 labels": Difference(
+    "9 labels": PaperDifference(
         "Labels are soft (sigmoid(margin / .2)), and training stops at a KL of .5 nat. The paper's are hard.",
         "comparison",
     ),
-    "10 the search at the end": Difference(
+    "10 the search at the end": PaperDifference(
         "Searching at the end uses the proxy verifier as the reward, not the true one.", "comparison"
     ),
-    "11 the site": Difference(
+    "11 the site": PaperDifference(
         "The site, its restaurants and its tasks are our own, and success is checked in the site's data.",
         envs=("IAD/Booking-v0", "IAD/BookingBrowser-v0"),
     ),

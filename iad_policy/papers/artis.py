@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from iad_policy.papers import WEBSHOP, Claim, Difference, Experiment, Laboratory, MeasuredArm, PaperComparison
+from iad_policy.papers import WEBSHOP, Claim, Experiment, Laboratory, MeasuredArm, PaperComparison, PaperDifference
 
 
 def stages(here: Laboratory) -> None:
@@ -32,47 +32,47 @@ SHOWN: Mapping[str, str] = {
     "6 arms without evaluation and summary, and N = 12": "tests/iad_policy/learn/test_reproduce.py"
     "::test_artis_has_the_published_arms",
 }
-DIFFERS: Mapping[str, Difference] = {
-    "1 the simulator": Difference(
+DIFFERS: Mapping[str, PaperDifference] = {
+    "1 the simulator": PaperDifference(
         "The paper's simulator is Llama 3.1 8B, trained by LoRA (rank 16, batch 64, cosine, at most 3 epochs). Here "
         "simulators are a linear model of the type of an outcome, and recordings.",
         "comparison",
     ),
-    "1a the simulator of a run": Difference(
+    "1a the simulator of a run": PaperDifference(
         "Without --simulator learned:<folder> or llm:<model>, attempts are made in a fork of the environment, the "
         "paper's perfect simulator.",
         "settings",
     ),
-    "2 what the simulator sees": Difference(
+    "2 what the simulator sees": PaperDifference(
         "Equation 7 gives the simulator the initial state and the whole history. The trained one here sees the task, "
         "the last observation and the action; --simulator llm:<model> sees the history.",
     ),
-    "3 failure-driven data": Difference(
+    "3 failure-driven data": PaperDifference(
         "Failures are recorded from typos and stand-ins for actions. The paper's are of several agents, with rare "
         "errors found in the tools' code.",
         "comparison",
     ),
-    "6a figures and tables": Difference(
+    "6a figures and tables": PaperDifference(
         "Tables 2, 3, 5 and 6 and figures 4 to 7 are not drawn. Table 2 is measured by `iad_policy.learn.fidelity`, "
         "with hashed n-grams for likeness.",
         "comparison",
     ),
-    "6b other environments": Difference(
+    "6b other environments": PaperDifference(
         "The environment is the shop, where nothing that is rehearsed has side effects. The paper's are tools.",
         "comparison",
         (WEBSHOP,),
     ),
-    "7 tools": Difference(
+    "7 tools": PaperDifference(
         "The paper's simulator is trained on 524 tools and MCP servers. tau2, API-Bank and ToolAlpaca are not among "
         "the environments; `iad_policy.bridges.described` takes tau2."
     ),
-    "8 the agent": Difference(
+    "8 the agent": PaperDifference(
         "The agent is rule-based and follows the plan in its notes. Evaluator and summariser are templates. The "
         "learned evaluator is a linear model of whether an attempt succeeds.",
         "comparison",
     ),
-    "8a temperatures": Difference("Every role but the actor has temperature 0.01 there, and 0 here.", "settings"),
-    "8b carried over": Difference(
+    "8a temperatures": PaperDifference("Every role but the actor has temperature 0.01 there, and 0 here.", "settings"),
+    "8b carried over": PaperDifference(
         "Run there on BFCL-v3 and ACEBench (artis/bfcl, artis/acebench), where what is simulated is one user turn: "
         "the settings are carried over, and an episode is the turn.",
         "settings",

@@ -6,12 +6,12 @@ from typing import Any
 from iad_policy.papers import (
     WEBSHOP,
     Claim,
-    Difference,
     Experiment,
     FigurePanel,
     Laboratory,
     MeasuredArm,
     PaperComparison,
+    PaperDifference,
     Settings,
 )
 from iad_policy.types.names import SPARSITY
@@ -40,42 +40,44 @@ SHOWN: Mapping[str, str] = {
     "8 the version that states a value": "tests/iad_policy/papers/test_presets.py"
     "::test_a_preset_is_printed_with_the_run_and_recorded",
 }
-DIFFERS: Mapping[str, Difference] = {
-    "6 a critic that sees the reference": Difference(
+DIFFERS: Mapping[str, PaperDifference] = {
+    "6 a critic that sees the reference": PaperDifference(
         "In IAD-fb and Sk2code the judge's text is by a model that sees the reference. Here the critic is the agent's "
         "model and sees what the agent sees; only the score is by the reference.",
         "settings",
         ("IAD/Sketch2Code-v0",),
     ),
-    "7 as many texts as proposals": Difference(
+    "7 as many texts as proposals": PaperDifference(
         "Tables have K = N texts of the judge. Of n proposals the first is made without feedback, so at most n - 1 "
         "texts are read.",
         "settings",
         ("IAD/Sketch2Code-v0",),
     ),
-    "10 the trends of version 2": Difference(
+    "10 the trends of version 2": PaperDifference(
         "In the shop, IAD is compared with best-of-n at n = 2 and 4. Figure 8's weak model on a fifth of the tasks is "
         "a preset (iad/webshop-subset) and a figure of `iad sweep`, and no claim here.",
         "comparison",
         (WEBSHOP,),
     ),
-    "10d the agent": Difference(
+    "10d the agent": PaperDifference(
         "Without --agent the agent is rule-based. It reads feedback as data, and instructions not at all.",
         "comparison",
         ("IAD/Sketch2Code-v0", "IAD/BIRD-v0", "IAD/InterCodeBash-v0"),
     ),
-    "10e the judge": Difference(
+    "10e the judge": PaperDifference(
         "The reward is the proxy verifier's, not a judge's.", "comparison", ("IAD/BIRD-v0", "IAD/InterCodeBash-v0")
     ),
-    "10a the policy": Difference(
+    "10a the policy": PaperDifference(
         "The policy is a model on features of the page. When it refines, it samples among the actions that it did not "
         "try yet, as it can't read feedback.",
         "comparison",
         (WEBSHOP,),
     ),
-    "10b the verifier": Difference("The verifier is the proxy, which reads no gold.", "comparison", (WEBSHOP,)),
-    "10c learning": Difference("Learning from IAD's own candidates is not in the paper.", "comparison", (WEBSHOP,)),
-    "11 image IoU": Difference(
+    "10b the verifier": PaperDifference("The verifier is the proxy, which reads no gold.", "comparison", (WEBSHOP,)),
+    "10c learning": PaperDifference(
+        "Learning from IAD's own candidates is not in the paper.", "comparison", (WEBSHOP,)
+    ),
+    "11 image IoU": PaperDifference(
         "The paper's image score is CLIP's. Here it is Sketch2Code's IoU of the images' boxes, as its code has it.",
         "settings",
         ("IAD/Sketch2Code-v0",),

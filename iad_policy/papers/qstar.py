@@ -2,7 +2,16 @@
 
 from collections.abc import Mapping
 
-from iad_policy.papers import WEBSHOP, Claim, Difference, Experiment, Laboratory, MeasuredArm, PaperComparison, Settings
+from iad_policy.papers import (
+    WEBSHOP,
+    Claim,
+    Experiment,
+    Laboratory,
+    MeasuredArm,
+    PaperComparison,
+    PaperDifference,
+    Settings,
+)
 
 
 def stages(here: Laboratory) -> None:
@@ -42,43 +51,43 @@ SHOWN: Mapping[str, str] = {
     "7 figure 3b: three rewards guide self-training": "tests/iad_policy/learn/test_reproduce.py"
     "::test_q_star_explores_as_published_and_merges_the_experts_data",
 }
-DIFFERS: Mapping[str, Difference] = {
-    "1 the value network": Difference(
+DIFFERS: Mapping[str, PaperDifference] = {
+    "1 the value network": PaperDifference(
         "The paper's value network is the whole model with three linear layers (two hidden ones of 1,024, ReLU), "
         "trained at every token with a learning rate of 1e-5, batches of 64 and 2 epochs. Here it is linear on "
         "features of the page, or with --backend hf one hidden layer of 256 on the last token of a model with LoRA.",
         "comparison",
     ),
-    "5 the budget of best-of-n": Difference(
+    "5 the budget of best-of-n": PaperDifference(
         "Table 1 compares N = 10 whole episodes with one guided episode. `--match proposals` compares at what both "
         "spent.",
         "settings",
     ),
-    "5a the best of N": Difference(
+    "5a the best of N": PaperDifference(
         "No row reads the true reward of a test task. The paper picks the best of N by it.", "comparison"
     ),
-    "7a figure 3a": Difference("Figure 3a, the share of tasks by length, is not drawn.", "comparison"),
-    "8 the policy": Difference(
+    "7a figure 3a": PaperDifference("Figure 3a, the share of tasks by length, is not drawn.", "comparison"),
+    "8 the policy": PaperDifference(
         "Policy and value model are models on features of the page. The paper's are Llama 2 7B and a head on it.",
         "comparison",
     ),
-    "8a paraphrases": Difference(
+    "8a paraphrases": PaperDifference(
         "The prompt that asks for a paraphrase is in our words. For a model that reads no text a paraphrase changes "
         "nothing, so these rows need a language model."
     ),
-    "8b reflexion, LATS, ETO's data": Difference(
+    "8b reflexion, LATS, ETO's data": PaperDifference(
         "Reflexion and LATS are no arms, as the policy reads no text (`--strategies reflexion,lats` runs them with a "
         "language model). ETO's published data are not fetched; eto learns from episodes made here.",
         "comparison",
     ),
-    "8c PPO": Difference(
+    "8c PPO": PaperDifference(
         "PPO plays while it learns. The paper's replays one file of episodes. GRPO and GiGPO are later than the paper.",
         "comparison",
     ),
-    "8d demonstrations": Difference(
+    "8d demonstrations": PaperDifference(
         "Few demonstrations are 3 and many are 100. The paper's are 1,000 and 1,938.", "comparison"
     ),
-    "8e what values both": Difference(
+    "8e what values both": PaperDifference(
         "The paper's value function is a trained network, and a candidate that ends the episode is given its true "
         "reward. In a run with these settings the verifier values both.",
         "settings",

@@ -151,7 +151,7 @@ def test_a_reproduction_agrees(folder: Path) -> None:
         assert one.reward is not None
         assert one.success is not None
         reward = one.reward.value, list(one.reward.interval_95), one.reward.p_holm
-        assert (claim["reward"], claim["reward_95"], claim["p"]) == reward
+        assert (claim["reward"], claim["interval_95"], claim["p"]) == reward
         assert claim["success"] == one.success.value
 
 
