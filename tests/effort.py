@@ -14,5 +14,5 @@ def times(n: int) -> int:
 
 
 def some(values: Sequence[T], every: int, first: int = 0) -> Sequence[T]:
-    """Return all values in `make test-full`, else each so-manieth from the first on."""
+    """Return all values in `make test-full`, else every `every`-th one, from the place `first` on."""
     return values if settings.default.max_examples >= 100 else values[first::every]

@@ -144,7 +144,8 @@ def reproduce_paper(
     out: Annotated[Path | None, typer.Option(help="Folder; by default one in runs/ named after the paper.")] = None,
     env: Annotated[str, typer.Option(help="Environment id; by default each that the paper is compared in.")] = "",
     agent: Annotated[
-        str | None, typer.Option(help="Agent where none is trained; by default the environment's own.")
+        str | None,
+        typer.Option(help="Agent of the comparisons that train none, which are then run alone; by default their own."),
     ] = None,
     backend: Backend = "linear",
     seeds: Annotated[str, typer.Option(metavar="SEED[,SEED...]", help="Seeds of training and measuring.")] = "0,1,2",
@@ -159,13 +160,15 @@ def reproduce_paper(
         numbers = tuple(int(one) for one in seeds.split(","))
         environments = (env,) if env else compared_in(paper)
         if list_:
-            make_console().print("\n\n".join(coverage(paper, one) for one in environments))
+            tell("\n\n".join(coverage(paper, one) for one in environments))
             return
+        if agent and not env:  # where policies are trained, there is nothing to put it in
+            untrained = tuple(one for one in environments if load_comparison(paper, one).stages is None)
+            environments = untrained or environments
         for one in environments:
             folder = (out or Path("runs") / paper) / ("" if env else one.rpartition("/")[2])
-            given = agent if env or load_comparison(paper, one).stages is None else None
             found = reproduce(
-                paper, out=folder, env=one, agent=given, backend=backend, seeds=numbers, tasks=tasks, scale=scale,
+                paper, out=folder, env=one, agent=agent, backend=backend, seeds=numbers, tasks=tasks, scale=scale,
                 report=tell,
             )  # fmt: skip
             make_console().print(found)

@@ -95,8 +95,8 @@ def reproduce(
     """
     if (own := agent or domain_by_id(env).agent).partition(":")[0] == "solution":
         raise ValueError(
-            f"expected an environment whose own agent does not know the answer, got {env} with {own}; compare methods "
-            f"there with a language model: iad compare {env} --agent litellm:<model>"
+            f"expected an agent that does not know the answer, got {own} in {env}; compare methods there with a "
+            f"language model: iad compare {env} --agent litellm:<model>"
         )
     known = load_comparison(paper, env).for_what_is_trained(reads_text=backend.startswith(LANGUAGE))
     if agent is not None and known.stages is not None:
@@ -147,7 +147,7 @@ def coverage(paper: str, env: str) -> str:
         [
             f"{known.title} ({known.source})",
             f"{env}: {len(known.arms)} arms, {how}",
-            *(f"Claim: {one.name} (published: {one.published})" for one in known.claims),
+            *(f"Trend: {one.name} (published: {one.published})" for one in known.claims),
             *(f"Differs: {one}" for one in what_differs(paper, "comparison", env)),
         ]
     )

@@ -30,12 +30,12 @@ class PaperDifference(NamedTuple):
     Attributes:
         says: It, in a sentence or two.
         where: `settings` if it is about runs with the paper's settings (`--preset`), `comparison` if about what is
-            trained and measured at our scale (`iad reproduce`), "" if about both.
+            measured at our scale (`iad reproduce`), `training` if about comparisons that train, "" if about all.
         envs: The environments that it is about. Empty for all.
     """
 
     says: str
-    where: Literal["", "settings", "comparison"] = ""
+    where: Literal["", "settings", "comparison", "training"] = ""
     envs: tuple[str, ...] = ()
 
 
@@ -244,8 +244,11 @@ def what_differs(name: str, where: Literal["settings", "comparison"], env: str) 
         env: Id of the environment.
     """
     module = next(paper for paper in PAPERS if name in (paper, *experiments_of(paper)))
+    asked = {"", where}
+    if where == "comparison" and load_comparison(module, env).stages is not None:
+        asked.add("training")
     known: Mapping[str, PaperDifference] = getattr(import_module(f"iad_policy.papers.{module}"), "DIFFERS", {})
-    return tuple(one.says for one in known.values() if one.where in ("", where) and (not one.envs or env in one.envs))
+    return tuple(one.says for one in known.values() if one.where in asked and (not one.envs or env in one.envs))
 
 
 def find_experiment(name: str, env: str | None = None) -> Experiment:

@@ -2,7 +2,16 @@
 
 from collections.abc import Mapping
 
-from iad_policy.papers import WEBSHOP, Claim, Experiment, Laboratory, MeasuredArm, PaperComparison, PaperDifference
+from iad_policy.papers import (
+    WEBSHOP,
+    Claim,
+    Experiment,
+    Laboratory,
+    MeasuredArm,
+    PaperComparison,
+    PaperDifference,
+    Settings,
+)
 
 
 def stages(here: Laboratory, start: str = "base") -> None:
@@ -13,9 +22,12 @@ def stages(here: Laboratory, start: str = "base") -> None:
     if start != "base":
         episodes = here.explored(f"episodes-{start}", agent=start, tasks=300)
     here.trained("outcome-dpo", "eto", episodes, start=start, beta=0.5, reference="behaviour")
-    search = {"strategy_args": {"mcts.first_visits": "published"}, "reward": "binary:oracle", "critic": "proxy"}
-    trees = here.explored("search", agent=start, how="mcts", tasks=40, **search)
-    for name, alpha in (("step-dpo", 1.0), ("agent-q", 0.5)):
+    how: Settings = {"how": "mcts", "tasks": 40, "reward": "binary:oracle", "critic": "proxy"}
+    published = here.explored("search", agent=start, strategy_args={"mcts.first_visits": "published"}, **how)
+    ranked = here.explored("search-ranked", agent=start, **how)
+    for name, trees, alpha in (
+        ("step-dpo", published, 1.0), ("agent-q", published, 0.5), ("step-dpo ranked", ranked, 1.0)
+    ):  # fmt: skip
         here.trained(name, "dpo", trees, start=start, alpha=alpha, reference="behaviour")
 
 
@@ -81,6 +93,8 @@ DIFFERS: Mapping[str, PaperDifference] = {
 
 TRAINED = {name: MeasuredArm(name) for name in ("base", "rft", "outcome-dpo", "step-dpo", "agent-q")}
 SEARCH = {"n": 4, "strategy_args": {"mcts.k": 2, "mcts.first_visits": "published"}}
+RANKED = {"step-dpo ranked": MeasuredArm("step-dpo ranked")}
+"""Each action is visited once, in the ranking's order, before equation 7 decides: our default."""
 SEARCHING = {
     **{f"{name} + mcts": MeasuredArm(name, "mcts", SEARCH) for name in TRAINED},
     "outcome-dpo + beam": MeasuredArm("outcome-dpo", "beam", {"n": 3, "strategy_args": {"beam.k": 2, "beam.width": 2}}),
@@ -108,10 +122,10 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             "The paper gives neither K (its figure 4 draws three proposals), iterations nor the weight of exploring.",
         ),
         comparison=PaperComparison(
-            title="Agent Q on WebShop",
+            title="Agent Q",
             source="arXiv 2408.07199, figures 3 and 4 and the text of section 5",
             stages=stages,
-            arms={**TRAINED, **{name: arm for name, arm in SEARCHING.items() if arm.agent != "rft"}},
+            arms={**TRAINED, **RANKED, **{name: arm for name, arm in SEARCHING.items() if arm.agent != "rft"}},
             claims=(
                 claim("A1 rft > base", "rft", "base", "31.3 > 28.6"),
                 claim("A1 outcome-dpo > rft", "outcome-dpo", "rft", "37.5 (text: 40.6) > 31.3"),
@@ -122,6 +136,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
                 claim(
                     "A3 outcome-dpo + beam > outcome-dpo", "outcome-dpo + beam", "outcome-dpo", "figure 3, no figure"
                 ),
+                claim("ranked first visits > published", "step-dpo ranked", "step-dpo", "not in the paper"),
                 claim("A5 agent-q + mcts > agent-q", "agent-q + mcts", "agent-q", "50.5 > 41.5"),
                 claim("A5 agent-q + mcts > base + mcts", "agent-q + mcts", "base + mcts", "50.5 > 48.4"),
             ),
@@ -147,7 +162,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             title="Agent Q on restaurant booking",
             source="arXiv 2408.07199, figure 6 and section 6: OpenTable, success in per cent",
             stages=stages_from_rft,
-            arms={**TRAINED, **SEARCHING},
+            arms={**TRAINED, **RANKED, **SEARCHING},
             claims=(
                 claim("B1 rft > base", "rft", "base", "67.2 > 18.6"),
                 claim("B1 outcome-dpo > rft", "outcome-dpo", "rft", "71.8 > 67.2"),
@@ -155,6 +170,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
                 claim("B2 agent-q > step-dpo", "agent-q", "step-dpo", "81.7 > 75.2"),
                 claim("B2 agent-q > outcome-dpo", "agent-q", "outcome-dpo", "81.7 > 71.8"),
                 claim("B4 rft + mcts > agent-q", "rft + mcts", "agent-q", "84.3 > 81.7"),
+                claim("ranked first visits > published", "step-dpo ranked", "step-dpo", "not in the paper"),
                 claim("B5 agent-q + mcts > agent-q", "agent-q + mcts", "agent-q", "95.4 > 81.7"),
                 claim("B5 agent-q + mcts > rft + mcts", "agent-q + mcts", "rft + mcts", "95.4 > 84.3"),
             ),

@@ -35,52 +35,46 @@ SHOWN: Mapping[str, str] = {
     "::test_best_and_worst_are_the_incumbent_under_delta_and_what_it_was_compared_with",
     "5 BIRD: a judge gives reward and text": "tests/iad_policy/papers/test_presets.py"
     "::test_a_judge_of_a_preset_is_the_agents_model_and_is_left_out_without_one",
-    "9 figure 4: accuracy, Pass@K and Majority@K": "tests/iad_policy/report/test_paper_figures.py"
-    "::test_figure_4_has_accuracy_majority_and_pass_at_k",
     "8 the version that states a value": "tests/iad_policy/papers/test_presets.py"
     "::test_a_preset_is_printed_with_the_run_and_recorded",
+    "9 figure 4: accuracy, Pass@K and Majority@K": "tests/iad_policy/report/test_paper_figures.py"
+    "::test_figure_4_has_accuracy_majority_and_pass_at_k",
 }
+SKETCH, BIRD, BASH = "IAD/Sketch2Code-v0", "IAD/BIRD-v0", "IAD/InterCodeBash-v0"
 DIFFERS: Mapping[str, PaperDifference] = {
     "6 a critic that sees the reference": PaperDifference(
         "In IAD-fb and Sk2code the judge's text is by a model that sees the reference. Here the critic is the agent's "
-        "model and sees what the agent sees; only the score is by the reference.",
-        "settings",
-        ("IAD/Sketch2Code-v0",),
+        "model, or a template without one, and sees what the agent sees; only the score is by the reference.",
+        envs=(SKETCH,),
     ),
     "7 as many texts as proposals": PaperDifference(
         "Tables have K = N texts of the judge. Of n proposals the first is made without feedback, so at most n - 1 "
         "texts are read.",
-        "settings",
-        ("IAD/Sketch2Code-v0",),
+        envs=(SKETCH,),
     ),
-    "10 the trends of version 2": PaperDifference(
+    "10 the shop": PaperDifference(
         "In the shop, IAD is compared with best-of-n at n = 2 and 4. Figure 8's weak model on a fifth of the tasks is "
         "a preset (iad/webshop-subset) and a figure of `iad sweep`, and no claim here.",
         "comparison",
         (WEBSHOP,),
     ),
-    "10d the agent": PaperDifference(
-        "Without --agent the agent is rule-based. It reads feedback as data, and instructions not at all.",
-        "comparison",
-        ("IAD/Sketch2Code-v0", "IAD/BIRD-v0", "IAD/InterCodeBash-v0"),
-    ),
-    "10e the judge": PaperDifference(
-        "The reward is the proxy verifier's, not a judge's.", "comparison", ("IAD/BIRD-v0", "IAD/InterCodeBash-v0")
-    ),
     "10a the policy": PaperDifference(
         "The policy is a model on features of the page. When it refines, it samples among the actions that it did not "
         "try yet, as it can't read feedback.",
+        "training",
+    ),
+    "10b the verifier": PaperDifference("The verifier is the proxy, which reads no gold.", "training"),
+    "10c learning": PaperDifference("Learning from IAD's own candidates is not in the paper.", "training"),
+    "10d the agent": PaperDifference(
+        "Without --agent the agent is rule-based. It reads feedback as data, and instructions not at all.",
         "comparison",
-        (WEBSHOP,),
+        (SKETCH, BIRD, BASH),
     ),
-    "10b the verifier": PaperDifference("The verifier is the proxy, which reads no gold.", "comparison", (WEBSHOP,)),
-    "10c learning": PaperDifference(
-        "Learning from IAD's own candidates is not in the paper.", "comparison", (WEBSHOP,)
-    ),
+    "10e the judge": PaperDifference("The reward is the proxy verifier's, not a judge's.", "comparison", (BIRD, BASH)),
     "11 image IoU": PaperDifference(
         "The paper's image score is CLIP's. Here it is Sketch2Code's IoU of the images' boxes, as its code has it.",
         "settings",
-        ("IAD/Sketch2Code-v0",),
+        (SKETCH,),
     ),
 }
 V1_SHOP = {"temperature": "v1", "bon-sc.temperature": "v1", "top_p": "v1", "stop": "v1", "instruct": "v1"}
@@ -163,7 +157,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             "steps as refinements of a first proposal. BoN-SC's temperature: up to 0.6, higher hurts.",
         ),
         comparison=PaperComparison(
-            title="Iterative agent decoding in the shop",
+            title="Iterative agent decoding, and learning from it",
             source="arXiv 2504.01931, versions 1 and 2",
             stages=stages,
             arms={
@@ -232,7 +226,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         notes=(FINALISE, "delta: Algorithm 1 asks for more than 0, the text calls 0 its special case."),
     ),
     "iad/sketch2code": Experiment(
-        env="IAD/Sketch2Code-v0",
+        env=SKETCH,
         source="arXiv 2504.01931 v2",
         strategies=("single", "bon", "self-refine", "sk2code-feedback", "iad-fb", "iad"),
         stated={
@@ -256,7 +250,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             stages=None,
             arms=SKETCHES,
             claims=OF_SKETCHES,
-            envs=("IAD/Sketch2Code-v0",),
+            envs=(SKETCH,),
         ),
         figures={
             "3": (
@@ -304,7 +298,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         },
     ),
     "iad-v1/sketch2code": Experiment(
-        env="IAD/Sketch2Code-v0",
+        env=SKETCH,
         source="arXiv 2504.01931 v1",
         strategies=("single", "bon", "self-refine", "sk2code-feedback", "iad-fb", "iad"),
         stated={
@@ -325,7 +319,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         ),
     ),
     "iad/bird": Experiment(
-        env="IAD/BIRD-v0",
+        env=BIRD,
         source="arXiv 2504.01931 v2, text-to-SQL",
         strategies=("single", "bon", "bon-sc", "iad", "chains"),
         stated={
@@ -366,7 +360,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
                 of_success("chains > Majority@12", "chains, n = 12", "bon-sc, n = 12", "65.97 and 68.05 with chains"),
                 of_success("Pass@4 > iad", "Pass@4", "iad, n = 4", "figure 4: the bound of best-of-n"),
             ),
-            envs=("IAD/BIRD-v0",),
+            envs=(BIRD,),
         ),
         figures={
             "4": (
@@ -385,7 +379,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         },
     ),
     "iad/bash": Experiment(
-        env="IAD/InterCodeBash-v0",
+        env=BASH,
         source="arXiv 2504.01931 v2, figure 8",
         strategies=("single", "bon", "iad"),
         stated={"feedback": "best-worst", "instruct": "improve"},
@@ -407,7 +401,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
                 of_success("iad > bon, n = 2", "iad, n = 2", "bon, n = 2", "figure 8"),
                 of_success("iad > bon, n = 4", "iad, n = 4", "bon, n = 4", "figure 8"),
             ),
-            envs=("IAD/InterCodeBash-v0",),
+            envs=(BASH,),
         ),
     ),
 }

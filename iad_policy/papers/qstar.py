@@ -27,6 +27,8 @@ def stages(here: Laboratory) -> None:
         for targets in ("bellman", "averaged", "raw") if name == "sft" else ("bellman",):
             value = f"q-{name}" if targets == "bellman" else f"q-{targets}"
             here.trained(value, "qnet", [trees, demos], targets=targets, scale="tree", experts=True)
+        if name == "sft":
+            here.trained("q-unscaled", "qnet", [trees, demos], experts=True)
     for targets in ("sft", "averaged", "raw"):  # whose values guide
         how: Settings = {"how": "guided", "reward": f"qnet:{here.folder / f'q-{targets}'}", "tasks": 300, "episodes": 1}
         guided = here.explored(f"guided-{targets}", agent="sft", **how, **EXPLORING)
@@ -118,7 +120,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             "N = 10 in table 1 and 6 in table 2; BoN-aug is strategy argument bon-episode.perturb=true.",
         ),
         comparison=PaperComparison(
-            title="Q*Agent on WebShop",
+            title="Q*Agent",
             source="arXiv 2502.02584 (QLASS), tables 1 to 3 and figure 3",
             stages=stages,
             arms={
@@ -135,6 +137,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
                 "bon perturbed": MeasuredArm("sft", "bon-episode", OTHER_EPISODES, needs_text=True),
                 "q-guided perturbed": MeasuredArm("sft", "q-guided", PERTURBED, verifier="q-sft", needs_text=True),
                 "q-guided": MeasuredArm("sft", "q-guided", GUIDED, verifier="q-sft"),
+                "q-guided unscaled": MeasuredArm("sft", "q-guided", GUIDED, verifier="q-unscaled"),
                 "q-guided averaged": MeasuredArm("sft", "q-guided", GUIDED, verifier="q-averaged"),
                 "q-guided raw": MeasuredArm("sft", "q-guided", GUIDED, verifier="q-raw"),
                 "sft few": MeasuredArm("sft-few"),
@@ -153,6 +156,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
                 Claim("Q2 bellman > averaged", "self-trained", "self-trained averaged", "figure 3b, no figures"),
                 Claim("Q2 averaged > raw", "self-trained averaged", "self-trained raw", "figure 3b, no figures"),
                 Claim("Q2 guided: bellman > averaged", "q-guided", "q-guided averaged", "not in the paper"),
+                Claim("unscaled > scaled", "q-guided unscaled", "q-guided", "not in the paper"),
                 Claim("guided > sft", "q-guided", "sft", "65.5 > 63.1"),
                 Claim("guided > bon", "q-guided", "bon", "65.5 > 65.3"),
                 Claim("perturbed guided > guided", "q-guided perturbed", "q-guided", "72.6 > 65.5"),

@@ -1,8 +1,5 @@
 """Several IAD chains, and a vote by result among their best candidates."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from iad_policy.requests import All, Asking, Propose
 from iad_policy.strategies import declares, per_step
 from iad_policy.strategies.building_blocks.feedback_forms import FeedbackForm, findings
@@ -33,8 +30,10 @@ def chains(
     if k < 1:
         raise ValueError(f"expected k, the number of chains, to be 1 or more, got {k}; the default is 3")
     sizes = [n // k + (place < n % k) for place in range(min(k, n))]
-    options: Mapping[str, Any] = {"delta": delta, "feedback": feedback, "instruct": instruct, "stop": stop}
-    one = [chain(here, n=size, temperature=temperature, **options) for size in sizes]
+    one = [
+        chain(here, n=size, delta=delta, feedback=feedback, instruct=instruct, stop=stop, temperature=temperature)
+        for size in sizes
+    ]
     best = [candidate for candidate in (yield from All(one)) if candidate is not None]
     if not best:
         return (yield from Propose(here, 1, temperature=temperature))[0]

@@ -1,7 +1,6 @@
 """IAD-fb: Iterative Agent Decoding with a judge's text in addition to best and worst."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from iad_policy.requests import Asking
 from iad_policy.strategies import declares, per_step
@@ -39,5 +38,6 @@ def iad_fb(
         form = feedback if k is None or n_judged <= k else best_and_worst
         return (yield from form(at, tried, delta))
 
-    options: Mapping[str, Any] = {"delta": delta, "feedback": judged, "instruct": instruct, "stop": stop}
-    return (yield from chain(here, n=n, temperature=temperature, **options))
+    return (
+        yield from chain(here, n=n, delta=delta, feedback=judged, instruct=instruct, stop=stop, temperature=temperature)
+    )

@@ -103,7 +103,7 @@ def test_a_bomb_scores_0_with_the_reason(bomb: str, renderer: Renderer, scripted
 def test_odd_pages_are_rendered(patient: Renderer, good: RenderedPage) -> None:
     for name, html in HARMLESS.items():
         assert not patient.page(html).failure, name
-    assert is_unharmed(patient, good)
+        assert is_unharmed(patient, good), name
 
 
 def test_the_screenshot_of_a_very_high_page_is_cut_off(renderer: Renderer) -> None:

@@ -73,6 +73,17 @@ def test_improving_ends_with_the_best_agent(folder: Path) -> None:
     assert "Best on dev: round" in said
 
 
+def test_reproduce_says_what_is_compared_and_takes_an_agent_where_none_is_trained(tmp_path: Path) -> None:
+    listed = run("reproduce", "iad", "--list")
+    assert listed.count("policies are trained") == 1
+    assert listed.count("nothing is trained") == 3
+    assert "Differs: In IAD-fb and Sk2code the judge's text is by a model that sees the reference." in listed
+    refused = iad("reproduce", "agentq", "--agent", "random", "--out", str(tmp_path))
+    assert "expected no agent for Agent Q, whose policies are trained, got random" in refused.output
+    refused = iad("reproduce", "iad", "--agent", "solution:0.5", "--out", str(tmp_path))  # the first that trains none
+    assert "expected an agent that does not know the answer, got solution:0.5 in IAD/Sketch2Code-v0" in refused.output
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

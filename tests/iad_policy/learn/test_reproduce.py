@@ -165,12 +165,12 @@ def test_a_gap_may_be_compared_with_another_one() -> None:
 
 def test_coverage_says_what_is_compared_and_what_is_not(tmp_path: Path) -> None:
     said = coverage("iad", "IAD/Sketch2Code-v0")
-    assert "Claim: the gap shrinks, n = 2 to 6 (published: +3.33 > +1.00)" in said
+    assert "Trend: the gap shrinks, n = 2 to 6 (published: +3.33 > +1.00)" in said
     assert "nothing is trained" in said
     assert "Differs: Without --agent the agent is rule-based." in said
     assert "policies are trained" in coverage("agentq", "IAD/Booking-v0")
     assert compared_in("iad") == (WEBSHOP, "IAD/Sketch2Code-v0", "IAD/BIRD-v0", "IAD/InterCodeBash-v0")
-    with pytest.raises(ValueError, match="expected no agent for Agent Q on WebShop, whose policies are trained"):
+    with pytest.raises(ValueError, match="expected no agent for Agent Q, whose policies are trained"):
         reproduce("agentq", out=tmp_path, agent="random")
 
 

@@ -84,11 +84,7 @@ def test_of_equally_bad_candidates_the_newest_is_told() -> None:
     [
         ({"a": 0.1, "b": 0.5, "c": 0.4}, 0.0, "Best: b\nWorst: c"),  # a was replaced long ago
         ({"a": 0.1, "b": 0.5, "c": 0.7}, 0.0, "Best: c\nWorst: b"),
-        (
-            {"a": 0.5, "b": 0.55},
-            0.1,
-            "Best: a\nWorst: b",
-        ),  # b is not better by more than delta, so a would be committed
+        ({"a": 0.5, "b": 0.55}, 0.1, "Best: a\nWorst: b"),  # b is better by less than delta
         ({"a": 0.5, "b": 0.55, "c": 0.9}, 0.1, "Best: c\nWorst: a"),
         ({"a": 0.5, "b": 0.55, "c": 0.9}, 0.0, "Best: c\nWorst: b"),
     ],
