@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import Any
 
 from rich.console import Console, Group
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from iad_policy.learn.laboratory import N_TEST, SeededLaboratory
@@ -46,11 +46,14 @@ class Reproduction:
                 f"{one['tokens']:,.0f}",
             )
             arms.add_row(name, *figures)
-        claims = Table(box=None, pad_edge=False)
-        for heading in COLUMNS:
-            claims.add_column(heading, no_wrap=heading != "published")
+        # A terminal has room for the difference that decides; the page has both.
+        of = " or ".join(dict.fromkeys(one["metric"] for one in known["claims"]))
+        claims = Table(Column("trend", min_width=20), Column("published", min_width=14), box=None, pad_edge=False)
+        for heading in (of, *COLUMNS[4:]):
+            claims.add_column(heading, no_wrap=True)
         for one in known["claims"]:
-            claims.add_row(*_cells(one))
+            name, published, reward, success, *rest = _cells(one)
+            claims.add_row(name, published, reward if one["metric"] == REWARD else success, *rest)
         seeds = ", ".join(map(str, known["seeds"]))
         yield Group(
             Text(f"{known['title']} ({known['source']})", style="bold"),

@@ -55,7 +55,9 @@ DIFFERS: Mapping[str, PaperDifference] = {
         "settings",
     ),
     "3a the shop": PaperDifference(
-        "In the shop all policies start from base, as the paper has no RFT there.", "comparison"
+        "All policies start from base. On OpenTable the paper starts from RFT; for the shop it doesn't say.",
+        "comparison",
+        (WEBSHOP,),
     ),
     "4a rounds": PaperDifference(
         "One round of data. `iad improve` trains each round on its newest data, the paper on a buffer of all.",
