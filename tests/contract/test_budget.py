@@ -18,7 +18,7 @@ from tests.contract.toy import Digger
 from tests.effort import times
 
 ALL = list(STRATEGIES)
-few = settings(drawn, max_examples=times(20))
+few = settings(drawn, max_examples=times(10))
 AXES = ("proposals", "verifications", "simulations", "asks")
 NEVER_SPENT: Mapping[str, set[str]] = {
     "proposals": set(),

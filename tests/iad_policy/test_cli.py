@@ -146,7 +146,8 @@ def test_an_unknown_model_is_one_sentence_and_status_2(tmp_path: Path) -> None:
 def test_a_split_that_is_too_small_is_run_whole(tmp_path: Path) -> None:
     done = iad("run", "CartPole-v1", "--verifier", "none", "--strategy", "single", "--tasks", 2, "--out", tmp_path)
     assert done.exit_code == 0, done.output
-    done = iad("run", SHOP, "--strategy", "single", "--tasks", 10**6, "--agent", "random", "--out", tmp_path / "all")
+    few = ("IAD/ACEBench-v0", "--split", "dev", "--agent", "random")
+    done = iad("run", *few, "--strategy", "single", "--tasks", 10**6, "--out", tmp_path / "all")
     assert "of the 1000000 requested tasks exist" in done.stdout
 
 
@@ -186,11 +187,11 @@ def command(*arguments: object) -> list[str]:
 
 def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(tmp_path: Path) -> None:
     master, slave = pty.openpty()
-    given = ("compare", SHOP, "--tasks", 50, "--out", tmp_path)
+    given = ("compare", SHOP, "--tasks", 20, "--out", tmp_path)
     process = subprocess.Popen(command(*given), stdin=slave, stdout=slave, stderr=slave)
     os.close(slave)
     shown = b""
-    while not re.search(rb"[1-9]\d*/150 episodes", shown):  # of the bar
+    while not re.search(rb"[1-9]\d*/60 episodes", shown):  # of the bar
         shown += os.read(master, 65536)
     process.send_signal(signal.SIGINT)
     try:
@@ -204,12 +205,12 @@ def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(tmp_path: Path) 
     assert b"Stopped after" in shown
     assert b"Traceback" not in shown
     n_done = len((tmp_path / "episodes.jsonl").read_text().splitlines())
-    assert 0 < n_done < 150
+    assert 0 < n_done < 60
     assert not json.loads((tmp_path / "summary.json").read_text())["is_complete"]
     again = iad(*given)
     assert (again.exit_code, again.stderr) == (0, "")
     assert json.loads((tmp_path / "summary.json").read_text())["is_complete"]
-    assert len((tmp_path / "episodes.jsonl").read_text().splitlines()) == 150
+    assert len((tmp_path / "episodes.jsonl").read_text().splitlines()) == 60
 
 
 SUITE = """

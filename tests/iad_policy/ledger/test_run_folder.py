@@ -42,7 +42,7 @@ def outcomes(folder: Path) -> dict[str, Any]:
     return {key: (one.actions, one.reward, one.success) for key, one in Run(folder).records.items()}
 
 
-RUN = ("run", SHOP, "--strategy", "bon", "--tasks", 6, "--workers", 3, "--out")
+RUN = ("run", SHOP, "--strategy", "bon", "--tasks", 4, "--workers", 3, "--out")
 
 
 @pytest.fixture(scope="module")

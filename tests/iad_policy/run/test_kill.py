@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 
-from tests.effort import times
+from tests.effort import some
 
 ROOT = Path(__file__).parents[3]
 MODULE = "tests.iad_policy.run.interrupted_run"
 N_WORKERS = 4
 MEASURED = ("wall_s",)
+N_PLACES = 30
 
 
 def started(folder: Path, answers: Path, answer_s: float = 0.008) -> subprocess.Popen[str]:
@@ -67,7 +68,8 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
     return episodes(folder / "run"), Counter((folder / "answers").read_text().splitlines())
 
 
-@pytest.mark.parametrize("place", range(N_PLACES := times(30)))
+@pytest.mark.slow
+@pytest.mark.parametrize("place", range(N_PLACES))
 def test_a_run_that_is_killed_ends_with_the_same_episodes(place: int, undisturbed: Undisturbed, tmp_path: Path) -> None:
     """Kill a run somewhere in one part of many, and let the same command end it."""
     expected, answered = undisturbed
@@ -84,12 +86,13 @@ def test_a_run_that_is_killed_ends_with_the_same_episodes(place: int, undisturbe
 
 def test_a_run_that_is_killed_again_and_again_comes_to_its_end(undisturbed: Undisturbed, tmp_path: Path) -> None:
     expected, answered = undisturbed
-    for after in (20, 45, 70, 95):
+    for after in some((20, 70, 45, 95), 2):
         killed(tmp_path, after=after, wait_s=0.003)
     assert ended(started(tmp_path / "run", tmp_path / "answers")) == 0
     assert episodes(tmp_path / "run") == expected
     again = Counter((tmp_path / "answers").read_text().splitlines()) - answered
     assert again.total() <= 4 * N_WORKERS
+    assert len(expected) == 18
 
 
 def test_ctrl_c_waits_for_the_answers_under_way_and_keeps_them(undisturbed: Undisturbed, tmp_path: Path) -> None:
