@@ -24,7 +24,7 @@ from examples.reinforce import (
 from iad_policy import IADPolicyWrapper
 
 SAME_STEP = gym.vector.AutoresetMode.SAME_STEP
-N_EPISODES = 1000
+N_EPISODES = 500
 
 
 @pytest.fixture(scope="module")
