@@ -187,11 +187,11 @@ def command(*arguments: object) -> list[str]:
 
 def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(tmp_path: Path) -> None:
     master, slave = pty.openpty()
-    given = ("compare", SHOP, "--tasks", 20, "--out", tmp_path)
+    given = ("compare", SHOP, "--tasks", 8, "--out", tmp_path)
     process = subprocess.Popen(command(*given), stdin=slave, stdout=slave, stderr=slave)
     os.close(slave)
     shown = b""
-    while not re.search(rb"[1-9]\d*/60 episodes", shown):  # of the bar
+    while not re.search(rb"[1-9]\d*/24 episodes", shown):  # of the bar
         shown += os.read(master, 65536)
     process.send_signal(signal.SIGINT)
     try:
@@ -205,12 +205,12 @@ def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(tmp_path: Path) 
     assert b"Stopped after" in shown
     assert b"Traceback" not in shown
     n_done = len((tmp_path / "episodes.jsonl").read_text().splitlines())
-    assert 0 < n_done < 60
+    assert 0 < n_done < 24
     assert not json.loads((tmp_path / "summary.json").read_text())["is_complete"]
     again = iad(*given)
     assert (again.exit_code, again.stderr) == (0, "")
     assert json.loads((tmp_path / "summary.json").read_text())["is_complete"]
-    assert len((tmp_path / "episodes.jsonl").read_text().splitlines()) == 60
+    assert len((tmp_path / "episodes.jsonl").read_text().splitlines()) == 24
 
 
 SUITE = """

@@ -10,8 +10,7 @@ from iad_envs.spaces import UnicodeText
 from iad_policy import Candidate, Commit, IADPolicyWrapper, Simulate
 from iad_policy.errors import ActionTypeError, SimulationError
 from iad_policy.types import DRAWN
-from iad_policy.types.hashing import digest
-from iad_policy.world import ForkedWorld, NativeWorld, World, adapt, is_text
+from iad_policy.world import World, adapt, is_text
 from tests.contract.components import TAXI, Hunch, play
 from tests.contract.foreign import Dice, Words
 from tests.contract.toy import Digger
@@ -118,11 +117,6 @@ def test_a_forked_environment_is_over_for_a_simulation_at_its_time_limit() -> No
     assert ends == [(False, 2), (False, 1), (True, 0)]
 
 
-def test_contract_1_decides_who_is_simulated_by_itself() -> None:
-    assert isinstance(adapt(gym.make("Toy/Digger-v0")), NativeWorld)
-    assert isinstance(adapt(gym.make(TAXI)), ForkedWorld)
-
-
 def test_step_limits_are_found_wherever_they_are() -> None:
     assert adapt(Digger(max_steps=4)).max_steps == 4
     assert adapt(gym.make(TAXI)).max_steps == 200
@@ -225,10 +219,3 @@ def test_a_new_episode_of_an_environment_without_step_is_seen_after_its_end_or_b
         policy.reset()
         policy.act(*env.reset(seed=4))
         assert len(policy.decisions) == 1
-
-
-def test_observations_of_arrays_and_dicts_have_lasting_names() -> None:
-    image = np.arange(12, dtype=np.uint8).reshape(3, 4)
-    assert digest({"image": image, "goal": "x"}) == digest({"goal": "x", "image": image.copy()})
-    assert digest(image) != digest(image.T)
-    assert digest(image) != digest(image.astype(np.int32))

@@ -135,6 +135,7 @@ def test_single_is_the_first_point_of_all_that_make_one_proposal_then() -> None:
             {"n": [1, 2], "match": "proposals", "baseline": "single"},
             "which is a point and no curve; name another: --baseline bon",
         ),
+        (["single"], {"n": [1, 2], "match": "proposals"}, "; add a strategy that has n, such as bon"),
         (["bon"], {"n": [1, 2], "match": "time"}, "axis to match"),
     ],
 )
