@@ -40,9 +40,13 @@ TUTORIALS = ["docs/advise.md", "docs/learning.md", "docs/learning/tutorial.md", 
 """Documents whose commands build on each other."""
 LONG = (
     *("docs/advise.md", "docs/comparison.md", "docs/hidden-state.md"),
-    *("docs/learning.md", "docs/learning/tutorial.md", "docs/learning/language-models.md"),
+    *("docs/learning.md", "docs/learning/tutorial.md", "docs/learning/language-models.md", "docs/training.md"),
     *("colossal_cave.py", "frozen_lake.py", "reinforce.py", "taxi.py"),
     *("docs/official-numbers.md suite", "iad sweep", "iad serve"),
+    *(
+        "iad compare IAD/WebShop-v0 --agent litellm:openai",
+        "iad compare IAD/WebShop-v0 --strategies single,bon-sc,iad --n",
+    ),
 )
 """Those that take longer than others of the same kind: `make test-full` runs them."""
 BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

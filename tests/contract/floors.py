@@ -66,14 +66,17 @@ def trees(root: Path = ROOT, package: str = PACKAGE) -> Mapping[str, ast.Module]
 
 
 @cache
+def imports_of(root: Path = ROOT, package: str = PACKAGE) -> Mapping[str, tuple[str, ...]]:
+    """Return what each module of a package imports."""
+    return {name: tuple(imported(tree)) for name, tree in trees(root, package).items()}
+
+
+@cache
 def modules_of(root: Path = ROOT) -> Mapping[str, set[str]]:
     """Return each module of the package, with the modules of the package that it imports."""
-    code = trees(root)
-    imports = {}
-    for name, tree in code.items():
-        found = {one if one in code else one.rpartition(".")[0] for one in imported(tree)}
-        imports[name] = (found & set(code)) - {name}
-    return imports
+    known = imports_of(root, PACKAGE)
+    found = {name: {one if one in known else one.rpartition(".")[0] for one in own} for name, own in known.items()}
+    return {name: (own & set(known)) - {name} for name, own in found.items()}
 
 
 def grouped(imports: Mapping[str, Iterable[str]], group_of: Callable[[str], str]) -> dict[str, set[str]]:

@@ -19,6 +19,7 @@ from tests.contract.floors import (
     folder_of,
     grouped,
     imported,
+    imports_of,
     modules_of,
     pairs,
     room_of,
@@ -119,13 +120,13 @@ KNOWS_ONLY: Mapping[str, tuple[str, ...]] = {
 @cache
 def modules() -> Mapping[str, ast.Module]:
     """The code of all modules, parsed by the first test of a process that asks."""
-    return {name: tree for package in PACKAGES for name, tree in trees(package=package).items()}
+    return {name: tree for package in PACKAGES for name, tree in trees(ROOT, package).items()}
 
 
 @cache
 def imports() -> Mapping[str, tuple[str, ...]]:
     """What each module imports, also inside functions."""
-    return {name: tuple(imported(tree)) for name, tree in modules().items()}
+    return {name: found for package in PACKAGES for name, found in imports_of(ROOT, package).items()}
 
 
 def at_module_level(tree: ast.Module) -> Iterator[str]:

@@ -97,9 +97,9 @@ def test_windows_runs_the_demo_with_the_same_answers_and_reports_exports_and_vie
     here, there, exported = tmp_path / "here", tmp_path / "there", tmp_path / "rows.jsonl"
     run = (*DEMO, "--out", there)
     done = iad(
-        windows, run, run, ("report", there), ("export", there, "--out", exported, "--format", "sft"),
+        windows, run, ("report", there), ("export", there, "--out", exported, "--format", "sft"),
     )  # fmt: skip
-    assert [(code, error) for code, _, error in done] == [(0, "")] * 4
+    assert [(code, error) for code, _, error in done] == [(0, "")] * 3
     assert command_line.iad(*DEMO, "--out", here).exit_code == 0
     assert answers(there) == answers(here)
     assert (there / "report.html").stat().st_size

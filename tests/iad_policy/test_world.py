@@ -27,7 +27,7 @@ def make(name: str, **options: Any) -> gym.Env[Any, Any]:
     return gym.make(name, **options)
 
 
-DRAWS = range(6)
+DRAWS = range(5)
 WAYS = [(TAXI, {"is_rainy": True}), ("Toy/Dice-v0", {}), ("Toy/Dice-v0", {"is_copyable": True})]
 
 

@@ -55,7 +55,8 @@ def test_the_criterion_tells_the_forms_apart() -> None:
         assert not fits(solved, N_TRIALS, other, confidence=CONFIDENCE)
 
 
-@pytest.mark.parametrize("strategy", [pytest.param("bon", marks=pytest.mark.slow), "iad"])
+@pytest.mark.slow
+@pytest.mark.parametrize("strategy", ["bon", "iad"])
 @pytest.mark.parametrize(
     "verifiers",
     [

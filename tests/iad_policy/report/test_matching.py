@@ -99,7 +99,7 @@ def sampled(rng: np.random.Generator, n_tasks: int) -> Lines:
     return lines
 
 
-@pytest.mark.parametrize("n_replicates", [24, pytest.param(150, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_replicates", [12, pytest.param(150, marks=pytest.mark.slow)])
 def test_intervals_cover_the_true_difference_as_often_as_they_say(n_replicates: int) -> None:
     rng = np.random.default_rng(7)
 
