@@ -91,14 +91,18 @@ def answers(folder: Path) -> list[Any]:
     return [{key: value for key, value in json.loads(line).items() if key != "usage"} for line in lines]
 
 
-def test_windows_runs_the_demo_with_the_same_answers_and_reports_exports_and_views_it(
+def test_windows_runs_the_demo_with_the_same_answers_and_says_what_it_lacks(
     windows: dict[str, str], tmp_path: Path
 ) -> None:
     here, there, exported = tmp_path / "here", tmp_path / "there", tmp_path / "rows.jsonl"
-    run = (*DEMO, "--out", there)
-    done = iad(
-        windows, run, ("report", there), ("export", there, "--out", exported, "--format", "sft"),
-    )  # fmt: skip
+    *done, doctor, refused = iad(
+        windows,
+        (*DEMO, "--out", there),
+        ("report", there),
+        ("export", there, "--out", exported, "--format", "sft"),
+        ("doctor", "--json", "--seconds", "60"),
+        ("compare", SQL, "--tasks", "1"),
+    )
     assert [(code, error) for code, _, error in done] == [(0, "")] * 3
     assert command_line.iad(*DEMO, "--out", here).exit_code == 0
     assert answers(there) == answers(here)
@@ -112,10 +116,6 @@ def test_windows_runs_the_demo_with_the_same_answers_and_reports_exports_and_vie
             assert answer.status == 200
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 0
-
-
-def test_windows_doctor_says_which_environments_it_lacks(windows: dict[str, str]) -> None:
-    (doctor, refused) = iad(windows, ("doctor", "--json", "--seconds", "60"), ("compare", SQL, "--tasks", "1"))
     rows = {row["name"]: row for group in json.loads(doctor[1]).values() for row in group}
     assert doctor[0] == 0, rows
     assert rows[SHOP]["status"] == "ok"
