@@ -3,7 +3,6 @@
 import json
 import threading
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from iad_policy.run.config import FREE
 from iad_policy.run.runner import Runner
 from iad_policy.runtime.components import Components
 from iad_policy.types.hashing import seed_of
-from tests.iad_policy.evaluation_toy import DIGITS, DialsEnv, Liker, config
+from tests.iad_policy.evaluation_toy import DIGITS, DialsEnv, Liker, config, unmeasured
 from tests.iad_policy.models.openai_server import OpenAIServer, Reply, serving
 
 SHARE = 0.3
@@ -83,11 +82,7 @@ def run(
 
 def plain(records: list[EpisodeRecord]) -> dict[str, EpisodeRecord]:
     """Scored episodes by key, without what was measured."""
-    return {
-        one.key: replace(one, wall_s=0.0, usage={role: {**axes, "seconds": 0} for role, axes in one.usage.items()})
-        for one in records
-        if one.is_scored
-    }
+    return {one.key: unmeasured(one) for one in records if one.is_scored}
 
 
 def holds(folder: Path, *, n_tasks: int, n_workers: int, max_retries: int, timeout_s: float = 0.3) -> tuple[int, int]:

@@ -1,5 +1,4 @@
 import json
-from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from iad_policy.run.runner import Runner
 from iad_policy.types import Candidate, State, Usage
 from iad_policy.types.call_context import current_call
 from tests.effort import some
-from tests.iad_policy.evaluation_toy import Babbler, DialsEnv, Guesser, Liker, cast, config, runner
+from tests.iad_policy.evaluation_toy import Babbler, DialsEnv, Guesser, Liker, cast, config, runner, unmeasured
 from tests.iad_policy.models.openai_server import serving
 
 MEASURED = ("seconds", "wall_s")
@@ -233,11 +232,7 @@ def test_keys_change_with_what_changes_answers_and_with_nothing_else() -> None:
 
 def records_of(one: Runner, path: Path) -> list[EpisodeRecord]:
     """The episodes in the order of their keys, without what was measured."""
-    found = []
-    for record in run(one, path):
-        usage = {role: {**axes, "seconds": 0.0} for role, axes in record.usage.items()}
-        found.append(replace(record, usage=usage, wall_s=0.0))
-    return sorted(found, key=lambda record: record.key)
+    return sorted(map(unmeasured, run(one, path)), key=lambda record: record.key)
 
 
 def test_workers_and_threads_change_no_record(tmp_path: Path) -> None:
