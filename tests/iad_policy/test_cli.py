@@ -74,12 +74,6 @@ def test_without_a_terminal_the_first_episode_and_each_tenth_are_a_line(tmp_path
     assert lines[11].startswith("IAD/WebShop-v0: 20 tasks")
 
 
-def test_an_oracle_can_not_be_overlooked(tmp_path: Path) -> None:
-    done = iad("compare", SHOP, "--tasks", 2, "--verifier", "oracle", "--out", tmp_path / "run")
-    assert "oracle verifier: reads the true score" in done.stdout
-    assert json.loads((tmp_path / "run" / "summary.json").read_text())["information"] == "oracle"
-
-
 def test_an_argument_of_the_environment_is_part_of_every_episodes_key(tmp_path: Path) -> None:
     keys = {}
     for mode in ("interactive", "answer"):
