@@ -12,9 +12,11 @@ from typing import Any
 
 import gymnasium as gym
 import pytest
+import typer
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import IADPolicyWrapper
+from iad_policy.cli import app
 from iad_policy.commands.suite import read_suite
 from iad_policy.models.hf import PACKAGES
 from tests import command_line
@@ -38,8 +40,13 @@ TUTORIALS = ["docs/advise.md", "docs/learning.md", "docs/learning/tutorial.md", 
 """Documents whose commands build on each other."""
 LONG = (
     *("docs/advise.md", "docs/comparison.md", "docs/hidden-state.md"),
-    *("docs/learning.md", "docs/learning/tutorial.md", "docs/learning/language-models.md"),
+    *("docs/learning.md", "docs/learning/tutorial.md", "docs/learning/language-models.md", "docs/training.md"),
     *("colossal_cave.py", "frozen_lake.py", "reinforce.py", "taxi.py"),
+    *("docs/official-numbers.md suite", "iad sweep", "iad serve"),
+    *(
+        "iad compare IAD/WebShop-v0 --agent litellm:openai",
+        "iad compare IAD/WebShop-v0 --strategies single,bon-sc,iad --n",
+    ),
 )
 """Those that take longer than others of the same kind: `make test-full` runs them."""
 BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -146,21 +153,35 @@ def iad(*words: str, typed: str = "") -> str:
     return done.stdout
 
 
-def test_toml_blocks_are_suites_that_run(official: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every run of them, on one task, with the smallest n and one seed: the command line goes before the file."""
-    suites = [body for name in ALONE for body in blocks(name, "toml")]
-    assert suites
+SUITES = {f"{name} suite": body for name in ALONE for body in blocks(name, "toml")}
+
+
+@pytest.mark.parametrize("suite", [slow_if_long(one) for one in SUITES])
+def test_toml_blocks_are_suites_that_run(suite: str, official: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every run of one, on one task, with the smallest n and one seed: the command line goes before the file."""
     monkeypatch.chdir(official)
     monkeypatch.setenv("IAD_OFFICIAL", str(official / "official"))
     monkeypatch.setenv("OPENAI_API_KEY", "none")
-    for number, body in enumerate(suites):
-        Path("suite.toml").write_text(body, encoding="utf-8")
-        runs = read_suite(Path("suite.toml"))
-        with serving() as server:
-            server.script(Reply(completion("Action: click[nothing]")))
-            monkeypatch.setenv("OPENAI_API_BASE", server.address)
-            iad("compare", *shlex.split(f"--config suite.toml --tasks 1 --n 1 --seed 0 --out runs-{number}"))
-        assert len(list(Path(f"runs-{number}").rglob("summary.json"))) == len(runs)
+    Path("suite.toml").write_text(SUITES[suite], encoding="utf-8")
+    with serving() as server:
+        server.script(Reply(completion("Action: click[nothing]")))
+        monkeypatch.setenv("OPENAI_API_BASE", server.address)
+        iad("compare", *shlex.split("--config suite.toml --tasks 1 --n 1 --seed 0 --out runs"))
+    assert len(list(Path("runs").rglob("summary.json"))) == len(read_suite(Path("suite.toml")))
+
+
+def test_suites_and_commands_are_understood(tmp_path: Path) -> None:
+    """Those that take long, too, which `make test-full` runs."""
+    for body in SUITES.values():
+        (tmp_path / "suite.toml").write_text(body, encoding="utf-8")
+        assert read_suite(tmp_path / "suite.toml")
+    typed = [shlex.split(command) for name in ALONE for command in commands(name)]
+    for words in (words for words in typed if words[0] == "iad"):
+        command: Any = typer.main.get_command(app)
+        left = words[1:]
+        while hasattr(command, "commands"):
+            command = command.commands[left.pop(0)]
+        command.make_context("iad", left)
 
 
 def commands(document: str) -> Iterator[str]:
@@ -201,8 +222,11 @@ def _words_and_figures(text: str) -> tuple[list[str], list[float]]:
 
 
 def _command(document: str, command: str) -> Any:
-    """Return a command's parameters. Models on this machine take long; one of their commands runs in `make test`."""
-    is_slow = ON_THIS_MACHINE in command and document != "README.md"
+    """Return a command's parameters. Models on this machine take long; one of their commands runs in `make test`.
+
+    `tests/iad_policy/test_cli_serve.py` serves there, and `report/test_paper_figures.py` sweeps.
+    """
+    is_slow = (ON_THIS_MACHINE in command and document != "README.md") or command.startswith(LONG)
     return pytest.param(document, command, marks=pytest.mark.slow if is_slow else ())
 
 

@@ -10,7 +10,7 @@ SEEDS = st.integers(0, 2**16)
 N_TOKENS = 10
 """The tokens of a proposal, and its seconds; a verdict has as many tokens."""
 THREADS = st.sampled_from([1, 4])
-drawn = settings(max_examples=times(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+drawn = settings(max_examples=times(20), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def agent(seed: int, calls: Calls | None = None) -> Wanderer:

@@ -50,25 +50,33 @@ def imported(tree: ast.AST) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports name the whole way"
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) == "import_module":
             argument = node.args[0]
             if isinstance(argument, ast.Constant):
                 yield str(argument.value)
 
 
 @cache
+def trees(root: Path = ROOT, package: str = PACKAGE) -> Mapping[str, ast.Module]:
+    """Return the code of each module of a package."""
+    return {
+        ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): ast.parse(path.read_bytes())
+        for path in sorted((root / package).rglob("*.py"))
+    }
+
+
+@cache
+def imports_of(root: Path = ROOT, package: str = PACKAGE) -> Mapping[str, tuple[str, ...]]:
+    """Return what each module of a package imports."""
+    return {name: tuple(imported(tree)) for name, tree in trees(root, package).items()}
+
+
+@cache
 def modules_of(root: Path = ROOT) -> Mapping[str, set[str]]:
     """Return each module of the package, with the modules of the package that it imports."""
-    paths = {
-        ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): path
-        for path in sorted((root / PACKAGE).rglob("*.py"))
-    }
-    imports = {}
-    for name, path in paths.items():
-        asked = imported(ast.parse(path.read_text(encoding="utf-8")))
-        found = {one if one in paths else one.rpartition(".")[0] for one in asked}
-        imports[name] = (found & set(paths)) - {name}
-    return imports
+    known = imports_of(root, PACKAGE)
+    found = {name: {one if one in known else one.rpartition(".")[0] for one in own} for name, own in known.items()}
+    return {name: (own & set(known)) - {name} for name, own in found.items()}
 
 
 def grouped(imports: Mapping[str, Iterable[str]], group_of: Callable[[str], str]) -> dict[str, set[str]]:

@@ -18,7 +18,7 @@ from tests.contract.toy import Digger
 from tests.effort import times
 
 ALL = list(STRATEGIES)
-few = settings(drawn, max_examples=times(20))
+few = settings(drawn, max_examples=times(10))
 AXES = ("proposals", "verifications", "simulations", "asks")
 NEVER_SPENT: Mapping[str, set[str]] = {
     "proposals": set(),
@@ -89,8 +89,7 @@ def test_the_axes_that_a_strategy_never_spends_on_are_written_down() -> None:
 @pytest.mark.parametrize("name", ALL)
 @given(SEEDS, SHARES, SCOPES, THREADS)
 @example(None, 0.0, "decision", 1)
-@example(None, 0.5, "decision", 4)
-@example(None, 0.999, "episode", 1)
+@example(None, 0.7, "episode", 4)
 @few
 def test_a_counted_limit_is_met_and_not_passed_and_a_measured_one_is_passed_by_one_call_at_most(
     name: str, seed: int | None, share: float, scope: str, threads: int
@@ -157,7 +156,7 @@ def test_a_candidate_costs_one_proposal_and_what_its_agent_reports() -> None:
 @pytest.mark.parametrize("name", ALL)
 def test_a_decision_without_budget_gets_one_plain_proposal_and_says_so(name: str) -> None:
     axes = ("proposals", "tokens", "seconds", "agent.proposals", "agent.prompt_tokens")
-    for axis, threads in product(axes, (1, 4)):
+    for axis, threads in zip(axes, (1, 4, 4, 1, 4), strict=True):
         played = play("digger", STRATEGIES[name], budget={f"decision.{axis}": 0}, n_tokens=N_TOKENS, threads=threads)
         assert len(played.actions) == 3 or played.actions[-1] == "dig"
         for decision in played.decisions:

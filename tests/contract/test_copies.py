@@ -28,8 +28,8 @@ ROOT = Path(__file__).parents[2]
 ELSEWHERE = """
 import json, pickle, sys
 from iad_policy.types.hashing import encode
-env, actions = pickle.load(open(sys.argv[1], "rb"))
-print(json.dumps(encode([env.step(action) for action in actions] + [env.reset()])))
+for env, actions in pickle.load(open(sys.argv[1], "rb")):
+    print(json.dumps(encode([env.step(action) for action in actions] + [env.reset()])))
 """
 WALKS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "IAD/WebShop-v0": ({}, ["search[red shoe]", "click[next >]", "click[< prev]", "search[hdmi]", "nonsense"]),
@@ -39,24 +39,19 @@ WALKS: dict[str, tuple[dict[str, Any], list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", WALKS)
-def test_an_episode_goes_on_in_another_process(name: str, tmp_path: Path) -> None:
-    arguments, actions = WALKS[name]
-    env = gym.make(name, **arguments)
-    env.reset(seed=5)
-    for action in actions[:2]:
-        env.step(action)
-    (tmp_path / "env.pickle").write_bytes(pickle.dumps((env, actions[2:])))
-    there = subprocess.run(
-        [sys.executable, "-W", "error", "-c", ELSEWHERE, tmp_path / "env.pickle"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert json.loads(there.stdout) == json.loads(
-        json.dumps(encode([env.step(action) for action in actions[2:]] + [env.reset()]))
-    )
+def test_an_episode_goes_on_in_another_process(tmp_path: Path) -> None:
+    begun = []
+    for name, (arguments, actions) in WALKS.items():
+        env = gym.make(name, **arguments)
+        env.reset(seed=5)
+        for action in actions[:2]:
+            env.step(action)
+        begun.append((env, actions[2:]))
+    (tmp_path / "envs.pickle").write_bytes(pickle.dumps(begun))
+    words = [sys.executable, "-W", "error", "-c", ELSEWHERE, str(tmp_path / "envs.pickle")]
+    there = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    here = [encode([env.step(action) for action in actions] + [env.reset()]) for env, actions in begun]
+    assert list(map(json.loads, there)) == json.loads(json.dumps(here))
 
 
 @pytest.mark.parametrize("way", COPYING)

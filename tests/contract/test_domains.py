@@ -4,7 +4,7 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,8 @@ from iad_policy.registry import load_object
 from iad_policy.registry.domain import Domain, Mode, domain_by_id, domain_of, domains
 from iad_policy.verifiers import is_own, load_verifier
 from tests.command_line import iad
-from tests.contract.test_imports import MODULES, ROOT, imported, is_in
+from tests.contract.floors import ROOT, imported
+from tests.contract.test_imports import imports, is_in, modules
 
 LOADERS = (
     "iad_envs.bash.tasks", "iad_envs.bird.data", "iad_envs.bird.predictions", "iad_envs.booking.tasks",
@@ -46,13 +47,13 @@ def is_gold(module: str) -> bool:
     return is_in(module, LOADERS) or "scoring" in module.split(".")
 
 
-def ways_to_gold(start: str, modules: Mapping[str, ast.Module]) -> Iterator[str]:
+def ways_to_gold(start: str, known: Mapping[str, Iterable[str]]) -> Iterator[str]:
     """How a module gets to gold, through other modules of the three packages but `env`, where gold and world meet."""
     todo, seen = [(start,)], {start}
     while todo:
         way = todo.pop()
-        for name in imported(modules[way[-1]]):
-            module = next((one for one in (name, name.rpartition(".")[0]) if one in modules), "")
+        for name in known[way[-1]]:
+            module = next((one for one in (name, name.rpartition(".")[0]) if one in known), "")
             if not module or module in seen or module.endswith(".env") or is_in(module, "iad_policy"):
                 continue
             seen.add(module)
@@ -62,12 +63,10 @@ def ways_to_gold(start: str, modules: Mapping[str, ast.Module]) -> Iterator[str]
                 todo.append((*way, module))
 
 
-POLICIES = [name for name in MODULES if re.match(r"iad_envs\.\w+\.policy\b", name)]
-
-
 def test_the_policy_side_reaches_no_gold() -> None:
-    assert len(POLICIES) > 50
-    assert [way for name in POLICIES for way in ways_to_gold(name, MODULES)] == []
+    policies = [name for name in modules() if re.match(r"iad_envs\.\w+\.policy\b", name)]
+    assert len(policies) > 50
+    assert [way for name in policies for way in ways_to_gold(name, imports())] == []
 
 
 @pytest.mark.parametrize(
@@ -80,15 +79,14 @@ def test_the_policy_side_reaches_no_gold() -> None:
     ],
 )
 def test_a_planted_import_of_gold_is_seen(planted: str, through: str) -> None:
-    modules = {**MODULES, "iad_envs.booking.policy.agent": ast.parse(planted)}
-    if through:
-        modules["iad_envs.booking.pages"] = ast.parse(through)
-    assert len(list(ways_to_gold("iad_envs.booking.policy.agent", modules))) == 1
+    changed = {"iad_envs.booking.policy.agent": planted, **({"iad_envs.booking.pages": through} if through else {})}
+    known = {**imports(), **{name: tuple(imported(ast.parse(code))) for name, code in changed.items()}}
+    assert len(list(ways_to_gold("iad_envs.booking.policy.agent", known))) == 1
 
 
 def test_every_environment_has_a_module_for_its_score() -> None:
-    assert set(LOADERS) <= set(MODULES)
-    scored = {name.rpartition(".")[0] for name in MODULES if name.endswith(".scoring")}
+    assert set(LOADERS) <= set(modules())
+    scored = {name.rpartition(".")[0] for name in modules() if name.endswith(".scoring")}
     homes = {load_object(str(gym.spec(env).entry_point)).__module__.rpartition(".")[0] for env in ENVIRONMENTS}
     assert homes - scored == {"iad_envs.webshop"}, "the shop's is webshop_server.reward"
 
@@ -99,7 +97,7 @@ def test_no_name_of_an_environment_is_in_general_code() -> None:
     names -= {"reference", "replay"}  # words of the oracle, and of simulations, too
     named = [
         f"{module}, line {node.lineno}: {node.value}"
-        for module, tree in MODULES.items()
+        for module, tree in modules().items()
         if is_in(module, "iad_policy") and not is_in(module, ANYWHERE)
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)

@@ -165,19 +165,6 @@ def test_the_oracle_verifier_scores_by_progress_before_the_end_and_by_reward_at_
         assert [candidate.score for candidate in policy.decisions[0].candidates] == [1.0, 0.5, 0.0]
 
 
-def test_an_agent_may_simulate_beside_the_environment() -> None:
-    env = Digger()
-
-    class Planner:
-        def propose(self, state: State, **_: Any) -> Candidate:
-            token = env.snapshot()
-            ends = {action: env.simulate(token, action) for action in ("go west", "go east")}
-            assert all("progress" not in end.info for end in ends.values())
-            return Candidate(max(ends, key=lambda action: ends[action].observation))
-
-    assert decide(Hunch(), agent=Planner(), env=env).committed.action in ("go west", "go east")
-
-
 def test_a_verifier_that_raises_or_gives_no_number_scores_minus_infinity_and_says_why() -> None:
     def fail(state: State, candidates: Sequence[Candidate]) -> Any:
         raise ZeroDivisionError("of candidates")

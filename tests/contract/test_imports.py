@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,11 +12,22 @@ import pytest
 
 import iad_envs
 import iad_policy
-from tests.contract.floors import FLOORS, circles, folder_of, grouped, imported, modules_of, pairs, room_of, upward
+from tests.contract.floors import (
+    FLOORS,
+    ROOT,
+    circles,
+    folder_of,
+    grouped,
+    imported,
+    imports_of,
+    modules_of,
+    pairs,
+    room_of,
+    trees,
+    upward,
+)
 
-ROOT = Path(__file__).parents[2]
 PACKAGES = ("webshop_server", "iad_envs", "iad_policy")
-FILES = sorted(path for name in PACKAGES for path in (ROOT / name).rglob("*.py"))
 HEAVY = (
     "litellm", "selenium", "pyserini", "jnius", "faiss", "sentence_transformers", "torch", "docker", "ray", "cv2",
     "spacy", "pyarrow", "mlflow", "wandb", "tensorboard", "transformers", "peft", "trl", "datasets", "accelerate",
@@ -105,11 +117,16 @@ KNOWS_ONLY: Mapping[str, tuple[str, ...]] = {
 """All that a module, or a room, may import from the three packages. What sites share knows none of them."""
 
 
-def name_of(path: Path) -> str:
-    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+@cache
+def modules() -> Mapping[str, ast.Module]:
+    """The code of all modules, parsed by the first test of a process that asks."""
+    return {name: tree for package in PACKAGES for name, tree in trees(ROOT, package).items()}
 
 
-MODULES = {name_of(path): ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
+@cache
+def imports() -> Mapping[str, tuple[str, ...]]:
+    """What each module imports, also inside functions."""
+    return {name: found for package in PACKAGES for name, found in imports_of(ROOT, package).items()}
 
 
 def at_module_level(tree: ast.Module) -> Iterator[str]:
@@ -133,7 +150,7 @@ def is_in(name: str, rooms: str | tuple[str, ...]) -> bool:
 
 def edges_of(who: str) -> list[tuple[str, str]]:
     """From every module of a package to what it imports."""
-    return [(name, what) for name, tree in MODULES.items() if is_in(name, who) for what in imported(tree)]
+    return [(name, what) for name, found in imports().items() if is_in(name, who) for what in found]
 
 
 def test_no_module_imports_against_the_direction() -> None:
@@ -156,8 +173,8 @@ def test_every_exception_is_still_needed_and_the_tables_name_what_there_is() -> 
     assert not stale, "\n".join(stale)
     named = {*KNOWS_ONLY, *(room for known in KNOWS_ONLY.values() for room in known)}
     named |= {room for promise in PROMISES for room in (promise.who, *promise.whom)}
-    assert named <= set(MODULES)
-    environments = {name_of(path.parents[1]) for path in (ROOT / "iad_envs").glob("*/policy/__init__.py")}
+    assert named <= set(modules())
+    environments = {f"iad_envs.{path.parents[1].name}" for path in (ROOT / "iad_envs").glob("*/policy/__init__.py")}
     assert environments <= {promise.who for promise in PROMISES}
 
 
@@ -170,9 +187,8 @@ def test_rooms_import_rooms_of_lower_floors_only() -> None:
 
 
 def test_modules_import_in_no_circle() -> None:
-    imports = modules_of()
-    assert circles(imports) == []
-    assert pairs(grouped(imports, folder_of)) == []
+    assert circles(modules_of()) == []
+    assert pairs(grouped(modules_of(), folder_of)) == []
 
 
 @pytest.mark.parametrize(
@@ -189,9 +205,9 @@ def test_an_import_of_a_higher_room_is_seen_wherever_it_stands(tmp_path: Path, p
         (tmp_path / "iad_policy" / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "iad_policy" / f"{path}.py").write_text(code)
     assert upward(grouped(modules_of(tmp_path), room_of)) == ([("ledger", "report")] if is_seen else [])
-    imports = {"a.one": {"b.two"}, "b.two": {"b.three"}, "b.three": {"a.one"}, "c": {"a.one"}}
-    assert circles(imports) == [["a.one", "b.three", "b.two"]]
-    assert pairs(grouped(imports, lambda module: module.partition(".")[0])) == [("a", "b")]
+    known = {"a.one": {"b.two"}, "b.two": {"b.three"}, "b.three": {"a.one"}, "c": {"a.one"}}
+    assert circles(known) == [["a.one", "b.three", "b.two"]]
+    assert pairs(grouped(known, lambda module: module.partition(".")[0])) == [("a", "b")]
 
 
 def test_contracts_and_strategies_know_only_what_they_need() -> None:
@@ -210,7 +226,7 @@ def test_strategies_do_no_io_and_draw_no_chance() -> None:
     offenders = [f"{name} imports {what}" for name, what in edges if is_in(what, SIDE_EFFECTS)]
     offenders += [
         f"{name} opens or prints at line {node.lineno}"
-        for name, tree in MODULES.items()
+        for name, tree in modules().items()
         if is_in(name, "iad_policy.strategies")
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("open", "print", "input")
@@ -221,12 +237,12 @@ def test_strategies_do_no_io_and_draw_no_chance() -> None:
 def test_heavy_packages_are_imported_where_they_are_needed() -> None:
     offenders = [
         f"{name} imports {what}"
-        for name, tree in MODULES.items()
+        for name, tree in modules().items()
         for what in at_module_level(tree)
         if name not in MADE_OF_HEAVY and is_in(what, (*HEAVY, *MADE_OF_HEAVY))
     ]
     assert not offenders, "\n".join(offenders)
-    assert set(MADE_OF_HEAVY) <= set(MODULES)
+    assert set(MADE_OF_HEAVY) <= set(modules())
 
 
 def test_the_walk_sees_imports_in_classes_and_blocks_but_not_in_functions() -> None:
@@ -255,7 +271,7 @@ def test_the_public_names_are_as_written_down() -> None:
 
 def test_no_two_classes_of_the_product_have_one_name() -> None:
     places: dict[str, list[str]] = {}
-    for name, tree in MODULES.items():
+    for name, tree in modules().items():
         for node in tree.body:
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name, []).append(name)

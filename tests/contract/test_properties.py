@@ -110,7 +110,7 @@ def test_threads_and_logs_change_no_commit(
     }
     with TemporaryDirectory() as folder:
         plain = play(environment, how, **options)
-        for changed in ({"threads": 16}, {"log": f"{folder}/one"}, {"threads": 4, "log": f"{folder}/two"}):
+        for changed in ({"threads": 16}, {"threads": 4, "log": f"{folder}/log"}):
             other = play(environment, how, **options, **changed)
             assert other.actions == plain.actions
             assert other.counts == plain.counts

@@ -3,17 +3,12 @@
 import json
 import re
 import shutil
-import subprocess
-import sys
 import zlib
 from base64 import b64decode
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
 
 import pytest
 
@@ -22,6 +17,7 @@ from iad_policy.ledger.episode_record import EPISODES, EpisodeRecord
 from iad_policy.ledger.run import Run
 from iad_policy.ledger.run_folder import CONFIG, REPORT
 from iad_policy.report.exports import FORMATS
+from iad_policy.report.viewer.server import create_app
 from tests.browser import missing
 from tests.command_line import iad
 
@@ -43,43 +39,19 @@ def test_every_folder_has_its_command() -> None:
     assert sorted(COMMANDS) == [folder.name for folder in FOLDERS]
 
 
-@contextmanager
-def viewing(folders: list[Path]) -> Iterator[str]:
-    """The address of a running `iad view`."""
-    command = [sys.executable, "-m", "iad_policy.cli", "view", *map(str, folders), "--port", "0"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    try:
-        assert process.stdout is not None
-        said = ""
-        while (found := re.search(r"http://127\.0\.0\.1:\d+", said)) is None:
-            line = process.stdout.readline()
-            assert line, said
-            said += line
-        yield found[0]
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def got(url: str) -> Any:
-    with urlopen(url, timeout=30) as answer:
-        text = answer.read().decode()
-    return json.loads(text) if "/api/" in url else text
-
-
 def test_every_folder_is_shown_with_all_its_steps() -> None:
-    with viewing(FOLDERS) as address:
-        assert "<script" in got(address)
-        runs = got(f"{address}/api/runs")
-        assert [run["name"] for run in runs] == [folder.name for folder in FOLDERS]
-        for place, (run, folder) in enumerate(zip(runs, FOLDERS, strict=True)):
-            records = Run(folder).records
-            listed = got(f"{address}/api/episodes/{place}/0")["lines"]
-            assert {one["key"] for one in listed} == set(records)
-            assert run["n_recorded"] == len(records)
-            for key, record in records.items():
-                shown = got(f"{address}/api/episode/{place}/{key}")
-                assert len(shown["steps"]) == record.n_steps
+    client = create_app(FOLDERS).test_client()
+    assert "<script" in client.get("/").text
+    runs = client.get("/api/runs").get_json()
+    assert [run["name"] for run in runs] == [folder.name for folder in FOLDERS]
+    for place, (run, folder) in enumerate(zip(runs, FOLDERS, strict=True)):
+        records = Run(folder).records
+        listed = client.get(f"/api/episodes/{place}/0").get_json()["lines"]
+        assert {one["key"] for one in listed} == set(records)
+        assert run["n_recorded"] == len(records)
+        for key, record in records.items():
+            shown = client.get(f"/api/episode/{place}/{key}").get_json()
+            assert len(shown["steps"]) == record.n_steps
 
 
 @every_folder

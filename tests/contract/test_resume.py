@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iad_policy.errors import ReplayError
-from iad_policy.ledger.answer_log import ANSWERS, BLOBS, AnswerLog
-from iad_policy.types.hashing import digest
+from iad_policy.ledger.answer_log import ANSWERS, BLOBS
 from tests.contract.components import STRATEGIES, Calls, Played, play
 from tests.contract.drawing import N_TOKENS, SEEDS, THREADS, agent, drawn
 from tests.contract.toy import Digger
@@ -155,18 +154,6 @@ def test_an_uncut_log_asks_nothing_and_simulates_nothing(tmp_path: Path) -> None
     assert again.counts == Counter()
 
 
-def test_a_run_that_goes_on_after_a_cut_rebuilds_simulated_states_by_their_path(tmp_path: Path) -> None:
-    """The token of a replayed state is not in the log, so the way to it is simulated again, but not recorded twice."""
-    full = tmp_path / "full"
-    uncut = play("dice", STRATEGIES["rehearse"], log=full, n_decisions=1)
-    kinds = [json.loads(line)["kind"] for line in lines_of(full)]
-    taken_up(full, tmp_path / "cut", b"".join(lines_of(full)[: kinds.index("outcome") + 1]))
-    resumed = play("dice", STRATEGIES["rehearse"], log=tmp_path / "cut", n_decisions=1)
-    assert resumed.actions == uncut.actions
-    items = Counter(json.loads(line)["item"] for line in lines_of(tmp_path / "cut"))
-    assert set(items.values()) == {1}
-
-
 def test_a_changed_option_goes_live_from_where_questions_differ(tmp_path: Path) -> None:
     play("digger", {"strategy": "iad", "feedback": "none"}, log=tmp_path)
     changed = play("digger", {"strategy": "iad", "feedback": "scalar"}, log=tmp_path)
@@ -216,29 +203,3 @@ def test_an_environment_that_changed_deep_in_a_simulation_is_noticed(tmp_path: P
     taken_up(full, tmp_path / "cut", b"".join(kept))
     with pytest.raises(ReplayError, match="simulated observation"):
         play(lambda: Moved(max_steps=6), STRATEGIES["rehearse"], log=tmp_path / "cut", n_decisions=1)
-
-
-def test_two_episodes_share_a_log_without_meeting(tmp_path: Path) -> None:
-    log = AnswerLog(tmp_path)
-    first = play("digger", STRATEGIES["bon"], log=lambda task: log.episode(digest("first", task)))
-    second = play("digger", STRATEGIES["iad"], log=lambda task: log.episode(digest("second", task)))
-    log.close()
-    assert first.counts["agent"] == len(first.decisions) * 3
-    assert second.counts["agent"] == len(second.decisions) * 3
-    assert len({json.loads(line)["episode"] for line in lines_of(tmp_path)}) == 2
-
-
-def test_rewards_and_long_observations_are_in_the_log(tmp_path: Path) -> None:
-    class Wordy(Digger):
-        def _view(self, state: Any, complaint: str) -> Any:
-            view = super()._view(state, complaint)
-            return view._replace(observation=view.observation + " blah" * 500)
-
-    played = play(lambda: Wordy(max_steps=4), STRATEGIES["iad"], log=tmp_path, n_decisions=6)
-    steps = [record for record in map(json.loads, lines_of(tmp_path)) if record["kind"] == "step"]
-    assert len(steps) == len(played.actions) + 1
-    assert [step["reward"] is None for step in steps] == [True] + [False] * len(played.actions)
-    assert all("__blob__" in step["observation"] for step in steps)
-    log = AnswerLog(tmp_path)
-    assert log.get(steps[0]["observation"]).startswith("You are at the ford. blah")
-    log.close()

@@ -10,7 +10,6 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
@@ -28,7 +27,7 @@ from iad_policy.run.journal import RunStopped
 from iad_policy.run.runner import Runner
 from tests.full.processes import ROOT, finished, python
 from tests.full.ray_components import Dials, OtherDataEnv
-from tests.iad_policy.evaluation_toy import DialsEnv, Liker, cast, config
+from tests.iad_policy.evaluation_toy import DialsEnv, Liker, cast, config, unmeasured
 from tests.iad_policy.models.openai_server import Reply, completion, serving
 
 pytestmark = [
@@ -54,11 +53,6 @@ def cluster() -> Iterator[Any]:
     )
     yield ray
     ray.shutdown()
-
-
-def unmeasured(record: EpisodeRecord) -> EpisodeRecord:
-    usage = {role: {**axes, "seconds": 0.0} for role, axes in record.usage.items()}
-    return replace(record, usage=usage, wall_s=0.0)
 
 
 def noted(notes: Path) -> Counter[str]:

@@ -1,6 +1,7 @@
 """A tiny environment, and agents that count, fail, babble or are interrupted."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -8,6 +9,7 @@ from typing import Any, NamedTuple
 from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
 from iad_envs.spaces import UnicodeText
 from iad_policy.errors import ModelError
+from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.ledger.run_folder import RunFolder
 from iad_policy.roles import TemplateRoles
 from iad_policy.run.config import FREE, RunConfig
@@ -116,6 +118,12 @@ class Liker:
         if self._failing:
             raise ModelError("too many requests", kind="rate_limit")
         return [Verdict(float(candidate.action[5])) for candidate in candidates]
+
+
+def unmeasured(record: EpisodeRecord) -> EpisodeRecord:
+    """Return a record without the seconds that no two runs share."""
+    usage = {role: {**axes, "seconds": 0.0} for role, axes in record.usage.items()}
+    return replace(record, usage=usage, wall_s=0.0)
 
 
 def config(**changes: Any) -> RunConfig:

@@ -202,15 +202,6 @@ def test_what_is_recommended_without_a_proxy_runs(mine: Path) -> None:
         assert said in " ".join(refused.stderr.split())
 
 
-def test_what_is_recommended_for_one_n_of_the_baseline_runs(tmp_path: Path) -> None:
-    run = ("compare", "IAD/WebShop-v0", "--n", "1,2", "--match", "proposals", "--tasks", 2, "--out", tmp_path / "run")
-    refused = iad(*run, "--strategies", "single,iad")
-    assert refused.stderr.endswith("which is a point and no curve; name another: --baseline iad\n")
-    assert iad(*run, "--strategies", "single,iad", "--baseline", "iad").exit_code == 0
-    refused = iad(*run, "--strategies", "single")
-    assert refused.stderr.endswith("; add a strategy that has n, such as bon\n")
-
-
 def test_an_environment_without_a_split_is_told_from_one_with_another(mine: Path) -> None:
     refused = iad("explore", "mine_here:MyLamp-v0", "--tasks", 1, "--out", "explored")
     assert "expected an environment with the argument split, which mine_here:MyLamp-v0 has not" in refused.stderr

@@ -10,8 +10,7 @@ from iad_envs.spaces import UnicodeText
 from iad_policy import Candidate, Commit, IADPolicyWrapper, Simulate
 from iad_policy.errors import ActionTypeError, SimulationError
 from iad_policy.types import DRAWN
-from iad_policy.types.hashing import digest
-from iad_policy.world import ForkedWorld, NativeWorld, World, adapt, is_text
+from iad_policy.world import World, adapt, is_text
 from tests.contract.components import TAXI, Hunch, play
 from tests.contract.foreign import Dice, Words
 from tests.contract.toy import Digger
@@ -28,6 +27,7 @@ def make(name: str, **options: Any) -> gym.Env[Any, Any]:
     return gym.make(name, **options)
 
 
+DRAWS = range(5)
 WAYS = [(TAXI, {"is_rainy": True}), ("Toy/Dice-v0", {}), ("Toy/Dice-v0", {"is_copyable": True})]
 
 
@@ -52,18 +52,18 @@ def test_a_simulation_is_the_same_twice_and_a_draw_differs(name: str, options: d
     token = world.snapshot()
     is_random = False
     for action in (1, 2):
-        first = [world.simulate(token, action, draw).observation for draw in range(12)]
-        assert first == [world.simulate(token, action, draw).observation for draw in range(12)]
+        first = [world.simulate(token, action, draw).observation for draw in DRAWS]
+        assert first == [world.simulate(token, action, draw).observation for draw in DRAWS]
         is_random |= len(set(first)) > 1
-        chains = [world.simulate(world.simulate(token, action, 0).token, 1, draw).key for draw in range(12)]
-        assert chains == [world.simulate(world.simulate(token, action, 0).token, 1, draw).key for draw in range(12)]
+        chains = [world.simulate(world.simulate(token, action, 0).token, 1, draw).key for draw in DRAWS]
+        assert chains == [world.simulate(world.simulate(token, action, 0).token, 1, draw).key for draw in DRAWS]
     assert is_random
 
 
 @pytest.mark.parametrize(("name", "options"), WAYS, ids=str)
 def test_a_fork_is_not_clairvoyant(name: str, options: dict[str, Any]) -> None:
     agreed = []
-    for seed in range(16):
+    for seed in range(8):
         env = make(name, **options)
         world = begun(env, seed)
         world.committed(1)
@@ -115,11 +115,6 @@ def test_a_forked_environment_is_over_for_a_simulation_at_its_time_limit() -> No
 
     play(lambda: gym.make("Toy/Dice-v0"), {"strategy": chain, "agent": lambda o, i: 1}, verifier=None, n_decisions=1)
     assert ends == [(False, 2), (False, 1), (True, 0)]
-
-
-def test_contract_1_decides_who_is_simulated_by_itself() -> None:
-    assert isinstance(adapt(gym.make("Toy/Digger-v0")), NativeWorld)
-    assert isinstance(adapt(gym.make(TAXI)), ForkedWorld)
 
 
 def test_step_limits_are_found_wherever_they_are() -> None:
@@ -224,10 +219,3 @@ def test_a_new_episode_of_an_environment_without_step_is_seen_after_its_end_or_b
         policy.reset()
         policy.act(*env.reset(seed=4))
         assert len(policy.decisions) == 1
-
-
-def test_observations_of_arrays_and_dicts_have_lasting_names() -> None:
-    image = np.arange(12, dtype=np.uint8).reshape(3, 4)
-    assert digest({"image": image, "goal": "x"}) == digest({"goal": "x", "image": image.copy()})
-    assert digest(image) != digest(image.T)
-    assert digest(image) != digest(image.astype(np.int32))

@@ -1,6 +1,5 @@
 """The language agent and the prompts."""
 
-import math
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,11 +20,10 @@ from iad_policy.agents.composite import CompositeAgent
 from iad_policy.agents.language import STYLES, LanguageAgent, Style, language_agent
 from iad_policy.agents.plan_solve import PlanSolveAgent
 from iad_policy.agents.react import ReActAgent, react_agent
-from iad_policy.errors import ModelError, UnknownName
+from iad_policy.errors import UnknownName
 from iad_policy.models import Completion, Messages
-from iad_policy.models.cache import CachedModel
 from iad_policy.models.scripted import ScriptedModel
-from iad_policy.prompts import ANY, CHANGED_PARTS, INCLUDED, PARTS, PLACEHOLDERS, Prompts
+from iad_policy.prompts import CHANGED_PARTS, INCLUDED, PARTS, PLACEHOLDERS, Prompts
 from iad_policy.prompts.rendering import N_ACTIONS, N_OLD_TURNS, Rendering, fact_text
 from iad_policy.registry.domain import domain_by_id
 from iad_policy.types import Candidate, Feedback, Part, State, Turn
@@ -33,7 +31,6 @@ from iad_policy.types.call_context import Call, use_call
 from tests.contract.foreign import Words
 from tests.folders import FOLDERS, files, prompts
 from tests.iad_policy.models.openai_server import serving
-from tests.iad_policy.playing import play
 from tests.iad_policy.toy_lamp import LampEnv
 
 PAGE = State(
@@ -83,10 +80,6 @@ def test_every_role_can_be_rendered_in_every_folder(folder: str) -> None:
         prompt = prompts(folder).render(role, **{name: f"<<{name}>>" for name in placeholders})
         assert not INCLUDED.search(prompt.system + prompt.user), role
         assert all(f"{heading}: \n" not in prompt.system for heading in ("Thought", "Action")), role
-
-
-def test_every_role_has_a_prompt_for_any_environment() -> None:
-    assert {path.stem for path in ANY.glob("*.txt")} - PART_FILES == set(PLACEHOLDERS)
 
 
 def test_a_folder_of_your_own_goes_before_the_bundled_one_and_may_change_a_part_of_it(tmp_path: Path) -> None:
@@ -288,59 +281,6 @@ def test_the_strategy_s_temperature_goes_before_the_agent_s_own() -> None:
     proposed(agent)
     agent.propose(PAGE, feedback=None, temperature=0.1, rng=Random(0))
     assert model.temperatures == [0.5, 0.1]
-
-
-REFINING: Any = {"verifier": "oracle", "feedback": "best-worst"}
-
-
-def green_after_feedback(messages: Messages) -> str:
-    asked = messages[-1]["content"]
-    if "The lamp is green" in asked:
-        return "Action: leave[now]"
-    return "Action: paint[green]" if "Best: paint[red]" in asked else "Action: paint[red]"
-
-
-def test_a_run_again_finds_every_answer_in_the_cache(tmp_path: Path) -> None:
-    n_asked = [0]
-
-    def counted(messages: Messages) -> str:
-        n_asked[0] += 1
-        return green_after_feedback(messages)
-
-    def spent() -> tuple[int, dict[str, float]]:
-        env = LampEnv()
-        with (
-            CachedModel(ScriptedModel(counted), tmp_path / "cache") as model,
-            IADPolicyWrapper(language_agent(env, model), env, threads=2, **REFINING) as policy,
-        ):
-            assert play(env, policy, options={"task_id": "green"})[2]["success"] is True
-            first = [candidate.action for candidate in policy.decisions[0].candidates]
-            assert first == ["paint[red]", "paint[green]", "paint[red]"]
-            assert policy.spent["agent"].completion_tokens >= 3 * len("Action: paint[red]") // 4
-            usage = policy.usage._replace(seconds=0.0).as_dict()
-        return n_asked[0], usage
-
-    first, (n_in_all, again) = spent(), spent()
-    assert again.pop("n_cached") == n_in_all == 6
-    assert first == (n_in_all, again)
-
-
-def test_nonsense_for_ever_is_an_error_each_time_and_nothing_raises() -> None:
-    env = LampEnv(max_steps=3)
-    agent = language_agent(env, ScriptedModel(lambda messages: "blah (blah]"), style="cot")
-    with IADPolicyWrapper(agent, env, verifier="oracle", n=2) as policy:
-        assert play(env, policy, options={"task_id": "green"})[2]["success"] is False
-        candidates = [candidate for decision in policy.decisions for candidate in decision.candidates]
-    assert candidates
-    assert all("expected a line" in candidate.error and candidate.score == -math.inf for candidate in candidates)
-
-
-def test_a_model_that_cannot_answer_is_an_infrastructure_failure() -> None:
-    env = LampEnv()
-    agent = language_agent(env, ScriptedModel([ModelError("down", kind="server")]))
-    observation, info = env.reset(seed=0)
-    with IADPolicyWrapper(agent, env, strategy="single") as policy, pytest.raises(ModelError, match="down"):
-        policy.act(observation, info)
 
 
 def test_the_agents_own_model_plays_the_roles_that_nobody_else_was_given() -> None:

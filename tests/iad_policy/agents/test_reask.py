@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,8 +18,7 @@ from iad_policy.agents.react import ReActAgent
 from iad_policy.errors import ModelError
 from iad_policy.ledger.run import Run
 from iad_policy.ledger.run_folder import RunFolder
-from iad_policy.models import Completion, LanguageModel, Messages
-from iad_policy.models.cache import CachedModel
+from iad_policy.models import Completion, Messages
 from iad_policy.papers import experiments
 from iad_policy.roles import TemplateRoles
 from iad_policy.run.config import FREE
@@ -104,7 +102,6 @@ def test_an_answer_that_can_be_read_and_one_from_elsewhere_are_never_asked_again
 SKETCH = State(
     {"sketch": np.zeros((8, 8, 3), dtype=np.uint8), "text": ""}, {"facts": {"sketch_size": [8, 8]}, "page": {}}
 )
-LISTS = ("tools", "calls", "results")
 CHAT = State(
     "",
     {
@@ -144,22 +141,6 @@ def test_where_there_is_no_room_to_ask_again_the_answer_stays_an_error_and_other
     assert (candidate.action, len(call.exchanges), JUNK in candidate.error) == (None, 1, True)
     with pytest.raises(ModelError, match="down"):
         proposed(LanguageAgent(Model(JUNK, ModelError("down", kind="server"))))
-
-
-def test_samples_are_told_apart_and_found_again_in_the_cache(tmp_path: Path) -> None:
-    def drawn(model: LanguageModel) -> list[Any]:
-        found = []
-        for index in range(2):
-            with use_call(Call("task", index)) as call:
-                found.append(LanguageAgent(model).propose(HERE, feedback=None, temperature=None, rng=Random(0)).action)
-                assert len(call.exchanges) == 2
-        return found
-
-    model = Model(JUNK, "Action: paint[red]", JUNK, "Action: paint[blue]")
-    for _ in range(2):
-        with CachedModel(model, tmp_path / "cache") as cached:
-            assert drawn(cached) == ["paint[red]", "paint[blue]"]
-    assert len(model.asked) == 4
 
 
 def test_a_run_that_is_resumed_replays_both_answers_and_asks_nobody(tmp_path: Path) -> None:

@@ -28,12 +28,20 @@ from tests.iad_policy.quiz import Quiz, answer, n_solved
 
 N_TRIALS = 400
 CELLS = cells((2, 4))
+ONE_EACH = (
+    *("noisy-bon-perfect-4", "responsive-iad-judge-perfect-4", "responsive-iad-none-perfect-4"),
+    *("stubborn-iad-perfect-4", "over-self-refine-unasked-4", "over-sk2code-feedback-perfect-4"),
+    *("noisy-bon-a=0.8 b=0.3-4", "noisy-bon-sd=0.6-4", "responsive-iad-above 0.5-4"),
+)
+"""One cell of each form and each kind of agent, in `make test`; `make test-full` has all."""
 CONFIDENCE = 1 - 0.01 / len(CELLS)
 """Of each cell, so that all of them together are inside by chance in 99 of 100 draws of the seeds (Bonferroni)."""
 
 
 @pytest.mark.parametrize(
-    "cell", [pytest.param(one, marks=[pytest.mark.slow] if one.n == 2 else []) for one in CELLS], ids=map(str, CELLS)
+    "cell",
+    [pytest.param(one, marks=() if str(one) in ONE_EACH else pytest.mark.slow) for one in CELLS],
+    ids=map(str, CELLS),
 )
 def test_a_strategy_reaches_its_closed_form(cell: Cell) -> None:
     solved = cell.n_solved(N_TRIALS)
@@ -42,10 +50,12 @@ def test_a_strategy_reaches_its_closed_form(cell: Cell) -> None:
 
 def test_the_criterion_tells_the_forms_apart() -> None:
     solved = n_solved(made("responsive"), PERFECT, N_TRIALS, strategy="iad", n=4)
+    assert fits(solved, N_TRIALS, mended(4, SIGMA), confidence=CONFIDENCE)
     for other in (bon(4), mended(4, RHO), mended(3, SIGMA)):
         assert not fits(solved, N_TRIALS, other, confidence=CONFIDENCE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["bon", "iad"])
 @pytest.mark.parametrize(
     "verifiers",

@@ -33,17 +33,6 @@ class Door(gym.Env[str, str]):
         return "ajar" if is_open else "closed", float(is_open), is_open, False, {"available_actions": ["open", "knock"]}
 
 
-def test_the_documented_loop_runs() -> None:
-    with Chat(SHOP, style="direct", split="train") as chat:
-        messages = chat.begin(seed=0)
-        assert [message["role"] for message in messages] == ["system", "user"]
-        assert chat.state.info["instruction"] in messages[1]["content"]
-        text = chat.say("Action: search[shirt]")
-        assert "Page 1 of" in text
-        assert chat.state.info["instruction"] not in text
-        assert text.endswith("Answer with Action only.")
-
-
 @pytest.mark.parametrize("style", [None, "direct", "tool"])
 @pytest.mark.parametrize(
     ("env", "answer"), [(SHOP, "what?"), (BASH, "I will think about it first."), ("IAD/BIRD-v0", "no idea")]
@@ -139,18 +128,6 @@ def test_a_chat_of_function_calls_tells_results_once() -> None:
         assert text.startswith("[{'role': 'tool', 'name': 'show_folder'")
         again = chat.say("[show_folder()]")
         assert again == f"{text}\n\nshow_folder() was called in this turn before."
-
-
-def test_episodes_leave_nothing_behind() -> None:
-    with Chat(SHOP, style="direct") as chat:
-        task = chat.task_ids[0]
-        lengths = set()
-        for _ in range(30):
-            begun = chat.begin(task_id=task)
-            said = chat.say("search[shirt]")
-            lengths.add((len(str(begun)), len(said)))
-            assert chat.outcome.steps == 1
-        assert len(lengths) == 1
 
 
 def test_chats_run_side_by_side() -> None:

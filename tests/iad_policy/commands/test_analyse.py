@@ -32,21 +32,6 @@ def test_each_format_gives_a_table_and_json(arguments: list[object], baseline: s
     assert {one["n_pairs"] for one in content["differences"].values()} == {n_pairs}
 
 
-def test_lines_with_names_of_your_own(tmp_path: Path) -> None:
-    lines = [
-        {"q": q, "by": by, "acc": acc} for by, right in (("x", 1), ("y", 3)) for q in range(4) for acc in [q < right]
-    ]
-    file = tmp_path / "mine.jsonl"
-    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    done = analyse("--jsonl", file, "--columns", "task=q,arm=by,success=acc", "--baseline", "y", "--k", "1", "--json")
-    content = json.loads(done.output)
-    assert content["format"] == "jsonl"
-    assert content["arms"]["y"]["pass_at"]["1"]["value"] == 0.75
-    difference = content["differences"]["x"]
-    assert (difference["baseline"], difference["success"]["value"]) == ("y", -0.5)
-    assert (difference["success"]["p"], difference["success"]["test"]) == (0.5, "mcnemar")
-
-
 def test_the_rules_reach_the_figures() -> None:
     path = LOGS / "inspect/errors/left_out.json"
     assert json.loads(analyse("--inspect", path, "--json").output)["arms"]["rule/small"]["n_samples"] == 14

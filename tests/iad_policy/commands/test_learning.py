@@ -68,7 +68,20 @@ def test_an_evaluator_is_trained_from_runs(folder: Path) -> None:
 
 def test_improving_ends_with_the_best_agent(folder: Path) -> None:
     said = run(
-        "improve", SHOP, "--method", "rft", "--rounds", "1", "--tasks", "5", "--demos", "3", "--out", folder / "i"
+        "improve",
+        SHOP,
+        "--method",
+        "rft",
+        "--rounds",
+        "1",
+        "--tasks",
+        "4",
+        "--demos",
+        "3",
+        "--dev-tasks",
+        "3",
+        "--out",
+        folder / "i",
     )
     assert "Best on dev: round" in said
 

@@ -19,11 +19,10 @@ from iad_policy.ledger.codec import (
     outcome_of,
     outcome_record,
     put_observation,
-    usage_of,
     verdict_of,
     verdict_record,
 )
-from iad_policy.types import Candidate, Exchange, Feedback, Outcome, Usage, Verdict
+from iad_policy.types import Candidate, Exchange, Feedback, Outcome, Verdict
 from iad_policy.types.jsonl import read_lines
 
 SAID = {"kind": "text", "role": "critic", "text": "no", "source": "template"}
@@ -141,14 +140,3 @@ def test_every_kind_of_answer_comes_back(tmp_path: Path) -> None:
     record = json.loads(json.dumps(outcome_record(outcome, episode)))
     assert outcome_of(record, episode) == outcome._replace(token=None)
     log.close()
-
-
-def test_usage_is_written_where_there_is_any(tmp_path: Path) -> None:
-    log = AnswerLog(tmp_path)
-    usage = Usage(prompt_tokens=3, seconds=0.5)
-    log.episode("e").write(AnswerLine("0", "q", {"kind": "text"}, usage), AnswerLine("1", "q", {"kind": "text"}))
-    log.close()
-    first, second = read_lines(tmp_path / ANSWERS)
-    assert usage_of(first) == usage
-    assert "usage" not in second
-    assert not usage_of(second)

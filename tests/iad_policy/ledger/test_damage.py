@@ -66,16 +66,6 @@ def test_the_same_command_repairs_the_run(whole: Path, tmp_path: Path) -> None:
         assert said == [], done
 
 
-def test_an_intact_run_is_not_run_again(whole: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    shutil.copytree(whole, folder)
-    before = {path: path.read_bytes() for path in (folder / "answers.jsonl", folder / "episodes.jsonl")}
-    with warned() as said:
-        finished = command(folder)
-    assert (finished.damaged, said) == ((), [])
-    assert {path: path.read_bytes() for path in before} == before
-
-
 @pytest.mark.parametrize("name", sorted(DAMAGES))
 def test_viewer_results_and_agentboard_go_on_without_the_damaged_episodes(
     name: str, whole: Path, tmp_path: Path

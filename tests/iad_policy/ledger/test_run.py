@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from iad_policy.errors import RunFolderError
 from iad_policy.ledger.episode import UNFINISHED, UNKNOWN
 from iad_policy.ledger.run import Run
 from iad_policy.types import FALLBACK, Candidate
@@ -74,11 +73,6 @@ def test_a_run_that_goes_on_is_followed_line_by_line(tmp_path: Path) -> None:
     assert len(traces.records) == 2
     with pytest.raises(KeyError, match="expected the key of an episode"):
         traces.episode("0" * 32)
-
-
-def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RunFolderError, match="expected a run folder"):
-        Run(tmp_path)
 
 
 OTHER_FORMS: dict[str, Callable[[list[bytes]], list[bytes]]] = {

@@ -42,7 +42,7 @@ def outcomes(folder: Path) -> dict[str, Any]:
     return {key: (one.actions, one.reward, one.success) for key, one in Run(folder).records.items()}
 
 
-RUN = ("run", SHOP, "--strategy", "bon", "--tasks", 6, "--workers", 3, "--out")
+RUN = ("run", SHOP, "--strategy", "bon", "--tasks", 4, "--workers", 3, "--out")
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("n_bytes", [900, pytest.param(20_000, marks=pytest.mark.slow), 60_001])
+@pytest.mark.parametrize("n_bytes", [*(pytest.param(n, marks=pytest.mark.slow) for n in (900, 20_000)), 60_001])
 def test_a_full_disk_is_said_and_costs_nothing(n_bytes: int, whole: Path, tmp_path: Path) -> None:
     full = limited(n_bytes, *RUN, tmp_path / "full")
     assert full.returncode == 2

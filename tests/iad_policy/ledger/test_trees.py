@@ -87,13 +87,3 @@ def test_trees_come_back_from_the_log_as_they_grew(name: str, tmp_path: Path) ->
             for tree in (one, other)
         ]
         assert pairs[0] == pairs[1]
-
-
-def test_a_run_that_is_repeated_writes_no_tree_twice(tmp_path: Path) -> None:
-    given: dict[str, Any] = {"tasks": 1, "split": "train", "n": 4}
-    evaluate("IAD/WebShop-v0", ["mcts"], out=tmp_path, baseline="mcts", **given)
-    first = (tmp_path / "answers.jsonl").read_text()
-    (tmp_path / "episodes.jsonl").write_text("")
-    evaluate("IAD/WebShop-v0", ["mcts"], out=tmp_path, baseline="mcts", **given)
-    assert (tmp_path / "answers.jsonl").read_text() == first
-    assert '"kind":"tree"' in first.replace(" ", "")

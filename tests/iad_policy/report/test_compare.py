@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from iad_policy.errors import UnknownName
 from iad_policy.ledger.episode_record import EpisodeRecord
@@ -233,6 +232,8 @@ def test_tasks_that_all_differ_by_the_same_have_an_interval_of_some_width_if_sco
 @given(st.lists(st.tuples(*[st.booleans()] * 4), min_size=2, max_size=8))
 def test_tests_agree_with_scipy(tasks: list[tuple[bool, ...]]) -> None:
     """With one sample per task: McNemar; with two: all permutations."""
+    from scipy import stats  # takes seconds, in every process that collects
+
     own = difference_of(compared(arms(a=once(*(one[0] for one in tasks)), b=once(*(one[1] for one in tasks)))))
     if n := len(own.won) + len(own.lost):
         assert own.p == pytest.approx(stats.binomtest(len(own.won), n).pvalue)

@@ -99,7 +99,7 @@ def sampled(rng: np.random.Generator, n_tasks: int) -> Lines:
     return lines
 
 
-@pytest.mark.parametrize("n_replicates", [24, pytest.param(150, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_replicates", [12, pytest.param(150, marks=pytest.mark.slow)])
 def test_intervals_cover_the_true_difference_as_often_as_they_say(n_replicates: int) -> None:
     rng = np.random.default_rng(7)
 
@@ -135,6 +135,7 @@ def test_single_is_the_first_point_of_all_that_make_one_proposal_then() -> None:
             {"n": [1, 2], "match": "proposals", "baseline": "single"},
             "which is a point and no curve; name another: --baseline bon",
         ),
+        (["single"], {"n": [1, 2], "match": "proposals"}, "; add a strategy that has n, such as bon"),
         (["bon"], {"n": [1, 2], "match": "time"}, "axis to match"),
     ],
 )

@@ -21,13 +21,14 @@ class Slow:
     identity = "slow"
 
     def __init__(self, answers: Path, answer_s: float) -> None:
-        self._answers = answers.open("ab", buffering=0)
+        self._answers = answers
         self._answer_s = answer_s
 
     def propose(self, state: State, *, feedback: Any, temperature: float | None, rng: Random) -> Candidate:
         time.sleep(self._answer_s)
         call = current_call()
-        self._answers.write(f"{call.stream} {call.seed}\n".encode())
+        with self._answers.open("ab", buffering=0) as file:
+            file.write(f"{call.stream} {call.seed}\n".encode())
         return Candidate(f"turn[{rng.choice(DIGITS)}]", thought="hm", usage=Usage(prompt_tokens=7))
 
 

@@ -1,5 +1,4 @@
 import json
-from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,8 @@ from iad_policy.run.journal import RunStopped
 from iad_policy.run.runner import Runner
 from iad_policy.types import Candidate, State, Usage
 from iad_policy.types.call_context import current_call
-from tests.iad_policy.evaluation_toy import Babbler, DialsEnv, Guesser, Liker, cast, config, runner
+from tests.effort import some
+from tests.iad_policy.evaluation_toy import Babbler, DialsEnv, Guesser, Liker, cast, config, runner, unmeasured
 from tests.iad_policy.models.openai_server import serving
 
 MEASURED = ("seconds", "wall_s")
@@ -78,7 +78,7 @@ def test_the_same_command_asks_nothing_again(tmp_path: Path) -> None:
 def test_an_interruption_anywhere_costs_no_answer_and_changes_nothing(tmp_path: Path) -> None:
     counting, whole_verifier = Guesser(), Liker()
     whole = run(runner(counting, whole_verifier), tmp_path / "whole")
-    for call in range(1, counting.n_calls + 1, 3):
+    for call in some(range(1, counting.n_calls + 1, 3), 5, 1):
         path = tmp_path / str(call)
         first, verifier = Guesser({call: KeyboardInterrupt()}), Liker()
         with pytest.raises(KeyboardInterrupt):
@@ -232,11 +232,7 @@ def test_keys_change_with_what_changes_answers_and_with_nothing_else() -> None:
 
 def records_of(one: Runner, path: Path) -> list[EpisodeRecord]:
     """The episodes in the order of their keys, without what was measured."""
-    found = []
-    for record in run(one, path):
-        usage = {role: {**axes, "seconds": 0.0} for role, axes in record.usage.items()}
-        found.append(replace(record, usage=usage, wall_s=0.0))
-    return sorted(found, key=lambda record: record.key)
+    return sorted(map(unmeasured, run(one, path)), key=lambda record: record.key)
 
 
 def test_workers_and_threads_change_no_record(tmp_path: Path) -> None:

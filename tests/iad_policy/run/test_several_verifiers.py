@@ -17,14 +17,14 @@ STRATEGIES = ("single", "bon", "iad")
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "run"
-    evaluate(SHOP, STRATEGIES, 8, split="test", verifier=("proxy", "oracle"), out=folder, cache=False)
+    evaluate(SHOP, STRATEGIES, 4, split="test", verifier=("proxy", "oracle"), out=folder, cache=False)
     return folder
 
 
 def test_every_row_is_that_of_a_run_with_its_verifier_alone(folder: Path) -> None:
     together = read_results(folder).records
     for verifier in ("proxy", "oracle"):
-        alone = evaluate(SHOP, STRATEGIES, 8, split="test", verifier=verifier, cache=False).records
+        alone = evaluate(SHOP, STRATEGIES, 4, split="test", verifier=verifier, cache=False).records
         for strategy in STRATEGIES:
             row = strategy if strategy == "single" else f"{strategy} {verifier}"
             assert [(one.actions, one.reward, one.success) for one in together[row]] == [
@@ -42,7 +42,7 @@ def test_verifiers_judge_the_same_first_proposals(folder: Path) -> None:
         for key, one in run.records.items()
         if one.strategy == "bon"
     }
-    assert len(first) == 16
+    assert len(first) == 8
     assert all(first[task, "proxy"] == first[task, "oracle"] for task, _ in first)
 
 

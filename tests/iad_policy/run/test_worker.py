@@ -5,7 +5,6 @@ import threading
 import time
 from collections import Counter
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,7 +14,6 @@ import pytest
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import evaluate
 from iad_policy.agents.language import LanguageAgent
-from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.ledger.run_folder import RunFolder
 from iad_policy.models.cache import CachedModel
 from iad_policy.models.scripted import ScriptedModel
@@ -28,7 +26,7 @@ from iad_policy.run.runner import Runner
 from iad_policy.runtime.components import Components
 from iad_policy.types import Candidate, State, Usage
 from tests.browser import without_chromium
-from tests.iad_policy.evaluation_toy import DIGITS, DialsEnv, Liker, cast, config
+from tests.iad_policy.evaluation_toy import DIGITS, DialsEnv, Liker, cast, config, unmeasured
 
 ENVIRONMENTS = [
     ("IAD/WebShop-v0", 4),
@@ -39,11 +37,6 @@ ENVIRONMENTS = [
     ("IAD/ACEBench-v0", 2),
     pytest.param("IAD/Sketch2Code-v0", 2, marks=[pytest.mark.slow]),
 ]
-
-
-def unmeasured(record: EpisodeRecord) -> EpisodeRecord:
-    usage = {role: {**axes, "seconds": 0.0} for role, axes in record.usage.items()}
-    return replace(record, usage=usage, wall_s=0.0)
 
 
 @pytest.mark.parametrize(("env", "n_tasks"), ENVIRONMENTS)

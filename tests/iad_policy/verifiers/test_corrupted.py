@@ -6,8 +6,10 @@ from dataclasses import replace
 from statistics import fmean, stdev
 from typing import Any
 
+import gymnasium as gym
 import pytest
 
+import iad_envs  # noqa: F401 (registers)
 from iad_policy import Candidate, IADPolicyWrapper, State, Verdict
 from iad_policy.errors import ContractError
 from iad_policy.run.config import RunConfig
@@ -151,6 +153,23 @@ def test_a_table_says_what_n_counts_where_strategies_differ() -> None:
         "equal on simulated episodes: n = 3"
     )
     assert RunConfig("Env", "random", strategies=("single",)).equal_on() == "one proposal per decision"
+
+
+def test_a_verifier_that_sees_each_candidate_alone_has_no_vote() -> None:
+    env = gym.make("IAD/BIRD-v0")
+    actions = iter(["submit[SELECT 30]", "submit[SELECT 30 AS share]", "submit[SELECT 40]"] * 2)
+    scores = []
+    for verifier in ("proxy", "alone:proxy"):
+        with IADPolicyWrapper(lambda *_: next(actions), env, strategy="bon", verifier=verifier) as policy:
+            assert policy.verifier is not None
+            assert policy.verifier.information == "proxy"
+            policy.act(*env.reset(seed=0))
+            scores.append([candidate.score for candidate in policy.decisions[0].candidates])
+    env.close()
+    (voted, agreed, other), alone = scores
+    assert voted == agreed > other
+    assert alone == [alone[0]] * 3
+    assert alone[0] > other  # two candidates speak against it
 
 
 GOLD = {"reward": 0.25, "progress": 0.75, "reward_parts": {"r": 0.25}}

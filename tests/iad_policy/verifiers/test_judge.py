@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iad_policy import IADPolicyWrapper
-from iad_policy.errors import ModelError, UnknownName
+from iad_policy.errors import ModelError
 from iad_policy.models import Messages
 from iad_policy.models.scripted import ScriptedModel
-from iad_policy.roles.language_model import ModelRoles, model_roles
+from iad_policy.roles.language_model import ModelRoles
 from iad_policy.types import Candidate, State, Turn
 from iad_policy.types.names import ROLES
 from iad_policy.verifiers import load_verifier
@@ -174,11 +174,6 @@ def test_the_ranker_answers_with_a_place_and_is_asked_again_if_it_does_not() -> 
     with pytest.raises(ModelError, match="from 1 to 3, got 'dunno'") as caught:
         ModelRoles(ScriptedModel(["dunno"] * 3)).answer("ranker", HERE, three)
     assert caught.value.kind == "malformed"
-
-
-def test_an_unknown_role_names_the_known_ones() -> None:
-    with pytest.raises(UnknownName, match="paraphraser"):
-        model_roles(LampEnv(), ScriptedModel([])).answer("poet", HERE, None)
 
 
 def test_the_paraphraser_sees_the_text_alone() -> None:

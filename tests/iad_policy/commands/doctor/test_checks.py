@@ -15,7 +15,7 @@ import pytest
 from packaging.requirements import Requirement
 from rich.console import Console
 
-from iad_policy.commands.doctor.environments import check_data_folder, check_environments
+from iad_policy.commands.doctor.environments import check_environments
 from iad_policy.commands.doctor.findings import Deadline, Finding, FindingGroup
 from iad_policy.commands.doctor.installed import check_extras, check_installation, extras_of
 from iad_policy.commands.doctor.machine import Machine, pip_command, project_words
@@ -260,13 +260,6 @@ def test_what_hangs_is_not_waited_for() -> None:
     assert time.monotonic() - began < 5
     assert (envs["stuck"].status, envs["well"].status, parts["wick"].status) == ("slow", "ok", "slow")
     assert "no answer within 0.5 s; to wait longer: iad doctor --seconds 2" in parts["wick"].said
-
-
-def test_a_folder_of_data_that_is_not_there_is_a_failure(tmp_path: Path) -> None:
-    assert check_data_folder("IAD_DATA", "").status == "not set"
-    assert check_data_folder("IAD_DATA", str(tmp_path)) == Finding("IAD_DATA", "set", str(tmp_path))
-    wrong = check_data_folder("IAD_DATA", str(tmp_path / "none"))
-    assert (wrong.is_failure, wrong.fix) == (True, "unset IAD_DATA")
 
 
 def models(cache: Path, **variables: str) -> dict[str, Finding]:

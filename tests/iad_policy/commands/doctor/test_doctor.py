@@ -13,7 +13,9 @@ import termios
 import time
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
+import gymnasium as gym
 import pytest
 from rich.console import Console
 
@@ -24,6 +26,7 @@ from iad_policy.models.cache import CachedModel
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.run.components import CACHE_VARIABLE
 from tests.browser import living
+from tests.command_line import iad
 
 ROOT = Path(__file__).parents[4]
 DOCTOR = [sys.executable, "-m", "iad_policy.cli", "doctor"]
@@ -34,28 +37,27 @@ SCREEN = 50
 VARIABLES = ("IAD_DATA", "IAD_CHROMIUM", "IAD_CHROMEDRIVER", "OPENAI_API_KEY", "OPENAI_API_BASE", "COLUMNS")
 
 
-@pytest.fixture
-def plain(tmp_path: Path) -> dict[str, str]:
-    """An environment in which nothing is set that the doctor looks at."""
-    kept = {name: value for name, value in os.environ.items() if name not in VARIABLES}
-    return {**kept, "PYTHONPATH": str(ROOT), CACHE_VARIABLE: str(tmp_path / "cache.sqlite")}
+@pytest.fixture(autouse=True)
+def plain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is set that the doctor looks at."""
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache.sqlite"))
 
 
-def doctor(environment: dict[str, str], *arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*DOCTOR, *arguments], cwd=cwd, env=environment, capture_output=True, text=True, timeout=100, check=False
-    )
+def doctor(*arguments: str, **variables: object) -> Any:
+    return iad("doctor", *arguments, env={name: str(value) for name, value in variables.items()})
 
 
 def found(output: str) -> dict[str, dict[str, str]]:
     return {row["name"]: row for rows in json.loads(output).values() for row in rows}
 
 
-def test_everything_of_the_base_install_is_there(plain: dict[str, str], tmp_path: Path) -> None:
+def test_everything_of_the_base_install_is_there(tmp_path: Path) -> None:
     with CachedModel(ScriptedModel(["hi"]), tmp_path / "cache.sqlite") as model:
         model.complete([{"role": "user", "content": "hello"}])
-    done = doctor({**plain, "OPENAI_API_KEY": "sk-secret"}, *PATIENT)
-    assert (done.returncode, done.stderr) == (0, "")
+    done = doctor(*PATIENT, OPENAI_API_KEY="sk-secret")
+    assert (done.exit_code, done.stderr) == (0, "")
     for text in (*ENVIRONMENTS, "bundled data", "Installation", "Extras", "OPENAI_API_KEY"):
         assert text in done.stdout
     assert re.search(r"1 answers, \d\.\d MB, \S+cache.sqlite", " ".join(done.stdout.split()))
@@ -76,13 +78,13 @@ def fits(lines: list[str], columns: int) -> bool:
     return all(len(line) <= columns or "$ " in line or len(line.split()) == 1 for line in lines)
 
 
-def test_it_fits_on_a_terminal(plain: dict[str, str]) -> None:
+def test_it_fits_on_a_terminal() -> None:
     mine, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", SCREEN, 100, 0, 0))
     process = subprocess.Popen(
         [*DOCTOR, "IAD/WebShop-v0", *PATIENT],
         cwd=ROOT,
-        env={**plain, "TERM": "xterm-256color"},
+        env={**os.environ, "TERM": "xterm-256color", "PYTHONPATH": str(ROOT)},
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
@@ -105,10 +107,10 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
-def test_a_program_gets_the_same_as_json(plain: dict[str, str]) -> None:
-    done = doctor(plain, "--json", *PATIENT)
+def test_a_program_gets_the_same_as_json() -> None:
+    done = doctor("--json", *PATIENT)
     rows = found(done.stdout)
-    assert done.returncode == 0
+    assert done.exit_code == 0
     assert rows["IAD/WebShop-v0"]["status"] == "ok"
     assert "200 tasks" in rows["IAD/WebShop-v0"]["said"]
     assert set(rows["keys"]) == {"name", "status", "said", "fix", "is_needed"}
@@ -120,43 +122,43 @@ def test_a_program_gets_the_same_as_json(plain: dict[str, str]) -> None:
         assert fits(page.getvalue().splitlines(), columns)
 
 
-def test_missing_data_are_a_failure(plain: dict[str, str], tmp_path: Path) -> None:
-    done = doctor({**plain, "IAD_DATA": str(tmp_path / "none")}, "IAD/WebShop-v0")
-    assert done.returncode == 1
+def test_missing_data_are_a_failure(tmp_path: Path) -> None:
+    done = doctor("IAD/WebShop-v0", IAD_DATA=tmp_path / "none")
+    assert done.exit_code == 1
     assert f"IAD_DATA broken {tmp_path / 'none'} is not a folder $ unset IAD_DATA" in " ".join(done.stdout.split())
     (tmp_path / "webshop").mkdir()
-    done = doctor({**plain, "IAD_DATA": str(tmp_path)}, "IAD/WebShop-v0")
-    assert done.returncode == 1
+    done = doctor("IAD/WebShop-v0", IAD_DATA=tmp_path)
+    assert done.exit_code == 1
     assert re.search(r"IAD/WebShop-v0 +broken +expected ", done.stdout)
 
 
-def test_a_machine_with_nothing_but_the_base_install_is_well(plain: dict[str, str], tmp_path: Path) -> None:
+def test_a_machine_with_nothing_but_the_base_install_is_well(tmp_path: Path) -> None:
     (tmp_path / "apt-get").symlink_to("/bin/true")
-    done = doctor({**plain, "PATH": str(tmp_path)}, "--json", *PATIENT)
+    done = doctor("--json", *PATIENT, PATH=tmp_path)
     rows = found(done.stdout)
-    assert done.returncode == 0, rows
+    assert done.exit_code == 0, rows
     for name in ("browser", "driver", "IAD/Sketch2Code-v0", "IAD/WebShopBrowser-v0"):
         assert rows[name]["status"] == "missing"
         assert "apt-get install chromium" in rows[name]["fix"]
     assert {"chromium", "chromium-driver"} <= set(rows["IAD/WebShopBrowser-v0"]["fix"].split())
 
 
-def test_a_browser_that_hangs_does_not_hang_the_doctor_and_is_ended(plain: dict[str, str], tmp_path: Path) -> None:
+def test_a_browser_that_hangs_does_not_hang_the_doctor_and_is_ended(tmp_path: Path) -> None:
     browser = tmp_path / f"hanging-{os.getpid()}"
     browser.write_text(f"#!/bin/sh\n{shutil.which('sleep')} 60\n")
     browser.chmod(0o755)
     began = time.monotonic()
-    done = doctor({**plain, "IAD_CHROMIUM": str(browser)}, "--json", "--seconds", "3", "IAD/Sketch2Code-v0")
+    done = doctor("--json", "--seconds", "3", "IAD/Sketch2Code-v0", IAD_CHROMIUM=browser)
     rows = found(done.stdout)
     assert time.monotonic() - began < 20
-    assert done.returncode == 0
+    assert done.exit_code == 0
     assert rows["browser"]["status"] == "slow"
     assert "does not answer within 2." in rows["browser"]["said"]
     assert rows["IAD/Sketch2Code-v0"]["status"] == "slow"
     assert living(mentioning=browser.name) == []
 
 
-def test_an_environment_of_your_own_brings_its_part(plain: dict[str, str], tmp_path: Path) -> None:
+def test_an_environment_of_your_own_brings_its_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "oil.py").write_text(
         "import gymnasium as gym\n"
         "from iad_envs.requirements import Missing, Requirement\n"
@@ -167,9 +169,11 @@ def test_an_environment_of_your_own_brings_its_part(plain: dict[str, str], tmp_p
         "    NEEDS = (Requirement('oil', look),)\n"
         "gym.register(id='Mine/Own-v0', entry_point='oil:Own')\n"
     )
-    done = doctor(plain, "--json", "oil:Mine/Own-v0", cwd=tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    done = doctor("--json", "oil:Mine/Own-v0")
+    del gym.registry["Mine/Own-v0"], sys.modules["oil"]
     rows = found(done.stdout)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.exit_code, done.stderr) == (0, "")
     assert (rows["oil"]["status"], rows["oil"]["said"], rows["oil"]["fix"]) == ("missing", "no oil", "fetch oil")
     assert rows["oil:Mine/Own-v0"]["fix"] == "fetch oil"
-    assert doctor(plain, "Mine/None-v0").returncode == 2
+    assert doctor("Mine/None-v0").exit_code == 2

@@ -7,10 +7,9 @@ from typing import Any
 import gymnasium as gym
 import pytest
 
-from iad_policy.errors import UnknownName
-from iad_policy.ledger.predictions.formats import ActionsOnly, format_of
-from iad_policy.ledger.predictions.prediction_files import PredictionFile, files_of, read_predictions
-from iad_policy.report.predictions.scored_files import ExpectedTasks, read_files, require_baseline
+from iad_policy.ledger.predictions.formats import ActionsOnly
+from iad_policy.ledger.predictions.prediction_files import files_of, read_predictions
+from iad_policy.report.predictions.scored_files import ExpectedTasks, read_files
 from iad_policy.types.hashing import encode
 
 TASKS = ExpectedTasks({"a": "easy", "b": ""}, {"a": 1, "b": 1, "other": 1}, "split dev")
@@ -104,19 +103,3 @@ def test_files_are_samples_of_one_arm_or_arms_with_names_that_tell_them_apart(
     assert [arm for arm, _ in read_files([tmp_path], form, TASKS, is_compared=True)] == [tmp_path.stem] * 2
     with pytest.raises(ValueError, match="twice"):
         read_files([paths[0], paths[0]], form, TASKS, is_compared=True)
-
-
-def test_an_unknown_baseline_is_refused_before_anything_is_scored(tmp_path: Path, form: ActionsOnly) -> None:
-    lines = [{"task_id": "a", "actions": []}, {"task_id": "a", "actions": [], "arm": "theirs"}]
-    files = read_files([write(tmp_path / "mine.jsonl", *lines)], form, TASKS, is_compared=True)
-    for known in ("", "mine", "theirs"):
-        require_baseline(known, files)
-    with pytest.raises(UnknownName, match="known: mine, theirs"):
-        require_baseline("nobody", files)
-
-
-def test_environments_with_files_of_their_own_say_so() -> None:
-    assert format_of("IAD/BIRD-v0").__name__ == "BirdPredictions"
-    assert format_of("iad_envs:IAD/Sketch2Code-v0").__name__ == "PagePredictions"
-    assert format_of("CartPole-v1") is ActionsOnly
-    assert PredictionFile(Path("x")).attempts == []

@@ -136,6 +136,7 @@ def test_no_server_outlives_a_process_that_is_killed_while_it_loads(start: Start
     while not found and time.monotonic() < limit:
         children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(user.pid)], capture_output=True, text=True)
         found = [int(one) for one in children.stdout.split()]
+        time.sleep(0.02)
     user.kill()
     user.communicate()
     assert found

@@ -1,7 +1,6 @@
 """Recorded actions are replayed in the environment, and what fails at one attempt does not touch the others."""
 
 import math
-from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -9,8 +8,8 @@ import pytest
 
 from iad_envs.core import Score, Snapshot
 from iad_policy.ledger.predictions.formats import ActionsOnly
-from iad_policy.ledger.predictions.prediction_files import PredictionFile, RecordedAttempt
-from iad_policy.report.predictions.scored_files import NO_GOLD, NOT_SCORED, replayed, replays, score_files
+from iad_policy.ledger.predictions.prediction_files import RecordedAttempt
+from iad_policy.report.predictions.scored_files import NO_GOLD, replayed, replays
 from iad_policy.report.predictions.scoring import UNFINISHED
 from tests.iad_policy.toy_lamp import Lamp, LampEnv
 
@@ -92,22 +91,3 @@ def test_several_workers_return_every_attempt_at_its_place() -> None:
     for workers in (1, 4):
         found = dict(replays(attempts, FORM, LampEnv, workers))
         assert [found[place].success for place in range(30)] == [float(place % 3 > 0) for place in range(30)]
-
-
-def test_an_interrupt_leaves_the_rest_unscored(fragile: type[FragileLamp]) -> None:
-    class Impatient(fragile):  # type: ignore[misc, valid-type]
-        def step(self, action: str) -> Any:
-            if action == "stop":
-                raise KeyboardInterrupt
-            return super().step(action)
-
-    file = PredictionFile(Path("file"), [attempt("red", "paint[red]"), attempt("red", "stop"), attempt("red", "x")])
-    (scored,) = score_files([("mine", file)], FORM, Impatient)
-    assert [one.error for one in scored.attempts] == ["", NOT_SCORED, NOT_SCORED]
-    assert scored.attempts[0].success == 1.0
-
-
-def test_numbers_that_make_no_sense_are_refused_and_times_are_not_for_every_environment() -> None:
-    for wrong in ({"workers": 0}, {"timings": -1}, {"timings": 5}):
-        with pytest.raises(ValueError, match="expected"):
-            score_files([], FORM, LampEnv, **wrong)

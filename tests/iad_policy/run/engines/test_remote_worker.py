@@ -5,7 +5,6 @@ import pickle
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -32,7 +31,7 @@ from iad_policy.run.resolve import env_of
 from iad_policy.run.runner import Runner
 from iad_policy.run.worker import WorkerSpec
 from iad_policy.types import Candidate, State
-from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, Liker, cast, config
+from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, Liker, cast, config, unmeasured
 
 
 class Waiting(Guesser):
@@ -71,11 +70,6 @@ def written(messages: list[Message], folder: Path) -> list[EpisodeRecord]:
             log.write(message.lines)
     log.close()
     return [message for message in messages if isinstance(message, EpisodeRecord)]
-
-
-def unmeasured(record: EpisodeRecord) -> EpisodeRecord:
-    usage = {role: {**axes, "seconds": 0.0} for role, axes in record.usage.items()}
-    return replace(record, usage=usage, wall_s=0.0)
 
 
 @contextmanager
