@@ -28,7 +28,6 @@ from iad_policy.trained.outcomes import outcome_state, tool_of
 from iad_policy.trained.rows import Row
 from iad_policy.types.hashing import digest, seed_of
 from iad_policy.types.outcome_types import type_of
-from iad_policy.types.texts import shown
 
 OUTCOME_TYPES = "outcomes"
 """The backend that predicts types."""
@@ -70,13 +69,12 @@ class SimulatorTraining:
 def outcome_row(recorded: Recorded) -> Row:
     """Return a recorded outcome as something to train on: its type, and what a language model is asked and answers."""
     is_valid = not recorded.info.get("invalid_action")
-    answer = PredictedOutcome(shown(recorded.seen), is_valid, recorded.done, bool(recorded.failure))
+    answer = PredictedOutcome(str(recorded.seen), is_valid, recorded.done, bool(recorded.failure))
     state = outcome_state(
         recorded.beginning, recorded.earlier, recorded.observation, recorded.instruction, recorded.action
     )
-    return Row(
-        state, type_of(recorded.info, recorded.done), recorded.messages, answer.text(shown(recorded.observation))
-    )
+    kind = type_of(recorded.info, recorded.done)
+    return Row(state, kind, recorded.messages, answer.text(before=str(recorded.observation)))
 
 
 def rebalanced(records: Sequence[Recorded], *, cap: float = 20.0) -> Array:

@@ -150,7 +150,7 @@ class TrainedLanguageSimulator(LanguageSimulator):
         if token.done:
             return token.end()
         asked = question(self._prompts, token.as_state(), action)
-        return self._predicted(token, action, asked, shown(token.observation))
+        return self._predicted(token, action, asked, str(token.observation))
 
 
 def language_simulator(env: gym.Env[Any, Any], model: str | LanguageModel = "") -> LanguageSimulator:
@@ -186,7 +186,7 @@ class PredictedOutcome(NamedTuple):
     def text(self, before: str = "") -> str:
         """Return the answer that says it. Paragraphs at its end that were seen before are counted, not repeated."""
         valid, failed, over = ("yes" if one else "no" for one in (self.is_valid, self.has_failed, self.is_over))
-        parts, old = self.observation.split("\n\n"), before.split("\n\n")
+        parts, old = self.observation.split("\n\n"), before.split("\n\n") if before else []
         pairs = zip(reversed(parts), reversed(old), strict=False)
         n_same = len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
         seen = parts[: len(parts) - n_same] + ([f"(the last {n_same} paragraphs as before)"] if n_same else [])
