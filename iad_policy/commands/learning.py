@@ -15,7 +15,7 @@ from iad_policy.learn.laboratory import N_TEST
 from iad_policy.learn.progress import showing
 from iad_policy.learn.recipes import RECIPES
 from iad_policy.learn.reproduce import coverage, reproduce
-from iad_policy.learn.simulators import N_TASKS, record_outcomes, train_simulator
+from iad_policy.learn.simulators import N_TASKS, OUTCOME_TYPES, record_outcomes, train_simulator
 from iad_policy.learn.train import train
 from iad_policy.papers import compared_in, comparisons, load_comparison
 from iad_policy.trained.backends import BACKENDS
@@ -88,7 +88,9 @@ def train_model(
         ),
     ],
     out: Annotated[Path, typer.Option(help="Folder of the model.")],
-    backend: Backend = "linear",
+    backend: Annotated[
+        str, typer.Option(help=f"What is trained: {', '.join(BACKENDS)}. By default linear; of a simulator outcomes.")
+    ] = "",
     start: Annotated[Path | None, typer.Option("--from", help="Model folder that training goes on from.")] = None,
     env: Annotated[str, typer.Option(help="For simulator: the environment of the outcomes.")] = "",
     seed: Seed = 0,
@@ -101,11 +103,13 @@ def train_model(
                 raise ValueError(f"expected one file of outcomes, got {', '.join(runs)}; name one")
             if not env:
                 raise ValueError("expected --env ENV, the environment that the outcomes are of, got none; pass it")
-            train_simulator(runs[0], env, out=out, seed=seed, report=tell, **pairs(option, "--option"))
+            if start is not None:
+                raise ValueError(f"expected no --from for a simulator, got {start}; leave it out")
+            settings = {"backend": backend or OUTCOME_TYPES, **pairs(option, "--option")}
+            train_simulator(runs[0], env, out=out, seed=seed, report=tell, **settings)
         else:
-            train(
-                recipe, runs, out=out, backend=backend, start=start, seed=seed, report=tell, **pairs(option, "--option")
-            )
+            settings = {"backend": backend or "linear", **pairs(option, "--option")}
+            train(recipe, runs, out=out, start=start, seed=seed, report=tell, **settings)
     tell(f"Model folder: {out}")
 
 

@@ -1,5 +1,6 @@
 """Measures a simulator's fidelity: compares its outcomes with real ones, per action and over several steps."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from random import Random
@@ -12,9 +13,9 @@ from iad_policy.agents import load_agent
 from iad_policy.registry.domain import domain_of
 from iad_policy.report.statistics import Interval, mean_interval, wilson
 from iad_policy.simulators import load_simulator
-from iad_policy.simulators.recorded import begun, proposals, stepped, with_typos
+from iad_policy.simulators.recorded import Kind, begun, proposals, provoked, stepped
 from iad_policy.simulators.retrieval import HashedNgrams, TextEmbedder
-from iad_policy.types import Agent
+from iad_policy.types import Agent, Outcome
 from iad_policy.types.hashing import digest, seed_of
 from iad_policy.types.outcome_types import is_failure, type_of
 from iad_policy.types.texts import shown
@@ -29,11 +30,18 @@ class FidelityCheck(NamedTuple):
         real: Type of the real outcome.
         shown: Type of the simulated outcome.
         texts: Both observations as text, the real one first.
+        failed: Whether the action failed, really and as it is shown.
     """
 
     real: str
     shown: str
     texts: tuple[str, str]
+    failed: tuple[bool, bool]
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the very text is shown. White space around it does not count."""
+        return self.texts[0].strip() == self.texts[1].strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +74,16 @@ class Fidelity:
         similarity_95: Bootstrap interval of the similarity.
         high_fidelity: Share of outcomes with a similarity above 0.95 (ARTIS: HF ratio).
         high_fidelity_95: Wilson's interval of that share.
-        recall: Real outcome type -> its recall. Proposals with typos count here, because failures are rare otherwise.
-        failure_recall: Share of real failures that are shown with their own type, or None without failures.
-        same_after: Number of simulated steps -> share of states that match the real one in key and end, if the
+        exact: Share of outcomes whose very text is shown.
+        exact_95: Wilson's interval of that share.
+        recall: Real outcome type -> its recall. Here and for failures, actions that are made to fail count too, because
+            failures are rare otherwise.
+        failure_recall: Share of real failures that are shown with their own type, or None without failures. A
+            language model predicts no types besides `invalid`.
+        error_recall: Share of the actions that really fail which are shown to fail; None without any.
+        error_precision: Share of the actions shown to fail which really fail; None without any.
+        exact_failures: Share of the actions that really fail whose very text is shown; None without any.
+        same_after: Number of simulated steps -> share of states that match the real one in text and end, if the
             simulator starts that many steps earlier and takes the same actions.
     """
 
@@ -80,8 +95,13 @@ class Fidelity:
     similarity_95: Interval
     high_fidelity: float
     high_fidelity_95: Interval
+    exact: float
+    exact_95: Interval
     recall: Mapping[str, Recall]
     failure_recall: float | None
+    error_recall: float | None
+    error_precision: float | None
+    exact_failures: float | None
     same_after: Mapping[int, float]
 
     def as_json(self) -> dict[str, Any]:
@@ -101,9 +121,9 @@ def fidelity(
 ) -> Fidelity:
     """Run tasks, and compare the simulator's outcome of each action with the real one.
 
-    In every real state of an episode, up to two proposals of the agent are compared. The recall also uses versions of
-    the first proposal with typos, which mostly fail. The real outcome comes from a fork of the environment, so it
-    equals a step except for randomness.
+    In every real state of an episode, up to two proposals of the agent are compared. What is said of failures also uses
+    three actions that should fail: `iad_policy.simulators.recorded.provoked`. The real outcome comes from a fork of the
+    environment, so it equals a step except for randomness.
 
     Args:
         env: The environment, on tasks that the simulator has not learned from.
@@ -123,7 +143,8 @@ def fidelity(
     known = getattr(env.unwrapped, "task_ids", None)
     chosen: Sequence[Any] = tasks if not isinstance(tasks, int) else known[:tasks] if known else range(tasks)
     compared: list[FidelityCheck] = []
-    mistyped: list[FidelityCheck] = []
+    wrong: list[FidelityCheck] = []
+    kinds: Counter[Kind] = Counter()
     same_after: dict[int, list[bool]] = {step: [] for step in steps}
     for task in chosen:
         own_seed = seed_of("fidelity", str(task), seed)
@@ -137,7 +158,8 @@ def fidelity(
             actions = different or [world.legal_action(state.info, rng.getrandbits(32))]
             here = _Place(world.snapshot(), simulator.begin(world, state), actions[0])
             compared += [_compared(world, simulator, here, action) for action in actions]
-            mistyped += [_compared(world, simulator, here, action) for action in with_typos(actions[0])]
+            failing = [action for action, _ in provoked(env, world, state, actions, kinds, 3)]
+            wrong += [_compared(world, simulator, here, action) for action in failing]
             places.append(here)
             state = stepped(env, world, state, actions[0])
         for at, here in enumerate(places):
@@ -147,13 +169,15 @@ def fidelity(
                 seen = simulator.simulate(world, simulated, later.action, 0)
                 real, simulated = really.token, seen.token
                 if step in same_after:
-                    same_after[step].append(really.key == seen.key and really.done == seen.done)
+                    same_after[step].append(_text(really) == _text(seen) and really.done == seen.done)
     if not compared:
         raise ValueError("expected at least one task to compare outcomes on, got none; name tasks")
-    every = [*compared, *mistyped]
+    every = [*compared, *wrong]
     similarities = [_similarity(embedder, *one.texts) for one in compared]
     n_high = sum(value > 0.95 for value in similarities)
     failures = [one for one in every if is_failure(one.real)]
+    failed, shown_failed = ([one for one in every if one.failed[which]] for which in (0, 1))
+    n_told, n_exact = sum(all(one.failed) for one in every), sum(one.is_exact for one in compared)
     return Fidelity(
         simulator=simulator.identity,
         encoder=embedder.name,
@@ -163,8 +187,13 @@ def fidelity(
         similarity_95=mean_interval(similarities),
         high_fidelity=n_high / len(similarities),
         high_fidelity_95=wilson(n_high, len(similarities)),
+        exact=n_exact / len(compared),
+        exact_95=wilson(n_exact, len(compared)),
         recall={kind: _recall(kind, every) for kind in sorted({one.real for one in every})},
         failure_recall=sum(one.real == one.shown for one in failures) / len(failures) if failures else None,
+        error_recall=n_told / len(failed) if failed else None,
+        error_precision=n_told / len(shown_failed) if shown_failed else None,
+        exact_failures=sum(one.is_exact for one in failed) / len(failed) if failed else None,
         same_after={step: float(np.mean(same)) for step, same in same_after.items() if same},
     )
 
@@ -179,8 +208,13 @@ class _Place(NamedTuple):
 
 def _compared(world: World, simulator: Simulator, here: _Place, action: Any) -> FidelityCheck:
     real, seen = world.simulate(here.real, action, 0), simulator.simulate(world, here.shown, action, 0)
+    failed = bool(real.failure), bool(seen.failure)
     texts = shown(real.observation), shown(seen.observation)
-    return FidelityCheck(type_of(real.info, real.done), type_of(seen.info, seen.done), texts)
+    return FidelityCheck(type_of(real.info, real.done), type_of(seen.info, seen.done), texts, failed)
+
+
+def _text(outcome: Outcome) -> str:
+    return shown(outcome.observation).strip()
 
 
 def _recall(kind: str, compared: Sequence[FidelityCheck]) -> Recall:

@@ -1,37 +1,36 @@
-"""Trains a simulator from recorded outcomes: which type of outcome follows an action, and what is then seen (ARTIS).
+"""Trains a simulator from recorded outcomes: what follows an action, given all that was seen before it (ARTIS, eq. 7).
 
-The type is predicted by a model. What is seen is the recorded outcome of that type that is nearest.
+The backend `outcomes` predicts the type of the outcome, and shows the nearest recorded one of that type. A language
+model, `hf:<model>`, writes what is seen.
 """
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
-from iad_policy.learn.backends.numeric import TrainableFeatureModel
 from iad_policy.learn.examples import NothingToLearn, weighted
-from iad_policy.learn.fitting import fit
 from iad_policy.learn.models import finished_model, write_model
 from iad_policy.learn.objectives import cross_entropy
 from iad_policy.learn.splits import TRAIN, SplitError, subjects_of
-from iad_policy.learn.trainable import Schedule
+from iad_policy.learn.train import LANGUAGE
+from iad_policy.learn.trainable import load_trainable
 from iad_policy.registry.domain import domain_of, env_id
+from iad_policy.simulators.llm import PredictedOutcome
 from iad_policy.simulators.recorded import AGENT, OUTCOMES, Recorded, read, record, write
-from iad_policy.trained.backends.numeric import Linear
 from iad_policy.trained.heads import Array
-from iad_policy.trained.models import MODEL, Model
-from iad_policy.trained.outcomes import OutcomeFeatures, tool_of
+from iad_policy.trained.models import MODEL, SIMULATOR, Model
+from iad_policy.trained.outcomes import outcome_state, tool_of
 from iad_policy.trained.rows import Row
-from iad_policy.types import State, Turn
 from iad_policy.types.hashing import digest, seed_of
 from iad_policy.types.outcome_types import type_of
 
-BACKEND = "outcomes"
-Driven = Literal["normal", "failures"]
+OUTCOME_TYPES = "outcomes"
+"""The backend that predicts types."""
 N_TASKS = 60
 
 
@@ -40,32 +39,42 @@ class SimulatorTraining:
     """How a simulator is trained.
 
     Attributes:
-        driven: `normal` takes what agents did, as often as it was. `failures` takes provoked failures too, and weighs
-            each type of each tool equally. Both take the same number of rows.
+        failures: Share of the rows that failures drive: they are drawn from provoked failures too, and each type of
+            each tool has the same weight. The others are what agents did, as often as they did it.
         n_rows: Number of rows, drawn with replacement. None takes as many as agents' own actions were recorded.
         cap: Greatest weight of a row.
-        epochs: Number of passes.
-        rate: Learning rate.
+
+    Raises:
+        ValueError: The share is none.
     """
 
-    driven: Driven = "failures"
+    failures: float = 1.0
     n_rows: int | None = None
     cap: float = 20.0
-    epochs: int = 150
-    rate: float = 0.05
 
     def __post_init__(self) -> None:
-        if self.driven not in ("normal", "failures"):
-            raise ValueError(f"expected driven by normal or failures, got {self.driven!r}; pass one of the two")
+        if not 0 <= self.failures <= 1:
+            raise ValueError(f"expected a share of failures from 0 to 1, got {self.failures!r}; pass 1 for all rows")
+
+    def drawn(self, known: Sequence[Recorded], rng: np.random.Generator) -> list[Recorded]:
+        """Return the outcomes to train on."""
+        own = [one for one in known if one.source == AGENT]
+        n = self.n_rows or len(own)
+        n_driven = round(self.failures * n)
+        weights = rebalanced(known, cap=self.cap)
+        chosen = [known[at] for at in rng.choice(len(known), n_driven, p=weights / weights.sum())]
+        return chosen + [own[at] for at in rng.choice(len(own), n - n_driven)]
 
 
 def outcome_row(recorded: Recorded) -> Row:
-    """Return a recorded outcome as something to train on."""
-    info = {"instruction": recorded.instruction}
-    return Row(
-        State(None, {}, history=(Turn(recorded.observation, recorded.action, info),)),
-        type_of(recorded.info, recorded.done),
+    """Return a recorded outcome as something to train on: its type, and what a language model is asked and answers."""
+    is_valid = not recorded.info.get("invalid_action")
+    answer = PredictedOutcome(str(recorded.seen), is_valid, recorded.done, bool(recorded.failure))
+    state = outcome_state(
+        recorded.beginning, recorded.earlier, recorded.observation, recorded.instruction, recorded.action
     )
+    kind = type_of(recorded.info, recorded.done)
+    return Row(state, kind, recorded.messages, answer.text(before=str(recorded.observation)))
 
 
 def rebalanced(records: Sequence[Recorded], *, cap: float = 20.0) -> Array:
@@ -125,6 +134,7 @@ def train_simulator(
     env: str,
     *,
     out: Path | str,
+    backend: str = OUTCOME_TYPES,
     seed: int = 0,
     report: Callable[[str], Any] = lambda text: None,
     **options: Any,
@@ -135,15 +145,20 @@ def train_simulator(
         records: Recorded outcomes, or their file.
         env: The environment's id.
         out: Folder of the model.
+        backend: `outcomes`, or a language model: `hf:<model>`.
         seed: Seed of the draws.
         report: Function that is told how it goes.
-        options: Options of `SimulatorTraining`.
+        options: Options of `SimulatorTraining`, of the schedule (`epochs batch warmup`) and of the backend (`rate`; of
+            a language model also `rank micro`).
 
     Raises:
-        NothingToLearn: There is a single type of outcome.
+        NothingToLearn: There is a single type of outcome, or no text for a language model.
+        UnknownName: There is no such backend.
         SplitError: Tasks are not training tasks.
         ModelFolderError: `out` holds another model.
     """
+    of_schedule = {name: options.pop(name) for name in ("epochs", "batch", "warmup") if name in options}
+    of_backend: dict[str, Any] = {name: options.pop(name) for name in ("rate", "rank", "micro") if name in options}
     how = SimulatorTraining(**options)
     known = list(read(records)) if isinstance(records, str | Path) else list(records)
     made = gym.make(env, split=TRAIN)
@@ -161,25 +176,35 @@ def train_simulator(
             f"expected outcomes of two types or more, got {', '.join(types) or 'none'} in {len(known)} records; "
             "record more tasks"
         )
-    folder, facts = Path(out), {"recipe": "simulator", "options": asdict(how), "env": env, "seed": seed}
+    is_language = backend.startswith(LANGUAGE)
+    if is_language and not all(one.messages for one in known):
+        raise NothingToLearn(
+            f"expected outcomes with text for {backend}, got some without; record them again in an environment that "
+            "shows text, or train with --backend outcomes"
+        )
+    if is_language:
+        of_backend |= {"decode": "free", "prompt": "simulator_trained"}
+        of_backend |= {"mode": str(getattr(made.unwrapped, domain_of(made).mode_argument, ""))}
+    else:
+        of_backend = {"rate": 0.05, "types": types, **of_backend}
+    model = load_trainable(backend, env, "policy", seed=seed, **of_backend)
+    schedule = replace(model.schedule(SIMULATOR), **of_schedule)
+    settings = asdict(how) | asdict(schedule) | of_backend
+    folder, facts = Path(out), {"recipe": SIMULATOR, "options": settings, "env": env, "seed": seed, "backend": backend}
     asked = digest(facts, [tuple(one) for one in known])
     if (folder / MODEL).exists():
         return finished_model(folder, asked)
-    own = [one for one in known if one.source == AGENT]
-    pool = own if how.driven == "normal" else known
-    weights = np.ones(len(pool)) if how.driven == "normal" else rebalanced(pool, cap=how.cap)
-    rng = np.random.default_rng(seed_of("simulator", seed))
-    chosen = [pool[at] for at in rng.choice(len(pool), how.n_rows or len(own), p=weights / weights.sum())]
-    model = TrainableFeatureModel(BACKEND, OutcomeFeatures(types), Linear(), "policy", rate=how.rate)
+    chosen = how.drawn(known, np.random.default_rng(seed_of("simulator", seed)))
     examples = weighted([outcome_row(one) for one in chosen], cross_entropy)
-    fitted = fit(model, examples, Schedule(how.epochs), folder=folder, seed=seed, asked=asked)
-    report(f"simulator: {len(chosen)} rows, {len(types)} types of outcomes, {fitted.n_epochs} epochs")
-    write(known, folder / OUTCOMES)
+    report(f"simulator: {len(chosen)} rows, {len(types)} types of outcomes")
+    fitted = model.fit(examples, schedule, folder=folder, seed=seed, asked=asked)
+    report(f"simulator: {fitted.n_epochs} epochs, loss {fitted.loss:.4f}")
+    if not is_language:
+        write(known, folder / OUTCOMES)  # what is shown
     tasks = {one.task_id for one in known}
     whole = {
         **facts,
         "head": "policy",
-        "backend": BACKEND,
         "asked": asked,
         "identity": fitted.model.identity,
         "trained_on": {

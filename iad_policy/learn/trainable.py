@@ -21,11 +21,13 @@ class Schedule:
         max_kl: Greatest mean KL from the model before training, over the states of the examples, in nats. Training
             stops before it, and the parameters of the epoch before are kept. None does not watch. Losses and margins
             of preference training go on improving while a policy collapses, and the KL shows it.
+        warmup: Share of the steps in which the rate of a language model rises. After them it falls as a cosine.
     """
 
     epochs: int = 200
     batch: int | None = None
     max_kl: float | None = None
+    warmup: float = 0.03
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from iad_policy.papers import WEBSHOP, Claim, Experiment, Laboratory, MeasuredAr
 
 def stages(here: Laboratory) -> None:
     """Train a simulator on what agents did, one that is driven by failures, and an evaluator of attempts."""
-    for driven in ("normal", "failures"):
-        here.simulator(driven, "outcomes.jsonl", tasks=60, driven=driven)
+    for name, share in (("normal", 0.0), ("failures", 1.0)):
+        here.simulator(name, "outcomes.jsonl", tasks=60, failures=share)
     episodes = [
         here.explored(f"episodes-{heat:g}", tasks=400, episodes=1, temperature=heat) for heat in (0.0, 1.0, 3.0)
     ]

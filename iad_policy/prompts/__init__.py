@@ -62,7 +62,7 @@ PLACEHOLDERS: Mapping[str, frozenset[str]] = {
     "finalise": _STATE | {"candidate"},
     "compare": _STATE | {"first", "second"},
     **dict.fromkeys(("critic", "judge", "ranker", "evaluator", "summariser"), _STATE | {"subject"}),
-    **dict.fromkeys(("reflector", "paraphraser", "simulator"), _STATE | {"subject"}),
+    **dict.fromkeys(("reflector", "paraphraser", "simulator", "simulator_trained"), _STATE | {"subject"}),
 }
 """Role -> placeholders that its file may use, besides those of the parts."""
 
@@ -155,8 +155,6 @@ class Prompts:
         told = self.rendering.told(feedback)
         if is_hint(feedback):  # it says what to mind, and needs no words around it
             return told
-        if feedback.instruction not in INSTRUCTIONS:
-            raise UnknownName("instruction", feedback.instruction, INSTRUCTIONS)
         if feedback.instruction not in INSTRUCTIONS:
             raise UnknownName("instruction", feedback.instruction, INSTRUCTIONS)
         words = {**WORDS[len(feedback.attempts) > 1], **({"unless": ""} if all_failed(feedback) else {})}

@@ -63,6 +63,10 @@ class Rendering:
         """Return what is seen now, in full."""
         return shown(seen.observation)
 
+    def environment_of(self, state: State, action: Any) -> str:
+        """Return what of `environment` matters to the outcome of one action: by default, all of it."""
+        return self.environment(state)
+
     def raw(self, state: State) -> str:
         """Return the observation in the environment's own words, which a simulator has to predict."""
         return shown(state.observation)

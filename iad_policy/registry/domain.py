@@ -58,6 +58,8 @@ class Domain:
             "" for the next action of the oracle's `solution`. Agents that use it are labelled `oracle`.
         mistakes: A wrong action in a state as "module:function", called with the state, the right action and a
             `random.Random`; "" for other available actions of the right one's kind.
+        failing: Actions that should fail as "module:function", called with a state and an action that an agent
+            proposed there; "" for none. What they lead to is recorded for simulators, besides typos and `stand_ins`.
         modes: What differs in modes of the environment, by the mode.
         mode_argument: The environment's argument, and attribute, that is its mode.
         stand_ins: Actions that have outcomes of different types in any state. Noisy simulators and their report use
@@ -84,6 +86,7 @@ class Domain:
     features: str = ""
     solution: str = ""
     mistakes: str = ""
+    failing: str = ""
     modes: Mapping[str, Mode] = field(default_factory=dict)
     mode_argument: str = "mode"
     stand_ins: tuple[str, ...] = ()

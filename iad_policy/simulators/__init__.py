@@ -21,7 +21,7 @@ SIMULATORS: Mapping[str, str] = {
     "noisy": "iad_policy.simulators.noisy:NoisySimulator",
     "retrieval": "iad_policy.simulators.retrieval:retrieval_simulator",
     "learned": "iad_policy.simulators.learned:LearnedSimulator",
-    "llm": "iad_policy.simulators.llm:LanguageSimulator",
+    "llm": "iad_policy.simulators.llm:language_simulator",
 }
 """Name -> "module:factory". A factory is called with the environment and, for `name:argument`, the argument."""
 

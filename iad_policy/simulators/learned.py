@@ -4,14 +4,15 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.errors import SimulationError
+from iad_policy.prompts import prompts_of
 from iad_policy.registry.domain import env_id
-from iad_policy.simulators.recorded import OUTCOMES, read
+from iad_policy.simulators.recorded import OUTCOMES, earlier_outcomes, read
 from iad_policy.simulators.retrieval import RetrievalSimulator
-from iad_policy.simulators.visible_state import VisibleState
+from iad_policy.simulators.visible_state import VisibleState, require_other_task
 from iad_policy.trained.models import SIMULATOR, load_model
+from iad_policy.trained.outcomes import outcome_state
 from iad_policy.trained.rows import Row
-from iad_policy.types import Outcome, State, Turn
+from iad_policy.types import Outcome, State
 from iad_policy.types.outcome_types import type_of
 from iad_policy.world import World
 
@@ -38,6 +39,7 @@ class LearnedSimulator:
         self._model = load_model(folder, env=env_id(env), recipe=SIMULATOR)
         records = list(read(self._model.folder / OUTCOMES))
         self.trained_on = self._model.trained_on
+        self._words = prompts_of(env).rendering
         self._by_type = {
             kind: RetrievalSimulator([one for one in records if type_of(one.info, one.done) == kind])
             for kind in sorted({type_of(one.info, one.done) for one in records})
@@ -50,12 +52,7 @@ class LearnedSimulator:
         Raises:
             SimulationError: It was trained on this very task, so outcomes would be looked up, not predicted.
         """
-        task = str(state.info.get("task_id"))
-        if task in self.trained_on["tasks"]:
-            raise SimulationError(
-                f"expected a task that the simulator was not trained on, got {task}; its outcomes would be looked up, "
-                "not predicted: use it on another split"
-            )
+        require_other_task(state, self.trained_on["tasks"])
         return VisibleState.of(state)
 
     def simulate(self, world: World, token: VisibleState, action: Any, draw: int) -> Outcome:
@@ -66,7 +63,12 @@ class LearnedSimulator:
 
     def predicted(self, token: VisibleState, action: Any) -> str:
         """Return the most likely type of an action's outcome."""
-        state = State(None, {}, history=(Turn(token.observation, action, token.info),))
+        before = token.as_state()
+        instruction = str(before.info.get("instruction", ""))
+        first = before.history[0] if before.history else before
+        state = outcome_state(
+            self._words.page(first), earlier_outcomes(before), before.observation, instruction, action
+        )
         kinds = list(self._by_type)
         backend = self._model.backend
         likely = backend.outputs(backend.batch([Row(state, kind) for kind in kinds]))

@@ -1,6 +1,13 @@
-"""A language model as simulator: it predicts the outcome of an action as text."""
+"""A language model as simulator: it predicts the outcome of an action as text.
+
+One that was trained for it (`iad train simulator --backend hf:<model>`) is asked in fewer words, with all that is
+known: what the episode began with, every action and what it led to (ARTIS, eq. 7).
+"""
 
 import re
+from collections.abc import Mapping
+from itertools import takewhile
+from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 import gymnasium as gym
@@ -9,8 +16,11 @@ from iad_policy.errors import ModelError, SimulationError
 from iad_policy.models import LanguageModel, identity_of
 from iad_policy.models.component import ModelComponent
 from iad_policy.models.parsing.fences import fence_at
-from iad_policy.prompts import Prompts, prompts_of
-from iad_policy.simulators.visible_state import VisibleState
+from iad_policy.prompts import Prompt, Prompts, prompts_of
+from iad_policy.prompts.rendering import Seen
+from iad_policy.registry.domain import env_id
+from iad_policy.simulators.visible_state import VisibleState, require_other_task
+from iad_policy.trained.models import MODEL, SIMULATOR, load_model
 from iad_policy.types import Outcome, State
 from iad_policy.types.answers import read_field
 from iad_policy.types.texts import shown
@@ -75,24 +85,94 @@ class LanguageSimulator(ModelComponent):
             return token.end()
         state, words = token.as_state(), self._prompts.rendering
         values = words.values(state) | {"notes": "", "observation": words.raw(state)}
-        prompt = self._prompts.render("simulator", subject=shown(action), **values)
+        return self._predicted(token, action, self._prompts.render("simulator", subject=shown(action), **values))
+
+    def _predicted(self, token: VisibleState, action: Any, prompt: Prompt, before: str = "") -> Outcome:
         text = ""
         for _ in range(2):
             text = self.complete(prompt.messages()).text
-            predicted = read_prediction(text)
+            predicted = read_prediction(text, before)
             if predicted is not None:
                 info = {"invalid_action": not predicted.is_valid, "available_actions": ()}
                 info |= {name: Unpredicted() for name in ("facts", "page") if name in token.info}
-                seen, is_valid = predicted.observation, predicted.is_valid
-                failure = "" if is_valid else seen
+                seen, has_failed = predicted.observation, predicted.has_failed or not predicted.is_valid
+                failure = seen if has_failed else ""
                 return token.after(
-                    action, seen, info, done=predicted.is_over, key=seen, failure=failure, changed=is_valid
+                    action, seen, info, done=predicted.is_over, key=seen, failure=failure, changed=not has_failed
                 )
         raise ModelError(
-            f"expected {self.model.name} as simulator to answer with Valid, Over and Observation, got {text[:200]!r} "
-            f"(2 tries); use another model",
+            f"expected {self.model.name} as simulator to answer with Valid, Failed, Over and Observation, got "
+            f"{text[:200]!r} (2 tries); use another model",
             kind="malformed",
         )
+
+
+class TrainedLanguageSimulator(LanguageSimulator):
+    """Asks a language model that was trained on recorded outcomes: `llm:<folder>`. See `LanguageSimulator`.
+
+    Args:
+        env: The environment.
+        folder: Folder of the model.
+
+    Attributes:
+        trained_on: What it was trained on.
+
+    Raises:
+        ModelFolderError: The folder has no simulator for this environment.
+    """
+
+    def __init__(self, env: gym.Env[Any, Any], folder: str) -> None:
+        model = load_model(folder, env=env_id(env), recipe=SIMULATOR)
+        if not model.facts["backend"].startswith("hf:"):
+            raise SimulationError(
+                f"expected a simulator that is a language model, got one of the backend {model.facts['backend']} in "
+                f"{folder}; pass --simulator learned:{folder}"
+            )
+        super().__init__(env, model.backend.client())  # type: ignore[attr-defined]
+        self.trained_on: Mapping[str, Any] = model.trained_on
+
+    @property
+    def identity(self) -> str:
+        """Everything its outcomes depend on."""
+        return f"llm {identity_of(self.model)} prompts={self._prompts.digest(['simulator_trained'])} {self.sampling}"
+
+    def begin(self, world: World, state: State) -> VisibleState:
+        """Return the visible part of a state as a token.
+
+        Raises:
+            SimulationError: It was trained on this very task.
+        """
+        require_other_task(state, self.trained_on["tasks"])
+        return VisibleState.of(state)
+
+    def simulate(self, world: World, token: VisibleState, action: Any, draw: int) -> Outcome:
+        """Return the model's prediction. See `LanguageSimulator.simulate`."""
+        if token.done:
+            return token.end()
+        asked = question(self._prompts, token.as_state(), action)
+        return self._predicted(token, action, asked, str(token.observation))
+
+
+def language_simulator(env: gym.Env[Any, Any], model: str | LanguageModel = "") -> LanguageSimulator:
+    """Return a language model as simulator: a folder of one that was trained for it, or a model's name."""
+    if isinstance(model, str) and (Path(model) / MODEL).is_file():
+        return TrainedLanguageSimulator(env, model)
+    return LanguageSimulator(env, model)
+
+
+def question(prompts: Prompts, state: State, action: Any) -> Prompt:
+    """Return what a trained simulator is asked: all that was seen since the episode began, and the next action."""
+    words = prompts.rendering
+    seen: list[Seen] = [*state.history, state]
+    told = [words.page(seen[0])]
+    for turn, after in zip(state.history, seen[1:], strict=True):
+        told.append(f"Action: {words.shown_action(turn.action)}\n{words.page(after)}")
+    values = words.values(state) | {
+        "environment": words.environment_of(state, action),
+        "history": "\n\n".join(told),
+        "notes": "",
+    }
+    return prompts.render("simulator_trained", subject=shown(action), **values)
 
 
 class PredictedOutcome(NamedTuple):
@@ -101,17 +181,35 @@ class PredictedOutcome(NamedTuple):
     observation: str
     is_valid: bool
     is_over: bool
+    has_failed: bool = False
+
+    def text(self, before: str = "") -> str:
+        """Return the answer that says it. Paragraphs at its end that were seen before are counted, not repeated."""
+        valid, failed, over = ("yes" if one else "no" for one in (self.is_valid, self.has_failed, self.is_over))
+        parts, old = self.observation.split("\n\n"), before.split("\n\n") if before else []
+        pairs = zip(reversed(parts), reversed(old), strict=False)
+        n_same = len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
+        seen = parts[: len(parts) - n_same] + ([f"(the last {n_same} paragraphs as before)"] if n_same else [])
+        return f"Valid: {valid}\nFailed: {failed}\nOver: {over}\nObservation:\n" + "\n\n".join(seen)
 
 
-def read_prediction(text: str) -> PredictedOutcome | None:
-    """Read an answer, or return None if it has no observation. Unless it says otherwise, it is valid and not over."""
+def read_prediction(text: str, before: str = "") -> PredictedOutcome | None:
+    """Read an answer, or return None if it has no observation. Unless it says otherwise, it is valid and goes on.
+
+    Args:
+        text: The answer.
+        before: What was seen before, of which it may count paragraphs: see `PredictedOutcome.text`.
+    """
     marker = re.search(r"^[\W_]*observation[\W_]*?:[ \t*_]*\n?", text, re.IGNORECASE | re.MULTILINE)
     if marker is None:
         return None
     head, seen = text[: marker.start()], text[marker.end() :].strip()
     fence = fence_at(seen)
     is_valid, is_over = not _field_is(head, "valid", "no"), _field_is(head, "over", "yes")
-    return PredictedOutcome(fence.text if fence and fence.end == len(seen) else seen, is_valid, is_over)
+    text = fence.text if fence and fence.end == len(seen) else seen
+    if before and (same := re.search(r"\(the last (\d{1,4}) paragraphs as before\)$", text)):
+        text = text[: same.start()] + "\n\n".join(before.split("\n\n")[-int(same[1]) :])
+    return PredictedOutcome(text, is_valid, is_over, _field_is(head, "failed", "yes"))
 
 
 def _field_is(head: str, field: str, word: str) -> bool:

@@ -1,6 +1,8 @@
 """Records outcomes on other tasks, also of actions that are made to fail, for simulators that show or learn them."""
 
 import json
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
@@ -12,17 +14,25 @@ import gymnasium as gym
 
 from iad_policy.agents import load_agent
 from iad_policy.errors import SimulationError
+from iad_policy.models import Messages
+from iad_policy.prompts import prompts_of
+from iad_policy.registry import load_object
 from iad_policy.registry.domain import domain_of
-from iad_policy.types import Agent, PublicInfo, State, Turn
+from iad_policy.simulators.llm import question
+from iad_policy.trained.outcomes import tool_of
+from iad_policy.types import Agent, Outcome, PublicInfo, State, Turn
 from iad_policy.types.atomic import write_atomically
 from iad_policy.types.call_context import Call, use_call
 from iad_policy.types.hashing import decode, dumps, encode, seed_of
 from iad_policy.types.information import may_read_gold
 from iad_policy.types.jsonl import read_lines
+from iad_policy.types.outcome_types import type_of
 from iad_policy.types.read_only import read_only
-from iad_policy.world import World, adapt
+from iad_policy.world import World, adapt, is_text
 
 AGENT, PROVOKED = "agent", "provoked"
+Kind = tuple[str, str, str]
+"""A kind of failure: the tool, the type of the outcome, and what was said of it."""
 OUTCOMES = "outcomes.jsonl"
 """The file of recorded outcomes in the folder of a trained simulator."""
 
@@ -42,6 +52,9 @@ class Recorded(NamedTuple):
         source: Who acted: `agent`, or `provoked` for an action that was made to fail.
         failure: What went wrong, in the environment's own words; "" if nothing did.
         changed: Whether the world changed.
+        beginning: What was seen as the episode began, in the words of prompts.
+        earlier: The earlier actions, each with the type of its outcome.
+        messages: What a language model is asked that is trained to predict the outcome; empty where no text is seen.
     """
 
     task_id: str
@@ -55,6 +68,9 @@ class Recorded(NamedTuple):
     source: str = AGENT
     failure: str = ""
     changed: bool = True
+    beginning: str = ""
+    earlier: Sequence[tuple[Any, str]] = ()
+    messages: Messages = ()
 
 
 def record(
@@ -64,12 +80,14 @@ def record(
     tasks: Sequence[str] | None = None,
     n_episodes: int = 2,
     n_proposals: int = 3,
+    n_provoked: int = 4,
     seed: int = 0,
 ) -> list[Recorded]:
     """Run tasks and record the outcome of every action: the agent's proposals, and actions that fail.
 
-    In each state, the environment simulates each of the agent's proposals, its stand-in actions, and the first proposal
-    with typos, so that failures are recorded too. Then the first proposal is executed.
+    In each state, the environment simulates each of the agent's proposals, and actions that should fail: its stand-in
+    actions, and wrong forms of the first proposal. Those whose kind of failure was seen least are kept. Then the first
+    proposal is executed.
 
     Args:
         env: The environment, with tasks that are not used for any measurement.
@@ -77,8 +95,11 @@ def record(
         tasks: Task ids. By default the first 100. Without task ids, as many seeds, starting at `seed`.
         n_episodes: Number of episodes per task.
         n_proposals: Number of proposals per state.
+        n_provoked: Number of actions that should fail per state.
         seed: Seed of the agent.
     """
+    prompts, has_text = prompts_of(env), is_text(env.observation_space)
+    seen_kinds: Counter[Kind] = Counter()
     world, proposer = adapt(env), load_agent(agent if agent is not None else domain_of(env).agent, env)
     known = getattr(env.unwrapped, "task_ids", None)
     chosen: Sequence[Any] = tasks if tasks is not None else list(known)[:100] if known else range(seed, seed + 100)
@@ -88,10 +109,12 @@ def record(
         state = begun(env, world, task if known else None, rng.getrandbits(31))
         while not state.done:
             actions = proposals(world, proposer, state, n_proposals, name="recording", rng=rng)
-            failing = [wrong for action in actions[:1] for wrong in with_typos(action)]
-            provoked = [(action, PROVOKED) for action in (*domain_of(env).stand_ins, *failing)]
-            for action, source in (*((action, AGENT) for action in actions), *provoked):
-                outcome = world.simulate(world.snapshot(), action, 0)
+            outcomes = [(action, AGENT, world.simulate(world.snapshot(), action, 0)) for action in actions]
+            wrong = provoked(env, world, state, actions, seen_kinds, n_provoked)
+            outcomes += [(action, PROVOKED, outcome) for action, outcome in wrong]
+            beginning = prompts.rendering.page(state.history[0] if state.history else state)
+            earlier = earlier_outcomes(state)
+            for action, source, outcome in outcomes:
                 recorded = Recorded(
                     task_id=str(task),
                     instruction=str(state.info.get("instruction", "")),
@@ -104,11 +127,51 @@ def record(
                     source=source,
                     failure=outcome.failure,
                     changed=outcome.changed,
+                    beginning=beginning,
+                    earlier=earlier,
+                    messages=question(prompts, state, action).messages() if has_text else (),
                 )
                 found.setdefault(dumps({"": encode([task, state.observation, action])}), recorded)
             action = actions[0] if actions else world.legal_action(state.info, rng.getrandbits(32))
             state = stepped(env, world, state, action)
     return list(found.values())
+
+
+def provoked(
+    env: gym.Env[Any, Any], world: World, state: State, actions: Sequence[Any], seen: "Counter[Kind]", n: int
+) -> list[tuple[Any, Outcome]]:
+    """Return actions that should fail in a state, with their outcomes: those whose kind of failure was seen least.
+
+    They are stand-ins, and wrong forms of the first of an agent's proposals: with typos, and by `Domain.failing`.
+
+    Args:
+        env: The environment.
+        world: The same, at the state.
+        state: The state.
+        actions: The agent's proposals.
+        seen: How often each kind of failure was seen, which is counted here. Numbers and names tell no kinds.
+        n: Most actions.
+    """
+    own = domain_of(env)
+    made = list(load_object(own.failing)(state, actions[0])) if actions and own.failing else []
+    typos = [wrong for action in actions[:1] for wrong in with_typos(action)]
+    found, kept = list[tuple[Any, Outcome, Kind]](), list[tuple[Any, Outcome]]()
+    for action in {dumps({"": encode(one)}): one for one in (*own.stand_ins, *typos, *made)}.values():
+        outcome = world.simulate(world.snapshot(), action, 0)
+        words = re.sub(r"'[^']*'|\"[^\"]*\"|\S*\d\S*", "_", outcome.failure)
+        found.append((action, outcome, (tool_of(action), type_of(outcome.info, outcome.done), words)))
+    while found and len(kept) < n:
+        action, outcome, kind = found.pop(min(range(len(found)), key=lambda place: seen[found[place][2]]))
+        seen[kind] += 1
+        kept.append((action, outcome))
+    return kept
+
+
+def earlier_outcomes(state: State) -> tuple[tuple[Any, str], ...]:
+    """Return the actions that led to a state, each with the type of its outcome."""
+    after = [*(turn.info for turn in state.history[1:]), state.info]
+    kinds = [type_of(info, False) for info in after]
+    return tuple((turn.action, kind) for turn, kind in zip(state.history, kinds, strict=False))
 
 
 def proposals(world: World, agent: Agent, state: State, n: int, *, name: str, rng: Random) -> list[Any]:

@@ -1,10 +1,11 @@
 """A state as a simulator without the environment knows it: what the agent sees there, and the steps left."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from iad_policy.errors import SimulationError
 from iad_policy.types import AWAITING, Outcome, State, Turn
 
 
@@ -73,3 +74,17 @@ class VisibleState:
     def end(self) -> Outcome:
         """Return the outcome of any action after the end, when nothing changes any more."""
         return Outcome(self, self.observation, self.info, True, "over", changed=False)
+
+
+def require_other_task(state: State, tasks: Collection[str]) -> None:
+    """Refuse a task that a simulator was trained on.
+
+    Raises:
+        SimulationError: It is one of these tasks, so outcomes would be looked up, not predicted.
+    """
+    task = str(state.info.get("task_id"))
+    if task in tasks:
+        raise SimulationError(
+            f"expected a task that the simulator was not trained on, got {task}; its outcomes would be looked up, not "
+            "predicted: use it on another split"
+        )

@@ -16,6 +16,7 @@ BFCL = Domain(
     language="iad_envs.toolcalls.policy.language_agent:ToolCallLanguageAgent",
     features="iad_envs.toolcalls.policy.features:CallFeatures",
     mistakes="iad_envs.toolcalls.policy.mistakes:wrong_response",
+    failing="iad_envs.toolcalls.policy.mistakes:failing_responses",
     stand_ins=("reply[That is all done.]", "[nothing_such()]", "nothing such", "[]"),
 )
 ACEBENCH = replace(

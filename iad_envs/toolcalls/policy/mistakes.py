@@ -1,14 +1,16 @@
-"""Mistakes of tool calls, for the solution agent: what models get wrong, each drawn as often as the others."""
+"""Mistakes of tool calls: what models get wrong, each drawn as often as the others, and what functions refuse."""
 
 from collections.abc import Iterator, Mapping
 from random import Random
 from typing import Any
 
 from iad_envs.toolcalls.calls import FunctionCall
-from iad_envs.toolcalls.policy.rendering import page_of
+from iad_envs.toolcalls.policy.rendering import offered, page_of
 from iad_envs.toolcalls.responses import read_response
 from iad_envs.toolcalls.schemas import properties_of, required_of
 from iad_policy.types import State
+
+NEXT_DIGIT = str.maketrans("0123456789", "1234567890")
 
 
 def wrong_response(state: State, right: str, rng: Random) -> str:
@@ -29,6 +31,41 @@ def wrong_response(state: State, right: str, rng: Random) -> str:
     ways.append([*calls[:place], *calls[place + 1 :]] if len(calls) > 1 else [*calls, *calls])
     words = rng.choice(("That is all done.", "Which one do you mean?", "I can't do this here."))
     return rng.choice([*map(_written, ways), f"reply[{words}]"])
+
+
+def failing_responses(state: State, action: str) -> Iterator[str]:
+    """Yield responses that should fail, made from one that was proposed and the documents of the functions.
+
+    For each of its calls: another name of the function, each argument dropped, one that is not documented, and each
+    argument with a value of another type, one outside of its choices, and one that no object has (0, below 0, huge; a
+    name or an id that nobody has said). Then each other function of the offer with values that nobody has said.
+    """
+    documents = {one["name"]: one for one in offered(state)}
+    calls = list(read_response(action, dots=True).calls)
+    for place, call in enumerate(calls):
+        for wrong in _refused(call, properties_of(documents.get(call.name, {}))):
+            yield _written([*calls[:place], wrong, *calls[place + 1 :]])
+    for name, document in documents.items():
+        if name not in {call.name for call in calls}:
+            takes = properties_of(document)
+            yield _written([FunctionCall(name, {one: _invented(takes.get(one, {})) for one in required_of(document)})])
+
+
+def _refused(call: FunctionCall, properties: Mapping[str, Any]) -> Iterator[FunctionCall]:
+    yield FunctionCall(f"{call.name}s", call.arguments)
+    yield FunctionCall(call.name, {**call.arguments, "nothing_such": 1})
+    for name, value in call.arguments.items():
+        yield FunctionCall(call.name, {key: one for key, one in call.arguments.items() if key != name})
+        others: list[Any] = [3, "nothing such"] if properties.get(name, {}).get("enum") else []
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            others += ["three", 0, -value, 10**6]
+        elif isinstance(value, str):
+            others += [3, f"{value}s", "", value.translate(NEXT_DIGIT)]
+        else:
+            others += ["nothing such"]
+        for other in others:
+            if other != value:
+                yield FunctionCall(call.name, {**call.arguments, name: other})
 
 
 def _wrong(call: FunctionCall, documents: Mapping[str, Mapping[str, Any]], rng: Random) -> Iterator[FunctionCall]:

@@ -1,13 +1,14 @@
 """Puts conversations with function calls into words: what was said, what was called, and what came back."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from iad_policy.prompts.rendering import Rendering, Seen, complaint_of, facts_of
 from iad_policy.prompts.rendering import page_of as page_as_given
 from iad_policy.types import State, Turn
-from iad_policy.types.texts import clipped, shortened
+from iad_policy.types.texts import clipped, shortened, shown
 
 RESULT_CHARS = 6_000
 
@@ -22,6 +23,14 @@ class ToolCallRendering(Rendering):
     def environment(self, state: State) -> str:
         """Return the documents of the functions that are offered now."""
         return documents(page_of(state).get("tools", ()))
+
+    def environment_of(self, state: State, action: Any) -> str:
+        """Return the names of the functions, and the documents of those that an action calls."""
+        tools = offered(state)
+        called = set(re.findall(r"[\w.]+", shown(action)))
+        names = f"Functions: {', '.join(one['name'] for one in tools) or 'none'}"
+        lines = [json.dumps(one, ensure_ascii=False) for one in tools if one["name"] in called]
+        return "\n".join([names, *lines])
 
     def page(self, seen: Seen) -> str:
         """Return results, a draft, or what the user says, without the documents."""
@@ -83,6 +92,12 @@ def page_of(seen: Seen) -> Mapping[str, Any]:
     page = page_as_given(seen)
     keys = ("messages", "tools", "calls", "results")
     return {"kind": "", **dict.fromkeys(keys, ()), **page} if page else page
+
+
+def offered(state: State) -> Sequence[Mapping[str, Any]]:
+    """Return the documents of the functions that are offered, by the last page that was not predicted."""
+    pages = (page_of(one) for one in (state, *reversed(state.history)))
+    return next((page["tools"] for page in pages if page), ())
 
 
 def documents(tools: Iterable[Mapping[str, Any]]) -> str:

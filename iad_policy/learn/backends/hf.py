@@ -32,7 +32,7 @@ from iad_policy.learn.progress import advance
 from iad_policy.learn.trainable import Fitted, NotFinite, Schedule
 from iad_policy.trained.backends.hf import Encoded, HFBackend, as_array
 from iad_policy.trained.heads import Array, Head
-from iad_policy.trained.models import EPOCHS, TRAINING
+from iad_policy.trained.models import EPOCHS, SIMULATOR, TRAINING
 from iad_policy.types.atomic import write_atomically
 from iad_policy.types.hashing import dumps
 
@@ -42,6 +42,7 @@ SCHEDULES: Mapping[str, Schedule] = {
     "dpo": Schedule(epochs=2, batch=4, max_kl=0.5),
     "eto": Schedule(epochs=2, batch=2, max_kl=0.5),
     "qnet": Schedule(epochs=200),
+    SIMULATOR: Schedule(epochs=3, batch=64, warmup=0.1),
 }
 N_TOKENS = 4096
 """Tokens that are computed together with gradients."""
@@ -171,7 +172,7 @@ def _fit_policy(
         "gradient_accumulation_steps": max(1, batch // (micro * n_processes())),
         "learning_rate": backend.rate,
         "lr_scheduler_type": "cosine",
-        "warmup_steps": 0.03,
+        "warmup_steps": schedule.warmup,
         "weight_decay": 0.0,
         "save_strategy": "epoch",
         "save_total_limit": 1,
@@ -183,6 +184,8 @@ def _fit_policy(
         "disable_tqdm": True,
         "dataloader_pin_memory": False,
         "bf16": False,
+        # On a GPU memory is dear, on a processor time
+        "gradient_checkpointing": torch.cuda.is_available(),
     }
     if examples.objective is cross_entropy:
         trainer = SFTTrainer(

@@ -14,6 +14,7 @@ from iad_policy.learn.trainable import Fitted, NotFinite, Schedule
 from iad_policy.trained.backends.numeric import WEIGHTS, FeatureBatch, FeatureModel, Parameters, Scorer
 from iad_policy.trained.features import Features
 from iad_policy.trained.heads import Array, Head
+from iad_policy.trained.models import SIMULATOR
 
 SCHEDULES: Mapping[str, Schedule] = {
     "bc": Schedule(epochs=200),
@@ -22,6 +23,7 @@ SCHEDULES: Mapping[str, Schedule] = {
     "eto": Schedule(epochs=100, max_kl=0.5),
     "qnet": Schedule(epochs=300),
     "evaluator": Schedule(epochs=100),
+    SIMULATOR: Schedule(epochs=150),
 }
 """How long each recipe trains, if nothing else is said."""
 

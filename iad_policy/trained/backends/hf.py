@@ -30,7 +30,7 @@ from iad_policy.types.call_context import current_call
 from iad_policy.types.hashing import digest
 
 ADAPTER, HEAD = "adapter.safetensors", "head.safetensors"
-STYLE = "actor_direct"
+ACTOR = "actor_direct"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,7 @@ class HFBackend:
         mode: The environment's mode, which may have prompts of its own.
         decode: `offered` scores the actions that the environment's features offer, and samples among them. `free`
             writes an answer, which the agent reads. "" is `offered` where there are features.
+        prompt: What it is asked with, where a row has no prompt.
         seed: Seed of the adapters.
 
     Attributes:
@@ -76,6 +77,7 @@ class HFBackend:
         rank: int = 16,
         mode: str = "",
         decode: str = "",
+        prompt: str = ACTOR,
         seed: int = 0,
     ) -> None:
         own = domain_by_id(env)
@@ -85,7 +87,8 @@ class HFBackend:
         self.decode = _decode(decode, self._features)
         self.weights: HFWeights = fresh_weights(spec)
         self._head_kind = head
-        self._options = {"rank": rank, "mode": mode, "decode": self.decode}
+        self._asked_with = prompt
+        self._options = {"rank": rank, "mode": mode, "decode": self.decode, "prompt": prompt}
         self._prompts = domain_prompts(own, mode)
         self._scored: OrderedDict[str, tuple[list[Any], Array]] = OrderedDict()
         self._reader = PromptReader(self.weights)
@@ -102,7 +105,8 @@ class HFBackend:
     def identity(self) -> str:
         """The weights, the prompts and a hash of what was trained."""
         trained = {name: one.float().cpu().numpy() for name, one in sorted(self.parameters().items())}
-        return f"{self.name} {self.weights.identity} {self.decode} {self._prompts.digest([STYLE])} {digest(trained)}"
+        prompts = self._prompts.digest([self._asked_with])
+        return f"{self.name} {self.weights.identity} {self.decode} {prompts} {digest(trained)}"
 
     @property
     def options(self) -> Mapping[str, Any]:
@@ -212,7 +216,7 @@ class HFBackend:
 
     def _messages(self, state: State) -> tuple[dict[str, str], ...]:
         values = self._prompts.rendering.values(state)
-        return self._prompts.render(STYLE, **{**values, "refine": "", "answer_format": ""}).messages()
+        return self._prompts.render(self._asked_with, **{**values, "refine": "", "answer_format": ""}).messages()
 
     def _offered(self, state: State) -> tuple[list[Any], Array]:
         """Return the offered actions of a state with the log-probabilities of the answers that say them."""

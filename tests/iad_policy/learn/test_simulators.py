@@ -17,9 +17,9 @@ from iad_policy.learn.splits import SplitError
 from iad_policy.run.trained import TrainedHere
 from iad_policy.simulators import load_simulator
 from iad_policy.simulators.recorded import PROVOKED, Recorded, read
+from iad_policy.simulators.visible_state import VisibleState
 from iad_policy.trained.models import Model, ModelFolderError
-from iad_policy.trained.outcomes import features_of, tool_of
-from iad_policy.types import Turn
+from iad_policy.trained.outcomes import features_of, outcome_state, tool_of
 from tests.iad_policy.learn.conftest import SHOP
 
 FEW: dict[str, Any] = {"epochs": 60}
@@ -67,12 +67,12 @@ def test_a_rare_failure_is_recalled_where_training_is_driven_by_failures(tmp_pat
         word = "qx" * int(rng.integers(2, 5)) if fails or rng.random() < 0.1 else "ab" * int(rng.integers(2, 5))
         one = outcome(f"click[{word}]", is_invalid=fails)
         records.append(one._replace(task_id=tasks[int(rng.integers(len(tasks)))]))
-    train_simulator(records, SHOP, out=tmp_path / "normal", driven="normal", **FEW)
-    train_simulator(records, SHOP, out=tmp_path / "failures", driven="failures", **FEW)
+    train_simulator(records, SHOP, out=tmp_path / "normal", failures=0.0, **FEW)
+    train_simulator(records, SHOP, out=tmp_path / "failures", **FEW)
     recall = {}
     for name in ("normal", "failures"):
         simulator: Any = load_simulator(f"learned:{tmp_path / name}", gym.make(SHOP))
-        token = type("Token", (), {"observation": "a page", "info": {"instruction": "buy"}})
+        token = VisibleState("a page", {"instruction": "buy"})
         failed = [one for one in records if one.info["invalid_action"]]
         recall[name] = np.mean([simulator.predicted(token, one.action) == "invalid" for one in failed])
     assert recall["failures"] > recall["normal"]
@@ -103,10 +103,16 @@ def test_it_is_the_same_every_time(recorded: Path, trained: Model, tmp_path: Pat
 
 
 def test_an_action_is_seen_with_its_page() -> None:
-    there = features_of(Turn("[buy now] [back]", "click[buy now]", {}))
-    absent = features_of(Turn("[search]", "click[buy now]", {}))
-    assert there[2] == 1.0
-    assert absent[2] == 0.0
+    def of(page: str, *earlier: tuple[str, str], beginning: str = "[search]") -> list[float]:
+        return features_of(outcome_state(beginning, earlier, page, "", "click[buy now]")).tolist()
+
+    assert of("[buy now] [back]")[2] == 1.0
+    assert of("[search]")[2] == 0.0
+    # And after all that was done before: the tool, its failures, the action, its failures, the last failure.
+    assert of("[search]")[9:14] == [0, 0, 0, 0, 0]
+    assert of("[search]", ("click[a]", "success"), ("search[b]", "invalid"))[9:14] == [1, 0, 0, 0, 1]
+    assert of("[search]", ("click[buy now]", "invalid"), ("search[b]", "success"))[9:14] == [1, 1, 1, 1, 0]
+    assert [of("", beginning=first)[14] for first in ("[search]", "a [buy now]")] == [0, 1]
     assert [tool_of(action) for action in ("click[a]", "SELECT 1", "ls -l", 7, "")] == [
         "click",
         "select",
@@ -145,7 +151,7 @@ def test_what_can_not_be_learned_from_is_refused(tmp_path: Path) -> None:
         train_simulator([outcome("click[a]")] * 3, SHOP, out=tmp_path)
     with pytest.raises(SplitError, match="1 other tasks, such as test-0001"):
         train_simulator([outcome("click[a]")._replace(task_id="test-0001")], SHOP, out=tmp_path)
-    with pytest.raises(ValueError, match="driven"):
-        train_simulator([outcome("click[a]")], SHOP, out=tmp_path, driven="rare")
+    with pytest.raises(ValueError, match="share of failures from 0 to 1, got 2"):
+        train_simulator([outcome("click[a]")], SHOP, out=tmp_path, failures=2)
     with pytest.raises(SplitError, match="split 'train'"):
         record_outcomes("CartPole-v1", tmp_path / "o.jsonl")

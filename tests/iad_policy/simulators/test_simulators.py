@@ -19,7 +19,7 @@ from iad_policy import IADPolicyWrapper, Outcome, State, evaluate
 from iad_policy.errors import ModelError, SimulationError, UnknownName
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.simulators import load_simulator
-from iad_policy.simulators.llm import LanguageSimulator, read_prediction
+from iad_policy.simulators.llm import LanguageSimulator, PredictedOutcome, read_prediction
 from iad_policy.simulators.noisy import NoisySimulator
 from iad_policy.simulators.recorded import Recorded, read, record, with_typos, write
 from iad_policy.simulators.retrieval import RetrievalSimulator
@@ -306,11 +306,26 @@ def test_an_environment_without_ids_is_recorded_by_seeds() -> None:
         ("Over: YES\nObservation: Dug.", ("Dug.", True, True)),
         ("Over: no\nObservation:\n```\nObservation: a\n```", ("Observation: a", True, False)),
         ("Valid: yes\nOver: no\nObservation:", ("", True, False)),
-        ("I can't do that.", None),
+        ("Valid: yes\nFailed: **Yes**\nOver: no\nObservation:\n{}", ("{}", True, False, True)),
     ],
 )
-def test_a_prediction_is_read_from_a_models_answer(text: str, expected: tuple[str, bool, bool] | None) -> None:
-    assert read_prediction(text) == expected
+def test_a_prediction_is_read_from_a_models_answer(text: str, expected: tuple[Any, ...]) -> None:
+    assert read_prediction(text) == PredictedOutcome(*expected)
+    assert read_prediction(PredictedOutcome(*expected).text()) == PredictedOutcome(*expected)
+    assert read_prediction("I can't do that.") is None
+
+
+def test_paragraphs_that_were_seen_before_are_counted_and_not_repeated() -> None:
+    before, after = "Results:\n1\n\nUser: Go.\n\nFunctions: f", "Results:\n2\n\nUser: Go.\n\nFunctions: f"
+    answer = PredictedOutcome(after, True, False).text(before)
+    assert answer.endswith("Observation:\nResults:\n2\n\n(the last 2 paragraphs as before)")
+    assert read_prediction(answer, before) == PredictedOutcome(after, True, False)
+    same = PredictedOutcome(before, False, False, True)
+    assert read_prediction(same.text(before), before) == same
+    # A number that is too great means all of them.
+    assert read_prediction("Observation: (the last 9 paragraphs as before)", before) == PredictedOutcome(
+        before, True, False
+    )
 
 
 def test_a_predicted_state_has_the_environments_info_and_says_what_was_not_predicted() -> None:
@@ -361,7 +376,7 @@ def test_a_run_whose_verifier_reads_what_is_not_predicted_is_refused_at_its_star
 def test_a_model_that_does_not_predict_is_an_infrastructure_failure_and_pictures_are_refused() -> None:
     world, state = begun(Digger(), seed=2)
     simulator = predicting("I would rather not.")
-    with pytest.raises(ModelError, match="to answer with Valid, Over and Observation"):
+    with pytest.raises(ModelError, match="to answer with Valid, Failed, Over and Observation"):
         simulator.simulate(world, simulator.begin(world, state), "dig", 0)
     with pytest.raises(SimulationError, match="expected text observations"):
         LanguageSimulator(gym.make(TAXI), ScriptedModel([]))
