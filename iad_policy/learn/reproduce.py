@@ -162,7 +162,8 @@ def judged(claims: Sequence[Claim], episodes: Mapping[str, Sequence[EpisodeRecor
     A difference has its mean in `reward` and `success`. Of the claim's own metric, `interval_95` is bootstrapped over
     tasks, `p` is that of the sign-flip test, adjusted by Holm for all claims of that metric, and `detectable` is the
     smallest difference that would be found with 80 % power. The `verdict` is `confirmed` if the interval is above
-    what the claim asks, `refuted` if it is below it, and else `undecidable`.
+    what the claim asks, `refuted` if it is below it, and else `undecidable`. Where the claim asks for any difference,
+    the adjusted p has to be below .05 as well.
     """
     names = {f"claim {place}": claim for place, claim in enumerate(claims)}
     rows = {**episodes, **{name: _beyond(claim, episodes) for name, claim in names.items()}}
@@ -172,6 +173,8 @@ def judged(claims: Sequence[Claim], episodes: Mapping[str, Sequence[EpisodeRecor
         reward, success = compared[name].metrics[REWARD], compared[name].metrics[SUCCESS]
         low, high = (own := compared[name].metrics[claim.metric]).interval_95
         verdict = "confirmed" if low > claim.least else "refuted" if high < claim.least else "undecidable"
+        if claim.least == 0 and own.p_holm >= 0.05:
+            verdict = "undecidable"
         measured = {"reward": reward.value, "success": success.value, "interval_95": [low, high], "p": own.p_holm}
         found.append({**asdict(claim), **measured, "detectable": own.detectable, "verdict": verdict})
     return found

@@ -34,8 +34,9 @@ SHOWN: Mapping[str, str] = {
 }
 DIFFERS: Mapping[str, PaperDifference] = {
     "1 the simulator": PaperDifference(
-        "The paper's simulator is Llama 3.1 8B, trained by LoRA (rank 16, batch 64, cosine, at most 3 epochs). Here "
-        "simulators are a linear model of the type of an outcome, and recordings.",
+        "The paper's simulator is Llama 3.1 8B, trained by LoRA (rank 16, batch 64, cosine, at most 3 epochs). The arms "
+        "here are a linear model of the type of an outcome, and recordings. `iad train simulator --backend hf:<model>` "
+        "trains a language model as published, for --simulator llm:<folder>.",
         "comparison",
     ),
     "1a the simulator of a run": PaperDifference(
@@ -44,12 +45,12 @@ DIFFERS: Mapping[str, PaperDifference] = {
         "settings",
     ),
     "2 what the simulator sees": PaperDifference(
-        "Equation 7 gives the simulator the initial state and the whole history. The trained one here sees the task, "
-        "the last observation and the action; --simulator llm:<model> sees the history.",
+        "Equation 7 gives the simulator the initial state and the whole history. Here the initial state is what an agent "
+        "sees of it: the contents of tools and databases are hidden from simulators.",
     ),
     "3 failure-driven data": PaperDifference(
-        "Failures are recorded from typos and stand-ins for actions. The paper's are of several agents, with rare "
-        "errors found in the tools' code.",
+        "Failures are recorded of several agents, and of actions made to fail: typos, stand-ins, and with tools calls "
+        "that their schemas refuse; the kinds seen least are kept. The paper finds rare errors in the tools' code.",
         "comparison",
     ),
     "6a figures and tables": PaperDifference(
