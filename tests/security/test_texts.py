@@ -103,8 +103,8 @@ class Talker:
     name = "talker"
 
     def __init__(self, texts: Sequence[str]) -> None:
-        around = [f"Thought: {said}\nAction: turn[{digit}]" for said, digit in zip(texts * 3, cycle(DIGITS), strict=False)]
-        self._answers = cycle([*around, *texts])
+        acts = zip(texts * 3, cycle(DIGITS), strict=False)
+        self._answers = cycle([*(f"Thought: {said}\nAction: turn[{digit}]" for said, digit in acts), *texts])
         self.sent: list[str] = []
 
     def complete(
