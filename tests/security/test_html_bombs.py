@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,6 +19,7 @@ from iad_envs.sketch2code.tab import Tab
 from tests.browser import Browsers, living, without_chromium
 from tests.effort import times
 from tests.iad_envs.browser.fake_chromium import make_chromium
+from tests.waiting import until
 
 GOOD = (
     "<!doctype html><body><h1>Title</h1><p>Some words.</p><img src='x' width=200 height=100><noscript>hidden</noscript>"
@@ -212,13 +212,7 @@ def test_nothing_runs_after_the_parent_was_killed_and_a_long_temporary_folder_is
         )
     assert parent.stdout, parent.stderr
     group, profile = parent.stdout.split()
-    ended = threading.Event()
-    for _ in range(100):
-        if not living(group=int(group)) and not Path(profile).exists():
-            break
-        ended.wait(0.1)
-    assert not living(group=int(group))
-    assert not Path(profile).exists()
+    assert until(lambda: not living(group=int(group)) and not Path(profile).exists())
 
 
 def test_without_a_browser_one_sentence_says_what_to_install() -> None:
