@@ -86,15 +86,16 @@ def test_gold_is_right_with_other_actions_simulated_before_every_step(
 def test_gold_of_questions_is_right_but_of_five(make: Callable[..., BFCLEnv], scoring: Scoring) -> None:
     env = make("single_turn", scoring=scoring)
     wrong = set()
-    for task_id in env.task_ids:
+    assert len(env.task_ids) == N_TASKS["single_turn"]
+    defective = [task_id for task_id in DEFECTIVE if task_id in env.task_ids]
+    for task_id in env.task_ids if scoring == "sound" else {*defective, *some(env.task_ids, 8)}:
         env.reset(options={"task_id": task_id})
         (action,) = solution_of(env)
         assert env.terminal(action)
         _, reward, terminated, _, info = env.step(action)
         if not (terminated and reward == 1 and info["progress"] == 1):
             wrong.add(task_id)
-    assert len(env.task_ids) == N_TASKS["single_turn"]
-    assert wrong == {task_id for task_id in DEFECTIVE if task_id in env.task_ids}
+    assert wrong == {*defective}
     assert len(wrong) == 5
 
 
@@ -105,7 +106,7 @@ def test_every_recorded_conversation_gets_the_official_verdict(make: Callable[..
     """
     env = make(scoring="official", published=True)
     wrong: Counter[str] = Counter()
-    rows = vectors("bfcl_multi_turn.json")["rows"]
+    rows = some(vectors("bfcl_multi_turn.json")["rows"], 8)  # `test_bfcl.py` has all of them scored
     for row in rows:
         _, info = env.reset(options={"task_id": row["id"]})
         n_turns = len(turns_of(solution_of(env)))
@@ -144,7 +145,7 @@ def test_every_recorded_answer_to_a_question_gets_the_official_verdict(
         for mode, calls in (("prompting", "python"), ("fc", "json"))
     }
     wrong: Counter[str] = Counter()
-    rows = vectors("bfcl_single_turn.json")["rows"]
+    rows = some(vectors("bfcl_single_turn.json")["rows"], 8)
     for row in rows:
         env = envs[row["mode"]]
         _, info = env.reset(options={"task_id": row["id"]})

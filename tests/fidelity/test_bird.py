@@ -20,7 +20,8 @@ def test_every_recorded_pair_gets_the_official_ex_and_soft_f1(vectors: Any, tmp_
     for vector in vectors("bird_ex_softf1.json"):
         path = make_database(tmp_path / f"{vector['id']}.sqlite", vector["schema"])
         before = path.read_bytes()
-        with QueryScorer(path, timeout_s=vector["timeout_s"]) as scorer:
+        timeout_s = 0.3 if vector["category"] == "timeout_pred" else vector["timeout_s"]  # that one never ends
+        with QueryScorer(path, timeout_s=timeout_s) as scorer:
             score = scorer.score(vector["predicted"], vector["gold"])
             alone = scorer.ex(vector["predicted"], vector["gold"])
         expected = (vector["ex"], vector["soft_f1"])

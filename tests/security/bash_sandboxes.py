@@ -20,10 +20,8 @@ AS_NOBODY = (
 )  # fmt: skip
 
 SMALL = SandboxLimits(processes=24, memory_mb=128, disk_mb=8, inodes=500, time_s=20.0)
-USERS = [
-    pytest.param("root", marks=pytest.mark.skipif(os.geteuid() != 0, reason="the tests don't run as root")),
-    "nobody",
-]
+AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="the tests don't run as root")
+USERS = [pytest.param("root", marks=AS_ROOT), "nobody"]
 
 
 @contextmanager

@@ -11,15 +11,8 @@ from pathlib import Path
 import pytest
 
 from iad_envs.bash.sandbox import SandboxError, open_sandbox
-from tests.security.bash_sandboxes import (
-    AS_NOBODY,
-    ROOT,
-    children,
-    groups,
-    mounts,
-    sandbox_of,
-    still_there,
-)
+from tests.effort import times
+from tests.security.bash_sandboxes import AS_NOBODY, AS_ROOT, ROOT, children, groups, mounts, sandbox_of, still_there
 
 CRASHING = """
 import sys
@@ -77,11 +70,14 @@ def test_a_sandbox_that_nobody_closes_goes_with_its_last_reference(user: str) ->
 
 
 @pytest.mark.parametrize(
-    ("user", "how"), [("nobody", signal.SIGKILL), ("nobody", signal.SIGTERM), ("root", signal.SIGSEGV)]
+    ("user", "how"),
+    [
+        ("nobody", signal.SIGKILL),
+        pytest.param("nobody", signal.SIGTERM, marks=pytest.mark.slow),
+        pytest.param("root", signal.SIGSEGV, marks=AS_ROOT),
+    ],
 )
 def test_the_death_of_the_parent_ends_everything(user: str, how: signal.Signals) -> None:
-    if user == "root" and os.geteuid() != 0:
-        pytest.skip("the tests don't run as root")
     start = AS_NOBODY if user == "nobody" else (sys.executable,)
     command = [*start, "-c", CRASHING]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
@@ -158,7 +154,7 @@ def test_many_episodes_leave_nothing() -> None:
         sandbox.fork().close()
         processes, mounted, descriptors = children(os.getpid()), mounts(), [*Path("/proc/self/fd").iterdir()]
         inside = sandbox.run("grep -c . /proc/self/mountinfo").output
-        for number in range(10):
+        for number in range(times(30)):
             with sandbox.fork(sandbox.start) as child, open_sandbox(setup=setup):
                 child.run(f"echo {number} >/desk/{number}; sleep 100 &")
                 sandbox.restore(child.snapshot())

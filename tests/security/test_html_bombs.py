@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,7 +15,11 @@ from iad_envs.browser.devtools import find_chromium
 from iad_envs.browser.errors import BrowserNotFound
 from iad_envs.sketch2code.page import RenderedPage, RenderLimits, score_pages
 from iad_envs.sketch2code.renderer import Renderer
+from iad_envs.sketch2code.tab import Tab
 from tests.browser import Browsers, living, without_chromium
+from tests.effort import times
+from tests.iad_envs.browser.fake_chromium import make_chromium
+from tests.waiting import until
 
 GOOD = (
     "<!doctype html><body><h1>Title</h1><p>Some words.</p><img src='x' width=200 height=100><noscript>hidden</noscript>"
@@ -43,7 +46,7 @@ SCRIPT_BOMBS = {
 HARMLESS = {
     "nested tables": "<table><tr><td>" * 400 + "words",
     "deeply nested elements": "<div>" * 2_000 + "words",
-    "200 frames": "<iframe srcdoc='<p>words</p>'></iframe>" * 200 + "<p>words</p>",
+    "200 frames": "<iframe srcdoc='<p>words</p>'></iframe>" * times(200) + "<p>words</p>",
     "a page 33 million pixels high": "<div style='height:99999999px'>words</div>",
     "an image of 30,000 by 30,000": "<img width=30000 height=30000 src=x>",
     "blur filters": "<div style='filter:blur(400px)'><p>words</p></div>" * 50,
@@ -73,15 +76,6 @@ def scripted(browsers: Browsers) -> Iterator[Renderer]:
         yield made
 
 
-@pytest.fixture
-def own() -> Iterator[Renderer]:
-    """One that starts a browser."""
-    if without_chromium():
-        pytest.skip(without_chromium())
-    with Renderer(limits=RenderLimits(pages_per_browser=3)) as made:
-        yield made
-
-
 @pytest.fixture(scope="module")
 def good(patient: Renderer) -> RenderedPage:
     return patient.page(GOOD)
@@ -91,13 +85,27 @@ def is_unharmed(renderer: Renderer, good: RenderedPage) -> bool:
     return renderer.run(GOOD, None)[0] == good
 
 
-@pytest.mark.parametrize("bomb", [*BOMBS, *SCRIPT_BOMBS])
+SLOW = ("200,000 elements", "a memory bomb")  # another one takes as long, and a page that crashes is below
+
+
+@pytest.mark.parametrize(
+    "bomb", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in (*BOMBS, *SCRIPT_BOMBS)]
+)
 def test_a_bomb_scores_0_with_the_reason(bomb: str, renderer: Renderer, scripted: Renderer, good: RenderedPage) -> None:
     bombed = renderer if bomb in BOMBS else scripted
     page = bombed.page((BOMBS | SCRIPT_BOMBS)[bomb])
     assert page.failure
     assert score_pages(good, page).layout == 0.0
     assert is_unharmed(bombed, good)
+
+
+def test_a_page_whose_process_crashes_fails_alone(renderer: Renderer, good: RenderedPage) -> None:
+    def crash(tab: Tab, page: RenderedPage) -> None:
+        tab._browser.post("Page.crash", session=tab.session)
+        tab.evaluate("new Promise(() => {})")
+
+    assert "the page's process crashed" in renderer.run(GOOD, crash)[0].failure
+    assert is_unharmed(renderer, good)
 
 
 def test_odd_pages_are_rendered(patient: Renderer, good: RenderedPage) -> None:
@@ -159,15 +167,15 @@ def test_noscript_stays_hidden_where_scripts_are_off(renderer: Renderer, scripte
     assert renderer.page(html).boxes == scripted.page(html).boxes
 
 
-def test_a_browser_is_replaced_if_it_was_killed_and_after_so_many_pages_and_none_is_left(
-    own: Renderer, good: RenderedPage
-) -> None:
-    assert is_unharmed(own, good)
-    browsers = [own.browser]
+def test_a_browser_is_replaced_if_it_was_killed_and_after_so_many_pages_and_none_is_left(tmp_path: Path) -> None:
+    own = Renderer(chromium=make_chromium(tmp_path, "refuses"), limits=RenderLimits(pages_per_browser=3))
+    seen, browsers = [own.run(GOOD, None)[0]], [own.browser]
     os.killpg(own.browser.process_group, signal.SIGKILL)
     for _ in range(4):
-        assert is_unharmed(own, good)
+        seen.append(own.run(GOOD, None)[0])
         browsers.append(own.browser)
+    assert seen == seen[:1] * 5
+    assert not seen[0].failure
     assert len(set(browsers)) == 3
     assert [browser.alive for browser in dict.fromkeys(browsers)] == [False, False, True]
     own.close()
@@ -204,13 +212,7 @@ def test_nothing_runs_after_the_parent_was_killed_and_a_long_temporary_folder_is
         )
     assert parent.stdout, parent.stderr
     group, profile = parent.stdout.split()
-    ended = threading.Event()
-    for _ in range(100):
-        if not living(group=int(group)) and not Path(profile).exists():
-            break
-        ended.wait(0.1)
-    assert not living(group=int(group))
-    assert not Path(profile).exists()
+    assert until(lambda: not living(group=int(group)) and not Path(profile).exists())
 
 
 def test_without_a_browser_one_sentence_says_what_to_install() -> None:

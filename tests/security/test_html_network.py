@@ -1,6 +1,6 @@
 """No page reaches the network: each route is first shown to work, without protection, against a local server."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,9 @@ from tests.browser import Browsers
 from tests.security.html_pages import LEAVING, ROUTES
 from tests.security.html_witness import Witness
 
+TOGETHER: list[list[str]] = [[*ROUTES], *([route] for route in LEAVING)]
+"""The routes of each page: whoever leaves one does it alone."""
+
 
 @pytest.fixture(scope="module", params=["scripts off", "scripts on"])
 def renderer(request: pytest.FixtureRequest, browsers: Browsers) -> Iterator[Renderer]:
@@ -18,44 +21,40 @@ def renderer(request: pytest.FixtureRequest, browsers: Browsers) -> Iterator[Ren
         yield made
 
 
-def visit(browser: Browser, url: str) -> None:
-    target = browser.send("Target.createTarget", {"url": url})
-    browser.send("Target.activateTarget", {"targetId": target["targetId"]})
+def page_with(routes: Sequence[str], witness: Witness, prefix: str) -> str:
+    return "".join((ROUTES | LEAVING)[route].format(url=witness.url(f"{prefix}-{route}")) for route in routes)
 
 
-@pytest.mark.parametrize("route", [route for route in (*ROUTES, *LEAVING) if route != "window_open"])
-def test_the_route_works_without_protection(route: str, unprotected: Browser, witness: Witness) -> None:
-    name = f"unprotected-{route}"
-    witness.page = (ROUTES | LEAVING)[route].format(url=witness.url(name))
-    visit(unprotected, witness.origin)
-    assert witness.was_asked(name, within_s=15)
+@pytest.mark.parametrize("routes", [routes for routes in TOGETHER if routes != ["window_open"]], ids=len)
+def test_the_routes_work_without_protection(routes: list[str], unprotected: Browser, witness: Witness) -> None:
+    witness.page = page_with(routes, witness, "open")
+    target = unprotected.send("Target.createTarget", {"url": witness.origin})
+    unprotected.send("Target.activateTarget", {"targetId": target["targetId"]})
+    assert [route for route in routes if not witness.was_asked(f"open-{route}", within_s=15)] == []
 
 
 def test_the_routes_are_closed(renderer: Renderer, witness: Witness) -> None:
-    for route, html in (ROUTES | LEAVING).items():
-        html = f"<!doctype html><body><p>here</p>{html.format(url=witness.url(route))}"
+    for routes in TOGETHER:
+        html = f"<!doctype html><body><p>here</p>{page_with(routes, witness, 'closed')}"
         page, text = renderer.run(html, lambda tab, page: tab.evaluate("document.body.innerText"))
         assert not page.failure
-        assert "here" in (text or ""), route
+        assert "here" in (text or ""), routes
     # Unprotected ones are seen within 0.1 s.
-    assert not [route for route in (*ROUTES, *LEAVING) if witness.was_asked(route, within_s=0.15)]
+    assert not [name for name in (*ROUTES, *LEAVING) if witness.was_asked(f"closed-{name}", within_s=0.02)]
 
 
 def test_no_local_file_is_shown(renderer: Renderer, tmp_path: Path) -> None:
     svg = '<svg xmlns="http://www.w3.org/2000/svg" width="200" height="100"><rect width="200" height="100"/></svg>'
     (tmp_path / "secret.svg").write_text(svg)
-    for html in (
-        '<img src="file://{path}" style="display:block">',
-        '<iframe src="file://{path}"></iframe>',
-        '<object data="file://{path}"></object>',
-        '<style>@import url("file://{path}");</style><p>words</p>',
-    ):
-        (page, shot), (_, blank) = (
-            renderer.run(f"<!doctype html>{html.format(path=tmp_path / name)}", photographed)
-            for name in ("secret.svg", "missing")
-        )
-        assert not page.failure
-        assert shot == blank, html
+    html = (
+        '<!doctype html><img src="file://{0}" style="display:block"><iframe src="file://{0}"></iframe>'
+        '<object data="file://{0}"></object><style>@import url("file://{0}");</style><p>words</p>'
+    )
+    (page, shot), (_, blank) = (
+        renderer.run(html.format(tmp_path / name), photographed) for name in ("secret.svg", "missing")
+    )
+    assert not page.failure
+    assert shot == blank
 
 
 def test_a_script_can_read_no_local_file(browsers: Browsers, tmp_path: Path) -> None:

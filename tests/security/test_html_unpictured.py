@@ -18,14 +18,14 @@ from tests.security.html_pages import TOO_LARGE
 GOOD = "<p>good</p>"
 PATIENT = RenderLimits(load_s=30.0, collect_s=30.0, screenshot_s=30.0)
 HASTY = PATIENT._replace(screenshot_s=0.5)
-UNPICTURED = {"too large": TOO_LARGE, "without a size": "<html style='display:none'><p>words</p>"}
+WITHOUT_A_SIZE = "<html style='display:none'><p>words</p>"
 
 
-@pytest.mark.parametrize("name", UNPICTURED)
-def test_the_page_has_failed_and_the_next_one_has_not(name: str, browsers: Browsers) -> None:
+@pytest.mark.parametrize("html", [WITHOUT_A_SIZE, pytest.param(TOO_LARGE, marks=pytest.mark.slow)])
+def test_the_page_has_failed_and_the_next_one_has_not(html: str, browsers: Browsers) -> None:
     with browsers.renderer(limits=PATIENT, n_tabs=1) as renderer:
         before = renderer.run(GOOD, None)[0]
-        page, shot = renderer.run(UNPICTURED[name], photographed)
+        page, shot = renderer.run(html, photographed)
         assert shot is None
         assert "the browser refused" in page.failure
         assert renderer.run(GOOD, None)[0] == before

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 
 from iad_envs.bird.database import DatabaseClient, WorkerFailed
 from tests.iad_envs.bird.small_bird import make_database
+from tests.waiting import until
 
 ROOT = Path(__file__).parents[2]
 
@@ -21,13 +21,8 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_database(tmp_path_factory.mktemp("towns") / "a name with ?#% in it.sqlite")
 
 
-def wait_for_end(pid: int, limit_s: float = 5.0) -> bool:
-    deadline = time.monotonic() + limit_s
-    while time.monotonic() < deadline:
-        if not Path(f"/proc/{pid}").exists():
-            return True
-        time.sleep(0.01)
-    return False
+def wait_for_end(pid: int) -> bool:
+    return until(lambda: not Path(f"/proc/{pid}").exists(), 5)
 
 
 def test_every_kind_of_value_comes_back_as_sqlite3_gives_it_and_none_of_the_query_before(path: Path) -> None:

@@ -37,6 +37,7 @@ from iad_policy.run.runner import Runner
 from iad_policy.runtime.components import Components
 from iad_policy.types import Candidate, Part, State, Verdict
 from iad_policy.types.texts import well_formed
+from tests.effort import times
 from tests.iad_policy.evaluation_toy import DIGITS, DialsEnv, Liker, config, runner
 
 TEXTS = {
@@ -52,11 +53,13 @@ TEXTS = {
     "ends of lines": "a\u2028b\u2029c\x85d\ve\fg",
     "no characters": "\uffff\ufeff\U0010ffff",
     "markup": "</script><!--[/bold]{{data}}$x ${y}",
-    "a long line": "x" * 10**6,
-    "a long line of halves": "\ud83d" * 10**5,
+    "a long line": "x" * times(10**6),
+    "a long line of halves": "\ud83d" * times(10**5),
 }
 SHORT = 60
 """Characters of a text in a name."""
+SIZES = {"short": [said for said in TEXTS.values() if len(said) <= SHORT]}
+SIZES["long"] = [said for said in TEXTS.values() if said not in SIZES["short"]]
 
 
 class Task(NamedTuple):
@@ -75,16 +78,18 @@ class Task(NamedTuple):
 
 
 class OddDials(DialsEnv):
-    """Dials whose data have a hostile text in all their parts."""
+    """Dials whose data have hostile texts, each task another one in all its parts."""
 
-    def __init__(self, said: str) -> None:
-        n_tasks, n_steps = (1, 1) if len(said) > SHORT else (2, 3)  # a long text makes a large log
-        super().__init__(n_tasks, max_steps=n_steps)
-        self._said = said
-        tasks = [Task(f"{said[:SHORT]} {place}", said) for place in range(n_tasks)]
+    def __init__(self, texts: Sequence[str]) -> None:
+        super().__init__(len(texts), max_steps=3 if texts == SIZES["short"] else 1)  # a long text makes a large log
+        tasks = [Task(f"{said[:SHORT]} {place}", said) for place, said in enumerate(texts)]
         self._tasks = {task.task_id: task for task in tasks}
         self._task_ids = list(self._tasks)
         self.action_space = self.observation_space = UnicodeText(10**6)
+
+    def _start(self, task: Any) -> str:
+        self._said = task.said
+        return ""
 
     def _view(self, state: str, complaint: str) -> View:
         view = super()._view(state, complaint)
@@ -93,12 +98,13 @@ class OddDials(DialsEnv):
 
 
 class Talker:
-    """A model that says a text around its action, and takes only what a request can hold."""
+    """A model that says texts around its actions, and takes only what a request can hold."""
 
     name = "talker"
 
-    def __init__(self, said: str) -> None:
-        self._answers = cycle([f"Thought: {said}\nAction: turn[{digit}]" for digit in DIGITS] + [said])
+    def __init__(self, texts: Sequence[str]) -> None:
+        acts = zip(texts * 3, cycle(DIGITS), strict=False)
+        self._answers = cycle([*(f"Thought: {said}\nAction: turn[{digit}]" for said, digit in acts), *texts])
         self.sent: list[str] = []
 
     def complete(
@@ -109,15 +115,25 @@ class Talker:
         return Completion(self.sent[-1])
 
 
-class Speaker:
+class Sayer:
+    """Whoever says a text in an episode: that of its task."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._texts = texts
+
+    def said(self, state: State) -> str:
+        return self._texts[int(state.info["task_id"].rpartition(" ")[2])]
+
+
+class Speaker(Sayer):
     """An agent without a model that says a text in all parts of a candidate."""
 
-    def __init__(self, said: str) -> None:
-        self._said = said
+    def __init__(self, texts: Sequence[str]) -> None:
+        super().__init__(texts)
         self.actions: list[str] = []
 
     def propose(self, state: State, *, feedback: Any, temperature: float | None, rng: Random) -> Candidate:
-        said = self._said
+        said = self.said(state)
         kind = rng.randrange(3)
         if kind == 2:
             return Candidate(None, thought=said, error=said or "none")
@@ -125,49 +141,42 @@ class Speaker:
         return Candidate(self.actions[-1], thought=said, parts=(Part("thought", said),))
 
 
-class Crasher:
+class Crasher(Sayer):
     """An agent that fails with a text."""
 
-    def __init__(self, said: str) -> None:
-        self._said = said
-
     def propose(self, state: State, *, feedback: Any, temperature: float | None, rng: Random) -> Candidate:
-        raise RuntimeError(self._said)
+        raise RuntimeError(self.said(state))
 
 
-class Critic:
+class Critic(Sayer):
     """A verifier and roles that say a text."""
 
     information = "proxy"
     needs_preview = True
     source = "critic"
 
-    def __init__(self, said: str) -> None:
-        self._said = said
-
     def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
-        said = self._said
-        return [Verdict(len(one.key) % 7 / 7, said, details={said[:SHORT]: said}) for one in candidates]
+        said = self.said(state)
+        return [Verdict(sum(map(ord, one.key)) % 7 / 7, said, details={said[:SHORT]: said}) for one in candidates]
 
     def answer(self, role: str, state: State, subject: Any) -> str:
-        return "0" if role == "ranker" else self._said
+        return "0" if role == "ranker" else self.said(state)
 
 
-AGENTS: Mapping[str, Callable[[str], Any]] = {
-    "model": lambda said: LanguageAgent(Talker(said)),
+AGENTS: Mapping[str, Callable[[Sequence[str]], Any]] = {
+    "model": lambda texts: LanguageAgent(Talker(texts)),
     "agent": Speaker,
     "crash": Crasher,
 }
 
 
-def compared(agent: Any, said: str, folder: Path) -> str:
+def compared(agent: Any, texts: Sequence[str], folder: Path, *strategies: str) -> str:
     """Run a comparison at a terminal that takes UTF-8 and nothing else; returns what it printed."""
-    critic = Critic(said)
+    critic = Critic(texts)
     here = Components(agent, critic, critic)
-    strategies = ("iad",) if len(said) > SHORT else ("iad", "bon", "self-refine")
-    asked = config(strategies=strategies, tasks=2, n=(2,), feedback="best-worst-judge")
+    asked = config(strategies=strategies, tasks=len(texts), n=(2,), feedback="best-worst-judge")
     printed = io.TextIOWrapper(io.BytesIO(), "utf-8")
-    made = Runner(asked, lambda: OddDials(said), lambda *_: here)
+    made = Runner(asked, lambda: OddDials(texts), lambda *_: here)
     try:
         assert run_session(made, folder, Console(file=printed, width=100), is_full=True) == 0
     finally:
@@ -195,16 +204,17 @@ def unpacked(page: str) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("who", AGENTS)
-@pytest.mark.parametrize("said", TEXTS.values(), ids=TEXTS)
-def test_no_text_stops_what_shows_writes_or_asks_it(said: str, who: str, tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    agent = AGENTS[who](said)
-    printed = compared(agent, said, folder)
+@pytest.mark.parametrize("size", SIZES)
+def test_no_text_stops_what_shows_writes_or_asks_it(size: str, who: str, tmp_path: Path) -> None:
+    folder, texts = tmp_path / "run", SIZES[size]
+    strategies = ("iad", "bon", "self-refine") if size == "short" else ("iad",)
+    agent = AGENTS[who](texts)
+    printed = compared(agent, texts, folder, *strategies)
     assert "95 % intervals" in printed
     assert "\x1b" not in printed
 
     run = Run(folder)
-    assert len(run.records) == (1 if len(said) > SHORT else 6)
+    assert len(run.records) == len(texts) * len(strategies)
     assert {one.error_kind for one in run.records.values()} == ({"crash"} if who == "crash" else {""})
     for record in run.records.values():
         assert well_formed(record.actions) == record.actions
@@ -212,10 +222,10 @@ def test_no_text_stops_what_shows_writes_or_asks_it(said: str, who: str, tmp_pat
     if who == "model":  # the log has what was sent
         assert {each.text for one in candidates for each in one.exchanges} == set(map(kept, agent.model.sent))
         n_sent = len(agent.model.sent)
-        compared(agent, said, folder)
+        compared(agent, texts, folder, *strategies)
         assert len(agent.model.sent) == n_sent
     if who == "agent":
-        assert {one.thought for one in candidates} == {kept(said)}
+        assert {one.thought for one in candidates} == set(map(kept, texts))
         assert {one.action for one in candidates if not one.error} <= set(map(well_formed, agent.actions))
 
     page = (folder / "report.html").read_bytes().decode()
@@ -228,7 +238,7 @@ def test_no_text_stops_what_shows_writes_or_asks_it(said: str, who: str, tmp_pat
         rows(path)
     if who == "crash":
         return
-    for form in FORMATS if len(said) <= SHORT else ("jsonl",):  # a single step has nothing to prefer
+    for form in FORMATS if size == "short" else ("jsonl",):  # a single step has nothing to prefer
         if form == "parquet" and find_spec("pyarrow") is None:
             continue
         for path in export_runs([run], form, tmp_path / f"x.{'parquet' if form == 'parquet' else 'jsonl'}"):
@@ -236,7 +246,7 @@ def test_no_text_stops_what_shows_writes_or_asks_it(said: str, who: str, tmp_pat
 
 
 def test_a_folder_whose_name_is_no_unicode_is_reported_at_a_terminal(tmp_path: Path) -> None:
-    compared(Speaker("x"), "x", tmp_path / "run")
+    compared(Speaker(["x"]), ["x"], tmp_path / "run", "iad")
     folder = (tmp_path / "run").rename(tmp_path / os.fsdecode(b"run \xff"))
     shown = CliRunner().invoke(cli.app, ["report", str(folder)])
     assert (shown.exit_code, "Report: " in shown.output) == (0, True), shown.output

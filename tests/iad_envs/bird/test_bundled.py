@@ -1,11 +1,8 @@
 """The bundled databases and questions: made by their script, varied, right, and no split has what another one has."""
 
-import importlib.util
 import json
 import re
 import sqlite3
-import subprocess
-import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
@@ -20,8 +17,9 @@ from rapidfuzz.fuzz import token_sort_ratio
 from rapidfuzz.process import extractOne
 
 import iad_envs  # noqa: F401 (registers)
+from tests.iad_envs.data_scripts import DATA, loaded, ran
 
-FOLDER = Path(__file__).resolve().parents[3] / "data" / "bird"
+FOLDER = DATA / "bird"
 Record = dict[str, Any]
 
 
@@ -39,11 +37,6 @@ DATABASES = {
 }
 """Database -> its split, its number of tables, and a column with text as someone typed it."""
 SPLITS = {"dev": 216, "train": 200, "validation": 60}
-
-
-def run_script(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-B", str(FOLDER / "make_databases.py"), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def opened(db_id: str) -> sqlite3.Connection:
@@ -83,22 +76,22 @@ def test_the_script_makes_every_file_again_finds_no_fault_with_a_gold_query_and_
     tmp_path: Path,
 ) -> None:
     fresh = tmp_path / "bird"
-    done = run_script("--output", str(fresh))
-    assert done.returncode == 0, done.stdout + done.stderr
+    code, said = ran("bird/make_databases.py", "--output", str(fresh))
+    assert code == 0, said
     made = sorted(path.relative_to(fresh) for path in fresh.rglob("*") if path.is_file())
     of_split = Counter(str(name).partition("_")[0].removesuffix(".json") for name in made)
     assert of_split == {"dev": 2 + 4 + 21, "train": 2 + 4 + 22, "validation": 2 + 2 + 11}
     for name in made:
         assert content(FOLDER / name) == content(fresh / name), name
     assert sum(path.stat().st_size for path in FOLDER.rglob("*") if path.is_file()) < 4_000_000
-    assert run_script("--check", "--output", str(fresh)).returncode == 0
+    assert ran("bird/make_databases.py", "--check", "--output", str(fresh))[0] == 0
     (fresh / "dev_tables.json").write_text("[]\n", encoding="utf-8")
     path = fresh / "dev_databases" / "clinic_lab" / "clinic_lab.sqlite"
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE assay SET price = 1.0 WHERE assay_code = 'GLU'")
-    done = run_script("--check", "--output", str(fresh))
-    assert done.returncode == 1
-    assert [name in done.stdout for name in ("dev_tables.json", "clinic_lab.sqlite", "dev.json")] == [True, True, False]
+    code, said = ran("bird/make_databases.py", "--check", "--output", str(fresh))
+    assert code == 1
+    assert [name in said for name in ("dev_tables.json", "clinic_lab.sqlite", "dev.json")] == [True, True, False]
 
 
 @pytest.mark.parametrize(("db_id", "expected"), DATABASES.items())
@@ -207,11 +200,7 @@ def test_no_question_is_one_of_another_split_with_a_few_words_changed() -> None:
 
 
 def test_a_bad_gold_query_is_complained_about_when_data_are_made() -> None:
-    spec = importlib.util.spec_from_file_location("checking", FOLDER / "checking.py")
-    assert spec is not None
-    assert spec.loader is not None
-    checking = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(checking)
+    checking = loaded("bird/checking.py")
     boats = [("Ada", 9, "Brill"), ("Bo", 12, "Brill"), ("Cy", 12, "Brill"), ("Di", 15, "Brill"), ("Ed", None, "Ulm")]
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute("CREATE TABLE boat (name TEXT, length INTEGER, port TEXT)")

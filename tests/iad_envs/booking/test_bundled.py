@@ -2,8 +2,6 @@
 
 import re
 import runpy
-import subprocess
-import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
@@ -18,14 +16,7 @@ from iad_envs.booking.world import load_world
 from iad_envs.errors import DataNotFound
 from tests.contract.environments import solution_of
 from tests.iad_envs.booking.visits import ENGINE, FOLDER, TASKS, TEST, WORLD, folder_of, play, tasks_with
-
-
-def run_script(name: str, *arguments: str) -> str:
-    """Run a script of the data folder, and return what it prints."""
-    command = [sys.executable, "-B", str(FOLDER / name), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+from tests.iad_envs.data_scripts import ran
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +27,8 @@ def faults() -> Any:
 
 @pytest.mark.parametrize("script", ["make_world.py", pytest.param("make_tasks.py", marks=pytest.mark.slow)])
 def test_the_files_are_those_that_their_scripts_write(script: str) -> None:
-    assert run_script(script, "--check").partition(": ")[2] == "the same\n"
+    code, said = ran(f"booking/{script}", "--check")
+    assert (code, said.partition(": ")[2]) == (0, "the same\n")
 
 
 @pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.slow)])
@@ -104,7 +96,8 @@ def test_a_task_is_told_as_it_is_and_survives_its_line() -> None:
 def test_fresh_tasks_load_and_are_the_same_in_a_second_run(tmp_path: Path) -> None:
     folders = [tmp_path / name for name in ("one", "two")]
     for folder in folders:
-        run_script("make_tasks.py", "--kind=contested", "--tasks=5", "--seed=3", f"--output={folder}")
+        given = ("--kind=contested", "--tasks=5", "--seed=3", f"--output={folder}")
+        assert ran("booking/make_tasks.py", *given)[0] == 0
     files = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders]
     assert files[0] == files[1]
     assert set(files[0]) == {"world.json", "tasks.jsonl"}

@@ -6,15 +6,7 @@ from typing import Any
 import pytest
 
 from iad_envs.booking.pages import GUEST_FIELDS, free_tables, offered_slots, slot_id
-from iad_envs.booking.state import (
-    HOLD_STEPS,
-    Guest,
-    Hold,
-    Place,
-    Reservation,
-    Scene,
-    SiteTable,
-)
+from iad_envs.booking.state import HOLD_STEPS, Guest, Hold, Place, Reservation, Scene, SiteTable
 from iad_envs.booking.tasks import BookingTask
 from tests.iad_envs.booking.visits import (
     ENGINE,

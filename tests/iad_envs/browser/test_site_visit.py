@@ -85,6 +85,7 @@ def test_an_action_that_is_no_request_stays_on_its_page_and_is_read_there(visit:
     assert visit.n_lost == 0
 
 
+@pytest.mark.slow  # the shop's test of a killed browser is quicker, but types nothing
 def test_a_new_browser_gets_what_no_url_says(visit: RoomVisit) -> None:
     visit.open(GARDEN)
     lost = visit.n_lost

@@ -18,7 +18,7 @@ from iad_envs.sketch2code.env import THUMBNAIL, Sketch2CodeEnv
 from iad_envs.sketch2code.simulated_user import COMPLETE, PointingUser, UserTurn
 from iad_envs.sketch2code.visual import VISUAL_PARTS
 from iad_policy import IADPolicyWrapper
-from tests.browser import Browsers
+from tests.browser import Browsers, living
 from tests.contract.environments import solution_of
 from tests.iad_envs.browser.fake_chromium import HARMFUL, make_chromium
 from tests.iad_envs.sketch2code.sketch_pages import GIF, TITLES, make_folder
@@ -199,6 +199,7 @@ def test_environments_share_a_browser_that_ends_with_the_last_also_where_that_is
     assert browser.alive
     del second
     assert not browser.alive
+    assert not living(group=browser.process_group)
 
 
 @pytest.mark.parametrize("verifier", ["proxy", "oracle", "reference:image_iou"])

@@ -11,6 +11,7 @@ from iad_envs.browser.errors import ProtocolError
 from iad_envs.sketch2code.page import RenderedPage, RenderLimits
 from iad_envs.sketch2code.tab import Tab
 from tests.browser import Browsers
+from tests.effort import some
 from tests.iad_envs.sketch2code.sketch_pages import GIF, PAGE
 
 MONOSPACED = next(Path("/usr/share/fonts").rglob("LiberationMono-Regular.ttf"), None)
@@ -79,7 +80,7 @@ def opened(kind: type[T], browser: Any) -> T:
 
 
 def measured(kind: type[Tab], browser: Any, html: str) -> RenderedPage:
-    """Measure a page in a new tab, where nothing is cached."""
+    """Measure a page in a new tab, where nothing is cached. That costs a process."""
     tab = opened(kind, browser)
     tab.load(html)
     page = tab.collect()
@@ -88,18 +89,16 @@ def measured(kind: type[Tab], browser: Any, html: str) -> RenderedPage:
 
 
 def test_pages_have_the_same_boxes_drawn_or_not_and_what_arrives_late_is_waited_for(browser: Browser) -> None:
-    tabs = opened(Tab, browser), opened(Drawing, browser)
-    for name, html in (PAGES | LATE).items():
-        if name in PAGES:
-            for tab in tabs:
-                tab.load(html)
-            pages = [tab.collect() for tab in tabs]
-        else:
-            pages = [measured(kind, browser, html) for kind in (Tab, Drawing)]
-        assert pages[0] == pages[1], name
-        assert any(pages[0].boxes.values()), name
-    for tab in tabs:
-        tab.close()
+    tab, drawing = opened(Tab, browser), opened(Drawing, browser)
+    for name in (*PAGES, *some([*LATE], 2)):
+        html = (PAGES | LATE)[name]
+        for one in (tab, drawing) if name in PAGES else (drawing,):
+            one.load(html)
+        page, wanted = tab.collect() if name in PAGES else measured(Tab, browser, html), drawing.collect()
+        assert page == wanted, name
+        assert any(page.boxes.values()), name
+    tab.close()
+    drawing.close()
 
 
 @pytest.mark.skipif(MONOSPACED is None, reason="no monospaced font is installed")

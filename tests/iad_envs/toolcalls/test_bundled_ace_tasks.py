@@ -1,9 +1,6 @@
 """The bundled tasks in the form of ACEBench: how many, that each is a good one, and that they are what is drawn."""
 
-import importlib.util
 import os
-import subprocess
-import sys
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -14,9 +11,9 @@ import pytest
 from iad_envs.toolcalls.acebench.checkout import AGENT, CATEGORIES, NORMAL, SPECIAL, AceCheckout, AceGold, AceTask
 from iad_envs.toolcalls.acebench.reading import read_agent
 from iad_envs.toolcalls.worlds import ACE_WORLD_NAMES, world
+from tests.iad_envs.data_scripts import loaded, ran
 
-ROOT = Path(__file__).parents[3]
-FOLDER = ROOT / "data" / "acebench"
+FOLDER = Path(__file__).parents[3] / "data" / "acebench"
 OFFICIAL = Path(os.environ.get("IAD_REAL_DATA", "/nonexistent")) / "acebench"
 SPLITS = ("train", "dev", "test")
 N_TASKS = (
@@ -33,32 +30,18 @@ def tasks(category: str) -> list[tuple[AceTask, AceGold]]:
 
 @pytest.fixture(scope="module")
 def checking() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("checking_of_acebench", FOLDER / "ace_checking.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-def made(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(FOLDER / "make_tasks.py"), *arguments]
-    environment = {"PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "11", "TZ": "Asia/Tokyo", "PATH": ""}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100, check=False)
+    return loaded("acebench/ace_checking.py")
 
 
 def test_the_files_are_what_is_drawn() -> None:
-    ran = made("--check")
-    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert ran("acebench/make_tasks.py", "--check") == (0, "")
 
 
-def test_another_seed_gives_other_tasks(tmp_path: Path) -> None:
-    ran = made("--seed", "5", "--output", str(tmp_path))
-    assert ran.returncode == 0, ran.stderr
-    ran = made("--output", str(tmp_path), "--check")
-    assert ran.returncode == 1
-    assert "data_agent_multi_turn.json: differs" in ran.stdout
+@pytest.mark.slow
+def test_another_seed_gives_other_tasks() -> None:
+    code, said = ran("acebench/make_tasks.py", "--seed", "5", "--check")
+    assert code == 1
+    assert "data_agent_multi_turn.json: differs" in said
 
 
 @pytest.mark.parametrize("category", CATEGORIES)

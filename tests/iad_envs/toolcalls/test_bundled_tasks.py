@@ -1,9 +1,6 @@
 """The bundled function-calling tasks: how many there are, that each is a good one, and that they are what is drawn."""
 
-import importlib.util
 import json
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from copy import deepcopy
@@ -15,10 +12,9 @@ from typing import Any
 import pytest
 
 from iad_envs.toolcalls.worlds import WORLD_NAMES, world
+from tests.iad_envs.data_scripts import loaded, ran
 
-ROOT = Path(__file__).parents[3]
-FOLDER = ROOT / "data" / "bfcl"
-DATA = FOLDER / "data"
+DATA = Path(__file__).parents[3] / "data" / "bfcl" / "data"
 MULTI_TURN = ("base", "miss_func", "miss_param", "long_context")
 SPLITS = {"train": range(24), "dev": range(24, 36), "test": range(36, 60)}
 N_SINGLE = {
@@ -49,32 +45,19 @@ def scenario(number: int) -> Iterator[tuple[dict[str, Any], list[list[str]]]]:
 
 @pytest.fixture(scope="module")
 def checking() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("checking_of_bfcl", FOLDER / "checking.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-def made(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(FOLDER / "make_tasks.py"), *arguments]
-    environment = {"PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "11", "TZ": "Asia/Tokyo", "PATH": ""}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100, check=False)
+    return loaded("bfcl/checking.py")
 
 
 def test_the_files_are_what_is_drawn() -> None:
-    ran = made("--check")
-    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert ran("bfcl/make_tasks.py", "--check") == (0, "")
 
 
-def test_another_seed_gives_other_tasks(tmp_path: Path) -> None:
-    assert made("--seed", "5", "--output", str(tmp_path)).returncode == 0
-    ran = made("--output", str(tmp_path), "--check")
-    assert ran.returncode == 1
-    assert "BFCL_v4_multi_turn_base.json: differs" in ran.stdout
-    assert "multi_turn_func_doc" not in ran.stdout
+@pytest.mark.slow
+def test_another_seed_gives_other_tasks() -> None:
+    code, said = ran("bfcl/make_tasks.py", "--seed", "5", "--check")
+    assert code == 1
+    assert "BFCL_v4_multi_turn_base.json: differs" in said
+    assert "multi_turn_func_doc" not in said
 
 
 @pytest.mark.parametrize("name", WORLD_NAMES)

@@ -1,7 +1,6 @@
 """Reading of calls: what is accepted, what is refused and how, and that nothing is ever run."""
 
 import random
-import sys
 import warnings
 from typing import Any
 
@@ -9,6 +8,8 @@ import pytest
 
 from iad_envs.toolcalls.bfcl.decoding import decoded, runnable
 from iad_envs.toolcalls.calls import FunctionCall, UnreadableCalls, key_of, read_calls
+from tests.effort import times
+from tests.fidelity.attacks import watched
 
 TWO = [FunctionCall("f", {"a": 1, "b": "x"}), FunctionCall("g", {})]
 PIECES = [
@@ -167,22 +168,13 @@ def test_a_call_in_an_argument_is_one_when_it_is_run() -> None:
         runnable(decoded("[f(a={})]"))
 
 
-def test_ten_thousand_random_texts_are_read_or_refused_and_nothing_happens() -> None:
-    watched = ("exec", "open", "import", "os.", "subprocess", "socket", "shutil", "pty.", "ctypes")
-    seen: list[str] = []
-    watching = True
-
-    def watch(event: str, arguments: tuple[Any, ...]) -> None:
-        if watching and event.startswith(watched):
-            seen.append(event)
-
+def test_random_texts_are_read_or_refused_and_nothing_happens() -> None:
     chooser = random.Random(5)
-    texts = ["".join(chooser.choices(PIECES, k=chooser.randint(1, 14))) for _ in range(10_000)]
+    texts = ["".join(chooser.choices(PIECES, k=chooser.randint(1, 14))) for _ in range(times(20_000))]
     read_calls("f(a='\\d')")  # what is imported on a first use
-    sys.addaudithook(watch)
     n_read = 0
     refusals = set()
-    try:
+    with watched() as events:
         for text in texts:
             for read in (read_calls, decoded):
                 try:
@@ -190,8 +182,6 @@ def test_ten_thousand_random_texts_are_read_or_refused_and_nothing_happens() -> 
                     n_read += 1
                 except UnreadableCalls as refused:
                     refusals.add(str(refused))
-    finally:
-        watching = False
-    assert not seen
-    assert n_read > 50
+    assert not events
+    assert n_read > 10
     assert all("expected" in refusal for refusal in refusals)

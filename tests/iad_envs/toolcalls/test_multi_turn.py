@@ -6,11 +6,7 @@ import pytest
 
 from iad_envs.toolcalls.bfcl.conversations import PlayedTurn, extended
 from iad_envs.toolcalls.bfcl.data import Conversation, gold_calls
-from iad_envs.toolcalls.bfcl.scoring.multi_turn import (
-    TurnsJudge,
-    TurnsVerdict,
-    has_equal_state,
-)
+from iad_envs.toolcalls.bfcl.scoring.multi_turn import TurnsJudge, TurnsVerdict, has_equal_state
 from iad_envs.toolcalls.calls import FunctionCall, read_calls
 from iad_envs.toolcalls.executor import ToolState
 from iad_envs.toolcalls.rules import RULES, Rules

@@ -6,8 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,25 +24,16 @@ from iad_envs.webshop.env import WebShopEnv
 from tests.browser import Browsers, living, missing
 from tests.contract.environments import EnvironmentContract, Subject, same, solution_of
 from tests.contract.test_environments import browse
-from tests.iad_envs.webshop.shop_walks import walk_together
-from webshop_server.site.serving import host_shop
+from tests.iad_envs.webshop.shop_walks import TOKEN, hosted_shop, walk_together
+from tests.waiting import until
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "everything is there")
-TOKEN = "known to this test alone"
 
 
 @pytest.fixture
 def env(browsers: Browsers) -> Iterator[WebShopBrowserEnv]:
     with browsers.lent(WebShopBrowserEnv(render_mode="rgb_array")) as env:
         yield env
-
-
-def until(holds: Callable[[], bool], seconds: float = 15.0) -> bool:
-    """Wait for something that another process does."""
-    end = time.monotonic() + seconds
-    while not holds() and time.monotonic() < end:
-        time.sleep(0.02)
-    return holds()
 
 
 def listens(address: str) -> bool:
@@ -54,8 +44,7 @@ def listens(address: str) -> bool:
 
 def together(env: WebShopBrowserEnv, seeds: range) -> None:
     local = WebShopEnv()
-    data = {"name": local.data.name, "digest": local.data.digest}
-    with host_shop(local.storefront, port=0, token=TOKEN, data=data) as server:  # type: ignore[arg-type]
+    with hosted_shop() as server:
         hosted = WebShopEnv(server=server.address, token=TOKEN)
         steps = sum(walk_together([local, hosted, env], seed) for seed in seeds)
         hosted.close()
@@ -63,7 +52,7 @@ def together(env: WebShopBrowserEnv, seeds: range) -> None:
     assert env.visit.n_lost == 0
 
 
-@pytest.mark.parametrize("n", [2, pytest.param(200, marks=[pytest.mark.slow, pytest.mark.timeout(1200)])])
+@pytest.mark.parametrize("n", [1, pytest.param(200, marks=[pytest.mark.slow, pytest.mark.timeout(1200)])])
 def test_text_hosted_and_browser_environments_agree_on_random_episodes(env: WebShopBrowserEnv, n: int) -> None:
     together(env, range(n))
 

@@ -10,23 +10,17 @@ import iad_envs  # noqa: F401 (registers)
 from iad_envs.webshop.env import WebShopEnv
 from tests.contract.environments import EnvironmentContract, Subject, solution_of
 from tests.contract.test_environments import browse
-from tests.iad_envs.webshop.shop_walks import walk_together
+from tests.iad_envs.webshop.shop_walks import TOKEN, hosted_shop, walk_together
 from webshop_server.remote.hosted import TOKEN_VARIABLE, ShopUnavailable
 from webshop_server.site.server import Server
 from webshop_server.site.serving import host_shop
 
-TOKEN = "known to this test alone"
 ID = "Test/HostedShop-v0"
-
-
-def opened(port: int = 0, **rules: Any) -> Server:
-    shop = WebShopEnv(**rules)
-    return host_shop(shop.storefront, port=port, token=TOKEN, data={"name": shop.data.name, "digest": shop.data.digest})
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    with opened() as server:
+    with hosted_shop() as server:
         gym.register(ID, "iad_envs.webshop.env:WebShopEnv", kwargs={"server": server.address, "token": TOKEN})
         yield server
     del gym.registry[ID]
@@ -56,7 +50,7 @@ def test_a_hosted_shop_is_the_same_as_one_in_this_process(server: Server, option
 
 
 def test_the_servers_rules_hold_and_others_are_refused() -> None:
-    with opened(page_size=3, max_pages=6) as server:
+    with hosted_shop(page_size=3, max_pages=6) as server:
         env = WebShopEnv(server=server.address, token=TOKEN)
         env.reset(seed=0)
         *_, info = env.step("search[red shoe]")
@@ -96,7 +90,7 @@ def test_what_is_no_hosted_shop_is_said(server: Server) -> None:
 
 
 def test_an_episode_goes_on_when_the_server_was_started_again_with_the_same_shop() -> None:
-    with opened() as server:
+    with hosted_shop() as server:
         env = WebShopEnv(server=server.address, token=TOKEN)
         env.reset(seed=3)
         gold = solution_of(env)
@@ -105,9 +99,12 @@ def test_an_episode_goes_on_when_the_server_was_started_again_with_the_same_shop
     with pytest.raises(ShopUnavailable) as lost:
         env.step("search[something new]")
     assert lost.value.kind == "connection"
-    with opened(port=server.port, page_size=4), pytest.raises(ShopUnavailable, match="create the environment again"):
+    with (
+        hosted_shop(port=server.port, page_size=4),
+        pytest.raises(ShopUnavailable, match="create the environment again"),
+    ):
         env.step("search[something new]")
-    with opened(port=server.port) as again:
+    with hosted_shop(port=server.port) as again:
         assert again.port == server.port
         assert env.step(gold[-1])[1] == 1.0
         env.close()

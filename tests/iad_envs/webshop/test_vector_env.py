@@ -19,10 +19,9 @@ from iad_envs.webshop.env import WebShopEnv
 from iad_envs.webshop.vector_env import WebShopVectorEnv
 from tests.contract.environments import COPYING, solution_of, spoil
 from tests.iad_envs.vectors import assert_identical
-from webshop_server.site.serving import host_shop
+from tests.iad_envs.webshop.shop_walks import TOKEN, hosted_shop
 
 ID = "IAD/WebShop-v0"
-TOKEN = "known to this test alone"
 N = 6
 SHOPS: dict[str, dict[str, Any]] = {
     "default": {},
@@ -239,9 +238,7 @@ def test_instructions_and_names_of_options_may_be_anything(mode: str, tmp_path: 
 
 
 def test_a_hosted_shop_has_sessions_too() -> None:
-    shop = WebShopEnv()
-    data = {"name": shop.data.name, "digest": shop.data.digest}
-    with host_shop(shop.storefront, port=0, token=TOKEN, data=data) as server:
+    with hosted_shop() as server:
         both, rng = Both(2, server=server.address, token=TOKEN), random.Random(3)
         both.reset(seed=3)
         for _ in range(12):

@@ -1,14 +1,41 @@
-"""Reads a page of the site as a browser would: its marked strings, where its clickables lead, and what it loads."""
+"""Reads a page of a site as a browser would: its tree, its marked strings, where its clickables lead, what it loads."""
 
-from dataclasses import dataclass, field
 from html.parser import HTMLParser
-from typing import Any
+from typing import Any, NamedTuple
+from xml.etree.ElementTree import Element, TreeBuilder
 
-VOID = ("meta", "link", "img", "input", "br", "hr")
+
+class _Reader(HTMLParser):
+    """Builds the tree of a page whose tags are closed in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tree, self.open = TreeBuilder(), ["page"]
+        self.tree.start("page", {})
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.tree.start(tag, {name: value or "" for name, value in attrs})
+        self.open.append(tag)
+        if tag in ("meta", "link", "img", "input", "br", "hr"):
+            self.handle_endtag(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open[-1] == tag, f"</{tag}> closes <{self.open[-1]}>"
+        self.tree.end(self.open.pop())
+
+    def handle_data(self, data: str) -> None:
+        self.tree.data(data)
 
 
-@dataclass
-class SeenPage:
+def tree_of(html: str) -> Element:
+    reader = _Reader()
+    reader.feed(html)
+    reader.close()
+    reader.handle_endtag("page")
+    return reader.tree.close()
+
+
+class SeenPage(NamedTuple):
     """What is on a page.
 
     Attributes:
@@ -17,48 +44,23 @@ class SeenPage:
         tags: All tags with their attributes.
     """
 
-    text: str = ""
-    clicks: dict[str, str] = field(default_factory=dict)
-    tags: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)
-
-
-class _Reader(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.page = SeenPage()
-        self.seen: list[tuple[int, list[str]]] = []
-        self.open: list[tuple[str, list[str] | None]] = []
-        self.action = ""
-
-    def handle_starttag(self, tag: str, attrs: Any) -> None:
-        attributes = dict(attrs)
-        self.page.tags.append((tag, attributes))
-        if tag == "form":
-            self.action = attributes["action"]
-        if "data-click" in attributes:
-            self.page.clicks[attributes["data-click"]] = attributes.get("href", self.action)
-        part: list[str] | None = None
-        if "data-seen" in attributes:
-            part = []
-            self.seen.append((int(attributes["data-seen"] or 0), part))
-        if tag not in VOID:
-            self.open.append((tag, part))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open[-1][0] == tag, f"</{tag}> closes <{self.open[-1][0]}>"
-        self.open.pop()
-
-    def handle_data(self, data: str) -> None:
-        for _, part in self.open:
-            if part is not None:
-                part.append(data)
+    text: str
+    clicks: dict[str, str]
+    tags: list[tuple[str, dict[str, str]]]
 
 
 def read_page(html: str) -> SeenPage:
-    reader = _Reader()
-    reader.feed(html)
-    reader.close()
-    assert not reader.open, "a tag is left open"
-    strings = ["".join(part) for _, part in sorted(reader.seen, key=lambda seen: seen[0])]
-    reader.page.text = " [SEP] ".join([text.strip() for text in strings if text not in ("", "\n")])
-    return reader.page
+    root = tree_of(html)
+    marked = [tag for tag in root.iter() if "data-seen" in tag.attrib]
+    marked.sort(key=lambda tag: int(tag.attrib["data-seen"] or 0))
+    strings = ["".join(tag.itertext()) for tag in marked]
+    actions = {tag: form.attrib["action"] for form in root.iter("form") for tag in form.iter()}
+    return SeenPage(
+        " [SEP] ".join(text.strip() for text in strings if text not in ("", "\n")),
+        {
+            tag.attrib["data-click"]: tag.attrib.get("href") or actions[tag]
+            for tag in root.iter()
+            if "data-click" in tag.attrib
+        },
+        [(tag.tag, tag.attrib) for tag in root.iter()],
+    )

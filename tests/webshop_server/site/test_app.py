@@ -249,7 +249,7 @@ def all_pages(client: FlaskClient) -> Iterator[Any]:
         yield client.get(path, buffered=True)
 
 
-def is_usable_without_seeing_it_or_a_mouse(tags: Sequence[tuple[str, dict[str, str | None]]]) -> None:
+def is_usable_without_seeing_it_or_a_mouse(tags: Sequence[tuple[str, dict[str, str]]]) -> None:
     assert all(attributes.get("alt") is not None for tag, attributes in tags if tag == "img")
     assert [tag for tag, _ in tags].count("h1") == 1
     labels = {attributes.get("for") for tag, attributes in tags if tag == "label"}

@@ -9,13 +9,7 @@ from hypothesis import strategies as st
 
 from iad_envs.booking.env import BookingEnv
 from iad_envs.booking.moments import clock
-from iad_envs.booking.policy.instruction import (
-    BookingInstruction,
-    iso_of,
-    minute_of,
-    named_seating,
-    read_instruction,
-)
+from iad_envs.booking.policy.instruction import BookingInstruction, iso_of, minute_of, named_seating, read_instruction
 from iad_envs.booking.world import SEATINGS
 
 MONDAY = date(2026, 3, 2)

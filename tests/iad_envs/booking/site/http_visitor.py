@@ -1,32 +1,11 @@
 """A visitor of the booking site without a browser: reads pages, fills in their forms and sends them."""
 
-from html.parser import HTMLParser
 from typing import Any
-from xml.etree.ElementTree import Element, TreeBuilder
+from xml.etree.ElementTree import Element
 
 from flask.testing import FlaskClient
 
-
-class _Reader(HTMLParser):
-    """Builds the tree of a page whose tags are closed in order."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tree, self.open = TreeBuilder(), ["page"]
-        self.tree.start("page", {})
-
-    def handle_starttag(self, tag: str, attrs: Any) -> None:
-        self.tree.start(tag, {name: value or "" for name, value in attrs})
-        self.open.append(tag)
-        if tag in ("meta", "link", "img", "input", "br", "hr"):
-            self.handle_endtag(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open[-1] == tag, f"</{tag}> closes <{self.open[-1]}>"
-        self.tree.end(self.open.pop())
-
-    def handle_data(self, data: str) -> None:
-        self.tree.data(data)
+from tests.webshop_server.site.site_pages import tree_of
 
 
 def plain(tag: Element) -> str:
@@ -37,11 +16,7 @@ class HttpPage:
     """A page as HTML has it, in the words of the engine."""
 
     def __init__(self, html: str) -> None:
-        reader = _Reader()
-        reader.feed(html)
-        reader.close()
-        reader.handle_endtag("page")
-        self.root = reader.tree.close()
+        self.root = tree_of(html)
         self._parents = {child: parent for parent in self.root.iter() for child in parent}
 
     def having(self, attribute: str) -> list[Element]:

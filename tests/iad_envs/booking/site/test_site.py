@@ -20,14 +20,7 @@ from iad_envs.booking.scoring import gold_actions
 from iad_envs.booking.site.app import BookingSite, address_of, create_app
 from iad_envs.booking.state import BookingState, Exchanged, Guest
 from tests.iad_envs.booking.site.http_visitor import HttpPage, HttpVisitor
-from tests.iad_envs.booking.site.small_world import (
-    PERSON,
-    ROOM,
-    SLUG,
-    everything,
-    made,
-    start,
-)
+from tests.iad_envs.booking.site.small_world import PERSON, ROOM, SLUG, everything, made, start
 from tests.iad_envs.booking.site_walks import choose
 from webshop_server.site.server import Server
 from webshop_server.site.strict_app import HEADERS

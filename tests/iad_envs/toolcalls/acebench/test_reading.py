@@ -4,11 +4,7 @@ from contextlib import suppress
 
 import pytest
 
-from iad_envs.toolcalls.acebench.reading import (
-    is_execution,
-    read_agent,
-    read_normal,
-)
+from iad_envs.toolcalls.acebench.reading import is_execution, read_agent, read_normal
 from iad_envs.toolcalls.calls import MAX_CALLS, MAX_CHARACTERS, MAX_DEPTH, FunctionCall, UnreadableCalls
 from iad_envs.toolcalls.rules import RULES, Rules
 
