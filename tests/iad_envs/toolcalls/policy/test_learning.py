@@ -51,9 +51,9 @@ def test_outcomes_are_of_the_types_of_their_findings(outcomes: Path) -> None:
     assert any(one.info["stop_reason"] == AWAITING for one in found)
 
 
-@pytest.mark.parametrize("driven", [pytest.param("normal", marks=pytest.mark.slow), "failures"])
-def test_attempts_are_made_with_a_trained_simulator(outcomes: Path, driven: str, tmp_path: Path) -> None:
-    trained = train_simulator(outcomes, BFCL, out=tmp_path, driven=driven, epochs=10)
+@pytest.mark.parametrize("failures", [pytest.param(0.0, marks=pytest.mark.slow), 1.0])
+def test_attempts_are_made_with_a_trained_simulator(outcomes: Path, failures: float, tmp_path: Path) -> None:
+    trained = train_simulator(outcomes, BFCL, out=tmp_path, failures=failures, epochs=10)
     simulator = f"learned:{trained.folder}"
     how = {"env_args": {"max_steps": 6}, "baseline": "artis", "simulator": simulator}
     shown = evaluate(BFCL, ["artis"], 2, n=2, agent="plan-following:random", **how)
