@@ -34,9 +34,9 @@ SHOWN: Mapping[str, str] = {
 }
 DIFFERS: Mapping[str, PaperDifference] = {
     "1 the simulator": PaperDifference(
-        "The paper's simulator is Llama 3.1 8B, trained by LoRA (rank 16, batch 64, cosine, at most 3 epochs). The arms "
-        "here are a linear model of the type of an outcome, and recordings. `iad train simulator --backend hf:<model>` "
-        "trains a language model as published, for --simulator llm:<folder>.",
+        "The paper's simulator is Llama 3.1 8B, trained by LoRA (rank 16, batch 64, cosine, at most 3 epochs). The "
+        "arms here are a linear model of the type of an outcome, and recordings. `iad train simulator --backend "
+        "hf:<model>` trains a language model as published, for --simulator llm:<folder>.",
         "comparison",
     ),
     "1a the simulator of a run": PaperDifference(
@@ -45,8 +45,8 @@ DIFFERS: Mapping[str, PaperDifference] = {
         "settings",
     ),
     "2 what the simulator sees": PaperDifference(
-        "Equation 7 gives the simulator the initial state and the whole history. Here the initial state is what an agent "
-        "sees of it: the contents of tools and databases are hidden from simulators.",
+        "Equation 7 gives the simulator the initial state and the whole history. Here the initial state is what an "
+        "agent sees of it: the contents of tools and databases are hidden from simulators.",
     ),
     "3 failure-driven data": PaperDifference(
         "Failures are recorded of several agents, and of actions made to fail: typos, stand-ins, and with tools calls "

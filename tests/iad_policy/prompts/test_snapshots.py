@@ -26,6 +26,7 @@ from iad_policy.agents.react import ReActAgent
 from iad_policy.models import Messages
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.prompts import PLACEHOLDERS
+from iad_policy.simulators.llm import question
 from iad_policy.strategies.building_blocks.feedback_forms import best_and_worst, findings
 from iad_policy.types import Part, State
 from iad_policy.types.call_context import Call, use_call
@@ -113,6 +114,7 @@ def _asked(name: str) -> Iterator[tuple[str, Messages]]:
     yield "paraphraser", own.render("paraphraser", subject=task, **values).messages()
     raw = values | {"notes": "", "observation": words.raw(at.here)}
     yield "simulator", own.render("simulator", subject=str(at.candidates[0].action), **raw).messages()
+    yield "simulator_trained", question(own, at.here, at.candidates[0].action).messages()
 
 
 @cache
