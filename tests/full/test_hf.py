@@ -13,19 +13,24 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import evaluate
-from iad_policy.errors import ModelError
-from iad_policy.learn.examples import Examples, weighted
+from iad_policy.errors import ModelError, SimulationError
+from iad_policy.learn.examples import Examples, NothingToLearn, weighted
 from iad_policy.learn.experience import Experience
 from iad_policy.learn.explore import explore
 from iad_policy.learn.objectives import Loss, Preference, Stored, squared_error
+from iad_policy.learn.simulators import train_simulator
 from iad_policy.learn.train import train
 from iad_policy.learn.trainable import NotFinite, Schedule
 from iad_policy.models.hf import PACKAGES
 from iad_policy.models.loading import load_model as load_client
+from iad_policy.simulators import load_simulator
+from iad_policy.simulators.llm import PredictedOutcome, read_prediction
+from iad_policy.simulators.recorded import Recorded
 from iad_policy.trained.heads import Array
 from iad_policy.trained.models import TRAINING, Model, ModelFolderError, load_model
 from iad_policy.trained.rows import Row
 from iad_policy.types import State
+from iad_policy.world import adapt
 from tests.full.processes import python
 from tests.full.tiny import byte_tokenizer, dpo_log, tiny_folder
 from tests.iad_policy.learn.bandits import Killed, KilledAfter
@@ -314,6 +319,32 @@ def test_tools_and_thinking_are_part_of_a_prompt_and_of_its_beginning(spec: str)
     assert thinking.complete(offered, temperature=0.0, max_tokens=2).usage.prompt_tokens == len(prompts[3])
     assert thinking.settings["thinking"] is True
     assert "thinking" not in model.settings
+
+
+def test_a_simulator_learns_to_write_what_is_seen(spec: str, tmp_path: Path) -> None:
+    env = gym.make(SHOP, split="train")
+    task: str = env.unwrapped.task_ids[0]  # type: ignore[attr-defined]
+    works = Recorded(task, "buy", "a page", "click[a]", "Bought.", {"invalid_action": False}, True, "", messages=ASKED)
+    asked = (ASKED[0], {"role": "user", "content": "And b?"})
+    fails = works._replace(
+        action="click[b]", seen="No b.", info={"invalid_action": True}, done=False, failure="none", messages=asked
+    )
+    out = tmp_path / "simulator"
+    settings: dict[str, Any] = {"backend": f"hf:{spec}", "epochs": 60, "batch": 4, "rate": 1e-2, "n_rows": 16}
+    trained = train_simulator([works, fails], SHOP, out=out, **settings)
+    assert (trained.facts["recipe"], trained.facts["options"]["warmup"]) == ("simulator", 0.1)
+    assert told(out, "loss")[-1] < 0.1 * told(out, "loss")[0]
+    client = load_model(out, recipe="simulator").backend.client()  # type: ignore[attr-defined]
+    said = [read_prediction(client.complete(one, temperature=0.0, max_tokens=90).text) for one in (ASKED, asked)]
+    assert said == [PredictedOutcome("Bought.", True, True), PredictedOutcome("No b.", False, False, True)]
+    # It is asked with all that was seen, and not on its own tasks.
+    simulator = load_simulator(f"llm:{out}", gym.make(SHOP))
+    assert "prompts=" in simulator.identity
+    _, info = env.reset(options={"task_id": task})
+    with pytest.raises(SimulationError, match="was not trained on"):
+        simulator.begin(adapt(env), State("", info))
+    with pytest.raises(NothingToLearn, match="with text"):
+        train_simulator([works._replace(messages=()), fails], SHOP, out=tmp_path / "none", **settings)
 
 
 def test_offered_actions_are_sampled_by_their_likelihood(cloned: Model) -> None:
