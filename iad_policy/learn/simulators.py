@@ -13,6 +13,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from iad_policy.errors import UnknownName
 from iad_policy.learn.examples import NothingToLearn, weighted
 from iad_policy.learn.models import finished_model, write_model
 from iad_policy.learn.objectives import cross_entropy
@@ -177,6 +178,8 @@ def train_simulator(
             "record more tasks"
         )
     is_language = backend.startswith(LANGUAGE)
+    if not is_language and backend != OUTCOME_TYPES:
+        raise UnknownName("backend of a simulator", backend, [OUTCOME_TYPES, f"{LANGUAGE}<model>"])
     if is_language and not all(one.messages for one in known):
         raise NothingToLearn(
             f"expected outcomes with text for {backend}, got some without; record them again in an environment that "

@@ -4,6 +4,7 @@ from typing import Any
 
 import gymnasium as gym
 
+from iad_policy.errors import SimulationError
 from iad_policy.prompts import prompts_of
 from iad_policy.registry.domain import env_id
 from iad_policy.simulators.recorded import OUTCOMES, earlier_outcomes, read
@@ -30,6 +31,7 @@ class LearnedSimulator:
 
     Raises:
         ModelFolderError: The folder has no simulator for this environment.
+        SimulationError: It is a language model.
     """
 
     is_perfect = False
@@ -37,6 +39,11 @@ class LearnedSimulator:
 
     def __init__(self, env: gym.Env[Any, Any], folder: str) -> None:
         self._model = load_model(folder, env=env_id(env), recipe=SIMULATOR)
+        if self._model.facts["backend"].startswith("hf:"):
+            raise SimulationError(
+                f"expected a simulator that predicts types of outcomes, got a language model in {folder}; pass "
+                f"--simulator llm:{folder}"
+            )
         records = list(read(self._model.folder / OUTCOMES))
         self.trained_on = self._model.trained_on
         self._words = prompts_of(env).rendering

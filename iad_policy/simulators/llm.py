@@ -119,6 +119,7 @@ class TrainedLanguageSimulator(LanguageSimulator):
 
     Raises:
         ModelFolderError: The folder has no simulator for this environment.
+        SimulationError: It is no language model.
     """
 
     def __init__(self, env: gym.Env[Any, Any], folder: str) -> None:

@@ -337,6 +337,8 @@ def test_a_simulator_learns_to_write_what_is_seen(spec: str, tmp_path: Path) -> 
     assert outcome_row(fails).text == "Valid: no\nFailed: yes\nOver: no\nObservation:\nNo b."
     # It is asked with all that was seen, and not on its own tasks.
     other = gym.make(SHOP)
+    with pytest.raises(SimulationError, match="pass --simulator llm:"):
+        load_simulator(f"learned:{out}", other)
     simulator: Any = load_simulator(f"llm:{out}", other)
     read: list[str] = []
 

@@ -5,10 +5,10 @@ into messages of the user; `fc` gives functions, calls and results through the m
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from iad_envs.toolcalls.policy.rendering import RESULT_CHARS, documents, page_of
+from iad_envs.toolcalls.policy.rendering import RESULT_CHARS, documents, offered, page_of
 from iad_policy.agents.language import CUT_OFF, SAID_ONCE, LanguageAgent, Style
 from iad_policy.models import Completion
 from iad_policy.models.parsing import Reading
@@ -52,7 +52,7 @@ class ToolCallLanguageAgent(LanguageAgent):
         known = [one["content"] for one in first.get("messages", ()) if one["role"] == "system"]
         system: Message = {"role": "system", "content": "\n\n".join([prompt.system, *known])}
         if self.kind == "fc":
-            system["tools"] = [as_tool(one) for one in _offered(seen)]
+            system["tools"] = [as_tool(one) for one in offered(seen)]
         chat = [system]
         for place, one in enumerate(seen):
             chat += self._heard(seen[place - 1] if place else None, one)
@@ -128,7 +128,7 @@ class ToolCallLanguageAgent(LanguageAgent):
         return {"role": "assistant", "content": "", "tool_calls": calls}
 
     def _read(self, answer: Completion, state: State) -> Reading:
-        tools = _offered([*state.history, state])
+        tools = offered([*state.history, state])
         names = {_written(one["name"], self.kind): one["name"] for one in tools}
         return read_function_calls(answer.text, is_cut=answer.finish_reason == CUT_OFF, names=names)
 
@@ -173,15 +173,6 @@ def _merged(messages: list[Message]) -> list[Message]:
         else:
             merged.append(one)
     return merged
-
-
-def _offered(seen: Sequence[State | Turn]) -> Sequence[Mapping[str, Any]]:
-    """Return the documents of the functions that are offered now, as far as is known where a simulator predicts."""
-    for one in reversed(seen):
-        tools: Sequence[Mapping[str, Any]] | None = (one.info.get("page") or {}).get("tools")
-        if tools is not None:
-            return tools
-    return ()
 
 
 def _new_tools(before: State | Turn | None, page: Mapping[str, Any]) -> str:

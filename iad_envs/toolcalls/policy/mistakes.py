@@ -40,7 +40,7 @@ def failing_responses(state: State, action: str) -> Iterator[str]:
     argument with a value of another type, one outside of its choices, and one that no object has (0, below 0, huge; a
     name or an id that nobody has said). Then each other function of the offer with values that nobody has said.
     """
-    documents = {one["name"]: one for one in offered(state)}
+    documents = {one["name"]: one for one in offered([*state.history, state])}
     calls = list(read_response(action, dots=True).calls)
     for place, call in enumerate(calls):
         for wrong in _refused(call, properties_of(documents.get(call.name, {}))):

@@ -26,7 +26,7 @@ class ToolCallRendering(Rendering):
 
     def environment_of(self, state: State, action: Any) -> str:
         """Return the names of the functions, and the documents of those that an action calls."""
-        tools = offered(state)
+        tools = offered([*state.history, state])
         called = set(re.findall(r"[\w.]+", shown(action)))
         names = f"Functions: {', '.join(one['name'] for one in tools) or 'none'}"
         lines = [json.dumps(one, ensure_ascii=False) for one in tools if one["name"] in called]
@@ -94,9 +94,9 @@ def page_of(seen: Seen) -> Mapping[str, Any]:
     return {"kind": "", **dict.fromkeys(keys, ()), **page} if page else page
 
 
-def offered(state: State) -> Sequence[Mapping[str, Any]]:
-    """Return the documents of the functions that are offered, by the last page that was not predicted."""
-    pages = (page_of(one) for one in (state, *reversed(state.history)))
+def offered(seen: Sequence[Seen]) -> Sequence[Mapping[str, Any]]:
+    """Return the documents of the functions that are offered now, as far as is known where a simulator predicts."""
+    pages = (page_of(one) for one in reversed(seen))
     return next((page["tools"] for page in pages if page), ())
 
 

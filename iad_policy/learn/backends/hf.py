@@ -184,8 +184,6 @@ def _fit_policy(
         "disable_tqdm": True,
         "dataloader_pin_memory": False,
         "bf16": False,
-        # On a GPU memory is dear, on a processor time
-        "gradient_checkpointing": torch.cuda.is_available(),
     }
     if examples.objective is cross_entropy:
         trainer = SFTTrainer(

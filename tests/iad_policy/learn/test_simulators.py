@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from iad_policy import IADPolicyWrapper, evaluate
-from iad_policy.errors import SimulationError
+from iad_policy.errors import SimulationError, UnknownName
 from iad_policy.learn.examples import NothingToLearn
 from iad_policy.learn.fidelity import fidelity
 from iad_policy.learn.simulators import rebalanced, record_outcomes, train_simulator
@@ -127,6 +127,8 @@ def test_it_is_no_policy_and_a_policy_is_no_simulator(trained: Model, cloned: Mo
         evaluate(SHOP, ["single"], agent=f"learned:{trained.folder}", tasks=1, baseline="single")
     with pytest.raises(ModelFolderError, match="expected a simulator"):
         load_simulator(f"learned:{cloned.folder}", gym.make(SHOP))
+    with pytest.raises(SimulationError, match="pass --simulator learned:"):
+        load_simulator(f"llm:{trained.folder}", gym.make(SHOP))
 
 
 def test_it_is_not_measured_on_its_tasks(trained: Model) -> None:
@@ -153,5 +155,9 @@ def test_what_can_not_be_learned_from_is_refused(tmp_path: Path) -> None:
         train_simulator([outcome("click[a]")._replace(task_id="test-0001")], SHOP, out=tmp_path)
     with pytest.raises(ValueError, match="share of failures from 0 to 1, got 2"):
         train_simulator([outcome("click[a]")], SHOP, out=tmp_path, failures=2)
+    with pytest.raises(UnknownName, match="backend of a simulator 'linear'"):
+        train_simulator(
+            [outcome("click[a]"), outcome("click[b]", is_invalid=True)], SHOP, out=tmp_path, backend="linear"
+        )
     with pytest.raises(SplitError, match="split 'train'"):
         record_outcomes("CartPole-v1", tmp_path / "o.jsonl")
