@@ -201,7 +201,8 @@ def train_simulator(
     examples = weighted([outcome_row(one) for one in chosen], cross_entropy)
     report(f"simulator: {len(chosen)} rows, {len(types)} types of outcomes")
     fitted = model.fit(examples, schedule, folder=folder, seed=seed, asked=asked)
-    report(f"simulator: {fitted.n_epochs} epochs, loss {fitted.loss:.4f}")
+    loss = "" if fitted.loss is None else f", loss {fitted.loss:.4f}"
+    report(f"simulator: {fitted.n_epochs} epochs{loss}")
     if not is_language:
         write(known, folder / OUTCOMES)  # what is shown
     tasks = {one.task_id for one in known}

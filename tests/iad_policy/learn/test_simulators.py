@@ -155,9 +155,8 @@ def test_what_can_not_be_learned_from_is_refused(tmp_path: Path) -> None:
         train_simulator([outcome("click[a]")._replace(task_id="test-0001")], SHOP, out=tmp_path)
     with pytest.raises(ValueError, match="share of failures from 0 to 1, got 2"):
         train_simulator([outcome("click[a]")], SHOP, out=tmp_path, failures=2)
-    with pytest.raises(UnknownName, match="backend of a simulator 'linear'"):
-        train_simulator(
-            [outcome("click[a]"), outcome("click[b]", is_invalid=True)], SHOP, out=tmp_path, backend="linear"
-        )
+    both = [outcome("click[a]"), outcome("click[b]", is_invalid=True)]
+    with pytest.raises(UnknownName, match="backend of a simulator, got 'linear'; known: hf:<model>, outcomes"):
+        train_simulator(both, SHOP, out=tmp_path, backend="linear")
     with pytest.raises(SplitError, match="split 'train'"):
         record_outcomes("CartPole-v1", tmp_path / "o.jsonl")
