@@ -150,7 +150,7 @@ def train_simulator(
         seed: Seed of the draws.
         report: Function that is told how it goes.
         options: Options of `SimulatorTraining`, of the schedule (`epochs batch warmup`) and of the backend (`rate`; of
-            a language model also `rank micro`).
+            a language model also `rank micro max_length`).
 
     Raises:
         NothingToLearn: There is a single type of outcome, or no text for a language model.
@@ -159,7 +159,9 @@ def train_simulator(
         ModelFolderError: `out` holds another model.
     """
     of_schedule = {name: options.pop(name) for name in ("epochs", "batch", "warmup") if name in options}
-    of_backend: dict[str, Any] = {name: options.pop(name) for name in ("rate", "rank", "micro") if name in options}
+    of_backend: dict[str, Any] = {
+        name: options.pop(name) for name in ("rate", "rank", "micro", "max_length") if name in options
+    }
     how = SimulatorTraining(**options)
     known = list(read(records)) if isinstance(records, str | Path) else list(records)
     made = gym.make(env, split=TRAIN)
@@ -201,8 +203,7 @@ def train_simulator(
     examples = weighted([outcome_row(one) for one in chosen], cross_entropy)
     report(f"simulator: {len(chosen)} rows, {len(types)} types of outcomes")
     fitted = model.fit(examples, schedule, folder=folder, seed=seed, asked=asked)
-    loss = "" if fitted.loss is None else f", loss {fitted.loss:.4f}"
-    report(f"simulator: {fitted.n_epochs} epochs{loss}")
+    report(f"simulator: {fitted.n_epochs} epochs{fitted.ending}")
     if not is_language:
         write(known, folder / OUTCOMES)  # what is shown
     tasks = {one.task_id for one in known}
@@ -217,7 +218,7 @@ def train_simulator(
             "split": TRAIN,
             "tasks": sorted(tasks),
             "subjects": subjects_of(env, {}, tasks),
-            "n_rows": len(chosen),
+            "n_rows": len(chosen) - fitted.n_left_out,
             "reward_information": "",
         },
     }

@@ -55,7 +55,7 @@ def train(
         UnknownName: There is no such recipe, backend or option.
     """
     of_backend: dict[str, Any] = {
-        name: options.pop(name) for name in ("rate", "entropy", "rank", "micro", "decode") if name in options
+        name: options.pop(name) for name in ("rate", "entropy", "rank", "micro", "max_length", "decode") if name in options
     }
     if recipe == "ppo":  # it plays while it learns
         env = [experience] if isinstance(experience, str) or not isinstance(experience, Sequence) else experience
@@ -91,11 +91,8 @@ def train(
     n_tasks = len(experience.tasks)
     report(f"{recipe}: {len(examples.rows)} rows from {len(experience.trajectories)} episodes of {n_tasks} tasks")
     fitted = model.fit(examples, schedule, folder=folder, seed=seed, asked=asked)
-    loss = "" if fitted.loss is None else f", loss {fitted.loss:.4f}"
-    kl = "" if fitted.kl is None else f", KL from the start {fitted.kl:.3f} nat"
-    why = f": {fitted.stopped}" if fitted.stopped else ""
-    report(f"{fitted.n_epochs} of {schedule.epochs} epochs{loss}{kl}{why}")
-    learned_from = trained_on(experience, n_rows=len(examples.rows))
+    report(f"{fitted.n_epochs} of {schedule.epochs} epochs{fitted.ending}")
+    learned_from = trained_on(experience, n_rows=len(examples.rows) - fitted.n_left_out)
     if start is not None:  # and the tasks that the policy it started from was trained on
         before = load_model(start).trained_on
         learned_from |= {name: sorted({*learned_from[name], *before[name]}) for name in ("tasks", "subjects")}

@@ -40,6 +40,7 @@ class Fitted:
         loss: Mean loss of the last of them; None if there was none.
         kl: Its mean KL from the model before training; None if it was not watched.
         stopped: Why it ended before the last epoch; "" if it did not.
+        n_left_out: Number of rows that a language model was not fitted to, as they were too long.
     """
 
     model: "Trainable"
@@ -47,6 +48,15 @@ class Fitted:
     loss: float | None = None
     kl: float | None = None
     stopped: str = ""
+    n_left_out: int = 0
+
+    @property
+    def ending(self) -> str:
+        """The loss and what else there is to say of it, for the end of a sentence."""
+        loss = "" if self.loss is None else f", loss {self.loss:.4f}"
+        kl = "" if self.kl is None else f", KL from the start {self.kl:.3f} nat"
+        long = f", {self.n_left_out} rows too long and left out" if self.n_left_out else ""
+        return loss + kl + long + (f": {self.stopped}" if self.stopped else "")
 
 
 class Trainable(Backend, Protocol):

@@ -17,7 +17,7 @@ from iad_policy.errors import ModelError, SimulationError
 from iad_policy.learn.examples import Examples, NothingToLearn, weighted
 from iad_policy.learn.experience import Experience
 from iad_policy.learn.explore import explore
-from iad_policy.learn.objectives import Loss, Preference, Stored, squared_error
+from iad_policy.learn.objectives import Loss, Preference, Stored, cross_entropy, squared_error
 from iad_policy.learn.simulators import outcome_row, train_simulator
 from iad_policy.learn.train import train
 from iad_policy.learn.trainable import NotFinite, Schedule
@@ -108,6 +108,27 @@ def test_a_log_probability_is_the_sum_over_the_answers_tokens_as_they_were_said(
     long = Row(State(None, {}), "x", ({"role": "user", "content": "x" * 9000},), "x")
     with pytest.raises(ValueError, match="at most 8192 tokens"):
         model.outputs(model.batch([long]))
+
+
+def test_imitation_has_the_loss_per_token_and_leaves_out_what_is_too_long(spec: str, tmp_path: Path) -> None:
+    import torch
+
+    rows = [said("Action: yes"), said("Action: no, never"), said("Action: " + "very " * 80)]
+    model = backend(spec)
+    sizes = [len(one.prompt) + len(one.answer) for one in model.batch(rows)]
+    losses, n_tokens = 0.0, 0
+    for one in model.batch(rows[:2]):
+        ids = torch.tensor([one.prompt + one.answer])
+        labels = torch.where(torch.arange(ids.shape[1]) < len(one.prompt), -100, ids)
+        with torch.no_grad():
+            losses += float(model.weights.model(ids, labels=labels).loss) * len(one.answer)
+        n_tokens += len(one.answer)
+    model = backend(spec, max_length=max(sizes[:2]))
+    fitted = model.fit(weighted(rows, cross_entropy), Schedule(epochs=1, batch=2), folder=tmp_path)
+    assert told(tmp_path, "loss") == [pytest.approx(losses / n_tokens, abs=1e-4)]
+    assert (fitted.n_left_out, fitted.n_epochs) == (1, 1)
+    with pytest.raises(NothingToLearn, match=r"at most 3 tokens, got 3 of \d+ or more; pass a greater --option max_len"):
+        backend(spec, max_length=3).fit(weighted(rows, cross_entropy), Schedule(epochs=1), folder=tmp_path / "none")
 
 
 def test_dpo_with_stored_likelihoods_is_dpo_with_a_frozen_reference(spec: str) -> None:

@@ -1,8 +1,7 @@
 """Trains language models: low-rank adapters, or a head on the states of the last layer.
 
-A policy is trained by an objective with transformers' trainer, which accelerate distributes. Examples of plain
-cross-entropy go to TRL's supervised trainer. The others go to a trainer whose loss is the objective: TRL's preference
-trainers compute the reference again, and can't take the stored one.
+A policy is trained with transformers' trainer, which accelerate distributes. Its loss is the objective of the answers'
+log-probabilities: TRL's preference trainers compute the reference again, and can't take the stored one.
 """
 
 import json
@@ -10,21 +9,20 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from datasets import Dataset
 from safetensors.torch import save_file
 from torch.utils.checkpoint import checkpoint
 from transformers import Trainer, TrainerCallback, TrainingArguments
 from transformers.trainer_callback import PrinterCallback
 from transformers.trainer_utils import get_last_checkpoint
-from trl import SFTConfig, SFTTrainer
 
 from iad_policy.errors import IADError
-from iad_policy.learn.examples import Examples
+from iad_policy.learn.examples import Examples, NothingToLearn
 from iad_policy.learn.fitting import fit, renumbered
 from iad_policy.learn.models import CHECKPOINT, STATE, keep_lines, require_same
 from iad_policy.learn.objectives import Objective, Stored, cross_entropy
@@ -64,15 +62,26 @@ class TrainableHFBackend(HFBackend):
         rate: Learning rate.
         micro: Rows, or pairs, that are computed at a time. Batches are sums of them. By default 2 on a processor and 8
             on a GPU.
+        max_length: Rows of a policy with more tokens are left out, with the rest of their pair. By default the model's
+            context.
         options: Options of `HFBackend`.
     """
 
     def __init__(
-        self, env: str, head: Head, spec: str, *, rate: float | None = None, micro: int | None = None, **options: Any
+        self,
+        env: str,
+        head: Head,
+        spec: str,
+        *,
+        rate: float | None = None,
+        micro: int | None = None,
+        max_length: int | None = None,
+        **options: Any,
     ) -> None:
         super().__init__(env, head, spec, **options)
         self.rate = rate or (2e-4 if head == "policy" else 1e-3)
         self.micro = micro or (8 if torch.cuda.is_available() else 2)
+        self.max_length = min(max_length or self.weights.n_context, self.weights.n_context)
         self._optimiser: torch.optim.Optimizer | None = None
 
     @property
@@ -145,6 +154,7 @@ def _fit_policy(
 
     Raises:
         ModelFolderError: The folder has a checkpoint of another training.
+        NothingToLearn: All rows are too long.
         NotFinite: The loss is no number. The last checkpoint is kept.
         OutOfMemory: A batch does not fit.
     """
@@ -154,7 +164,7 @@ def _fit_policy(
     else:
         with write_atomically(folder / STATE) as part:
             part.write_text(f"{dumps({'asked': asked})}\n", encoding="utf-8")
-    rows = backend.batch(examples.rows)
+    rows, examples, n_long = _that_fit(backend.batch(examples.rows), examples, backend.max_length)
     if not schedule.epochs:
         return Fitted(backend)
     out = folder / TRAINER
@@ -164,53 +174,38 @@ def _fit_policy(
     watch = _Watch(backend, rows, schedule, folder)
     if watch.has_stopped:
         backend.load(out)
-        return watch.fitted()
-    common: dict[str, Any] = {
-        "output_dir": str(out),
-        "num_train_epochs": schedule.epochs,
-        "per_device_train_batch_size": micro,
-        "gradient_accumulation_steps": max(1, batch // (micro * n_processes())),
-        "learning_rate": backend.rate,
-        "lr_scheduler_type": "cosine",
-        "warmup_steps": schedule.warmup,
-        "weight_decay": 0.0,
-        "save_strategy": "epoch",
-        "save_total_limit": 1,
-        "logging_steps": 1,
-        "report_to": [],
-        "seed": seed,
-        "data_seed": seed,
-        "use_cpu": not torch.cuda.is_available(),
-        "disable_tqdm": True,
-        "dataloader_pin_memory": False,
-        "bf16": False,
-    }
-    if examples.objective is cross_entropy:
-        trainer = SFTTrainer(
-            model=backend.model,
-            args=SFTConfig(**common, max_length=None, packing=False, completion_only_loss=True),
-            train_dataset=Dataset.from_dict(
-                {
-                    "input_ids": [[*one.prompt, *one.answer] for one in rows],
-                    "completion_mask": [[0] * len(one.prompt) + [1] * len(one.answer) for one in rows],
-                }
-            ),
-            processing_class=backend.weights.tokenizer,
-            callbacks=[watch],
-        )
-    else:
-        units: dict[int, list[int]] = {}
-        for row, unit in enumerate(examples.unit):
-            units.setdefault(int(unit), []).append(row)
-        trainer = _ObjectiveTrainer(
-            backend,
-            rows,
-            examples,
-            args=TrainingArguments(**common, remove_unused_columns=False),
-            train_dataset=list(units.values()),
-            data_collator=lambda some: {"rows": torch.tensor([row for unit in some for row in unit])},
-            callbacks=[watch],
-        )
+        return watch.fitted(n_long)
+    units: dict[int, list[int]] = {}
+    for row, unit in enumerate(examples.unit):
+        units.setdefault(int(unit), []).append(row)
+    trainer = _ObjectiveTrainer(
+        backend,
+        rows,
+        examples,
+        args=TrainingArguments(
+            output_dir=str(out),
+            num_train_epochs=schedule.epochs,
+            per_device_train_batch_size=micro,
+            gradient_accumulation_steps=max(1, batch // (micro * n_processes())),
+            learning_rate=backend.rate,
+            lr_scheduler_type="cosine",
+            warmup_steps=schedule.warmup,
+            weight_decay=0.0,
+            save_strategy="epoch",
+            save_total_limit=1,
+            logging_steps=1,
+            report_to=[],
+            seed=seed,
+            data_seed=seed,
+            use_cpu=not torch.cuda.is_available(),
+            disable_tqdm=True,
+            dataloader_pin_memory=False,
+            remove_unused_columns=False,
+        ),
+        train_dataset=list(units.values()),
+        data_collator=lambda some: {"rows": torch.tensor([row for unit in some for row in unit])},
+        callbacks=[watch],
+    )
     trainer.remove_callback(PrinterCallback)
     backend.model.train()
     try:
@@ -218,7 +213,22 @@ def _fit_policy(
             trainer.train(resume_from_checkpoint=get_last_checkpoint(str(out)))
     finally:
         backend.model.eval()
-    return watch.fitted()
+    return watch.fitted(n_long)
+
+
+def _that_fit(rows: list[Encoded], examples: Examples, most: int) -> tuple[list[Encoded], Examples, int]:
+    """Return what has at most so many tokens, and how many rows were left out."""
+    sizes = np.array([len(one.prompt) + len(one.answer) for one in rows])
+    keep = ~np.isin(examples.unit, examples.unit[sizes > most])
+    if not keep.any():
+        raise NothingToLearn(
+            f"expected rows of at most {most} tokens, got {len(rows)} of {sizes.min()} or more; pass a greater "
+            "--option max_length=, or take a model with a longer context"
+        )
+    unit = np.unique(examples.unit[keep], return_inverse=True)[1].astype(float)
+    stored = {name: one[keep] for name, one in examples.stored.items()}
+    kept = Examples(tuple(compress(examples.rows, keep)), stored, unit, examples.objective)
+    return list(compress(rows, keep)), kept, int((~keep).sum())
 
 
 def micro_batches(sizes: Sequence[int], most: int = N_TOKENS) -> Iterator[list[int]]:
@@ -279,7 +289,7 @@ class _Watch(TrainerCallback):  # type: ignore[misc]
         """Whether an earlier call has ended training, and kept the parameters of the epoch before."""
         return bool(self._epochs) and not self._epochs[-1]["is_kept"]
 
-    def fitted(self) -> Fitted:
+    def fitted(self, n_left_out: int) -> Fitted:
         """Return how it ended."""
         whole = [one for one in self._epochs if one["is_kept"]]
         stopped = ""
@@ -287,8 +297,8 @@ class _Watch(TrainerCallback):  # type: ignore[misc]
             far = self._epochs[-1]["kl"]
             stopped = f"the KL from the start rose to {far:.2f} nat, above {self._schedule.max_kl:g}"
         if not whole:
-            return Fitted(self._backend, stopped=stopped)
-        return Fitted(self._backend, len(whole), whole[-1]["loss"], whole[-1].get("kl"), stopped)
+            return Fitted(self._backend, stopped=stopped, n_left_out=n_left_out)
+        return Fitted(self._backend, len(whole), whole[-1]["loss"], whole[-1].get("kl"), stopped, n_left_out)
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **others: Any) -> None:
         # What a kill cut off after the last checkpoint is done again.
@@ -336,12 +346,15 @@ class _Watch(TrainerCallback):  # type: ignore[misc]
 
 
 class _ObjectiveTrainer(Trainer):  # type: ignore[misc]
-    """A trainer whose loss is an objective of the rows' log-probabilities."""
+    """A trainer whose loss is an objective of the rows' log-probabilities, per token where it is cross-entropy."""
 
     def __init__(self, backend: "TrainableHFBackend", rows: list[Encoded], examples: Examples, **others: Any) -> None:
         super().__init__(model=backend.model, **others)
         self._backend, self._rows, self._examples = backend, rows, examples
         self.model_accepts_loss_kwargs = False
+        # Per token, as is usual: sums over answers of a hundred tokens would be cut at every step.
+        is_plain = examples.objective is cross_entropy
+        self._scale = 1 / float(np.mean([len(one.answer) for one in rows])) if is_plain else 1.0
 
     def compute_loss(self, model: Any, inputs: Any, return_outputs: bool = False, **others: Any) -> Any:
         """Return the loss, with the objective's slopes as its gradient with respect to the log-probabilities."""
@@ -355,8 +368,8 @@ class _ObjectiveTrainer(Trainer):  # type: ignore[misc]
             raise NotFinite(
                 f"expected a loss that is a number, got {loss}; use a smaller rate than {self._backend.rate:g}"
             )
-        sloped = (likely * torch.as_tensor(slopes, dtype=likely.dtype, device=likely.device)).sum()
-        return sloped - sloped.detach() + float(loss)
+        sloped = (likely * _tensor(slopes, likely)).sum()
+        return self._scale * (sloped - sloped.detach() + float(loss))
 
 
 def _logprobs(backend: "TrainableHFBackend", model: Any, rows: Sequence[Encoded]) -> torch.Tensor:
