@@ -146,12 +146,15 @@ def _listed(text: str, grammar: Grammar) -> str | None:
     line = text.partition("\n")[0]
     if line != text and not text.removeprefix(line).strip():
         return _listed(line, grammar)
+    goes_on = re.compile(r"[ \t]*;[ \t]*\S|[ \t]+[.!][ \t]")  # as a command, and not as a remark
     empty_call = re.compile(r"[ \t]*(?:\([^()\n]*\)|\[[^\[\]\n]*\])[.;]?[ \t]*$")
     for action in grammar.listed:
         start = line[: len(action)]
         if start != action and not (action.isalpha() and start.casefold() == action.casefold()):
             continue
         is_remark = line == text and REMARK.match(line, len(action))
+        if action != SUBMIT and goes_on.match(line, len(action)):
+            continue
         after = line[len(action) : len(action) + 1]
         if is_remark or (action == SUBMIT and (after.isspace() or empty_call.match(line, len(action)))):
             return action

@@ -224,6 +224,7 @@ def test_the_tables_can_be_read(iad: tuple[Path, Reproduction]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize(("paper", "one"), COMPARISONS)
 def test_every_comparison_runs(paper: str, one: PaperComparison, tmp_path: Path) -> None:
     env = (one.envs or (WEBSHOP,))[0]

@@ -7,7 +7,7 @@ so it needs a fence or an object.
 import json
 from collections.abc import Callable, Mapping
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from iad_envs.sketch2code.policy.page_answers import read_page
@@ -112,6 +112,8 @@ SCRIPT = st.one_of(
 
 
 @random
+@example("ls -la ; pwd", "ls")
+@example("ls -la . a", "ls")
 @given(COMMAND, SCRIPT)
 def test_a_command_comes_back_from_every_form_and_a_script_from_those_that_show_its_end(
     command: str, script: str
