@@ -21,9 +21,14 @@ def test_a_page_has_what_its_results_say(name: str, env: str) -> None:
     assert list(record["arms"]) == list(paper.arms)
     assert [one["name"] for one in record["claims"]] == [one.name for one in paper.claims]
     assert record["differs"] == list(what_differs(name, "comparison", env))
+    assert [(one["title"], one["arms"]) for one in record["pictures"]] == [(o.title, o.arms) for o in paper.pictures]
     page = (PAGES / f"{name}.md").read_text(encoding="utf-8")
     lines = as_markdown(record).splitlines()
     assert all(f"- Differs: {sentence}" in page for sentence in record["differs"])
     for one in record["claims"]:
         (row,) = [line for line in lines if line.startswith(f"| {one['name']} | {one['published']} |")]
         assert (f"`{one['name']}`" if one["verdict"] == "undecidable" else row) in page
+    for k, one in enumerate(record["pictures"], 1):
+        path = f"reproductions/{name}{place}-{k}.png"
+        assert f"![{one['title']}: here and published]({path})" in page
+        assert 0 < (PAGES / path).stat().st_size < 60_000

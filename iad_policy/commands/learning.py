@@ -144,7 +144,9 @@ def improve_agent(
 
 
 def reproduce_paper(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help=f"Whose comparison: {', '.join(comparisons())}.")],
+    paper: Annotated[
+        str, typer.Argument(metavar="PAPER", help=f"Whose comparison: {', '.join(comparisons())}.", show_default=False)
+    ] = "",
     out: Annotated[Path | None, typer.Option(help="Folder; by default one in runs/ named after the paper.")] = None,
     env: Annotated[str, typer.Option(help="Environment id; by default each that the paper is compared in.")] = "",
     agent: Annotated[
@@ -156,16 +158,18 @@ def reproduce_paper(
     tasks: Annotated[int, typer.Option(help="Number of test tasks.")] = N_TEST,
     scale: Annotated[float, typer.Option(help="Share of the training tasks that is explored.")] = 1.0,
     list_: Annotated[
-        bool, typer.Option("--list", help="Only say what is compared, and what is done otherwise.")
+        bool, typer.Option("--list", help="Only say what is compared, of every paper if none is named, and what not.")
     ] = False,
 ) -> None:
     """Run a paper's comparisons at our scale, and say which of its trends are confirmed here."""
     with _watched():
         numbers = tuple(int(one) for one in seeds.split(","))
-        environments = (env,) if env else compared_in(paper)
         if list_:
-            tell("\n\n".join(coverage(paper, one) for one in environments))
+            tell(coverage(paper, env))
             return
+        if not paper:
+            raise ValueError(f"expected a paper, got none; name one of {', '.join(comparisons())}, or pass --list")
+        environments = (env,) if env else compared_in(paper)
         if agent and not env:  # where policies are trained, there is nothing to put it in
             untrained = tuple(one for one in environments if load_comparison(paper, one).stages is None)
             environments = untrained or environments

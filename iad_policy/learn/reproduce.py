@@ -10,13 +10,25 @@ from rich.console import Console, Group
 from rich.table import Column, Table
 from rich.text import Text
 
+from iad_policy.errors import MissingExtra
 from iad_policy.learn.laboratory import N_TEST, SeededLaboratory
 from iad_policy.learn.train import LANGUAGE
 from iad_policy.ledger.episode_record import EpisodeRecord
-from iad_policy.papers import WEBSHOP, Claim, load_comparison, what_differs
+from iad_policy.papers import (
+    PAPERS,
+    WEBSHOP,
+    Claim,
+    MeasuredArm,
+    compared_in,
+    comparisons,
+    experiments_of,
+    load_comparison,
+    what_differs,
+)
 from iad_policy.registry.domain import domain_by_id
-from iad_policy.report.compare import differences
-from iad_policy.report.samples import REWARD, SUCCESS
+from iad_policy.report.arm_pictures import draw_pictures
+from iad_policy.report.compare import differences, over_tasks
+from iad_policy.report.samples import REWARD, SUCCESS, CountingRules, by_task, samples_of
 from iad_policy.types.atomic import write_atomically
 from iad_policy.types.hashing import dumps
 
@@ -29,8 +41,8 @@ class Reproduction:
     """A paper's comparison, as it came out.
 
     Attributes:
-        record: The content of `reproduction.json`: `title source differs env backend seeds n_tasks`; the `arms` by name
-            with mean reward and success, and mean proposals and tokens of an episode; and the `claims`, see `judged`.
+        record: The content of `reproduction.json`: `title source differs env backend seeds n_tasks`; the `arms` by
+            name, see `arms_measured`; the `claims`, see `judged`; and the `pictures`, see `ArmPicture`.
     """
 
     record: Mapping[str, Any]
@@ -125,25 +137,35 @@ def reproduce(
         "by": own if known.stages is None else f"backend {backend}",
         "seeds": list(seeds),
         "n_tasks": len({one.task_id for own in episodes.values() for one in own}),
-        "arms": {
-            name: {
-                "reward": fmean(one.reward for one in own),
-                "success": fmean(one.success or 0.0 for one in own),
-                "proposals": fmean(one.spent.proposals for one in own),
-                "tokens": fmean(one.spent.tokens for one in own),
-            }
-            for name, own in episodes.items()
-        },
+        "arms": arms_measured(known.arms, episodes),
         "claims": judged(known.claims, episodes),
+        "pictures": [asdict(one) for one in known.pictures],
     }
-    for name, text in ((RESULTS, f"{dumps(record)}\n"), (PAGE, as_markdown(record))):
-        with write_atomically(Path(out) / name) as part:
-            part.write_text(text, encoding="utf-8")
+    with write_atomically(Path(out) / RESULTS) as part:
+        part.write_text(f"{dumps(record)}\n", encoding="utf-8")
+    drawn: list[Path] = []
+    try:
+        drawn = draw_pictures(record, Path(out) / "figure")
+    except MissingExtra as error:
+        report(f"no pictures: {error}")
+    with write_atomically(Path(out) / PAGE) as part:
+        part.write_text(as_markdown(record, drawn), encoding="utf-8")
     return Reproduction(record)
 
 
-def coverage(paper: str, env: str) -> str:
-    """Return what is compared of a paper in an environment, and what is done otherwise or not at all."""
+def coverage(paper: str = "", env: str = "") -> str:
+    """Return what is compared of a paper in an environment, and what is done otherwise or not at all.
+
+    Args:
+        paper: The paper. By default each.
+        env: The environment. By default each that the paper is compared in.
+    """
+    if not paper:
+        others = (name for one in PAPERS if one not in comparisons() for name in experiments_of(one))
+        settings = f"Not compared, settings alone (--preset): {', '.join(others)}"
+        return "\n\n".join([*(coverage(one, env) for one in comparisons()), settings])
+    if not env:
+        return "\n\n".join(coverage(paper, one) for one in compared_in(paper))
     known = load_comparison(paper, env)
     how = "nothing is trained" if known.stages is None else "policies are trained"
     return "\n".join(
@@ -151,9 +173,32 @@ def coverage(paper: str, env: str) -> str:
             f"{known.title} ({known.source})",
             f"{env}: {len(known.arms)} arms, {how}",
             *(f"Trend: {one.name} (published: {one.published})" for one in known.claims),
+            *(f"Picture: {one.title}" for one in known.pictures),
             *(f"Differs: {one}" for one in what_differs(paper, "comparison", env)),
         ]
     )
+
+
+def arms_measured(
+    arms: Mapping[str, MeasuredArm], episodes: Mapping[str, Sequence[EpisodeRecord]]
+) -> dict[str, dict[str, Any]]:
+    """Return the figures of each arm: its `n`, and the means over episodes of reward, success, proposals and tokens.
+
+    `reward_95` and `success_95` are 95 % intervals over tasks, None if no episode counts.
+    """
+    tasks = by_task(samples_of(episodes), CountingRules())
+    found: dict[str, dict[str, Any]] = {}
+    for name, own in episodes.items():
+        means = {one: over_tasks(tasks[name].per_task(one), is_rate=one == SUCCESS) for one in (REWARD, SUCCESS)}
+        found[name] = {
+            "n": arms[name].options.get("n", 1),
+            "reward": fmean(one.reward for one in own),
+            "success": fmean(one.success or 0.0 for one in own),
+            **{f"{one}_95": mean and list(mean.interval_95) for one, mean in means.items()},
+            "proposals": fmean(one.spent.proposals for one in own),
+            "tokens": fmean(one.spent.tokens for one in own),
+        }
+    return found
 
 
 def judged(claims: Sequence[Claim], episodes: Mapping[str, Sequence[EpisodeRecord]]) -> list[dict[str, Any]]:
@@ -196,8 +241,8 @@ def _beyond(claim: Claim, episodes: Mapping[str, Sequence[EpisodeRecord]]) -> Se
     ]
 
 
-def as_markdown(record: Mapping[str, Any]) -> str:
-    """Return the content of `reproduction.json` as the tables of a page, the content of `reproduction.md`."""
+def as_markdown(record: Mapping[str, Any], drawn: Sequence[Path] = ()) -> str:
+    """Return the content of `reproduction.json` as a page, the content of `reproduction.md`: tables, then pictures."""
     seeds = ", ".join(map(str, record["seeds"]))
     lines = [
         f"{record['env']}, {record['n_tasks']} test tasks, seeds {seeds}, {record['by']}. "
@@ -214,6 +259,8 @@ def as_markdown(record: Mapping[str, Any]) -> str:
         lines.append(f"| {' | '.join([name, *figures])} |")
     lines += ["", f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
     lines += [f"| {' | '.join(_cells(one))} |" for one in record["claims"]]
+    pictures = [path.name for path in drawn if path.suffix == ".png"]
+    lines += [f"\n![{one['title']}]({name})" for one, name in zip(record["pictures"], pictures, strict=bool(pictures))]
     return "\n".join(lines) + "\n"
 
 

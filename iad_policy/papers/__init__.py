@@ -85,6 +85,7 @@ class PaperComparison:
         stages: Explores and trains with one seed, in a laboratory; None if nothing is trained.
         arms: What is measured, by name.
         claims: What the paper has above what.
+        pictures: What is drawn of the arms, beside the paper's numbers.
         envs: The environments that it is for. Empty for the one that is run everywhere else.
     """
 
@@ -93,6 +94,7 @@ class PaperComparison:
     stages: Callable[["Laboratory"], None] | None
     arms: Mapping[str, "MeasuredArm"]
     claims: tuple["Claim", ...]
+    pictures: tuple["ArmPicture", ...]
     envs: tuple[str, ...] = ()
 
     def for_what_is_trained(self, *, reads_text: bool) -> "PaperComparison":
@@ -102,7 +104,15 @@ class PaperComparison:
             for name, arm in self.arms.items()
             if not (arm.needs_text and not reads_text) and not (arm.needs_features and reads_text)
         }
-        return replace(self, arms=arms, claims=tuple(one for one in self.claims if one.arms <= set(arms)))
+        return replace(
+            self,
+            arms=arms,
+            claims=tuple(one for one in self.claims if one.arms <= set(arms)),
+            pictures=tuple(
+                replace(one, arms={name: known for name, known in one.arms.items() if name in arms})
+                for one in self.pictures
+            ),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +167,26 @@ class Claim:
     def arms(self) -> set[str]:
         """The arms that it is about."""
         return {self.more, self.less, *(self.beyond or ())}
+
+
+@dataclass(frozen=True, slots=True)
+class ArmPicture:
+    """A picture of arms: what was measured here, and beside it what the paper has for them.
+
+    Attributes:
+        title: What it shows.
+        arms: Name of an arm -> the paper's number, None if it gives none.
+        published: What the paper's numbers are of; where it gives none, how it shows them.
+        metric: What is drawn of ours.
+        x: What the horizontal axis has, `n` or the `proposals` of an episode. The name of an arm up to ", n = " is that
+            of its line. "" draws bars.
+    """
+
+    title: str
+    arms: Mapping[str, float | None]
+    published: str = "published as a curve, no figures"
+    metric: Literal["reward", "success"] = "success"
+    x: Literal["", "n", "proposals"] = ""
 
 
 class Laboratory(Protocol):
@@ -281,8 +311,12 @@ def comparisons() -> Mapping[str, tuple[PaperComparison, ...]]:
 
 
 def compared_in(paper: str) -> tuple[str, ...]:
-    """Return the environments that a paper's comparisons are for, one each; WebShop is that of the one for any."""
-    return tuple((one.envs or (WEBSHOP,))[0] for one in comparisons()[paper])
+    """Return the environments that a paper's comparisons are for, one each; WebShop is that of the one for any.
+
+    Raises:
+        UnknownName: There is no such paper.
+    """
+    return tuple((one.envs or (WEBSHOP,))[0] for one in _comparisons_of(paper))
 
 
 def load_comparison(paper: str, env: str = "") -> PaperComparison:
@@ -291,7 +325,12 @@ def load_comparison(paper: str, env: str = "") -> PaperComparison:
     Raises:
         UnknownName: There is no such paper.
     """
+    known = _comparisons_of(paper)
+    return next(one for wanted in (env, None) for one in known if wanted in one.envs or not (wanted or one.envs))
+
+
+def _comparisons_of(paper: str) -> tuple[PaperComparison, ...]:
     known = comparisons()
     if paper not in known:
         raise UnknownName("paper", paper, known)
-    return next(one for wanted in (env, None) for one in known[paper] if wanted in one.envs or not (wanted or one.envs))
+    return known[paper]

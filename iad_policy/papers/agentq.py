@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from iad_policy.papers import (
     WEBSHOP,
+    ArmPicture,
     Claim,
     Experiment,
     Laboratory,
@@ -142,6 +143,22 @@ EXPERIMENTS: Mapping[str, Experiment] = {
                 claim("A5 agent-q + mcts > agent-q", "agent-q + mcts", "agent-q", "50.5 > 41.5"),
                 claim("A5 agent-q + mcts > base + mcts", "agent-q + mcts", "base + mcts", "50.5 > 48.4"),
             ),
+            pictures=(
+                ArmPicture(
+                    "figure 3, success in the shop",
+                    {
+                        "base": 28.6,
+                        "rft": 31.3,
+                        "outcome-dpo": 37.5,
+                        "outcome-dpo + beam": None,
+                        "step-dpo": None,
+                        "agent-q": 41.5,
+                        "base + mcts": 48.4,
+                        "agent-q + mcts": 50.5,
+                    },
+                    "success in per cent, xLAM\n(outcome-dpo: 40.6 in the text)",
+                ),
+            ),
         ),
     ),
     "agent-q/opentable": Experiment(
@@ -175,6 +192,21 @@ EXPERIMENTS: Mapping[str, Experiment] = {
                 claim("ranked first visits > published", "step-dpo ranked", "step-dpo", "not in the paper"),
                 claim("B5 agent-q + mcts > agent-q", "agent-q + mcts", "agent-q", "95.4 > 81.7"),
                 claim("B5 agent-q + mcts > rft + mcts", "agent-q + mcts", "rft + mcts", "95.4 > 84.3"),
+            ),
+            pictures=(
+                ArmPicture(
+                    "figure 6, success in booking",
+                    {
+                        "base": 18.6,
+                        "rft": 67.2,
+                        "outcome-dpo": 71.8,
+                        "step-dpo": 75.2,
+                        "agent-q": 81.7,
+                        "rft + mcts": 84.3,
+                        "agent-q + mcts": 95.4,
+                    },
+                    "success in per cent, Llama 3 70B on OpenTable",
+                ),
             ),
             envs=("IAD/Booking-v0", "IAD/BookingBrowser-v0"),
         ),

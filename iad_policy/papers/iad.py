@@ -5,6 +5,7 @@ from typing import Any
 
 from iad_policy.papers import (
     WEBSHOP,
+    ArmPicture,
     Claim,
     Experiment,
     FigurePanel,
@@ -127,6 +128,45 @@ OF_SKETCHES = (
     Claim("noisy: iad > bon", "iad, n = 2, noisy", "bon, n = 2, noisy", "figure 7"),
     Claim("best and worst > scalar", "iad, n = 2", "iad, n = 2, scalar", "figure 7"),
 )
+PICTURES_OF_SKETCHES = (
+    ArmPicture(
+        "figure 3, layout score by n",
+        {
+            "single": None,
+            "bon, n = 2": 21.45,
+            "bon, n = 4": 24.02,
+            "bon, n = 6": 25.75,
+            "iad, n = 2": 24.78,
+            "iad, n = 4": 25.97,
+            "iad, n = 6": 26.75,
+        },
+        "layout score x 100, Gemini 1.5 Flash",
+        metric="reward",
+        x="n",
+    ),
+    ArmPicture(
+        "layout score at n = 6",
+        {
+            "bon, n = 6": 25.75,
+            "self-refine, n = 6": 19.89,
+            "sk2code-feedback, n = 6": 21.43,
+            "iad, n = 6": 26.75,
+            "iad-fb, n = 6": 27.95,
+        },
+        "layout score x 100, Gemini 1.5 Flash",
+        metric="reward",
+    ),
+    ArmPicture(
+        "figures 6 and 7, temperature 0.1, scores with gaps or noise, and the form of feedback",
+        {
+            name: None
+            for name in SKETCHES
+            if name.endswith(("cold", "sparse", "noisy", "scalar")) or name in ("bon, n = 2", "iad, n = 2")
+        },
+        "curves without numbers; at temperature 0.1,\niad is above 26 and bon near 21.9",
+        metric="reward",
+    ),
+)
 
 FINALISE = "Verifier: a model that says iterate or finalise (--verifier finalise:<model>); here the environment's own."
 SCORED = ("single", "bon", "iad")
@@ -172,6 +212,20 @@ EXPERIMENTS: Mapping[str, Experiment] = {
                 Claim("T1 iad > bon, n = 2", "iad, n = 2", "bon, n = 2", "all tables"),
                 Claim("learned from iad > single", "after-iad", "single", "not in the paper"),
                 Claim("learned and iad > iad", "after-iad, iad, n = 4", "iad, n = 4", "not in the paper"),
+            ),
+            pictures=(
+                ArmPicture(
+                    "success by n in the shop",
+                    {
+                        "single": 29.3,
+                        "bon, n = 2": None,
+                        "bon, n = 4": None,
+                        "iad, n = 2": None,
+                        "iad, n = 4": 38.3,
+                    },
+                    "success in per cent, Gemini 1.5 Pro, version 1",
+                    x="n",
+                ),
             ),
         ),
     ),
@@ -250,6 +304,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             stages=None,
             arms=SKETCHES,
             claims=OF_SKETCHES,
+            pictures=PICTURES_OF_SKETCHES,
             envs=(SKETCH,),
         ),
         figures={
@@ -360,6 +415,17 @@ EXPERIMENTS: Mapping[str, Experiment] = {
                 of_success("chains > Majority@12", "chains, n = 12", "bon-sc, n = 12", "65.97 and 68.05 with chains"),
                 of_success("Pass@4 > iad", "Pass@4", "iad, n = 4", "figure 4: the bound of best-of-n"),
             ),
+            pictures=(
+                ArmPicture(
+                    "figure 4, execution accuracy by n",
+                    {
+                        "single": None,
+                        **{f"{name}, n = {n}": None for name in ("bon", "bon-sc", "iad") for n in (2, 4)},
+                        "Pass@4": None,
+                    },
+                    x="n",
+                ),
+            ),
             envs=(BIRD,),
         ),
         figures={
@@ -400,6 +466,13 @@ EXPERIMENTS: Mapping[str, Experiment] = {
                 of_success("bon > single", "bon, n = 4", "single", "figure 8"),
                 of_success("iad > bon, n = 2", "iad, n = 2", "bon, n = 2", "figure 8"),
                 of_success("iad > bon, n = 4", "iad, n = 4", "bon, n = 4", "figure 8"),
+            ),
+            pictures=(
+                ArmPicture(
+                    "figure 8, success by proposals",
+                    {"single": None, **{f"{name}, n = {n}": None for name in ("bon", "iad") for n in (2, 4)}},
+                    x="proposals",
+                ),
             ),
             envs=(BASH,),
         ),

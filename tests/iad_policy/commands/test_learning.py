@@ -91,6 +91,14 @@ def test_reproduce_says_what_is_compared_and_takes_an_agent_where_none_is_traine
     assert listed.count("policies are trained") == 1
     assert listed.count("nothing is trained") == 3
     assert "Differs: In IAD-fb and Sk2code the judge's text is by a model that sees the reference." in listed
+    everything = run("reproduce", "--list")
+    assert listed.strip() in everything
+    for title in ("Agent Q (arXiv", "Agent Q on restaurant booking (", "Q*Agent (", "ARTIS (", "Picture: figure 3a, "):
+        assert title in everything
+    assert "Not compared, settings alone (--preset): intercode/bash, " in everything
+    for given, said in (((), "expected a paper, got none; name one of iad, agentq"), (("react",), "a known paper")):
+        refused = iad("reproduce", *given)
+        assert (refused.exit_code, said in refused.output) == (2, True)
     refused = iad("reproduce", "agentq", "--agent", "random", "--out", str(tmp_path))
     assert "expected no agent for Agent Q, whose policies are trained, got random" in refused.output
     refused = iad("reproduce", "iad", "--agent", "solution:0.5", "--out", str(tmp_path))  # the first that trains none

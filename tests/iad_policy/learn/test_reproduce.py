@@ -1,6 +1,8 @@
 """The papers' comparisons: every one can be run, and what is said of its trends follows from the scores."""
 
 import json
+import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -78,6 +80,13 @@ def test_stages_make_what_the_arms_need_and_claims_are_about_arms(
     assert all(claim.arms <= set(known.arms) for claim in known.claims)
     assert len({claim.name for claim in known.claims}) == len(known.claims) > 0
     assert what_differs(paper, "comparison", env)
+    assert known.pictures
+    assert {name for picture in known.pictures for name in picture.arms} <= set(known.arms)
+    for claim in known.claims:
+        said = re.fullmatch(r"([\d.]+) > ([\d.]+)", claim.published)
+        drawn = [(one.arms.get(claim.more), one.arms.get(claim.less)) for one in known.pictures]
+        drawn = [both for both in drawn if None not in both]
+        assert not said or not drawn or tuple(map(float, said.groups())) in drawn
 
 
 def asked_in(paper: str, env: str = WEBSHOP) -> dict[str, dict[str, Any]]:
@@ -198,11 +207,35 @@ def test_a_comparison_is_written_down_and_not_repeated(iad: tuple[Path, Reproduc
     assert {one["verdict"] for one in record["claims"]} <= {"confirmed", "refuted", "undecidable"}
     assert record["n_tasks"] == 3
     assert json.loads((out / RESULTS).read_text()) == record
-    assert (out / PAGE).read_text() == as_markdown(record)
+    assert (out / PAGE).read_text() == as_markdown(record, [out / "figure-1.png"])
+    assert (out / "figure-1.svg").stat().st_size > 0
+    for name, own in record["arms"].items():
+        assert own["n"] == known.arms[name].options.get("n", 1)
+        for metric in ("reward", "success"):
+            low, high = own[f"{metric}_95"]
+            assert low <= own[metric] <= high
     files = {path: path.stat().st_mtime_ns for name in ("answers.jsonl", "model.json") for path in out.rglob(name)}
     assert files
     assert reproduce("iad", out=out, **TINY).record == record
     assert {path: path.stat().st_mtime_ns for path in files} == files
+
+
+def test_without_matplotlib_only_the_pictures_are_missing(
+    iad: tuple[Path, Reproduction], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, found = iad
+    before = {name: (out / name).read_text() for name in (PAGE, RESULTS)}
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    told: list[str] = []
+    assert reproduce("iad", out=out, **TINY, report=told.append).record == found.record
+    assert next(line for line in told if "pictures" in line).startswith(
+        "no pictures: expected the package 'matplotlib'"
+    )
+    assert (out / RESULTS).read_text() == before[RESULTS]
+    assert (out / PAGE).read_text() == as_markdown(found.record)
+    monkeypatch.undo()
+    reproduce("iad", out=out, **TINY)
+    assert (out / PAGE).read_text() == before[PAGE]
 
 
 def test_only_training_tasks_are_explored_and_only_test_tasks_measured(iad: tuple[Path, Reproduction]) -> None:
