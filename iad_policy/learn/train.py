@@ -55,7 +55,9 @@ def train(
         UnknownName: There is no such recipe, backend or option.
     """
     of_backend: dict[str, Any] = {
-        name: options.pop(name) for name in ("rate", "entropy", "rank", "micro", "max_length", "decode") if name in options
+        name: options.pop(name)
+        for name in ("rate", "entropy", "rank", "micro", "max_length", "decode", "network", "loss_at")
+        if name in options
     }
     if recipe == "ppo":  # it plays while it learns
         env = [experience] if isinstance(experience, str) or not isinstance(experience, Sequence) else experience
