@@ -56,7 +56,7 @@ def train(
     """
     of_backend: dict[str, Any] = {
         name: options.pop(name)
-        for name in ("rate", "entropy", "rank", "micro", "max_length", "decode")
+        for name in ("rate", "entropy", "rank", "micro", "max_length", "decode", "network", "loss_at")
         if name in options
     }
     if recipe == "ppo":  # it plays while it learns

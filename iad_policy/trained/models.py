@@ -1,7 +1,8 @@
 """Model folders: what was trained, from what, on what, with the parameters.
 
 model.json        what it is, written last: a folder without it is not finished
-weights.npz       the parameters of the numeric backends; adapter.safetensors or head.safetensors of a language model
+weights.npz       the parameters of the numeric backends; of a language model adapter.safetensors, head.safetensors, or
+                  network.safetensors where it is trained along with the head
 training.jsonl    one line per epoch, update or step, flushed at once
 checkpoint-N/     where training goes on after a kill
 """

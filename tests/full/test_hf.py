@@ -84,6 +84,11 @@ def pairs(model: Any, n: int = 3) -> Examples:
     return Examples(rows, {"side": side, "p": np.ones(2 * n), "reference": reference}, side // 2, Preference(beta=0.3))
 
 
+def valued() -> Examples:
+    names, target = ("good", "bad indeed", "good!", "bad!"), np.array([1.0, 0.0, 0.5, 0.0])
+    return weighted([said(f"Action: {name}") for name in names], squared_error, target=target)
+
+
 def told(folder: Path, what: str) -> list[Any]:
     """What the lines of a training say."""
     return [json.loads(line)[what] for line in (folder / TRAINING).read_text().splitlines()]
@@ -215,12 +220,13 @@ def test_training_stops_before_the_policy_is_too_far(spec: str, tmp_path: Path) 
         assert (tmp_path / TRAINING).read_text() == lines  # the second goes on where the first stopped
 
 
-def test_what_can_not_be_trained_names_the_option_and_keeps_what_was_good(spec: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("head", ["policy", "value"])
+def test_what_can_not_be_trained_names_the_option_and_keeps_what_was_good(head: str, spec: str, tmp_path: Path) -> None:
     def full(logp: Array, stored: Stored) -> Loss:
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
 
-    model = backend(spec, micro=2)
-    examples, before = pairs(model), model.identity
+    model = backend(spec, head, micro=2, **({"network": "published"} if head == "value" else {}))
+    examples, before = pairs(model) if head == "policy" else valued(), model.identity
     nowhere = replace(examples, objective=lambda logp, stored: Loss(float("nan"), logp))
     for name, broken, error, said in (
         ("nan", nowhere, NotFinite, "smaller rate"),
@@ -275,11 +281,16 @@ def test_a_trained_model_acts_in_both_ways_and_one_without_words_in_one(
         evaluate(SHOP, ["single"], agent=f"learned:{made.folder}", agent_args={"decode": "free"}, tasks=1)
 
 
-def test_a_value_model_is_a_verifier(spec: str, tmp_path: Path) -> None:
-    grown = explore(SHOP, how="tree", out=tmp_path / "trees", tasks=3)
-    made = train("qnet", grown, out=tmp_path / "q", backend=f"hf:{spec}", epochs=40)
+@pytest.mark.parametrize("options", [{"epochs": 40}, {"network": "published", "epochs": 2, "rate": 1e-3, "batch": 8}])
+def test_a_value_model_is_a_verifier(options: dict[str, Any], spec: str, tmp_path: Path) -> None:
+    grown = explore(SHOP, how="tree", out=tmp_path / "trees", tasks=1)
+    made = train("qnet", grown, out=tmp_path / "q", backend=f"hf:{spec}", **options)
     losses = told(made.folder, "loss")
     assert losses[-1] < losses[0]
+    assert sum(path.suffix == ".safetensors" for path in made.folder.rglob("*")) == 1  # no checkpoint
+    rows = [step.row for one in grown.trajectories for step in one.steps][:3]
+    again = load_model(made.folder, head="value").backend
+    assert list(again.outputs(again.batch(rows))) == list(made.backend.outputs(made.backend.batch(rows)))
     short: dict[str, Any] = {"tasks": 1, "n": 2, "env_args": {"max_steps": 3}, "baseline": "bon"}
     found = evaluate(SHOP, ["bon"], verifier=f"qnet:{made.folder}", **short)
     assert all(record.spent.verifications for record in found.records["bon"])
@@ -291,6 +302,69 @@ def test_a_head_learns_what_it_is_told(spec: str, tmp_path: Path) -> None:
     target = np.array([1.0, 0.0, 1.0, 0.0])
     model.fit(weighted(rows, squared_error, target=target), Schedule(epochs=200), folder=tmp_path, asked="x")
     assert model.outputs(model.batch(rows)) == pytest.approx(target, abs=0.2)
+
+
+@pytest.mark.parametrize("loss_at", ["every-token", "last"])
+def test_the_published_value_network_is_trained_whole_and_at_every_token(
+    loss_at: str, spec: str, tmp_path: Path
+) -> None:
+    import torch
+
+    model = backend(spec, "value", network="published", loss_at=loss_at, rate=1e-3)
+    *backbone, head = model.model.children()
+    shapes = [
+        (one.in_features, one.out_features) if hasattr(one, "in_features") else type(one).__name__ for one in head
+    ]
+    assert shapes == [(64, 1024), "ReLU", (1024, 1024), "ReLU", (1024, 1)]
+    before = {name: one.clone() for name, one in model.parameters().items()}
+    assert len(before) == 6 + len(list(backbone[0].parameters()))
+    examples, errors = valued(), []
+    for one, target in zip(model.batch(examples.rows), examples.stored["target"], strict=True):
+        with torch.no_grad():
+            seen = model.weights.model(torch.tensor([one.prompt + one.answer]), output_hidden_states=True)
+            x = seen.hidden_states[-1][0, len(one.prompt) :]
+            for place in (0, 2, 4):
+                x = x.clamp(min=0) if place else x
+                x = x @ before[f"head.{place}.weight"].T + before[f"head.{place}.bias"]
+        off = (x[:, 0] - target) ** 2
+        errors.append(float(off.mean() if loss_at == "every-token" else off[-1]))
+        assert model.outputs([one]) == pytest.approx([float(x[-1, 0])], abs=1e-5)
+    old = model.outputs(model.batch(examples.rows))
+    model.fit(examples, Schedule(epochs=2, batch=4), folder=tmp_path)  # the first step has a rate of 0: the warm-up
+    assert told(tmp_path, "loss")[0] == pytest.approx(np.mean(errors), abs=1e-5)
+    after = model.parameters()
+    assert [name for name in before if torch.equal(before[name], after[name])] == []
+    assert model.outputs(model.batch(examples.rows)) != pytest.approx(old, abs=1e-3)
+
+
+def test_the_published_value_network_learns_and_a_rerun_goes_on(spec: str, tmp_path: Path) -> None:
+    first, cut, again = (backend(spec, "value", network="published", rate=1e-3) for _ in range(3))
+    given: dict[str, Any] = {"schedule": Schedule(epochs=6, batch=2), "seed": 1, "asked": "x"}
+    examples = valued()
+    fitted = first.fit(examples, folder=tmp_path / "whole", **given)
+    assert (fitted.n_epochs, fitted.loss) == (6, pytest.approx(0.0, abs=0.2))
+    with pytest.raises(Killed):
+        cut.fit(replace(examples, objective=KilledAfter(9, squared_error)), folder=tmp_path / "cut", **given)
+    again.fit(examples, folder=tmp_path / "cut", **given)
+    assert told(tmp_path / "cut", "loss") == pytest.approx(told(tmp_path / "whole", "loss"), abs=1e-4)
+    rows = again.batch(examples.rows)
+    assert again.outputs(rows) == pytest.approx(first.outputs(rows), abs=1e-4)
+    step = first.step(rows, squared_error, examples.stored)
+    assert first.step(rows, squared_error, examples.stored) < step
+
+
+@pytest.mark.parametrize(
+    ("head", "options", "said"),
+    [
+        ("value", {"network": "paper"}, "frozen or published, got 'paper'"),
+        ("policy", {"network": "published"}, "expected a value model"),
+        ("value", {"loss_at": "every-token"}, "pass --option network=published"),
+        ("value", {"loss_at": "all"}, "last or every-token, got 'all'"),
+    ],
+)
+def test_a_value_networks_options_are_checked(head: str, options: dict[str, Any], said: str, spec: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        backend(spec, head, **options)
 
 
 def test_a_language_model_learns_while_it_plays(cloned: Model, tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
-"""Trains language models: low-rank adapters, or a head on the states of the last layer.
+"""Trains language models: low-rank adapters, or a head on the states of the last layer, with the model or without.
 
-A policy is trained with transformers' trainer, which accelerate distributes. Its loss is the objective of the answers'
-log-probabilities: TRL's preference trainers compute the reference again, and can't take the stored one.
+All but a head alone is trained with transformers' trainer, which accelerate distributes. A policy's loss is the
+objective of the answers' log-probabilities: TRL's preference trainers compute the reference again, and can't take the
+stored one.
 """
 
 import json
@@ -28,6 +29,8 @@ from iad_policy.learn.models import CHECKPOINT, STATE, keep_lines, require_same
 from iad_policy.learn.objectives import Objective, Stored, cross_entropy
 from iad_policy.learn.progress import advance
 from iad_policy.learn.trainable import Fitted, NotFinite, Schedule
+from iad_policy.models.hf.likelihood import answer_logprobs, padded
+from iad_policy.papers.qstar import VALUE_NETWORK
 from iad_policy.trained.backends.hf import Encoded, HFBackend, as_array
 from iad_policy.trained.heads import Array, Head
 from iad_policy.trained.models import EPOCHS, SIMULATOR, TRAINING
@@ -53,7 +56,7 @@ class OutOfMemory(IADError, MemoryError):
 
 
 class TrainableHFBackend(HFBackend):
-    """A language model whose adapters, or whose head, AdamW trains. It is a `Trainable`.
+    """A language model whose adapters, or whose head, AdamW trains, or the whole with its head. It is a `Trainable`.
 
     Args:
         env: The environment's id.
@@ -62,8 +65,10 @@ class TrainableHFBackend(HFBackend):
         rate: Learning rate.
         micro: Rows, or pairs, that are computed at a time. Batches are sums of them. By default 2 on a processor and 8
             on a GPU.
-        max_length: Rows of a policy with more tokens are left out, with the rest of their pair. By default the model's
-            context.
+        max_length: Rows with more tokens are left out, with the rest of their pair, but for a head alone. By default
+            the model's context.
+        loss_at: Where a value is compared with its target: at the `last` token of the action, or, with the published
+            network, at `every-token` of it. "" is `every-token` where it can be.
         options: Options of `HFBackend`.
     """
 
@@ -76,21 +81,26 @@ class TrainableHFBackend(HFBackend):
         rate: float | None = None,
         micro: int | None = None,
         max_length: int | None = None,
+        loss_at: str = "",
         **options: Any,
     ) -> None:
         super().__init__(env, head, spec, **options)
-        self.rate = rate or (2e-4 if head == "policy" else 1e-3)
+        self.loss_at = _loss_at(loss_at, self._network)
+        of_head = VALUE_NETWORK["rate"] if self._network == "published" else 1e-3
+        self.rate = rate or (2e-4 if head == "policy" else of_head)
         self.micro = micro or (8 if torch.cuda.is_available() else 2)
         self.max_length = min(max_length or self.weights.n_context, self.weights.n_context)
         self._optimiser: torch.optim.Optimizer | None = None
 
     @property
     def model(self) -> Any:
-        """The model with its adapters, which a trainer may wrap."""
+        """The model with its adapters or its head, which a trainer may wrap."""
         return self._trained
 
     def schedule(self, recipe: str) -> Schedule:
         """Return how long a recipe trains, if nothing else is said."""
+        if self._network == "published":
+            return Schedule(epochs=VALUE_NETWORK["epochs"], batch=VALUE_NETWORK["batch"])
         return SCHEDULES.get(recipe, Schedule(epochs=1, batch=8))
 
     def step(self, batch: Sequence[Encoded], objective: Objective, stored: Stored) -> float:
@@ -105,15 +115,15 @@ class TrainableHFBackend(HFBackend):
         )
         optimiser.zero_grad()
         if self._head_kind == "value":
-            values = self._trained(self._last_states(batch))[:, 0]
-            loss, slopes = _finite(objective, as_array(values.detach()), stored)
+            values = self.scores(self._trained, batch)
+            loss, slopes = _finite(objective, as_array(values.detach()), self.stored_with(batch, stored))
             (values * _tensor(slopes, values)).sum().backward()
         else:
             loss, slopes = _finite(objective, self.outputs(batch), stored)
             with out_of_memory("tasks", len(batch)):
                 for places in micro_batches([len(one.prompt) + len(one.answer) for one in batch]):
                     some = [batch[place] for place in places]
-                    likely = self.logprobs(self._trained, some)
+                    likely = self.scores(self._trained, some)
                     (likely * _tensor(slopes[places], likely)).sum().backward()
         torch.nn.utils.clip_grad_norm_(self._trained.parameters(), 1.0)
         optimiser.step()
@@ -121,13 +131,41 @@ class TrainableHFBackend(HFBackend):
         return loss
 
     def fit(self, examples: Examples, schedule: Schedule, *, folder: Path, seed: int = 0, asked: str = "") -> Fitted:
-        """Change the parameters to fit examples: see `fitting.fit`. A policy is trained by transformers' trainer."""
-        if self._head_kind == "value":
+        """Change the parameters to fit examples: see `fitting.fit`, which trains a head alone."""
+        if self._is_head_alone:
             return fit(self, examples, schedule, folder=folder, seed=seed, asked=asked)
         try:
-            return _fit_policy(self, examples, schedule, folder=folder, seed=seed, asked=asked)
+            return _fit_model(self, examples, schedule, folder=folder, seed=seed, asked=asked)
         finally:
             self.forget()
+
+    def scores(self, model: Any, batch: Sequence[Encoded]) -> torch.Tensor:
+        """Return what an objective takes, with gradients: log-probabilities of answers, or values where the loss is.
+
+        Args:
+            model: What is asked: the `model`, or what a trainer made of it.
+            batch: The rows. Values at every token stand one row after the other.
+        """
+        if self._is_head_alone:
+            return torch.as_tensor(model(self._last_states(batch))[:, 0])
+        ids = [one.prompt for one in batch], [one.answer for one in batch]
+        if self._head_kind == "policy":
+            return answer_logprobs(self.weights, model, *ids)
+        values = model(**padded(self.weights, *ids))
+        return torch.cat([one[-n:] for one, n in zip(values, self._n_scores(batch), strict=True)])
+
+    def stored_with(self, batch: Sequence[Encoded], stored: Stored) -> Stored:
+        """Return what is stored with each score. The tokens of an action share its weight."""
+        n = self._n_scores(batch)
+        shared = {"weight": stored["weight"] / n} if self.loss_at == "every-token" else {}
+        return {name: np.repeat(one, n) for name, one in {**stored, **shared}.items()}
+
+    def _n_scores(self, batch: Sequence[Encoded]) -> list[int]:
+        return [len(one.answer) if self.loss_at == "every-token" else 1 for one in batch]
+
+    @property
+    def _is_head_alone(self) -> bool:
+        return self._head_kind == "value" and self._network == "frozen"
 
     def copy(self) -> "TrainableHFBackend":
         """Return a model with the same parameters."""
@@ -147,10 +185,10 @@ class TrainableHFBackend(HFBackend):
         save_file(own, folder / self._file)
 
 
-def _fit_policy(
+def _fit_model(
     backend: "TrainableHFBackend", examples: Examples, schedule: Schedule, *, folder: Path, seed: int, asked: str
 ) -> Fitted:
-    """Fit a policy to examples. The same call again goes on from the last whole epoch.
+    """Fit a model with its adapters or its head to examples. The same call again goes on from the last whole epoch.
 
     Raises:
         ModelFolderError: The folder has a checkpoint of another training.
@@ -346,7 +384,7 @@ class _Watch(TrainerCallback):  # type: ignore[misc]
 
 
 class _ObjectiveTrainer(Trainer):  # type: ignore[misc]
-    """A trainer whose loss is an objective of the rows' log-probabilities, per token where it is cross-entropy."""
+    """A trainer whose loss is an objective of the rows' scores, per token where it is cross-entropy."""
 
     def __init__(self, backend: "TrainableHFBackend", rows: list[Encoded], examples: Examples, **others: Any) -> None:
         super().__init__(model=backend.model, **others)
@@ -357,32 +395,43 @@ class _ObjectiveTrainer(Trainer):  # type: ignore[misc]
         self._scale = 1 / float(np.mean([len(one.answer) for one in rows])) if is_plain else 1.0
 
     def compute_loss(self, model: Any, inputs: Any, return_outputs: bool = False, **others: Any) -> Any:
-        """Return the loss, with the objective's slopes as its gradient with respect to the log-probabilities."""
+        """Return the loss, with the objective's slopes as its gradient with respect to the scores."""
         rows = inputs["rows"].tolist()
         stored = {name: one[rows] for name, one in self._examples.stored.items()}
         if "side" in stored:
             stored["side"] = renumbered(stored["side"])
-        likely = _logprobs(self._backend, model, [self._rows[row] for row in rows])
-        loss, slopes = self._examples.objective(likely.detach().double().cpu().numpy(), stored)
+        batch = [self._rows[row] for row in rows]
+        scores = _scores(self._backend, model, batch)
+        loss, slopes = self._examples.objective(as_array(scores.detach()), self._backend.stored_with(batch, stored))
         if not np.isfinite(loss):
             raise NotFinite(
                 f"expected a loss that is a number, got {loss}; use a smaller rate than {self._backend.rate:g}"
             )
-        sloped = (likely * _tensor(slopes, likely)).sum()
+        sloped = (scores * _tensor(slopes, scores)).sum()
         return self._scale * (sloped - sloped.detach() + float(loss))
 
 
-def _logprobs(backend: "TrainableHFBackend", model: Any, rows: Sequence[Encoded]) -> torch.Tensor:
-    """Return the rows' log-probabilities. Beyond `N_TOKENS`, parts are computed again in the backward pass."""
+def _scores(backend: "TrainableHFBackend", model: Any, rows: Sequence[Encoded]) -> torch.Tensor:
+    """Return the rows' scores. Beyond `N_TOKENS`, parts are computed again in the backward pass."""
 
     def of(*places: int) -> torch.Tensor:
         some = [rows[place] for place in places]
-        return backend.logprobs(model, some)
+        return backend.scores(model, some)
 
     parts = list(micro_batches([len(one.prompt) + len(one.answer) for one in rows]))
     if len(parts) == 1:
         return of(*parts[0])
     return torch.cat([checkpoint(of, *part, use_reentrant=False) for part in parts])
+
+
+def _loss_at(given: str, network: str) -> str:
+    if given not in ("", "last", "every-token"):
+        raise ValueError(f"expected loss_at to be last or every-token, got {given!r}; pass one of the two")
+    if given == "every-token" and network != "published":
+        raise ValueError(
+            f"expected network=published for loss_at=every-token, got {network}; pass --option network=published"
+        )
+    return given or ("every-token" if network == "published" else "last")
 
 
 def _finite(objective: Objective, outputs: Array, stored: Stored) -> tuple[float, Array]:

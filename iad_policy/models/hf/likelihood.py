@@ -132,19 +132,30 @@ def answer_logprobs(weights: HFWeights, model: Any, prompts: Sequence[Ids], answ
         answers: Tokens of each answer.
     """
     longest = max(map(len, answers))
+    given = padded(weights, prompts, answers)
+    likely = model(**given, logits_to_keep=longest + 1).logits[:, :-1].float().log_softmax(-1)
+    tokens = likely.gather(2, given["input_ids"][:, -longest:, None])[..., 0]
+    of_answer = [[0.0] * (longest - len(one)) + [1.0] * len(one) for one in answers]
+    return (tokens * torch.tensor(of_answer, device=tokens.device)).sum(1)
+
+
+def padded(weights: HFWeights, prompts: Sequence[Ids], answers: Sequence[Ids]) -> dict[str, Any]:
+    """Return what a model is given of prompts with their answers, padded on the left: all answers end at one place.
+
+    Raises:
+        ValueError: One is longer than the model's context.
+    """
     whole = [[*prompt, *answer] for prompt, answer in zip(prompts, answers, strict=True)]
     widest = max(map(len, whole))
     refuse_long(weights, widest)
     pad, device = weights.tokenizer.pad_token_id, weights.model.device
-    # Padded on the left, so that all answers end at the same place and only their logits are computed.
-    given = torch.tensor([[pad] * (widest - len(one)) + one for one in whole], device=device)
     mask = torch.tensor([[0] * (widest - len(one)) + [1] * len(one) for one in whole], device=device)
-    places = (mask.cumsum(1) - 1).clamp(min=0)
-    seen = model(input_ids=given, attention_mask=mask, position_ids=places, logits_to_keep=longest + 1, use_cache=False)
-    likely = seen.logits[:, :-1].float().log_softmax(-1)
-    tokens = likely.gather(2, given[:, -longest:, None])[..., 0]
-    of_answer = torch.tensor([[0.0] * (longest - len(one)) + [1.0] * len(one) for one in answers], device=device)
-    return (tokens * of_answer).sum(1)
+    return {
+        "input_ids": torch.tensor([[pad] * (widest - len(one)) + one for one in whole], device=device),
+        "attention_mask": mask,
+        "position_ids": (mask.cumsum(1) - 1).clamp(min=0),
+        "use_cache": False,
+    }
 
 
 def refuse_long(weights: HFWeights, n_tokens: int) -> None:

@@ -1,5 +1,7 @@
 """Language models as policies and value models: low-rank adapters on a model of transformers, or a head on its states.
 
+A value model's model is frozen, or trained along with the head.
+
 A policy's log-probability of an action is the sum over the tokens of the whole answer, with the one that ends it. Where
 a row has what a model was sent and said, that is what is trained on. Otherwise it is the environment's prompt for the
 state, and the action as an answer.
@@ -18,7 +20,7 @@ from peft import LoraConfig, get_peft_model, get_peft_model_state_dict, set_peft
 from safetensors.torch import load_file
 
 from iad_policy.models.hf.client import HFModel
-from iad_policy.models.hf.likelihood import PromptReader, answer_logprobs, read_answers
+from iad_policy.models.hf.likelihood import PromptReader, read_answers
 from iad_policy.models.hf.weights import HFWeights, fresh_weights
 from iad_policy.prompts import domain_prompts
 from iad_policy.registry.domain import domain_by_id
@@ -29,7 +31,7 @@ from iad_policy.types import Candidate, State, Usage
 from iad_policy.types.call_context import current_call
 from iad_policy.types.hashing import digest
 
-ADAPTER, HEAD = "adapter.safetensors", "head.safetensors"
+ADAPTER, HEAD, NETWORK = "adapter.safetensors", "head.safetensors", "network.safetensors"
 ACTOR = "actor_direct"
 
 
@@ -50,6 +52,30 @@ class Encoded:
     n_fixed: int
 
 
+class ValueNetwork(torch.nn.Module):  # type: ignore[misc]
+    """A whole model with a head: the value at each token, shape (rows, tokens).
+
+    The weights are float32, as steps of 1e-5 are lost in bfloat16. They are trained in the model's own type.
+
+    Args:
+        model: The language model. Its layers are changed.
+        head: What makes values of the last layer's states.
+    """
+
+    def __init__(self, model: Any, head: torch.nn.Module) -> None:
+        super().__init__()
+        self._type = model.dtype
+        self.backbone = model.float().base_model.requires_grad_()
+        self.head = head
+
+    def forward(self, **given: Any) -> torch.Tensor:
+        """Return the values at tokens, which are given as to a model of transformers."""
+        with torch.autocast(self.backbone.device.type, self._type, enabled=self._type != torch.float32):
+            states = self.backbone(**given).last_hidden_state
+        values: torch.Tensor = self.head(states.float())[..., 0]
+        return values
+
+
 class HFBackend:
     """A language model with what was trained: adapters, or a head. It is a `Backend`.
 
@@ -58,6 +84,8 @@ class HFBackend:
         head: What it is for.
         spec: The model, as after `hf:`.
         rank: Rank of the adapters, on all linear layers. Their scale is 2.
+        network: Of a value model. `frozen` is a head of two linear layers on a frozen model. `published` is that of
+            QLASS (arXiv 2502.02584): a head of three, two of them hidden with 1,024 units, and the model trained along.
         mode: The environment's mode, which may have prompts of its own.
         decode: `offered` scores the actions that the environment's features offer, and samples among them. `free`
             writes an answer, which the agent reads. "" is `offered` where there are features.
@@ -75,6 +103,7 @@ class HFBackend:
         spec: str,
         *,
         rank: int = 16,
+        network: str = "frozen",
         mode: str = "",
         decode: str = "",
         prompt: str = ACTOR,
@@ -87,8 +116,9 @@ class HFBackend:
         self.decode = _decode(decode, self._features)
         self.weights: HFWeights = fresh_weights(spec)
         self._head_kind = head
+        self._network = _network(network, head)
         self._asked_with = prompt
-        self._options = {"rank": rank, "mode": mode, "decode": self.decode, "prompt": prompt}
+        self._options = {"rank": rank, "network": network, "mode": mode, "decode": self.decode, "prompt": prompt}
         self._prompts = domain_prompts(own, mode)
         self._scored: OrderedDict[str, tuple[list[Any], Array]] = OrderedDict()
         self._reader = PromptReader(self.weights)
@@ -98,7 +128,8 @@ class HFBackend:
             shape = LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", lora_dropout=0.0)
             self._trained: Any = get_peft_model(self.weights.model, shape)
         else:
-            self._trained = _value_head(int(self.weights.model.config.hidden_size))
+            self._head = _value_head(int(self.weights.model.config.hidden_size), network).to(self.weights.model.device)
+            self._trained = ValueNetwork(self.weights.model, self._head) if network == "published" else self._head
         self._trained.eval()
 
     @property
@@ -130,7 +161,7 @@ class HFBackend:
         """Return the log-probability of each row's answer, or its value."""
         if self._head_kind == "value":
             with torch.no_grad():
-                return as_array(self._trained(self._last_states(batch))[:, 0])
+                return as_array(self._head(self._last_states(batch))[:, 0])
         found = np.zeros(len(batch))
         by_prompt: dict[tuple[int, ...], list[int]] = {}
         for place, one in enumerate(batch):
@@ -149,10 +180,6 @@ class HFBackend:
         places = np.array(others or range(len(actions)))
         place = places[drawn(likely[places], temperature, rng)]
         return Candidate(actions[place], logprobs=(float(likely[place]),))
-
-    def logprobs(self, model: Any, batch: Sequence[Encoded]) -> torch.Tensor:
-        """Return the log-probability of each row's answer, with gradients, by what a trainer wrapped."""
-        return answer_logprobs(self.weights, model, [one.prompt for one in batch], [one.answer for one in batch])
 
     def client(self) -> HFModel:
         """Return a client that writes with this model."""
@@ -189,7 +216,7 @@ class HFBackend:
 
     @property
     def _file(self) -> str:
-        return ADAPTER if self._head_kind == "policy" else HEAD
+        return ADAPTER if self._head_kind == "policy" else NETWORK if self._network == "published" else HEAD
 
     def put(self, parameters: dict[str, torch.Tensor]) -> None:
         """Replace what is trained."""
@@ -203,6 +230,8 @@ class HFBackend:
         """Drop what was computed with other parameters."""
         self._scored.clear()
         self._reader.forget()
+        if self._network == "published":
+            self._states.clear()
 
     def _encoded(self, row: Row) -> Encoded:
         messages = row.prompt or self._messages(row.state)
@@ -238,7 +267,7 @@ class HFBackend:
         return self._scored[name]
 
     def _last_states(self, batch: Sequence[Encoded]) -> torch.Tensor:
-        """Return the last layer's state of each row's last token. The model is frozen, so they are kept."""
+        """Return the last layer's state of each row's last token. They are kept while the model is as it is."""
         missing: dict[tuple[int, ...], list[Encoded]] = {}
         for one in batch:
             if (one.prompt, one.answer) not in self._states:
@@ -248,7 +277,8 @@ class HFBackend:
             read = read_answers(self.weights, prompt, [one.answer for one in some])
             for one, (_, state) in zip(some, read, strict=True):
                 self._states[one.prompt, one.answer] = state
-        return torch.stack([self._states[one.prompt, one.answer] for one in batch])
+        states = torch.stack([self._states[one.prompt, one.answer] for one in batch])
+        return states.to(self.weights.model.device)
 
 
 def _decode(given: str, features: Features | None) -> str:
@@ -259,10 +289,19 @@ def _decode(given: str, features: Features | None) -> str:
     return given or ("free" if features is None else "offered")
 
 
-def _value_head(width: int) -> torch.nn.Module:
-    return torch.nn.Sequential(
-        torch.nn.LayerNorm(width), torch.nn.Linear(width, 256), torch.nn.ReLU(), torch.nn.Linear(256, 1)
-    )
+def _network(given: str, head: Head) -> str:
+    if given not in ("frozen", "published"):
+        raise ValueError(f"expected network to be frozen or published, got {given!r}; pass one of the two")
+    if given == "published" and head == "policy":
+        raise ValueError("expected a value model (qnet) for network=published, got a policy; leave the option out")
+    return given
+
+
+def _value_head(width: int, network: str) -> torch.nn.Module:
+    linear, relu = torch.nn.Linear, torch.nn.ReLU
+    if network == "published":
+        return torch.nn.Sequential(linear(width, 1024), relu(), linear(1024, 1024), relu(), linear(1024, 1))
+    return torch.nn.Sequential(torch.nn.LayerNorm(width), linear(width, 256), relu(), linear(256, 1))
 
 
 def _watched(batch: Sequence[Encoded]) -> list[int]:

@@ -20,6 +20,7 @@ from iad_policy.learn.simulators import SimulatorTraining
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.ledger.run_folder import read_config
 from iad_policy.papers import WEBSHOP, Claim, PaperComparison, compared_in, comparisons, load_comparison, what_differs
+from iad_policy.papers.qstar import VALUE_NETWORK
 from iad_policy.run.resolve import resolve
 from iad_policy.strategies import find_strategy, options_of
 
@@ -50,8 +51,7 @@ class Dry:
         assert start in self.models
         assert found
         self.asked.append({"name": name, "found": found, "start": start, **options})
-        options.pop("backend", None)
-        assert load_recipe(recipe, **options)
+        assert load_recipe(recipe, **{k: v for k, v in options.items() if k not in ("backend", *VALUE_NETWORK)})
         self.models.add(name)
 
     def simulator(self, name: str, outcomes: str, *, tasks: int, **options: Any) -> None:
@@ -89,9 +89,9 @@ def test_stages_make_what_the_arms_need_and_claims_are_about_arms(
         assert not said or not drawn or tuple(map(float, said.groups())) in drawn
 
 
-def asked_in(paper: str, env: str = WEBSHOP) -> dict[str, dict[str, Any]]:
+def asked_in(paper: str, env: str = WEBSHOP, *, reads_text: bool = False) -> dict[str, dict[str, Any]]:
     """What a paper's stages ask for, by name."""
-    here = Dry(env, reads_text=False)
+    here = Dry(env, reads_text=reads_text)
     stages = load_comparison(paper, env).stages
     assert stages is not None
     stages(here)
@@ -130,6 +130,16 @@ def test_q_star_explores_as_published_and_merges_the_experts_data() -> None:
     assert all((one["scale"], one["experts"]) == ("tree", True) for one in values)
     for name, guide in (("self-trained", "sft"), ("self-trained averaged", "averaged"), ("self-trained raw", "raw")):
         assert asked[name]["found"] == [f"guided-{guide}", "100 of demos"]
+
+
+def test_q_star_trains_a_language_models_value_network_as_published() -> None:
+    published = {"network": "published", "loss_at": "every-token", "rate": 1e-5, "batch": 64, "epochs": 2}
+    for reads_text in (True, False):
+        asked = asked_in("qstar", reads_text=reads_text)
+        values = [one for name, one in asked.items() if name.startswith("q-")]
+        assert len(values) == 5
+        assert all((one.items() >= published.items()) == reads_text for one in values)
+        assert not any("network" in one for one in asked.values() if one not in values)
 
 
 def test_artis_has_the_published_arms() -> None:
