@@ -127,8 +127,24 @@ def reference_blocks(renderer: Renderer, html: str, *, published: bool = False) 
 
 def score_blocks(reference: Sequence[TextBlock], candidate: Sequence[TextBlock]) -> VisualScore:
     """Return the metrics of two pages' text blocks. All are 0 if a page has no blocks or nothing matches."""
-    if not reference or not candidate:
+    ours, theirs, pairs = matched_blocks(reference, candidate)
+    if not pairs:
         return VisualScore(0.0, 0.0, 0.0, 0.0)
+    matched = sum(_area(one) + _area(other) for one, other, _ in pairs)
+    return VisualScore(
+        matched / sum(map(_area, (*ours, *theirs))),
+        fmean(ratio for *_, ratio in pairs),
+        fmean(1 - max(map(abs, np.subtract(_centre(one), _centre(other)).tolist())) for one, other, _ in pairs),
+        fmean(max(0.0, 1 - colour_difference(one.colour, other.colour) / 100) for one, other, _ in pairs),
+    )
+
+
+def matched_blocks(
+    reference: Sequence[TextBlock], candidate: Sequence[TextBlock]
+) -> tuple[list[TextBlock], list[TextBlock], list[tuple[TextBlock, TextBlock, float]]]:
+    """Return the candidate's blocks and the reference's, merged, and the pairs that match, with their text ratio."""
+    if not reference or not candidate:
+        return [*candidate], [*reference], []
     ratios: Ratios = {}
     ours, theirs = _merged(_joined(candidate), _joined(reference), ratios)
     plain = _costs(ours, theirs, ratios)
@@ -143,15 +159,7 @@ def score_blocks(reference: Sequence[TextBlock], candidate: Sequence[TextBlock])
         for row, column in _cheapest_pairs(costs)
         if (ratio := _ratio(ours[row].text, theirs[column].text, ratios)) >= ALIKE
     ]
-    if not pairs:
-        return VisualScore(0.0, 0.0, 0.0, 0.0)
-    matched = sum(_area(one) + _area(other) for one, other, _ in pairs)
-    return VisualScore(
-        matched / sum(map(_area, (*ours, *theirs))),
-        fmean(ratio for *_, ratio in pairs),
-        fmean(1 - max(map(abs, np.subtract(_centre(one), _centre(other)).tolist())) for one, other, _ in pairs),
-        fmean(max(0.0, 1 - colour_difference(one.colour, other.colour) / 100) for one, other, _ in pairs),
-    )
+    return ours, theirs, pairs
 
 
 def without_text(image: Image, blocks: Sequence[TextBlock]) -> Image:

@@ -199,6 +199,7 @@ def _read(run: Run) -> Experience:
     agents = [config["agent"]] if isinstance(config["agent"], str) else config["agent"]
     identities = config.get("identity", {})
     labels = {identities.get(agent, {}).get("information", "") for agent in agents}
+    labels |= {"oracle" for agent in agents if identities.get(agent, {}).get("oracle_roles")}
     origin = Origin(
         run.folder.resolve().name,
         config["env"].rpartition(":")[2],

@@ -36,6 +36,8 @@ SHOWN: Mapping[str, str] = {
     "::test_best_and_worst_are_the_incumbent_under_delta_and_what_it_was_compared_with",
     "5 BIRD: a judge gives reward and text": "tests/iad_policy/papers/test_presets.py"
     "::test_a_judge_of_a_preset_is_the_agents_model_and_is_left_out_without_one",
+    "6 a judge that sees the reference gives the text": "tests/iad_policy/papers/test_presets.py"
+    "::test_the_sketches_preset_has_a_critic_that_sees_the_reference_and_says_so",
     "8 the version that states a value": "tests/iad_policy/papers/test_presets.py"
     "::test_a_preset_is_printed_with_the_run_and_recorded",
     "9 figure 4: accuracy, Pass@K and Majority@K": "tests/iad_policy/report/test_paper_figures.py"
@@ -43,10 +45,11 @@ SHOWN: Mapping[str, str] = {
 }
 SKETCH, BIRD, BASH = "IAD/Sketch2Code-v0", "IAD/BIRD-v0", "IAD/InterCodeBash-v0"
 DIFFERS: Mapping[str, PaperDifference] = {
-    "6 a critic that sees the reference": PaperDifference(
-        "In IAD-fb and Sk2code the judge's text is by a model that sees the reference. Here the critic is the agent's "
-        "model, or a template without one, and sees what the agent sees; only the score is by the reference.",
-        envs=(SKETCH,),
+    "6a the judge": PaperDifference(
+        "In IAD-fb and Sk2code a model that sees the reference gives the text. Without --agent it is a template: it "
+        "names the boxes that differ from the reference's, and the agent reads its sentences.",
+        "comparison",
+        (SKETCH,),
     ),
     "7 as many texts as proposals": PaperDifference(
         "Tables have K = N texts of the judge. Of n proposals the first is made without feedback, so at most n - 1 "
@@ -97,11 +100,17 @@ NS = (2, 4, 6)
 ASKED_ONCE: Settings = {"env_args": {"mode": "answer"}, "temperature": 0.7}
 AS_PUBLISHED: Settings = {"env_args": {"published": True, "max_steps": 10}, "temperature": 0.7}
 LAYOUT = "reference:layout"
+CRITICS = {f"{name}.critic": "reference" for name in ("sk2code-feedback", "iad-fb")}
+"""The judge that gives the text. It sees the reference, and Self-Refine has none."""
 COLD = {"temperature": 0.1}
 SKETCHES: Mapping[str, MeasuredArm] = {
     "single": measured("single"),
     **{f"{name}, n = {n}": measured(name, n, verifier=LAYOUT) for name in ("bon", "iad") for n in NS},
-    **{f"{name}, n = 6": measured(name, 6, verifier=LAYOUT) for name in ("self-refine", "sk2code-feedback", "iad-fb")},
+    "self-refine, n = 6": measured("self-refine", 6, verifier=LAYOUT),
+    **{
+        f"{name}, n = 6": measured(name, 6, verifier=LAYOUT, roles={"critic": "reference"})
+        for name in ("sk2code-feedback", "iad-fb")
+    },
     **{f"{name}, n = 6, cold": measured(name, 6, verifier=LAYOUT, **COLD) for name in ("bon", "iad")},
     **{f"{name}, n = 2, sparse": measured(name, 2, verifier=f"sparse:high:{LAYOUT}") for name in ("bon", "iad")},
     **{f"{name}, n = 2, noisy": measured(name, 2, verifier=f"noisy:0.2:{LAYOUT}") for name in ("bon", "iad")},
@@ -288,6 +297,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             "temperature": 0.6,
             "verifier": "reference:layout",
             "strategy_args": {"iad.feedback": "best-worst:300", "iad-fb.feedback": "best-worst-judge:300:100"},
+            "roles": CRITICS,
             "instruct": "improve",
             "agent_args": {"max_tokens": 4096, "top_p": 1},
         },
@@ -361,6 +371,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             "temperature": 0.5,
             "verifier": "reference:layout",
             "strategy_args": {"iad.feedback": "best-worst:400", "iad-fb.feedback": "best-worst-judge:400:200"},
+            "roles": CRITICS,
             "instruct": "improve",
             "agent_args": {"max_tokens": 4096, "top_p": 1},
         },

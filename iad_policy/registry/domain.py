@@ -20,7 +20,7 @@ from iad_policy.registry.environments import class_of, others, registered
 from iad_policy.types import Verifier
 from iad_policy.types.names import Syntax
 
-Kind = Literal["agents", "verifiers"]
+Kind = Literal["agents", "verifiers", "critics"]
 ANY_RENDERING = "iad_policy.prompts.rendering:Rendering"
 LANGUAGE_AGENT = "iad_policy.agents.language:LanguageAgent"
 
@@ -49,6 +49,8 @@ class Domain:
         agents: Agents that the domain adds to those of `--agent`: name -> "module:factory".
         verifier: The proxy verifier as "module:factory"; "" for none.
         verifiers: Verifiers that the domain adds to those of `--verifier`: name -> "module:factory".
+        critics: Components that the domain adds for the role critic: name -> "module:factory". A factory is called with
+            the environment and a model: a name, the agent's own, or None.
         rendering: The words for its states, as "module:Class" (`iad_policy.prompts.rendering.Rendering`).
         prompts: Folders of prompts; a file is taken from the first that has it, else from `iad_policy/prompts/any`.
         reading: Language of the actions that a model writes.
@@ -79,6 +81,7 @@ class Domain:
     agents: Mapping[str, str] = field(default_factory=dict)
     verifier: str = ""
     verifiers: Mapping[str, str] = field(default_factory=dict)
+    critics: Mapping[str, str] = field(default_factory=dict)
     rendering: str = ANY_RENDERING
     prompts: tuple[Path, ...] = ()
     reading: Syntax = "text"
@@ -127,6 +130,7 @@ WANTED: Mapping[str, tuple[str, Any]] = {
     **dict.fromkeys(("rendering", "language"), ('a text "module:Class"', _is_path)),
     "agents": NAMED,
     "verifiers": NAMED,
+    "critics": NAMED,
     "prompts": ("a tuple of pathlib.Path", lambda given: _is_tuple(given, Path)),
     "stand_ins": ("a tuple of texts", lambda given: _is_tuple(given, str)),
     "reading": (f"one of {', '.join(get_args(Syntax))}", lambda given: given in get_args(Syntax)),
@@ -205,7 +209,7 @@ def find_named(kind: Kind, name: str, env: gym.Env[Any, Any] | None = None) -> s
 
 
 def all_named(kind: Kind) -> dict[str, str]:
-    """Return the agents or verifiers that domains add: name -> "module:factory"."""
+    """Return the agents, verifiers or critics that domains add: name -> "module:factory"."""
     return {name: path for _, one in domains() for name, path in getattr(one, kind).items()}
 
 

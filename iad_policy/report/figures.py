@@ -9,7 +9,7 @@ from iad_policy.report.curves import AXES, Curve, CurveDifference, compared
 from iad_policy.report.matching import Matched
 from iad_policy.report.metrics import StrategySummary
 from iad_policy.run.config import RunConfig
-from iad_policy.types.information import ORACLE_AGENT_TEXT, verifier_text
+from iad_policy.types.information import ORACLE_AGENT_TEXT, ORACLE_ROLE_TEXT, verifier_text
 from iad_policy.types.names import PERFECT
 from iad_policy.verifiers import is_own
 
@@ -24,6 +24,7 @@ class Heading:
         n_tasks: Number of tasks in the run.
         data: Name and digest of the data, or empty if the environment has none.
         oracle_agents: Names of the agents that know gold.
+        oracle_roles: The roles whose component sees gold.
         success_rule: What counts as success; "" for a reward of 1.
         trained_here: Number of the tasks that trained components were trained on, by component.
         informations: The information label of every verifier, by name.
@@ -37,6 +38,7 @@ class Heading:
     success_rule: str = ""
     trained_here: Mapping[str, int] = field(default_factory=dict)
     informations: Mapping[str, str] = field(default_factory=dict)
+    oracle_roles: tuple[str, ...] = ()
 
     @property
     def verifier_text(self) -> str:
@@ -53,9 +55,10 @@ class Heading:
 
     @property
     def alarms(self) -> list[str]:
-        """What makes the figures unfair: agents that know gold, training on these tasks, verifiers that read gold."""
+        """What makes the figures unfair: agents, roles and verifiers that see gold, and training on these tasks."""
         return [
             *(f"{agent} is an {ORACLE_AGENT_TEXT}" for agent in self.oracle_agents),
+            *(f"{role} is an {ORACLE_ROLE_TEXT}" for role in self.oracle_roles),
             *(f"the {name} was trained on {n} of these tasks" for name, n in self.trained_here.items()),
             *(text for name, text in self._labels.items() if self.informations[name] == "oracle"),
         ]
@@ -121,5 +124,6 @@ def heading_of(config: RunConfig, recorded: Mapping[str, Any], n_tasks: int) -> 
     informations = {first: information}
     informations |= {one: identity[f"{config.agent[0]} with {one}"]["information"] for one in others}
     oracle_agents = tuple(agent for agent in config.agent if "agent_information" in identity[agent])
+    roles = tuple(identity[config.agent[0]].get("oracle_roles", ()))
     rule, trained = recorded.get("success_rule", ""), recorded.get("trained_here", {})
-    return Heading(config, information, n_tasks, recorded["data"], oracle_agents, rule, trained, informations)
+    return Heading(config, information, n_tasks, recorded["data"], oracle_agents, rule, trained, informations, roles)

@@ -20,7 +20,7 @@ from iad_policy.report.samples import METRICS
 from iad_policy.report.statistics import N_RESAMPLES
 from iad_policy.report.verifier_evidence import scores_against_success
 from iad_policy.run.config import FREE, MATCHED_AXES, REFERENCE, RunConfig, one_or_all
-from iad_policy.types.information import ORACLE_AGENT_TEXT
+from iad_policy.types.information import ORACLE_AGENT_TEXT, ORACLE_ROLE_TEXT
 
 
 class Results:
@@ -201,6 +201,8 @@ class Results:
             "agent": one_or_all(config.agent),
             "instruments": heading.oracle_agents,  # the name of the key in stored runs
             "instrument_label": ORACLE_AGENT_TEXT if heading.oracle_agents else "",
+            "oracle_roles": heading.oracle_roles,
+            "oracle_role_label": ORACLE_ROLE_TEXT if heading.oracle_roles else "",
             "verifier": one_or_all(config.verifier),
             "roles": dict(config.roles),
             "simulator": heading.simulator_text(figures.summaries.values()),

@@ -10,6 +10,7 @@ import gymnasium as gym
 
 from iad_policy.errors import UnknownName
 from iad_policy.registry import load_object, with_defaults
+from iad_policy.registry.domain import all_named, domain_of, env_id
 from iad_policy.roles.templates import TemplateRoles
 from iad_policy.types import LoadedAgent, LoadedRoles, LoadedVerifier, Roles, State
 from iad_policy.types.names import ROLES
@@ -29,7 +30,7 @@ class AssignedRoles:
     """Roles of which some have a component of their own.
 
     Args:
-        assigned: Component of each role that has its own.
+        assigned: Component of each role that has its own. `<strategy>.<role>` is the role of one strategy: see `of`.
         default: Component of all other roles.
 
     Raises:
@@ -38,12 +39,13 @@ class AssignedRoles:
 
     model: Any = None
     """None: a role's own model belongs to its component."""
+    information = ""
     reads_info = False
     trained_on: Mapping[str, Any] | None = None
 
     def __init__(self, assigned: Mapping[str, Roles], default: Roles) -> None:
         for role in assigned:
-            if role not in ROLES:
+            if role.rpartition(".")[2] not in ROLES:
                 raise UnknownName("role", role, ROLES)
         self.assigned: dict[str, LoadedRoles] = {
             role: with_defaults(one, LoadedRoles) for role, one in assigned.items()
@@ -52,6 +54,14 @@ class AssignedRoles:
         self.source = ", ".join([default.source, *(f"{role} {one.source}" for role, one in assigned.items())])
         named = [f"{role}: {one.identity or one.source}" for role, one in sorted(self.assigned.items())]
         self.identity = "; ".join([self.default.identity or self.default.source, *named])
+
+    def of(self, strategy: str) -> "AssignedRoles":
+        """Return the roles as a strategy has them: those of its own go before those of all."""
+        own = {name: (*name.rpartition(".")[::2], one) for name, one in self.assigned.items()}
+        shared = {role: one for whose, role, one in own.values() if not whose}
+        return AssignedRoles(
+            shared | {role: one for whose, role, one in own.values() if whose == strategy}, self.default
+        )
 
     def answer(self, role: str, state: State, subject: Any) -> str:
         """Return the text of the role's component."""
@@ -73,16 +83,18 @@ def load_roles(
 
     Args:
         roles: One component for all roles, or a mapping from role to component (`"litellm:<model>"`, `"template"`,
-            `"verifier:<name>"`, `"learned:<folder>"` for the evaluator, or an object with `answer`). The other roles
-            keep the default. None takes the default for all: the agent's own language model, as in the papers, or the
-            verifier's if the agent has none, or else templates.
+            `"verifier:<name>"`, `"learned:<folder>"` for the evaluator, a critic that the environment's domain adds,
+            such as `"reference"`, or an object with `answer`). The other roles keep the default. None takes the default
+            for all: the agent's own language model, as in the papers, or the verifier's if the agent has none, or else
+            templates.
         env: The environment, whose prompts language models get.
         agent: The agent.
         verifier: The verifier.
 
     Raises:
         UnknownName: There is no such role, or no such component.
-        ValueError: The component can't play the role: a verifier reads gold, or a trained model is not the evaluator's.
+        ValueError: The component can't play the role: a verifier reads gold, a trained model is not the evaluator's, or
+            the environment has no such critic.
     """
     if roles is not None and not isinstance(roles, Mapping):
         return with_defaults(roles, LoadedRoles)  # type: ignore[no-any-return]
@@ -90,10 +102,10 @@ def load_roles(
     default = with_defaults(TemplateRoles(), LoadedRoles) if model is None else load_object(MODEL_ROLES)(env, model)
     if not roles:
         return default  # type: ignore[no-any-return]
-    return AssignedRoles({role: _component(role, one, env) for role, one in roles.items()}, default)
+    return AssignedRoles({role: _component(role, one, env, model) for role, one in roles.items()}, default)
 
 
-def _component(role: str, component: str | Roles, env: gym.Env[Any, Any]) -> Roles:
+def _component(role: str, component: str | Roles, env: gym.Env[Any, Any], model: Any) -> Roles:
     if not isinstance(component, str):
         return component
     if component == TemplateRoles.source:
@@ -103,7 +115,16 @@ def _component(role: str, component: str | Roles, env: gym.Env[Any, Any]) -> Rol
         return load_object(MODEL_ROLES)(env, component)  # type: ignore[no-any-return]
     if kind == "learned" and role != "evaluator":
         raise UnknownName("role with a trained model", role, ("evaluator",))
+    if (own := domain_of(env).critics.get(kind, "")) or kind in all_named("critics"):
+        if role.rpartition(".")[2] != "critic":
+            raise UnknownName(f"role that {kind} can play", role, ("critic",))
+        if not own:
+            raise ValueError(
+                f"expected an environment that has the critic {kind}, got {env_id(env)}, which has no reference to "
+                f"show; pass --role {role}=litellm:<model> or {role}=template, which see none"
+            )
+        return load_object(own)(env, name or model)  # type: ignore[no-any-return]
     path = next((path for form, path in COMPONENTS.items() if path and form.startswith(f"{kind}:")), "")
     if not path:
-        raise UnknownName("component of a role", component, COMPONENTS)
+        raise UnknownName("component of a role", component, [*COMPONENTS, *domain_of(env).critics])
     return load_object(path)(env, name)  # type: ignore[no-any-return]

@@ -143,7 +143,7 @@ class RunConfig:
         changes_answers=False,
     )
     roles: Mapping[str, str] = _option(
-        {}, "Model or component used for a role.", kind=dict, flag="role", metavar="ROLE=COMPONENT"
+        {}, "Model or component used for a role.", kind=dict, flag="role", metavar="[STRATEGY.]ROLE=COMPONENT"
     )
     simulator: str = _option(PERFECT, "Source of simulations: perfect, noisy:F, retrieval[:FILE] or llm:<model>.")
     feedback: str | None = _option(None, "Feedback form: what the agent sees before it refines.", per_strategy=True)
@@ -415,8 +415,12 @@ class RunConfig:
                 )
 
     def _require_known(self) -> None:
-        """Reject strategy arguments that no strategy has, or whose type differs from the default's."""
+        """Reject what no strategy of this run has, and strategy arguments whose type differs from the default's."""
         options = {name: options_of(self.strategy(name)) for name in self.strategies}
+        for role in self.roles:
+            whose = role.rpartition(".")[0]
+            if whose and whose not in options:
+                raise UnknownName("strategy of this run", whose, self.strategies)
         if any(self.own.get(name) in (_absent, _absent_without_n) for name in self.strategies):
             return
         for key, value in self.strategy_args.items():

@@ -97,7 +97,12 @@ def _usable(settings: Settings, given: Settings, takes_sampling: bool) -> dict[s
             value = kept
         elif key in MAPPINGS:
             is_used = takes_sampling or key != "agent_args"
-            value = {argument: one for argument, one in value.items() if is_used and argument not in given.get(key, {})}
+            kept = {}
+            for argument, one in value.items():
+                whose, _, role = argument.rpartition(".") if key == "roles" else ("", "", argument)
+                if is_used and whose in ("", *strategies) and {argument, role}.isdisjoint(given.get(key, {})):
+                    kept[argument] = one
+            value = kept
         elif key in given or (key in PER_STRATEGY and key != "n" and key not in having):
             continue
         if value != {}:

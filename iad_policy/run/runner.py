@@ -74,7 +74,7 @@ class Runner:
     @property
     def information(self) -> str:
         """The first verifier's label; "" without a verifier."""
-        return self._names[self.config.agent[0], self.config.verifier[0]]["information"]
+        return str(self._names[self.config.agent[0], self.config.verifier[0]]["information"])
 
     @property
     def data(self) -> Mapping[str, str]:

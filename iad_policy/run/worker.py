@@ -15,6 +15,7 @@ from iad_policy.ledger.episode_record import Arm, EpisodeRecord
 from iad_policy.models import release
 from iad_policy.registry import with_source_digest
 from iad_policy.registry.domain import env_id
+from iad_policy.roles import AssignedRoles
 from iad_policy.run.components import asking, identity_of
 from iad_policy.run.config import RunConfig
 from iad_policy.run.episode_run import EpisodeRun
@@ -91,7 +92,7 @@ class WorkerContext:
         """A text that identifies the environment's behaviour."""
         return with_source_digest(self.env_id, self.env.unwrapped)
 
-    def names(self, agent: str, verifier: str) -> Mapping[str, str]:
+    def names(self, agent: str, verifier: str) -> Mapping[str, Any]:
         """Return texts that identify the behaviour of the components of a run with this agent and verifier."""
         config, components = self._spec.config, self.components(agent, verifier)
         return {
@@ -101,6 +102,7 @@ class WorkerContext:
             "simulator": identity_of(components.simulator, config.simulator),
             "information": "" if components.verifier is None else components.verifier.information,
             **({"agent_information": components.agent.information} if components.agent.information else {}),
+            **({"oracle_roles": components.oracle_roles} if components.oracle_roles else {}),
         }
 
     def trained_here(self, agent: str, verifier: str, tasks: Sequence[str]) -> dict[str, int]:
@@ -159,7 +161,7 @@ class Worker:
             context.env,
             strategy=config.own.get(arm.strategy, arm.strategy),
             verifier=components.verifier or NO_VERIFIER,
-            roles=components.roles,
+            roles=roles.of(arm.strategy) if isinstance(roles := components.roles, AssignedRoles) else roles,
             simulator=components.simulator or config.simulator,
             budget=self._budget,
             seed=job.seed,

@@ -378,22 +378,27 @@ class Answerer:
         return WorkUnit([item], self._simulation_payer, self._episode.call(question), work, record, read)
 
     def _ask(self, request: Ask, name: str) -> Answering:
+        roles, asked = component_for(self._components.roles, request.role), request.subject
+        if may_read_gold(roles) and isinstance(asked, Candidate) and not asked.error:
+            (asked,) = yield from self._previewed(request.at, [self._named(asked)], f"{name}.preview")
         self._spending.reserve(request.role, "asks", 1, item=name)
         prompt = digest("ask", request.role, request.at.id, request.at.notes, request.subject)
         call = self._episode.call(prompt)
-        roles = component_for(self._components.roles, request.role)
         self.notes[f"{request.role} answered by {roles.source}"] = None
 
         def work(known: Mapping[int, Any]) -> list[str]:
+            subject = read_only(asked)
+            if may_read_gold(roles) and isinstance(asked, Candidate) and asked.preview is not None:
+                subject = replace(asked, preview=self._golden(asked.preview))
             with self._world.guard():
-                subject = read_only(request.subject)
                 text = self._event_loop.result_of(roles.answer(request.role, request.at, subject))
             if not isinstance(text, str):
                 raise ContractError(f"expected the {request.role}'s answer to be a text, got {text!r:.200}")
             return [text]
 
         def record(text: str) -> Mapping[str, Any]:
-            return {"kind": "text", "role": request.role, "text": text, "source": roles.source}
+            label = {"information": roles.information} if may_read_gold(roles) else {}
+            return {"kind": "text", "role": request.role, "text": text, "source": roles.source, **label}
 
         subjects = [one.id for one in leaves(request.subject) if isinstance(one, Candidate | State)]
         also = {"subject": subjects} if subjects else {}

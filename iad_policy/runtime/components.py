@@ -9,10 +9,11 @@ import gymnasium as gym
 from iad_policy.agents import AGENTS, load_agent
 from iad_policy.errors import NoProxyVerifier
 from iad_policy.registry import with_defaults
-from iad_policy.roles import component_for, load_roles
+from iad_policy.roles import AssignedRoles, component_for, load_roles
 from iad_policy.simulators import SIMULATORS, load_simulator, require_no_gold, require_predicted_info
 from iad_policy.strategies import STRATEGIES
 from iad_policy.types import Agent, AsyncAgent, LoadedAgent, LoadedRoles, LoadedVerifier, Roles, Verifier
+from iad_policy.types.information import may_read_gold
 from iad_policy.types.names import NO_VERIFIER, PERFECT, ROLES
 from iad_policy.verifiers import VERIFIERS, is_known, load_verifier
 from iad_policy.world.simulator import LoadedSimulator, Simulator
@@ -44,8 +45,14 @@ class Components:
 
     @property
     def by_role(self) -> dict[str, LoadedRoles]:
-        """The component of each role."""
-        return {role: component_for(self.roles, role) for role in ROLES}
+        """The component of each role, also of those of one strategy: `<strategy>.<role>`."""
+        assigned = self.roles.assigned if isinstance(self.roles, AssignedRoles) else {}
+        return {role: component_for(self.roles, role) for role in ROLES} | assigned
+
+    @property
+    def oracle_roles(self) -> tuple[str, ...]:
+        """The roles whose component sees gold."""
+        return tuple(role for role, one in self.by_role.items() if may_read_gold(one))
 
 
 def load_components(
@@ -72,13 +79,14 @@ def load_components(
 
     Raises:
         UnknownName: There is no such agent, verifier, role or simulator.
-        SimulationError: The agent or the verifier reads gold that the simulator does not have, or structured info.
+        SimulationError: The agent, the verifier or a role reads gold that the simulator does not have, or structured
+            info.
     """
     loaded = load_agent(agent, env, **agent_args)
     checking = _verifier(verifier, env)
     made = Components(loaded, checking, load_roles(roles, env, loaded, checking), load_simulator(simulator, env))
     assert made.simulator is not None
-    require_no_gold(made.simulator, loaded, checking)
+    require_no_gold(made.simulator, loaded, checking, *made.by_role.values())
     if needs_info:
         require_predicted_info(made.simulator, checking, made.by_role.values())
     return made

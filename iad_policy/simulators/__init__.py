@@ -81,7 +81,7 @@ def _reads_info(simulator: LoadedSimulator, kind: str, reader: Any, fix: str) ->
 
 
 def require_no_gold(simulator: Simulator, *readers: Any) -> None:
-    """Refuse an agent or verifier that reads gold unless the simulator is perfect: only real outcomes have gold.
+    """Refuse an agent, verifier or role that reads gold unless the simulator is perfect: only real outcomes have gold.
 
     Raises:
         SimulationError: One of the readers is labelled `oracle`.
@@ -91,5 +91,5 @@ def require_no_gold(simulator: Simulator, *readers: Any) -> None:
             raise SimulationError(
                 f"expected the perfect simulator with {type(reader).__name__}, which reads gold, got "
                 f"{simulator.identity}, whose outcomes never happened and so have no gold; pass --simulator perfect "
-                "(simulator='perfect'), or a verifier that reads none"
+                "(simulator='perfect'), or one that reads none"
             )

@@ -562,6 +562,8 @@ class LoadedRoles(Roles, Protocol):
 
     identity: str = ""
     """A text that identifies everything the answers depend on. "" means `source`."""
+    information: str = ""
+    """Label `oracle` for roles that see gold: candidates then come to them with it. "" for all others."""
     model: Any = None
     """The language model that answers, if there is one."""
     reads_info: bool = False

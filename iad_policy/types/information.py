@@ -17,6 +17,7 @@ VERIFIER_TEXTS = {
 }
 """Information label -> what tables and reports say of a verifier of this project: see `verifier_text`."""
 ORACLE_AGENT_TEXT = "oracle agent: knows the right action of each step; for diagnosis only, not a fair result"
+ORACLE_ROLE_TEXT = "oracle role: sees the reference of each task; for diagnosis only, not a fair result"
 
 
 def verifier_text(information: str, *, is_own: bool) -> str:
@@ -33,7 +34,7 @@ def verifier_text(information: str, *, is_own: bool) -> str:
 
 
 def information_of(component: Any) -> str:
-    """Return the information label of an agent or verifier, or "" if it declares none, like most agents."""
+    """Return the information label of an agent, verifier or role, or "" if it declares none, like most agents."""
     return str(getattr(component, "information", ""))
 
 

@@ -14,6 +14,7 @@ DOMAIN = Domain(
         "reference": "iad_envs.sketch2code.policy.verifier:reference_verifier",
         "page-judge": "iad_envs.sketch2code.policy.verifier:page_judge",
     },
+    critics={"reference": "iad_envs.sketch2code.policy.critic:reference_critic"},
     rendering="iad_envs.sketch2code.policy.rendering:SketchRendering",
     prompts=(Path(__file__).parent / "prompts",),
     language="iad_envs.sketch2code.policy.language_agent:Sketch2CodeLanguageAgent",

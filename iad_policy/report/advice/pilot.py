@@ -62,7 +62,7 @@ class PilotLine:
         attempts: Task -> the attempts of each of its episodes, at the largest n. Empty if tasks take several decisions.
         starts_at_reference: Whether `single` is its n = 1.
         checking: n -> task -> the part of `spent` that is not the agent's: verdicts, and texts of roles.
-        knows_gold: Whether its verifier is labelled `oracle`, so that the row is for diagnosis only.
+        knows_gold: Whether its verifier or a role is labelled `oracle`, so that the row is for diagnosis only.
     """
 
     strategy: str
@@ -158,7 +158,8 @@ def read_pilot(run: Run, *, agent: str = "", axis: str = "") -> Pilot:
                 attempts=attempts,
                 starts_at_reference=config.starts_at_reference(arm.strategy, "proposals"),
                 checking={n: _means(own[n], tasks, lambda one: _checking(one, axis)) for n in own},
-                knows_gold=config.asks_verifier(arm.strategy) and heading.informations[arm.verifier] == "oracle",
+                knows_gold=bool(heading.oracle_roles)
+                or (config.asks_verifier(arm.strategy) and heading.informations[arm.verifier] == "oracle"),
             )
     n_all = len({one.task_id for one in records})
     split = config.split or ""

@@ -19,7 +19,7 @@ HEAD: Mapping[str, Kind] = {
     "agent": str,
     "strategy": str,
     "n": int,
-    **dict.fromkeys(("verifier", "information", "agent_information"), str),
+    **dict.fromkeys(("verifier", "information", "agent_information", "role_information"), str),
     **dict.fromkeys(("success", "progress", "episode_reward"), float),
 }
 """Stands in every row. So no row of a run under an oracle can be mistaken for another, and a file says of itself which
@@ -57,6 +57,7 @@ class Source:
             "data": config.get("data", {}).get("digest", ""),
             "split": split,
             "agent_information": names.get("agent_information", ""),
+            "role_information": "oracle" if names.get("oracle_roles") else "",
             "episode_reward": record.reward,
         }
 

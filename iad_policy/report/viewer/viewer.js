@@ -301,6 +301,7 @@ function head(run) {
     h("p", {}, `Budget: ${run.equal_on}.`),
     run.notes.length ? h("ul", { className: "quiet" }, run.notes.map((note) => h("li", {}, apart(note)))) : null,
     run.instruments.map((agent) => h("p", { className: "banner" }, `${agent} is an ${run.instrument_label}`)),
+    (run.oracle_roles ?? []).map((role) => h("p", { className: "banner" }, `${role} is an ${run.oracle_role_label}`)),
     Object.entries(run.verifiers ?? { "": run.label }).map(([name, label]) =>
       h("p", { className: (run.informations?.[name] ?? run.information) === "oracle" ? "banner" : "quiet" }, name ? `${apart(name)}: ${label}` : label)),
     run.is_complete ? null : h("p", { className: "warn" }, "The run is not complete. These are the results so far."),

@@ -200,8 +200,12 @@ def flat(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str
 
 
 def labels_of(config: Mapping[str, Any]) -> dict[str, str]:
-    """Return the labels that every tracked run must show: the information of its verifier and its agents."""
+    """Return the labels that every tracked run must show: the information of its verifier, its agents and its roles."""
     identity = [one for one in config.get("identity", {}).values() if isinstance(one, Mapping)]
     agents = {one["agent_information"] for one in identity if one.get("agent_information")}
     verifiers = {one.get("information", "") for one in identity}
-    return {"information": ",".join(sorted(verifiers)) or "none", "agent_information": ",".join(agents) or "none"}
+    return {
+        "information": ",".join(sorted(verifiers)) or "none",
+        "agent_information": ",".join(agents) or "none",
+        "role_information": "oracle" if any(one.get("oracle_roles") for one in identity) else "none",
+    }

@@ -47,8 +47,8 @@ class TensorBoardTracker:
 def known_by(config: Mapping[str, Any]) -> list[str]:
     """Return the labels for the folder's name, because TensorBoard shows only that name of a run.
 
-    They include `agent-oracle` if an agent reads gold.
+    They include `agent-oracle` if an agent reads gold, and `role-oracle` if a role does.
     """
     labels = labels_of(config)
-    has_oracle_agent = labels["agent_information"] != "none"
-    return [labels["information"], *([f"agent-{labels['agent_information']}"] if has_oracle_agent else [])]
+    others = [f"{who}-{label}" for who in ("agent", "role") if (label := labels[f"{who}_information"]) != "none"]
+    return [labels["information"], *others]

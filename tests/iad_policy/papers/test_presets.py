@@ -20,7 +20,7 @@ from iad_policy.agents.language import OPTIONS
 from iad_policy.cli import app
 from iad_policy.errors import UnknownName
 from iad_policy.ledger.run import Run
-from iad_policy.papers import Experiment, experiments, find_experiment
+from iad_policy.papers import Experiment, experiments, find_experiment, load_comparison
 from iad_policy.registry.domain import domain_by_id
 from iad_policy.report.viewer.shown import run_json
 from iad_policy.run.config import MAPPINGS, RunConfig, one_or_all
@@ -163,6 +163,19 @@ def test_a_judge_of_a_preset_is_the_agents_model_and_is_left_out_without_one(age
     assert config.instruct == "improve"
     assert ("Not used, as the agent asks no model: verifier = judge:<model>" in said) == (verifier is None)
     assert configured("iad/bird", agent=agent, verifier=("oracle",))[0].verifier == ("oracle",)
+
+
+@pytest.mark.parametrize("name", ["iad/sketch2code", "iad-v1/sketch2code"])
+def test_the_sketches_preset_has_a_critic_that_sees_the_reference_and_says_so(name: str) -> None:
+    """Self-Refine has none: its critique is the agent's own."""
+    config, said = configured(name)
+    assert config.roles == {"sk2code-feedback.critic": "reference", "iad-fb.critic": "reference"}
+    assert re.search(r"Stated there:.* iad-fb\.critic = reference", said)
+    assert set(configured(name, strategies=("bon", "iad-fb"))[0].roles) == {"iad-fb.critic"}
+    assert configured(name, roles={"critic": "template"})[0].roles == {"critic": "template"}
+    arms = load_comparison("iad", config.env).arms
+    oracles = {arm.strategy for arm in arms.values() if arm.options.get("roles") == {"critic": "reference"}}
+    assert oracles == {"sk2code-feedback", "iad-fb"}
 
 
 def test_in_artis_models_score_and_evaluate_where_there_is_one() -> None:

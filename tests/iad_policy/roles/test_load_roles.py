@@ -1,13 +1,15 @@
 """Roles with players of their own, simulators in a run's key, and the evaluations that a run counts."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import pytest
 
 from iad_policy import Ask, IADPolicyWrapper, Propose, State, per_step
 from iad_policy.agents import load_agent
-from iad_policy.errors import UnknownName
+from iad_policy.errors import SimulationError, UnknownName
 from iad_policy.evaluate import evaluate
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.roles import AssignedRoles, TemplateRoles, component_for, load_roles
@@ -57,6 +59,63 @@ def test_roles_are_named_by_all_who_play() -> None:
     for wrong, known in (({"jester": "template"}, "critic, evaluator"), ({"judge": "wise"}, "litellm:<model>")):
         with pytest.raises(UnknownName, match=known):
             load_roles(wrong, Digger(), load_agent(Wanderer(), Digger()), None)
+
+
+class Seer(TemplateRoles):
+    """Sees gold, and says what it saw."""
+
+    information = "oracle"
+    source = "seer"
+
+    def answer(self, role: str, state: State, subject: Any) -> str:
+        gold = None if subject.preview is None else subject.preview.gold
+        return "nothing" if gold is None else f"progress {gold['progress']:g}"
+
+
+@pytest.mark.parametrize(("label", "said"), [("oracle", "progress"), ("", "nothing")])
+def test_a_role_sees_gold_only_under_the_label_oracle_and_the_log_says_so(
+    label: str, said: str, tmp_path: Path
+) -> None:
+    seer = Seer()
+    seer.information = label
+    config: dict[str, Any] = {"strategy": "self-refine", "n": 2, "roles": {"critic": seer}, "log": tmp_path / "log"}
+    with IADPolicyWrapper(Wanderer(errors=0), env := Digger(), verifier="none", **config) as policy:
+        policy.act(*env.reset(seed=0))
+        (answer,) = policy.decisions[0].role_answers
+    assert answer.text.startswith(said)
+    log = (tmp_path / "log/answers.jsonl").read_text(encoding="utf-8")
+    (line,) = [one for one in log.splitlines() if '"source":"seer"' in one]
+    assert ('"information":"oracle"' in line) == (label == "oracle")
+
+
+def test_a_role_that_sees_gold_needs_outcomes_that_have_it() -> None:
+    with pytest.raises(SimulationError, match="expected the perfect simulator with Seer"):
+        IADPolicyWrapper(Wanderer(), Digger(), roles={"critic": Seer()}, simulator="noisy:0.9")
+
+
+@pytest.mark.parametrize(
+    ("env", "roles", "wanted"),
+    [
+        ("IAD/BIRD-v0", {"critic": "reference"}, "got IAD/BIRD-v0, which has no reference.*critic=template"),
+        ("IAD/Sketch2Code-v0", {"evaluator": "reference"}, "role that reference can play.*known: critic"),
+        ("IAD/Sketch2Code-v0", {"critic": "referee"}, "reference"),
+    ],
+)
+def test_a_critic_that_an_environment_adds_is_refused_elsewhere(
+    env: str, roles: Mapping[str, str], wanted: str
+) -> None:
+    made = gym.make(env)
+    with pytest.raises(ValueError, match=wanted):
+        load_roles(roles, made, load_agent(Wanderer(), made), None)
+
+
+def test_a_strategy_has_the_roles_of_its_own_before_those_of_all() -> None:
+    mine, its = scripted("x", "mine"), scripted("y", "its")
+    roles = AssignedRoles({"critic": mine, "iad-fb.critic": its}, TemplateRoles())
+    assert component_for(roles.of("iad-fb"), "critic") is its
+    assert component_for(roles.of("self-refine"), "critic") is mine
+    with pytest.raises(UnknownName, match=r"strategy of this run.*artis, single"):
+        config(roles={"iad-fb.critic": "template"})
 
 
 def config(**changes: Any) -> RunConfig:

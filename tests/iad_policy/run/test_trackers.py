@@ -9,9 +9,10 @@ from rich.console import Console
 from iad_policy.commands.terminal_run import run_session
 from iad_policy.errors import ModelError, UnknownName
 from iad_policy.ledger.episode_record import EpisodeRecord
-from iad_policy.roles import TemplateRoles
+from iad_policy.roles import AssignedRoles, TemplateRoles
 from iad_policy.run.runner import Runner
 from iad_policy.run.trackers import TRACKERS, MakeTracker, TrackerError, flat, labels_of, load_tracker
+from iad_policy.run.trackers.tensorboard import known_by
 from iad_policy.runtime.components import Components
 from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, Liker, config, runner
 
@@ -117,13 +118,28 @@ def test_the_labels_of_a_run_name_an_oracle_wherever_it_is(tmp_path: Path) -> No
     class Cheat(Guesser):
         information = "oracle"
 
+    class Seer(TemplateRoles):
+        information = "oracle"
+
     book = Notebook()
-    here = Components(Cheat(), Knower(), TemplateRoles())
-    tracked(Runner(config(), DialsEnv, lambda *_: here), tmp_path / "run", book)
-    assert labels_of(book.config) == {"information": "oracle", "agent_information": "oracle"}
+    here = Components(Cheat(), Knower(), AssignedRoles({"critic": Seer()}, TemplateRoles()))
+    said = tracked(Runner(config(), DialsEnv, lambda *_: here), tmp_path / "run", book)[1]
+    assert labels_of(book.config) == {
+        "information": "oracle",
+        "agent_information": "oracle",
+        "role_information": "oracle",
+    }
+    assert known_by(book.config) == ["oracle", "agent-oracle", "role-oracle"]
+    assert "*** critic is an oracle role: sees the reference of each task" in said
+    assert book.of("summary")[0]["oracle_roles"] == ("critic",)
     plain = Notebook()
-    tracked(runner(), tmp_path / "plain", plain)
-    assert labels_of(plain.config) == {"information": "proxy", "agent_information": "none"}
+    said = tracked(runner(), tmp_path / "plain", plain)[1]
+    assert labels_of(plain.config) == {
+        "information": "proxy",
+        "agent_information": "none",
+        "role_information": "none",
+    }
+    assert "oracle role" not in said
 
 
 def test_a_configuration_is_flat_texts_without_what_is_empty() -> None:
