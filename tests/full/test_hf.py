@@ -283,7 +283,8 @@ def test_a_trained_model_acts_in_both_ways_and_one_without_words_in_one(
 
 @pytest.mark.parametrize("options", [{"epochs": 40}, {"network": "published", "epochs": 2, "rate": 1e-3, "batch": 8}])
 def test_a_value_model_is_a_verifier(options: dict[str, Any], spec: str, tmp_path: Path) -> None:
-    grown = explore(SHOP, how="tree", out=tmp_path / "trees", tasks=1)
+    settings = {"strategy_args": {"q-tree.width": 2, "q-tree.depth_expanded": 1}}
+    grown = explore(SHOP, how="tree", out=tmp_path / "trees", tasks=1, **settings)
     made = train("qnet", grown, out=tmp_path / "q", backend=f"hf:{spec}", **options)
     losses = told(made.folder, "loss")
     assert losses[-1] < losses[0]
@@ -330,6 +331,8 @@ def test_the_published_value_network_is_trained_whole_and_at_every_token(
         errors.append(float(off.mean() if loss_at == "every-token" else off[-1]))
         assert model.outputs([one]) == pytest.approx([float(x[-1, 0])], abs=1e-5)
     old = model.outputs(model.batch(examples.rows))
+    step = model.copy().step(model.batch(examples.rows), squared_error, examples.stored)
+    assert step == pytest.approx(np.mean(errors), abs=1e-5)
     model.fit(examples, Schedule(epochs=2, batch=4), folder=tmp_path)  # the first step has a rate of 0: the warm-up
     assert told(tmp_path, "loss")[0] == pytest.approx(np.mean(errors), abs=1e-5)
     after = model.parameters()
@@ -349,8 +352,6 @@ def test_the_published_value_network_learns_and_a_rerun_goes_on(spec: str, tmp_p
     assert told(tmp_path / "cut", "loss") == pytest.approx(told(tmp_path / "whole", "loss"), abs=1e-4)
     rows = again.batch(examples.rows)
     assert again.outputs(rows) == pytest.approx(first.outputs(rows), abs=1e-4)
-    step = first.step(rows, squared_error, examples.stored)
-    assert first.step(rows, squared_error, examples.stored) < step
 
 
 @pytest.mark.parametrize(
