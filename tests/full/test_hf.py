@@ -127,7 +127,7 @@ def test_imitation_has_the_loss_per_token_and_leaves_out_what_is_too_long(spec: 
     fitted = model.fit(weighted(rows, cross_entropy), Schedule(epochs=1, batch=2), folder=tmp_path)
     assert told(tmp_path, "loss") == [pytest.approx(losses / n_tokens, abs=1e-4)]
     assert (fitted.n_left_out, fitted.n_epochs) == (1, 1)
-    with pytest.raises(NothingToLearn, match=r"at most 3 tokens, got 3 of \d+ or more; pass a greater --option max_len"):
+    with pytest.raises(NothingToLearn, match=r"at most 3 tokens, got 3 of \d+ or more; pass a greater --option max_l"):
         backend(spec, max_length=3).fit(weighted(rows, cross_entropy), Schedule(epochs=1), folder=tmp_path / "none")
 
 
