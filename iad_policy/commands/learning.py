@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast, get_args
 
 import typer
 
 from iad_policy.commands.options import pairs
 from iad_policy.commands.terminal import clear_errors, counting_bar, make_console, tell
 from iad_policy.learn.explore import HOWS, explore
-from iad_policy.learn.improve import METHODS, improve
+from iad_policy.learn.improve import METHODS, Buffer, improve
 from iad_policy.learn.laboratory import N_TEST
 from iad_policy.learn.progress import showing
 from iad_policy.learn.recipes import RECIPES
@@ -122,6 +122,9 @@ def improve_agent(
     tasks: Annotated[int | None, typer.Option(help="Training tasks per round; by default all.")] = None,
     demos: Annotated[int, typer.Option(help="Demonstrations that round 0 imitates.")] = 10,
     dev_tasks: Annotated[int | None, typer.Option(help="Tasks that choose a round; by default all.")] = None,
+    buffer: Annotated[
+        str, typer.Option(help=f"Rounds whose data a round trains on: {', '.join(get_args(Buffer))}.")
+    ] = "newest",
     seed: Seed = 0,
     option: Options = None,
 ) -> None:
@@ -136,6 +139,7 @@ def improve_agent(
             tasks=tasks,
             demos=demos,
             dev_tasks=dev_tasks,
+            buffer=cast("Buffer", buffer),
             seed=seed,
             report=tell,
             **pairs(option, "--option"),

@@ -80,6 +80,14 @@ class Trajectory:
         """The actions in their canonical form, to tell equal episodes."""
         return tuple(step.committed.key for step in self.steps)
 
+    @property
+    def states(self) -> Iterator[State]:
+        """The states that rows may be of."""
+        yield from (step.state for step in self.steps)
+        yield from (node.state for tree in self.trees for node in tree.nodes())
+        if self.end is not None:
+            yield self.end
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:

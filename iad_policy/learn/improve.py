@@ -1,5 +1,7 @@
 """Explores and trains in turn. Each round goes on from the policy that is best on dev tasks so far.
 
+It trains on its own data, or on those of all rounds: the replay buffer of Agent Q (arXiv 2408.07199, section 5.2).
+
 A stage is a run folder or a model folder, and both resume by themselves. So a stopped loop goes on when it is called
 again: finished stages are read, not repeated.
 """
@@ -7,10 +9,12 @@ again: finished stages are read, not repeated.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from iad_policy.errors import UnknownName
+from iad_policy.learn.experience import Experience
 from iad_policy.learn.explore import explore, run_episodes
+from iad_policy.learn.recipes import load_recipe
 from iad_policy.learn.train import train
 from iad_policy.registry.domain import domain_by_id
 from iad_policy.trained.models import ROUNDS
@@ -18,6 +22,8 @@ from iad_policy.types.atomic import write_atomically
 from iad_policy.types.hashing import dumps
 
 Tell = Callable[[str], Any]
+Buffer = Literal["newest", "all"]
+"""Whose data a round trains on: its own, or those of all rounds so far, its own first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +87,7 @@ def improve(
     tasks: int | None = None,
     demos: int = 10,
     dev_tasks: int | None = None,
+    buffer: Buffer = "newest",
     seed: int = 0,
     report: Tell = lambda text: None,
     **options: Any,
@@ -98,20 +105,37 @@ def improve(
         tasks: Number of training tasks that a round explores. None takes all.
         demos: Number of demonstrations.
         dev_tasks: Number of tasks that choose a round. None takes all.
+        buffer: Whose data a round trains on: see `Buffer`. With `all`, the reference of preferences is the `behaviour`:
+            the likelihoods of each round's own policy.
         seed: Seed of exploring and training.
         report: Function that is told how it goes, a line at a time.
         options: Options of the method's recipe.
 
+    Each model's file says in `trained_on` how many rows were of which round: `n_rows_of`.
+
     Raises:
-        UnknownName: There is no such method, or the environment has no train or dev split.
+        UnknownName: There is no such method or buffer, or the environment has no train or dev split.
+        ValueError: The buffer is `all`, and the reference is the model before training.
         NothingToLearn: A round has found nothing to learn from.
     """
     if method not in METHODS:
         raise UnknownName("method", method, METHODS)
+    if buffer not in get_args(Buffer):
+        raise UnknownName("buffer", buffer, get_args(Buffer))
     how, folder = METHODS[method], Path(out)
+    learning = {**how.options, **options}
+    if buffer == "all" and hasattr(load_recipe(how.recipe), "reference"):
+        learning = {"reference": "behaviour", **learning}
+        if learning["reference"] != "behaviour":
+            raise ValueError(
+                "expected reference=behaviour with the data of all rounds, as the model before training proposed only "
+                f"some of them, got reference={learning['reference']}; leave it out, or train on the newest data "
+                "(buffer=newest)"
+            )
     shown = explore(env, out=folder / "demos", tasks=tasks, episodes=1, temperature=0.0, seed=seed, report=report)
     train("bc", shown, out=folder / "model-0", backend=backend, demos=demos, seed=seed, report=report)
     dev = [_measured(env, folder, 0, dev_tasks, report)]
+    kept: list[Experience] = []
     for number in range(1, rounds + 1):
         before = folder / f"model-{Improved(folder, tuple(dev)).best}"
         found = explore(
@@ -124,20 +148,22 @@ def improve(
             report=report,
             **how.exploring,
         )
+        kept = [found, *kept] if buffer == "all" else [found]
         train(
             how.recipe,
-            found,
+            Experience.joined(kept),
             out=folder / f"model-{number}",
             backend=backend,
             start=before if how.starts else None,
             seed=seed,
             report=report,
-            **{**how.options, **options},
+            **learning,
         )
         dev.append(_measured(env, folder, number, dev_tasks, report))
     improved = Improved(folder, tuple(dev))
+    record = {"method": method, "buffer": buffer, "dev": dev, "best": improved.best}
     with write_atomically(folder / ROUNDS) as part:
-        part.write_text(f"{dumps({'method': method, 'dev': dev, 'best': improved.best})}\n", encoding="utf-8")
+        part.write_text(f"{dumps(record)}\n", encoding="utf-8")
     return improved
 
 

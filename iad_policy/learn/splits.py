@@ -1,12 +1,14 @@
 """What may be learned from, and what a model says of it. `evaluation.trained` refuses to measure it there."""
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
 
 from iad_policy.errors import IADError
 from iad_policy.learn.experience import Experience
+from iad_policy.trained.rows import Row
 
 TRAIN = "train"
 
@@ -49,9 +51,16 @@ def subjects_of(env: str, env_args: Mapping[str, Any], tasks: Iterable[str]) -> 
     return sorted(found - {""})
 
 
-def trained_on(experience: Experience, *, n_rows: int) -> dict[str, Any]:
-    """Return what a model's file says of its training."""
+def trained_on(experience: Experience, rows: Sequence[Row], *, n_left_out: int) -> dict[str, Any]:
+    """Return what a model's file says of its training.
+
+    Args:
+        experience: What it was trained on.
+        rows: The rows that were made of it.
+        n_left_out: How many of them were too long.
+    """
     first = experience.origins[0]
+    run_of = {id(state): one.run for one in experience.trajectories for state in one.states}
     return {
         "env": first.env,
         "data": first.data,
@@ -61,6 +70,7 @@ def trained_on(experience: Experience, *, n_rows: int) -> dict[str, Any]:
         "information": sorted({origin.information for origin in experience.origins if origin.information}),
         "tasks": sorted(experience.tasks),
         "subjects": subjects_of(first.env, first.env_args, experience.tasks),
-        "n_rows": n_rows,
+        "n_rows": len(rows) - n_left_out,
+        "n_rows_of": dict(Counter(run_of[at] for row in rows if (at := id(row.state)) in run_of)),
         "digest": experience.digest,
     }

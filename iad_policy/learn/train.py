@@ -94,11 +94,11 @@ def train(
     report(f"{recipe}: {len(examples.rows)} rows from {len(experience.trajectories)} episodes of {n_tasks} tasks")
     fitted = model.fit(examples, schedule, folder=folder, seed=seed, asked=asked)
     report(f"{fitted.n_epochs} of {schedule.epochs} epochs{fitted.ending}")
-    learned_from = trained_on(experience, n_rows=len(examples.rows) - fitted.n_left_out)
+    learned_from = trained_on(experience, examples.rows, n_left_out=fitted.n_left_out)
     if start is not None:  # and the tasks that the policy it started from was trained on
         before = load_model(start).trained_on
         learned_from |= {name: sorted({*learned_from[name], *before[name]}) for name in ("tasks", "subjects")}
-        learned_from["runs"] = [*before["runs"], *learned_from["runs"]]
+        learned_from["runs"] = list(dict.fromkeys([*before["runs"], *learned_from["runs"]]))
     whole = {
         **facts,
         "asked": asked,

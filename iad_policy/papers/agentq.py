@@ -22,14 +22,15 @@ def stages(here: Laboratory, start: str = "base") -> None:
     here.trained("rft", "rft", episodes)
     if start != "base":
         episodes = here.explored(f"episodes-{start}", agent=start, tasks=300)
-    here.trained("outcome-dpo", "eto", episodes, start=start, beta=0.5, reference="behaviour")
+    here.trained("outcome-dpo", "eto", episodes, start=start, beta=0.5, reference="behaviour", max_kl=None)
     how: Settings = {"how": "mcts", "tasks": 40, "reward": "binary:oracle", "critic": "proxy"}
     published = here.explored("search", agent=start, strategy_args={"mcts.first_visits": "published"}, **how)
     ranked = here.explored("search-ranked", agent=start, **how)
-    for name, trees, alpha in (
-        ("step-dpo", published, 1.0), ("agent-q", published, 0.5), ("step-dpo ranked", ranked, 1.0)
+    for name, trees, alpha, labels in (
+        ("step-dpo", published, 1.0, "hard"), ("agent-q", published, 0.5, "hard"),
+        ("step-dpo ranked", ranked, 1.0, "hard"), ("agent-q soft", published, 0.5, "soft"),
     ):  # fmt: skip
-        here.trained(name, "dpo", trees, start=start, alpha=alpha, reference="behaviour")
+        here.trained(name, "dpo", trees, start=start, alpha=alpha, labels=labels, max_kl=None, reference="behaviour")
 
 
 def stages_from_rft(here: Laboratory) -> None:
@@ -46,8 +47,12 @@ SHOWN: Mapping[str, str] = {
     "::test_on_open_table_the_policies_start_from_rft",
     "4 likelihoods of the policy that proposed": "tests/iad_policy/learn/test_train.py"
     "::test_the_reference_may_be_the_likelihoods_that_actions_were_proposed_with",
+    "4a a buffer of all rounds": "tests/iad_policy/learn/test_improve.py"
+    "::test_a_buffer_of_all_rounds_keeps_the_likelihoods_of_each_rounds_policy",
     "5 beam search over the DPO policy, and success decides": "tests/iad_policy/learn/test_reproduce.py"
     "::test_agent_q_is_judged_by_success_and_has_beam_search",
+    "9 hard labels, and no stop at a KL": "tests/iad_policy/learn/test_reproduce.py"
+    "::test_labels_are_hard_and_no_kl_stops_training",
 }
 DIFFERS: Mapping[str, PaperDifference] = {
     "2a the outcome of a search": PaperDifference(
@@ -60,9 +65,8 @@ DIFFERS: Mapping[str, PaperDifference] = {
         "comparison",
         (WEBSHOP,),
     ),
-    "4a rounds": PaperDifference(
-        "One round of data. `iad improve` trains each round on its newest data, the paper on a buffer of all.",
-        "comparison",
+    "4b rounds": PaperDifference(
+        "One round of data. With several, the paper's buffer of all rounds is `iad improve --buffer all`.", "comparison"
     ),
     "5a the reward of the beam": PaperDifference(
         "Beam search keeps the states that the proxy verifier scores best. The paper doesn't say what scores them.",
@@ -81,10 +85,6 @@ DIFFERS: Mapping[str, PaperDifference] = {
     "8 the critic": PaperDifference(
         "The critic that ranks proposals is the proxy verifier. The paper's is the language model itself.", "comparison"
     ),
-    "9 labels": PaperDifference(
-        "Labels are soft (sigmoid(margin / .2)), and training stops at a KL of .5 nat. The paper's are hard.",
-        "comparison",
-    ),
     "10 the search at the end": PaperDifference(
         "Searching at the end uses the proxy verifier as the reward, not the true one.", "comparison"
     ),
@@ -96,8 +96,8 @@ DIFFERS: Mapping[str, PaperDifference] = {
 
 TRAINED = {name: MeasuredArm(name) for name in ("base", "rft", "outcome-dpo", "step-dpo", "agent-q")}
 SEARCH = {"n": 4, "strategy_args": {"mcts.k": 2, "mcts.first_visits": "published"}}
-RANKED = {"step-dpo ranked": MeasuredArm("step-dpo ranked")}
-"""Each action is visited once, in the ranking's order, before equation 7 decides: our default."""
+OURS = {name: MeasuredArm(name) for name in ("step-dpo ranked", "agent-q soft")}
+"""Our defaults: each action is visited once, in the ranking's order, before equation 7 decides; and soft labels."""
 SEARCHING = {
     **{f"{name} + mcts": MeasuredArm(name, "mcts", SEARCH) for name in TRAINED},
     "outcome-dpo + beam": MeasuredArm("outcome-dpo", "beam", {"n": 3, "strategy_args": {"beam.k": 2, "beam.width": 2}}),
@@ -128,7 +128,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             title="Agent Q",
             source="arXiv 2408.07199, figures 3 and 4 and the text of section 5",
             stages=stages,
-            arms={**TRAINED, **RANKED, **{name: arm for name, arm in SEARCHING.items() if arm.agent != "rft"}},
+            arms={**TRAINED, **OURS, **{name: arm for name, arm in SEARCHING.items() if arm.agent != "rft"}},
             claims=(
                 claim("A1 rft > base", "rft", "base", "31.3 > 28.6"),
                 claim("A1 outcome-dpo > rft", "outcome-dpo", "rft", "37.5 (text: 40.6) > 31.3"),
@@ -140,6 +140,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
                     "A3 outcome-dpo + beam > outcome-dpo", "outcome-dpo + beam", "outcome-dpo", "figure 3, no figure"
                 ),
                 claim("ranked first visits > published", "step-dpo ranked", "step-dpo", "not in the paper"),
+                claim("soft labels > hard", "agent-q soft", "agent-q", "not in the paper"),
                 claim("A5 agent-q + mcts > agent-q", "agent-q + mcts", "agent-q", "50.5 > 41.5"),
                 claim("A5 agent-q + mcts > base + mcts", "agent-q + mcts", "base + mcts", "50.5 > 48.4"),
             ),
@@ -181,7 +182,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             title="Agent Q on restaurant booking",
             source="arXiv 2408.07199, figure 6 and section 6: OpenTable, success in per cent",
             stages=stages_from_rft,
-            arms={**TRAINED, **RANKED, **SEARCHING},
+            arms={**TRAINED, **OURS, **SEARCHING},
             claims=(
                 claim("B1 rft > base", "rft", "base", "67.2 > 18.6"),
                 claim("B1 outcome-dpo > rft", "outcome-dpo", "rft", "71.8 > 67.2"),
@@ -190,6 +191,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
                 claim("B2 agent-q > outcome-dpo", "agent-q", "outcome-dpo", "81.7 > 71.8"),
                 claim("B4 rft + mcts > agent-q", "rft + mcts", "agent-q", "84.3 > 81.7"),
                 claim("ranked first visits > published", "step-dpo ranked", "step-dpo", "not in the paper"),
+                claim("soft labels > hard", "agent-q soft", "agent-q", "not in the paper"),
                 claim("B5 agent-q + mcts > agent-q", "agent-q + mcts", "agent-q", "95.4 > 81.7"),
                 claim("B5 agent-q + mcts > rft + mcts", "agent-q + mcts", "rft + mcts", "95.4 > 84.3"),
             ),

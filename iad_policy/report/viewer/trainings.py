@@ -216,7 +216,8 @@ def _facts(facts: Line, on: Line) -> Iterator[tuple[str, str]]:
     if "n_episodes" in on:  # then the number of rows is that of the policy it started from
         yield "episodes played", text_of(on["n_episodes"])
     elif "n_rows" in on:
-        yield "rows", text_of(on["n_rows"])
+        of_runs = _mapping(on.get("n_rows_of"))
+        yield "rows", text_of(on["n_rows"]) + (f" ({text_of(of_runs)})" if len(of_runs) > 1 else "")
     if on.get("runs"):
         yield "runs", text_of(on["runs"])
     reward = text_of(on.get("reward_information", ""))

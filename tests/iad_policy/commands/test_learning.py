@@ -114,6 +114,7 @@ def test_reproduce_says_what_is_compared_and_takes_an_agent_where_none_is_traine
         (["explore", SHOP, "--critic", "oracle", "--how", "mcts", "--tasks", "1", "--out", "r"], "without gold"),
         (["train", "simulator", "o.jsonl", "--out", "s"], "--env ENV"),
         (["improve", SHOP, "--method", "sft", "--out", "i"], "method"),
+        (["improve", SHOP, "--buffer", "last", "--out", "i"], "known: all, newest"),
     ],
 )
 def test_what_can_not_be_done_is_one_sentence(

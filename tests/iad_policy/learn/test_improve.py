@@ -7,12 +7,15 @@ from typing import Any
 import pytest
 
 from iad_policy.errors import UnknownName
+from iad_policy.learn.experience import Experience
 from iad_policy.learn.improve import METHODS, Improved, improve
+from iad_policy.learn.train import train
 from iad_policy.ledger.run_folder import read_config
 from iad_policy.trained.models import load_model
 from tests.iad_policy.learn.conftest import SHOP
 
 SMALL: dict[str, Any] = {"tasks": 4, "demos": 2, "rounds": 1, "epochs": 10, "dev_tasks": 6}
+TWO: dict[str, Any] = {**SMALL, "rounds": 2}
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +50,57 @@ def test_wherever_it_is_stopped_it_ends_as_if_it_was_not(lost: str, done: tuple[
         shutil.rmtree(out / stage)
     assert improve(SHOP, "rft", out=out, **SMALL) == found
     assert [load_model(out / f"model-{number}").identity for number in (0, 1)] == models
+
+
+@pytest.fixture(scope="module")
+def buffered(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Improved]:
+    """Two rounds of eto, the second on the episodes of both."""
+    out = tmp_path_factory.mktemp("improve") / "buffered"
+    return out, improve(SHOP, "eto", out=out, buffer="all", **TWO)
+
+
+def test_a_buffer_of_all_rounds_keeps_the_likelihoods_of_each_rounds_policy(
+    buffered: tuple[Path, Improved], tmp_path: Path
+) -> None:
+    out, found = buffered
+    model = load_model(out / "model-2")
+    of_rounds = model.trained_on["n_rows_of"]
+    assert set(of_rounds) == {"round-1", "round-2"}
+    assert sum(of_rounds.values()) == model.trained_on["n_rows"]
+    assert set(load_model(out / "model-1").trained_on["n_rows_of"]) == {"round-1"}
+    start = out / f"model-{Improved(out, found.dev[:2]).best}"
+    both = Experience.joined([Experience.of([out / f"round-{number}"]) for number in (2, 1)])
+    by_hand = {
+        name: train("eto", both, out=tmp_path / name, start=start, beta=0.5, reference=name, epochs=TWO["epochs"])
+        for name in ("behaviour", "start")
+    }
+    assert model.identity == by_hand["behaviour"].identity != by_hand["start"].identity
+
+
+@pytest.mark.parametrize("lost", ["model-1", "round-2", "model-2"])
+def test_wherever_it_is_stopped_the_buffer_is_the_same(lost: str, buffered: tuple[Path, Improved]) -> None:
+    out, found = buffered
+    identity = load_model(out / "model-2").identity
+    stages = ["model-1", "dev-1", "round-2", "model-2", "dev-2"]
+    for stage in stages[stages.index(lost) :]:
+        shutil.rmtree(out / stage)
+    assert improve(SHOP, "eto", out=out, buffer="all", **TWO) == found
+    assert load_model(out / "model-2").identity == identity
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"buffer": "last"}, "expected a known buffer, got 'last'; known: all, newest"),
+        ({"buffer": "all", "reference": "start"}, r"expected reference=behaviour .* \(buffer=newest\)"),
+    ],
+)
+def test_a_buffer_that_can_not_be_is_refused_before_anything_runs(
+    given: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=said):
+        improve(SHOP, "dpo", out=tmp_path / "rounds", **given)
+    assert not (tmp_path / "rounds").exists()
 
 
 def test_an_unknown_method_names_the_known_ones(tmp_path: Path) -> None:

@@ -51,7 +51,8 @@ class Dry:
         assert start in self.models
         assert found
         self.asked.append({"name": name, "found": found, "start": start, **options})
-        assert load_recipe(recipe, **{k: v for k, v in options.items() if k not in ("backend", *VALUE_NETWORK)})
+        apart = ("backend", "max_kl", *VALUE_NETWORK)
+        assert load_recipe(recipe, **{name: own for name, own in options.items() if name not in apart})
         self.models.add(name)
 
     def simulator(self, name: str, outcomes: str, *, tasks: int, **options: Any) -> None:
@@ -106,6 +107,14 @@ def test_on_open_table_the_policies_start_from_rft() -> None:
         assert asked["search"]["agent"] == start
         assert asked["search"]["reward"] == "binary:oracle"
         assert asked["search"]["strategy_args"] == {"mcts.first_visits": "published"}
+
+
+def test_labels_are_hard_and_no_kl_stops_training() -> None:
+    asked = asked_in("agentq")
+    preferred = {name: one for name, one in asked.items() if "reference" in one}
+    assert {name for name, one in preferred.items() if one.get("labels") == "soft"} == {"agent-q soft"}
+    assert {one["max_kl"] for one in preferred.values()} == {None}
+    assert {asked[name]["labels"] for name in ("step-dpo", "agent-q")} == {"hard"}
 
 
 def test_agent_q_is_judged_by_success_and_has_beam_search() -> None:

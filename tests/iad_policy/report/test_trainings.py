@@ -13,6 +13,7 @@ import iad_envs  # noqa: F401 (registers)
 from iad_policy import evaluate
 from iad_policy.cli import app
 from iad_policy.errors import RunFolderError
+from iad_policy.learn.experience import Experience
 from iad_policy.learn.train import train
 from iad_policy.report.viewer.server import create_app
 from iad_policy.report.viewer.trainings import MAX_POINTS, Trainings, model_json, opened
@@ -60,6 +61,13 @@ def test_a_model_and_its_rounds_are_shown_as_they_were_written(rounds: Path) -> 
     assert [reward for _, reward in whole["rounds"]["points"]] == known["dev"]
     assert whole["rounds"]["best"] == known["best"]
     assert [one["name"] for one in whole["models"]] == ["model-0", "model-1"]
+
+
+def test_rows_of_several_runs_are_told_apart(rounds: Path, tmp_path: Path) -> None:
+    both = Experience.of([rounds / "round-1", rounds / "demos"])
+    of_runs = train("bc", both, out=tmp_path, epochs=2).trained_on["n_rows_of"]
+    said = ", ".join(f"{name} = {n}" for name, n in of_runs.items())
+    assert dict(model_json(tmp_path)["facts"])["rows"] == f"{sum(of_runs.values())} ({said})"
 
 
 def test_updates_have_rewards_and_the_value_models_loss(rounds: Path, tmp_path: Path) -> None:
