@@ -157,6 +157,9 @@ def reproduce_paper(
         str | None,
         typer.Option(help="Agent of the comparisons that train none, which are then run alone; by default their own."),
     ] = None,
+    simulator: Annotated[
+        str | None, typer.Option(help="Trained simulator, llm:<folder>: adds an arm with it, where the paper has one.")
+    ] = None,
     backend: Backend = "linear",
     seeds: Annotated[str, typer.Option(metavar="SEED[,SEED...]", help="Seeds of training and measuring.")] = "0,1,2",
     tasks: Annotated[int, typer.Option(help="Number of test tasks.")] = N_TEST,
@@ -178,10 +181,16 @@ def reproduce_paper(
             untrained = tuple(one for one in environments if load_comparison(paper, one).stages is None)
             environments = untrained or environments
         for one in environments:
+            if not (env or agent) and load_comparison(paper, one).needs_model:
+                tell(
+                    f"{one} is left out, as its comparison needs a language model: iad reproduce {paper} --env {one} "
+                    "--agent local:<model> (or litellm:<model>)"
+                )
+                continue
             folder = (out or Path("runs") / paper) / ("" if env else one.rpartition("/")[2])
             found = reproduce(
-                paper, out=folder, env=one, agent=agent, backend=backend, seeds=numbers, tasks=tasks, scale=scale,
-                report=tell,
+                paper, out=folder, env=one, agent=agent, simulator=simulator, backend=backend, seeds=numbers,
+                tasks=tasks, scale=scale, report=tell,
             )  # fmt: skip
             make_console().print(found)
             tell(f"Folder: {folder}")

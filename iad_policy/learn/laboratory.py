@@ -34,6 +34,7 @@ class SeededLaboratory:
         scale: Share of the training tasks that stages explore, for short runs.
         report: Function that is told how it goes.
         agent: The agent of arms that name none; by default the environment's own.
+        given_simulator: The simulator of arms that need a given one.
     """
 
     env: str
@@ -44,6 +45,7 @@ class SeededLaboratory:
     scale: float = 1.0
     report: Callable[[str], Any] = lambda text: None
     agent: str | None = None
+    given_simulator: str | None = None
 
     def __post_init__(self) -> None:
         self.reads_text = self.backend.startswith(LANGUAGE)
@@ -93,6 +95,8 @@ class SeededLaboratory:
             given["verifier"] = self._named("qnet", arm.verifier)
         if arm.simulator:
             given["simulator"] = self._named("learned", arm.simulator)
+        if arm.needs_simulator:
+            given["simulator"] = self.given_simulator
         if arm.evaluator:
             given["roles"] = {"evaluator": self._named("learned", arm.evaluator)}
         found = evaluate(

@@ -10,6 +10,7 @@ from rich.console import Console, Group
 from rich.table import Column, Table
 from rich.text import Text
 
+from iad_policy.agents import asks_a_model
 from iad_policy.errors import MissingExtra
 from iad_policy.learn.laboratory import N_TEST, SeededLaboratory
 from iad_policy.learn.train import LANGUAGE
@@ -84,6 +85,7 @@ def reproduce(
     out: Path | str,
     env: str = WEBSHOP,
     agent: str | None = None,
+    simulator: str | None = None,
     backend: str = "linear",
     seeds: Sequence[int] = (0, 1, 2),
     tasks: int = N_TEST,
@@ -97,6 +99,8 @@ def reproduce(
         out: Folder of everything that is explored, trained and measured.
         env: The environment's id.
         agent: The agent of a comparison in which nothing is trained; by default the environment's own.
+        simulator: A trained simulator, such as `llm:<folder>`, for the arms that need one. Without it they are left
+            out.
         backend: What is trained.
         seeds: Seeds of training and measuring.
         tasks: Number of test tasks, from the start of the split.
@@ -105,15 +109,24 @@ def reproduce(
 
     Raises:
         UnknownName: There is no such paper, or the environment lacks what training needs.
-        ValueError: The agent knows the answer, so nothing can be claimed with it, or an agent was given where one is
-            trained.
+        ValueError: The agent knows the answer, so nothing can be claimed with it, or it asks no language model where
+            one is needed, or an agent was given where one is trained, or a simulator where no arm needs one.
     """
-    if (own := agent or domain_by_id(env).agent).partition(":")[0] == "solution":
+    known, own = load_comparison(paper, env), agent or domain_by_id(env).agent
+    if known.needs_model and not asks_a_model(own):
+        raise ValueError(
+            f"expected a language model as the agent for {known.title}, which also judges, evaluates and summarises, "
+            f"got {agent or f'none, and the agent of {env} is {own}'}; pass --agent local:<model> or --agent "
+            "litellm:<model>"
+        )
+    if own.partition(":")[0] == "solution":
         raise ValueError(
             f"expected an agent that does not know the answer, got {own} in {env}; compare methods there with a "
             f"language model: iad compare {env} --agent litellm:<model>"
         )
-    known = load_comparison(paper, env).for_what_is_trained(reads_text=backend.startswith(LANGUAGE))
+    if simulator is not None and not any(arm.needs_simulator for arm in known.arms.values()):
+        raise ValueError(f"expected no simulator for {known.title}, which has its own, got {simulator}; leave it out")
+    known = known.for_what_is_trained(reads_text=backend.startswith(LANGUAGE), has_simulator=simulator is not None)
     if agent is not None and known.stages is not None:
         raise ValueError(
             f"expected no agent for {known.title}, whose policies are trained, got {agent}; leave it out, and train a "
@@ -121,20 +134,21 @@ def reproduce(
         )
     episodes: dict[str, list[EpisodeRecord]] = {name: [] for name in known.arms}
     for seed in seeds:
-        here = SeededLaboratory(env, Path(out) / f"seed-{seed}", seed, backend, tasks, scale, report, agent)
+        here = SeededLaboratory(env, Path(out) / f"seed-{seed}", seed, backend, tasks, scale, report, agent, simulator)
         report(f"seed {seed}")
         if known.stages is not None:
             known.stages(here)
         for name, arm in known.arms.items():
             episodes[name] += here.measured(name, arm)
             report(f"  {name}: reward {fmean(one.reward for one in episodes[name]):.3f}")
+    by = own if known.stages is None else f"backend {backend}"
     record = {
         "title": known.title,
         "source": known.source,
         "differs": list(what_differs(paper, "comparison", env)),
         "env": env,
         "backend": backend,
-        "by": own if known.stages is None else f"backend {backend}",
+        "by": by + (f", simulator {simulator}" if simulator else ""),
         "seeds": list(seeds),
         "n_tasks": len({one.task_id for own in episodes.values() for one in own}),
         "arms": arms_measured(known.arms, episodes),
@@ -168,6 +182,8 @@ def coverage(paper: str = "", env: str = "") -> str:
         return "\n\n".join(coverage(paper, one) for one in compared_in(paper))
     known = load_comparison(paper, env)
     how = "nothing is trained" if known.stages is None else "policies are trained"
+    if known.needs_model:
+        how += ", and the agent is a language model (--agent)"
     return "\n".join(
         [
             f"{known.title} ({known.source})",

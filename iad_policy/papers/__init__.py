@@ -87,6 +87,7 @@ class PaperComparison:
         claims: What the paper has above what.
         pictures: What is drawn of the arms, beside the paper's numbers.
         envs: The environments that it is for. Empty for the one that is run everywhere else.
+        needs_model: Whether the agent has to be a language model, so that it is not run without one.
     """
 
     title: str
@@ -96,13 +97,16 @@ class PaperComparison:
     claims: tuple["Claim", ...]
     pictures: tuple["ArmPicture", ...]
     envs: tuple[str, ...] = ()
+    needs_model: bool = False
 
-    def for_what_is_trained(self, *, reads_text: bool) -> "PaperComparison":
+    def for_what_is_trained(self, *, reads_text: bool, has_simulator: bool = False) -> "PaperComparison":
         """Return the comparison without the arms that say nothing for what is trained, nor their claims."""
         arms = {
             name: arm
             for name, arm in self.arms.items()
-            if not (arm.needs_text and not reads_text) and not (arm.needs_features and reads_text)
+            if not (arm.needs_text and not reads_text)
+            and not (arm.needs_features and reads_text)
+            and not (arm.needs_simulator and not has_simulator)
         }
         return replace(
             self,
@@ -129,6 +133,7 @@ class MeasuredArm:
         needs_text: Whether it differs from another arm only for a policy that reads text. Others leave it out.
         needs_features: Whether it can't be trained with a language model.
         evaluator: The component of the role evaluator; the name of a trained one stands for it.
+        needs_simulator: Whether its simulator is the one that is given. Without one it is left out.
     """
 
     agent: str
@@ -139,6 +144,7 @@ class MeasuredArm:
     needs_text: bool = False
     needs_features: bool = False
     evaluator: str = ""
+    needs_simulator: bool = False
 
 
 @dataclass(frozen=True, slots=True)

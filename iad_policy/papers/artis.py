@@ -1,6 +1,7 @@
 """ARTIS: attempts in a simulator, then one execution. What the simulator has to know, and what each part is worth."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from iad_policy.papers import (
     WEBSHOP,
@@ -41,17 +42,27 @@ SHOWN: Mapping[str, str] = {
     "6 arms without evaluation and summary, and N = 12": "tests/iad_policy/learn/test_reproduce.py"
     "::test_artis_has_the_published_arms",
 }
+BFCL, ACEBENCH = TOOLS = ("IAD/BFCL-v0", "IAD/ACEBench-v0")
+COLDER = "Every role but the actor has temperature 0.01 there, and 0 here."
 DIFFERS: Mapping[str, PaperDifference] = {
     "1 the simulator": PaperDifference(
         "The paper's simulator is Llama 3.1 8B, trained by LoRA (rank 16, batch 64, cosine, at most 3 epochs). The "
         "arms here are a linear model of the type of an outcome, and recordings. `iad train simulator --backend "
         "hf:<model>` trains a language model as published, for --simulator llm:<folder>.",
-        "comparison",
+        "training",
     ),
     "1a the simulator of a run": PaperDifference(
         "Without --simulator learned:<folder> or llm:<model>, attempts are made in a fork of the environment, the "
         "paper's perfect simulator.",
         "settings",
+    ),
+    "1b the simulators of a comparison": PaperDifference(
+        "With --simulator llm:<folder>, trained by `iad train simulator --backend hf:<model>`, there is an arm with a "
+        "trained simulator: one, failure-driven or normal as it was trained. Other arms have a fork of the "
+        "environment, where the paper has its failure-driven simulator. The paper's untrained simulator is a language "
+        "model, and retrieves recordings here.",
+        "comparison",
+        TOOLS,
     ),
     "2 what the simulator sees": PaperDifference(
         "Equation 7 gives the simulator the initial state and the whole history. Here the initial state is what an "
@@ -77,6 +88,12 @@ DIFFERS: Mapping[str, PaperDifference] = {
         "comparison",
         (WEBSHOP,),
     ),
+    "6d tasks": PaperDifference(
+        "Tasks are our own, in the official formats and under the official rule. Simulators, n, evaluation and summary "
+        "are varied in the paper on the base category of BFCL v3; here on all four, and on ACEBench too.",
+        "comparison",
+        TOOLS,
+    ),
     "7 tools": PaperDifference(
         "The paper's simulator is trained on 524 tools and MCP servers. tau2, API-Bank and ToolAlpaca are not among "
         "the environments; `iad_policy.bridges.described` takes tau2."
@@ -84,19 +101,125 @@ DIFFERS: Mapping[str, PaperDifference] = {
     "8 the agent": PaperDifference(
         "The agent is rule-based and follows the plan in its notes. Evaluator and summariser are templates. The "
         "learned evaluator is a linear model of whether an attempt succeeds.",
-        "comparison",
+        "training",
     ),
-    "8a temperatures": PaperDifference("Every role but the actor has temperature 0.01 there, and 0 here.", "settings"),
+    "8a temperatures": PaperDifference(COLDER, "settings"),
     "8b carried over": PaperDifference(
         "Run there on BFCL-v3 and ACEBench (artis/bfcl, artis/acebench), where what is simulated is one user turn: "
         "the settings are carried over, and an episode is the turn.",
         "settings",
         (WEBSHOP, "IAD/InterCodeBash-v0"),
     ),
+    "8c temperatures of a comparison": PaperDifference(COLDER, "comparison", TOOLS),
 }
 
 IN_BFCL = "accuracy in per cent, Qwen3 8B,\nBFCL v3 multi-turn base"
 PEAK = "gains peak at n = 8 to 10"
+ARMS: Mapping[str, MeasuredArm] = {
+    "direct": MeasuredArm(AGENT),
+    "untrained": rehearsing("retrieval"),
+    "normal": rehearsing("normal"),
+    "failure-driven": rehearsing("failures"),
+    "perfect": rehearsing(),
+    "perfect, n = 1": rehearsing(n=1),
+    "perfect, n = 3": rehearsing(n=3),
+    "learned evaluator, n = 10": rehearsing(n=10, evaluator="evaluator"),
+    "no evaluation, n = 10": rehearsing(n=10, evaluate=False),
+    "no evaluation": rehearsing(evaluate=False),
+    "no summary": rehearsing(summarise=False),
+    "no evaluation, no summary": rehearsing(evaluate=False, summarise=False),
+    **{f"perfect, n = {n}": rehearsing(n=n) for n in (8, 10, 12, 15)},
+}
+TRAINED = ("normal", "failure-driven", "learned evaluator, n = 10", "no evaluation, n = 10")
+"""Arms with something that is trained, and the one that such an arm is compared with."""
+CLAIMS = (
+    Claim("R1 untrained > direct", "untrained", "direct", "25.5 > 21.0"),
+    Claim("R1 normal > untrained", "normal", "untrained", "27.0 > 25.5"),
+    Claim("R1 failure-driven > normal", "failure-driven", "normal", "29.5 > 27.0"),
+    Claim("R1 perfect > failure-driven", "perfect", "failure-driven", "30.5 > 29.5"),
+    Claim("R1 perfect > direct", "perfect", "direct", "30.5 > 21.0"),
+    Claim("R3 n = 3 > n = 1", "perfect, n = 3", "perfect, n = 1", "28.5 > 25.0"),
+    Claim("R3 n = 5 > n = 3", "perfect", "perfect, n = 3", "29.5 > 28.5"),
+    Claim("R4 direct > no evaluation", "direct", "no evaluation", "below direct"),
+    Claim("R4 direct > no summary", "direct", "no summary", "below direct"),
+    Claim("R4 perfect > neither", "perfect", "no evaluation, no summary", "tables 5 and 6"),
+    *(Claim(f"R3 n = 8 not below n = {n}", "perfect, n = 8", f"perfect, n = {n}", PEAK, least=-0.01) for n in (12, 15)),
+    Claim(
+        "R5 learned evaluator > no evaluation",
+        "learned evaluator, n = 10",
+        "no evaluation, n = 10",
+        "the gain follows the evaluator",
+    ),
+)
+
+PICTURES = (
+    ArmPicture(
+        "success by simulator",
+        {"direct": 21.0, "untrained": 25.5, "normal": 27.0, "failure-driven": 29.5, "perfect": 30.5},
+        IN_BFCL,
+    ),
+    ArmPicture(
+        "success by number of attempts (here: in the perfect simulator)",
+        {
+            "perfect, n = 1": 25.0,
+            "perfect, n = 3": 28.5,
+            "perfect": 29.5,
+            "perfect, n = 8": 29.0,
+            "perfect, n = 10": 30.5,
+            "perfect, n = 12": 27.5,
+            "perfect, n = 15": 29.5,
+        },
+        IN_BFCL,
+        x="n",
+    ),
+    ArmPicture(
+        "success without evaluation and summary",
+        {
+            "direct": None,
+            "perfect": None,
+            "no summary": None,
+            "no evaluation": None,
+            "no evaluation, no summary": None,
+        },
+        "without both, below acting directly",
+    ),
+)
+
+
+def on_tools(preset: str) -> Mapping[str, MeasuredArm]:
+    """Return the arms of table 1 and those that train nothing, with a preset's settings and the official rule."""
+    arms = {
+        **{name: arm for name, arm in ARMS.items() if name not in TRAINED},
+        "trained": MeasuredArm("", "artis", needs_simulator=True),
+        "parallel": MeasuredArm("", "artis", {"strategy_args": {"artis.mode": "parallel"}}),
+        **{name: MeasuredArm("", name) for name in ("weighted-bon", "sequential-revision")},
+    }
+    settings = {"preset": preset, "env_args": {"scoring": "official", "published": True}}
+    return {name: replace(arm, agent="", options={**settings, **arm.options}) for name, arm in arms.items()}
+
+
+BFCL_ARMS, ACEBENCH_ARMS = on_tools("artis/bfcl"), on_tools("artis/acebench")
+BFCL_CLAIMS = tuple(
+    replace(one, metric="success")
+    for one in (
+        *(one for one in CLAIMS if one.arms <= set(BFCL_ARMS)),
+        Claim("R1 perfect > untrained", "perfect", "untrained", "30.5 > 25.5"),
+        Claim("R1 trained > untrained", "trained", "untrained", "29.5 (normal: 27.0) > 25.5"),
+        Claim("R1 trained > direct", "trained", "direct", "29.5 (normal: 27.0) > 21.0"),
+        Claim("R1 perfect > trained", "perfect", "trained", "30.5 > 29.5 (normal: 27.0)"),
+        Claim("T1 weighted-bon > direct", "weighted-bon", "direct", "15.5 > 12.88"),
+        Claim("T1 sequential-revision > direct", "sequential-revision", "direct", "16.5 > 12.88"),
+        Claim("T1 artis > weighted-bon", "perfect", "weighted-bon", "18.75 > 15.5"),
+        Claim("T1 artis > sequential-revision", "perfect", "sequential-revision", "18.75 > 16.5"),
+        Claim("T1 sequential > parallel", "perfect", "parallel", "18.75 > 17.75"),
+    )
+)
+ACEBENCH_CLAIMS = (
+    Claim("T1 artis > direct", "perfect", "direct", "40.0 > 10.0", metric="success"),
+    *(replace(one, published=f"BFCL: {one.published}") for one in BFCL_CLAIMS if one.name != "R1 perfect > direct"),
+)
+
+
 METHODS = ("single", "weighted-bon", "sequential-revision", "artis")
 STATED = {
     "n": 5,
@@ -113,7 +236,7 @@ CARRIED_OVER = ("Gains peak at n = 8 to 10 (--n 8).",)
 
 EXPERIMENTS: Mapping[str, Experiment] = {
     "artis/bfcl": Experiment(
-        env="IAD/BFCL-v0",
+        env=BFCL,
         source="ARTIS: sequential simulation of a user turn before it is executed, BFCL v3: its overall score is the "
         "mean of four categories of 200 tasks",
         strategies=METHODS,
@@ -122,9 +245,26 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         model="Qwen3 8B",
         published="Overall, in per cent: single 12.88, weighted-bon 15.5, sequential-revision 16.5, artis 18.75",
         notes=OF_TURNS,
+        comparison=PaperComparison(
+            title="ARTIS with function calls",
+            source="ARTIS, tables 1 to 6 (BFCL v3 multi-turn, Qwen3-8B: overall in T1, base in the others)",
+            stages=None,
+            arms=BFCL_ARMS,
+            claims=BFCL_CLAIMS,
+            pictures=(
+                ArmPicture(
+                    "success by method",
+                    {"direct": 12.88, "weighted-bon": 15.5, "sequential-revision": 16.5, "perfect": 18.75},
+                    "overall in per cent, Qwen3 8B, BFCL v3",
+                ),
+                *PICTURES,
+            ),
+            envs=(BFCL,),
+            needs_model=True,
+        ),
     ),
     "artis/acebench": Experiment(
-        env="IAD/ACEBench-v0",
+        env=ACEBENCH,
         source="ARTIS: sequential simulation of a user turn before it is executed, ACEBench multi-step: 20 tasks, so a "
         "task is 5 points",
         strategies=METHODS,
@@ -133,6 +273,22 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         model="Qwen3 8B",
         published="End-to-end, in per cent: single 10.0, artis 40.0",
         notes=OF_TURNS,
+        comparison=PaperComparison(
+            title="ARTIS on a phone",
+            source="ARTIS, table 1 (ACEBench multi-step, end-to-end, Qwen3-8B); the other figures are of BFCL v3",
+            stages=None,
+            arms=ACEBENCH_ARMS,
+            claims=ACEBENCH_CLAIMS,
+            pictures=(
+                ArmPicture(
+                    "success by method",
+                    {"direct": 10.0, "perfect": 40.0},
+                    "end-to-end in per cent, Qwen3 8B,\nACEBench multi-step",
+                ),
+            ),
+            envs=(ACEBENCH,),
+            needs_model=True,
+        ),
     ),
     "artis/webshop": Experiment(
         env=WEBSHOP,
@@ -147,75 +303,9 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             title="ARTIS",
             source="ARTIS, tables 1 to 4 (BFCL v3 multi-turn base, Qwen3-8B)",
             stages=stages,
-            arms={
-                "direct": MeasuredArm(AGENT),
-                "untrained": rehearsing("retrieval"),
-                "normal": rehearsing("normal"),
-                "failure-driven": rehearsing("failures"),
-                "perfect": rehearsing(),
-                "perfect, n = 1": rehearsing(n=1),
-                "perfect, n = 3": rehearsing(n=3),
-                "learned evaluator, n = 10": rehearsing(n=10, evaluator="evaluator"),
-                "no evaluation, n = 10": rehearsing(n=10, evaluate=False),
-                "no evaluation": rehearsing(evaluate=False),
-                "no summary": rehearsing(summarise=False),
-                "no evaluation, no summary": rehearsing(evaluate=False, summarise=False),
-                **{f"perfect, n = {n}": rehearsing(n=n) for n in (8, 10, 12, 15)},
-            },
-            claims=(
-                Claim("R1 untrained > direct", "untrained", "direct", "25.5 > 21.0"),
-                Claim("R1 normal > untrained", "normal", "untrained", "27.0 > 25.5"),
-                Claim("R1 failure-driven > normal", "failure-driven", "normal", "29.5 > 27.0"),
-                Claim("R1 perfect > failure-driven", "perfect", "failure-driven", "30.5 > 29.5"),
-                Claim("R1 perfect > direct", "perfect", "direct", "30.5 > 21.0"),
-                Claim("R3 n = 3 > n = 1", "perfect, n = 3", "perfect, n = 1", "28.5 > 25.0"),
-                Claim("R3 n = 5 > n = 3", "perfect", "perfect, n = 3", "29.5 > 28.5"),
-                Claim("R4 direct > no evaluation", "direct", "no evaluation", "below direct"),
-                Claim("R4 direct > no summary", "direct", "no summary", "below direct"),
-                Claim("R4 perfect > neither", "perfect", "no evaluation, no summary", "tables 5 and 6"),
-                *(
-                    Claim(f"R3 n = 8 not below n = {n}", "perfect, n = 8", f"perfect, n = {n}", PEAK, least=-0.01)
-                    for n in (12, 15)
-                ),
-                Claim(
-                    "R5 learned evaluator > no evaluation",
-                    "learned evaluator, n = 10",
-                    "no evaluation, n = 10",
-                    "the gain follows the evaluator",
-                ),
-            ),
-            pictures=(
-                ArmPicture(
-                    "success by simulator",
-                    {"direct": 21.0, "untrained": 25.5, "normal": 27.0, "failure-driven": 29.5, "perfect": 30.5},
-                    IN_BFCL,
-                ),
-                ArmPicture(
-                    "success by number of attempts (here: in the perfect simulator)",
-                    {
-                        "perfect, n = 1": 25.0,
-                        "perfect, n = 3": 28.5,
-                        "perfect": 29.5,
-                        "perfect, n = 8": 29.0,
-                        "perfect, n = 10": 30.5,
-                        "perfect, n = 12": 27.5,
-                        "perfect, n = 15": 29.5,
-                    },
-                    IN_BFCL,
-                    x="n",
-                ),
-                ArmPicture(
-                    "success without evaluation and summary",
-                    {
-                        "direct": None,
-                        "perfect": None,
-                        "no summary": None,
-                        "no evaluation": None,
-                        "no evaluation, no summary": None,
-                    },
-                    "without both, below acting directly",
-                ),
-            ),
+            arms=ARMS,
+            claims=CLAIMS,
+            pictures=PICTURES,
         ),
     ),
     "artis/bash": Experiment(

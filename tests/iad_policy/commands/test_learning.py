@@ -105,6 +105,18 @@ def test_reproduce_says_what_is_compared_and_takes_an_agent_where_none_is_traine
     assert "expected an agent that does not know the answer, got solution:0.5 in IAD/Sketch2Code-v0" in refused.output
 
 
+def test_what_needs_a_language_model_is_listed_and_left_out_without_one(tmp_path: Path) -> None:
+    listed = run("reproduce", "artis", "--list")
+    assert listed.count("nothing is trained, and the agent is a language model (--agent)") == 2
+    said = iad("reproduce", "artis", "--simulator", "perfect", "--out", str(tmp_path)).output.replace("\n", " ")
+    for env in ("IAD/BFCL-v0", "IAD/ACEBench-v0"):
+        assert f"{env} is left out" in said
+        assert f"iad reproduce artis --env {env} --agent local:<model>" in said
+    assert (
+        "expected no simulator for ARTIS, which has its own, got perfect" in said
+    )  # of the shop, which is not left out
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

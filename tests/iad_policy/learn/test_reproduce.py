@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -14,6 +15,7 @@ from rich.console import Console
 import iad_envs  # noqa: F401 (registers)
 from iad_policy.errors import UnknownName
 from iad_policy.learn.explore import HOWS
+from iad_policy.learn.laboratory import SeededLaboratory
 from iad_policy.learn.recipes import load_recipe
 from iad_policy.learn.reproduce import PAGE, RESULTS, Reproduction, as_markdown, coverage, judged, reproduce
 from iad_policy.learn.simulators import SimulatorTraining
@@ -23,6 +25,7 @@ from iad_policy.papers import WEBSHOP, Claim, PaperComparison, compared_in, comp
 from iad_policy.papers.qstar import VALUE_NETWORK
 from iad_policy.run.resolve import resolve
 from iad_policy.strategies import find_strategy, options_of
+from tests.iad_policy.models.openai_server import OpenAIServer, Reply, serving
 
 TINY: dict[str, Any] = {"seeds": (0,), "tasks": 3, "scale": 0.02}
 COMPARISONS = [
@@ -77,6 +80,7 @@ def test_stages_make_what_the_arms_need_and_claims_are_about_arms(
         assert bool(arm.agent) == (known.stages is not None)
         assert arm.verifier in here.models
         assert arm.simulator in here.models | {"retrieval", "perfect"}
+        assert not (arm.simulator and arm.needs_simulator)
         assert arm.evaluator in here.models or arm.evaluator.startswith("verifier:")
     assert all(claim.arms <= set(known.arms) for claim in known.claims)
     assert len({claim.name for claim in known.claims}) == len(known.claims) > 0
@@ -151,13 +155,56 @@ def test_q_star_trains_a_language_models_value_network_as_published() -> None:
         assert not any("network" in one for one in asked.values() if one not in values)
 
 
-def test_artis_has_the_published_arms() -> None:
-    arms = load_comparison("artis").arms
-    assert {arm.options["n"] for arm in arms.values() if arm.strategy == "artis"} >= {1, 3, 5, 8, 12, 15}
+@pytest.mark.parametrize("env", compared_in("artis"))
+def test_artis_has_the_published_arms(env: str) -> None:
+    arms = load_comparison("artis", env).arms
+    assert {arm.options.get("n") for arm in arms.values() if arm.strategy == "artis"} >= {1, 3, 5, 8, 12, 15}
     assert arms["no evaluation, no summary"].options["strategy_args"] == {
         "artis.evaluate": False,
         "artis.summarise": False,
     }
+
+
+def test_artis_on_tools_is_judged_by_success_and_has_a_trained_simulator_if_one_is_given() -> None:
+    known = load_comparison("artis", "IAD/BFCL-v0")
+    assert {one.metric for one in known.claims} == {"success"}
+    assert {"weighted-bon", "sequential-revision"} <= {arm.strategy for arm in known.arms.values()}
+    given, plain = (known.for_what_is_trained(reads_text=False, has_simulator=one) for one in (True, False))
+    assert set(given.arms) - set(plain.arms) == {"trained"}
+    assert {one.name for one in given.claims} - {one.name for one in plain.claims} == {
+        "R1 trained > untrained", "R1 trained > direct", "R1 perfect > trained"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("agent", [None, "random", "solution:0.5"])
+def test_artis_on_tools_needs_a_language_model(agent: str | None, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"language model as the agent for ARTIS .* got .*pass --agent local:<model>"):
+        reproduce("artis", env="IAD/BFCL-v0", agent=agent, out=tmp_path / "none")
+    with pytest.raises(ValueError, match="expected no simulator for ARTIS, which has its own, got perfect"):
+        reproduce("artis", simulator="perfect", out=tmp_path / "none")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+    """A language model in each role: what it says reads as a score, as a verdict, and as the end of a conversation."""
+    with serving() as server:
+        monkeypatch.setenv("OPENAI_API_BASE", server.address)
+        monkeypatch.setenv("OPENAI_API_KEY", "any")
+        server.script(Reply("Score: 5\nVerdict: fail\nfinish conversation"))
+        yield server
+
+
+def test_an_arm_on_tools_has_the_papers_settings_and_the_given_simulator(model: OpenAIServer, tmp_path: Path) -> None:
+    env = "IAD/ACEBench-v0"
+    here = SeededLaboratory(env, tmp_path, tasks=1, agent="litellm:openai/toy-arm", given_simulator="noisy:0.8")
+    here.measured("trained", load_comparison("artis", env).arms["trained"])
+    config = read_config(tmp_path / "arms" / "trained")
+    assert (config["verifier"], config["n"], config["temperature"]) == ("judge:openai/toy-arm", 5, 1.0)
+    assert config["env_args"] == {"category": "agent_multi_step", "scoring": "official", "published": True}
+    assert config["simulator"].startswith("noisy")
+    asked = {one["temperature"] for one in model.requests}
+    assert asked == {0.0, 1.0}
 
 
 def test_a_claim_is_decided_by_its_own_metric() -> None:
@@ -278,12 +325,22 @@ def test_the_tables_can_be_read(iad: tuple[Path, Reproduction]) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(("paper", "one"), COMPARISONS)
-def test_every_comparison_runs(paper: str, one: PaperComparison, tmp_path: Path) -> None:
+def test_every_comparison_runs(paper: str, one: PaperComparison, model: OpenAIServer, tmp_path: Path) -> None:
     env = (one.envs or (WEBSHOP,))[0]
-    scale = {"scale": 0.2} if paper == "agentq" else {}  # two trees with rewards of 0 or 1 order no actions
-    found = reproduce(paper, env=env, out=tmp_path, **{**TINY, **scale, "tasks": 1})
+    given: dict[str, Any] = {**TINY, "tasks": 1}
+    if paper == "agentq":
+        given["scale"] = 0.2  # two trees with rewards of 0 or 1 order no actions
+    if one.needs_model:
+        given |= {"tasks": 2, "agent": "litellm:openai/toy", "simulator": "noisy:0.8"}
+    found = reproduce(paper, env=env, out=tmp_path, **given)
     assert found.record["title"] == one.title
-    assert list(found.record["arms"]) == list(one.for_what_is_trained(reads_text=False).arms)
+    known = one.for_what_is_trained(reads_text=False, has_simulator="simulator" in given)
+    assert list(found.record["arms"]) == list(known.arms)
+    if one.needs_model:
+        n_asked = len(model.requests)
+        assert n_asked
+        assert reproduce(paper, env=env, out=tmp_path, **given).record == found.record
+        assert len(model.requests) == n_asked
     assert {read_config(path.parent)["env"] for path in tmp_path.rglob("config.json")} == {env}
 
 
