@@ -130,19 +130,17 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             stages=stages,
             arms={**TRAINED, **OURS, **{name: arm for name, arm in SEARCHING.items() if arm.agent != "rft"}},
             claims=(
-                claim("A1 rft > base", "rft", "base", "31.3 > 28.6"),
-                claim("A1 outcome-dpo > rft", "outcome-dpo", "rft", "37.5 (text: 40.6) > 31.3"),
-                claim("A2 step-dpo > outcome-dpo", "step-dpo", "outcome-dpo", "OpenTable: 75.2 > 71.8"),
-                claim("A2 agent-q > step-dpo", "agent-q", "step-dpo", "OpenTable: 81.7 > 75.2"),
-                claim("A2 agent-q > outcome-dpo", "agent-q", "outcome-dpo", "+0.9"),
-                claim("A4 base + mcts > agent-q", "base + mcts", "agent-q", "48.4 > 41.5"),
-                claim(
-                    "A3 outcome-dpo + beam > outcome-dpo", "outcome-dpo + beam", "outcome-dpo", "figure 3, no figure"
-                ),
+                claim("rft > base", "rft", "base", "31.3 > 28.6"),
+                claim("outcome-dpo > rft", "outcome-dpo", "rft", "37.5 (text: 40.6) > 31.3"),
+                claim("step-dpo > outcome-dpo", "step-dpo", "outcome-dpo", "OpenTable: 75.2 > 71.8"),
+                claim("agent-q > step-dpo", "agent-q", "step-dpo", "OpenTable: 81.7 > 75.2"),
+                claim("agent-q > outcome-dpo", "agent-q", "outcome-dpo", "+0.9"),
+                claim("base + mcts > agent-q", "base + mcts", "agent-q", "48.4 > 41.5"),
+                claim("outcome-dpo + beam > outcome-dpo", "outcome-dpo + beam", "outcome-dpo", "figure 3, no figure"),
                 claim("ranked first visits > published", "step-dpo ranked", "step-dpo", "not in the paper"),
                 claim("soft labels > hard", "agent-q soft", "agent-q", "not in the paper"),
-                claim("A5 agent-q + mcts > agent-q", "agent-q + mcts", "agent-q", "50.5 > 41.5"),
-                claim("A5 agent-q + mcts > base + mcts", "agent-q + mcts", "base + mcts", "50.5 > 48.4"),
+                claim("agent-q + mcts > agent-q", "agent-q + mcts", "agent-q", "50.5 > 41.5"),
+                claim("agent-q + mcts > base + mcts", "agent-q + mcts", "base + mcts", "50.5 > 48.4"),
             ),
             pictures=(
                 ArmPicture(
@@ -184,16 +182,16 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             stages=stages_from_rft,
             arms={**TRAINED, **OURS, **SEARCHING},
             claims=(
-                claim("B1 rft > base", "rft", "base", "67.2 > 18.6"),
-                claim("B1 outcome-dpo > rft", "outcome-dpo", "rft", "71.8 > 67.2"),
-                claim("B2 step-dpo > outcome-dpo", "step-dpo", "outcome-dpo", "75.2 > 71.8"),
-                claim("B2 agent-q > step-dpo", "agent-q", "step-dpo", "81.7 > 75.2"),
-                claim("B2 agent-q > outcome-dpo", "agent-q", "outcome-dpo", "81.7 > 71.8"),
-                claim("B4 rft + mcts > agent-q", "rft + mcts", "agent-q", "84.3 > 81.7"),
+                claim("rft > base", "rft", "base", "67.2 > 18.6"),
+                claim("outcome-dpo > rft", "outcome-dpo", "rft", "71.8 > 67.2"),
+                claim("step-dpo > outcome-dpo", "step-dpo", "outcome-dpo", "75.2 > 71.8"),
+                claim("agent-q > step-dpo", "agent-q", "step-dpo", "81.7 > 75.2"),
+                claim("agent-q > outcome-dpo", "agent-q", "outcome-dpo", "81.7 > 71.8"),
+                claim("rft + mcts > agent-q", "rft + mcts", "agent-q", "84.3 > 81.7"),
                 claim("ranked first visits > published", "step-dpo ranked", "step-dpo", "not in the paper"),
                 claim("soft labels > hard", "agent-q soft", "agent-q", "not in the paper"),
-                claim("B5 agent-q + mcts > agent-q", "agent-q + mcts", "agent-q", "95.4 > 81.7"),
-                claim("B5 agent-q + mcts > rft + mcts", "agent-q + mcts", "rft + mcts", "95.4 > 84.3"),
+                claim("agent-q + mcts > agent-q", "agent-q + mcts", "agent-q", "95.4 > 81.7"),
+                claim("agent-q + mcts > rft + mcts", "agent-q + mcts", "rft + mcts", "95.4 > 84.3"),
             ),
             pictures=(
                 ArmPicture(

@@ -133,19 +133,19 @@ ARMS: Mapping[str, MeasuredArm] = {
 TRAINED = ("normal", "failure-driven", "learned evaluator, n = 10", "no evaluation, n = 10")
 """Arms with something that is trained, and the one that such an arm is compared with."""
 CLAIMS = (
-    Claim("R1 untrained > direct", "untrained", "direct", "25.5 > 21.0"),
-    Claim("R1 normal > untrained", "normal", "untrained", "27.0 > 25.5"),
-    Claim("R1 failure-driven > normal", "failure-driven", "normal", "29.5 > 27.0"),
-    Claim("R1 perfect > failure-driven", "perfect", "failure-driven", "30.5 > 29.5"),
-    Claim("R1 perfect > direct", "perfect", "direct", "30.5 > 21.0"),
-    Claim("R3 n = 3 > n = 1", "perfect, n = 3", "perfect, n = 1", "28.5 > 25.0"),
-    Claim("R3 n = 5 > n = 3", "perfect", "perfect, n = 3", "29.5 > 28.5"),
-    Claim("R4 direct > no evaluation", "direct", "no evaluation", "below direct"),
-    Claim("R4 direct > no summary", "direct", "no summary", "below direct"),
-    Claim("R4 perfect > neither", "perfect", "no evaluation, no summary", "tables 5 and 6"),
-    *(Claim(f"R3 n = 8 not below n = {n}", "perfect, n = 8", f"perfect, n = {n}", PEAK, least=-0.01) for n in (12, 15)),
+    Claim("untrained > direct", "untrained", "direct", "25.5 > 21.0"),
+    Claim("normal > untrained", "normal", "untrained", "27.0 > 25.5"),
+    Claim("failure-driven > normal", "failure-driven", "normal", "29.5 > 27.0"),
+    Claim("perfect > failure-driven", "perfect", "failure-driven", "30.5 > 29.5"),
+    Claim("perfect > direct", "perfect", "direct", "30.5 > 21.0"),
+    Claim("n = 3 > n = 1", "perfect, n = 3", "perfect, n = 1", "28.5 > 25.0"),
+    Claim("n = 5 > n = 3", "perfect", "perfect, n = 3", "29.5 > 28.5"),
+    Claim("direct > no evaluation", "direct", "no evaluation", "below direct"),
+    Claim("direct > no summary", "direct", "no summary", "below direct"),
+    Claim("perfect > neither", "perfect", "no evaluation, no summary", "tables 5 and 6"),
+    *(Claim(f"n = 8 not below n = {n}", "perfect, n = 8", f"perfect, n = {n}", PEAK, least=-0.01) for n in (12, 15)),
     Claim(
-        "R5 learned evaluator > no evaluation",
+        "learned evaluator > no evaluation",
         "learned evaluator, n = 10",
         "no evaluation, n = 10",
         "the gain follows the evaluator",
@@ -203,20 +203,20 @@ BFCL_CLAIMS = tuple(
     replace(one, metric="success")
     for one in (
         *(one for one in CLAIMS if one.arms <= set(BFCL_ARMS)),
-        Claim("R1 perfect > untrained", "perfect", "untrained", "30.5 > 25.5"),
-        Claim("R1 trained > untrained", "trained", "untrained", "29.5 (normal: 27.0) > 25.5"),
-        Claim("R1 trained > direct", "trained", "direct", "29.5 (normal: 27.0) > 21.0"),
-        Claim("R1 perfect > trained", "perfect", "trained", "30.5 > 29.5 (normal: 27.0)"),
-        Claim("T1 weighted-bon > direct", "weighted-bon", "direct", "15.5 > 12.88"),
-        Claim("T1 sequential-revision > direct", "sequential-revision", "direct", "16.5 > 12.88"),
-        Claim("T1 artis > weighted-bon", "perfect", "weighted-bon", "18.75 > 15.5"),
-        Claim("T1 artis > sequential-revision", "perfect", "sequential-revision", "18.75 > 16.5"),
-        Claim("T1 sequential > parallel", "perfect", "parallel", "18.75 > 17.75"),
+        Claim("perfect > untrained", "perfect", "untrained", "30.5 > 25.5"),
+        Claim("trained > untrained", "trained", "untrained", "29.5 (normal: 27.0) > 25.5"),
+        Claim("trained > direct", "trained", "direct", "29.5 (normal: 27.0) > 21.0"),
+        Claim("perfect > trained", "perfect", "trained", "30.5 > 29.5 (normal: 27.0)"),
+        Claim("weighted-bon > direct", "weighted-bon", "direct", "15.5 > 12.88"),
+        Claim("sequential-revision > direct", "sequential-revision", "direct", "16.5 > 12.88"),
+        Claim("artis > weighted-bon", "perfect", "weighted-bon", "18.75 > 15.5"),
+        Claim("artis > sequential-revision", "perfect", "sequential-revision", "18.75 > 16.5"),
+        Claim("sequential > parallel", "perfect", "parallel", "18.75 > 17.75"),
     )
 )
 ACEBENCH_CLAIMS = (
-    Claim("T1 artis > direct", "perfect", "direct", "40.0 > 10.0", metric="success"),
-    *(replace(one, published=f"BFCL: {one.published}") for one in BFCL_CLAIMS if one.name != "R1 perfect > direct"),
+    Claim("artis > direct", "perfect", "direct", "40.0 > 10.0", metric="success"),
+    *(replace(one, published=f"BFCL: {one.published}") for one in BFCL_CLAIMS if one.name != "perfect > direct"),
 )
 
 

@@ -217,8 +217,8 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             },
             claims=(
                 Claim("bon > single", "bon, n = 4", "single", "all tables"),
-                Claim("T1 iad > bon, n = 4", "iad, n = 4", "bon, n = 4", "all tables"),
-                Claim("T1 iad > bon, n = 2", "iad, n = 2", "bon, n = 2", "all tables"),
+                Claim("iad > bon, n = 4", "iad, n = 4", "bon, n = 4", "all tables"),
+                Claim("iad > bon, n = 2", "iad, n = 2", "bon, n = 2", "all tables"),
                 Claim("learned from iad > single", "after-iad", "single", "not in the paper"),
                 Claim("learned and iad > iad", "after-iad, iad, n = 4", "iad, n = 4", "not in the paper"),
             ),

@@ -172,7 +172,7 @@ def test_artis_on_tools_is_judged_by_success_and_has_a_trained_simulator_if_one_
     given, plain = (known.for_what_is_trained(reads_text=False, has_simulator=one) for one in (True, False))
     assert set(given.arms) - set(plain.arms) == {"trained"}
     assert {one.name for one in given.claims} - {one.name for one in plain.claims} == {
-        "R1 trained > untrained", "R1 trained > direct", "R1 perfect > trained"
+        "trained > untrained", "trained > direct", "perfect > trained"
     }  # fmt: skip
 
 
@@ -317,7 +317,7 @@ def test_the_tables_can_be_read(iad: tuple[Path, Reproduction]) -> None:
     console = Console(width=100, record=True)
     console.print(iad[1])
     text = console.export_text()
-    assert "T1 iad > bon, n = 4" in text
+    assert "iad > bon, n = 4" in text
     assert "3 test tasks" in text
     assert all(len(line) <= 100 for line in text.splitlines())
 
