@@ -120,8 +120,8 @@ def _component(role: str, component: str | Roles, env: gym.Env[Any, Any], model:
             raise UnknownName(f"role that {kind} can play", role, ("critic",))
         if not own:
             raise ValueError(
-                f"expected an environment that has the critic {kind}, got {env_id(env)}, which has no reference to "
-                f"show; pass --role {role}=litellm:<model> or {role}=template, which see none"
+                f"expected an environment that adds the critic {kind}, got {env_id(env)}, which does not; pass --role "
+                f"{role}=litellm:<model> or {role}=template, which see no reference"
             )
         return load_object(own)(env, name or model)  # type: ignore[no-any-return]
     path = next((path for form, path in COMPONENTS.items() if path and form.startswith(f"{kind}:")), "")

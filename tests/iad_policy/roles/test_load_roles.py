@@ -96,7 +96,7 @@ def test_a_role_that_sees_gold_needs_outcomes_that_have_it() -> None:
 @pytest.mark.parametrize(
     ("env", "roles", "wanted"),
     [
-        ("IAD/BIRD-v0", {"critic": "reference"}, "got IAD/BIRD-v0, which has no reference.*critic=template"),
+        ("IAD/BIRD-v0", {"critic": "reference"}, "got IAD/BIRD-v0, which does not.*critic=template"),
         ("IAD/Sketch2Code-v0", {"evaluator": "reference"}, "role that reference can play.*known: critic"),
         ("IAD/Sketch2Code-v0", {"critic": "referee"}, "reference"),
     ],
