@@ -281,7 +281,10 @@ def test_a_trained_model_acts_in_both_ways_and_one_without_words_in_one(
         evaluate(SHOP, ["single"], agent=f"learned:{made.folder}", agent_args={"decode": "free"}, tasks=1)
 
 
-@pytest.mark.parametrize("options", [{"epochs": 40}, {"network": "published", "epochs": 2, "rate": 1e-3, "batch": 8}])
+SHORT_ROWS: dict[str, Any] = {"network": "published", "epochs": 5, "rate": 1e-4, "batch": 4, "max_length": 1720}
+
+
+@pytest.mark.parametrize("options", [{"epochs": 40}, SHORT_ROWS])
 def test_a_value_model_is_a_verifier(options: dict[str, Any], spec: str, tmp_path: Path) -> None:
     settings = {"strategy_args": {"q-tree.width": 2, "q-tree.depth_expanded": 1}}
     grown = explore(SHOP, how="tree", out=tmp_path / "trees", tasks=1, **settings)
