@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from itertools import compress
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +95,7 @@ class TrainableHFBackend(HFBackend):
 
     @property
     def model(self) -> Any:
-        """The model with its adapters or its head, which a trainer may wrap."""
+        """The model with its adapters or its head."""
         return self._trained
 
     def schedule(self, recipe: str) -> Schedule:
@@ -115,7 +116,7 @@ class TrainableHFBackend(HFBackend):
         )
         optimiser.zero_grad()
         if self._head_kind == "value":
-            values = self.scores(self._trained, batch)
+            values = self.scores(batch)
             loss, slopes = _finite(objective, as_array(values.detach()), self.stored_with(batch, stored))
             (values * _tensor(slopes, values)).sum().backward()
         else:
@@ -123,7 +124,7 @@ class TrainableHFBackend(HFBackend):
             with out_of_memory("tasks", len(batch)):
                 for places in micro_batches([len(one.prompt) + len(one.answer) for one in batch]):
                     some = [batch[place] for place in places]
-                    likely = self.scores(self._trained, some)
+                    likely = self.scores(some)
                     (likely * _tensor(slopes[places], likely)).sum().backward()
         torch.nn.utils.clip_grad_norm_(self._trained.parameters(), 1.0)
         optimiser.step()
@@ -139,19 +140,18 @@ class TrainableHFBackend(HFBackend):
         finally:
             self.forget()
 
-    def scores(self, model: Any, batch: Sequence[Encoded]) -> torch.Tensor:
+    def scores(self, batch: Sequence[Encoded]) -> torch.Tensor:
         """Return what an objective takes, with gradients: log-probabilities of answers, or values where the loss is.
 
         Args:
-            model: What is asked: the `model`, or what a trainer made of it.
             batch: The rows. Values at every token stand one row after the other.
         """
         if self._is_head_alone:
-            return torch.as_tensor(model(self._last_states(batch))[:, 0])
+            return torch.as_tensor(self._trained(self._last_states(batch))[:, 0])
         ids = [one.prompt for one in batch], [one.answer for one in batch]
         if self._head_kind == "policy":
-            return answer_logprobs(self.weights, model, *ids)
-        values = model(**padded(self.weights, *ids))
+            return answer_logprobs(self.weights, self._trained, *ids)
+        values = self._trained(**padded(self.weights, *ids))
         return torch.cat([one[-n:] for one, n in zip(values, self._n_scores(batch), strict=True)])
 
     def stored_with(self, batch: Sequence[Encoded], stored: Stored) -> Stored:
@@ -227,7 +227,7 @@ def _fit_model(
             gradient_accumulation_steps=max(1, batch // (micro * n_processes())),
             learning_rate=backend.rate,
             lr_scheduler_type="cosine",
-            warmup_steps=schedule.warmup,
+            warmup_steps=int(schedule.warmup * schedule.epochs * ceil(examples.n_units / batch)),
             weight_decay=0.0,
             save_strategy="epoch",
             save_total_limit=1,
@@ -383,11 +383,35 @@ class _Watch(TrainerCallback):  # type: ignore[misc]
         return control
 
 
+class _Scorer(torch.nn.Module):  # type: ignore[misc]
+    """What a trainer wraps: one call gives the scores of rows, in whatever parts they are computed.
+
+    Processes that train together wait for each other in each call, so all of them have to make equally many.
+    """
+
+    def __init__(self, backend: "TrainableHFBackend", rows: list[Encoded]) -> None:
+        super().__init__()
+        self.model = backend.model  # whose parameters are trained
+        self._backend, self._rows = backend, rows
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        """Return the scores. Beyond `N_TOKENS`, parts are computed again in the backward pass."""
+        batch = [self._rows[row] for row in rows.tolist()]
+
+        def of(*places: int) -> torch.Tensor:
+            return self._backend.scores([batch[place] for place in places])
+
+        parts = list(micro_batches([len(one.prompt) + len(one.answer) for one in batch]))
+        if len(parts) == 1:
+            return of(*parts[0])
+        return torch.cat([checkpoint(of, *part, use_reentrant=False) for part in parts])
+
+
 class _ObjectiveTrainer(Trainer):  # type: ignore[misc]
     """A trainer whose loss is an objective of the rows' scores, per token where it is cross-entropy."""
 
     def __init__(self, backend: "TrainableHFBackend", rows: list[Encoded], examples: Examples, **others: Any) -> None:
-        super().__init__(model=backend.model, **others)
+        super().__init__(model=_Scorer(backend, rows), **others)
         self._backend, self._rows, self._examples = backend, rows, examples
         self.model_accepts_loss_kwargs = False
         # Per token, as is usual: sums over answers of a hundred tokens would be cut at every step.
@@ -400,9 +424,9 @@ class _ObjectiveTrainer(Trainer):  # type: ignore[misc]
         stored = {name: one[rows] for name, one in self._examples.stored.items()}
         if "side" in stored:
             stored["side"] = renumbered(stored["side"])
-        batch = [self._rows[row] for row in rows]
-        scores = _scores(self._backend, model, batch)
-        loss, slopes = self._examples.objective(as_array(scores.detach()), self._backend.stored_with(batch, stored))
+        scores = model(inputs["rows"])
+        of_scores = self._backend.stored_with([self._rows[row] for row in rows], stored)
+        loss, slopes = self._examples.objective(as_array(scores.detach()), of_scores)
         if not np.isfinite(loss):
             raise NotFinite(
                 f"expected a loss that is a number, got {loss}; use a smaller rate than {self._backend.rate:g}"
@@ -410,18 +434,14 @@ class _ObjectiveTrainer(Trainer):  # type: ignore[misc]
         sloped = (scores * _tensor(slopes, scores)).sum()
         return self._scale * (sloped - sloped.detach() + float(loss))
 
+    def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
+        """Write a checkpoint's weights: those that are trained."""
+        assert output_dir is not None
+        Path(output_dir).mkdir(parents=True, exist_ok=True)
+        self._backend.save(Path(output_dir))
 
-def _scores(backend: "TrainableHFBackend", model: Any, rows: Sequence[Encoded]) -> torch.Tensor:
-    """Return the rows' scores. Beyond `N_TOKENS`, parts are computed again in the backward pass."""
-
-    def of(*places: int) -> torch.Tensor:
-        some = [rows[place] for place in places]
-        return backend.scores(model, some)
-
-    parts = list(micro_batches([len(one.prompt) + len(one.answer) for one in rows]))
-    if len(parts) == 1:
-        return of(*parts[0])
-    return torch.cat([checkpoint(of, *part, use_reentrant=False) for part in parts])
+    def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
+        self._backend.load(Path(resume_from_checkpoint))
 
 
 def _loss_at(given: str, network: str) -> str:
