@@ -46,8 +46,8 @@ SHOWN: Mapping[str, str] = {
 SKETCH, BIRD, BASH = "IAD/Sketch2Code-v0", "IAD/BIRD-v0", "IAD/InterCodeBash-v0"
 DIFFERS: Mapping[str, PaperDifference] = {
     "6a the judge": PaperDifference(
-        "In IAD-fb and Sk2code a model that sees the reference gives the text. Without --agent it is a template: it "
-        "names the boxes that differ from the reference's, and the agent reads its sentences.",
+        "In IAD-fb and Sk2code a model that sees the reference gives the text. Without --agent it is a template, "
+        "which names the boxes that differ, and the rule-based agent reads no text.",
         "comparison",
         (SKETCH,),
     ),

@@ -2,8 +2,7 @@
 
 It finds frames, crosses and lines of text in the sketch's ink, guesses the meaning of each frame, and writes a page of
 placed blocks. The temperature spreads its thresholds and guesses. Given best and worst, it edits parts of Best's page:
-it moves, stretches or renames them, or reads a part of the sketch again. It drops parts that only Worst has. Of a
-review it reads the sentences of `differences`, which a critic that sees the reference says, and corrects Best by them.
+it moves, stretches or renames them, or reads a part of the sketch again. It drops parts that only Worst has.
 """
 
 import math
@@ -11,9 +10,7 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
-from iad_envs.sketch2code.policy.differences import Correction, corrections
-from iad_envs.sketch2code.policy.html import TAGS, blocks_of, near, snapped, without, written
-from iad_envs.sketch2code.policy.ink import PAGE_WIDTH_PX
+from iad_envs.sketch2code.policy.html import blocks_of, near, snapped, without, written
 from iad_envs.sketch2code.policy.reading import SketchReading, read_sketch
 from iad_envs.sketch2code.policy.strokes import SketchParams, StrokeBlock
 from iad_policy.agents.rule_based import RuleBasedAgent
@@ -41,10 +38,6 @@ class Sketch2CodeAgent(RuleBasedAgent):
             return Candidate(written(reading, _title(state)), thought=f"I see {len(reading.blocks)} parts.")
         worst = None if feedback.worst is None else blocks_of(str(feedback.worst.action))
         avoid = {str(one.action) for one in (feedback.best, feedback.worst) if one is not None}
-        asked = corrections(" ".join(text for one in feedback.attempts for kind, text in one.said if kind == "review"))
-        page = written(_corrected(best, asked, rng), _title(state)) if asked else ""
-        if page and page not in avoid:
-            return Candidate(page, thought="I correct what the review names.")
         bad = [] if worst is None else without(worst.blocks, best.blocks)
         for _ in range(8):
             names = rng.choices(list(EDITS), [weight for weight, _ in EDITS.values()], k=rng.choice((1, 1, 2)))
@@ -103,23 +96,6 @@ def frame_fits(frame: StrokeBlock, reading: SketchReading) -> Mapping[str, float
         "nav_bar": 1.5 if is_bar else 1.0 if is_column else -0.2,
         "form_table": 0.2 if is_bar or is_small or is_column else 1.0,
     }
-
-
-def _corrected(best: SketchReading, asked: list[Correction], rng: Random) -> SketchReading:
-    """Return a page after most of the corrections. Which ones is by chance, as the same ones may be asked for again."""
-    blocks = list(best.blocks)
-    for kind, here, there in asked:
-        if kind not in TAGS or rng.random() < 0.2:
-            continue
-        if here is not None:
-            x, y = here.x / PAGE_WIDTH_PX, here.y / PAGE_WIDTH_PX
-            close = [one for one in blocks if one.kind == kind and max(abs(one.x - x), abs(one.y - y)) < 0.008]
-            if not close:
-                continue
-            blocks.remove(min(close, key=lambda one: abs(one.x - x) + abs(one.y - y)))
-        if there is not None:
-            blocks.append(StrokeBlock(kind, *(edge / PAGE_WIDTH_PX for edge in there)))
-    return best._replace(blocks=tuple(blocks))
 
 
 def _shifted(best: SketchReading, again: Callable[[], SketchReading], rng: Random) -> SketchReading:

@@ -1,9 +1,8 @@
-"""How a page differs from the page it should be, in sentences that people, models and the rule-based agent can read."""
+"""How a page differs from the page it should be, in sentences."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 from iad_envs.sketch2code.blocks import TextBlock
 from iad_envs.sketch2code.layout import Box
@@ -19,34 +18,6 @@ NAMES = {
     "text_block": "text",
 }
 """Types of boxes in words."""
-_AT = r"left (-?\d+), top (-?\d+)"
-_SIZE = r"(\d+) wide and (\d+) high"
-_SENTENCE = re.compile(
-    rf"There is no ({'|'.join(NAMES.values())}) at {_AT}, {_SIZE}\."
-    rf"|The ({'|'.join(NAMES.values())}) at {_AT} (?:does not belong there|should be at {_AT}, {_SIZE})\."
-)
-
-
-class Correction(NamedTuple):
-    """What is wrong with a part of a page.
-
-    Attributes:
-        kind: Its type of component.
-        here: Where it is, in pixels of the page; None if it is missing. One that was read has no size.
-        there: Where it should be, in the same pixels; None if it does not belong to the page.
-    """
-
-    kind: str
-    here: Box | None
-    there: Box | None
-
-    def __str__(self) -> str:
-        name = NAMES[self.kind]
-        where = "" if self.there is None else f"{_at(self.there)}, {self.there.w:.0f} wide and {self.there.h:.0f} high"
-        if self.here is None:
-            return f"There is no {name} at {where}."
-        wanted = f"should be at {where}" if where else "does not belong there"
-        return f"The {name} at {_at(self.here)} {wanted}."
 
 
 def differences(reference: Mapping[str, Any], page: Mapping[str, Any]) -> Iterator[tuple[float, str]]:
@@ -67,9 +38,9 @@ def differences(reference: Mapping[str, Any], page: Mapping[str, Any]) -> Iterat
                 ours.remove(here)
                 if iou < 0.9:  # what is nearly right is not worth a sentence
                     cost = (1 - iou) * (_area(there) + _area(here)) / (1 + iou)
-                    yield cost, str(Correction(kind, _rounded(here, page), _rounded(there, page)))
-        yield from ((_area(one), str(Correction(kind, None, _rounded(one, page)))) for one in theirs)
-        yield from ((_area(one), str(Correction(kind, _rounded(one, page), None))) for one in ours)
+                    yield cost, _sentence(kind, _rounded(here, page), _rounded(there, page))
+        yield from ((_area(one), _sentence(kind, None, _rounded(one, page))) for one in theirs)
+        yield from ((_area(one), _sentence(kind, _rounded(one, page), None)) for one in ours)
 
 
 def text_differences(reference: Sequence[TextBlock], page: Sequence[TextBlock]) -> Iterator[tuple[float, str]]:
@@ -86,17 +57,12 @@ def text_differences(reference: Sequence[TextBlock], page: Sequence[TextBlock]) 
             yield _area(there.box) * min(1.0, apart / 100), f'The text "{there.text[:40]}" should be rgb({colour}).'
 
 
-def corrections(said: str) -> list[Correction]:
-    """Return what the sentences of `differences` in a text ask for."""
-    kinds = {name: kind for kind, name in NAMES.items()}
-    found = []
-    for absent, *placed in (match.groups() for match in _SENTENCE.finditer(said)):
-        if absent:
-            found.append(Correction(kinds[absent], None, Box(*map(float, placed[:4]))))
-        else:
-            there = None if placed[7] is None else Box(*map(float, placed[7:]))
-            found.append(Correction(kinds[placed[4]], Box(float(placed[5]), float(placed[6]), 0.0, 0.0), there))
-    return found
+def _sentence(kind: str, here: Box | None, there: Box | None) -> str:
+    """Return what is wrong with a part: where it is, if on the page, and where it should be, if it belongs there."""
+    wanted = there and f"{_at(there)}, {there.w:.0f} wide and {there.h:.0f} high"
+    if here is None:
+        return f"There is no {NAMES[kind]} at {wanted}."
+    return f"The {NAMES[kind]} at {_at(here)} {f'should be at {wanted}' if wanted else 'does not belong there'}."
 
 
 def _at(box: Box) -> str:

@@ -1,6 +1,5 @@
-"""Critics that see the reference: what they say of a page, and that the rule-based agent can correct it by that."""
+"""Critics that see the reference: what they say of a page."""
 
-from random import Random
 from typing import Any
 
 import gymnasium as gym
@@ -9,17 +8,12 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.sketch2code.blocks import TextBlock
-from iad_envs.sketch2code.layout import Box, score_layout
-from iad_envs.sketch2code.policy.agent import Sketch2CodeAgent
+from iad_envs.sketch2code.layout import Box
 from iad_envs.sketch2code.policy.critic import ModelReferenceCritic, ReferenceCritic, reference_critic
-from iad_envs.sketch2code.policy.differences import Correction, corrections, differences, text_differences
-from iad_envs.sketch2code.policy.html import blocks_of, written
-from iad_envs.sketch2code.policy.reading import SketchReading
-from iad_envs.sketch2code.policy.strokes import StrokeBlock
+from iad_envs.sketch2code.policy.differences import differences, text_differences
 from iad_policy.errors import UnknownName
 from iad_policy.models.scripted import ScriptedModel
-from iad_policy.strategies.building_blocks.feedback_forms import about_last
-from iad_policy.types import Candidate, Said, State
+from iad_policy.types import Candidate
 from tests.iad_envs.sketch2code.policy.test_language_agent import previewed, state
 
 SIZE = {"width": 1280, "height": 640}
@@ -41,15 +35,10 @@ def critic() -> ReferenceCritic:
     return ReferenceCritic(lambda: pytest.fail("no texts are compared without visual=True"))
 
 
-def test_differences_are_said_and_read_back() -> None:
+def test_differences_are_said_with_their_costs() -> None:
     found = {said: cost for cost, said in differences({"boxes": THERE, **SIZE}, {"boxes": HERE, **SIZE})}
     assert set(found) == SAID
     assert found["There is no button at left 640, top 320, 160 wide and 80 high."] == 0.125**2
-    assert set(corrections(" ".join(found))) == {
-        Correction("image", Box(0, 320, 0, 0), Box(0, 320, 320, 160)),
-        Correction("button", None, Box(640, 320, 160, 80)),
-        Correction("divider", Box(0, 160, 0, 0), None),
-    }
     assert not list(differences({"boxes": THERE, **SIZE}, {"boxes": THERE, **SIZE}))
 
 
@@ -112,28 +101,6 @@ def test_texts_that_are_missing_or_of_another_colour_are_named() -> None:
         'The text "the opening hours of the shop" should be rgb(255, 0, 0).',
     }
     assert not list(text_differences(there, there))
-
-
-def test_the_rule_based_agent_corrects_its_page_by_the_review() -> None:
-    def shares(page: str) -> dict[str, list[Box]]:
-        reading = blocks_of(page)
-        assert reading is not None
-        return {kind: [Box(x, 2 * y, w, 2 * h)] for kind, x, y, w, h in reading.blocks}
-
-    page = written(
-        SketchReading(tuple(StrokeBlock(kind, x, y / 2, w, h / 2) for kind, ((x, y, w, h),) in HERE.items()), 0.5),
-        "Tea",
-    )
-    last = Candidate(page, key=page)
-    at = State({}, {"instruction": "The page's title: Tea"})
-    feedback = about_last(last, Said("review", " ".join(sorted(SAID))))
-    proposed = [
-        Sketch2CodeAgent().propose(at, feedback=feedback, temperature=None, rng=Random(seed)) for seed in range(20)
-    ]
-    assert {one.thought for one in proposed} == {"I correct what the review names."}
-    scores = [score_layout(THERE, shares(one.action)).layout for one in proposed]  # type: ignore[arg-type]
-    assert min(scores) > score_layout(THERE, shares(page)).layout  # type: ignore[arg-type]
-    assert max(scores) == pytest.approx(1)
 
 
 @pytest.mark.parametrize(
