@@ -1,8 +1,7 @@
 """Measures what the policy itself takes: its import, a decision, a request of each strategy, the guard, and `mcts`.
 
 Environment, agent, verifier and roles answer at once, so the measured time is the policy's alone. Most of the time of
-an item is the seeding of its random generator. `--full` also measures results: every strategy on all bundled tasks (an
-hour or more).
+an item is the seeding of its random generator.
 """
 
 import tempfile
@@ -15,8 +14,7 @@ from typing import Any
 
 import gymnasium as gym
 from reference import Reference
-from support import method_table
-from support.figures import FULL, figure, in_fresh_process, timed
+from support.figures import figure, in_fresh_process, timed
 
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.guard import closed, guarded
@@ -265,8 +263,6 @@ def main() -> None:
     of_strategies(reference)
     mcts_step(reference)
     reference.report()
-    if FULL:
-        method_table.main([])
 
 
 if __name__ == "__main__":
