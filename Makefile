@@ -54,7 +54,8 @@ test: $(READY_DEV) $(BROWSER) $(MODEL)
 	$(PY) -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
 
 test-full: $(READY_DEV) $(BROWSER) $(MODEL) postgres mysql training trackers ray
-	$(PY) -m pytest -n $(WORKERS) --dist worksteal --hypothesis-profile full
+	$(PY) -m pytest -n $(WORKERS) --dist worksteal --hypothesis-profile full -m "not alone"
+	$(PY) -m pytest -p no:xdist -m alone
 
 # Most of these tests wait for a limit, so four at a time; a file's tests share their browsers.
 test-security: $(READY_DEV) $(BROWSER)

@@ -38,6 +38,7 @@ from tests.iad_policy.models.local.smollm2 import require_smollm2
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.alone,
     pytest.mark.timeout(900),
     pytest.mark.filterwarnings("ignore"),  # theirs
     pytest.mark.skipif(

@@ -32,6 +32,7 @@ from tests.iad_policy.models.openai_server import Reply, completion, serving
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.alone,
     pytest.mark.timeout(600),
     pytest.mark.filterwarnings("ignore"),  # Ray's own
     pytest.mark.skipif(find_spec("ray") is None, reason="the package ray is not installed: make test-ray"),

@@ -17,6 +17,7 @@ from tests.full.test_ray import run, runner, same
 ROOT = Path(__file__).parents[2]
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.alone,
     pytest.mark.timeout(300),
     pytest.mark.filterwarnings("ignore"),  # Ray's own
     pytest.mark.skipif(find_spec("ray") is None, reason="the package ray is not installed: make test-ray"),

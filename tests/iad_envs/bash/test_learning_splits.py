@@ -61,6 +61,8 @@ def runs_of_lines(group: str) -> set[tuple[str, ...]]:
 @pytest.fixture
 def checking(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     monkeypatch.syspath_prepend(DATA)
+    for name in ("checking", "weakening"):  # another data folder has scripts of these names
+        monkeypatch.delitem(sys.modules, name, raising=False)
     import checking  # type: ignore[import-not-found]
 
     yield checking
