@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
 from typing import Any, TypeVar
 
 from iad_policy.budget import Budget
@@ -18,6 +19,7 @@ from iad_policy.strategies import (
     load_strategy,
     options_of,
 )
+from iad_policy.strategies.building_blocks.plan import PLAN, load_plan
 from iad_policy.types import State
 from iad_policy.types.hashing import digest
 from iad_policy.types.names import NO_VERIFIER, PERFECT
@@ -149,7 +151,9 @@ class RunConfig:
     feedback: str | None = _option(None, "Feedback form: what the agent sees before it refines.", per_strategy=True)
     instruct: str | None = _option(None, "Instruction: what it is asked to do with that.", per_strategy=True)
     stop: str | None = _option(
-        None, "Stop rule of refining strategies: never, finalise, repeat, score:X.", per_strategy=True
+        None,
+        "Stop rule of strategies that sample or refine: never, passed, repeat, score:X, vote:P, gain:W.",
+        per_strategy=True,
     )
     delta: float | None = _option(
         None, "Margin by which a new candidate must beat the incumbent.", kind=float, per_strategy=True
@@ -180,6 +184,13 @@ class RunConfig:
             value = getattr(self, name)
             if option.takes_several and not isinstance(value, tuple):
                 object.__setattr__(self, name, (value,))
+        # A run holds its plan: the file may change or go. So answers are those of the plan's content.
+        plans = {
+            key: load_plan(value).as_dict()
+            for key, value in self.strategy_args.items()
+            if key.rpartition(".")[2] == PLAN and isinstance(value, str | Path)
+        }
+        object.__setattr__(self, "strategy_args", {**self.strategy_args, **plans})
         for name in self.strategies:
             self.strategy(name)
         several = {
