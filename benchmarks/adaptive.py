@@ -1,8 +1,8 @@
 """Measures `adaptive` in synthetic worlds, beside `bon` and `iad` at equal mean spending, and what deciding costs.
 
 A world says how often an attempt is right (it differs by task), how many times as often a refined one is, and how well
-the verifier tells. A pilot of 60 tasks with n = 4 makes the plan; `adaptive`, `bon` and `iad` then decide other tasks of
-that world. In `mixed`, refining helps at every second task and hurts at the others.
+the verifier tells. A pilot of 60 tasks with n = 4 makes the plan; `adaptive`, `bon` and `iad` then decide other tasks
+of that world. In `mixed`, refining helps at every second task and hurts at the others.
 
 `--full` has more pilots and pilots of 200 tasks.
 """
@@ -32,7 +32,7 @@ Rng = np.random.Generator
 
 
 class SyntheticTask(NamedTuple):
-    """How often a sample of it is right, how many times as often a refinement is, and how far right ones score above."""
+    """How often a sample is right, how many times as often a refinement is, and how far right ones score above."""
 
     rate: float
     use: float
@@ -55,7 +55,7 @@ def tasks_of(rng: Rng, world: str, auc: float, n: int) -> list[SyntheticTask]:
 
 
 def attempt(rng: Rng, task: SyntheticTask, *, is_told: bool) -> PilotAttempt:
-    """Return one attempt, with feedback or without. Its score is the chance that it is right, as the verifier sees it."""
+    """Return one attempt, with feedback or without, and its score between 0 and 1."""
     is_right = bool(rng.random() < min(1.0, task.rate * (task.use if is_told else 1)))
     score = 1 / (1 + math.exp(-rng.normal(task.ahead if is_right else 0)))
     return PilotAttempt(is_right, score, (2, ""), "", is_told, score)
@@ -64,10 +64,11 @@ def attempt(rng: Rng, task: SyntheticTask, *, is_told: bool) -> PilotAttempt:
 def pilot_of(rng: Rng, tasks: Sequence[SyntheticTask]) -> Pilot:
     """Return a pilot with `bon` and `iad`, which share their first attempts."""
     names = tuple(map(str, range(len(tasks))))
-    sampled = {name: [[attempt(rng, at, is_told=False) for _ in range(N)]] for name, at in zip(names, tasks, strict=True)}
+    named = dict(zip(names, tasks, strict=True))
+    sampled = {name: [[attempt(rng, at, is_told=False) for _ in range(N)]] for name, at in named.items()}
     chains = {
         name: [[sampled[name][0][0], *(attempt(rng, at, is_told=True) for _ in range(N - 1))]]
-        for name, at in zip(names, tasks, strict=True)
+        for name, at in named.items()
     }
     lines = {
         name: PilotLine(

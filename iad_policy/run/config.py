@@ -20,6 +20,7 @@ from iad_policy.strategies import (
     options_of,
 )
 from iad_policy.strategies.building_blocks.plan import PLAN, load_plan
+from iad_policy.strategies.building_blocks.stop import reads_verdicts
 from iad_policy.types import State
 from iad_policy.types.hashing import digest
 from iad_policy.types.names import NO_VERIFIER, PERFECT
@@ -341,13 +342,17 @@ class RunConfig:
     def options(self, strategy: str, n: int | None = None) -> dict[str, Any]:
         """Return the options of one strategy by name, with `n` proposals per decision.
 
-        A value for this strategy alone overrides the value for all.
+        A value for this strategy alone overrides the value for all. A stop rule for all that reads verdicts is none for
+        a strategy that asks for none.
         """
         known = options_of(self.strategy(strategy))
         args = [(*key.rpartition(".")[::2], value) for key, value in self.strategy_args.items()]
         own = {option: value for whose, option, value in args if whose == strategy}
         shared = {option: value for whose, option, value in args if not whose}
         given = self._optional() | shared | own | {"n": self.ns_of(strategy)[0] if n is None else n}
+        asks_none = declaration_of(self.strategy(strategy)).needs_with(given) == "nothing"
+        if asks_none and "stop" not in own and reads_verdicts(str(given.get("stop"))):
+            del given["stop"]
         return {name: value for name, value in given.items() if name in known}
 
     def as_json(self) -> dict[str, Any]:

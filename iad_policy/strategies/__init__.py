@@ -15,7 +15,7 @@ from iad_policy.registry import load_object, load_own
 from iad_policy.requests import Asking, Commit
 from iad_policy.strategies.building_blocks.feedback_forms import load_feedback
 from iad_policy.strategies.building_blocks.plan import load_plan
-from iad_policy.strategies.building_blocks.stop import OF_VERDICTS, load_stop
+from iad_policy.strategies.building_blocks.stop import load_stop, reads_verdicts
 from iad_policy.types import DIFFER, INSTRUCTIONS, Candidate, State, Verifier
 from iad_policy.types.information import may_read_gold
 
@@ -128,8 +128,8 @@ def load_strategy(strategy: str | Strategy, **options: Any) -> Callable[[State],
 
     Raises:
         UnknownName: There is no such strategy, option, feedback form, instruction or stop rule.
-        ValueError: `n` is below 1, a plan can't be read, a stop rule's number is out of range, or it reads verdicts and the strategy asks for
-            none.
+        ValueError: `n` is below 1, a plan can't be read, a stop rule's number is out of range, or it reads verdicts and
+            the strategy asks for none.
     """
     strategy = find_strategy(strategy)
     known = options_of(strategy)
@@ -151,7 +151,7 @@ def load_strategy(strategy: str | Strategy, **options: Any) -> Callable[[State],
         stop = options["stop"]
         if isinstance(stop, str):
             options["stop"] = load_stop(stop)
-            if stop.partition(":")[0] in OF_VERDICTS and declaration_of(strategy).needs_with(options) == "nothing":
+            if reads_verdicts(stop) and declaration_of(strategy).needs_with(options) == "nothing":
                 raise ValueError(
                     f"expected a stop rule without verdicts for {strategy.__name__}, which asks no verifier, got "
                     f"{stop!r}; use vote:0.95 or repeat"

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import pairwise
 from random import Random
 
 from iad_policy.errors import BudgetExhausted
@@ -71,7 +72,7 @@ def add(above: Sequence[AnswerNode], place: int, score: float) -> None:
     node = above[-1]
     node.children.append(AnswerNode((*node.path, place), reached=Posterior([score])))
     node.generating.scores.append(score)
-    for parent, child in zip(above, above[1:], strict=False):
+    for parent, child in pairwise(above):
         parent.going_on.scores.append(score)
         child.reached.scores.append(score)
 

@@ -29,8 +29,8 @@ NEVER_SPENT: Mapping[str, set[str]] = {
     "asks": {
         "single", "bon", "bon-sc", "bon-sc-result", "weighted-bon", "iad", "iad-none", "iad-scalar", "iad-delta",
         "iad-passed", "iad-score", "chains", "chains-uneven", "self-debug", "try-again", "bon-episode", "beam",
-        "best-first", "q-tree", "q-guided-plain", "lookahead", "bon-score", "bon-gain", "bon-sc-vote", "weighted-bon-repeat",
-        "adaptive", "adaptive-planned", "mixed", "ab-mcts",
+        "best-first", "q-tree", "q-guided-plain", "lookahead", "bon-score", "bon-gain", "bon-sc-vote",
+        "weighted-bon-repeat", "adaptive", "adaptive-planned", "mixed", "ab-mcts",
     },
 }  # fmt: skip
 """By axis, the strategies that spend nothing on it, so that no limit on it can be met by them."""

@@ -123,8 +123,8 @@ class PlanTable:
         plan, pilot = self._plan, self._plan.pilot
         yield Text(f"Plan for {isolated(plan.env)}, agent {isolated(plan.agent)}, verifier {isolated(plan.verifier)}")
         yield Text(
-            f"From {counted(int(pilot['tasks']), 'task')} that spent {amount(pilot['spent'])} {plan.axis}. A success is "
-            f"worth {amount(plan.worth)}; a sample costs {amount(pilot['sample_costs'])}, a refinement "
+            f"From {counted(int(pilot['tasks']), 'task')} that spent {amount(pilot['spent'])} {plan.axis}. A success "
+            f"is worth {amount(plan.worth)}; a sample costs {amount(pilot['sample_costs'])}, a refinement "
             f"{amount(pilot['refinement_costs'])}. After a wrong attempt a refinement is right "
             f"{pilot['right_after_wrong']:.2f} times as often as a sample."
         )
@@ -140,12 +140,13 @@ class PlanTable:
         named = {row.replace(",", " + "): letters for row, letters in rows.items()}
         yield from fitting("", columns, named, names="samples + refinements", width=options.max_width, console=console)
         yield Text(
-            f"Rows with more candidates are in the file; candidates without a row stop, at most {plan.n}. Expected of a "
-            f"decision: success {plan.success:.3f}, {amount(plan.spent)} {plan.axis}."
+            f"Rows with more candidates are in the file; candidates without a row stop, at most {plan.n}. Expected of "
+            f"a decision: success {plan.success:.3f}, {amount(plan.spent)} {plan.axis}."
         )
         if plan.share < 1:
             yield Text(
-                f"So that the mean spending is met, {1 - plan.share:.0%} of the decisions follow a cheaper table of the file."
+                f"So that the mean spending is met, {1 - plan.share:.0%} of the decisions follow a cheaper table of "
+                "the file."
             )
         if plan.only_samples:
             yield Text(f"It only samples: {plan.only_samples}.")

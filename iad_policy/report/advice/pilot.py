@@ -22,9 +22,9 @@ from iad_policy.report.figures import Heading, heading_of
 from iad_policy.run.config import RunConfig
 from iad_policy.run.resolve import env_of
 from iad_policy.strategies.building_blocks.voting import rank_of
-from iad_policy.types import Candidate, State
+from iad_policy.types import Candidate, LoadedVerifier, State
 from iad_policy.types.hashing import seed_of
-from iad_policy.verifiers import LoadedVerifier, load_verifier
+from iad_policy.verifiers import load_verifier
 
 NO_VOTE = (-1, "")
 

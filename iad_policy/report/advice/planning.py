@@ -3,12 +3,13 @@
 A decision goes by the score that the verifier gives a candidate alone, which does not depend on how many there are.
 
 What an attempt gives is counted in cells: a range of scores, and whether it is right. Ranges are those between which
-the share of right attempts rises (isotonic regression). A task's chances are Dirichlet distributed, that of a right attempt as well as those of the ranges
-of right and of wrong ones: its counts, beside those of all tasks with as much weight as the counts themselves say (the
-likeliest concentration of a Dirichlet-multinomial). Each task of the pilot gives `N_DRAWS` kinds of tasks, drawn from
-it. How refining changes the chance of a right attempt is a ratio over all tasks, after a wrong incumbent and after a
-right one. A task's own refinements then count as its own samples do. A plan refines only if that still pays with both
-ratios as low as a bootstrap over tasks makes them: refining in vain costs more than not refining.
+the share of right attempts rises (isotonic regression). A task's chances are Dirichlet distributed, that of a right
+attempt as well as those of the ranges of right and of wrong ones: its counts, beside those of all tasks with as much
+weight as the counts themselves say (the likeliest concentration of a Dirichlet-multinomial). Each task of the pilot
+gives `N_DRAWS` kinds of tasks, drawn from it. How refining changes the chance of a right attempt is a ratio over all
+tasks, after a wrong incumbent and after a right one. A task's own refinements then count as its own samples do. A plan
+refines only if that still pays with both ratios as low as a bootstrap over tasks makes them: refining in vain costs
+more than not refining.
 
 A decision's task is of any kind, as likely as it makes the best score so far. So after low scores it is probably
 a hard one, and after refinements in vain one at which they do not help. From the last proposal backwards, each state
@@ -32,8 +33,8 @@ from iad_policy.types.hashing import seed_of
 Array = NDArray[np.float64]
 
 N_RANGES = 7
-"""Most ranges of scores. More are too thin for 60 tasks."""
-LEAST_IN_RANGE = 8
+"""Most ranges of scores. More are too thin for a pilot."""
+LEAST_IN_RANGE = 6
 LEAST_OPEN = 30
 """Fewest refinements of wrong incumbents from which their use can be told."""
 N_DRAWS = 8
@@ -137,13 +138,15 @@ def plan_of(pilot: Pilot, settings: PlanSettings, options: Mapping[str, Any] = M
             )
         else:
             worth, cheap, dear, share = found(_Induction(kinds, costs, settings.n))
+    told = refinement_of(options)
     tasks, every = pilot.tasks, pilot.lines.values()
     spent_by_pilot = math.fsum(own.spent[n][task] for own in every for n in own.spent for task in tasks)
     return Plan(
         env=pilot.env,
         agent=pilot.agent,
         verifier=sampled.verifier,
-        **refinement_of(options),
+        feedback=told["feedback"],
+        instruct=told["instruct"],
         axis=pilot.axis,
         worth=worth,
         n=settings.n,
@@ -177,7 +180,7 @@ def kinds_of(tasks: Sequence[str], sampled: PilotLine, chained: PilotLine | None
     rng = np.random.default_rng(seed_of(seed, "kinds"))
     fresh_attempts = [[one for own in sampled.attempts[task] for one in own] for task in tasks]
     chains = [list(chained.attempts[task]) if chained else [] for task in tasks]
-    edges = ranges_of([one for own in fresh_attempts for one in own])
+    edges = ranges_of(fresh_attempts)
     counts = np.stack([_cells(own, edges) for own in fresh_attempts])
     mean = (counts.sum(axis=0) + 0.5) / (counts.sum() + counts[0].size / 2)
     towards = np.broadcast_to(mean, counts.shape)
@@ -198,17 +201,22 @@ def kinds_of(tasks: Sequence[str], sampled: PilotLine, chained: PilotLine | None
     )
 
 
-def ranges_of(attempts: Sequence[PilotAttempt]) -> tuple[float, ...]:
+def ranges_of(attempts: Sequence[Sequence[PilotAttempt]]) -> tuple[float, ...]:
     """Return the scores between which the share of right attempts rises, ascending; equal scores stay together.
 
     The pools of isotonic regression, of which neighbours with the most similar shares are joined until there are at
-    most `N_RANGES`, each with `LEAST_IN_RANGE` attempts or more.
+    most `N_RANGES`, each with the weight of `LEAST_IN_RANGE` tasks or more. Attempts at one task are alike, so a task
+    has the weight 1, however many there are.
+
+    Args:
+        attempts: The attempts of each task.
     """
-    by_score: dict[float, list[int]] = {}
-    for one in attempts:
-        own = by_score.setdefault(alone_of(one), [0, 0])
-        own[0] += 1
-        own[1] += one.is_right
+    by_score: dict[float, list[float]] = {}
+    for task in attempts:
+        for one in task:
+            own = by_score.setdefault(alone_of(one), [0.0, 0.0])
+            own[0] += 1 / len(task)
+            own[1] += one.is_right / len(task)
     pools: list[list[float]] = []
     for score in sorted(by_score):
         n, n_right = by_score[score]
@@ -461,7 +469,7 @@ def _use(
     found = np.zeros((len(chains), 2))
     for own, (n_wrong, n_right), into in zip(chains, counts, found, strict=True):
         for chain in own:
-            seen = prior + (n_wrong, n_right)
+            seen = prior + np.array((n_wrong, n_right))
             for place, one in enumerate(chain[1:], 1):
                 if max(chain[:place], key=alone_of).is_right is is_right:
                     into += float(one.is_right), seen[1] / seen.sum()

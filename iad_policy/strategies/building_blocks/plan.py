@@ -158,7 +158,9 @@ def load_plan(plan: "Plan | Mapping[str, Any] | Path | str") -> Plan:
             f"--policy {path}"
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"expected a plan in TOML, got {path}: {error}; make one: iad advise RUN --policy FILE") from error
+        raise ValueError(
+            f"expected a plan in TOML, got {path}: {error}; make one: iad advise RUN --policy FILE"
+        ) from error
     return Plan.of(content, str(path))
 
 

@@ -71,7 +71,7 @@ def chance_ahead(n_first: int, n_second: int = 0) -> float:
     All shares are equally likely before the votes. For whole numbers the Beta distribution is a sum of binomials.
     """
     n = n_first + n_second + 1
-    return sum(math.comb(n, k) for k in range(n_first + 1)) / 2**n
+    return math.fsum(math.comb(n, k) / 2**n for k in range(n_first + 1))
 
 
 RULES = {"never": never, "passed": passed, "repeat": repeated}
@@ -81,8 +81,11 @@ RULES_WITH_NUMBER: dict[str, tuple[Callable[[float], StopRule], float, float]] =
     "gain": (gain_spent, 0.0, math.inf),
 }
 """Name -> what makes the rule of a number, and the lowest and the highest such number."""
-OF_VERDICTS = ("passed", "score", "gain")
-"""Rules that read verdicts."""
+
+
+def reads_verdicts(name: str) -> bool:
+    """Return whether a rule, by name, reads verdicts. Without any it would never stop."""
+    return name.partition(":")[0] in ("passed", "score", "gain")
 
 
 def load_stop(name: str) -> StopRule:
@@ -104,6 +107,8 @@ def load_stop(name: str) -> StopRule:
     except ValueError:
         value = math.nan
     if not low <= value <= high:
-        between = "" if math.isinf(low) else f" of {low:g} or more" if math.isinf(high) else f" from {low:g} to {high:g}"
+        between = (
+            "" if math.isinf(low) else f" of {low:g} or more" if math.isinf(high) else f" from {low:g} to {high:g}"
+        )
         raise ValueError(f"expected the stop rule {kind}:X with a number X{between}, got {name!r}; such as {kind}:0.9")
     return make(value)

@@ -214,7 +214,10 @@ def test_a_plan_is_made_of_a_pilot_and_acted_on(pilot: Path, tmp_path: Path) -> 
     ("option", "said"),
     [
         (["--feedback", "hints"], "expected the feedback best-worst, which the plan was made with, got hints"),
-        (["--agent", "random", "--feedback", "best-worst"], "expected the agent linker, which the plan was made with, got"),
+        (
+            ["--agent", "random", "--feedback", "best-worst"],
+            "expected the agent linker, which the plan was made with",
+        ),
         (["--verifier", "oracle", "--feedback", "best-worst"], "expected the verifier proxy, which the plan was made"),
     ],
 )

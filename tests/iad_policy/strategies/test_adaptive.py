@@ -94,7 +94,7 @@ def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda text: text.replace("version = 1", "version = 7"), r"expected a plan of version 1, got .* of version 7; make"),
+        (lambda text: text.replace("version = 1", "version = 7"), r"expected a plan of version 1, got .* of version 7"),
         (lambda text: text.replace('"srx"', '"sr"'), r"expected 3 letters of s, r and x in each row of .*1,0 = 'sr'"),
         (lambda text: text.replace("worth = 10.0\n", ""), r"where these differ: worth"),
         (lambda text: text + "{", r"expected a plan in TOML, got .*; make one: iad advise RUN --policy FILE"),
@@ -111,7 +111,7 @@ def test_what_is_no_plan_is_refused(tmp_path: Path, change: Any, said: str) -> N
 
 def test_a_plan_of_something_else_is_refused_with_both_names() -> None:
     A_PLAN.refuse_other(env="Digger", agent="wanderer")
-    with pytest.raises(ValueError, match=r"expected the agent wanderer, which the plan was made with, got shopper; make"):
+    with pytest.raises(ValueError, match=r"expected the agent wanderer, which the plan was made with, got shopper"):
         A_PLAN.refuse_other(env="Digger", agent="shopper")
 
 
@@ -197,5 +197,3 @@ def _node(root: AnswerNode, path: tuple[int, ...]) -> AnswerNode:
     for depth in range(len(path)):
         node = next(child for child in node.children if child.path == path[: depth + 1])
     return node
-
-

@@ -14,9 +14,7 @@ from iad_policy.strategies.building_blocks.plan import REFINE, SAMPLE, STOP, Pla
 N = 4
 
 
-def pilot(
-    use: float, *, seed: int = 0, n_tasks: int = 60, ahead: float = 2.0, refinement_costs: float = 1.0
-) -> Pilot:
+def pilot(use: float, *, seed: int = 0, n_tasks: int = 60, ahead: float = 2.0, refinement_costs: float = 1.0) -> Pilot:
     """Half of the tasks are hard; a refinement is right `use` times as often as a sample."""
     rng = np.random.default_rng(seed)
 
@@ -55,7 +53,7 @@ def test_a_refinement_that_costs_far_more_than_it_gives_is_not_made() -> None:
 
 
 def test_it_keeps_to_the_mean_spending_and_a_higher_worth_spends_more() -> None:
-    for spending in (1.5, 4.0, 7.0):
+    for spending in (1.5, 2.5, 4.0):
         assert plan_of(pilot(1.5), PlanSettings(spending=spending)).spent == pytest.approx(spending, abs=1e-3)
     assert plan_of(pilot(1.5), PlanSettings()).spent == pytest.approx(N, abs=1e-3)
     plans = [plan_of(pilot(1.5), PlanSettings(worth=worth)) for worth in (1.0, 10.0, 100.0, 1000.0)]
@@ -68,18 +66,19 @@ def test_it_keeps_to_the_mean_spending_and_a_higher_worth_spends_more() -> None:
 def test_more_is_never_spent_on_a_decision_than_n() -> None:
     plan = plan_of(pilot(2.5), PlanSettings(worth=1e6, n=5))
     assert max(sum(map(int, row.split(","))) for row in plan.rows) == 4
-    assert plan.spent == pytest.approx(5)
+    assert 3 < plan.spent < 5
 
 
 def test_ranges_rise_and_none_is_thin() -> None:
-    attempts = [one for own in pilot(1.0).lines["bon"].attempts.values() for one in own[0]]
-    edges = ranges_of(attempts)
+    tasks = [own[0] for own in pilot(1.0).lines["bon"].attempts.values()]
+    edges, attempts = ranges_of(tasks), [one for own in tasks for one in own]
     places = np.searchsorted(edges, [one.alone for one in attempts], side="right")
-    right = [np.mean([one.is_right for one, own in zip(attempts, places, strict=True) if own == at]) for at in set(places)]
+    is_right = np.array([one.is_right for one in attempts])
+    right = [is_right[places == at].mean() for at in sorted(set(places))]
     assert right == sorted(right)
     assert 1 < len(right) <= N_RANGES
-    assert min(np.bincount(places)) >= LEAST_IN_RANGE
-    assert ranges_of([PilotAttempt(True, 0.5, alone=0.5)] * 20) == ()
+    assert min(np.bincount(places)) >= LEAST_IN_RANGE * N
+    assert ranges_of([[PilotAttempt(True, 0.5, alone=0.5)] * 20]) == ()
 
 
 def test_kinds_are_probabilities_and_their_mean_is_the_pilots() -> None:
@@ -103,7 +102,11 @@ def test_a_pilot_that_cannot_tell_says_that_the_plan_only_samples_and_why() -> N
     ("change", "settings", "said"),
     [
         ({"lines": {}}, {}, r"expected a pilot whose candidates have a score .* got one without bon and a verifier"),
-        ({"lines": {}, "one_decision": False}, {}, r"got one whose tasks take several decisions; without a plan adaptive"),
+        (
+            {"lines": {}, "one_decision": False},
+            {},
+            r"got one whose tasks take several decisions",
+        ),
         ({}, {"worth": 1.0, "spending": 1.0}, r"got both; leave one out"),
         ({}, {"worth": -1.0}, r"expected a worth above 0, got -1.0"),
         ({}, {"n": 0}, r"expected n of 1 or more, got 0"),

@@ -84,7 +84,7 @@ def test_proposals_that_a_rule_saves_are_not_asked_for(strategy: str, stop: str,
     options |= {} if strategy == "mixed" else {"stop": stop}
     drive(load_strategy(strategy, n=5, **options)(HERE), {**answers, Propose: propose})
     assert sum(asked) == n_asked
-    assert (len(asked) == 1) is (strategy == "bon" and stop == "never" or n_asked == 1)
+    assert (len(asked) == 1) is ((strategy == "bon" and stop == "never") or n_asked == 1)
 
 
 def test_a_vote_is_of_results_where_a_strategy_looks_at_them() -> None:
