@@ -36,7 +36,8 @@ PAGES = sorted(
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", *(path.relative_to(ROOT).as_posix() for path in PAGES)]
 ALONE = [name for name in DOCUMENTS if not name.startswith("docs/add-")]
 """All but the guides, whose steps build on each other: `test_guides.py` follows those."""
-TUTORIALS = ["docs/advise.md", "docs/learning.md", "docs/learning/tutorial.md", "docs/learning/language-models.md"]
+TUTORIALS = ["docs/advise.md", "docs/adaptive.md", "docs/learning.md", "docs/learning/tutorial.md"]
+TUTORIALS += ["docs/learning/language-models.md"]
 """Documents whose commands build on each other."""
 LONG = (
     *("docs/advise.md", "docs/comparison.md", "docs/hidden-state.md"),

@@ -41,6 +41,17 @@ Out = Annotated[
 ]
 Ask = Annotated[bool, typer.Option("--ask", help="Ask the run's agent what was not recorded.")]
 Workers = Annotated[int, typer.Option(min=1, help="Episodes that run in parallel.")]
+Policy = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write a plan for the strategy adaptive, which says when to refine.")
+]
+Spending = Annotated[
+    float | None,
+    typer.Option(
+        metavar="MEAN",
+        help="Mean spending of a decision that the plan keeps to, in --per; by default that of the pilot's bon.",
+    ),
+]
+Most = Annotated[int, typer.Option(min=1, metavar="N", help="Most proposals of a decision in the plan.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")]
 
 
@@ -52,15 +63,33 @@ def advise(
     ns: Ns = "2,4,8,16",
     agent: Agent = "",
     seed: Seed = 0,
+    policy: Policy = None,
+    spending: Spending = None,
+    most: Most = 12,
     as_json: AsJson = False,
 ) -> None:
     """Say from a pilot whether checking is worth it here, with which strategy, and with how many proposals."""
+    from iad_policy.ledger.run import Run
     from iad_policy.report.advice import AdviceSettings
     from iad_policy.report.advice import advise as advice_of
-    from iad_policy.report.advice.advice_table import AdviceTable
+    from iad_policy.report.advice.advice_table import AdviceTable, PlanTable
+    from iad_policy.report.advice.planning import PlanSettings, plan_of
+    from iad_policy.run.config import RunConfig
+    from iad_policy.types.atomic import write_atomically
 
     with clear_errors():
+        if spending is not None and policy is None:
+            raise ValueError("expected --policy FILE with --spending, got none; name the plan's file")
         found = advice_of(run, AdviceSettings(agent, per, worth, tasks, several(ns, int, "--n"), seed))
+        if policy is not None:
+            config = RunConfig.of(Run(run).config)
+            options = config.options("iad") if "iad" in config.strategies else {}
+            plan = plan_of(found.pilot, PlanSettings(None if spending else worth, spending, most, seed), options)
+            with write_atomically(policy) as part:
+                part.write_text(plan.as_toml(), encoding="utf-8")
+            if not as_json:
+                make_console().print(PlanTable(plan, str(policy)))
+                return
     if as_json:
         typer.echo(json.dumps(found.as_json(), indent=2))
     else:

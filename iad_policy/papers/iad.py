@@ -81,7 +81,7 @@ DIFFERS: Mapping[str, PaperDifference] = {
         (SKETCH,),
     ),
 }
-V1_SHOP = {"temperature": "v1", "bon-sc.temperature": "v1", "top_p": "v1", "stop": "v1", "instruct": "v1"}
+V1_SHOP = {"temperature": "v1", "bon-sc.temperature": "v1", "top_p": "v1", "iad.stop": "v1", "instruct": "v1"}
 """Settings of the shop that version 1 states. Version 2 states n alone."""
 
 
@@ -189,9 +189,8 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         stated={
             "n": 3,
             "temperature": 0.1,
-            "strategy_args": {"bon-sc.temperature": 0.6},
+            "strategy_args": {"bon-sc.temperature": 0.6, "iad.stop": "passed"},
             "agent_args": {"top_p": 1},
-            "stop": "finalise",
             "feedback": "best-worst",
             "instruct": "reflect",
         },
@@ -246,9 +245,8 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             "n": 3,
             "temperature": 0.1,
             "subset": 0.2,
-            "strategy_args": {"bon-sc.temperature": 0.6},
+            "strategy_args": {"bon-sc.temperature": 0.6, "iad.stop": "passed"},
             "agent_args": {"top_p": 1},
-            "stop": "finalise",
             "feedback": "best-worst",
             "instruct": "reflect",
         },
@@ -277,9 +275,8 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         stated={
             "n": 4,
             "temperature": 0.1,
-            "strategy_args": {"bon-sc.temperature": 0.6},
+            "strategy_args": {"bon-sc.temperature": 0.6, "iad.stop": "passed"},
             "agent_args": {"top_p": 1},
-            "stop": "finalise",
             "instruct": "reflect",
         },
         ours={"feedback": "best-worst-judge:300:200", "delta": 0.0, "agent_args": {"max_tokens": 1024}},

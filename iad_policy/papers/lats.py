@@ -12,8 +12,8 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         stated={
             "n": 30,
             "verifier": "oracle",
-            "stop": "score:1",
             "strategy_args": {
+                "lats.stop": "score:1",
                 "lats.k": 5,
                 "lats.k_root": 10,
                 "lats.depth": 15,

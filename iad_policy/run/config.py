@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
 from typing import Any, TypeVar
 
 from iad_policy.budget import Budget
@@ -18,6 +19,8 @@ from iad_policy.strategies import (
     load_strategy,
     options_of,
 )
+from iad_policy.strategies.building_blocks.plan import PLAN, load_plan
+from iad_policy.strategies.building_blocks.stop import reads_verdicts
 from iad_policy.types import State
 from iad_policy.types.hashing import digest
 from iad_policy.types.names import NO_VERIFIER, PERFECT
@@ -149,7 +152,9 @@ class RunConfig:
     feedback: str | None = _option(None, "Feedback form: what the agent sees before it refines.", per_strategy=True)
     instruct: str | None = _option(None, "Instruction: what it is asked to do with that.", per_strategy=True)
     stop: str | None = _option(
-        None, "Stop rule of refining strategies: never, finalise, repeat, score:X.", per_strategy=True
+        None,
+        "Stop rule of strategies that sample or refine: never, passed, repeat, score:X, vote:P, gain:W.",
+        per_strategy=True,
     )
     delta: float | None = _option(
         None, "Margin by which a new candidate must beat the incumbent.", kind=float, per_strategy=True
@@ -180,6 +185,13 @@ class RunConfig:
             value = getattr(self, name)
             if option.takes_several and not isinstance(value, tuple):
                 object.__setattr__(self, name, (value,))
+        # A run holds its plan: the file may change or go. So answers are those of the plan's content.
+        plans = {
+            key: load_plan(value).as_dict()
+            for key, value in self.strategy_args.items()
+            if key.rpartition(".")[2] == PLAN and isinstance(value, str | Path)
+        }
+        object.__setattr__(self, "strategy_args", {**self.strategy_args, **plans})
         for name in self.strategies:
             self.strategy(name)
         several = {
@@ -330,13 +342,17 @@ class RunConfig:
     def options(self, strategy: str, n: int | None = None) -> dict[str, Any]:
         """Return the options of one strategy by name, with `n` proposals per decision.
 
-        A value for this strategy alone overrides the value for all.
+        A value for this strategy alone overrides the value for all. A stop rule for all that reads verdicts is none for
+        a strategy that asks for none.
         """
         known = options_of(self.strategy(strategy))
         args = [(*key.rpartition(".")[::2], value) for key, value in self.strategy_args.items()]
         own = {option: value for whose, option, value in args if whose == strategy}
         shared = {option: value for whose, option, value in args if not whose}
         given = self._optional() | shared | own | {"n": self.ns_of(strategy)[0] if n is None else n}
+        asks_none = declaration_of(self.strategy(strategy)).needs_with(given) == "nothing"
+        if asks_none and "stop" not in own and reads_verdicts(str(given.get("stop"))):
+            del given["stop"]
         return {name: value for name, value in given.items() if name in known}
 
     def as_json(self) -> dict[str, Any]:

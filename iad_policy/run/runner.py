@@ -17,6 +17,7 @@ from iad_policy.run.places import WorkerPlaces
 from iad_policy.run.trained import refuse_trained
 from iad_policy.run.worker import EpisodeJob, LoadComponents, MakeEnv, WorkerContext, WorkerSpec
 from iad_policy.strategies import require_verifier
+from iad_policy.strategies.building_blocks.plan import PLAN, load_plan, refinement_of
 from iad_policy.types.hashing import digest, seed_of
 from iad_policy.world import described
 
@@ -32,8 +33,8 @@ class Runner:
     Raises:
         UnknownName: There is no such agent, verifier or engine.
         MissingExtra: The engine's package is not installed.
-        ValueError: A strategy needs a verifier and got none, or an `oracle` verifier and got another one; or spending
-            is to be matched with a baseline of one n.
+        ValueError: A strategy needs a verifier and got none, or an `oracle` verifier and got another one; its plan was
+            made for something else; or spending is to be matched with a baseline of one n.
         TrainedHere: A trained component was trained on some of the tasks, and that is not allowed.
     """
 
@@ -53,6 +54,9 @@ class Runner:
             verifier = self._context.components(arm.agent, arm.verifier).verifier
             strategy, options = config.own.get(arm.strategy, arm.strategy), config.options(arm.strategy, arm.n)
             require_verifier(strategy, verifier, options)
+            if options.get(PLAN) is not None:
+                here = {"env": config.env, "agent": arm.agent, "verifier": arm.verifier, **refinement_of(options)}
+                load_plan(options[PLAN]).refuse_other(**here)
         signatures = self._context.signatures()
         # What an arm's keys have in common: a run may have a million.
         self._settings = {

@@ -14,7 +14,8 @@ from iad_policy.errors import UnknownName
 from iad_policy.registry import load_object, load_own
 from iad_policy.requests import Asking, Commit
 from iad_policy.strategies.building_blocks.feedback_forms import load_feedback
-from iad_policy.strategies.building_blocks.stop import load_stop
+from iad_policy.strategies.building_blocks.plan import load_plan
+from iad_policy.strategies.building_blocks.stop import load_stop, reads_verdicts
 from iad_policy.types import DIFFER, INSTRUCTIONS, Candidate, State, Verifier
 from iad_policy.types.information import may_read_gold
 
@@ -23,6 +24,9 @@ STRATEGIES: Mapping[str, str] = {
     "bon": "iad_policy.strategies.bon:bon",
     "bon-sc": "iad_policy.strategies.bon_sc:bon_sc",
     "iad": "iad_policy.strategies.iad:iad",
+    "adaptive": "iad_policy.strategies.adaptive:adaptive",
+    "mixed": "iad_policy.strategies.mixed:mixed",
+    "ab-mcts": "iad_policy.strategies.ab_mcts:ab_mcts",
     "chains": "iad_policy.strategies.chains:chains",
     "artis": "iad_policy.strategies.artis:artis",
     "weighted-bon": "iad_policy.strategies.weighted_bon:weighted_bon",
@@ -120,11 +124,12 @@ def load_strategy(strategy: str | Strategy, **options: Any) -> Callable[[State],
     """Return a strategy with its options set, ready to be called with its first state.
 
     The strategy is a name, `module:function` or a generator function. `n` is dropped if the strategy does not take it,
-    as `single`. `feedback` and `stop` may be given by name.
+    as `single`. `feedback` and `stop` may be given by name, `plan` by its file or its content.
 
     Raises:
         UnknownName: There is no such strategy, option, feedback form, instruction or stop rule.
-        ValueError: `n` is below 1.
+        ValueError: `n` is below 1, a plan can't be read, a stop rule's number is out of range, or it reads verdicts and
+            the strategy asks for none.
     """
     strategy = find_strategy(strategy)
     known = options_of(strategy)
@@ -140,9 +145,17 @@ def load_strategy(strategy: str | Strategy, **options: Any) -> Callable[[State],
         options["feedback"] = load_feedback(options["feedback"])
     if options.get("instruct", DIFFER) not in INSTRUCTIONS:
         raise UnknownName("instruction", str(options["instruct"]), INSTRUCTIONS)
+    if options.get("plan") is not None:
+        options["plan"] = load_plan(options["plan"])
     if "stop" in options:
         stop = options["stop"]
-        options["stop"] = load_stop(stop) if isinstance(stop, str) else stop
+        if isinstance(stop, str):
+            options["stop"] = load_stop(stop)
+            if reads_verdicts(stop) and declaration_of(strategy).needs_with(options) == "nothing":
+                raise ValueError(
+                    f"expected a stop rule without verdicts for {strategy.__name__}, which asks no verifier, got "
+                    f"{stop!r}; use vote:0.95 or repeat"
+                )
     return partial(strategy, **options)
 
 

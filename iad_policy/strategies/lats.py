@@ -51,7 +51,7 @@ def lats(
         k_root: Number of proposals that expand the root.
         depth: Maximum number of actions of a rollout.
         n_reflections: Maximum number of reflections in an episode.
-        stop: Rule for when a finished rollout is good enough. `finalise` asks whether the verifier passed it.
+        stop: Rule for when a finished rollout is good enough. `passed` asks whether the verifier passed it.
         at_depth: Value of a rollout that is not finished after `depth` actions.
         draws: Number of outcomes kept per action if the environment is random. Visits use them in turn.
         temperature: Temperature of proposals.

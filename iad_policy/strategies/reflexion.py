@@ -6,13 +6,13 @@ from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import Ask, Asking, Propose
 from iad_policy.strategies import declares
 from iad_policy.strategies.building_blocks.rollouts import DEPTH, Rollout, carry_out, roll_out, valued
-from iad_policy.strategies.building_blocks.stop import StopRule, finalised
+from iad_policy.strategies.building_blocks.stop import StopRule, passed
 from iad_policy.types import Candidate, State
 
 
 @declares(n="simulated episodes", needs="verifier")
 def reflexion(
-    here: State, *, n: int = 3, stop: StopRule = finalised, depth: int = DEPTH, temperature: float | None = None
+    here: State, *, n: int = 3, stop: StopRule = passed, depth: int = DEPTH, temperature: float | None = None
 ) -> Asking[None]:
     """Simulate up to n episodes, each with reflections on the earlier ones, and commit the last (arXiv 2303.11366).
 

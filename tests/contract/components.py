@@ -15,6 +15,7 @@ from iad_policy.errors import BudgetExhausted
 from iad_policy.roles import TemplateRoles
 from iad_policy.strategies import STRATEGIES as REGISTERED
 from iad_policy.strategies import Declaration, declaration_of
+from iad_policy.strategies.building_blocks.plan import Plan
 from iad_policy.types.call_context import current_call
 from iad_policy.types.hashing import seed_of
 from iad_policy.types.information import Information
@@ -134,6 +135,22 @@ SMALL: Mapping[str, dict[str, Any]] = {
     "beam": {"n": 2, "width": 2, "k": 2},
 }
 """Options that keep a registered strategy quick where its defaults are not."""
+A_PLAN = Plan(
+    env="Digger",
+    agent="wanderer",
+    verifier="hunch",
+    feedback="findings",
+    instruct="differ",
+    axis="proposals",
+    worth=10.0,
+    n=4,
+    edges=(0.4, 0.7),
+    rows={"1,0": "srx", "2,0": "rrx", "1,1": "srx", "2,1": "sxx", "1,2": "xxx"},
+    cheaper={"1,0": "sxx"},
+    share=0.8,
+    success=0.5,
+    spent=2.0,
+)
 VARIANTS: Mapping[str, dict[str, Any]] = {
     "iad-none": {"strategy": "iad", "feedback": "none"},
     "iad-scalar": {"strategy": "iad", "feedback": "scalar"},
@@ -141,8 +158,13 @@ VARIANTS: Mapping[str, dict[str, Any]] = {
     "iad-best-worst-judge": {"strategy": "iad", "feedback": "best-worst-judge"},
     "iad-fb-once": {"strategy": "iad-fb", "k": 1},
     "iad-delta": {"strategy": "iad", "delta": 0.2},
-    "iad-finalise": {"strategy": "iad", "stop": "finalise"},
+    "iad-passed": {"strategy": "iad", "stop": "passed"},
     "iad-score": {"strategy": "iad", "stop": "score:0.6"},
+    "bon-score": {"strategy": "bon", "stop": "score:0.6"},
+    "bon-gain": {"strategy": "bon", "stop": "gain:20"},
+    "bon-sc-vote": {"strategy": "bon-sc", "stop": "vote:0.8"},
+    "weighted-bon-repeat": {"strategy": "weighted-bon", "stop": "repeat"},
+    "adaptive-planned": {"strategy": "adaptive", "plan": A_PLAN},
     "bon-sc-result": {"strategy": "bon-sc", "by": "result"},
     "chains-uneven": {"strategy": "chains", "n": 5, "k": 2},
     "bon-episode-perturbed": {"strategy": "bon-episode", "perturb": True},

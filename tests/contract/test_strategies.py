@@ -212,7 +212,7 @@ def _generator(requests: Any) -> Any:
             "best-worst, best-worst-ever, best-worst-judge, findings, hints, judge, none, results, scalar",
         ),
         ({"strategy": "iad", "instruct": "do better"}, "differ, fix, improve, none, reflect"),
-        ({"strategy": "iad", "stop": "later"}, "finalise, never, repeat, score:X"),
+        ({"strategy": "iad", "stop": "later"}, "never, passed, repeat, score:X"),
         ({"strategy": "iad", "threads": 0}, "threads of 1 or more"),
     ],
 )

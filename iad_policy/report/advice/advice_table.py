@@ -14,8 +14,11 @@ from iad_policy.report.advice.prediction import BETWEEN, MODEL, PILOT, TREND, Op
 from iad_policy.report.columns import NOTHING, Columns, counted, fitting, with_interval
 from iad_policy.report.comparison_table import LOUD, few_tasks
 from iad_policy.report.table import labels
+from iad_policy.strategies.building_blocks.plan import REFINE, SAMPLE, STOP, Plan
 from iad_policy.types.texts import isolated
 
+MOVES = {SAMPLE: "sample", REFINE: "refine", STOP: "stop"}
+SHOWN_CANDIDATES = 4
 SOURCES = {
     PILOT: "pilot: n that was run, or fewer; nothing is assumed",
     BETWEEN: "between: on a straight line over log n between two n that were run",
@@ -102,6 +105,52 @@ class AdviceTable:
                 "other tasks.",
                 style=LOUD,
             )
+
+
+class PlanTable:
+    """A plan for rich: what to do by the incumbent's score, and what that gives.
+
+    Args:
+        plan: The plan.
+        name: Name of its file.
+    """
+
+    def __init__(self, plan: Plan, name: str) -> None:
+        self._plan = plan
+        self._name = name
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        plan, pilot = self._plan, self._plan.pilot
+        yield Text(f"Plan for {isolated(plan.env)}, agent {isolated(plan.agent)}, verifier {isolated(plan.verifier)}")
+        yield Text(
+            f"From {counted(int(pilot['tasks']), 'task')} that spent {amount(pilot['spent'])} {plan.axis}. A success "
+            f"is worth {amount(plan.worth)}; a sample costs {amount(pilot['sample_costs'])}, a refinement "
+            f"{amount(pilot['refinement_costs'])}. After a wrong attempt a refinement is right "
+            f"{pilot['right_after_wrong']:.2f} times as often as a sample."
+        )
+        edges, ranges = [f"{edge:.3g}" for edge in plan.edges], ["any score"]
+        if edges:
+            between = (f"{low} to {high}" for low, high in pairwise(edges))
+            ranges = [f"below {edges[0]}", *between, f"{edges[-1]} or more"]
+        rows = {row: letters for row, letters in plan.rows.items() if sum(map(int, row.split(","))) <= SHOWN_CANDIDATES}
+        columns: Columns[str] = [
+            (name, lambda letters, place=place: MOVES[letters[place]])  # type: ignore[misc]
+            for place, name in enumerate(ranges)
+        ]
+        named = {row.replace(",", " + "): letters for row, letters in rows.items()}
+        yield from fitting("", columns, named, names="samples + refinements", width=options.max_width, console=console)
+        yield Text(
+            f"Rows with more candidates are in the file; candidates without a row stop, at most {plan.n}. Expected of "
+            f"a decision: success {plan.success:.3f}, {amount(plan.spent)} {plan.axis}."
+        )
+        if plan.share < 1:
+            yield Text(
+                f"So that the mean spending is met, {1 - plan.share:.0%} of the decisions follow a cheaper table of "
+                "the file."
+            )
+        if plan.only_samples:
+            yield Text(f"It only samples: {plan.only_samples}.")
+        yield Text(f"Use it: iad compare ... --strategies adaptive --strategy-arg adaptive.plan={isolated(self._name)}")
 
 
 def _shown(found: PilotEvidence) -> Iterator[tuple[str, str]]:

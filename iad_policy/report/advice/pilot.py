@@ -8,7 +8,8 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import gymnasium as gym
@@ -21,8 +22,9 @@ from iad_policy.report.figures import Heading, heading_of
 from iad_policy.run.config import RunConfig
 from iad_policy.run.resolve import env_of
 from iad_policy.strategies.building_blocks.voting import rank_of
-from iad_policy.types import Candidate
+from iad_policy.types import Candidate, LoadedVerifier, State
 from iad_policy.types.hashing import seed_of
+from iad_policy.verifiers import load_verifier
 
 NO_VOTE = (-1, "")
 
@@ -36,6 +38,8 @@ class PilotAttempt(NamedTuple):
         vote: What it votes for: how much its vote counts, and the name of the action or result. `NO_VOTE` for none.
         key: Canonical form of the action; "" for an answer that is no action.
         is_told: Whether it was made with feedback.
+        alone: The verifier's score of it alone, which is another only if the verifier compares; NaN if that is not
+            known.
     """
 
     is_right: bool
@@ -43,6 +47,7 @@ class PilotAttempt(NamedTuple):
     vote: tuple[int, str] = NO_VOTE
     key: str = ""
     is_told: bool = False
+    alone: float = math.nan
 
 
 def score_of(attempt: PilotAttempt) -> float:
@@ -141,7 +146,7 @@ def read_pilot(run: Run, *, agent: str = "", axis: str = "") -> Pilot:
     axis = _axis(records, axis)
     one_decision = all(one.n_steps <= 1 for one in records)
     lines: dict[str, PilotLine] = {}
-    with _truths(config) as is_right:
+    with _truths(config) as truths:
         for arm in config.arms:
             if arm not in arms or (name := config.named_line(arm)) in lines:
                 continue
@@ -149,7 +154,7 @@ def read_pilot(run: Run, *, agent: str = "", axis: str = "") -> Pilot:
             attempts: dict[str, list[Sequence[PilotAttempt]]] = {task: [] for task in tasks if one_decision}
             for one in sorted(own[max(own)], key=lambda one: (one.seed, one.task_id)):
                 if one.task_id in attempts:
-                    attempts[one.task_id].append(tuple(_attempts(run, one, is_right)))
+                    attempts[one.task_id].append(tuple(_attempts(run, one, truths)))
             lines[name] = PilotLine(
                 arm.strategy,
                 arm.verifier,
@@ -201,46 +206,83 @@ def _means(
     return {task: math.fsum(own) / len(own) for task, own in of_task.items()}
 
 
-IsRight = Callable[[EpisodeRecord, Candidate], bool]
-
-
-def _attempts(run: Run, record: EpisodeRecord, is_right: IsRight) -> Iterator[PilotAttempt]:
+def _attempts(run: Run, record: EpisodeRecord, truths: "_Truths") -> Iterator[PilotAttempt]:
     with run.reading(record.key) as episode:
         for step in episode.steps[:1]:
             by_result = "result" in (step.decision.state.info.get("facts") or {})
             for one in step.decision.candidates:
                 if one.error:
                     # Nothing but such answers makes the policy take a legal action, which may even be right.
-                    yield PilotAttempt(False, -math.inf)
+                    yield PilotAttempt(False, -math.inf, alone=-math.inf)
                     continue
                 score = math.nan if one.verdict is None else one.verdict.score
                 vote = 0, one.key
                 if by_result and one.preview is not None:
                     vote = rank_of(one.preview), one.preview.result
-                yield PilotAttempt(is_right(record, one), score, vote, one.key, one.feedback is not None)
+                yield PilotAttempt(
+                    truths.is_right(record, one),
+                    score,
+                    vote,
+                    one.key,
+                    one.feedback is not None,
+                    score if math.isnan(score) else truths.score_alone(record, step.decision.state, one),
+                )
+
+
+class _Truths:
+    """What a run does not say of its candidates, found in an environment of its own: each action is taken there once.
+
+    Args:
+        config: The run's configuration.
+    """
+
+    def __init__(self, config: RunConfig) -> None:
+        self._config = config
+        self._known: dict[tuple[str, int, str], bool] = {}
+        self._verifiers: dict[str, LoadedVerifier] = {}
+
+    @cached_property
+    def env(self) -> gym.Env[Any, Any]:
+        """The environment, made when it is first asked for."""
+        return env_of(self._config)
+
+    def is_right(self, record: EpisodeRecord, candidate: Candidate) -> bool:
+        """Say whether an episode would have succeeded with a candidate as its only action."""
+        name = record.task_id, record.seed, candidate.key
+        if name not in self._known:
+            self._reset(record)
+            *_, info = self.env.step(candidate.action)
+            self._known[name] = bool(info.get("success"))
+        return self._known[name]
+
+    def score_alone(self, record: EpisodeRecord, state: State, candidate: Candidate) -> float:
+        """Return the verifier's score of a candidate alone.
+
+        It is that of its verdict unless the verifier compares. Then it is asked again, or NaN if it is a model.
+        """
+        assert candidate.verdict is not None
+        if record.verifier not in self._verifiers:
+            self._verifiers[record.verifier] = load_verifier(record.verifier, self.env)
+        verifier = self._verifiers[record.verifier]
+        if not verifier.compares:
+            return candidate.verdict.score
+        if verifier.information != "proxy":
+            return math.nan
+        self._reset(record)
+        (verdict,) = verifier.verify(state, [replace(candidate, verdict=None)])
+        return float(verdict.score)
+
+    def _reset(self, record: EpisodeRecord) -> None:
+        options = {"task_id": record.task_id} if hasattr(self.env.unwrapped, "task_ids") else None
+        self.env.reset(seed=seed_of(record.seed, record.task_id) % 2**31, options=options)
 
 
 @contextmanager
-def _truths(config: RunConfig) -> Iterator[IsRight]:
-    """Yield a function that says whether an episode would have succeeded with a candidate as its only action.
-
-    Each is taken once, in an environment of its own.
-    """
-    known: dict[tuple[str, int, str], bool] = {}
-    envs: list[gym.Env[Any, Any]] = []
-
-    def is_right(record: EpisodeRecord, candidate: Candidate) -> bool:
-        name = record.task_id, record.seed, candidate.key
-        if name not in known:
-            envs[:] = envs or [env_of(config)]
-            options = {"task_id": record.task_id} if hasattr(envs[0].unwrapped, "task_ids") else None
-            envs[0].reset(seed=seed_of(record.seed, record.task_id) % 2**31, options=options)
-            *_, info = envs[0].step(candidate.action)
-            known[name] = bool(info.get("success"))
-        return known[name]
-
+def _truths(config: RunConfig) -> Iterator[_Truths]:
+    """Yield what a run does not say, and close its environment."""
+    found = _Truths(config)
     try:
-        yield is_right
+        yield found
     finally:
-        for env in envs:
-            env.close()
+        if "env" in vars(found):
+            found.env.close()

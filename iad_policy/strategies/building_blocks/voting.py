@@ -29,13 +29,23 @@ def majority(candidates: Sequence[Candidate]) -> Candidate:
     Args:
         candidates: At least one candidate. Those with an error or without a preview count only if there are no others.
     """
-    seen = [candidate for candidate in candidates if candidate.preview is not None and not candidate.error]
+    seen = voters([candidate for candidate in candidates if candidate.preview is not None])
     if not seen:
         return next((candidate for candidate in candidates if not candidate.error), candidates[0])
-    ranks = [rank_of(candidate.preview) for candidate in seen if candidate.preview is not None]
-    voters = [candidate for candidate, rank in zip(seen, ranks, strict=True) if rank == max(ranks)]
-    votes = Counter(_result(candidate) for candidate in voters)
-    return max(voters, key=lambda candidate: votes[_result(candidate)])
+    votes = Counter(map(answer_of, seen))
+    return max(seen, key=lambda candidate: votes[answer_of(candidate)])
+
+
+def voters(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates whose votes count: without an error, and of those that were simulated the best ranked."""
+    usable = [candidate for candidate in candidates if not candidate.error]
+    ranks = [2 if candidate.preview is None else rank_of(candidate.preview) for candidate in usable]
+    return [candidate for candidate, rank in zip(usable, ranks, strict=True) if rank == max(ranks)]
+
+
+def answer_of(candidate: Candidate) -> str:
+    """Return the answer that a candidate votes for: its result where it was simulated, else its action."""
+    return candidate.key if candidate.preview is None else candidate.preview.result
 
 
 def heaviest(candidates: Sequence[Candidate]) -> Candidate:
@@ -51,10 +61,6 @@ def heaviest(candidates: Sequence[Candidate]) -> Candidate:
             weights[candidate.key] = weights.get(candidate.key, 0.0) + candidate.score
     usable = [candidate for candidate in candidates if not candidate.error]
     return max(usable or candidates, key=lambda candidate: weights.get(candidate.key, -math.inf))
-
-
-def _result(candidate: Candidate) -> str:
-    return "" if candidate.preview is None else candidate.preview.result
 
 
 def voted(here: State, candidates: Sequence[Candidate]) -> Asking[Candidate]:

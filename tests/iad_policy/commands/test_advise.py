@@ -190,3 +190,43 @@ def test_a_run_is_not_written_over_and_what_can_not_be_run_again_is_refused(pilo
     (tmp_path / "config.json").write_text(json.dumps({**config, "strategies": ["own"], "feedback": None}))
     with pytest.raises(ValueError, match="expected strategies of iad, got a run with own"):
         reselecting(Run(tmp_path), ["oracle"])
+
+
+def test_a_plan_is_made_of_a_pilot_and_acted_on(pilot: Path, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    shown = iad("advise", pilot, "--policy", plan, "--worth", 1000)
+    assert shown.exit_code == 0, shown.output
+    for text in ("Plan for IAD/BIRD-v0, agent linker, verifier proxy", "samples + refinements", "It only samples: the"):
+        assert text in shown.output
+    compare = ["compare", "IAD/BIRD-v0", "--env-arg", "mode=answer", "--split", "dev", "--tasks", 4, "--n", 3]
+    compare += ["--feedback", "best-worst", "--strategies", "bon,adaptive", "--strategy-arg", f"adaptive.plan={plan}"]
+    out = tmp_path / "run"
+    ran = iad(*compare, "--out", out)
+    assert ran.exit_code == 0, ran.output
+    plan.unlink()  # the run has it
+    assert iad("report", out).exit_code == 0
+    spent = {one.arm.strategy: one.spent.proposals for one in Run(out).records.values()}
+    assert set(spent) == {"bon", "adaptive"}
+    assert json.loads((out / "config.json").read_text(encoding="utf-8"))["strategy_args"]["adaptive.plan"]["env"]
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        (["--feedback", "hints"], "expected the feedback best-worst, which the plan was made with, got hints"),
+        (
+            ["--agent", "random", "--feedback", "best-worst"],
+            "expected the agent linker, which the plan was made with",
+        ),
+        (["--verifier", "oracle", "--feedback", "best-worst"], "expected the verifier proxy, which the plan was made"),
+    ],
+)
+def test_a_plan_of_another_run_is_refused_before_anything_runs(
+    pilot: Path, tmp_path: Path, option: list[str], said: str
+) -> None:
+    plan = tmp_path / "plan.toml"
+    assert iad("advise", pilot, "--policy", plan).exit_code == 0
+    compare = ["compare", "IAD/BIRD-v0", "--env-arg", "mode=answer", "--tasks", 2, "--strategies", "adaptive"]
+    ran = iad(*compare, "--strategy-arg", f"adaptive.plan={plan}", *option, "--out", tmp_path / "run")
+    assert ran.exit_code == 2
+    assert said in " ".join(ran.output.split())

@@ -234,7 +234,7 @@ def test_a_preset_is_printed_with_the_run_and_recorded(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     shown = " ".join(done.stdout.split())
     assert "Preset iad/webshop: arXiv 2504.01931 v2" in shown
-    assert "Stated there: n = 3, temperature = 0.1 (v1), bon-sc.temperature = 0.6 (v1), stop = finalise (v1)" in shown
+    assert "Stated there: n = 3, temperature = 0.1 (v1), bon-sc.temperature = 0.6 (v1), iad.stop = passed (v1)" in shown
     assert "feedback = best-worst, instruct = reflect (v1)" in shown
     assert "This is no reproduction of the paper: the agent shopper asks no language model" in shown
     assert "There with: Gemini 1.5 Pro and GPT-4o. Success in per cent on AgentBoard's 251 goals" in shown
@@ -243,7 +243,7 @@ def test_a_preset_is_printed_with_the_run_and_recorded(tmp_path: Path) -> None:
     assert "This is no reproduction of the paper: the agent shopper asks no language model" in noted
     config = json.loads((tmp_path / "config.json").read_text())
     assert (config["preset"], config["temperature"]) == ("iad/webshop", 0.1)
-    assert config["strategy_args"] == {"bon-sc.temperature": 0.6}
+    assert config["strategy_args"] == {"bon-sc.temperature": 0.6, "iad.stop": "passed"}
 
 
 def test_run_takes_the_preset_s_own_method_and_all_its_tasks(tmp_path: Path) -> None:

@@ -222,7 +222,7 @@ def test_keys_change_with_what_changes_answers_and_with_nothing_else() -> None:
     )
     assert {keyed("iad", task, **changes) for changes in same} == {key}
     other = (
-        *({"seed": 1}, {"n": 2}, {"delta": 0.5}, {"feedback": "none"}, {"stop": "finalise"}, {"temperature": 0.5}),
+        *({"seed": 1}, {"n": 2}, {"delta": 0.5}, {"feedback": "none"}, {"stop": "passed"}, {"temperature": 0.5}),
         *({"agent": "x"}, {"verifier": "y"}, {"budget": {"decision.proposals": 2}}, {"env_args": {"max_steps": 3}}),
     )
     keys = [keyed("iad", task, **changes) for changes in other]

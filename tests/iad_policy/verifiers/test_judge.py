@@ -135,7 +135,7 @@ def test_a_finalising_judge_passes_through_the_wrapper() -> None:
     env = LampEnv()
     observation, info = env.reset(options={"task_id": "green"})
     verifier = finalising_judge(env, Asked("Decision: finalise"))
-    with IADPolicyWrapper(lambda observation, info: "paint[red]", env, verifier=verifier, stop="finalise") as policy:
+    with IADPolicyWrapper(lambda observation, info: "paint[red]", env, verifier=verifier, stop="passed") as policy:
         policy.act(observation, info)
         assert len(policy.decisions[0].candidates) == 1
 

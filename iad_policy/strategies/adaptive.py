@@ -1,0 +1,64 @@
+"""Adaptive: after each verdict it samples, refines or stops, by a plan from a pilot."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+
+from iad_policy.errors import BudgetExhausted
+from iad_policy.requests import Asking, Propose, Verify
+from iad_policy.strategies import declares, per_step
+from iad_policy.strategies.building_blocks.feedback_forms import FeedbackForm, findings, instructed
+from iad_policy.strategies.building_blocks.incumbent import incumbent
+from iad_policy.strategies.building_blocks.plan import REFINE, SAMPLE, STOP, Plan
+from iad_policy.strategies.building_blocks.stop import passed, repeated, vote_settled
+from iad_policy.types import DIFFER, Candidate, State
+
+AHEAD = vote_settled(0.95)
+
+
+@declares(needs="verifier")
+@per_step
+def adaptive(
+    here: State,
+    *,
+    n: int = 3,
+    plan: Plan | None = None,
+    feedback: FeedbackForm = findings,
+    instruct: str = DIFFER,
+    temperature: float | None = None,
+) -> Asking[Candidate]:
+    """Commit the best-scored of up to n proposals; after each verdict, decide whether to sample, refine or stop.
+
+    A plan says what pays (`iad advise RUN --policy FILE`, docs/adaptive.md), and has an n of its own. Without one it
+    never refines, and samples until the verifier passes the incumbent or the votes are settled (as CATTS stops per
+    step, arXiv 2602.12276). An incumbent that the verifier passes, and one that the last refinement only repeated, is
+    not refined: there is nothing to go on, so the next proposal is a fresh one.
+
+    It goes by verdicts on each candidate alone, so that scores don't depend on how many there are, and commits by
+    verdicts on all of them together.
+    """
+    tried = yield from Propose(here, 1, temperature=temperature)
+    with suppress(BudgetExhausted):
+        tried = yield from Verify(here, tried)
+        n_refined, is_repeat = 0, False
+        next_move = partial(_planned, plan, plan.table_for(here.id)) if plan else partial(_unplanned, n)
+        while (move := next_move(tried, n_refined)) != STOP:
+            hint = None
+            if move == REFINE and not passed(incumbent(tried), tried) and not is_repeat:
+                hint = instructed((yield from feedback(here, tried, 0.0)), instruct)
+            tried += yield from Propose(here, 1, feedback=hint, temperature=temperature)
+            tried[-1:] = yield from Verify(here, tried[-1:])
+            n_refined += hint is not None
+            is_repeat = hint is not None and repeated(incumbent(tried), tried)
+        if len(tried) > 1:
+            tried = yield from Verify(here, tried)
+    return incumbent(tried)
+
+
+def _planned(plan: Plan, table: Mapping[str, str], tried: Sequence[Candidate], n_refined: int) -> str:
+    return plan.move(table, incumbent(tried).score, len(tried) - n_refined, n_refined)
+
+
+def _unplanned(n: int, tried: Sequence[Candidate], n_refined: int) -> str:
+    best = incumbent(tried)
+    return STOP if len(tried) >= n or passed(best, tried) or AHEAD(best, tried) else SAMPLE

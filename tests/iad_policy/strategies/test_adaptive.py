@@ -1,0 +1,199 @@
+"""`adaptive`, `mixed` and `ab-mcts`: what they ask for next."""
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from iad_policy.requests import Propose, Verify
+from iad_policy.strategies import load_strategy
+from iad_policy.strategies.ab_mcts import AnswerNode, Posterior, add, selected
+from iad_policy.strategies.building_blocks.plan import REFINE, SAMPLE, STOP, load_plan
+from iad_policy.types import Candidate, State, Verdict
+from iad_policy.types.hashing import digest
+from tests.contract.canned import drive
+from tests.contract.components import A_PLAN
+
+HERE = State("start", {"instruction": "Say what is asked."}, id="here")
+
+
+def asked(
+    strategy: str, scores: list[float], *, keys: str = "abcdefgh", passed: bool | None = None, **options: Any
+) -> tuple[str, str]:
+    """What a decision asks for, a letter each (s: a sample, r: a refinement), and what it commits."""
+    letters, made = [], [Candidate(key, key=key) for key in keys]
+    given = dict(zip(keys, scores, strict=False))
+
+    def propose(request: Propose) -> list[Candidate]:
+        letters.extend(request.n * (SAMPLE if request.feedback is None else REFINE))
+        return [made.pop(0) for _ in range(request.n)]
+
+    def verify(request: Verify) -> list[Candidate]:
+        return [replace(one, verdict=Verdict(given[one.key], passed=passed)) for one in request.candidates]
+
+    (action,) = drive(load_strategy(strategy, **options)(HERE), {Propose: propose, Verify: verify})
+    return "".join(letters), action
+
+
+PLAN = replace(A_PLAN, share=1.0)
+
+
+@pytest.mark.parametrize(
+    ("scores", "letters", "committed"),
+    [
+        ([0.9], "s", "a"),
+        ([0.1, 0.9], "ss", "b"),
+        ([0.5, 0.6, 0.8], "srr", "c"),
+        ([0.1, 0.2, 0.3, 0.4], "ssrs", "d"),
+        ([0.1, 0.5, 0.5, 0.4], "ssr", "b"),
+    ],
+)
+def test_it_does_what_the_plan_says_after_each_verdict(scores: list[float], letters: str, committed: str) -> None:
+    plan = replace(PLAN, rows={**PLAN.rows, "1,1": "rrx"})
+    assert asked("adaptive", scores, plan=plan) == (letters, committed)
+
+
+def test_what_the_verifier_passes_is_not_refined() -> None:
+    plan = replace(PLAN, rows={"1,0": "rrr", "2,0": "xxx"})
+    assert asked("adaptive", [0.5, 0.6], plan=plan)[0] == "sr"
+    assert asked("adaptive", [0.5, 0.6], plan=plan, passed=True)[0] == "ss"
+
+
+def test_what_a_refinement_only_repeated_is_not_refined_again() -> None:
+    plan = replace(PLAN, rows={"1,0": "rrr", "1,1": "rrr", "2,1": "xxx"})
+    assert asked("adaptive", [0.5] * 3, plan=plan)[0] == "srr"
+    assert asked("adaptive", [0.5] * 3, plan=plan, keys="aab")[0] == "srs"
+
+
+def test_without_a_plan_it_samples_until_a_candidate_passes_or_the_votes_are_settled() -> None:
+    assert asked("adaptive", [0.1, 0.2, 0.3, 0.4, 0.5], n=5)[0] == "sssss"
+    assert asked("adaptive", [0.1], n=5, passed=True)[0] == "s"
+    assert asked("adaptive", [0.1] * 4, n=8, keys="aaaaaaaa")[0] == "ssss"
+
+
+def test_the_share_of_a_plan_says_how_many_decisions_follow_which_table() -> None:
+    plan = replace(PLAN, share=0.25)
+    tables = Counter(plan.table_for(str(place)) is plan.rows for place in range(2000))
+    assert 0.2 < tables[True] / 2000 < 0.3
+    assert plan.table_for("7") == plan.table_for("7")
+
+
+def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(A_PLAN.as_toml(), encoding="utf-8")
+    assert load_plan(path) == load_plan(A_PLAN.as_dict()) == A_PLAN
+    assert digest(load_plan(path)) == digest(A_PLAN) != digest(replace(A_PLAN, share=0.5))
+    assert [A_PLAN.move(A_PLAN.rows, score, 1, 0) for score in (float("nan"), 0.4, 0.7)] == [SAMPLE, REFINE, STOP]
+    assert A_PLAN.move(A_PLAN.rows, 0.0, 9, 9) == STOP
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda text: text.replace("version = 1", "version = 7"), r"expected a plan of version 1, got .* of version 7"),
+        (lambda text: text.replace('"srx"', '"sr"'), r"expected 3 letters of s, r and x in each row of .*1,0 = 'sr'"),
+        (lambda text: text.replace("worth = 10.0\n", ""), r"where these differ: worth"),
+        (lambda text: text + "{", r"expected a plan in TOML, got .*; make one: iad advise RUN --policy FILE"),
+        (lambda text: None, r"which can't be read: No such file or directory; make one"),
+    ],
+)
+def test_what_is_no_plan_is_refused(tmp_path: Path, change: Any, said: str) -> None:
+    path = tmp_path / "plan.toml"
+    if (text := change(A_PLAN.as_toml())) is not None:
+        path.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=said):
+        load_strategy("adaptive", plan=str(path))
+
+
+def test_a_plan_of_something_else_is_refused_with_both_names() -> None:
+    A_PLAN.refuse_other(env="Digger", agent="wanderer")
+    with pytest.raises(ValueError, match=r"expected the agent wanderer, which the plan was made with, got shopper"):
+        A_PLAN.refuse_other(env="Digger", agent="shopper")
+
+
+def test_mixed_refines_after_its_share_of_samples() -> None:
+    assert asked("mixed", [0.1] * 5, n=5) == ("sssrr", "a")
+    assert asked("mixed", [0.1, 0.2, 0.3, 0.4], n=4) == ("ssrr", "d")
+    assert asked("mixed", [0.1] * 4, n=4, fresh=1.0)[0] == "ssss"
+    assert asked("mixed", [0.1] * 4, n=4, fresh=0.0)[0] == "srrr"
+    with pytest.raises(ValueError, match="expected fresh, a share of the proposals, from 0 to 1, got 2"):
+        asked("mixed", [0.1], fresh=2)
+
+
+def test_ab_mcts_draws_are_those_of_its_posterior() -> None:
+    """The mean of a normal-inverse-gamma posterior is Student-t distributed around its mean."""
+    posterior, rng = Posterior([0.2, 0.9, 0.4, 0.5]), Random(0)
+    mean, kappa, nu, tau2 = posterior.parameters()
+    draws = np.array([posterior.draw(rng) for _ in range(20_000)])
+    assert draws.mean() == pytest.approx(mean, abs=0.01)
+    assert draws.std() == pytest.approx((tau2 / kappa * nu / (nu - 2)) ** 0.5, rel=0.1)
+
+
+def test_ab_mcts_goes_wider_after_good_samples_and_deeper_after_good_refinements() -> None:
+    def deeper(samples: list[float], refinements: list[float]) -> float:
+        root = AnswerNode()
+        for place, score in enumerate(samples):
+            add([root], place, score)
+        for place, score in enumerate(refinements):
+            add([root, root.children[0]], len(samples) + place, score)
+        return float(np.mean([len(selected(root, Random(seed))) > 1 for seed in range(400)]))
+
+    assert deeper([0.1, 0.1], [0.9, 0.8, 0.9]) > 0.8
+    assert deeper([0.9, 0.8, 0.9], [0.1, 0.1, 0.1]) < 0.2
+
+
+def test_ab_mcts_commits_the_best_and_is_the_same_again() -> None:
+    scores = [0.1, 0.7, 0.3, 0.2, 0.6, 0.5]
+    letters, action = asked("ab-mcts", scores, n=6)
+    assert (len(letters), letters[0], action) == (6, "s", "b")
+    assert asked("ab-mcts", scores, n=6) == (letters, action)
+
+
+def test_ab_mcts_decides_as_the_published_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same posteriors after the same tree, and the same choices as often: treequest of the paper's authors."""
+    theirs = pytest.importorskip("treequest.algos.ab_mcts_a.algo", reason="treequest is not installed: the extra dev")
+    scores = [0.3, 0.8, 0.1, 0.6, 0.9, 0.2, 0.7, 0.4]
+    rng = Random(3)
+    root, algorithm = AnswerNode(), theirs.ABMCTSA()
+    state = algorithm.init_tree()
+    nodes = {(): state.tree.root}
+    for place, score in enumerate(scores):
+        above = selected(root, rng)
+        add(above, place, score)
+        parent = nodes[above[-1].path]
+        state, _ = algorithm.ask_batch(state, 1, ["answer"])  # makes their posteriors of the path
+        state.thompson_states.get_or_create(parent, ["answer"])
+        trial = state.trial_store.create_trial(parent, "answer")
+        state = algorithm.tell(state, trial.trial_id, (place, score))
+        nodes[above[-1].children[-1].path] = parent.children[-1]
+    for path, node in nodes.items():
+        own = _node(root, path)
+        known = state.thompson_states.get(node)
+        if known is None:
+            assert not own.children
+            continue
+        shared = known.gen_vs_cont_probas["shared"]
+        for posterior, dist in (
+            (own.generating, shared["GEN"]),
+            (own.going_on, shared["CONT"]),
+            *((child.reached, known.node_probas["shared"][place]) for place, child in enumerate(own.children)),
+        ):
+            names = ("m", "kappa", "nu", "tau_square")
+            assert posterior.parameters() == pytest.approx([dist.params[name] for name in names])
+    np.random.seed(0)  # theirs draws from the global generator
+    n = 600
+    found = Counter(selected(root, Random(seed))[-1].path for seed in range(n))
+    again = Counter(algorithm._get_expand_node_and_action(state, ["answer"])[0].expand_idx for _ in range(n))
+    for path, node in nodes.items():
+        assert found[path] / n == pytest.approx(again[node.expand_idx] / n, abs=0.08), path
+
+
+def _node(root: AnswerNode, path: tuple[int, ...]) -> AnswerNode:
+    node = root
+    for depth in range(len(path)):
+        node = next(child for child in node.children if child.path == path[: depth + 1])
+    return node
