@@ -19,11 +19,11 @@ from iad_policy.strategies import (
     load_strategy,
     options_of,
 )
-from iad_policy.strategies.building_blocks.plan import PLAN, load_plan
 from iad_policy.strategies.building_blocks.stop import reads_verdicts
 from iad_policy.types import State
 from iad_policy.types.hashing import digest
 from iad_policy.types.names import NO_VERIFIER, PERFECT
+from iad_policy.types.plan import PLAN, load_plan
 
 DEFAULT_STRATEGIES = ("single", "bon-sc", "iad")
 DEFAULT_BASELINES = ("bon-sc", "bon")

@@ -17,8 +17,8 @@ from iad_policy.run.places import WorkerPlaces
 from iad_policy.run.trained import refuse_trained
 from iad_policy.run.worker import EpisodeJob, LoadComponents, MakeEnv, WorkerContext, WorkerSpec
 from iad_policy.strategies import require_verifier
-from iad_policy.strategies.building_blocks.plan import PLAN, load_plan, refinement_of
 from iad_policy.types.hashing import digest, seed_of
+from iad_policy.types.plan import PLAN, load_plan, refinement_of
 from iad_policy.world import described
 
 

@@ -14,10 +14,10 @@ from iad_policy.errors import UnknownName
 from iad_policy.registry import load_object, load_own
 from iad_policy.requests import Asking, Commit
 from iad_policy.strategies.building_blocks.feedback_forms import load_feedback
-from iad_policy.strategies.building_blocks.plan import load_plan
 from iad_policy.strategies.building_blocks.stop import load_stop, reads_verdicts
 from iad_policy.types import DIFFER, INSTRUCTIONS, Candidate, State, Verifier
 from iad_policy.types.information import may_read_gold
+from iad_policy.types.plan import load_plan
 
 STRATEGIES: Mapping[str, str] = {
     "single": "iad_policy.strategies.single:single",

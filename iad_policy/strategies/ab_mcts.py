@@ -1,10 +1,11 @@
 """AB-MCTS: at each node of a tree of answers, Thompson sampling decides whether to go wider or deeper."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import pairwise
-from random import Random
+from itertools import count, pairwise
+
+from scipy.special import stdtrit
 
 from iad_policy.errors import BudgetExhausted
 from iad_policy.requests import Asking, Propose, Verify
@@ -14,6 +15,8 @@ from iad_policy.strategies.building_blocks.incumbent import incumbent
 from iad_policy.types import DIFFER, Candidate, State
 from iad_policy.types.hashing import seed_of
 
+Uniform = Callable[[], float]
+"""Function that returns the next number between 0 and 1."""
 PRIOR_MEAN, PRIOR_KAPPA, PRIOR_NU, PRIOR_TAU2 = 0.0, 1.0, 1.0, 0.1
 
 
@@ -32,11 +35,11 @@ class Posterior:
         far = n * PRIOR_KAPPA * (PRIOR_MEAN - mean) ** 2 / kappa
         return (PRIOR_KAPPA * PRIOR_MEAN + n * mean) / kappa, kappa, nu, (PRIOR_NU * PRIOR_TAU2 + spread + far) / nu
 
-    def draw(self, rng: Random) -> float:
-        """Return a mean, drawn."""
+    def draw(self, uniform: Uniform) -> float:
+        """Return a mean, drawn: it has Student's t distribution."""
         mean, kappa, nu, tau2 = self.parameters()
-        variance = nu * tau2 / 2 / rng.gammavariate(nu / 2, 1)
-        return rng.gauss(mean, (variance / kappa) ** 0.5)
+        scale = (tau2 / kappa) ** 0.5
+        return float(mean + stdtrit(nu, uniform()) * scale)
 
 
 @dataclass(eq=False)
@@ -58,11 +61,17 @@ class AnswerNode:
     reached: Posterior = field(default_factory=Posterior)
 
 
-def selected(root: AnswerNode, rng: Random) -> list[AnswerNode]:
+def uniforms(name: str) -> Uniform:
+    """Return a source of numbers between 0 and 1 that follow from a name."""
+    places = count()
+    return lambda: (seed_of("ab-mcts", name, next(places)) + 0.5) / 2**64
+
+
+def selected(root: AnswerNode, uniform: Uniform) -> list[AnswerNode]:
     """Return the nodes from the root to the one that gets a child next."""
     above = [root]
-    while (node := above[-1]).children and node.generating.draw(rng) < node.going_on.draw(rng):
-        draws = [child.reached.draw(rng) for child in node.children]
+    while (node := above[-1]).children and node.generating.draw(uniform) < node.going_on.draw(uniform):
+        draws = [child.reached.draw(uniform) for child in node.children]
         above.append(node.children[draws.index(max(draws))])
     return above
 
@@ -93,11 +102,11 @@ def ab_mcts(
     children (section 3.3, node aggregation). At the root a new child is an independent proposal, elsewhere one with
     feedback on the answers from the root to the node. Scores are clipped to [0, 1]. The draws follow from the state.
     """
-    root, rng = AnswerNode(), Random(seed_of("ab-mcts", here.id))
+    root, uniform = AnswerNode(), uniforms(here.id)
     tried: list[Candidate] = []
     with suppress(BudgetExhausted):
         while len(tried) < n:
-            above = selected(root, rng)
+            above = selected(root, uniform)
             hint = None
             if path := above[-1].path:
                 hint = instructed((yield from feedback(here, [tried[place] for place in path], 0.0)), instruct)

@@ -9,9 +9,9 @@ from iad_policy.requests import Asking, Propose, Verify
 from iad_policy.strategies import declares, per_step
 from iad_policy.strategies.building_blocks.feedback_forms import FeedbackForm, findings, instructed
 from iad_policy.strategies.building_blocks.incumbent import incumbent
-from iad_policy.strategies.building_blocks.plan import REFINE, SAMPLE, STOP, Plan
 from iad_policy.strategies.building_blocks.stop import passed, repeated, vote_settled
 from iad_policy.types import DIFFER, Candidate, State
+from iad_policy.types.plan import REFINE, SAMPLE, STOP, AdaptivePlan
 
 AHEAD = vote_settled(0.95)
 
@@ -22,7 +22,7 @@ def adaptive(
     here: State,
     *,
     n: int = 3,
-    plan: Plan | None = None,
+    plan: AdaptivePlan | None = None,
     feedback: FeedbackForm = findings,
     instruct: str = DIFFER,
     temperature: float | None = None,
@@ -55,7 +55,7 @@ def adaptive(
     return incumbent(tried)
 
 
-def _planned(plan: Plan, table: Mapping[str, str], tried: Sequence[Candidate], n_refined: int) -> str:
+def _planned(plan: AdaptivePlan, table: Mapping[str, str], tried: Sequence[Candidate], n_refined: int) -> str:
     return plan.move(table, incumbent(tried).score, len(tried) - n_refined, n_refined)
 
 

@@ -15,10 +15,10 @@ from iad_policy.errors import BudgetExhausted
 from iad_policy.roles import TemplateRoles
 from iad_policy.strategies import STRATEGIES as REGISTERED
 from iad_policy.strategies import Declaration, declaration_of
-from iad_policy.strategies.building_blocks.plan import Plan
 from iad_policy.types.call_context import current_call
 from iad_policy.types.hashing import seed_of
 from iad_policy.types.information import Information
+from iad_policy.types.plan import AdaptivePlan
 from tests.contract import foreign  # noqa: F401 (registers)
 from tests.contract.lookahead import look_two_ahead, rehearse
 from tests.contract.toy import Digger, SlipperyDigger
@@ -135,7 +135,7 @@ SMALL: Mapping[str, dict[str, Any]] = {
     "beam": {"n": 2, "width": 2, "k": 2},
 }
 """Options that keep a registered strategy quick where its defaults are not."""
-A_PLAN = Plan(
+A_PLAN = AdaptivePlan(
     env="Digger",
     agent="wanderer",
     verifier="hunch",

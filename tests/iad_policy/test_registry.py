@@ -132,7 +132,7 @@ def test_on_the_command_line_all_four_can_be_yours(mine: Path) -> None:
     [
         (("no_such_module:Lamp-v0",), "there is no module"),
         (("mine_here:MyLamb-v0",), "or module:Id"),
-        (("mine_here:MyLamp-v0", "--strategy-arg", "bon.k=3"), "known: n, temperature"),
+        (("mine_here:MyLamp-v0", "--strategy-arg", "bon.k=3"), "known: n, stop, temperature"),
         (("mine_here:MyLamp-v0", "--strategy-arg", "tresholds=3"), "option of single, bon"),
         (("mine_here:MyLamp-v0", "--strategy-arg", "iad.n=3"), "strategy of this run"),
         (("mine_here:MyLamp-v0", "--strategy-arg", "n=3"), "use --n"),

@@ -14,7 +14,7 @@ from iad_policy.report.advice.prediction import BETWEEN, MODEL, PILOT, TREND, Op
 from iad_policy.report.columns import NOTHING, Columns, counted, fitting, with_interval
 from iad_policy.report.comparison_table import LOUD, few_tasks
 from iad_policy.report.table import labels
-from iad_policy.strategies.building_blocks.plan import REFINE, SAMPLE, STOP, Plan
+from iad_policy.types.plan import REFINE, SAMPLE, STOP, AdaptivePlan
 from iad_policy.types.texts import isolated
 
 MOVES = {SAMPLE: "sample", REFINE: "refine", STOP: "stop"}
@@ -115,7 +115,7 @@ class PlanTable:
         name: Name of its file.
     """
 
-    def __init__(self, plan: Plan, name: str) -> None:
+    def __init__(self, plan: AdaptivePlan, name: str) -> None:
         self._plan = plan
         self._name = name
 

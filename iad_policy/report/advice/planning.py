@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from iad_policy.report.advice.pilot import Pilot, PilotAttempt, PilotLine
-from iad_policy.strategies.building_blocks.plan import REFINE, SAMPLE, STOP, Plan, refinement_of
 from iad_policy.types.hashing import seed_of
+from iad_policy.types.plan import REFINE, SAMPLE, STOP, AdaptivePlan, refinement_of
 
 Array = NDArray[np.float64]
 
@@ -85,7 +85,7 @@ class Kinds(NamedTuple):
     n_open: int
 
 
-def plan_of(pilot: Pilot, settings: PlanSettings, options: Mapping[str, Any] = MappingProxyType({})) -> Plan:
+def plan_of(pilot: Pilot, settings: PlanSettings, options: Mapping[str, Any] = MappingProxyType({})) -> AdaptivePlan:
     """Return the plan that a pilot leads to.
 
     Args:
@@ -141,7 +141,7 @@ def plan_of(pilot: Pilot, settings: PlanSettings, options: Mapping[str, Any] = M
     told = refinement_of(options)
     tasks, every = pilot.tasks, pilot.lines.values()
     spent_by_pilot = math.fsum(own.spent[n][task] for own in every for n in own.spent for task in tasks)
-    return Plan(
+    return AdaptivePlan(
         env=pilot.env,
         agent=pilot.agent,
         verifier=sampled.verifier,

@@ -3,7 +3,6 @@
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -11,10 +10,10 @@ import pytest
 
 from iad_policy.requests import Propose, Verify
 from iad_policy.strategies import load_strategy
-from iad_policy.strategies.ab_mcts import AnswerNode, Posterior, add, selected
-from iad_policy.strategies.building_blocks.plan import REFINE, SAMPLE, STOP, load_plan
+from iad_policy.strategies.ab_mcts import AnswerNode, Posterior, add, selected, uniforms
 from iad_policy.types import Candidate, State, Verdict
 from iad_policy.types.hashing import digest
+from iad_policy.types.plan import REFINE, SAMPLE, STOP, load_plan
 from tests.contract.canned import drive
 from tests.contract.components import A_PLAN
 
@@ -126,9 +125,9 @@ def test_mixed_refines_after_its_share_of_samples() -> None:
 
 def test_ab_mcts_draws_are_those_of_its_posterior() -> None:
     """The mean of a normal-inverse-gamma posterior is Student-t distributed around its mean."""
-    posterior, rng = Posterior([0.2, 0.9, 0.4, 0.5]), Random(0)
+    posterior, uniform = Posterior([0.2, 0.9, 0.4, 0.5]), uniforms("")
     mean, kappa, nu, tau2 = posterior.parameters()
-    draws = np.array([posterior.draw(rng) for _ in range(20_000)])
+    draws = np.array([posterior.draw(uniform) for _ in range(20_000)])
     assert draws.mean() == pytest.approx(mean, abs=0.01)
     assert draws.std() == pytest.approx((tau2 / kappa * nu / (nu - 2)) ** 0.5, rel=0.1)
 
@@ -140,7 +139,7 @@ def test_ab_mcts_goes_wider_after_good_samples_and_deeper_after_good_refinements
             add([root], place, score)
         for place, score in enumerate(refinements):
             add([root, root.children[0]], len(samples) + place, score)
-        return float(np.mean([len(selected(root, Random(seed))) > 1 for seed in range(400)]))
+        return float(np.mean([len(selected(root, uniforms(str(seed)))) > 1 for seed in range(400)]))
 
     assert deeper([0.1, 0.1], [0.9, 0.8, 0.9]) > 0.8
     assert deeper([0.9, 0.8, 0.9], [0.1, 0.1, 0.1]) < 0.2
@@ -157,12 +156,12 @@ def test_ab_mcts_decides_as_the_published_package(monkeypatch: pytest.MonkeyPatc
     """The same posteriors after the same tree, and the same choices as often: treequest of the paper's authors."""
     theirs = pytest.importorskip("treequest.algos.ab_mcts_a.algo", reason="treequest is not installed: the extra dev")
     scores = [0.3, 0.8, 0.1, 0.6, 0.9, 0.2, 0.7, 0.4]
-    rng = Random(3)
+    uniform = uniforms("tree")
     root, algorithm = AnswerNode(), theirs.ABMCTSA()
     state = algorithm.init_tree()
     nodes = {(): state.tree.root}
     for place, score in enumerate(scores):
-        above = selected(root, rng)
+        above = selected(root, uniform)
         add(above, place, score)
         parent = nodes[above[-1].path]
         state, _ = algorithm.ask_batch(state, 1, ["answer"])  # makes their posteriors of the path
@@ -186,7 +185,7 @@ def test_ab_mcts_decides_as_the_published_package(monkeypatch: pytest.MonkeyPatc
             assert posterior.parameters() == pytest.approx([dist.params[name] for name in names])
     np.random.seed(0)  # theirs draws from the global generator
     n = 600
-    found = Counter(selected(root, Random(seed))[-1].path for seed in range(n))
+    found = Counter(selected(root, uniforms(str(seed)))[-1].path for seed in range(n))
     again = Counter(algorithm._get_expand_node_and_action(state, ["answer"])[0].expand_idx for _ in range(n))
     for path, node in nodes.items():
         assert found[path] / n == pytest.approx(again[node.expand_idx] / n, abs=0.08), path

@@ -9,7 +9,7 @@ import pytest
 
 from iad_policy.report.advice.pilot import Pilot, PilotAttempt, PilotLine
 from iad_policy.report.advice.planning import LEAST_IN_RANGE, N_RANGES, PlanSettings, kinds_of, plan_of, ranges_of
-from iad_policy.strategies.building_blocks.plan import REFINE, SAMPLE, STOP, Plan
+from iad_policy.types.plan import REFINE, SAMPLE, STOP, AdaptivePlan
 
 N = 4
 
@@ -37,7 +37,7 @@ def pilot(use: float, *, seed: int = 0, n_tasks: int = 60, ahead: float = 2.0, r
     return Pilot("E", "train", "agent", names, 0, "calls", True, lines)
 
 
-def letters(plan: Plan) -> set[str]:
+def letters(plan: AdaptivePlan) -> set[str]:
     return set("".join([*plan.rows.values(), *plan.cheaper.values()]))
 
 

@@ -23,7 +23,7 @@ SAMPLE, REFINE, STOP = "s", "r", "x"
 
 
 @dataclass(frozen=True)
-class Plan:
+class AdaptivePlan:
     """What to do next in a decision.
 
     Attributes:
@@ -67,7 +67,7 @@ class Plan:
     version: int = VERSION
 
     @classmethod
-    def of(cls, content: Mapping[str, Any], name: str = "the plan") -> "Plan":
+    def of(cls, content: Mapping[str, Any], name: str = "the plan") -> "AdaptivePlan":
         """Return the plan of a file's content.
 
         Raises:
@@ -139,16 +139,16 @@ class Plan:
                 )
 
 
-def load_plan(plan: "Plan | Mapping[str, Any] | Path | str") -> Plan:
+def load_plan(plan: "AdaptivePlan | Mapping[str, Any] | Path | str") -> AdaptivePlan:
     """Return a plan, given as it is, as its content, or as its file.
 
     Raises:
         ValueError: It can't be read, is of another version, or no plan.
     """
-    if isinstance(plan, Plan):
+    if isinstance(plan, AdaptivePlan):
         return plan
     if isinstance(plan, Mapping):
-        return Plan.of(plan)
+        return AdaptivePlan.of(plan)
     path = Path(plan)
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -161,7 +161,7 @@ def load_plan(plan: "Plan | Mapping[str, Any] | Path | str") -> Plan:
         raise ValueError(
             f"expected a plan in TOML, got {path}: {error}; make one: iad advise RUN --policy FILE"
         ) from error
-    return Plan.of(content, str(path))
+    return AdaptivePlan.of(content, str(path))
 
 
 def refinement_of(options: Mapping[str, Any]) -> dict[str, str]:
