@@ -210,6 +210,23 @@ def test_preferences_are_learned_and_a_rerun_goes_on(spec: str, tmp_path: Path) 
         backend(spec).fit(examples, folder=tmp_path / "cut", **{**given, "asked": "y"})
 
 
+def test_a_long_epoch_goes_on_within(spec: str, tmp_path: Path) -> None:
+    first, cut, again = (backend(spec, rate=5e-3) for _ in range(3))
+    given: dict[str, Any] = {"schedule": Schedule(epochs=2, batch=1), "seed": 1, "asked": "x"}
+    whole = first.fit(pairs(first), folder=tmp_path / "whole", **given)
+    n_steps = len(told(tmp_path / "whole", "loss"))
+    cut.save_s = 0.0
+    n_calls = n_steps // 2 + 1  # one step into the second epoch
+    killed = replace(pairs(cut), objective=KilledAfter(n_calls, pairs(cut).objective))
+    with pytest.raises(Killed):
+        cut.fit(killed, folder=tmp_path / "cut", **given)
+    counted = KilledAfter(n_steps - n_calls, pairs(again).objective)  # it makes no step again
+    fitted = again.fit(replace(pairs(again), objective=counted), folder=tmp_path / "cut", **given)
+    assert (fitted.n_epochs, fitted.loss) == (2, pytest.approx(whole.loss, abs=1e-4))
+    rows = again.batch(pairs(again).rows)
+    assert again.outputs(rows) == pytest.approx(first.outputs(rows), abs=1e-4)
+
+
 def test_training_stops_before_the_policy_is_too_far(spec: str, tmp_path: Path) -> None:
     model, again = (backend(spec, rate=0.05, decode="free", seed=seed) for seed in (0, 5))
     before, lines = model.identity, ""

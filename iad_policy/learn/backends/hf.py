@@ -13,6 +13,7 @@ from copy import deepcopy
 from itertools import compress
 from math import ceil
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,9 @@ class TrainableHFBackend(HFBackend):
             network, at `every-token` of it. "" is `every-token` where it can be.
         options: Options of `HFBackend`.
     """
+
+    save_s = 600.0
+    """Seconds after which a checkpoint is written within an epoch, too, so that a long one can be gone on with."""
 
     def __init__(
         self,
@@ -188,7 +192,7 @@ class TrainableHFBackend(HFBackend):
 def _fit_model(
     backend: "TrainableHFBackend", examples: Examples, schedule: Schedule, *, folder: Path, seed: int, asked: str
 ) -> Fitted:
-    """Fit a model with its adapters or its head to examples. The same call again goes on from the last whole epoch.
+    """Fit a model with its adapters or its head to examples. The same call again goes on from the last checkpoint.
 
     Raises:
         ModelFolderError: The folder has a checkpoint of another training.
@@ -321,6 +325,7 @@ class _Watch(TrainerCallback):  # type: ignore[misc]
         self._losses: list[float] = []
         self._epochs = json.loads(self._path.read_text()) if self._path.exists() else []
         self._reference: Any = None
+        self._saved_at = 0.0
 
     @property
     def has_stopped(self) -> bool:
@@ -340,8 +345,9 @@ class _Watch(TrainerCallback):  # type: ignore[misc]
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **others: Any) -> None:
         # What a kill cut off after the last checkpoint is done again.
-        self._epochs = self._epochs[: round(state.epoch or 0)]
+        self._epochs = self._epochs[: state.global_step // self._n_steps(state)]
         keep_lines(self._folder, state.global_step)
+        self._saved_at = monotonic()
         if self._schedule.max_kl is None:
             return
         if self._start.exists():
@@ -351,10 +357,26 @@ class _Watch(TrainerCallback):  # type: ignore[misc]
             with write_atomically(self._start) as part:
                 part.write_text(dumps({str(k): list(v) for k, v in self._reference.items()}), encoding="utf-8")
 
+    def on_step_end(self, args: Any, state: Any, control: Any, **others: Any) -> Any:
+        # With a limit on the KL a training goes back to the start of an epoch, which such a checkpoint has not.
+        # Processes that train together have clocks of their own, so they save at ends of epochs alone.
+        is_free = self._schedule.max_kl is None and n_processes() == 1
+        if is_free and monotonic() - self._saved_at > self._backend.save_s:
+            control.should_save = True
+            self._saved_at = monotonic()
+        return control
+
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **others: Any) -> None:
-        self._losses = []
+        n_done = state.global_step % self._n_steps(state)  # in a call before that was killed
+        lines = self._kept.read_text(encoding="utf-8").splitlines()[-n_done:] if n_done else []
+        self._losses = [float(json.loads(line)["loss"]) for line in lines]
         if self._reference is not None:
             self._before = {name: one.clone() for name, one in self._backend.parameters().items()}
+
+    @staticmethod
+    def _n_steps(state: Any) -> int:
+        """Return the steps of an epoch."""
+        return max(1, round(state.max_steps / state.num_train_epochs))
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **others: Any) -> None:
         if logs and "loss" in logs:
