@@ -376,7 +376,7 @@ class _Watch(TrainerCallback):  # type: ignore[misc]
     @staticmethod
     def _n_steps(state: Any) -> int:
         """Return the steps of an epoch."""
-        return max(1, round(state.max_steps / state.num_train_epochs))
+        return max(1, int(state.max_steps) // int(state.num_train_epochs))
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **others: Any) -> None:
         if logs and "loss" in logs:
