@@ -11,8 +11,10 @@ def feedback_text(feedback: Feedback, words: Rendering) -> str:
     """Return a feedback in words, with an environment's words for results."""
     attempts = feedback.attempts
     if is_hint(feedback):
-        remarks = dict.fromkeys(filter(None, (_remark(one, feedback) for one in attempts)))
-        return "\n".join(["Mind:", *(f"- {remark}" for remark in remarks)])
+        remarks = dict.fromkeys(filter(None, (_remark(one, feedback, words) for one in attempts)))
+        are_faults = all(one.findings or one.failure for one in attempts)
+        head = "Mind:" if are_faults else "Earlier attempts led to:"
+        return "\n".join([head, *(f"- {remark}" for remark in remarks)])
     if attempts and attempts[0].shown_as == "tried":
         return "\n".join([*_listed(feedback, words), *_preference(feedback)])
     heads = [_headed(one.shown_as.capitalize(), one, feedback, words) for one in attempts]
@@ -26,7 +28,7 @@ def feedback_text(feedback: Feedback, words: Rendering) -> str:
 
 
 def is_hint(feedback: Feedback) -> bool:
-    """Whether a feedback shows no proposal, but only what was wrong with some."""
+    """Whether a feedback shows no proposal, but only what was wrong with some, or what they led to."""
     return bool(feedback.attempts) and feedback.attempts[0].shown_as == "unshown"
 
 
@@ -99,11 +101,13 @@ def _listed(feedback: Feedback, words: Rendering) -> Iterator[str]:
         yield "\n".join(lines)
 
 
-def _remark(one: ShownAttempt, feedback: Feedback) -> str:
-    """Return what is known to be wrong with an attempt in one line: its error, or else the findings or a failure."""
+def _remark(one: ShownAttempt, feedback: Feedback, words: Rendering) -> str:
+    """Return what is known of an attempt in one line: its error, or else the findings, a failure or the result."""
     if one.findings and not one.candidate.error:
         return _in_one_line(one.findings, feedback.shown.critique)
-    return _in_one_line(one.failure, feedback.shown.result)
+    if one.failure or one.outcome is None:
+        return _in_one_line(one.failure, feedback.shown.result)
+    return _in_one_line(result_text(one.outcome, words, feedback.shown.result), feedback.shown.result)
 
 
 def _in_one_line(text: str, n_tokens: int) -> str:

@@ -324,7 +324,7 @@ class ShownAttempt:
     Attributes:
         candidate: The proposal, without its verdict.
         shown_as: `tried` for one of a numbered list, `best`, `worst` or `last`; `unshown` if only what was wrong with
-            it is told.
+            it, or what it led to, is told.
         outcome: The simulated state after it, where its result is told.
         findings: What the verifier found, where that is told.
         said: What others said, where that is told.

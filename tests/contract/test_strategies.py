@@ -209,7 +209,7 @@ def _generator(requests: Any) -> Any:
         ({"strategy": "bom"}, "bon, bon-episode, bon-sc, chains, iad, iad-fb"),
         (
             {"strategy": "iad", "feedback": "loud"},
-            "best-worst, best-worst-ever, best-worst-judge, findings, hints, judge, none, results, scalar",
+            "best-worst, best-worst-ever, best-worst-judge, facts, findings, hints, judge, none, results, scalar",
         ),
         ({"strategy": "iad", "instruct": "do better"}, "differ, fix, improve, none, reflect"),
         ({"strategy": "iad", "stop": "later"}, "never, passed, repeat, score:X"),

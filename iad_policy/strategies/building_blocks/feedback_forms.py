@@ -165,6 +165,18 @@ def hints(
     return _about(tried, delta, attempts, ShownTokens(result=result_tokens, critique=critique_tokens))
 
 
+def facts(
+    here: State, tried: Sequence[Candidate], delta: float = 0.0, *, result_tokens: int = RESULT_TOKENS
+) -> Asking[Feedback | None]:
+    """Show what the candidates tried led to, without the candidates and without a judgement.
+
+    Small models copy what they see, and executed facts help them more than a verifier's words (arXiv 2606.31511).
+    """
+    seen = yield from previewed(here, tried)
+    attempts = [ShownAttempt(one.shown(), "unshown", one.preview) for one in seen]
+    return _about(tried, delta, attempts, ShownTokens(result=result_tokens))
+
+
 def about_last(last: Candidate, *said: Said) -> Feedback:
     """Show the last answer and texts about it, for methods that always revise the last answer.
 
@@ -184,6 +196,7 @@ FORMS: Mapping[str, FeedbackForm] = {
     "results": results,
     "findings": findings,
     "hints": hints,
+    "facts": facts,
 }
 
 

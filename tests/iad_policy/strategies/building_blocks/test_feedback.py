@@ -177,6 +177,24 @@ def test_hints_tell_what_was_wrong_without_the_attempts() -> None:
     assert form("hints:3:2", tried("x", critique="c" * 99)).text == "Mind:\n- cccccccc..."
 
 
+def test_facts_tell_what_attempts_led_to_and_neither_the_attempts_nor_a_judgement() -> None:
+    feedback = form(
+        "facts",
+        tried("submit[SELECT 1]", "one row: 7", critique="Two columns come back."),
+        tried("submit[SELECT 2]", failure="no such column: age"),
+        tried("submit[SELECT 3]", "one row: 7"),
+        Candidate("submit[SELECT 4]", key="4"),
+    )
+    head, *facts = feedback.text.splitlines()
+    assert head == "Earlier attempts led to:"
+    assert [fact for fact in facts if "one row: 7" in fact] == [facts[0]]
+    assert facts[1] == "- no such column: age"
+    assert "after 4" in facts[2]
+    assert "SELECT" not in feedback.text
+    assert "Two columns" not in feedback.text
+    assert feedback.tried == ()
+
+
 def test_equally_good_candidates_are_called_so_and_a_single_one_is_not_compared() -> None:
     one, other = tried("a", "seen a"), tried("b", "seen b")
     assert form("findings", one, other).text.endswith("The verifier finds 1 and 2 equally good.")
@@ -224,7 +242,7 @@ def test_a_page_is_not_cut_inside_a_tag() -> None:
     assert truncated("1 < 2 and so on", 2) == "1 < 2 an..."
 
 
-@pytest.mark.parametrize("name", [name for name in FORMS if name not in ("none", "hints")])
+@pytest.mark.parametrize("name", [name for name in FORMS if name not in ("none", "hints", "facts")])
 def test_a_form_s_name_may_say_how_much_is_shown(name: str) -> None:
     long, other = (Candidate(one * 10_000, key=one, verdict=Verdict(one == "x")) for one in "xy")
     shown = form(f"{name}:20", long, other)
