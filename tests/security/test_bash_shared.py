@@ -168,7 +168,7 @@ def test_a_background_that_keeps_a_processor_busy_is_ended(user: str, way: str) 
     with sandbox_of(user, limits=SandboxLimits(cpu_s=1)) as sandbox:
         before = children(os.getpid())
         assert sandbox.run(f"sleep 1000 & {perl(RESPAWNING[way])} &").background >= 2
-        assert until(lambda: children(os.getpid()) <= before, 40)
+        assert until(lambda: children(os.getpid()) <= before, 90)
         assert sandbox.run("echo alive").output == "alive\n"
 
 
