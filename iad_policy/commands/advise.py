@@ -84,7 +84,7 @@ def advise(
         if policy is not None:
             config = RunConfig.of(Run(run).config)
             options = config.options("iad") if "iad" in config.strategies else {}
-            plan = plan_of(found.pilot, PlanSettings(None if spending else worth, spending, most, seed), options)
+            plan = plan_of(found.pilot, PlanSettings(worth, spending, most, seed), options)
             with write_atomically(policy) as part:
                 part.write_text(plan.as_toml(), encoding="utf-8")
             if not as_json:

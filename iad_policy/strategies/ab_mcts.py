@@ -99,7 +99,7 @@ def ab_mcts(
     """Commit the best-scored of n proposals of a tree that grows wider or deeper (AB-MCTS-A, arXiv 2503.04412).
 
     At each node from the root on, Thompson sampling compares a new child with going on below a child, and then the
-    children (section 3.3, node aggregation). At the root a new child is an independent proposal, elsewhere one with
+    children (node aggregation). At the root a new child is an independent proposal, elsewhere one with
     feedback on the answers from the root to the node. Scores are clipped to [0, 1]. The draws follow from the state.
     """
     root, uniform = AnswerNode(), uniforms(here.id)

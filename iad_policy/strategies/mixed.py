@@ -25,7 +25,7 @@ def mixed(
 ) -> Asking[Candidate]:
     """Commit the best-scored of n proposals, of which a share is independent and the rest a chain that goes on.
 
-    The balance of parallel and sequential proposals of arXiv 2408.03314 (section 6), with a verifier that selects.
+    After the balance of parallel and sequential proposals in arXiv 2408.03314, with a verifier that selects.
     `fresh` is the share of independent ones, rounded up, at least one.
     """
     if not 0 <= fresh <= 1:

@@ -355,13 +355,16 @@ def _reachable(table: Mapping[tuple[int, int], Sequence[str]]) -> dict[str, str]
 def _for_spending(solving: _Induction, spending: float) -> tuple[float, _Solution, _Solution, float]:
     """Return the worth at which the spending passes a mean, the solutions below and above, and the share of the latter.
 
-    Where even one proposal spends more, or all proposals spend less, that is the only solution.
+    Where no worth spends as much, the lowest worth that spends most is the only one.
     """
     low, high = 0.0, spending
-    while solving.solve(high).spent <= spending:
+    dearest = low, solving.solve(low)
+    while (found := solving.solve(high)).spent <= spending:
+        if found.spent > dearest[1].spent:
+            dearest = high, found
         low, high = high, high * 4
         if high > spending * 1e6:
-            return low, solving.solve(low), solving.solve(low), 1.0
+            return dearest[0], dearest[1], dearest[1], 1.0
     for _ in range(40):
         middle = (low + high) / 2
         low, high = (middle, high) if solving.solve(middle).spent <= spending else (low, middle)

@@ -170,7 +170,7 @@ def facts(
 ) -> Asking[Feedback | None]:
     """Show what the candidates tried led to, without the candidates and without a judgement.
 
-    Small models copy what they see, and executed facts help them more than a verifier's words (arXiv 2606.31511).
+    Small models copy what they see. Whether facts alone help them more is not measured here.
     """
     seen = yield from previewed(here, tried)
     attempts = [ShownAttempt(one.shown(), "unshown", one.preview) for one in seen]

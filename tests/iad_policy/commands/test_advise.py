@@ -57,6 +57,22 @@ def test_the_result_of_every_candidate_is_what_its_episode_gave(pilot: Path) -> 
     assert {one.is_told for one in found.lines["iad"].attempts[found.tasks[0]][0]} == {False, True}
 
 
+def test_the_score_of_a_candidate_alone_does_not_depend_on_the_others(pilot: Path) -> None:
+    lines = read_pilot(Run(pilot)).lines
+    rows = [
+        (task, one)
+        for name in ("bon", "iad")
+        for task, own in lines[name].attempts.items()
+        for one in own[0]
+        if one.key
+    ]
+    of_all: dict[tuple[str, str], set[float]] = {}
+    for task, one in rows:
+        of_all.setdefault((task, one.key), set()).add(one.alone)
+    assert all(len(alone) == 1 for alone in of_all.values())
+    assert any(one.alone != one.score for _, one in rows)  # BIRD's verifier compares
+
+
 def test_it_prints_what_the_pilot_shows_what_follows_and_what_to_take(pilot: Path) -> None:
     shown = iad("advise", pilot, "--worth", 100)
     assert shown.exit_code == 0, shown.output
