@@ -26,6 +26,7 @@ from support.figures import FULL, figure
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import Candidate, Commit, Propose, State, Verdict, evaluate
 from iad_policy.ledger.run import Run
+from iad_policy.report.advice.paths import paths_of
 from iad_policy.report.advice.pilot import Pilot, PilotAttempt, PilotLine, read_pilot
 from iad_policy.report.advice.planning import PlanSettings, plan_of
 from iad_policy.strategies import load_strategy
@@ -66,7 +67,7 @@ def attempt(rng: Rng, task: SyntheticTask, *, is_told: bool) -> PilotAttempt:
     """Return one attempt, with feedback or without, and its score between 0 and 1."""
     is_right = bool(rng.random() < min(1.0, task.rate * (task.use if is_told else 1)))
     score = 1 / (1 + math.exp(-rng.normal(task.ahead if is_right else 0)))
-    return PilotAttempt(is_right, score, (2, ""), "", is_told, score)
+    return PilotAttempt(is_right, score, (2, ""), "", is_told)
 
 
 def pilot_of(rng: Rng, tasks: Sequence[SyntheticTask]) -> Pilot:
@@ -88,7 +89,13 @@ def pilot_of(rng: Rng, tasks: Sequence[SyntheticTask]) -> Pilot:
         )
         for name, own in (("bon", sampled), ("iad", chains))
     }
-    return Pilot("synthetic", "", "agent", names, 0, "proposals", True, lines)
+    paths = {name: list(paths_of(sampled[name][0], chains[name][0], scores_of, name=name)) for name in names}
+    return Pilot("synthetic", "", "agent", names, 0, "proposals", True, lines, paths=paths)
+
+
+def scores_of(attempts: Sequence[PilotAttempt]) -> list[float]:
+    """Return the verifier's scores, which don't depend on each other."""
+    return [one.score for one in attempts]
 
 
 def decide(strategy: Any, task: SyntheticTask, name: str, rng: Rng) -> Decided:
@@ -143,7 +150,7 @@ def crossed(n_halves: int, n_tasks: int = 200) -> None:
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         evaluate("IAD/BIRD-v0", ["bon", "iad"], n_tasks, n=N, out=Path(folder) / "pilot", **how)
-        whole = read_pilot(Run(Path(folder) / "pilot"))
+        whole = read_pilot(Run(Path(folder) / "pilot"), with_paths=True)
         for place in range(n_halves):
             tasks = Random(place // 2).sample(whole.tasks, n_tasks)
             known, later = tasks[place % 2 :: 2], tasks[1 - place % 2 :: 2]

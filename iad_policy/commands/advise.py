@@ -51,7 +51,12 @@ Spending = Annotated[
         help="Mean spending of a decision that the plan keeps to, in --per; by default that of the pilot's bon.",
     ),
 ]
-Most = Annotated[int, typer.Option(min=1, metavar="N", help="Most proposals of a decision in the plan.")]
+Most = Annotated[
+    int | None,
+    typer.Option(
+        min=1, metavar="N", help="Most proposals of a decision in the plan; by default what the pilot covers."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")]
 
 
@@ -65,7 +70,7 @@ def advise(
     seed: Seed = 0,
     policy: Policy = None,
     spending: Spending = None,
-    most: Most = 12,
+    most: Most = None,
     as_json: AsJson = False,
 ) -> None:
     """Say from a pilot whether checking is worth it here, with which strategy, and with how many proposals."""
@@ -80,11 +85,12 @@ def advise(
     with clear_errors():
         if spending is not None and policy is None:
             raise ValueError("expected --policy FILE with --spending, got none; name the plan's file")
-        found = advice_of(run, AdviceSettings(agent, per, worth, tasks, several(ns, int, "--n"), seed))
+        settings = AdviceSettings(agent, per, worth, tasks, several(ns, int, "--n"), seed, policy is not None)
+        found = advice_of(run, settings)
         if policy is not None:
             config = RunConfig.of(Run(run).config)
             options = config.options("iad") if "iad" in config.strategies else {}
-            plan = plan_of(found.pilot, PlanSettings(worth, spending, most, seed), options)
+            plan = plan_of(found.pilot, PlanSettings(worth, spending, most), options)
             with write_atomically(policy) as part:
                 part.write_text(plan.as_toml(), encoding="utf-8")
             if not as_json:

@@ -34,8 +34,7 @@ def adaptive(
     step, arXiv 2602.12276). An incumbent that the verifier passes, and one that the last refinement only repeated, is
     not refined: there is nothing to go on, so the next proposal is a fresh one.
 
-    It goes by verdicts on each candidate alone, so that scores don't depend on how many there are, and commits by
-    verdicts on all of them together.
+    It goes by the verdicts on all candidates so far, and commits by them.
     """
     tried = yield from Propose(here, 1, temperature=temperature)
     with suppress(BudgetExhausted):
@@ -46,12 +45,10 @@ def adaptive(
             hint = None
             if move == REFINE and not passed(incumbent(tried), tried) and not is_repeat:
                 hint = instructed((yield from feedback(here, tried, 0.0)), instruct)
-            tried += yield from Propose(here, 1, feedback=hint, temperature=temperature)
-            tried[-1:] = yield from Verify(here, tried[-1:])
+            (new,) = yield from Propose(here, 1, feedback=hint, temperature=temperature)
+            tried = yield from Verify(here, [*tried, new])
             n_refined += hint is not None
             is_repeat = hint is not None and repeated(incumbent(tried), tried)
-        if len(tried) > 1:
-            tried = yield from Verify(here, tried)
     return incumbent(tried)
 
 

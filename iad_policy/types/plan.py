@@ -16,7 +16,7 @@ from typing import Any
 from iad_policy.types import DIFFER
 from iad_policy.types.hashing import seed_of
 
-VERSION = 1
+VERSION = 2
 PLAN = "plan"
 """The option of a strategy that takes one."""
 SAMPLE, REFINE, STOP = "s", "r", "x"
@@ -40,10 +40,10 @@ class AdaptivePlan:
             `r` to refine, `x` to stop. Candidates without a row are the last.
         cheaper: The same for the decisions that follow another table, so that the mean spending is met.
         share: Share of the decisions that follow `rows`.
-        success: Expected success of a decision.
-        spent: Expected spending of a decision.
-        pilot: What the pilot was: its tasks, what it spent, what an attempt cost, and how many times as often as a
-            sample a refinement was right, after a wrong incumbent and after a right one.
+        success: Success of a decision at tasks of the pilot that such a plan was not made of.
+        spent: Its spending there.
+        pilot: What the pilot was: its tasks, what it spent, what an attempt cost, and what refining gained at tasks
+            that a plan was not made of (successes per decision), with its standard error.
         only_samples: Why the plan never refines; "" if it may.
         version: Version of this form.
     """

@@ -211,6 +211,11 @@ class Generation:
         """Ask, and yield the server's events. A comment only tells that the server lives."""
         connection = self._connection = HTTPConnection(server.host, server.port)
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {server.key}"}
+        try:
+            connection.connect()
+        except ConnectionRefusedError:
+            server.has_refused = True
+            raise
         connection.request("POST", "/v1/chat/completions", json.dumps(self._body), headers)
         response = connection.getresponse()
         if response.status != 200:

@@ -42,6 +42,8 @@ class ServerProcess:
         path = folder / digest(sys.executable, options)[:16]
         self.heard_at = monotonic()
         """When the server last sent something to this process."""
+        self.has_refused = False
+        """Whether it refused a connection. A server that is being killed does so before its lease ends."""
         self._log = path.with_suffix(".log")
         self._process: subprocess.Popen[bytes] | None = None
         with locked(path.with_suffix(".lock")):
@@ -70,7 +72,9 @@ class ServerProcess:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the server runs and the lease is held."""
+        """Whether the server listens and the lease is held."""
+        if self.has_refused:
+            return False
         try:
             return bool(self._lease.recv(1, socket.MSG_DONTWAIT | socket.MSG_PEEK))
         except BlockingIOError:

@@ -125,8 +125,7 @@ class PlanTable:
         yield Text(
             f"From {counted(int(pilot['tasks']), 'task')} that spent {amount(pilot['spent'])} {plan.axis}. A success "
             f"is worth {amount(plan.worth)}; a sample costs {amount(pilot['sample_costs'])}, a refinement "
-            f"{amount(pilot['refinement_costs'])}. After a wrong attempt a refinement is right "
-            f"{pilot['right_after_wrong']:.2f} times as often as a sample."
+            f"{amount(pilot['refinement_costs'])}."
         )
         edges, ranges = [f"{edge:.3g}" for edge in plan.edges], ["any score"]
         if edges:
@@ -140,8 +139,8 @@ class PlanTable:
         named = {row.replace(",", " + "): letters for row, letters in rows.items()}
         yield from fitting("", columns, named, names="samples + refinements", width=options.max_width, console=console)
         yield Text(
-            f"Rows with more candidates are in the file; candidates without a row stop, at most {plan.n}. Expected of "
-            f"a decision: success {plan.success:.3f}, {amount(plan.spent)} {plan.axis}."
+            f"Rows with more candidates are in the file; candidates without a row stop, at most {plan.n}. On "
+            f"tasks that such a plan was not made of: success {plan.success:.3f}, {amount(plan.spent)} {plan.axis}."
         )
         if plan.share < 1:
             yield Text(
@@ -150,6 +149,9 @@ class PlanTable:
             )
         if plan.only_samples:
             yield Text(f"It only samples: {plan.only_samples}.")
+        else:
+            gain, error = pilot["gain_of_refining"], pilot["standard_error"]
+            yield Text(f"There refining gains {gain:+.3f} successes per decision (standard error {error:.3f}).")
         yield Text(f"Use it: iad compare ... --strategies adaptive --strategy-arg adaptive.plan={isolated(self._name)}")
 
 

@@ -25,6 +25,7 @@ class AdviceSettings(NamedTuple):
         n_tasks: Number of further tasks that the intervals are for; None for as many as the pilot has.
         ns: Numbers of proposals to predict, besides the pilot's.
         seed: Seed of the draws.
+        with_paths: Whether the pilot is read with what a plan is made of.
     """
 
     agent: str = ""
@@ -33,6 +34,7 @@ class AdviceSettings(NamedTuple):
     n_tasks: int | None = None
     ns: tuple[int, ...] = NS
     seed: int = 0
+    with_paths: bool = False
 
 
 class PriceStep(NamedTuple):
@@ -123,7 +125,8 @@ def advise(run: Run | Path | str, settings: AdviceSettings | None = None) -> Adv
         DamagedEpisode: An episode of it can't be read.
     """
     settings = settings or AdviceSettings()
-    pilot = read_pilot(run if isinstance(run, Run) else Run(run), agent=settings.agent, axis=settings.axis)
+    opened = run if isinstance(run, Run) else Run(run)
+    pilot = read_pilot(opened, agent=settings.agent, axis=settings.axis, with_paths=settings.with_paths)
     found = predict(pilot, n_tasks=settings.n_tasks, ns=settings.ns, seed=settings.seed)
     # A line between two n, or beyond the last one, can be far off. What reads gold is for diagnosis.
     known = {

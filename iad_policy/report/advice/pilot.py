@@ -17,12 +17,13 @@ import gymnasium as gym
 from iad_policy.errors import UnknownName
 from iad_policy.ledger.episode_record import Arm, EpisodeRecord
 from iad_policy.ledger.run import Run
+from iad_policy.report.advice.paths import Judge, PilotPath, paths_of
 from iad_policy.report.curves import spent_on, usage_on
 from iad_policy.report.figures import Heading, heading_of
 from iad_policy.run.config import RunConfig
 from iad_policy.run.resolve import env_of
 from iad_policy.strategies.building_blocks.voting import rank_of
-from iad_policy.types import Candidate, LoadedVerifier, State
+from iad_policy.types import Candidate, LoadedVerifier
 from iad_policy.types.hashing import seed_of
 from iad_policy.verifiers import load_verifier
 
@@ -38,8 +39,7 @@ class PilotAttempt(NamedTuple):
         vote: What it votes for: how much its vote counts, and the name of the action or result. `NO_VOTE` for none.
         key: Canonical form of the action; "" for an answer that is no action.
         is_told: Whether it was made with feedback.
-        alone: The verifier's score of it alone, which is another only if the verifier compares; NaN if that is not
-            known.
+        candidate: The candidate that it was; None without a run.
     """
 
     is_right: bool
@@ -47,7 +47,7 @@ class PilotAttempt(NamedTuple):
     vote: tuple[int, str] = NO_VOTE
     key: str = ""
     is_told: bool = False
-    alone: float = math.nan
+    candidate: Candidate | None = None
 
 
 def score_of(attempt: PilotAttempt) -> float:
@@ -84,6 +84,11 @@ class PilotLine:
         """The largest n that was run."""
         return max(self.success)
 
+    @property
+    def is_scored(self) -> bool:
+        """Whether a verifier has scored its attempts."""
+        return any(not math.isnan(one.score) for given in self.attempts.values() for own in given for one in own)
+
 
 @dataclass(frozen=True)
 class Pilot:
@@ -99,6 +104,8 @@ class Pilot:
         one_decision: Whether every episode took one decision, so that a candidate's result is the episode's.
         lines: Name of the row -> strategy.
         heading: The facts above the run's table, among them the labels of its verifiers; None without a run.
+        paths: Task -> what a decision would have come to with its samples and refinements, in several orders. Empty
+            unless it was read with them, and where no verifier can be asked again.
     """
 
     env: str
@@ -110,9 +117,17 @@ class Pilot:
     one_decision: bool
     lines: Mapping[str, PilotLine]
     heading: Heading | None = None
+    paths: Mapping[str, Sequence[PilotPath]] = field(default_factory=dict)
+
+    @property
+    def planned_lines(self) -> tuple[PilotLine | None, PilotLine | None]:
+        """The row with independent, scored attempts, and the one with chains and the same verifier; None for none."""
+        sampled = next((own for own in self.lines.values() if own.strategy == "bon" and own.is_scored), None)
+        chained = [own for own in self.lines.values() if own.strategy == "iad" and own.is_scored]
+        return sampled, next((own for own in chained if sampled and own.verifier == sampled.verifier), None)
 
 
-def read_pilot(run: Run, *, agent: str = "", axis: str = "") -> Pilot:
+def read_pilot(run: Run, *, agent: str = "", axis: str = "", with_paths: bool = False) -> Pilot:
     """Return a run as a pilot.
 
     Args:
@@ -120,6 +135,7 @@ def read_pilot(run: Run, *, agent: str = "", axis: str = "") -> Pilot:
         agent: Which agent, if the run has several.
         axis: What a price counts: `proposals`, `calls`, `tokens`, `usd` or `seconds`. By default it is dollars where
             every price is known and was paid, else tokens where some were counted, else calls.
+        with_paths: Whether to find its paths, for which a verifier that compares is asked again, often.
 
     Raises:
         UnknownName: The run has no such agent, or there is no such axis.
@@ -146,7 +162,7 @@ def read_pilot(run: Run, *, agent: str = "", axis: str = "") -> Pilot:
     axis = _axis(records, axis)
     one_decision = all(one.n_steps <= 1 for one in records)
     lines: dict[str, PilotLine] = {}
-    with _truths(config) as truths:
+    with _truths(run, config) as truths:
         for arm in config.arms:
             if arm not in arms or (name := config.named_line(arm)) in lines:
                 continue
@@ -166,9 +182,10 @@ def read_pilot(run: Run, *, agent: str = "", axis: str = "") -> Pilot:
                 knows_gold=bool(heading.oracle_roles)
                 or (config.asks_verifier(arm.strategy) and heading.informations[arm.verifier] == "oracle"),
             )
-    n_all = len({one.task_id for one in records})
-    split = config.split or ""
-    return Pilot(config.env, split, chosen, tuple(tasks), n_all - len(tasks), axis, one_decision, lines, heading)
+        n_all = len({one.task_id for one in records})
+        split = config.split or ""
+        pilot = Pilot(config.env, split, chosen, tuple(tasks), n_all - len(tasks), axis, one_decision, lines, heading)
+        return replace(pilot, paths=_paths(pilot, records, truths)) if with_paths else pilot
 
 
 def _axis(records: Sequence[EpisodeRecord], axis: str) -> str:
@@ -213,7 +230,7 @@ def _attempts(run: Run, record: EpisodeRecord, truths: "_Truths") -> Iterator[Pi
             for one in step.decision.candidates:
                 if one.error:
                     # Nothing but such answers makes the policy take a legal action, which may even be right.
-                    yield PilotAttempt(False, -math.inf, alone=-math.inf)
+                    yield PilotAttempt(False, -math.inf)
                     continue
                 score = math.nan if one.verdict is None else one.verdict.score
                 vote = 0, one.key
@@ -225,18 +242,37 @@ def _attempts(run: Run, record: EpisodeRecord, truths: "_Truths") -> Iterator[Pi
                     vote,
                     one.key,
                     one.feedback is not None,
-                    score if math.isnan(score) else truths.score_alone(record, step.decision.state, one),
+                    one,
                 )
+
+
+def _paths(pilot: Pilot, records: Sequence[EpisodeRecord], truths: "_Truths") -> Mapping[str, Sequence[PilotPath]]:
+    sampled, chained = pilot.planned_lines
+    if sampled is None or not pilot.one_decision:
+        return {}
+    found: dict[str, list[PilotPath]] = {task: [] for task in pilot.tasks}
+    of_bon = [one for one in records if (one.strategy, one.verifier, one.n) == ("bon", sampled.verifier, sampled.n)]
+    of_task = {task: [one for one in of_bon if one.task_id == task] for task in pilot.tasks}
+    for task, own in of_task.items():
+        for place, record in enumerate(sorted(own, key=lambda one: one.seed)):
+            if (judge := truths.judge(record)) is None:
+                return {}
+            chains = chained.attempts[task] if chained else ()
+            chain = chains[place] if place < len(chains) else ()
+            found[task] += paths_of(sampled.attempts[task][place], chain, judge, name=f"{task} {record.seed}")
+    return found
 
 
 class _Truths:
     """What a run does not say of its candidates, found in an environment of its own: each action is taken there once.
 
     Args:
-        config: The run's configuration.
+        run: The run.
+        config: Its configuration.
     """
 
-    def __init__(self, config: RunConfig) -> None:
+    def __init__(self, run: Run, config: RunConfig) -> None:
+        self._run = run
         self._config = config
         self._known: dict[tuple[str, int, str], bool] = {}
         self._verifiers: dict[str, LoadedVerifier] = {}
@@ -255,22 +291,25 @@ class _Truths:
             self._known[name] = bool(info.get("success"))
         return self._known[name]
 
-    def score_alone(self, record: EpisodeRecord, state: State, candidate: Candidate) -> float:
-        """Return the verifier's score of a candidate alone.
-
-        It is that of its verdict unless the verifier compares. Then it is asked again, or NaN if it is a model.
-        """
-        assert candidate.verdict is not None
+    def judge(self, record: EpisodeRecord) -> Judge | None:
+        """Return how the verifier of an episode judges attempts together; None if a model would have to be asked."""
         if record.verifier not in self._verifiers:
             self._verifiers[record.verifier] = load_verifier(record.verifier, self.env)
         verifier = self._verifiers[record.verifier]
         if not verifier.compares:
-            return candidate.verdict.score
+            return lambda attempts: [one.score for one in attempts]
         if verifier.information != "proxy":
-            return math.nan
+            return None
+        with self._run.reading(record.key) as episode:
+            state = next(iter(episode.steps)).decision.state
         self._reset(record)
-        (verdict,) = verifier.verify(state, [replace(candidate, verdict=None)])
-        return float(verdict.score)
+
+        def together(attempts: Sequence[PilotAttempt]) -> Sequence[float]:
+            usable = [replace(one.candidate, verdict=None) for one in attempts if one.key and one.candidate]
+            verdicts = iter(verifier.verify(state, usable) if usable else ())
+            return [next(verdicts).score if one.key else -math.inf for one in attempts]
+
+        return together
 
     def _reset(self, record: EpisodeRecord) -> None:
         options = {"task_id": record.task_id} if hasattr(self.env.unwrapped, "task_ids") else None
@@ -278,9 +317,9 @@ class _Truths:
 
 
 @contextmanager
-def _truths(config: RunConfig) -> Iterator[_Truths]:
+def _truths(run: Run, config: RunConfig) -> Iterator[_Truths]:
     """Yield what a run does not say, and close its environment."""
-    found = _Truths(config)
+    found = _Truths(run, config)
     try:
         yield found
     finally:

@@ -1,52 +1,49 @@
 """Turns a pilot into the plan of `adaptive`, by backward induction.
 
-A decision goes by the score that the verifier gives a candidate alone, which does not depend on how many there are.
+A decision goes by the verdicts on all candidates so far, as it will commit by them. What it would have come to is read
+off the pilot: its attempts, judged together, in several orders (`paths`). A state is the range of the incumbent's
+score, the number of samples and that of refinements. How often the incumbent is right there, and where one more
+proposal leads, are counted over the paths; a state that few tasks reach is drawn towards all states of its range.
+So a low score after many samples, or after refinements in vain, counts as what it was at the pilot's tasks.
 
-What an attempt gives is counted in cells: a range of scores, and whether it is right. Ranges are those between which
-the share of right attempts rises (isotonic regression). A task's chances are Dirichlet distributed, that of a right
-attempt as well as those of the ranges of right and of wrong ones: its counts, beside those of all tasks with as much
-weight as the counts themselves say (the likeliest concentration of a Dirichlet-multinomial). Each task of the pilot
-gives `N_DRAWS` kinds of tasks, drawn from it. How refining changes the chance of a right attempt is a ratio over all
-tasks, after a wrong incumbent and after a right one. A task's own refinements then count as its own samples do. A plan
-refines only if that still pays with both ratios as low as a bootstrap over tasks makes them: refining in vain costs
-more than not refining.
+From the last proposal backwards, each state takes what is worth most: to stop, which gives the worth of a success times
+its chance, or the state after a sample or a refinement, less what that costs. A plan goes no further than its pilot.
 
-A decision's task is of any kind, as likely as it makes the best score so far. So after low scores it is probably
-a hard one, and after refinements in vain one at which they do not help. From the last proposal backwards, each state
-(range of the best score, samples, refinements) takes what is worth most: to stop, which gives the worth of a success
-times its chance, or the best state after a sample or a refinement, less what that costs.
+What a plan gives is measured on tasks that it was not made of: it is made again without a part of them, and walks their
+paths. It refines only if it gains from that there.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
-from iad_policy.report.advice.pilot import Pilot, PilotAttempt, PilotLine
-from iad_policy.types.hashing import seed_of
+from iad_policy.report.advice.paths import PilotPath
+from iad_policy.report.advice.pilot import Pilot, PilotLine
 from iad_policy.types.plan import REFINE, SAMPLE, STOP, AdaptivePlan, refinement_of
 
 Array = NDArray[np.float64]
+At = tuple[int, int]
+"""Numbers of samples and of refinements."""
 
 N_RANGES = 7
 """Most ranges of scores. More are too thin for a pilot."""
 LEAST_IN_RANGE = 6
 LEAST_OPEN = 30
 """Fewest refinements of wrong incumbents from which their use can be told."""
-N_DRAWS = 8
-N_BOOTSTRAPS = 400
-CAUTION = 0.15
-"""Quantile of the bootstrap at which refining must still pay."""
-LEAST_GAIN = 0.002
-"""What it must gain then, in successes per decision."""
-CONCENTRATIONS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 1000.0)
-"""How many attempts the mean of all tasks may count as, beside a task's own."""
-MOST_RIGHT = 0.98
-TINY = 1e-9
+STRENGTH = 4.0
+"""How many tasks all states of a range count as, beside the tasks of one state."""
+N_PARTS = 10
+"""Parts of the tasks, each of which is walked by a plan made of the others."""
+SURE = 1.04
+"""Standard errors by which refining must gain: the lower 15 % of a normal distribution."""
+CLOSE = 1.02
+"""Ratio of two worths that are as good as equal."""
+STEPS: Mapping[str, At] = MappingProxyType({SAMPLE: (1, 0), REFINE: (0, 1)})
 
 
 class PlanSettings(NamedTuple):
@@ -55,41 +52,36 @@ class PlanSettings(NamedTuple):
     Attributes:
         worth: What a success is worth, on the pilot's axis; None to keep to a mean spending.
         spending: Mean spending of a decision to keep to; None for that of the pilot's `bon`.
-        n: Most proposals of a decision.
-        seed: Seed of the bootstrap.
+        n: Most proposals of a decision; None for as many as the pilot's samples and refinements.
     """
 
     worth: float | None = None
     spending: float | None = None
-    n: int = 12
-    seed: int = 0
+    n: int | None = None
 
 
-class Kinds(NamedTuple):
-    """The kinds of tasks, as a pilot shows them.
+class PlannedTables(NamedTuple):
+    """What decisions follow.
 
     Attributes:
-        edges: Scores between the ranges, ascending.
-        fresh: Chance of a cell by kind, range and whether it is right, of an attempt without feedback.
-        refined: The same of an attempt with feedback, after a wrong incumbent and after a right one.
-        least: What `refined` would be with the lowest likely ratios.
-        ratios: How many times as often a refined attempt is right as a fresh one, in both cases.
-        n_open: Number of refinements of wrong incumbents.
+        worth: What a success is worth.
+        dear: Samples and refinements -> a letter for each range.
+        cheap: What the other decisions follow.
+        share: Share of the decisions that follow `dear`.
     """
 
-    edges: tuple[float, ...]
-    fresh: Array
-    refined: tuple[Array, Array]
-    least: tuple[Array, Array]
-    ratios: tuple[float, float]
-    n_open: int
+    worth: float
+    dear: Mapping[At, str]
+    cheap: Mapping[At, str]
+    share: float = 1.0
 
 
 def plan_of(pilot: Pilot, settings: PlanSettings, options: Mapping[str, Any] = MappingProxyType({})) -> AdaptivePlan:
     """Return the plan that a pilot leads to.
 
     Args:
-        pilot: The pilot. Its `bon` gives the samples, its `iad` the refinements; without that, nothing is refined.
+        pilot: The pilot, read with its paths. Its `bon` gives the samples, its `iad` the refinements; without that,
+            nothing is refined.
         settings: What it is for.
         options: The options of its `iad`.
 
@@ -101,46 +93,44 @@ def plan_of(pilot: Pilot, settings: PlanSettings, options: Mapping[str, Any] = M
     for name in ("worth", "spending"):
         if (given := getattr(settings, name)) is not None and not 0 < given < math.inf:
             raise ValueError(f"expected a {name} above 0, got {given}")
-    if settings.n < 1:
+    if settings.n is not None and settings.n < 1:
         raise ValueError(f"expected n of 1 or more, got {settings.n}")
-    sampled = next((own for own in pilot.lines.values() if own.strategy == "bon" and _is_scored(own)), None)
-    if sampled is None:
-        why = "whose tasks take several decisions" if not pilot.one_decision else "without bon and a verifier"
+    sampled, refined = pilot.planned_lines
+    if sampled is None or not pilot.paths:
+        why = "without bon and a verifier" if pilot.one_decision else "whose tasks take several decisions"
         raise ValueError(
             f"expected a pilot whose candidates have a score and a result of their own, got one {why}; without a plan "
             "adaptive samples until the verifier passes a candidate or the votes are settled"
         )
-    refined = next(
-        (own for own in pilot.lines.values() if own.strategy == "iad" and own.verifier == sampled.verifier), None
-    )
-    kinds = kinds_of(pilot.tasks, sampled, refined, seed=settings.seed)
     costs = _costs(sampled, refined)
     spending = settings.spending or sampled.n * costs[SAMPLE]
+    n = settings.n or sampled.n + (refined.n - 1 if refined else 0)
+    whole = _Walks([pilot.paths[task] for task in pilot.tasks], costs, n)
 
-    def found(solving: _Induction) -> tuple[float, _Solution, _Solution, float]:
+    def found(walks: _Walks, moves: str) -> PlannedTables:
         if settings.worth is None:
-            return _for_spending(solving, spending)
-        only = solving.solve(settings.worth)
-        return settings.worth, only, only, 1.0
+            return walks.for_spending(moves, spending)
+        table = walks.table(moves, settings.worth)
+        return PlannedTables(settings.worth, table, table)
 
-    worth, cheap, dear, share = found(_Induction(kinds, costs, settings.n, moves=(SAMPLE,)))
-    why = ""
+    tables, gain, error, why = found(whole, SAMPLE), 0.0, 0.0, ""
+    given = whole.elsewhere(lambda walks: found(walks, SAMPLE))
     if refined is None:
         why = "the pilot has no iad with this verifier"
-    elif kinds.n_open < LEAST_OPEN:
-        why = f"the pilot has {kinds.n_open} refinements of wrong attempts; it takes {LEAST_OPEN} to tell"
+    elif whole.n_open < LEAST_OPEN:
+        why = f"the pilot has {whole.n_open} refinements of wrong attempts; it takes {LEAST_OPEN} to tell"
     else:
-        low = _Induction(kinds._replace(refined=kinds.least), costs, settings.n).solve(worth)
-        if low.value(worth) - dear.value(worth) < LEAST_GAIN * worth:
-            why = (
-                f"after wrong attempts, refined ones were right {kinds.ratios[0]:.2f} times as often as samples: no "
-                "clear gain"
-            )
+        refining = whole.elsewhere(lambda walks: found(walks, SAMPLE + REFINE))
+        gains = refining - given
+        gains = gains[:, 0] - (gains[:, 1] / settings.worth if settings.worth else 0.0)  # else both keep to a spending
+        gain, error = float(gains.mean()), float(gains.std(ddof=1) / math.sqrt(len(gains)))
+        if gain > SURE * error:
+            tables, given = found(whole, SAMPLE + REFINE), refining
         else:
-            worth, cheap, dear, share = found(_Induction(kinds, costs, settings.n))
+            why = f"on tasks it was not made of, a plan that refines gains {gain:+.3f}: no clear gain"
+    success, spent = map(float, given.mean(axis=0))
     told = refinement_of(options)
     tasks, every = pilot.tasks, pilot.lines.values()
-    spent_by_pilot = math.fsum(own.spent[n][task] for own in every for n in own.spent for task in tasks)
     return AdaptivePlan(
         env=pilot.env,
         agent=pilot.agent,
@@ -148,75 +138,42 @@ def plan_of(pilot: Pilot, settings: PlanSettings, options: Mapping[str, Any] = M
         feedback=told["feedback"],
         instruct=told["instruct"],
         axis=pilot.axis,
-        worth=worth,
-        n=settings.n,
-        edges=kinds.edges,
-        rows=dear.rows,
-        cheaper=cheap.rows if share < 1 else {},
-        share=share,
-        success=share * dear.success + (1 - share) * cheap.success,
-        spent=share * dear.spent + (1 - share) * cheap.spent,
+        worth=tables.worth,
+        n=n,
+        edges=whole.edges,
+        rows=_reachable(tables.dear),
+        cheaper=_reachable(tables.cheap) if tables.share < 1 else {},
+        share=tables.share,
+        success=success,
+        spent=spent,
         pilot={
             "tasks": len(tasks),
-            "spent": spent_by_pilot,
+            "spent": math.fsum(own.spent[k][task] for own in every for k in own.spent for task in tasks),
             "sample_costs": costs[SAMPLE],
             "refinement_costs": costs[REFINE],
-            "right_after_wrong": kinds.ratios[0],
-            "right_after_right": kinds.ratios[1],
+            "gain_of_refining": gain,
+            "standard_error": error,
         },
         only_samples=why,
     )
 
 
-def kinds_of(tasks: Sequence[str], sampled: PilotLine, chained: PilotLine | None, *, seed: int = 0) -> Kinds:
-    """Return the kinds of tasks that a pilot shows.
-
-    Args:
-        tasks: Its tasks.
-        sampled: The row with independent, scored attempts.
-        chained: The row with chains; None for none.
-        seed: Seed of the bootstrap.
-    """
-    rng = np.random.default_rng(seed_of(seed, "kinds"))
-    fresh_attempts = [[one for own in sampled.attempts[task] for one in own] for task in tasks]
-    chains = [list(chained.attempts[task]) if chained else [] for task in tasks]
-    edges = ranges_of(fresh_attempts)
-    counts = np.stack([_cells(own, edges) for own in fresh_attempts])
-    mean = (counts.sum(axis=0) + 0.5) / (counts.sum() + counts[0].size / 2)
-    towards = np.broadcast_to(mean, counts.shape)
-    fresh, expected = _drawn(counts, towards, rng)
-    after = [np.stack([_refined_cells(own, edges, case) for own in chains]) for case in (False, True)]
-    uses = [_use(chains, counts.sum(axis=1), case, rng) for case in (False, True)]
-    refined = [
-        _drawn(case, _tilted(expected, ratio), rng, each=_tilted(fresh, ratio))[0]
-        for case, (ratio, _) in zip(after, uses, strict=True)
-    ]
-    return Kinds(
-        edges,
-        fresh,
-        (refined[0], refined[1]),
-        (_tilted(fresh, uses[0][1]), _tilted(fresh, uses[1][1])),
-        (uses[0][0], uses[1][0]),
-        int(after[0].sum()),
-    )
-
-
-def ranges_of(attempts: Sequence[Sequence[PilotAttempt]]) -> tuple[float, ...]:
-    """Return the scores between which the share of right attempts rises, ascending; equal scores stay together.
+def ranges_of(paths: Sequence[Sequence[PilotPath]]) -> tuple[float, ...]:
+    """Return the scores between which the share of right incumbents rises, ascending; equal scores stay together.
 
     The pools of isotonic regression, of which neighbours with the most similar shares are joined until there are at
-    most `N_RANGES`, each with the weight of `LEAST_IN_RANGE` tasks or more. Attempts at one task are alike, so a task
-    has the weight 1, however many there are.
+    most `N_RANGES`, each with the weight of `LEAST_IN_RANGE` tasks or more. A task has the weight 1.
 
     Args:
-        attempts: The attempts of each task.
+        paths: The paths of each task.
     """
     by_score: dict[float, list[float]] = {}
-    for task in attempts:
-        for one in task:
-            own = by_score.setdefault(alone_of(one), [0.0, 0.0])
-            own[0] += 1 / len(task)
-            own[1] += one.is_right / len(task)
+    for task in paths:
+        here = [found for path in task for found in path.values()]
+        for score, is_right in here:
+            own = by_score.setdefault(score, [0.0, 0.0])
+            own[0] += 1 / len(here)
+            own[1] += is_right / len(here)
     pools: list[list[float]] = []
     for score in sorted(by_score):
         n, n_right = by_score[score]
@@ -245,132 +202,147 @@ def ranges_of(attempts: Sequence[Sequence[PilotAttempt]]) -> tuple[float, ...]:
     return tuple(pool[0] for pool in pools[1:])
 
 
-class _Situation(NamedTuple):
-    """What is known after so many samples and refinements, by the range of the best score.
+class _Walks:
+    """The paths of some tasks: what a table gives on them, and the table that is best for them.
 
-    Attributes:
-        right: Chance that the best is right.
-        after: Move -> chances of the ranges that the best score is in after it.
+    Args:
+        tasks: The paths of each task.
+        costs: Move -> what it costs.
+        n: Most proposals.
+        edges: Scores between the ranges; None to find them.
     """
-
-    right: Array
-    after: Mapping[str, Array]
-
-
-class _Solution(NamedTuple):
-    """A table of letters, with the success and the spending that are expected of it."""
-
-    rows: dict[str, str]
-    success: float
-    spent: float
-
-    def value(self, worth: float) -> float:
-        """What a decision is worth, less what it spends."""
-        return worth * self.success - self.spent
-
-
-class _Induction:
-    """Backward induction over (range of the best score, samples, refinements)."""
 
     def __init__(
-        self, kinds: Kinds, costs: Mapping[str, float], n: int, *, moves: Sequence[str] = (SAMPLE, REFINE)
+        self,
+        tasks: Sequence[Sequence[PilotPath]],
+        costs: Mapping[str, float],
+        n: int,
+        edges: tuple[float, ...] | None = None,
     ) -> None:
-        self._costs = costs
-        self._n = n
-        self._kinds = kinds
-        self._moves = moves
-        self._situations = {
-            (samples, total - samples): self._situation(samples, total - samples)
-            for total in range(1, n + 1)
-            for samples in range(total, 0 if REFINE in moves else total - 1, -1)
-        }
+        self._tasks, self._costs, self._n = tasks, costs, n
+        self.edges = ranges_of(tasks) if edges is None else edges
+        states = sorted({at for task in tasks for path in task for at in path if sum(at) <= n}, key=sum)
+        k = len(self.edges) + 1
+        self._right = {at: np.zeros((k, 2)) for at in states}
+        self._after = {(at, move): np.zeros((k, k)) for at in states for move in STEPS}
+        self._paths: list[list[dict[At, tuple[int, bool]]]] = []
+        self.n_open = 0
+        for task in tasks:
+            own = [
+                {
+                    at: (int(np.searchsorted(self.edges, score, side="right")), right)
+                    for at, (score, right) in path.items()
+                }
+                for path in task
+            ]
+            # Orders without refinements would follow a table that refines only as far as they go.
+            longest = max(map(len, own))
+            self._paths.append([path for path in own if len(path) == longest])
+            self.n_open += sum(
+                not right for at, (_, right) in own[0].items() if (at[0], at[1] + 1) in own[0] and at[0] == 1
+            )
+            for path in own:
+                for at, (here, right) in path.items():
+                    if sum(at) > n:
+                        continue
+                    self._right[at][here, int(right)] += 1 / len(own)
+                    for move in STEPS:
+                        if (there := path.get(_after(at, move))) is not None and sum(at) < n:
+                            self._after[at, move][here, there[0]] += 1 / len(own)
 
-    def _situation(self, samples: int, refinements: int) -> _Situation:
-        fresh, (after_wrong, after_right) = self._kinds.fresh, self._kinds.refined
-        n_ranges = fresh.shape[1]
-        right, after = np.empty(n_ranges), {move: np.zeros((n_ranges, n_ranges)) for move in self._moves}
-        # Refinements were made after what was mostly wrong.
-        up_to, also = (np.cumsum(cells.sum(axis=2), axis=1) for cells in (fresh, after_wrong))
-        chance = up_to**samples * also**refinements
-        chance[:, 1:] -= chance[:, :-1].copy()
-        for now in range(n_ranges):
-            weights = chance[:, now] / max(chance[:, now].sum(), TINY)  # of the kinds of tasks
-            best = samples * fresh[:, now] + refinements * after_wrong[:, now]
-            is_right = best[:, 1] / np.maximum(best.sum(axis=1), TINY)
-            right[now] = weights @ is_right
-            chances = {SAMPLE: weights @ fresh.sum(axis=2)}
-            if REFINE in self._moves:
-                chances[REFINE] = (weights * (1 - is_right)) @ after_wrong.sum(axis=2)
-                chances[REFINE] += (weights * is_right) @ after_right.sum(axis=2)
-            for move, of_range in chances.items():
-                after[move][now, now] = of_range[: now + 1].sum()
-                after[move][now, now + 1 :] = of_range[now + 1 :]
-        return _Situation(right, after)
-
-    def solve(self, worth: float) -> "_Solution":
-        """Return what is best if a success is worth so much."""
-        values: dict[tuple[int, int], Array] = {}
-        table: dict[tuple[int, int], list[str]] = {}
-        for at, here in reversed(self._situations.items()):
-            options = {STOP: worth * here.right}
-            if sum(at) < self._n:
-                for move in self._moves:
-                    options[move] = here.after[move] @ values[_after(at, move)] - self._costs[move]
+    def table(self, moves: str, worth: float) -> dict[At, str]:
+        """Return what is best by these tasks if a success is worth so much."""
+        of_range = sum(self._right.values()) + np.array((1.0, 1.0)) / 2
+        rate = of_range[:, 1] / of_range.sum(axis=1)
+        pooled = {move: sum(self._after[at, move] for at in self._right) + np.eye(len(rate)) / 2 for move in moves}
+        pooled = {move: own / own.sum(axis=1, keepdims=True) for move, own in pooled.items()}
+        values: dict[At, Array] = {}
+        table: dict[At, str] = {}
+        for at in sorted(self._right, key=sum, reverse=True):
+            counts = self._right[at]
+            options = {STOP: worth * (counts[:, 1] + STRENGTH * rate) / (counts.sum(axis=1) + STRENGTH)}
+            for move in moves:
+                there = values.get(_after(at, move))
+                if there is not None:
+                    led = self._after[at, move]
+                    chances = (led + STRENGTH * pooled[move]) / (led.sum(axis=1, keepdims=True) + STRENGTH)
+                    options[move] = chances @ there - self._costs[move]
             every = np.stack(list(options.values()))
             values[at] = every.max(axis=0)
-            table[at] = [list(options)[place] for place in every.argmax(axis=0)]  # the first of equals: to stop
-        return _Solution(_reachable(table), *self._forward(table))
+            table[at] = "".join(list(options)[place] for place in every.argmax(axis=0))  # the first of equals: to stop
+        return table
 
-    def _forward(self, table: Mapping[tuple[int, int], Sequence[str]]) -> tuple[float, float]:
-        reached = {(1, 0): self._kinds.fresh.sum(axis=2).mean(axis=0)}
-        success, spent = 0.0, self._costs[SAMPLE]
-        for at, here in self._situations.items():
-            for now, chance in enumerate(reached.get(at, ())):
-                move = table[at][now]
-                if move == STOP:
-                    success += chance * here.right[now]
-                else:
-                    spent += chance * self._costs[move]
-                    there = _after(at, move)
-                    reached[there] = reached.get(there, 0.0) + chance * here.after[move][now]
-        return float(success), float(spent)
+    def given(self, table: Mapping[At, str]) -> Array:
+        """Return the success and the spending of each task under a table: (tasks, 2)."""
+        return np.array([np.mean([self._walk(path, table) for path in own], axis=0) for own in self._paths])
+
+    def for_spending(self, moves: str, spending: float) -> PlannedTables:
+        """Return the tables below and above a mean spending, and the share of the latter that meets it.
+
+        Where no worth spends as much, the lowest worth that spends most is the only one.
+        """
+
+        def spent(table: Mapping[At, str]) -> float:
+            return float(self.given(table)[:, 1].mean())
+
+        low, high = 0.0, spending
+        dearest = low, self.table(moves, low)
+        while spent(found := self.table(moves, high)) <= spending:
+            if spent(found) > spent(dearest[1]):
+                dearest = high, found
+            low, high = high, high * 4
+            if high > spending * 1e6:
+                return PlannedTables(dearest[0], dearest[1], dearest[1])
+        for _ in range(20):
+            if high < low * CLOSE:
+                break
+            middle = (low + high) / 2
+            low, high = (middle, high) if spent(self.table(moves, middle)) <= spending else (low, middle)
+        cheap, dear = self.table(moves, low), self.table(moves, high)
+        share = (spending - spent(cheap)) / (spent(dear) - spent(cheap))
+        return PlannedTables(high, dear, cheap, share)
+
+    def elsewhere(self, find: "Callable[[_Walks], PlannedTables]") -> Array:
+        """Return each task's success and spending under tables that `find` makes of others: (tasks, 2)."""
+        found = []
+        for made, others in self._parts:
+            tables = find(made)
+            found.append(tables.share * others.given(tables.dear) + (1 - tables.share) * others.given(tables.cheap))
+        return np.concatenate(found)
+
+    @cached_property
+    def _parts(self) -> "list[tuple[_Walks, _Walks]]":
+        """Some tasks and the others, each task once among the others."""
+        n_parts = min(N_PARTS, len(self._tasks))
+        every = range(len(self._tasks))
+
+        def only(places: Sequence[int]) -> "_Walks":
+            return _Walks([self._tasks[place] for place in places], self._costs, self._n, self.edges)
+
+        return [
+            (only([place for place in every if place % n_parts != part]), only(every[part::n_parts]))
+            for part in range(n_parts)
+        ]
+
+    def _walk(self, path: Mapping[At, tuple[int, bool]], table: Mapping[At, str]) -> tuple[float, float]:
+        at, spent = (1, 0), self._costs[SAMPLE]
+        while at in table and (move := table[at][path[at][0]]) != STOP and (there := _after(at, move)) in path:
+            at, spent = there, spent + self._costs[move]
+        return float(path[at][1]), spent
 
 
-def _after(at: tuple[int, int], move: str) -> tuple[int, int]:
-    return (at[0] + 1, at[1]) if move == SAMPLE else (at[0], at[1] + 1)
+def _after(at: At, move: str) -> At:
+    return at[0] + STEPS[move][0], at[1] + STEPS[move][1]
 
 
-def _reachable(table: Mapping[tuple[int, int], Sequence[str]]) -> dict[str, str]:
+def _reachable(table: Mapping[At, str]) -> dict[str, str]:
     """Return the rows that a decision can come to, with a letter for each range."""
-    reached, rows = {(1, 0): set(range(len(table[1, 0])))}, {}
-    for at, letters in sorted(table.items(), key=lambda one: (sum(one[0]), one[0][1])):
-        for now in reached.get(at, ()):
-            if letters[now] != STOP:
-                reached.setdefault(_after(at, letters[now]), set()).update(range(now, len(letters)))
+    reached, rows = {(1, 0)}, {}
+    for at in sorted(table, key=lambda one: (sum(one), one[1])):
         if at in reached:
-            rows[f"{at[0]},{at[1]}"] = "".join(letters)
+            rows[f"{at[0]},{at[1]}"] = table[at]
+            reached |= {_after(at, letter) for letter in table[at] if letter != STOP}
     return {row: letters for row, letters in rows.items() if set(letters) != {STOP} or row == "1,0"}
-
-
-def _for_spending(solving: _Induction, spending: float) -> tuple[float, _Solution, _Solution, float]:
-    """Return the worth at which the spending passes a mean, the solutions below and above, and the share of the latter.
-
-    Where no worth spends as much, the lowest worth that spends most is the only one.
-    """
-    low, high = 0.0, spending
-    dearest = low, solving.solve(low)
-    while (found := solving.solve(high)).spent <= spending:
-        if found.spent > dearest[1].spent:
-            dearest = high, found
-        low, high = high, high * 4
-        if high > spending * 1e6:
-            return dearest[0], dearest[1], dearest[1], 1.0
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (middle, high) if solving.solve(middle).spent <= spending else (low, middle)
-    cheap, dear = solving.solve(low), solving.solve(high)
-    share = (spending - cheap.spent) / (dear.spent - cheap.spent)
-    return high, cheap, dear, min(max(share, 0.0), 1.0)
 
 
 def _costs(sampled: PilotLine, refined: PilotLine | None) -> dict[str, float]:
@@ -382,112 +354,3 @@ def _costs(sampled: PilotLine, refined: PilotLine | None) -> dict[str, float]:
     if refined is None or refined.n == 1:
         return {SAMPLE: sample, REFINE: sample}
     return {SAMPLE: sample, REFINE: max(0.0, mean(refined) - sample) / (refined.n - 1)}
-
-
-def _is_scored(line: PilotLine) -> bool:
-    return any(not math.isnan(one.alone) for given in line.attempts.values() for own in given for one in own)
-
-
-def alone_of(attempt: PilotAttempt) -> float:
-    """Return the score of an attempt alone: -inf without one."""
-    return -math.inf if math.isnan(attempt.alone) else attempt.alone
-
-
-def _cells(attempts: Sequence[PilotAttempt], edges: Sequence[float]) -> Array:
-    cells = np.zeros((len(edges) + 1, 2))
-    for one in attempts:
-        cells[np.searchsorted(edges, alone_of(one), side="right"), int(one.is_right)] += 1
-    return cells
-
-
-def _refined_cells(chains: Sequence[Sequence[PilotAttempt]], edges: Sequence[float], is_right: bool) -> Array:
-    """Return the cells of refinements whose incumbent was right, or wrong."""
-    found = [
-        one
-        for chain in chains
-        for place, one in enumerate(chain[1:], 1)
-        if one.is_told and max(chain[:place], key=alone_of).is_right is is_right
-    ]
-    return _cells(found, edges)
-
-
-def _drawn(
-    counts: Array, towards: Array, rng: np.random.Generator, *, each: Array | None = None
-) -> tuple[Array, Array]:
-    """Return chances of the cells, drawn for each task, and their means by task.
-
-    The chance of a right attempt, and those of the ranges of right and of wrong ones, have a concentration each.
-
-    Args:
-        counts: A task's counts by task, range, and whether an attempt is right.
-        towards: What its chances would be without counts.
-        rng: Source of the draws.
-        each: The same for each draw, if it differs.
-    """
-    each = np.repeat(towards, N_DRAWS, axis=0) if each is None else each
-
-    def part(own: Array, base: Array, bases: Array) -> tuple[Array, Array]:
-        base, bases = (one / one.sum(axis=1, keepdims=True) for one in (base, bases))
-        concentration = _concentration(own, base)
-        drawn = rng.standard_gamma(concentration * bases + np.repeat(own, N_DRAWS, axis=0)) + TINY
-        means = (own + concentration * base) / (own.sum(axis=1, keepdims=True) + concentration)
-        return drawn / drawn.sum(axis=1, keepdims=True), means
-
-    drawn, means = part(counts.sum(axis=1), towards.sum(axis=1), each.sum(axis=1))
-    ranges = [part(counts[:, :, side], towards[:, :, side], each[:, :, side]) for side in (0, 1)]
-    return (
-        np.stack([drawn[:, side, None] * ranges[side][0] for side in (0, 1)], axis=2),
-        np.stack([means[:, side, None] * ranges[side][1] for side in (0, 1)], axis=2),
-    )
-
-
-def _concentration(counts: Array, base: Array) -> float:
-    """Return the concentration of a Dirichlet-multinomial under which counts by task are likeliest."""
-
-    def likelihood(concentration: float) -> float:
-        prior, n = concentration * base, counts.sum(axis=1)
-        total = prior.sum(axis=1)
-        parts = gammaln(total) - gammaln(total + n) + (gammaln(prior + counts) - gammaln(prior)).sum(axis=1)
-        return float(parts.sum())
-
-    return max(CONCENTRATIONS, key=likelihood)
-
-
-def _use(
-    chains: Sequence[Sequence[Sequence[PilotAttempt]]], counts: Array, is_right: bool, rng: np.random.Generator
-) -> tuple[float, float]:
-    """Return how many times as often refined attempts are right as samples would be, and the lowest that is likely.
-
-    What a sample would give is expected of the task's samples and its refinements so far, as if refining changed
-    nothing: a chain goes on being wrong at hard tasks. Two right attempts, and two expected, are added to both.
-
-    Args:
-        chains: The chains of each task.
-        counts: How many of its samples are wrong and right, by task.
-        is_right: Whether the incumbent is to be right.
-        rng: Source of the bootstrap over tasks.
-    """
-    base = counts.sum(axis=0) / counts.sum()
-    prior = _concentration(counts, np.broadcast_to(np.clip(base, TINY, None), counts.shape)) * base
-    found = np.zeros((len(chains), 2))
-    for own, (n_wrong, n_right), into in zip(chains, counts, found, strict=True):
-        for chain in own:
-            seen = prior + np.array((n_wrong, n_right))
-            for place, one in enumerate(chain[1:], 1):
-                if max(chain[:place], key=alone_of).is_right is is_right:
-                    into += float(one.is_right), seen[1] / seen.sum()
-                seen[int(one.is_right)] += 1
-    chosen = rng.integers(len(found), size=(N_BOOTSTRAPS, len(found)))
-    right, expected = found[chosen].sum(axis=1).T + 2
-    total = found.sum(axis=0) + 2
-    return float(total[0] / total[1]), float(np.quantile(right / expected, CAUTION))
-
-
-def _tilted(fresh: Array, ratio: float) -> Array:
-    """Return the chances of the cells where right attempts come so many times as often."""
-    right = fresh[:, :, 1].sum(axis=1)
-    there = np.minimum(MOST_RIGHT, right * ratio)
-    tilted = fresh.copy()
-    tilted[:, :, 1] *= (there / right)[:, None]
-    tilted[:, :, 0] *= ((1 - there) / (1 - right))[:, None]
-    return tilted

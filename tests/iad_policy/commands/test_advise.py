@@ -57,20 +57,18 @@ def test_the_result_of_every_candidate_is_what_its_episode_gave(pilot: Path) -> 
     assert {one.is_told for one in found.lines["iad"].attempts[found.tasks[0]][0]} == {False, True}
 
 
-def test_the_score_of_a_candidate_alone_does_not_depend_on_the_others(pilot: Path) -> None:
-    lines = read_pilot(Run(pilot)).lines
-    rows = [
-        (task, one)
-        for name in ("bon", "iad")
-        for task, own in lines[name].attempts.items()
-        for one in own[0]
-        if one.key
-    ]
-    of_all: dict[tuple[str, str], set[float]] = {}
-    for task, one in rows:
-        of_all.setdefault((task, one.key), set()).add(one.alone)
-    assert all(len(alone) == 1 for alone in of_all.values())
-    assert any(one.alone != one.score for _, one in rows)  # BIRD's verifier compares
+def test_what_the_largest_decisions_come_to_is_what_the_run_committed(pilot: Path) -> None:
+    """BIRD's verifier compares, so paths ask it again."""
+    run = Run(pilot)
+    found = read_pilot(run, with_paths=True)
+    assert not read_pilot(run).paths
+    sampled, chained = found.planned_lines
+    assert sampled is not None
+    assert chained is not None
+    for task, paths in found.paths.items():
+        assert {path[sampled.n, 0][1] for path in paths} == {sampled.success[sampled.n][task] == 1}
+        longest = [path[1, chained.n - 1] for path in paths if (1, chained.n - 1) in path]
+        assert {is_right for _, is_right in longest} == {chained.success[chained.n][task] == 1}
 
 
 def test_it_prints_what_the_pilot_shows_what_follows_and_what_to_take(pilot: Path) -> None:

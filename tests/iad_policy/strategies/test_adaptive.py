@@ -93,7 +93,7 @@ def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda text: text.replace("version = 1", "version = 7"), r"expected a plan of version 1, got .* of version 7"),
+        (lambda text: text.replace("version = 2", "version = 7"), r"expected a plan of version 2, got .* of version 7"),
         (lambda text: text.replace('"srx"', '"sr"'), r"expected 3 letters of s, r and x in each row of .*1,0 = 'sr'"),
         (lambda text: text.replace("worth = 10.0\n", ""), r"where these differ: worth"),
         (lambda text: text + "{", r"expected a plan in TOML, got .*; make one: iad advise RUN --policy FILE"),

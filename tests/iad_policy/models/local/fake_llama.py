@@ -31,10 +31,14 @@ class FakeLlama:
         self.port = port
         self.pid = pid
         self.heard_at = monotonic()
-        self.is_alive = True
+        self.has_refused = self.has_ended = False
+
+    @property
+    def is_alive(self) -> bool:
+        return not (self.has_refused or self.has_ended)
 
     def end(self) -> None:
-        self.is_alive = False
+        self.has_ended = True
 
     def last_words(self) -> str:
         return "no more memory"

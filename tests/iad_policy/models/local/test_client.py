@@ -1,6 +1,7 @@
 """The client of a model on this machine, against a server that speaks as llama.cpp's does."""
 
 import json
+import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -199,12 +200,23 @@ def test_a_full_cache_is_asked_again_one_by_one(llama: Llama) -> None:
     assert len(set(texts)) == 3
 
 
+def test_a_server_that_refuses_while_its_lease_lives_is_gone(llama: Llama) -> None:
+    """The system closes what a killed process holds one by one: where it listens comes before its lease."""
+    model = llama.model()
+    model.complete(HELLO, temperature=0)
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        llama.processes[0].port = closed.getsockname()[1]
+        assert model.complete(HELLO, temperature=0).text
+    assert len(llama.processes) == 2
+
+
 @pytest.mark.parametrize("n_killed", [1, 3])
 def test_a_server_that_was_killed_is_started_again_and_given_up_after_three_times(llama: Llama, n_killed: int) -> None:
     def killed(request: dict[str, Any]) -> EventStream:
         yield progress(0)
         if len(llama.requests) <= n_killed:
-            llama.processes[-1].is_alive = False
+            llama.processes[-1].end()
             yield CUT
         yield from answers(request)
 

@@ -17,6 +17,7 @@ ATTEMPT = st.builds(
     st.booleans(),
     st.sampled_from([-math.inf, 0.0, 0.5, 1.0]),
     st.sampled_from([NO_VOTE, (1, "empty"), (2, "a"), (2, "b")]),
+    candidate=st.none(),
 )
 
 
