@@ -13,6 +13,7 @@ import math
 import tempfile
 from collections.abc import Generator, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from random import Random
 from statistics import NormalDist, median
@@ -89,13 +90,8 @@ def pilot_of(rng: Rng, tasks: Sequence[SyntheticTask]) -> Pilot:
         )
         for name, own in (("bon", sampled), ("iad", chains))
     }
-    paths = {name: list(paths_of(sampled[name][0], chains[name][0], scores_of, name=name)) for name in names}
+    paths = {at: list(paths_of(sampled[at][0], chains[at][0], lambda own: [one.score for one in own])) for at in names}
     return Pilot("synthetic", "", "agent", names, 0, "proposals", True, lines, paths=paths)
-
-
-def scores_of(attempts: Sequence[PilotAttempt]) -> list[float]:
-    """Return the verifier's scores, which don't depend on each other."""
-    return [one.score for one in attempts]
 
 
 def decide(strategy: Any, task: SyntheticTask, name: str, rng: Rng) -> Decided:
@@ -189,10 +185,8 @@ def deciding() -> None:
 
 def main() -> None:
     deciding()
-    for size in SIZES:
-        for world in USES:
-            for auc in AUCS:
-                measure(world, auc, size)
+    for size, world, auc in product(SIZES, USES, AUCS):
+        measure(world, auc, size)
     crossed(20 if FULL else 4)
 
 

@@ -5,7 +5,7 @@ Judged together after each proposal, as `adaptive` asks for it, attempts show th
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 N_ORDERS = 4
 """Orders of a task's samples with its refinements, and as many without, in which another sample comes first."""
 
-Judge = Callable[[Sequence["PilotAttempt"]], Sequence[float]]
+Judge = Callable[[Sequence["PilotAttempt"]], Iterable[float]]
 """Function from attempts to the verifier's scores of all of them together: -inf for one that is no action."""
 
 
