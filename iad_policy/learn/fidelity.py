@@ -10,6 +10,7 @@ import gymnasium as gym
 import numpy as np
 
 from iad_policy.agents import load_agent
+from iad_policy.errors import ModelError
 from iad_policy.registry.domain import domain_of
 from iad_policy.report.statistics import Interval, mean_interval, wilson
 from iad_policy.simulators import load_simulator
@@ -22,13 +23,16 @@ from iad_policy.types.texts import shown
 from iad_policy.world import World, adapt
 from iad_policy.world.simulator import Simulator
 
+NO_ANSWER = "no answer"
+"""The type of what a model shows that does not answer in the asked form."""
+
 
 class FidelityCheck(NamedTuple):
     """One action's real outcome and the one that the simulator showed.
 
     Attributes:
         real: Type of the real outcome.
-        shown: Type of the simulated outcome.
+        shown: Type of the simulated outcome; `NO_ANSWER` if there is none.
         texts: Both observations as text, the real one first.
         failed: Whether the action failed, really and as it is shown.
     """
@@ -70,6 +74,7 @@ class Fidelity:
         encoder: Name of the text encoder that measures similarity.
         n_tasks: Number of tasks.
         n: Number of compared actions. Only the agent's own proposals count.
+        unanswered: Share of them to which a model gave no answer in the asked form.
         similarity: Mean cosine similarity of shown and real observations.
         similarity_95: Bootstrap interval of the similarity.
         high_fidelity: Share of outcomes with a similarity above 0.95 (ARTIS: HF ratio).
@@ -91,6 +96,7 @@ class Fidelity:
     encoder: str
     n_tasks: int
     n: int
+    unanswered: float
     similarity: float
     similarity_95: Interval
     high_fidelity: float
@@ -166,7 +172,7 @@ def fidelity(
             real, simulated = here.real, here.shown
             for step, later in enumerate(places[at : at + max(steps, default=0)], start=1):
                 really = world.simulate(real, later.action, 0)
-                seen = simulator.simulate(world, simulated, later.action, 0)
+                seen = _simulated(world, simulator, simulated, later.action)
                 real, simulated = really.token, seen.token
                 if step in same_after:
                     same_after[step].append(_text(really) == _text(seen) and really.done == seen.done)
@@ -183,6 +189,7 @@ def fidelity(
         encoder=embedder.name,
         n_tasks=len(chosen),
         n=len(compared),
+        unanswered=sum(one.shown == NO_ANSWER for one in compared) / len(compared),
         similarity=float(np.mean(similarities)),
         similarity_95=mean_interval(similarities),
         high_fidelity=n_high / len(similarities),
@@ -206,8 +213,18 @@ class _Place(NamedTuple):
     action: Any
 
 
+def _simulated(world: World, simulator: Simulator, token: Any, action: Any) -> Outcome:
+    """Return the simulator's outcome. A model that does not answer in the asked form shows nothing, which is wrong."""
+    try:
+        return simulator.simulate(world, token, action, 0)
+    except ModelError as error:
+        if error.kind != "malformed":
+            raise
+        return Outcome(token, "", {"facts": {"findings": ({"severity": "error", "code": NO_ANSWER},)}}, False, "")
+
+
 def _compared(world: World, simulator: Simulator, here: _Place, action: Any) -> FidelityCheck:
-    real, seen = world.simulate(here.real, action, 0), simulator.simulate(world, here.shown, action, 0)
+    real, seen = world.simulate(here.real, action, 0), _simulated(world, simulator, here.shown, action)
     failed = bool(real.failure), bool(seen.failure)
     texts = shown(real.observation), shown(seen.observation)
     return FidelityCheck(type_of(real.info, real.done), type_of(seen.info, seen.done), texts, failed)

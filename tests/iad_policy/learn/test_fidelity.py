@@ -10,10 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import iad_envs  # noqa: F401 (registers)
+from iad_policy.errors import ModelError
 from iad_policy.learn.fidelity import Fidelity, fidelity
 from iad_policy.simulators.noisy import NoisySimulator
 from iad_policy.simulators.recorded import record
 from iad_policy.simulators.retrieval import HashedNgrams, RetrievalSimulator
+from iad_policy.types import Outcome
+from iad_policy.world import World
 from tests.contract.components import TAXI, Wanderer
 from tests.contract.toy import LANDMARKS, Digger, SlipperyDigger
 
@@ -60,6 +63,29 @@ def test_a_simulator_that_never_tells_the_truth_is_found_out() -> None:
     assert {one.recall for one in report.recall.values()} == {0.0}
     assert report.similarity < 0.9
     assert report.same_after[1] == 0.0
+
+
+class Mumbler(NoisySimulator):
+    """A model that gives no answer in the asked form where it would show the end."""
+
+    def simulate(self, world: World, token: Any, action: Any, draw: int) -> Outcome:
+        outcome = super().simulate(world, token, action, draw)
+        if outcome.done:
+            raise ModelError("mumbled", kind=self.kind)
+        return outcome
+
+    kind = "malformed"
+
+
+def test_no_answer_is_a_wrong_one_and_a_lost_connection_is_an_error() -> None:
+    report = measured(Mumbler(fidelity="1"))
+    assert report.recall["success"].recall == 1.0
+    assert report.recall["end"].recall == 0.0
+    assert 0 < report.unanswered == pytest.approx(1 - report.exact)
+    lost = Mumbler(fidelity="1")
+    lost.kind = "connection"
+    with pytest.raises(ModelError, match="mumbled"):
+        measured(lost)
 
 
 def test_the_share_of_true_outcomes_is_the_one_that_was_asked_for() -> None:
