@@ -7,15 +7,25 @@ Judged together after each proposal, as `adaptive` asks for it, attempts show th
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from random import Random
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from iad_policy.report.advice.pilot import PilotAttempt
+from typing import Any, Protocol
 
 N_ORDERS = 4
 """Orders of a task's samples with its refinements, and as many without, in which another sample comes first."""
 
-Judge = Callable[[Sequence["PilotAttempt"]], Iterable[float]]
+
+class PlacedAttempt(Protocol):
+    """What a path needs to know of an attempt. See `PilotAttempt`."""
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the episode would succeed with it."""
+
+    @property
+    def is_told(self) -> bool:
+        """Whether it was made with feedback."""
+
+
+Judge = Callable[[Sequence[Any]], Iterable[float]]
 """Function from attempts to the verifier's scores of all of them together: -inf for one that is no action."""
 
 
@@ -25,7 +35,7 @@ right."""
 
 
 def paths_of(
-    samples: Sequence["PilotAttempt"], chain: Sequence["PilotAttempt"], judge: Judge, *, name: str = ""
+    samples: Sequence[PlacedAttempt], chain: Sequence[PlacedAttempt], judge: Judge, *, name: str = ""
 ) -> Iterator[PilotPath]:
     """Yield a task's attempts in several orders.
 
