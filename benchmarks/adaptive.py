@@ -90,7 +90,10 @@ def pilot_of(rng: Rng, tasks: Sequence[SyntheticTask]) -> Pilot:
         )
         for name, own in (("bon", sampled), ("iad", chains))
     }
-    paths = {at: list(paths_of(sampled[at][0], chains[at][0], lambda own: [one.score for one in own])) for at in names}
+    paths = {
+        at: list(paths_of(sampled[at][0], chains[at][0], lambda own: [one.score for one in own], name=at))
+        for at in names
+    }
     return Pilot("synthetic", "", "agent", names, 0, "proposals", True, lines, paths=paths)
 
 

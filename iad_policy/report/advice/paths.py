@@ -28,7 +28,6 @@ class PlacedAttempt(Protocol):
 Judge = Callable[[Sequence[Any]], Iterable[float]]
 """Function from attempts to the verifier's scores of all of them together: -inf for one that is no action."""
 
-
 PilotPath = Mapping[tuple[int, int], tuple[float, bool]]
 """A task's attempts in one order: numbers of samples and of refinements -> the incumbent's score, and whether it is
 right."""
@@ -49,17 +48,16 @@ def paths_of(
     first, others = (chain or samples)[0], samples[1:]
     refinements = [one for one in chain[1:] if one.is_told]
     every = [first, *others, *refinements]
-    known: dict[tuple[int, ...], tuple[float, bool]] = {}
+    known: dict[frozenset[int], dict[int, float]] = {}
 
     def incumbent(places: Sequence[int]) -> tuple[float, bool]:
-        """Return its score, and whether it is right."""
-        given = tuple(sorted(places))
+        """Return its score, and whether it is right: the first of the best-scored."""
+        given = frozenset(places)
         if given not in known:
-            tried = [every[place] for place in given]
-            scores = [-math.inf if math.isnan(score) else score for score in judge(tried)]
-            best = max(range(len(tried)), key=scores.__getitem__)
-            known[given] = scores[best], tried[best].is_right
-        return known[given]
+            scores = judge([every[place] for place in places])
+            known[given] = {at: -math.inf if math.isnan(own) else own for at, own in zip(places, scores, strict=True)}
+        best = max(places, key=known[given].__getitem__)
+        return known[given][best], every[best].is_right
 
     def path(order: Sequence[int], n_refined: int) -> PilotPath:
         return {
