@@ -1,13 +1,16 @@
 """Fits the proxy verifier of `IAD/InterCodeBash-v0`, and measures what its scores of submissions say about success.
 
     python benchmarks/support/bash_verifier.py [FILE ...]  the evidence, on tasks that it was not fitted to, by source
+    python benchmarks/support/bash_verifier.py --models    the same on language models' first commands, by model
     python benchmarks/support/bash_verifier.py --fit       iad_envs/bash/policy/weights.toml
 
 An attempt is a sequence of commands, after which the agent submits: of the rule-based agent at several temperatures, or
 the gold command of the task, in other forms and with errors of a known kind. Gold builds and labels attempts, and no
 verifier sees it. Files may have attempts of other agents: lines of JSON with `task_id`, `source` and `commands`.
-With `IAD_REAL_DATA`, InterCode's tasks are included: one half for fitting, the other for reports. Each takes about ten
-minutes on an idle machine. On a busy one, more commands reach the time limit and count as wrong.
+With `IAD_REAL_DATA`, InterCode's tasks are included: one half for fitting, the other for reports. With its published
+trajectories (`intercode/trajectories/visible.jsonl`) the first commands of three language models are fitted too, and
+`--models` shows what weights say that were fitted without the model and without the task. Each takes about ten minutes
+on an idle machine. On a busy one, more commands reach the time limit and count as wrong.
 """
 
 import json
@@ -27,6 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import gymnasium as gym
 import numpy as np
+from scipy.special import expit
 from support.evidence import Floats, logistic
 from support.figures import ROOT
 
@@ -78,8 +82,12 @@ class TaskSet(NamedTuple):
         found = load_tasks(self.folder.resolve())
         if len({task.split for task in found}) > 1:
             return [task for task in found if task.split == ("test" if self.held_out else "tuning")]
-        halves = ((task, blake2b(task.task_id.encode(), digest_size=8).digest()[0] % 2) for task in found)
-        return [task for task, half in halves if bool(half) == self.held_out]
+        return [task for task in found if in_second_half(task.task_id) == self.held_out]
+
+
+def in_second_half(task_id: str) -> bool:
+    """Whether a task of data without splits is in the half for reports."""
+    return bool(blake2b(task_id.encode(), digest_size=8).digest()[0] % 2)
 
 
 HELD_OUT = TaskSet(BUNDLED, held_out=True)
@@ -119,8 +127,7 @@ def run_attempts(
         kept = [task for task, row in golds if row.is_right and not row.after.info["facts"]["timed_out"]]
         task_ids = {task.task_id for task in kept}
         if recorded:
-            lines = [json.loads(line) for file in recorded for line in file.read_text("utf-8").splitlines()]
-            attempts = [Attempt(row["task_id"], row["source"], tuple(row["commands"])) for row in lines]
+            attempts = [attempt for file in recorded for attempt in recorded_attempts(file)]
         else:
             attempts = corrupted_attempts(kept, n_per_kind) + rule_based_attempts(env, sorted(task_ids))
         yield from (tried(env, attempt) for attempt in attempts if attempt.task_id in task_ids)
@@ -145,6 +152,18 @@ def tried(env: Any, attempt: Attempt) -> Tried:
     preview = after(here, "submit", ahead.observation, ahead.info)
     submit = Candidate("submit", key="submit", preview=preview, is_terminal=True)
     return Tried(attempt, here, submit, bool(env.step("submit")[4]["success"]))
+
+
+def recorded_attempts(file: Path) -> list[Attempt]:
+    """Return the attempts of a file: `commands` of a `source`, or the first of the `actions` of a `model`."""
+    lines = map(json.loads, file.read_text("utf-8").splitlines())
+    found = [
+        Attempt(row["task_id"], row["model"], tuple(row["actions"][:1]))
+        if "model" in row
+        else Attempt(row["task_id"], row["source"], tuple(row["commands"]))
+        for row in lines
+    ]
+    return [one for one in dict.fromkeys(found) if one.commands and all(map(str.strip, one.commands))]
 
 
 def rule_based_attempts(env: Any, task_ids: Sequence[str]) -> list[Attempt]:
@@ -266,20 +285,57 @@ def fit(table: Floats, is_right: Floats, weights: Floats) -> Floats:
     return logistic(table, is_right, weights, penalties=penalties, bounds=bounds)
 
 
-def fit_weights(rows: Sequence[Tried]) -> str:
-    """Print the cross-validated evidence, and return the text of `weights.toml`.
+def importance(rows: Sequence[Tried]) -> Floats:
+    """Return the weight of each attempt in the fit, 1 on average.
 
     Most constructed attempts are right ones in another form or plainly wrong ones. Most attempts of language models are
     neither, and about one of four succeeds. So small errors and the attempts of agents weigh more.
     """
     light = dict.fromkeys(("gold", "gold after looking", "gold after an error", "same answer"), 0.3)
     light |= dict.fromkeys(("looks after gold", "to a file", "only looks", "misspelt", "other task", "cut off"), 0.5)
+    tasks = [(row.attempt.task_id, row.after.info["instruction"]) for row in rows]
+    counts = Counter(tasks)
+    given = [light.get(row.attempt.source, 2.0) / counts[task] for row, task in zip(rows, tasks, strict=True)]
+    weights: Floats = np.array(given) * len(rows) / sum(given)
+    return weights
+
+
+def print_by_model(rows: Sequence[Tried], constructed: Sequence[Sequence[Tried]]) -> None:
+    """Print what the verifier tells of models' commands, and how often each finding is right.
+
+    Each model's commands for half of the tasks are judged by weights that were fitted to the other models' commands for
+    the other half, and to constructed attempts: those of each half, and of other tasks.
+    """
+    table, is_right = design(rows), np.array([row.is_right for row in rows])
+    model = np.array([row.attempt.source for row in rows])
+    is_second = np.array([in_second_half(row.attempt.task_id) for row in rows])
+    odds, is_clean = np.zeros(len(rows)), np.zeros(len(rows), dtype=bool)
+    for name in dict.fromkeys(model):
+        for half in (False, True):
+            known = [row for row, use in zip(rows, (model != name) & (is_second != half), strict=True) if use]
+            known += [*constructed[not half], *constructed[2]]
+            weights = fit(design(known), np.array([float(row.is_right) for row in known]), importance(known))
+            asked = (model == name) & (is_second == half)
+            odds[asked] = table[asked] @ weights
+            is_clean[asked] = ~(table[asked, : len(WEIGHTED)] @ np.diag(weights[: len(WEIGHTED)])).any(axis=1)
+        mine = np.flatnonzero(model == name)
+        told = evidence(
+            list(expit(odds[mine])), list(is_right[mine]), tasks=[rows[place].attempt.task_id for place in mine]
+        )
+        shares = [f"{is_clean[mine][is_right[mine] == kind].mean():.2f}" for kind in (True, False)]
+        print(f"{name}: {told}; nothing said of {shares[0]} of the right and {shares[1]} of the wrong ones")
+    print("finding             right  wrong  P(wrong | finding)  P(finding | right)")
+    for place, name in enumerate(WEIGHTED):
+        n_right, n_wrong = ((table[is_right == kind, place] > 0).sum() for kind in (True, False))
+        if n_right + n_wrong:
+            wrong, false = n_wrong / (n_right + n_wrong), n_right / is_right.sum()
+            print(f"{name:18}  {n_right:5}  {n_wrong:5}  {wrong:18.2f}  {false:18.2f}")
+
+
+def fit_weights(rows: Sequence[Tried]) -> str:
+    """Print the cross-validated evidence, and return the text of `weights.toml`."""
     tasks = [row.after.info["instruction"] for row in rows]
-    counts = Counter(zip((row.attempt.task_id for row in rows), tasks, strict=True))
-    of_task = [counts[row.attempt.task_id, task] for row, task in zip(rows, tasks, strict=True)]
-    weights = np.array([light.get(row.attempt.source, 2.0) / n for row, n in zip(rows, of_task, strict=True)])
-    weights *= len(rows) / weights.sum()
-    table, is_right = design(rows), np.array([float(row.is_right) for row in rows])
+    table, is_right, weights = design(rows), np.array([float(row.is_right) for row in rows]), importance(rows)
     order = {task: place % 10 for place, task in enumerate(sorted(set(tasks)))}
     folds, scores = np.array([order[task] for task in tasks]), np.zeros(len(rows))
     for fold in range(10):
@@ -304,9 +360,23 @@ def fit_weights(rows: Sequence[Tried]) -> str:
 def main() -> None:
     real = os.environ.get("IAD_REAL_DATA")
     folders = {"bundled": BUNDLED, **({"InterCode": Path(real) / "intercode"} if real else {})}
+    published = [folder / "trajectories" / "visible.jsonl" for folder in folders.values()]
+    published = [file for file in published if file.exists()]
+    if "--models" in sys.argv:
+        if not published:
+            raise SystemExit(
+                "expected InterCode's published trajectories for --models, found none; set IAD_REAL_DATA to a folder "
+                "with intercode/trajectories/visible.jsonl"
+            )
+        official = [TaskSet(folders["InterCode"], held_out=held) for held in (False, True)]
+        constructed = [list(run_attempts(tasks)) for tasks in (*official, TaskSet(BUNDLED, held_out=False))]
+        rows = [row for tasks in official for row in run_attempts(tasks, recorded=published)]
+        print_by_model(rows, constructed)
+        return
     if "--fit" in sys.argv:
         sets = [TaskSet(folder, held_out=False) for folder in folders.values()]
-        text = fit_weights([row for tasks in sets for row in run_attempts(tasks, n_per_kind=2)])
+        rows = [row for tasks in sets for row in run_attempts(tasks, n_per_kind=2)]
+        text = fit_weights([*rows, *run_attempts(sets[-1], recorded=published)] if published else rows)
         WEIGHTS.write_text(text, encoding="utf-8")
         print(f"wrote {WEIGHTS}")
         return

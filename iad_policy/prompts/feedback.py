@@ -67,6 +67,8 @@ def _is_told_as_failed(one: ShownAttempt) -> bool:
 
 def _headed(label: str, one: ShownAttempt, feedback: Feedback, words: Rendering) -> str:
     error, n_tokens = one.candidate.error, feedback.shown.action
+    if feedback.best is not None and one.candidate.key == feedback.best.key:
+        n_tokens = feedback.shown.best or n_tokens
     shown = truncated(error, n_tokens) if error else words.tried(one.candidate.action, n_tokens)
     return f"{label}:{shown}" if shown.startswith("\n") else f"{label}: {shown}"
 
@@ -107,7 +109,7 @@ def _remark(one: ShownAttempt, feedback: Feedback, words: Rendering) -> str:
         return _in_one_line(one.findings, feedback.shown.critique)
     if one.failure or one.outcome is None:
         return _in_one_line(one.failure, feedback.shown.result)
-    return _in_one_line(result_text(one.outcome, words, feedback.shown.result), feedback.shown.result)
+    return " ".join(result_text(one.outcome, words, feedback.shown.result).split())
 
 
 def _in_one_line(text: str, n_tokens: int) -> str:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from iad_policy.types import Candidate, Feedback, State, Turn
-from iad_policy.types.texts import shortened, shown, truncated
+from iad_policy.types.texts import CHARS_PER_TOKEN, shortened, shown, truncated
 
 RESULT_CHARS = 400
 """Characters of an observation that the history shows."""
@@ -97,7 +97,7 @@ class Rendering:
 
     def news(self, before: Turn | None, after: State, n_tokens: int) -> str:
         """Return what is seen after an action and was not seen before it, for a feedback; "" if nothing is."""
-        return truncated("\n".join(new_parts(before, after, "\n")), n_tokens)
+        return without_middle("\n".join(new_parts(before, after, "\n")), n_tokens * CHARS_PER_TOKEN)
 
     def actions(self, state: State) -> str:
         """Return the available actions as a list; "" if the page shows them itself."""

@@ -57,14 +57,13 @@ class TemplateRoles:
 def evaluation_of(candidate: Candidate) -> str:
     """Return an evaluation without a model, from the verdict on the attempt's last action.
 
-    It passes if the verdict says so. If the verdict does not say, it passes if the episode is over with a high enough
-    score.
+    It passes if the episode is over and the verdict says so, or says nothing and has a high enough score.
     """
     verdict, preview = candidate.verdict, candidate.preview
     if verdict is None:
         return "Verdict: fail\nCause: It was not verified.\nSuggestion: Bring it to an end."
     is_over = isinstance(preview, State) and preview.done
-    has_passed = verdict.passed if verdict.passed is not None else is_over and score(candidate) >= PASSING_SCORE
+    has_passed = is_over and (score(candidate) >= PASSING_SCORE if verdict.passed is None else verdict.passed)
     cause = " ".join(verdict.critique.split()) or "The verifier says no more."
     suggestion = "Do the same." if has_passed else "Do something else." if is_over else "Go on to the end."
     word = "pass" if has_passed else "fail"

@@ -9,7 +9,7 @@ from iad_policy.requests import Asking, Propose, Verify
 from iad_policy.strategies import declares, per_step
 from iad_policy.strategies.building_blocks.feedback_forms import FeedbackForm, findings, instructed
 from iad_policy.strategies.building_blocks.incumbent import incumbent
-from iad_policy.strategies.building_blocks.stop import passed, repeated, vote_settled
+from iad_policy.strategies.building_blocks.stop import passed, vote_settled
 from iad_policy.types import DIFFER, Candidate, State
 from iad_policy.types.plan import REFINE, SAMPLE, STOP, AdaptivePlan
 
@@ -31,24 +31,22 @@ def adaptive(
 
     A plan says what pays (`iad advise RUN --policy FILE`, docs/adaptive.md), and has an n of its own. Without one it
     never refines, and samples until the verifier passes the incumbent or the votes are settled (as CATTS stops per
-    step, arXiv 2602.12276). An incumbent that the verifier passes, and one that the last refinement only repeated, is
-    not refined: there is nothing to go on, so the next proposal is a fresh one.
+    step, arXiv 2602.12276). Where `feedback` has nothing to go on, a refinement is a fresh sample.
 
     It goes by the verdicts on all candidates so far, and commits by them.
     """
     tried = yield from Propose(here, 1, temperature=temperature)
     with suppress(BudgetExhausted):
         tried = yield from Verify(here, tried)
-        n_refined, is_repeat = 0, False
+        n_refined = 0
         next_move = partial(_planned, plan, plan.table_for(here.id)) if plan else partial(_unplanned, n)
         while (move := next_move(tried, n_refined)) != STOP:
             hint = None
-            if move == REFINE and not passed(incumbent(tried), tried) and not is_repeat:
+            if move == REFINE:
                 hint = instructed((yield from feedback(here, tried, 0.0)), instruct)
             (new,) = yield from Propose(here, 1, feedback=hint, temperature=temperature)
             tried = yield from Verify(here, [*tried, new])
             n_refined += hint is not None
-            is_repeat = hint is not None and repeated(incumbent(tried), tried)
     return incumbent(tried)
 
 

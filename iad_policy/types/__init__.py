@@ -300,11 +300,13 @@ class ShownTokens(NamedTuple):
         action: Of a proposal (arXiv 2504.01931 v2 shows 200-300).
         result: Of what it led to.
         critique: Of what somebody said about it.
+        best: Of the best proposal, where the proposals are listed. None: as of the others.
     """
 
     action: int = 300
     result: int = 150
     critique: int = 100
+    best: int | None = None
 
 
 SHOWN_TOKENS = ShownTokens()

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from iad_envs.bash.policy.effects import Done, error_line
 
-COMMAND_FINDINGS = ("unused", "unnamed", "lacks", "adds_up_totals", "loose_or", "only_looks")
+COMMAND_FINDINGS = ("unused", "other_case", "unnamed", "lacks", "adds_up_totals", "loose_or", "only_looks")
 """Names of the findings that need no output."""
 FINDINGS = (
     *("failed", "found_nothing", "invalid", "timed_out", "error_text", "nothing_printed", "printed_unasked"),
-    *("not_a_number", "zero", "not_a_digest", "not_paths", "wrong_ending", "wrong_line_count"),
+    *("not_a_number", "one_for_all", "zero", "not_a_digest", "not_paths", "wrong_ending", "wrong_line_count"),
     *("nothing_changed", "changed_unasked", "elsewhere", "target_untouched", "not_removed", "removed_unasked"),
     *("wrong_kind", *COMMAND_FINDINGS),
 )
@@ -102,6 +102,8 @@ def _about_the_answer(done: Done) -> Found:
             yield "not_a_number", ShellFinding(0.5 if begins_with_one else 1.0, text)
         if re.match(r"0(?:\.0*)?(?:\s|$)", lines[0]):
             yield "zero", ShellFinding(1.0, "the number is 0: check that the command looks at the right files")
+    if n_lines == 1 and asked.answer != "digest" and re.search(r"\b(?:each|every)\b", done.instruction.plain):
+        yield "one_for_all", ShellFinding(1.0, "the task asks for something of each, and the output is one line")
     if asked.answer == "digest":
         others = [line for line in lines if not re.search(r"(?i)\\?[0-9a-f]{32,128}\b", line)]
         n_digests = n_lines - len(others)
@@ -153,7 +155,7 @@ def _about_files(done: Done) -> Found:
             and path.rpartition("/")[2].lower() not in instruction.text
         ]
         yield from _share("elsewhere", outside, touched, "it changes what the task does not name: {}")
-    has_target = bool(instruction.words & {"to", "into", "new", "as"}) and len(named) > 1
+    has_target = bool(instruction.words & {"to", "into", "new", "as"} and "if" not in instruction.words and named[1:])
     # "Copy /a to /b", but also "make /b with a copy of /a".
     new = [path for path in done.created | done.changed if has_target and _is_in(path, (named[0], named[-1]))]
     if has_target and touched and not new:
@@ -182,10 +184,14 @@ def about_commands(done: Done) -> Found:
     uses += [(number, _has_number(number, done.working)) for number in instruction.numbers if number != "0"]
     unused = [text for text, is_used in uses if not is_used]
     yield from _share("unused", unused, uses, "the task names {}, the command does not")
+    if not re.search(r"\s-\w*i|--ignore-case|IGNORECASE|tolower", done.working):
+        single = [text for text in names if " " not in text]
+        otherwise = [text for text in single if text not in done.working and text.lower() in done.working.lower()]
+        yield from _share("other_case", otherwise, single, "the task writes {}, the command has it in other case")
 
     if instruction.paths or any(text.startswith("/") for text in instruction.quoted):
         known = [instruction.text, *(output.lower() for output in done.outputs[:-1])]
-        without_scripts = re.sub(r"'s[/,|#].*?'", " ", command)
+        without_scripts = re.sub(r"'s[/,|#].*?'|-perm\s+\S+", " ", command)
         paths = dict.fromkeys(re.findall(r"(?<![\w.*}~-])/(?!\d+\b)[\w.+-]+(?:/[\w.+-]+)*", without_scripts))
         own = [path for path in paths if not path.startswith(("/dev", "/bin", "/usr/bin", "/tmp", "/proc", "/etc"))]
         strange = [path for path in own if not any(path.rpartition("/")[2].lower() in text for text in known)]
@@ -230,9 +236,10 @@ def requirements() -> Sequence[CommandRequirement]:
 
 def _uses(text: str, done: Done) -> bool:
     """Whether a command uses a name of the instruction."""
-    wanted = text.strip(" /").lower()
+    wanted, working = " ".join(text.split()).strip("/").lower(), " ".join(done.working.lower().split())
     last = wanted.rpartition("/")[2].lstrip("*.")
-    if wanted in done.working.lower() and (len(wanted) > SHORT_WORD or _has_word(wanted, done.working)):
+    # A short word is a part of many others, and a mark is not.
+    if wanted in working and (len(wanted) > SHORT_WORD or not wanted.isalnum() or _has_word(wanted, working)):
         return True
     if text.startswith("/"):  # by a relative path
         return done.has_moved and bool(last) and any(last in command.lower() for command in done.commands)

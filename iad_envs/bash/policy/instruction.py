@@ -134,6 +134,8 @@ def what_is_asked(plain: str) -> Asked:
         clause = re.sub(rf"^(?:{adverbs}\s+)+", "", found[1])
         word = "get rid" if clause.startswith("get rid ") else clause.split()[0]
         forms = (word, word.removesuffix("s"), word.removesuffix("es"), f"{word.removesuffix('ies')}y")
+        if "extract" in forms and "archive" in plain:
+            word, forms = "unpack", ("unpack",)
         verbs.append(next((form for form in forms if form in CHANGING | ANSWERING), word))
     changing = [verb for verb in verbs if verb in CHANGING]
     change = _asks_for_change(plain, changing)
@@ -141,8 +143,8 @@ def what_is_asked(plain: str) -> Asked:
     # After the first something is gone from its place; the others may do that, as many programs replace their input.
     removing = ("delete", "remove", "get rid", "move", "rename", "unhide", "hide", "clear")
     may_remove = (
-        *("compress", "uncompress", "zip", "gzip", "unzip", "decompress", "archive", "replace", "substitute", "change"),
-        *("split", "merge"),
+        *("compress", "uncompress", "zip", "gzip", "unzip", "unpack", "decompress", "archive", "replace"),
+        *("substitute", "change", "split", "merge"),
     )
     if change and not set(removing).intersection(changing):
         removal = None if set(may_remove).intersection(changing) else False
@@ -183,7 +185,7 @@ def _kind_of_answer(plain: str) -> Literal["number", "digest", "paths", "text"]:
     if asks_for_number and "hex" not in plain:
         asks_for_several = re.search(
             r"\b(?:each|every|per|most|frequent|common|often|precede[sd]?|all .* with (?:the )?number|sizes"
-            r"|for all (?:sub-?)?director|with (?:its|their)|(?:number|count) before|followed by|as well)\b",
+            r"|for all (?:sub-?)?director\w*|with (?:its|their)|(?:number|count) before|followed by|as well)\b",
             plain,
         )
         return "text" if asks_for_several else "number"

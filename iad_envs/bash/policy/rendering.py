@@ -2,9 +2,9 @@
 
 from typing import Any, ClassVar
 
-from iad_policy.prompts.rendering import Rendering, Seen, facts_of, new_parts, page_of, without_middle
+from iad_policy.prompts.rendering import Rendering, Seen, facts_of, page_of, without_middle
 from iad_policy.types import State, Turn
-from iad_policy.types.texts import OBSERVATION_CHARS, tail
+from iad_policy.types.texts import OBSERVATION_CHARS
 
 
 class ShellRendering(Rendering):
@@ -40,8 +40,8 @@ class ShellRendering(Rendering):
         return [f"{kind.capitalize()}: {paths}" for kind, paths in _touched(after).items()]
 
     def news(self, before: Turn | None, after: State, n_tokens: int) -> str:
-        """Return the end of the output, which says how the command ended. It is new even if it is that of the last."""
-        return tail("\n".join(new_parts(None, after, "\n")), n_tokens)
+        """Return the beginning and the end of the output. It is new even if it is that of the last command."""
+        return super().news(None, after, n_tokens)
 
     def beginning(self, first: Turn) -> list[str]:
         """Return nothing: before the first command the shell shows nothing."""

@@ -57,7 +57,7 @@ class BashVerifier:
     needs_preview = True
     reads_info = True
     compares = True
-    identity = "proxy:bash:2"
+    identity = "proxy:bash:3"
     """Its number is raised with every change of the scores, so that no run goes on with other ones."""
 
     def __init__(self, env: gym.Env[Any, Any] | None = None) -> None:
@@ -102,8 +102,7 @@ def _submission(state: State) -> Verdict:
     has_nothing = "nothing_printed" in found or (done.instruction.asked.change and "nothing_changed" in found)
     if has_nothing or not found.keys().isdisjoint(("failed", "invalid", "timed_out")):
         score = min(score, 0.1)
-    is_complete = not any(weights().findings.get(name) for name in found)
-    return Verdict(score, _critique(found), passed=is_complete, details=_details(found))
+    return Verdict(score, _critique(found), passed=_is_clean(found), details=_details(found))
 
 
 def _command(preview: State, agreement: float) -> Verdict:
@@ -118,7 +117,11 @@ def _command(preview: State, agreement: float) -> Verdict:
     if done.is_repetition:
         return Verdict(LOOKING, "It repeats an earlier command with the same output.", details=details)
     score = LOOKING + REACHING * success(done, found) + 0.05 * agreement  # which mostly decides ties
-    return Verdict(score, _critique(found), details=details)
+    return Verdict(score, _critique(found), passed=_is_clean(found) or None, details=details)
+
+
+def _is_clean(found: Mapping[str, ShellFinding]) -> bool:
+    return not any(weights().findings.get(name) for name in found)
 
 
 def _critique(found: Mapping[str, ShellFinding]) -> str:

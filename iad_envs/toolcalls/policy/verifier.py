@@ -71,7 +71,8 @@ def _verdict(at: Dialogue, candidate: Candidate) -> Verdict:
         score, said = _of_reply(at, candidate, preview)
         if unused and at.worked:
             said.append(_listed(unused))
-    return Verdict(score, " ".join(said) or "Nothing speaks against it.", details={"unused": float(len(unused))})
+    critique = " ".join(said) or "Nothing speaks against it."
+    return Verdict(score, critique, passed=not said or None, details={"unused": float(len(unused))})
 
 
 def _of_calls(at: Dialogue, response: Response, unused: Sequence[str]) -> float:

@@ -17,6 +17,7 @@ from functools import partial
 from iad_policy.errors import UnknownName
 from iad_policy.requests import Ask, Asking
 from iad_policy.strategies.building_blocks.incumbent import incumbent
+from iad_policy.strategies.building_blocks.stop import passed, repeated
 from iad_policy.strategies.building_blocks.voting import previewed
 from iad_policy.types import DIFFER, Candidate, Feedback, Said, ShownAttempt, ShownTokens, State, score
 
@@ -26,7 +27,9 @@ FeedbackForm = Callable[[State, Sequence[Candidate], float], Asking[Feedback | N
 The best one is the `incumbent` under that delta: what would be committed.
 """
 
-SHOWN_TOKENS, RESULT_TOKENS, CRITIQUE_TOKENS = ShownTokens()
+SHOWN_TOKENS, RESULT_TOKENS, CRITIQUE_TOKENS, _ = ShownTokens()
+WHOLE_TOKENS = 4000
+"""Length up to which the attempt that is to be improved is shown whole: one that is cut can only be written anew."""
 
 
 def fingerprint(feedback: Feedback | None) -> str:
@@ -123,17 +126,25 @@ def findings(
     tried: Sequence[Candidate],
     delta: float = 0.0,
     *,
-    shown_tokens: int = SHOWN_TOKENS,
+    shown_tokens: int | None = None,
     result_tokens: int = RESULT_TOKENS,
     critique_tokens: int = CRITIQUE_TOKENS,
 ) -> Asking[Feedback | None]:
     """Show every candidate tried, what it led to, the verifier's findings, and which one the verifier prefers.
 
-    Nothing is simulated for it: results are those that the verifier looked at.
+    Unless a length is given, the best one is shown whole. Nothing is simulated for it: results are those that the
+    verifier looked at.
+
+    Where there is nothing to go on there is no feedback, so the next proposal is independent: if the verifier passes
+    the incumbent, or if the newest candidate only repeats an earlier one.
     """
     yield from ()
+    if passed(incumbent(tried, delta), tried) or repeated(tried[-1], tried):
+        return None
     attempts = [ShownAttempt(one.shown(), outcome=one.preview, findings=_critique(one)) for one in tried]
-    feedback = _about(tried, delta, attempts, ShownTokens(shown_tokens, result_tokens, critique_tokens))
+    best_tokens = WHOLE_TOKENS if shown_tokens is None else None
+    shown = ShownTokens(shown_tokens or SHOWN_TOKENS, result_tokens, critique_tokens, best_tokens)
+    feedback = _about(tried, delta, attempts, shown)
     distinct: dict[str, tuple[int, Candidate]] = {}
     for number, one in enumerate(tried, start=1):
         if not one.error and one.verdict is not None:

@@ -222,7 +222,8 @@ OPEN = State("on the way", {})
 @pytest.mark.parametrize(
     ("verdict", "preview", "expected"),
     [
-        (Verdict(0.1, passed=True), OPEN, True),
+        (Verdict(0.1, passed=True), OVER, True),
+        (Verdict(0.9, passed=True), OPEN, False),
         (Verdict(0.9, passed=False), OVER, False),
         (Verdict(0.6), OVER, True),
         (Verdict(0.4), OVER, False),

@@ -32,6 +32,12 @@ def found(instruction: str, *commands: Ran) -> dict[str, str]:
         (DELETE, ran("find /a/b -name '*.tmp' -delete", deleted=("/a/b/c.tmp",))),
         (COMPRESS, ran("find /a -type f -mtime +7 -exec gzip {} +", created=("/a/b.gz",), deleted=("/a/b",))),
         ("Change directory to /a", ran("cd /a", cwd="/a")),
+        ("Find the files in /a that are called 'Foo.c', in any case", ran("find /a -iname foo.c", "/a/foo.c\n")),
+        ("Remove the spaces around ' x y '", ran("echo ' x y ' | sed 's/^ *//; s/ *$//'", "x y\n")),
+        ("Print the numbers 1 to 3 with ':' between them", ran("i=1; echo $i:2:3", "1:2:3\n")),
+        ("Find files that others can't write in /a", ran("find /a ! -perm /o+w", "/a/x\n")),
+        ("Move /a/x to /b if there is no /c", ran("[ -e /c ] || mv /a/x /b", created=("/b",), deleted=("/a/x",))),
+        ("Extract the archive /a/x.tar to /b", ran("tar -xf /a/x.tar -C /b", created=("/b/y",))),
     ],
 )
 def test_nothing_speaks_against_the_kind_of_result_that_is_asked_for(instruction: str, command: Ran) -> None:
@@ -89,6 +95,10 @@ def test_nothing_speaks_against_the_kind_of_result_that_is_asked_for(instruction
         ("Count the lines of all .c files in /a",
          ran("find /a -name '*.c' | xargs wc -l | awk '{s += $1} END {print s}'", "8\n"),
          "wc prints a total after several files, which this adds up as well"),
+        ("Count the lines of each .c file in /a", ran("find /a -name '*.c' -exec cat {} + | wc -l", "8\n"),
+         "the task asks for something of each, and the output is one line"),
+        ("Find the files in /a that are called 'Foo.c'", ran("find /a -name foo.c", "/a/foo.c\n"),
+         "the task writes Foo.c, the command has it in other case"),
         ("Remove all a.out and *.o in /a", ran("find /a -name a.out -o -name '*.o' -exec rm {} +", deleted=("/a/b.o",)),
          "without parentheses, what follows -o belongs to the last alternative only"),
     ],

@@ -67,6 +67,11 @@ def test_a_submission_passes_only_if_nothing_is_missing() -> None:
     assert clean.score > failed.score > nothing.score == 0.0
     assert "Exit code 1: find: '/b': No such file or directory." in failed.critique
     assert nothing.critique == "Nothing was done yet."
+    # A command passes if nothing speaks against it. To look, as all others do, is none that could be right.
+    assert [verdict.passed for verdict in verdicts(state(COUNT), *(candidate(COUNT, one) for one in (GOOD, LOOK)))] == [
+        True,
+        None,
+    ]
     moved = submitted("Change directory to /a", ran("cd /a", cwd="/a"))
     assert (moved.passed, moved.critique) == (True, "Nothing speaks against it.")
     idle = submitted(COMPRESS, ran("find /a -type f -mtime +7", "/a/b\n"))

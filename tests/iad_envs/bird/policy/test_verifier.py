@@ -188,7 +188,7 @@ def test_the_majority_is_counted_by_result_without_failures(env: gym.Env[Any, An
 
 def test_chains_share_the_proposals_and_each_gives_its_best(env: gym.Env[Any, Any]) -> None:
     for n, k, samples in ((5, 2, 2), (2, 10, 2)):
-        with IADPolicyWrapper("replay", env, strategy="chains", n=n, k=k) as policy:
+        with IADPolicyWrapper("replay", env, strategy="chains", n=n, k=k, feedback="best-worst") as policy:
             policy.act(*env.reset(options={"task_id": "7"}))
             (decision,) = policy.decisions
         assert decision.usage.proposals == n

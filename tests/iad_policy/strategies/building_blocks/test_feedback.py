@@ -156,6 +156,30 @@ def test_findings_that_only_repeat_the_error_are_not_told_again() -> None:
     ]
 
 
+PASSED, DOUBTED = (
+    Candidate(name, key=name, verdict=Verdict(score, passed=passed))
+    for name, score, passed in (("passed", 0.9, True), ("doubted", 0.4, None))
+)
+
+
+@pytest.mark.parametrize(
+    ("tried", "is_told"),
+    [
+        ((DOUBTED,), True),
+        ((PASSED,), False),
+        ((DOUBTED, PASSED), False),
+        ((replace(PASSED, verdict=Verdict(0.1, passed=True)), DOUBTED), True),
+        ((DOUBTED, BEST, replace(DOUBTED)), False),
+        ((DOUBTED, replace(DOUBTED), BEST), True),
+    ],
+)
+def test_findings_are_not_told_where_the_best_passed_or_the_newest_is_a_repeat(
+    tried: tuple[Candidate, ...], is_told: bool
+) -> None:
+    assert (form("findings", *tried) is not None) == is_told
+    assert form("best-worst", *tried) is not None  # the papers' form keeps asking
+
+
 def test_hints_tell_what_was_wrong_without_the_attempts() -> None:
     feedback = form(
         "hints",
