@@ -21,6 +21,11 @@ class Box(NamedTuple):
     w: float
     h: float
 
+    def holds(self, other: "Box") -> bool:
+        """Return whether another box's centre is inside."""
+        x, y = other.x + other.w / 2, other.y + other.h / 2
+        return self.x <= x <= self.x + self.w and self.y <= y <= self.y + self.h
+
 
 Boxes = Mapping[str, Sequence[Box]]
 """Boxes by type of component. A missing type has no boxes."""
@@ -65,6 +70,19 @@ def score_layout(reference: Boxes, candidate: Boxes) -> LayoutScore:
         for kind, (both, union) in areas.items()
     }
     return LayoutScore(shared / covered if covered else 0.0, kinds)
+
+
+def iou(one: Box, other: Box) -> float:
+    """Return the area that two boxes share, over the area that either covers."""
+    w = min(one.x + one.w, other.x + other.w) - max(one.x, other.x)
+    h = min(one.y + one.h, other.y + other.h) - max(one.y, other.y)
+    both = max(0.0, w) * max(0.0, h)
+    return both / (one.w * one.h + other.w * other.h - both) if both else 0.0
+
+
+def covered(boxes: Sequence[Box]) -> float:
+    """Return the area that boxes cover together."""
+    return _areas(boxes, ())[1]
 
 
 def page_boxes(pixels: Boxes, width: float, height: float) -> dict[str, tuple[Box, ...]]:

@@ -1,6 +1,7 @@
 """Everything that speaks against what an episode has done in the shell, told in words. It uses no gold.
 
-To add a kind of finding, yield it in one of the four functions below, name it in `FINDINGS`, and fit the weights again.
+What holds of many right commands too is asked, not stated: `benchmarks/support/bash_verifier.py --models` counts it. To
+add a kind of finding, yield it in one of the four functions below, name it in `FINDINGS`, and fit the weights again.
 """
 
 import re
@@ -90,7 +91,7 @@ def _about_the_answer(done: Done) -> Found:
     if not lines:
         return
     if asked.answer == "nothing" and not done.facts["exit_code"]:
-        text = "the task asks for a change only, and the last command prints text, which is handed in too"
+        text = "is the text wanted that the last command prints? The task asks for a change, and it is handed in too"
         yield "printed_unasked", ShellFinding(1.0, text)
     if asked.answer == "number":
         if n_lines > 1:
@@ -101,7 +102,7 @@ def _about_the_answer(done: Done) -> Found:
             text = f"the task asks for a number, the output {what}: {_shown(lines[0])}"
             yield "not_a_number", ShellFinding(0.5 if begins_with_one else 1.0, text)
         if re.match(r"0(?:\.0*)?(?:\s|$)", lines[0]):
-            yield "zero", ShellFinding(1.0, "the number is 0: check that the command looks at the right files")
+            yield "zero", ShellFinding(1.0, "the number is 0: does the command look at the right files?")
     if n_lines == 1 and asked.answer != "digest" and re.search(r"\b(?:each|every)\b", done.instruction.plain):
         yield "one_for_all", ShellFinding(1.0, "the task asks for something of each, and the output is one line")
     if asked.answer == "digest":
@@ -140,7 +141,7 @@ def _about_files(done: Done) -> Found:
         text = f"the task asks for an answer only; changed: {_listed(touched)}"
         yield "changed_unasked", ShellFinding(1.0, text)
     if asked.change and not touched:
-        yield "nothing_changed", ShellFinding(1.0, f"the task asks to {asked.verb}; no file changed")
+        yield "nothing_changed", ShellFinding(1.0, f"no file changed: is there nothing to {asked.verb}?")
     if not asked.change:
         return
     paths = (path for path in (*instruction.paths, *instruction.quoted) if path.startswith("/"))

@@ -125,8 +125,8 @@ def _is_clean(found: Mapping[str, ShellFinding]) -> bool:
 
 
 def _critique(found: Mapping[str, ShellFinding]) -> str:
-    texts = [finding.text for finding in found.values()]
-    return " ".join(f"{text[0].upper()}{text[1:]}." for text in texts) or "Nothing speaks against it."
+    texts = [f"{finding.text[0].upper()}{finding.text[1:]}" for finding in found.values()]
+    return " ".join(text if text.endswith("?") else f"{text}." for text in texts) or "Nothing speaks against it."
 
 
 def _details(found: Mapping[str, ShellFinding]) -> dict[str, float]:

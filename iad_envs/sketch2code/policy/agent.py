@@ -11,12 +11,10 @@ from random import Random
 from typing import Any
 
 from iad_envs.sketch2code.policy.html import blocks_of, near, snapped, without, written
-from iad_envs.sketch2code.policy.reading import SketchReading, read_sketch
+from iad_envs.sketch2code.policy.reading import FRAMES, SketchReading, frame_fits, read_sketch
 from iad_envs.sketch2code.policy.strokes import SketchParams, StrokeBlock
 from iad_policy.agents.rule_based import RuleBasedAgent
 from iad_policy.types import Candidate, Feedback, State
-
-FRAMES = ("nav_bar", "form_table", "button")
 
 
 class Sketch2CodeAgent(RuleBasedAgent):
@@ -84,18 +82,6 @@ def _traced(state: State, heat: float, rng: Random) -> SketchReading:
         block for block in named if block.kind != "text_block" or not any(button.holds(block) for button in buttons)
     ]
     return SketchReading(tuple(kept), reading.height)
-
-
-def frame_fits(frame: StrokeBlock, reading: SketchReading) -> Mapping[str, float]:
-    """Return how well each meaning fits a frame, by its shape and place. Larger is more likely."""
-    is_small = frame.w < 0.22 and frame.h < 0.06
-    is_bar = frame.w > 0.6 and frame.h < 0.11 and frame.y < 0.25
-    is_column = frame.x < 0.05 and frame.h > 1.8 * frame.w and frame.h > 0.4 * reading.height
-    return {
-        "button": 1.5 if is_small else -1.5,
-        "nav_bar": 1.5 if is_bar else 1.0 if is_column else -0.2,
-        "form_table": 0.2 if is_bar or is_small or is_column else 1.0,
-    }
 
 
 def _shifted(best: SketchReading, again: Callable[[], SketchReading], rng: Random) -> SketchReading:

@@ -11,7 +11,7 @@ import gymnasium as gym
 
 from iad_envs.sketch2code.blocks import text_blocks
 from iad_envs.sketch2code.policy.differences import differences, text_differences
-from iad_envs.sketch2code.policy.ink import image_part
+from iad_envs.sketch2code.policy.pictures import image_part
 from iad_envs.sketch2code.policy.verifier import PROMPTS, Screenshot
 from iad_envs.sketch2code.renderer import Renderer
 from iad_policy.errors import UnknownName
@@ -53,7 +53,7 @@ class ReferenceCritic:
         if isinstance(preview, str):
             return preview
         reference, page = _gold(preview)["reference"], preview.info["page"]
-        found = [*differences(reference["page"], page)]
+        found = [(one.cost, str(one)) for one in differences(reference["page"], page)]
         if "block_match" in _gold(preview)["reward_parts"]:
             (_, theirs, _), (_, ours, _) = (text_blocks(self._renderer(), one["html"]) for one in (reference, page))
             found += text_differences(theirs, ours)

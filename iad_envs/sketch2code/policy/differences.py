@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 from iad_envs.sketch2code.blocks import TextBlock
-from iad_envs.sketch2code.layout import Box
+from iad_envs.sketch2code.layout import Box, iou
 from iad_envs.sketch2code.visual import colour_difference, matched_blocks
 
 NAMES = {
@@ -20,27 +20,55 @@ NAMES = {
 """Types of boxes in words."""
 
 
-def differences(reference: Mapping[str, Any], page: Mapping[str, Any]) -> Iterator[tuple[float, str]]:
-    """Yield what differs between two pages' boxes: the area that it costs in the layout score, and a sentence.
+class PartDifference(NamedTuple):
+    """A part that differs between two pages.
 
-    Boxes of a type that overlap are paired, the most alike first. Places are in pixels of the second page, to 5 pixels.
+    Attributes:
+        cost: The area that it costs in the layout score, as a share of the page.
+        kind: Type of box.
+        here: Where it is on the page, in pixels; None if it is missing.
+        there: Where it should be; None if it does not belong there.
+    """
+
+    cost: float
+    kind: str
+    here: Box | None
+    there: Box | None
+
+    def __str__(self) -> str:
+        wanted = self.there and f"{_at(self.there)}, {self.there.w:.0f} wide and {self.there.h:.0f} high"
+        if self.here is None:
+            return f"There is no {NAMES[self.kind]} at {wanted}."
+        return (
+            f"The {NAMES[self.kind]} at {_at(self.here)} "
+            f"{f'should be at {wanted}' if wanted else 'does not belong there'}."
+        )
+
+
+def differences(
+    reference: Mapping[str, Any], page: Mapping[str, Any], near: Mapping[str, float] | None = None
+) -> Iterator[PartDifference]:
+    """Yield what differs between two pages' boxes.
+
+    Boxes of a type that overlap are paired, the most alike first. Places are in pixels of their page, to 5 pixels.
 
     Args:
         reference: The page as it should be, as an `info` has it.
         page: The page, in the same form.
+        near: IoU from which boxes of a type count as equal; 0.9 for types that it lacks.
     """
     for kind in NAMES:
         theirs, ours = ([Box(*box) for box in one["boxes"].get(kind, ())] for one in (reference, page))
-        alike = sorted(((_iou(one, other), one, other) for one, other in product(theirs, ours)), reverse=True)
-        for iou, there, here in alike:
-            if iou > 0 and there in theirs and here in ours:
+        alike = sorted(((iou(one, other), one, other) for one, other in product(theirs, ours)), reverse=True)
+        for share, there, here in alike:
+            if share > 0 and there in theirs and here in ours:
                 theirs.remove(there)
                 ours.remove(here)
-                if iou < 0.9:  # what is nearly right is not worth a sentence
-                    cost = (1 - iou) * (_area(there) + _area(here)) / (1 + iou)
-                    yield cost, _sentence(kind, _rounded(here, page), _rounded(there, page))
-        yield from ((_area(one), _sentence(kind, None, _rounded(one, page))) for one in theirs)
-        yield from ((_area(one), _sentence(kind, _rounded(one, page), None)) for one in ours)
+                if share < (near or {}).get(kind, 0.9):  # what is nearly right is not worth a sentence
+                    cost = (1 - share) * (_area(there) + _area(here)) / (1 + share)
+                    yield PartDifference(cost, kind, _rounded(here, page), _rounded(there, reference))
+        yield from (PartDifference(_area(one), kind, None, _rounded(one, reference)) for one in theirs)
+        yield from (PartDifference(_area(one), kind, _rounded(one, page), None) for one in ours)
 
 
 def text_differences(reference: Sequence[TextBlock], page: Sequence[TextBlock]) -> Iterator[tuple[float, str]]:
@@ -57,14 +85,6 @@ def text_differences(reference: Sequence[TextBlock], page: Sequence[TextBlock]) 
             yield _area(there.box) * min(1.0, apart / 100), f'The text "{there.text[:40]}" should be rgb({colour}).'
 
 
-def _sentence(kind: str, here: Box | None, there: Box | None) -> str:
-    """Return what is wrong with a part: where it is, if on the page, and where it should be, if it belongs there."""
-    wanted = there and f"{_at(there)}, {there.w:.0f} wide and {there.h:.0f} high"
-    if here is None:
-        return f"There is no {NAMES[kind]} at {wanted}."
-    return f"The {NAMES[kind]} at {_at(here)} {f'should be at {wanted}' if wanted else 'does not belong there'}."
-
-
 def _at(box: Box) -> str:
     return f"left {box.x:.0f}, top {box.y:.0f}"
 
@@ -78,10 +98,3 @@ def _rounded(box: Box, page: Mapping[str, Any]) -> Box:
 
 def _area(box: Box) -> float:
     return box.w * box.h
-
-
-def _iou(one: Box, other: Box) -> float:
-    w = min(one.x + one.w, other.x + other.w) - max(one.x, other.x)
-    h = min(one.y + one.h, other.y + other.h) - max(one.y, other.y)
-    both = max(0.0, w) * max(0.0, h)
-    return both / (_area(one) + _area(other) - both) if both else 0.0

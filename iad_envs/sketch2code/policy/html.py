@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from html import escape
 
-from iad_envs.sketch2code.policy.ink import PAGE_WIDTH_PX
+from iad_envs.sketch2code.policy.pictures import PAGE_WIDTH_PX
 from iad_envs.sketch2code.policy.reading import SketchReading
 from iad_envs.sketch2code.policy.strokes import StrokeBlock
 

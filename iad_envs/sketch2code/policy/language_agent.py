@@ -7,8 +7,8 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from iad_envs.sketch2code.policy.ink import image_part, page_scale
 from iad_envs.sketch2code.policy.page_answers import read_page
+from iad_envs.sketch2code.policy.pictures import image_part, page_scale
 from iad_policy.agents.language import CUT_OFF, LanguageAgent
 from iad_policy.models import Completion
 from iad_policy.models.parsing import Reading

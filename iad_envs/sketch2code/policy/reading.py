@@ -5,13 +5,14 @@ and a frame with a cross is a picture. The remaining ink in low, wide bands is t
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from iad_envs.browser.images import opencv
+from iad_envs.sketch2code.layout import Box, Boxes, iou
 from iad_envs.sketch2code.policy.strokes import (
     Ink,
     SketchParams,
@@ -21,6 +22,9 @@ from iad_envs.sketch2code.policy.strokes import (
     frames_of,
     strokes_of,
 )
+
+FRAMES = ("nav_bar", "form_table", "button")
+"""Types of parts that are drawn as a frame."""
 
 
 class SketchReading(NamedTuple):
@@ -71,6 +75,40 @@ def read_sketch(sketch: NDArray[np.uint8], size: Sequence[int], params: SketchPa
     long = [stroke.slope for stroke in across if stroke.end - stroke.start > 150]
     tilt = math.tan(float(np.median(long))) * params.upright if long else 0.0
     return _straight(blocks, ink.shape, params.margin, tilt)
+
+
+def frame_fits(frame: StrokeBlock, reading: SketchReading) -> Mapping[str, float]:
+    """Return how well each meaning fits a frame, by its shape and place. Larger is more likely."""
+    is_small = frame.w < 0.22 and frame.h < 0.06
+    is_bar = frame.w > 0.6 and frame.h < 0.11 and frame.y < 0.25
+    is_column = frame.x < 0.05 and frame.h > 1.8 * frame.w and frame.h > 0.4 * reading.height
+    return {
+        "button": 1.5 if is_small else -1.5,
+        "nav_bar": 1.5 if is_bar else 1.0 if is_column else -0.2,
+        "form_table": 0.2 if is_bar or is_small or is_column else 1.0,
+    }
+
+
+def boxes_read(reading: SketchReading, page: Boxes) -> dict[str, list[Box]]:
+    """Return the parts of a sketch as boxes by type, in shares of the page.
+
+    What a frame stands for is not drawn. It counts as the part that the given page has at its place, if there is one,
+    and else as what its shape suggests.
+    """
+    found: dict[str, list[Box]] = {}
+    blocks = [
+        (block, Box(block.x, block.y / reading.height, block.w, block.h / reading.height)) for block in reading.blocks
+    ]
+    for block, box in blocks:
+        kind = block.kind
+        if kind == "frame":
+            fits = frame_fits(block, reading)
+            here = max((iou(box, other), name) for name in FRAMES for other in [*page.get(name, ()), Box(0, 0, 0, 0)])
+            kind = here[1] if here[0] > 0.4 else max(FRAMES, key=lambda name: fits[name])
+        found.setdefault(kind, []).append(box)
+    buttons = found.get("button", ())
+    texts = [one for one in found.get("text_block", ()) if not any(button.holds(one) for button in buttons)]
+    return {**found, "text_block": texts}
 
 
 def ink_of(sketch: NDArray[np.uint8], size: Sequence[int], darker: float) -> Ink:

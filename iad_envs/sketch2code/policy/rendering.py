@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from iad_envs.sketch2code.policy.ink import PAGE_WIDTH_PX, page_scale, sent_size
+from iad_envs.sketch2code.policy.pictures import PAGE_WIDTH_PX, page_scale, sent_size
 from iad_policy.prompts.rendering import Rendering, Seen, complaint_of, facts_of, page_of
 from iad_policy.types import State, Turn
 from iad_policy.types.texts import shown

@@ -36,7 +36,7 @@ def critic() -> ReferenceCritic:
 
 
 def test_differences_are_said_with_their_costs() -> None:
-    found = {said: cost for cost, said in differences({"boxes": THERE, **SIZE}, {"boxes": HERE, **SIZE})}
+    found = {str(one): one.cost for one in differences({"boxes": THERE, **SIZE}, {"boxes": HERE, **SIZE})}
     assert set(found) == SAID
     assert found["There is no button at left 640, top 320, 160 wide and 80 high."] == 0.125**2
     assert not list(differences({"boxes": THERE, **SIZE}, {"boxes": THERE, **SIZE}))
