@@ -71,7 +71,8 @@ class Reproduction:
         yield Group(
             Text(f"{known['title']} ({known['source']})", style="bold"),
             Text(f"{known['env']}, {known['n_tasks']} test tasks, seeds {seeds}, {known['by']}. Rewards are 0 to 1."),
-            *(Text(f"Differs: {sentence}") for sentence in known["differs"]),
+            Text("Differences from the paper:"),
+            *(Text(f"- {sentence}") for sentence in known["differs"]),
             "",
             arms,
             "",
@@ -190,7 +191,8 @@ def coverage(paper: str = "", env: str = "") -> str:
             f"{env}: {len(known.arms)} arms, {how}",
             *(f"Trend: {one.name} (published: {one.published})" for one in known.claims),
             *(f"Picture: {one.title}" for one in known.pictures),
-            *(f"Differs: {one}" for one in what_differs(paper, "comparison", env)),
+            "Differences from the paper:",
+            *(f"- {one}" for one in what_differs(paper, "comparison", env)),
         ]
     )
 
@@ -264,7 +266,8 @@ def as_markdown(record: Mapping[str, Any], drawn: Sequence[Path] = ()) -> str:
         f"{record['env']}, {record['n_tasks']} test tasks, seeds {seeds}, {record['by']}. "
         "Rewards are 0 to 1; intervals are 95 %, clustered by task.",
         "",
-        *(f"- Differs: {sentence}" for sentence in record["differs"]),
+        "Differences from the paper:",
+        *(f"- {sentence}" for sentence in record["differs"]),
         "",
     ]
     spent = [axis for axis in ("proposals", "tokens") if all(axis in one for one in record["arms"].values())]

@@ -46,8 +46,8 @@ BFCL, ACEBENCH = TOOLS = ("IAD/BFCL-v0", "IAD/ACEBench-v0")
 COLDER = "Every role but the actor has temperature 0.01 there, and 0 here."
 DIFFERS: Mapping[str, PaperDifference] = {
     "1 the simulator": PaperDifference(
-        "The paper's simulator is Llama 3.1 8B, trained by LoRA (rank 16, batch 64, cosine, at most 3 epochs). The "
-        "arms here are a linear model of the type of an outcome, and recordings. `iad train simulator --backend "
+        "The paper's simulator is Llama 3.1 8B, trained by LoRA (rank 16, batch 64, cosine, at most 3 epochs). Here "
+        "the simulators are a linear model of an outcome's type, and recordings. `iad train simulator --backend "
         "hf:<model>` trains a language model as published, for --simulator llm:<folder>.",
         "training",
     ),
@@ -69,22 +69,24 @@ DIFFERS: Mapping[str, PaperDifference] = {
         "agent sees of it: the contents of tools and databases are hidden from simulators.",
     ),
     "3 failure-driven data": PaperDifference(
-        "Failures are recorded of several agents, and of actions made to fail: typos, stand-ins, and with tools calls "
-        "that their schemas refuse; the kinds seen least are kept. The paper finds rare errors in the tools' code.",
+        "Failures come from several agents and from actions made to fail: typos, substitutes and, for tools, calls "
+        "that the schema rejects; the rarest kinds are kept. The paper finds rare errors in the tools' code.",
         "comparison",
     ),
     "6a figures and tables": PaperDifference(
-        "Success is drawn by simulator, by number of attempts and without evaluation or summary. The other tables and "
-        "figures are not drawn. Table 2 is measured by `iad_policy.learn.fidelity`, with hashed n-grams for likeness.",
+        "Success is plotted by simulator, by number of attempts, and without evaluation or summary; the other tables "
+        "and figures are left out. Table 2 is measured by `iad_policy.learn.fidelity`, with hashed n-grams for "
+        "similarity.",
         "comparison",
     ),
     "6c attempts": PaperDifference(
-        "Numbers of attempts are compared in the perfect simulator. The paper's are of another one: 29.5 with 5, where "
-        "its perfect one has 30.5.",
+        "Numbers of attempts are compared in the perfect simulator. The paper uses another simulator (29.5 with 5 "
+        "attempts; its perfect simulator: 30.5).",
         "comparison",
     ),
     "6b other environments": PaperDifference(
-        "The environment is the shop, where nothing that is rehearsed has side effects. The paper's are tools.",
+        "The environment is the shop, where simulated actions have no side effects; the paper's environments are "
+        "tools.",
         "comparison",
         (WEBSHOP,),
     ),
@@ -96,7 +98,7 @@ DIFFERS: Mapping[str, PaperDifference] = {
     ),
     "7 tools": PaperDifference(
         "The paper's simulator is trained on 524 tools and MCP servers. tau2, API-Bank and ToolAlpaca are not among "
-        "the environments; `iad_policy.bridges.described` takes tau2."
+        "the environments; tau2 runs through `iad_policy.bridges.described`."
     ),
     "8 the agent": PaperDifference(
         "The agent is rule-based and follows the plan in its notes. Evaluator and summariser are templates. The "

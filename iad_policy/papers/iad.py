@@ -46,25 +46,25 @@ SHOWN: Mapping[str, str] = {
 SKETCH, BIRD, BASH = "IAD/Sketch2Code-v0", "IAD/BIRD-v0", "IAD/InterCodeBash-v0"
 DIFFERS: Mapping[str, PaperDifference] = {
     "6a the judge": PaperDifference(
-        "In IAD-fb and Sk2code a model that sees the reference gives the text. Without --agent it is a template, "
-        "which names the boxes that differ, and the rule-based agent reads no text.",
+        "In the paper's IAD-fb and Sk2code a model that sees the reference writes the text. Here, without --agent, a "
+        "template names the boxes that differ, and the rule-based agent reads no text.",
         "comparison",
         (SKETCH,),
     ),
     "7 as many texts as proposals": PaperDifference(
-        "Tables have K = N texts of the judge. Of n proposals the first is made without feedback, so at most n - 1 "
-        "texts are read.",
+        "The paper's tables have K = N texts of the judge. Here at most n - 1 are read, as the first of n proposals "
+        "gets no feedback.",
         envs=(SKETCH,),
     ),
     "10 the shop": PaperDifference(
-        "In the shop, IAD is compared with best-of-n at n = 2 and 4. Figure 8's weak model on a fifth of the tasks is "
-        "a preset (iad/webshop-subset) and a figure of `iad sweep`, and no claim here.",
+        "In the shop, IAD is compared with best-of-n at n = 2 and 4. Figure 8 (a weak model on a fifth of the tasks) "
+        "is not tested here: use the preset iad/webshop-subset and `iad sweep`.",
         "comparison",
         (WEBSHOP,),
     ),
     "10a the policy": PaperDifference(
-        "The policy is a model on features of the page. When it refines, it samples among the actions that it did not "
-        "try yet, as it can't read feedback.",
+        "The policy is a model on features of the page. When it refines, it samples among the actions that it has not "
+        "tried yet, as it can't read feedback.",
         "training",
     ),
     "10b the verifier": PaperDifference("The verifier is the proxy, which reads no gold.", "training"),
@@ -74,7 +74,9 @@ DIFFERS: Mapping[str, PaperDifference] = {
         "comparison",
         (SKETCH, BIRD, BASH),
     ),
-    "10e the judge": PaperDifference("The reward is the proxy verifier's, not a judge's.", "comparison", (BIRD, BASH)),
+    "10e the judge": PaperDifference(
+        "The score that guides the methods is the proxy verifier's, not a judge's.", "comparison", (BIRD, BASH)
+    ),
     "11 image IoU": PaperDifference(
         "The paper's image score is CLIP's. Here it is Sketch2Code's IoU of the images' boxes, as its code has it.",
         "settings",

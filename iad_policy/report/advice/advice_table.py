@@ -20,10 +20,10 @@ from iad_policy.types.texts import isolated
 MOVES = {SAMPLE: "sample", REFINE: "refine", STOP: "stop"}
 SHOWN_CANDIDATES = 4
 SOURCES = {
-    PILOT: "pilot: n that was run, or fewer; nothing is assumed",
+    PILOT: "pilot: n that was run, or smaller; assumes only that further tasks are alike",
     BETWEEN: "between: on a straight line over log n between two n that were run",
-    MODEL: "model: larger n, from .5 to 1.1 times the last change per doubling of n (votes: 1.6)",
-    TREND: "trend: larger n, from no further change to the last change per doubling of n",
+    MODEL: "model: larger n; each doubling adds .5 to 1.1 times what the last one added (votes: up to 1.6)",
+    TREND: "trend: larger n; each doubling adds 0 to 1 times what the last one added",
 }
 
 
@@ -130,7 +130,7 @@ class PlanTable:
         edges, ranges = [f"{edge:.3g}" for edge in plan.edges], ["any score"]
         if edges:
             between = (f"{low} to {high}" for low, high in pairwise(edges))
-            ranges = [f"below {edges[0]}", *between, f"{edges[-1]} or more"]
+            ranges = [f"score below {edges[0]}", *between, f"{edges[-1]} or more"]
         rows = {row: letters for row, letters in plan.rows.items() if sum(map(int, row.split(","))) <= SHOWN_CANDIDATES}
         columns: Columns[str] = [
             (name, lambda letters, place=place: MOVES[letters[place]])  # type: ignore[misc]
@@ -139,8 +139,8 @@ class PlanTable:
         named = {row.replace(",", " + "): letters for row, letters in rows.items()}
         yield from fitting("", columns, named, names="samples + refinements", width=options.max_width, console=console)
         yield Text(
-            f"Rows with more candidates are in the file; candidates without a row stop, at most {plan.n}. On "
-            f"tasks that such a plan was not made of: success {plan.success:.3f}, {amount(plan.spent)} {plan.axis}."
+            f"The file has the rows for more candidates, up to {plan.n}; without a row it stops. Measured on tasks "
+            f"that the plan was not made from: success {plan.success:.3f}, {amount(plan.spent)} {plan.axis}."
         )
         if plan.share < 1:
             yield Text(
@@ -151,7 +151,7 @@ class PlanTable:
             yield Text(f"It only samples: {plan.only_samples}.")
         else:
             gain, error = pilot["gain_of_refining"], pilot["standard_error"]
-            yield Text(f"There refining gains {gain:+.3f} successes per decision (standard error {error:.3f}).")
+            yield Text(f"Refining adds {gain:+.3f} successes per decision there (standard error {error:.3f}).")
         yield Text(f"Use it: iad compare ... --strategies adaptive --strategy-arg adaptive.plan={isolated(self._name)}")
 
 
@@ -160,21 +160,23 @@ def _shown(found: PilotEvidence) -> Iterator[tuple[str, str]]:
     if (one := found.diversity) is None:
         yield "diversity", "not known: add bon and bon-sc with n of 4 or more to the pilot"
     else:
-        at = ", ".join(f"{value:.3f} of {k}" for k, value in one.pass_at.items() if k in (1, 2, one.n))
-        new = f"{one.differing:.0%} of the further ones are new actions"
+        at = ", ".join(f"{value:.3f} (k={k})" for k, value in one.pass_at.items() if k in (1, 2, one.n))
+        new = f"{one.differing:.0%} of the attempts after the first are new actions"
         low, high = one.pass_95
-        yield "diversity", f"solved by one of k attempts: {at} [{low:.3f}, {high:.3f}]; {new}"
+        yield "diversity", f"solved by at least one of k attempts: {at} [{low:.3f}, {high:.3f}]; {new}"
     for selected in found.selection:
         area = f"AUC cannot be told ({selected.n_right} right, {selected.n_wrong} wrong)"
         if selected.auc is not None:
             low, high = selected.auc.interval
             area = f"AUC {selected.auc.value:.3f} [{low:.3f}, {high:.3f}]"
         share = selected.share_of_gap
-        gap = "" if share is None else f", {share:.0%} of the gap to the best attempt"
-        yield "selection", f"{isolated(selected.line)}: {area}; it takes {selected.best:.3f}{gap}"
+        gap = "" if share is None else f", {share:.0%} of the gap between one attempt and the best"
+        yield "selection", f"{isolated(selected.line)}: {area}; its choices reach {selected.best:.3f}{gap}"
     for told in found.uptake:
         how = f"{told.n} attempts {'with' if told.is_told else 'without'} feedback"
-        right = "" if told.right is None else f"; after wrong ones only, {told.right:.1%} of {told.n_open} are right"
+        right = ""
+        if told.right is not None:
+            right = f"; of the {told.n_open} that followed only wrong ones, {told.right:.1%} are right"
         name = "refining" if told.is_told else "repeating"
         yield name, f"{isolated(told.line)}: of {how}, {told.differing:.0%} are new actions{right}"
     if found.diversity is not None and not any(one.is_told for one in found.uptake):

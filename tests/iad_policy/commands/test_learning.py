@@ -90,7 +90,7 @@ def test_reproduce_says_what_is_compared_and_takes_an_agent_where_none_is_traine
     listed = run("reproduce", "iad", "--list")
     assert listed.count("policies are trained") == 1
     assert listed.count("nothing is trained") == 3
-    assert "Differs: In IAD-fb and Sk2code a model that sees the reference gives the text." in listed
+    assert "- In the paper's IAD-fb and Sk2code a model that sees the reference writes the text." in listed
     everything = run("reproduce", "--list")
     assert listed.strip() in everything
     for title in ("Agent Q (arXiv", "Agent Q on restaurant booking (", "Q*Agent (", "ARTIS (", "Picture: figure 3a, "):

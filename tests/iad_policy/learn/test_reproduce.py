@@ -242,7 +242,7 @@ def test_coverage_says_what_is_compared_and_what_is_not(tmp_path: Path) -> None:
     said = coverage("iad", "IAD/Sketch2Code-v0")
     assert "Trend: the gap shrinks, n = 2 to 6 (published: +3.33 > +1.00)" in said
     assert "nothing is trained" in said
-    assert "Differs: Without --agent the agent is rule-based." in said
+    assert "- Without --agent the agent is rule-based." in said
     assert "policies are trained" in coverage("agentq", "IAD/Booking-v0")
     assert compared_in("iad") == (WEBSHOP, "IAD/Sketch2Code-v0", "IAD/BIRD-v0", "IAD/InterCodeBash-v0")
     with pytest.raises(ValueError, match="expected no agent for Agent Q, whose policies are trained"):
