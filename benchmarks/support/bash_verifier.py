@@ -369,7 +369,7 @@ def main() -> None:
                 "with intercode/trajectories/visible.jsonl"
             )
         official = [TaskSet(folders["InterCode"], held_out=held) for held in (False, True)]
-        constructed = [list(run_attempts(tasks)) for tasks in (*official, TaskSet(BUNDLED, held_out=False))]
+        constructed = [list(run_attempts(tasks, n_per_kind=2)) for tasks in (*official, TaskSet(BUNDLED, held_out=False))]
         rows = [row for tasks in official for row in run_attempts(tasks, recorded=published)]
         print_by_model(rows, constructed)
         return
@@ -381,7 +381,8 @@ def main() -> None:
         print(f"wrote {WEIGHTS}")
         return
     for name, folder in folders.items():
-        rows = list(run_attempts(TaskSet(folder, held_out=True), recorded=[Path(file) for file in sys.argv[1:]]))
+        files = [Path(file) for file in sys.argv[1:]]
+        rows = list(run_attempts(TaskSet(folder, held_out=True), recorded=files, n_per_kind=2))
         print(f"{name}: {evidence_on(rows)}", flush=True)
         for source in dict.fromkeys(row.attempt.source for row in rows):
             print(f"  {source}: {evidence_on([row for row in rows if row.attempt.source == source])}", flush=True)
