@@ -369,7 +369,8 @@ def main() -> None:
                 "with intercode/trajectories/visible.jsonl"
             )
         official = [TaskSet(folders["InterCode"], held_out=held) for held in (False, True)]
-        constructed = [list(run_attempts(tasks, n_per_kind=2)) for tasks in (*official, TaskSet(BUNDLED, held_out=False))]
+        sets = (*official, TaskSet(BUNDLED, held_out=False))
+        constructed = [list(run_attempts(tasks, n_per_kind=2)) for tasks in sets]
         rows = [row for tasks in official for row in run_attempts(tasks, recorded=published)]
         print_by_model(rows, constructed)
         return

@@ -17,8 +17,8 @@ Per = Annotated[
     str,
     typer.Option(
         metavar="AXIS",
-        help="What a price counts: proposals, calls, tokens, usd or seconds; by default usd if all prices are known "
-        "and were paid, else tokens if any were counted, else calls.",
+        help="What a price counts: proposals, calls, tokens, completion_tokens, usd or seconds; by default usd if all "
+        "prices are known and were paid, else tokens if any were counted, else calls.",
     ),
 ]
 Worth = Annotated[
@@ -57,6 +57,13 @@ Most = Annotated[
         min=1, metavar="N", help="Most proposals of a decision in the plan; by default what the pilot covers."
     ),
 ]
+Metric = Annotated[
+    str, typer.Option(help="What counts: success, or reward for tasks that are solved more or less well (0 to 1).")
+]
+MaxCalls = Annotated[
+    float | None,
+    typer.Option(metavar="N", help="Most calls that an episode may take on average; other options are not advised."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")]
 
 
@@ -71,6 +78,8 @@ def advise(
     policy: Policy = None,
     spending: Spending = None,
     most: Most = None,
+    metric: Metric = "success",
+    max_calls: MaxCalls = None,
     as_json: AsJson = False,
 ) -> None:
     """Say from a pilot whether checking is worth it here, with which strategy, and with how many proposals."""
@@ -85,7 +94,10 @@ def advise(
     with clear_errors():
         if spending is not None and policy is None:
             raise ValueError("expected --policy FILE with --spending, got none; name the plan's file")
-        settings = AdviceSettings(agent, per, worth, tasks, several(ns, int, "--n"), seed, policy is not None)
+        if policy is not None and metric != "success":
+            raise ValueError(f"expected --metric success with --policy, got {metric}: a plan is about right and wrong")
+        numbers = several(ns, int, "--n")
+        settings = AdviceSettings(agent, per, worth, tasks, numbers, seed, policy is not None, metric, max_calls)
         found = advice_of(run, settings)
         if policy is not None:
             config = RunConfig.of(Run(run).config)

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from iad_policy.report.advice.choice import Advice, PriceStep
 from iad_policy.report.advice.evidence import PilotEvidence
+from iad_policy.report.advice.pilot import SUCCESS, Pilot
 from iad_policy.report.advice.prediction import BETWEEN, MODEL, PILOT, TREND, OptionForecast, RunnableOption
 from iad_policy.report.columns import NOTHING, Columns, counted, fitting, with_interval
 from iad_policy.report.comparison_table import LOUD, few_tasks
@@ -19,6 +20,8 @@ from iad_policy.types.texts import isolated
 
 MOVES = {SAMPLE: "sample", REFINE: "refine", STOP: "stop"}
 SHOWN_CANDIDATES = 4
+SOLVED = 0.005
+"""Success below which none is expected."""
 SOURCES = {
     PILOT: "pilot: n that was run, or smaller; assumes only that further tasks are alike",
     BETWEEN: "between: on a straight line over log n between two n that were run",
@@ -54,7 +57,7 @@ class AdviceTable:
         if pilot.one_decision:
             yield Text("What the pilot shows", style="bold")
             rows = Table.grid(padding=(0, 2))
-            for name, said in _shown(advice.evidence):
+            for name, said in _shown(advice.evidence, pilot.metric):
                 rows.add_row(name, Text(said))
             yield rows
         else:
@@ -65,13 +68,14 @@ class AdviceTable:
         yield ""
         yield Text(f"On {counted(advice.n_tasks, 'further task')} like these, with 95 % intervals", style="bold")
         found = {f"{isolated(option.line)} {option.n}": one for option, one in advice.predictions.items()}
-        yield from fit(_columns(pilot.axis), found, names="strategy, n")
+        gain = "success" if pilot.metric == SUCCESS else "reward of 1"
+        yield from fit(_columns(pilot), found, names="strategy, n")
         for source in dict.fromkeys(one.source for one in found.values()):
             as_run = source == PILOT and not pilot.one_decision
-            yield Text(SOURCES[source].replace(", or fewer", "") if as_run else SOURCES[source], style="dim")
+            yield Text(SOURCES[source].replace(", or smaller", "") if as_run else SOURCES[source], style="dim")
         yield ""
         if advice.steps:
-            yield Text("What to take, by what a success is worth", style="bold")
+            yield Text(f"What to take, by what a {gain} is worth", style="bold")
             edges, ranges = [amount(one.above) for one in advice.steps[1:]], ["any"]
             if edges:
                 ranges = [f"up to {edges[0]}", *map(" to ".join, pairwise(edges)), f"{edges[-1]} or more"]
@@ -83,15 +87,22 @@ class AdviceTable:
                 ("gain > 0 in", lambda one: NOTHING if one.share_gaining is None else f"{one.share_gaining:.0%}"),
                 ("tasks to tell", lambda one: NOTHING if one.gain is None else _tasks(one.n_to_tell)),
             ]
-            yield from fit(columns, steps, names=f"{pilot.axis} per success")
+            yield from fit(columns, steps, names=f"{pilot.axis} per {gain}")
         unsure = [one for one in (BETWEEN, TREND) if any(own.source == one for own in found.values())]
+        if pilot.metric == SUCCESS and not any(one.success > SOLVED for one in found.values()):
+            yield Text("Hardly an episode succeeds. If rewards say how well a task is solved: --metric reward.")
         if unsure:
             yield Text(f"Rows from {' and '.join(unsure)} are no reason to choose: run these n to know them.")
         if any(one.knows_gold for one in pilot.lines.values()):
             yield Text("Rows whose verifier reads gold are for diagnosis. They are never what to take.")
         if (choice := advice.choice) is not None:
+            take = (
+                f"take {_named(choice.option)}, the"
+                if choice.share_best >= 0.5
+                else (f"can't tell. {_named(choice.option)} is")
+            )
             text = (
-                f"If a success is worth {amount(choice.worth)} {pilot.axis}: take {_named(choice.option)}, the best in "
+                f"If a {gain} is worth {amount(choice.worth)} {pilot.axis}: {take} best in "
                 f"{choice.share_best:.0%} of the draws."
             )
             if choice.next is not None:
@@ -155,15 +166,22 @@ class PlanTable:
         yield Text(f"Use it: iad compare ... --strategies adaptive --strategy-arg adaptive.plan={isolated(self._name)}")
 
 
-def _shown(found: PilotEvidence) -> Iterator[tuple[str, str]]:
+def _shown(found: PilotEvidence, metric: str) -> Iterator[tuple[str, str]]:
     """Yield what the attempts show: its name, and its figures in words."""
+    best, wrong, right = "solved by at least one of k attempts", "only wrong ones", "right"
+    if metric != SUCCESS:
+        best, wrong, right = (
+            f"{metric} of the best of k attempts",
+            "none with the full reward",
+            "better than all before",
+        )
     if (one := found.diversity) is None:
         yield "diversity", "not known: add bon and bon-sc with n of 4 or more to the pilot"
     else:
         at = ", ".join(f"{value:.3f} (k={k})" for k, value in one.pass_at.items() if k in (1, 2, one.n))
         new = f"{one.differing:.0%} of the attempts after the first are new actions"
         low, high = one.pass_95
-        yield "diversity", f"solved by at least one of k attempts: {at} [{low:.3f}, {high:.3f}]; {new}"
+        yield "diversity", f"{best}: {at} [{low:.3f}, {high:.3f}]; {new}"
     for selected in found.selection:
         area = f"AUC cannot be told ({selected.n_right} right, {selected.n_wrong} wrong)"
         if selected.auc is not None:
@@ -174,24 +192,29 @@ def _shown(found: PilotEvidence) -> Iterator[tuple[str, str]]:
         yield "selection", f"{isolated(selected.line)}: {area}; its choices reach {selected.best:.3f}{gap}"
     for told in found.uptake:
         how = f"{told.n} attempts {'with' if told.is_told else 'without'} feedback"
-        right = ""
+        after = ""
         if told.right is not None:
-            right = f"; of the {told.n_open} that followed only wrong ones, {told.right:.1%} are right"
+            after = f"; of the {told.n_open} that followed {wrong}, {told.right:.1%} are {right}"
         name = "refining" if told.is_told else "repeating"
-        yield name, f"{isolated(told.line)}: of {how}, {told.differing:.0%} are new actions{right}"
+        yield name, f"{isolated(told.line)}: of {how}, {told.differing:.0%} are new actions{after}"
     if found.diversity is not None and not any(one.is_told for one in found.uptake):
         yield "refining", "not known: add iad with n of 4 or more to the pilot"
 
 
-def _columns(axis: str) -> Columns[OptionForecast]:
+def _columns(pilot: Pilot) -> Columns[OptionForecast]:
+    axis = pilot.axis
+
     def spent(one: OptionForecast) -> str:
         low, high = map(amount, one.spent_95)
         return amount(one.spent) if low == high else f"{amount(one.spent)} [{low}, {high}]"
 
     return [
-        ("success", lambda one: with_interval(one.success, one.success_95)),
+        (pilot.metric, lambda one: with_interval(one.success, one.success_95)),
         (f"{axis} per episode", spent),
-        (f"{axis} per success", lambda one: amount(one.spent / one.success) if one.success > 0.005 else NOTHING),
+        (
+            f"{axis} per {pilot.metric}",
+            lambda one: amount(one.spent / one.success) if one.success > SOLVED else NOTHING,
+        ),
         ("from", lambda one: one.source),
     ]
 

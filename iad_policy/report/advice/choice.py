@@ -10,7 +10,7 @@ import numpy as np
 
 from iad_policy.ledger.run import Run
 from iad_policy.report.advice.evidence import PilotEvidence, evidence_of
-from iad_policy.report.advice.pilot import Pilot, read_pilot
+from iad_policy.report.advice.pilot import SUCCESS, Pilot, read_pilot
 from iad_policy.report.advice.prediction import MODEL, NS, PILOT, OptionForecast, RunnableOption, predict
 from iad_policy.report.statistics import minimum_detectable_effect
 
@@ -26,6 +26,9 @@ class AdviceSettings(NamedTuple):
         ns: Numbers of proposals to predict, besides the pilot's.
         seed: Seed of the draws.
         with_paths: Whether the pilot is read with what a plan is made of.
+        metric: `success`, or `reward` for tasks that are solved more or less well.
+        max_calls: Most calls that an episode may take on average; None for no limit. Other options are predicted, but
+            not advised.
     """
 
     agent: str = ""
@@ -35,6 +38,8 @@ class AdviceSettings(NamedTuple):
     ns: tuple[int, ...] = NS
     seed: int = 0
     with_paths: bool = False
+    metric: str = SUCCESS
+    max_calls: float | None = None
 
 
 class PriceStep(NamedTuple):
@@ -95,8 +100,8 @@ class Advice:
 
     def as_json(self) -> dict[str, Any]:
         """Return all figures as values for JSON."""
-        of_pilot = ("env", "split", "agent", "n_left_out", "axis", "one_decision")
-        of_row = ("success", "success_95", "spent", "spent_95", "source")
+        of_pilot = ("env", "split", "agent", "n_left_out", "axis", "one_decision", "metric")
+        of_row = ("success", "success_95", "spent", "spent_95", "calls", "source")
         rows = [
             {"strategy": option.line, "n": option.n, **{name: getattr(one, name) for name in of_row}}
             for option, one in self.predictions.items()
@@ -126,14 +131,23 @@ def advise(run: Run | Path | str, settings: AdviceSettings | None = None) -> Adv
     """
     settings = settings or AdviceSettings()
     opened = run if isinstance(run, Run) else Run(run)
-    pilot = read_pilot(opened, agent=settings.agent, axis=settings.axis, with_paths=settings.with_paths)
+    pilot = read_pilot(
+        opened, agent=settings.agent, axis=settings.axis, with_paths=settings.with_paths, metric=settings.metric
+    )
     found = predict(pilot, n_tasks=settings.n_tasks, ns=settings.ns, seed=settings.seed)
     # A line between two n, or beyond the last one, can be far off. What reads gold is for diagnosis.
     known = {
         option: one
         for option, one in found.items()
         if one.source in (PILOT, MODEL) and not pilot.lines[option.line].knows_gold
+        if settings.max_calls is None or one.calls <= settings.max_calls
     }
+    if settings.max_calls is not None and not known:
+        least = min((one.calls for one in found.values()), default=0.0)
+        raise ValueError(
+            f"expected --max-calls of {least:.3g} or more, the fewest that an option of this pilot takes, got "
+            f"{settings.max_calls:g}"
+        )
     return Advice(
         pilot,
         settings.n_tasks or len(pilot.tasks),
@@ -195,7 +209,7 @@ def _n_to_tell(one: OptionForecast, other: OptionForecast, difference: float) ->
     if abs(difference) < 1e-9:
         return None
     # Two runs of a task are as independent as its attempts are: this is the share of tasks that only one solves.
-    variance = float(np.mean(one.by_task * (1 - other.by_task) + other.by_task * (1 - one.by_task)))
+    variance = one.grain * float(np.mean(one.by_task * (1 - other.by_task) + other.by_task * (1 - one.by_task)))
     return max(1, math.ceil((minimum_detectable_effect(variance, 1) / difference) ** 2))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from iad_policy.report.advice.pilot import Pilot, PilotAttempt, PilotLine
 from iad_policy.report.advice.within import best_of, first
-from iad_policy.report.statistics import Interval, mean_interval, pass_at_k
+from iad_policy.report.statistics import Interval, mean_interval
 from iad_policy.report.verifier_evidence import LEAST_PER_CLASS, Auc, auc
 
 
@@ -18,7 +18,7 @@ class Diversity(NamedTuple):
     Attributes:
         line: The row whose attempts they are.
         n: Number of attempts at each task.
-        pass_at: k -> share of tasks that one of k attempts solves.
+        pass_at: k -> what the best of k attempts gives: the share of tasks that at least one of them solves.
         pass_95: 95 % interval of that for all n, over tasks.
         n_further: Number of attempts after the first of each episode.
         differing: Share of these that are an action which was not tried before.
@@ -62,7 +62,8 @@ class PilotUptake(NamedTuple):
         n: Number of such attempts.
         differing: Share of them that are an action which was not tried before.
         n_open: Number of them after wrong attempts only.
-        right: Share of these that are right; None without any.
+        right: Share of these that are better than all before them, which is to be right where attempts are right or
+            wrong; None without any.
     """
 
     line: str
@@ -91,9 +92,9 @@ def evidence_of(pilot: Pilot) -> PilotEvidence:
         name = max(independent, key=lambda one: independent[one].n)
         repeated = _uptake(name, independent[name], is_told=False)
         uptake.append(repeated)
-        tasks = [(len(own), sum(one.is_right for one in own)) for _, own in _pooled(independent[name])]
-        n = min(size for size, _ in tasks)
-        at = {k: [pass_at_k(size, right, k) for size, right in tasks] for k in range(1, n + 1)}
+        tasks = [own for _, own in _pooled(independent[name])]
+        n = min(map(len, tasks))
+        at = {k: [best_of(own, k, by=lambda one: one.value) for own in tasks] for k in range(1, n + 1)}
         pass_at = {k: float(np.mean(own)) for k, own in at.items()}
         diversity = Diversity(name, n, pass_at, mean_interval(at[n]), repeated.n, repeated.differing)
     for name, line in independent.items():
@@ -116,7 +117,7 @@ def _selection(name: str, line: PilotLine) -> Selection:
     episodes = [own for given in line.attempts.values() for own in given if own]
     best = float(np.mean([best_of(own, len(own)) for own in episodes]))
     one = float(np.mean([first(own, 1) for own in episodes]))
-    gap = float(np.mean([any(attempt.is_right for attempt in own) for own in episodes])) - one
+    gap = float(np.mean([max(attempt.value for attempt in own) for own in episodes])) - one
     return Selection(name, n_right, len(rows) - n_right, found, best, (best - one) / gap if gap > 0 else None)
 
 
@@ -131,7 +132,7 @@ def _uptake(name: str, line: PilotLine, *, is_told: bool) -> PilotUptake:
             n_new += bool(attempt.key) and all(attempt.key != one.key for one in earlier)
             if not any(one.is_right for one in earlier):
                 n_open += 1
-                n_right += attempt.is_right
+                n_right += attempt.value > max(one.value for one in earlier)
     return PilotUptake(name, is_told, n, n_new / n if n else 0.0, n_open, n_right / n_open if n_open else None)
 
 

@@ -28,13 +28,14 @@ from iad_policy.types.hashing import seed_of
 from iad_policy.verifiers import load_verifier
 
 NO_VOTE = (-1, "")
+SUCCESS, REWARD = "success", "reward"
 
 
 class PilotAttempt(NamedTuple):
     """One proposed answer to a task that takes one decision.
 
     Attributes:
-        is_right: Whether the episode would succeed with it.
+        value: What the episode would give with it, 0 to 1: its success, or its reward where the pilot is read by that.
         score: The verifier's score; -inf for an answer that is no action, NaN without a verifier.
         vote: What it votes for: how much its vote counts, and the name of the action or result. `NO_VOTE` for none.
         key: Canonical form of the action; "" for an answer that is no action.
@@ -42,12 +43,17 @@ class PilotAttempt(NamedTuple):
         candidate: The candidate that it was; None without a run.
     """
 
-    is_right: bool
+    value: float
     score: float = math.nan
     vote: tuple[int, str] = NO_VOTE
     key: str = ""
     is_told: bool = False
     candidate: Candidate | None = None
+
+    @property
+    def is_right(self) -> bool:
+        """Whether nothing is left to gain."""
+        return self.value >= 1
 
 
 def score_of(attempt: PilotAttempt) -> float:
@@ -62,11 +68,12 @@ class PilotLine:
     Attributes:
         strategy: Name of the strategy.
         verifier: Name of the verifier; "" for none.
-        success: n -> task -> mean success.
+        success: n -> task -> mean success, or mean reward where the pilot is read by that.
         spent: n -> task -> mean spending of an episode.
         attempts: Task -> the attempts of each of its episodes, at the largest n. Empty if tasks take several decisions.
         starts_at_reference: Whether `single` is its n = 1.
         checking: n -> task -> the part of `spent` that is not the agent's: verdicts, and texts of roles.
+        calls: n -> task -> mean number of calls: proposals, verdicts and texts of roles.
         knows_gold: Whether its verifier or a role is labelled `oracle`, so that the row is for diagnosis only.
     """
 
@@ -77,6 +84,7 @@ class PilotLine:
     attempts: Mapping[str, Sequence[Sequence[PilotAttempt]]] = field(default_factory=dict)
     starts_at_reference: bool = False
     checking: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
+    calls: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
     knows_gold: bool = False
 
     @property
@@ -106,6 +114,7 @@ class Pilot:
         heading: The facts above the run's table, among them the labels of its verifiers; None without a run.
         paths: Task -> what a decision would have come to with its samples and refinements, in several orders. Empty
             unless it was read with them, and where no verifier can be asked again.
+        metric: What `success` and `value` mean: `success` or `reward`.
     """
 
     env: str
@@ -118,6 +127,7 @@ class Pilot:
     lines: Mapping[str, PilotLine]
     heading: Heading | None = None
     paths: Mapping[str, Sequence[PilotPath]] = field(default_factory=dict)
+    metric: str = SUCCESS
 
     @property
     def planned_lines(self) -> tuple[PilotLine | None, PilotLine | None]:
@@ -126,30 +136,44 @@ class Pilot:
         chained = [own for own in self.lines.values() if own.strategy == "iad" and own.is_scored]
         return sampled, next((own for own in chained if sampled and own.verifier == sampled.verifier), None)
 
+    @property
+    def grain(self) -> float:
+        """Variance of what episodes give, as a share of that of successes with the same mean: 1 for successes."""
+        values = [one for line in self.lines.values() for own in line.success.values() for one in own.values()]
+        mean = math.fsum(values) / len(values)
+        return math.fsum((one - mean) ** 2 for one in values) / len(values) / max(mean * (1 - mean), 1e-9)
 
-def read_pilot(run: Run, *, agent: str = "", axis: str = "", with_paths: bool = False) -> Pilot:
+
+def read_pilot(run: Run, *, agent: str = "", axis: str = "", with_paths: bool = False, metric: str = SUCCESS) -> Pilot:
     """Return a run as a pilot.
 
     Args:
         run: The run. It may be unfinished.
         agent: Which agent, if the run has several.
-        axis: What a price counts: `proposals`, `calls`, `tokens`, `usd` or `seconds`. By default it is dollars where
-            every price is known and was paid, else tokens where some were counted, else calls.
+        axis: What a price counts: `proposals`, `calls`, `tokens`, `completion_tokens`, `usd` or `seconds`. By default
+            it is dollars where every price is known and was paid, else tokens where some were counted, else calls.
         with_paths: Whether to find its paths, for which a verifier that compares is asked again, often.
+        metric: `success`, or `reward` for tasks that are solved more or less well. Rewards have to be 0 to 1.
 
     Raises:
-        UnknownName: The run has no such agent, or there is no such axis.
-        ValueError: It has several agents and none is named, no task that every strategy has finished, or no known
-            spending on the axis.
+        UnknownName: The run has no such agent, or there is no such axis or metric.
+        ValueError: It has several agents and none is named, no task that every strategy has finished, no known
+            spending on the axis, or rewards outside of 0 to 1.
         DamagedEpisode: An episode of it can't be read.
     """
+    if metric not in (SUCCESS, REWARD):
+        raise UnknownName("metric of a pilot", metric, (SUCCESS, REWARD))
     config = RunConfig.of(run.config)
     if agent and agent not in config.agent:
         raise UnknownName("agent of the run", agent, config.agent)
     if not agent and len(config.agent) > 1:
         raise ValueError(f"expected one agent, got a run with {', '.join(config.agent)}; name one: --agent")
     chosen = agent or config.agent[0]
-    records = [one for one in run.records.values() if one.agent == chosen and one.is_scored and one.success is not None]
+    records = [one for one in run.records.values() if one.agent == chosen and one.is_scored]
+    records = [one for one in records if metric == REWARD or one.success is not None]
+    beyond = next((one.reward for one in records if metric == REWARD and not 0 <= one.reward <= 1), None)
+    if beyond is not None:
+        raise ValueError(f"expected rewards from 0 to 1, got {beyond:g}; advise on successes: --metric success")
     arms: defaultdict[Arm, list[EpisodeRecord]] = defaultdict(list)
     for one in records:
         arms[one.arm].append(one)
@@ -162,7 +186,7 @@ def read_pilot(run: Run, *, agent: str = "", axis: str = "", with_paths: bool = 
     axis = _axis(records, axis)
     one_decision = all(one.n_steps <= 1 for one in records)
     lines: dict[str, PilotLine] = {}
-    with _truths(run, config) as truths:
+    with _truths(run, config, metric) as truths:
         for arm in config.arms:
             if arm not in arms or (name := config.named_line(arm)) in lines:
                 continue
@@ -174,22 +198,27 @@ def read_pilot(run: Run, *, agent: str = "", axis: str = "", with_paths: bool = 
             lines[name] = PilotLine(
                 arm.strategy,
                 arm.verifier,
-                success={n: _means(own[n], tasks, lambda one: float(one.success or 0)) for n in own},
+                success={
+                    n: _means(own[n], tasks, lambda one: one.reward if metric == REWARD else float(one.success or 0))
+                    for n in own
+                },
                 spent={n: _means(own[n], tasks, lambda one: spent_on(one, axis)) for n in own},
                 attempts=attempts,
                 starts_at_reference=config.starts_at_reference(arm.strategy, "proposals"),
                 checking={n: _means(own[n], tasks, lambda one: _checking(one, axis)) for n in own},
+                calls={n: _means(own[n], tasks, lambda one: spent_on(one, "calls")) for n in own},
                 knows_gold=bool(heading.oracle_roles)
                 or (config.asks_verifier(arm.strategy) and heading.informations[arm.verifier] == "oracle"),
             )
         n_all = len({one.task_id for one in records})
         split = config.split or ""
         pilot = Pilot(config.env, split, chosen, tuple(tasks), n_all - len(tasks), axis, one_decision, lines, heading)
+        pilot = replace(pilot, metric=metric)
         return replace(pilot, paths=_paths(pilot, records, truths)) if with_paths else pilot
 
 
 def _axis(records: Sequence[EpisodeRecord], axis: str) -> str:
-    known = ("proposals", "calls", "tokens", "usd", "seconds")
+    known = ("proposals", "calls", "tokens", "completion_tokens", "usd", "seconds")
     if axis and axis not in known:
         raise UnknownName("axis of spending", axis, known)
     # An answer from the cache costs 0 dollars: of strategies that share samples, the first one pays for all.
@@ -230,14 +259,14 @@ def _attempts(run: Run, record: EpisodeRecord, truths: "_Truths") -> Iterator[Pi
             for one in step.decision.candidates:
                 if one.error:
                     # Nothing but such answers makes the policy take a legal action, which may even be right.
-                    yield PilotAttempt(False, -math.inf)
+                    yield PilotAttempt(0.0, -math.inf)
                     continue
                 score = math.nan if one.verdict is None else one.verdict.score
                 vote = 0, one.key
                 if by_result and one.preview is not None:
                     vote = rank_of(one.preview), one.preview.result
                 yield PilotAttempt(
-                    truths.is_right(record, one),
+                    truths.value(record, one),
                     score,
                     vote,
                     one.key,
@@ -269,12 +298,14 @@ class _Truths:
     Args:
         run: The run.
         config: Its configuration.
+        metric: `success` or `reward`.
     """
 
-    def __init__(self, run: Run, config: RunConfig) -> None:
+    def __init__(self, run: Run, config: RunConfig, metric: str) -> None:
         self._run = run
         self._config = config
-        self._known: dict[tuple[str, int, str], bool] = {}
+        self._metric = metric
+        self._known: dict[tuple[str, int, str], float] = {}
         self._verifiers: dict[str, LoadedVerifier] = {}
 
     @cached_property
@@ -282,13 +313,13 @@ class _Truths:
         """The environment, made when it is first asked for."""
         return env_of(self._config)
 
-    def is_right(self, record: EpisodeRecord, candidate: Candidate) -> bool:
-        """Say whether an episode would have succeeded with a candidate as its only action."""
+    def value(self, record: EpisodeRecord, candidate: Candidate) -> float:
+        """Return what an episode would have given with a candidate as its only action."""
         name = record.task_id, record.seed, candidate.key
         if name not in self._known:
             self._reset(record)
-            *_, info = self.env.step(candidate.action)
-            self._known[name] = bool(info.get("success"))
+            _, reward, _, _, info = self.env.step(candidate.action)
+            self._known[name] = float(reward) if self._metric == REWARD else float(bool(info.get("success")))
         return self._known[name]
 
     def judge(self, record: EpisodeRecord) -> Judge | None:
@@ -317,9 +348,9 @@ class _Truths:
 
 
 @contextmanager
-def _truths(run: Run, config: RunConfig) -> Iterator[_Truths]:
+def _truths(run: Run, config: RunConfig, metric: str) -> Iterator[_Truths]:
     """Yield what a run does not say, and close its environment."""
-    found = _Truths(run, config)
+    found = _Truths(run, config, metric)
     try:
         yield found
     finally:

@@ -9,8 +9,8 @@ Four sources, each named in the table:
   Attempts that are right equally often at all tasks change by as much. Where tasks differ, easy ones are solved first,
   and it is less. Two votes elect nothing, so that of votes is the change from n = 1, and they change by up to 1.6 times
   as much.
-- `trend`: larger n, where it takes several. From no further change to the same change per doubling of n, on the scale
-  of log odds.
+- `trend`: larger n, where it takes several, or is solved more or less well. From no further change to the same change
+  per doubling of n, on the scale of log odds.
 
 In both, each draw takes its own share of the last change.
 
@@ -19,6 +19,7 @@ right), the same in all rows. So differences between rows are paired. Each row s
 Without that, an option that won one task of the pilot and lost none would be better for sure.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -26,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from iad_policy.report.advice.pilot import Pilot, PilotAttempt, PilotLine
+from iad_policy.report.advice.pilot import SUCCESS, Pilot, PilotAttempt, PilotLine
 from iad_policy.report.advice.within import METHODS, first
 from iad_policy.report.statistics import CONFIDENCE, Interval
 from iad_policy.types.hashing import seed_of
@@ -61,6 +62,8 @@ class OptionForecast:
         costs: Draws of the spending.
         by_task: Expected success at each of the pilot's tasks. Beyond the pilot it is that with the largest n, moved
             to the mean that is predicted.
+        grain: The pilot's.
+        calls: Expected calls of an episode: proposals, verdicts and texts of roles. NaN where they are not known.
     """
 
     success: float
@@ -71,6 +74,8 @@ class OptionForecast:
     rates: Array = field(repr=False, compare=False)
     costs: Array = field(repr=False, compare=False)
     by_task: Array = field(repr=False, compare=False)
+    grain: float = 1.0
+    calls: float = math.nan
 
 
 def predict(
@@ -135,19 +140,25 @@ class _Predicting:
             is_vote = line.strategy == "bon-sc"
             before = (1 if is_vote else (last + 1) // 2) if is_read else ns[-2]
             both = [self._rates(name, last, at(one)) for one in (before, last)]
+            # How attempts that are right or wrong go on is known; how grades do is not.
+            is_modelled = is_read and self._pilot.metric == SUCCESS
             share, n_changes = self._rng("trend").random(N_DRAWS), np.log2(n / last) / np.log2(last / before)
-            if is_read:
+            if is_modelled:
                 low, high = (np.log(-np.log1p(-np.clip(one, 1e-3, 1 - 1e-3))) for one in both)
                 rates = -np.expm1(-np.exp(high + (0.5 + (1.1 if is_vote else 0.6) * share) * (high - low) * n_changes))
             else:
                 low, high = (np.log(odds / (1 - odds)) for odds in np.clip(both, 1e-3, 1 - 1e-3))
                 rates = 1 / (1 + np.exp(-(high + share * (high - low) * n_changes)))
-            source = MODEL if is_read else TREND
+            source = MODEL if is_modelled else TREND
         rates = np.clip(rates, 0.0, 1.0)
         if n > last:
             by_task = _moved(by_task, float(rates.mean()))
         spent, tail = self._spent(line, n), (1 - CONFIDENCE) / 2
-        shown = self._rng("shown").binomial(self._n_tasks, rates) / self._n_tasks
+        if self._pilot.metric == SUCCESS:
+            shown = self._rng("shown").binomial(self._n_tasks, rates) / self._n_tasks
+        else:
+            error = np.sqrt(self._pilot.grain * rates * (1 - rates) / self._n_tasks)
+            shown = np.clip(rates + error * self._rng("shown").standard_normal(N_DRAWS), 0.0, 1.0)
         weights = self._weights / self._weights.sum(axis=1, keepdims=True)
         costs = weights @ spent
         spread = np.sqrt(np.maximum(weights @ spent**2 - costs**2, 0.0) / self._n_tasks)
@@ -161,6 +172,8 @@ class _Predicting:
             rates,
             costs,
             by_task,
+            self._pilot.grain if self._pilot.metric != SUCCESS else 1.0,
+            float(self._spent(line, n, "calls").mean()) if line.calls else math.nan,
         )
 
     def _within(self, line: PilotLine, n: int) -> Array:
@@ -177,7 +190,7 @@ class _Predicting:
         if not pairs or any(one.key != other.key for one, other in pairs):
             return found
         # Its first attempts are a part of the independent ones. Where they were lucky by chance, so was it.
-        luck = self._each(line, lambda own: own[0].is_right) - self._each(self._independent, lambda own: first(own, 1))
+        luck = self._each(line, lambda own: own[0].value) - self._each(self._independent, lambda own: first(own, 1))
         spread = float(np.var(luck))
         slope = float(np.cov(luck, found, bias=True)[0, 1]) / spread if spread > 0 else 0.0
         return found - min(1.0, max(0.0, slope)) * luck
@@ -187,12 +200,12 @@ class _Predicting:
         of_tasks = (line.attempts[task] for task in self._pilot.tasks)
         return np.array([np.mean([value(own) if own else 0.0 for own in episodes]) for episodes in of_tasks])
 
-    def _spent(self, line: PilotLine, n: int) -> Array:
-        """Return the spending at each task: on a straight line between two n, and beyond the last one.
+    def _spent(self, line: PilotLine, n: int, of: str = "spent") -> Array:
+        """Return the spending (or `calls`) at each task: on a straight line between two n, and beyond the last one.
 
         Below the first n, and with one n only, it is proportional to n.
         """
-        points = self._points({one: spent for one, (_, spent) in self._measured(line).items()})
+        points = self._points({one: spent for one, (_, spent) in self._measured(line, of).items()})
         ns = sorted(points)
         if len(ns) == 1 or n < ns[0]:
             return points[ns[0]] * n / ns[0]
@@ -201,14 +214,17 @@ class _Predicting:
         before, last = ns[-2:]
         return points[last] + (points[last] - points[before]) / (last - before) * (n - last)
 
-    def _measured(self, line: PilotLine) -> dict[int, tuple[Mapping[str, float], Mapping[str, float]]]:
+    def _measured(
+        self, line: PilotLine, of: str = "spent"
+    ) -> dict[int, tuple[Mapping[str, float], Mapping[str, float]]]:
         """Return success and spending of each n that was run, and of the reference where that is n = 1."""
-        found = {n: (line.success[n], line.spent[n]) for n in line.success}
+        found = {n: (line.success[n], getattr(line, of)[n]) for n in line.success}
         reference = self._reference
         if 1 not in found and reference is not None and line.starts_at_reference:
             least = min(line.success)
-            checking = line.checking.get(least, {})  # its one proposal would be checked, too
-            spent = {task: one + checking.get(task, 0.0) / least for task, one in reference.spent[1].items()}
+            # Its one proposal would be checked, too.
+            checking = line.checking.get(least, {}) if of == "spent" else {}
+            spent = {task: one + checking.get(task, 0.0) / least for task, one in getattr(reference, of)[1].items()}
             found[1] = reference.success[1], spent
         return found
 

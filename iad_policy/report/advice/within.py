@@ -22,18 +22,21 @@ N_CHOICES = 500
 
 def first(attempts: Sequence[PilotAttempt], n: int) -> float:
     """Return the success of one attempt, whatever n is."""
-    return sum(one.is_right for one in attempts) / len(attempts)
+    return sum(one.value for one in attempts) / len(attempts)
 
 
-def best_of(attempts: Sequence[PilotAttempt], n: int) -> float:
-    """Return the expected success of the best-scored of n attempts, the first among equals."""
+def best_of(attempts: Sequence[PilotAttempt], n: int, by: Callable[[PilotAttempt], float] = score_of) -> float:
+    """Return the expected success of the best-scored of n attempts, the first among equals.
+
+    By their `value` it is what a perfect choice would give: pass@n.
+    """
     total, above = 0.0, 0
     n_all = len(attempts)
-    for _, group in groupby(sorted(attempts, key=score_of, reverse=True), key=score_of):
+    for _, group in groupby(sorted(attempts, key=by, reverse=True), key=by):
         equal = list(group)
         # The best is among these if none of the n is above them, and not all of the n are below.
         chance = math.comb(n_all - above, n) - math.comb(n_all - above - len(equal), n)
-        total += chance * sum(one.is_right for one in equal) / len(equal)
+        total += chance * sum(one.value for one in equal) / len(equal)
         above += len(equal)
     return total / math.comb(n_all, n)
 
@@ -50,7 +53,7 @@ def most_frequent(attempts: Sequence[PilotAttempt], n: int) -> float:
 
 def longest(attempts: Sequence[PilotAttempt], n: int) -> float:
     """Return the success of a chain that ends after n attempts: that of its best-scored one, the first among equals."""
-    return float(max(attempts[:n], key=score_of).is_right)
+    return max(attempts[:n], key=score_of).value
 
 
 METHODS: Mapping[str, Callable[[Sequence[PilotAttempt], int], float]] = {
@@ -71,4 +74,4 @@ def _voted(chosen: Sequence[PilotAttempt]) -> float:
     votes = Counter(one.vote for one in voters)
     most = max(votes.values())
     elected = [one for one in voters if votes[one.vote] == most]
-    return sum(one.is_right for one in elected) / len(elected)
+    return sum(one.value for one in elected) / len(elected)

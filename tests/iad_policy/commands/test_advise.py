@@ -76,7 +76,7 @@ def test_it_prints_what_the_pilot_shows_what_follows_and_what_to_take(pilot: Pat
     assert shown.exit_code == 0, shown.output
     for text in ("What the pilot shows", "diversity", "selection", "refining", "bon 16", "from", "take", "FEW TASKS"):
         assert text in shown.output
-    assert "If a success is worth 100 calls: take" in shown.output
+    assert "If a success is worth 100 calls: " in shown.output
     found = json.loads(iad("advise", pilot, "--json", "--n", "5", "--per", "proposals", "--tasks", 50).output)
     assert (found["pilot"]["n_tasks"], found["n_tasks"], found["pilot"]["axis"]) == (N_TASKS, 50, "proposals")
     rows = {(one["strategy"], one["n"]): one for one in found["predictions"]}
@@ -84,6 +84,11 @@ def test_it_prints_what_the_pilot_shows_what_follows_and_what_to_take(pilot: Pat
     assert [rows["bon", n]["source"] for n in (3, 5)] == ["pilot", "model"]
     assert rows["bon", 5]["spent"] == pytest.approx(5)
     assert found["choice"] is None
+    limited = json.loads(iad("advise", pilot, "--json", "--metric", "reward", "--max-calls", "4").output)
+    assert limited["pilot"]["metric"] == "reward"
+    calls = {(one["strategy"], one["n"]): one["calls"] for one in limited["predictions"]}
+    assert max(calls.values()) > 4 >= max(calls[tuple(one["option"].values())] for one in limited["steps"])
+    assert "iad 16" in iad("advise", pilot, "--metric", "reward").output
 
 
 def test_a_verifier_that_reads_gold_is_labelled_and_never_what_to_take(pilot: Path, tmp_path: Path) -> None:
@@ -154,6 +159,9 @@ def test_dollars_are_no_price_where_the_cache_has_answered(pilot: Path, tmp_path
         (("{pilot}", "--n", "two"), "expected --n with whole numbers"),
         (("{pilot}", "--n", "0"), "expected n of 1 or more"),
         (("{pilot}", "--worth", "-1"), "expected a price of 0 or more"),
+        (("{pilot}", "--max-calls", "0.5"), "expected --max-calls of 1 or more"),
+        (("{pilot}", "--metric", "grade"), "metric of a pilot, got 'grade'"),
+        (("{pilot}", "--metric", "reward", "--policy", "p.toml"), "expected --metric success with --policy"),
     ],
 )
 def test_bad_input_is_one_sentence_and_status_2(pilot: Path, arguments: tuple[str, ...], said: str) -> None:

@@ -12,6 +12,20 @@ RIGHT, WRONG, UNSCORED = (
 )
 
 
+def test_of_grades_the_best_of_k_and_what_gets_better_are_shown() -> None:
+    tasks = ("a", "b")
+    graded = [PilotAttempt(value, score, key=str(value)) for value, score in ((0.2, 0.9), (0.4, 0.1), (0.6, 0.5))]
+    line = PilotLine(
+        "bon", "v", {3: dict.fromkeys(tasks, 0.2)}, {3: dict.fromkeys(tasks, 6.0)}, {t: [graded] for t in tasks}
+    )
+    found = evidence_of(Pilot("E", "train", "a", tasks, 0, "calls", True, {"bon": line}, metric="reward"))
+    assert found.diversity is not None
+    assert found.diversity.pass_at == {1: pytest.approx(0.4), 2: pytest.approx((0.4 + 0.6 + 0.6) / 3), 3: 0.6}
+    assert (found.selection[0].best, found.selection[0].auc) == (0.2, None)
+    (repeated,) = found.uptake
+    assert (repeated.n_open, repeated.right) == (4, 1.0)
+
+
 def test_an_attempt_without_a_verdict_does_not_count_for_the_verifier() -> None:
     tasks = tuple(f"t{place}" for place in range(40))
     attempts = {task: [[RIGHT, WRONG, UNSCORED]] for task in tasks}

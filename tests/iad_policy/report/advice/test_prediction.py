@@ -75,6 +75,22 @@ def test_episodes_of_several_decisions_are_read_between_their_n_and_followed_bey
     assert found[RunnableOption("tree", 16)].spent == pytest.approx(32)
 
 
+def test_grades_have_narrower_intervals_than_successes_and_are_not_modelled_beyond_the_pilot() -> None:
+    grades = [0.5 + 0.1 * (place % 3) for place in range(60)]
+    own = {f"t{place}": [[PilotAttempt(value, 1.0, key="a"), PilotAttempt(value - 0.2, 0.0, key="b")]]
+           for place, value in enumerate(grades)}  # fmt: skip
+    given = pilot({"bon": {2: grades}}, attempts={"bon": own})
+    of_success, of_reward = (predict(replace(given, metric=metric), ns=(1, 2, 4)) for metric in ("success", "reward"))
+    one, two, four = (of_reward[RunnableOption("bon", n)] for n in (1, 2, 4))
+    assert [one.source, two.source, four.source] == [PILOT, PILOT, TREND]
+    assert (one.success, two.success) == (pytest.approx(0.5, abs=0.01), pytest.approx(0.6, abs=0.01))
+    assert two.success < four.success < 0.7
+    width = two.success_95.high - two.success_95.low
+    binary = of_success[RunnableOption("bon", 2)].success_95
+    assert width < 0.6 * (binary.high - binary.low)
+    assert two.grain < 0.1 < 1.0 == of_success[RunnableOption("bon", 2)].grain
+
+
 def test_nothing_is_said_of_an_n_that_no_row_leads_to() -> None:
     assert list(predict(pilot({"tree": {4: [0.0, 1.0]}}))) == [RunnableOption("tree", 4)], "one n, no reference"
     found = predict(pilot({"single": {1: [0.0, 1.0]}, "search": {4: [0.0, 1.0]}}))  # its n counts something else
