@@ -134,9 +134,9 @@ class PlanTable:
         plan, pilot = self._plan, self._plan.pilot
         yield Text(f"Plan for {isolated(plan.env)}, agent {isolated(plan.agent)}, verifier {isolated(plan.verifier)}")
         yield Text(
-            f"From {counted(int(pilot['tasks']), 'task')} that spent {amount(pilot['spent'])} {plan.axis}. A success "
-            f"is worth {amount(plan.worth)}; a sample costs {amount(pilot['sample_costs'])}, a refinement "
-            f"{amount(pilot['refinement_costs'])}."
+            f"From {counted(int(pilot['tasks']), 'task')} that spent {amount(pilot['spent'])} {plan.axis}. "
+            f"{f'A success is worth {amount(plan.worth)}. ' * bool(plan.worth)}A sample costs "
+            f"{amount(pilot['sample_costs'])}, a refinement {amount(pilot['refinement_costs'])}."
         )
         edges, ranges = [f"{edge:.3g}" for edge in plan.edges], ["any score"]
         if edges:

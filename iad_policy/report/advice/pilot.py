@@ -132,8 +132,9 @@ class Pilot:
     @property
     def planned_lines(self) -> tuple[PilotLine | None, PilotLine | None]:
         """The row with independent, scored attempts, and the one with chains and the same verifier; None for none."""
-        sampled = next((own for own in self.lines.values() if own.strategy == "bon" and own.is_scored), None)
-        chained = [own for own in self.lines.values() if own.strategy == "iad" and own.is_scored]
+        known = [own for own in self.lines.values() if own.is_scored or (not self.one_decision and own.verifier)]
+        sampled = next((own for own in known if own.strategy == "bon"), None)
+        chained = [own for own in known if own.strategy == "iad"]
         return sampled, next((own for own in chained if sampled and own.verifier == sampled.verifier), None)
 
     @property

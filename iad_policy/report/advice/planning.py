@@ -11,6 +11,9 @@ its chance, or the state after a sample or a refinement, less what that costs. A
 
 What a plan gives is measured on tasks that it was not made of: it is made again without a part of them, and walks their
 paths. It refines only if it gains from that there.
+
+Where tasks take several decisions no candidate has a result of its own. There the plan is one of the pilot's rows,
+`bon` or `iad` with one of their n, by what whole episodes gave and spent; it refines under the same condition.
 """
 
 import math
@@ -96,12 +99,15 @@ def plan_of(pilot: Pilot, settings: PlanSettings, options: Mapping[str, Any] = M
     if settings.n is not None and settings.n < 1:
         raise ValueError(f"expected n of 1 or more, got {settings.n}")
     sampled, refined = pilot.planned_lines
-    if sampled is None or not pilot.paths:
-        why = "without bon and a verifier" if pilot.one_decision else "whose tasks take several decisions"
+    if sampled is None or (pilot.one_decision and not pilot.paths):
         raise ValueError(
-            f"expected a pilot whose candidates have a score and a result of their own, got one {why}; without a plan "
+            "expected a pilot with bon and a verifier that can be asked again, got one without; without a plan "
             "adaptive samples until the verifier passes a candidate or the votes are settled"
         )
+    told: dict[str, Any] = {"env": pilot.env, "agent": pilot.agent, "verifier": sampled.verifier, "axis": pilot.axis}
+    told |= refinement_of(options)
+    if not pilot.one_decision:
+        return _of_episodes(pilot, settings, told)
     costs = _costs(sampled, refined)
     spending = settings.spending or sampled.n * costs[SAMPLE]
     n = settings.n or sampled.n + (refined.n - 1 if refined else 0)
@@ -129,15 +135,8 @@ def plan_of(pilot: Pilot, settings: PlanSettings, options: Mapping[str, Any] = M
         else:
             why = f"on tasks it was not made of, a plan that refines gains {gain:+.3f}: no clear gain"
     success, spent = map(float, given.mean(axis=0))
-    told = refinement_of(options)
-    tasks, every = pilot.tasks, pilot.lines.values()
     return AdaptivePlan(
-        env=pilot.env,
-        agent=pilot.agent,
-        verifier=sampled.verifier,
-        feedback=told["feedback"],
-        instruct=told["instruct"],
-        axis=pilot.axis,
+        **told,
         worth=tables.worth,
         n=n,
         edges=whole.edges,
@@ -146,16 +145,89 @@ def plan_of(pilot: Pilot, settings: PlanSettings, options: Mapping[str, Any] = M
         share=tables.share,
         success=success,
         spent=spent,
-        pilot={
-            "tasks": len(tasks),
-            "spent": math.fsum(own.spent[k][task] for own in every for k in own.spent for task in tasks),
-            "sample_costs": costs[SAMPLE],
-            "refinement_costs": costs[REFINE],
-            "gain_of_refining": gain,
-            "standard_error": error,
-        },
+        pilot=_told_of(pilot, costs, gain, error),
         only_samples=why,
     )
+
+
+def _told_of(pilot: Pilot, costs: Mapping[str, float], gain: float, error: float) -> dict[str, float]:
+    """Return what the pilot was, as a plan has it."""
+    every = pilot.lines.values()
+    return {
+        "tasks": len(pilot.tasks),
+        "spent": math.fsum(own.spent[k][task] for own in every for k in own.spent for task in pilot.tasks),
+        "sample_costs": costs[SAMPLE],
+        "refinement_costs": costs[REFINE],
+        "gain_of_refining": gain,
+        "standard_error": error,
+    }
+
+
+def _of_episodes(pilot: Pilot, settings: PlanSettings, told: Mapping[str, Any]) -> AdaptivePlan:
+    """Return the plan of tasks that take several decisions: one of the rows of the pilot, for each decision alike."""
+    sampled, refined = pilot.planned_lines
+    assert sampled is not None
+    rows: dict[tuple[str, int], Array] = {}
+    for move, line in ((SAMPLE, sampled), (REFINE, refined)):
+        for n in line.success if line else ():
+            if line and n <= (settings.n or n):
+                rows[move, n] = np.array([(line.success[n][task], line.spent[n][task]) for task in pilot.tasks])
+    if not any(move == SAMPLE for move, _ in rows):
+        raise ValueError(f"expected n of {min(sampled.success)} or more, the pilot's least, got {settings.n}")
+    spending = settings.spending or float(rows[max(row for row in rows if row[0] == SAMPLE)][:, 1].mean())
+
+    def best(moves: str, at: NDArray[np.bool_]) -> tuple[str, int]:
+        """Return the row that is worth most, or the most successful that keeps to the spending; else the cheapest."""
+        means = {row: own[at].mean(axis=0) for row, own in rows.items() if row[0] in moves}
+        if settings.worth is not None:
+            worth = settings.worth
+            return max(means, key=lambda row: worth * means[row][0] - means[row][1])
+        kept = [row for row, own in means.items() if own[1] <= 1.02 * spending]
+        return max(kept, key=lambda row: means[row][0]) if kept else min(means, key=lambda row: means[row][1])
+
+    def elsewhere(moves: str) -> Array:
+        """Return success and spending of each task, with the row that is best at the other parts of the tasks."""
+        found = np.zeros((len(pilot.tasks), 2))
+        for part in range(N_PARTS):
+            here = np.arange(len(pilot.tasks)) % N_PARTS == part
+            if here.any():
+                found[here] = rows[best(moves, ~here)][here]
+        return found
+
+    given, everywhere, gain, error, why = elsewhere(SAMPLE), np.ones(len(pilot.tasks), dtype=bool), 0.0, 0.0, ""
+    moves = SAMPLE
+    if refined is None:
+        why = "the pilot has no iad with this verifier"
+    else:
+        refining = elsewhere(SAMPLE + REFINE)
+        gains = refining - given
+        gains = gains[:, 0] - (gains[:, 1] / settings.worth if settings.worth else 0.0)
+        gain, error = float(gains.mean()), float(gains.std(ddof=1) / math.sqrt(len(gains)))
+        if gain > SURE * error:
+            moves, given = SAMPLE + REFINE, refining
+        else:
+            why = f"on tasks it was not made of, refining gains {gain:+.3f}: no clear gain"
+    move, n = best(moves, everywhere)
+    costs = {SAMPLE: _per_proposal(sampled), REFINE: _per_proposal(refined) if refined else 0.0}
+    success, spent = map(float, given.mean(axis=0))
+    return AdaptivePlan(
+        **told,
+        worth=settings.worth or 0.0,
+        n=n,
+        edges=(),
+        # Where a refinement has nothing to go on it is a sample, so both numbers may grow.
+        rows={f"{k},{j}": move for k in range(1, n) for j in range(n - k)},
+        cheaper={},
+        share=1.0,
+        success=success,
+        spent=spent,
+        pilot=_told_of(pilot, costs, gain, error),
+        only_samples=why,
+    )
+
+
+def _per_proposal(line: PilotLine) -> float:
+    return float(np.mean(list(line.spent[line.n].values()))) / line.n
 
 
 def ranges_of(paths: Sequence[Sequence[PilotPath]]) -> tuple[float, ...]:

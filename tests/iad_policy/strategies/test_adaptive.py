@@ -17,11 +17,17 @@ from iad_policy.types.plan import REFINE, SAMPLE, STOP, load_plan
 from tests.contract.canned import drive
 from tests.contract.components import A_PLAN
 
-HERE = State("start", {"instruction": "Say what is asked."}, id="here")
+HERE = State("start", {"instruction": "Say what is asked."}, id="here", steps_left=1)
 
 
 def asked(
-    strategy: str, scores: list[float], *, keys: str = "abcdefgh", passed: bool | None = None, **options: Any
+    strategy: str,
+    scores: list[float],
+    *,
+    keys: str = "abcdefgh",
+    passed: bool | None = None,
+    here: State = HERE,
+    **options: Any,
 ) -> tuple[str, str]:
     """What a decision asks for, a letter each (s: a sample, r: a refinement), and what it commits."""
     letters, made = [], [Candidate(key, key=key) for key in keys]
@@ -34,7 +40,7 @@ def asked(
     def verify(request: Verify) -> list[Candidate]:
         return [replace(one, verdict=Verdict(given[one.key], passed=passed)) for one in request.candidates]
 
-    (action,) = drive(load_strategy(strategy, **options)(HERE), {Propose: propose, Verify: verify})
+    (action,) = drive(load_strategy(strategy, **options)(here), {Propose: propose, Verify: verify})
     return "".join(letters), action
 
 
@@ -66,6 +72,13 @@ def test_what_a_refinement_only_repeated_is_not_refined_again() -> None:
     plan = replace(PLAN, rows={"1,0": "rrr", "1,1": "rrr", "2,1": "xxx"})
     assert asked("adaptive", [0.5] * 3, plan=plan)[0] == "srr"
     assert asked("adaptive", [0.5] * 3, plan=plan, keys="aab")[0] == "srs"
+
+
+def test_a_decision_that_others_follow_ends_with_what_passes_and_with_a_repeat() -> None:
+    plan, early = replace(PLAN, rows={"1,0": "rrr", "1,1": "rrr", "1,2": "xxx"}), replace(HERE, steps_left=2)
+    assert asked("adaptive", [0.5] * 3, plan=plan, here=early)[0] == "srr"
+    assert asked("adaptive", [0.5] * 3, plan=plan, here=early, passed=True)[0] == "s"
+    assert asked("adaptive", [0.5] * 3, plan=plan, here=early, keys="aab")[0] == "sr"
 
 
 def test_without_a_plan_it_samples_until_a_candidate_passes_or_the_votes_are_settled() -> None:

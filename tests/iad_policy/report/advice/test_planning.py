@@ -128,15 +128,40 @@ def test_a_pilot_that_cannot_tell_says_that_the_plan_only_samples_and_why() -> N
     assert "no clear gain" in plan_of(pilot(0.4), PlanSettings(n=N, spending=3.0)).only_samples
 
 
+def episodes(gain: float, *, n_tasks: int = 60) -> Pilot:
+    """A pilot of tasks that take several decisions, in which `iad` with n = 4 solves so many more than `bon`."""
+    names = tuple(map(str, range(n_tasks)))
+
+    def line(name: str, more: float) -> PilotLine:
+        solved = {
+            n: {task: float(place < n_tasks * (0.3 + more + 0.02 * n)) for place, task in enumerate(names)}
+            for n in (2, 4)
+        }
+        return PilotLine(name, "proxy", solved, {n: dict.fromkeys(names, 5.0 * n) for n in (2, 4)})
+
+    return Pilot("E", "dev", "agent", names, 0, "calls", False, {"bon": line("bon", 0.0), "iad": line("iad", gain)})
+
+
+def test_of_whole_episodes_a_plan_is_the_row_that_pays_and_refines_only_where_that_is_clear() -> None:
+    found = plan_of(episodes(0.3), PlanSettings())
+    assert (found.n, found.edges, letters(found), found.only_samples) == (4, (), {REFINE}, "")
+    assert set(found.rows) == {"1,0", "1,1", "1,2", "2,0", "2,1", "3,0"}
+    assert (found.success, found.spent) == (pytest.approx(0.68, abs=0.02), 20.0)
+    none = plan_of(episodes(0.0), PlanSettings())
+    assert letters(none) == {SAMPLE}
+    assert "refining gains +0.000: no clear gain" in none.only_samples
+    assert plan_of(episodes(0.3), PlanSettings(spending=10.0)).n == 2
+    assert plan_of(episodes(0.3), PlanSettings(worth=1.0)).n == 2
+    alone = replace(episodes(0.3), lines={"bon": episodes(0.3).lines["bon"]})
+    assert plan_of(alone, PlanSettings()).only_samples == "the pilot has no iad with this verifier"
+
+
 @pytest.mark.parametrize(
     ("change", "settings", "said"),
     [
-        ({"lines": {}}, {}, r"expected a pilot whose candidates have a score .* got one without bon and a verifier"),
-        (
-            {"lines": {}, "one_decision": False},
-            {},
-            r"got one whose tasks take several decisions",
-        ),
+        ({"lines": {}}, {}, r"expected a pilot with bon and a verifier that can be asked again, got one without"),
+        ({"lines": {}, "one_decision": False}, {}, r"expected a pilot with bon and a verifier"),
+        ({"one_decision": False}, {"n": 2}, r"expected n of 4 or more, the pilot's least, got 2"),
         ({}, {"worth": 1.0, "spending": 1.0}, r"got both; leave one out"),
         ({}, {"worth": -1.0}, r"expected a worth above 0, got -1.0"),
         ({}, {"n": 0}, r"expected n of 1 or more, got 0"),
