@@ -133,9 +133,9 @@ def what_is_asked(plain: str) -> Asked:
         adverbs = r"(?:recursively|please|then|also|only|just|first|finally|long|silently|simply|now|either|afterwards)"
         clause = re.sub(rf"^(?:{adverbs}\s+)+", "", found[1])
         word = "get rid" if clause.startswith("get rid ") else clause.split()[0]
+        if word == "extract" and "archive" in plain:
+            word = "unpack"
         forms = (word, word.removesuffix("s"), word.removesuffix("es"), f"{word.removesuffix('ies')}y")
-        if "extract" in forms and "archive" in plain:
-            word, forms = "unpack", ("unpack",)
         verbs.append(next((form for form in forms if form in CHANGING | ANSWERING), word))
     changing = [verb for verb in verbs if verb in CHANGING]
     change = _asks_for_change(plain, changing)

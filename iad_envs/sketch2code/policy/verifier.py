@@ -99,9 +99,10 @@ class Sketch2CodeVerifier:
                 continue
             page = preview.info["page"]
             boxes = {kind: [Box(*box) for box in of_kind] for kind, of_kind in page["boxes"].items()}
-            sketch = {"boxes": boxes_read(reading, boxes), "width": PAGE_WIDTH_PX, "height": height}
-            estimate = score_layout(sketch["boxes"], boxes)
-            said = list(_compared(sketch["boxes"], boxes))
+            wanted = boxes_read(reading, boxes)
+            sketch = {"boxes": wanted, "width": PAGE_WIDTH_PX, "height": height}
+            estimate = score_layout(wanted, boxes)
+            said = list(_compared(wanted, boxes))
             if page["width"] > PAGE_WIDTH_PX:
                 said.append(f"It is {page['width']} pixels wide instead of {PAGE_WIDTH_PX}.")
             if abs(page["height"] / height - 1) > 0.1:
