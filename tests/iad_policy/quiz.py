@@ -95,6 +95,8 @@ def n_solved(agent: SyntheticAgent, verifier: Any, n_trials: int, **options: Any
     """How many of the first questions a strategy answers rightly."""
     env = Quiz()
     solved = 0
+    if options.get("strategy") == "iad":  # the form that keeps asking, of which the curves are
+        options.setdefault("feedback", "best-worst")
     with IADPolicyWrapper(agent, env, verifier=verifier, **options) as policy:
         for place in range(n_trials):
             observation, info = env.reset(options={"task_id": str(place)})

@@ -37,7 +37,8 @@ def test_a_trace_tells_every_candidate_verdict_and_commit_of_the_episode(tmp_pat
             assert chosen.action == step.action
             if record.strategy == "iad":
                 assert chosen.verdict.score == max(one.verdict.score for one in step.decision.candidates)
-                assert [bool(one.feedback) for one in step.decision.candidates] == [False, True, True]
+                first, second, _ = step.decision.candidates
+                assert (bool(first.feedback), bool(second.feedback)) == (False, True)
 
 
 def test_what_was_left_in_a_changed_course_is_not_told(tmp_path: Path) -> None:
