@@ -31,7 +31,7 @@ def measured() -> Iterator[Any]:
 def run(measured: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     out = tmp_path_factory.mktemp("measured") / "run"
     given = {"n": (1, 3), "tasks": 4, "env_args": {"mode": "answer"}, "verifier": "oracle", "temperature": 1.0}
-    evaluate("IAD/BIRD-v0", ["single", "bon", "iad"], out=out, **given)
+    evaluate("IAD/BIRD-v0", ["single", "bon", "iad"], out=out, feedback="best-worst", **given)
     return measured.MeasuredRun(out)
 
 

@@ -304,7 +304,11 @@ def print_by_model(rows: Sequence[Tried], constructed: Sequence[Sequence[Tried]]
     """Print what the verifier tells of models' commands, and how often each finding is right.
 
     Each model's commands for half of the tasks are judged by weights that were fitted to the other models' commands for
-    the other half, and to constructed attempts: those of each half, and of other tasks.
+    the other half, and to constructed attempts at that half and at bundled tasks.
+
+    Args:
+        rows: The models' commands.
+        constructed: Attempts at the first half, at the second, and at bundled tasks.
     """
     table, is_right = design(rows), np.array([row.is_right for row in rows])
     model = np.array([row.attempt.source for row in rows])
@@ -317,7 +321,7 @@ def print_by_model(rows: Sequence[Tried], constructed: Sequence[Sequence[Tried]]
             weights = fit(design(known), np.array([float(row.is_right) for row in known]), importance(known))
             asked = (model == name) & (is_second == half)
             odds[asked] = table[asked] @ weights
-            is_clean[asked] = ~(table[asked, : len(WEIGHTED)] @ np.diag(weights[: len(WEIGHTED)])).any(axis=1)
+            is_clean[asked] = ~(table[asked, : len(WEIGHTED)] * weights[: len(WEIGHTED)]).any(axis=1)
         mine = np.flatnonzero(model == name)
         told = evidence(
             list(expit(odds[mine])), list(is_right[mine]), tasks=[rows[place].attempt.task_id for place in mine]

@@ -91,7 +91,7 @@ def _about_the_answer(done: Done) -> Found:
     if not lines:
         return
     if asked.answer == "nothing" and not done.facts["exit_code"]:
-        text = "is the text wanted that the last command prints? The task asks for a change, and it is handed in too"
+        text = "the last command prints text, which is handed in too: does the task ask for it?"
         yield "printed_unasked", ShellFinding(1.0, text)
     if asked.answer == "number":
         if n_lines > 1:

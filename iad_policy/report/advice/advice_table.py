@@ -10,18 +10,17 @@ from rich.text import Text
 
 from iad_policy.report.advice.choice import Advice, PriceStep
 from iad_policy.report.advice.evidence import PilotEvidence
-from iad_policy.report.advice.pilot import SUCCESS, Pilot
+from iad_policy.report.advice.pilot import Pilot
 from iad_policy.report.advice.prediction import BETWEEN, MODEL, PILOT, TREND, OptionForecast, RunnableOption
 from iad_policy.report.columns import NOTHING, Columns, counted, fitting, with_interval
 from iad_policy.report.comparison_table import LOUD, few_tasks
+from iad_policy.report.samples import SUCCESS
 from iad_policy.report.table import labels
 from iad_policy.types.plan import REFINE, SAMPLE, STOP, AdaptivePlan
 from iad_policy.types.texts import isolated
 
 MOVES = {SAMPLE: "sample", REFINE: "refine", STOP: "stop"}
 SHOWN_CANDIDATES = 4
-SOLVED = 0.005
-"""Success below which none is expected."""
 SOURCES = {
     PILOT: "pilot: n that was run, or smaller; assumes only that further tasks are alike",
     BETWEEN: "between: on a straight line over log n between two n that were run",
@@ -68,14 +67,14 @@ class AdviceTable:
         yield ""
         yield Text(f"On {counted(advice.n_tasks, 'further task')} like these, with 95 % intervals", style="bold")
         found = {f"{isolated(option.line)} {option.n}": one for option, one in advice.predictions.items()}
-        gain = "success" if pilot.metric == SUCCESS else "reward of 1"
+        unit = "success" if pilot.metric == SUCCESS else "reward of 1"
         yield from fit(_columns(pilot), found, names="strategy, n")
         for source in dict.fromkeys(one.source for one in found.values()):
             as_run = source == PILOT and not pilot.one_decision
             yield Text(SOURCES[source].replace(", or smaller", "") if as_run else SOURCES[source], style="dim")
         yield ""
         if advice.steps:
-            yield Text(f"What to take, by what a {gain} is worth", style="bold")
+            yield Text(f"What to take, by what a {unit} is worth", style="bold")
             edges, ranges = [amount(one.above) for one in advice.steps[1:]], ["any"]
             if edges:
                 ranges = [f"up to {edges[0]}", *map(" to ".join, pairwise(edges)), f"{edges[-1]} or more"]
@@ -87,23 +86,21 @@ class AdviceTable:
                 ("gain > 0 in", lambda one: NOTHING if one.share_gaining is None else f"{one.share_gaining:.0%}"),
                 ("tasks to tell", lambda one: NOTHING if one.gain is None else _tasks(one.n_to_tell)),
             ]
-            yield from fit(columns, steps, names=f"{pilot.axis} per {gain}")
+            yield from fit(columns, steps, names=f"{pilot.axis} per {unit}")
         unsure = [one for one in (BETWEEN, TREND) if any(own.source == one for own in found.values())]
-        if pilot.metric == SUCCESS and not any(one.success > SOLVED for one in found.values()):
-            yield Text("Hardly an episode succeeds. If rewards say how well a task is solved: --metric reward.")
+        given = (own for line in pilot.lines.values() for own in line.success.values())
+        if pilot.metric == SUCCESS and not any(map(any, (own.values() for own in given))):
+            yield Text("No episode of the pilot succeeds. If rewards say how well a task is solved: --metric reward.")
         if unsure:
             yield Text(f"Rows from {' and '.join(unsure)} are no reason to choose: run these n to know them.")
         if any(one.knows_gold for one in pilot.lines.values()):
             yield Text("Rows whose verifier reads gold are for diagnosis. They are never what to take.")
         if (choice := advice.choice) is not None:
-            take = (
-                f"take {_named(choice.option)}, the"
-                if choice.share_best >= 0.5
-                else (f"can't tell. {_named(choice.option)} is")
-            )
+            name = _named(choice.option)
+            best = f"take {name}, the best" if choice.share_best >= 0.5 else f"can't tell. {name} is best"
             text = (
-                f"If a {gain} is worth {amount(choice.worth)} {pilot.axis}: {take} best in "
-                f"{choice.share_best:.0%} of the draws."
+                f"If a {unit} is worth {amount(choice.worth)} {pilot.axis}: {best} in {choice.share_best:.0%} of the "
+                "draws."
             )
             if choice.next is not None:
                 text += f" Next is {_named(choice.next)}; {_tasks(choice.n_to_settle)} tasks would settle which."
@@ -170,11 +167,7 @@ def _shown(found: PilotEvidence, metric: str) -> Iterator[tuple[str, str]]:
     """Yield what the attempts show: its name, and its figures in words."""
     best, wrong, right = "solved by at least one of k attempts", "only wrong ones", "right"
     if metric != SUCCESS:
-        best, wrong, right = (
-            f"{metric} of the best of k attempts",
-            "none with the full reward",
-            "better than all before",
-        )
+        best, wrong, right = f"{metric} of the best of k attempts", "no full reward", "better than all before"
     if (one := found.diversity) is None:
         yield "diversity", "not known: add bon and bon-sc with n of 4 or more to the pilot"
     else:
@@ -213,7 +206,7 @@ def _columns(pilot: Pilot) -> Columns[OptionForecast]:
         (f"{axis} per episode", spent),
         (
             f"{axis} per {pilot.metric}",
-            lambda one: amount(one.spent / one.success) if one.success > SOLVED else NOTHING,
+            lambda one: amount(one.spent / one.success) if one.success > 0.005 else NOTHING,
         ),
         ("from", lambda one: one.source),
     ]

@@ -10,8 +10,9 @@ import numpy as np
 
 from iad_policy.ledger.run import Run
 from iad_policy.report.advice.evidence import PilotEvidence, evidence_of
-from iad_policy.report.advice.pilot import SUCCESS, Pilot, read_pilot
+from iad_policy.report.advice.pilot import Pilot, read_pilot
 from iad_policy.report.advice.prediction import MODEL, NS, PILOT, OptionForecast, RunnableOption, predict
+from iad_policy.report.samples import SUCCESS
 from iad_policy.report.statistics import minimum_detectable_effect
 
 

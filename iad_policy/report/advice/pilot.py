@@ -20,6 +20,7 @@ from iad_policy.ledger.run import Run
 from iad_policy.report.advice.paths import Judge, PilotPath, paths_of
 from iad_policy.report.curves import spent_on, usage_on
 from iad_policy.report.figures import Heading, heading_of
+from iad_policy.report.samples import REWARD, SUCCESS
 from iad_policy.run.config import RunConfig
 from iad_policy.run.resolve import env_of
 from iad_policy.strategies.building_blocks.voting import rank_of
@@ -28,7 +29,6 @@ from iad_policy.types.hashing import seed_of
 from iad_policy.verifiers import load_verifier
 
 NO_VOTE = (-1, "")
-SUCCESS, REWARD = "success", "reward"
 
 
 class PilotAttempt(NamedTuple):
@@ -140,6 +140,8 @@ class Pilot:
     @property
     def grain(self) -> float:
         """Variance of what episodes give, as a share of that of successes with the same mean: 1 for successes."""
+        if self.metric == SUCCESS:
+            return 1.0
         values = [one for line in self.lines.values() for own in line.success.values() for one in own.values()]
         mean = math.fsum(values) / len(values)
         return math.fsum((one - mean) ** 2 for one in values) / len(values) / max(mean * (1 - mean), 1e-9)
@@ -213,8 +215,10 @@ def read_pilot(run: Run, *, agent: str = "", axis: str = "", with_paths: bool = 
             )
         n_all = len({one.task_id for one in records})
         split = config.split or ""
-        pilot = Pilot(config.env, split, chosen, tuple(tasks), n_all - len(tasks), axis, one_decision, lines, heading)
-        pilot = replace(pilot, metric=metric)
+        n_left_out = n_all - len(tasks)
+        pilot = Pilot(
+            config.env, split, chosen, tuple(tasks), n_left_out, axis, one_decision, lines, heading, metric=metric
+        )
         return replace(pilot, paths=_paths(pilot, records, truths)) if with_paths else pilot
 
 

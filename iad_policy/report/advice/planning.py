@@ -37,7 +37,7 @@ N_RANGES = 7
 """Most ranges of scores. More are too thin for a pilot."""
 LEAST_IN_RANGE = 6
 LEAST_OPEN = 30
-"""Fewest refinements of wrong incumbents from which their use can be told."""
+"""Fewest refinements of wrong incumbents, or whole episodes, from which the use of refining can be told."""
 STRENGTH = 4.0
 """How many tasks all states of a range count as, beside the tasks of one state."""
 N_PARTS = 10
@@ -127,9 +127,7 @@ def plan_of(pilot: Pilot, settings: PlanSettings, options: Mapping[str, Any] = M
         why = f"the pilot has {whole.n_open} refinements of wrong attempts; it takes {LEAST_OPEN} to tell"
     else:
         refining = whole.elsewhere(lambda walks: found(walks, SAMPLE + REFINE))
-        gains = refining - given
-        gains = gains[:, 0] - (gains[:, 1] / settings.worth if settings.worth else 0.0)  # else both keep to a spending
-        gain, error = float(gains.mean()), float(gains.std(ddof=1) / math.sqrt(len(gains)))
+        gain, error = _gain(refining, given, settings.worth)
         if gain > SURE * error:
             tables, given = found(whole, SAMPLE + REFINE), refining
         else:
@@ -148,6 +146,16 @@ def plan_of(pilot: Pilot, settings: PlanSettings, options: Mapping[str, Any] = M
         pilot=_told_of(pilot, costs, gain, error),
         only_samples=why,
     )
+
+
+def _gain(refining: Array, sampling: Array, worth: float | None) -> tuple[float, float]:
+    """Return what refining gains in success per decision, less its price, and the standard error over tasks.
+
+    Without a worth both keep to the same spending.
+    """
+    gains = refining - sampling
+    gains = gains[:, 0] - (gains[:, 1] / worth if worth else 0.0)
+    return float(gains.mean()), float(gains.std(ddof=1) / math.sqrt(len(gains)))
 
 
 def _told_of(pilot: Pilot, costs: Mapping[str, float], gain: float, error: float) -> dict[str, float]:
@@ -191,18 +199,18 @@ def _of_episodes(pilot: Pilot, settings: PlanSettings, told: Mapping[str, Any]) 
         for part in range(N_PARTS):
             here = np.arange(len(pilot.tasks)) % N_PARTS == part
             if here.any():
-                found[here] = rows[best(moves, ~here)][here]
+                found[here] = rows[best(moves, here if here.all() else ~here)][here]
         return found
 
     given, everywhere, gain, error, why = elsewhere(SAMPLE), np.ones(len(pilot.tasks), dtype=bool), 0.0, 0.0, ""
     moves = SAMPLE
     if refined is None:
         why = "the pilot has no iad with this verifier"
+    elif len(pilot.tasks) < LEAST_OPEN:
+        why = f"the pilot has {len(pilot.tasks)} tasks; it takes {LEAST_OPEN} to tell"
     else:
         refining = elsewhere(SAMPLE + REFINE)
-        gains = refining - given
-        gains = gains[:, 0] - (gains[:, 1] / settings.worth if settings.worth else 0.0)
-        gain, error = float(gains.mean()), float(gains.std(ddof=1) / math.sqrt(len(gains)))
+        gain, error = _gain(refining, given, settings.worth)
         if gain > SURE * error:
             moves, given = SAMPLE + REFINE, refining
         else:

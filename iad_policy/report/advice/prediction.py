@@ -27,8 +27,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from iad_policy.report.advice.pilot import SUCCESS, Pilot, PilotAttempt, PilotLine
+from iad_policy.report.advice.pilot import Pilot, PilotAttempt, PilotLine
 from iad_policy.report.advice.within import METHODS, first
+from iad_policy.report.samples import SUCCESS
 from iad_policy.report.statistics import CONFIDENCE, Interval
 from iad_policy.types.hashing import seed_of
 
@@ -172,7 +173,7 @@ class _Predicting:
             rates,
             costs,
             by_task,
-            self._pilot.grain if self._pilot.metric != SUCCESS else 1.0,
+            self._pilot.grain,
             float(self._spent(line, n, "calls").mean()) if line.calls else math.nan,
         )
 

@@ -64,7 +64,7 @@ def test_nothing_speaks_against_the_kind_of_result_that_is_asked_for(instruction
         (COUNT, ran("find /a/logs -name '*.log' | grep x"),
          "the task asks for an answer, and the last command printed nothing"),
         (DELETE, ran("rm -v /a/b/*.tmp", "removed '/a/b/c.tmp'\n", deleted=("/a/b/c.tmp",)),
-         "is the text wanted that the last command prints? The task asks for a change, and it is handed in too"),
+         "the last command prints text, which is handed in too: does the task ask for it?"),
         (DELETE, ran("rm /z/*.tmp /a/b/*.tmp", deleted=("/z/c.tmp",)),
          "it changes what the task does not name: /z/c.tmp"),
         (DELETE, ran("rm /a/b/*.txt .tmp", deleted=("/a/b/c.txt",)),

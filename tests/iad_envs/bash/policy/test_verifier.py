@@ -67,7 +67,7 @@ def test_a_submission_passes_only_if_nothing_is_missing() -> None:
     assert clean.score > failed.score > nothing.score == 0.0
     assert "Exit code 1: find: '/b': No such file or directory." in failed.critique
     assert nothing.critique == "Nothing was done yet."
-    # A command passes if nothing speaks against it. To look, as all others do, is none that could be right.
+    # A command passes if nothing speaks against it, as it does against one that only looks.
     assert [verdict.passed for verdict in verdicts(state(COUNT), *(candidate(COUNT, one) for one in (GOOD, LOOK)))] == [
         True,
         None,

@@ -2,9 +2,13 @@
 
 import numpy as np
 import pytest
+from rich.console import Console
 
-from iad_policy.report.advice.choice import choose, steps_of
-from iad_policy.report.advice.prediction import OptionForecast, RunnableOption
+from iad_policy.report.advice.advice_table import AdviceTable
+from iad_policy.report.advice.choice import Advice, choose, steps_of
+from iad_policy.report.advice.evidence import evidence_of
+from iad_policy.report.advice.pilot import Pilot, PilotLine
+from iad_policy.report.advice.prediction import OptionForecast, RunnableOption, predict
 from iad_policy.report.statistics import Interval
 
 N_DRAWS = 400
@@ -38,6 +42,16 @@ def test_the_choice_at_a_price_is_the_step_of_that_price(worth: float, option: R
     found = choose(FORECASTS, worth)
     assert (found.option, found.share_best) == (option, 1.0)
     assert found.next != option
+
+
+@pytest.mark.parametrize(("solved", "is_told"), [(0.0, True), (1.0, False)])
+def test_a_pilot_without_a_success_is_told_of_rewards(solved: float, is_told: bool) -> None:
+    line = PilotLine("single", "", {1: {"a": 0.0, "b": solved}}, {1: {"a": 1.0, "b": 1.0}})
+    pilot = Pilot("E", "train", "me", ("a", "b"), 0, "calls", False, {"single": line})
+    console = Console(width=200)
+    with console.capture() as shown:
+        console.print(AdviceTable(Advice(pilot, 2, evidence_of(pilot), predict(pilot), (), None), "run"))
+    assert ("--metric reward" in shown.get()) == is_told
 
 
 def test_what_can_not_be_told_is_not_sure() -> None:

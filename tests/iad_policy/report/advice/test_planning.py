@@ -154,6 +154,9 @@ def test_of_whole_episodes_a_plan_is_the_row_that_pays_and_refines_only_where_th
     assert plan_of(episodes(0.3), PlanSettings(worth=1.0)).n == 2
     alone = replace(episodes(0.3), lines={"bon": episodes(0.3).lines["bon"]})
     assert plan_of(alone, PlanSettings()).only_samples == "the pilot has no iad with this verifier"
+    for few in (1, 20):
+        small = plan_of(episodes(0.3, n_tasks=few), PlanSettings())
+        assert small.only_samples == f"the pilot has {few} tasks; it takes 30 to tell"
 
 
 @pytest.mark.parametrize(
