@@ -9,8 +9,8 @@ the gold command of the task, in other forms and with errors of a known kind. Go
 verifier sees it. Files may have attempts of other agents: lines of JSON with `task_id`, `source` and `commands`.
 With `IAD_REAL_DATA`, InterCode's tasks are included: one half for fitting, the other for reports. With its published
 trajectories (`intercode/trajectories/visible.jsonl`) the first commands of three language models are fitted too, and
-`--models` shows what weights say that were fitted without the model and without the task. Each takes about ten minutes
-on an idle machine. On a busy one, more commands reach the time limit and count as wrong.
+`--models` shows what weights say that were fitted without the model and without the task. Each takes ten to twenty
+minutes on an idle machine. On a busy one, more commands reach the time limit and count as wrong.
 """
 
 import json
