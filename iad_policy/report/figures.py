@@ -11,7 +11,6 @@ from iad_policy.report.metrics import StrategySummary
 from iad_policy.run.config import RunConfig
 from iad_policy.types.information import ORACLE_AGENT_TEXT, ORACLE_ROLE_TEXT, verifier_text
 from iad_policy.types.names import PERFECT
-from iad_policy.types.plan import PLAN
 from iad_policy.verifiers import is_own
 
 
@@ -67,13 +66,13 @@ class Heading:
     @property
     def notes(self) -> list[str]:
         """What is said of the other verifiers, and of plans' pilots, whose cost no row of the table has."""
-        plans = [options[PLAN] for name in self.config.strategies if (options := self.config.options(name)).get(PLAN)]
+        charged = "counted" if self.config.charge_pilot else "not counted"
         return [
             *(text for name, text in self._labels.items() if self.informations[name] != "oracle"),
             *(
-                f"the plan's pilot of {one['pilot']['tasks']:,.0f} tasks spent {one['pilot']['spent']:,.0f} "
-                f"{one['axis']}, {one['pilot']['spent'] / max(self.n_tasks, 1):,.1f} per task of this run, not counted"
-                for one in plans
+                f"the plan's pilot of {one.pilot['tasks']:,.0f} tasks spent {one.pilot['spent']:,.0f} {one.axis}, "
+                f"{one.pilot['spent'] / max(self.n_tasks, 1):,.1f} per task of this run, {charged}"
+                for one in self.config.plans.values()
             ),
         ]
 

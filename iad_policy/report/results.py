@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -45,9 +46,17 @@ class Results:
             if (baseline := heading.config.baseline_of(arm)) is not None
         }
         self._records: dict[str, list[EpisodeRecord]] = {label: [] for label in self._labels.values()}
+        n_episodes = max(heading.n_tasks, 1) * len(heading.config.seed)
+        charged = heading.config.plans if heading.config.charge_pilot else {}
+        self._pilots = {
+            strategy: {axis: spent / n_episodes for axis, spent in plan.pilot_usage().as_dict().items()}
+            for strategy, plan in charged.items()
+        }
 
     def add(self, record: EpisodeRecord) -> None:
-        """Add an episode."""
+        """Add an episode, with its share of a charged pilot as the usage of a role of that name."""
+        if record.strategy in self._pilots:
+            record = replace(record, usage={**record.usage, "pilot": self._pilots[record.strategy]})
         self._records[self.label(record)].append(record)
 
     def label(self, record: EpisodeRecord) -> str:

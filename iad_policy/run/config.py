@@ -23,7 +23,7 @@ from iad_policy.strategies.building_blocks.stop import reads_verdicts
 from iad_policy.types import State
 from iad_policy.types.hashing import digest
 from iad_policy.types.names import NO_VERIFIER, PERFECT
-from iad_policy.types.plan import PLAN, load_plan
+from iad_policy.types.plan import PLAN, AdaptivePlan, load_plan
 
 DEFAULT_STRATEGIES = ("single", "bon-sc", "iad")
 DEFAULT_BASELINES = ("bon-sc", "bon")
@@ -170,6 +170,12 @@ class RunConfig:
     engine: str = _option(
         THREADS, "What runs episodes in parallel: threads, or ray on a cluster.", changes_answers=False
     )
+    charge_pilot: bool = _option(
+        False,
+        "Whether a strategy with a plan is charged what the plan's pilot spent, shared among its episodes.",
+        kind=bool,
+        changes_answers=False,
+    )
     cache: bool = _option(True, "Whether language-model answers are cached.", kind=bool, changes_answers=False)
     allow_trained_tasks: bool = _option(
         False,
@@ -189,7 +195,7 @@ class RunConfig:
         plans = {
             key: load_plan(value).as_dict()
             for key, value in self.strategy_args.items()
-            if key.rpartition(".")[2] == PLAN and isinstance(value, str | Path)
+            if key.rpartition(".")[2] == PLAN and isinstance(value, str | Path | AdaptivePlan)
         }
         object.__setattr__(self, "strategy_args", {**self.strategy_args, **plans})
         for name in self.strategies:
@@ -226,6 +232,13 @@ class RunConfig:
             )
         if self.match and self.match not in MATCHED_AXES:
             raise UnknownName("axis to match", self.match, MATCHED_AXES)
+        if self.charge_pilot and not self.plans:
+            raise ValueError(
+                "expected a strategy with a plan, whose pilot is charged, got none; give one: --strategy-arg "
+                "adaptive.plan=FILE"
+            )
+        for plan in self.plans.values() if self.charge_pilot else ():
+            plan.pilot_usage()  # refuses one that does not say
         Budget(self.budget)
         self._require_used()
         self._require_known()
@@ -242,6 +255,12 @@ class RunConfig:
             for verifier in self.verifiers_of(strategy)
             for n in self.ns_of(strategy)
         )
+
+    @property
+    def plans(self) -> dict[str, AdaptivePlan]:
+        """The plans of the strategies that have one."""
+        found = {name: self.options(name).get(PLAN) for name in self.strategies}
+        return {name: load_plan(plan) for name, plan in found.items() if plan is not None}
 
     def verifiers_of(self, strategy: str) -> tuple[str, ...]:
         """Return the verifiers that a strategy is run with; the first one alone for a strategy that asks none."""

@@ -16,10 +16,11 @@ from iad_policy.strategies.building_blocks.feedback_forms import FORMS
 from iad_policy.types import INSTRUCTIONS
 
 WRITTEN: Mapping[str, str] = {
-    "iad_policy.verifiers.corrupted:noisy": "noisy:<sd>:<verifier>",
-    "iad_policy.verifiers.corrupted:alone": "alone:<verifier>",
-    "iad_policy.verifiers.corrupted:terminal_oracle": "terminal-oracle:<verifier>",
-    "iad_policy.verifiers.corrupted:sparse": "sparse:<level>:<verifier>",
+    "iad_policy.verifiers.changed:noisy": "noisy:<sd>:<verifier>",
+    "iad_policy.verifiers.changed:calibrated": "calibrated:<offset>:<slope>:<verifier>",
+    "iad_policy.verifiers.changed:alone": "alone:<verifier>",
+    "iad_policy.verifiers.changed:terminal_oracle": "terminal-oracle:<verifier>",
+    "iad_policy.verifiers.changed:sparse": "sparse:<level>:<verifier>",
     "iad_policy.agents.plan_following:PlanFollowingAgent": "plan-following[:<agent>]",
     "iad_policy.simulators.noisy:NoisySimulator": "noisy:<fidelity>",
     "iad_policy.simulators.retrieval:retrieval_simulator": "retrieval[:<file>]",

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from iad_policy.types import DIFFER
+from iad_policy.types import AXES, DIFFER, Usage
 from iad_policy.types.hashing import seed_of
 
 VERSION = 2
@@ -42,8 +42,9 @@ class AdaptivePlan:
         share: Share of the decisions that follow `rows`.
         success: Success of a decision at tasks of the pilot that such a plan was not made of.
         spent: Its spending there.
-        pilot: What the pilot was: its tasks, what it spent, what an attempt cost, and what refining gained at tasks
-            that a plan was not made of (successes per decision), with its standard error.
+        pilot: What the pilot was: its tasks, what it spent on `axis` and on each axis of `Usage`, what an attempt cost,
+            and what refining gained at tasks that a plan was not made of (successes per decision), with its standard
+            error.
         only_samples: Why the plan never refines; "" if it may.
         version: Version of this form.
     """
@@ -111,6 +112,19 @@ class AdaptivePlan:
         letters = table.get(f"{n_sampled},{n_refined}", "")
         place = bisect_right(self.edges, -math.inf if math.isnan(score) else score)
         return letters[place] if letters else STOP
+
+    def pilot_usage(self) -> Usage:
+        """Return what the pilot spent.
+
+        Raises:
+            ValueError: The plan does not say: it was made before plans did.
+        """
+        if "proposals" not in self.pilot:
+            raise ValueError(
+                "expected a plan with its pilot's proposals, which are charged, got one without; make it again: iad "
+                "advise RUN --policy FILE"
+            )
+        return Usage(**{axis: self.pilot[axis] for axis in AXES if axis in self.pilot})  # type: ignore[arg-type]
 
     def as_dict(self) -> dict[str, Any]:
         """Return its content as values for JSON."""

@@ -21,15 +21,16 @@ VERIFIERS: Mapping[str, str] = {
     "pairwise": "iad_policy.verifiers.judge:pairwise_judge",
     "finalise": "iad_policy.verifiers.judge:finalising_judge",
     "qnet": "iad_policy.verifiers.qnet:QNetVerifier",
-    "noisy": "iad_policy.verifiers.corrupted:noisy",
-    "binary": "iad_policy.verifiers.corrupted:binary",
-    "alone": "iad_policy.verifiers.corrupted:alone",
-    "sparse": "iad_policy.verifiers.corrupted:sparse",
-    "terminal-oracle": "iad_policy.verifiers.corrupted:terminal_oracle",
+    "noisy": "iad_policy.verifiers.changed:noisy",
+    "calibrated": "iad_policy.verifiers.changed:calibrated",
+    "binary": "iad_policy.verifiers.changed:binary",
+    "alone": "iad_policy.verifiers.changed:alone",
+    "sparse": "iad_policy.verifiers.changed:sparse",
+    "terminal-oracle": "iad_policy.verifiers.changed:terminal_oracle",
 }
 """Name -> "module:factory". A factory is called with the environment and, for `name:argument`, the argument."""
 
-WORDS_BEFORE_INNER = {"noisy": 1, "binary": 0, "alone": 0, "sparse": 1, "terminal-oracle": 0}
+WORDS_BEFORE_INNER = {"noisy": 1, "calibrated": 2, "binary": 0, "alone": 0, "sparse": 1, "terminal-oracle": 0}
 """Name of a verifier that changes another one's verdicts -> number of words between it and the other one's name."""
 
 

@@ -15,7 +15,7 @@ from iad_policy import Ask, Candidate, Commit, Decision, Keep, Propose, Simulate
 from iad_policy.ledger.answer_log import ANSWERS
 from iad_policy.strategies import load_strategy
 from iad_policy.types.information import Information
-from iad_policy.verifiers.corrupted import NoisyVerifier
+from iad_policy.verifiers.changed import NoisyVerifier
 from tests.contract.canned import HERE, drive
 from tests.contract.components import ENVIRONMENTS, STRATEGIES, Calls, CountedRoles, Wanderer, declared, play
 from tests.contract.drawing import N_TOKENS, SEEDS, agent, drawn

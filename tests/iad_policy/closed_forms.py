@@ -9,7 +9,7 @@ import numpy as np
 
 from iad_policy.agents.synthetic import SyntheticAgent, solution_agent
 from iad_policy.types import Verifier
-from iad_policy.verifiers.corrupted import NoisyVerifier, SparseVerifier
+from iad_policy.verifiers.changed import NoisyVerifier, SparseVerifier
 from tests.iad_policy.quiz import N_ANSWERS, Examiner, Quiz, answer, n_solved, other_answer
 
 EPSILON, SIGMA, RHO, BETA = 0.6, 0.25, 0.5, 0.7

@@ -105,11 +105,13 @@ def test_iad_vouches_for_no_verifier_that_it_does_not_know(tmp_path: Path) -> No
         ("terminal-oracle:proxy", True),
         ("noisy:0.2:judge:module:name", True),
         ("sparse:low:alone:noisy:1:proxy", True),
+        ("calibrated:-1:4:proxy", True),
         ("", False),
         ("Liker", False),
         ("module:Verifier", False),
         ("alone:module:Verifier", False),
         ("noisy:0.2:module:Verifier", False),
+        ("calibrated:-1:4:module:Verifier", False),
         ("sparse:low:alone:module:Verifier", False),
     ],
 )

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from iad_policy.report.advice.calibration import Calibration, calibration_of
 from iad_policy.report.advice.pilot import Pilot, PilotAttempt, PilotLine
 from iad_policy.report.advice.within import best_of, first
 from iad_policy.report.statistics import Interval, mean_interval
@@ -37,18 +38,22 @@ class Selection(NamedTuple):
 
     Attributes:
         line: The row whose attempts it scored.
+        verifier: Its name.
         n_right: Number of right attempts with a score.
         n_wrong: Number of wrong ones.
         auc: Chance that a right attempt scores above a wrong one, of the same task or of another, with its interval;
             None for too few.
+        calibration: What turns its scores into this agent's chances of success; None for too few attempts.
         best: Success of the best-scored of all attempts at a task.
         share_of_gap: How much of the gap between one attempt and the best of all is closed; None where there is none.
     """
 
     line: str
+    verifier: str
     n_right: int
     n_wrong: int
     auc: Auc | None
+    calibration: Calibration | None
     best: float
     share_of_gap: float | None
 
@@ -108,17 +113,19 @@ def evidence_of(pilot: Pilot) -> PilotEvidence:
 
 def _selection(name: str, line: PilotLine) -> Selection:
     # An answer that is no action and one without a verdict have no score to rank.
-    rows = [(task, one) for task, own in _pooled(line) for one in own if one.key and not math.isnan(one.score)]
+    rows = [(task, one) for task, own in _pooled(line) for one in own if one.key and math.isfinite(one.score)]
     n_right = sum(one.is_right for _, one in rows)
-    found = None
+    found = calibrated = None
     if min(n_right, len(rows) - n_right) >= LEAST_PER_CLASS:
-        scores, labels = [one.score for _, one in rows], [one.is_right for _, one in rows]
-        found = auc(scores, labels, tasks=[task for task, _ in rows])
+        scores, labels, tasks = zip(*((one.score, one.is_right, task) for task, one in rows), strict=True)
+        found = auc(scores, labels, tasks=tasks)
+        calibrated = calibration_of(scores, labels, tasks)
     episodes = [own for given in line.attempts.values() for own in given if own]
     best = float(np.mean([best_of(own, len(own)) for own in episodes]))
     one = float(np.mean([first(own, 1) for own in episodes]))
     gap = float(np.mean([max(attempt.value for attempt in own) for own in episodes])) - one
-    return Selection(name, n_right, len(rows) - n_right, found, best, (best - one) / gap if gap > 0 else None)
+    share = (best - one) / gap if gap > 0 else None
+    return Selection(name, line.verifier, n_right, len(rows) - n_right, found, calibrated, best, share)
 
 
 def _uptake(name: str, line: PilotLine, *, is_told: bool) -> PilotUptake:

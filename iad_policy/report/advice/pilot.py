@@ -24,7 +24,7 @@ from iad_policy.report.samples import REWARD, SUCCESS
 from iad_policy.run.config import RunConfig
 from iad_policy.run.resolve import env_of
 from iad_policy.strategies.building_blocks.voting import rank_of
-from iad_policy.types import Candidate, LoadedVerifier
+from iad_policy.types import NOTHING, Candidate, LoadedVerifier, Usage
 from iad_policy.types.hashing import seed_of
 from iad_policy.verifiers import load_verifier
 
@@ -115,6 +115,7 @@ class Pilot:
         paths: Task -> what a decision would have come to with its samples and refinements, in several orders. Empty
             unless it was read with them, and where no verifier can be asked again.
         metric: What `success` and `value` mean: `success` or `reward`.
+        usage: What its scored episodes spent together.
     """
 
     env: str
@@ -128,6 +129,7 @@ class Pilot:
     heading: Heading | None = None
     paths: Mapping[str, Sequence[PilotPath]] = field(default_factory=dict)
     metric: str = SUCCESS
+    usage: Usage = NOTHING
 
     @property
     def planned_lines(self) -> tuple[PilotLine | None, PilotLine | None]:
@@ -219,6 +221,7 @@ def read_pilot(run: Run, *, agent: str = "", axis: str = "", with_paths: bool = 
         pilot = Pilot(
             config.env, split, chosen, tuple(tasks), n_left_out, axis, one_decision, lines, heading, metric=metric
         )
+        pilot = replace(pilot, usage=sum((one.spent for one in records), NOTHING))
         return replace(pilot, paths=_paths(pilot, records, truths)) if with_paths else pilot
 
 

@@ -168,6 +168,7 @@ def _told_of(pilot: Pilot, costs: Mapping[str, float], gain: float, error: float
         "refinement_costs": costs[REFINE],
         "gain_of_refining": gain,
         "standard_error": error,
+        **pilot.usage.as_dict(),
     }
 
 

@@ -20,7 +20,7 @@ from iad_policy.errors import GoldError, UnknownName
 from iad_policy.ledger.run import Run
 from iad_policy.report.viewer.shown import run_json
 from iad_policy.types import Said, ShownAttempt, Verifier
-from iad_policy.verifiers.corrupted import LEVELS, NoisyVerifier, SparseVerifier
+from iad_policy.verifiers.changed import LEVELS, NoisyVerifier, SparseVerifier
 from tests.contract.toy import Digger
 from tests.iad_policy.closed_forms import BETA, PERFECT, RHO, SHADES, SIGMA, Cell, bon, cells, fits, made, mended
 from tests.iad_policy.playing import play

@@ -15,6 +15,7 @@ from iad_policy.ledger.run import DamagedEpisode, Run
 from iad_policy.report.advice import AdviceSettings, advise
 from iad_policy.report.advice.pilot import read_pilot
 from iad_policy.report.reselection import bounds, reselecting
+from iad_policy.types.plan import load_plan
 from tests import command_line
 
 QUERIES: dict[str, Any] = {"split": "train", "env_args": {"mode": "answer"}, "feedback": "best-worst"}
@@ -229,12 +230,29 @@ def test_a_plan_is_made_of_a_pilot_and_acted_on(pilot: Path, tmp_path: Path) -> 
     assert iad("report", out).exit_code == 0
     spent = {one.arm.strategy: one.spent.proposals for one in Run(out).records.values()}
     assert set(spent) == {"bon", "adaptive"}
-    assert json.loads((out / "config.json").read_text(encoding="utf-8"))["strategy_args"]["adaptive.plan"]["env"]
+    config = json.loads((out / "config.json").read_text(encoding="utf-8"))
+    assert config["strategy_args"]["adaptive.plan"]["env"]
+    assert "per task of this run, not counted" in " ".join(ran.output.split())
+
+    (tmp_path / "again.toml").write_text(load_plan(config["strategy_args"]["adaptive.plan"]).as_toml())
+    again = [str(one).replace("plan.toml", "again.toml") for one in compare]
+    before = json.loads((out / "summary.json").read_text(encoding="utf-8"))["strategies"]
+    ran = iad(*again, "--charge-pilot", "--out", out)
+    assert "per task of this run, counted" in " ".join(ran.output.split())
+    after = json.loads((out / "summary.json").read_text(encoding="utf-8"))["strategies"]
+    of_pilot = sum(one.spent.proposals for one in Run(pilot).records.values()) / 4
+    assert after["adaptive"]["proposals"] == pytest.approx(before["adaptive"]["proposals"] + of_pilot)
+    assert after["adaptive"]["by_role"]["pilot"]["proposals"] == pytest.approx(of_pilot)
+    assert after["bon"] == before["bon"]
 
 
 @pytest.mark.parametrize(
     ("option", "said"),
     [
+        (
+            ["--strategies", "bon", "--charge-pilot"],
+            "expected a strategy with a plan, whose pilot is charged, got none",
+        ),
         (["--feedback", "hints"], "expected the feedback best-worst, which the plan was made with, got hints"),
         (
             ["--agent", "random", "--feedback", "best-worst"],
@@ -249,6 +267,8 @@ def test_a_plan_of_another_run_is_refused_before_anything_runs(
     plan = tmp_path / "plan.toml"
     assert iad("advise", pilot, "--policy", plan).exit_code == 0
     compare = ["compare", "IAD/BIRD-v0", "--env-arg", "mode=answer", "--tasks", 2, "--strategies", "adaptive"]
-    ran = iad(*compare, "--strategy-arg", f"adaptive.plan={plan}", *option, "--out", tmp_path / "run")
+    if "--charge-pilot" not in option:
+        compare += ["--strategy-arg", f"adaptive.plan={plan}"]
+    ran = iad(*compare, *option, "--out", tmp_path / "run")
     assert ran.exit_code == 2
     assert said in " ".join(ran.output.split())

@@ -11,7 +11,7 @@ import pytest
 from iad_policy.requests import Propose, Verify
 from iad_policy.strategies import load_strategy
 from iad_policy.strategies.ab_mcts import AnswerNode, Posterior, add, selected, uniforms
-from iad_policy.types import Candidate, State, Verdict
+from iad_policy.types import Candidate, State, Usage, Verdict
 from iad_policy.types.hashing import digest
 from iad_policy.types.plan import REFINE, SAMPLE, STOP, load_plan
 from tests.contract.canned import drive
@@ -101,6 +101,9 @@ def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert digest(load_plan(path)) == digest(A_PLAN) != digest(replace(A_PLAN, share=0.5))
     assert [A_PLAN.move(A_PLAN.rows, score, 1, 0) for score in (float("nan"), 0.4, 0.7)] == [SAMPLE, REFINE, STOP]
     assert A_PLAN.move(A_PLAN.rows, 0.0, 9, 9) == STOP
+    assert replace(A_PLAN, pilot={"tasks": 60, "proposals": 480, "usd": 0.5}).pilot_usage() == Usage(480, usd=0.5)
+    with pytest.raises(ValueError, match=r"expected a plan with its pilot's proposals, .* make it again: iad advise"):
+        A_PLAN.pilot_usage()
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,11 @@
 """What a pilot shows, on attempts made by hand."""
 
+import math
+from random import Random
+
 import pytest
 
+from iad_policy.report.advice.calibration import calibration_of
 from iad_policy.report.advice.evidence import evidence_of
 from iad_policy.report.advice.pilot import Pilot, PilotAttempt, PilotLine
 
@@ -38,3 +42,26 @@ def test_an_attempt_without_a_verdict_does_not_count_for_the_verifier() -> None:
     assert selection.share_of_gap == pytest.approx(1.0)
     assert found.diversity is not None
     assert found.diversity.pass_at == {1: pytest.approx(1 / 3), 2: pytest.approx(2 / 3), 3: 1.0}
+    assert selection.calibration is not None
+    assert selection.calibration.error < 0.05
+
+
+def attempts_of_chance(n: int, offset: float, slope: float) -> tuple[list[float], list[bool], list[str]]:
+    rng = Random(3)
+    scores = [rng.random() for _ in range(n)]
+    is_right = [rng.random() < 1 / (1 + math.exp(-(offset + slope * one))) for one in scores]
+    return scores, is_right, [str(place // 4) for place in range(n)]
+
+
+def test_scores_of_another_agent_become_its_chances() -> None:
+    found = calibration_of(*attempts_of_chance(20_000, -3.0, 4.0))
+    assert found is not None
+    assert (found.offset, found.slope) == (pytest.approx(-3.0, abs=0.15), pytest.approx(4.0, abs=0.2))
+    assert found.error < 0.02 < 0.1 < (found.error_before or 0)
+    scores, is_right, tasks = attempts_of_chance(400, -3.0, 4.0)
+    wide = calibration_of([1000 * one - 500 for one in scores], is_right, tasks)
+    near = calibration_of(scores, is_right, tasks)
+    assert wide is not None
+    assert near is not None
+    assert (wide.slope * 1000, wide.error_before) == (pytest.approx(near.slope), None)
+    assert calibration_of([-one for one in scores], is_right, tasks) is None, "its scores fall with success"

@@ -1,4 +1,4 @@
-"""Verifiers whose verdicts are changed on purpose: noisy, mostly 0, without a vote, or with the truth about the end.
+"""Verifiers whose verdicts are changed on purpose: noisy, mostly 0, calibrated, without a vote, or with true ends.
 
 The first two test how robust a method is. The strategy sees the changed score only, without the verdict's details. The
 episode's own success and progress are never touched. The label is that of the inner verifier, but for `oracle`.
@@ -25,7 +25,7 @@ LEVELS: Mapping[str, float] = dict(zip(SPARSITY, (-math.inf, 0.25, 0.5, 0.75), s
 """Level of sparsity -> the threshold up to which scores are 0. The papers name the levels but not the thresholds."""
 
 
-class Corrupted(ABC):
+class ChangedVerifier(ABC):
     """Another verifier with changed verdicts.
 
     Args:
@@ -73,7 +73,7 @@ class Corrupted(ABC):
         """Return the changed form of a verdict."""
 
 
-class NoisyVerifier(Corrupted):
+class NoisyVerifier(ChangedVerifier):
     """Adds Gaussian noise to the scores. The same action in the same state always gets the same noise.
 
     The decision to finalise is removed, as it would show the true score.
@@ -94,7 +94,7 @@ class NoisyVerifier(Corrupted):
         return replace(verdict, score=verdict.score + noise, passed=None, details={})
 
 
-class SparseVerifier(Corrupted):
+class SparseVerifier(ChangedVerifier):
     """Keeps scores above a threshold. All others become 0, without a critique or a decision to finalise.
 
     Args:
@@ -110,7 +110,7 @@ class SparseVerifier(Corrupted):
         return replace(verdict, details={}) if verdict.score > self._threshold else Verdict(0.0)
 
 
-class BinaryVerifier(Corrupted):
+class BinaryVerifier(ChangedVerifier):
     """Says 1 for a score of 1 or more, and else 0, as a reward of success alone does.
 
     Args:
@@ -124,7 +124,30 @@ class BinaryVerifier(Corrupted):
         return replace(verdict, score=float(verdict.score >= 1.0), details={})
 
 
-class LoneVerifier(Corrupted):
+class CalibratedVerifier(ChangedVerifier):
+    """Turns scores into chances of success: 1 / (1 + exp(-(offset + slope * score))). Their order stays.
+
+    Args:
+        inner: The verifier.
+        offset: Log-odds of success at a score of 0.
+        slope: What a score of 1 adds to them, above 0.
+    """
+
+    def __init__(self, inner: Verifier, offset: float, slope: float) -> None:
+        if not (math.isfinite(offset) and 0.0 < slope < math.inf):
+            raise ValueError(
+                f"expected a finite offset and a slope above 0, got {offset:g} and {slope:g}; such as "
+                "calibrated:-1.5:4:proxy, as iad advise prints it"
+            )
+        super().__init__(inner, f"calibrated:{offset:g}:{slope:g}")
+        self._offset, self._slope = offset, slope
+
+    def _changed(self, state: State, candidate: Candidate, verdict: Verdict) -> Verdict:
+        odds = self._offset + self._slope * verdict.score
+        return replace(verdict, score=1 / (1 + math.exp(-min(max(odds, -500.0), 500.0))))
+
+
+class LoneVerifier(ChangedVerifier):
     """Shows the verifier one candidate at a time, so that no verdict depends on the other candidates.
 
     A verifier that counts agreement then has no vote to count.
@@ -145,7 +168,7 @@ class LoneVerifier(Corrupted):
         return verdict
 
 
-class TerminalOracleVerifier(Corrupted):
+class TerminalOracleVerifier(ChangedVerifier):
     """Scores what ends the episode by its true reward, and everything else as another verifier does.
 
     This is a leak of published code (QLASS), as an option: what it is worth can be measured. It is labelled `oracle`.
@@ -199,6 +222,19 @@ def noisy(env: gym.Env[Any, Any], argument: str = "") -> NoisyVerifier:
     """
     sd, inner = _split(argument, "noisy:<sd>:<verifier>, such as noisy:0.2:proxy")
     return NoisyVerifier(load_verifier(inner, env), _number(sd, "noisy:0.2:proxy"))
+
+
+def calibrated(env: gym.Env[Any, Any], argument: str = "") -> CalibratedVerifier:
+    """Turn another verifier's scores into chances of success: `calibrated:<offset>:<slope>:<verifier>`.
+
+    Raises:
+        ValueError: The name has another form.
+    """
+    form = "calibrated:<offset>:<slope>:<verifier>, such as calibrated:-1.5:4:proxy"
+    offset, rest = _split(argument, form)
+    slope, inner = _split(rest, form)
+    numbers = [_number(one, "calibrated:-1.5:4:proxy") for one in (offset, slope)]
+    return CalibratedVerifier(load_verifier(inner, env), *numbers)
 
 
 def sparse(env: gym.Env[Any, Any], argument: str = "") -> SparseVerifier:

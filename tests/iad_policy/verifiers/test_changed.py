@@ -1,4 +1,4 @@
-"""Verifiers made worse on purpose: what they change, what they pass on, and how they are named."""
+"""Verifiers whose verdicts are changed: what they change, what they pass on, and how they are named."""
 
 import math
 from collections.abc import Sequence
@@ -16,7 +16,14 @@ from iad_policy.run.config import RunConfig
 from iad_policy.types import AWAITING
 from iad_policy.types.information import Information
 from iad_policy.verifiers import load_verifier
-from iad_policy.verifiers.corrupted import LEVELS, BinaryVerifier, NoisyVerifier, SparseVerifier, TerminalOracleVerifier
+from iad_policy.verifiers.changed import (
+    LEVELS,
+    BinaryVerifier,
+    CalibratedVerifier,
+    NoisyVerifier,
+    SparseVerifier,
+    TerminalOracleVerifier,
+)
 from tests.contract.components import Hunch, Wanderer
 from tests.contract.toy import Digger
 
@@ -79,6 +86,16 @@ def test_a_sparse_score_is_shown_above_the_threshold_only_and_so_are_its_words(l
         assert not verdict.details
 
 
+def test_a_calibrated_verifier_says_chances_in_the_same_order_and_keeps_its_words() -> None:
+    shown = CalibratedVerifier(Told(), -1.5, 4.0).verify(HERE, candidates(-1e6, 0.0, 0.375, 1.0, 1e6))
+    chances = [one.score for one in shown]
+    assert chances[1:4] == [pytest.approx(1 / (1 + math.exp(odds))) for odds in (1.5, 0.0, -2.5)]
+    assert chances == sorted(chances)
+    assert (chances[0], chances[4]) == (pytest.approx(0), pytest.approx(1))
+    assert (shown[3].critique, shown[3].passed, shown[3].details) == ("worth 1.0", True, {"score": 1.0})
+    assert load_verifier("calibrated:-1.5:4:oracle", Digger()).information == "oracle"
+
+
 @pytest.mark.parametrize("name", ["noisy:0.2:oracle", "sparse:medium:oracle", "noisy:0.2:sparse:0.6:oracle"])
 def test_label_and_needs_are_those_of_the_verifier_inside(name: str) -> None:
     env = Digger()
@@ -132,9 +149,11 @@ def test_a_failed_verification_stays_one_and_a_wrong_number_of_verdicts_is_refus
         ("noisy:loud:oracle", "expected a number in the verifier's name, got 'loud'"),
         ("noisy:-1:oracle", "a standard deviation of 0 or more, got -1"),
         ("noisy:nan:oracle", "a standard deviation of 0 or more, got nan"),
+        ("calibrated:1:oracle", "calibrated:<offset>:<slope>:<verifier>, such as calibrated:-1.5:4:proxy"),
+        ("calibrated:1:-2:oracle", "a slope above 0, got 1 and -2"),
         ("sparse:oracle", "levels .*none.*low.*medium.*high"),
         ("sparse:some:oracle", "got 'some'; such as none, low, medium or high"),
-        ("noisy:1:nobody", "known: alone, binary, finalise, judge"),
+        ("noisy:1:nobody", "known: alone, binary, calibrated, finalise, judge"),
         ("nosy:1:oracle", "noisy"),
     ],
 )
