@@ -1,5 +1,7 @@
 """A sketch's task in words."""
 
+from dataclasses import replace
+
 from iad_envs.sketch2code.policy.rendering import HTML_CHARS, SketchRendering, scale_of
 from iad_policy.types import Candidate, State
 
@@ -26,6 +28,15 @@ def test_the_task_is_told_once_with_the_scale_of_the_picture_as_it_is_sent() -> 
     assert values["task"].startswith(f"Task: {TASK}\nThe sketch is 768 pixels wide and 1024 high.")
     assert values["observation"] == "Your page:\n<p>mine</p>"
     assert WORDS.page(page()) == "No page was written yet."
+
+
+def test_how_many_actions_are_left_is_told_where_the_first_page_does_not_end_the_task() -> None:
+    of_setting = {
+        setting: replace(page(), steps_left=4, info={"facts": {"setting": setting}})
+        for setting in ("direct", "feedback")
+    }
+    assert WORDS.steps_left(of_setting["direct"]) == ""
+    assert "4" in WORDS.steps_left(of_setting["feedback"])
 
 
 def test_a_judge_is_told_what_a_page_is_rendered_to() -> None:

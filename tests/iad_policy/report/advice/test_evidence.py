@@ -27,7 +27,7 @@ def test_of_grades_the_best_of_k_and_what_gets_better_are_shown() -> None:
     assert found.diversity.pass_at == {1: pytest.approx(0.4), 2: pytest.approx((0.4 + 0.6 + 0.6) / 3), 3: 0.6}
     assert (found.selection[0].best, found.selection[0].auc) == (0.2, None)
     (repeated,) = found.uptake
-    assert (repeated.n_open, repeated.right) == (4, 1.0)
+    assert (repeated.n, repeated.differing, repeated.n_open, repeated.right) == (4, 1.0, 4, 1.0)
 
 
 def test_an_attempt_without_a_verdict_does_not_count_for_the_verifier() -> None:
