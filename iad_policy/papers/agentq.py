@@ -41,7 +41,7 @@ def stages_from_rft(here: Laboratory) -> None:
 SHOWN: Mapping[str, str] = {
     "1 eq. 7 for all actions, with Q = 0 before a visit": "tests/iad_policy/strategies/building_blocks/test_tree.py"
     "::test_as_published_an_unvisited_action_has_a_score_too",
-    "2 rewards are 0 or 1": "tests/iad_policy/verifiers/test_corrupted.py"
+    "2 rewards are 0 or 1": "tests/iad_policy/verifiers/test_changed.py"
     "::test_a_binary_verifier_says_1_for_success_alone",
     "3 on OpenTable, RFT is start and reference": "tests/iad_policy/learn/test_reproduce.py"
     "::test_on_open_table_the_policies_start_from_rft",
