@@ -4,7 +4,6 @@ import os
 from collections import Counter
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -28,12 +27,8 @@ def tasks(category: str) -> list[tuple[AceTask, AceGold]]:
     return [(one, gold[one.task_id]) for one in checkout.tasks(category)]
 
 
-@pytest.fixture(scope="module")
-def checking() -> ModuleType:
-    return loaded("acebench/ace_checking.py")
-
-
 def test_the_files_are_what_is_drawn() -> None:
+    """Nothing is drawn that the checks complain about, or that is not as hard as it says."""
     assert ran("acebench/make_tasks.py", "--check") == (0, "")
 
 
@@ -65,16 +60,8 @@ def test_dialogues_have_two_turns_in_one_split() -> None:
             assert second.split == first.split
 
 
-@pytest.mark.parametrize("category", CATEGORIES)
-def test_nothing_is_wrong_with_a_task(category: str, checking: ModuleType) -> None:
-    for task, gold in tasks(category):
-        assert checking.faults(task, gold) == [], task.task_id
-
-
 @pytest.mark.parametrize("category", AGENT)
-def test_agent_tasks_are_as_hard_as_they_say(category: str, checking: ModuleType) -> None:
-    for task, gold in tasks(category):
-        assert checking.agent_difficulty(task, gold) == task.difficulty, task.task_id
+def test_many_agent_tasks_are_easy_and_many_are_hard(category: str) -> None:
     counts = Counter((task.split, task.difficulty) for task, _ in tasks(category))
     for split, n in zip(SPLITS, N_TASKS[category], strict=True):
         assert counts[split, "easy"] >= 0.4 * n
@@ -146,8 +133,8 @@ def spoilt(fault: str) -> tuple[AceTask, AceGold]:
         ("the user waits for ever", "the user waits for goal 0"),
     ],
 )
-def test_what_is_wrong_is_found(fault: str, said: str, checking: ModuleType) -> None:
-    assert any(said in one for one in checking.faults(*spoilt(fault)))
+def test_what_is_wrong_is_found(fault: str, said: str) -> None:
+    assert any(said in one for one in loaded("acebench/ace_checking.py").faults(*spoilt(fault)))
 
 
 @pytest.mark.skipif(not OFFICIAL.is_dir(), reason="no checkout of ACEBench in IAD_REAL_DATA")
