@@ -186,13 +186,6 @@ def test_where_nothing_is_to_be_called_words_are_the_answer() -> None:
         assert env.step(action.replace("{}", name))[1] == reward
 
 
-def test_the_four_ways_to_tell_a_scenario_have_one_subject() -> None:
-    env = make("multi_turn", split=None)
-    ways = [f"multi_turn_{kind}_7" for kind in ("base", "miss_func", "miss_param")]
-    assert len({env.subject_of(one) for one in ways}) == 1
-    assert env.subject_of("multi_turn_base_8") != env.subject_of(ways[0])
-
-
 def test_unknown_arguments_are_refused_with_the_known_ones() -> None:
     for arguments in ({"category": "multi"}, {"scoring": "kind"}, {"calls": "xml"}):
         with pytest.raises(UnknownTask, match=r"expected a known .* got .*known"):

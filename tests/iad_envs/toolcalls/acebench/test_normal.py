@@ -5,7 +5,6 @@ import pytest
 from iad_envs.toolcalls.acebench.checkout import AceGold
 from iad_envs.toolcalls.acebench.equality import same_value, sound_text
 from iad_envs.toolcalls.acebench.scoring.normal import check_normal, gold_answer, gold_calls
-from iad_envs.toolcalls.matching import n_matched
 from tests.iad_envs.toolcalls.acebench.small_scenario import document, task
 
 BOOK = document(
@@ -107,9 +106,3 @@ def test_sound_equality() -> None:
     ):  # fmt: skip
         assert same_value(given, gold) is same, (given, gold)
     assert sound_text("...") == "..."
-
-
-def test_the_largest_matching_is_found() -> None:
-    assert n_matched([[0, 1], [0], [2, 1]]) == 3
-    assert n_matched([[0], [0]]) == 1
-    assert n_matched([]) == 0
