@@ -176,7 +176,7 @@ class AceExecutor:
                     known = sorted(self.offered if self.offered is not None else self._owners)
                     said = f"expected one of the functions {', '.join(known)}, got {call.name}"
                 else:
-                    parameters = _signature(self._classes[self._owners[call.name][-1]], call.name).parameters
+                    parameters = _parameters(self._classes[self._owners[call.name][-1]], call.name)
                     wanted, given = (", ".join(names) or "none" for names in (parameters, call.arguments))
                     said = f"expected the arguments {wanted} of {call.name}, got {given}"
                 results.append(CallResult(call, {"error": said}, finding))
@@ -199,7 +199,7 @@ class AceExecutor:
             return "unknown_function"
         if self.offered is not None and call.name not in self.offered:
             return "withheld_function"
-        parameters = _signature(self._classes[self._owners[call.name][-1]], call.name).parameters
+        parameters = _parameters(self._classes[self._owners[call.name][-1]], call.name)
         if not call.arguments.keys() <= parameters.keys():
             return "unknown_argument"
         if any(one.default is one.empty and name not in call.arguments for name, one in parameters.items()):
@@ -269,6 +269,6 @@ def _refusal(shown: Any) -> str:
 
 
 @cache
-def _signature(simulated: type, method: str) -> inspect.Signature:
-    parameters = list(inspect.signature(getattr(simulated, method)).parameters.values())[1:]
-    return inspect.Signature(parameters)
+def _parameters(simulated: type, method: str) -> Mapping[str, inspect.Parameter]:
+    """Return a method's parameters without the object itself."""
+    return dict(list(inspect.signature(getattr(simulated, method)).parameters.items())[1:])
