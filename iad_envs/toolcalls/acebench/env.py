@@ -208,7 +208,7 @@ class ACEBenchEnv(ToolCallEnv):
     def _score_of_answer(self, entry: AceEntry, state: AnswerState) -> Score:
         is_normal = entry.task.category in NORMAL
         check = check_normal if is_normal else check_special
-        success = state.kind == "done" and check(entry.task, entry.gold, state.text, self._scoring).valid
+        success = state.kind == "done" and check(entry.task, entry.gold, state.text, self._scoring)
         share = 0.0
         if success:
             share = 1.0

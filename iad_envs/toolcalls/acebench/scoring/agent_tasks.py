@@ -55,7 +55,7 @@ def score_agent_soundly(gold: AceGold, final: FinalState, results: Iterable[Call
     """
     if _equal_states(classes_of_gold(gold), final):
         return AgentScore(True, 1.0)
-    ran = [one.call for one in results if one.call is not None and not one.finding]
+    ran = [one.call for one in results if one.call is not None and not one.has_failed]
     return AgentScore(False, max((_in_order(stones, ran) for stones in gold.milestones), default=0.0))
 
 
