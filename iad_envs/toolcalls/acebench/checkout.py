@@ -1,7 +1,7 @@
 """Reads a user's checkout of ACEBench: tasks, gold, simulated classes. Nothing of it is part of this project."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -86,6 +86,11 @@ class AceGold(NamedTuple):
 
     answer: Any
     milestones: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def listed(self) -> Sequence[Mapping[str, Any]]:
+        """The answer as a list: alternatives of calls, or the states of classes, a class each."""
+        return self.answer if isinstance(self.answer, list) else [self.answer]
 
 
 class AceCheckout:

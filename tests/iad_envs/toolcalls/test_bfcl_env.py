@@ -186,7 +186,9 @@ def test_where_nothing_is_to_be_called_words_are_the_answer() -> None:
         assert env.step(action.replace("{}", name))[1] == reward
 
 
-def test_unknown_arguments_are_refused_with_the_known_ones() -> None:
-    for arguments in ({"category": "multi"}, {"scoring": "kind"}, {"calls": "xml"}):
+@pytest.mark.parametrize("env_id", ["IAD/BFCL-v0", "IAD/ACEBench-v0"])
+def test_unknown_arguments_are_refused_with_the_known_ones(env_id: str) -> None:
+    users = [{"user": "gpt-4o"}] if "ACE" in env_id else []
+    for arguments in ({"category": "multi"}, {"scoring": "kind"}, {"calls": "xml"}, *users):
         with pytest.raises(UnknownTask, match=r"expected a known .* got .*known"):
-            make(**arguments)
+            gym.make(env_id, **arguments)

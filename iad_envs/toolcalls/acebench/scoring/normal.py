@@ -35,13 +35,13 @@ def check_normal(task: AceTask, gold: AceGold, answer: str, rules: Rules = "offi
         calls = read_normal(answer, multi_turn=task.multi_turn, rules=rules)
     except UnreadableCalls:
         return False
-    return any(_matches(task.functions, calls, alternative, rules) for alternative in _alternatives(gold))
+    return any(_matches(task.functions, calls, alternative, rules) for alternative in gold.listed)
 
 
 def share_right(task: AceTask, gold: AceGold, calls: Sequence[FunctionCall]) -> float:
     """Return the share of right calls in an answer, 0-1, soundly: of gold's, or of the answer's if these are more."""
     best = 0.0
-    for alternative in _alternatives(gold):
+    for alternative in gold.listed:
         expected = gold_calls(alternative, (document["name"] for document in task.functions))
         best = max(best, _n_right(calls, expected) / max(1, len(calls), len(expected)))
     return best
@@ -63,12 +63,8 @@ def gold_calls(alternative: Mapping[str, Mapping[str, Any]], offered: Iterable[s
 
 def gold_answer(task: AceTask, gold: AceGold) -> str:
     """Return the first alternative of gold as an answer."""
-    calls = gold_calls(_alternatives(gold)[0], (document["name"] for document in task.functions))
+    calls = gold_calls(gold.listed[0], (document["name"] for document in task.functions))
     return f"[{', '.join(map(str, calls))}]"
-
-
-def _alternatives(gold: AceGold) -> Sequence[Mapping[str, Any]]:
-    return gold.answer if isinstance(gold.answer, list) else [gold.answer]
 
 
 def _matches(
