@@ -97,16 +97,16 @@ class AceCheckout:
     """A checkout of ACEBench. Everything is read when it is asked for.
 
     Args:
-        folder: The checkout, or None.
+        folder: The checkout.
 
     Raises:
         DataNotFound: It is no checkout.
     """
 
-    def __init__(self, folder: str | Path | None) -> None:
-        if folder is None or not (Path(folder) / DATA).is_dir():
+    def __init__(self, folder: Path) -> None:
+        if not (folder / DATA).is_dir():
             raise DataNotFound(f"expected a checkout of ACEBench with {DATA}, got {folder}; {HOW_TO_GET}")
-        self.folder = Path(folder)
+        self.folder = folder
         self._modules = UserModules(self.folder / CODE, CODE, how_to_get=HOW_TO_GET)
 
     def tasks(self, category: str) -> tuple[AceTask, ...]:
