@@ -68,25 +68,16 @@ def test_many_agent_tasks_are_easy_and_many_are_hard(category: str) -> None:
         assert counts[split, "hard"] >= 0.4 * n
 
 
-def test_functions_of_normal_and_special_tasks_are_in_one_split() -> None:
-    splits: dict[str, set[str]] = {}
-    for category in (*NORMAL, *SPECIAL):
-        for task, _ in tasks(category):
-            for one in task.functions:
-                splits.setdefault(one["name"], set()).add(task.split)
-    assert len(splits) == 60
-    assert {len(one) for one in splits.values()} == {1}
-
-
-def test_people_are_in_one_split() -> None:
-    splits: dict[str, set[str]] = {}
-    for category in AGENT:
-        for task, _ in tasks(category):
-            for name in (one["name"] for one in task.initial_config.get("Messages", {}).get("people", ())):
-                for part in name.split():
-                    splits.setdefault(part, set()).add(task.split)
-    assert len(splits) > 30
-    assert {len(one) for one in splits.values()} == {1}
+def test_functions_of_normal_and_special_tasks_and_people_of_agent_tasks_are_in_one_split() -> None:
+    functions, people = Counter[str](), Counter[str]()
+    for split in SPLITS:
+        of_split = [task for category in CATEGORIES for task, _ in tasks(category) if task.split == split]
+        functions.update({one["name"] for task in of_split if task.category not in AGENT for one in task.functions})
+        met = [one["name"] for task in of_split for one in task.initial_config.get("Messages", {}).get("people", ())]
+        people.update({part for name in met for part in name.split()})
+    assert len(functions) == 60
+    assert len(people) > 30
+    assert {*functions.values(), *people.values()} == {1}
 
 
 @pytest.mark.parametrize("category", AGENT)

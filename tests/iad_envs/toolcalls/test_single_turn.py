@@ -1,6 +1,6 @@
 """The two rules for calls that answer one question."""
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -31,22 +31,18 @@ def question_of(gold: list[dict[str, Any]], kind: QuestionKind = "simple", requi
     return SingleQuestion("simple_python_0", kind, (), documents, tuple(gold))
 
 
-def official(question: SingleQuestion, text: str) -> str:
-    return error_of(question, lambda: decoded(text), "official")
-
-
-def error_of(question: SingleQuestion, read: Callable[[], list[FunctionCall]], scoring: Rules) -> str:
+def error_of(scoring: Rules, question: SingleQuestion, text: str) -> str:
     try:
-        return check_calls(question, read(), scoring=scoring).error_type
+        calls = decoded(text) if scoring == "official" else read_calls(text, dots=True)
     except UnreadableCalls:
         return check_calls(question, None, scoring=scoring).error_type
+    return check_calls(question, calls, scoring=scoring).error_type
 
 
-def sound(question: SingleQuestion, text: str) -> str:
-    return error_of(question, lambda: read_calls(text, dots=True), "sound")
+official, sound = partial(error_of, "official"), partial(error_of, "sound")
 
 
-@pytest.mark.parametrize("rule", [official, sound])
+@pytest.mark.parametrize("rule", [official, sound], ids=["official", "sound"])
 @pytest.mark.parametrize(
     ("gold", "answer", "error"),
     [
