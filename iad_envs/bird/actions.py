@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from iad_envs.bird.sql import canonical, looks_like_sql
+from iad_envs.bird.sql import looks_like_sql
 
 Mode = Literal["interactive", "answer"]
 
@@ -66,9 +66,3 @@ def _unfenced(text: str) -> str:
     fenced = r"\s*```(?:sql|sqlite|postgresql|postgres|mysql|mariadb)?\s*\n(.*?)```\s*\Z"
     match = re.match(fenced, text, re.DOTALL | re.IGNORECASE)
     return (match[1] if match else text).strip()
-
-
-def action_key(action: str) -> str:
-    """Return `execute[SQL]` or `submit[SQL]` with the SQL in canonical form. Other texts are returned unchanged."""
-    kind, sql = parse_action(action)
-    return f"{kind}[{canonical(sql)}]" if kind else action.strip()

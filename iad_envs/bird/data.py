@@ -12,7 +12,7 @@ from iad_envs.data import DataVersion, data_version, is_official
 from iad_envs.errors import DataNotFound, UnknownTask
 
 SEPARATOR = "\t----- bird -----\t"
-"""Database on which the official evaluator runs a prediction that is not a text."""
+"""What stands between a query and its database in a prediction that is submitted."""
 
 
 class Layout(NamedTuple):

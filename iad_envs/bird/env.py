@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from iad_envs.bird.actions import OFFERS, Mode, action_key, parse_action
+from iad_envs.bird.actions import OFFERS, Mode, parse_action
 from iad_envs.bird.connection import OpenDatabase, SqlServer, open_database
 from iad_envs.bird.data import Question, load_data
 from iad_envs.bird.database import EXPLORING, Dialect, QueryLimits, require_worker
@@ -16,6 +16,7 @@ from iad_envs.bird.official import TIMEOUT_S
 from iad_envs.bird.page import Answered, answer_page, first_page, plain_rows, result_name
 from iad_envs.bird.schema import RENDERERS
 from iad_envs.bird.scoring import ScoringRule, reward_of
+from iad_envs.bird.sql import canonical
 from iad_envs.core import Effect, IADEnv, Score, Snapshot, Transition, View
 from iad_envs.data import DataVersion, data_folder
 from iad_envs.errors import UnknownTask
@@ -150,8 +151,9 @@ class BirdEnv(IADEnv[str, BirdState]):
         return self._data.database_versions()
 
     def action_key(self, action: str) -> str:
-        """Return `execute[SQL]` or `submit[SQL]` with the SQL in canonical form."""
-        return action_key(action)
+        """Return `execute[SQL]` or `submit[SQL]` with the SQL in canonical form. Other texts are returned unchanged."""
+        kind, sql = parse_action(action)
+        return f"{kind}[{canonical(sql)}]" if kind else action.strip()
 
     def terminal(self, action: str) -> bool:
         """Whether the action submits."""

@@ -4,7 +4,6 @@ A superuser runs it. On PostgreSQL a database is a schema, and the server's data
 MariaDB or MySQL it is a database. An address that begins with `mysql://` or `mariadb://` is of the latter.
 """
 
-import re
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -60,52 +59,44 @@ GRANT EXECUTE ON FUNCTION pg_catalog.pg_terminate_backend(int, bigint) TO {guard
 """
 
 
-def make_users(admin_dsn: str, *, reader: str = READER, guard: str = GUARD, host: str = "localhost") -> None:
-    """Create a user that may only SELECT what it is granted, and one that may only end its sessions.
+def make_users(admin_dsn: str, *, host: str = "localhost") -> None:
+    """Create the user `READER`, who may only SELECT what it is granted, and `GUARD`, who may only end its sessions.
 
     On PostgreSQL, functions that are open to all roles are closed. On MySQL, name as `host` where the users connect
     from (`%` for anywhere). If the server asks for passwords, set them with `ALTER ROLE` or `ALTER USER`.
 
     Raises:
         ModuleNotFoundError: The driver is not installed.
-        ValueError: A user's name is not a plain word.
     """
-    for name in (reader, guard):
-        if not re.fullmatch(r"[a-z_][a-z0-9_]*", name):
-            raise ValueError(f"expected a role's name in lower case letters, digits and _, got {name!r}; change it")
     if not _is_mysql(admin_dsn):
         with psycopg().connect(admin_dsn) as connection:
             connection.execute(CLOSE_FUNCTIONS)
             database = quoted(connection.info.dbname)
-            connection.execute(ROLES.format(reader=reader, guard=guard, database=database))
+            connection.execute(ROLES.format(reader=READER, guard=GUARD, database=database))
         return
     with _mysql(admin_dsn) as cursor:
         cursor.execute("SELECT VERSION()")
         right = "CONNECTION ADMIN" if "MariaDB" in cursor.fetchone()[0] else "CONNECTION_ADMIN"
-        cursor.execute("CREATE USER %s@%s", [reader, host])
-        cursor.execute("CREATE USER %s@%s", [guard, host])
-        cursor.execute(f"GRANT {right} ON *.* TO %s@%s", [guard, host])
+        cursor.execute("CREATE USER %s@%s", [READER, host])
+        cursor.execute("CREATE USER %s@%s", [GUARD, host])
+        cursor.execute(f"GRANT {right} ON *.* TO %s@%s", [GUARD, host])
 
 
-def load_database(
-    admin_dsn: str, path: Path, *, schema: str = "", reader: str = READER, host: str = "localhost"
-) -> dict[str, int]:
-    """Copy an SQLite database into a new schema or database, and give the reader access to it.
+def load_database(admin_dsn: str, path: Path, *, host: str = "localhost") -> dict[str, int]:
+    """Copy an SQLite database into a new schema or database of the file's name, and give `READER` access to it.
 
     A column is of whole numbers, numbers, dates or times as declared if all its values fit, else of texts.
 
     Args:
         admin_dsn: Address with a user that may create schemas or databases.
         path: The SQLite file.
-        schema: Name of the schema or database. Default: the file's name.
-        reader: Name of the user that may read it.
         host: On MySQL, where that user connects from, as in `make_users`.
 
     Returns:
         Number of copied rows, by table.
     """
     dialect: Dialect = "mysql" if _is_mysql(admin_dsn) else "postgresql"
-    place = quoted(schema or path.stem, dialect)
+    place = quoted(path.stem, dialect)
     with closing(sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1", uri=True)) as source:
         listed = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'"
         tables = [_read_table(source, str(name)) for (name,) in source.execute(f"{listed} ORDER BY rowid")]
@@ -123,7 +114,7 @@ def load_database(
             for sql in keys:
                 with suppress(pymysql().err.Error):  # keys between some types, and to columns without an index
                     cursor.execute(sql)
-            cursor.execute(f"GRANT SELECT ON {place}.* TO %s@%s", [reader, host])
+            cursor.execute(f"GRANT SELECT ON {place}.* TO %s@%s", [READER, host])
     else:
         with psycopg().connect(admin_dsn) as target:
             target.execute(f"CREATE SCHEMA {place}")
@@ -136,8 +127,8 @@ def load_database(
                 # It refuses keys between some types. SQLite did not check the rows, so this does not either.
                 with suppress(psycopg().DatabaseError), target.transaction():
                     target.execute(f"{sql} NOT VALID")
-            target.execute(f"GRANT USAGE ON SCHEMA {place} TO {quoted(reader)}")
-            target.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {place} TO {quoted(reader)}")
+            target.execute(f"GRANT USAGE ON SCHEMA {place} TO {READER}")
+            target.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {place} TO {READER}")
         with psycopg().connect(admin_dsn, autocommit=True) as target:
             for table in tables:
                 target.execute(f"ANALYZE {place}.{quoted(table.name)}")

@@ -12,9 +12,6 @@ from typing import Any
 Row = tuple[Any, ...]
 TIMEOUT_S = 30.0
 """Time limit in seconds for prediction, gold and comparison together."""
-R_VES_CEILING = 100.0 * math.sqrt(1.25)
-"""Maximum of R-VES, 111.80. R-VES is not a percentage."""
-R_VES_ITERATIONS = 100
 
 
 def execution_match(predicted: Iterable[Row], gold: Iterable[Row]) -> int:
@@ -68,5 +65,5 @@ def time_reward(ratio: float) -> float:
 
 
 def r_ves(rewards: Sequence[float]) -> float:
-    """Return R-VES of a set of pairs: 100 x the mean square root of their rewards, at most `R_VES_CEILING`."""
+    """Return R-VES of a set of pairs: 100 x the mean square root of their rewards, at most 111.80, so no percentage."""
     return 100.0 * fmean(math.sqrt(reward) for reward in rewards)

@@ -199,7 +199,7 @@ class QueryScorer:
                 self._golds.put(key, kept)
         return kept
 
-    def time_reward(self, predicted: str, gold: str, *, iterations: int = official.R_VES_ITERATIONS) -> float:
+    def time_reward(self, predicted: str, gold: str, *, iterations: int) -> float:
         """Return R-VES's reward of a pair: 0 unless EX is 1 and the prediction only reads.
 
         Prediction and gold run alternately, each on a new connection. Cursor, execution and fetching are timed.

@@ -32,7 +32,7 @@ class FunctionOffer:
     @cached_property
     def lines(self) -> str:
         """The documents as JSON, one a line."""
-        return "\n".join(map(_line, self.tools))
+        return "\n".join(json.dumps(one, ensure_ascii=False) for one in self.tools)
 
     @cached_property
     def names(self) -> str:
@@ -43,16 +43,3 @@ class FunctionOffer:
     def examples(self) -> tuple[str, ...]:
         """A call without arguments of each function."""
         return tuple(f"[{name}()]" for name in self.documents)
-
-
-_LINES: dict[int, tuple[FrozenDict, str]] = {}
-"""Documents as JSON, by identity: many tasks share them, and they are never changed."""
-
-
-def _line(document: FrozenDict) -> str:
-    known = _LINES.get(id(document))
-    if known is None or known[0] is not document:
-        if len(_LINES) >= 20_000:
-            _LINES.clear()
-        known = _LINES[id(document)] = (document, json.dumps(document, ensure_ascii=False))
-    return known[1]

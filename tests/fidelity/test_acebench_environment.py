@@ -27,7 +27,7 @@ from iad_envs.toolcalls.rules import RULES, Rules
 from tests.contract.environments import solution_of
 from tests.effort import some, times
 from tests.fidelity.attacks import HOSTILE, fuzzed, watched
-from tests.fidelity.tool_environments import form, no_thread_leaks, other_golds, seen
+from tests.fidelity.tool_environments import form, no_thread_leaks, other_golds, seen, simulated
 
 Row = dict[str, Any]
 N_TASKS = {"normal": 823, "special": 150, "agent": 50}
@@ -207,7 +207,6 @@ def test_sixty_four_threads_simulate_without_a_leak(make: Callable[..., ACEBench
 def test_hostile_and_fuzzed_actions_raise_run_open_and_start_nothing(
     make: Callable[..., ACEBenchEnv], gold: dict[str, AceGold], vectors: Any
 ) -> None:
-    chooser = random.Random(3)
     precision = getcontext().prec
     modules = set(sys.modules)
     stones = [stone for one in gold.values() for stones in one.milestones for stone in stones]
@@ -231,11 +230,7 @@ def test_hostile_and_fuzzed_actions_raise_run_open_and_start_nothing(
                 if outcome.info["invalid_action"]:
                     assert "expected" in outcome.observation
                     kinds["refused"] += 1
-        for text in texts:
-            env, here = chooser.choice(moments)
-            outcome = env.simulate(here, text)
-            env.action_key(text)
-            kinds[outcome.info["page"]["kind"] if not outcome.info["invalid_action"] else "invalid"] += 1
+        kinds.update(kind for kind, _ in simulated(moments, texts, random.Random(3)))
     assert not events
     assert min(kinds["refused"], kinds["done"], kinds["invalid"], kinds["results"]) > 50
     assert getcontext().prec == precision

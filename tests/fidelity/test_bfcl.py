@@ -80,11 +80,11 @@ def test_every_recorded_answer_to_a_question_gets_the_official_verdict(
     wrong: Counter[str] = Counter()
     rows = vectors("bfcl_single_turn.json")["rows"]
     for row in rows:
-        verdict = check_calls(
-            questions[row["id"]],
-            calls_of(row["answer"], decoded if row["mode"] == "prompting" else read_messages),
-            dots_to_underscores=row.get("dots_to_underscores", False),
-        )
+        question = questions[row["id"]]
+        if row.get("dots_to_underscores"):
+            question = without_dots(question)
+        calls = calls_of(row["answer"], decoded if row["mode"] == "prompting" else read_messages)
+        verdict = check_calls(question, calls)
         # No type is recorded of questions that no function answers.
         if verdict.valid != row["valid"] or verdict.error_type != row.get("error_type", verdict.error_type):
             wrong[row["kind"]] += 1
@@ -159,6 +159,13 @@ def test_precision_is_as_before_and_heavy_arguments_take_no_time(classes: Offici
     assert results[9] == '{"result": 0}'
     assert results[11] == '{"result": 1000000000000000000000000000000}'
     assert "must be between" in results[12]
+
+
+def without_dots(question: SingleQuestion) -> SingleQuestion:
+    """As a model is asked that can't write dots in names."""
+    functions = tuple({**one, "name": one["name"].replace(".", "_")} for one in question.functions)
+    gold = tuple({name.replace(".", "_"): arguments for name, arguments in one.items()} for one in question.gold)
+    return question._replace(functions=functions, gold=gold)
 
 
 def calls_of(answer: Any, read: Callable[[Any], list[FunctionCall]]) -> list[FunctionCall] | None:

@@ -23,7 +23,7 @@ from iad_envs.toolcalls.pages import AWAITED
 from tests.contract.environments import solution_of
 from tests.effort import some, times
 from tests.fidelity.attacks import HOSTILE, fuzzed, watched
-from tests.fidelity.tool_environments import form, no_thread_leaks, other_golds, seen
+from tests.fidelity.tool_environments import form, no_thread_leaks, other_golds, seen, simulated
 from tests.iad_envs.toolcalls.official_answers import read_officially
 
 pytest.importorskip("mpmath", reason="an official class needs mpmath: pip install 'iad[bfcl]'")
@@ -239,7 +239,6 @@ def test_sixty_four_threads_simulate_without_a_leak(make: Callable[..., BFCLEnv]
 
 
 def test_fuzzed_actions_raise_run_open_and_start_nothing(make: Callable[..., BFCLEnv], vectors: Any) -> None:
-    chooser = random.Random(5)
     hostile = [row["text"] for row in vectors("bfcl_hostile.json")["rows"] if row["text"]]
     recorded = [
         text for row in vectors("bfcl_multi_turn.json")["rows"][:300] for turn in row["answer"] for text in turn
@@ -258,13 +257,9 @@ def test_fuzzed_actions_raise_run_open_and_start_nothing(make: Callable[..., BFC
             moments.append((env, env.snapshot()))
     kinds: Counter[str] = Counter()
     with watched() as events:
-        for text in texts:
-            env, here = chooser.choice(moments)
-            outcome = env.simulate(here, text)
-            env.action_key(text)
-            is_invalid = outcome.info["invalid_action"]
-            kinds["invalid" if is_invalid else outcome.info["page"]["kind"]] += 1
-            assert not is_invalid or outcome.info["facts"]["complaint"] in outcome.observation
+        for kind, outcome in simulated(moments, texts, random.Random(5)):
+            kinds[kind] += 1
+            assert kind != "invalid" or outcome.info["facts"]["complaint"] in outcome.observation
     assert not events
     assert min(kinds["results"], kinds["invalid"], kinds["done"]) > N_SIMULATED / 20
 

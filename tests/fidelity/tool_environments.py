@@ -1,9 +1,10 @@
 """What the environments with function calls promise, on official data: the same for each of them."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from iad_envs.core import Outcome, Token
@@ -56,6 +57,17 @@ def no_thread_leaks(env: ToolCallEnv, alone: ToolCallEnv, task_ids: Sequence[str
         with ThreadPoolExecutor(64) as pool:
             found = list(pool.map(lambda one: as_shown(env.simulate(one[0], one[2])), tried * 4))
         assert found == wanted * 4
+
+
+def simulated(
+    moments: Sequence[tuple[ToolCallEnv, Token]], texts: Sequence[str], chooser: Random
+) -> Iterator[tuple[str, Outcome]]:
+    """Simulate each text at one of the moments: the kind of its outcome, and the outcome."""
+    for text in texts:
+        env, here = chooser.choice(moments)
+        outcome = env.simulate(here, text)
+        env.action_key(text)
+        yield "invalid" if outcome.info["invalid_action"] else outcome.info["page"]["kind"], outcome
 
 
 def other_golds(data: Path, other: Path, change: Callable[[str, list[dict[str, Any]]], list[dict[str, Any]]]) -> None:

@@ -19,7 +19,6 @@ DOMAIN = Domain(
     prompts=(PROMPTS,),
     reading="sql",
     features="iad_envs.bird.policy.features:QueryFeatures",
-    solution="iad_envs.bird.policy.solution:submission",
     modes={"answer": Mode((PROMPTS / "answer",), "iad_envs.bird.policy.rendering:AnswerRendering")},
     stand_ins=("execute[SELECT 1]", "execute[SELECT nothing]", "execute[SELECT 1 FROM none]", "submit[SELECT 2]"),
     development="validation",

@@ -1,7 +1,7 @@
 """Reads a user's checkout of ACEBench: tasks, gold, simulated classes. Nothing of it is part of this project."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -87,21 +87,26 @@ class AceGold(NamedTuple):
     answer: Any
     milestones: tuple[tuple[str, ...], ...] = ()
 
+    @property
+    def listed(self) -> Sequence[Mapping[str, Any]]:
+        """The answer as a list: alternatives of calls, or the states of classes, a class each."""
+        return self.answer if isinstance(self.answer, list) else [self.answer]
+
 
 class AceCheckout:
     """A checkout of ACEBench. Everything is read when it is asked for.
 
     Args:
-        folder: The checkout, or None.
+        folder: The checkout.
 
     Raises:
         DataNotFound: It is no checkout.
     """
 
-    def __init__(self, folder: str | Path | None) -> None:
-        if folder is None or not (Path(folder) / DATA).is_dir():
+    def __init__(self, folder: Path) -> None:
+        if not (folder / DATA).is_dir():
             raise DataNotFound(f"expected a checkout of ACEBench with {DATA}, got {folder}; {HOW_TO_GET}")
-        self.folder = Path(folder)
+        self.folder = folder
         self._modules = UserModules(self.folder / CODE, CODE, how_to_get=HOW_TO_GET)
 
     def tasks(self, category: str) -> tuple[AceTask, ...]:

@@ -179,7 +179,7 @@ def ran(state: DialogueState, executed: AceExecuted, action: str) -> Transition:
         state.setting.offer.documents,
         state.known,
         results=results,
-        failed=[bool(one.finding) for one in rows],
+        failed=[one.has_failed for one in rows],
         earlier=state.made,
     )
     n_messages = state.n_messages + 2

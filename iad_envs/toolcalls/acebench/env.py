@@ -20,7 +20,7 @@ from iad_envs.toolcalls.acebench.dialogue import (
     said,
 )
 from iad_envs.toolcalls.acebench.executor import AceExecutor, AceState, saved_state
-from iad_envs.toolcalls.acebench.model_user import ModelUser
+from iad_envs.toolcalls.acebench.model_user import model_answer
 from iad_envs.toolcalls.acebench.reading import is_execution, read_normal
 from iad_envs.toolcalls.acebench.scoring.agent_tasks import milestone_calls, score_agent, score_agent_soundly
 from iad_envs.toolcalls.acebench.scoring.normal import check_normal, gold_answer, share_right
@@ -147,7 +147,7 @@ class ACEBenchEnv(ToolCallEnv):
             render_mode=render_mode,
         )
         self.category = category
-        self._user = ModelUser(user.removeprefix(MODEL)) if user != SCRIPTED else None
+        self._model = None if user == SCRIPTED else user.removeprefix(MODEL)
         self._settings: dict[str, AgentSetting] = {}
 
     def action_key(self, action: str) -> str:
@@ -201,14 +201,14 @@ class ACEBenchEnv(ToolCallEnv):
         objects = by_class(saved_state(state.tools, self._data.saved))
         message = next_message(entry.script, state.goal, state.reply, objects)
         text = message.text
-        if self._user is not None:
-            text = self._user.answer(entry.task.question, state.said)
+        if self._model is not None:
+            text = model_answer(self._model, entry.task.question, state.said)
         return answered(state, text, message.goal)
 
     def _score_of_answer(self, entry: AceEntry, state: AnswerState) -> Score:
         is_normal = entry.task.category in NORMAL
         check = check_normal if is_normal else check_special
-        success = state.kind == "done" and check(entry.task, entry.gold, state.text, self._scoring).valid
+        success = state.kind == "done" and check(entry.task, entry.gold, state.text, self._scoring)
         share = 0.0
         if success:
             share = 1.0
@@ -245,7 +245,7 @@ class ACEBenchEnv(ToolCallEnv):
         return [*calls, f"reply[{STOP}]"]
 
     def _bound_by(self) -> str:
-        return "" if self._user is None else "answers of a language model, which may answer otherwise if asked again"
+        return "" if self._model is None else "answers of a language model, which may answer otherwise if asked again"
 
     def _result_key(self, state: Any, view: View) -> Hashable:
         if isinstance(state, AnswerState):

@@ -50,13 +50,12 @@ class CallResult(NamedTuple):
     Attributes:
         call: The call, or None for a message that was not understood.
         shown: What the agent reads: text, or data of JSON.
-        finding: "" for a call that ran and was not refused, else `unknown_function`, `withheld_function`,
-            `missing_argument`, `unknown_argument`, `tool_error` or `unreadable`.
+        has_failed: Whether the call did not run, or was refused.
     """
 
     call: FunctionCall | None
     shown: Any
-    finding: str = ""
+    has_failed: bool = False
 
 
 class AceExecuted(NamedTuple):
@@ -64,13 +63,6 @@ class AceExecuted(NamedTuple):
 
     state: AceState
     results: tuple[CallResult, ...]
-
-    @property
-    def shown(self) -> Any:
-        """What the agent reads, as the official code gives it: results in order, or a sentence."""
-        if self.results and self.results[0].call is None:
-            return self.results[0].shown
-        return [result.shown for result in self.results]
 
 
 class AceExecutor:
@@ -126,7 +118,7 @@ class AceExecutor:
             calls = read_agent(message, self.rules)
         except UnreadableCalls as error:
             shown = NOT_UNDERSTOOD if self.rules == "official" else str(error)
-            return AceExecuted(state, (CallResult(None, shown, "unreadable"),))
+            return AceExecuted(state, (CallResult(None, shown, has_failed=True),))
         return self.run(state, calls)
 
     def run(self, state: AceState, calls: Sequence[FunctionCall]) -> AceExecuted:
@@ -135,7 +127,7 @@ class AceExecutor:
             return self._run_sound(state, calls)
         instances, forked = dict(state.instances), set[str]()
         raw: list[Any] = []
-        findings: list[str] = []
+        failed: list[bool] = []
         earlier: list[Any] = []
         for call in calls:
             try:
@@ -153,17 +145,16 @@ class AceExecutor:
                         "cannot access local variable 'func_call_result' where it is not associated with a value"
                     )
                 raw.append(earlier[0])
-                findings.append("" if name in self._owners else "unknown_function")
+                failed.append(name not in self._owners)
             except Exception as error:
                 raw.append(f"Error during execution: {error}")
-                findings.append(self._why(call))
+                failed.append(True)
                 if self.loop == "multi_turn":
-                    results = [CallResult(call, raw[-1], findings[-1])]
-                    return AceExecuted(AceState(instances, state.has_run), tuple(results))
+                    return AceExecuted(AceState(instances, state.has_run), (CallResult(call, raw[-1], True),))
         shown = [_shown(value) for value in raw]
         results = [
-            CallResult(call, value, finding or _refusal(value))
-            for call, value, finding in zip(calls, shown, findings, strict=True)
+            CallResult(call, value, has_failed or _is_refusal(value))
+            for call, value, has_failed in zip(calls, shown, failed, strict=True)
         ]
         return AceExecuted(AceState(instances, True), tuple(results))
 
@@ -171,15 +162,8 @@ class AceExecutor:
         instances = dict(state.instances)
         results = []
         for call in calls:
-            if finding := self._why(call, before=True):
-                if finding in ("unknown_function", "withheld_function"):
-                    known = sorted(self.offered if self.offered is not None else self._owners)
-                    said = f"expected one of the functions {', '.join(known)}, got {call.name}"
-                else:
-                    parameters = _signature(self._classes[self._owners[call.name][-1]], call.name).parameters
-                    wanted, given = (", ".join(names) or "none" for names in (parameters, call.arguments))
-                    said = f"expected the arguments {wanted} of {call.name}, got {given}"
-                results.append(CallResult(call, {"error": said}, finding))
+            if wrong := self._complaint(call):
+                results.append(CallResult(call, {"error": wrong}, True))
                 continue
             forks = {owner: copied(instances[owner]) for owner in self._owners[call.name]}
             try:
@@ -187,24 +171,23 @@ class AceExecutor:
                     value = getattr(fork, call.name)(**copied(dict(call.arguments)))
                 shown = as_data(value)
             except Exception as error:
-                results.append(CallResult(call, {"error": f"{call.name} failed: {error}"}, "tool_error"))
+                results.append(CallResult(call, {"error": f"{call.name} failed: {error}"}, True))
                 continue
             instances.update(forks)
-            results.append(CallResult(call, shown, _refusal(shown)))
+            results.append(CallResult(call, shown, _is_refusal(shown)))
         return AceExecuted(AceState(instances, True), tuple(results))
 
-    def _why(self, call: FunctionCall, before: bool = False) -> str:
-        """Return what is wrong with a call; without `before`, of a call that has failed."""
-        if call.name not in self._owners:
-            return "unknown_function"
-        if self.offered is not None and call.name not in self.offered:
-            return "withheld_function"
-        parameters = _signature(self._classes[self._owners[call.name][-1]], call.name).parameters
-        if not call.arguments.keys() <= parameters.keys():
-            return "unknown_argument"
-        if any(one.default is one.empty and name not in call.arguments for name, one in parameters.items()):
-            return "missing_argument"
-        return "" if before else "tool_error"
+    def _complaint(self, call: FunctionCall) -> str:
+        """Return why a call can't be run, or ""."""
+        if call.name not in self._owners or (self.offered is not None and call.name not in self.offered):
+            known = sorted(self.offered if self.offered is not None else self._owners)
+            return f"expected one of the functions {', '.join(known)}, got {call.name}"
+        parameters = _parameters(self._classes[self._owners[call.name][-1]], call.name)
+        is_complete = all(name in call.arguments or one.default is not one.empty for name, one in parameters.items())
+        if is_complete and call.arguments.keys() <= parameters.keys():
+            return ""
+        wanted, given = (", ".join(names) or "none" for names in (parameters, call.arguments))
+        return f"expected the arguments {wanted} of {call.name}, got {given}"
 
 
 def saved_state(state: AceState, saved: Mapping[str, Sequence[str]] = SAVED) -> list[dict[str, dict[str, Any]]]:
@@ -260,15 +243,14 @@ def _shown(value: Any) -> Any:
         return text
 
 
-def _refusal(shown: Any) -> str:
-    """Return `tool_error` for a result by which the official classes, or the bundled worlds, refuse a call."""
+def _is_refusal(shown: Any) -> bool:
+    """Whether the official classes, or the bundled worlds, refuse a call by this result."""
     if not isinstance(shown, Mapping):
-        return ""
-    is_refused = shown.get("status") is False or shown.get("status") == "error" or shown.keys() == {"error"}
-    return "tool_error" if is_refused else ""
+        return False
+    return shown.get("status") is False or shown.get("status") == "error" or shown.keys() == {"error"}
 
 
 @cache
-def _signature(simulated: type, method: str) -> inspect.Signature:
-    parameters = list(inspect.signature(getattr(simulated, method)).parameters.values())[1:]
-    return inspect.Signature(parameters)
+def _parameters(simulated: type, method: str) -> Mapping[str, inspect.Parameter]:
+    """Return a method's parameters without the object itself."""
+    return dict(list(inspect.signature(getattr(simulated, method)).parameters.items())[1:])

@@ -11,13 +11,8 @@ from iad_envs.toolcalls.acebench.checkout import AceGold
 
 def gold_by_class(gold: AceGold, classes: Sequence[str]) -> dict[str, Mapping[str, Any]]:
     """Return gold's attributes by the names of the real classes. Gold misspells some."""
-    attributes = {name: found for one in classes_of_gold(gold) for name, found in one.items()}
+    attributes = {name: found for one in gold.listed for name, found in one.items()}
     return dict(zip(names_of_gold(tuple(attributes), tuple(classes)), attributes.values(), strict=True))
-
-
-def classes_of_gold(gold: AceGold) -> list[Mapping[str, Mapping[str, Any]]]:
-    """Return gold's attributes by class, a class each."""
-    return gold.answer if isinstance(gold.answer, list) else [gold.answer]
 
 
 @lru_cache(maxsize=256)

@@ -66,12 +66,10 @@ class UserMessage(NamedTuple):
     Attributes:
         text: What is said.
         goal: Number of the goal that it waits for, from 0. The number of goals if all hold.
-        facts: Names of the facts that are said.
     """
 
     text: str
     goal: int
-    facts: tuple[str, ...] = ()
 
     @property
     def is_last(self) -> bool:
@@ -101,8 +99,7 @@ def next_message(script: UserScript, goal: int, question: str, state: ByClass) -
     if reached > goal:
         return UserMessage(script.goals[reached].says, reached)
     said = asked_facts(question, script.facts)
-    text = " ".join(fact.says for fact in said) or DONT_KNOW
-    return UserMessage(text, goal, tuple(fact.name for fact in said))
+    return UserMessage(" ".join(fact.says for fact in said) or DONT_KNOW, goal)
 
 
 def asked_facts(question: str, facts: Sequence[UserFact]) -> tuple[UserFact, ...]:

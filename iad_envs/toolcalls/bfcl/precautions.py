@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from decimal import localcontext
+from functools import partial
 from typing import Any
 
 from iad_envs.toolcalls.executor import Precaution, ToolLimit
@@ -58,17 +59,13 @@ def with_decimal_places(arguments: dict[str, Any]) -> dict[str, Any]:
     return arguments
 
 
-def with_sorted_classes(result: Any) -> Any:
-    """Put the travel classes that an error lists into one order: Python's order of a set differs by process."""
-    return _with_error(result, r"(?<=Must be one of \{).*(?=\})")
+def with_sorted(listed: str, result: Any) -> Any:
+    """Put what an error lists into one order: Python's order of a set differs by process.
 
-
-def with_sorted_fields(result: Any) -> Any:
-    """Put the unknown fields that an error lists into one order."""
-    return _with_error(result, r"(?<=Invalid fields for update: ).*")
-
-
-def _with_error(result: Any, listed: str) -> Any:
+    Args:
+        listed: A regular expression for the list.
+        result: What the function returns.
+    """
     if isinstance(result, dict) and isinstance(result.get("error"), str):
         # Descending, because that is the order in recorded outputs of the original.
         error = re.sub(
@@ -82,8 +79,8 @@ def _with_error(result: Any, listed: str) -> Any:
 
 
 OFFICIAL: Mapping[str, Precaution] = {
-    "book_flight": Precaution(result=with_sorted_classes),
-    "edit_ticket": Precaution(result=with_sorted_fields),
+    "book_flight": Precaution(result=partial(with_sorted, r"(?<=Must be one of \{).*(?=\})")),
+    "edit_ticket": Precaution(result=partial(with_sorted, r"(?<=Invalid fields for update: ).*")),
     "logarithm": Precaution(within=same_precision, arguments=with_precision),
     "square_root": Precaution(within=localcontext, arguments=with_precision),
     "power": Precaution(arguments=with_power),

@@ -22,9 +22,7 @@ def wrong_response(state: State, right: str, rng: Random) -> str:
     documents = {one["name"]: one for one in page_of(state).get("tools", ())}
     calls = list(read_response(right, dots=True).calls)
     if not calls:
-        document = rng.choice(list(documents.values())) if documents else {"name": "nothing_such"}
-        arguments = {name: _invented(properties_of(document).get(name, {})) for name in required_of(document)}
-        return _written([FunctionCall(document["name"], arguments)])
+        return _written([_made_up(rng.choice(list(documents.values())) if documents else {"name": "nothing_such"})])
     place = rng.randrange(len(calls))
     wrong = list(_wrong(calls[place], documents, rng))
     ways = [[*calls[:place], one, *calls[place + 1 :]] for one in wrong]
@@ -47,8 +45,7 @@ def failing_responses(state: State, action: str) -> Iterator[str]:
             yield _written([*calls[:place], wrong, *calls[place + 1 :]])
     for name, document in documents.items():
         if name not in {call.name for call in calls}:
-            takes = properties_of(document)
-            yield _written([FunctionCall(name, {one: _invented(takes.get(one, {})) for one in required_of(document)})])
+            yield _written([_made_up(document)])
 
 
 def _refused(call: FunctionCall, properties: Mapping[str, Any]) -> Iterator[FunctionCall]:
@@ -78,10 +75,9 @@ def _wrong(call: FunctionCall, documents: Mapping[str, Mapping[str, Any]], rng: 
         yield FunctionCall(call.name, {key: one for key, one in call.arguments.items() if key != name})
     others = [name for name in documents if name != call.name]
     if others:
-        other = rng.choice(others)
-        takes = properties_of(documents[other])
-        missing = {name: _invented(takes.get(name, {})) for name in required_of(documents[other])}
-        yield FunctionCall(other, {**missing, **{key: one for key, one in call.arguments.items() if key in takes}})
+        other = documents[rng.choice(others)]
+        kept = {key: one for key, one in call.arguments.items() if key in properties_of(other)}
+        yield FunctionCall(other["name"], {**_made_up(other).arguments, **kept})
 
 
 def _other(value: Any, schema: Mapping[str, Any], rng: Random) -> Any:
@@ -99,6 +95,12 @@ def _other(value: Any, schema: Mapping[str, Any], rng: Random) -> Any:
         words = value.split()
         return " ".join(words[:-1]) if len(words) > 1 else f"{value}s"
     return None
+
+
+def _made_up(document: Mapping[str, Any]) -> FunctionCall:
+    """Return a call of a function with values that nobody has said."""
+    takes = properties_of(document)
+    return FunctionCall(document["name"], {name: _invented(takes.get(name, {})) for name in required_of(document)})
 
 
 def _invented(schema: Mapping[str, Any]) -> Any:

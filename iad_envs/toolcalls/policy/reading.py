@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from iad_envs.toolcalls.calls import FunctionCall
 from iad_envs.toolcalls.findings import is_error
 from iad_envs.toolcalls.grounding import Known, is_known
-from iad_policy.types import State
+from iad_policy.prompts.rendering import facts_of, page_of
+from iad_policy.types import State, Turn
 
 
 class MadeCall(NamedTuple):
@@ -34,7 +35,7 @@ class Dialogue:
     """
 
     def __init__(self, state: State) -> None:
-        page = _page(state.info)
+        page = page_of(state)
         self.is_single = page.get("kind") in ("single", "draft")
         self.documents: Mapping[str, Mapping[str, Any]] = {one["name"]: one for one in page.get("tools") or ()}
         self.known = Known()
@@ -42,8 +43,8 @@ class Dialogue:
         self.replies: tuple[str, ...] = ()
         said: dict[Any, str] = {}
         has_worked, turn = False, None
-        for info, action in (*((one.info, one.action) for one in state.history), (state.info, None)):
-            facts, page = _facts(info), _page(info)
+        for seen in (*state.history, state):
+            facts, page = facts_of(seen), page_of(seen)
             if facts.get("turn", 0) != turn:
                 turn = facts.get("turn", 0)
                 self.made = ()
@@ -54,14 +55,14 @@ class Dialogue:
                 self.known = self.known.with_text("\n".join(str(one.get("content", "")) for one in messages))
                 texts = [str(one.get("content", "")) for one in messages if one.get("role", "user") == "user"]
                 said[turn] = "\n".join(texts[-1:] if self.is_single else texts)
-            if not info.get("invalid_action"):  # after one the page still has the calls before it
+            if not seen.info.get("invalid_action"):  # after one the page still has the calls before it
                 made = tuple(_made(page, facts))
                 self.made += made
                 has_worked = has_worked or not all(one.has_failed for one in made)
                 for result in page.get("results") or ():
                     self.known = self.known.with_text(str(result))
-            if isinstance(action, str) and action.startswith("reply["):
-                self.replies += (action,)
+            if isinstance(seen, Turn) and str(seen.action).startswith("reply["):
+                self.replies += (str(seen.action),)
         self.request = "\n".join(said.values())
 
     @property
@@ -116,11 +117,3 @@ def _made(page: Mapping[str, Any], facts: Mapping[str, Any]) -> Iterator[MadeCal
     failed = {place for code, place in codes if code in ("tool_error", "unknown_function")}
     for place, (call, result) in enumerate(zip(page.get("calls") or (), page.get("results") or (), strict=False)):
         yield MadeCall(FunctionCall(call["name"], call["arguments"]), place in failed or is_error(str(result)))
-
-
-def _page(info: Mapping[str, Any]) -> Mapping[str, Any]:
-    return info.get("page") or {}
-
-
-def _facts(info: Mapping[str, Any]) -> Mapping[str, Any]:
-    return info.get("facts") or {}

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from iad_envs.toolcalls.calls import FunctionCall
 from iad_policy.prompts.rendering import Rendering, Seen, complaint_of, facts_of
 from iad_policy.prompts.rendering import page_of as page_as_given
 from iad_policy.types import State, Turn
@@ -106,14 +107,10 @@ def documents(tools: Iterable[Mapping[str, Any]]) -> str:
     return shortened(f"Functions:\n{lines}" if lines else "Functions: none", 60_000)
 
 
-def shown_call(call: Mapping[str, Any]) -> str:
-    """Return a call of a page as Python."""
-    return f"{call['name']}({', '.join(f'{name}={value!r}' for name, value in call['arguments'].items())})"
-
-
 def _results(page: Mapping[str, Any], limit: int) -> str:
-    rows = zip(page["calls"], page["results"], strict=False)
-    return "\n".join(f"{clipped(shown_call(call), limit)} gave {shortened(result, limit)}" for call, result in rows)
+    calls = (str(FunctionCall(one["name"], one["arguments"])) for one in page["calls"])
+    rows = zip(calls, page["results"], strict=False)
+    return "\n".join(f"{clipped(call, limit)} gave {shortened(result, limit)}" for call, result in rows)
 
 
 def _said(messages: Sequence[Mapping[str, str]]) -> str:

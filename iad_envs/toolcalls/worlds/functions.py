@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar, get_args, get_type_hints
 
@@ -11,6 +12,8 @@ Row = TypeVar("Row", bound=NamedTuple)
 
 Result = dict[str, Any]
 """JSON-like: texts, numbers, booleans, lists and dicts."""
+After = tuple[S, Result]
+"""The state after a call, and what the call returns."""
 
 MAX_TEXT = 64_000
 """Characters of a text."""
@@ -65,7 +68,7 @@ class FunctionWorld(Generic[S]):
         shown: Mapping[str, Any] = state._asdict()
         return shown
 
-    def call(self, state: S, function: str, arguments: Mapping[str, Any]) -> tuple[S, Result]:
+    def call(self, state: S, function: str, arguments: Mapping[str, Any]) -> After[S]:
         """Return the state after a call, and its result: `{"error": text}` where it was refused."""
         if function not in self._parameters:
             return state, {"error": f"{self.name} has no function {function}."}
@@ -73,7 +76,7 @@ class FunctionWorld(Generic[S]):
         if wrong:
             return state, {"error": wrong}
         try:
-            after: tuple[S, Result] = getattr(self, function)(state, **arguments)
+            after: After[S] = getattr(self, function)(state, **arguments)
         except Refused as refused:
             return state, {"error": str(refused)}
         return after
@@ -130,6 +133,33 @@ def known(rows: tuple[Row, ...], key: str, kind: str) -> Row:
     if row is None:
         raise Refused(f"There is no {kind} {key!r}.")
     return row
+
+
+def named(rows: tuple[Any, ...], name: str, refusal: str) -> Any:
+    """Return the record with a name, in any case.
+
+    Raises:
+        Refused: There is none. `refusal` says so.
+    """
+    for row in rows:
+        if row.name.lower() == name.strip().lower():
+            return row
+    raise Refused(refusal)
+
+
+def day_of(text: str) -> date:
+    """Return the day of an argument `day`.
+
+    Raises:
+        Refused: It is not YYYY-MM-DD.
+    """
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        day = None
+    if day is None or day.isoformat() != text:
+        raise Refused(f"day must be a date as YYYY-MM-DD, got {text!r}.")
+    return day
 
 
 def replaced(rows: tuple[Row, ...], new: Row) -> tuple[Row, ...]:

@@ -3,7 +3,7 @@
 from functools import cache
 from typing import NamedTuple
 
-from iad_envs.toolcalls.worlds.functions import FunctionWorld, Refused, Result, known, replaced, without
+from iad_envs.toolcalls.worlds.functions import After, FunctionWorld, Refused, known, replaced, without
 
 
 class ClimateZone(NamedTuple):
@@ -58,7 +58,7 @@ class GreenhouseWorld(FunctionWorld[GreenhouseState]):
     state = GreenhouseState
     lasting = frozenset(("harvest_planting",))
 
-    def find_beds(self, state: GreenhouseState, zone: str) -> tuple[GreenhouseState, Result]:
+    def find_beds(self, state: GreenhouseState, zone: str) -> After[GreenhouseState]:
         """List a zone's beds."""
         _zone(state, zone)
         taken = {one.bed_id for one in state.plantings}
@@ -69,14 +69,14 @@ class GreenhouseWorld(FunctionWorld[GreenhouseState]):
         ]
         return state, {"beds": beds}
 
-    def inspect_bed(self, state: GreenhouseState, bed_id: str) -> tuple[GreenhouseState, Result]:
+    def inspect_bed(self, state: GreenhouseState, bed_id: str) -> After[GreenhouseState]:
         """Describe a bed."""
         bed = known(state.beds, bed_id, "bed")
         planting = _planting_in(state, bed_id)
         grows = (planting.planting_id, planting.species) if planting else ("", "")
         return state, bed._asdict() | {"planting_id": grows[0], "species": grows[1]}
 
-    def find_plantings(self, state: GreenhouseState, species: str) -> tuple[GreenhouseState, Result]:
+    def find_plantings(self, state: GreenhouseState, species: str) -> After[GreenhouseState]:
         """Find a species' plantings."""
         plantings = [
             {"planting_id": one.planting_id, "bed_id": one.bed_id, "count": one.plants, "is_ripe": one.is_ripe}
@@ -87,13 +87,11 @@ class GreenhouseWorld(FunctionWorld[GreenhouseState]):
             raise Refused(f"No {species!r} grows here.")
         return state, {"plantings": plantings}
 
-    def count_seeds(self, state: GreenhouseState, species: str) -> tuple[GreenhouseState, Result]:
+    def count_seeds(self, state: GreenhouseState, species: str) -> After[GreenhouseState]:
         """Count a species' seeds."""
         return state, _stock(state, species)._asdict()
 
-    def sow_seeds(
-        self, state: GreenhouseState, bed_id: str, species: str, count: int
-    ) -> tuple[GreenhouseState, Result]:
+    def sow_seeds(self, state: GreenhouseState, bed_id: str, species: str, count: int) -> After[GreenhouseState]:
         """Sow seeds."""
         bed, stock = known(state.beds, bed_id, "bed"), _stock(state, species)
         _must_be_free(state, bed_id)
@@ -109,7 +107,7 @@ class GreenhouseWorld(FunctionWorld[GreenhouseState]):
         )
         return after, {"planting_id": new.planting_id, "seeds": left.seeds}
 
-    def water_bed(self, state: GreenhouseState, bed_id: str, litres: float) -> tuple[GreenhouseState, Result]:
+    def water_bed(self, state: GreenhouseState, bed_id: str, litres: float) -> After[GreenhouseState]:
         """Water a bed."""
         bed = known(state.beds, bed_id, "bed")
         if not 0 < litres <= state.tank_litres:
@@ -120,13 +118,13 @@ class GreenhouseWorld(FunctionWorld[GreenhouseState]):
         after = state._replace(beds=replaced(state.beds, bed._replace(moisture=moisture)), tank_litres=left)
         return after, {"bed_id": bed_id, "moisture": moisture, "tank_litres": left}
 
-    def read_climate(self, state: GreenhouseState, zone: str) -> tuple[GreenhouseState, Result]:
+    def read_climate(self, state: GreenhouseState, zone: str) -> After[GreenhouseState]:
         """Tell a zone's climate."""
         return state, _zone(state, zone)._asdict()
 
     def set_climate(
         self, state: GreenhouseState, zone: str, temperature: float, humidity: int = 60
-    ) -> tuple[GreenhouseState, Result]:
+    ) -> After[GreenhouseState]:
         """Set a zone's climate."""
         old = _zone(state, zone)
         if not 5 <= temperature <= 35:
@@ -136,7 +134,7 @@ class GreenhouseWorld(FunctionWorld[GreenhouseState]):
         new = old._replace(temperature=float(temperature), humidity=humidity)
         return state._replace(zones=replaced(state.zones, new)), new._asdict()
 
-    def harvest_planting(self, state: GreenhouseState, planting_id: str) -> tuple[GreenhouseState, Result]:
+    def harvest_planting(self, state: GreenhouseState, planting_id: str) -> After[GreenhouseState]:
         """Harvest a planting."""
         planting = known(state.plantings, planting_id, "planting")
         if not planting.is_ripe:
@@ -145,7 +143,7 @@ class GreenhouseWorld(FunctionWorld[GreenhouseState]):
         grams = planting.plants * 120
         return after, {"species": planting.species, "bed_id": planting.bed_id, "grams": grams}
 
-    def transplant(self, state: GreenhouseState, planting_id: str, bed_id: str) -> tuple[GreenhouseState, Result]:
+    def transplant(self, state: GreenhouseState, planting_id: str, bed_id: str) -> After[GreenhouseState]:
         """Move a planting."""
         planting, bed = known(state.plantings, planting_id, "planting"), known(state.beds, bed_id, "bed")
         _must_be_free(state, bed_id)

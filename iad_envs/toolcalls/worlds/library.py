@@ -1,11 +1,10 @@
 """The lending desk of a library: books, members, loans and reservations."""
 
-from collections.abc import Mapping
 from datetime import date, timedelta
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from iad_envs.toolcalls.worlds.functions import FunctionWorld, Refused, Result, known, replaced, without
+from iad_envs.toolcalls.worlds.functions import After, FunctionWorld, Refused, known, named, replaced, without
 
 
 class Book(NamedTuple):
@@ -61,7 +60,7 @@ class LibraryWorld(FunctionWorld[LibraryState]):
     state = LibraryState
     lasting = frozenset(("cancel_reservation", "pay_fine"))
 
-    def find_books(self, state: LibraryState, words: str) -> tuple[LibraryState, Result]:
+    def find_books(self, state: LibraryState, words: str) -> After[LibraryState]:
         """Find books by words of their title or author."""
         sought = words.strip().lower()
         books = [
@@ -73,20 +72,17 @@ class LibraryWorld(FunctionWorld[LibraryState]):
             raise Refused(f"No book has {words!r} in its title or author.")
         return state, {"books": books}
 
-    def describe_book(self, state: LibraryState, book_id: str) -> tuple[LibraryState, Result]:
+    def describe_book(self, state: LibraryState, book_id: str) -> After[LibraryState]:
         """Describe a book."""
         book = known(state.books, book_id, "book")
         loan = _loan_of(state, book_id)
         return state, book._asdict() | {"status": "lent" if loan else "in", "due": loan.due if loan else ""}
 
-    def find_member(self, state: LibraryState, name: str) -> tuple[LibraryState, Result]:
+    def find_member(self, state: LibraryState, name: str) -> After[LibraryState]:
         """Find a member by name."""
-        member = next((one for one in state.members if one.name.lower() == name.strip().lower()), None)
-        if member is None:
-            raise Refused(f"No member is called {name!r}.")
-        return state, member._asdict()
+        return state, named(state.members, name, f"No member is called {name!r}.")._asdict()
 
-    def list_loans(self, state: LibraryState, member_id: str) -> tuple[LibraryState, Result]:
+    def list_loans(self, state: LibraryState, member_id: str) -> After[LibraryState]:
         """List a member's loans."""
         known(state.members, member_id, "member")
         titles = {book.book_id: book.title for book in state.books}
@@ -97,9 +93,7 @@ class LibraryWorld(FunctionWorld[LibraryState]):
         ]
         return state, {"loans": loans}
 
-    def lend_book(
-        self, state: LibraryState, book_id: str, member_id: str, days: int = 21
-    ) -> tuple[LibraryState, Result]:
+    def lend_book(self, state: LibraryState, book_id: str, member_id: str, days: int = 21) -> After[LibraryState]:
         """Lend a book."""
         book, member = known(state.books, book_id, "book"), known(state.members, member_id, "member")
         if _loan_of(state, book.book_id):
@@ -117,7 +111,7 @@ class LibraryWorld(FunctionWorld[LibraryState]):
         )
         return after, {"loan_id": loan.loan_id, "due": loan.due}
 
-    def renew_loan(self, state: LibraryState, loan_id: str, days: int = 14) -> tuple[LibraryState, Result]:
+    def renew_loan(self, state: LibraryState, loan_id: str, days: int = 14) -> After[LibraryState]:
         """Prolong a loan."""
         loan = known(state.loans, loan_id, "loan")
         if any(one.book_id == loan.book_id for one in state.reservations):
@@ -125,7 +119,7 @@ class LibraryWorld(FunctionWorld[LibraryState]):
         new = loan._replace(due=_later(loan.due, _allowed(days)))
         return state._replace(loans=replaced(state.loans, new)), {"loan_id": loan_id, "due": new.due}
 
-    def return_book(self, state: LibraryState, book_id: str) -> tuple[LibraryState, Result]:
+    def return_book(self, state: LibraryState, book_id: str) -> After[LibraryState]:
         """Take a book back."""
         known(state.books, book_id, "book")
         loan = _loan_of(state, book_id)
@@ -140,7 +134,7 @@ class LibraryWorld(FunctionWorld[LibraryState]):
         )
         return after, {"book_id": book_id, "member_id": loan.member_id, "days_late": late, "fine": fine}
 
-    def reserve_book(self, state: LibraryState, book_id: str, member_id: str) -> tuple[LibraryState, Result]:
+    def reserve_book(self, state: LibraryState, book_id: str, member_id: str) -> After[LibraryState]:
         """Reserve a book."""
         known(state.books, book_id, "book")
         known(state.members, member_id, "member")
@@ -151,13 +145,13 @@ class LibraryWorld(FunctionWorld[LibraryState]):
         after = state._replace(next_number=state.next_number + 1, reservations=(*state.reservations, new))
         return after, {"reservation_id": new.reservation_id, "place": len(waiting) + 1}
 
-    def cancel_reservation(self, state: LibraryState, reservation_id: str) -> tuple[LibraryState, Result]:
+    def cancel_reservation(self, state: LibraryState, reservation_id: str) -> After[LibraryState]:
         """Cancel a reservation."""
         known(state.reservations, reservation_id, "reservation")
         after = state._replace(reservations=without(state.reservations, reservation_id))
         return after, {"reservation_id": reservation_id, "status": "cancelled"}
 
-    def pay_fine(self, state: LibraryState, member_id: str, amount: float) -> tuple[LibraryState, Result]:
+    def pay_fine(self, state: LibraryState, member_id: str, amount: float) -> After[LibraryState]:
         """Pay a fine."""
         member = known(state.members, member_id, "member")
         if not 0 < amount <= member.fine:
@@ -165,10 +159,6 @@ class LibraryWorld(FunctionWorld[LibraryState]):
         new = member._replace(fine=round(member.fine - amount, 2))
         after = state._replace(members=replaced(state.members, new))
         return after, {"member_id": member_id, "paid": round(float(amount), 2), "fine": new.fine}
-
-
-def _members(config: Mapping[str, Any]) -> tuple[LibraryMember, ...]:
-    return tuple(LibraryMember(**one) for one in config.get("members", ()))
 
 
 def _loan_of(state: LibraryState, book_id: str) -> Loan | None:

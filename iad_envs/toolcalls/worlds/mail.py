@@ -3,7 +3,7 @@
 from functools import cache
 from typing import Any, NamedTuple
 
-from iad_envs.toolcalls.worlds.functions import FunctionWorld, Refused, Result, known, replaced
+from iad_envs.toolcalls.worlds.functions import After, FunctionWorld, Refused, known, named, replaced
 
 
 class MailContact(NamedTuple):
@@ -42,19 +42,16 @@ class MailWorld(FunctionWorld[MailState]):
     state = MailState
     lasting = frozenset(("send_draft", "reply_mail"))
 
-    def find_contact(self, state: MailState, name: str) -> tuple[MailState, Result]:
+    def find_contact(self, state: MailState, name: str) -> After[MailState]:
         """Find a contact by name."""
-        contact = next((one for one in state.contacts if one.name.lower() == name.strip().lower()), None)
-        if contact is None:
-            raise Refused(f"No contact is called {name!r}.")
-        return state, contact._asdict()
+        return state, named(state.contacts, name, f"No contact is called {name!r}.")._asdict()
 
-    def list_inbox(self, state: MailState, unread_only: bool = False) -> tuple[MailState, Result]:
+    def list_inbox(self, state: MailState, unread_only: bool = False) -> After[MailState]:
         """List what came."""
         mails = [_line(one) for one in state.mails if one.folder == "inbox" and (one.is_unread or not unread_only)]
         return state, {"mails": mails}
 
-    def search_mail(self, state: MailState, words: str) -> tuple[MailState, Result]:
+    def search_mail(self, state: MailState, words: str) -> After[MailState]:
         """Search what came."""
         sought = words.strip().lower()
         mails = [
@@ -66,18 +63,18 @@ class MailWorld(FunctionWorld[MailState]):
             raise Refused(f"No mail in the inbox has {words!r} in its subject or sender.")
         return state, {"mails": mails}
 
-    def open_mail(self, state: MailState, mail_id: str) -> tuple[MailState, Result]:
+    def open_mail(self, state: MailState, mail_id: str) -> After[MailState]:
         """Open a mail."""
         mail = known(state.mails, mail_id, "mail")
         after = state._replace(mails=replaced(state.mails, mail._replace(is_unread=False)))
         return after, {key: getattr(mail, key) for key in ("mail_id", "sender", "subject", "body")}
 
-    def draft_mail(self, state: MailState, to: str, subject: str, body: str) -> tuple[MailState, Result]:
+    def draft_mail(self, state: MailState, to: str, subject: str, body: str) -> After[MailState]:
         """Write a draft."""
         _must_be_address(to)
         return _written(state, StoredMail("", "drafts", state.owner, to, subject, body))
 
-    def send_draft(self, state: MailState, mail_id: str) -> tuple[MailState, Result]:
+    def send_draft(self, state: MailState, mail_id: str) -> After[MailState]:
         """Send a draft."""
         mail = known(state.mails, mail_id, "mail")
         if mail.folder != "drafts":
@@ -85,7 +82,7 @@ class MailWorld(FunctionWorld[MailState]):
         after = state._replace(mails=replaced(state.mails, mail._replace(folder="sent")))
         return after, {"mail_id": mail_id, "status": "sent"}
 
-    def reply_mail(self, state: MailState, mail_id: str, body: str) -> tuple[MailState, Result]:
+    def reply_mail(self, state: MailState, mail_id: str, body: str) -> After[MailState]:
         """Answer a mail."""
         mail = known(state.mails, mail_id, "mail")
         if mail.folder != "inbox":
@@ -94,7 +91,7 @@ class MailWorld(FunctionWorld[MailState]):
         after, result = _written(state, answer)
         return after, result | {"to": mail.sender}
 
-    def label_mail(self, state: MailState, mail_id: str, label: str) -> tuple[MailState, Result]:
+    def label_mail(self, state: MailState, mail_id: str, label: str) -> After[MailState]:
         """Label a mail."""
         mail = known(state.mails, mail_id, "mail")
         if not label.strip():
@@ -113,7 +110,7 @@ def _must_be_address(text: str) -> None:
         raise Refused(f"to must be a mail address, got {text!r}.")
 
 
-def _written(state: MailState, mail: StoredMail) -> tuple[MailState, Result]:
+def _written(state: MailState, mail: StoredMail) -> After[MailState]:
     new = mail._replace(mail_id=f"ML-{state.next_number}")
     return state._replace(next_number=state.next_number + 1, mails=(*state.mails, new)), {"mail_id": new.mail_id}
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from iad_envs.toolcalls.worlds.functions import Refused, Result, known, replaced, without
+from iad_envs.toolcalls.worlds.functions import After, Refused, known, named, replaced, without
 from iad_envs.toolcalls.worlds.phone import (
     PhoneFunctions,
     PhoneSettings,
@@ -55,28 +55,25 @@ class MessagesWorld(PhoneFunctions[MessagesState]):
         """Return what a checker compares."""
         return {**shown_settings(state), "messages": as_rows(state.messages), "removed": state.removed}
 
-    def find_number(self, state: MessagesState, name: str) -> tuple[MessagesState, Result]:
+    def find_number(self, state: MessagesState, name: str) -> After[MessagesState]:
         """Find a number by name."""
         require_log_in(state)
-        person = next((one for one in state.people if one.name.lower() == name.strip().lower()), None)
-        if person is None:
-            raise Refused(f"No number is saved for {name!r}.")
-        return state, person._asdict()
+        return state, named(state.people, name, f"No number is saved for {name!r}.")._asdict()
 
-    def write_message(self, state: MessagesState, number: str, words: str) -> tuple[MessagesState, Result]:
+    def write_message(self, state: MessagesState, number: str, words: str) -> After[MessagesState]:
         """Send a message."""
         require_log_in(state)
         if not any(one.number == number for one in state.people):
             raise Refused(f"number must be one that is saved, got {number!r}.")
         return _sent(state, number, words)
 
-    def list_messages(self, state: MessagesState, unread_only: bool = False) -> tuple[MessagesState, Result]:
+    def list_messages(self, state: MessagesState, unread_only: bool = False) -> After[MessagesState]:
         """List the messages."""
         require_log_in(state)
         messages = [_line(one) for one in state.messages if one.is_unread or not unread_only]
         return state, {"messages": messages, "free_places": state.max_messages - len(state.messages)}
 
-    def find_messages(self, state: MessagesState, words: str) -> tuple[MessagesState, Result]:
+    def find_messages(self, state: MessagesState, words: str) -> After[MessagesState]:
         """Search what came."""
         require_log_in(state)
         sought = words.strip().lower()
@@ -87,14 +84,14 @@ class MessagesWorld(PhoneFunctions[MessagesState]):
             raise Refused(f"No message that came has {words!r} in it.")
         return state, {"messages": messages}
 
-    def open_message(self, state: MessagesState, message_id: str) -> tuple[MessagesState, Result]:
+    def open_message(self, state: MessagesState, message_id: str) -> After[MessagesState]:
         """Open a message."""
         require_log_in(state)
         one = known(state.messages, message_id, "message")
         after = state._replace(messages=replaced(state.messages, one._replace(is_unread=False)))
         return after, {key: getattr(one, key) for key in ("message_id", "number", "words")}
 
-    def answer_message(self, state: MessagesState, message_id: str, words: str) -> tuple[MessagesState, Result]:
+    def answer_message(self, state: MessagesState, message_id: str, words: str) -> After[MessagesState]:
         """Answer a message."""
         require_log_in(state)
         one = known(state.messages, message_id, "message")
@@ -103,7 +100,7 @@ class MessagesWorld(PhoneFunctions[MessagesState]):
         after, result = _sent(state, one.number, words)
         return after, result | {"number": one.number}
 
-    def remove_message(self, state: MessagesState, message_id: str) -> tuple[MessagesState, Result]:
+    def remove_message(self, state: MessagesState, message_id: str) -> After[MessagesState]:
         """Remove a message."""
         require_log_in(state)
         known(state.messages, message_id, "message")
@@ -115,7 +112,7 @@ def _line(one: ShortMessage) -> dict[str, Any]:
     return {key: getattr(one, key) for key in ("message_id", "box", "number", "day", "is_unread")}
 
 
-def _sent(state: MessagesState, number: str, words: str) -> tuple[MessagesState, dict[str, Any]]:
+def _sent(state: MessagesState, number: str, words: str) -> After[MessagesState]:
     require_wifi(state)
     if len(state.messages) >= state.max_messages:
         raise Refused(f"There is no place for more than {state.max_messages} messages. Remove one first.")

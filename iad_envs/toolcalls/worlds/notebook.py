@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from iad_envs.toolcalls.worlds.functions import MAX_TEXT, FunctionWorld, Refused, Result
+from iad_envs.toolcalls.worlds.functions import MAX_TEXT, After, FunctionWorld, Refused
 
 ROOT = "/"
 
@@ -46,12 +46,12 @@ class NotebookWorld(FunctionWorld[NotebookState]):
         """Return what a checker compares."""
         return {"folders": state.folders, "notes": state.notes}
 
-    def open_folder(self, state: NotebookState, folder: str) -> tuple[NotebookState, Result]:
+    def open_folder(self, state: NotebookState, folder: str) -> After[NotebookState]:
         """Open a folder."""
         path = _path(state, folder)
         return state._replace(here=path), {"current_folder": path}
 
-    def show_folder(self, state: NotebookState) -> tuple[NotebookState, Result]:
+    def show_folder(self, state: NotebookState) -> After[NotebookState]:
         """Show the open folder."""
         start = _inside(state.here)
         names = [one[len(start) :] for one in state.folders if one.startswith(start) and one != ROOT]
@@ -61,7 +61,7 @@ class NotebookWorld(FunctionWorld[NotebookState]):
             "notes": sorted(note.title for note in state.notes if note.folder == state.here),
         }
 
-    def make_folder(self, state: NotebookState, folder: str) -> tuple[NotebookState, Result]:
+    def make_folder(self, state: NotebookState, folder: str) -> After[NotebookState]:
         """Make a folder."""
         if not folder.strip(". ") or "/" in folder:
             raise Refused(f"folder must be a name without a slash, got {folder!r}.")
@@ -70,7 +70,7 @@ class NotebookWorld(FunctionWorld[NotebookState]):
             raise Refused(f"There is a folder {path!r} already.")
         return state._replace(folders=(*state.folders, path)), {"path": path}
 
-    def write_note(self, state: NotebookState, title: str, text: str = "") -> tuple[NotebookState, Result]:
+    def write_note(self, state: NotebookState, title: str, text: str = "") -> After[NotebookState]:
         """Write a note."""
         if not title.strip() or "/" in title:
             raise Refused(f"title must be a text without a slash, got {title!r}.")
@@ -79,7 +79,7 @@ class NotebookWorld(FunctionWorld[NotebookState]):
         after = state._replace(notes=(*state.notes, Note(state.here, title, text)))
         return after, {"path": _inside(state.here) + title}
 
-    def append_line(self, state: NotebookState, title: str, text: str) -> tuple[NotebookState, Result]:
+    def append_line(self, state: NotebookState, title: str, text: str) -> After[NotebookState]:
         """Add a line to a note."""
         note = _note(state, title)
         new = note._replace(text=f"{note.text}\n{text}" if note.text else text)
@@ -87,12 +87,12 @@ class NotebookWorld(FunctionWorld[NotebookState]):
             raise Refused(f"{title!r} would have more than {MAX_TEXT} characters.")
         return _with(state, note, new), {"title": title, "lines": new.text.count("\n") + 1}
 
-    def read_note(self, state: NotebookState, title: str) -> tuple[NotebookState, Result]:
+    def read_note(self, state: NotebookState, title: str) -> After[NotebookState]:
         """Read a note."""
         note = _note(state, title)
         return state, {"title": title, "text": note.text, "tags": list(note.tags)}
 
-    def search_notes(self, state: NotebookState, words: str) -> tuple[NotebookState, Result]:
+    def search_notes(self, state: NotebookState, words: str) -> After[NotebookState]:
         """Search all notes."""
         sought = words.strip().lower()
         matches = [
@@ -104,7 +104,7 @@ class NotebookWorld(FunctionWorld[NotebookState]):
             raise Refused(f"No note has {words!r} in its title or text.")
         return state, {"matches": matches}
 
-    def tag_note(self, state: NotebookState, title: str, tag: str) -> tuple[NotebookState, Result]:
+    def tag_note(self, state: NotebookState, title: str, tag: str) -> After[NotebookState]:
         """Tag a note."""
         note = _note(state, title)
         if tag in note.tags or not tag.strip():
@@ -112,14 +112,14 @@ class NotebookWorld(FunctionWorld[NotebookState]):
         new = note._replace(tags=(*note.tags, tag))
         return _with(state, note, new), {"title": title, "tags": list(new.tags)}
 
-    def move_note(self, state: NotebookState, title: str, folder: str) -> tuple[NotebookState, Result]:
+    def move_note(self, state: NotebookState, title: str, folder: str) -> After[NotebookState]:
         """Move a note."""
         note, path = _note(state, title), _path(state, folder)
         if any(one[:2] == (path, title) for one in state.notes):
             raise Refused(f"There is a note {title!r} in {path} already.")
         return _with(state, note, note._replace(folder=path)), {"path": _inside(path) + title}
 
-    def remove_note(self, state: NotebookState, title: str) -> tuple[NotebookState, Result]:
+    def remove_note(self, state: NotebookState, title: str) -> After[NotebookState]:
         """Delete a note."""
         note = _note(state, title)
         after = state._replace(notes=tuple(one for one in state.notes if one is not note))

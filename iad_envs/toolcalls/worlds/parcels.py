@@ -5,7 +5,7 @@ from datetime import date
 from functools import cache
 from typing import Literal, NamedTuple
 
-from iad_envs.toolcalls.worlds.functions import FunctionWorld, Refused, Result, known, replaced, without
+from iad_envs.toolcalls.worlds.functions import After, FunctionWorld, Refused, day_of, known, named, replaced, without
 
 Service = Literal["standard", "express", "overnight"]
 Slot = Literal["morning", "afternoon", "evening"]
@@ -68,14 +68,11 @@ class ParcelsWorld(FunctionWorld[ParcelsState]):
     state = ParcelsState
     lasting = frozenset(("pay_parcel", "cancel_parcel"))
 
-    def find_address(self, state: ParcelsState, name: str) -> tuple[ParcelsState, Result]:
+    def find_address(self, state: ParcelsState, name: str) -> After[ParcelsState]:
         """Find an address by name."""
-        address = next((one for one in state.addresses if one.name.lower() == name.strip().lower()), None)
-        if address is None:
-            raise Refused(f"No address is saved for {name!r}.")
-        return state, address._asdict()
+        return state, named(state.addresses, name, f"No address is saved for {name!r}.")._asdict()
 
-    def save_address(self, state: ParcelsState, name: str, street: str, city: str) -> tuple[ParcelsState, Result]:
+    def save_address(self, state: ParcelsState, name: str, street: str, city: str) -> After[ParcelsState]:
         """Save an address."""
         if any(one.name == name for one in state.addresses):
             raise Refused(f"An address is saved for {name!r} already.")
@@ -85,14 +82,14 @@ class ParcelsWorld(FunctionWorld[ParcelsState]):
 
     def quote_parcel(
         self, state: ParcelsState, address_id: str, weight_kg: float, service: Service = "standard"
-    ) -> tuple[ParcelsState, Result]:
+    ) -> After[ParcelsState]:
         """Tell a price."""
         known(state.addresses, address_id, "address")
         return state, {"price": _price(weight_kg, service)}
 
     def create_parcel(
         self, state: ParcelsState, address_id: str, weight_kg: float, service: Service = "standard"
-    ) -> tuple[ParcelsState, Result]:
+    ) -> After[ParcelsState]:
         """Make a parcel."""
         known(state.addresses, address_id, "address")
         price = _price(weight_kg, service)
@@ -100,7 +97,7 @@ class ParcelsWorld(FunctionWorld[ParcelsState]):
         after = state._replace(next_number=state.next_number + 1, parcels=(*state.parcels, new))
         return after, {"parcel_id": new.parcel_id, "price": price}
 
-    def insure_parcel(self, state: ParcelsState, parcel_id: str, value: float) -> tuple[ParcelsState, Result]:
+    def insure_parcel(self, state: ParcelsState, parcel_id: str, value: float) -> After[ParcelsState]:
         """Insure a parcel."""
         parcel = _parcel(state, parcel_id, "unpaid")
         if value <= 0 or parcel.value:
@@ -112,11 +109,11 @@ class ParcelsWorld(FunctionWorld[ParcelsState]):
         after = state._replace(parcels=replaced(state.parcels, new))
         return after, {"parcel_id": parcel_id, "premium": premium, "price": new.price}
 
-    def list_cards(self, state: ParcelsState) -> tuple[ParcelsState, Result]:
+    def list_cards(self, state: ParcelsState) -> After[ParcelsState]:
         """List the cards."""
         return state, {"cards": [card._asdict() for card in state.cards]}
 
-    def pay_parcel(self, state: ParcelsState, parcel_id: str, card_id: str) -> tuple[ParcelsState, Result]:
+    def pay_parcel(self, state: ParcelsState, parcel_id: str, card_id: str) -> After[ParcelsState]:
         """Pay for a parcel."""
         parcel, card = _parcel(state, parcel_id, "unpaid"), known(state.cards, card_id, "card")
         if card.balance < parcel.price:
@@ -128,12 +125,10 @@ class ParcelsWorld(FunctionWorld[ParcelsState]):
         )
         return after, {"paid": parcel.price, "balance": left.balance}
 
-    def book_pickup(
-        self, state: ParcelsState, parcel_id: str, day: str, slot: Slot = "morning"
-    ) -> tuple[ParcelsState, Result]:
+    def book_pickup(self, state: ParcelsState, parcel_id: str, day: str, slot: Slot = "morning") -> After[ParcelsState]:
         """Book a pickup."""
         parcel = _parcel(state, parcel_id, "paid")
-        if _day(day) < date.fromisoformat(state.today):
+        if day_of(day) < date.fromisoformat(state.today):
             raise Refused(f"day must not be before {state.today}, got {day}.")
         new = ParcelPickup(f"PU-{state.next_number}", parcel_id, day, slot)
         after = state._replace(
@@ -143,12 +138,12 @@ class ParcelsWorld(FunctionWorld[ParcelsState]):
         )
         return after, {"pickup_id": new.pickup_id}
 
-    def track_parcel(self, state: ParcelsState, parcel_id: str) -> tuple[ParcelsState, Result]:
+    def track_parcel(self, state: ParcelsState, parcel_id: str) -> After[ParcelsState]:
         """Track a parcel."""
         parcel = known(state.parcels, parcel_id, "parcel")
         return state, {key: getattr(parcel, key) for key in ("parcel_id", "address_id", "service", "status", "price")}
 
-    def cancel_parcel(self, state: ParcelsState, parcel_id: str) -> tuple[ParcelsState, Result]:
+    def cancel_parcel(self, state: ParcelsState, parcel_id: str) -> After[ParcelsState]:
         """Cancel a parcel."""
         parcel = known(state.parcels, parcel_id, "parcel")
         refund = 0.0 if parcel.status == "unpaid" else parcel.price
@@ -181,16 +176,6 @@ def _parcel(state: ParcelsState, parcel_id: str, status: str) -> Parcel:
     if parcel.status != status:
         raise Refused(f"{parcel_id} must be {status} for this, but is {parcel.status}.")
     return parcel
-
-
-def _day(text: str) -> date:
-    try:
-        day = date.fromisoformat(text)
-    except ValueError:
-        day = None
-    if day is None or day.isoformat() != text:
-        raise Refused(f"day must be a date as YYYY-MM-DD, got {text!r}.")
-    return day
 
 
 @cache

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
-from iad_envs.toolcalls.worlds.functions import FunctionWorld, Refused, Result
+from iad_envs.toolcalls.worlds.functions import After, FunctionWorld, Refused
 
 
 class PhoneSettings(NamedTuple):
@@ -44,25 +44,25 @@ class PhoneFunctions(FunctionWorld[P]):
         settings = PhoneSettings(**{key: config[key] for key in PhoneSettings._fields if key in config})
         return super().load(config, long_context=long_context)._replace(phone=settings)
 
-    def switch_wifi_on(self, state: P) -> tuple[P, Result]:
+    def switch_wifi_on(self, state: P) -> After[P]:
         """Switch Wi-Fi on."""
         return state._replace(phone=state.phone._replace(wifi=True)), {"wifi": True}
 
-    def switch_wifi_off(self, state: P) -> tuple[P, Result]:
+    def switch_wifi_off(self, state: P) -> After[P]:
         """Switch Wi-Fi off."""
         return state._replace(phone=state.phone._replace(wifi=False)), {"wifi": False}
 
-    def log_in_phone(self, state: P, pin: str) -> tuple[P, Result]:
+    def log_in_phone(self, state: P, pin: str) -> After[P]:
         """Log in to the phone."""
         if pin != state.phone.pin:
             raise Refused("The PIN is wrong.")
         return state._replace(phone=state.phone._replace(logged_in=True)), {"logged_in": True}
 
-    def log_out_phone(self, state: P) -> tuple[P, Result]:
+    def log_out_phone(self, state: P) -> After[P]:
         """Log out of the phone."""
         return state._replace(phone=state.phone._replace(logged_in=False)), {"logged_in": False}
 
-    def check_phone(self, state: P) -> tuple[P, Result]:
+    def check_phone(self, state: P) -> After[P]:
         """Tell how the phone is set."""
         return state, shown_settings(state)
 

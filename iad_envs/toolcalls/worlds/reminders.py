@@ -2,10 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from datetime import date
 from typing import Any, NamedTuple
 
-from iad_envs.toolcalls.worlds.functions import Refused, Result, known, replaced, without
+from iad_envs.toolcalls.worlds.functions import After, Refused, day_of, known, replaced, without
 from iad_envs.toolcalls.worlds.phone import (
     PhoneFunctions,
     PhoneSettings,
@@ -48,7 +47,7 @@ class RemindersWorld(PhoneFunctions[RemindersState]):
 
     def set_reminder(
         self, state: RemindersState, title: str, day: str, hour: str, note: str = ""
-    ) -> tuple[RemindersState, Result]:
+    ) -> After[RemindersState]:
         """Set a reminder."""
         require_log_in(state)
         _require_when(day, hour)
@@ -58,12 +57,12 @@ class RemindersWorld(PhoneFunctions[RemindersState]):
         after = state._replace(next_number=state.next_number + 1, reminders=(*state.reminders, new))
         return after, {"reminder_id": new.reminder_id}
 
-    def list_reminders(self, state: RemindersState, day: str) -> tuple[RemindersState, Result]:
+    def list_reminders(self, state: RemindersState, day: str) -> After[RemindersState]:
         """List the reminders of a day."""
         require_log_in(state)
         return state, {"reminders": [one._asdict() for one in state.reminders if one.day == day]}
 
-    def find_reminders(self, state: RemindersState, words: str) -> tuple[RemindersState, Result]:
+    def find_reminders(self, state: RemindersState, words: str) -> After[RemindersState]:
         """Search the reminders."""
         require_log_in(state)
         sought = words.strip().lower()
@@ -72,9 +71,7 @@ class RemindersWorld(PhoneFunctions[RemindersState]):
             raise Refused(f"No reminder has {words!r} in its title.")
         return state, {"reminders": rows}
 
-    def move_reminder(
-        self, state: RemindersState, reminder_id: str, day: str, hour: str
-    ) -> tuple[RemindersState, Result]:
+    def move_reminder(self, state: RemindersState, reminder_id: str, day: str, hour: str) -> After[RemindersState]:
         """Move a reminder."""
         require_log_in(state)
         _require_when(day, hour)
@@ -82,7 +79,7 @@ class RemindersWorld(PhoneFunctions[RemindersState]):
         after = state._replace(reminders=replaced(state.reminders, one._replace(day=day, hour=hour)))
         return after, {"reminder_id": reminder_id, "day": day, "hour": hour}
 
-    def tick_reminder(self, state: RemindersState, reminder_id: str) -> tuple[RemindersState, Result]:
+    def tick_reminder(self, state: RemindersState, reminder_id: str) -> After[RemindersState]:
         """Tick a reminder off."""
         require_log_in(state)
         one = known(state.reminders, reminder_id, "reminder")
@@ -91,7 +88,7 @@ class RemindersWorld(PhoneFunctions[RemindersState]):
         after = state._replace(reminders=replaced(state.reminders, one._replace(is_done=True)))
         return after, {"reminder_id": reminder_id, "is_done": True}
 
-    def remove_reminder(self, state: RemindersState, reminder_id: str) -> tuple[RemindersState, Result]:
+    def remove_reminder(self, state: RemindersState, reminder_id: str) -> After[RemindersState]:
         """Remove a reminder."""
         require_log_in(state)
         known(state.reminders, reminder_id, "reminder")
@@ -100,11 +97,6 @@ class RemindersWorld(PhoneFunctions[RemindersState]):
 
 
 def _require_when(day: str, hour: str) -> None:
-    try:
-        is_day = date.fromisoformat(day).isoformat() == day
-    except ValueError:
-        is_day = False
-    if not is_day:
-        raise Refused(f"day must be a date as YYYY-MM-DD, got {day!r}.")
+    day_of(day)
     if not re.fullmatch(r"([01]\d|2[0-3]):[0-5]\d", hour):
         raise Refused(f"hour must be a time as HH:MM, got {hour!r}.")

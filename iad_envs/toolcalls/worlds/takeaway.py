@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from iad_envs.toolcalls.worlds.functions import Refused, Result, known, replaced
+from iad_envs.toolcalls.worlds.functions import After, Refused, known, replaced
 from iad_envs.toolcalls.worlds.phone import (
     PhoneFunctions,
     PhoneSettings,
@@ -76,7 +76,7 @@ class TakeawayWorld(PhoneFunctions[TakeawayState]):
         shown = {"signed_in": state.signed_in, "balances": balances, "orders": as_rows(state.orders)}
         return {**shown_settings(state), **shown}
 
-    def sign_in_takeaway(self, state: TakeawayState, user_name: str, password: str) -> tuple[TakeawayState, Result]:
+    def sign_in_takeaway(self, state: TakeawayState, user_name: str, password: str) -> After[TakeawayState]:
         """Sign in."""
         require_wifi(state)
         one = known(state.accounts, user_name, "account")
@@ -84,7 +84,7 @@ class TakeawayWorld(PhoneFunctions[TakeawayState]):
             raise Refused("The password is wrong.")
         return state._replace(signed_in=user_name), {"user_name": user_name, "balance": one.balance}
 
-    def find_kitchens(self, state: TakeawayState, cuisine: str) -> tuple[TakeawayState, Result]:
+    def find_kitchens(self, state: TakeawayState, cuisine: str) -> After[TakeawayState]:
         """Find kitchens."""
         require_wifi(state)
         rows = [one._asdict() for one in state.kitchens if one.cuisine.lower() == cuisine.strip().lower()]
@@ -92,16 +92,14 @@ class TakeawayWorld(PhoneFunctions[TakeawayState]):
             raise Refused(f"No kitchen has {cuisine!r} food.")
         return state, {"kitchens": rows}
 
-    def list_dishes(self, state: TakeawayState, kitchen_id: str) -> tuple[TakeawayState, Result]:
+    def list_dishes(self, state: TakeawayState, kitchen_id: str) -> After[TakeawayState]:
         """List dishes."""
         require_wifi(state)
         known(state.kitchens, kitchen_id, "kitchen")
         rows = [one for one in state.dishes if one.kitchen_id == kitchen_id]
         return state, {"dishes": [{key: getattr(one, key) for key in ("dish_id", "name", "price")} for one in rows]}
 
-    def order_dish(
-        self, state: TakeawayState, dish_id: str, portions: int = 1, note: str = ""
-    ) -> tuple[TakeawayState, Result]:
+    def order_dish(self, state: TakeawayState, dish_id: str, portions: int = 1, note: str = "") -> After[TakeawayState]:
         """Order a dish."""
         account, dish = _account(state), known(state.dishes, dish_id, "dish")
         if not 1 <= portions <= 20:
@@ -116,7 +114,7 @@ class TakeawayWorld(PhoneFunctions[TakeawayState]):
         )
         return after, {"order_id": new.order_id, "price": price, "balance": left.balance}
 
-    def cancel_dish(self, state: TakeawayState, order_id: str) -> tuple[TakeawayState, Result]:
+    def cancel_dish(self, state: TakeawayState, order_id: str) -> After[TakeawayState]:
         """Cancel an order."""
         account, order = _account(state), known(state.orders, order_id, "order")
         if order.user_name != account.user_name or order.status != "cooking":
@@ -128,7 +126,7 @@ class TakeawayWorld(PhoneFunctions[TakeawayState]):
         )
         return after, {"order_id": order_id, "balance": paid.balance}
 
-    def put_money(self, state: TakeawayState, amount: float) -> tuple[TakeawayState, Result]:
+    def put_money(self, state: TakeawayState, amount: float) -> After[TakeawayState]:
         """Put money on the account."""
         account = _account(state)
         if not 0 < amount <= 200:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from iad_envs.toolcalls.worlds.functions import Refused, Result, known, replaced
+from iad_envs.toolcalls.worlds.functions import After, Refused, known, replaced
 from iad_envs.toolcalls.worlds.phone import (
     PhoneFunctions,
     PhoneSettings,
@@ -68,14 +68,14 @@ class TripsWorld(PhoneFunctions[TripsState]):
         """Return what a checker compares."""
         return {**shown_settings(state), "signed_in": state.signed_in, "bookings": as_rows(state.bookings)}
 
-    def sign_in_trips(self, state: TripsState, user_name: str, password: str) -> tuple[TripsState, Result]:
+    def sign_in_trips(self, state: TripsState, user_name: str, password: str) -> After[TripsState]:
         """Sign in."""
         require_wifi(state)
         if known(state.accounts, user_name, "account").password != password:
             raise Refused("The password is wrong.")
         return state._replace(signed_in=user_name), {"user_name": user_name}
 
-    def find_trips(self, state: TripsState, origin: str, destination: str, day: str) -> tuple[TripsState, Result]:
+    def find_trips(self, state: TripsState, origin: str, destination: str, day: str) -> After[TripsState]:
         """Find trips."""
         require_wifi(state)
         rows = [one for one in state.trips if (one.origin, one.destination, one.day) == (origin, destination, day)]
@@ -84,9 +84,7 @@ class TripsWorld(PhoneFunctions[TripsState]):
         keys = ("trip_id", "hour", "price", "free_seats")
         return state, {"trips": [{key: getattr(one, key) for key in keys} for one in rows]}
 
-    def book_seats(
-        self, state: TripsState, trip_id: str, seats: int = 1, place: Place = "saloon"
-    ) -> tuple[TripsState, Result]:
+    def book_seats(self, state: TripsState, trip_id: str, seats: int = 1, place: Place = "saloon") -> After[TripsState]:
         """Book seats."""
         user, trip = _user(state), known(state.trips, trip_id, "trip")
         if not 1 <= seats <= trip.free_seats:
@@ -99,7 +97,7 @@ class TripsWorld(PhoneFunctions[TripsState]):
         )
         return after, {"booking_id": new.booking_id, "price": new.price}
 
-    def change_trip(self, state: TripsState, booking_id: str, trip_id: str) -> tuple[TripsState, Result]:
+    def change_trip(self, state: TripsState, booking_id: str, trip_id: str) -> After[TripsState]:
         """Move a booking."""
         booking, trip = _booking(state, booking_id), known(state.trips, trip_id, "trip")
         if trip_id == booking.trip_id or trip.free_seats < booking.seats:
@@ -109,7 +107,7 @@ class TripsWorld(PhoneFunctions[TripsState]):
         after = state._replace(trips=trips, bookings=replaced(state.bookings, new))
         return after, {"booking_id": booking_id, "price": new.price}
 
-    def cancel_seats(self, state: TripsState, booking_id: str) -> tuple[TripsState, Result]:
+    def cancel_seats(self, state: TripsState, booking_id: str) -> After[TripsState]:
         """Cancel a booking."""
         booking = _booking(state, booking_id)
         after = state._replace(
@@ -118,7 +116,7 @@ class TripsWorld(PhoneFunctions[TripsState]):
         )
         return after, {"booking_id": booking_id, "status": "cancelled"}
 
-    def list_bookings(self, state: TripsState) -> tuple[TripsState, Result]:
+    def list_bookings(self, state: TripsState) -> After[TripsState]:
         """List the bookings."""
         user = _user(state)
         rows = []

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any, Literal
 
-from iad_envs.toolcalls.worlds.functions import FunctionWorld, Refused, Result
+from iad_envs.toolcalls.worlds.functions import After, FunctionWorld, Refused, Result
 
 Length = Literal["metres", "kilometres", "centimetres", "miles", "feet", "inches"]
 Weight = Literal["kilograms", "grams", "pounds", "ounces"]
@@ -28,9 +28,7 @@ class UnitsWorld(FunctionWorld[UnitsState]):
         """Return what a checker compares."""
         return {}
 
-    def convert_length(
-        self, state: UnitsState, value: float, from_unit: Length, to_unit: Length
-    ) -> tuple[UnitsState, Result]:
+    def convert_length(self, state: UnitsState, value: float, from_unit: Length, to_unit: Length) -> After[UnitsState]:
         """Convert a length."""
         metres = {
             "metres": 1,
@@ -42,23 +40,19 @@ class UnitsWorld(FunctionWorld[UnitsState]):
         }
         return state, _converted(value * metres[from_unit] / metres[to_unit], to_unit)
 
-    def convert_weight(
-        self, state: UnitsState, value: float, from_unit: Weight, to_unit: Weight
-    ) -> tuple[UnitsState, Result]:
+    def convert_weight(self, state: UnitsState, value: float, from_unit: Weight, to_unit: Weight) -> After[UnitsState]:
         """Convert a weight."""
         kilograms = {"kilograms": 1, "grams": 0.001, "pounds": 0.45359237, "ounces": 0.028349523125}
         return state, _converted(value * kilograms[from_unit] / kilograms[to_unit], to_unit)
 
-    def convert_volume(
-        self, state: UnitsState, value: float, from_unit: Volume, to_unit: Volume
-    ) -> tuple[UnitsState, Result]:
+    def convert_volume(self, state: UnitsState, value: float, from_unit: Volume, to_unit: Volume) -> After[UnitsState]:
         """Convert a volume."""
         litres = {"litres": 1, "millilitres": 0.001, "gallons": 3.785411784, "pints": 0.473176473}
         return state, _converted(value * litres[from_unit] / litres[to_unit], to_unit)
 
     def convert_temperature(
         self, state: UnitsState, value: float, from_unit: Temperature, to_unit: Temperature
-    ) -> tuple[UnitsState, Result]:
+    ) -> After[UnitsState]:
         """Convert a temperature."""
         scales: Mapping[str, tuple[float, float]] = {
             "celsius": (1, 273.15),
@@ -71,19 +65,19 @@ class UnitsWorld(FunctionWorld[UnitsState]):
             raise Refused(f"value must not be below absolute zero, got {value} {from_unit}.")
         return state, _converted((kelvin - to_offset) / to_factor, to_unit)
 
-    def total_of(self, state: UnitsState, values: list[float]) -> tuple[UnitsState, Result]:
+    def total_of(self, state: UnitsState, values: list[float]) -> After[UnitsState]:
         """Add numbers."""
         return state, {"value": _rounded(sum(_some(values)))}
 
-    def average_of(self, state: UnitsState, values: list[float]) -> tuple[UnitsState, Result]:
+    def average_of(self, state: UnitsState, values: list[float]) -> After[UnitsState]:
         """Average numbers."""
         return state, {"value": _rounded(sum(_some(values)) / len(values))}
 
-    def percent_of(self, state: UnitsState, amount: float, percent: float) -> tuple[UnitsState, Result]:
+    def percent_of(self, state: UnitsState, amount: float, percent: float) -> After[UnitsState]:
         """Take a percentage."""
         return state, {"value": _rounded(amount * percent / 100)}
 
-    def days_between(self, state: UnitsState, start: str, end: str) -> tuple[UnitsState, Result]:
+    def days_between(self, state: UnitsState, start: str, end: str) -> After[UnitsState]:
         """Count days."""
         days = (_date("end", end) - _date("start", start)).days
         if days < 0:

@@ -186,14 +186,9 @@ def test_where_nothing_is_to_be_called_words_are_the_answer() -> None:
         assert env.step(action.replace("{}", name))[1] == reward
 
 
-def test_the_four_ways_to_tell_a_scenario_have_one_subject() -> None:
-    env = make("multi_turn", split=None)
-    ways = [f"multi_turn_{kind}_7" for kind in ("base", "miss_func", "miss_param")]
-    assert len({env.subject_of(one) for one in ways}) == 1
-    assert env.subject_of("multi_turn_base_8") != env.subject_of(ways[0])
-
-
-def test_unknown_arguments_are_refused_with_the_known_ones() -> None:
-    for arguments in ({"category": "multi"}, {"scoring": "kind"}, {"calls": "xml"}):
+@pytest.mark.parametrize("env_id", ["IAD/BFCL-v0", "IAD/ACEBench-v0"])
+def test_unknown_arguments_are_refused_with_the_known_ones(env_id: str) -> None:
+    users = [{"user": "gpt-4o"}] if "ACE" in env_id else []
+    for arguments in ({"category": "multi"}, {"scoring": "kind"}, {"calls": "xml"}, *users):
         with pytest.raises(UnknownTask, match=r"expected a known .* got .*known"):
-            make(**arguments)
+            gym.make(env_id, **arguments)

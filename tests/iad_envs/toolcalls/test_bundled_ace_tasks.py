@@ -4,7 +4,6 @@ import os
 from collections import Counter
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -28,12 +27,8 @@ def tasks(category: str) -> list[tuple[AceTask, AceGold]]:
     return [(one, gold[one.task_id]) for one in checkout.tasks(category)]
 
 
-@pytest.fixture(scope="module")
-def checking() -> ModuleType:
-    return loaded("acebench/ace_checking.py")
-
-
 def test_the_files_are_what_is_drawn() -> None:
+    """Nothing is drawn that the checks complain about, or that is not as hard as it says."""
     assert ran("acebench/make_tasks.py", "--check") == (0, "")
 
 
@@ -65,41 +60,24 @@ def test_dialogues_have_two_turns_in_one_split() -> None:
             assert second.split == first.split
 
 
-@pytest.mark.parametrize("category", CATEGORIES)
-def test_nothing_is_wrong_with_a_task(category: str, checking: ModuleType) -> None:
-    for task, gold in tasks(category):
-        assert checking.faults(task, gold) == [], task.task_id
-
-
 @pytest.mark.parametrize("category", AGENT)
-def test_agent_tasks_are_as_hard_as_they_say(category: str, checking: ModuleType) -> None:
-    for task, gold in tasks(category):
-        assert checking.agent_difficulty(task, gold) == task.difficulty, task.task_id
+def test_many_agent_tasks_are_easy_and_many_are_hard(category: str) -> None:
     counts = Counter((task.split, task.difficulty) for task, _ in tasks(category))
     for split, n in zip(SPLITS, N_TASKS[category], strict=True):
         assert counts[split, "easy"] >= 0.4 * n
         assert counts[split, "hard"] >= 0.4 * n
 
 
-def test_functions_of_normal_and_special_tasks_are_in_one_split() -> None:
-    splits: dict[str, set[str]] = {}
-    for category in (*NORMAL, *SPECIAL):
-        for task, _ in tasks(category):
-            for one in task.functions:
-                splits.setdefault(one["name"], set()).add(task.split)
-    assert len(splits) == 60
-    assert {len(one) for one in splits.values()} == {1}
-
-
-def test_people_are_in_one_split() -> None:
-    splits: dict[str, set[str]] = {}
-    for category in AGENT:
-        for task, _ in tasks(category):
-            for name in (one["name"] for one in task.initial_config.get("Messages", {}).get("people", ())):
-                for part in name.split():
-                    splits.setdefault(part, set()).add(task.split)
-    assert len(splits) > 30
-    assert {len(one) for one in splits.values()} == {1}
+def test_functions_of_normal_and_special_tasks_and_people_of_agent_tasks_are_in_one_split() -> None:
+    functions, people = Counter[str](), Counter[str]()
+    for split in SPLITS:
+        of_split = [task for category in CATEGORIES for task, _ in tasks(category) if task.split == split]
+        functions.update({one["name"] for task in of_split if task.category not in AGENT for one in task.functions})
+        met = [one["name"] for task in of_split for one in task.initial_config.get("Messages", {}).get("people", ())]
+        people.update({part for name in met for part in name.split()})
+    assert len(functions) == 60
+    assert len(people) > 30
+    assert {*functions.values(), *people.values()} == {1}
 
 
 @pytest.mark.parametrize("category", AGENT)
@@ -146,8 +124,8 @@ def spoilt(fault: str) -> tuple[AceTask, AceGold]:
         ("the user waits for ever", "the user waits for goal 0"),
     ],
 )
-def test_what_is_wrong_is_found(fault: str, said: str, checking: ModuleType) -> None:
-    assert any(said in one for one in checking.faults(*spoilt(fault)))
+def test_what_is_wrong_is_found(fault: str, said: str) -> None:
+    assert any(said in one for one in loaded("acebench/ace_checking.py").faults(*spoilt(fault)))
 
 
 @pytest.mark.skipif(not OFFICIAL.is_dir(), reason="no checkout of ACEBench in IAD_REAL_DATA")

@@ -13,21 +13,18 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 
 @pytest.mark.parametrize(
-    ("page", "env_id", "task_id", "action"),
+    ("name", "task_id", "action"),
     [
+        ("BFCL", "multi_turn_base_45", "[create_parcel(address_id='AD-31', weight_kg=10, service='express')]"),
         (
-            *("bfcl", "IAD/BFCL-v0", "multi_turn_base_45"),
-            "[create_parcel(address_id='AD-31', weight_kg=10, service='express')]",
-        ),
-        (
-            *("acebench", "IAD/ACEBench-v0", "agent_multi_turn_27"),
+            *("ACEBench", "agent_multi_turn_27"),
             "[set_reminder(title='sharpen the skates', day='2026-04-04', hour='12:30')]",
         ),
     ],
 )
-def test_a_documented_observation_is_a_real_one(page: str, env_id: str, task_id: str, action: str) -> None:
-    text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
-    env: Any = gym.make(env_id)
+def test_a_documented_observation_is_a_real_one(name: str, task_id: str, action: str) -> None:
+    text = (DOCS / f"{name.lower()}.md").read_text(encoding="utf-8")
+    env: Any = gym.make(f"IAD/{name}-v0")
     env.reset(options={"task_id": task_id})
     shown = re.findall(r"^```text\n(.*?)\n```$", text, re.MULTILINE | re.DOTALL)
     assert shown == [env.step(action)[0]]

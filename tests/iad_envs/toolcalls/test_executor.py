@@ -1,6 +1,7 @@
 """Running of calls: results as texts, and states as values."""
 
 import copy
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -21,13 +22,18 @@ from tests.iad_envs.toolcalls.counter_desk import PlainSums, TicketDesk, toolbox
 OPEN = read_calls("open_ticket(title='broken lamp', tags=['light'])")
 
 
-def test_results_have_the_official_texts() -> None:
+def ran(calls: Sequence[FunctionCall], tickets: Mapping[int, Any] = {}, **options: Any) -> tuple[str, ...]:
+    """The results of calls, with these tickets at the start."""
     box = toolbox()
+    return box.run(box.start({"TicketDesk": {"tickets": dict(tickets)}}), calls, **options).results
+
+
+def test_results_have_the_official_texts() -> None:
     calls = read_calls(
         "describe(), list_tickets(), total(numbers=[1, 2.5]), itself(), read_ticket(ticket=1), total(), total(n=1),"
         " no_such(a=1), total(numbers=['a'])"
     )
-    assert box.run(box.start({}), calls).results == (
+    assert ran(calls) == (
         "0 tickets",
         "[]",
         '{"result": 3.5}',
@@ -74,18 +80,16 @@ def test_a_scenario_is_not_changed() -> None:
 
 
 def test_withheld_functions_are_unknown() -> None:
-    box = toolbox()
-    ran = box.run(box.start({}), read_calls("describe(), list_tickets()"), withheld={"describe"})
-    assert ran.results == ("Error during execution: name 'describe' is not defined", "[]")
+    results = ran(read_calls("describe(), list_tickets()"), withheld={"describe"})
+    assert results == ("Error during execution: name 'describe' is not defined", "[]")
 
 
 def test_a_call_in_an_argument_runs_first() -> None:
-    box = toolbox()
-    inner = FunctionCall("list_tickets", {})
-    ran = box.run(box.start({"TicketDesk": {"tickets": {4: {}, 5: {}}}}), [FunctionCall("total", {"numbers": inner})])
-    assert ran.results == ('{"result": 9}',)
-    failed = box.run(box.start({}), [FunctionCall("total", {"numbers": FunctionCall("no_such", {})})])
-    assert failed.results == ("Error during execution: name 'no_such' is not defined",)
+    calls = [FunctionCall("total", {"numbers": FunctionCall(name, {})}) for name in ("list_tickets", "no_such")]
+    assert ran(calls, {4: {}, 5: {}}) == (
+        '{"result": 9}',
+        "Error during execution: name 'no_such' is not defined",
+    )
 
 
 @pytest.mark.parametrize(
@@ -99,8 +103,7 @@ def test_a_call_in_an_argument_runs_first() -> None:
     ],
 )
 def test_arguments_that_are_too_large_fail_as_a_call_does(value: Any, said: str) -> None:
-    box = toolbox()
-    (result,) = box.run(box.start({}), [FunctionCall("open_ticket", {"title": value})]).results
+    (result,) = ran([FunctionCall("open_ticket", {"title": value})])
     assert result.startswith("Error during execution: ")
     assert said in result
 
@@ -113,8 +116,8 @@ def test_precautions_stand_around_a_function() -> None:
 
     precaution = Precaution(arguments=at_most_two, result=lambda result: {**result, "checked": True})
     box = Toolbox({"PlainSums": PlainSums}, precautions={"total": precaution})
-    ran = box.run(box.start({}), read_calls("total(numbers=[1, 2]), total(numbers=[1, 2, 3])"))
-    assert ran.results == ('{"result": 30, "checked": true}', "Error during execution: at most two numbers")
+    done = box.run(box.start({}), read_calls("total(numbers=[1, 2]), total(numbers=[1, 2, 3])"))
+    assert done.results == ('{"result": 30, "checked": true}', "Error during execution: at most two numbers")
 
 
 def test_a_copy_has_the_same_shape_and_shares_nothing_that_changes() -> None:

@@ -98,12 +98,12 @@ def test_heavy_arithmetic_is_refused_or_avoided() -> None:
     ran = box.run(
         box.start({}),
         read_calls(
-            "power(base=2, exponent=10**3), power(base=10, exponent=999999999), power(base=10, exponent=4300),"
+            "power(base=2, exponent=10), power(base=10, exponent=999999999), power(base=10, exponent=4300),"
             " power(base=2, exponent=-3), power(base=-1, exponent=999999999), power(base=0, exponent=5),"
             " square_root(number=4, precision=1000000), square_root(number=4, precision='1000000'),"
             " square_root(number=4, precision=7), square_root(number=4, precision=0),"
             " round_number(number=7, decimal_places=-999999999), round_number(number=1234, decimal_places=-2),"
-            " book_flight(travel_class='x')".replace("10**3", "10")
+            " book_flight(travel_class='x')"
         ),
     )
     too_long = "Error during execution: Exceeds the limit (4300 digits) for integer string conversion"

@@ -1,13 +1,13 @@
 """The two rules for calls that answer one question."""
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
 from iad_envs.toolcalls.bfcl.data import QuestionKind, SingleQuestion
 from iad_envs.toolcalls.bfcl.decoding import decoded
-from iad_envs.toolcalls.bfcl.scoring.single_turn import CallsVerdict, check_calls, with_numbers, without_punctuation
+from iad_envs.toolcalls.bfcl.scoring.single_turn import check_calls, with_numbers, without_punctuation
 from iad_envs.toolcalls.calls import FunctionCall, UnreadableCalls, read_calls
 from iad_envs.toolcalls.rules import Rules
 
@@ -31,22 +31,18 @@ def question_of(gold: list[dict[str, Any]], kind: QuestionKind = "simple", requi
     return SingleQuestion("simple_python_0", kind, (), documents, tuple(gold))
 
 
-def official(question: SingleQuestion, text: str) -> str:
-    return error_of(question, lambda: decoded(text), "official")
-
-
-def error_of(question: SingleQuestion, read: Callable[[], list[FunctionCall]], scoring: Rules) -> str:
+def error_of(scoring: Rules, question: SingleQuestion, text: str) -> str:
     try:
-        return check_calls(question, read(), scoring=scoring).error_type
+        calls = decoded(text) if scoring == "official" else read_calls(text, dots=True)
     except UnreadableCalls:
         return check_calls(question, None, scoring=scoring).error_type
+    return check_calls(question, calls, scoring=scoring).error_type
 
 
-def sound(question: SingleQuestion, text: str) -> str:
-    return error_of(question, lambda: read_calls(text, dots=True), "sound")
+official, sound = partial(error_of, "official"), partial(error_of, "sound")
 
 
-@pytest.mark.parametrize("rule", [official, sound])
+@pytest.mark.parametrize("rule", [official, sound], ids=["official", "sound"])
 @pytest.mark.parametrize(
     ("gold", "answer", "error"),
     [
@@ -152,9 +148,7 @@ def test_the_right_document_is_found_among_several() -> None:
     question = question_of([{"geo.find": {"whole": [1]}}], "multiple")
     assert official(question, "geo.find(whole=1)") == ""
     assert official(question, "f(whole=1), f(whole=1)") == "multiple_function_checker:wrong_count"
-    written = [FunctionCall("geo_find", {"whole": 1})]
-    assert check_calls(question, written).error_type == "simple_function_checker:wrong_func_name"
-    assert check_calls(question, written, dots_to_underscores=True) == CallsVerdict(True)
+    assert official(question, "geo_find(whole=1)") == "simple_function_checker:wrong_func_name"
 
 
 def test_questions_that_no_function_answers_want_no_call() -> None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from iad_envs.toolcalls.acebench.checkout import AceGold
 from iad_envs.toolcalls.acebench.executor import CallResult, as_data
-from iad_envs.toolcalls.acebench.gold_classes import classes_of_gold, names_of_gold
+from iad_envs.toolcalls.acebench.gold_classes import names_of_gold
 from iad_envs.toolcalls.acebench.reading import read_normal
 from iad_envs.toolcalls.calls import FunctionCall, UnreadableCalls
 
@@ -53,15 +53,15 @@ def score_agent_soundly(gold: AceGold, final: FinalState, results: Iterable[Call
         final: Attributes at the end, by class, as `executor.saved_state` gives them.
         results: The results of all calls in order. Only calls that ran and were not refused count.
     """
-    if _equal_states(classes_of_gold(gold), final):
+    if _equal_states(gold.listed, final):
         return AgentScore(True, 1.0)
-    ran = [one.call for one in results if one.call is not None and not one.finding]
+    ran = [one.call for one in results if one.call is not None and not one.has_failed]
     return AgentScore(False, max((_in_order(stones, ran) for stones in gold.milestones), default=0.0))
 
 
 def ends_right(gold: AceGold, final: FinalState) -> bool:
     """Return the official verdict on a state at the end."""
-    wanted = classes_of_gold(gold)
+    wanted = gold.listed
     if len(wanted) != len(final):
         return False
     is_right, was_right = True, True

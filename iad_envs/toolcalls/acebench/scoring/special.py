@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping, Sequence
 
 from iad_envs.toolcalls.acebench.checkout import AceGold, AceTask
-from iad_envs.toolcalls.acebench.scoring import RIGHT, AnswerVerdict
 from iad_envs.toolcalls.rules import Rules
 
 PHRASES: Mapping[str, str] = {
@@ -22,14 +21,11 @@ PHRASES: Mapping[str, str] = {
 _QUOTES = " \t\n'\"`"
 
 
-def check_special(task: AceTask, gold: AceGold, answer: str, rules: Rules = "official") -> AnswerVerdict:
-    """Return the verdict on an answer."""
-    phrase = PHRASES[task.category]
-    if phrase not in answer:
-        return AnswerVerdict(False, "missing_phrase", f"expected {phrase!r}, got {answer!r:.80}")
-    if rules == "official":
-        return _official(task.category, gold, answer)
-    return _sound(task, gold, answer)
+def check_special(task: AceTask, gold: AceGold, answer: str, rules: Rules = "official") -> bool:
+    """Whether an answer is right."""
+    if PHRASES[task.category] not in answer:
+        return False
+    return _official(task.category, gold, answer) if rules == "official" else _sound(task, gold, answer)
 
 
 def gold_sentence(task: AceTask, gold: AceGold) -> str:
@@ -44,35 +40,29 @@ def gold_sentence(task: AceTask, gold: AceGold) -> str:
     return f"There is incorrect value ({values}) for the parameters ({parameters}) in the conversation history."
 
 
-def _official(category: str, gold: AceGold, answer: str) -> AnswerVerdict:
+def _official(category: str, gold: AceGold, answer: str) -> bool:
     if category == "special_irrelevant":
-        return RIGHT
-    for name, values in gold.answer.items():
-        wanted = [*([name] if category == "special_incomplete" else []), *values]
-        for text in wanted:
-            if text not in answer:
-                return AnswerVerdict(False, "wrong_names", f"expected {text!r} to be named")
-    return RIGHT
+        return True
+    names = gold.answer if category == "special_incomplete" else ()
+    return all(text in answer for text in (*names, *(value for values in gold.answer.values() for value in values)))
 
 
-def _sound(task: AceTask, gold: AceGold, answer: str) -> AnswerVerdict:
-    if called := _called(answer, [document["name"] for document in task.functions]):
-        return AnswerVerdict(False, "extra_call", f"expected no call, got one of {called}")
-    for category, phrase in PHRASES.items():
-        if category != task.category and phrase in answer:
-            return AnswerVerdict(False, "wrong_names", f"expected only {PHRASES[task.category]!r}, got {phrase!r} too")
+def _sound(task: AceTask, gold: AceGold, answer: str) -> bool:
+    names = (re.escape(document["name"]) for document in task.functions)
+    if any(re.search(rf"(?<![\w.]){name}\s*\(", answer) for name in names):
+        return False  # it calls a function
+    if any(phrase in answer for category, phrase in PHRASES.items() if category != task.category):
+        return False
     if task.category == "special_incomplete":
         said: dict[str, set[str]] = {}
         missing = r"Missing necessary parameters[\s:]*\(([^()]*)\)[\s,]*for the api[\s:]*\(?\s*([\w.\-]+)"
-        for names, function in re.findall(missing, answer):
-            said.setdefault(function.rstrip("."), set()).update(_listed(names))
-        is_right = said == {name: set(values) for name, values in gold.answer.items()}
-    elif task.category == "special_error_param":
+        for listed, function in re.findall(missing, answer):
+            said.setdefault(function.rstrip("."), set()).update(_listed(listed))
+        return said == {name: set(values) for name, values in gold.answer.items()}
+    if task.category == "special_error_param":
         values = r"There is incorrect value[\s:]*\((.{0,2000}?)\)[\s,]*for the parameters?[\s:]*\(([^()]*)\)"
-        is_right = _names_the_values(re.findall(values, answer, re.DOTALL), gold.answer)
-    else:
-        is_right = True
-    return RIGHT if is_right else AnswerVerdict(False, "wrong_names", f"expected {gold.answer}, got {answer!r:.200}")
+        return _names_the_values(re.findall(values, answer, re.DOTALL), gold.answer)
+    return True
 
 
 def _names_the_values(said: Sequence[tuple[str, str]], gold: Mapping[str, Sequence[str]]) -> bool:
@@ -89,8 +79,3 @@ def _names_the_values(said: Sequence[tuple[str, str]], gold: Mapping[str, Sequen
 
 def _listed(names: str) -> list[str]:
     return [name.strip(_QUOTES) for name in names.split(",") if name.strip(_QUOTES)]
-
-
-def _called(answer: str, names: Sequence[str]) -> str:
-    """Return the first function that is called, or ""."""
-    return next((name for name in names if re.search(rf"(?<![\w.]){re.escape(name)}\s*\(", answer)), "")

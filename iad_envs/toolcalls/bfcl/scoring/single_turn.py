@@ -66,11 +66,7 @@ class _ValueRules(NamedTuple):
 
 
 def check_calls(
-    question: SingleQuestion,
-    calls: Sequence[FunctionCall] | None,
-    *,
-    scoring: Rules = "official",
-    dots_to_underscores: bool = False,
+    question: SingleQuestion, calls: Sequence[FunctionCall] | None, *, scoring: Rules = "official"
 ) -> CallsVerdict:
     """Return the verdict on the answer to a question.
 
@@ -78,10 +74,9 @@ def check_calls(
         question: The question with gold.
         calls: The answer, or None if it could not be read as calls.
         scoring: `official` expects calls by `decoding.decoded`, `sound` by `read_calls(..., dots=True)`.
-        dots_to_underscores: The model can't write dots in names, so underscores are right.
     """
     if question.kind in ("irrelevance", "relevance"):
-        return _checked_relevance(question, calls or (), scoring, dots_to_underscores)
+        return _checked_relevance(question, calls or (), scoring)
     if calls is None:
         return CallsVerdict(False, "ast_decoder:decoder_failed")
     if not all(isinstance(call.arguments, dict) for call in calls):
@@ -95,7 +90,7 @@ def check_calls(
     def verdict(call: FunctionCall, index: int) -> CallsVerdict:
         gold = question.gold[index]
         document = question.functions[0] if question.kind == "simple" else _document(question, next(iter(gold)))
-        return _checked_call(call, document, next(iter(gold.values())), rules, dots_to_underscores)
+        return _checked_call(call, document, next(iter(gold.values())), rules)
 
     if not is_parallel:
         return verdict(calls[0], 0)
@@ -113,12 +108,12 @@ def check_calls(
 def share_right(question: SingleQuestion, calls: Sequence[FunctionCall], *, scoring: Rules = "official") -> float:
     """Return the share of right calls in an answer, 0-1: of gold's calls, or of the answer's if these are more."""
     if question.kind in ("irrelevance", "relevance"):
-        return float(_checked_relevance(question, calls, scoring, False).valid)
+        return float(_checked_relevance(question, calls, scoring).valid)
     rules = _ValueRules.of(scoring)
 
     def fits(gold: int, call: int) -> bool:
         name, right = next(iter(question.gold[gold].items()))
-        return _checked_call(calls[call], _document(question, name), right, rules, False).valid
+        return _checked_call(calls[call], _document(question, name), right, rules).valid
 
     fitting = [[call for call in range(len(calls)) if fits(gold, call)] for gold in range(len(question.gold))]
     return n_matched(fitting) / max(len(calls), len(question.gold))
@@ -162,16 +157,14 @@ def _given_entries(gold: Mapping[str, Any]) -> dict[str, Any]:
     return {key: _first(right) if isinstance(right, list) else right for key, right in gold.items() if _is_given(right)}
 
 
-def _checked_relevance(
-    question: SingleQuestion, calls: Sequence[FunctionCall], scoring: Rules, dots_to_underscores: bool
-) -> CallsVerdict:
+def _checked_relevance(question: SingleQuestion, calls: Sequence[FunctionCall], scoring: Rules) -> CallsVerdict:
     """Check whether there is a call: there should be none for irrelevance, and one for relevance."""
     are_calls = bool(calls) and all(isinstance(call.arguments, dict) for call in calls)
     if question.kind == "irrelevance":
         return CallsVerdict(False, "irrelevance_error:decoder_success") if are_calls else CallsVerdict(True)
     if not are_calls:
         return CallsVerdict(False, "relevance_error:decoder_failed")
-    offered = {_written(document["name"], dots_to_underscores) for document in question.functions}
+    offered = {document["name"] for document in question.functions}
     if scoring == "sound" and not all(call.name in offered for call in calls):
         return CallsVerdict(False, "relevance_error:unknown_function")
     return CallsVerdict(True)
@@ -184,19 +177,11 @@ def _document(question: SingleQuestion, name: str) -> Mapping[str, Any]:
     return found[0]
 
 
-def _written(name: str, dots_to_underscores: bool) -> str:
-    return name.replace(".", "_") if dots_to_underscores else name
-
-
 def _checked_call(
-    call: FunctionCall,
-    document: Mapping[str, Any],
-    gold: Mapping[str, Alternatives],
-    rules: _ValueRules,
-    dots_to_underscores: bool,
+    call: FunctionCall, document: Mapping[str, Any], gold: Mapping[str, Alternatives], rules: _ValueRules
 ) -> CallsVerdict:
     """Check a call against one gold call: parameter -> right values."""
-    if call.name != _written(document["name"], dots_to_underscores):
+    if call.name != document["name"]:
         return CallsVerdict(False, "simple_function_checker:wrong_func_name")
     parameters, required = document["parameters"]["properties"], document["parameters"]["required"]
     if any(name not in call.arguments for name in required):

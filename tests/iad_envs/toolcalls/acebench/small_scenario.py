@@ -3,6 +3,7 @@
 from typing import Any
 
 from iad_envs.toolcalls.acebench.checkout import AceTask
+from iad_envs.toolcalls.acebench.executor import AceExecuted
 
 
 class Lamp:
@@ -51,6 +52,13 @@ class Radio:
     def tune(self, station: int) -> str:
         """Return text that happens to be JSON."""
         return str(station)
+
+
+def shown(done: AceExecuted) -> Any:
+    """What the agent reads, as the official code gives it: results in order, or a sentence."""
+    if done.results and done.results[0].call is None:
+        return done.results[0].shown
+    return [result.shown for result in done.results]
 
 
 CLASSES = {"Lamp": Lamp, "Radio": Radio}

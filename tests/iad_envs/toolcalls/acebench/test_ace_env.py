@@ -6,7 +6,6 @@ import gymnasium as gym
 import pytest
 
 import iad_envs  # noqa: F401 (registers)
-from iad_envs.errors import UnknownTask
 from iad_envs.toolcalls.acebench.dialogue import MAX_MESSAGES, NOBODY
 from iad_envs.toolcalls.acebench.env import GROUPS, ACEBenchEnv
 from iad_envs.toolcalls.acebench.executor import NOT_UNDERSTOOD
@@ -133,9 +132,3 @@ def test_a_user_can_be_played_by_a_model(monkeypatch: pytest.MonkeyPatch) -> Non
     said = [one["role"] for one in server.requests[-1]["messages"]]
     assert said == ["system", "assistant", "user", "assistant", "user"]
     assert "write to the landlord" in server.requests[0]["messages"][0]["content"]
-
-
-def test_unknown_arguments_are_refused_with_the_known_ones() -> None:
-    for arguments in ({"category": "agents"}, {"scoring": "kind"}, {"calls": "xml"}, {"user": "gpt-4o"}):
-        with pytest.raises(UnknownTask, match=r"expected a known .* got .*known"):
-            make(**arguments)

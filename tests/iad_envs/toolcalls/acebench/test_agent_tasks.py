@@ -89,8 +89,8 @@ def test_soundly_calls_that_ran_count_as_data() -> None:
     assert share(on, add, stop) == 1.0
     assert share(add, stop) == pytest.approx(2 / 3)  # the missing one eats nothing
     assert share(stop, add, on) == pytest.approx(1 / 3)
-    assert share(on, CallResult(add.call, {"status": False}, "tool_error"), stop) == pytest.approx(2 / 3)
-    assert share(CallResult(None, "?", "unreadable")) == 0.0
+    assert share(on, CallResult(add.call, {"status": False}, True), stop) == pytest.approx(2 / 3)
+    assert share(CallResult(None, "?", True)) == 0.0
     assert share(on, stones=('[ switch( ), add(text="a")] ',)) == 0.5
     assert share(on, stones=()) == 0.0
 

@@ -1,23 +1,31 @@
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 
 from iad_envs.errors import UnknownTask
-from iad_envs.toolcalls.acebench.executor import NOT_UNDERSTOOD, AceExecutor, as_data, saved_state
+from iad_envs.toolcalls.acebench.executor import NOT_UNDERSTOOD, AceExecuted, AceExecutor, as_data, saved_state
 from iad_envs.toolcalls.calls import FunctionCall
 from iad_envs.toolcalls.rules import RULES, Rules
-from tests.iad_envs.toolcalls.acebench.small_scenario import CLASSES, SAVED_HERE
+from tests.iad_envs.toolcalls.acebench.small_scenario import CLASSES, SAVED_HERE, shown
 
 BOTH = ("Lamp", "Radio")
 
 
-def test_a_method_runs_on_every_class_that_has_it_and_the_last_result_counts() -> None:
-    for rules in RULES:
-        executor = AceExecutor(CLASSES, BOTH, rules)
-        done = executor.execute(executor.start({}), "[switch()]")
-        assert done.shown == [{"status": True, "message": "radio True"}]
-        assert saved_state(done.state, SAVED_HERE) == [
-            {"Lamp": {"on": True, "colours": []}},
-            {"Radio": {"on": True, "stations": {"1": "one"}}},
-        ]
+def executed(message: str, config: Mapping[str, Any] = {}, **options: Any) -> AceExecuted:
+    """What a message does at the start."""
+    executor = AceExecutor(CLASSES, BOTH, **options)
+    return executor.execute(executor.start(config), message)
+
+
+@pytest.mark.parametrize("rules", RULES)
+def test_a_method_runs_on_every_class_that_has_it_and_the_last_result_counts(rules: Rules) -> None:
+    done = executed("[switch()]", rules=rules)
+    assert shown(done) == [{"status": True, "message": "radio True"}]
+    assert saved_state(done.state, SAVED_HERE) == [
+        {"Lamp": {"on": True, "colours": []}},
+        {"Radio": {"on": True, "stations": {"1": "one"}}},
+    ]
 
 
 def test_a_class_reads_its_own_configuration_and_then_the_base() -> None:
@@ -39,75 +47,63 @@ def test_a_run_leaves_the_state_the_values_of_its_calls_and_what_it_does_not_tou
 
 
 def test_officially_an_unknown_function_returns_the_result_before_it() -> None:
-    executor = AceExecutor(CLASSES, BOTH)
-    done = executor.execute(executor.start({}), "[nothing(), tune(station=7), nothing(), a.tune(station=1)]")
-    assert done.shown == [
+    done = executed("[nothing(), tune(station=7), nothing(), a.tune(station=1)]")
+    assert shown(done) == [
         "Error during execution: cannot access local variable 'func_call_result' where it is not associated with "
         "a value",
         7,
         7,
         "Error during execution: name 'a' is not defined",
     ]
-    assert [one.finding for one in done.results] == ["unknown_function", "", "unknown_function", "unknown_function"]
+    assert [one.has_failed for one in done.results] == [True, False, True, True]
 
 
 def test_officially_results_are_written_down_after_the_last_call() -> None:
-    message = "[add_colour(colour='red'), add_colour(colour='blue')]"
-    shown = {}
-    for rules in RULES:
-        executor = AceExecutor(CLASSES, BOTH, rules)
-        shown[rules] = executor.execute(executor.start({"BaseApi": {"on": True}}), message).shown
-    assert shown["official"] == ["['red', 'blue']"] * 2
-    assert shown["sound"] == [["red"], ["red", "blue"]]
+    message, lit = "[add_colour(colour='red'), add_colour(colour='blue')]", {"BaseApi": {"on": True}}
+    assert shown(executed(message, lit)) == ["['red', 'blue']"] * 2
+    assert shown(executed(message, lit, rules="sound")) == [["red"], ["red", "blue"]]
 
 
 def test_an_error_changes_nothing_soundly_and_drops_the_rest_in_the_loop_with_a_user() -> None:
     message = "[break_down(when='later'), tune(station=1)]"
-    executor = AceExecutor(CLASSES, BOTH)
-    done = executor.execute(executor.start({}), message)
-    assert done.shown == ["Error during execution: later", 1]
+    done = executed(message)
+    assert shown(done) == ["Error during execution: later", 1]
     assert done.state.instances["Lamp"].colours == ["broken"]
-    executor = AceExecutor(CLASSES, BOTH, "sound")
-    done = executor.execute(executor.start({}), message)
-    assert done.shown == [{"error": "break_down failed: later"}, "1"]
+    done = executed(message, rules="sound")
+    assert shown(done) == [{"error": "break_down failed: later"}, "1"]
     assert done.state.instances["Lamp"].colours == []
-    assert [one.finding for one in done.results] == ["tool_error", ""]
-    executor = AceExecutor(CLASSES, BOTH, loop="multi_turn")
-    done = executor.execute(executor.start({}), "[switch(), break_down(), switch()]")
-    assert done.shown == ["Error during execution: now"]
+    assert [one.has_failed for one in done.results] == [True, False]
+    done = executed("[switch(), break_down(), switch()]", loop="multi_turn")
+    assert shown(done) == ["Error during execution: now"]
     assert (done.state.instances["Radio"].on, done.state.has_run) == (True, False)
 
 
-def test_findings_say_what_is_wrong_with_a_call() -> None:
-    executor = AceExecutor(CLASSES, BOTH, "sound", offered=["tune", "add_colour"])
-    calls = {
-        "switch": ({}, "withheld_function", "expected one of the functions add_colour, tune, got switch"),
-        "wish": ({}, "unknown_function", "expected one of the functions add_colour, tune, got wish"),
-        "tune": ({}, "missing_argument", "expected the arguments station of tune, got none"),
-        "add_colour": ({"colour": "a", "b": 1}, "unknown_argument", "expected the arguments colour of add_colour, got"),
-    }
-    state = executor.start({})
-    for name, (arguments, finding, message) in calls.items():
-        (result,) = executor.run(state, [FunctionCall(name, arguments)]).results
-        assert result.finding == finding
-        assert result.shown["error"].startswith(message)
-    (refused,) = executor.run(state, [FunctionCall("add_colour", {"colour": "red"})]).results
-    assert refused.finding == "tool_error"
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("switch()", "expected one of the functions add_colour, tune, got switch"),
+        ("wish()", "expected one of the functions add_colour, tune, got wish"),
+        ("tune()", "expected the arguments station of tune, got none"),
+        ("add_colour(colour='a', b=1)", "expected the arguments colour of add_colour, got colour, b"),
+        ("add_colour(colour='red')", "off"),  # which the class itself says
+    ],
+)
+def test_soundly_a_call_that_is_refused_says_why(call: str, said: str) -> None:
+    (result,) = executed(f"[{call}]", rules="sound", offered=["tune", "add_colour"]).results
+    assert result.has_failed
+    assert said in result.shown.values()
 
 
-def test_a_message_without_calls_is_answered_by_a_sentence() -> None:
-    for rules in RULES:
-        executor = AceExecutor(CLASSES, BOTH, rules)
-        state = executor.start({})
-        done = executor.execute(state, "What is it?")
-        assert (done.state is state, done.results[0].finding, done.state.has_run) == (True, "unreadable", False)
-        assert (done.shown == NOT_UNDERSTOOD, "expected" in str(done.shown)) == (rules == "official", rules == "sound")
+@pytest.mark.parametrize("rules", RULES)
+def test_a_message_without_calls_is_answered_by_a_sentence(rules: Rules) -> None:
+    done = executed("What is it?", rules=rules)
+    assert (done.results[0].has_failed, done.state.has_run) == (True, False)
+    assert (shown(done) == NOT_UNDERSTOOD, "expected" in shown(done)) == (rules == "official", rules == "sound")
 
 
 def test_officially_a_dictionary_as_an_argument_is_a_call_of_nothing() -> None:
-    executor = AceExecutor(CLASSES, BOTH)
-    done = executor.execute(executor.start({}), "[tune(station=dict(a=1)), tune(station=1e999)]")
-    assert done.shown == [f"Error during execution: name '{name}' is not defined" for name in ("dict", "inf")]
+    done = executed("[tune(station=dict(a=1)), tune(station=1e999)]")
+    assert shown(done) == [f"Error during execution: name '{name}' is not defined" for name in ("dict", "inf")]
     assert as_data({1: (1, 2.0), None: True, "x": {1.5: "y"}}) == {"1": [1, 2.0], "null": True, "x": {"1.5": "y"}}
     with pytest.raises(UnknownTask, match="expected a known simulated class"):
         AceExecutor(CLASSES, ["Lamps"])

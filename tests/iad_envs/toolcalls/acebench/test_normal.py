@@ -5,7 +5,6 @@ import pytest
 from iad_envs.toolcalls.acebench.checkout import AceGold
 from iad_envs.toolcalls.acebench.equality import same_value, sound_text
 from iad_envs.toolcalls.acebench.scoring.normal import check_normal, gold_answer, gold_calls
-from iad_envs.toolcalls.matching import n_matched
 from tests.iad_envs.toolcalls.acebench.small_scenario import document, task
 
 BOOK = document(
@@ -23,7 +22,7 @@ def verdicts(answer: str, gold: Any = None, *documents: Any) -> tuple[bool, bool
     """Return the official and the sound verdict."""
     these = task(*(documents or (BOOK,)))
     wanted = AceGold(gold if gold is not None else {"book": GOLD})
-    official, sound = (check_normal(these, wanted, answer, rules).valid for rules in ("official", "sound"))
+    official, sound = (check_normal(these, wanted, answer, rules) for rules in ("official", "sound"))
     return official, sound
 
 
@@ -71,7 +70,7 @@ def test_two_gold_calls_are_met_by_one_call_officially_and_one_of_several_altern
     assert verdicts("[book(city='Rome'), book(city='Oslo')]", same) == (True, False)
     either = [{"book": {"city": "Rome"}}, {"book": {"city": "Oslo"}}]
     assert verdicts("[book(city='Oslo')]", either) == (True, True)
-    assert "Rome" in check_normal(task(BOOK), AceGold(either), "[book(city='Nice')]", "sound").message
+    assert verdicts("[book(city='Nice')]", either) == (False, False)
 
 
 def test_a_name_that_ends_in_a_number_or_a_function_without_properties_fails_officially() -> None:
@@ -82,18 +81,10 @@ def test_a_name_that_ends_in_a_number_or_a_function_without_properties_fails_off
     assert verdicts("[ping(a=1)]", {"ping": {}}, document("ping")) == (True, False)
 
 
-def test_errors_have_names() -> None:
-    for answer, error in {
-        "none": "unreadable",
-        "[]": "wrong_count",
-        "[cook(city='x')]": "wrong_function",
-        "[book(nights=1)]": "missing_argument",
-        booked(pets=1): "unknown_argument",
-        booked(nights="3"): "wrong_type",
-        booked(city="Rome"): "wrong_value",
-    }.items():
-        assert check_normal(task(BOOK), AceGold({"book": GOLD}), answer).error == error
-    assert check_normal(task(BOOK), AceGold({"cook": {"a": 1}}), "[cook(a=1)]").error == "crash"
+def test_other_calls_are_wrong_and_so_is_an_answer_on_which_the_official_code_fails() -> None:
+    for answer in ("none", "[]", "[cook(city='x')]", "[book(nights=1)]"):
+        assert verdicts(answer) == (False, False), answer
+    assert verdicts("[cook(a=1)]", {"cook": {"a": 1}}) == (False, True)
 
 
 def test_sound_equality() -> None:
@@ -107,9 +98,3 @@ def test_sound_equality() -> None:
     ):  # fmt: skip
         assert same_value(given, gold) is same, (given, gold)
     assert sound_text("...") == "..."
-
-
-def test_the_largest_matching_is_found() -> None:
-    assert n_matched([[0, 1], [0], [2, 1]]) == 3
-    assert n_matched([[0], [0]]) == 1
-    assert n_matched([]) == 0

@@ -1,4 +1,5 @@
 import warnings
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
@@ -30,6 +31,7 @@ def test_officially_a_multi_turn_answer_loses_its_blanks_and_is_read_whole() -> 
 
 
 def test_what_the_official_reader_takes_for_a_value_and_sound_values_are_literals() -> None:
+    wrong: Sequence[tuple[str, Rules]] = (("[f(a=true)]", "sound"), ("[f('x')]", "sound"), ("[f(a=2*3)]", "official"))
     officially = {
         "true": "true", "+5": -5, "not True": -1, "x[1:2]": "x[1:2]", "g()": {"g": {}}, "g(a=1)": {"g": {"a": 1}},
         "(1, 2)": (1, 2), "...": "...",
@@ -37,21 +39,11 @@ def test_what_the_official_reader_takes_for_a_value_and_sound_values_are_literal
     assert {value: one(f"[f(a={value})]").arguments["a"] for value in officially} == officially
     assert one("[f(a=(1, -2), b=3)]", "sound").arguments == {"a": (1, -2), "b": 3}
     assert one("[f('x', a=1, a=2)]").arguments == {"a": 2}  # those without a name are dropped
-    refused = ("true", "not True", "+3", "x[1]", "g()", "...", "b'x'", "1j", "1e999", "-'x'", "-True", "{**{}}")
-    for text in (*(f"[f(a={value})]" for value in refused), "[f('x')]", "[f(**{'a': 1})]"):
+    for text, rules in wrong:
         with pytest.raises(UnreadableCalls, match="expected"):
-            one(text, "sound")
+            one(text, rules)
     call = FunctionCall("f", {"a": "it's", "b": [1.5, None, {"c": True}]})
     assert one(f"[{call}]", "sound") == call  # a call as text is read again
-
-
-@pytest.mark.parametrize("rules", RULES)
-@pytest.mark.parametrize(
-    "value", ["2*3", "lambda: 1", "f'{1}'", "[x for x in (1,)]", "a if b else c", "{1, 2}", "{[]: 1}"]
-)
-def test_what_would_have_to_be_run_is_refused(value: str, rules: Rules) -> None:
-    with pytest.raises(UnreadableCalls, match="expected"):
-        one(f"[f(a={value})]", rules)
 
 
 @pytest.mark.parametrize("rules", RULES)

@@ -1,6 +1,5 @@
 """What the solution agent gets wrong, by type, and that it solves tasks as often as its rate says."""
 
-from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -28,20 +27,20 @@ def drawn(task_id: str, right: str, n: int = 200) -> set[str]:
     return found
 
 
-KINDS: dict[str, Callable[[list[tuple[str, dict[str, Any]]]], bool]] = {
-    "another value": lambda calls: len(calls) == 1 and calls[0][0] == "sow_seeds" and len(calls[0][1]) == 3,
-    "a dropped argument": lambda calls: len(calls) == 1 and calls[0][0] == "sow_seeds" and len(calls[0][1]) == 2,
-    "another function": lambda calls: len(calls) == 1 and calls[0][0] != "sow_seeds",
-    "a call made twice": lambda calls: len(calls) == 2,
-    "words": lambda calls: not calls,
-}
+def kind_of(calls: list[tuple[str, dict[str, Any]]]) -> str:
+    if len(calls) != 1:
+        return "a call made twice" if calls else "words"
+    ((name, arguments),) = calls
+    if name != "sow_seeds":
+        return "another function"
+    return "another value" if len(arguments) == 3 else "a dropped argument"
 
 
 def test_calls_go_wrong_in_every_way_and_their_values_keep_their_types() -> None:
     found = [calls_of(action) for action in drawn("multi_turn_base_13", SOW)]
-    for kind, is_kind in KINDS.items():
-        assert any(map(is_kind, found)), kind
-    for ((_, arguments),) in filter(KINDS["another value"], found):
+    kinds = {"another value", "a dropped argument", "another function", "a call made twice", "words"}
+    assert {kind_of(calls) for calls in found} == kinds
+    for ((_, arguments),) in (calls for calls in found if kind_of(calls) == "another value"):
         assert [type(arguments[name]) for name in ("bed_id", "species", "count")] == [str, str, int]
     pair = f"{SOW[:-1]}, {SOW[1:]}"
     assert calls_of(SOW) in map(calls_of, drawn("multi_turn_base_13", pair))

@@ -7,7 +7,6 @@ from typing import Any, Literal, get_args, get_origin
 import pytest
 
 from iad_envs.toolcalls.worlds import ACE_WORLD_NAMES, WORLD_NAMES, world
-from iad_envs.toolcalls.worlds.functions import complaint
 
 EVERY = (*WORLD_NAMES, *ACE_WORLD_NAMES)
 STRANGE: tuple[Any, ...] = (
@@ -104,17 +103,3 @@ def test_a_long_context_is_bulky_and_the_same_each_time(name: str) -> None:
     short, long = (one.public(one.load({}, long_context=is_long)) for is_long in (False, True))
     assert sum(len(long[key]) - len(short[key]) for key in short if isinstance(short[key], tuple)) >= 200
     assert long == one.public(one.load({}, long_context=True))
-
-
-def test_arguments_are_checked_by_the_document() -> None:
-    parameters = {
-        "type": "dict",
-        "properties": {"count": {"type": "integer"}, "kind": {"type": "string", "enum": ["a", "b"]}},
-        "required": ["count"],
-    }
-    assert complaint(parameters, {"count": 1}) == ""
-    assert complaint(parameters, {}) == "count is missing."
-    assert complaint(parameters, {"count": True}).startswith("count must be a whole number")
-    assert complaint(parameters, {"count": 1.0}).startswith("count must be a whole number")
-    assert complaint(parameters, {"count": 1, "kind": "c"}) == "kind must be one of a, b."
-    assert complaint(parameters, {"count": 1, "size": 2}) == "There is no parameter size; expected count, kind."
