@@ -75,20 +75,6 @@ def collected(chunks: Iterable[Any]) -> Any:
     return SimpleNamespace(choices=[only] if n_choices else [], usage=usage)
 
 
-def told_apart(chunks: Iterable[Any]) -> Iterator[Any]:
-    """Yield chunks. An error that the server reports as one of them has no class of its own in the client.
-
-    Raises:
-        BrokenStream: The server reported an error.
-    """
-    try:
-        yield from chunks
-    except Exception as error:
-        if type(error).__name__ == "APIError":
-            raise BrokenStream(str(error)) from error
-        raise
-
-
 def heard(
     start: Callable[[], Iterable[Any]], limits: Limits, *, clock: Callable[[], float] = monotonic
 ) -> Iterator[Any]:
@@ -101,6 +87,7 @@ def heard(
 
     Raises:
         TimeoutError: It took longer. The thread ends with the next byte, or with the client's own timeout.
+        BrokenStream: The server reported an error.
     """
     parts: SimpleQueue[tuple[float, Any]] = SimpleQueue()  # with the time at which each arrived
     gone, end = Event(), object()
@@ -112,13 +99,15 @@ def heard(
             if gone.is_set():
                 _close(opened)
                 return
-            for chunk in told_apart(opened[0]):
+            for chunk in opened[0]:
                 parts.put((clock(), chunk))
                 if gone.is_set():
                     return
             parts.put((clock(), end))
         except BaseException as error:  # raised again by who waits
-            parts.put((clock(), error))
+            # One that the server reports in a chunk has no class of its own in the client.
+            is_reported = bool(opened) and type(error).__name__ == "APIError"
+            parts.put((clock(), BrokenStream(str(error)) if is_reported else error))
 
     begun_at = said_at = clock()
     Thread(target=read, name="iad-stream", daemon=True).start()

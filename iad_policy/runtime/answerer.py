@@ -39,7 +39,6 @@ from iad_policy.types import (
     Candidate,
     LoadedVerifier,
     Outcome,
-    Proposal,
     RoleAnswer,
     State,
     Usage,
@@ -128,23 +127,21 @@ class Answerer:
             made, item = answer.value, task.items[0].name
             # Asked again for a recorded candidate, as the log holds the action and not what it risks.
             ends, lasts = self._risks(made.action, made.error)
-            candidate = Candidate(
-                read_only(made.action),
+            candidate = replace(
+                made,
+                action=read_only(made.action),
                 # The log has them as the agent gave them.
-                well_formed(made.thought),
-                well_formed(made.error),
-                made.key,
-                Usage(1 + answer.usage.proposals, *answer.usage[1:]),  # one more than its call reported
-                read_only(made.logprobs),
-                read_only(made.parts),
-                feedback,
-                None,  # no preview
-                None,  # no verdict
-                item,
-                at.id,
-                ends,
-                lasts,
-                read_only(made.exchanges),
+                thought=well_formed(made.thought),
+                error=well_formed(made.error),
+                usage=Usage(1 + answer.usage.proposals, *answer.usage[1:]),  # one more than its call reported
+                logprobs=read_only(made.logprobs),
+                parts=read_only(made.parts),
+                feedback=feedback,
+                id=item,
+                at=at.id,
+                is_terminal=ends,
+                is_irreversible=lasts,
+                exchanges=read_only(made.exchanges),
             )
             self.candidates[item] = candidate
             if not at.path:
@@ -158,7 +155,7 @@ class Answerer:
         call = self._episode.call(prompt)
         is_first, self._episode.has_proposals = not self._episode.has_proposals, True
 
-        def work(known: Mapping[int, Any]) -> list[Proposal]:
+        def work(known: Mapping[int, Any]) -> list[Candidate]:
             at = self._golden(request.at) if self._agent_reads_gold else request.at
             with self._world.guard():
                 proposed = self._components.agent.propose(
@@ -181,18 +178,8 @@ class Answerer:
                 self._world.require_type(action)
             error = candidate.error or self._world.complaint(action)
             key = "" if error else self._world.key(action)
-            return [
-                Proposal(
-                    action,
-                    candidate.thought or "",
-                    error,
-                    key,
-                    candidate.logprobs,
-                    candidate.parts,
-                    request.feedback,
-                    tuple(call.exchanges),
-                )
-            ]
+            made = Candidate(action, candidate.thought or "", error, key, logprobs=candidate.logprobs)
+            return [replace(made, parts=candidate.parts, feedback=request.feedback, exchanges=tuple(call.exchanges))]
 
         log = self._episode.log  # which alone needs the digest of the question
         item = Item(name, "" if log is None else digest(prompt, call.sample_index), request.at.id)

@@ -88,24 +88,15 @@ class Spending:
 
     def _grant(self, role: str, axis: str, n: int, *, item: str, whole: bool = False) -> tuple[int, str]:
         """Reserve from the meter, or repeat a cut that the log has."""
-        if self._log is None:
-            granted, limit = self._meter.grant(role, axis, n, whole=whole)
-        else:
-            granted, limit = self._logged_grant(self._log, role, axis, n, item=f"{item}.cut", whole=whole)
-        if granted < n:
-            self.cut = limit
-        return granted, limit
-
-    def _logged_grant(
-        self, log: EpisodeLog, role: str, axis: str, n: int, *, item: str, whole: bool
-    ) -> tuple[int, str]:
-        question = f"{role}.{axis}:{n}"
-        record = log.recorded(item, question)
+        name, question = f"{item}.cut", f"{role}.{axis}:{n}"
+        record = None if self._log is None else self._log.recorded(name, question)
         if record is not None:
             granted, limit = record["granted"], record["axis"]
             self._meter.charge(role, count(axis, granted))
-            return granted, limit
-        granted, limit = self._meter.grant(role, axis, n, whole=whole)
+        else:
+            granted, limit = self._meter.grant(role, axis, n, whole=whole)
+            if granted < n and self._log is not None:
+                self._log.write(AnswerLine(name, question, {"kind": "cut", "axis": limit, "granted": granted}))
         if granted < n:
-            log.write(AnswerLine(item, question, {"kind": "cut", "axis": limit, "granted": granted}))
+            self.cut = limit
         return granted, limit

@@ -392,19 +392,6 @@ class Feedback:
         return "\n".join([said.text for one in self.attempts for said in one.said])
 
 
-class Proposal(NamedTuple):
-    """An agent's answer that was checked, before it has an id. The fields are those of its `Candidate`."""
-
-    action: Any
-    thought: str
-    error: str
-    key: str
-    logprobs: tuple[float, ...] | None
-    parts: tuple[Part, ...]
-    feedback: Feedback | None
-    exchanges: tuple[Exchange, ...]
-
-
 def score(candidate: Candidate) -> float:
     """Return a sort key: the candidate's score, or -inf for an unverified candidate."""
     return -math.inf if math.isnan(candidate.score) else candidate.score
