@@ -127,7 +127,10 @@ def heard(
                 raise TimeoutError(f"no {missed} within {within_s:g} s")
             if part is end:
                 return
-            has_words = any(_is_word(choice.delta) for choice in part.choices)
+            has_words = any(
+                choice.delta.content or say_something(getattr(choice.delta, "tool_calls", None))
+                for choice in part.choices
+            )
             # A part of a reasoning is a sign of life too, and so is what comes after an answer.
             if has_words or part.usage or any(_says_something(choice) for choice in part.choices):
                 said_at = arrived_at
@@ -165,11 +168,6 @@ def answered(ask: Callable[[], T], limit_s: float) -> T:
 
 def _says_something(choice: Any) -> bool:
     return choice.finish_reason or any(value for name, value in choice.delta if name not in ("role", "tool_calls"))
-
-
-def _is_word(delta: Any) -> bool:
-    """Return whether a part of an answer has a part of its text or of a call."""
-    return bool(delta.content) or say_something(getattr(delta, "tool_calls", None))
 
 
 def _close(opened: Iterable[Any]) -> None:

@@ -52,8 +52,6 @@ from iad_policy.types.read_only import ReadOnlyList, read_only
 from iad_policy.types.texts import well_formed
 
 Answering = Generator[list[WorkUnit], list[Result], Any]
-FATAL = ("auth", "not_found")
-"""Kinds of model errors that every later call would have too. They end the episode instead of failing one verdict."""
 
 
 class Answerer:
@@ -456,9 +454,13 @@ def _verdicts_of(
     try:
         verdicts = list(event_loop.result_of(verifier.verify(at, candidates)))
     except Exception as error:
-        if _is_raised(error):
-            raise
         kind = getattr(error, "kind", "crash")
+        if isinstance(error, ModelError):  # one that every later call would have too ends the episode
+            is_raised = kind in ("auth", "not_found")
+        else:  # the guard of the environments marks its error with `breaks_contract`
+            is_raised = isinstance(error, IADError) or getattr(error, "breaks_contract", False)
+        if is_raised:
+            raise
         failed = Verdict(-math.inf, f"verification failed: {error!r:.500}", details={"error_kind": kind})
         return [failed] * len(candidates)
     if len(verdicts) != len(candidates):
@@ -467,13 +469,6 @@ def _verdicts_of(
             f"{len(verdicts)}; return a Verdict for each, in order"
         )
     return [_checked(verifier, verdict) for verdict in verdicts]
-
-
-def _is_raised(error: Exception) -> bool:
-    if isinstance(error, ModelError):
-        return error.kind in FATAL
-    # The guard of the environments marks its error with `breaks_contract`.
-    return isinstance(error, IADError) or getattr(error, "breaks_contract", False)
 
 
 def _checked(verifier: LoadedVerifier, verdict: Any) -> Verdict:

@@ -20,6 +20,7 @@ class Spending:
     Attributes:
         cut: The limit that cut the decision last; "" for none.
         overdraft: The limit that the guaranteed proposal exceeded; "" for none.
+        is_measured: Whether a limit is on tokens, seconds or dollars. Then calls are made one at a time.
     """
 
     def __init__(self, meter: Meter, log: EpisodeLog | None) -> None:
@@ -28,15 +29,11 @@ class Spending:
         self._has_guaranteed = True
         self.cut = ""
         self.overdraft = ""
+        self.is_measured = meter.is_measured
         self.stopped = meter.stopped
         self.refuse_if_stopped = meter.refuse_if_stopped
         self.exhausted = meter.exhausted
         self.settle = meter.charge
-
-    @property
-    def is_measured(self) -> bool:
-        """Whether a limit is on tokens, seconds or dollars. Then calls are made one at a time."""
-        return self._meter.is_measured
 
     @property
     def by_role(self) -> dict[str, Usage]:
