@@ -46,7 +46,13 @@ class CompositeAgent(LanguageAgent):
     def messages(self, state: State, feedback: Feedback | None = None) -> tuple[Mapping[str, Any], ...]:
         """Return the messages for a state: the first state asks for a plan, later ones for the next command."""
         role = self.roles[1 if state.history else 0]
-        return self.prompt(role, state, feedback, history=_compacted(state)).messages()
+        first, blocks = n_left_out(len(state.history)), []
+        for number, turn in enumerate(state.history[first:], start=first + 1):
+            parts = [part for part in turn.parts if part.name not in ("command", "status")]
+            texts = [f"{part.name.capitalize()}: {shortened(part.text, 600)}" for part in parts]
+            blocks.append("\n   ".join([f"{number}. Command: {turn.action}", *texts]))
+        said = "\n".join(["What you answered so far:", *blocks]) if blocks else ""
+        return self.prompt(role, state, feedback, history=said).messages()
 
 
 def composite_agent(env: gym.Env[Any, Any], model: str | LanguageModel = "", **options: Any) -> CompositeAgent:
@@ -67,14 +73,3 @@ def parts_of(answer: Completion) -> tuple[Part, ...]:
             logprob = math.fsum(one for one, at in pairs if start <= at < end)
         parts.append(Part(name, text, logprob))
     return tuple(parts)
-
-
-def _compacted(state: State) -> str:
-    """Return the earlier answers, without the observations."""
-    first = n_left_out(len(state.history))
-    blocks = []
-    for number, turn in enumerate(state.history[first:], start=first + 1):
-        parts = [part for part in turn.parts if part.name not in ("command", "status")]
-        texts = [f"{part.name.capitalize()}: {shortened(part.text, 600)}" for part in parts]
-        blocks.append("\n   ".join([f"{number}. Command: {turn.action}", *texts]))
-    return "\n".join(["What you answered so far:", *blocks]) if blocks else ""

@@ -21,15 +21,9 @@ class LearnedAgent:
     Args:
         trained: The policy.
         temperature: Temperature, if a strategy asks for none.
-
-    Attributes:
-        model: None: it has no language model that writes.
-        trained: The trained model.
-        trained_on: What it was trained on.
-        identity: Everything its answers depend on.
     """
 
-    model = None
+    model = None  # none that writes
 
     def __init__(self, trained: Model, *, temperature: float = 1.0) -> None:
         self.trained = trained
@@ -52,12 +46,6 @@ class LearnedWriter:
         env: The environment.
         temperature: Temperature, if a strategy asks for none.
         max_tokens: Maximum length of an answer.
-
-    Attributes:
-        model: The language model.
-        trained: The trained model.
-        trained_on: What it was trained on.
-        identity: Everything its answers depend on.
 
     Raises:
         ModelFolderError: It is a policy without a language model.

@@ -4,14 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
 from iad_policy.ledger.answer_log import EpisodeLog
-from iad_policy.types import NOTHING, Candidate, Exchange, Feedback, Outcome, Part, Proposal, State, Usage, Verdict
+from iad_policy.types import NOTHING, Candidate, Exchange, Feedback, Outcome, Part, State, Usage, Verdict
 from iad_policy.types.hashing import decode, encode
 
 ONE_PROPOSAL = Usage(proposals=1)
 """What a candidate costs beyond what its line says."""
 
 
-def candidate_record(candidate: Candidate | Proposal) -> dict[str, Any]:
+def candidate_record(candidate: Candidate) -> dict[str, Any]:
     """Return the log's form of a proposed candidate."""
     record: dict[str, Any] = {"kind": "candidate", "action": encode(candidate.action), "key": candidate.key}
     if candidate.thought:

@@ -58,7 +58,7 @@ def _named(name: str, sampling: tuple[tuple[str, Any], ...]) -> LanguageModel:
     if kind == "hf":
         from iad_policy.models.hf import hf_model
 
-        return hf_model(file, **limit, **dict(sampling))
+        return hf_model(file, **dict(sampling))  # in this thread, so without a limit
     from iad_policy.models.litellm import LiteLLMModel
 
     return LiteLLMModel(name, **limit, **dict(sampling))

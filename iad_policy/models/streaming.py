@@ -75,20 +75,6 @@ def collected(chunks: Iterable[Any]) -> Any:
     return SimpleNamespace(choices=[only] if n_choices else [], usage=usage)
 
 
-def told_apart(chunks: Iterable[Any]) -> Iterator[Any]:
-    """Yield chunks. An error that the server reports as one of them has no class of its own in the client.
-
-    Raises:
-        BrokenStream: The server reported an error.
-    """
-    try:
-        yield from chunks
-    except Exception as error:
-        if type(error).__name__ == "APIError":
-            raise BrokenStream(str(error)) from error
-        raise
-
-
 def heard(
     start: Callable[[], Iterable[Any]], limits: Limits, *, clock: Callable[[], float] = monotonic
 ) -> Iterator[Any]:
@@ -101,6 +87,7 @@ def heard(
 
     Raises:
         TimeoutError: It took longer. The thread ends with the next byte, or with the client's own timeout.
+        BrokenStream: The server reported an error.
     """
     parts: SimpleQueue[tuple[float, Any]] = SimpleQueue()  # with the time at which each arrived
     gone, end = Event(), object()
@@ -112,13 +99,15 @@ def heard(
             if gone.is_set():
                 _close(opened)
                 return
-            for chunk in told_apart(opened[0]):
+            for chunk in opened[0]:
                 parts.put((clock(), chunk))
                 if gone.is_set():
                     return
             parts.put((clock(), end))
         except BaseException as error:  # raised again by who waits
-            parts.put((clock(), error))
+            # One that the server reports in a chunk has no class of its own in the client.
+            is_reported = bool(opened) and type(error).__name__ == "APIError"
+            parts.put((clock(), BrokenStream(str(error)) if is_reported else error))
 
     begun_at = said_at = clock()
     Thread(target=read, name="iad-stream", daemon=True).start()
@@ -138,7 +127,10 @@ def heard(
                 raise TimeoutError(f"no {missed} within {within_s:g} s")
             if part is end:
                 return
-            has_words = any(_is_word(choice.delta) for choice in part.choices)
+            has_words = any(
+                choice.delta.content or say_something(getattr(choice.delta, "tool_calls", None))
+                for choice in part.choices
+            )
             # A part of a reasoning is a sign of life too, and so is what comes after an answer.
             if has_words or part.usage or any(_says_something(choice) for choice in part.choices):
                 said_at = arrived_at
@@ -176,11 +168,6 @@ def answered(ask: Callable[[], T], limit_s: float) -> T:
 
 def _says_something(choice: Any) -> bool:
     return choice.finish_reason or any(value for name, value in choice.delta if name not in ("role", "tool_calls"))
-
-
-def _is_word(delta: Any) -> bool:
-    """Return whether a part of an answer has a part of its text or of a call."""
-    return bool(delta.content) or say_something(getattr(delta, "tool_calls", None))
 
 
 def _close(opened: Iterable[Any]) -> None:

@@ -20,11 +20,6 @@ class VerifierRoles:
         env: The environment.
         verifier: Name of the verifier.
 
-    Attributes:
-        source: `verifier:<name>`.
-        identity: Everything its answers depend on.
-        trained_on: What the verifier was trained on; None for one that was not.
-
     Raises:
         ValueError: It reads gold, which only the run's own verifier may, as every table then says so.
         UnknownName: There is no such verifier.

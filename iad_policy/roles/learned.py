@@ -23,13 +23,6 @@ class LearnedEvaluator:
         env: The environment.
         folder: Folder of the model.
 
-    Attributes:
-        model: None: it has no language model.
-        source: `learned:<folder>`.
-        trained: The trained model.
-        trained_on: What it was trained on.
-        identity: Everything its answers depend on.
-
     Raises:
         ModelFolderError: The folder has no evaluator for this environment.
     """

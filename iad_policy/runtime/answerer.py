@@ -39,7 +39,6 @@ from iad_policy.types import (
     Candidate,
     LoadedVerifier,
     Outcome,
-    Proposal,
     RoleAnswer,
     State,
     Usage,
@@ -53,8 +52,6 @@ from iad_policy.types.read_only import ReadOnlyList, read_only
 from iad_policy.types.texts import well_formed
 
 Answering = Generator[list[WorkUnit], list[Result], Any]
-FATAL = ("auth", "not_found")
-"""Kinds of model errors that every later call would have too. They end the episode instead of failing one verdict."""
 
 
 class Answerer:
@@ -128,23 +125,21 @@ class Answerer:
             made, item = answer.value, task.items[0].name
             # Asked again for a recorded candidate, as the log holds the action and not what it risks.
             ends, lasts = self._risks(made.action, made.error)
-            candidate = Candidate(
-                read_only(made.action),
+            candidate = replace(
+                made,
+                action=read_only(made.action),
                 # The log has them as the agent gave them.
-                well_formed(made.thought),
-                well_formed(made.error),
-                made.key,
-                Usage(1 + answer.usage.proposals, *answer.usage[1:]),  # one more than its call reported
-                read_only(made.logprobs),
-                read_only(made.parts),
-                feedback,
-                None,  # no preview
-                None,  # no verdict
-                item,
-                at.id,
-                ends,
-                lasts,
-                read_only(made.exchanges),
+                thought=well_formed(made.thought),
+                error=well_formed(made.error),
+                usage=Usage(1 + answer.usage.proposals, *answer.usage[1:]),  # one more than its call reported
+                logprobs=read_only(made.logprobs),
+                parts=read_only(made.parts),
+                feedback=feedback,
+                id=item,
+                at=at.id,
+                is_terminal=ends,
+                is_irreversible=lasts,
+                exchanges=read_only(made.exchanges),
             )
             self.candidates[item] = candidate
             if not at.path:
@@ -158,7 +153,7 @@ class Answerer:
         call = self._episode.call(prompt)
         is_first, self._episode.has_proposals = not self._episode.has_proposals, True
 
-        def work(known: Mapping[int, Any]) -> list[Proposal]:
+        def work(known: Mapping[int, Any]) -> list[Candidate]:
             at = self._golden(request.at) if self._agent_reads_gold else request.at
             with self._world.guard():
                 proposed = self._components.agent.propose(
@@ -181,18 +176,8 @@ class Answerer:
                 self._world.require_type(action)
             error = candidate.error or self._world.complaint(action)
             key = "" if error else self._world.key(action)
-            return [
-                Proposal(
-                    action,
-                    candidate.thought or "",
-                    error,
-                    key,
-                    candidate.logprobs,
-                    candidate.parts,
-                    request.feedback,
-                    tuple(call.exchanges),
-                )
-            ]
+            made = Candidate(action, candidate.thought or "", error, key, logprobs=candidate.logprobs)
+            return [replace(made, parts=candidate.parts, feedback=request.feedback, exchanges=tuple(call.exchanges))]
 
         log = self._episode.log  # which alone needs the digest of the question
         item = Item(name, "" if log is None else digest(prompt, call.sample_index), request.at.id)
@@ -469,9 +454,13 @@ def _verdicts_of(
     try:
         verdicts = list(event_loop.result_of(verifier.verify(at, candidates)))
     except Exception as error:
-        if _is_raised(error):
-            raise
         kind = getattr(error, "kind", "crash")
+        if isinstance(error, ModelError):  # one that every later call would have too ends the episode
+            is_raised = kind in ("auth", "not_found")
+        else:  # the guard of the environments marks its error with `breaks_contract`
+            is_raised = isinstance(error, IADError) or getattr(error, "breaks_contract", False)
+        if is_raised:
+            raise
         failed = Verdict(-math.inf, f"verification failed: {error!r:.500}", details={"error_kind": kind})
         return [failed] * len(candidates)
     if len(verdicts) != len(candidates):
@@ -480,13 +469,6 @@ def _verdicts_of(
             f"{len(verdicts)}; return a Verdict for each, in order"
         )
     return [_checked(verifier, verdict) for verdict in verdicts]
-
-
-def _is_raised(error: Exception) -> bool:
-    if isinstance(error, ModelError):
-        return error.kind in FATAL
-    # The guard of the environments marks its error with `breaks_contract`.
-    return isinstance(error, IADError) or getattr(error, "breaks_contract", False)
 
 
 def _checked(verifier: LoadedVerifier, verdict: Any) -> Verdict:

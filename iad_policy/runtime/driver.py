@@ -8,7 +8,7 @@ threads.
 from collections.abc import Callable, Generator
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from iad_policy.budget import Meter
 from iad_policy.errors import BudgetExhausted, ContractError
@@ -199,13 +199,10 @@ def _advance(branch: _Branch, answerer: Answerer) -> list[_Branch]:
             branch.answering = answerer.answer(request)
 
 
-class _Returned:
+class _Returned(NamedTuple):
     """A generator's result."""
 
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
+    value: Any
 
 
 _BATCH = object()

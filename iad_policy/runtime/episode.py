@@ -79,39 +79,30 @@ class LiveEpisode:
     def start(self, observation: Any, info: Mapping[str, Any], *, done: bool = False) -> State:
         """Return the episode's first state."""
         self.world.begin(observation)
-        return self._move_to(observation, info, parent=None, committed=None, done=done)
+        return self._move_to(observation, info, (), named=(self._stream, None), done=done)
 
     def advance(self, committed: Candidate, observation: Any, info: Mapping[str, Any], *, done: bool = False) -> State:
         """Return the state after a committed action."""
         if self.state is None:
             raise ContractError("expected a first state before a committed action; call act with the reset observation")
         self.world.committed(committed.action)
-        return self._move_to(observation, info, parent=self.state, committed=committed, done=done)
+        self.n_committed += 1
+        turns = (*self.state.history, _turn(self.state, committed))
+        named = self.state.id, self.world.key(committed.action)
+        return self._move_to(observation, info, turns, named=named, done=done)
 
     def _move_to(
-        self,
-        observation: Any,
-        info: Mapping[str, Any],
-        *,
-        parent: State | None,
-        committed: Candidate | None,
-        done: bool,
+        self, observation: Any, info: Mapping[str, Any], turns: tuple[Turn, ...], *, named: tuple[Any, ...], done: bool
     ) -> State:
-        observation, public = read_only(observation), PublicInfo(info, self.world.gold_keys)
-        step = self.n_committed if parent is None else self.n_committed + 1
-        self.n_committed = step
+        observation = read_only(observation)
         self.state = State(
             observation,
-            public,
-            history=() if parent is None or committed is None else (*parent.history, _turn(parent, committed)),
-            steps_left=self.world.max_steps - step,
+            PublicInfo(info, self.world.gold_keys),
+            history=turns,
+            steps_left=self.world.max_steps - self.n_committed,
             done=done,
-            is_answered=committed is not None and self.world.is_answered,
-            id=digest(
-                parent.id if parent else self._stream,
-                None if committed is None else self.world.key(committed.action),
-                observation,
-            ),
+            is_answered=bool(turns) and self.world.is_answered,
+            id=digest(*named, observation),
             is_random=self.world.is_random,
         )
         self._tokens.clear()

@@ -20,6 +20,7 @@ class Spending:
     Attributes:
         cut: The limit that cut the decision last; "" for none.
         overdraft: The limit that the guaranteed proposal exceeded; "" for none.
+        is_measured: Whether a limit is on tokens, seconds or dollars. Then calls are made one at a time.
     """
 
     def __init__(self, meter: Meter, log: EpisodeLog | None) -> None:
@@ -28,15 +29,11 @@ class Spending:
         self._has_guaranteed = True
         self.cut = ""
         self.overdraft = ""
+        self.is_measured = meter.is_measured
         self.stopped = meter.stopped
         self.refuse_if_stopped = meter.refuse_if_stopped
         self.exhausted = meter.exhausted
         self.settle = meter.charge
-
-    @property
-    def is_measured(self) -> bool:
-        """Whether a limit is on tokens, seconds or dollars. Then calls are made one at a time."""
-        return self._meter.is_measured
 
     @property
     def by_role(self) -> dict[str, Usage]:
@@ -88,24 +85,15 @@ class Spending:
 
     def _grant(self, role: str, axis: str, n: int, *, item: str, whole: bool = False) -> tuple[int, str]:
         """Reserve from the meter, or repeat a cut that the log has."""
-        if self._log is None:
-            granted, limit = self._meter.grant(role, axis, n, whole=whole)
-        else:
-            granted, limit = self._logged_grant(self._log, role, axis, n, item=f"{item}.cut", whole=whole)
-        if granted < n:
-            self.cut = limit
-        return granted, limit
-
-    def _logged_grant(
-        self, log: EpisodeLog, role: str, axis: str, n: int, *, item: str, whole: bool
-    ) -> tuple[int, str]:
-        question = f"{role}.{axis}:{n}"
-        record = log.recorded(item, question)
+        name, question = f"{item}.cut", f"{role}.{axis}:{n}"
+        record = None if self._log is None else self._log.recorded(name, question)
         if record is not None:
             granted, limit = record["granted"], record["axis"]
             self._meter.charge(role, count(axis, granted))
-            return granted, limit
-        granted, limit = self._meter.grant(role, axis, n, whole=whole)
+        else:
+            granted, limit = self._meter.grant(role, axis, n, whole=whole)
+            if granted < n and self._log is not None:
+                self._log.write(AnswerLine(name, question, {"kind": "cut", "axis": limit, "granted": granted}))
         if granted < n:
-            log.write(AnswerLine(item, question, {"kind": "cut", "axis": limit, "granted": granted}))
+            self.cut = limit
         return granted, limit

@@ -18,8 +18,6 @@ from iad_policy.types.read_only import ReadOnlyDict, read_only
 
 AWAITING = "awaiting"
 """The `stop_reason` of a simulated state from which only the world can go on."""
-SHOWN_CHARS = 60
-"""Characters of the observation that the repr of a state shows."""
 
 
 class Usage(NamedTuple):
@@ -187,7 +185,7 @@ class State:
 
     def __repr__(self) -> str:
         # The full observation, info and history are very long, and each candidate has its own.
-        return f"State({str(self.observation)[:SHOWN_CHARS]!r}, {len(self.path)} simulated, id={self.id!r})"
+        return f"State({str(self.observation)[:60]!r}, {len(self.path)} simulated, id={self.id!r})"
 
     @property
     def is_awaiting(self) -> bool:
@@ -390,19 +388,6 @@ class Feedback:
     def critique(self) -> str:
         """What others said about the attempts, in full: the judge's critique alone."""
         return "\n".join([said.text for one in self.attempts for said in one.said])
-
-
-class Proposal(NamedTuple):
-    """An agent's answer that was checked, before it has an id. The fields are those of its `Candidate`."""
-
-    action: Any
-    thought: str
-    error: str
-    key: str
-    logprobs: tuple[float, ...] | None
-    parts: tuple[Part, ...]
-    feedback: Feedback | None
-    exchanges: tuple[Exchange, ...]
 
 
 def score(candidate: Candidate) -> float:

@@ -33,14 +33,9 @@ def verifier_text(information: str, *, is_own: bool) -> str:
     return f"verifier labelled {information} by its author; what it reads is not known to iad"
 
 
-def information_of(component: Any) -> str:
-    """Return the information label of an agent, verifier or role, or "" if it declares none, like most agents."""
-    return str(getattr(component, "information", ""))
-
-
 def may_read_gold(component: Any) -> bool:
-    """Return whether a component may read gold. Only components labelled `oracle` may."""
-    return information_of(component) == "oracle"
+    """Return whether an agent, verifier or role may read gold. Only components labelled `oracle` may."""
+    return getattr(component, "information", "") == "oracle"
 
 
 def require_label(verifier: Any) -> None:
@@ -49,5 +44,6 @@ def require_label(verifier: Any) -> None:
     Raises:
         UnknownName: The verifier has another label, or none.
     """
-    if information_of(verifier) not in INFORMATION:
-        raise UnknownName("verifier's information label", information_of(verifier), INFORMATION)
+    label = str(getattr(verifier, "information", ""))
+    if label not in INFORMATION:
+        raise UnknownName("verifier's information label", label, INFORMATION)

@@ -30,7 +30,6 @@ class HFModel:
         thinking: Whether the model thinks before it answers, if its chat template has the option `enable_thinking`.
             None leaves it to the template.
         adapter: What was trained on top of the model, as a text for its identity; "" for nothing.
-        timeout_s: Not used: it answers in the caller's thread.
     """
 
     def __init__(
@@ -41,7 +40,6 @@ class HFModel:
         logprobs: bool = True,
         thinking: bool | None = None,
         adapter: str = "",
-        timeout_s: float = 0.0,
     ) -> None:
         self.name = f"hf:{weights.name}"
         self.weights = weights

@@ -1,4 +1,4 @@
-"""Reads the metadata of a GGUF file: what it is, its context length, and whether it has a chat template.
+"""Reads the metadata of a GGUF file: what a token takes in its cache, and its chat templates.
 
 The format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 """
@@ -31,11 +31,6 @@ class Gguf(NamedTuple):
     def chat_templates(self) -> Mapping[str, str]:
         """All chat templates by key. Some files have one of their own for prompts with tools."""
         return {key: str(value) for key, value in self.values.items() if key.startswith("tokenizer.chat_template")}
-
-    @property
-    def context_length(self) -> int:
-        """The number of tokens that the model was trained for; 0 if the file does not say."""
-        return int(self._own("context_length", 0))
 
     @property
     def kv_bytes_per_token(self) -> int:

@@ -55,8 +55,9 @@ def read_value(text: str, start: int = 0) -> ReadValue | None:
         return ReadValue(well_formed(value), end)
     except (ValueError, RecursionError):
         source = balanced(text, start)
-    escaped = re.sub(r'\\(\\|["/bfnrtu])|\\', _escaped, source)
-    for read, written in ((_DECODER.decode, escaped), (_python_value, source)):
+    # A backslash that escapes nothing belongs to the text, such as that of a pattern for grep.
+    escaped = re.sub(r'\\(\\|["/bfnrtu])|\\', lambda match: match[0] if match[1] else "\\\\", source)
+    for read, written in ((_DECODER.decode, escaped), (lambda text: ast.literal_eval(parsed_python(text)), source)):
         try:
             return ReadValue(well_formed(read(written)), start + len(source))
         except PARSE_ERRORS:
@@ -194,12 +195,3 @@ def _parameter(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return text
-
-
-def _python_value(source: str) -> Any:
-    return ast.literal_eval(parsed_python(source))
-
-
-def _escaped(match: "re.Match[str]") -> str:
-    # A backslash that escapes nothing belongs to the text, such as that of a pattern for grep.
-    return match[0] if match[1] else "\\\\"

@@ -120,10 +120,6 @@ class _Scanner:
         start = match.start()
         return match.group().startswith("#") and (start == 0 or self._text[start - 1] in " \t\n;&|(")
 
-    def _is_in_arithmetic(self) -> bool:
-        """Whether this is inside ((...)), where `<<` shifts bits."""
-        return len(self._open) > 1 and all(one in _PARENTHESES for one in self._open[-2:])
-
     def _in_double(self, place: int) -> int:
         in_double = re.compile(r"""\\(?:.|\Z)|"|`|\$\(|\$\{|[^\\"`$]++|\$""", re.DOTALL)
         match = in_double.match(self._text, place)
@@ -170,7 +166,8 @@ class _Scanner:
         elif kind == "word":
             self._word(token, names, follows_block=follows_block)
         else:
-            if kind == "document" and not self._is_in_arithmetic():
+            is_in_arithmetic = len(self._open) > 1 and all(one in _PARENTHESES for one in self._open[-2:])
+            if kind == "document" and not is_in_arithmetic:  # in ((...)), `<<` shifts bits
                 delimiter = match["plain"] or match["quoted"] or match["double_quoted"]
                 self._documents.append((delimiter, token.startswith("<<-")))
             self._last, self._begins = token, False

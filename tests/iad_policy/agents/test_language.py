@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from itertools import repeat
 from pathlib import Path
 from random import Random
 from string import Template
@@ -21,7 +22,7 @@ from iad_policy.agents.language import STYLES, LanguageAgent, Style, language_ag
 from iad_policy.agents.plan_solve import PlanSolveAgent
 from iad_policy.agents.react import ReActAgent, react_agent
 from iad_policy.errors import UnknownName
-from iad_policy.models import Completion, Messages
+from iad_policy.models import Completion, settings_of
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.prompts import CHANGED_PARTS, INCLUDED, PARTS, PLACEHOLDERS, Prompts
 from iad_policy.prompts.rendering import N_ACTIONS, N_OLD_TURNS, Rendering, fact_text
@@ -30,7 +31,6 @@ from iad_policy.types import Candidate, Feedback, Part, State, Turn
 from iad_policy.types.call_context import Call, use_call
 from tests.contract.foreign import Words
 from tests.folders import FOLDERS, files, prompts
-from tests.iad_policy.models.openai_server import serving
 from tests.iad_policy.toy_lamp import LampEnv
 
 PAGE = State(
@@ -111,20 +111,11 @@ def test_a_wrong_placeholder_or_folder_names_the_known_ones(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_prompt_holds_what_the_agent_may_see(kind: str) -> None:
+def test_every_agent_is_told_notes_and_feedback_and_composite_ones_no_earlier_page(kind: str) -> None:
     planned = PAGE.history[0]._replace(parts=(Part("plan", "1. search\n2. buy"),))
     state = replace(PAGE, history=(planned,)).noted("try the cheap one")
     text = prompt_of(kind, state, Feedback("Best: click[b0]\nWorst: search[x]\nReview: too dear"))
-    for part in (
-        "a $5 lamp",
-        "Price: $4 --- [SEP] item b0",
-        "search[lamp]",
-        "click[b0]\nsearch[...]",
-        "try the cheap one",
-        "Actions left: 3.",
-        "Best: click[b0]\nWorst: search[x]\nReview: too dear",
-        "Go through the kind, each attribute, each option",
-    ):
+    for part in ("try the cheap one", "Best: click[b0]\nWorst: search[x]\nReview: too dear", "Go through the kind"):
         assert part in text
     assert ("first page" in text) is (kind != "composite")
     assert "Go through the kind" not in prompt_of(kind, state)
@@ -174,25 +165,17 @@ def test_the_thought_is_what_stands_before_the_action_and_no_action_says_what_wa
     assert "got an empty answer" in proposed(LanguageAgent(ScriptedModel([""]), reask=0)).error
 
 
-class Cut:
-    """A model whose answers end at the limit of their length."""
-
-    name = "cut"
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def complete(self, messages: Messages, *, temperature: Any = None, max_tokens: Any = None) -> Completion:
-        return Completion(self._text, finish_reason="length")
-
-
 def test_half_an_answer_is_an_error_that_shows_its_end() -> None:
     begun = "Thought: " + "long " * 100 + "\nAction: search[a cheap la"
-    candidate = proposed(LanguageAgent(Cut(begun)))
+
+    def cut(text: str) -> LanguageAgent:
+        return LanguageAgent(ScriptedModel(repeat(Completion(text, finish_reason="length"))))
+
+    candidate = proposed(cut(begun))
     assert candidate.action is None
     assert candidate.error.startswith("unreadable answer: expected a line")
     assert f"got half an answer, which was cut off at max_tokens: {begun[-200:]!r}" in candidate.error
-    assert proposed(LanguageAgent(Cut("Action: click[b0]\nThis is the che"))).action == "click[b0]"
+    assert proposed(cut("Action: click[b0]\nThis is the che")).action == "click[b0]"
 
 
 @pytest.mark.parametrize(
@@ -268,19 +251,11 @@ def test_a_name_may_carry_the_style_and_the_identity_changes_with_whatever_chang
 
 
 def test_the_strategy_s_temperature_goes_before_the_agent_s_own() -> None:
-    class Recorder(ScriptedModel):
-        temperatures: list[float | None]
-
-        def complete(self, messages: Messages, *, temperature: Any = None, max_tokens: Any = None) -> Any:
-            self.temperatures.append(temperature)
-            return super().complete(messages)
-
-    model = Recorder(["click[b0]", "click[b0]"])
-    model.temperatures = []
-    agent = LanguageAgent(model, temperature=0.5)
-    proposed(agent)
-    agent.propose(PAGE, feedback=None, temperature=0.1, rng=Random(0))
-    assert model.temperatures == [0.5, 0.1]
+    agent = LanguageAgent(ScriptedModel(["click[b0]"] * 2), temperature=0.5)
+    with use_call(Call()) as call:
+        proposed(agent)
+        agent.propose(PAGE, feedback=None, temperature=0.1, rng=Random(0))
+    assert [one.sampling["temperature"] for one in call.exchanges] == [0.5, 0.1]
 
 
 def test_the_agents_own_model_plays_the_roles_that_nobody_else_was_given() -> None:
@@ -322,19 +297,12 @@ def test_where_one_answer_is_asked_for_no_prompt_offers_anything_else() -> None:
 
 @pytest.mark.parametrize("name", ["litellm", "react", "composite"])
 def test_thinking_is_an_option_of_every_agent_by_name(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with serving() as server:
-        monkeypatch.setenv("OPENAI_API_BASE", server.address)
-        monkeypatch.setenv("OPENAI_API_KEY", "any")
-        plain, thinking, hasty = (
-            load_agent(f"{name}:openai/toy-{name}", LampEnv(), **options)
-            for options in ({}, {"thinking": True}, {"thinking": False})
-        )
-        for agent in (plain, thinking, hasty):
-            with use_call(Call()) as call:
-                proposed(agent)
-        assert call.exchanges[-1].sampling["thinking"] is False
-        sent = [one.get("chat_template_kwargs") for one in server.requests]
-    assert sent == [None, {"enable_thinking": True}, {"enable_thinking": False}]
+    monkeypatch.setenv("OPENAI_API_BASE", "http://localhost/v1")
+    plain, thinking, hasty = (
+        load_agent(f"{name}:openai/toy-{name}", LampEnv(), **options)
+        for options in ({}, {"thinking": True}, {"thinking": False})
+    )
+    assert [settings_of(one.model).get("thinking") for one in (plain, thinking, hasty)] == [None, True, False]
     assert len({one.identity for one in (plain, thinking, hasty)}) == 3
     assert "thinking" not in plain.identity
     assert "thinking=True" in thinking.identity

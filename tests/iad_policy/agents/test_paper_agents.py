@@ -1,7 +1,8 @@
-"""The agents of the papers, each for one episode against a server that speaks the chat-completions protocol."""
+"""The agents of the papers, each for one episode with a scripted model."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -19,13 +20,11 @@ from iad_policy.agents.plan_solve import PlanSolveAgent, steps_of
 from iad_policy.agents.react import ReActAgent
 from iad_policy.errors import UnknownName
 from iad_policy.models import Completion
-from iad_policy.models.litellm import LiteLLMModel
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.requests import Asking, Commit, Propose, Simulate
 from iad_policy.types import Candidate, Decision, Part, State, Turn, Usage
 from iad_policy.types.answers import read_parts
 from tests.folders import prompts
-from tests.iad_policy.models.openai_server import OpenAIServer, Reply, completion, serving
 from tests.iad_policy.playing import play
 from tests.iad_policy.toy_lamp import LampEnv
 
@@ -41,26 +40,10 @@ Explanation: It ends the task.
 Status: DONE"""
 
 
-@pytest.fixture
-def server() -> Iterator[OpenAIServer]:
-    with serving() as running:
-        yield running
-
-
-def model(server: OpenAIServer, **options: Any) -> LiteLLMModel:
-    return LiteLLMModel("openai/toy", api_base=server.address, api_key="none", **options)
-
-
-def told(text: str, value: float = -0.5) -> Reply:
-    """An answer with a log-probability for every token; tokens are of three bytes, so they cut words and characters."""
-    raw = text.encode()
-    pieces = [raw[start : start + 3] for start in range(0, len(raw), 3)]
-    tokens = [
-        {"token": piece.decode(errors="replace"), "bytes": list(piece), "logprob": value, "top_logprobs": []}
-        for piece in pieces
-    ]
-    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
-    return Reply(completion(None, choices=[{**choice, "logprobs": {"content": tokens}}]))
+def told(text: str, value: float = -0.5) -> Completion:
+    """An answer with a log-probability for every token; tokens are of three characters, so they cut words."""
+    starts = tuple(range(0, len(text), 3))
+    return Completion(text, Usage(prompt_tokens=11), (value,) * len(starts), starts=starts)
 
 
 class Played(NamedTuple):
@@ -68,26 +51,24 @@ class Played(NamedTuple):
     spent: Mapping[str, Usage]
 
 
-def episode(agent: Any, server: OpenAIServer, *replies: Reply, **options: Any) -> Played:
+def episode(agent: Any, **options: Any) -> Played:
     """Play the lamp with single."""
-    server.script(*replies)
     env = LampEnv()
     with IADPolicyWrapper(agent, env, strategy="single", **options) as policy:
         assert play(env, policy, options={"task_id": "green"})[2]["success"] is True
         return Played(list(policy.decisions), policy.spent)
 
 
-def asked(server: OpenAIServer) -> list[str]:
+def asked(decisions: list[Decision]) -> list[str]:
     """What the model was sent, a text for each request."""
-    return ["\n".join(message["content"] for message in request["messages"]) for request in server.requests]
+    exchanges = [each for one in decisions for each in one.committed.exchanges]
+    return ["\n".join(message["content"] for message in each.prompt) for each in exchanges]
 
 
-def test_a_composite_episode_is_a_call_a_step_and_its_history_holds_actions_without_pages(server: OpenAIServer) -> None:
-    agent = CompositeAgent(model(server, logprobs=True))
-    keep = episode(agent, server, told(FIRST), told(LAST)).decisions
+def test_a_composite_episode_is_a_call_a_step_and_its_history_holds_actions_without_pages() -> None:
+    keep = episode(CompositeAgent(ScriptedModel([told(FIRST), told(LAST)]))).decisions
     start = keep[0].state.observation
-    assert len(server.requests) == 2
-    first, second = asked(server)
+    first, second = asked(keep)
     assert "Plan: <numbered steps" in first
     assert "Plan: <numbered steps" not in second
     assert start in first
@@ -100,37 +81,28 @@ def test_a_composite_episode_is_a_call_a_step_and_its_history_holds_actions_with
     assert keep[0].committed.thought == "The lamp is grey."
 
 
-def test_log_probabilities_are_kept_for_each_part_and_add_up(server: OpenAIServer) -> None:
-    server.script(told(FIRST, -0.25))
-    agent = CompositeAgent(model(server, logprobs=True))
+def test_log_probabilities_are_kept_for_each_part_and_add_up() -> None:
+    agent = CompositeAgent(ScriptedModel([told(FIRST, -0.25)]))
     candidate = agent.propose(State("grey", {"instruction": "green"}), feedback=None, temperature=None, rng=Random(0))
     assert all(part.logprob is not None and part.logprob < 0 for part in candidate.parts)
     assert candidate.logprobs is not None
     assert candidate.logprob == pytest.approx(sum(candidate.logprobs))
     assert candidate.logprob == pytest.approx(-0.25 * math.ceil(len(FIRST) / 3))
     assert candidate.parts[0].text == "1. paint it green\n2. leave"
-    for part in candidate.parts:  # a token for three bytes of the heading, the text and the line break
+    for part in candidate.parts:  # a token for three letters of the heading, the text and the line break
         n_tokens = (len(part.name) + len(": ") + len(part.text)) / 3
         assert -(part.logprob or 0) / 0.25 == pytest.approx(n_tokens, abs=1.1)
 
 
-def test_parts_have_log_probabilities_only_if_tokens_spell_them_and_the_end_belongs_to_the_last(
-    server: OpenAIServer,
-) -> None:
-    other = told("reasoning that is not shown")
-    other.body["choices"][0]["message"]["content"] = FIRST
-    ended = told(LAST, -1.0)
-    end = {"token": "<end>", "bytes": list(b"<end>"), "logprob": -2.0, "top_logprobs": []}
-    ended.body["choices"][0]["logprobs"]["content"].append(end)
-    server.script(Reply(completion(FIRST)), other, ended)
-    agent = CompositeAgent(model(server))
-    here = State("grey", {"available_actions": ("paint[...]", "leave[now]")})
-    bare, unspelled, whole = (agent.propose(here, feedback=None, temperature=None, rng=Random(0)) for _ in range(3))
-    assert ([part.logprob for part in bare.parts], bare.logprob) == ([None] * 5, None)
-    assert unspelled.logprobs is not None
-    assert {part.logprob for part in unspelled.parts} == {None}
-    assert whole.parts[-1].name == "status"
-    assert whole.logprob == pytest.approx(-math.ceil(len(LAST) / 3) - 2.0)
+def test_parts_have_log_probabilities_only_if_tokens_spell_them_and_the_end_belongs_to_the_last() -> None:
+    unspelled, whole = replace(told(FIRST), starts=None), told(LAST, -1.0)
+    assert whole.logprobs is not None
+    assert whole.starts is not None
+    ended = replace(whole, logprobs=(*whole.logprobs, -2.0), starts=(*whole.starts, len(LAST)))  # the end's token
+    first, second, last = (parts_of(one) for one in (Completion(FIRST), unspelled, ended))
+    assert [part.logprob for part in (*first, *second)] == [None] * 10
+    assert last[-1].name == "status"
+    assert Candidate("", parts=last).logprob == pytest.approx(-math.ceil(len(LAST) / 3) - 2.0)
 
 
 @given(
@@ -172,12 +144,9 @@ def test_an_answer_without_a_command_says_what_was_expected() -> None:
         assert candidate.parts == ()
 
 
-def test_parts_are_logged_and_replayed(server: OpenAIServer, tmp_path: Path) -> None:
-    agent = CompositeAgent(model(server, logprobs=True))
-    first = episode(agent, server, told(FIRST), told(LAST), log=tmp_path).decisions
-    n_asked = len(server.requests)
-    again = episode(agent, server, told("never asked"), log=tmp_path).decisions
-    assert len(server.requests) == n_asked == 2
+def test_parts_are_logged_and_replayed(tmp_path: Path) -> None:
+    agent = CompositeAgent(ScriptedModel([told(FIRST), told(LAST)]))  # a third question would raise
+    first, again = (episode(agent, log=tmp_path).decisions for _ in range(2))
     assert [one.committed.parts for one in again] == [one.committed.parts for one in first]
     assert again[1].state.history[0].parts == first[0].committed.parts
     assert again[0].committed.logprob == first[0].committed.logprob is not None
@@ -198,19 +167,19 @@ def test_what_stands_in_for_an_answer_that_is_no_action_was_not_thought() -> Non
     assert [(turn.action, turn.thought, turn.parts) for turn in turns] == [("leave[now]", "", ())]
 
 
-def test_plan_and_solve_plans_once_and_then_carries_out_a_step_a_call(server: OpenAIServer) -> None:
+def test_plan_and_solve_plans_once_and_then_carries_out_a_step_a_call() -> None:
     plan = "My plan:\n1. Paint the lamp green.\n2. Look at it."
     acts = "Thought: first.\nAction: paint[green]", "Action: paint[green]", "Action: leave[now]"
-    policy = episode(PlanSolveAgent(model(server)), server, *map(Reply, (plan, *acts)))
-    assert len(policy.decisions) == 3
-    assert len(server.requests) == 4
-    planning, *acting = asked(server)
+    policy = episode(PlanSolveAgent(ScriptedModel(map(told, (plan, *acts)))))
+    planning, *acting = asked(policy.decisions)
+    assert (len(policy.decisions), len(acting)) == (3, 3)
     assert "numbered list of steps" in planning
     assert "Carry out step 1 of 2 now: Paint the lamp green." in acting[0]
     assert "Carry out step 2 of 2 now: Look at it." in acting[1]
     assert "All steps of the plan are done." in acting[2]
     assert all("1. Paint the lamp green.\n2. Look at it." in one for one in acting)
-    assert policy.decisions[0].committed.parts[0] == Part("plan", plan, None)
+    made, _ = policy.decisions[0].committed.parts
+    assert made == Part("plan", plan, -0.5 * math.ceil(len(plan) / 3))
     assert policy.spent["agent"].prompt_tokens == 4 * 11
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import chain, repeat
 from pathlib import Path
 from random import Random
 
@@ -18,7 +19,8 @@ from iad_policy.agents.react import ReActAgent
 from iad_policy.errors import ModelError
 from iad_policy.ledger.run import Run
 from iad_policy.ledger.run_folder import RunFolder
-from iad_policy.models import Completion, Messages
+from iad_policy.models import Completion
+from iad_policy.models.scripted import ScriptedModel
 from iad_policy.papers import experiments
 from iad_policy.roles import TemplateRoles
 from iad_policy.run.config import FREE
@@ -26,7 +28,7 @@ from iad_policy.run.presets import applied
 from iad_policy.run.runner import Runner
 from iad_policy.runtime.components import Components
 from iad_policy.types import Candidate, State, Usage
-from iad_policy.types.call_context import Call, current_call, use_call
+from iad_policy.types.call_context import Call, use_call
 from tests.iad_policy.evaluation_toy import DialsEnv, Liker, config
 from tests.iad_policy.toy_lamp import LampEnv
 
@@ -34,25 +36,14 @@ JUNK = "I'd rather not say."
 HERE = State("The lamp is grey.", {"instruction": "green", "available_actions": ("paint[...]", "leave[now]")})
 
 
-class Model:
-    """Says texts in turn, the last one for ever; one token each way, and a log-probability that tells them apart."""
-
-    name = "canned"
-
-    def __init__(self, *answers: str | Exception) -> None:
-        self.answers = list(answers)
-        self.asked: list[Messages] = []
-
-    def complete(
-        self, messages: Messages, *, temperature: float | None = None, max_tokens: int | None = None
-    ) -> Completion:
-        said = self.answers[min(len(self.asked), len(self.answers) - 1)]
-        self.asked.append(messages)
-        if isinstance(said, Exception):
-            raise said
-        usage = Usage(prompt_tokens=1, completion_tokens=1)
-        current_call().report(usage)
-        return Completion(said, usage, logprobs=(-float(len(self.asked)),))
+def saying(*answers: str | Exception) -> ScriptedModel:
+    """Say texts in turn, the last one for ever; one token each way, and a log-probability that tells them apart."""
+    one_each = Usage(prompt_tokens=1, completion_tokens=1)
+    said = [
+        one if isinstance(one, Exception) else Completion(one, one_each, logprobs=(-float(place),))
+        for place, one in enumerate(answers, start=1)
+    ]
+    return ScriptedModel(chain(said, repeat(said[-1])), name="canned")
 
 
 def proposed(agent: LanguageAgent, state: State = HERE) -> tuple[Candidate, Call]:
@@ -61,17 +52,17 @@ def proposed(agent: LanguageAgent, state: State = HERE) -> tuple[Candidate, Call
 
 
 def test_the_answer_and_what_was_wrong_with_it_are_told_and_both_answers_are_charged_and_kept() -> None:
-    model = Model("I could do paint[red] or paint[green].", "Thought: green.\nAction: paint[green]")
-    candidate, call = proposed(LanguageAgent(model, temperature=0.3))
+    answers = "I could do paint[red] or paint[green].", "Thought: green.\nAction: paint[green]"
+    candidate, call = proposed(LanguageAgent(saying(*answers), temperature=0.3))
     assert (candidate.action, candidate.error, candidate.thought) == ("paint[green]", "", "Thought: green.")
     assert candidate.logprobs == (-2.0,)  # of the answer that has the action
     assert call.usage == Usage(prompt_tokens=2, completion_tokens=2)
     first, second = call.exchanges
-    assert (first.text, second.text) == (model.answers[0], model.answers[1])
+    assert (first.text, second.text) == answers
     assert first.sampling == second.sampling == {"model": "canned", "temperature": 0.3, "max_tokens": 1024}
     *before, said, complaint = second.prompt
     assert tuple(before) == tuple(first.prompt)
-    assert said == {"role": "assistant", "content": model.answers[0]}
+    assert said == {"role": "assistant", "content": answers[0]}
     assert complaint == {
         "role": "user",
         "content": 'There is no action that can be read in that answer: expected a line "Action: ..." with an action, '
@@ -81,39 +72,26 @@ def test_the_answer_and_what_was_wrong_with_it_are_told_and_both_answers_are_cha
 
 @pytest.mark.parametrize(("reask", "n_asked"), [(0, 1), (1, 2), (3, 4)])
 def test_an_answer_that_stays_unreadable_is_the_last_one_s_error(reask: int, n_asked: int) -> None:
-    model = Model(JUNK, "")
-    candidate, call = proposed(LanguageAgent(model, reask=reask))
-    assert (candidate.action, len(model.asked), len(call.exchanges)) == (None, n_asked, n_asked)
+    candidate, call = proposed(LanguageAgent(saying(JUNK, ""), reask=reask))
+    assert (candidate.action, len(call.exchanges)) == (None, n_asked)
     assert candidate.error.startswith("unreadable answer: expected a line")
     assert candidate.error.endswith(f"got {JUNK!r}" if n_asked == 1 else "got an empty answer")
     if reask > 1:  # nothing is sent as nothing, which some servers refuse
-        assert model.asked[-1][-2]["content"] == "(nothing)"
+        assert call.exchanges[-1].prompt[-2]["content"] == "(nothing)"
 
 
 def test_an_answer_that_can_be_read_and_one_from_elsewhere_are_never_asked_again() -> None:
-    model = Model("Action: leave[now]")
-    assert proposed(LanguageAgent(model))[0].action == "leave[now]"
-    agent = LanguageAgent(model)
+    agent = LanguageAgent(ScriptedModel(["Action: leave[now]"]))  # asked again it would raise
+    assert proposed(agent)[0].action == "leave[now]"
     assert agent.read(JUNK, HERE).action is None
     assert agent.read("Action: leave[now]", HERE, finish_reason="length").action == "leave[now]"
-    assert len(model.asked) == 1
 
 
 SKETCH = State(
     {"sketch": np.zeros((8, 8, 3), dtype=np.uint8), "text": ""}, {"facts": {"sketch_size": [8, 8]}, "page": {}}
 )
-CHAT = State(
-    "",
-    {
-        "page": {
-            "kind": "user",
-            "messages": [{"role": "user", "content": "Hi"}],
-            "tools": [],
-            "calls": [],
-            "results": [],
-        }
-    },
-)
+SAID = {"kind": "user", "messages": [{"role": "user", "content": "Hi"}]}
+CHAT = State("", {"page": {**SAID, "tools": [], "calls": [], "results": []}})
 KINDS: dict[str, tuple[Callable[..., LanguageAgent], State, Sequence[str], str]] = {
     "react": (ReActAgent, HERE, (JUNK, "Action: leave[now]"), "leave[now]"),
     "composite": (CompositeAgent, HERE, (JUNK, "Thought: done.\nCommand: leave[now]"), "leave[now]"),
@@ -127,24 +105,23 @@ KINDS: dict[str, tuple[Callable[..., LanguageAgent], State, Sequence[str], str]]
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_agent_with_a_model_asks_again(kind: str) -> None:
     make, state, answers, action = KINDS[kind]
-    model = Model(*answers)
-    candidate, call = proposed(make(model), state)
+    candidate, call = proposed(make(saying(*answers)), state)
     assert (candidate.action, len(call.exchanges)) == (action, len(answers))
-    assert [one["role"] for one in model.asked[-1]][-2:] == ["assistant", "user"]
+    assert [one["role"] for one in call.exchanges[-1].prompt][-2:] == ["assistant", "user"]
     assert call.exchanges[-1].text == answers[-1]  # the last exchange has the action
     if kind == "composite":
         assert (candidate.thought, [part.name for part in candidate.parts]) == ("done.", ["thought", "command"])
 
 
 def test_where_there_is_no_room_to_ask_again_the_answer_stays_an_error_and_other_failures_are_raised() -> None:
-    candidate, call = proposed(LanguageAgent(Model(JUNK, ModelError("too long", kind="context"))))
+    candidate, call = proposed(LanguageAgent(saying(JUNK, ModelError("too long", kind="context"))))
     assert (candidate.action, len(call.exchanges), JUNK in candidate.error) == (None, 1, True)
     with pytest.raises(ModelError, match="down"):
-        proposed(LanguageAgent(Model(JUNK, ModelError("down", kind="server"))))
+        proposed(LanguageAgent(saying(JUNK, ModelError("down", kind="server"))))
 
 
 def test_a_run_that_is_resumed_replays_both_answers_and_asks_nobody(tmp_path: Path) -> None:
-    def played(model: Model) -> Iterator[Candidate]:
+    def played(model: ScriptedModel) -> Iterator[Candidate]:
         here = Components(LanguageAgent(model), Liker(), TemplateRoles())
         made = Runner(config(strategies=("bon",), n=2, tasks=1), partial(DialsEnv, max_steps=1), lambda *_: here)
         with RunFolder(tmp_path, made.recorded_config(), free=FREE) as kept:
@@ -154,15 +131,14 @@ def test_a_run_that_is_resumed_replays_both_answers_and_asks_nobody(tmp_path: Pa
         (key,) = run.records
         yield from (one for step in run.episode(key).steps for one in step.decision.candidates)
 
-    model = Model(JUNK, "Action: turn[1]", "Action: turn[2]")
-    first = list(played(model))
+    first = list(played(saying(JUNK, "Action: turn[1]", "Action: turn[2]")))
     assert [(one.action, [each.text for each in one.exchanges]) for one in first] == [
         ("turn[1]", [JUNK, "Action: turn[1]"]),
         ("turn[2]", ["Action: turn[2]"]),
     ]
     assert [one.usage.tokens for one in first] == [4, 2]
     (tmp_path / "episodes.jsonl").write_text("")  # as if it was killed before its end
-    silent = Model(AssertionError("nothing is left to ask"))
+    silent = saying(AssertionError("nothing is left to ask"))
     assert [(one.action, len(one.exchanges), one.usage.tokens) for one in played(silent)] == [
         ("turn[1]", 2, 4),
         ("turn[2]", 1, 2),

@@ -13,9 +13,11 @@ import numpy as np
 
 from iad_envs.sketch2code.policy.language_agent import Sketch2CodeLanguageAgent
 from iad_policy.agents.language import LanguageAgent
-from iad_policy.models import Completion, Messages
+from iad_policy.models import Completion
 from iad_policy.models.parsing import UNREADABLE
+from iad_policy.models.scripted import ScriptedModel
 from iad_policy.types import Candidate, State
+from iad_policy.types.call_context import Call, use_call
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "answers"
 TABLES = tuple(sorted(path.stem for path in FOLDER.glob("*.toml")))
@@ -46,14 +48,14 @@ class TableRow:
         sketch = np.full((8, 8, 3), 255, dtype=np.uint8)
         info = {"available_actions": self.available, "facts": {"sketch_size": [8, 8]}, "page": {}}
         state = State({"sketch": sketch, "text": "a page"} if self.table == "sketch2code" else "a page", info)
-        model = _Answers(Completion(self.text, finish_reason=self.finish), f"{self.form}{self.action}")
-        candidate = self._agent(model).propose(state, feedback=None, temperature=None, rng=Random(0))
-        return candidate, model.n_asked > 1
-
-    @property
-    def form(self) -> str:
-        """What stands before an action in the form that a model is asked for."""
-        return "" if self.table == "sketch2code" else "Action: "
+        first, form = (
+            Completion(self.text, finish_reason=self.finish),
+            "" if self.table == "sketch2code" else "Action: ",
+        )
+        model = ScriptedModel(repeat(first) if self.error else chain([first], repeat(f"{form}{self.action}")))
+        with use_call(Call()) as call:
+            candidate = self._agent(model).propose(state, feedback=None, temperature=None, rng=Random(0))
+        return candidate, len(call.exchanges) > 1
 
     def is_read_right(self) -> bool:
         """Whether the candidate has the row's action or error, and was asked again only if the row says so."""
@@ -63,30 +65,12 @@ class TableRow:
         is_thought = self.thought is None or candidate.thought == self.thought
         return bool(candidate.action == self.action and is_thought and is_asked == self.reask)
 
-    def _agent(self, model: "_Answers") -> LanguageAgent:
-        if self.error:
-            model.answers = repeat(next(model.answers))
+    def _agent(self, model: ScriptedModel) -> LanguageAgent:
         if self.table == "sketch2code":
             return Sketch2CodeLanguageAgent(model)
         style, syntax, numbers = self.style, self.syntax, self.numbers
         space = gym.spaces.Discrete(numbers[1] - numbers[0] + 1, start=numbers[0]) if numbers else None
         return LanguageAgent(model, style=style, syntax=syntax, space=space)  # type: ignore[arg-type]
-
-
-class _Answers:
-    """A model that gives one answer, and another one whenever it is asked again."""
-
-    name = "answers"
-
-    def __init__(self, first: Completion, later: str) -> None:
-        self.answers: Iterator[Completion] = chain([first], repeat(Completion(later)))
-        self.n_asked = 0
-
-    def complete(
-        self, messages: Messages, *, temperature: float | None = None, max_tokens: int | None = None
-    ) -> Completion:
-        self.n_asked += 1
-        return next(self.answers)
 
 
 def rows(table: str) -> Iterator[TableRow]:

@@ -28,14 +28,13 @@ class Reply:
 
 @dataclass
 class Slowly:
-    """A body that is sent in parts, with pauses between them; one that is endless goes on until it is shut down.
+    """A body that is sent in parts, with pauses between them.
 
     Parts that have no end, such as `itertools.repeat`, end when the client goes or the server is shut down.
     """
 
     parts: Iterable[bytes]
     pause_s: float = 0.0
-    is_endless: bool = False
 
 
 class OpenAIServer:
@@ -192,8 +191,6 @@ def serving() -> Iterator[OpenAIServer]:
                     self.wfile.write(part)
                     if released.wait(body.pause_s):
                         break
-            if body.is_endless:
-                released.wait()
 
     with listening(Handler, released) as port:
         server = OpenAIServer(f"http://127.0.0.1:{port}/v1")

@@ -25,6 +25,7 @@ from iad_policy.models.tools import (
     rendered,
     say_something,
     sent_messages,
+    starts_of,
     tools_of,
 )
 
@@ -116,6 +117,11 @@ def test_reasoning_is_taken_from_either_field_once() -> None:
     assert reasoning_of(SimpleNamespace(reasoning="a", reasoning_content=None)) == "a"
     assert reasoning_of({"reasoning": {"effort": "low"}}) == ""
     assert answer_text("<think>\nHm.\n</think>\nx", reasoning="Hm.") == "<think>\nHm.\n</think>\nx"
+
+
+def test_tokens_have_a_place_in_the_text_that_they_spell_and_end_marks_stand_at_its_end() -> None:
+    assert starts_of([b"a\xc3", b"\xa9b", b"<end>"], "a\u00e9b") == (0, 1, 3)
+    assert starts_of([b"not shown"], "ab") is starts_of([], "ab") is None
 
 
 @pytest.mark.parametrize("is_cut", [True, False])

@@ -67,13 +67,6 @@ def test_what_a_real_episode_came_to_is_no_stopped_simulation() -> None:
     assert WORDS.attempt(START, replace(after("knock"), path=())) == "1. knock\nAt the end:\na hall"
 
 
-def test_attempts_are_numbered_and_keep_what_was_said_of_each() -> None:
-    one, other = after("knock"), after("ring")
-    text = WORDS.subject(START, [(one, "Verdict: fail"), (other, "Verdict: pass")])
-    assert text.startswith("Attempt 1\n1. knock")
-    assert text.index("Verdict: fail") < text.index("Attempt 2\n1. ring") < text.index("Verdict: pass")
-
-
 def test_candidates_are_numbered_where_there_are_several() -> None:
     one, other = Candidate("knock"), Candidate("ring", error="", verdict=Verdict(0.1, "nobody hears it"))
     assert WORDS.subject(START, one) == "Action: knock"

@@ -17,6 +17,7 @@ from iad_policy.budget import Meter
 from iad_policy.errors import Interrupted
 from iad_policy.roles import TemplateRoles
 from iad_policy.runtime.event_loop import EventLoop
+from iad_policy.types import Decision
 from iad_policy.types.call_context import Call, current_call, use_call
 from tests.contract.components import Hunch
 from tests.contract.toy import Digger
@@ -34,6 +35,15 @@ def _nothing_is_left() -> Any:
     assert not loops()
     yield
     assert not loops()
+
+
+def decided(agent: Any, **options: Any) -> Decision:
+    """The first decision of an agent, by itself unless another strategy is given."""
+    env = Digger()
+    with IADPolicyWrapper(agent, env, **{"strategy": "single", "verifier": Hunch(), **options}) as policy:
+        policy.act(*env.reset(seed=0))
+        assert len(loops()) <= 1
+        return policy.decisions[-1]
 
 
 async def walk(observation: Any, info: Mapping[str, Any]) -> str:
@@ -67,12 +77,9 @@ AGENTS = {
 
 @pytest.mark.parametrize("name", list(AGENTS))
 def test_a_coroutine_functions_action_is_its_result(name: str) -> None:
-    env = Digger()
-    with IADPolicyWrapper(AGENTS[name], env, strategy="bon", n=2, verifier=Hunch()) as policy:
-        assert policy.act(*env.reset(seed=0)) == "go north"
-        candidates = policy.decisions[-1].candidates
-        assert [(one.action, one.error) for one in candidates] == [("go north", "")] * 2
-        assert all(one.usage.prompt_tokens == (3 if name == "object with propose" else 0) for one in candidates)
+    candidates = decided(AGENTS[name], strategy="bon", n=2).candidates
+    assert [(one.action, one.error) for one in candidates] == [("go north", "")] * 2
+    assert all(one.usage.prompt_tokens == (3 if name == "object with propose" else 0) for one in candidates)
 
 
 def test_proposals_that_are_asked_in_parallel_wait_together_and_see_their_own_call() -> None:
@@ -85,19 +92,13 @@ def test_proposals_that_are_asked_in_parallel_wait_together_and_see_their_own_ca
         current_call().report(Usage(prompt_tokens=5))
         return "go north"
 
-    env = Digger()
-    with IADPolicyWrapper(meet, env, strategy="bon", n=4, threads=4, verifier=Hunch()) as policy:
-        policy.act(*env.reset(seed=0))
-        assert sorted(indices) == [0, 1, 2, 3]
-        assert policy.spent["agent"].prompt_tokens == 20
-        assert len(loops()) == 1
+    assert decided(meet, strategy="bon", n=4, threads=4).budget["agent"].prompt_tokens == 20
+    assert sorted(indices) == [0, 1, 2, 3]
 
 
 def test_it_works_below_a_running_loop() -> None:
     async def notebook() -> Any:
-        env = Digger()
-        with IADPolicyWrapper(walk, env, strategy="single") as policy:
-            return policy.act(*env.reset(seed=0))
+        return decided(walk).committed.action
 
     assert asyncio.run(notebook()) == "go north"
 
@@ -115,13 +116,8 @@ def test_verifiers_and_roles_may_be_coroutine_functions() -> None:
 
     told = []
     for verifier, roles in ((Hunch(), TemplateRoles()), (Later(), LaterRoles())):
-        env = Digger()
-        with IADPolicyWrapper(
-            walk, env, strategy="iad", n=3, feedback="judge", verifier=verifier, roles=roles
-        ) as policy:
-            policy.act(*env.reset(seed=0))
-            (decision,) = policy.decisions
-            told.append(([one.verdict for one in decision.candidates], [one.text for one in decision.role_answers]))
+        decision = decided(walk, strategy="iad", n=3, feedback="judge", verifier=verifier, roles=roles)
+        told.append(([one.verdict for one in decision.candidates], [one.text for one in decision.role_answers]))
     assert told[0] == told[1]
     assert told[0][1]
 
@@ -130,12 +126,8 @@ def test_its_error_is_the_callers_also_one_that_times_out() -> None:
     async def fail(observation: Any, info: Mapping[str, Any]) -> str:
         raise TimeoutError("the model is silent")
 
-    env = Digger()
-    with (
-        IADPolicyWrapper(fail, env, strategy="single") as policy,
-        pytest.raises(TimeoutError, match="the model is silent"),
-    ):
-        policy.act(*env.reset(seed=0))
+    with pytest.raises(TimeoutError, match="the model is silent"):
+        decided(fail)
 
 
 def test_when_the_run_is_stopped_a_late_answer_is_kept_and_one_that_never_comes_is_cancelled() -> None:
