@@ -33,6 +33,18 @@ def require_train(experience: Experience) -> None:
             )
 
 
+def training_tasks(env: str) -> gym.Env[Any, Any]:
+    """Return an environment on its training tasks.
+
+    Raises:
+        SplitError: It has none.
+    """
+    try:
+        return gym.make(env, split=TRAIN)
+    except (TypeError, ValueError) as error:
+        raise SplitError(f"expected an environment with a split {TRAIN!r}, got {env}: {error!s:.200}") from error
+
+
 def subjects_of(env: str, env_args: Mapping[str, Any], tasks: Iterable[str]) -> list[str]:
     """Return what training tasks are about, each once. The list is empty where the environment does not say it.
 
