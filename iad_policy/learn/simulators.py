@@ -194,7 +194,7 @@ def train_simulator(
     folder, facts = Path(out), {"recipe": SIMULATOR, "options": settings, "env": env, "seed": seed, "backend": backend}
     asked = digest(facts, [tuple(one) for one in known])
     if (folder / MODEL).exists():
-        return finished_model(folder, asked)
+        return finished_model(folder, asked, SIMULATOR)
     chosen = how.drawn(known, np.random.default_rng(seed_of("simulator", seed)))
     examples = weighted([outcome_row(one) for one in chosen], cross_entropy)
     report(f"simulator: {len(chosen)} rows, {len(types)} types of outcomes")

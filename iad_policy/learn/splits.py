@@ -1,4 +1,4 @@
-"""What may be learned from, and what a model says of it. `evaluation.trained` refuses to measure it there."""
+"""What may be learned from, and what a model says of it. `iad_policy.run.trained` refuses to measure it there."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
