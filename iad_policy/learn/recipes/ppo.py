@@ -94,7 +94,7 @@ class PolicyOptimisation:
             "advantage": np.array([a for _, _, a in chosen]),
             "reference": start.outputs(start.batch(rows)),
         }
-        return Examples(tuple(rows), stored, np.arange(len(rows), dtype=float), Clipped(self.low, self.high, self.kl))
+        return weighted(rows, Clipped(self.low, self.high, self.kl), **stored)
 
     def value_examples(self, episodes: Sequence[PlayedEpisode]) -> Examples:
         """Return the states with their returns, for the value model of `ppo`."""
