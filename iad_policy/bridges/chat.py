@@ -96,7 +96,8 @@ class Chat:
         self._agent: LanguageAgent = language_agent(self.env, ScriptedModel([]), cast(Style, style))
         self._episode: LiveEpisode | None = None
         self._state: State | None = None
-        self._outcome = ChatOutcome("", False, 0.0, 0.0, "", 0, 0)
+        self.outcome = ChatOutcome("", False, 0.0, 0.0, "", 0, 0)
+        """How the episode ended, or how it stands; gold."""
         self._limit = adapt(self.env).max_steps
         self.last_reward = 0.0
         """The reward of the last answer alone; gold."""
@@ -106,17 +107,12 @@ class Chat:
     @property
     def done(self) -> bool:
         """Whether the episode is over. Then `say` changes nothing."""
-        return self._required().done
+        return self.state.done
 
     @property
     def reward(self) -> float:
         """The sum of the episode's rewards so far; gold."""
-        return self._outcome.reward
-
-    @property
-    def outcome(self) -> ChatOutcome:
-        """How the episode ended, or how it stands; gold."""
-        return self._outcome
+        return self.outcome.reward
 
     @property
     def task_ids(self) -> Sequence[str]:
@@ -127,7 +123,9 @@ class Chat:
     @property
     def state(self) -> State:
         """The state as an agent sees it, without gold."""
-        return self._required()
+        if self._state is None:
+            raise ContractError("expected begin() before anything else, got no episode yet; call begin()")
+        return self._state
 
     def begin(self, *, task_id: str | None = None, seed: int | None = None) -> list[dict[str, Any]]:
         """Start an episode and return its first messages: the system's, and the user's first turn.
@@ -141,7 +139,7 @@ class Chat:
         task = str(info.get("task_id", ""))
         self._episode = LiveEpisode(adapt(self.env), PerfectSimulator(), task=task, seed=seed or 0)
         self._state = self._episode.start(observation, info)
-        self._outcome = _outcome(self._outcome._replace(task_id=task, reward=0.0, steps=0, invalid=0), info)
+        self.outcome = _outcome(self.outcome._replace(task_id=task, reward=0.0, steps=0, invalid=0), info)
         self.candidate, self.last_reward = None, 0.0
         return [dict(message) for message in self._agent.messages(self._state)]
 
@@ -155,7 +153,7 @@ class Chat:
             answer: The model's answer.
             finish_reason: `length` says that it was cut off.
         """
-        before = self._required()
+        before = self.state
         self.last_reward = 0.0
         if before.done:
             return OVER
@@ -169,7 +167,7 @@ class Chat:
 
         After the end nothing is committed, and a closing line is returned.
         """
-        if self._required().done:
+        if self.done:
             return OVER
         self.candidate = Candidate(action)
         return self._committed(self.candidate, action)
@@ -185,7 +183,7 @@ class Chat:
         Raises:
             SimulationError: The environment can't be simulated.
         """
-        state = self._required()
+        state = self.state
         if state.done:
             return OVER
         candidate = self._agent.read(answer, state)
@@ -217,18 +215,13 @@ class Chat:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _required(self) -> State:
-        if self._state is None:
-            raise ContractError("expected begin() before anything else, got no episode yet; call begin()")
-        return self._state
-
     def _unread(self, candidate: Candidate) -> str:
         """Let an answer that is no action cost a step, and return a turn that says so."""
         if not isinstance(adapt(self.env), NativeWorld):  # it may do anything with what is no action
-            steps = self._outcome.steps + 1
-            state, is_last = self._required(), steps >= self._limit
-            self._outcome = self._outcome._replace(
-                steps=steps, invalid=self._outcome.invalid + 1, stop_reason="max_steps" if is_last else ""
+            steps = self.outcome.steps + 1
+            state, is_last = self.state, steps >= self._limit
+            self.outcome = self.outcome._replace(
+                steps=steps, invalid=self.outcome.invalid + 1, stop_reason="max_steps" if is_last else ""
             )
             if is_last:
                 assert self._episode is not None
@@ -239,7 +232,7 @@ class Chat:
         if self.done:
             return text
         # The environment complains about what stood in for an action, of which the model knows nothing.
-        state = self._required()
+        state = self.state
         facts = dict(state.info.get("facts") or {})
         said, seen = str(facts.get("complaint", "")), state.observation
         is_seen = isinstance(seen, str) and said and said in seen
@@ -254,16 +247,16 @@ class Chat:
         done = bool(terminated or truncated)
         self.last_reward = float(reward)
         invalid = bool(candidate.error) or bool(info.get("invalid_action"))
-        self._outcome = _outcome(
-            self._outcome._replace(
-                reward=self._outcome.reward + self.last_reward,
-                steps=self._outcome.steps + 1,
-                invalid=self._outcome.invalid + invalid,
+        self.outcome = _outcome(
+            self.outcome._replace(
+                reward=self.outcome.reward + self.last_reward,
+                steps=self.outcome.steps + 1,
+                invalid=self.outcome.invalid + invalid,
             ),
             info,
         )
-        if not self._outcome.stop_reason and done:
-            self._outcome = self._outcome._replace(stop_reason="done" if terminated else "max_steps")
+        if not self.outcome.stop_reason and done:
+            self.outcome = self.outcome._replace(stop_reason="done" if terminated else "max_steps")
         self._state = self._episode.advance(candidate, observation, info, done=done)
         # What is seen at the end may show the score.
         return OVER if done else self._agent.next_turn(self._state)

@@ -28,21 +28,19 @@ class How:
         strategy: The strategy that is run.
         options: Its settings.
         n_episodes: Episodes per task, each with a seed of its own.
-        makes: What it leaves to learn from.
     """
 
     strategy: str
     options: Mapping[str, Any] = field(default_factory=dict)
     n_episodes: int = 1
-    makes: str = ""
 
 
 HOWS: Mapping[str, How] = {
-    "rollouts": How("single", n_episodes=4, makes="episodes, for bc, rft and eto"),
-    "mcts": How("mcts", {"n": 10, "k": 3}, makes="Agent Q's search trees, for dpo"),
-    "tree": How("q-tree", {"width": 2, "depth_expanded": 3}, makes="Q*Agent's trees of rollouts, for qnet"),
-    "guided": How("q-guided", {"n": 3, "perturb": False}, makes="episodes guided by values, for bc: self-training"),
-    "iad": How("iad", {"n": 3}, makes="committed and rejected candidates, for dpo with source=decisions"),
+    "rollouts": How("single", n_episodes=4),  # episodes, for bc, rft and eto
+    "mcts": How("mcts", {"n": 10, "k": 3}),  # Agent Q's search trees, for dpo
+    "tree": How("q-tree", {"width": 2, "depth_expanded": 3}),  # Q*Agent's trees of rollouts, for qnet
+    "guided": How("q-guided", {"n": 3, "perturb": False}),  # episodes guided by values, for bc: self-training
+    "iad": How("iad", {"n": 3}),  # committed and rejected candidates, for dpo with source=decisions
 }
 """Name -> what is run."""
 

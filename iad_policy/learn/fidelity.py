@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, NamedTuple
 
@@ -109,10 +109,6 @@ class Fidelity:
     error_precision: float | None
     exact_failures: float | None
     same_after: Mapping[int, float]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the report as JSON."""
-        return asdict(self)
 
 
 def fidelity(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from iad_policy.learn.trainable import Trainable
-from iad_policy.trained.models import FORMAT, MODEL, SIMULATOR, TRAINING, Model, ModelFolderError, load_model
+from iad_policy.trained.models import FORMAT, MODEL, TRAINING, Model, ModelFolderError, load_model
 from iad_policy.types.atomic import write_atomically
 from iad_policy.types.hashing import dumps
 
@@ -29,20 +29,17 @@ def write_model(folder: Path, backend: Trainable, facts: Mapping[str, Any]) -> M
     return Model(folder, whole, backend)
 
 
-def finished_model(folder: Path, asked: str) -> Model:
+def finished_model(folder: Path, asked: str, recipe: str = "") -> Model:
     """Return the model of a folder where training has ended.
 
     Args:
         folder: The folder.
         asked: Digest of what the training was to do.
+        recipe: Its recipe, if it was to train a simulator.
 
     Raises:
         ModelFolderError: It is the model of another training.
     """
-    recipe = ""
-    with suppress(OSError, ValueError, TypeError, KeyError):
-        if json.loads((folder / MODEL).read_text(encoding="utf-8"))["recipe"] == SIMULATOR:
-            recipe = SIMULATOR
     known = load_model(folder, recipe=recipe)
     require_same(folder, known.facts["asked"], asked)
     return known

@@ -1,6 +1,6 @@
 """Trains a policy on episodes that it plays while it learns, on training tasks."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from random import Random
@@ -14,7 +14,7 @@ from iad_policy.learn.models import finished_model, keep_lines, read_checkpoint,
 from iad_policy.learn.play import Act, PlayedEpisode, play
 from iad_policy.learn.progress import advance
 from iad_policy.learn.recipes.ppo import PolicyOptimisation
-from iad_policy.learn.splits import TRAIN, SplitError, subjects_of
+from iad_policy.learn.splits import subjects_of, training_tasks
 from iad_policy.learn.trainable import Trainable, load_trainable
 from iad_policy.registry.domain import env_id
 from iad_policy.trained.backends import Backend
@@ -32,7 +32,6 @@ def train_online(
     out: Path | str,
     seed: int = 0,
     report: Callable[[str], Any] = lambda text: None,
-    env_args: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Model:
     """Train a policy from a start. The same command again goes on after a kill, from the last whole update.
@@ -44,7 +43,6 @@ def train_online(
         out: Folder of the model.
         seed: Seed of the tasks and of the samples.
         report: Function that is told how it goes, a line at a time.
-        env_args: Arguments of the environment.
         options: Options of the backend (`rate`, `entropy`).
 
     Raises:
@@ -54,12 +52,7 @@ def train_online(
     known = load_model(start, head="policy", env=env)
     policy = load_trainable(known.facts["backend"], env, "policy", seed=seed, **{**known.backend.options, **options})
     policy.take(known.backend)
-    try:
-        world = gym.make(env, **{**(env_args or {}), "split": TRAIN})
-    except (TypeError, ValueError) as error:
-        raise SplitError(
-            f"expected an environment with a split {TRAIN!r} to play, got {env}: {error!s:.200}"
-        ) from error
+    world = training_tasks(env)
     assert env_id(world) == env
     data = getattr(world.unwrapped, "data", None)
     facts = {
@@ -71,7 +64,7 @@ def train_online(
         "seed": seed,
         "start": known.identity,
     }
-    folder, asked = Path(out), digest(facts, env_args or {}, "" if data is None else data.digest)
+    folder, asked = Path(out), digest(facts, {}, "" if data is None else data.digest)
     if (folder / MODEL).exists():
         return finished_model(folder, asked)
     folder.mkdir(parents=True, exist_ok=True)
@@ -104,7 +97,7 @@ def train_online(
         "trained_on": {
             **known.trained_on,
             "tasks": sorted({*known.trained_on["tasks"], *played}),
-            "subjects": sorted({*known.trained_on["subjects"], *subjects_of(env, env_args or {}, played)}),
+            "subjects": sorted({*known.trained_on["subjects"], *subjects_of(env, {}, played)}),
             "n_episodes": recipe.updates * recipe.tasks * recipe.group,
             "reward_information": "oracle",
         },

@@ -10,14 +10,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 
 from iad_policy.errors import UnknownName
 from iad_policy.learn.examples import NothingToLearn, weighted
 from iad_policy.learn.models import finished_model, write_model
 from iad_policy.learn.objectives import cross_entropy
-from iad_policy.learn.splits import TRAIN, SplitError, subjects_of
+from iad_policy.learn.splits import TRAIN, SplitError, subjects_of, training_tasks
 from iad_policy.learn.train import LANGUAGE
 from iad_policy.learn.trainable import load_trainable
 from iad_policy.registry.domain import domain_of, env_id
@@ -116,10 +115,7 @@ def record_outcomes(
     Raises:
         SplitError: The environment has no training tasks.
     """
-    try:
-        made = gym.make(env, split=TRAIN)
-    except (TypeError, ValueError) as error:
-        raise SplitError(f"expected an environment with a split {TRAIN!r}, got {env}: {error!s:.200}") from error
+    made = training_tasks(env)
     own = domain_of(made).agent
     found: list[Recorded] = []
     for agent in agents or (f"{own.partition(':')[0]}:0", own, "random"):
@@ -164,7 +160,7 @@ def train_simulator(
     }
     how = SimulatorTraining(**options)
     known = list(read(records)) if isinstance(records, str | Path) else list(records)
-    made = gym.make(env, split=TRAIN)
+    made = training_tasks(env)
     assert env_id(made) == env
     others = {one.task_id for one in known} - set(made.unwrapped.task_ids)  # type: ignore[attr-defined]
     if others:
@@ -198,7 +194,7 @@ def train_simulator(
     folder, facts = Path(out), {"recipe": SIMULATOR, "options": settings, "env": env, "seed": seed, "backend": backend}
     asked = digest(facts, [tuple(one) for one in known])
     if (folder / MODEL).exists():
-        return finished_model(folder, asked)
+        return finished_model(folder, asked, SIMULATOR)
     chosen = how.drawn(known, np.random.default_rng(seed_of("simulator", seed)))
     examples = weighted([outcome_row(one) for one in chosen], cross_entropy)
     report(f"simulator: {len(chosen)} rows, {len(types)} types of outcomes")

@@ -1,4 +1,4 @@
-"""What may be learned from, and what a model says of it. `evaluation.trained` refuses to measure it there."""
+"""What may be learned from, and what a model says of it. `iad_policy.run.trained` refuses to measure it there."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,6 +31,18 @@ def require_train(experience: Experience) -> None:
                 f"expected runs of the split {TRAIN!r} to learn from, got {given}: {origin.name}; run with --split "
                 f"{TRAIN}{own}. Whoever learns from other tasks knows them when they are measured"
             )
+
+
+def training_tasks(env: str) -> gym.Env[Any, Any]:
+    """Return an environment on its training tasks.
+
+    Raises:
+        SplitError: It has none.
+    """
+    try:
+        return gym.make(env, split=TRAIN)
+    except (TypeError, ValueError) as error:
+        raise SplitError(f"expected an environment with a split {TRAIN!r}, got {env}: {error!s:.200}") from error
 
 
 def subjects_of(env: str, env_args: Mapping[str, Any], tasks: Iterable[str]) -> list[str]:

@@ -9,7 +9,7 @@ names the test that shows it, or it is not, and `DIFFERS` says what is done inst
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
@@ -173,6 +173,10 @@ class Claim:
     def arms(self) -> set[str]:
         """The arms that it is about."""
         return {self.more, self.less, *(self.beyond or ())}
+
+
+of_success = partial(Claim, metric="success")
+"""Makes a claim about success, from its first four fields."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from iad_policy.papers import (
     WEBSHOP,
     ArmPicture,
-    Claim,
     Experiment,
     Laboratory,
     MeasuredArm,
     PaperComparison,
     PaperDifference,
     Settings,
+    of_success,
 )
 
 
@@ -106,11 +106,6 @@ SETTINGS = {"n": 10, "strategy_args": {"mcts.k": 3, "mcts.c_exp": 1.0}, "agent_a
 STATED = {"strategy_args": {"mcts.first_visits": "published"}}
 
 
-def claim(name: str, more: str, less: str, published: str) -> Claim:
-    """Return a claim about success, of which the paper's figures are."""
-    return Claim(name, more, less, published, metric="success")
-
-
 EXPERIMENTS: Mapping[str, Experiment] = {
     "agent-q/webshop": Experiment(
         env=WEBSHOP,
@@ -130,17 +125,19 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             stages=stages,
             arms={**TRAINED, **OURS, **{name: arm for name, arm in SEARCHING.items() if arm.agent != "rft"}},
             claims=(
-                claim("rft > base", "rft", "base", "31.3 > 28.6"),
-                claim("outcome-dpo > rft", "outcome-dpo", "rft", "37.5 (text: 40.6) > 31.3"),
-                claim("step-dpo > outcome-dpo", "step-dpo", "outcome-dpo", "OpenTable: 75.2 > 71.8"),
-                claim("agent-q > step-dpo", "agent-q", "step-dpo", "OpenTable: 81.7 > 75.2"),
-                claim("agent-q > outcome-dpo", "agent-q", "outcome-dpo", "+0.9"),
-                claim("base + mcts > agent-q", "base + mcts", "agent-q", "48.4 > 41.5"),
-                claim("outcome-dpo + beam > outcome-dpo", "outcome-dpo + beam", "outcome-dpo", "figure 3, no figure"),
-                claim("ranked first visits > published", "step-dpo ranked", "step-dpo", "not in the paper"),
-                claim("soft labels > hard", "agent-q soft", "agent-q", "not in the paper"),
-                claim("agent-q + mcts > agent-q", "agent-q + mcts", "agent-q", "50.5 > 41.5"),
-                claim("agent-q + mcts > base + mcts", "agent-q + mcts", "base + mcts", "50.5 > 48.4"),
+                of_success("rft > base", "rft", "base", "31.3 > 28.6"),
+                of_success("outcome-dpo > rft", "outcome-dpo", "rft", "37.5 (text: 40.6) > 31.3"),
+                of_success("step-dpo > outcome-dpo", "step-dpo", "outcome-dpo", "OpenTable: 75.2 > 71.8"),
+                of_success("agent-q > step-dpo", "agent-q", "step-dpo", "OpenTable: 81.7 > 75.2"),
+                of_success("agent-q > outcome-dpo", "agent-q", "outcome-dpo", "+0.9"),
+                of_success("base + mcts > agent-q", "base + mcts", "agent-q", "48.4 > 41.5"),
+                of_success(
+                    "outcome-dpo + beam > outcome-dpo", "outcome-dpo + beam", "outcome-dpo", "figure 3, no figure"
+                ),
+                of_success("ranked first visits > published", "step-dpo ranked", "step-dpo", "not in the paper"),
+                of_success("soft labels > hard", "agent-q soft", "agent-q", "not in the paper"),
+                of_success("agent-q + mcts > agent-q", "agent-q + mcts", "agent-q", "50.5 > 41.5"),
+                of_success("agent-q + mcts > base + mcts", "agent-q + mcts", "base + mcts", "50.5 > 48.4"),
             ),
             pictures=(
                 ArmPicture(
@@ -182,16 +179,16 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             stages=stages_from_rft,
             arms={**TRAINED, **OURS, **SEARCHING},
             claims=(
-                claim("rft > base", "rft", "base", "67.2 > 18.6"),
-                claim("outcome-dpo > rft", "outcome-dpo", "rft", "71.8 > 67.2"),
-                claim("step-dpo > outcome-dpo", "step-dpo", "outcome-dpo", "75.2 > 71.8"),
-                claim("agent-q > step-dpo", "agent-q", "step-dpo", "81.7 > 75.2"),
-                claim("agent-q > outcome-dpo", "agent-q", "outcome-dpo", "81.7 > 71.8"),
-                claim("rft + mcts > agent-q", "rft + mcts", "agent-q", "84.3 > 81.7"),
-                claim("ranked first visits > published", "step-dpo ranked", "step-dpo", "not in the paper"),
-                claim("soft labels > hard", "agent-q soft", "agent-q", "not in the paper"),
-                claim("agent-q + mcts > agent-q", "agent-q + mcts", "agent-q", "95.4 > 81.7"),
-                claim("agent-q + mcts > rft + mcts", "agent-q + mcts", "rft + mcts", "95.4 > 84.3"),
+                of_success("rft > base", "rft", "base", "67.2 > 18.6"),
+                of_success("outcome-dpo > rft", "outcome-dpo", "rft", "71.8 > 67.2"),
+                of_success("step-dpo > outcome-dpo", "step-dpo", "outcome-dpo", "75.2 > 71.8"),
+                of_success("agent-q > step-dpo", "agent-q", "step-dpo", "81.7 > 75.2"),
+                of_success("agent-q > outcome-dpo", "agent-q", "outcome-dpo", "81.7 > 71.8"),
+                of_success("rft + mcts > agent-q", "rft + mcts", "agent-q", "84.3 > 81.7"),
+                of_success("ranked first visits > published", "step-dpo ranked", "step-dpo", "not in the paper"),
+                of_success("soft labels > hard", "agent-q soft", "agent-q", "not in the paper"),
+                of_success("agent-q + mcts > agent-q", "agent-q + mcts", "agent-q", "95.4 > 81.7"),
+                of_success("agent-q + mcts > rft + mcts", "agent-q + mcts", "rft + mcts", "95.4 > 84.3"),
             ),
             pictures=(
                 ArmPicture(

@@ -43,6 +43,7 @@ SHOWN: Mapping[str, str] = {
     "::test_artis_has_the_published_arms",
 }
 BFCL, ACEBENCH = TOOLS = ("IAD/BFCL-v0", "IAD/ACEBench-v0")
+BASH = "IAD/InterCodeBash-v0"
 COLDER = "Every role but the actor has temperature 0.01 there, and 0 here."
 DIFFERS: Mapping[str, PaperDifference] = {
     "1 the simulator": PaperDifference(
@@ -110,7 +111,7 @@ DIFFERS: Mapping[str, PaperDifference] = {
         "Run there on BFCL-v3 and ACEBench (artis/bfcl, artis/acebench), where what is simulated is one user turn: "
         "the settings are carried over, and an episode is the turn.",
         "settings",
-        (WEBSHOP, "IAD/InterCodeBash-v0"),
+        (WEBSHOP, BASH),
     ),
     "8c temperatures of a comparison": PaperDifference(COLDER, "comparison", TOOLS),
 }
@@ -234,7 +235,16 @@ OF_TURNS = (
     "Of the parallel form, strategy argument artis.mode=parallel. Table 1 has Qwen3 with 8B, 14B and 32B; "
     "its gains peak at n = 8 to 10 (--n 8). Qwen3 thinks or not: agent argument thinking=true or false.",
 )
-CARRIED_OVER = ("Gains peak at n = 8 to 10 (--n 8).",)
+CARRIED_OVER = Experiment(
+    env=BASH,
+    source="ARTIS: sequential simulation before one execution",
+    strategies=METHODS,
+    stated=STATED,
+    ours=OURS,
+    model="Qwen3 8B",
+    published="No figure of this environment. BFCL v3 overall, in per cent: single 12.88, artis 18.75",
+    notes=("Gains peak at n = 8 to 10 (--n 8).",),
+)
 
 EXPERIMENTS: Mapping[str, Experiment] = {
     "artis/bfcl": Experiment(
@@ -292,15 +302,9 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             needs_model=True,
         ),
     ),
-    "artis/webshop": Experiment(
+    "artis/webshop": replace(
+        CARRIED_OVER,
         env=WEBSHOP,
-        source="ARTIS: sequential simulation before one execution",
-        strategies=METHODS,
-        stated=STATED,
-        ours=OURS,
-        model="Qwen3 8B",
-        published="No figure of this environment. BFCL v3 overall, in per cent: single 12.88, artis 18.75",
-        notes=CARRIED_OVER,
         comparison=PaperComparison(
             title="ARTIS",
             source="ARTIS, tables 1 to 4 (BFCL v3 multi-turn base, Qwen3-8B)",
@@ -310,14 +314,5 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             pictures=PICTURES,
         ),
     ),
-    "artis/bash": Experiment(
-        env="IAD/InterCodeBash-v0",
-        source="ARTIS: sequential simulation before one execution",
-        strategies=METHODS,
-        stated=STATED,
-        ours=OURS,
-        model="Qwen3 8B",
-        published="No figure of this environment. BFCL v3 overall, in per cent: single 12.88, artis 18.75",
-        notes=CARRIED_OVER,
-    ),
+    "artis/bash": CARRIED_OVER,
 }

@@ -14,6 +14,7 @@ from iad_policy.papers import (
     PaperComparison,
     PaperDifference,
     Settings,
+    of_success,
 )
 from iad_policy.types.names import SPARSITY
 
@@ -91,11 +92,6 @@ def measured(strategy: str, n: int = 1, **options: Any) -> MeasuredArm:
     """Return an arm with the paper's feedback and instruction."""
     own = {"feedback": "best-worst", "instruct": "improve"} if strategy in ("iad", "chains") else {}
     return MeasuredArm("", strategy, {"n": n, **own, **options})
-
-
-def of_success(name: str, more: str, less: str, published: str) -> Claim:
-    """Return a claim about success."""
-    return Claim(name, more, less, published, metric="success")
 
 
 NS = (2, 4, 6)

@@ -9,7 +9,7 @@ from iad_policy.prompts import prompts_of
 from iad_policy.registry.domain import env_id
 from iad_policy.simulators.recorded import OUTCOMES, earlier_outcomes, read
 from iad_policy.simulators.retrieval import RetrievalSimulator
-from iad_policy.simulators.visible_state import VisibleState, require_other_task
+from iad_policy.simulators.visible_state import outcome_at_end, require_other_task, visible
 from iad_policy.trained.models import SIMULATOR, load_model
 from iad_policy.trained.outcomes import outcome_state
 from iad_policy.trained.rows import Row
@@ -53,29 +53,26 @@ class LearnedSimulator:
         }
         self.identity = f"learned {self._model.identity} " + " ".join(one.identity for one in self._by_type.values())
 
-    def begin(self, world: World, state: State) -> VisibleState:
+    def begin(self, world: World, state: State) -> State:
         """Return the visible part of a state as a token.
 
         Raises:
             SimulationError: It was trained on this very task, so outcomes would be looked up, not predicted.
         """
         require_other_task(state, self.trained_on["tasks"])
-        return VisibleState.of(state)
+        return visible(state)
 
-    def simulate(self, world: World, token: VisibleState, action: Any, draw: int) -> Outcome:
+    def simulate(self, world: World, token: State, action: Any, draw: int) -> Outcome:
         """Return the nearest recorded outcome of the most likely type. A later `draw` gives the next nearest."""
         if token.done:
-            return token.end()
+            return outcome_at_end(token)
         return self._by_type[self.predicted(token, action)].simulate(world, token, action, draw)
 
-    def predicted(self, token: VisibleState, action: Any) -> str:
+    def predicted(self, token: State, action: Any) -> str:
         """Return the most likely type of an action's outcome."""
-        before = token.as_state()
-        instruction = str(before.info.get("instruction", ""))
-        first = before.history[0] if before.history else before
-        state = outcome_state(
-            self._words.page(first), earlier_outcomes(before), before.observation, instruction, action
-        )
+        instruction = str(token.info.get("instruction", ""))
+        first = token.history[0] if token.history else token
+        state = outcome_state(self._words.page(first), earlier_outcomes(token), token.observation, instruction, action)
         kinds = list(self._by_type)
         backend = self._model.backend
         likely = backend.outputs(backend.batch([Row(state, kind) for kind in kinds]))

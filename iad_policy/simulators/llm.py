@@ -19,7 +19,7 @@ from iad_policy.models.parsing.fences import fence_at
 from iad_policy.prompts import Prompt, Prompts, prompts_of
 from iad_policy.prompts.rendering import Seen
 from iad_policy.registry.domain import env_id
-from iad_policy.simulators.visible_state import VisibleState, require_other_task
+from iad_policy.simulators.visible_state import outcome_after, outcome_at_end, require_other_task, visible
 from iad_policy.trained.models import MODEL, SIMULATOR, load_model
 from iad_policy.types import Outcome, State
 from iad_policy.types.answers import read_field
@@ -48,6 +48,8 @@ class LanguageSimulator(ModelComponent):
     is_perfect = False
     uses_world = False
     predicts_info = False
+    prompt = "simulator"
+    """Name of the prompt that it is asked with."""
 
     def __init__(
         self,
@@ -69,42 +71,44 @@ class LanguageSimulator(ModelComponent):
     @property
     def identity(self) -> str:
         """Everything its outcomes depend on."""
-        return f"llm {identity_of(self.model)} prompts={self._prompts.digest(['simulator'])} {self.sampling}"
+        return f"llm {identity_of(self.model)} prompts={self._prompts.digest([self.prompt])} {self.sampling}"
 
-    def begin(self, world: World, state: State) -> VisibleState:
+    def begin(self, world: World, state: State) -> State:
         """Return the visible part of a state as a token."""
-        return VisibleState.of(state)
+        return visible(state)
 
-    def simulate(self, world: World, token: VisibleState, action: Any, draw: int) -> Outcome:
+    def simulate(self, world: World, token: State, action: Any, draw: int) -> Outcome:
         """Return the model's prediction.
 
         Raises:
             ModelError: The model could not answer, or its answer did not have the requested form (`malformed`).
         """
         if token.done:
-            return token.end()
-        state, words = token.as_state(), self._prompts.rendering
-        values = words.values(state) | {"notes": "", "observation": words.raw(state)}
-        return self._predicted(token, action, self._prompts.render("simulator", subject=shown(action), **values))
-
-    def _predicted(self, token: VisibleState, action: Any, prompt: Prompt, before: str = "") -> Outcome:
+            return outcome_at_end(token)
+        asked, before = self._question(token, action)
         text = ""
         for _ in range(2):
-            text = self.complete(prompt.messages()).text
+            text = self.complete(asked.messages()).text
             predicted = read_prediction(text, before)
             if predicted is not None:
                 info = {"invalid_action": not predicted.is_valid, "available_actions": ()}
                 info |= {name: Unpredicted() for name in ("facts", "page") if name in token.info}
                 seen, has_failed = predicted.observation, predicted.has_failed or not predicted.is_valid
                 failure = seen if has_failed else ""
-                return token.after(
-                    action, seen, info, done=predicted.is_over, key=seen, failure=failure, changed=not has_failed
+                return outcome_after(
+                    token, action, seen, info, done=predicted.is_over, key=seen, failure=failure, changed=not has_failed
                 )
         raise ModelError(
             f"expected {self.model.name} as simulator to answer with Valid, Failed, Over and Observation, got "
             f"{text[:200]!r} (2 tries); use another model",
             kind="malformed",
         )
+
+    def _question(self, token: State, action: Any) -> tuple[Prompt, str]:
+        """Return what the model is asked, and what was seen before, if the answer may count paragraphs of it."""
+        words = self._prompts.rendering
+        values = words.values(token) | {"notes": "", "observation": words.raw(token)}
+        return self._prompts.render(self.prompt, subject=shown(action), **values), ""
 
 
 class TrainedLanguageSimulator(LanguageSimulator):
@@ -122,6 +126,8 @@ class TrainedLanguageSimulator(LanguageSimulator):
         SimulationError: It is no language model.
     """
 
+    prompt = "simulator_trained"
+
     def __init__(self, env: gym.Env[Any, Any], folder: str) -> None:
         model = load_model(folder, env=env_id(env), recipe=SIMULATOR)
         if not model.facts["backend"].startswith("hf:"):
@@ -132,26 +138,17 @@ class TrainedLanguageSimulator(LanguageSimulator):
         super().__init__(env, model.backend.client())  # type: ignore[attr-defined]
         self.trained_on: Mapping[str, Any] = model.trained_on
 
-    @property
-    def identity(self) -> str:
-        """Everything its outcomes depend on."""
-        return f"llm {identity_of(self.model)} prompts={self._prompts.digest(['simulator_trained'])} {self.sampling}"
-
-    def begin(self, world: World, state: State) -> VisibleState:
+    def begin(self, world: World, state: State) -> State:
         """Return the visible part of a state as a token.
 
         Raises:
             SimulationError: It was trained on this very task.
         """
         require_other_task(state, self.trained_on["tasks"])
-        return VisibleState.of(state)
+        return visible(state)
 
-    def simulate(self, world: World, token: VisibleState, action: Any, draw: int) -> Outcome:
-        """Return the model's prediction. See `LanguageSimulator.simulate`."""
-        if token.done:
-            return token.end()
-        asked = question(self._prompts, token.as_state(), action)
-        return self._predicted(token, action, asked, str(token.observation))
+    def _question(self, token: State, action: Any) -> tuple[Prompt, str]:
+        return question(self._prompts, token, action), str(token.observation)
 
 
 def language_simulator(env: gym.Env[Any, Any], model: str | LanguageModel = "") -> LanguageSimulator:

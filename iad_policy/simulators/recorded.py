@@ -80,7 +80,6 @@ def record(
     tasks: Sequence[str] | None = None,
     n_episodes: int = 2,
     n_proposals: int = 3,
-    n_provoked: int = 4,
     seed: int = 0,
 ) -> list[Recorded]:
     """Run tasks and record the outcome of every action: the agent's proposals, and actions that fail.
@@ -95,7 +94,6 @@ def record(
         tasks: Task ids. By default the first 100. Without task ids, as many seeds, starting at `seed`.
         n_episodes: Number of episodes per task.
         n_proposals: Number of proposals per state.
-        n_provoked: Number of actions that should fail per state.
         seed: Seed of the agent.
     """
     prompts, has_text = prompts_of(env), is_text(env.observation_space)
@@ -110,7 +108,7 @@ def record(
         while not state.done:
             actions = proposals(world, proposer, state, n_proposals, name="recording", rng=rng)
             outcomes = [(action, AGENT, world.simulate(world.snapshot(), action, 0)) for action in actions]
-            wrong = provoked(env, world, state, actions, seen_kinds, n_provoked)
+            wrong = provoked(env, world, state, actions, seen_kinds, 4)
             outcomes += [(action, PROVOKED, outcome) for action, outcome in wrong]
             beginning = prompts.rendering.page(state.history[0] if state.history else state)
             earlier = earlier_outcomes(state)

@@ -10,13 +10,17 @@ from numpy.typing import NDArray
 
 from iad_policy.errors import SimulationError
 from iad_policy.simulators.recorded import Recorded, read, record_elsewhere
-from iad_policy.simulators.visible_state import VisibleState
+from iad_policy.simulators.visible_state import outcome_after, outcome_at_end, visible
 from iad_policy.types import Outcome, State
 from iad_policy.types.hashing import digest, encode
 from iad_policy.types.texts import shown
 from iad_policy.world import World
 
 Vectors = NDArray[np.float32]
+SIZES = (3, 4, 5)
+"""Lengths of n-grams, in bytes of UTF-8."""
+ACTION_WEIGHT = 0.7
+"""Weight of the action's similarity. The rest is the weight of the observation's."""
 
 
 class TextEmbedder(Protocol):
@@ -34,16 +38,14 @@ class HashedNgrams:
     """Character n-gram counts, hashed into a vector. They need no model and no download, and are the same everywhere.
 
     Args:
-        sizes: Lengths of the n-grams, in bytes of UTF-8.
         dimensions: Length of a vector, a power of two.
     """
 
-    def __init__(self, sizes: Sequence[int] = (3, 4, 5), dimensions: int = 2**14) -> None:
+    def __init__(self, dimensions: int = 2**14) -> None:
         if dimensions < 2 or dimensions & (dimensions - 1):
             raise ValueError(f"expected dimensions to be a power of two, got {dimensions}; use one such as 4096")
-        self._sizes = tuple(sizes)
         self._dimensions = dimensions
-        self.name = f"hashed {min(sizes)}-{max(sizes)}-grams, {dimensions} dimensions"
+        self.name = f"hashed {min(SIZES)}-{max(SIZES)}-grams, {dimensions} dimensions"
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return one row of length 1 per text. An empty text is similar only to another empty one."""
@@ -57,7 +59,7 @@ class HashedNgrams:
         # Start and end marks, so that the shortest text has an n-gram and both ends of a text count.
         codes = np.frombuffer(f"\2\2{text}\3\3".encode(errors="surrogatepass"), dtype=np.uint8).astype(np.uint64)
         hashed = []
-        for size in self._sizes:
+        for size in SIZES:
             n = max(0, len(codes) - size + 1)
             value = np.full(n, 0xCBF29CE484222325, dtype=np.uint64)
             for place in range(size):
@@ -75,7 +77,6 @@ class RetrievalSimulator:
     Args:
         records: The recorded outcomes.
         encoder: Measures the similarity of two texts.
-        action_weight: Weight of the action's similarity, 0-1. The rest is the weight of the observation's.
 
     Raises:
         ValueError: There are no records.
@@ -84,22 +85,19 @@ class RetrievalSimulator:
     is_perfect = False
     uses_world = False
 
-    def __init__(
-        self, records: Sequence[Recorded], *, encoder: TextEmbedder | None = None, action_weight: float = 0.7
-    ) -> None:
+    def __init__(self, records: Sequence[Recorded], *, encoder: TextEmbedder | None = None) -> None:
         if not records:
             raise ValueError("expected recorded outcomes to retrieve from, got none; record some tasks first")
         self._records = list(records)
         self._encoder = encoder or HashedNgrams(dimensions=2**12)
-        self._weight = action_weight
         self._actions = _Index(self._encoder, [_action_text(one.action) for one in records])
         self._observations = _Index(
             self._encoder, [_observation_text(one.observation, one.instruction) for one in records]
         )
         self._tasks = {one.task_id for one in records}
-        self.identity = f"retrieval {digest(self._records)} {self._encoder.name} {action_weight:g}"
+        self.identity = f"retrieval {digest(self._records)} {self._encoder.name} {ACTION_WEIGHT:g}"
 
-    def begin(self, world: World, state: State) -> VisibleState:
+    def begin(self, world: World, state: State) -> State:
         """Return the visible part of a state as a token.
 
         Raises:
@@ -110,22 +108,23 @@ class RetrievalSimulator:
                 f"expected a task that was not recorded, got {state.info['task_id']}; record outcomes on other tasks "
                 "than those of the run, such as the train split's"
             )
-        return VisibleState.of(state)
+        return visible(state)
 
-    def simulate(self, world: World, token: VisibleState, action: Any, draw: int) -> Outcome:
+    def simulate(self, world: World, token: State, action: Any, draw: int) -> Outcome:
         """Return the nearest recorded outcome. A later `draw` returns the next nearest."""
         if token.done:
-            return token.end()
+            return outcome_at_end(token)
         instruction = str(token.info.get("instruction", ""))
-        nearness = self._weight * self._actions.nearness(_action_text(action))
-        nearness += (1.0 - self._weight) * self._observations.nearness(
+        nearness = ACTION_WEIGHT * self._actions.nearness(_action_text(action))
+        nearness += (1.0 - ACTION_WEIGHT) * self._observations.nearness(
             _observation_text(token.observation, instruction)
         )
         place = int(np.argsort(-nearness, kind="stable")[min(draw, len(nearness) - 1)])
         found = self._records[place]
         if found.instruction:
             found = Recorded(*(_replaced(one, found.instruction, instruction) for one in found))
-        return token.after(
+        return outcome_after(
+            token,
             action,
             found.seen,
             found.info,

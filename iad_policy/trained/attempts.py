@@ -1,16 +1,14 @@
 """Attempts in numbers: what is seen of an episode at its end, to tell whether it succeeded."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from iad_policy.trained.features import Features
 from iad_policy.trained.heads import Array
 from iad_policy.types import State
 from iad_policy.types.outcome_types import END, INVALID, SUCCESS, type_of
-
-if TYPE_CHECKING:
-    from iad_policy.trained.features import Features
 
 OUTCOMES = (SUCCESS, END, INVALID, "failed")
 """Types of outcomes as they are counted here. Every class of failure is `failed`."""
@@ -26,7 +24,7 @@ class AttemptFeatures:
         features: The environment's features of actions.
     """
 
-    def __init__(self, features: "Features") -> None:
+    def __init__(self, features: Features) -> None:
         self._features = features
         own = ["steps", *(f"share {kind}" for kind in OUTCOMES), *(f"last {kind}" for kind in OUTCOMES)]
         self.names: Sequence[str] = [

@@ -51,7 +51,7 @@ class World(ABC):
 
     Args:
         env: The environment that the user steps. For simulations, the effect of its wrappers must be known: see
-            `env_wrappers`. An agent acts outside of them, so all methods take and return what is outside.
+            `iad_policy.world.wrappers`. An agent acts outside of them, so all methods take and return what is outside.
     """
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
@@ -163,8 +163,6 @@ class World(ABC):
     def simulate(self, token: Any, action: Any, draw: int) -> Outcome:
         """Return the outcome of an action in a simulated state. The environment itself does not change."""
         outcome = self._simulate(token, self._wrappers.action(writable(action)), draw)
-        if not self._wrappers.changes_observations:
-            return outcome
         return outcome._replace(observation=self._wrappers.observation(outcome.observation))
 
     @abstractmethod

@@ -73,11 +73,6 @@ class WrapperStack:
         return observation
 
     @property
-    def changes_observations(self) -> bool:
-        """Whether the observations outside are others than those inside."""
-        return bool(self._observations)
-
-    @property
     def hides_actions(self) -> bool:
         """Whether it is not known what an action outside is inside."""
         return self._refused is not None and self.changes_actions

@@ -7,14 +7,12 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 import pytest
 
+from iad_envs import ENVIRONMENTS
 from iad_policy.bridges.chat import Chat
 from tests.contract.rule_based import made
 from tests.iad_policy.bridges.gold import Told, aimless, gold_in, solving, texts_of
 
-KEYLESS = (
-    "IAD/WebShop-v0", "IAD/InterCodeBash-v0", "IAD/BIRD-v0", "IAD/Sketch2Code-v0", "IAD/Booking-v0", "IAD/BFCL-v0",
-    "IAD/ACEBench-v0",
-)  # fmt: skip
+KEYLESS = [name for name in ENVIRONMENTS if "Browser" not in name]
 """Environments without a browser in which one acts."""
 NO_PICTURES = pytest.mark.skipif(find_spec("cv2") is None, reason="OpenCV is not installed: iad[sketch2code]")
 each_environment = pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from iad_policy.models.hf import PACKAGES
 from iad_policy.models.loading import load_model as load_client
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.simulators import load_simulator
-from iad_policy.simulators.recorded import Recorded
+from iad_policy.simulators.recorded import Recorded, begun
 from iad_policy.trained.heads import Array
 from iad_policy.trained.models import TRAINING, Model, ModelFolderError, load_model
 from iad_policy.trained.rows import Row
@@ -484,13 +484,8 @@ def test_a_simulator_learns_to_write_what_is_seen(spec: str, tmp_path: Path) -> 
 
 
 def test_offered_actions_are_sampled_by_their_likelihood(cloned: Model) -> None:
-    from iad_policy.types import PublicInfo
-    from iad_policy.types.read_only import read_only
-    from iad_policy.world import adapt
-
     env = gym.make(SHOP, split="train")
-    observation, info = env.reset(seed=0)
-    state = State(read_only(observation), PublicInfo(info, adapt(env).gold_keys), steps_left=15, id="s")
+    state = begun(env, adapt(env), None, 0)
     drawn = [cloned.backend.sample(state, temperature=1.0, rng=Random(seed)) for seed in range(200)]
     likely = {one.action: float(np.exp(one.logprob or 0.0)) for one in drawn}
     assert sum(likely.values()) <= 1 + 1e-6

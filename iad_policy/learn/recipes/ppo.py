@@ -94,7 +94,7 @@ class PolicyOptimisation:
             "advantage": np.array([a for _, _, a in chosen]),
             "reference": start.outputs(start.batch(rows)),
         }
-        return Examples(tuple(rows), stored, np.arange(len(rows), dtype=float), Clipped(self.low, self.high, self.kl))
+        return weighted(rows, Clipped(self.low, self.high, self.kl), **stored)
 
     def value_examples(self, episodes: Sequence[PlayedEpisode]) -> Examples:
         """Return the states with their returns, for the value model of `ppo`."""
@@ -151,7 +151,6 @@ def grouped_by_state(
     states: Sequence[Sequence[Hashable]],
     *,
     is_scaled: bool = False,
-    weight: float = 1.0,
 ) -> list[Array]:
     """Return the advantages of GiGPO: that of the episode in its group, plus that of the step in its state.
 
@@ -163,11 +162,10 @@ def grouped_by_state(
         returns: Of each episode, the discounted return from each step on.
         states: Of each episode, the state of each step.
         is_scaled: Whether both parts are divided by their groups' standard deviations.
-        weight: Weight of the part of the steps.
     """
     of_episodes = grouped(episode_returns, episode_groups, is_scaled=is_scaled)
     lengths = [len(one) for one in returns]
     anchors = [(group, state) for group, own in zip(episode_groups, states, strict=True) for state in own]
     of_steps = grouped(np.concatenate([*returns, np.zeros(0)]), anchors, is_scaled=is_scaled)
     parts = np.split(of_steps, np.cumsum(lengths)[:-1]) if lengths else []
-    return [whole + weight * part for whole, part in zip(of_episodes, parts, strict=True)]
+    return [whole + part for whole, part in zip(of_episodes, parts, strict=True)]

@@ -77,16 +77,13 @@ def test_trees_begin_in_the_states_of_their_episodes(searched: Experience) -> No
 
 
 def test_other_candidates_are_those_of_the_same_state(cloned: Model, tmp_path: Path) -> None:
-    agent = f"learned:{cloned.folder}"
-    evaluate(SHOP, ["bon"], agent=agent, split="train", tasks=3, n=4, out=tmp_path, baseline="bon", **ALLOWED)
+    given: dict[str, Any] = {"split": "train", "allow_trained_tasks": True, "baseline": "bon"}
+    evaluate(SHOP, ["bon"], agent=f"learned:{cloned.folder}", tasks=3, n=4, out=tmp_path, **given)
     steps = [step for one in Experience.of([tmp_path]).trajectories for step in one.steps]
     assert any(step.rejected for step in steps)
     for step in steps:
         assert step.committed.key not in {one.key for one in step.rejected}
         assert all(one.at == step.state.id and not one.error for one in step.rejected)
-
-
-ALLOWED: dict[str, Any] = {"allow_trained_tasks": True}
 
 
 def test_runs_of_two_environments_are_not_one_experience(demos: Experience, tmp_path: Path) -> None:

@@ -10,10 +10,10 @@ import pytest
 import iad_envs  # noqa: F401 (registers)
 from iad_policy.errors import UnknownName
 from iad_policy.registry.domain import domains
+from iad_policy.simulators.recorded import begun, stepped
 from iad_policy.trained.features import Features, load_features
 from iad_policy.trained.proposed import N_PROPOSALS, ProposedActions
-from iad_policy.types import Candidate, Feedback, PublicInfo, State, Turn
-from iad_policy.types.read_only import read_only
+from iad_policy.types import Candidate, Feedback, State, Turn
 from iad_policy.world import adapt
 
 ENVIRONMENTS = [
@@ -25,21 +25,14 @@ ELSEWHERE = {"IAD/InterCodeBash-v0": "wc -l /no/such | sort -rn", "IAD/BIRD-v0":
 """Actions that are not offered."""
 
 
-def states(env_id: str, n_tasks: int = 1, n_steps: int = 3) -> list[State]:
-    """States of episodes that take the first action offered."""
-    features, env = load_features(env_id), gym.make(env_id)
-    gold, found = adapt(env).gold_keys, []
-    for seed in range(n_tasks):
-        observation, info = env.reset(seed=seed)
-        history: tuple[Turn, ...] = ()
-        for step in range(n_steps):
-            state = State(read_only(observation), PublicInfo(info, gold), history=history, steps_left=9 - step)
-            found.append(state)
-            action = features.actions(state)[0]
-            observation, _, terminated, truncated, info = env.step(action)
-            history = (*history, Turn(state.observation, action, state.info))
-            if terminated or truncated:
-                break
+def states(env_id: str) -> list[State]:
+    """States of an episode that takes the first action offered."""
+    features, env, found = load_features(env_id), gym.make(env_id), list[State]()
+    world = adapt(env)
+    state = begun(env, world, None, 0)
+    while not state.done and len(found) < 3:
+        found.append(state)
+        state = stepped(env, world, state, features.actions(state)[0])
     env.close()
     return found
 

@@ -1,6 +1,5 @@
 """The report of how true a simulator is, and the encoder that says how alike two texts are."""
 
-import json
 from typing import Any
 
 import gymnasium as gym
@@ -54,7 +53,7 @@ def test_the_perfect_simulator_is_true_in_every_respect() -> None:
     assert all(one.recall == one.precision == 1.0 for one in report.recall.values())
     assert set(report.recall) == {"success", "end", "invalid"}
     assert set(report.same_after.values()) == {1.0}
-    assert json.loads(json.dumps(report.as_json()))["n"] == report.n > 20
+    assert report.n > 20
 
 
 def test_a_simulator_that_never_tells_the_truth_is_found_out() -> None:

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from iad_policy.errors import UnknownName
 from iad_policy.learn.experience import Experience
 from iad_policy.learn.improve import METHODS, Improved, improve
 from iad_policy.learn.train import train
@@ -15,14 +14,17 @@ from iad_policy.trained.models import load_model
 from tests.iad_policy.learn.conftest import SHOP
 
 SMALL: dict[str, Any] = {"tasks": 4, "demos": 2, "rounds": 1, "epochs": 10, "dev_tasks": 6}
-TWO: dict[str, Any] = {**SMALL, "rounds": 2}
+HOW: dict[str, dict[str, Any]] = {
+    "done": {"method": "rft", **SMALL},
+    "buffered": {"method": "eto", "buffer": "all", **SMALL, "rounds": 2},
+}
 
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Improved]:
     """A whole improvement by rft."""
     out = tmp_path_factory.mktemp("improve") / "rft"
-    return out, improve(SHOP, "rft", out=out, **SMALL)
+    return out, improve(SHOP, out=out, **HOW["done"])
 
 
 @pytest.mark.parametrize("method", [name for name in METHODS if name != "rft"])
@@ -41,22 +43,11 @@ def test_gold_is_read_in_train_and_dev_and_test_is_not_touched(done: tuple[Path,
     assert splits == {"demos": "train", "round-1": "train", "dev-0": "dev", "dev-1": "dev"}
 
 
-@pytest.mark.parametrize("lost", ["dev-1", "round-1", "model-0"])
-def test_wherever_it_is_stopped_it_ends_as_if_it_was_not(lost: str, done: tuple[Path, Improved]) -> None:
-    out, found = done
-    models = [load_model(out / f"model-{number}").identity for number in (0, 1)]
-    stages = ["demos", "model-0", "dev-0", "round-1", "model-1", "dev-1"]
-    for stage in stages[stages.index(lost) :]:
-        shutil.rmtree(out / stage)
-    assert improve(SHOP, "rft", out=out, **SMALL) == found
-    assert [load_model(out / f"model-{number}").identity for number in (0, 1)] == models
-
-
 @pytest.fixture(scope="module")
 def buffered(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Improved]:
     """Two rounds of eto, the second on the episodes of both."""
     out = tmp_path_factory.mktemp("improve") / "buffered"
-    return out, improve(SHOP, "eto", out=out, buffer="all", **TWO)
+    return out, improve(SHOP, out=out, **HOW["buffered"])
 
 
 def test_a_buffer_of_all_rounds_keeps_the_likelihoods_of_each_rounds_policy(
@@ -71,38 +62,42 @@ def test_a_buffer_of_all_rounds_keeps_the_likelihoods_of_each_rounds_policy(
     start = out / f"model-{Improved(out, found.dev[:2]).best}"
     both = Experience.joined([Experience.of([out / f"round-{number}"]) for number in (2, 1)])
     by_hand = {
-        name: train("eto", both, out=tmp_path / name, start=start, beta=0.5, reference=name, epochs=TWO["epochs"])
+        name: train("eto", both, out=tmp_path / name, start=start, beta=0.5, reference=name, epochs=SMALL["epochs"])
         for name in ("behaviour", "start")
     }
     assert model.identity == by_hand["behaviour"].identity != by_hand["start"].identity
 
 
-@pytest.mark.parametrize("lost", ["model-1", "round-2", "model-2"])
-def test_wherever_it_is_stopped_the_buffer_is_the_same(lost: str, buffered: tuple[Path, Improved]) -> None:
-    out, found = buffered
-    identity = load_model(out / "model-2").identity
-    stages = ["model-1", "dev-1", "round-2", "model-2", "dev-2"]
-    for stage in stages[stages.index(lost) :]:
-        shutil.rmtree(out / stage)
-    assert improve(SHOP, "eto", out=out, buffer="all", **TWO) == found
-    assert load_model(out / "model-2").identity == identity
+STAGES = ("demos", "model-0", "dev-0", "round-1", "model-1", "dev-1", "round-2", "model-2", "dev-2")
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("kind", "lost"),
     [
-        ({"buffer": "last"}, "expected a known buffer, got 'last'; known: all, newest"),
-        ({"buffer": "all", "reference": "start"}, r"expected reference=behaviour .* \(buffer=newest\)"),
+        *(("done", stage) for stage in ("dev-1", "round-1", "model-0")),
+        *(("buffered", stage) for stage in ("model-1", "round-2", "model-2")),
     ],
 )
-def test_a_buffer_that_can_not_be_is_refused_before_anything_runs(
-    given: dict[str, Any], said: str, tmp_path: Path
+def test_wherever_it_is_stopped_it_ends_as_if_it_was_not(kind: str, lost: str, request: pytest.FixtureRequest) -> None:
+    out, found = request.getfixturevalue(kind)
+    models = {path: load_model(path).identity for path in out.glob("model-*")}
+    for stage in STAGES[STAGES.index(lost) :]:
+        shutil.rmtree(out / stage, ignore_errors=True)  # there may be no second round
+    assert improve(SHOP, out=out, **HOW[kind]) == found
+    assert {path: load_model(path).identity for path in models} == models
+
+
+@pytest.mark.parametrize(
+    ("method", "given", "said"),
+    [
+        ("sft", {}, "expected a known method, got 'sft' .*known: .*rft"),
+        ("dpo", {"buffer": "last"}, "expected a known buffer, got 'last'; known: all, newest"),
+        ("dpo", {"buffer": "all", "reference": "start"}, r"expected reference=behaviour .* \(buffer=newest\)"),
+    ],
+)
+def test_what_can_not_be_is_refused_before_anything_runs(
+    method: str, given: dict[str, Any], said: str, tmp_path: Path
 ) -> None:
     with pytest.raises(ValueError, match=said):
-        improve(SHOP, "dpo", out=tmp_path / "rounds", **given)
+        improve(SHOP, method, out=tmp_path / "rounds", **given)
     assert not (tmp_path / "rounds").exists()
-
-
-def test_an_unknown_method_names_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(UnknownName, match="rft"):
-        improve(SHOP, "sft", out=tmp_path)

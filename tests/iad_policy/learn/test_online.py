@@ -16,7 +16,7 @@ from iad_policy.learn.train import train
 from iad_policy.trained.backends.numeric import WEIGHTS
 from iad_policy.trained.models import TRAINING, Model, ModelFolderError
 from iad_policy.types import Candidate, State
-from tests.iad_policy.learn.bandits import policy, probabilities, pull
+from tests.iad_policy.learn.bandits import Killed, policy, probabilities, pull
 from tests.iad_policy.learn.conftest import SHOP
 
 
@@ -100,9 +100,6 @@ def test_episodes_are_those_of_the_environment(cloned: Model) -> None:
 def test_a_killed_training_ends_as_one_that_was_not(advantage: str, cloned: Model, tmp_path: Path) -> None:
     given = {"updates": 11, "tasks": 2, "group": 2, "advantage": advantage, "start": cloned.folder}
     whole = train("ppo", SHOP, out=tmp_path / "whole", **given)
-
-    class Killed(Exception):
-        pass
 
     def killing(text: str) -> None:
         raise Killed

@@ -4,7 +4,6 @@ import json
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -176,12 +175,27 @@ def test_artis_on_tools_is_judged_by_success_and_has_a_trained_simulator_if_one_
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("agent", [None, "random", "solution:0.5"])
-def test_artis_on_tools_needs_a_language_model(agent: str | None, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"language model as the agent for ARTIS .* got .*pass --agent local:<model>"):
-        reproduce("artis", env="IAD/BFCL-v0", agent=agent, out=tmp_path / "none")
-    with pytest.raises(ValueError, match="expected no simulator for ARTIS, which has its own, got perfect"):
-        reproduce("artis", simulator="perfect", out=tmp_path / "none")
+NEEDS_MODEL = r"language model as the agent for ARTIS .* got .*pass --agent local:<model>"
+IN_BFCL = {"env": "IAD/BFCL-v0"}
+
+
+@pytest.mark.parametrize(
+    ("paper", "given", "error", "said"),
+    [
+        ("react", {}, UnknownName, "agentq"),
+        *(
+            ("artis", {**IN_BFCL, "agent": agent}, ValueError, NEEDS_MODEL)
+            for agent in (None, "random", "solution:0.5")
+        ),
+        ("artis", {"simulator": "perfect"}, ValueError, "no simulator for ARTIS, which has its own, got perfect"),
+        ("agentq", {"agent": "random"}, ValueError, "expected no agent for Agent Q, whose policies are trained"),
+    ],
+)
+def test_what_can_not_be_compared_is_refused_before_anything_runs(
+    paper: str, given: Any, error: type[Exception], said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(error, match=said):
+        reproduce(paper, out=tmp_path / "none", **given)
     assert not list(tmp_path.iterdir())
 
 
@@ -207,15 +221,16 @@ def test_an_arm_on_tools_has_the_papers_settings_and_the_given_simulator(model: 
     assert asked == {0.0, 1.0}
 
 
-def test_a_claim_is_decided_by_its_own_metric() -> None:
-    def episode(task: int, reward: float, success: float) -> EpisodeRecord:
-        facts = {"success": success, "progress": success, "reward": reward}
-        return EpisodeRecord("k", WEBSHOP, f"t{task}", "single", 0, **facts)
+def arm(*rewards: float, success: float = 0.0) -> list[EpisodeRecord]:
+    """Episodes of an arm, one for each task."""
+    return [
+        EpisodeRecord("k", WEBSHOP, f"t{task}", "bon", 0, reward=reward, success=success)
+        for task, reward in enumerate(rewards)
+    ]
 
-    episodes = {
-        "more": [episode(task, 0.5, 1.0) for task in range(40)],
-        "less": [episode(task, 0.9, 0.0) for task in range(40)],
-    }
+
+def test_a_claim_is_decided_by_its_own_metric() -> None:
+    episodes = {"more": arm(*[0.5] * 40, success=1.0), "less": arm(*[0.9] * 40)}
     claims = [Claim(name, "more", "less", "", metric=name) for name in ("success", "reward")]
     by_success, by_reward = judged(claims, episodes)
     assert (by_success["verdict"], by_reward["verdict"]) == ("confirmed", "refuted")
@@ -223,30 +238,20 @@ def test_a_claim_is_decided_by_its_own_metric() -> None:
 
 
 def test_a_gap_may_be_compared_with_another_one() -> None:
-    def arm(*rewards: float) -> list[EpisodeRecord]:
-        return [
-            EpisodeRecord("k", WEBSHOP, f"t{task}", "bon", 0, reward=one, success=0.0)
-            for task, one in enumerate(rewards)
-        ]
-
-    wide, narrow, none = arm(*[0.9] * 30), arm(*[0.6] * 30), arm(*[0.5] * 30)
-    rows = {"wide": wide, "narrow": narrow, "none": none}
-    (found,) = judged([Claim("shrinks", "wide", "none", "", beyond=("narrow", "none"))], rows)
-    assert found["reward"] == pytest.approx(0.4 - 0.1)
-    assert found["verdict"] == "confirmed"
-    (found,) = judged([Claim("shrinks", "narrow", "none", "", beyond=("wide", "none"))], rows)
-    assert (found["reward"], found["verdict"]) == (pytest.approx(0.1 - 0.4), "refuted")
+    rows = {"wide": arm(*[0.9] * 30), "narrow": arm(*[0.6] * 30), "none": arm(*[0.5] * 30)}
+    for more, other, verdict in (("wide", "narrow", "confirmed"), ("narrow", "wide", "refuted")):
+        (found,) = judged([Claim("shrinks", more, "none", "", beyond=(other, "none"))], rows)
+        assert found["reward"] == pytest.approx(rows[more][0].reward - rows[other][0].reward)
+        assert found["verdict"] == verdict
 
 
-def test_coverage_says_what_is_compared_and_what_is_not(tmp_path: Path) -> None:
+def test_coverage_says_what_is_compared_and_what_is_not() -> None:
     said = coverage("iad", "IAD/Sketch2Code-v0")
     assert "Trend: the gap shrinks, n = 2 to 6 (published: +3.33 > +1.00)" in said
     assert "nothing is trained" in said
     assert "- Without --agent the agent is rule-based." in said
     assert "policies are trained" in coverage("agentq", "IAD/Booking-v0")
     assert compared_in("iad") == (WEBSHOP, "IAD/Sketch2Code-v0", "IAD/BIRD-v0", "IAD/InterCodeBash-v0")
-    with pytest.raises(ValueError, match="expected no agent for Agent Q, whose policies are trained"):
-        reproduce("agentq", out=tmp_path, agent="random")
 
 
 def test_arms_that_a_backend_can_not_tell_are_left_out_with_their_claims() -> None:
@@ -344,17 +349,6 @@ def test_every_comparison_runs(paper: str, one: PaperComparison, model: OpenAISe
     assert {read_config(path.parent)["env"] for path in tmp_path.rglob("config.json")} == {env}
 
 
-def episodes(*rewards: float) -> list[EpisodeRecord]:
-    one = EpisodeRecord.of(json.loads(LINE))
-    return [
-        replace(one, task_id=f"task {place}", reward=reward, success=float(reward == 1.0))
-        for place, reward in enumerate(rewards)
-    ]
-
-
-LINE = (Path(__file__).parents[2] / "fixtures/run_folders/webshop/episodes.jsonl").read_text().splitlines()[0]
-
-
 @pytest.mark.parametrize(
     ("more", "less", "least", "verdict"),
     [
@@ -367,11 +361,6 @@ LINE = (Path(__file__).parents[2] / "fixtures/run_folders/webshop/episodes.jsonl
     ],
 )
 def test_a_verdict_follows_from_the_interval(more: list[float], less: list[float], least: float, verdict: str) -> None:
-    (found,) = judged([Claim("c", "a", "b", "", least)], {"a": episodes(*more), "b": episodes(*less)})
+    (found,) = judged([Claim("c", "a", "b", "", least)], {"a": arm(*more), "b": arm(*less)})
     assert found["verdict"] == verdict
     assert found["reward"] == pytest.approx(fmean(more) - fmean(less))
-
-
-def test_an_unknown_paper_names_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(UnknownName, match="agentq"):
-        reproduce("react", out=tmp_path)

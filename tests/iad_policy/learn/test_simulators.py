@@ -17,9 +17,9 @@ from iad_policy.learn.splits import SplitError
 from iad_policy.run.trained import TrainedHere
 from iad_policy.simulators import load_simulator
 from iad_policy.simulators.recorded import PROVOKED, Recorded, read
-from iad_policy.simulators.visible_state import VisibleState
 from iad_policy.trained.models import Model, ModelFolderError
 from iad_policy.trained.outcomes import features_of, outcome_state, tool_of
+from iad_policy.types import State
 from tests.iad_policy.learn.conftest import SHOP
 
 FEW: dict[str, Any] = {"epochs": 60}
@@ -72,7 +72,7 @@ def test_a_rare_failure_is_recalled_where_training_is_driven_by_failures(tmp_pat
     recall = {}
     for name in ("normal", "failures"):
         simulator: Any = load_simulator(f"learned:{tmp_path / name}", gym.make(SHOP))
-        token = VisibleState("a page", {"instruction": "buy"})
+        token = State("a page", {"instruction": "buy"})
         failed = [one for one in records if one.info["invalid_action"]]
         recall[name] = np.mean([simulator.predicted(token, one.action) == "invalid" for one in failed])
     assert recall["failures"] > recall["normal"]

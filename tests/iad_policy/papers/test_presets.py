@@ -12,12 +12,10 @@ from typing import Any
 import gymnasium as gym
 import pytest
 from gymnasium.envs.registration import load_env_creator
-from typer.testing import CliRunner
 
 import iad_envs
 from iad_policy.agents import asks_a_model
 from iad_policy.agents.language import OPTIONS
-from iad_policy.cli import app
 from iad_policy.errors import UnknownName
 from iad_policy.ledger.run import Run
 from iad_policy.papers import Experiment, experiments, find_experiment, load_comparison
@@ -26,6 +24,7 @@ from iad_policy.report.viewer.shown import run_json
 from iad_policy.run.config import MAPPINGS, RunConfig, one_or_all
 from iad_policy.run.presets import applied
 from iad_policy.strategies import STRATEGIES, find_strategy, options_of
+from tests.command_line import iad
 
 PRESETS = experiments()
 ROOT = Path(__file__).parents[3]
@@ -223,10 +222,6 @@ def test_a_preset_for_another_environment_names_those_that_fit() -> None:
     assert find_experiment("lats/webshop", "iad_envs:IAD/WebShop-v0").env == "IAD/WebShop-v0"
     with pytest.raises(UnknownName, match="near: iad/webshop"):
         find_experiment("iad/webshp")
-
-
-def iad(*arguments: object) -> Any:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def test_a_preset_is_printed_with_the_run_and_recorded(tmp_path: Path) -> None:

@@ -13,8 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import iad_envs  # noqa: F401 (registers)
-from iad_envs.core import IADEnv
-from iad_envs.errors import GuardError
 from iad_policy import IADPolicyWrapper, Outcome, State, evaluate
 from iad_policy.errors import ModelError, SimulationError, UnknownName
 from iad_policy.models.scripted import ScriptedModel
@@ -24,11 +22,11 @@ from iad_policy.simulators.noisy import NoisySimulator
 from iad_policy.simulators.recorded import Recorded, read, record, with_typos, write
 from iad_policy.simulators.retrieval import RetrievalSimulator
 from iad_policy.types import PublicInfo
-from iad_policy.types.hashing import decode, digest, encode
+from iad_policy.types.hashing import decode, encode
 from iad_policy.types.outcome_types import type_of
 from iad_policy.verifiers.judge import judge
 from iad_policy.world import World, adapt
-from iad_policy.world.simulator import PerfectSimulator, Simulator
+from iad_policy.world.simulator import Simulator
 from tests.contract.components import TAXI, Hunch, Wanderer
 from tests.contract.foreign import Words
 from tests.contract.toy import LANDMARKS, Digger
@@ -163,38 +161,6 @@ def test_the_perfect_simulator_alone_takes_verifiers_that_read_gold() -> None:
 # What a simulator can't touch.
 
 
-class Meddler(PerfectSimulator):
-    """A simulator that touches the real environment."""
-
-    def __init__(self, touch: Callable[[IADEnv[Any, Any], Any], Any]) -> None:
-        self._touch = touch
-
-    def simulate(self, world: World, token: Any, action: Any, draw: int) -> Outcome:
-        self._touch(world.inner, token)
-        return super().simulate(world, token, action, draw)
-
-
-@pytest.mark.parametrize(
-    "touch",
-    [
-        lambda env, token: env.step("dig"),
-        lambda env, token: env.reset(),
-        lambda env, token: env.restore(token),
-        lambda env, token: env.oracle(token),
-    ],
-)
-@pytest.mark.parametrize("threads", [3])
-def test_the_real_environment_can_not_be_touched_while_simulating(touch: Any, threads: int) -> None:
-    env = Digger()
-    options: Any = {"verifier": Hunch(), "simulator": Meddler(touch), "threads": threads, "n": 2}
-    with IADPolicyWrapper(Wanderer(errors=0), env, strategy="artis", mode="parallel", **options) as policy:
-        observation, info = env.reset(seed=2)
-        before = env.snapshot()
-        with pytest.raises(GuardError, match="real environment"):
-            policy.act(observation, info)
-        assert env.snapshot() == before
-
-
 class Sealed(Digger):
     """An environment that can't be simulated, nor looked at, other than by stepping it."""
 
@@ -217,31 +183,6 @@ def test_a_simulator_without_the_environment_never_asks_it(make: Callable[[], Si
     with IADPolicyWrapper(listless, env, strategy=strategy, n=2, verifier=Hunch(), simulator=make()) as policy:
         play(env, policy, options={"task_id": LANDMARKS[8]})
         assert policy.spent["simulator"].simulations > 0
-
-
-@pytest.mark.parametrize(
-    ("env_id", "simulator"),
-    [
-        ("IAD/WebShop-v0", "perfect"),
-        ("IAD/WebShop-v0", "noisy:0.5"),
-        ("IAD/BFCL-v0", "perfect"),
-        ("IAD/ACEBench-v0", "perfect"),
-        pytest.param("IAD/WebShop-v0", "retrieval", marks=pytest.mark.slow),  # records a hundred tasks first
-    ],
-)
-def test_simulating_changes_nothing_that_is_really_seen(env_id: str, simulator: str) -> None:
-    env, alone = gym.make(env_id, max_steps=8), gym.make(env_id, max_steps=8)
-    # The default agent of function calls knows gold, which no simulator has but the perfect one.
-    agent = "plan-following" if simulator == "perfect" or "Shop" in env_id else "plan-following:random"
-    with IADPolicyWrapper(agent, env, strategy="artis", n=2, simulator=simulator) as policy:
-        for seed in range(2):
-            (observation, info), still = env.reset(seed=seed), alone.reset(seed=seed)
-            assert digest(observation, info) == digest(*still)
-            while not info["stop_reason"]:
-                action = policy.act(observation, info)
-                step, still_step = env.step(action), alone.step(action)
-                assert digest(*step) == digest(*still_step)
-                observation, info = step[0], step[4]
 
 
 # What is remembered.

@@ -5,11 +5,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import gymnasium as gym
 import pytest
 
-import iad_envs  # noqa: F401 (registers)
-from iad_policy import Ask, Candidate, Commit, IADPolicyWrapper, Propose, Simulate, State, Verdict, Verify
+from iad_policy import Ask, Candidate, Commit, Propose, Simulate, State, Verdict, Verify
 from iad_policy.prompts.feedback import feedback_text
 from iad_policy.prompts.rendering import Rendering
 from iad_policy.run.config import RunConfig
@@ -212,12 +210,6 @@ def test_artis_without_verdicts_needs_no_verifier(option: str) -> None:
     assert replace(config, strategy_args={option: False}).verifiers_of("artis") == ("proxy",)
     with pytest.raises(ValueError, match="expected a verifier for artis"):
         require_verifier("artis", None, {option: True})
-    with gym.make("IAD/WebShop-v0") as env:
-        with pytest.raises(ValueError, match="expected a verifier for artis"):
-            IADPolicyWrapper("shopper", env, strategy="artis", n=1, verifier="none")
-        with IADPolicyWrapper("shopper", env, strategy="artis", n=1, verifier="none", **{option: False}) as policy:
-            observation, info = env.reset(seed=0)
-            assert policy.act(observation, info)
 
 
 def test_q_guided_proposes_the_first_for_the_tasks_own_words_and_the_others_for_a_paraphrase_each() -> None:

@@ -1,4 +1,4 @@
-"""What agents are told, who answers without a model, and the tables of names."""
+"""What agents are told, and who answers without a model."""
 
 import re
 from dataclasses import replace
@@ -9,8 +9,6 @@ import pytest
 from iad_envs.bash.policy.rendering import ShellRendering
 from iad_envs.sketch2code.policy.rendering import SketchRendering
 from iad_envs.webshop.policy.rendering import ShopRendering
-from iad_policy.agents import load_agent
-from iad_policy.errors import UnknownName
 from iad_policy.prompts.feedback import feedback_text
 from iad_policy.prompts.rendering import Rendering
 from iad_policy.requests import Ask, Simulate
@@ -21,12 +19,9 @@ from iad_policy.strategies.building_blocks.feedback_forms import (
     fingerprint,
     load_feedback,
 )
-from iad_policy.strategies.building_blocks.stop import load_stop
 from iad_policy.types import DIFFER, Candidate, Feedback, Said, State, Turn, Verdict
 from iad_policy.types.names import ROLES
 from iad_policy.types.texts import CHARS_PER_TOKEN, truncated
-from iad_policy.verifiers import load_verifier
-from tests.contract.toy import Digger
 
 HERE = State("start", {})
 BEST = Candidate("the best", key="the best", thought="secret", verdict=Verdict(0.875, "well done"))
@@ -321,20 +316,6 @@ def test_roles_without_a_model_answer_from_verdicts_and_templates() -> None:
     assert "go -> stop" in roles.answer("reflector", HERE, path)
     assert "as it is" in roles.answer("paraphraser", HERE, "as it is") != "as it is"
     assert {roles.answer(role, HERE, [BEST]) != "" for role in ROLES} == {True}
-
-
-@pytest.mark.parametrize(
-    ("load", "known"),
-    [
-        (lambda: load_feedback("x"), "best-worst"),
-        (lambda: load_stop("later"), "score:X"),
-        (lambda: load_agent("nobody", Digger()), "random"),
-        (lambda: load_verifier("nobody", Digger()), "oracle"),
-    ],
-)
-def test_unknown_names_list_the_known_ones(load: Any, known: str) -> None:
-    with pytest.raises(UnknownName, match=known):
-        load()
 
 
 def test_feedback_is_data_of_which_the_words_are_made() -> None:
