@@ -15,7 +15,6 @@ from iad_policy.ledger.codec import (
     candidate_record,
     exchange_of,
     exchange_record,
-    get_observation,
     outcome_of,
     outcome_record,
     put_observation,
@@ -72,7 +71,7 @@ def test_values_of_any_size_come_back_and_long_ones_are_kept_once(tmp_path: Path
     observation = {"page": "long " * 1000, "image": image, "n": 3}
     records = [put_observation(observation, episode) for _ in range(3)]
     assert len(list((tmp_path / "blobs").iterdir())) == 2
-    back = get_observation(json.loads(json.dumps(records[2])), episode)
+    back = episode.get(json.loads(json.dumps(records[2])))
     assert back["page"] == observation["page"]
     assert back["n"] == 3
     np.testing.assert_array_equal(back["image"], image)
