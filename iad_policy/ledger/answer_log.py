@@ -68,12 +68,14 @@ class Log(ABC):
         return path
 
     def get(self, value: Any) -> Any:
-        """Return the value that was passed to `put`.
+        """Return the value that was passed to `put`. The parts of a Dict observation were passed one by one.
 
         Raises:
             OSError: Its blob is missing.
             ValueError: Its blob is damaged.
         """
+        if isinstance(value, dict) and "__parts__" in value:
+            return {key: self.get(part) for key, part in value["__parts__"].items()}
         if isinstance(value, dict) and "__blob__" in value:
             place = blob_place(value["__blob__"])
             return blob_value(place, self.kept(place))

@@ -204,8 +204,8 @@ def outcome_of(record: Mapping[str, Any], log: EpisodeLog) -> Outcome:
 
     What older records don't say has the defaults of `Outcome`.
     """
-    info = {key: get_observation(value, log) for key, value in record["info"].items()}
-    seen, failure = get_observation(record["observation"], log), record.get("failure", "")
+    info = {key: log.get(value) for key, value in record["info"].items()}
+    seen, failure = log.get(record["observation"]), record.get("failure", "")
     return Outcome(None, seen, info, record["done"], record["key"], failure, record.get("changed", True))
 
 
@@ -225,13 +225,6 @@ def put_observation(observation: Any, log: EpisodeLog) -> Any:
     if isinstance(observation, dict):
         return {"__parts__": {str(key): log.put(part) for key, part in observation.items()}}
     return log.put(observation)
-
-
-def get_observation(record: Any, log: EpisodeLog) -> Any:
-    """Return what `put_observation` was given."""
-    if isinstance(record, dict) and "__parts__" in record:
-        return {key: log.get(part) for key, part in record["__parts__"].items()}
-    return log.get(record)
 
 
 def usage_of(record: Mapping[str, Any]) -> Usage:

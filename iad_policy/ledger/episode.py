@@ -260,24 +260,22 @@ class _Budget(Mapping[str, Usage]):
 
     def _by_role(self) -> dict[str, Usage]:
         if self._spent is None:
-            self._spent = {}
-            for role, counted, line in self._charges():
-                self._spent[role] = self._spent.get(role, NOTHING) + counted
-                if "usage" in line:
-                    self._spent[role] += usage_of(line)
+            self._spent = spent = {}
+            roles = {
+                "outcome": self._simulating,
+                "candidate": "agent",
+                "verdict": "verifier",
+                "text": "",
+                "commit": "agent",
+            }
+            for kind, known in roles.items():
+                for line in self._own.get(kind, ()):
+                    role = known or line["role"]
+                    # A revised verdict costs what was measured, but is not counted again.
+                    spent[role] = spent.get(role, NOTHING) + Usage(**{AXIS_OF[kind]: 0 if "revised" in line else 1})
+                    if "usage" in line:
+                        spent[role] += usage_of(line)
         return self._spent
-
-    def _charges(self) -> Iterator[tuple[str, Usage, Mapping[str, Any]]]:
-        for kind, role, axis in (
-            ("outcome", self._simulating, "simulations"),
-            ("candidate", "agent", "proposals"),
-            ("verdict", "verifier", "verifications"),
-            ("text", "", "asks"),
-            ("commit", "agent", "env_steps"),
-        ):
-            for line in self._own.get(kind, ()):
-                # A revised verdict costs what was measured, but is not counted again.
-                yield role or line["role"], Usage(**{axis: 0 if "revised" in line else 1}), line
 
 
 class _Info(Mapping[str, Any]):

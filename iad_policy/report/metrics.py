@@ -191,10 +191,11 @@ def progress_curve(records: Sequence[EpisodeRecord]) -> tuple[float, ...]:
 
 
 def per_task(records: Sequence[EpisodeRecord], name: str) -> list[list[float]]:
-    """Return the known values of each task, in the order of the tasks' names."""
+    """Return the known values of each task, in the order of the tasks' names: of a metric or a part of the reward."""
     found: dict[str, list[float]] = {}
     for record in records:
-        if (value := getattr(record, name)) is not None:
+        value = getattr(record, name) if name in METRICS else record.reward_parts.get(name)
+        if value is not None:
             found.setdefault(record.task_id, []).append(value)
     return [found[task] for task in sorted(found)]
 

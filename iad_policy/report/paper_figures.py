@@ -16,6 +16,7 @@ from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.papers import FigurePanel, experiments_of
 from iad_policy.report.compare import over_tasks
 from iad_policy.report.curves import spent_on
+from iad_policy.report.metrics import per_task
 from iad_policy.report.plots import Mark, Panel, draw
 from iad_policy.report.results import Results
 from iad_policy.report.samples import METRICS, SUCCESS
@@ -142,13 +143,9 @@ def panels_of(panel: FigurePanel, sweep: Sweep) -> Iterator[Panel]:
 
 def _mark(x: float, records: Sequence[EpisodeRecord], metric: str) -> list[Mark]:
     """Return the point of some episodes, with the mean and the interval that a table has; no point if none is known."""
-    of_task: dict[str, list[float]] = {}
-    for one in sorted((one for one in records if one.is_scored), key=lambda one: one.task_id):
-        value = getattr(one, metric) if metric in METRICS else one.reward_parts.get(metric)
-        if value is not None:
-            of_task.setdefault(one.task_id, []).append(value)
-    mean = over_tasks(of_task.values(), is_rate=metric == SUCCESS)
-    return [] if mean is None else [Mark(x, mean.value, mean.interval_95, sum(map(len, of_task.values())))]
+    of_tasks = per_task([one for one in records if one.is_scored], metric)
+    mean = over_tasks(of_tasks, is_rate=metric == SUCCESS)
+    return [] if mean is None else [Mark(x, mean.value, mean.interval_95, sum(map(len, of_tasks)))]
 
 
 def _line(results: Results, strategy: str, metric: str) -> list[Mark]:

@@ -27,13 +27,13 @@ class Interval(NamedTuple):
     high: float
 
 
-def wilson(n_successes: int, n: int, *, confidence: float = CONFIDENCE) -> Interval:
+def wilson(n_successes: int, n: int) -> Interval:
     """Return Wilson's score interval of a rate (Wilson 1927, without continuity correction)."""
     if not 0 <= n_successes <= n or n == 0:
         raise ValueError(f"expected 0 <= n_successes <= n and n > 0, got {n_successes} of {n}")
     from scipy.stats import binomtest
 
-    found = binomtest(n_successes, n).proportion_ci(confidence, "wilson")
+    found = binomtest(n_successes, n).proportion_ci(CONFIDENCE, "wilson")
     return Interval(float(found.low), float(found.high))
 
 
@@ -43,7 +43,6 @@ def bootstrap_mean(
     clusters: Sequence[Hashable] | None = None,
     seed: int = 0,
     n_resamples: int = N_RESAMPLES,
-    confidence: float = CONFIDENCE,
 ) -> Interval:
     """Return the percentile bootstrap interval of a mean. For paired data, pass the differences.
 
@@ -57,7 +56,6 @@ def bootstrap_mean(
             cluster.
         seed: Seed of the resampling.
         n_resamples: Number of resamples.
-        confidence: Confidence level of the interval.
     """
     sums, sizes = by_cluster(values, clusters)
     n = sums.size
@@ -68,7 +66,7 @@ def bootstrap_mean(
         n_values, means = float(sizes.sum()), sums / sizes
         mean = float(sums.sum()) / n_values
         spread = math.sqrt(float(np.square(sums - mean * sizes).sum()))  # numpy.linalg.norm would start threads
-        half = NormalDist().inv_cdf((1 + confidence) / 2) * spread / n_values
+        half = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * spread / n_values
         low, high = np.clip([mean - half, mean + half], means.min(), means.max())
         return Interval(float(low), float(high))
     rng, is_even = np.random.default_rng(seed), bool(np.all(sizes == sizes[0]))
@@ -77,7 +75,7 @@ def bootstrap_mean(
     for done in range(0, n_resamples, block):
         drawn = rng.integers(n, size=(min(block, n_resamples - done), n))
         resampled.append(sums.take(drawn).sum(axis=1) / (n * sizes[0] if is_even else sizes.take(drawn).sum(axis=1)))
-    tail = tail_of(n, confidence)
+    tail = tail_of(n)
     low, high = np.quantile(np.concatenate(resampled), [tail, 1 - tail])
     return Interval(float(low), float(high))
 
@@ -100,7 +98,6 @@ def paired_interval(
     clusters: Sequence[Hashable] | None = None,
     seed: int = 0,
     n_resamples: int = N_RESAMPLES,
-    confidence: float = CONFIDENCE,
 ) -> Interval:
     """Return the bootstrap interval of the mean of paired differences between -1 and 1.
 
@@ -111,8 +108,8 @@ def paired_interval(
     sums, sizes = by_cluster(differences, clusters)
     means = sums / sizes
     if np.ptp(means) > 0:
-        return bootstrap_mean(differences, clusters=clusters, seed=seed, n_resamples=n_resamples, confidence=confidence)
-    unseen = 1 - ((1 - confidence) / 2) ** (1 / means.size)
+        return bootstrap_mean(differences, clusters=clusters, seed=seed, n_resamples=n_resamples)
+    unseen = 1 - ((1 - CONFIDENCE) / 2) ** (1 / means.size)
     middle = float(means[0]) * (1 - unseen)
     return Interval(max(-1.0, middle - unseen), min(1.0, middle + unseen))
 
@@ -142,13 +139,13 @@ def by_cluster(values: Sequence[float], clusters: Sequence[Hashable] | None) -> 
     return sums, np.bincount(index).astype(np.float64)
 
 
-def tail_of(n: int, confidence: float = CONFIDENCE) -> float:
+def tail_of(n: int) -> float:
     """Return the share of resamples below, and above, an interval for `n` clusters; see `bootstrap_mean`."""
     if n < 2:
-        return (1 - confidence) / 2
+        return (1 - CONFIDENCE) / 2
     from scipy.special import stdtrit
 
-    reach = math.sqrt(n / (n - 1)) * float(stdtrit(n - 1, (1 + confidence) / 2))
+    reach = math.sqrt(n / (n - 1)) * float(stdtrit(n - 1, (1 + CONFIDENCE) / 2))
     return NormalDist().cdf(-reach)
 
 
@@ -236,18 +233,17 @@ def _require_choice(n_samples: int, n_correct: int, k: int) -> None:
         )
 
 
-def minimum_detectable_effect(variance: float, n: int, *, power: float = 0.8) -> float:
-    """Return the smallest true mean of n paired differences that a two-sided 5 % test detects with this power.
+def minimum_detectable_effect(variance: float, n: int) -> float:
+    """Return the smallest true mean of n paired differences that a two-sided 5 % test detects with 80 % power.
 
     Args:
         variance: Variance of a task's difference.
         n: Number of tasks.
-        power: Probability that the test detects the difference.
     """
     if n < 1:
         raise ValueError(f"expected n of 1 or more, got {n}")
     normal = NormalDist()
-    return (normal.inv_cdf((1 + CONFIDENCE) / 2) + normal.inv_cdf(power)) * math.sqrt(variance / n)
+    return (normal.inv_cdf((1 + CONFIDENCE) / 2) + normal.inv_cdf(0.8)) * math.sqrt(variance / n)
 
 
 def detectable_mean(differences: Sequence[float]) -> float | None:

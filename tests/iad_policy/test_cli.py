@@ -74,19 +74,14 @@ def test_without_a_terminal_the_first_episode_and_each_tenth_are_a_line(tmp_path
     assert lines[11].startswith("IAD/WebShop-v0: 20 tasks")
 
 
-def test_an_argument_of_the_environment_is_part_of_every_episodes_key(tmp_path: Path) -> None:
-    keys = {}
-    for mode in ("interactive", "answer"):
-        given = ("--env-arg", f"mode={mode}", "--tasks", 5, "--out", tmp_path / mode)
-        done = iad("run", "IAD/BIRD-v0", "--strategy", "single", *given)
-        assert done.exit_code == 0, done.output
-        lines = (tmp_path / mode / "episodes.jsonl").read_text().splitlines()
-        keys[mode] = {json.loads(line)["key"] for line in lines}
-        n_steps = {json.loads(line)["n_steps"] for line in lines}
-        assert n_steps == {1} if mode == "answer" else max(n_steps) > 1
-    assert len(keys["answer"] | keys["interactive"]) == 10
-    assert json.loads((tmp_path / "answer" / "config.json").read_text())["env_args"] == {"mode": "answer"}
-    done = iad("export", tmp_path / "answer", "--format", "sft", "--out", tmp_path / "rows.jsonl")
+def test_an_argument_of_the_environment_reaches_its_episodes_and_their_export(tmp_path: Path) -> None:
+    given = ("--env-arg", "mode=answer", "--tasks", 5, "--out", tmp_path / "run")
+    done = iad("run", "IAD/BIRD-v0", "--strategy", "single", *given)
+    assert done.exit_code == 0, done.output
+    lines = (tmp_path / "run" / "episodes.jsonl").read_text().splitlines()
+    assert [json.loads(line)["n_steps"] for line in lines] == [1] * 5
+    assert json.loads((tmp_path / "run" / "config.json").read_text())["env_args"] == {"mode": "answer"}
+    done = iad("export", tmp_path / "run", "--format", "sft", "--out", tmp_path / "rows.jsonl")
     assert done.exit_code == 0, done.output
     assert "execute[" not in (tmp_path / "rows.jsonl").read_text()
 

@@ -48,7 +48,7 @@ class Requirements:
     """
 
     def __init__(self, machine: Machine, deadline: Deadline) -> None:
-        self._machine = machine
+        self.machine = machine
         self._deadline = deadline
         self._parts: dict[str, RequirementCheck] = {}
         self._pending: dict[str, Future[str]] = {}
@@ -75,12 +75,8 @@ class Requirements:
             text = "; ".join(text for text in (shortened(error) if str(error) else "", about) if text)
             if install is None:
                 return CheckedRequirement(Finding(name, "broken", text or shortened(error)), None)
-            return CheckedRequirement(Finding(name, "missing", text, self._machine.command([install])), install)
+            return CheckedRequirement(Finding(name, "missing", text, self.machine.command([install])), install)
         return CheckedRequirement(Finding(name, "ok", said), None)
-
-    def command(self, installs: Sequence[Install]) -> str:
-        """Return one command that installs all of them."""
-        return self._machine.command(installs)
 
     def group(self) -> FindingGroup:
         """Return a finding for each requirement."""
@@ -139,7 +135,7 @@ def _check_environment(
         names = ", ".join(one.finding.name for one in wrong)
         worst = max((one.finding.status for one in wrong), key=("missing", "slow", "broken").index)
         installs = [one.install for one in wrong if one.install is not None]
-        fix = parts.command(installs) if len(installs) == len(wrong) else ""
+        fix = parts.machine.command(installs) if len(installs) == len(wrong) else ""
         return Finding(name, worst, names, fix)
     try:
         env = make(name)

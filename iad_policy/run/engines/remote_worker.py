@@ -21,6 +21,7 @@ from iad_policy.budget import Meter
 from iad_policy.errors import Interrupted
 from iad_policy.ledger.answer_log import EpisodeLog, Log
 from iad_policy.ledger.episode_record import EpisodeRecord
+from iad_policy.run.engines.thread_pool import WorkEnd
 from iad_policy.run.worker import EpisodeJob, Worker, WorkerSpec
 from iad_policy.runtime.event_loop import EventLoop
 
@@ -107,7 +108,7 @@ class RemoteWorker:
                     log = EpisodeLog(RelayedLog(request, messages.put), request.job.key, dict(request.answers))
                     messages.put(worker.run(request.job, log))
 
-        messages: SimpleQueue[Message | _CallEnd] = SimpleQueue()
+        messages: SimpleQueue[Message | WorkEnd] = SimpleQueue()
         yield from self._done(serve, messages)
 
     def stop(self) -> None:
@@ -123,7 +124,7 @@ class RemoteWorker:
         self._event_loop.close()
 
     def _done(
-        self, do: Callable[[Worker], None], messages: "SimpleQueue[Message | _CallEnd] | None" = None
+        self, do: Callable[[Worker], None], messages: SimpleQueue[Message | WorkEnd] | None = None
     ) -> MessageBatches:
         messages = SimpleQueue() if messages is None else messages
         self._waiting.put(_WorkerCall(do, messages.put))
@@ -137,9 +138,9 @@ class RemoteWorker:
                 if worker is None:
                     worker = Worker(self._spec, self._meter, self._event_loop)
                 task.do(worker)
-                task.end(_CallEnd())
+                task.end(WorkEnd())
             except BaseException as error:  # any error is passed to the process that asked for the work
-                task.end(_CallEnd(error))
+                task.end(WorkEnd(error))
         if worker is not None:
             worker.close()
 
@@ -174,33 +175,26 @@ class RelayedLog(Log):
         return self._request.blobs[place]
 
 
-class _CallEnd:
-    """Marks the end of the messages of a call, with its error if there was one."""
-
-    def __init__(self, error: BaseException | None = None) -> None:
-        self.error = error
-
-
 class _WorkerCall(NamedTuple):
     """A function for a worker to run, and a function that is called at its end."""
 
     do: Callable[[Worker], None]
-    end: Callable[[_CallEnd], None]
+    end: Callable[[WorkEnd], None]
 
 
-def _message_batches(messages: "SimpleQueue[Message | _CallEnd]") -> MessageBatches:
+def _message_batches(messages: SimpleQueue[Message | WorkEnd]) -> MessageBatches:
     """Yield messages in batches until the call ends. A batch has all messages within 0.2 s of its first."""
     while True:
         batch: list[Message] = []
         message = messages.get()
         closes = monotonic() + 0.2
         with suppress(Empty):
-            while not isinstance(message, _CallEnd):
+            while not isinstance(message, WorkEnd):
                 batch.append(message)
                 message = messages.get(timeout=max(0.0, closes - monotonic()))
         if batch:
             yield batch
-        if isinstance(message, _CallEnd):
+        if isinstance(message, WorkEnd):
             if message.error is not None:
                 raise _sendable(message.error)
             return

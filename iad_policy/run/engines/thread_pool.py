@@ -9,6 +9,13 @@ JobT = TypeVar("JobT")
 DoneT = TypeVar("DoneT")
 
 
+class WorkEnd:
+    """Marks the end of what a thread was to do, with its error if there was one."""
+
+    def __init__(self, error: BaseException | None = None) -> None:
+        self.error = error
+
+
 class ThreadPool(Generic[JobT, DoneT]):
     """Runs jobs in parallel.
 
@@ -30,7 +37,7 @@ class ThreadPool(Generic[JobT, DoneT]):
         An error of one worker stops the others, and is raised when they have ended. A Ctrl-C does the same. A second
         one does not wait for them.
         """
-        ended: SimpleQueue[DoneT | _ThreadEnd] = SimpleQueue()
+        ended: SimpleQueue[DoneT | WorkEnd] = SimpleQueue()
         waiting = _SharedIterator(jobs)
         # Daemons, so that a second Ctrl-C need not wait for an answer that may never come.
         threads = [
@@ -47,7 +54,7 @@ class ThreadPool(Generic[JobT, DoneT]):
                 thread.join()
             raise
 
-    def _ended(self, ended: "SimpleQueue[DoneT | _ThreadEnd]", n_working: int) -> Iterator[DoneT]:
+    def _ended(self, ended: SimpleQueue[DoneT | WorkEnd], n_working: int) -> Iterator[DoneT]:
         error: BaseException | None = None
         while n_working:
             try:
@@ -58,7 +65,7 @@ class ThreadPool(Generic[JobT, DoneT]):
                 error = interrupt
                 self._stopped.set()
                 continue
-            if not isinstance(one, _ThreadEnd):
+            if not isinstance(one, WorkEnd):
                 yield one
                 continue
             n_working -= 1
@@ -68,20 +75,13 @@ class ThreadPool(Generic[JobT, DoneT]):
         if error is not None:
             raise error
 
-    def _attend(self, waiting: "_SharedIterator[JobT]", ended: "SimpleQueue[DoneT | _ThreadEnd]") -> None:
+    def _attend(self, waiting: "_SharedIterator[JobT]", ended: SimpleQueue[DoneT | WorkEnd]) -> None:
         try:
             for done in self._serve(waiting):
                 ended.put(done)
-            ended.put(_ThreadEnd())
+            ended.put(WorkEnd())
         except BaseException as error:  # any error is passed to the thread that asked for the work
-            ended.put(_ThreadEnd(error))
-
-
-class _ThreadEnd:
-    """Marks the end of a worker, with its error if there was one."""
-
-    def __init__(self, error: BaseException | None = None) -> None:
-        self.error = error
+            ended.put(WorkEnd(error))
 
 
 class _SharedIterator(Iterator[JobT]):

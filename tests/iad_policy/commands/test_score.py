@@ -56,16 +56,6 @@ def test_a_folder_is_as_good_as_its_files_and_the_table_of_the_documents_is_what
     assert table.splitlines() == [line.rstrip() for line in shown.rstrip().splitlines()]
 
 
-def test_files_are_compared_as_arms() -> None:
-    read = figures(*SAMPLES, "--compare", "--baseline", "sample-2", *SUBSET)
-    assert list(read["arms"]) == ["sample-1", "sample-2", "sample-3"]
-    assert set(read["differences"]) == {"sample-1", "sample-3"}
-    for name, one in read["differences"].items():
-        assert (one["baseline"], one["n_pairs"]) == ("sample-2", 40)
-        means = [read["arms"][arm]["success"]["value"] for arm in (name, "sample-2")]
-        assert one["success"]["value"] == pytest.approx(means[0] - means[1])
-
-
 def test_missing_tasks_count_as_wrong_unless_they_are_left_out() -> None:
     """Only of BIRD it is the field's rule that they are wrong."""
     few = (SAMPLES[0], "--env", BIRD, "--tasks", 60)
@@ -77,17 +67,6 @@ def test_missing_tasks_count_as_wrong_unless_they_are_left_out() -> None:
             said = " ".join(score(*given, "--missing", rule).split())
             assert "MISSING in" in said
             assert ("evaluator" in said) == (BIRD in given)
-
-
-def test_means_over_fewer_tasks_than_the_row_say_so(tmp_path: Path) -> None:
-    half = tmp_path / "half.jsonl"
-    half.write_text("".join(SAMPLES[2].read_text().splitlines(keepends=True)[:30]))
-    given = (SAMPLES[0], half, *SUBSET)
-    of_k = score(*given, "--missing", "left-out").partition("Of k attempts")[2].splitlines()
-    assert of_k[1].split() == ["tasks"]
-    assert of_k[2].split()[-4:] == ["pass^2", "k", "=", "2"]
-    assert of_k[4].split()[-1] == "30"
-    assert "tasks" not in score(*given).partition("Of k attempts")[2].partition("MISSING")[0]
 
 
 def test_every_task_gets_a_line(tmp_path: Path) -> None:
@@ -127,18 +106,6 @@ def test_damaged_files_lose_nothing_that_can_be_read(tmp_path: Path) -> None:
     ]
     assert whole["problems"] == []
     assert whole["arms"]["whole"]["n_attempts"] == 20
-
-
-def test_recorded_actions_get_what_the_run_got(tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    assert iad("run", SHOP, "--strategy", "single", "--tasks", 3, "--seed", "0,1", "--out", run).exit_code == 0
-    (one,) = figures(run / "episodes.jsonl", "--env", SHOP, "--tasks", 3, "--workers", 2)["arms"].values()
-    ((_, own),) = json.loads((run / "summary.json").read_text())["strategies"].items()
-    assert one["n_attempts"] == own["n_episodes"] == 6
-    assert one["success"]["value"] == pytest.approx(own["success"])
-    for name in ("progress", "reward", "grounding"):
-        assert one["scores"][name]["value"] == pytest.approx(own[name])
-    assert one["pass_at"].keys() == {"2"}
 
 
 def test_answers_and_recorded_actions_may_be_scored_together(tmp_path: Path) -> None:

@@ -16,29 +16,21 @@ def run(path: Path, agent: Any = None) -> None:
     kept(runner(agent), path)
 
 
-def test_a_trace_tells_every_candidate_verdict_and_commit_of_the_episode(tmp_path: Path) -> None:
+def test_the_steps_of_an_episode_add_up_to_its_record(tmp_path: Path) -> None:
+    """What a step has of its decision is in tests/contract/test_recorded_decisions.py."""
     run(tmp_path)
     traces = Run(tmp_path)
     assert len(traces.records) == 12
     for key, record in traces.records.items():
         steps = traces.episode(key).steps
-        candidates = [one for step in steps for one in step.decision.candidates]
         assert tuple(step.action for step in steps) == record.actions
-        assert len(candidates) == record.usage["agent"]["proposals"]
-        verdicts = [one.verdict for one in candidates if one.verdict is not None]
-        assert len(verdicts) == record.usage.get("verifier", {}).get("verifications", 0)
         assert [step.after.done for step in steps if step.after] == [False] * (len(steps) - 1) + [True]
         assert sum(step.reward for step in steps) == record.reward
         for step, following in pairwise(steps):
             assert step.after == following.before
-        for step in steps:
-            (chosen,) = [one for one in step.decision.candidates if one.id == step.decision.committed.id]
-            assert chosen == step.decision.committed
-            assert chosen.action == step.action
-            if record.strategy == "iad":
-                assert chosen.verdict.score == max(one.verdict.score for one in step.decision.candidates)
-                first, second, _ = step.decision.candidates
-                assert (bool(first.feedback), bool(second.feedback)) == (False, True)
+        if record.strategy == "iad":
+            first, second, _ = steps[0].decision.candidates
+            assert (bool(first.feedback), bool(second.feedback)) == (False, True)
 
 
 def test_what_was_left_in_a_changed_course_is_not_told(tmp_path: Path) -> None:

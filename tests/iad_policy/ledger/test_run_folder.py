@@ -103,18 +103,20 @@ def test_a_line_that_does_not_fit_leaves_no_part_of_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["answers.jsonl", "episodes.jsonl"])
 def test_a_torn_last_line_is_repaired_and_that_is_said(name: str, tmp_path: Path) -> None:
+    agent = Guesser()
+
     def session() -> str:
         console = Console(file=StringIO(), width=200)
-        assert run_session(runner(Guesser()), tmp_path, console) == 0
+        assert run_session(runner(agent), tmp_path, console) == 0
         assert isinstance(console.file, StringIO)
         return console.file.getvalue()
 
     assert "incomplete" not in session()
-    whole = outcomes(tmp_path)
+    whole, n_calls = outcomes(tmp_path), agent.n_calls
     path = tmp_path / name
     path.write_bytes(path.read_bytes()[:-9])
     assert f"{name}: the last line was incomplete, so it was removed" in session()
-    assert outcomes(tmp_path) == whole
+    assert (outcomes(tmp_path), agent.n_calls) == (whole, n_calls)  # an episode's line is made of its answers
     assert "incomplete" not in session()
 
 

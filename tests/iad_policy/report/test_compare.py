@@ -6,10 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from iad_policy.errors import UnknownName
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.report.compare import Comparison, PairedDifference, Resampling, TaskMean, compare, differences
 from iad_policy.report.samples import (
@@ -99,8 +96,6 @@ def test_pass_at_k_counts_choices_of_k_samples() -> None:
     assert found.pass_at[5] == (1.0, wilson(1, 1), 1)
     asked = compare(logs, ks=(1, 5, 6), resampling=FEW).arms["a"]
     assert list(asked.pass_at) == [1, 5]
-    with pytest.raises(ValueError, match="expected k of 1 or more, got 0"):
-        compare(logs, ks=(2, 0))
 
 
 def test_holm_adjusts_a_metric_over_all_rows() -> None:
@@ -167,8 +162,6 @@ def test_the_baseline_can_be_an_arm_or_a_part_of_one() -> None:
     for asked, expected in (("b", {"a": "b", "y": "x"}), ("large", {"a": "b", "x": "y"})):
         found = compared(logs, baseline=asked).differences
         assert {name: one.baseline for name, one in found.items()} == expected
-    with pytest.raises(UnknownName, match="expected a known baseline, got 'c'; known: a, b, x, y"):
-        compared(logs, baseline="c")
     logs.parts["a"] = {"model": "large"}
     with pytest.raises(ValueError, match="got 'large', which fits a, b; name the whole arm"):
         compared(logs, baseline="large")
@@ -194,15 +187,9 @@ def test_success_is_what_all_samples_say_or_scores_of_0_and_1() -> None:
     assert runs.score is not None
 
 
-def test_a_score_has_to_be_named_if_there_are_several() -> None:
+def test_a_score_is_known_by_the_end_of_its_name() -> None:
     sample = TaskSample("t", "a", "0", {"match": SampleScore(1.0), "parts.right": SampleScore(0.0)})
     logs = Samples(parts={"a": {}}, samples=[sample])
-    with pytest.raises(
-        ValueError, match="expected --score NAME, because the logs have several scores, got none; known: "
-    ):
-        compared(logs)
-    with pytest.raises(UnknownName, match="got 'length'; known: match, parts"):
-        compared(logs, score="length")
     assert compared(logs, score="right").score == "parts.right"
 
 
@@ -227,24 +214,6 @@ def test_tasks_that_all_differ_by_the_same_have_an_interval_of_some_width_if_sco
     # How much scores of another range may vary is not known.
     points = difference_of(compared(arms(a=once(50, 25), b=once(100, 75))), metric="score")
     assert (points.value, points.interval_95, points.detectable) == (50.0, (50.0, 50.0), None)
-
-
-@given(st.lists(st.tuples(*[st.booleans()] * 4), min_size=2, max_size=8))
-def test_tests_agree_with_scipy(tasks: list[tuple[bool, ...]]) -> None:
-    """With one sample per task: McNemar; with two: all permutations."""
-    from scipy import stats  # takes seconds, in every process that collects
-
-    own = difference_of(compared(arms(a=once(*(one[0] for one in tasks)), b=once(*(one[1] for one in tasks)))))
-    if n := len(own.won) + len(own.lost):
-        assert own.p == pytest.approx(stats.binomtest(len(own.won), n).pvalue)
-    a: Scores = {f"t{place}": [float(one) for one in own[:2]] for place, own in enumerate(tasks)}
-    b: Scores = {f"t{place}": [float(one) for one in own[2:]] for place, own in enumerate(tasks)}
-    found = difference_of(compared(arms(a=a, b=b)))
-    changes = np.array([(own[2] + own[3] - own[0] - own[1]) / 2 for own in tasks])
-    theirs = stats.permutation_test(
-        (changes,), lambda one, axis: one.sum(axis=axis), permutation_type="samples", vectorized=True
-    )
-    assert (found.p, found.value) == (pytest.approx(theirs.pvalue), pytest.approx(changes.mean()))
 
 
 def own(seeds: dict[str, Sequence[float]], failed: Sequence[tuple[str, int]] = ()) -> list[EpisodeRecord]:

@@ -80,15 +80,6 @@ def test_clusters_are_resampled_whole() -> None:
     assert bootstrap_mean([0.2, 0.4], clusters=["one", "one"]) == pytest.approx((0.3, 0.3))
 
 
-@pytest.mark.parametrize(
-    ("n_better", "n_worse", "p"),
-    [(0, 0, 1.0), (1, 0, 1.0), (6, 0, 2 / 64), (5, 1, 2 * 7 / 64), (3, 3, 1.0), (10, 2, 2 * 79 / 4096)],
-)
-def test_mcnemar_is_the_binomial_by_hand(n_better: int, n_worse: int, p: float) -> None:
-    assert mcnemar_exact(n_better, n_worse) == mcnemar_exact(n_worse, n_better) == pytest.approx(p)
-    assert mcnemar_exact(2600, 2400) == pytest.approx(0.0049, abs=3e-4)
-
-
 def test_tests_on_random_tables_are_enumerated() -> None:
     rng = np.random.default_rng(7)
     for _ in range(N_TABLES):

@@ -20,7 +20,7 @@ from iad_policy.run.runner import Runner
 from iad_policy.types import Candidate, State, Usage
 from iad_policy.types.call_context import current_call
 from tests.effort import some
-from tests.iad_policy.evaluation_toy import Babbler, DialsEnv, Guesser, Liker, cast, config, runner, unmeasured
+from tests.iad_policy.evaluation_toy import Babbler, DialsEnv, Guesser, Liker, cast, config, runner
 from tests.iad_policy.models.openai_server import serving
 
 MEASURED = ("seconds", "wall_s")
@@ -89,16 +89,6 @@ def test_an_interruption_anywhere_costs_no_answer_and_changes_nothing(tmp_path: 
         assert [one.actions for one in resumed] == [one.actions for one in whole]
         assert first.n_calls - 1 + second.n_calls == counting.n_calls
         assert verifier.n_calls + again.n_calls == whole_verifier.n_calls
-
-
-def test_a_torn_last_line_is_run_again_from_its_answers(tmp_path: Path) -> None:
-    whole = run(runner(), tmp_path)
-    path = tmp_path / "episodes.jsonl"
-    path.write_bytes(path.read_bytes()[:-20])
-    agent = Guesser()
-    again = run(runner(agent), tmp_path)
-    assert agent.n_calls == 0
-    assert summary(again) == summary(whole)
 
 
 @pytest.mark.parametrize(
@@ -228,17 +218,6 @@ def test_keys_change_with_what_changes_answers_and_with_nothing_else() -> None:
     keys = [keyed("iad", task, **changes) for changes in other]
     assert len({key, *keys, keyed("iad", "dials-1"), keyed("single", task)}) == len(other) + 3
     assert keyed("single", task, n=2) == keyed("single", task, n=5)
-
-
-def records_of(one: Runner, path: Path) -> list[EpisodeRecord]:
-    """The episodes in the order of their keys, without what was measured."""
-    return sorted(map(unmeasured, run(one, path)), key=lambda record: record.key)
-
-
-def test_workers_and_threads_change_no_record(tmp_path: Path) -> None:
-    alone = records_of(runner(), tmp_path / "1")
-    assert records_of(runner(workers=64, threads=3), tmp_path / "64") == alone
-    assert len(alone) == 12
 
 
 def test_every_agent_seed_and_n_is_run_and_has_its_row(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from iad_policy.errors import UnknownName
 from iad_policy.ledger.predictions.formats import ActionsOnly
 from iad_policy.ledger.predictions.prediction_files import PredictionFile, RecordedAttempt
 from iad_policy.report.predictions.score_table import ScoreTable
@@ -171,7 +170,3 @@ def test_without_a_score_the_reasons_are_named() -> None:
     broken = ScoredAttempt(scored("a", 1.0).attempt, error="crash", message="it broke")
     with pytest.raises(ValueError, match=r"none; file, line 1: no JSON; mine\.jsonl: no task 'x'; file, a: it broke"):
         figures_of([file("mine", broken, problems=["file, line 1: no JSON"], unknown=["x"])], FORM, TASKS)
-    with pytest.raises(UnknownName, match="known: left-out, wrong"):
-        ScoringRules("ignored")
-    with pytest.raises(ValueError, match="k of 1 or more"):
-        ScoringRules(ks=(2, 0))
