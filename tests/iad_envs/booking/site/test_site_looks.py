@@ -151,20 +151,3 @@ def wait(driver: Any, path: str, element: str = "") -> None:
     WebDriverWait(driver, 20, 0.01).until(
         lambda driver: path in driver.current_url and driver.execute_script(is_there, element), path
     )
-
-
-def test_a_script_that_is_typed_stays_text_in_a_browser(server: Server, desk: Any) -> None:
-    from selenium.webdriver.common.by import By
-    from selenium.webdriver.common.keys import Keys
-
-    desk.get(f"{server.address}/script/")
-    box = desk.find_element(By.ID, "q")
-    box.send_keys('"><img src=x onerror="document.title=1"><script>document.title=2</script>')
-    box.send_keys(Keys.ENTER)
-    wait(desk, "/search")
-    assert desk.title == "Restaurants - Tablefind"
-    assert "<script>" in desk.find_element(By.ID, "q").get_attribute("value")
-    desk.execute_script(
-        "const s = document.createElement('script'); s.text = 'document.title = 3'; document.body.append(s)"
-    )
-    assert desk.title == "Restaurants - Tablefind", "the policy lets a script run"
