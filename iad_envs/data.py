@@ -78,7 +78,7 @@ def data_version(folder: Path, files: tuple[str, ...]) -> DataVersion:
     paths = [path for pattern in files for path in sorted(folder.glob(pattern))]
     n_paths = Counter(path.name for path in paths)
     hashes = {
-        path.name if n_paths[path.name] == 1 else f"{path.parent.name}/{path.name}": _hash(path) for path in paths
+        path.name if n_paths[path.name] == 1 else f"{path.parent.name}/{path.name}": sha256_of(path) for path in paths
     }
     known = official_sha256()
     with_known = [name for name in hashes if known.get(name)]
@@ -93,9 +93,10 @@ def data_version(folder: Path, files: tuple[str, ...]) -> DataVersion:
 
 def is_official(path: Path) -> bool:
     """Whether a file is the official file of its name. False if the name is not known."""
-    return official_sha256().get(path.name) == _hash(path)
+    return official_sha256().get(path.name) == sha256_of(path)
 
 
-def _hash(path: Path) -> str:
+def sha256_of(path: Path) -> str:
+    """Return a file's hash as hex digits."""
     with path.open("rb") as file:  # official databases are up to 600 MB large
         return file_digest(file, "sha256").hexdigest()

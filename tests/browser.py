@@ -117,7 +117,7 @@ class Browsers:
     @contextmanager
     def visiting(self, visit: VisitT) -> Iterator[VisitT]:
         """A visit of a site in the Chromium that Selenium drives. It is closed."""
-        visit._browser = shared = self.selenium(visit._size)
+        visit._browser = shared = self.selenium(visit.size)
         try:
             yield visit
         finally:

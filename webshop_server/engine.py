@@ -15,6 +15,8 @@ from webshop_server.pages import CACHED_PRODUCTS, SUB_PAGES, Page
 from webshop_server.search import SearchEngine
 
 MAX_QUERY_LENGTH = 4096
+MAX_RESULTS = 50
+"""Maximum number of results of a query."""
 
 
 class ShopState(NamedTuple):
@@ -57,7 +59,6 @@ class Shop:
         catalog: The products.
         search: Finds products for a query. Ids that are not in the catalogue are dropped.
         page_size: Products per results page. AgentBoard uses 3.
-        max_results: Maximum number of results of a query.
         max_pages: Maximum number of results pages. None means no limit, as in the original. AgentBoard uses 6.
         show_attributes: Whether item pages have a tab with the product's attributes. The original turns this
             aid off.
@@ -72,7 +73,6 @@ class Shop:
         search: SearchEngine,
         *,
         page_size: int = 10,
-        max_results: int = 50,
         max_pages: int | None = None,
         show_attributes: bool = False,
         special_queries: bool = False,
@@ -81,7 +81,6 @@ class Shop:
         self.catalog = catalog
         self.search = search
         self.page_size = page_size
-        self.max_results = max_results
         self.max_pages = max_pages
         self.show_attributes = show_attributes
         self.special_queries = special_queries
@@ -208,12 +207,12 @@ class Shop:
         """The ids of the products found. They are cached for many queries, so the products themselves are not kept."""
         kind, _, rest = query.partition(" ")
         if not self.special_queries or kind not in ("<r>", "<a>", "<c>", "<q>"):
-            hits = self.search.search(query, self.max_results)
+            hits = self.search.search(query, MAX_RESULTS)
             return tuple(hit.asin for hit in hits if hit.asin in self.catalog)
         if kind == "<r>":
             # Seeded by the query: a state must show the same page every time.
             products = self.catalog.products
-            drawn = random.Random(query).sample(range(len(products)), min(self.max_results, len(products)))
+            drawn = random.Random(query).sample(range(len(products)), min(MAX_RESULTS, len(products)))
             return tuple(products[position].asin for position in drawn)
         if kind == "<c>":
             return tuple(p.asin for p in self.catalog if p.category == rest.split(" ")[0].strip())

@@ -40,11 +40,6 @@ class Page(NamedTuple):
     has_next: bool = False
     has_attributes: bool = False
 
-    @property
-    def has_search_bar(self) -> bool:
-        """Whether the page shows the search box. The original accepts searches on other pages too."""
-        return self.kind == "index"
-
     def public(self) -> dict[str, Any]:
         """The page as JSON-serialisable data, with the same content as the observation."""
         if self.kind == "results":

@@ -53,9 +53,6 @@ class Storefront(Protocol):
     def tasks(self) -> Sequence[ShopTask]:
         """All tasks, in order."""
 
-    def task(self, task_id: str) -> ShopTask:
-        """Return a task, or raise KeyError."""
-
     def act(self, state: ShopState, action: str, mode: str) -> ShopStep:
         """Return the state after an action. `mode` is the observation mode that will be requested next."""
 
@@ -111,7 +108,7 @@ class LocalStorefront:
             observation = RENDERERS[mode](page)
         else:
             observation = (render_text if mode == "text" else render_text_rich)(page, score)
-        takes_search = page.has_search_bar or (self.shop.search_anywhere and page.kind != "done")
+        takes_search = page.kind == "index" or (self.shop.search_anywhere and page.kind != "done")
         return ShopView(observation, page.clickables, takes_search, page.public())
 
     def assess(self, task_id: str, state: ShopState, before: Progress, mode: ProgressMode) -> Assessment:

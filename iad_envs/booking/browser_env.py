@@ -66,12 +66,6 @@ class BookingBrowserEnv(SiteEnv[BookingState], BookingEnv):
         super().__init__(
             data_dir=data_dir, split=split, max_steps=max_steps, published=published, render_mode=render_mode
         )
-        size = (window_size[0], window_size[1])
-        visit = BookingVisit(
-            self.engine,
-            chromium=chromium,
-            chromedriver=chromedriver,
-            size=size,
-            always_loads=observation_mode == "screenshot",
-        )
-        self._browse(visit, observation_mode=observation_mode, window_size=window_size)
+        programs = {"chromium": chromium, "chromedriver": chromedriver}
+        visit = BookingVisit(self.engine, always_loads=observation_mode == "screenshot", size=window_size, **programs)
+        self._browse(visit, observation_mode)

@@ -24,11 +24,9 @@ class BookingVisit(SiteVisit[BookingState]):
 
     Args:
         engine: The pages and transitions.
-        chromium: Path or name of the browser. See `SeleniumBrowser`.
-        chromedriver: Path or name of the driver. See `SeleniumBrowser`.
-        size: Width and height of the page in pixels.
         always_loads: Whether the page is loaded again after every action. One that was changed in parts is drawn with
             other roundings than a new one, so screenshots of the same state would differ.
+        browser: Programs and size of the browser. See `SiteVisit`.
     """
 
     READ = """
@@ -45,27 +43,12 @@ return {
 };
 """
 
-    def __init__(
-        self,
-        engine: BookingEngine,
-        *,
-        chromium: str | None = None,
-        chromedriver: str | None = None,
-        size: tuple[int, int] = (1280, 1280),
-        always_loads: bool = False,
-    ) -> None:
+    def __init__(self, engine: BookingEngine, *, always_loads: bool = False, **browser: Any) -> None:
         self._always_loads = always_loads
         sessions: Sessions[BookingState] = Sessions(idle_s=float("inf"))
         self._engine = engine
         self.site = BookingSite(engine, (), sessions)
-        super().__init__(
-            create_app(self.site),
-            sessions,
-            session="booking",
-            chromium=chromium,
-            chromedriver=chromedriver,
-            size=size,
-        )
+        super().__init__(create_app(self.site), sessions, session="booking", **browser)
 
     def _path(self, session: str, state: BookingState) -> str:
         return address_of(session, state.place)

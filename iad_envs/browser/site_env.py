@@ -35,13 +35,12 @@ class SiteEnv(IADEnv[Any, StateT]):
 
     visit: SiteVisit[StateT]
 
-    def _browse(self, visit: SiteVisit[StateT], *, observation_mode: str, window_size: tuple[int, int]) -> None:
+    def _browse(self, visit: SiteVisit[StateT], observation_mode: str) -> None:
         """Take the browser of this environment. It is closed with the environment, or when the interpreter ends.
 
         Args:
-            visit: The browser on the site, of that window size.
+            visit: The browser on the site.
             observation_mode: Kind of observation, one of `MODES`.
-            window_size: Width and height of the page in pixels.
         """
         self.visit = visit
         self._seen_as = observation_mode
@@ -52,7 +51,7 @@ class SiteEnv(IADEnv[Any, StateT]):
         # Closes the visit at the latest when the interpreter ends.
         self._end = weakref.finalize(self, visit.close)
         if observation_mode == "screenshot":
-            width, height = window_size
+            width, height = visit.size
             self.observation_space = spaces.Box(0, 255, (height, width, 3), np.uint8)
 
     def step(self, action: str) -> Any:

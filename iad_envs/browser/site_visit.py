@@ -46,6 +46,7 @@ class SiteVisit(ABC, Generic[StateT]):
         size: Width and height of the page in pixels.
 
     Attributes:
+        size: Width and height of the page in pixels.
         n_lost: Number of lost and replaced browsers.
     """
 
@@ -72,7 +73,7 @@ return {
         self.session = session
         self._sessions = sessions
         self._programs = {"chromium": chromium, "chromedriver": chromedriver}
-        self._size = size
+        self.size = (size[0], size[1])
         self._server: Server | None = None
         self._browser: SeleniumBrowser | None = None
         self._preview_tab = ""
@@ -125,7 +126,7 @@ return {
         if self._server is None:
             self._server = Server(self.app, threads=4)
         if self._browser is None:
-            self._browser = SeleniumBrowser(**self._programs, size=self._size)
+            self._browser = SeleniumBrowser(**self._programs, size=self.size)
             self._preview_tab = ""
         return self._browser
 

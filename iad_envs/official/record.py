@@ -2,12 +2,11 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from hashlib import file_digest
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from iad_envs.data import official_sha256
+from iad_envs.data import official_sha256, sha256_of
 from iad_envs.official.sources import DataSource
 
 RECORD = "SOURCE.json"
@@ -63,12 +62,6 @@ class SourceRecord(NamedTuple):
     def other_versions(self) -> list[str]:
         """Names of downloaded files whose hash is known and is another one."""
         return [name for name, one in self.downloads.items() if one.held_to == "another version"]
-
-
-def sha256_of(path: Path) -> str:
-    """Return a file's hash as hex digits."""
-    with path.open("rb") as file:
-        return file_digest(file, "sha256").hexdigest()
 
 
 def files_of(folder: Path) -> dict[str, FileRecord]:

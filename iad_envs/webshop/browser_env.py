@@ -89,11 +89,5 @@ class WebShopBrowserEnv(SiteEnv[ShopState], WebShopEnv):
             render_mode=render_mode,
         )
         assert isinstance(self.storefront, LocalStorefront)
-        visit = BrowserVisit(
-            self.storefront.shop,
-            self.storefront.tasks,
-            chromium=chromium,
-            chromedriver=chromedriver,
-            size=(window_size[0], window_size[1]),
-        )
-        self._browse(visit, observation_mode=observation_mode, window_size=window_size)
+        shop, programs = self.storefront, {"chromium": chromium, "chromedriver": chromedriver}
+        self._browse(BrowserVisit(shop.shop, shop.tasks, size=window_size, **programs), observation_mode)

@@ -64,10 +64,8 @@ def load_store(folder: Path, goals: str | None, search: str, tagger: str, *, cat
     return LoadedData(products, load_goals(folder, products, goals), engine, PurchaseScorer(TAGGERS[tagger]()))
 
 
-@lru_cache(maxsize=8)
-def _hosted(server: str, token: str) -> HostedStorefront:
-    """Open a hosted shop once per process."""
-    return HostedStorefront(server, token)
+_hosted = lru_cache(maxsize=8)(HostedStorefront)
+"""Opens a hosted shop once per process."""
 
 
 class WebShopEnv(IADEnv[str, ShopState]):

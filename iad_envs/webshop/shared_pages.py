@@ -51,10 +51,6 @@ class SharedPage:
             return (*self.data, [product.copy() for product in self.lists])
         return (*self.data, list(self.lists)) if len(self.data) < len(self.keys) else self.data
 
-    def own_options(self) -> list[list[str]]:
-        """Return the values of each option, the caller's own."""
-        return [values.copy() for values in self.lists]
-
 
 class SharedPages:
     """Makes pages when they are first seen, and caches a limited number.

@@ -382,7 +382,8 @@ class WebShopVectorEnv(VectorEnv[tuple[str, ...], Iterable[str], NDArray[Any]]):
         if "item" in kinds:
             rows = kinds["item"]
             where = [places[row] for row in rows]
-            options = [(seen.pages[row].options, seen.pages[row].own_options()) for row in rows]
+            pages = [seen.pages[row] for row in rows]
+            options = [(page.options, [values.copy() for values in page.lists]) for page in pages]
             chosen = [dict(seen.chosen[row]) for row in rows]
             info["options"] = vector_info(self, options, where)
             info["selected"] = vector_info(self, [(one, one.values()) for one in chosen], where)

@@ -26,31 +26,14 @@ class BrowserVisit(SiteVisit[ShopState]):
     Args:
         shop: The shop.
         tasks: The shop's tasks.
-        chromium: Path or name of the browser. See `SeleniumBrowser`.
-        chromedriver: Path or name of the driver. See `SeleniumBrowser`.
-        size: Width and height of the page in pixels.
+        browser: Programs and size of the browser. See `SiteVisit`.
     """
 
-    def __init__(
-        self,
-        shop: Shop,
-        tasks: Sequence[ShopTask],
-        *,
-        chromium: str | None = None,
-        chromedriver: str | None = None,
-        size: tuple[int, int] = (1280, 1280),
-    ) -> None:
+    def __init__(self, shop: Shop, tasks: Sequence[ShopTask], **browser: Any) -> None:
         sessions: Sessions[ShopState] = Sessions(idle_s=float("inf"))
         self._shop = shop
         self.site = Site(shop, tasks, sessions)
-        super().__init__(
-            create_app(self.site),
-            sessions,
-            session="shop",
-            chromium=chromium,
-            chromedriver=chromedriver,
-            size=size,
-        )
+        super().__init__(create_app(self.site), sessions, session="shop", **browser)
 
     def _path(self, session: str, state: ShopState) -> str:
         return path_of(session, state)

@@ -12,7 +12,6 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from iad_envs.browser.devtools import find_chromium
-from iad_envs.browser.errors import BrowserNotFound
 from iad_envs.sketch2code.page import RenderedPage, RenderLimits, score_pages
 from iad_envs.sketch2code.renderer import Renderer
 from iad_envs.sketch2code.tab import Tab
@@ -213,8 +212,3 @@ def test_nothing_runs_after_the_parent_was_killed_and_a_long_temporary_folder_is
     assert parent.stdout, parent.stderr
     group, profile = parent.stdout.split()
     assert until(lambda: not living(group=int(group)) and not Path(profile).exists())
-
-
-def test_without_a_browser_one_sentence_says_what_to_install() -> None:
-    with pytest.raises(BrowserNotFound, match="apt-get install chromium"):
-        Renderer(chromium="/nowhere/chromium")

@@ -13,7 +13,7 @@ from typing import Any
 from flask import Blueprint, Response, abort, jsonify, request
 from werkzeug.exceptions import HTTPException
 
-from webshop_server.engine import ShopState
+from webshop_server.engine import MAX_RESULTS, ShopState
 from webshop_server.pages import RENDERERS
 from webshop_server.remote.wire import (
     VERSION,
@@ -42,7 +42,7 @@ def create_api(front: LocalStorefront, *, token: str, data: Mapping[str, str]) -
     if len(token) < 16:
         raise ValueError(f"expected a token of 16 characters or more, got {len(token)}; leave it out to get one")
     shop = front.shop
-    rules = (shop.page_size, shop.max_results, shop.max_pages, shop.show_attributes, shop.special_queries)
+    rules = (shop.page_size, MAX_RESULTS, shop.max_pages, shop.show_attributes, shop.special_queries)
     named = json.dumps([VERSION, dict(data), *rules, shop.search_anywhere, shop.search.name], sort_keys=True)
     etag = hashlib.blake2b(named.encode(), digest_size=8).hexdigest()
     about = {"version": VERSION, "shop": etag, "data": dict(data), "tasks": [list(task) for task in front.tasks]}

@@ -63,6 +63,7 @@ class HostedStorefront:
     Attributes:
         server: URL of the server.
         data: Identifies the shop's data by `name` and `digest`.
+        tasks: All tasks, in order.
 
     Raises:
         ShopUnavailable: The server can't be reached, or it refuses the token.
@@ -84,20 +85,7 @@ class HostedStorefront:
             raise ShopUnavailable(f"expected a shop of version {VERSION}, got {given}; use the same iad", kind="server")
         self.data: Mapping[str, str] = about["data"]
         self._shop: str = about["shop"]
-        self._tasks = {task[0]: ShopTask(*task) for task in about["tasks"]}
-
-    @property
-    def tasks(self) -> Sequence[ShopTask]:
-        """All tasks, in order."""
-        return tuple(self._tasks.values())
-
-    def task(self, task_id: str) -> ShopTask:
-        """Return a task.
-
-        Raises:
-            KeyError: No such task.
-        """
-        return self._tasks[task_id]
+        self.tasks: Sequence[ShopTask] = tuple(ShopTask(*task) for task in about["tasks"])
 
     def act(self, state: ShopState, action: str, mode: str) -> ShopStep:
         """Return the state after an action. Its view is cached for `view`."""

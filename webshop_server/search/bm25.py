@@ -3,7 +3,7 @@
 import math
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
@@ -16,7 +16,6 @@ from webshop_server.search.analyzer import ANALYZER_VERSION, analyze
 from webshop_server.search.inverting import Inverter, count_side_by_side, count_terms
 from webshop_server.search.postings import Postings, arrays_in, read_postings, write_texts
 
-K1, B = 0.9, 0.4
 ALL_SCORED = 20_000
 """Largest number of products for which every product with a query term is scored."""
 _ROUNDING = 1 - 2.0**-22
@@ -37,15 +36,12 @@ class BM25:
 
     A query is a bag of words: terms are combined with OR, and a repeated term counts again. A term adds
     ln(1 + (N - df + 0.5) / (df + 0.5)) * tf / (tf + k1 * (1 - b + b * length / mean length)). The length is
-    the stored one, the mean is exact. Equal scores are ordered by id. The defaults of k1 and b are those of
-    pyserini, the search engine of the original WebShop.
+    the stored one, the mean is exact. Equal scores are ordered by id. k1 and b are those of pyserini, the search
+    engine of the original WebShop.
 
     Args:
         documents: Pairs of (asin, text).
-        analyze: Turns a text into terms, for both documents and queries.
         lengths: Number of terms by asin, for documents whose length is not counted from the text.
-        k1: Saturation of repeated terms. Higher values saturate more slowly.
-        b: Strength of the length normalisation, 0 to 1.
         all_scored: Largest number of products for which every product with a query term is scored. Above it,
             products that can't be among the best are skipped. The results are the same.
     """
@@ -57,19 +53,15 @@ class BM25:
         self,
         documents: Iterable[tuple[str, str]],
         *,
-        analyze: Callable[[str], Sequence[str]] = analyze,
         lengths: Mapping[str, int] | None = None,
-        k1: float = K1,
-        b: float = B,
         all_scored: int = ALL_SCORED,
     ) -> None:
         inverter = Inverter()
-        inverter.add(count_terms(documents, analyze))
+        inverter.add(count_terms(documents))
         if lengths is not None:
             pairs = zip(inverter.asins, inverter.lengths, strict=True)
             inverter.lengths = [lengths.get(asin, counted) for asin, counted in pairs]
-        self._analyze = analyze
-        self._begin(inverter.postings(k1=k1, b=b, new=lambda _, length, kind: np.empty(length, kind)), all_scored)
+        self._begin(inverter.postings(lambda _, length, kind: np.empty(length, kind)), all_scored)
 
     @classmethod
     def build(cls, documents: Iterable[tuple[str, str]], folder: Path, *, n_workers: int = 1) -> None:
@@ -78,7 +70,7 @@ class BM25:
         inverter = Inverter(spill)
         for counted in count_side_by_side(documents, n_workers):
             inverter.add(counted)
-        postings = inverter.postings(k1=K1, b=B, new=arrays_in(folder))
+        postings = inverter.postings(arrays_in(folder))
         write_texts(folder, postings)
         spill.unlink(missing_ok=True)
 
@@ -86,7 +78,6 @@ class BM25:
     def open(cls, folder: Path) -> Self:
         """Open an index. It stays on disk, and processes share the pages they read."""
         engine = cls.__new__(cls)
-        engine._analyze = analyze
         engine._begin(read_postings(folder), ALL_SCORED)
         return engine
 
@@ -104,7 +95,7 @@ class BM25:
 
     def search(self, query: str, k: int = 50) -> list[Hit]:
         """Return at most `k` products that share a term with `query`, best first."""
-        return self.search_terms(self._analyze(query), k)
+        return self.search_terms(analyze(query), k)
 
     def search_terms(self, terms: Iterable[str], k: int = 50) -> list[Hit]:
         """Return at most `k` products for a query that is already split into terms."""

@@ -32,16 +32,13 @@ class HashedEncoder:
     The vector of a word is the mean of the fixed random vectors of its n-grams (Bojanowski et al., 2017, untrained).
     The vector of a text is the sum over its words. A repeated word is weighted by the square root of its count, and
     function words are skipped.
-
-    Args:
-        size: Length of a vector.
     """
 
     version: ClassVar[str] = "1"
+    size: ClassVar[int] = 384
 
-    def __init__(self, size: int = 384) -> None:
-        self.size = size
-        self._buckets: Vectors = np.random.default_rng(0).standard_normal((1 << 15, size), np.float32)
+    def __init__(self) -> None:
+        self._buckets: Vectors = np.random.default_rng(0).standard_normal((1 << 15, self.size), np.float32)
         self._word = lru_cache(maxsize=1 << 15)(self._word_uncached)
 
     def encode(self, texts: Sequence[str]) -> Vectors:

@@ -1,7 +1,7 @@
 """Builds postings: counts terms document by document, then inverts the counts term by term."""
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 Ints = NDArray[np.int32]
+K1, B = 0.9, 0.4
+"""Saturation of repeated terms, and strength of the length normalisation."""
 
 
 def stored_length(length: int) -> int:
@@ -50,7 +52,7 @@ class Counted(NamedTuple):
     frequencies: Ints
 
 
-def count_terms(documents: Iterable[tuple[str, str]], analyze: Callable[[str], Sequence[str]] = analyze) -> Counted:
+def count_terms(documents: Iterable[tuple[str, str]]) -> Counted:
     """Count the terms of documents, given as pairs of (asin, text)."""
     places: defaultdict[str, int] = defaultdict()
     places.default_factory = places.__len__
@@ -114,14 +116,8 @@ class Inverter:
         self.asins += counted.asins
         self.lengths += counted.lengths
 
-    def postings(self, *, k1: float, b: float, new: NewArray) -> Postings:
-        """Invert the collected counts.
-
-        Args:
-            k1: Saturation of repeated terms. Higher values saturate more slowly.
-            b: Strength of the length normalisation, 0 to 1.
-            new: Creates the arrays.
-        """
+    def postings(self, new: NewArray) -> Postings:
+        """Invert the collected counts into arrays that a function creates."""
         asins, asin_rank = _ranked(self.asins)
         terms, term_rank = _ranked(list(self._numbers))
         counts = np.zeros(len(terms), np.int64)
@@ -131,7 +127,7 @@ class Inverter:
         starts[0] = 0
         starts[1 + term_rank] = counts
         np.cumsum(starts, out=starts)
-        codebook = _Codebook.of(self._rows, self.lengths, k1=k1, b=b)
+        codebook = _Codebook.of(self._rows, self.lengths)
         documents = new("documents", int(starts[-1]), np.int32)
         codes = new("codes", int(starts[-1]), np.uint16 if codebook.size <= 1 << 16 else np.uint32)
         free = starts[:-1].copy()
@@ -203,7 +199,7 @@ class _Codebook(NamedTuple):
     place: Ints
 
     @classmethod
-    def of(cls, rows: Iterable[Ints], lengths: Sequence[int], *, k1: float, b: float) -> "_Codebook":
+    def of(cls, rows: Iterable[Ints], lengths: Sequence[int]) -> "_Codebook":
         different: set[int] = set()
         for _, _, frequency in rows:
             different.update(np.unique(frequency).tolist())
@@ -212,8 +208,8 @@ class _Codebook(NamedTuple):
         n_filled = sum(1 for length in lengths if length)
         # All arithmetic is in single precision.
         mean = np.float32(sum(lengths) / max(n_filled, 1)) or np.float32(1)
-        one, k1_, b_ = np.float32(1), np.float32(k1), np.float32(b)
-        slopes: NDArray[np.float32] = one / (k1_ * ((one - b_) + b_ * kinds.astype(np.float32) / mean))
+        one, k1, b = np.float32(1), np.float32(K1), np.float32(B)
+        slopes: NDArray[np.float32] = one / (k1 * ((one - b) + b * kinds.astype(np.float32) / mean))
         return cls(np.array(sorted(different), np.int32), slopes, place.astype(np.int32))
 
     @property

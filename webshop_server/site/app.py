@@ -167,7 +167,6 @@ def create_app(site: Site, *, api: Blueprint | None = None) -> Flask:
     app = strict_app(
         __name__,
         brand="WebShop",
-        way_back="Go to the search",
         pages=(
             ("GET", "/", site.start),
             ("GET", "/health", site.health),

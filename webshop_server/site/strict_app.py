@@ -32,9 +32,7 @@ HEADERS: Mapping[str, str] = {
 Answer: TypeAlias = Response | tuple[str, int] | str
 
 
-def strict_app(
-    package: str, *, brand: str, way_back: str, pages: Iterable[tuple[str, str, Callable[..., Answer]]]
-) -> Flask:
+def strict_app(package: str, *, brand: str, pages: Iterable[tuple[str, str, Callable[..., Answer]]]) -> Flask:
     """Return an application without scripts, cookies and frames, whose errors are pages.
 
     The page of an error leads to the site's first page: to `/<session>` if the URL has a session, else to `/`.
@@ -42,7 +40,6 @@ def strict_app(
     Args:
         package: The `__name__` of a module next to the site's folders `templates` and `static`.
         brand: Name of the site, on every page.
-        way_back: Label of the link from the page of an error.
         pages: Method, path and function of every page. The functions have different names. A function that raises
             `NoSuchPage` is answered by the page of an error with status 404.
     """
@@ -51,7 +48,7 @@ def strict_app(
     app.config["SEND_FILE_MAX_AGE_DEFAULT"] = FILE_AGE_S
     # Lone surrogates can't be encoded in a page.
     app.jinja_env.filters["printable"] = lambda text: text.encode("utf-8", "replace").decode()
-    app.jinja_env.globals.update(brand=brand, way_back=way_back)
+    app.jinja_env.globals["brand"] = brand
     # A site's own templates come first.
     frame = {"template_folder": "frame/templates", "static_folder": "frame/static", "static_url_path": "/frame"}
     app.register_blueprint(Blueprint("frame", __name__, **frame))  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from platformdirs import user_cache_path
 
-from webshop_server.catalog import ATTRIBUTES, PRODUCTS, Catalog, index_text
+from webshop_server.catalog import ATTRIBUTES, PRODUCTS, index_text
 from webshop_server.search import build_engine, index_name, index_parts, require_engine
 from webshop_server.storage.atomic import write_atomically
 from webshop_server.storage.disk_catalog import FORMAT, open_disk_catalog, write_disk_catalog
@@ -108,14 +108,6 @@ class Indexes:
             f"expected {what} of {data} ({self.digest(data)}) in {self.home}, found {found}; "
             f"build it: iad index build --data-dir {data}{search}"
         )
-
-    def open_catalog(self, data: Path) -> Catalog:
-        """Open the catalogue of a data folder on disk.
-
-        Raises:
-            IndexNotFound: It has not been built.
-        """
-        return open_disk_catalog(self.require(data, CATALOG))
 
     def build(
         self,

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from webshop_server.catalog import PRODUCTS, Catalog, index_text, load_catalog
 from webshop_server.search import SearchEngine, index_parts, load_engine, open_engine
-from webshop_server.storage.indexes import Indexes
+from webshop_server.storage.disk_catalog import open_disk_catalog
+from webshop_server.storage.indexes import CATALOG, Indexes
 from webshop_server.storage.json_files import find_file
 
 PLACES = ("auto", "memory", "disk")
@@ -37,7 +38,7 @@ def open_products(data: Path, *, catalog: str = "auto", indexes: Indexes | None 
         raise ValueError(f"expected a storage of the catalogue, one of {', '.join(PLACES)}; got {catalog!r}")
     large = find_file(data, PRODUCTS).stat().st_size > 64 << 20  # more than about 25,000 products
     if catalog == "disk" or (catalog == "auto" and large):
-        return (indexes or Indexes()).open_catalog(data)
+        return open_disk_catalog((indexes or Indexes()).require(data, CATALOG))
     return load_catalog(data)
 
 

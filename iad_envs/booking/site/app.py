@@ -194,7 +194,6 @@ def create_app(site: BookingSite) -> Flask:
     app = strict_app(
         __name__,
         brand=NAME,
-        way_back="Go to the search",
         pages=(
             ("GET", "/", site.begin),
             ("GET", "/health", site.health),

@@ -6,7 +6,6 @@ forget options. Without temperature it is greedy. Given best and worst, it keeps
 avoids Worst's. It never reads a score.
 """
 
-import math
 from collections.abc import Mapping
 from random import Random
 from typing import Any
@@ -22,11 +21,11 @@ from iad_envs.webshop.policy.reading import (
     visited,
     words_of,
 )
-from iad_policy.agents.rule_based import RuleBasedAgent
+from iad_policy.agents.rule_based import ChoosingAgent
 from iad_policy.types import Candidate, Feedback, State
 
 
-class WebShopAgent(RuleBasedAgent):
+class WebShopAgent(ChoosingAgent):
     """The shop's rule-based agent: it reads pages and draws an action that fits.
 
     Args:
@@ -36,22 +35,44 @@ class WebShopAgent(RuleBasedAgent):
     """
 
     name = "shopper"
+    scale = 0.09
+
+    def choices(self, state: State) -> dict[str, float]:
+        """Return the sensible actions on a page, each with its fit. A larger fit is more likely."""
+        page, instruction = page_of(state), read_instruction(state.info["instruction"])
+        if page["kind"] == "item":
+            return _item_choices(page, state, instruction)
+        if page["kind"] != "results":
+            return {"click[< prev]": 1.0, "click[back to search]": 0.0}
+        choices: dict[str, float] = {}
+        seen = visited(state)
+        for product in page["products"]:
+            fit = instruction.coverage(words_of(product["title"]))
+            fit -= 0.0 if price_fits(product["price"], instruction.price_limit) else 0.4
+            fit -= 0.3 if product["asin"] in seen else 0.0
+            choices[f"click[{product['asin'].lower()}]"] = fit
+        if page["products"]:
+            choices["click[next >]"] = 0.15
+        choices["click[back to search]"] = 0.05
+        return choices
 
     def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:
         """Return the next action."""
-        heat = self.heat(temperature)
+        heat, avoid = self.heat(temperature), set[str]()
         instruction = read_instruction(state.info["instruction"])
         best = None if feedback is None else feedback.best
         if feedback is not None and best is not None:
             avoid = {str(one.action) for one in (best, feedback.worst) if one is not None}
             if str(best.action).startswith("search["):
                 return _search(_edited(str(best.action)[len("search[") : -1], instruction, avoid, rng))
-            choices = {action: fit for action, fit in _choices(state, instruction).items() if action not in avoid}
-            return _draw(choices, heat, rng) if choices else Candidate(best.action, thought="Nothing else to try.")
-        if page_of(state)["kind"] == "index":
+        elif page_of(state)["kind"] == "index":
             kept = [word for word in instruction.words if rng.random() >= 0.25 * min(heat, 2.0)]
             return _search(" ".join(kept or instruction.words) or instruction.text.strip())
-        return _draw(_choices(state, instruction), heat, rng)
+        choices = {action: fit for action, fit in self.choices(state).items() if action not in avoid}
+        if best is not None and not choices:
+            return Candidate(best.action, thought="Nothing else to try.")
+        action = self._drawn(choices, heat, rng)
+        return Candidate(action, thought=f"Of {len(choices)} actions that make sense here I take {action}.")
 
 
 def _search(query: str) -> Candidate:
@@ -65,26 +86,6 @@ def _edited(query: str, instruction: ShopInstruction, avoid: set[str], rng: Rand
     options += [[*words[:place], *words[place + 1 :]] for place in range(len(words))]
     new = [" ".join(option) for option in options if option and f"search[{' '.join(option)}]" not in avoid]
     return rng.choice(new) if new else query
-
-
-def _choices(state: State, instruction: ShopInstruction) -> dict[str, float]:
-    """Return the sensible actions on a page, each with its fit. A larger fit is more likely."""
-    page = page_of(state)
-    if page["kind"] == "item":
-        return _item_choices(page, state, instruction)
-    if page["kind"] != "results":
-        return {"click[< prev]": 1.0, "click[back to search]": 0.0}
-    choices: dict[str, float] = {}
-    seen = visited(state)
-    for product in page["products"]:
-        fit = instruction.coverage(words_of(product["title"]))
-        fit -= 0.0 if price_fits(product["price"], instruction.price_limit) else 0.4
-        fit -= 0.3 if product["asin"] in seen else 0.0
-        choices[f"click[{product['asin'].lower()}]"] = fit
-    if page["products"]:
-        choices["click[next >]"] = 0.15
-    choices["click[back to search]"] = 0.05
-    return choices
 
 
 def _item_choices(page: Mapping[str, Any], state: State, instruction: ShopInstruction) -> dict[str, float]:
@@ -115,15 +116,3 @@ def _item_choices(page: Mapping[str, Any], state: State, instruction: ShopInstru
         else:
             choices[f"click[{values[0]}]"] = 0.1
     return choices
-
-
-def _draw(choices: Mapping[str, float], heat: float, rng: Random) -> Candidate:
-    actions = list(choices)
-    if heat <= 0.0:
-        action = max(actions, key=choices.__getitem__)
-    else:
-        scale = 0.09 * heat
-        top = max(choices.values())
-        weights = [math.exp((choices[action] - top) / scale) for action in actions]
-        action = rng.choices(actions, weights)[0]
-    return Candidate(action, thought=f"Of {len(actions)} actions that make sense here I take {action}.")

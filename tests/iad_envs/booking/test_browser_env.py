@@ -1,11 +1,13 @@
 """`IAD/BookingBrowser-v0`: the same tasks on the same pages in a real browser."""
 
+import copy
 import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from jinja2 import FileSystemLoader
 
@@ -15,7 +17,8 @@ from iad_envs.booking.env import BookingEnv
 from iad_envs.booking.visit import BookingVisit
 from iad_envs.browser.site_visit import PageMismatch
 from tests.browser import Browsers, missing
-from tests.contract.environments import same, solution_of
+from tests.contract.environments import EnvironmentContract, Subject, same, solution_of
+from tests.contract.test_environments import SUBJECTS
 from tests.effort import some
 from tests.iad_envs.booking.site_walks import walk_together
 
@@ -154,12 +157,28 @@ def test_a_template_with_one_changed_word_is_noticed(env: BookingBrowserEnv, tmp
         visit.close()
 
 
-def test_what_the_browser_shows_is_rendered_and_comes_from_the_site_alone(env: BookingBrowserEnv) -> None:
+def test_a_copy_opens_the_page_where_the_original_is(env: BookingBrowserEnv) -> None:
     env.reset(seed=0)
     env.step("CLICK [go]")
-    shown = env.render()
-    assert shown.shape == (1280, 1280, 3)
-    assert len(np.unique(shown[::9, ::9].reshape(-1, 3), axis=0)) > 50
-    names = env.visit.browser.driver.execute_script("return performance.getEntriesByType('resource').map(e => e.name)")
-    assert len(names) > 5
-    assert all(name.startswith(env.visit.address) for name in names)
+    with closing(copy.deepcopy(env)) as other:
+        assert other.visit is not env.visit
+        assert same(other.render(), env.render())
+        assert same(other.step("TYPE [q] [bar]"), env.step("TYPE [q] [bar]"))
+        assert other.visit.n_lost == env.visit.n_lost == 0
+
+
+def test_the_html_of_a_state_needs_no_browser(env: BookingBrowserEnv) -> None:
+    env.reset(seed=0)
+    visit = BookingVisit(env.engine, chromium="/no/such/browser")
+    assert 'role="alert">no way' in visit.html(env.snapshot()._moment.state, "no way")
+    assert visit.address == ""
+    visit.close()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+class TestBookingBrowser(EnvironmentContract):
+    @pytest.fixture
+    def subject(self) -> Subject:
+        (text,) = (subject for subject in SUBJECTS if subject.id == "IAD/Booking-v0")
+        return replace(text, id="IAD/BookingBrowser-v0")

@@ -1,31 +1,14 @@
 """`IAD/WebShop-v0` with its products on disk: the same world."""
 
-import random
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from iad_envs.webshop.env import WebShopEnv, load_store
+from tests.iad_envs.webshop.shop_walks import walk_together
 from webshop_server.goals import load_goals
 from webshop_server.storage.indexes import Indexes
 from webshop_server.storage.loading import open_products
-
-
-def walk(env: Any, seed: int) -> list[Any]:
-    """What a random shopper sees, is paid and could do."""
-    draw = random.Random(seed)
-    observation, info = env.reset(seed=seed)
-    seen: list[Any] = [observation, info]
-    query = " ".join(draw.sample(info["instruction"].split(), 4))
-    for number in range(8):
-        actions = [action for action in info["available_actions"] if action != "search[...]"]
-        action = draw.choice(actions) if number and actions else f"search[{query}]"
-        *step, info = env.step(action)
-        seen += [*step, info]
-        if step[2]:
-            break
-    return seen
 
 
 def test_episodes_and_goals_are_the_same_as_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,7 +21,7 @@ def test_episodes_and_goals_are_the_same_as_in_memory(tmp_path: Path, monkeypatc
     assert stored.is_on_disk
     assert on_disk.task_ids == in_memory.task_ids
     for seed in range(8):
-        assert walk(on_disk, seed) == walk(in_memory, seed)
+        walk_together([on_disk, in_memory], seed)
     for kind in ("human", "synthetic"):
         goals = [load_goals(folder, one, kind, first=50) for one in (stored, open_products(folder, catalog="memory"))]
         assert repr(goals[0][:]) == repr(goals[1][:])

@@ -94,12 +94,12 @@ def test_an_index_on_disk_gives_the_same_answers(tmp_path: Path) -> None:
 def test_turning_around_in_parts_gives_the_same_postings(tmp_path: Path, at_once: int) -> None:
     documents = shop_of(60, 6)
     whole = Inverter()
-    whole.add(count_terms(documents, analyze))
-    expected = whole.postings(k1=0.9, b=0.4, new=lambda _, length, kind: np.empty(length, kind))
+    whole.add(count_terms(documents))
+    expected = whole.postings(lambda _, length, kind: np.empty(length, kind))
     parts = Inverter(tmp_path / "spill", at_once=at_once)
     for start in range(0, 60, 9):
-        parts.add(count_terms(documents[start : start + 9], analyze))
-    write_texts(tmp_path, parts.postings(k1=0.9, b=0.4, new=arrays_in(tmp_path)))
+        parts.add(count_terms(documents[start : start + 9]))
+    write_texts(tmp_path, parts.postings(arrays_in(tmp_path)))
     found = read_postings(tmp_path)
     for name in ARRAYS:
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))

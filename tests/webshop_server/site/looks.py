@@ -1,4 +1,6 @@
-"""Looks at a page of a site as a person would: what sticks out, is broken, too small, or too faint."""
+"""Looks at a page of a site as a person would: what sticks out, is broken, too small, or too faint. And uses keys."""
+
+from typing import Any
 
 from iad_envs.browser.selenium import SeleniumBrowser
 
@@ -56,3 +58,33 @@ def check_looks(browser: SeleniumBrowser, what: str, texts: str, targets: str = 
         browser.command("Emulation.setEmulatedMedia", {"features": features})
         assert see(CONTRAST, texts) == [], what
         assert see("return getComputedStyle(document.body).backgroundColor") == ground, what
+
+
+def press(driver: Any, *keys: str) -> None:
+    """Press keys where the cursor is."""
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    ActionChains(driver).send_keys(*keys).perform()
+
+
+def tab_to(driver: Any, name: str, outline_px: float = 0.0) -> None:
+    """Press Tab until what begins with a name has the focus, and is seen to have it, by an outline of a width."""
+    for _ in range(60):
+        press(driver, "\ue004")
+        focused = driver.execute_script("const e = document.activeElement; return e.dataset.click ?? e.name ?? ''")
+        if focused.startswith(name):
+            assert driver.execute_script("return document.activeElement.matches(':focus-visible')"), name
+            width = driver.execute_script("return getComputedStyle(document.activeElement).outlineWidth")
+            assert float(width.removesuffix("px")) >= outline_px, name
+            return
+    raise AssertionError(f"{name} can't be reached by Tab")
+
+
+def wait(driver: Any, path: str, element: str = "") -> None:
+    """Wait for a page whose address has a part, and for an element by its id."""
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    is_there = "return document.readyState === 'complete' && (!arguments[0] || !!document.getElementById(arguments[0]))"
+    WebDriverWait(driver, 20, 0.01).until(
+        lambda driver: path in driver.current_url and driver.execute_script(is_there, element), path
+    )

@@ -187,6 +187,23 @@ def test_a_bad_address_is_a_page_that_says_why(client: FlaskClient) -> None:
         assert client.get(f"/search_results/me/{part}/1").status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("path", "home"),
+    [("/done/me/B000SHOE01/%257B%257D", "/me"), ("/me.html", "/"), ("/nothing/here", "/"), ("/frame/frame.html", "/")],
+)
+def test_the_page_of_an_error_has_the_sites_name_and_leads_back(client: FlaskClient, path: str, home: str) -> None:
+    seen(client, "/me")
+    answer = client.get(path)
+    assert (answer.status_code, "<title>There is no such page - WebShop</title>" in answer.text) == (404, True)
+    assert f'<a class="button" href="{home}">Go to the search</a>' in answer.text
+
+
+def test_half_a_surrogate_pair_can_be_shown(site: Site) -> None:
+    with create_app(site).app_context():
+        shown = site.html("me", ShopState("\ud800"), complaint="\udfff!")
+    assert '<p class="complaint" role="alert">?!</p>' in shown
+
+
 def test_the_rules_of_a_shop_hold_on_its_site(shop: Shop) -> None:
     strict = Shop(shop.catalog, shop.search, max_pages=2, page_size=5, search_anywhere=False)
     client = create_app(Site(strict, TASKS)).test_client()

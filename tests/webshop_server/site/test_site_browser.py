@@ -7,7 +7,7 @@ import pytest
 
 from iad_envs.webshop.env import WebShopEnv
 from tests.browser import Browsers, missing
-from tests.webshop_server.site.looks import check_looks
+from tests.webshop_server.site.looks import check_looks, press, tab_to, wait
 from webshop_server.site.server import Server
 from webshop_server.site.serving import host_shop
 
@@ -25,12 +25,6 @@ def server() -> Iterator[Server]:
 @pytest.fixture
 def desk(browsers: Browsers) -> Any:
     return browsers.selenium((1400, 900)).driver
-
-
-def press(driver: Any, key: str, n: int = 1) -> None:
-    from selenium.webdriver.common.action_chains import ActionChains
-
-    ActionChains(driver).send_keys(*[key] * n).perform()
 
 
 def pages(driver: Any, server: Server, session: str) -> Iterator[str]:
@@ -51,14 +45,6 @@ def pages(driver: Any, server: Server, session: str) -> Iterator[str]:
     yield "done"
 
 
-def wait(driver: Any, path: str) -> None:
-    from selenium.webdriver.support.wait import WebDriverWait
-
-    WebDriverWait(driver, 20, 0.01).until(
-        lambda driver: path in driver.current_url and driver.execute_script("return document.readyState") == "complete"
-    )
-
-
 def test_every_page_fits_its_window_shows_its_pictures_and_stands_out_in_the_light_and_in_the_dark(
     server: Server, browsers: Browsers
 ) -> None:
@@ -70,21 +56,8 @@ def test_every_page_fits_its_window_shows_its_pictures_and_stands_out_in_the_lig
 def test_a_product_can_be_bought_with_keys_alone_and_a_script_in_a_query_stays_text(server: Server, desk: Any) -> None:
     from selenium.webdriver.common.keys import Keys
 
-    def focused() -> str:
-        return str(
-            desk.execute_script("return document.activeElement.dataset.click ?? document.activeElement.name ?? ''")
-        )
-
-    def tab_to(*names: str) -> None:
-        for _ in range(60):
-            press(desk, Keys.TAB)
-            if focused() in names:
-                assert desk.execute_script("return document.activeElement.matches(':focus-visible')")
-                return
-        raise AssertionError(f"none of {names} can be reached by Tab")
-
     desk.get(f"{server.address}/keys")
-    tab_to("search_query")
+    tab_to(desk, "search_query")
     query = 'running shoes"><img src=x onerror="document.title=1"><script>document.title=2</script>'
     press(desk, query)
     press(desk, Keys.ENTER)
@@ -95,14 +68,14 @@ def test_a_product_can_be_bought_with_keys_alone_and_a_script_in_a_query_stays_t
     assert desk.title.startswith("Results"), "the policy lets a script run"
     assert desk.execute_script("return document.querySelector('[name=search_query]').value") == query
     first = desk.execute_script("return document.querySelector('.card a').dataset.click")
-    tab_to(first)
+    tab_to(desk, first)
     press(desk, Keys.ENTER)
     wait(desk, "/item_page/")
     value = desk.execute_script("return document.querySelector('.choice').dataset.click")
-    tab_to(value)
+    tab_to(desk, value)
     press(desk, Keys.ENTER)
     wait(desk, "%2522%253A%2522")
     assert desk.execute_script("return document.querySelector('[aria-current]').dataset.click") == value
-    tab_to("buy now")
+    tab_to(desk, "buy now")
     press(desk, Keys.ENTER)
     wait(desk, "/done/")

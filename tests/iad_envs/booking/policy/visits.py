@@ -1,7 +1,6 @@
 """Visits of the booking site: states on its real pages, as agents and verifiers get them, without gold."""
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from random import Random
 from typing import Any, Self
 
@@ -14,12 +13,12 @@ FINISHED = "CLICK [complete]"
 
 
 class Visit(Episode):
-    """An episode on the bundled site, or on that of another data folder."""
+    """An episode on the bundled site."""
 
     env: BookingEnv
 
-    def __init__(self, task_id: str, data_dir: Path | None = None) -> None:
-        env = BookingEnv(split=None, data_dir=data_dir)
+    def __init__(self, task_id: str) -> None:
+        env = BookingEnv(split=None)
         super().__init__(env, BookingVerifier(), task_id, steps_left=30)
         self.task = env._task(task_id)
 
