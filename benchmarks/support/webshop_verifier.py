@@ -251,11 +251,9 @@ def main() -> None:
             own = [one for one in found if one.one.members[0].source == source]
             print(f"  {source}: {evidence_on(own)}", flush=True)
     for is_open in (False, True):
-        area, n_right = reader_evidence(is_open=is_open)
-        (low, high), said = area.interval, "tabs opened" if is_open else "no tab opened"
-        print(
-            f"a reader's purchases, {said}: AUC {area.value:.3f} [{low:.3f}, {high:.3f}]; goals solved of four: {n_right}"
-        )
+        area, solved = reader_evidence(is_open=is_open)
+        (low, high), tabs = area.interval, "tabs opened" if is_open else "no tab opened"
+        print(f"a reader's purchases, {tabs}: AUC {area.value:.3f} [{low:.3f}, {high:.3f}]; solved of four: {solved}")
 
 
 if __name__ == "__main__":
