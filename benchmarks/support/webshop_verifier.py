@@ -12,8 +12,12 @@ purchases and to label all; no verifier sees it. Sources:
 - `gold`: the gold purchase.
 - `other value`, `open option`: the gold purchase with one option changed, or left open.
 - `other product`: another product of the same results page, with those of the options that it has.
+
+Besides, four purchases for each of 15 test goals that a capable reader made from the pages alone, the best first. The
+reader knew nothing of the verifier, and nothing was fitted to them.
 """
 
+import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -36,7 +40,7 @@ from iad_envs.webshop.policy.agent import WebShopAgent
 from iad_envs.webshop.policy.fit import WEIGHTS
 from iad_envs.webshop.policy.reading import FACT_PAGES
 from iad_envs.webshop.policy.verifier import WebShopVerifier, verdict
-from iad_policy.report.verifier_evidence import VerifierEvidence
+from iad_policy.report.verifier_evidence import Auc, VerifierEvidence, auc
 from iad_policy.types import Candidate, PublicInfo, State, Turn
 
 BUY = "click[buy now]"
@@ -60,6 +64,7 @@ class TaskSet(NamedTuple):
 
 
 BUNDLED = ROOT / "data" / "webshop"
+READ = ROOT / "tests" / "fixtures" / "webshop" / "purchases.jsonl"
 FITTING, HELD_OUT = TaskSet(BUNDLED, ("train", "dev")), TaskSet(BUNDLED, ("test",))
 
 
@@ -182,6 +187,33 @@ def _around_gold(start: Walk, rng: Random) -> Iterator[CandidateSet]:
         yield other.bought(kept, "other product", rng)
 
 
+def of_reader(*, is_open: bool) -> dict[str, list[CandidateSet]]:
+    """Return the reader's purchases by goal, with the product's tabs opened before or not."""
+    env = gym.make("IAD/WebShop-v0", split="test")
+    found: dict[str, list[CandidateSet]] = {}
+    for line in READ.read_text(encoding="utf-8").splitlines():
+        one = json.loads(line)
+        walk = Walk(env, one["task"])
+        for action in one["actions"][:-1]:
+            was_item = walk.page["kind"] == "item"
+            walk.take(action)
+            for tab in FACT_PAGES if is_open and walk.page["kind"] == "item" and not was_item else ():
+                walk.take(f"click[{tab}]").take("click[< prev]")
+        found.setdefault(one["task"], []).append(walk.purchase("reader"))
+    return found
+
+
+def reader_evidence(*, is_open: bool) -> tuple[Auc, dict[str, float]]:
+    """Return the AUC on the reader's purchases, and the share of goals that each way to choose among four solves."""
+    goals = list(of_reader(is_open=is_open).values())
+    right = np.array([[one.members[0].is_right for one in own] for own in goals])
+    scores = np.array([[one.scores[0] for one in scored_sets(own, WebShopVerifier())] for own in goals])
+    tasks = np.repeat(np.arange(len(goals)), right.shape[1]).tolist()
+    chosen = right[np.arange(len(goals)), scores.argmax(axis=1)]
+    shares = {"any one": right.mean(), "the reader's first": right[:, 0].mean(), "the verifier's": chosen.mean()}
+    return auc(scores.ravel(), right.ravel(), tasks=tasks), {name: round(float(one), 3) for name, one in shares.items()}
+
+
 def webshop_evidence(n_tasks: int | None = None) -> VerifierEvidence:
     """Return how well the proxy verifier's scores of purchases on held-out tasks tell success."""
     return evidence_on(scored_sets(list(purchases(HELD_OUT, n_tasks)), WebShopVerifier()))
@@ -218,6 +250,10 @@ def main() -> None:
         for source in dict.fromkeys(one.one.members[0].source for one in found):
             own = [one for one in found if one.one.members[0].source == source]
             print(f"  {source}: {evidence_on(own)}", flush=True)
+    for is_open in (False, True):
+        area, solved = reader_evidence(is_open=is_open)
+        (low, high), tabs = area.interval, "tabs opened" if is_open else "no tab opened"
+        print(f"a reader's purchases, {tabs}: AUC {area.value:.3f} [{low:.3f}, {high:.3f}]; solved of four: {solved}")
 
 
 if __name__ == "__main__":
