@@ -37,6 +37,7 @@ class ScriptedModel:
         Raises:
             ModelError: There are no more answers.
         """
+        answer: str | Completion | Exception | None
         if self._function is not None:
             answer = self._function(messages)
         else:

@@ -119,14 +119,14 @@ def read_field(text: str, name: str) -> str | None:
     return text[found[-1].end() :].partition("\n")[0].strip(QUOTES) if found else None
 
 
-def read_score(text: str, highest: float = 10.0) -> float | None:
-    """Return the score of an answer as 0-1: the number after `Score:`, or a bare number."""
+def read_score(text: str) -> float | None:
+    """Return the score of an answer as 0-1: the number from 0 to 10 after `Score:`, or a bare number."""
     text = split_reasoning(text).rest
     answer = read_field(text, "score")
     match = re.match(r"[^\d\w.-]*(-?\d+(?:\.\d+)?)", text.strip() if answer is None else answer)
     if match is None or (answer is None and len(text.strip()) > len("10.00/10")):
         return None
-    value = float(match[1]) / highest
+    value = float(match[1]) / 10
     return value if 0.0 <= value <= 1.0 else None
 
 

@@ -254,8 +254,8 @@ def test_the_strategy_s_temperature_goes_before_the_agent_s_own() -> None:
     agent = LanguageAgent(ScriptedModel(["click[b0]"] * 2), temperature=0.5)
     with use_call(Call()) as call:
         proposed(agent)
-        agent.propose(PAGE, feedback=None, temperature=0.1, rng=Random(0))
-    assert [one.sampling["temperature"] for one in call.exchanges] == [0.5, 0.1]
+        agent.propose(PAGE, feedback=None, temperature=0.0, rng=Random(0))
+    assert [one.sampling["temperature"] for one in call.exchanges] == [0.5, 0.0]
 
 
 def test_the_agents_own_model_plays_the_roles_that_nobody_else_was_given() -> None:
