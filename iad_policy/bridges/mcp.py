@@ -46,10 +46,9 @@ class ToolSession:
         """
         if self._chat is None:
             self._chat = self._make()
-        left = self._chat.outcome if self._is_open else None
+        left = self._chat.outcome
         messages = self._chat.begin(task_id=task_id, seed=seed)
-        if left is not None:
-            self._report(left)
+        self._end(left)
         self._is_open = True
         return messages
 
@@ -61,9 +60,8 @@ class ToolSession:
         """
         chat = self._begun()
         text = chat.say(action)
-        if chat.done and self._is_open:
-            self._is_open = False
-            self._report(chat.outcome)
+        if chat.done:
+            self._end(chat.outcome)
         return text
 
     def preview(self, action: str) -> str:
@@ -78,20 +76,19 @@ class ToolSession:
     def close(self) -> None:
         """Close the environment. Closing twice is harmless."""
         chat, self._chat = self._chat, None
-        if chat is None:
-            return
-        if self._is_open:
-            self._is_open = False
-            self._report(chat.outcome)
-        chat.close()
+        if chat is not None:
+            self._end(chat.outcome)
+            chat.close()
 
     def _begun(self) -> Chat:
         if self._chat is None:
             raise ContractError("expected begin before anything else, got no task yet; call begin")
         return self._chat
 
-    def _report(self, outcome: ChatOutcome) -> None:
-        if self._on_end is not None:
+    def _end(self, outcome: ChatOutcome) -> None:
+        """Tell the outcome of the task that was under way, if there was one."""
+        was_open, self._is_open = self._is_open, False
+        if was_open and self._on_end is not None:
             self._on_end(outcome)
 
 

@@ -37,9 +37,7 @@ class LanguageSimulator(ModelComponent):
 
     Args:
         env: The environment, for its prompts. Its observations must be text.
-        model: A litellm name or an object with `complete`.
-        temperature: Sampling temperature of the model. At 0 all draws of an action are equal.
-        max_tokens: Maximum length of an answer.
+        model: A litellm name or an object with `complete`. It is greedy, so all draws of an action are equal.
 
     Raises:
         SimulationError: The environment's observations are not text.
@@ -51,21 +49,14 @@ class LanguageSimulator(ModelComponent):
     prompt = "simulator"
     """Name of the prompt that it is asked with."""
 
-    def __init__(
-        self,
-        env: gym.Env[Any, Any],
-        model: str | LanguageModel = "",
-        *,
-        temperature: float | None = 0.0,
-        max_tokens: int | None = 2048,
-    ) -> None:
+    def __init__(self, env: gym.Env[Any, Any], model: str | LanguageModel = "") -> None:
         space = env.observation_space
         if not is_text(space):
             raise SimulationError(
                 f"expected text observations for a language model to predict, got {space!s:.100}; use another "
                 "simulator: perfect, noisy:F or retrieval"
             )
-        super().__init__(model, temperature=temperature, max_tokens=max_tokens)
+        super().__init__(model, temperature=0.0, max_tokens=2048)
         self._prompts: Prompts = prompts_of(env)
 
     @property

@@ -76,7 +76,6 @@ class RetrievalSimulator:
 
     Args:
         records: The recorded outcomes.
-        encoder: Measures the similarity of two texts.
 
     Raises:
         ValueError: There are no records.
@@ -85,17 +84,15 @@ class RetrievalSimulator:
     is_perfect = False
     uses_world = False
 
-    def __init__(self, records: Sequence[Recorded], *, encoder: TextEmbedder | None = None) -> None:
+    def __init__(self, records: Sequence[Recorded]) -> None:
         if not records:
             raise ValueError("expected recorded outcomes to retrieve from, got none; record some tasks first")
         self._records = list(records)
-        self._encoder = encoder or HashedNgrams(dimensions=2**12)
-        self._actions = _Index(self._encoder, [_action_text(one.action) for one in records])
-        self._observations = _Index(
-            self._encoder, [_observation_text(one.observation, one.instruction) for one in records]
-        )
+        encoder = HashedNgrams(dimensions=2**12)
+        self._actions = _Index(encoder, [_action_text(one.action) for one in records])
+        self._observations = _Index(encoder, [_observation_text(one.observation, one.instruction) for one in records])
         self._tasks = {one.task_id for one in records}
-        self.identity = f"retrieval {digest(self._records)} {self._encoder.name} {ACTION_WEIGHT:g}"
+        self.identity = f"retrieval {digest(self._records)} {encoder.name} {ACTION_WEIGHT:g}"
 
     def begin(self, world: World, state: State) -> State:
         """Return the visible part of a state as a token.
@@ -138,7 +135,7 @@ class RetrievalSimulator:
 class _Index:
     """Texts as vectors, with equal texts stored once."""
 
-    def __init__(self, encoder: TextEmbedder, texts: Sequence[str]) -> None:
+    def __init__(self, encoder: HashedNgrams, texts: Sequence[str]) -> None:
         different = {text: place for place, text in enumerate(dict.fromkeys(texts))}
         self._encoder = encoder
         self._columns = np.ascontiguousarray(encoder.encode(list(different)).T)

@@ -26,12 +26,16 @@ class AttemptEvaluation:
 
     def examples(self, experience: Experience, start: Backend, rng: np.random.Generator) -> Examples:
         """Return the states where episodes ended, with 1 for success and 0 for failure."""
-        known = [one for one in experience.trajectories if one.end is not None and one.record.success is not None]
-        succeeded = np.array([float(one.record.success >= 1.0) for one in known])
+        known = [
+            (Row(one.end, None), float(one.record.success >= 1.0))
+            for one in experience.trajectories
+            if one.end is not None and one.record.success is not None
+        ]
+        succeeded = np.array([success for _, success in known])
         if len(set(succeeded)) < 2:
             raise NothingToLearn(
                 f"expected episodes that succeeded and some that failed, got {int(succeeded.sum())} successes in "
                 f"{len(known)} episodes whose success is known; add runs of a better and of a worse agent, such as "
                 "random"
             )
-        return weighted([Row(one.end, None) for one in known], logistic, target=succeeded)
+        return weighted([row for row, _ in known], logistic, target=succeeded)
