@@ -18,12 +18,12 @@ from iad_envs.booking.policy.instruction import (
     listed,
     looked_for,
     minute_of,
-    page_of,
     same_words,
     wanted_seating,
     wish_of,
 )
 from iad_policy.agents.rule_based import ChoosingAgent
+from iad_policy.prompts.rendering import page_of
 from iad_policy.types import State
 
 QUESTION = "ASK USER HELP [Where would you like to sit?]"

@@ -19,11 +19,11 @@ from iad_envs.booking.policy.instruction import (
     listed,
     looked_for,
     minute_of,
-    page_of,
     same_words,
     wanted_seating,
     wish_of,
 )
+from iad_policy.prompts.rendering import page_of
 from iad_policy.types import State
 
 FEATURES = (

@@ -20,12 +20,13 @@ from iad_envs.booking.policy.instruction import (
     looked_for,
     minute_of,
     named_seating,
-    page_of,
+    pages_of,
     same_words,
     wanted_seating,
     wish_of,
 )
 from iad_envs.booking.world import SEATINGS
+from iad_policy.prompts.rendering import page_of
 from iad_policy.types import State
 
 TYPED = 0.5
@@ -118,8 +119,8 @@ def is_unasked(state: State) -> bool:
 
 def offered_seatings(state: State) -> Sequence[str]:
     """Return the kinds of seating that the last page with a choice has offered."""
-    for seen in reversed((*state.history, state)):
-        if seatings := page_of(seen).get("seatings"):
+    for page in reversed(pages_of(state)):
+        if seatings := page.get("seatings"):
             return list(seatings)
     return []
 
@@ -133,7 +134,7 @@ def right_minutes(state: State, wanted: BookingInstruction, booked: Booked) -> s
     title = f"{booked.restaurant}, {booked.city}"
     same = {"date": booked.day, "time": clock(wanted.minute), "party": str(booked.party)}
     shown: set[int] = set()
-    for page in map(page_of, (*state.history, state)):
+    for page in pages_of(state):
         if page.get("kind") == "restaurant" and same_words(page["title"], title) and looked_for(page) == same:
             shown.update(minute for minute in map(minute_of, page["slots"]) if abs(minute - wanted.minute) <= WITHIN)
     least = min((abs(minute - wanted.minute) for minute in shown), default=0)

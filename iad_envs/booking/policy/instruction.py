@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from iad_envs.booking.moments import TODAY, WEEKDAYS, clock, find_day, iso, read_day, read_time
 from iad_envs.booking.world import SEATINGS, named_seatings
+from iad_policy.prompts.rendering import Seen, page_of
 from iad_policy.types import State
 
 FIELDS = ("first-name", "last-name", "phone", "email")
@@ -106,15 +107,14 @@ def wanted_seating(state: State, offered: Sequence[str]) -> str:
 
 def answers(state: State) -> list[str]:
     """Return the user's answers so far, oldest first."""
-    pages = map(page_of, (*state.history, state))
-    seen = [page["answer"] for page in pages if "answer" in page]
+    seen = [page["answer"] for page in pages_of(state) if "answer" in page]
     return [text for place, text in enumerate(seen) if text and (place == 0 or seen[place - 1] != text)]
 
 
-def page_of(seen: Any) -> Mapping[str, Any]:
-    """Return the page of a state or turn as data; nothing where a simulator predicted none."""
-    page = seen.info.get("page")
-    return page if isinstance(page, Mapping) else {}
+def pages_of(state: State) -> list[Mapping[str, Any]]:
+    """Return the pages so far as data, oldest first."""
+    seen: Sequence[Seen] = (*state.history, state)
+    return list(map(page_of, seen))
 
 
 def listed(page: Mapping[str, Any]) -> dict[str, str]:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from iad_envs.booking.pages import UNASKED
-from iad_envs.booking.policy.instruction import listed, minute_of, page_of
-from iad_policy.prompts.rendering import Rendering, Seen, complaint_of, facts_of
+from iad_envs.booking.policy.instruction import listed, minute_of
+from iad_policy.prompts.rendering import Rendering, Seen, complaint_of, facts_of, page_of
 from iad_policy.types import State, Turn
 from iad_policy.types.texts import clipped
 

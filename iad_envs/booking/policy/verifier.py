@@ -12,7 +12,7 @@ import gymnasium as gym
 
 from iad_envs.booking.pages import UNASKED
 from iad_envs.booking.policy.fit import facts_of, faults, is_unasked
-from iad_envs.booking.policy.instruction import page_of
+from iad_policy.prompts.rendering import page_of
 from iad_policy.types import Candidate, State, Verdict
 from iad_policy.types.information import Information
 

@@ -23,7 +23,6 @@ from tests.iad_envs.booking.visits import (
     WORLD,
     address,
     play,
-    start_of,
     started,
     tasks_with,
     to_table,
@@ -204,15 +203,6 @@ def test_an_address_may_leave_out_what_is_known() -> None:
     assert place_at(WORLD, f"/r/{SLUG}", wish, "norwick") == Place("restaurant", SLUG, day=20, minute=1200, party=5)
     assert place_at(WORLD, "/search?q=bar", wish, "norwick") == Place("results", query="bar", city="norwick", number=1)
     assert place_at(WORLD, "Home", wish, "norwick") == place_at(WORLD, "tablefind.example", wish, "") == Place()
-
-
-def test_every_page_of_a_gold_path_has_an_address_that_leads_back() -> None:
-    for task in TEST[::25]:
-        state = start_of(task)
-        for action in solution_of(started(task))[:-1]:
-            state = ENGINE.act(state, action).state
-            assert page_of(WORLD, state).path == path_of(state.place)
-            assert place_at(WORLD, path_of(state.place), state.wish, state.city) == state.place
 
 
 def test_other_addresses_are_refused() -> None:
