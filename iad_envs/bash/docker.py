@@ -104,10 +104,7 @@ class DockerSandbox(Sandbox):
             backend="docker",
             isolation=f"container ({self._engine.runtime or 'default'} runtime), seven capabilities, no new privileges",
             shares_kernel=self._engine.runtime is None,
-            network="none",
             snapshots="copy",
-            parallel_forks=True,
-            background="lives on to the next command; ended when a state is frozen, restored or reset, and by a limit",
             limits={"processes": "cgroup", "memory": "cgroup", "disk": "rlimit, of one file", "output": "tmpfs size",
                     "time": "killed inside", "cpu": "one processor"},
         )  # fmt: skip

@@ -6,7 +6,7 @@ never runs a command without isolation. If isolation is not possible, it raises 
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, cast
@@ -147,21 +147,15 @@ class Capabilities:
         backend: Name of the backend.
         isolation: Description of the isolation, for reports.
         shares_kernel: Whether commands use the host's kernel.
-        network: Kind of network access, always `"none"`.
         snapshots: Storage of states. The cost of `"copy"` depends on a state's size, the cost of `"layers"` does not.
-        parallel_forks: Whether several forks can run commands at the same time.
-        background: Treatment of background processes.
         limits: Maps the name of a limit to the mechanism that enforces it.
     """
 
     backend: str
     isolation: str
     shares_kernel: bool
-    network: str
     snapshots: Literal["layers", "copy"]
-    parallel_forks: bool
-    background: str
-    limits: Mapping[str, str] = field(default_factory=dict)
+    limits: Mapping[str, str]
 
 
 class FrozenState:

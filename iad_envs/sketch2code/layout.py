@@ -43,21 +43,11 @@ class LayoutScore(NamedTuple):
 
     Attributes:
         layout: The score. 0 if neither page has a component (the published scorer divides by zero).
-        kinds: Score of each type.
+        kinds: Score of each type. Those of `text_block` and `image` are the papers' text IoU and image IoU.
     """
 
     layout: float
     kinds: Mapping[str, KindScore]
-
-    @property
-    def text_iou(self) -> float:
-        """The papers' text IoU. 0 if neither page has text, so check the weight before averaging."""
-        return self.kinds["text_block"].iou
-
-    @property
-    def image_iou(self) -> float:
-        """The papers' image IoU. 0 if neither page has images."""
-        return self.kinds["image"].iou
 
 
 def score_layout(reference: Boxes, candidate: Boxes) -> LayoutScore:

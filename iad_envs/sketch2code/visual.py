@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
+from functools import lru_cache
 from statistics import fmean
 from typing import NamedTuple
 
@@ -145,9 +146,8 @@ def matched_blocks(
     """Return the candidate's blocks and the reference's, merged, and the pairs that match, with their text ratio."""
     if not reference or not candidate:
         return [*candidate], [*reference], []
-    ratios: Ratios = {}
-    ours, theirs = _merged(_joined(candidate), _joined(reference), ratios)
-    plain = _costs(ours, theirs, ratios)
+    ours, theirs = _merged(_joined(candidate), _joined(reference))
+    plain = _costs(ours, theirs)
     costs = plain.copy()
     for row, column in zip(*np.nonzero(plain < -ALIKE), strict=True):
         # A similar pair costs less by its two most similar neighbouring pairs.
@@ -157,7 +157,7 @@ def matched_blocks(
     pairs = [
         (ours[row], theirs[column], ratio)
         for row, column in _cheapest_pairs(costs)
-        if (ratio := _ratio(ours[row].text, theirs[column].text, ratios)) >= ALIKE
+        if (ratio := _ratio(ours[row].text, theirs[column].text)) >= ALIKE
     ]
     return ours, theirs, pairs
 
@@ -176,14 +176,11 @@ def without_text(image: Image, blocks: Sequence[TextBlock]) -> Image:
 
 
 Costs = NDArray[np.float64]
-Ratios = dict[tuple[str, str], float]
 
 
-def _ratio(one: str, other: str, ratios: Ratios) -> float:
-    known = ratios.get((one, other))
-    if known is None:
-        known = ratios[one, other] = SequenceMatcher(None, one, other).ratio()
-    return known
+@lru_cache(maxsize=1 << 16)
+def _ratio(one: str, other: str) -> float:
+    return SequenceMatcher(None, one, other).ratio()
 
 
 def _cheapest_pairs(costs: Costs) -> list[tuple[int, int]]:
@@ -202,8 +199,8 @@ def _centre(block: TextBlock) -> tuple[float, float]:
     return block.box.x + block.box.w / 2, block.box.y + block.box.h / 2
 
 
-def _costs(ours: Sequence[TextBlock], theirs: Sequence[TextBlock], ratios: Ratios) -> Costs:
-    return np.array([[-_ratio(one.text, other.text, ratios) for other in theirs] for one in ours])
+def _costs(ours: Sequence[TextBlock], theirs: Sequence[TextBlock]) -> Costs:
+    return np.array([[-_ratio(one.text, other.text) for other in theirs] for one in ours])
 
 
 def _joined(blocks: Sequence[TextBlock]) -> list[TextBlock]:
@@ -218,11 +215,11 @@ def _joined(blocks: Sequence[TextBlock]) -> list[TextBlock]:
     return list(places.values())
 
 
-def _merged(ours: list[TextBlock], theirs: list[TextBlock], ratios: Ratios) -> tuple[list[TextBlock], list[TextBlock]]:
+def _merged(ours: list[TextBlock], theirs: list[TextBlock]) -> tuple[list[TextBlock], list[TextBlock]]:
     """Merge neighbouring blocks on either side, as long as this makes the best pairing clearly cheaper."""
     while True:
-        merged = _merge_once(ours, lambda blocks: _paired_costs(blocks, theirs, ratios))  # noqa: B023 (used at once)
-        again = _merge_once(theirs, lambda blocks: _paired_costs(merged, blocks, ratios))  # noqa: B023
+        merged = _merge_once(ours, lambda blocks: _paired_costs(blocks, theirs))  # noqa: B023 (used at once)
+        again = _merge_once(theirs, lambda blocks: _paired_costs(merged, blocks))  # noqa: B023
         if len(merged) == len(ours) and len(again) == len(theirs):
             return ours, theirs
         ours, theirs = merged, again
@@ -248,8 +245,8 @@ def _merge_once(blocks: list[TextBlock], paired: Callable[[list[TextBlock]], lis
     ]
 
 
-def _paired_costs(ours: Sequence[TextBlock], theirs: Sequence[TextBlock], ratios: Ratios) -> list[float]:
-    costs = _costs(ours, theirs, ratios)
+def _paired_costs(ours: Sequence[TextBlock], theirs: Sequence[TextBlock]) -> list[float]:
+    costs = _costs(ours, theirs)
     return [float(costs[pair]) for pair in _cheapest_pairs(costs)]
 
 

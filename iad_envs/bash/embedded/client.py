@@ -22,10 +22,7 @@ def capabilities(n_ids: int, cgroups: dict[str, str]) -> Capabilities:
         backend="embedded",
         isolation=f"Linux namespaces ({users}), overlayfs, seccomp; the host's /usr read-only",
         shares_kernel=True,
-        network="none",
         snapshots="layers",
-        parallel_forks=True,
-        background="lives on to the next command; ended when a state is frozen, restored or reset, and by a limit",
         limits={
             "processes": "rlimit" + (f" and {cgroups['pids']}" if "pids" in cgroups else ""),
             "memory": "rlimit" + (f" and {cgroups['memory']}" if "memory" in cgroups else summed),

@@ -84,7 +84,8 @@ class Launcher:
                 answer = {"count": child.group.killed_for_memory() if child else 0}
         except OSError as error:
             answer = {"error": str(error)}
-        wire.close_all(message.descriptors)
+        for descriptor in message.descriptors:
+            os.close(descriptor)
         wire.send(self._user, wire.Message(answer))
 
     def _prepare(self, masked: list[str]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Prepares pictures for a model."""
 
 from base64 import b64encode
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,8 @@ from numpy.typing import NDArray
 
 from iad_envs.browser.images import encoded, opencv
 
+Screenshot = Callable[[str], NDArray[np.uint8] | None]
+"""Function that renders HTML to a picture (height, width, 3), or returns None if it can't be rendered."""
 LONG_SIDE_PX = 2000
 """Maximum length of a picture for a model, as in Sketch2Code."""
 PAGE_WIDTH_PX = 1280
