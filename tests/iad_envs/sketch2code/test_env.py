@@ -1,4 +1,4 @@
-"""`IAD/Sketch2Code-v0` from outside: answers, settings, users, data, and what is shown."""
+"""`IAD/Sketch2Code-v0` from outside: contract 1, answers, settings, users, data, and what is shown."""
 
 import json
 import shutil
@@ -18,18 +18,27 @@ from iad_envs.sketch2code.env import THUMBNAIL, Sketch2CodeEnv
 from iad_envs.sketch2code.simulated_user import COMPLETE, PointingUser, UserTurn
 from iad_envs.sketch2code.visual import VISUAL_PARTS
 from iad_policy import IADPolicyWrapper
-from tests.browser import Browsers, living
-from tests.contract.environments import solution_of
+from tests.browser import living
+from tests.contract.environments import ASYNC, EnvironmentContract, Subject, solution_of
 from tests.iad_envs.browser.fake_chromium import HARMFUL, make_chromium
-from tests.iad_envs.sketch2code.sketch_pages import GIF, TITLES, make_folder
+from tests.iad_envs.sketch2code.sketch_pages import TITLES
 
 HALF = "<!DOCTYPE html><html><body><h1>Tea</h1><p>Some words about it.</p></body></html>"
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, browsers: Browsers) -> Iterator[Path]:
-    with browsers.leased(assets={"rick.jpg": GIF}):  # all environments of the module share it
-        yield make_folder(tmp_path_factory.mktemp("data") / "sketch2code")
+class TestContract(EnvironmentContract):
+    @pytest.fixture
+    def subject(self, folder: Path) -> Subject:
+        def no_page(info: dict[str, Any]) -> str:
+            return f"let me think {info['step']}"
+
+        return Subject("IAD/Sketch2Code-v0", no_page, arguments={"data_dir": str(folder)})
+
+    @pytest.mark.parametrize(
+        ("mode", "options"), [("sync", None), pytest.param("async", ASYNC, marks=pytest.mark.slow)]
+    )
+    def test_it_works_in_vectors(self, subject: Subject, mode: str, options: Any) -> None:
+        super().test_it_works_in_vectors(subject, mode, options)
 
 
 @pytest.fixture
