@@ -131,9 +131,9 @@ def score_blocks(reference: Sequence[TextBlock], candidate: Sequence[TextBlock])
     ours, theirs, pairs = matched_blocks(reference, candidate)
     if not pairs:
         return VisualScore(0.0, 0.0, 0.0, 0.0)
-    matched = sum(_area(one) + _area(other) for one, other, _ in pairs)
+    matched = sum(one.box.area + other.box.area for one, other, _ in pairs)
     return VisualScore(
-        matched / sum(map(_area, (*ours, *theirs))),
+        matched / sum(block.box.area for block in (*ours, *theirs)),
         fmean(ratio for *_, ratio in pairs),
         fmean(1 - max(map(abs, np.subtract(_centre(one), _centre(other)).tolist())) for one, other, _ in pairs),
         fmean(max(0.0, 1 - colour_difference(one.colour, other.colour) / 100) for one, other, _ in pairs),
@@ -189,10 +189,6 @@ def _cheapest_pairs(costs: Costs) -> list[tuple[int, int]]:
 
     rows, columns = linear_sum_assignment(costs)
     return list(zip(rows.tolist(), columns.tolist(), strict=True))
-
-
-def _area(block: TextBlock) -> float:
-    return block.box.w * block.box.h
 
 
 def _centre(block: TextBlock) -> tuple[float, float]:
@@ -251,11 +247,8 @@ def _paired_costs(ours: Sequence[TextBlock], theirs: Sequence[TextBlock]) -> lis
 
 
 def _merge(one: TextBlock, other: TextBlock) -> TextBlock:
-    x, y = min(one.box.x, other.box.x), min(one.box.y, other.box.y)
-    right = max(one.box.x + one.box.w, other.box.x + other.box.w)
-    bottom = max(one.box.y + one.box.h, other.box.y + other.box.h)
     red, green, blue = ((a + b) // 2 for a, b in zip(one.colour, other.colour, strict=True))
-    return TextBlock(f"{one.text} {other.text}", Box(x, y, right - x, bottom - y), (red, green, blue))
+    return TextBlock(f"{one.text} {other.text}", one.box.joined(other.box), (red, green, blue))
 
 
 def _gain(before: Sequence[float], after: Sequence[float]) -> float:
