@@ -7,8 +7,8 @@ never runs a command without isolation. If isolation is not possible, it raises 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Literal, NamedTuple, Self, cast
 
 from iad_envs.errors import Unavailable
@@ -59,6 +59,15 @@ class CommandResult(NamedTuple):
     cwd: str
     oldpwd: str
     background: int
+
+
+def text_of(output: bytes, n_dropped: int) -> str:
+    """Return an output as text, with a note in the middle if bytes were removed there."""
+    if not n_dropped:
+        return output.decode(errors="replace")
+    half = len(output) // 2
+    head, tail = output[:half].decode(errors="replace"), output[half:].decode(errors="replace")
+    return f"{head}\n[... {n_dropped} bytes left out ...]\n{tail}"
 
 
 class Change(NamedTuple):
@@ -330,6 +339,5 @@ def open_sandbox(
     """
     if backend not in BACKENDS:
         raise ValueError(f"expected a sandbox backend, got {backend!r}; known: {', '.join(BACKENDS)}")
-    module, name = BACKENDS[backend].split(":")
-    opener = getattr(import_module(module), name)
+    opener = resolve_name(BACKENDS[backend])
     return cast(Sandbox, opener(setup=setup, limits=limits or SandboxLimits(), **options))

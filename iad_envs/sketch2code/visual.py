@@ -95,12 +95,7 @@ def candidate_blocks(
     """Return a candidate's page, its text blocks in order, and its picture (None if it could not be rendered).
 
     As published, it is wrapped in html, body and p if it does not start with an html tag. A page that begins with a
-    doctype is wrapped too, and rendered in quirks mode.
-
-    Args:
-        renderer: Renderer for the page.
-        html: The candidate.
-        published: Whether texts are read from the file. See `file_blocks`.
+    doctype is wrapped too, and rendered in quirks mode. With `published`, texts are read from the file: `file_blocks`.
     """
     if not re.match(r"<html[^>]*>", html, re.IGNORECASE):
         html = f"<html><body><p>{html}</p></body></html>"
@@ -108,12 +103,7 @@ def candidate_blocks(
 
 
 def reference_blocks(renderer: Renderer, html: str, *, published: bool = False) -> tuple[tuple[TextBlock, ...], Image]:
-    """Return the text blocks of a reference, in order, and its picture.
-
-    Args:
-        renderer: Renderer for the page.
-        html: The reference.
-        published: Whether texts are read from the file. See `file_blocks`.
+    """Return the text blocks of a reference, in order, and its picture. `published` is that of `candidate_blocks`.
 
     Raises:
         ValueError: It could not be photographed.
