@@ -16,9 +16,6 @@ from iad_envs.sketch2code.policy.verifier import PageJudge, ReferenceVerifier, S
 from iad_envs.sketch2code.sketcher import draw_sketch
 from iad_policy.errors import UnknownName
 from iad_policy.models import Completion
-from iad_policy.prompts.feedback import feedback_text
-from iad_policy.prompts.rendering import Rendering
-from iad_policy.strategies.building_blocks.feedback_forms import hints
 from iad_policy.types import Candidate, Feedback, ShownAttempt, State, Verdict
 from tests.folders import prompts
 
@@ -119,18 +116,6 @@ def test_a_page_of_the_wrong_size_is_told_so(width: int, height: int, said: str)
     blank = replace(state(), observation={"sketch": np.full_like(SKETCH, 250)})
     (verdict,) = Sketch2CodeVerifier().verify(blank, [previewed(width=width, height=height, boxes={})])
     assert verdict.critique == said
-
-
-def test_hints_come_without_pictures_of_the_attempts() -> None:
-    tried = Candidate("<p>mine</p>", key="<p>mine</p>", verdict=Verdict(0.4, "It is too high."))
-    with pytest.raises(StopIteration) as end:
-        next(hints(state(), [tried]))
-    shown: list[str] = []
-    agent = Sketch2CodeLanguageAgent(Model(""), prompts("sketch2code"), screenshot=shown.append)  # type: ignore[arg-type]
-    feedback = replace(end.value.value, text=feedback_text(end.value.value, Rendering()))
-    content = agent.messages(state(), feedback)[-1]["content"]
-    assert "Mind:\n- It is too high." in content[1]["text"]
-    assert (len(content), shown) == (2, [])
 
 
 def judged(drawn: Boxes, *pages: Boxes) -> Sequence[Verdict]:
