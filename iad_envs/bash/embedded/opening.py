@@ -70,7 +70,7 @@ def _open(host: LauncherClient, start: list[str], limits: SandboxLimits, *, temp
 
 def _template(host: LauncherClient, setup: Setup, limits: SandboxLimits) -> list[str]:
     """Return the layers of a start state. They are created on first use in this process."""
-    if not isinstance(setup, Path) and not setup:
+    if not setup:
         return []
     key = digest(setup)
     with host.templates_lock:

@@ -51,11 +51,7 @@ class ReferenceVerifier:
         if part not in known:
             raise UnknownName("part of the score", part, known)
         self.part = part
-
-    @property
-    def identity(self) -> str:
-        """Everything its verdicts depend on."""
-        return f"reference {self.part}"
+        self.identity = f"reference {part}"
 
     def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
         """Read the gold that the driver attached to the previews."""

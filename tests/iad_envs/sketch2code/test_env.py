@@ -43,12 +43,15 @@ class TestContract(EnvironmentContract):
 
 @pytest.fixture
 def make(folder: Path) -> Iterator[Any]:
+    """Makes an environment. On the pages of the fixture its first task has begun."""
     made: list[Sketch2CodeEnv] = []
 
     def make_one(**options: Any) -> Sketch2CodeEnv:
         env = gym.make("IAD/Sketch2Code-v0", **{"data_dir": folder, **options}).unwrapped
         assert isinstance(env, Sketch2CodeEnv)
         made.append(env)
+        if "data_dir" not in options:
+            env.reset(options={"task_id": "1_0"})
         return env
 
     yield make_one
@@ -90,7 +93,6 @@ ANSWERS: dict[str, tuple[str, dict[str, Any], tuple[float, float]]] = {
 def test_a_page_is_scored_in_any_wrapping(name: str, make: Any) -> None:
     answer, options, scores = ANSWERS[name]
     env = make(**options)
-    env.reset(options={"task_id": "1_0"})
     _, reward, terminated, _, info = env.step(answer.format(gold(env)))
     assert scores[0] <= reward <= scores[1]
     assert (terminated, info["success"], info["progress"]) == (True, reward >= options.get("success_at", 0.75), reward)
@@ -106,7 +108,6 @@ def test_a_user_comments_in_steps_but_not_in_simulations_and_progress_is_the_bes
         return "Wider, please."
 
     env = make(setting="feedback", user=user, max_steps=3)
-    env.reset(options={"task_id": "1_0"})
     ahead = env.simulate(env.snapshot(), HALF)
     assert ahead.info["page"]["boxes"]["text_block"]
     assert "success" not in ahead.info
@@ -123,7 +124,6 @@ def test_a_user_comments_in_steps_but_not_in_simulations_and_progress_is_the_bes
 
 def test_a_user_who_sees_the_reference_is_named_and_can_end_it(make: Any) -> None:
     env = make(setting="feedback", user=PointingUser())
-    env.reset(options={"task_id": "1_0"})
     observation, _, terminated, _, info = env.step(HALF)
     assert (info["facts"]["user_saw_reference"], terminated) == (True, False)
     assert "are not where they should be" in observation["text"]
@@ -141,7 +141,6 @@ def test_questions_are_answered_count_as_turns_and_are_refused_where_nobody_answ
     _, reward, terminated, truncated, info = env.step(gold(env))
     assert (reward, terminated, truncated, info["stop_reason"]) == (1.0, False, True, "max_steps")
     env = make()
-    env.reset(options={"task_id": "1_0"})
     info = env.step("ask[How many images?]")[4]
     assert info["invalid_action"]
     assert "expected HTML" in info["facts"]["complaint"]
@@ -162,7 +161,6 @@ def test_arguments_that_do_not_fit_are_refused(options: Any, error: Any, said: s
 
 def test_sketch_page_and_reference_are_shown_side_by_side_and_scored_by_their_looks_where_asked(make: Any) -> None:
     env = make(render_mode="rgb_array", visual=True)
-    env.reset(options={"task_id": "1_0"})
     before = env.render()
     parts = env.step(gold(env))[4]["reward_parts"]
     assert set(VISUAL_PARTS) <= set(parts)
@@ -264,7 +262,6 @@ def test_a_page_that_cannot_be_photographed_is_alike_for_all_strategies(
 def test_a_thumbnail_says_why_there_is_no_picture(make: Any, tmp_path: Path) -> None:
     chromium = Path(make_chromium(tmp_path, "refuses"))
     env = make(chromium=str(chromium), render_mode="rgb_array")
-    env.reset(options={"task_id": "1_0"})
     assert env.thumbnail(env.snapshot()) is None
     env.step(HARMFUL)
     why = env.renderer.run(HARMFUL, lambda tab, page: tab.screenshot((1, 1)))[0].failure
