@@ -78,10 +78,7 @@ def test_the_sketch_is_an_image_of_a_fixed_shape_with_the_title_and_texts_where_
 
 
 ANSWERS: dict[str, tuple[str, dict[str, Any], tuple[float, float]]] = {
-    "alone": ("{}", {}, (1.0, 1.0)),
     "between sentences": ("Here:\n```html\n{}\n```\nDone.", {}, (1.0, 1.0)),
-    "without a language": ("```\n{}\n```", {}, (1.0, 1.0)),
-    "unclosed": ("```html\n{}", {}, (1.0, 1.0)),
     "as published, with the language": ("```html\n{}\n```", {"as_published": True}, (0.01, 0.9)),
     "too large": ("{}" + "x" * 5_000_000, {}, (0.0, 0.0)),
     "half, for which much is asked": (HALF, {"success_at": 0.999}, (0.05, 0.9)),
@@ -220,10 +217,6 @@ def test_a_verifier_picks_the_better_page(verifier: str, make: Any) -> None:
     assert scores[1] > scores[0] > scores[3]
 
 
-def lines_of(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / "answers.jsonl").read_text(encoding="utf-8").splitlines()]
-
-
 def test_a_run_keeps_a_thumbnail_of_each_candidate_by_content(make: Any, tmp_path: Path) -> None:
     env = make()
     pages = iter([HALF, HALF.replace("Tea", "Coffee"), HALF])
@@ -231,32 +224,26 @@ def test_a_run_keeps_a_thumbnail_of_each_candidate_by_content(make: Any, tmp_pat
         lambda observation, info: next(pages), env, strategy="bon", n=3, verifier="oracle", log=tmp_path
     ) as policy:
         policy.act(*env.reset(seed=0))
-    named = [line["thumbnail"] for line in lines_of(tmp_path) if line["kind"] == "outcome"]
+    lines = map(json.loads, (tmp_path / "answers.jsonl").read_text(encoding="utf-8").splitlines())
+    named = [line["thumbnail"] for line in lines if line["kind"] == "outcome"]
     assert len(named) == 2
     assert {str(path.relative_to(tmp_path)) for path in (tmp_path / "thumbnails").iterdir()} == set(named)
     assert all((tmp_path / name).read_bytes().startswith(b"\x89PNG") for name in named)
 
 
 @pytest.mark.parametrize(("visual", "score"), [(False, 1.0), (True, 0.0)])
-def test_a_page_that_cannot_be_photographed_is_alike_for_all_strategies(
+def test_a_page_that_cannot_be_photographed_is_alike_whether_it_was_simulated(
     visual: bool, score: float, make: Any, tmp_path: Path
 ) -> None:
     env = make(chromium=make_chromium(tmp_path, "refuses"), visual=visual)
-    seen = set()
-    for strategy in ("single", "bon", "iad"):
-        observation, info = env.reset(options={"task_id": "1_0"})
-        ahead = env.simulate(env.snapshot(), HARMFUL)
-        with IADPolicyWrapper(
-            lambda observation, info: HARMFUL, env, strategy=strategy, verifier="proxy", log=tmp_path / strategy
-        ) as policy:
-            _, reward, _, _, info = env.step(policy.act(observation, info))
-        seen.add((reward, info["progress"], info["success"], bool(info["page"]["failure"])))
-        assert ahead.info["page"] == info["page"]
+    for is_simulated in (False, True):
+        env.reset(options={"task_id": "1_0"})
+        ahead = env.simulate(env.snapshot(), HARMFUL) if is_simulated else None
+        _, reward, _, _, info = env.step(HARMFUL)
+        found = (reward, info["progress"], info["success"], bool(info["page"]["failure"]))
+        assert found == (score, score, bool(score), visual)
         assert {info["reward_parts"][part] for part in ("layout", *(VISUAL_PARTS if visual else ()))} == {score}
-        outcomes = [line for line in lines_of(tmp_path / strategy) if line["kind"] == "outcome"]
-        assert all("thumbnail" in line for line in outcomes)
-        assert bool(outcomes) == (strategy != "single")
-    assert seen == {(score, score, bool(score), visual)}
+        assert ahead is None or ahead.info["page"] == info["page"]
 
 
 def test_a_thumbnail_says_why_there_is_no_picture(make: Any, tmp_path: Path) -> None:

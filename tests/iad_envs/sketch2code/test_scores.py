@@ -123,6 +123,8 @@ def test_unwrapping_twice_changes_nothing(text: str) -> None:
 
 def test_answers_are_pages_questions_or_neither() -> None:
     assert read_answer("```html\n<p>a</p>\n```\nand\n```\n<p>b</p>\n```").html == "<p>b</p>"
+    for answer in ("<p>b</p>", "```\n<p>b</p>\n```", "```html\n<p>b</p>"):  # the last one was cut off
+        assert read_answer(answer).html == "<p>b</p>"
     assert read_answer("```html\n<p>b</p>\n```", as_published=True).html == "html\n<p>b</p>\n"
     assert read_answer(" ask[how  wide?] ") == ("", "how wide?")
     assert read_answer("2 < 3 and so on") == ("", "")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from iad_envs.browser.images import decoded
 from iad_envs.sketch2code.layout import Box, Boxes
 from iad_envs.sketch2code.policy.language_agent import Sketch2CodeLanguageAgent
 from iad_envs.sketch2code.policy.pictures import image_part
@@ -51,13 +52,9 @@ def previewed(gold: Any = None, **page: Any) -> Candidate:
     return Candidate("<p>mine</p>", preview=State(preview.observation, preview.info, done=True, gold=gold))
 
 
-def sizes(content: Any) -> list[tuple[int, int]]:
-    found = []
-    for part in content:
-        if part["type"] == "image_url":
-            png = b64decode(part["image_url"]["url"].partition(",")[2])
-            found.append((int.from_bytes(png[20:24], "big"), int.from_bytes(png[16:20], "big")))
-    return found
+def sizes(content: Any) -> list[tuple[int, ...]]:
+    urls = [part["image_url"]["url"] for part in content if part["type"] == "image_url"]
+    return [decoded(b64decode(url.partition(",")[2]), url[:40]).shape[:2] for url in urls]
 
 
 def test_a_refinement_shows_pictures_of_the_best_attempt_and_of_the_newest() -> None:
