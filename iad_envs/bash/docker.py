@@ -28,6 +28,7 @@ from iad_envs.bash.sandbox import (
     SandboxUnavailable,
     Setup,
     TooManyChanges,
+    text_of,
 )
 from iad_envs.bash.setup import unpack
 from webshop_server.extras import extra_command
@@ -104,10 +105,7 @@ class DockerSandbox(Sandbox):
             backend="docker",
             isolation=f"container ({self._engine.runtime or 'default'} runtime), seven capabilities, no new privileges",
             shares_kernel=self._engine.runtime is None,
-            network="none",
             snapshots="copy",
-            parallel_forks=True,
-            background="lives on to the next command; ended when a state is frozen, restored or reset, and by a limit",
             limits={"processes": "cgroup", "memory": "cgroup", "disk": "rlimit, of one file", "output": "tmpfs size",
                     "time": "killed inside", "cpu": "one processor"},
         )  # fmt: skip
@@ -127,10 +125,11 @@ class DockerSandbox(Sandbox):
             flooded = report.size >= self._limits.flood_bytes
             if timed_out or flooded:
                 self._exec(["bash", "-c", "kill -9 -1"])
+        n_dropped = max(0, report.size - 2 * kept)
         return CommandResult(
             exit_code=report.exit_code,
-            output=report.text(2 * kept),
-            truncated=report.size > 2 * kept,
+            output=text_of(report.output, n_dropped),
+            truncated=n_dropped > 0,
             timed_out=timed_out,
             killed_by="timeout" if timed_out else "output" if flooded else "",
             wall_s=wall_s,

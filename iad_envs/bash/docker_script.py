@@ -67,14 +67,6 @@ class Report(NamedTuple):
     oldpwd: str
     output: bytes
 
-    def text(self, kept: int) -> str:
-        """The output as text, with a note in place of a removed middle part."""
-        if self.size <= kept:
-            return self.output.decode(errors="replace")
-        head, tail = self.output[: kept // 2], self.output[kept // 2 :]
-        note = f"\n[... {self.size - kept} bytes left out ...]\n"
-        return head.decode(errors="replace") + note + tail.decode(errors="replace")
-
 
 def parse_report(printed: bytes) -> Report:
     """Parse the output of `RUN`."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -10,7 +11,7 @@ import numpy as np
 
 from iad_envs.bash.facts import NOTHING, SUBMIT, complaint_about, facts_of, observation_of
 from iad_envs.bash.sandbox import SandboxLimits, open_sandbox
-from iad_envs.bash.scoring import NO_PARTS, GoldOnce, RewardMode, run_gold, scored
+from iad_envs.bash.scoring import NO_PARTS, GoldOnce, RewardMode, scored
 from iad_envs.bash.start_state import Ran, StartState
 from iad_envs.bash.tasks import DATA_FILES, BashTask, commands_in, load_tasks, setup_of
 from iad_envs.core import Effect, IADEnv, Score, Snapshot, Transition, View
@@ -128,31 +129,27 @@ class BashEnv(IADEnv[str, ShellState]):
         self._limits = SandboxLimits(**(limits or {}))
         self._options = dict(sandbox_options or {})
         self._starts: dict[str, StartState] = {}
-        self._excluded: dict[str, str] | None = None
         self.action_space = UnicodeText(1 << 20)
         self.observation_space = UnicodeText(1 << 20)
 
     @property
     def task_ids(self) -> Sequence[str]:
         """Ids of the split's tasks whose programs are available, in order."""
-        excluded = self.excluded
-        return [task_id for task_id in self._task_ids if task_id not in excluded]
+        return [task_id for task_id in self._task_ids if task_id not in self.excluded]
 
     def subject_of(self, task_id: str) -> str:
         """Return the name of a task's start state, with the data that it is of."""
         return f"{self._tasks[task_id].file_system} {self.data.digest}"
 
-    @property
+    @cached_property
     def excluded(self) -> Mapping[str, str]:
         """Tasks that can't be scored here, each with the reason: programs missing for its gold command."""
-        if self._excluded is None:
-            lacking = {task_id: commands_in(task.gold) & self.missing_tools for task_id, task in self._tasks.items()}
-            self._excluded = {
-                task_id: f"needs {', '.join(sorted(tools))}, which this sandbox does not have"
-                for task_id, tools in lacking.items()
-                if tools
-            }
-        return self._excluded
+        lacking = {task_id: commands_in(task.gold) & self.missing_tools for task_id, task in self._tasks.items()}
+        return {
+            task_id: f"needs {', '.join(sorted(tools))}, which this sandbox does not have"
+            for task_id, tools in lacking.items()
+            if tools
+        }
 
     @property
     def missing_tools(self) -> frozenset[str]:
@@ -194,8 +191,7 @@ class BashEnv(IADEnv[str, ShellState]):
         return start
 
     def _start(self, task: BashTask) -> ShellState:
-        start = self._start_of(task.file_system)
-        return ShellState(start, task.instruction)
+        return ShellState(self._start_of(task.file_system), task.instruction)
 
     def _transition(self, state: ShellState, action: str, rng: np.random.Generator | None) -> Transition:
         if self.terminal(action):
@@ -231,7 +227,7 @@ class BashEnv(IADEnv[str, ShellState]):
         if now.step == 0:  # no command has run yet, so a reset does not need the gold command
             return Score(0.0, 0.0, False, NO_PARTS[self._reward], gold_once)
         # At the end gold runs again: a time-dependent command must run when the agent's did.
-        gold = run_gold(state.start, task.gold) if state.submitted else gold_once.outcome(state.start, task.gold)
+        gold = state.start.run(None, task.gold) if state.submitted else gold_once.outcome(state.start, task.gold)
         found = scored(self._reward, state.start, state.ran, instruction=task.instruction, gold=gold)
         progress = min(found.total, 1.0)
         if not state.submitted:

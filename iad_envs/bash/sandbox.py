@@ -6,9 +6,9 @@ never runs a command without isolation. If isolation is not possible, it raises 
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from importlib import import_module
+from dataclasses import dataclass, fields
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Literal, NamedTuple, Self, cast
 
 from iad_envs.errors import Unavailable
@@ -59,6 +59,15 @@ class CommandResult(NamedTuple):
     cwd: str
     oldpwd: str
     background: int
+
+
+def text_of(output: bytes, n_dropped: int) -> str:
+    """Return an output as text, with a note in the middle if bytes were removed there."""
+    if not n_dropped:
+        return output.decode(errors="replace")
+    half = len(output) // 2
+    head, tail = output[:half].decode(errors="replace"), output[half:].decode(errors="replace")
+    return f"{head}\n[... {n_dropped} bytes left out ...]\n{tail}"
 
 
 class Change(NamedTuple):
@@ -147,21 +156,15 @@ class Capabilities:
         backend: Name of the backend.
         isolation: Description of the isolation, for reports.
         shares_kernel: Whether commands use the host's kernel.
-        network: Kind of network access, always `"none"`.
         snapshots: Storage of states. The cost of `"copy"` depends on a state's size, the cost of `"layers"` does not.
-        parallel_forks: Whether several forks can run commands at the same time.
-        background: Treatment of background processes.
         limits: Maps the name of a limit to the mechanism that enforces it.
     """
 
     backend: str
     isolation: str
     shares_kernel: bool
-    network: str
     snapshots: Literal["layers", "copy"]
-    parallel_forks: bool
-    background: str
-    limits: Mapping[str, str] = field(default_factory=dict)
+    limits: Mapping[str, str]
 
 
 class FrozenState:
@@ -336,6 +339,5 @@ def open_sandbox(
     """
     if backend not in BACKENDS:
         raise ValueError(f"expected a sandbox backend, got {backend!r}; known: {', '.join(BACKENDS)}")
-    module, name = BACKENDS[backend].split(":")
-    opener = getattr(import_module(module), name)
+    opener = resolve_name(BACKENDS[backend])
     return cast(Sandbox, opener(setup=setup, limits=limits or SandboxLimits(), **options))

@@ -46,20 +46,22 @@ def unfenced(answer: str, *, as_published: bool = False) -> str:
 
 def texts_of(html: str) -> tuple[str, ...]:
     """Return the texts of a page in order, with collapsed white space, as listed in the text-augmented setting."""
-    return tuple(_parsed(html).texts)
+    return tuple(_Texts(html).texts)
 
 
 def title_of(html: str) -> str:
     """Return a page's title, or ""."""
-    return " ".join(" ".join(_parsed(html).title).split())
+    return " ".join(" ".join(_Texts(html).title).split())
 
 
 class _Texts(HTMLParser):
-    def __init__(self) -> None:
+    def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
         self.texts: list[str] = []
         self.title: list[str] = []
         self._open = ""
+        self.feed(html)
+        self.close()
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
         self._open = tag if tag in ("script", "style") or (tag == "title" and not self.title) else ""
@@ -73,10 +75,3 @@ class _Texts(HTMLParser):
             self.texts.append(text)
             if self._open == "title":
                 self.title.append(text)
-
-
-def _parsed(html: str) -> _Texts:
-    parser = _Texts()
-    parser.feed(html)
-    parser.close()
-    return parser

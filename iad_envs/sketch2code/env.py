@@ -27,7 +27,6 @@ from iad_envs.sketch2code.tasks import ASK, QUESTION, SketchTask, load_assets, l
 from iad_envs.sketch2code.visual import candidate_blocks
 from iad_envs.spaces import UnicodeText
 
-"""Height and width of each picture that `render` puts side by side."""
 THUMBNAIL = (320, 240)
 """Height and width of the pictures of candidates in a run folder."""
 

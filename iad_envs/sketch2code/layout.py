@@ -21,10 +21,21 @@ class Box(NamedTuple):
     w: float
     h: float
 
+    @property
+    def area(self) -> float:
+        """Its width times its height."""
+        return self.w * self.h
+
     def holds(self, other: "Box") -> bool:
         """Return whether another box's centre is inside."""
         x, y = other.x + other.w / 2, other.y + other.h / 2
         return self.x <= x <= self.x + self.w and self.y <= y <= self.y + self.h
+
+    def joined(self, other: "Box") -> "Box":
+        """Return the smallest box around both."""
+        x, y = min(self.x, other.x), min(self.y, other.y)
+        right, bottom = max(self.x + self.w, other.x + other.w), max(self.y + self.h, other.y + other.h)
+        return Box(x, y, right - x, bottom - y)
 
 
 Boxes = Mapping[str, Sequence[Box]]
@@ -43,21 +54,11 @@ class LayoutScore(NamedTuple):
 
     Attributes:
         layout: The score. 0 if neither page has a component (the published scorer divides by zero).
-        kinds: Score of each type.
+        kinds: Score of each type. Those of `text_block` and `image` are the papers' text IoU and image IoU.
     """
 
     layout: float
     kinds: Mapping[str, KindScore]
-
-    @property
-    def text_iou(self) -> float:
-        """The papers' text IoU. 0 if neither page has text, so check the weight before averaging."""
-        return self.kinds["text_block"].iou
-
-    @property
-    def image_iou(self) -> float:
-        """The papers' image IoU. 0 if neither page has images."""
-        return self.kinds["image"].iou
 
 
 def score_layout(reference: Boxes, candidate: Boxes) -> LayoutScore:
@@ -77,7 +78,7 @@ def iou(one: Box, other: Box) -> float:
     w = min(one.x + one.w, other.x + other.w) - max(one.x, other.x)
     h = min(one.y + one.h, other.y + other.h) - max(one.y, other.y)
     both = max(0.0, w) * max(0.0, h)
-    return both / (one.w * one.h + other.w * other.h - both) if both else 0.0
+    return both / (one.area + other.area - both) if both else 0.0
 
 
 def covered(boxes: Sequence[Box]) -> float:
@@ -120,10 +121,7 @@ def merge_text(boxes: Iterable[Box]) -> list[Box]:
             if (aligned[0] and _touch(current.x, current.w, other.x, other.w)) or (
                 aligned[1] and _touch(current.y, current.h, other.y, other.h)
             ):
-                x, y = min(current.x, other.x), min(current.y, other.y)
-                right = max(current.x + current.w, other.x + other.w)
-                bottom = max(current.y + current.h, other.y + other.h)
-                current = Box(x, y, right - x, bottom - y)
+                current = current.joined(other)
             else:
                 kept.append(other)
         rest = kept

@@ -11,7 +11,6 @@ import weakref
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from hashlib import blake2b
-from types import TracebackType
 from typing import TypeVar
 
 from iad_envs.browser.devtools import Browser, find_chromium
@@ -152,9 +151,7 @@ class Renderer:
     def __enter__(self) -> "Renderer":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _failed(self, reason: str) -> RenderedPage:

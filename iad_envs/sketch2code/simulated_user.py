@@ -59,9 +59,6 @@ class PointingUser:
 
     sees_reference = True
 
-    def __init__(self, enough: float = 0.95) -> None:
-        self._enough = enough
-
     def __call__(self, turn: UserTurn) -> str:
         """Comment on the page, or answer a question from the reference."""
         reference = turn.reference
@@ -72,7 +69,7 @@ class PointingUser:
             there = [f"{n} {NAMES[kind]}" for kind, n in counts.items() if n]
             return f"There should be {', '.join(there)}."
         score = score_pages(reference, turn.page)
-        if score.layout >= self._enough:
+        if score.layout >= 0.95:
             return COMPLETE
         worst = max(KINDS, key=lambda kind: score.kinds[kind].weight * (1.0 - score.kinds[kind].iou))
         here = len(turn.page.boxes.get(worst, ()))

@@ -118,9 +118,9 @@ class Tab:
         limits = self._limits
         next_frame = "new Promise(done => requestAnimationFrame(() => done()))"
         for _ in range(self._n_frames):
-            self._evaluate(next_frame, timeout_s=limits.collect_s)
+            self.evaluate(next_frame)
         collect = f"({self._collector})({limits.n_boxes}, {json.dumps(self._mentioned)})"
-        found = json.loads(self._evaluate(collect, timeout_s=limits.collect_s))
+        found = json.loads(self.evaluate(collect))
         engine = self._browser.version
         if "too_many" in found:
             self._clean = False
@@ -154,7 +154,15 @@ class Tab:
 
     def evaluate(self, script: str) -> Any:
         """Run a trusted script in the page and return its result."""
-        return self._evaluate(script, timeout_s=self._limits.collect_s)
+        timeout_s = self._limits.collect_s
+        if self._world is None or self._scripts:  # a page with scripts may have replaced its document
+            self._make_world(timeout_s=timeout_s)
+        params = {"expression": script, "contextId": self._world, "awaitPromise": True, "returnByValue": True}
+        answer = self._send("Runtime.evaluate", params, timeout_s=timeout_s)
+        if "exceptionDetails" in answer:
+            error_text = answer["exceptionDetails"].get("exception", {}).get("description", "no reason given")
+            raise BrowserGone(f"expected the page to be measured, got an error in it: {error_text:.300}")
+        return answer["result"].get("value")
 
     def close(self) -> None:
         """Close the tab and end its process, even if it is busy. Does not wait."""
@@ -176,21 +184,6 @@ class Tab:
     def _make_world(self, *, timeout_s: float) -> None:
         world = {"frameId": self._frame, "worldName": "iad"}
         self._world = self._send("Page.createIsolatedWorld", world, timeout_s=timeout_s)["executionContextId"]
-
-    def _evaluate(self, expression: str, *, timeout_s: float) -> Any:
-        if self._world is None or self._scripts:  # a page with scripts may have replaced its document
-            self._make_world(timeout_s=timeout_s)
-        params = {
-            "expression": expression,
-            "contextId": self._world,
-            "awaitPromise": True,
-            "returnByValue": True,
-        }
-        answer = self._send("Runtime.evaluate", params, timeout_s=timeout_s)
-        if "exceptionDetails" in answer:
-            error_text = answer["exceptionDetails"].get("exception", {}).get("description", "no reason given")
-            raise BrowserGone(f"expected the page to be measured, got an error in it: {error_text:.300}")
-        return answer["result"].get("value")
 
     def _navigate(self, body: bytes) -> "Future[dict[str, Any]]":
         self._body = body

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
+from functools import lru_cache
 from statistics import fmean
 from typing import NamedTuple
 
@@ -94,12 +95,7 @@ def candidate_blocks(
     """Return a candidate's page, its text blocks in order, and its picture (None if it could not be rendered).
 
     As published, it is wrapped in html, body and p if it does not start with an html tag. A page that begins with a
-    doctype is wrapped too, and rendered in quirks mode.
-
-    Args:
-        renderer: Renderer for the page.
-        html: The candidate.
-        published: Whether texts are read from the file. See `file_blocks`.
+    doctype is wrapped too, and rendered in quirks mode. With `published`, texts are read from the file: `file_blocks`.
     """
     if not re.match(r"<html[^>]*>", html, re.IGNORECASE):
         html = f"<html><body><p>{html}</p></body></html>"
@@ -107,12 +103,7 @@ def candidate_blocks(
 
 
 def reference_blocks(renderer: Renderer, html: str, *, published: bool = False) -> tuple[tuple[TextBlock, ...], Image]:
-    """Return the text blocks of a reference, in order, and its picture.
-
-    Args:
-        renderer: Renderer for the page.
-        html: The reference.
-        published: Whether texts are read from the file. See `file_blocks`.
+    """Return the text blocks of a reference, in order, and its picture. `published` is that of `candidate_blocks`.
 
     Raises:
         ValueError: It could not be photographed.
@@ -130,9 +121,9 @@ def score_blocks(reference: Sequence[TextBlock], candidate: Sequence[TextBlock])
     ours, theirs, pairs = matched_blocks(reference, candidate)
     if not pairs:
         return VisualScore(0.0, 0.0, 0.0, 0.0)
-    matched = sum(_area(one) + _area(other) for one, other, _ in pairs)
+    matched = sum(one.box.area + other.box.area for one, other, _ in pairs)
     return VisualScore(
-        matched / sum(map(_area, (*ours, *theirs))),
+        matched / sum(block.box.area for block in (*ours, *theirs)),
         fmean(ratio for *_, ratio in pairs),
         fmean(1 - max(map(abs, np.subtract(_centre(one), _centre(other)).tolist())) for one, other, _ in pairs),
         fmean(max(0.0, 1 - colour_difference(one.colour, other.colour) / 100) for one, other, _ in pairs),
@@ -145,9 +136,8 @@ def matched_blocks(
     """Return the candidate's blocks and the reference's, merged, and the pairs that match, with their text ratio."""
     if not reference or not candidate:
         return [*candidate], [*reference], []
-    ratios: Ratios = {}
-    ours, theirs = _merged(_joined(candidate), _joined(reference), ratios)
-    plain = _costs(ours, theirs, ratios)
+    ours, theirs = _merged(_joined(candidate), _joined(reference))
+    plain = _costs(ours, theirs)
     costs = plain.copy()
     for row, column in zip(*np.nonzero(plain < -ALIKE), strict=True):
         # A similar pair costs less by its two most similar neighbouring pairs.
@@ -157,7 +147,7 @@ def matched_blocks(
     pairs = [
         (ours[row], theirs[column], ratio)
         for row, column in _cheapest_pairs(costs)
-        if (ratio := _ratio(ours[row].text, theirs[column].text, ratios)) >= ALIKE
+        if (ratio := _ratio(ours[row].text, theirs[column].text)) >= ALIKE
     ]
     return ours, theirs, pairs
 
@@ -176,14 +166,11 @@ def without_text(image: Image, blocks: Sequence[TextBlock]) -> Image:
 
 
 Costs = NDArray[np.float64]
-Ratios = dict[tuple[str, str], float]
 
 
-def _ratio(one: str, other: str, ratios: Ratios) -> float:
-    known = ratios.get((one, other))
-    if known is None:
-        known = ratios[one, other] = SequenceMatcher(None, one, other).ratio()
-    return known
+@lru_cache(maxsize=1 << 16)
+def _ratio(one: str, other: str) -> float:
+    return SequenceMatcher(None, one, other).ratio()
 
 
 def _cheapest_pairs(costs: Costs) -> list[tuple[int, int]]:
@@ -194,16 +181,12 @@ def _cheapest_pairs(costs: Costs) -> list[tuple[int, int]]:
     return list(zip(rows.tolist(), columns.tolist(), strict=True))
 
 
-def _area(block: TextBlock) -> float:
-    return block.box.w * block.box.h
-
-
 def _centre(block: TextBlock) -> tuple[float, float]:
     return block.box.x + block.box.w / 2, block.box.y + block.box.h / 2
 
 
-def _costs(ours: Sequence[TextBlock], theirs: Sequence[TextBlock], ratios: Ratios) -> Costs:
-    return np.array([[-_ratio(one.text, other.text, ratios) for other in theirs] for one in ours])
+def _costs(ours: Sequence[TextBlock], theirs: Sequence[TextBlock]) -> Costs:
+    return np.array([[-_ratio(one.text, other.text) for other in theirs] for one in ours])
 
 
 def _joined(blocks: Sequence[TextBlock]) -> list[TextBlock]:
@@ -218,11 +201,11 @@ def _joined(blocks: Sequence[TextBlock]) -> list[TextBlock]:
     return list(places.values())
 
 
-def _merged(ours: list[TextBlock], theirs: list[TextBlock], ratios: Ratios) -> tuple[list[TextBlock], list[TextBlock]]:
+def _merged(ours: list[TextBlock], theirs: list[TextBlock]) -> tuple[list[TextBlock], list[TextBlock]]:
     """Merge neighbouring blocks on either side, as long as this makes the best pairing clearly cheaper."""
     while True:
-        merged = _merge_once(ours, lambda blocks: _paired_costs(blocks, theirs, ratios))  # noqa: B023 (used at once)
-        again = _merge_once(theirs, lambda blocks: _paired_costs(merged, blocks, ratios))  # noqa: B023
+        merged = _merge_once(ours, lambda blocks: _paired_costs(blocks, theirs))  # noqa: B023 (used at once)
+        again = _merge_once(theirs, lambda blocks: _paired_costs(merged, blocks))  # noqa: B023
         if len(merged) == len(ours) and len(again) == len(theirs):
             return ours, theirs
         ours, theirs = merged, again
@@ -248,17 +231,14 @@ def _merge_once(blocks: list[TextBlock], paired: Callable[[list[TextBlock]], lis
     ]
 
 
-def _paired_costs(ours: Sequence[TextBlock], theirs: Sequence[TextBlock], ratios: Ratios) -> list[float]:
-    costs = _costs(ours, theirs, ratios)
+def _paired_costs(ours: Sequence[TextBlock], theirs: Sequence[TextBlock]) -> list[float]:
+    costs = _costs(ours, theirs)
     return [float(costs[pair]) for pair in _cheapest_pairs(costs)]
 
 
 def _merge(one: TextBlock, other: TextBlock) -> TextBlock:
-    x, y = min(one.box.x, other.box.x), min(one.box.y, other.box.y)
-    right = max(one.box.x + one.box.w, other.box.x + other.box.w)
-    bottom = max(one.box.y + one.box.h, other.box.y + other.box.h)
     red, green, blue = ((a + b) // 2 for a, b in zip(one.colour, other.colour, strict=True))
-    return TextBlock(f"{one.text} {other.text}", Box(x, y, right - x, bottom - y), (red, green, blue))
+    return TextBlock(f"{one.text} {other.text}", one.box.joined(other.box), (red, green, blue))
 
 
 def _gain(before: Sequence[float], after: Sequence[float]) -> float:

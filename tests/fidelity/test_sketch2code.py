@@ -71,8 +71,8 @@ def test_recorded_boxes_score_as_published_to_1e_9(scored: dict[str, Any]) -> No
     for name, pair in scored.items():
         score = score_layout(boxes(pair["ref_boxes"]), boxes(pair["pred_boxes"]))
         assert score.layout == pytest.approx(pair["layout_score"], abs=1e-9), name
-        assert score.text_iou == pytest.approx(pair["text_iou"], abs=1e-9), name
-        assert score.image_iou == pytest.approx(pair["image_iou"], abs=1e-9), name
+        assert score.kinds["text_block"].iou == pytest.approx(pair["text_iou"], abs=1e-9), name
+        assert score.kinds["image"].iou == pytest.approx(pair["image_iou"], abs=1e-9), name
         for kind, component in pair["components"].items():
             assert score.kinds[kind].iou == pytest.approx(component["iou"], abs=1e-9), (name, kind)
             assert score.kinds[kind].weight == pytest.approx(component["weight"], abs=1e-9), (name, kind)

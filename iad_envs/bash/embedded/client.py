@@ -9,7 +9,16 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from iad_envs.bash.embedded.connection import Channel, LauncherClient, Released, unavailable
-from iad_envs.bash.sandbox import Capabilities, Change, CommandResult, FrozenState, Sandbox, SandboxError, SandboxLimits
+from iad_envs.bash.sandbox import (
+    Capabilities,
+    Change,
+    CommandResult,
+    FrozenState,
+    Sandbox,
+    SandboxError,
+    SandboxLimits,
+    text_of,
+)
 
 ANSWER_GRACE_S = 30.0
 
@@ -22,10 +31,7 @@ def capabilities(n_ids: int, cgroups: dict[str, str]) -> Capabilities:
         backend="embedded",
         isolation=f"Linux namespaces ({users}), overlayfs, seccomp; the host's /usr read-only",
         shares_kernel=True,
-        network="none",
         snapshots="layers",
-        parallel_forks=True,
-        background="lives on to the next command; ended when a state is frozen, restored or reset, and by a limit",
         limits={
             "processes": "rlimit" + (f" and {cgroups['pids']}" if "pids" in cgroups else ""),
             "memory": "rlimit" + (f" and {cgroups['memory']}" if "memory" in cgroups else summed),
@@ -70,15 +76,10 @@ class EmbeddedSandbox(Sandbox):
         killed_by, dropped = header["killed_by"], header["dropped"]
         if (killed_by == "SIGKILL" or header["exit_code"] == 137) and self._supervisor.ran_out_of_memory():
             killed_by = "memory"
-        text = output.decode(errors="replace")
-        if dropped:
-            half = self._limits.output_bytes // 2
-            head, tail = output[:half].decode(errors="replace"), output[half:].decode(errors="replace")
-            text = f"{head}\n[... {dropped} bytes left out ...]\n{tail}"
         return CommandResult(
-            exit_code=header["exit_code"], output=text, truncated=dropped > 0, timed_out=killed_by == "timeout",
-            killed_by=killed_by, wall_s=header["wall_s"], cwd=header["cwd"], oldpwd=header["oldpwd"],
-            background=header["background"],
+            exit_code=header["exit_code"], output=text_of(output, dropped), truncated=dropped > 0,
+            timed_out=killed_by == "timeout", killed_by=killed_by, wall_s=header["wall_s"], cwd=header["cwd"],
+            oldpwd=header["oldpwd"], background=header["background"],
         )  # fmt: skip
 
     def _ask(

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -156,17 +157,12 @@ class LauncherClient(Channel):
         self.n_ids: int = answer.header["ids"]
         self.templates: dict[str, list[str]] = {}
         self.templates_lock = threading.Lock()
-        self._templates_tried = 0
+        self.template_numbers = count(1)
 
     @property
     def usable(self) -> bool:
         """Whether this process opened the channel and has not closed it, and the launcher is alive."""
         return super().usable and self._child.poll() is None
-
-    def new_template(self) -> str:
-        """Return a folder for a layer that outlives its sandbox."""
-        self._templates_tried += 1
-        return f"/layers/{self._templates_tried}"
 
     def close(self) -> None:
         """End the launcher, and every sandbox with it."""
@@ -193,16 +189,6 @@ class Released:
 
 _launchers: dict[tuple[int, tuple[str, ...], tuple[str, ...]], LauncherClient] = {}
 _lock = threading.Lock()
-
-
-def require_linux() -> None:
-    """Check that the kernel is Linux.
-
-    Raises:
-        SandboxUnavailable: It is another one.
-    """
-    if sys.platform != "linux":
-        raise unavailable(f"the system {sys.platform}")
 
 
 def launcher(masked: tuple[str, ...], command: tuple[str, ...] = ()) -> LauncherClient:

@@ -11,6 +11,7 @@ import select
 import signal
 import socket
 import sys
+from itertools import count
 from typing import Any, NamedTuple, NoReturn
 
 from iad_envs.bash.embedded import cgroups, rootfs, syscalls, wire
@@ -42,7 +43,7 @@ class Launcher:
         self._user = user
         self._controllers = cgroups.controllers()
         self._children: dict[int, Child] = {}
-        self._numbers = 0
+        self._numbers = count(1)
         self._socket_bytes = socket_bytes()
         self._maps = ""
         self._namespaces: tuple[int, int] = (-1, -1)
@@ -84,7 +85,8 @@ class Launcher:
                 answer = {"count": child.group.killed_for_memory() if child else 0}
         except OSError as error:
             answer = {"error": str(error)}
-        wire.close_all(message.descriptors)
+        for descriptor in message.descriptors:
+            os.close(descriptor)
         wire.send(self._user, wire.Message(answer))
 
     def _prepare(self, masked: list[str]) -> dict[str, Any]:
@@ -134,8 +136,7 @@ class Launcher:
             limits: Resource limits, by name.
             template: Folder for a layer that stays after the sandbox is closed. Empty for none.
         """
-        self._numbers += 1
-        number = self._numbers
+        number = next(self._numbers)
         go_read, go_write = os.pipe2(os.O_CLOEXEC)
         pid_read, pid_write = os.pipe2(os.O_CLOEXEC)
         limits = limits | {"socket_bytes": self._socket_bytes}

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from iad_envs.bash.embedded.client import EmbeddedSandbox, SupervisorClient
-from iad_envs.bash.embedded.connection import PACKAGE, LauncherClient, launcher, require_linux
+from iad_envs.bash.embedded.connection import PACKAGE, LauncherClient, launcher, unavailable
 from iad_envs.bash.sandbox import FrozenState, SandboxError, SandboxLimits, Setup
 from iad_envs.bash.setup import digest, unpack
 
@@ -49,7 +49,8 @@ def open_embedded(
     Raises:
         SandboxUnavailable: This machine does not allow such sandboxes. The error text says how to fix it.
     """
-    require_linux()
+    if sys.platform != "linux":
+        raise unavailable(f"the system {sys.platform}")
     masked = tuple(sorted({*hidden_paths(), *(os.path.realpath(path) for path in hide)}))
     host = launcher(masked, tuple(launch))
     try:
@@ -69,12 +70,12 @@ def _open(host: LauncherClient, start: list[str], limits: SandboxLimits, *, temp
 
 def _template(host: LauncherClient, setup: Setup, limits: SandboxLimits) -> list[str]:
     """Return the layers of a start state. They are created on first use in this process."""
-    if not isinstance(setup, Path) and not setup:
+    if not setup:
         return []
     key = digest(setup)
     with host.templates_lock:
         if key not in host.templates:
-            place = host.new_template()
+            place = f"/layers/{next(host.template_numbers)}"  # it outlives its sandbox
             with _open(host, [], limits, template=place) as builder:
                 unpack(builder, setup)
             host.templates[key] = [place]

@@ -8,6 +8,7 @@ import os
 import select
 import signal
 import socket
+from itertools import count
 from typing import Any, NamedTuple, NoReturn
 
 from iad_envs.bash.embedded import rootfs, syscalls, wire
@@ -45,7 +46,7 @@ class Supervisor:
         self._states: dict[int, State] = {0: start}
         self._roots: dict[int, tuple[Root, Process]] = {}
         self._spare: Process | None = None
-        self._numbers = 0
+        self._numbers = count(1)
         self._layers.hold(start)
 
     def main(self, descriptor: int, template: str) -> NoReturn:
@@ -117,14 +118,10 @@ class Supervisor:
         state = layers.freeze(root)
         layers.hold(state)  # by the root
         layers.release(before)
-        number = self._number()
+        number = next(self._numbers)
         self._states[number] = state
         layers.hold(state)  # by its token
         return {"state": number, "ended": ended.header["ended"]}
-
-    def _number(self) -> int:
-        self._numbers += 1
-        return self._numbers
 
     def _drop(self, states: list[int], roots: list[int]) -> None:
         for number in roots:
@@ -147,7 +144,7 @@ class Supervisor:
         """Mount a state, and pass the socket to the user on to its runner."""
         runner = self._spare or self._new_runner()
         self._spare = None
-        number = self._number()
+        number = next(self._numbers)
         root = Root(path=f"{OWN}/root{number}", proc=runner.proc, state=state)
         os.mkdir(root.path)
         self._layers.hold(state)
@@ -158,7 +155,7 @@ class Supervisor:
         return number
 
     def _new_runner(self) -> Process:
-        proc = f"{OWN}/proc{self._number()}"
+        proc = f"{OWN}/proc{next(self._numbers)}"
         mine, theirs = socket.socketpair()
         syscalls.unshare(Clone.NEWPID)
         try:

@@ -2,7 +2,6 @@
 
 import array
 import json
-import os
 import socket
 import struct
 from typing import Any, NamedTuple
@@ -64,9 +63,3 @@ def _exactly(stream: socket.socket, size: int) -> bytes:
             raise ConnectionError("expected the rest of a message, got the end of the stream")
         got += count
     return bytes(data)
-
-
-def close_all(descriptors: tuple[int, ...]) -> None:
-    """Close received descriptors."""
-    for descriptor in descriptors:
-        os.close(descriptor)

@@ -6,7 +6,6 @@ from threading import Lock
 from typing import Literal, NamedTuple
 
 from iad_envs.bash.intercode_compat import git_status
-from iad_envs.bash.sandbox import FrozenState
 from iad_envs.bash.scoring.reward import UnreadableStatus, intercode_parts, strict_parts
 from iad_envs.bash.start_state import Ran, StartState, answer_of, is_text
 
@@ -36,13 +35,8 @@ class GoldOnce:
         """Return the outcome. If several threads call this, the first one runs the command."""
         with self._lock:
             if self._found is None:
-                self._found = run_gold(start, gold)
+                self._found = start.run(None, gold)
             return self._found
-
-
-def run_gold(start: StartState, gold: str) -> Ran:
-    """Run a gold command in the start state at `/`, as in the original."""
-    return start.run(None, gold)
 
 
 def scored(mode: RewardMode, start: StartState, last: Ran | None, *, instruction: str, gold: Ran) -> Scored:
@@ -52,6 +46,11 @@ def scored(mode: RewardMode, start: StartState, last: Ran | None, *, instruction
     """
     changes, answer = ((), instruction) if last is None else (last.since_start, answer_of(last))
     files = start.token if last is None else last.files
+
+    def same_content(path: str) -> bool:
+        # For paths without a dot the original's hash program is missing, so that both sides give the same error.
+        return "." not in path or start.checksum(files, path) == start.checksum(gold.files, path)
+
     if mode == "strict":
         found = strict_parts(changes, gold.since_start, agent_output=answer, gold_output=answer_of(gold))
         return Scored(found.total, found._asdict())
@@ -61,13 +60,8 @@ def scored(mode: RewardMode, start: StartState, last: Ran | None, *, instruction
             git_status(start.index, gold.since_start),
             agent_output=answer,
             gold_output=answer_of(gold) if is_text(gold) else None,
-            same_content=lambda path: _same_checksum(start, files, gold.files, path),
+            same_content=same_content,
         )
     except UnreadableStatus:
         return Scored(0.0, NO_PARTS[mode])
     return Scored(parts.total, parts._asdict())
-
-
-def _same_checksum(start: StartState, files: FrozenState, gold_files: FrozenState, path: str) -> bool:
-    """Compare checksums like the original. Paths without a dot give equal errors, as its hash program is missing."""
-    return "." not in path or start.checksum(files, path) == start.checksum(gold_files, path)

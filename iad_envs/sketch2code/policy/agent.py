@@ -12,7 +12,7 @@ from typing import Any
 
 from iad_envs.sketch2code.policy.html import blocks_of, near, snapped, without, written
 from iad_envs.sketch2code.policy.reading import FRAMES, SketchReading, frame_fits, read_sketch
-from iad_envs.sketch2code.policy.strokes import SketchParams, StrokeBlock
+from iad_envs.sketch2code.policy.strokes import SketchParams
 from iad_policy.agents.rule_based import RuleBasedAgent
 from iad_policy.types import Candidate, Feedback, State
 
@@ -93,12 +93,11 @@ def _scaled(best: SketchReading, again: Callable[[], SketchReading], rng: Random
     across, down = (math.exp(rng.gauss(0.0, 0.012)) for _ in range(2))
     return best._replace(
         blocks=tuple(
-            StrokeBlock(
-                block.kind,
-                0.5 + (block.x - 0.5) * across,
-                (block.y - best.height / 2) * down + best.height / 2,
-                block.w * across,
-                block.h * down,
+            block._replace(
+                x=0.5 + (block.x - 0.5) * across,
+                y=(block.y - best.height / 2) * down + best.height / 2,
+                w=block.w * across,
+                h=block.h * down,
             )
             for block in best.blocks
         )

@@ -4,15 +4,15 @@ The agent gets at most 100 tokens of what they say, and no markup.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium as gym
 
 from iad_envs.sketch2code.blocks import text_blocks
 from iad_envs.sketch2code.policy.differences import differences, text_differences
-from iad_envs.sketch2code.policy.pictures import image_part
-from iad_envs.sketch2code.policy.verifier import PROMPTS, Screenshot
+from iad_envs.sketch2code.policy.pictures import Screenshot, image_part
+from iad_envs.sketch2code.policy.verifier import PROMPTS, failure_of, gold_of
 from iad_envs.sketch2code.renderer import Renderer
 from iad_policy.errors import UnknownName
 from iad_policy.models import LanguageModel, identity_of
@@ -52,9 +52,9 @@ class ReferenceCritic:
         preview = _preview(role, subject)
         if isinstance(preview, str):
             return preview
-        reference, page = _gold(preview)["reference"], preview.info["page"]
+        reference, page = gold_of(preview)["reference"], preview.info["page"]
         found = [(one.cost, str(one)) for one in differences(reference["page"], page)]
-        if "block_match" in _gold(preview)["reward_parts"]:
+        if "block_match" in gold_of(preview)["reward_parts"]:
             (_, theirs, _), (_, ours, _) = (text_blocks(self._renderer(), one["html"]) for one in (reference, page))
             found += text_differences(theirs, ours)
         said = ""
@@ -90,7 +90,7 @@ class ModelReferenceCritic(ModelComponent):
         preview = _preview(role, subject)
         if isinstance(preview, str):
             return preview
-        reference, words = _gold(preview)["reference"]["html"], PROMPTS.rendering
+        reference, words = gold_of(preview)["reference"]["html"], PROMPTS.rendering
         told = f"{words.subject(state, subject)}\n\nThe page as it should be:\n{reference[:40_000]}\n\n{ASKED}"
         prompt = PROMPTS.render("critic", subject=told, **words.values(state))
         content: Any = prompt.user
@@ -126,11 +126,4 @@ def _preview(role: str, subject: Any) -> State | str:
         raise ValueError(f"expected a candidate to review, got {subject!r:.200}; ask about one candidate")
     if subject.error or subject.preview is None:
         return subject.error
-    failure = subject.preview.info["facts"]["complaint"] or subject.preview.info["page"]["failure"]
-    return str(failure) if failure else subject.preview
-
-
-def _gold(preview: State) -> Mapping[str, Any]:
-    if preview.gold is None:
-        raise ValueError("expected a preview with gold, got none; a driver attaches it for roles labelled oracle")
-    return preview.gold
+    return failure_of(subject.preview) or subject.preview

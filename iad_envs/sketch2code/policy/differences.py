@@ -65,10 +65,10 @@ def differences(
                 theirs.remove(there)
                 ours.remove(here)
                 if share < (near or {}).get(kind, 0.9):  # what is nearly right is not worth a sentence
-                    cost = (1 - share) * (_area(there) + _area(here)) / (1 + share)
+                    cost = (1 - share) * (there.area + here.area) / (1 + share)
                     yield PartDifference(cost, kind, _rounded(here, page), _rounded(there, reference))
-        yield from (PartDifference(_area(one), kind, None, _rounded(one, reference)) for one in theirs)
-        yield from (PartDifference(_area(one), kind, _rounded(one, page), None) for one in ours)
+        yield from (PartDifference(one.area, kind, None, _rounded(one, reference)) for one in theirs)
+        yield from (PartDifference(one.area, kind, _rounded(one, page), None) for one in ours)
 
 
 def text_differences(reference: Sequence[TextBlock], page: Sequence[TextBlock]) -> Iterator[tuple[float, str]]:
@@ -77,12 +77,12 @@ def text_differences(reference: Sequence[TextBlock], page: Sequence[TextBlock]) 
     found = [there for _, there, _ in pairs]
     for there in theirs:
         if there not in found:
-            yield _area(there.box), f'The text "{there.text[:40]}" is missing.'
+            yield there.box.area, f'The text "{there.text[:40]}" is missing.'
     for here, there, _ in pairs:
         apart = colour_difference(here.colour, there.colour)
         if apart > 10:
             colour = ", ".join(f"{level:.0f}" for level in there.colour)
-            yield _area(there.box) * min(1.0, apart / 100), f'The text "{there.text[:40]}" should be rgb({colour}).'
+            yield there.box.area * min(1.0, apart / 100), f'The text "{there.text[:40]}" should be rgb({colour}).'
 
 
 def _at(box: Box) -> str:
@@ -94,7 +94,3 @@ def _rounded(box: Box, page: Mapping[str, Any]) -> Box:
     width, height = page["width"], page["height"]
     x, y, w, h = (5 * round(px / 5) for px in (box.x * width, box.y * height, box.w * width, box.h * height))
     return Box(x, y, max(1, w), max(1, h))
-
-
-def _area(box: Box) -> float:
-    return box.w * box.h

@@ -1,20 +1,16 @@
 """A language model with vision as an agent: it answers a sketch with a page."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import gymnasium as gym
-import numpy as np
-from numpy.typing import NDArray
 
 from iad_envs.sketch2code.policy.page_answers import read_page
-from iad_envs.sketch2code.policy.pictures import image_part, page_scale
+from iad_envs.sketch2code.policy.pictures import Screenshot, image_part, page_scale
 from iad_policy.agents.language import CUT_OFF, LanguageAgent
 from iad_policy.models import Completion
 from iad_policy.models.parsing import Reading
 from iad_policy.types import Feedback, State
-
-Screenshot = Callable[[str], NDArray[np.uint8] | None]
 
 
 class Sketch2CodeLanguageAgent(LanguageAgent):

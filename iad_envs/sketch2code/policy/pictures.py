@@ -1,20 +1,20 @@
 """Prepares pictures for a model."""
 
 from base64 import b64encode
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+from iad_envs.browser.images import Image, encoded, opencv
 
-from iad_envs.browser.images import encoded, opencv
-
+Screenshot = Callable[[str], Image | None]
+"""Function that renders HTML to a picture (height, width, 3), or returns None if it can't be rendered."""
 LONG_SIDE_PX = 2000
 """Maximum length of a picture for a model, as in Sketch2Code."""
 PAGE_WIDTH_PX = 1280
 """Width of a page in the browser."""
 
 
-def image_part(picture: NDArray[np.uint8], scale: float | None = None) -> dict[str, Any]:
+def image_part(picture: Image, scale: float | None = None) -> dict[str, Any]:
     """Return a picture as part of a message.
 
     Args:

@@ -6,17 +6,15 @@ judge that sees sketch and page (`self`).
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import gymnasium as gym
-import numpy as np
-from numpy.typing import NDArray
 
 from iad_envs.sketch2code.layout import Box, Boxes, covered, score_layout
 from iad_envs.sketch2code.policy import DOMAIN
 from iad_envs.sketch2code.policy.differences import NAMES, PartDifference, differences
-from iad_envs.sketch2code.policy.pictures import PAGE_WIDTH_PX, image_part, page_scale, sent_size
+from iad_envs.sketch2code.policy.pictures import PAGE_WIDTH_PX, Screenshot, image_part, page_scale, sent_size
 from iad_envs.sketch2code.policy.reading import boxes_read, read_sketch
 from iad_envs.sketch2code.policy.rendering import page_height
 from iad_envs.sketch2code.policy.strokes import SketchParams
@@ -28,8 +26,6 @@ from iad_policy.types import Candidate, State, Verdict
 from iad_policy.types.answers import read_critique, read_score
 from iad_policy.types.information import Information
 
-Picture = NDArray[np.uint8]
-Screenshot = Callable[[str], Picture | None]
 FAILED = -1.0
 """Score of a candidate that is not a page, or can't be rendered."""
 NEAR = {"image": 0.8, "form_table": 0.87, "nav_bar": 0.78, "button": 0.64, "divider": 0.0}
@@ -55,18 +51,14 @@ class ReferenceVerifier:
         if part not in known:
             raise UnknownName("part of the score", part, known)
         self.part = part
-
-    @property
-    def identity(self) -> str:
-        """Everything its verdicts depend on."""
-        return f"reference {self.part}"
+        self.identity = f"reference {part}"
 
     def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
         """Read the gold that the driver attached to the previews."""
         verdicts = []
         for preview in map(_preview, candidates):
-            parts = {} if _failure(preview) else _gold(preview)["reward_parts"]
-            failed = Verdict(FAILED, _failure(preview))
+            parts = {} if failure_of(preview) else gold_of(preview)["reward_parts"]
+            failed = Verdict(FAILED, failure_of(preview))
             verdicts.append(Verdict(float(parts[self.part]), details=dict(parts)) if parts else failed)
         return verdicts
 
@@ -94,8 +86,8 @@ class Sketch2CodeVerifier:
         height = page_height(*size)
         verdicts = []
         for preview in map(_preview, candidates):
-            if _failure(preview):
-                verdicts.append(Verdict(FAILED, _failure(preview)))
+            if failure_of(preview):
+                verdicts.append(Verdict(FAILED, failure_of(preview)))
                 continue
             page = preview.info["page"]
             boxes = {kind: [Box(*box) for box in of_kind] for kind, of_kind in page["boxes"].items()}
@@ -184,7 +176,7 @@ class PageJudge(ModelComponent):
         return [self._verdict(state, _preview(candidate)) for candidate in candidates]
 
     def _verdict(self, state: State, preview: State) -> Verdict:
-        failure = _failure(preview)
+        failure = failure_of(preview)
         if failure:
             return Verdict(FAILED, failure)
         prompt = PROMPTS.render("score", instruction=state.info["instruction"], candidate=self._caption)
@@ -203,10 +195,10 @@ class PageJudge(ModelComponent):
         """Return the content of the prompt, or None if it needs a picture of the page and there is none."""
         html = preview.info["page"]["html"]
         if self.sees == "html":
-            reference = _gold(preview)["reference"]["html"]
+            reference = gold_of(preview)["reference"]["html"]
             return f"{prompt_text}\n\nAs it should be:\n{reference[:40_000]}\n\nTo review:\n{html[:40_000]}"
         if self.sees == "images":
-            first = self._screenshot(_gold(preview)["reference"]["html"])
+            first = self._screenshot(gold_of(preview)["reference"]["html"])
             if first is None:
                 raise ValueError("expected a reference that can be photographed, got one that can't; check the page")
             scale = sent_size(*first.shape[:2])[1] / first.shape[1]
@@ -237,11 +229,13 @@ def _preview(candidate: Candidate) -> State:
     return candidate.preview
 
 
-def _failure(preview: State) -> str:
+def failure_of(preview: State) -> str:
+    """Return why a candidate is no page that was rendered, or ""."""
     return str(preview.info["facts"]["complaint"] or preview.info["page"]["failure"])
 
 
-def _gold(preview: State) -> Mapping[str, Any]:
+def gold_of(preview: State) -> Mapping[str, Any]:
+    """Return what only an oracle may see of a preview."""
     if preview.gold is None:
-        raise ValueError("expected a preview with gold, got none; a driver attaches it for verifiers labelled oracle")
+        raise ValueError("expected a preview with gold, got none; a driver attaches it for what is labelled oracle")
     return preview.gold

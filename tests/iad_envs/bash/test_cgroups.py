@@ -3,7 +3,6 @@
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -64,23 +63,16 @@ def test_systemd_is_asked_where_it_runs(tmp_path: Path, user: int, words: list[s
     assert scope({}, user=1000, run=str(tmp_path), which=find) == ()
 
 
-@pytest.fixture
-def runtime() -> Iterator[Path]:
-    """A folder as systemd makes it for a user, with a program in front of systemd-run."""
-    with tempfile.TemporaryDirectory(prefix="iad-test-") as folder:
-        place = Path(folder)
-        (place / "systemd").mkdir()
-        (place / "systemd/private").touch()
-        for each in (place, place / "systemd"):
-            each.chmod(0o777)
-        yield place
-
-
 @pytest.mark.parametrize("script", [PASSES_ON, FAILS])
-def test_a_sandbox_opens_with_systemd_and_with_one_that_fails(runtime: Path, script: str) -> None:
-    (runtime / "systemd-run").write_text(f"#!/bin/sh\n{script}\n")
-    (runtime / "systemd-run").chmod(0o755)
-    variables = {"XDG_RUNTIME_DIR": str(runtime), "PATH": f"{runtime}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([*AS_NOBODY, "-c", OPENS], env=variables, capture_output=True, text=True, check=False)
-    assert (done.stdout, done.stderr) == ("isolated\n", "")
-    assert (runtime / "told").exists() == (script == PASSES_ON)
+def test_a_sandbox_opens_with_systemd_and_with_one_that_fails(script: str) -> None:
+    with tempfile.TemporaryDirectory(prefix="iad-test-") as folder:  # as systemd makes it for a user
+        runtime = Path(folder)
+        (runtime / "systemd").mkdir()
+        (runtime / "systemd/private").touch()
+        (runtime / "systemd-run").write_text(f"#!/bin/sh\n{script}\n")
+        for each in (runtime, runtime / "systemd", runtime / "systemd-run"):
+            each.chmod(0o777)
+        variables = {"XDG_RUNTIME_DIR": folder, "PATH": f"{folder}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+        done = subprocess.run([*AS_NOBODY, "-c", OPENS], env=variables, capture_output=True, text=True, check=False)
+        assert (done.stdout, done.stderr) == ("isolated\n", "")
+        assert (runtime / "told").exists() == (script == PASSES_ON)

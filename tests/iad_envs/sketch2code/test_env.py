@@ -1,4 +1,4 @@
-"""`IAD/Sketch2Code-v0` from outside: answers, settings, users, data, and what is shown."""
+"""`IAD/Sketch2Code-v0` from outside: contract 1, answers, settings, users, data, and what is shown."""
 
 import json
 import shutil
@@ -18,28 +18,40 @@ from iad_envs.sketch2code.env import THUMBNAIL, Sketch2CodeEnv
 from iad_envs.sketch2code.simulated_user import COMPLETE, PointingUser, UserTurn
 from iad_envs.sketch2code.visual import VISUAL_PARTS
 from iad_policy import IADPolicyWrapper
-from tests.browser import Browsers, living
-from tests.contract.environments import solution_of
+from tests.browser import living
+from tests.contract.environments import ASYNC, EnvironmentContract, Subject, solution_of
 from tests.iad_envs.browser.fake_chromium import HARMFUL, make_chromium
-from tests.iad_envs.sketch2code.sketch_pages import GIF, TITLES, make_folder
+from tests.iad_envs.sketch2code.sketch_pages import TITLES
 
 HALF = "<!DOCTYPE html><html><body><h1>Tea</h1><p>Some words about it.</p></body></html>"
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, browsers: Browsers) -> Iterator[Path]:
-    with browsers.leased(assets={"rick.jpg": GIF}):  # all environments of the module share it
-        yield make_folder(tmp_path_factory.mktemp("data") / "sketch2code")
+class TestContract(EnvironmentContract):
+    @pytest.fixture
+    def subject(self, folder: Path) -> Subject:
+        def no_page(info: dict[str, Any]) -> str:
+            return f"let me think {info['step']}"
+
+        return Subject("IAD/Sketch2Code-v0", no_page, arguments={"data_dir": str(folder)})
+
+    @pytest.mark.parametrize(
+        ("mode", "options"), [("sync", None), pytest.param("async", ASYNC, marks=pytest.mark.slow)]
+    )
+    def test_it_works_in_vectors(self, subject: Subject, mode: str, options: Any) -> None:
+        super().test_it_works_in_vectors(subject, mode, options)
 
 
 @pytest.fixture
 def make(folder: Path) -> Iterator[Any]:
+    """Makes an environment. On the pages of the fixture its first task has begun."""
     made: list[Sketch2CodeEnv] = []
 
     def make_one(**options: Any) -> Sketch2CodeEnv:
         env = gym.make("IAD/Sketch2Code-v0", **{"data_dir": folder, **options}).unwrapped
         assert isinstance(env, Sketch2CodeEnv)
         made.append(env)
+        if "data_dir" not in options:
+            env.reset(options={"task_id": "1_0"})
         return env
 
     yield make_one
@@ -66,10 +78,7 @@ def test_the_sketch_is_an_image_of_a_fixed_shape_with_the_title_and_texts_where_
 
 
 ANSWERS: dict[str, tuple[str, dict[str, Any], tuple[float, float]]] = {
-    "alone": ("{}", {}, (1.0, 1.0)),
     "between sentences": ("Here:\n```html\n{}\n```\nDone.", {}, (1.0, 1.0)),
-    "without a language": ("```\n{}\n```", {}, (1.0, 1.0)),
-    "unclosed": ("```html\n{}", {}, (1.0, 1.0)),
     "as published, with the language": ("```html\n{}\n```", {"as_published": True}, (0.01, 0.9)),
     "too large": ("{}" + "x" * 5_000_000, {}, (0.0, 0.0)),
     "half, for which much is asked": (HALF, {"success_at": 0.999}, (0.05, 0.9)),
@@ -81,7 +90,6 @@ ANSWERS: dict[str, tuple[str, dict[str, Any], tuple[float, float]]] = {
 def test_a_page_is_scored_in_any_wrapping(name: str, make: Any) -> None:
     answer, options, scores = ANSWERS[name]
     env = make(**options)
-    env.reset(options={"task_id": "1_0"})
     _, reward, terminated, _, info = env.step(answer.format(gold(env)))
     assert scores[0] <= reward <= scores[1]
     assert (terminated, info["success"], info["progress"]) == (True, reward >= options.get("success_at", 0.75), reward)
@@ -97,7 +105,6 @@ def test_a_user_comments_in_steps_but_not_in_simulations_and_progress_is_the_bes
         return "Wider, please."
 
     env = make(setting="feedback", user=user, max_steps=3)
-    env.reset(options={"task_id": "1_0"})
     ahead = env.simulate(env.snapshot(), HALF)
     assert ahead.info["page"]["boxes"]["text_block"]
     assert "success" not in ahead.info
@@ -114,7 +121,6 @@ def test_a_user_comments_in_steps_but_not_in_simulations_and_progress_is_the_bes
 
 def test_a_user_who_sees_the_reference_is_named_and_can_end_it(make: Any) -> None:
     env = make(setting="feedback", user=PointingUser())
-    env.reset(options={"task_id": "1_0"})
     observation, _, terminated, _, info = env.step(HALF)
     assert (info["facts"]["user_saw_reference"], terminated) == (True, False)
     assert "are not where they should be" in observation["text"]
@@ -132,7 +138,6 @@ def test_questions_are_answered_count_as_turns_and_are_refused_where_nobody_answ
     _, reward, terminated, truncated, info = env.step(gold(env))
     assert (reward, terminated, truncated, info["stop_reason"]) == (1.0, False, True, "max_steps")
     env = make()
-    env.reset(options={"task_id": "1_0"})
     info = env.step("ask[How many images?]")[4]
     assert info["invalid_action"]
     assert "expected HTML" in info["facts"]["complaint"]
@@ -153,7 +158,6 @@ def test_arguments_that_do_not_fit_are_refused(options: Any, error: Any, said: s
 
 def test_sketch_page_and_reference_are_shown_side_by_side_and_scored_by_their_looks_where_asked(make: Any) -> None:
     env = make(render_mode="rgb_array", visual=True)
-    env.reset(options={"task_id": "1_0"})
     before = env.render()
     parts = env.step(gold(env))[4]["reward_parts"]
     assert set(VISUAL_PARTS) <= set(parts)
@@ -213,10 +217,6 @@ def test_a_verifier_picks_the_better_page(verifier: str, make: Any) -> None:
     assert scores[1] > scores[0] > scores[3]
 
 
-def lines_of(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / "answers.jsonl").read_text(encoding="utf-8").splitlines()]
-
-
 def test_a_run_keeps_a_thumbnail_of_each_candidate_by_content(make: Any, tmp_path: Path) -> None:
     env = make()
     pages = iter([HALF, HALF.replace("Tea", "Coffee"), HALF])
@@ -224,38 +224,31 @@ def test_a_run_keeps_a_thumbnail_of_each_candidate_by_content(make: Any, tmp_pat
         lambda observation, info: next(pages), env, strategy="bon", n=3, verifier="oracle", log=tmp_path
     ) as policy:
         policy.act(*env.reset(seed=0))
-    named = [line["thumbnail"] for line in lines_of(tmp_path) if line["kind"] == "outcome"]
+    lines = map(json.loads, (tmp_path / "answers.jsonl").read_text(encoding="utf-8").splitlines())
+    named = [line["thumbnail"] for line in lines if line["kind"] == "outcome"]
     assert len(named) == 2
     assert {str(path.relative_to(tmp_path)) for path in (tmp_path / "thumbnails").iterdir()} == set(named)
     assert all((tmp_path / name).read_bytes().startswith(b"\x89PNG") for name in named)
 
 
 @pytest.mark.parametrize(("visual", "score"), [(False, 1.0), (True, 0.0)])
-def test_a_page_that_cannot_be_photographed_is_alike_for_all_strategies(
+def test_a_page_that_cannot_be_photographed_is_alike_whether_it_was_simulated(
     visual: bool, score: float, make: Any, tmp_path: Path
 ) -> None:
     env = make(chromium=make_chromium(tmp_path, "refuses"), visual=visual)
-    seen = set()
-    for strategy in ("single", "bon", "iad"):
-        observation, info = env.reset(options={"task_id": "1_0"})
-        ahead = env.simulate(env.snapshot(), HARMFUL)
-        with IADPolicyWrapper(
-            lambda observation, info: HARMFUL, env, strategy=strategy, verifier="proxy", log=tmp_path / strategy
-        ) as policy:
-            _, reward, _, _, info = env.step(policy.act(observation, info))
-        seen.add((reward, info["progress"], info["success"], bool(info["page"]["failure"])))
-        assert ahead.info["page"] == info["page"]
+    for is_simulated in (False, True):
+        env.reset(options={"task_id": "1_0"})
+        ahead = env.simulate(env.snapshot(), HARMFUL) if is_simulated else None
+        _, reward, _, _, info = env.step(HARMFUL)
+        found = (reward, info["progress"], info["success"], bool(info["page"]["failure"]))
+        assert found == (score, score, bool(score), visual)
         assert {info["reward_parts"][part] for part in ("layout", *(VISUAL_PARTS if visual else ()))} == {score}
-        outcomes = [line for line in lines_of(tmp_path / strategy) if line["kind"] == "outcome"]
-        assert all("thumbnail" in line for line in outcomes)
-        assert bool(outcomes) == (strategy != "single")
-    assert seen == {(score, score, bool(score), visual)}
+        assert ahead is None or ahead.info["page"] == info["page"]
 
 
 def test_a_thumbnail_says_why_there_is_no_picture(make: Any, tmp_path: Path) -> None:
     chromium = Path(make_chromium(tmp_path, "refuses"))
     env = make(chromium=str(chromium), render_mode="rgb_array")
-    env.reset(options={"task_id": "1_0"})
     assert env.thumbnail(env.snapshot()) is None
     env.step(HARMFUL)
     why = env.renderer.run(HARMFUL, lambda tab, page: tab.screenshot((1, 1)))[0].failure

@@ -42,7 +42,7 @@ def test_the_score_is_the_share_of_covered_pixels(one: dict[str, list[Box]], oth
 def test_thousands_of_boxes_are_scored_in_blocks_of_rows() -> None:
     boxes = [Box(x / 40, y / 40, 1 / 80, 1 / 80) for x in range(40) for y in range(40)]
     half = score_layout({"image": boxes}, {"image": boxes[:800]})
-    assert half.image_iou == pytest.approx(0.5)
+    assert half.kinds["image"].iou == pytest.approx(0.5)
     assert score_layout({}, {}).layout == 0.0  # as there is no component
 
 
@@ -123,6 +123,8 @@ def test_unwrapping_twice_changes_nothing(text: str) -> None:
 
 def test_answers_are_pages_questions_or_neither() -> None:
     assert read_answer("```html\n<p>a</p>\n```\nand\n```\n<p>b</p>\n```").html == "<p>b</p>"
+    for answer in ("<p>b</p>", "```\n<p>b</p>\n```", "```html\n<p>b</p>"):  # the last one was cut off
+        assert read_answer(answer).html == "<p>b</p>"
     assert read_answer("```html\n<p>b</p>\n```", as_published=True).html == "html\n<p>b</p>\n"
     assert read_answer(" ask[how  wide?] ") == ("", "how wide?")
     assert read_answer("2 < 3 and so on") == ("", "")

@@ -6,9 +6,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from iad_envs.bash.facts import NOTHING
+from iad_envs.core import IADEnv
 from iad_policy.types import Candidate, PublicInfo, State, Turn
-
-GOLD_KEYS = frozenset({"progress", "success", "reward_parts"})
 
 
 class Ran(NamedTuple):
@@ -34,7 +33,7 @@ def state(instruction: str, *, output: str = "", submitted: bool = False, cwd: s
         "page": {"output": output, "cwd": cwd, "submitted": submitted},
         "facts": {**NOTHING, **facts},
     }
-    return State("", PublicInfo(info, GOLD_KEYS))
+    return State("", PublicInfo(info, IADEnv.GOLD_INFO))
 
 
 def episode(instruction: str, *commands: Ran, steps_left: float = math.inf) -> State:

@@ -24,20 +24,7 @@ def info(step: int, cwd: str = "/", **facts: Any) -> dict[str, Any]:
 START = Turn("Count the files.", "cd /shelf", info(0))
 
 
-def told(state: State) -> str:
-    values = WORDS.values(state)
-    del values["instruction"]
-    return "\n\n".join(value for value in values.values() if value)
-
-
-def test_the_task_is_told_once_without_zeros_and_missing_programs() -> None:
-    state = State(START.observation, START.info, steps_left=10)
-    assert told(state) == "Task: Count the files.\n\nNo command was run yet.\nWorking directory: /\n\nActions left: 10."
-    assert WORDS.raw(state) == "No command was run yet."
-    state = State("3\n[exit code 0]", info(1, "/shelf"), history=(START,))
-    assert told(state) == (
-        "Task: Count the files.\n\nSo far:\n1. cd /shelf\n\n3\n[exit code 0]\nWorking directory: /shelf"
-    )
+def test_the_last_action_left_is_named_as_such() -> None:
     last = State("3", info(1), steps_left=1)
     assert WORDS.steps_left(last) == "Actions left: 1. Without submit as the last one, nothing counts."
 
