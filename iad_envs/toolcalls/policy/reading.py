@@ -43,7 +43,8 @@ class Dialogue:
         self.replies: tuple[str, ...] = ()
         said: dict[Any, str] = {}
         has_worked, turn = False, None
-        for seen in (*state.history, state):
+        moments: list[State | Turn] = [*state.history, state]
+        for seen in moments:
             facts, page = facts_of(seen), page_of(seen)
             if facts.get("turn", 0) != turn:
                 turn = facts.get("turn", 0)
