@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -196,7 +196,7 @@ def execute(
 
     with (
         RunFolder(out, recorded, free=FREE, is_fresh=is_fresh) as folder,
-        Tracking(trackers, folder.path, runner.config, recorded=recorded, warn=warn) as tracking,
+        closing(Tracking(trackers, folder.path, runner.config, recorded=recorded, warn=warn)) as tracking,
     ):
         finished = passed(folder, tracking, tracking.on_episode)
         folder.close()

@@ -152,7 +152,9 @@ def episode_of(line: bytes) -> EpisodeRecord | None:
         record = EpisodeRecord.of(read)
         kinds = (*read, *map(type, read.values()))
         if kinds not in _known_kinds:
-            _require_kinds(record)
+            for name, known in _KINDS.items():
+                if type(getattr(record, name)) not in known:
+                    raise TypeError(f"expected {name} of another type, got {getattr(record, name)!r:.100}")
             if len(_known_kinds) < 1000:
                 _known_kinds.add(kinds)
         numbers = [record.reward, record.grounding, record.wall_s, record.success or 0.0, record.progress or 0.0]
@@ -173,12 +175,6 @@ def episode_of(line: bytes) -> EpisodeRecord | None:
 _FIELDS = frozenset(part.name for part in fields(EpisodeRecord))
 _known_kinds: set[tuple[Any, ...]] = set()
 """Names and types of the fields of lines that were found whole, as nearly all lines have the same."""
-
-
-def _require_kinds(record: EpisodeRecord) -> None:
-    for name, kinds in _KINDS.items():
-        if type(getattr(record, name)) not in kinds:
-            raise TypeError(f"expected {name} of another type, got {getattr(record, name)!r:.100}")
 
 
 def _kinds_of(hint: Any) -> frozenset[type]:

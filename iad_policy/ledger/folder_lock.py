@@ -3,7 +3,7 @@
 import sqlite3
 from pathlib import Path
 from types import ModuleType
-from typing import Protocol
+from typing import IO, TypeAlias
 
 from iad_policy.types.regular_file import open_regular
 
@@ -15,16 +15,12 @@ except ImportError:  # Windows
     FCNTL = None
 
 
+FolderLock: TypeAlias = IO[bytes] | sqlite3.Connection
+"""A lock that is held until it is closed, or until the process ends. Closing twice is harmless."""
+
+
 class FolderInUse(Exception):
     """Another run holds the lock."""
-
-
-class FolderLock(Protocol):
-    """A lock that is held until it is closed, or until the process ends."""
-
-    def close(self) -> None:
-        """Release the lock. Closing twice is harmless."""
-        ...
 
 
 def lock_folder(path: Path) -> FolderLock:

@@ -94,7 +94,13 @@ class RunFolder:
             )
         no_links(self.path, *sorted(found))
         self.path.mkdir(parents=True, exist_ok=True)
-        self._lock: FolderLock = self._locked()
+        try:
+            self._lock: FolderLock = lock_folder(self.path / LOCK)
+        except FolderInUse:
+            raise RunFolderError(
+                f"expected a folder that no other process writes to, got {self.path}, which is in use; wait for that "
+                "process, or name another folder"
+            ) from None
         try:
             if is_fresh:
                 self._forget()
@@ -205,15 +211,6 @@ class RunFolder:
         episodes = self._episodes(warn_of).values()
         answered = (line for line in read_lines(self.path / ANSWERS) if line.get("item") != RESET)
         return any(not record.is_unfinished for record in episodes) or any(True for _ in answered)
-
-    def _locked(self) -> FolderLock:
-        try:
-            return lock_folder(self.path / LOCK)
-        except FolderInUse:
-            raise RunFolderError(
-                f"expected a folder that no other process writes to, got {self.path}, which is in use; wait for that "
-                "process, or name another folder"
-            ) from None
 
 
 def read_config(folder: Path) -> dict[str, Any]:

@@ -282,7 +282,8 @@ class RunConfig:
         """Return the values of `n` that a strategy is run with; 1 for a strategy without that option."""
         if not self.has_n(strategy):
             return (1,)
-        return _several(self.strategy_args.get(f"{strategy}.n", self.n))
+        n = self.strategy_args.get(f"{strategy}.n", self.n)
+        return n if isinstance(n, tuple) else (n,)
 
     def label(self, arm: Arm) -> str:
         """Return the label of an arm's row, with `n`, verifier and agent only if they differ between rows."""
@@ -499,10 +500,6 @@ def one_or_all(values: tuple[T, ...]) -> T | tuple[T, ...]:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _several(value: T | tuple[T, ...]) -> tuple[T, ...]:
-    return value if isinstance(value, tuple) else (value,)
 
 
 def _absent(here: State, *, n: int = 1, **options: Any) -> Generator[Any, Any, None]:

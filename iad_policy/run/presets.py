@@ -21,7 +21,10 @@ def applied(
         given: The settings of the command line, which override the preset. They always include `strategies`.
         takes_sampling: Whether the agent is a language model. Other agents don't use `agent_args`.
     """
-    model = _model_of(given.get("agent", "")) if takes_sampling else ""
+    agent = given.get("agent", "")
+    agents = agent if isinstance(agent, tuple) else (agent,)
+    first = agents[0] if agents[0].startswith(("local:", "hf:")) else agents[0].partition(":")[2]
+    model = first if takes_sampling else ""  # by the name that a judge takes
     unused = (
         [] if takes_sampling else [*_flat({"agent_args": _merged(preset.ours, preset.stated).get("agent_args", {})})]
     )
@@ -42,7 +45,7 @@ def applied(
     ]
     lines = [
         f"Preset {name}: {preset.source}",
-        "" if takes_sampling else _no_reproduction(given.get("agent", "")),
+        "" if takes_sampling else _no_reproduction(agents),
         _line("There with", [f"{preset.model}. {preset.published}"] if preset.model else []),
         _line("Stated there", _flat(stated, preset.sections)),
         _line("Not stated there, so ours", _flat(ours)),
@@ -51,15 +54,9 @@ def applied(
         *(f"Differs from the paper: {one}" for one in what_differs(name, "settings", preset.env)),
         *preset.notes,
     ]
-    if preset.agent and preset.agent not in str(given.get("agent", "")):
+    if preset.agent and preset.agent not in str(agents):
         lines.append(f"The paper's agent is another: --agent {preset.agent}:<model>")
     return merged, tuple(line for line in lines if line)
-
-
-def _model_of(agent: str | tuple[str, ...]) -> str:
-    """Return the language model of an agent, the first one of several, by the name that a judge takes."""
-    name = agent if isinstance(agent, str) else agent[0]
-    return name if name.startswith(("local:", "hf:")) else name.partition(":")[2]
 
 
 def _with_model(settings: Settings, model: str) -> tuple[Settings, list[str]]:
@@ -72,12 +69,12 @@ def _with_model(settings: Settings, model: str) -> tuple[Settings, list[str]]:
     return {key: value.format(model=model) if key in asking else value for key, value in settings.items()}, []
 
 
-def _no_reproduction(agent: str | tuple[str, ...]) -> str:
+def _no_reproduction(agents: Iterable[str]) -> str:
     """Return what is said of a run whose agents ask no model, or may ask one of which nothing is known here."""
-    agents = [one for one in ((agent,) if isinstance(agent, str) else agent) if not asks_a_model(one)]
-    is_ours = all(map(is_registered, agents))
+    silent = [one for one in agents if not asks_a_model(one)]
+    is_ours = all(map(is_registered, silent))
     reason = "asks no language model" if is_ours else "is your own, and nothing here knows which model it asks"
-    return f"This is no reproduction of the paper: the agent {' or '.join(agents)} {reason}"
+    return f"This is no reproduction of the paper: the agent {' or '.join(silent)} {reason}"
 
 
 def _usable(settings: Settings, given: Settings, takes_sampling: bool) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import pytest
 
 from iad_policy.report.results import read_results
 from tests.command_line import iad
+from tests.iad_policy.terminal import read_to_end
 
 SHOP = "IAD/WebShop-v0"
 
@@ -183,12 +184,7 @@ def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(tmp_path: Path) 
     while not re.search(rb"[1-9]\d*/24 episodes", shown):  # of the bar
         shown += os.read(master, 65536)
     process.send_signal(signal.SIGINT)
-    try:
-        while chunk := os.read(master, 65536):
-            shown += chunk
-    except OSError:  # the other side is closed
-        pass
-    os.close(master)
+    shown += read_to_end(master)
     assert process.wait(timeout=30) == 130
     assert b"Ctrl-C stops the run" in shown
     assert b"Stopped after" in shown

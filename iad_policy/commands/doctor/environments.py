@@ -17,19 +17,17 @@ from iad_policy.commands.doctor.machine import Install, Machine
 
 
 class RequirementCheck(Protocol):
-    """A requirement as an environment lists it. `iad_envs.requirements.Requirement` is one."""
+    """A requirement as an environment lists it. `iad_envs.requirements.Requirement` is one.
 
-    @property
-    def name(self) -> str:
-        """Short name, such as `browser`."""
+    Attributes:
+        name: Short name, such as `browser`.
+        check: Function that checks it within a number of seconds. An error with `install` says how to install it.
+        use: Purpose of an optional requirement.
+    """
 
-    @property
-    def check(self) -> Callable[[float], str]:
-        """Function that checks it within a number of seconds. An error with `install` says how to install it."""
-
-    @property
-    def use(self) -> str:
-        """Purpose of an optional requirement."""
+    name: str
+    check: Callable[[float], str]
+    use: str
 
 
 class CheckedRequirement(NamedTuple):

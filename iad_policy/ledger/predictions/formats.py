@@ -14,71 +14,55 @@ Items = Sequence[tuple[str, int, str | None, Any]]
 
 
 class AnswerInFile(Protocol):
-    """An answer as a file has it."""
+    """An answer as a file has it.
 
-    @property
-    def task_id(self) -> str:
-        """Id of the task."""
+    Attributes:
+        task_id: Id of the task.
+        text: The answer, such as a query.
+        action: The action that hands it in.
+        place: Its place for messages.
+    """
 
-    @property
-    def text(self) -> str:
-        """The answer, such as a query."""
-
-    @property
-    def action(self) -> str:
-        """The action that hands it in."""
-
-    @property
-    def place(self) -> str:
-        """Its place for messages."""
+    task_id: str
+    text: str
+    action: str
+    place: str
 
 
 class AnswersInFile(Protocol):
-    """What a file has."""
+    """What a file has.
 
-    @property
-    def answers(self) -> Sequence[AnswerInFile]:
-        """The answers, in order. Several for one task are samples."""
+    Attributes:
+        answers: The answers, in order. Several for one task are samples.
+        problems: What can't be read, with its place and the reason.
+        unknown: Ids that are no task's.
+        notes: What else a reader of the figures has to know.
+    """
 
-    @property
-    def problems(self) -> Sequence[str]:
-        """What can't be read, with its place and the reason."""
-
-    @property
-    def unknown(self) -> Sequence[str]:
-        """Ids that are no task's."""
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """What else a reader of the figures has to know."""
+    answers: Sequence[AnswerInFile]
+    problems: Sequence[str]
+    unknown: Sequence[str]
+    notes: Sequence[str]
 
 
 class AnswerScore(Protocol):
-    """The scores of an answer."""
+    """The scores of an answer.
 
-    @property
-    def success(self) -> float | None:
-        """Whether it is right, as 1.0 or 0.0. None if it could not be scored."""
+    Attributes:
+        success: Whether it is right, as 1.0 or 0.0. None if it could not be scored.
+        scores: Name -> score.
+        result: Name of its result, for votes.
+        verdict: The verdict in a word.
+        message: Explanation of the verdict.
+        error: Kind of the failure because of which it could not be scored, "" for none.
+    """
 
-    @property
-    def scores(self) -> Mapping[str, float]:
-        """Name -> score."""
-
-    @property
-    def result(self) -> str:
-        """Name of its result, for votes."""
-
-    @property
-    def verdict(self) -> str:
-        """The verdict in a word."""
-
-    @property
-    def message(self) -> str:
-        """Explanation of the verdict."""
-
-    @property
-    def error(self) -> str:
-        """Kind of the failure because of which it could not be scored, "" for none."""
+    success: float | None
+    scores: Mapping[str, float]
+    result: str
+    verdict: str
+    message: str
+    error: str
 
 
 class PredictionFormat(Protocol):

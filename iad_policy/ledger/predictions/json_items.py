@@ -61,7 +61,9 @@ def _lines(path: Path, text: str, problems: list[str]) -> Iterator[JSONItem]:
     for position, (number, line) in enumerate(lines):
         place = f"{path}, line {number}"
         try:
-            yield JSONItem(place, position, None, json.loads(_readable(line)))
+            if _NOT_UTF8.search(line):
+                raise ValueError("bytes that are not UTF-8")
+            yield JSONItem(place, position, None, json.loads(line))
         except (ValueError, RecursionError) as error:
             problems.append(f"{place}: expected JSON, got {_reason(error)}")
 
@@ -120,12 +122,6 @@ def _expected(text: str, at: int, sign: str) -> int:
     if text[at : at + 1] != sign:
         raise ValueError(f"{text[at : at + 20]!r} in place of {sign!r}" if at < len(text) else "the end of the file")
     return at + 1
-
-
-def _readable(line: str) -> str:
-    if _NOT_UTF8.search(line):
-        raise ValueError("bytes that are not UTF-8")
-    return line
 
 
 def _reason(error: Exception) -> str:

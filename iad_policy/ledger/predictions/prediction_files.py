@@ -87,7 +87,9 @@ def read_predictions(path: Path, form: PredictionFormat, tasks: Collection[str])
     """
     found = PredictionFile(path)
     items, found.problems = _folder_items(path, form) if path.is_dir() else read_items(path)
-    items = _whole(items, path)
+    members = {item.key: item.value for item in items}
+    if TASK in members and ACTIONS in members:  # the object of the file is one attempt
+        items = [JSONItem(str(path), 0, None, members)]
     kinds: dict[bool, list[JSONItem]] = {True: [], False: []}
     for item in items:
         kinds[isinstance(item.value, dict) and ACTIONS in item.value].append(item)
@@ -110,14 +112,6 @@ def _folder_items(folder: Path, form: PredictionFormat) -> tuple[list[JSONItem],
         except OSError as error:
             problems.append(f"{file}: {error.strerror}")
     return items, problems
-
-
-def _whole(items: list[JSONItem], path: Path) -> list[JSONItem]:
-    """Return the items of a file. An object that is one attempt is one item and not one for each of its members."""
-    members = {item.key: item.value for item in items}
-    if TASK in members and ACTIONS in members:
-        return [JSONItem(str(path), 0, None, members)]
-    return items
 
 
 def _recorded(items: Sequence[JSONItem], found: PredictionFile, tasks: Collection[str]) -> Iterator[RecordedAttempt]:

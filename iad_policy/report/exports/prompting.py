@@ -15,7 +15,8 @@ from iad_policy.agents.composite import CompositeAgent
 from iad_policy.agents.language import LanguageAgent
 from iad_policy.agents.react import ReActAgent
 from iad_policy.ledger.episode import RecordedStep
-from iad_policy.models import Completion, Messages, text_of
+from iad_policy.models import text_of
+from iad_policy.models.scripted import ScriptedModel
 from iad_policy.prompts import domain_prompts
 from iad_policy.registry import load_object
 from iad_policy.registry.domain import domain_by_id
@@ -26,17 +27,6 @@ KINDS: Mapping[str, type[LanguageAgent]] = {"react": ReActAgent, "composite": Co
 """Agents whose one question follows from the state, by the name they are run by."""
 
 Message = dict[str, str]
-
-
-class _Nobody:
-    """Stands in for a model that is asked nothing."""
-
-    name = "nobody"
-
-    def complete(
-        self, messages: Messages, *, temperature: float | None = None, max_tokens: int | None = None
-    ) -> Completion:
-        raise NotImplementedError("expected prompts to be rendered only, got a question to a model")
 
 
 class Prompter:
@@ -95,5 +85,6 @@ class Prompter:
             kind, _, model = name.partition(":")
             style: Any = model.rpartition("#")[2] if kind in LANGUAGE and "#" in model else None
             made: type[LanguageAgent] = KINDS.get(kind) or load_object(self._domain.language)
-            self._agents[name] = made(_Nobody(), self._prompts, style, space=self._space)
+            nobody = ScriptedModel(())  # prompts are rendered only
+            self._agents[name] = made(nobody, self._prompts, style, space=self._space)
         return self._agents[name]

@@ -1,12 +1,14 @@
 """Reads samples from files of JSON lines: one object per sample, with the keys of `FIELDS` or with other names."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from iad_policy.errors import UnknownName
-from iad_policy.report.other_logs.shared import named_apart, numbered, objects
+from iad_policy.report.other_logs.shared import named_apart, objects
 from iad_policy.report.samples import Samples, SampleScore, TaskSample, error_kind
 
 FIELDS: Mapping[str, str] = {
@@ -40,7 +42,7 @@ def read(paths: Sequence[Path], *, columns: Mapping[str, str] | None = None) -> 
     found = Samples(score="score")
     files = named_apart([{"file": path.stem, "path": str(path)} for path in paths], ["file"])
     samples: dict[tuple[str, str, str], tuple[str, TaskSample]] = {}
-    place_of = numbered()
+    numbers = defaultdict[tuple[str, str], Iterator[int]](lambda: count(1))
     for path, file in zip(paths, files, strict=True):
         for line, content in objects(path, found.problems):
             place = f"{path}, line {line}"
@@ -55,7 +57,7 @@ def read(paths: Sequence[Path], *, columns: Mapping[str, str] | None = None) -> 
                 sample = TaskSample(
                     task,
                     arm,
-                    _name("sample", asked) if asked is not None else f"#{place_of(f'{arm} {task}')}",
+                    _name("sample", asked) if asked is not None else f"#{next(numbers[arm, task])}",
                     scores={"score": SampleScore(success if score is None else score, success)},
                     error=error_kind(str(failure)) if failure else "",
                     tokens=_number("tokens", values["tokens"]),

@@ -1,7 +1,7 @@
 """What readers of logs share: lines of JSON that others wrote, and names of arms that tell logs apart and no more."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,17 +26,6 @@ def objects(path: Path, problems: list[str]) -> Iterator[tuple[int, dict[str, An
                 yield number, content
             else:
                 problems.append(f"{path}, line {number}: expected a JSON object, got {type(content).__name__}")
-
-
-def numbered() -> Callable[[str], str]:
-    """Return a function that counts how often it was given each text: "1", "2" ..."""
-    counts: dict[str, int] = {}
-
-    def number(text: str) -> str:
-        counts[text] = counts.get(text, 0) + 1
-        return str(counts[text])
-
-    return number
 
 
 def named_apart(logs: Sequence[Mapping[str, str]], main: Sequence[str]) -> list[str]:

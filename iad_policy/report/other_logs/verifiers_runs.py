@@ -5,13 +5,15 @@
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from iad_policy.ledger.episode_record import number
-from iad_policy.report.other_logs.shared import NOT_ONE, named_apart, numbered, objects, short_settings
+from iad_policy.report.other_logs.shared import NOT_ONE, named_apart, objects, short_settings
 from iad_policy.report.samples import Samples, SampleScore, TaskSample, error_kind, task_content
 
 REWARD = "reward"
@@ -55,8 +57,8 @@ def read(paths: Sequence[Path]) -> Samples:
     main = ("model", "env", "harness", "agent")  # what runs mostly differ in
     for name, (parts, samples) in zip(named_apart([parts for parts, _ in agents], main), agents, strict=True):
         found.parts[name] = parts
-        place = numbered()
-        found.samples += [replace(one, arm=name, sample=place(one.content)) for one in samples]
+        numbers = defaultdict[str, Iterator[int]](lambda: count(1))
+        found.samples += [replace(one, arm=name, sample=str(next(numbers[one.content]))) for one in samples]
     return found
 
 

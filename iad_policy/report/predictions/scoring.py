@@ -12,7 +12,7 @@ from typing import Any
 from iad_policy.errors import UnknownName
 from iad_policy.ledger.predictions.formats import SUCCESS, PredictionFormat
 from iad_policy.ledger.predictions.prediction_files import PredictionFile, RecordedAttempt
-from iad_policy.report.compare import ArmFigures, Comparison, Resampling, TaskMean, compare, over_tasks
+from iad_policy.report.compare import ArmFigures, Comparison, TaskMean, compare, over_tasks
 from iad_policy.report.metrics import UNMARKED, LevelSummary, from_easy_to_hard
 from iad_policy.report.samples import ID, REWARD, CountingRules, Samples, SampleScore, TaskSample
 
@@ -56,13 +56,11 @@ class ScoringRules:
         missing: How a task without a prediction counts, one of `MISSING_RULES`.
         baseline: Arm to compare with; "" for the first.
         ks: Numbers of attempts for pass@k, pass^k and votes. If empty: 2, 4, 8 ... and the largest that all arms have.
-        resampling: How intervals and tests draw.
     """
 
     missing: str = WRONG
     baseline: str = ""
     ks: Sequence[int] = ()
-    resampling: Resampling = Resampling()  # noqa: RUF009 (a tuple)
 
     def __post_init__(self) -> None:
         if self.missing not in MISSING_RULES:
@@ -260,7 +258,6 @@ def figures_of(
         CountingRules(score=main, pair_by=ID),
         baseline=rules.baseline,
         ks=rules.ks,
-        resampling=rules.resampling,
     )
     arms = {}
     for arm, tasks in by_arm.items():
@@ -268,10 +265,10 @@ def figures_of(
         counted = {task: own for task in sorted(tasks) if (own := tasks[task].counted(rules.missing))}
         names = dict.fromkeys(name for own in counted.values() for one in own if one for name in one.scores)
         values = {name: [known for own in counted.values() if (known := _values(own, name))] for name in names}
-        majorities = {k: _majority(counted, k, form, rules.resampling) for k in figures.pass_at}
+        majorities = {k: _majority(counted, k, form) for k in figures.pass_at}
         arms[arm] = ArmScores(
             figures=figures,
-            scores={name: mean for name, own in values.items() if (mean := over_tasks(own, rules.resampling))},
+            scores={name: mean for name, own in values.items() if (mean := over_tasks(own))},
             by_difficulty=_by_difficulty(counted, difficulties, main),
             majority_at={k: mean for k, mean in majorities.items() if mean is not None},
             n_attempts=len(tried_ones),
@@ -305,9 +302,7 @@ def _by_difficulty(
     return found
 
 
-def _majority(
-    counted: Mapping[str, Counted], k: int, form: PredictionFormat, resampling: Resampling
-) -> TaskMean | None:
+def _majority(counted: Mapping[str, Counted], k: int, form: PredictionFormat) -> TaskMean | None:
     """Return the mean over tasks of the votes of all groups of k attempts, or of 300 drawn ones; None for no votes."""
     values = []
     for task, own in counted.items():
@@ -317,7 +312,7 @@ def _majority(
         is_right = [bool(one and one.success) for one in own]
         groups: Iterable[Sequence[int]] = combinations(range(len(own)), k)
         if comb(len(own), k) > 300:
-            rng = Random(f"{resampling.seed} {task}")
+            rng = Random(f"0 {task}")
             groups = [rng.sample(range(len(own)), k) for _ in range(300)]
         votes = []
         for group in groups:
@@ -326,7 +321,7 @@ def _majority(
                 return None
             votes.append(vote)
         values.append([fmean(votes)])
-    return over_tasks(values, resampling)
+    return over_tasks(values)
 
 
 def _by_arm(files: Sequence[ScoredFile], expected: Mapping[str, str]) -> dict[str, dict[str, TaskScores]]:

@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Protocol
 
 from iad_policy.errors import IADError, MissingExtra, UnknownName
@@ -148,14 +147,6 @@ class Tracking:
         """Close all trackers. Closing twice is harmless."""
         self._call_all(lambda tracker: tracker.close())
         self._trackers.clear()
-
-    def __enter__(self) -> "Tracking":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _call_all(self, call: Callable[[Tracker], None]) -> None:
         for tracker in list(self._trackers):

@@ -24,6 +24,7 @@ from tests import command_line
 from tests.iad_envs.official.conftest import VARIABLES
 from tests.iad_envs.official.file_server import FileServer, Served, serving_files
 from tests.iad_envs.official.small_sources import ZIP, A, B, file, source, two, zipped
+from tests.iad_policy.terminal import read_to_end
 
 ROOT = Path(__file__).parents[3]
 BOARD = "/datasets/hkust-nlp/agentboard/resolve/main/data/webshop/test.jsonl"
@@ -256,20 +257,10 @@ def test_a_terminal_shows_how_far_it_is(server: FileServer, board: Served) -> No
     mine, theirs = pty.openpty()
     with fetching(stdout=theirs, stderr=theirs) as process:
         os.close(theirs)
-        said = b""
-        while data := _read(mine):
-            said += data
+        said = read_to_end(mine)
         assert process.wait(30) == 0
-    os.close(mine)
     shown = re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", said.decode())
     assert "GPL-2.0" in shown
     assert "test.jsonl ━" in shown
     assert "440.0/440.0 kB" in shown
     assert "SHA-256 not known before" in shown
-
-
-def _read(terminal: int) -> bytes:
-    try:
-        return os.read(terminal, 1 << 16)
-    except OSError:  # the other end is closed
-        return b""

@@ -67,23 +67,8 @@ def test_an_evaluator_is_trained_from_runs(folder: Path) -> None:
 
 
 def test_improving_ends_with_the_best_agent(folder: Path) -> None:
-    said = run(
-        "improve",
-        SHOP,
-        "--method",
-        "rft",
-        "--rounds",
-        "1",
-        "--tasks",
-        "4",
-        "--demos",
-        "3",
-        "--dev-tasks",
-        "3",
-        "--out",
-        folder / "i",
-    )
-    assert "Best on dev: round" in said
+    given = ("--method", "rft", "--rounds", "1", "--tasks", "4", "--demos", "3", "--dev-tasks", "3")
+    assert "Best on dev: round" in run("improve", SHOP, *given, "--out", folder / "i")
 
 
 def test_reproduce_says_what_is_compared_and_takes_an_agent_where_none_is_trained(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from iad_policy.models.scripted import ScriptedModel
 from iad_policy.run.components import CACHE_VARIABLE
 from tests.browser import living
 from tests.command_line import iad
+from tests.iad_policy.terminal import read_to_end
 
 ROOT = Path(__file__).parents[4]
 DOCTOR = [sys.executable, "-m", "iad_policy.cli", "doctor"]
@@ -90,21 +91,11 @@ def test_it_fits_on_a_terminal() -> None:
         stderr=theirs,
     )
     os.close(theirs)
-    said = b""
-    while data := _read(mine):
-        said += data
-    os.close(mine)
+    said = read_to_end(mine)
     assert process.wait(100) == 0
     assert b"\x1b[32mok" in said
     lines = re.sub(r"\x1b\[[\d;]*m", "", said.decode()).replace("\r", "").splitlines()
     assert rows(lines, 100) < SCREEN
-
-
-def _read(terminal: int) -> bytes:
-    try:
-        return os.read(terminal, 1 << 16)
-    except OSError:  # the other end is closed
-        return b""
 
 
 def test_a_program_gets_the_same_as_json() -> None:

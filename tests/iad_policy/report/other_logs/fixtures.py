@@ -1,5 +1,6 @@
 """The logs that the packages themselves wrote: see tests/fixtures/README.md."""
 
+import json
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
@@ -18,6 +19,13 @@ needs_zstandard = pytest.mark.skipif(not HAS_ZSTANDARD, reason="needs zstandard:
 def zstandard(path: str) -> Any:
     """The marks of a log: it is skipped where it can't be decompressed."""
     return needs_zstandard if path.endswith(".eval") else ()
+
+
+def written(path: Path, *lines: Any) -> Path:
+    """Write lines: texts as they are, and other values as JSON."""
+    texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+    path.write_text("\n".join(texts) + "\n", encoding="utf-8")
+    return path
 
 
 def require_samples_of_inspect(ours: Sequence[TaskSample], theirs: Sequence[Mapping[str, Any]]) -> None:

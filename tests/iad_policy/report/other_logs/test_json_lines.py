@@ -1,4 +1,3 @@
-import json
 from pathlib import Path
 from typing import Any
 
@@ -7,12 +6,7 @@ import pytest
 from iad_policy.errors import UnknownName
 from iad_policy.report.other_logs import read_logs
 from iad_policy.report.samples import Samples, SampleScore, TaskSample
-
-
-def written(path: Path, *lines: Any) -> Path:
-    texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
-    path.write_text("\n".join(texts) + "\n", encoding="utf-8")
-    return path
+from tests.iad_policy.report.other_logs.fixtures import written
 
 
 def read(tmp_path: Path, *lines: Any, **columns: str) -> Samples:

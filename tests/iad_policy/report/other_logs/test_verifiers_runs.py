@@ -11,7 +11,7 @@ import pytest
 from iad_policy.report.compare import compare
 from iad_policy.report.other_logs import read_logs
 from iad_policy.report.samples import SCORED, WRONG, CountingRules, Samples
-from tests.iad_policy.report.other_logs.fixtures import LOGS, require_samples_of_verifiers
+from tests.iad_policy.report.other_logs.fixtures import LOGS, require_samples_of_verifiers, written
 
 RUNS = LOGS / "verifiers"
 OLD = LOGS / "verifiers_0_1"
@@ -75,17 +75,15 @@ def lines(tmp_path: Path) -> list[dict[str, Any]]:
         return [json.loads(line) for line in file]
 
 
-def written(folder: Path, *lines: Any) -> Path:
+def run_of(folder: Path, *lines: Any) -> Path:
     folder.mkdir(exist_ok=True)
-    texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
-    (folder / "traces.jsonl").write_text("\n".join(texts) + "\n", encoding="utf-8")
-    return folder
+    return written(folder / "traces.jsonl", *lines).parent
 
 
 def test_lines_that_are_no_rollouts_are_named_and_the_others_are_read(
     lines: list[dict[str, Any]], tmp_path: Path
 ) -> None:
-    folder = written(tmp_path / "run", lines[0], "{torn", {"other": 1}, "", lines[1], "[]")
+    folder = run_of(tmp_path / "run", lines[0], "{torn", {"other": 1}, "", lines[1], "[]")
     logs = read(folder)
     assert len(logs.samples) == 2
     places = [problem.partition(": ")[0] for problem in logs.problems]
@@ -96,12 +94,12 @@ def test_agents_with_rewards_are_arms_and_others_are_none(lines: list[dict[str, 
     judge = json.loads(json.dumps(lines[0]["traces"][0]))
     judge["agent"]["name"], judge["rewards"] = "judge", {}
     lines[0]["traces"].append(judge)
-    assert len(read(written(tmp_path / "run", *lines)).parts) == 1
+    assert len(read(run_of(tmp_path / "run", *lines)).parts) == 1
     for line in lines:
         other = json.loads(json.dumps(line["traces"][0]))
         other["agent"]["name"] = "critic"
         line["traces"].append(other)
-    assert list(read(written(tmp_path / "run", *lines)).parts) == ["agent", "critic"]
+    assert list(read(run_of(tmp_path / "run", *lines)).parts) == ["agent", "critic"]
 
 
 ENV_ERROR = [{"type": "EnvError", "message": "no board"}]
@@ -124,7 +122,7 @@ def test_an_episode_that_failed_is_an_error(
     own = lines[0]["traces"][0]
     own |= {name: {**own[name], **value} if name == "rewards" else value for name, value in trace.items()}
     lines[0] |= episode
-    first, second, *_ = read(written(tmp_path / "run", *lines)).samples
+    first, second, *_ = read(run_of(tmp_path / "run", *lines)).samples
     assert (first.task, first.error, second.error) == ("sum-0", error, "")
     score = first.scores.get("reward")
     assert (score and score.value) == (reward if reward is None else pytest.approx(reward))
