@@ -260,7 +260,7 @@ class _Budget(Mapping[str, Usage]):
 
     def _by_role(self) -> dict[str, Usage]:
         if self._spent is None:
-            self._spent = spent = {}
+            spent: dict[str, Usage] = {}
             roles = {
                 "outcome": self._simulating,
                 "candidate": "agent",
@@ -275,6 +275,7 @@ class _Budget(Mapping[str, Usage]):
                     spent[role] = spent.get(role, NOTHING) + Usage(**{AXIS_OF[kind]: 0 if "revised" in line else 1})
                     if "usage" in line:
                         spent[role] += usage_of(line)
+            self._spent = spent
         return self._spent
 
 
