@@ -260,7 +260,8 @@ class _Budget(Mapping[str, Usage]):
 
     def _by_role(self) -> dict[str, Usage]:
         if self._spent is None:
-            self._spent = spent = {}
+            spent: dict[str, Usage] = {}
+            self._spent = spent
             roles = {
                 "outcome": self._simulating,
                 "candidate": "agent",
