@@ -183,13 +183,13 @@ def _shown(found: PilotEvidence, metric: str) -> Iterator[tuple[str, str]]:
         share = selected.share_of_gap
         gap = "" if share is None else f", {share:.0%} of the gap between one attempt and the best"
         yield "selection", f"{isolated(selected.line)}: {area}; its choices reach {selected.best:.3f}{gap}"
-        if (one := selected.calibration) is not None:
-            before = "no chances" if one.error_before is None else f"off by {one.error_before:.3f}"
-            name = f"calibrated:{one.offset:.3g}:{one.slope:.3g}:{selected.verifier}"
+        if (fitted := selected.calibration) is not None:
+            before = "no chances" if fitted.error_before is None else f"off by {fitted.error_before:.3f}"
+            name = f"calibrated:{fitted.offset:.3g}:{fitted.slope:.3g}:{selected.verifier}"
             yield (
                 "calibration",
                 f"{isolated(selected.line)}: as chances of success its scores are {before} on average; those of "
-                f"{isolated(name)} by {one.error:.3f}",
+                f"{isolated(name)} by {fitted.error:.3f}",
             )
     for told in found.uptake:
         how = f"{told.n} attempts {'with' if told.is_told else 'without'} feedback"
