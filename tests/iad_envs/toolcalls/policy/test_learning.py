@@ -74,5 +74,5 @@ def test_what_a_simulator_remembers_is_read_by_everybody(outcomes: Path) -> None
             outcome = simulator.simulate(world, simulator.begin(world, here), action, draw)
             further = simulator.simulate(world, outcome.token, "[read_note(title='x')]", draw)
             for one in (outcome, further):
-                read_by_all(one.token.as_state(), here, action)
+                read_by_all(one.token, here, action)
     env.close()
