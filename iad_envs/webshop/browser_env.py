@@ -89,5 +89,5 @@ class WebShopBrowserEnv(SiteEnv[ShopState], WebShopEnv):
             render_mode=render_mode,
         )
         assert isinstance(self.storefront, LocalStorefront)
-        shop, programs = self.storefront, {"chromium": chromium, "chromedriver": chromedriver}
-        self._browse(BrowserVisit(shop.shop, shop.tasks, size=window_size, **programs), observation_mode)
+        front, programs = self.storefront, {"chromium": chromium, "chromedriver": chromedriver}
+        self._browse(BrowserVisit(front.shop, front.tasks, size=window_size, **programs), observation_mode)

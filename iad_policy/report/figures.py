@@ -65,13 +65,13 @@ class Heading:
 
     @property
     def notes(self) -> list[str]:
-        """What is said of the other verifiers, and of plans' pilots, whose cost no row of the table has."""
+        """What is said of the other verifiers, and what plans' pilots cost, which a row has only if it is charged."""
         charged = "counted" if self.config.charge_pilot else "not counted"
         return [
             *(text for name, text in self._labels.items() if self.informations[name] != "oracle"),
             *(
-                f"the plan's pilot of {one.pilot['tasks']:,.0f} tasks spent {one.pilot['spent']:,.0f} {one.axis}, "
-                f"{one.pilot['spent'] / max(self.n_tasks, 1):,.1f} per task of this run, {charged}"
+                f"the plan's pilot of {one.pilot['tasks']:,.0f} tasks spent {amount(one.pilot['spent'])} {one.axis}, "
+                f"{amount(one.pilot['spent'] / max(self.n_tasks, 1))} per task of this run, {charged}"
                 for one in self.config.plans.values()
             ),
         ]
@@ -135,3 +135,10 @@ def heading_of(config: RunConfig, recorded: Mapping[str, Any], n_tasks: int) -> 
     roles = tuple(identity[config.agent[0]].get("oracle_roles", ()))
     rule, trained = recorded.get("success_rule", ""), recorded.get("trained_here", {})
     return Heading(config, information, n_tasks, recorded["data"], oracle_agents, rule, trained, informations, roles)
+
+
+def amount(value: float) -> str:
+    """Return a spending with three digits, thousands separated."""
+    if value == 0 or abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"

@@ -131,7 +131,7 @@ def summarise(records: Iterable[EpisodeRecord], *, n_resamples: int = N_RESAMPLE
     for name in from_easy_to_hard(difficulties) if difficulties != {""} else ():
         own = [record for record in scored if record.difficulty == name]
         by_difficulty[name or UNMARKED] = LevelSummary(len(own), _over_tasks(own, SUCCESS), _over_tasks(own, PROGRESS))
-    n_proposals = sum(axes.get("proposals", 0) for record in scored for axes in record.usage.values())
+    n_proposals = sum(record.usage.get("agent", {}).get("proposals", 0) for record in scored)
     n_evaluations = sum(record.n_evaluations for record in scored)
     resampling = Resampling(n_resamples=n_resamples)
     means = {name: over_tasks(per_task(scored, name), resampling, is_rate=name == SUCCESS) for name in METRICS}

@@ -14,6 +14,7 @@ from iad_policy.report.advice.pilot import Pilot
 from iad_policy.report.advice.prediction import BETWEEN, MODEL, PILOT, TREND, OptionForecast, RunnableOption
 from iad_policy.report.columns import NOTHING, Columns, counted, fitting, with_interval
 from iad_policy.report.comparison_table import LOUD, few_tasks
+from iad_policy.report.figures import amount
 from iad_policy.report.samples import SUCCESS
 from iad_policy.report.table import labels
 from iad_policy.types.plan import REFINE, SAMPLE, STOP, AdaptivePlan
@@ -184,13 +185,11 @@ def _shown(found: PilotEvidence, metric: str) -> Iterator[tuple[str, str]]:
         gap = "" if share is None else f", {share:.0%} of the gap between one attempt and the best"
         yield "selection", f"{isolated(selected.line)}: {area}; its choices reach {selected.best:.3f}{gap}"
         if (fitted := selected.calibration) is not None:
-            before = "no chances" if fitted.error_before is None else f"off by {fitted.error_before:.3f}"
-            name = f"calibrated:{fitted.offset:.3g}:{fitted.slope:.3g}:{selected.verifier}"
-            yield (
-                "calibration",
-                f"{isolated(selected.line)}: as chances of success its scores are {before} on average; those of "
-                f"{isolated(name)} by {fitted.error:.3f}",
-            )
+            before = "its scores are no chances of success"
+            if fitted.error_before is not None:
+                before = f"as chances of success its scores are off by {fitted.error_before:.3f} on average"
+            name = isolated(f"calibrated:{fitted.offset:.3g}:{fitted.slope:.3g}:{selected.verifier}")
+            yield "calibration", f"{isolated(selected.line)}: {before}; those of {name} are off by {fitted.error:.3f}"
     for told in found.uptake:
         how = f"{told.n} attempts {'with' if told.is_told else 'without'} feedback"
         after = ""
@@ -218,13 +217,6 @@ def _columns(pilot: Pilot) -> Columns[OptionForecast]:
         ),
         ("from", lambda one: one.source),
     ]
-
-
-def amount(value: float) -> str:
-    """Return a spending with three digits, thousands separated."""
-    if value == 0 or abs(value) >= 100:
-        return f"{value:,.0f}"
-    return f"{value:.3g}"
 
 
 def _named(option: RunnableOption) -> str:

@@ -33,7 +33,7 @@ class Calibration(NamedTuple):
 
 
 def calibration_of(scores: Sequence[float], labels: Sequence[bool], tasks: Sequence[str]) -> Calibration | None:
-    """Return what calibrates scores, or None for scores that don't rise with success.
+    """Return what calibrates scores; None for scores that don't rise with success, and for a single task.
 
     Args:
         scores: Scores, one per candidate, of both classes.
@@ -42,9 +42,9 @@ def calibration_of(scores: Sequence[float], labels: Sequence[bool], tasks: Seque
     """
     values, is_right = np.asarray(scores, float), np.asarray(labels, bool)
     offset, slope = _fitted(values, is_right)
-    if slope <= 0:
-        return None
     part = np.unique(tasks, return_inverse=True)[1] % N_PARTS
+    if slope <= 0 or not part.any():
+        return None
     chances = np.empty(len(values))
     for one in np.unique(part):
         own = part == one

@@ -219,9 +219,10 @@ def read_pilot(run: Run, *, agent: str = "", axis: str = "", with_paths: bool = 
         split = config.split or ""
         n_left_out = n_all - len(tasks)
         pilot = Pilot(
-            config.env, split, chosen, tuple(tasks), n_left_out, axis, one_decision, lines, heading, metric=metric
+            *(config.env, split, chosen, tuple(tasks), n_left_out, axis, one_decision, lines, heading),
+            metric=metric,
+            usage=sum((one.spent for one in records), NOTHING),
         )
-        pilot = replace(pilot, usage=sum((one.spent for one in records), NOTHING))
         return replace(pilot, paths=_paths(pilot, records, truths)) if with_paths else pilot
 
 

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from iad_policy.report.advice.paths import PilotPath
 from iad_policy.report.advice.pilot import Pilot, PilotLine
+from iad_policy.report.curves import usage_on
 from iad_policy.types.plan import REFINE, SAMPLE, STOP, AdaptivePlan, refinement_of
 
 Array = NDArray[np.float64]
@@ -160,10 +161,9 @@ def _gain(refining: Array, sampling: Array, worth: float | None) -> tuple[float,
 
 def _told_of(pilot: Pilot, costs: Mapping[str, float], gain: float, error: float) -> dict[str, float]:
     """Return what the pilot was, as a plan has it."""
-    every = pilot.lines.values()
     return {
         "tasks": len(pilot.tasks),
-        "spent": math.fsum(own.spent[k][task] for own in every for k in own.spent for task in pilot.tasks),
+        "spent": usage_on(pilot.usage, pilot.axis),
         "sample_costs": costs[SAMPLE],
         "refinement_costs": costs[REFINE],
         "gain_of_refining": gain,

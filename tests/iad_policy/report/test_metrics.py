@@ -59,7 +59,7 @@ def test_a_summary_is_the_means_by_hand() -> None:
 
 def test_unreadable_answers_are_a_share_of_all_proposals() -> None:
     few = episode("a", n_unreadable=1, usage={"agent": {"proposals": 2}})
-    many = episode("b", n_unreadable=2, usage={"agent": {"proposals": 10}})
+    many = episode("b", n_unreadable=2, usage={"agent": {"proposals": 10}, "pilot": {"proposals": 8}})
     failed = episode("c", n_unreadable=5, error_kind="crash", usage={"agent": {"proposals": 5}})
     assert summarise([few, many, failed]).unreadable == pytest.approx(0.25)
     assert summarise([failed]).unreadable is None

@@ -7,7 +7,7 @@ from rich.console import Console
 from iad_policy.report.advice.advice_table import AdviceTable
 from iad_policy.report.advice.choice import Advice, choose, steps_of
 from iad_policy.report.advice.evidence import evidence_of
-from iad_policy.report.advice.pilot import Pilot, PilotLine
+from iad_policy.report.advice.pilot import Pilot, PilotAttempt, PilotLine
 from iad_policy.report.advice.prediction import OptionForecast, RunnableOption, predict
 from iad_policy.report.statistics import Interval
 
@@ -52,6 +52,27 @@ def test_a_pilot_without_a_success_is_told_of_rewards(solved: float, is_told: bo
     with console.capture() as shown:
         console.print(AdviceTable(Advice(pilot, 2, evidence_of(pilot), predict(pilot), (), None), "run"))
     assert ("--metric reward" in shown.get()) == is_told
+
+
+@pytest.mark.parametrize(
+    ("right", "said"),
+    [
+        (1.0, "as chances of success its scores are off by 0.000 on average; those of calibrated:"),
+        (4.0, "its scores are no chances of success; those of calibrated:"),
+    ],
+)
+def test_the_verifier_that_has_chances_is_named(right: float, said: str) -> None:
+    tasks = tuple(map(str, range(30)))
+    pair = [PilotAttempt(True, right, key="r"), PilotAttempt(False, 0.0, key="w")]
+    line = PilotLine(
+        "bon", "v", {2: dict.fromkeys(tasks, 1.0)}, {2: dict.fromkeys(tasks, 4.0)}, {t: [pair] for t in tasks}
+    )
+    pilot = Pilot("E", "train", "me", tasks, 0, "calls", True, {"bon": line})
+    console = Console(width=300)
+    with console.capture() as shown:
+        console.print(AdviceTable(Advice(pilot, 30, evidence_of(pilot), predict(pilot), (), None), "run"))
+    assert f"bon: {said}" in shown.get()
+    assert ":v are off by 0.0" in shown.get()
 
 
 def test_what_can_not_be_told_is_not_sure() -> None:

@@ -65,3 +65,4 @@ def test_scores_of_another_agent_become_its_chances() -> None:
     assert near is not None
     assert (wide.slope * 1000, wide.error_before) == (pytest.approx(near.slope), None)
     assert calibration_of([-one for one in scores], is_right, tasks) is None, "its scores fall with success"
+    assert calibration_of(scores, is_right, ["one"] * len(scores)) is None, "no other task to measure the error on"
