@@ -179,7 +179,7 @@ def test_a_browser_is_replaced_if_it_was_killed_and_after_so_many_pages_and_none
     assert [browser.alive for browser in dict.fromkeys(browsers)] == [False, False, True]
     own.close()
     own.close()
-    assert not any(living(group=browser.process_group) for browser in browsers)
+    assert until(lambda: not any(living(group=browser.process_group) for browser in browsers))
 
 
 def test_several_threads_share_the_tabs(renderer: Renderer, good: RenderedPage) -> None:

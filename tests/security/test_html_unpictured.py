@@ -14,6 +14,7 @@ from iad_envs.sketch2code.visual import VisualScore, visual_score
 from tests.browser import Browsers, living
 from tests.iad_envs.browser.fake_chromium import HARMFUL, make_chromium
 from tests.security.html_pages import TOO_LARGE
+from tests.waiting import until
 
 GOOD = "<p>good</p>"
 PATIENT = RenderLimits(load_s=30.0, collect_s=30.0, screenshot_s=30.0)
@@ -48,7 +49,7 @@ def test_whatever_the_browser_does_is_the_pages_failure(
         assert reason in page.failure
         assert not renderer.page(HARMFUL).failure
         assert not renderer.page(GOOD).failure
-    assert not living(mentioning=str(tmp_path))
+    assert until(lambda: not living(mentioning=str(tmp_path)))
 
 
 def test_a_page_beside_a_harmful_one_is_not_blamed(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from tests.browser import living
 from tests.contract.environments import ASYNC, EnvironmentContract, Subject, solution_of
 from tests.iad_envs.browser.fake_chromium import HARMFUL, make_chromium
 from tests.iad_envs.sketch2code.sketch_pages import TITLES
+from tests.waiting import until
 
 HALF = "<!DOCTYPE html><html><body><h1>Tea</h1><p>Some words about it.</p></body></html>"
 
@@ -203,7 +204,7 @@ def test_environments_share_a_browser_that_ends_with_the_last_also_where_that_is
     assert browser.alive
     del second
     assert not browser.alive
-    assert not living(group=browser.process_group)
+    assert until(lambda: not living(group=browser.process_group))
 
 
 @pytest.mark.parametrize("verifier", ["proxy", "oracle", "reference:image_iou"])
