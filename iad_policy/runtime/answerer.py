@@ -125,21 +125,24 @@ class Answerer:
             made, item = answer.value, task.items[0].name
             # Asked again for a recorded candidate, as the log holds the action and not what it risks.
             ends, lasts = self._risks(made.action, made.error)
-            candidate = replace(
-                made,
-                action=read_only(made.action),
+            # By place, as `replace` takes several times as long.
+            candidate = Candidate(
+                read_only(made.action),
                 # The log has them as the agent gave them.
-                thought=well_formed(made.thought),
-                error=well_formed(made.error),
-                usage=Usage(1 + answer.usage.proposals, *answer.usage[1:]),  # one more than its call reported
-                logprobs=read_only(made.logprobs),
-                parts=read_only(made.parts),
-                feedback=feedback,
-                id=item,
-                at=at.id,
-                is_terminal=ends,
-                is_irreversible=lasts,
-                exchanges=read_only(made.exchanges),
+                well_formed(made.thought),
+                well_formed(made.error),
+                made.key,
+                Usage(1 + answer.usage.proposals, *answer.usage[1:]),  # one more than its call reported
+                read_only(made.logprobs),
+                read_only(made.parts),
+                feedback,
+                None,  # no preview
+                None,  # no verdict
+                item,
+                at.id,
+                ends,
+                lasts,
+                read_only(made.exchanges),
             )
             self.candidates[item] = candidate
             if not at.path:
@@ -176,8 +179,17 @@ class Answerer:
                 self._world.require_type(action)
             error = candidate.error or self._world.complaint(action)
             key = "" if error else self._world.key(action)
-            made = Candidate(action, candidate.thought or "", error, key, logprobs=candidate.logprobs)
-            return [replace(made, parts=candidate.parts, feedback=request.feedback, exchanges=tuple(call.exchanges))]
+            made = Candidate(
+                action,
+                candidate.thought or "",
+                error,
+                key,
+                logprobs=candidate.logprobs,
+                parts=candidate.parts,
+                feedback=request.feedback,
+                exchanges=tuple(call.exchanges),
+            )
+            return [made]
 
         log = self._episode.log  # which alone needs the digest of the question
         item = Item(name, "" if log is None else digest(prompt, call.sample_index), request.at.id)

@@ -85,8 +85,10 @@ class Spending:
 
     def _grant(self, role: str, axis: str, n: int, *, item: str, whole: bool = False) -> tuple[int, str]:
         """Reserve from the meter, or repeat a cut that the log has."""
-        name, question = f"{item}.cut", f"{role}.{axis}:{n}"
-        record = None if self._log is None else self._log.recorded(name, question)
+        record = None
+        if self._log is not None:
+            name, question = f"{item}.cut", f"{role}.{axis}:{n}"
+            record = self._log.recorded(name, question)
         if record is not None:
             granted, limit = record["granted"], record["axis"]
             self._meter.charge(role, count(axis, granted))
