@@ -255,8 +255,8 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         split: str | None = None,
         render_mode: str | None = None,
     ) -> None:
-        if max_steps < 1:
-            raise ValueError(f"expected max_steps of 1 or more, got {max_steps}")
+        if not isinstance(max_steps, int) or max_steps < 1:
+            raise ValueError(f"expected max_steps of 1 or more, got {max_steps!r:.100}")
         self.max_steps = max_steps
         self.split = split
         modes = self.metadata["render_modes"]

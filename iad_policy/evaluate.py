@@ -1,5 +1,6 @@
 """Compares strategies from Python, as `iad compare` does. Strategies, agents and verifiers can be your own objects."""
 
+import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
@@ -156,19 +157,22 @@ def execute(
     """
     from iad_policy.errors import StorageError
     from iad_policy.ledger.answer_log import ANSWERS
-    from iad_policy.ledger.run_folder import RunFolder
+    from iad_policy.ledger.run_folder import CONFIG, RunFolder, read_config
     from iad_policy.report.figures import heading_of
     from iad_policy.report.results import Results
     from iad_policy.run.config import FREE
     from iad_policy.run.journal import RunStopped
     from iad_policy.run.trackers import Tracking
 
+    if not is_fresh and os.path.lexists(Path(out) / CONFIG):
+        runner.resume(read_config(Path(out)))
     recorded = runner.recorded_config()
 
     def passed(folder: RunFolder, tracking: Tracking, on_episode: Callable[["EpisodeRecord"], None]) -> Finished:
         """Run what is missing in the folder; `on_episode` gets every record."""
         results = Results(heading_of(runner.config, recorded, len(runner.tasks)))
         stopped: BaseException | None = None
+        told = False
         for name in folder.repaired:
             warn(f"{name}: the last line was incomplete, so it was removed. Its content is run again.")
         try:
@@ -177,6 +181,9 @@ def execute(
             with nullcontext(_nothing) if watching is None else watching(results) as after_each:
                 for record in runner.episodes(folder):
                     results.add(record)
+                    if record.failed_verdict and not told:
+                        told = True
+                        warn(f"A verdict is missing, first in {record.task_id}: {record.failed_verdict}")
                     on_episode(record)
                     after_each(record, record.key not in kept)
         except (RunStopped, StorageError, KeyboardInterrupt) as reason:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, TypeVar
@@ -160,7 +159,7 @@ class IADPolicyWrapper:
         """
         state = self._at(observation, info)
         decision = self._required_driver().decide(state)
-        self.decisions.append(self._annotated(decision))
+        self.decisions.append(decision)
         self._pending = decision.committed
         return writable(decision.committed.action)
 
@@ -271,12 +270,3 @@ class IADPolicyWrapper:
             return self._log.episode(digest(task, self._seed, self._n_episodes))
         assert callable(self._log)
         return self._log(task)
-
-    def _annotated(self, decision: Decision) -> Decision:
-        agent = self._components.agent
-        if not getattr(agent, "drops_feedback", False) or all(
-            candidate.feedback is None for candidate in decision.candidates
-        ):
-            return decision
-        note = "feedback dropped: the agent is a function without a `feedback` argument"
-        return replace(decision, notes=(*decision.notes, note))

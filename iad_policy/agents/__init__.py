@@ -13,7 +13,7 @@ import gymnasium as gym
 
 from iad_policy.errors import UnknownName
 from iad_policy.registry import instantiate, load_object, load_own, with_defaults
-from iad_policy.registry.domain import all_named, find_named
+from iad_policy.registry.domain import all_named, domain_of, domains, env_id, find_named
 from iad_policy.types import Agent, AsyncAgent, Candidate, Feedback, LoadedAgent, State, Usage
 from iad_policy.types.call_context import current_call
 
@@ -56,7 +56,7 @@ class FunctionAgent:
         takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
         names = {parameter.name for parameter in parameters}
         self._keywords = [name for name in ("feedback", "temperature", "rng") if takes_any or name in names]
-        self.drops_feedback = "feedback" not in self._keywords
+        self.takes_feedback = "feedback" in self._keywords
 
     def propose(
         self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random
@@ -97,7 +97,7 @@ def load_agent(
     """
     if isinstance(agent, str):
         name, _, argument = agent.partition(":")
-        if path := _path_of(name, env):
+        if path := AGENTS.get(name) or domain_of(env).agents.get(name, ""):
             factory = load_object(path)
             parameters = inspect.signature(factory).parameters
             takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
@@ -109,6 +109,10 @@ def load_agent(
         kind = "agent, litellm:<model> for a language model"
         if name in GONE:
             kind = f"agent ({name} is gone: use {GONE[name]})"
+        plays = [one for one, domain in domains() if name in domain.agents]
+        if plays:
+            kind = f"agent of {env_id(env)} ({name} plays {', '.join(plays)})"
+            raise UnknownName(kind, agent, [*domain_of(env).agents, *AGENTS])
         own = load_own(kind, agent, [*AGENTS, *all_named("agents")])
         agent = instantiate("agent", agent, own, env, **options)
     if hasattr(agent, "propose"):
@@ -132,5 +136,5 @@ def is_registered(agent: str) -> bool:
     return bool(_path_of(agent.partition(":")[0]))
 
 
-def _path_of(name: str, env: gym.Env[Any, Any] | None = None) -> str:
-    return AGENTS.get(name) or find_named("agents", name, env)
+def _path_of(name: str) -> str:
+    return AGENTS.get(name) or find_named("agents", name)

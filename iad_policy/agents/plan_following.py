@@ -27,6 +27,7 @@ class PlanFollowingAgent:
         self.identity = f"plan-following {inner}"
         self.model = self._agent.model
         self.trained_on = self._agent.trained_on
+        self.takes_feedback = self._agent.takes_feedback
         self.information = self._agent.information  # an agent that knows gold knows it here too
 
     def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:

@@ -46,7 +46,7 @@ def run_session(
         trackers: Experiment trackers, as names or as functions that make them.
 
     Returns:
-        The exit status: 0, or 2 if the model can't be reached at all, or 130 after Ctrl-C.
+        The exit status: 0, or 2 if the model can't be reached or every episode failed, or 130 after Ctrl-C.
 
     Raises:
         RunFolderError: The folder can't hold this run.
@@ -83,7 +83,8 @@ def run_session(
     if finished.report is not None:
         tell(f"Intervals and all spending: {out / TABLE}, or --full. Every step: {finished.report}")
     tell(f"Run folder: {out}")
-    return 2 if finished.is_failure else INTERRUPTED if is_interrupted else 0
+    are_all_errors = bool(results.records) and all(one.error_kind for own in results.records.values() for one in own)
+    return 2 if finished.is_failure or are_all_errors else INTERRUPTED if is_interrupted else 0
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from iad_policy.ledger.codec import candidate_of, place_of, usage_of, verdict_of
 from iad_policy.ledger.episode_record import EpisodeRecord
-from iad_policy.types import FALLBACK, NOTHING, Candidate, Decision, RoleAnswer, State, Usage
+from iad_policy.types import NOTHING, Candidate, Decision, RoleAnswer, State, Usage
 from iad_policy.types.hashing import decode
 from iad_policy.types.names import SIMULATOR
 
@@ -66,7 +66,6 @@ class RecordedStep:
     - `committed` is `UNFINISHED` where nothing was committed, and `state` is `UNKNOWN` where its line is damaged.
     - Candidates are those that this decision proposed. One of an earlier decision is not listed again when it is
       verified again; where it is committed, it is `committed` nevertheless.
-    - Of the notes only that of a fallback is there.
 
     Attributes:
         index: From 0.
@@ -161,7 +160,7 @@ def _steps(
             committed,
             _Budget(own, simulating),
             cut="" if commit is None else commit.get("cut", ""),
-            notes=(FALLBACK,) if committed.error and committed is not UNFINISHED else (),
+            notes=() if commit is None else tuple(commit.get("notes", ())),
             role_answers=tuple(
                 RoleAnswer(line["role"], line["text"], line["source"], line.get("about", "")) for line in texts
             ),

@@ -55,11 +55,13 @@ class EpisodeRecord:
         cut: The budget limit that cut the episode or one of its decisions; "" for none.
         error_kind: Kind of the infrastructure failure that ended the episode; "" for none.
         error: Message of that failure.
+        traceback: Its traceback; of a long one the end.
         information: The verifier's label; "" without a verifier.
         simulated_by: What it was simulated by if its environment has no simulation of its own: `fork` or `replay`, both
             of which see hidden state; "" for any other.
         n_unreadable: Proposals whose answer could not be read as an action.
         n_failed_verdicts: Verdicts that are missing because the verifier failed.
+        failed_verdict: Why the first of them is missing.
         final_score: The verifier's score of the last committed action; None if it was not verified, or in vain.
         n_evaluations: Simulated attempts that the evaluator judged.
         n_passed: Simulated attempts that the evaluator passed.
@@ -89,10 +91,12 @@ class EpisodeRecord:
     cut: str = ""
     error_kind: str = ""
     error: str = ""
+    traceback: str = ""
     information: str = ""
     simulated_by: str = ""
     n_unreadable: int = 0
     n_failed_verdicts: int = 0
+    failed_verdict: str = ""
     final_score: float | None = None
     n_evaluations: int = 0
     n_passed: int = 0

@@ -49,11 +49,11 @@ class Replay:
     Args:
         recording: The recorded answers.
         asks: Agent that is asked what was not recorded; None for none.
+        takes_feedback: Whether the agent that gave the answers took feedback.
     """
 
-    takes_feedback = True
-
-    def __init__(self, recording: Recording, asks: LoadedAgent | None = None) -> None:
+    def __init__(self, recording: Recording, asks: LoadedAgent | None = None, *, takes_feedback: bool = True) -> None:
+        self.takes_feedback = takes_feedback
         self.identity = recording.identity
         self.information = recording.information
         self.model: Any = None if asks is None else asks.model  # roles use it too, and it is released with the agent

@@ -13,7 +13,7 @@ The same configuration resumes the run, also with more tasks or another baseline
 import json
 import os
 import shutil
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -35,6 +35,8 @@ SUMMARISED = "episodes_bytes"
 """Key of the summary: size of the recorded episodes that it was made of. A summary of others is not up to date."""
 TABLE = "report.txt"
 REPORT = "report.html"
+SOURCES = "sources"
+"""Key of the configuration: digests of the parts of the code of users' components, by component."""
 LOCK = ".lock"
 ABSENT = object()
 
@@ -186,22 +188,32 @@ class RunFolder:
             _replace(path, self.config)
             return
         recorded = read_config(self.path)
+        there, now = recorded.get(SOURCES, {}), self.config.get(SOURCES, {})
+        changed = {name for name in there.keys() & now.keys() if there[name] != now[name]}
+        named = [_without_digests(one, changed) for one in (recorded, self.config)]
         differing = [
-            difference
-            for name in sorted({*recorded, *self.config} - free)
-            for difference in _differences(name, recorded.get(name, ABSENT), self.config.get(name, ABSENT))
+            *(f"version of {name} ({', '.join(_changed_parts(there[name], now[name]))})" for name in sorted(changed)),
+            *(
+                difference
+                for name in sorted({*recorded, *self.config} - free - {SOURCES})
+                for difference in _differences(name, named[0].get(name, ABSENT), named[1].get(name, ABSENT))
+            ),
         ]
         if not differing:
             # Those of the latest command count: which tasks there are, and how they are compared.
-            latest = ("baseline", "match", "tasks", "trained_here")
+            latest = ("baseline", "match", "tasks", "trained_here", "accepted")
             renewed = {name: self.config[name] for name in latest if name in self.config}
             if any(recorded.get(name, ABSENT) != value for name, value in renewed.items()):
                 _replace(path, {**recorded, **renewed})
             return
         if self._holds_answers():
+            agents = self.config.get("agent", ())
+            agents = changed.intersection([agents] if isinstance(agents, str) else agents)
+            accept = ", or keep the agent's recorded answers and go on with its new code (--accept-agent)"
             raise RunFolderError(
                 f"expected the configuration that {self.path} holds, got another {', '.join(differing)}; name another "
                 "folder (--out), delete the recorded run (--fresh), or repeat the recorded command"
+                f"{accept if agents and len(differing) == len(agents) else ''}"
             )
         self._forget()
         _replace(path, self.config)
@@ -236,6 +248,21 @@ def read_config(folder: Path) -> dict[str, Any]:
             "another folder"
         )
     return recorded
+
+
+def _changed_parts(there: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
+    """Yield what of a component's code was changed."""
+    for part in sorted({*there, *now}):
+        if there.get(part) != now.get(part):
+            yield f"{part} {'is gone' if part not in now else 'is new' if part not in there else 'was changed'}"
+
+
+def _without_digests(value: Any, names: Collection[str]) -> Any:
+    """Return a configuration with the names of components instead of those names with digests of their code."""
+    if isinstance(value, Mapping):
+        return {key: _without_digests(part, names) for key, part in value.items()}
+    name = value.rpartition(" ")[0] if isinstance(value, str) else ""
+    return name if name in names else value
 
 
 def _differences(name: str, there: Any, now: Any) -> Iterator[str]:

@@ -79,6 +79,10 @@ class Rendering:
         """Return an action as the history shows it."""
         return shown(action, 1_000)
 
+    def written(self, action: Any, heading: str) -> str:
+        """Return an action as the answer that the prompts ask for: after its heading, if they ask for one."""
+        return f"{heading}: {action}" if heading else str(action)
+
     def shown_candidate(self, action: Any) -> str:
         """Return an action as a judge sees it."""
         return shown(action)

@@ -6,19 +6,14 @@ directly. An environment is named `module:Id`, as for `gym.make`: importing the 
 """
 
 import inspect
-import sys
 from collections.abc import Iterable
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from iad_policy.errors import UnknownName
-from iad_policy.types.hashing import digest
-from iad_policy.types.python_text import undisturbed
 
 OWN = "module:object"
-OURS = ("iad_policy", "iad_envs", "webshop_server")
 
 
 def load_object(path: str) -> Any:
@@ -120,22 +115,3 @@ def with_defaults(component: Any, protocol: type) -> Any:
                     f"declare {name} = {getattr(protocol, name)!r} in its class"
                 ) from None
     return component
-
-
-def with_source_digest(name: str, thing: Any) -> str:
-    """Return a name with a digest of the object's source and of its module; only the name for objects of this project.
-
-    This way a run identifies a user's strategy, agent, verifier or environment by its code, not only by its name. The
-    main program is not digested as a module, because it contains unrelated code too.
-    """
-    code = thing if inspect.isroutine(thing) or inspect.isclass(thing) else type(thing)
-    module = sys.modules.get(getattr(code, "__module__", ""))
-    if module is None or module.__name__.partition(".")[0] in OURS:
-        return name
-    file = None if module.__name__ == "__main__" else getattr(module, "__file__", None)
-    try:
-        code_text = undisturbed(lambda: inspect.getsource(code))  # that of a class is found by parsing its file
-        source = code_text, b"" if file is None else Path(file).read_bytes()
-    except (OSError, TypeError):  # typed at a prompt, deleted since, or not written in Python
-        return name
-    return f"{name} {digest(*source)[:16]}"

@@ -85,8 +85,9 @@ def reselecting(run: Run, verifiers: Sequence[str], *, asks: bool = False, worke
     def load(config: RunConfig, env: gym.Env[Any, Any], agent: str) -> Components:
         facts = run.config["identity"][agent]
         recorded = RecordedProposals(candidates[agent], facts["agent"], facts.get("agent_information", ""))
+        replaying = partial(Replay, recorded, takes_feedback=facts.get("takes_feedback", True))
         if not asks:
-            replay = replace(config, agent_args={}, own={**config.own, agent: Replay(recorded)})
+            replay = replace(config, agent_args={}, own={**config.own, agent: replaying()})
             return load_components(replay, env, agent)
         components = load_components(config, env, agent)
         now = identity_of(components.agent, agent)
@@ -95,7 +96,7 @@ def reselecting(run: Run, verifiers: Sequence[str], *, asks: bool = False, worke
                 f"expected the run's agent to ask on, {recorded.identity!r:.200}, got {now!r:.200}; leave out --ask, "
                 "or run the comparison again"
             )
-        return replace(components, agent=Replay(recorded, asks=components.agent))
+        return replace(components, agent=replaying(asks=components.agent))
 
     return Runner(again, partial(env_of, again), load)
 

@@ -21,7 +21,6 @@ from iad_policy.report.samples import METRICS
 from iad_policy.report.statistics import N_RESAMPLES
 from iad_policy.report.verifier_evidence import scores_against_success
 from iad_policy.run.config import FREE, MATCHED_AXES, REFERENCE, RunConfig, one_or_all
-from iad_policy.types.information import ORACLE_AGENT_TEXT, ORACLE_ROLE_TEXT
 
 
 class Results:
@@ -208,10 +207,7 @@ class Results:
             "n_tasks": heading.n_tasks,
             "data": dict(heading.data),
             "agent": one_or_all(config.agent),
-            "instruments": heading.oracle_agents,  # the name of the key in stored runs
-            "instrument_label": ORACLE_AGENT_TEXT if heading.oracle_agents else "",
-            "oracle_roles": heading.oracle_roles,
-            "oracle_role_label": ORACLE_ROLE_TEXT if heading.oracle_roles else "",
+            "alarms": heading.alarms,
             "verifier": one_or_all(config.verifier),
             "roles": dict(config.roles),
             "simulator": heading.simulator_text(figures.summaries.values()),
@@ -220,7 +216,7 @@ class Results:
             **(of_several if len(config.verifier) > 1 else {}),
             "success_rule": heading.success_rule,
             "equal_on": config.equal_on(),
-            "baseline": config.compared_with,
+            "baseline": config.baseline_name,
             "is_complete": self.n_episodes == self.n_expected,
             "strategies": {name: one.as_json() for name, one in figures.summaries.items()},
             "differences": {name: one.as_json() for name, one in figures.differences.items()},

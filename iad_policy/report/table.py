@@ -96,12 +96,12 @@ class RunTable:
             yield from fit("Spent by role, mean per episode", ledger, of_roles)
         yield _run_total(summaries.values())
         if differences:
-            several = len(config.verifiers_of(config.compared_with)) > 1
+            several = config.baseline_row is None and len(config.verifiers_of(config.compared_with)) > 1
             same = f" with the same verifier, else {config.verifier[0]}," if several else ""
-            title = f"Difference to {config.compared_with}{same} on the same tasks ({config.why_compared})"
+            title = f"Difference to {config.baseline_name}{same} on the same tasks ({config.why_compared})"
             headings = {SUCCESS: success, PROGRESS: PROGRESS}
             columns = difference_columns(differences.values(), headings, tested=[SUCCESS])
-            if len(config.ns_of(config.compared_with)) > 1:
+            if config.baseline_row is None and len(config.ns_of(config.compared_with)) > 1:
                 ns = {config.label(arm): arm.n for arm in config.arms}
                 columns = [("to n", lambda one: str(ns[one.baseline])), *columns]
             yield from fit(title, columns, differences)
@@ -154,7 +154,7 @@ class ShortTable(RunTable):
         if tested:
             apart = {name: f"{len(one.won)}:{len(one.lost)}" for name, one in tested.items()}
             p = {name: p_value(one.p_holm) for name, one in tested.items()}
-            columns.append((f"better:worse\nthan {config.compared_with}", lambda name: apart.get(name, "")))
+            columns.append((f"better:worse\nthan {config.baseline_name}", lambda name: apart.get(name, "")))
             columns.append(("p", lambda name: p.get(name, "")))
         yield from fitting("", columns, {name: name for name in rows}, width=options.max_width, console=console)
         yield from _not_matched(figures)

@@ -12,7 +12,7 @@ from platformdirs import user_cache_path
 from iad_policy.agents import FunctionAgent
 from iad_policy.models import LanguageModel, allow_parallel
 from iad_policy.models.cache import CachedModel
-from iad_policy.registry import with_source_digest
+from iad_policy.registry.source import with_source_digest
 from iad_policy.run.config import RunConfig
 from iad_policy.runtime.components import Components
 from iad_policy.runtime.components import load_components as components_of
@@ -71,7 +71,12 @@ def identity_of(component: LoadedAgent | LoadedVerifier | Simulator | None, name
     """
     if component is not None and component.identity:
         return component.identity
-    return with_source_digest(name, component.function if isinstance(component, FunctionAgent) else component)
+    return with_source_digest(name, code_of(component))
+
+
+def code_of(component: Any) -> Any:
+    """Return the user's function where a component is one."""
+    return component.function if isinstance(component, FunctionAgent) else component
 
 
 _caches: WeakValueDictionary[tuple[int, Path], CachedModel] = WeakValueDictionary()

@@ -137,7 +137,7 @@ class RunConfig:
     )
     baseline: str = _option(
         "",
-        "Strategy that the others are compared with; by default bon-sc, or bon, where one runs.",
+        "Strategy, or row of the table, that the others are compared with; by default bon-sc, or bon, where one runs.",
         changes_answers=False,
     )
     match: str = _option(
@@ -183,6 +183,18 @@ class RunConfig:
         kind=bool,
         changes_answers=False,
     )
+    keep_going: bool = _option(
+        False,
+        "Whether a run goes on although episodes or verdicts fail alike, one after another.",
+        kind=bool,
+        changes_answers=False,
+    )
+    accept_agent: bool = _option(
+        False,
+        "Whether the run goes on with recorded answers of an agent whose code was changed since; its reports say so.",
+        kind=bool,
+        changes_answers=False,
+    )
     own: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
     """Strategies, agents and verifiers that are objects, by their names in this run. Not an option."""
 
@@ -223,8 +235,9 @@ class RunConfig:
             raise ValueError(f"expected a temperature of 0 or more, got {self.temperature}")
         if self.delta is not None and not math.isfinite(self.delta):
             raise ValueError(f"expected a finite delta, got {self.delta}")
-        if self.baseline and self.baseline not in self.strategies:
-            raise UnknownName("baseline among the strategies", self.baseline, self.strategies)
+        if self.baseline and self.baseline not in self.strategies and self.baseline_row is None:
+            rows = [label for label in map(self.label, self.arms) if label not in self.strategies]
+            raise UnknownName("baseline among the strategies and rows", self.baseline, [*self.strategies, *rows])
         if len(self.verifier) > 1 and "" in self.verifier:
             raise ValueError(
                 f"expected verifiers, got {NO_VERIFIER} among several; leave it out: a strategy that asks no verifier, "
@@ -300,8 +313,10 @@ class RunConfig:
         """Return the baseline of an arm; None for a baseline.
 
         It has the same agent, and if possible the same `n` and verifier. The baseline's own strategy with another
-        verifier is compared with itself under the first one.
+        verifier is compared with itself under the first one. A baseline that is a row is that of all other rows.
         """
+        if self.baseline_row is not None:
+            return None if arm == self.baseline_row else self.baseline_row
         verifiers = self.verifiers_of(self.compared_with)
         verifier = arm.verifier if arm.verifier in verifiers else verifiers[0]
         if arm.strategy == self.compared_with:
@@ -340,8 +355,22 @@ class RunConfig:
         )
 
     @property
+    def baseline_row(self) -> Arm | None:
+        """The row that all others are compared with, if one was named, not a strategy."""
+        if self.baseline in self.strategies:
+            return None
+        return next((arm for arm in self.arms if self.label(arm) == self.baseline), None)
+
+    @property
+    def baseline_name(self) -> str:
+        """The name of the baseline: a strategy, or a row."""
+        return self.compared_with if self.baseline_row is None else self.baseline
+
+    @property
     def compared_with(self) -> str:
-        """The baseline's name."""
+        """The baseline's strategy."""
+        if self.baseline_row is not None:
+            return self.baseline_row.strategy
         known = (name for name in (self.baseline, *DEFAULT_BASELINES) if name in self.strategies)
         return next(known, self.strategies[0])
 
@@ -488,7 +517,7 @@ FREE = frozenset(
     {name for name, option in OPTIONS.items() if not option.changes_answers}
     | {"run_budget", "notes", WITHOUT_N}
     | {"max_steps", "discrete", "success_rule", "tasks_of", "gold"}  # these follow from the environment
-    | {"trained_here"}
+    | {"trained_here", "accepted"}
 )
 """Parts of `config.json` that may differ when a run goes on, because they change no answer."""
 

@@ -8,6 +8,8 @@ from iad_policy.ledger.episode_record import number
 from iad_policy.models.parsing import UNREADABLE
 from iad_policy.strategies.building_blocks.attempts import passes
 from iad_policy.types.hashing import encode
+from iad_policy.types.python_text import undisturbed
+from iad_policy.types.traces import place_of, traceback_of
 from iad_policy.wrapper import IADPolicyWrapper
 
 
@@ -29,7 +31,7 @@ class EpisodeRun:
         self._progress: list[float | None] = []
         self._reward = 0.0
         self._n_accepted = 0
-        self._stop_reason = self._cut = self._error_kind = self._error = ""
+        self._stop_reason = self._cut = self._error_kind = self._error = self._traceback = ""
 
     def run(self, seed: int) -> None:
         """Run to the end. After an exception, `facts` covers the part before it."""
@@ -56,7 +58,8 @@ class EpisodeRun:
         self._stop_reason, self._cut = reason, cut
         if error is not None:
             self._error_kind = getattr(error, "kind", "crash")
-            self._error = f"{type(error).__name__}: {error!s:.1000}"
+            self._error = f"{type(error).__name__}: {error!s:.1000}{place_of(error)}"
+            self._traceback = undisturbed(lambda: traceback_of(error))
 
     def facts(self) -> dict[str, Any]:
         """Return the part of the record that describes the outcome."""
@@ -66,6 +69,7 @@ class EpisodeRun:
         cuts = [self._cut, *(decision.cut for decision in decisions)]
         candidates = [candidate for decision in decisions for candidate in decision.candidates]
         verdicts = [candidate.verdict for candidate in candidates if candidate.verdict is not None]
+        failed = [verdict for verdict in verdicts if "error_kind" in verdict.details]
         last = decisions[n_steps - 1].committed.verdict if n_steps else None
         texts = [one.text for decision in decisions for one in decision.role_answers if one.role == "evaluator"]
         passed = [verdict for verdict in map(passes, texts) if verdict is not None]
@@ -82,9 +86,11 @@ class EpisodeRun:
             "cut": next((cut for cut in cuts if cut.startswith("run.")), self._cut),
             "error_kind": self._error_kind,
             "error": self._error,
+            "traceback": self._traceback,
             "simulated_by": self._policy.simulated_by,
             "n_unreadable": sum(one.error.startswith(UNREADABLE) for one in candidates),
-            "n_failed_verdicts": sum("error_kind" in one.details for one in verdicts),
+            "n_failed_verdicts": len(failed),
+            "failed_verdict": failed[0].critique if failed else "",
             "final_score": None if last is None else number(last.score),
             "n_evaluations": len(passed),
             "n_passed": sum(passed),

@@ -2,13 +2,20 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from itertools import takewhile
+from threading import Lock
 
 from iad_policy.budget import Meter
 from iad_policy.errors import BudgetExhausted, IADError
 from iad_policy.ledger.answer_log import EpisodeLog
-from iad_policy.ledger.episode_record import EpisodeRecord
+from iad_policy.ledger.episode_record import NOT_RECORDED, EpisodeRecord
 from iad_policy.ledger.run_folder import RunFolder
 from iad_policy.run.worker import EpisodeJob
+
+N_TASKS = 3
+"""Number of tasks in a row with equal crashes after which a run stops. One task may crash with every strategy."""
+N_FAILURES = 10
+"""Number of failed episodes in a row, of as many tasks, or of first verdicts, all missing, after which it does."""
 
 
 class RunStopped(IADError):
@@ -30,14 +37,25 @@ class RunJournal:
         folder: The run folder.
         meter: Meter of the run.
         place: Makes the context in which an episode runs, which may wait for the workers of other runs.
+        keeps_going: Whether the run goes on where every episode fails alike.
     """
 
     def __init__(
-        self, folder: RunFolder, meter: Meter, place: Callable[[], AbstractContextManager[None]] = nullcontext
+        self,
+        folder: RunFolder,
+        meter: Meter,
+        place: Callable[[], AbstractContextManager[None]] = nullcontext,
+        *,
+        keeps_going: bool = False,
     ) -> None:
         self.folder = folder
         self.meter = meter
         self.place = place
+        self._keeps_going = keeps_going
+        self._lock = Lock()
+        self._failed: list[EpisodeRecord] = []  # the episodes since the last one that did not fail
+        self._n_verdicts = 0
+        self._n_failed_verdicts = 0
 
     def log(self, job: EpisodeJob) -> EpisodeLog:
         """Return the log of an episode that starts now, with its recorded answers."""
@@ -68,7 +86,7 @@ class RunJournal:
         """Stop the run after an episode that shows that no other episode can run.
 
         Raises:
-            RunStopped: The run's budget ended the episode, or its error is fatal.
+            RunStopped: The run's budget ended the episode, its error is fatal, or all episodes so far fail alike.
         """
         if record.cut.startswith("run."):
             raise _spent(record.cut)
@@ -78,6 +96,27 @@ class RunJournal:
         fatal = ("auth", "not_found", "contract", *(("other", "malformed", "connection") if is_first else ()))
         if record.error_kind in fatal:
             raise RunStopped(" ".join(record.error.split()), is_failure=True)
+        with self._lock:
+            reason = self._why_all_fail(record)
+        if reason and not self._keeps_going:
+            raise RunStopped(f"{reason}; mend it, or run the others all the same (--keep-going)", is_failure=True)
+
+    def _why_all_fail(self, record: EpisodeRecord) -> str:
+        """Count an episode. Return why the others will fail, too, if the newest ones did; else ""."""
+        self._failed = [*self._failed[-99:], record] if record.error_kind not in ("", NOT_RECORDED) else []
+        last = " ".join(record.error.split())
+        alike = list(takewhile(lambda one: one.error == record.error, reversed(self._failed)))
+        if record.error_kind == "crash" and len({one.task_id for one in alike}) >= N_TASKS:
+            return f"the last {len(alike)} episodes crashed alike: {last}"
+        if len(self._failed) >= N_FAILURES and len({one.task_id for one in self._failed}) >= N_TASKS:
+            return f"the last {len(self._failed)} episodes failed, the last one with {last}"
+        self._n_verdicts += round(sum(one.get("verifications", 0) for one in record.usage.values()))
+        self._n_failed_verdicts += record.n_failed_verdicts
+        if self._n_verdicts >= N_FAILURES and self._n_failed_verdicts >= self._n_verdicts:
+            return (
+                f"all of the first {self._n_verdicts} verdicts are missing: {' '.join(record.failed_verdict.split())}"
+            )
+        return ""
 
 
 def _spent(limit: str) -> RunStopped:

@@ -11,8 +11,8 @@ from iad_policy.agents import asks_a_model
 from iad_policy.errors import NoProxyVerifier, UnknownName
 from iad_policy.papers import find_experiment
 from iad_policy.registry import import_named
-from iad_policy.registry.domain import domain_by_id, domains
-from iad_policy.registry.environments import class_of, registered
+from iad_policy.registry.domain import domain_by_id
+from iad_policy.registry.environments import class_of, others, registered
 from iad_policy.run.config import DEFAULT_STRATEGIES, RunConfig
 from iad_policy.run.presets import applied
 from iad_policy.types.names import NO_VERIFIER
@@ -124,10 +124,10 @@ def parameters_of(env: str) -> dict[str, Any]:
     """
     module, _, name = env.rpartition(":")
     if module:
-        import_named("environment or module:Id", env, module, (name for name, _ in domains()))
+        import_named("environment or module:Id", env, module, (one.id for one in others()))
     spec = registered(name)
     if spec is None:
-        raise UnknownName("environment or module:Id", env, (name for name, _ in domains()))
+        raise UnknownName("environment or module:Id", env, (one.id for one in others()))
     creator = class_of(spec)
     parameters = inspect.signature(creator).parameters if callable(creator) else {}
     return {name: parameter.default for name, parameter in parameters.items()}

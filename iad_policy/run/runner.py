@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -45,11 +46,8 @@ class Runner:
         self._spec = WorkerSpec(config, make_env, load_components)
         self._make_engine = load_engine(config.engine)
         self._context = WorkerContext(self._spec)  # describes the run; no episode runs in it
-        self._names = {
-            (agent, verifier): self._context.names(agent, verifier)
-            for agent in config.agent
-            for verifier in config.verifier
-        }
+        self._names = self._all_names()
+        self._accepted: dict[str, list[str]] = {}
         for arm in config.arms:
             verifier = self._context.components(arm.agent, arm.verifier).verifier
             strategy, options = config.own.get(arm.strategy, arm.strategy), config.options(arm.strategy, arm.n)
@@ -75,6 +73,27 @@ class Runner:
         if not config.allow_trained_tasks:
             refuse_trained(self._trained_here)
 
+    def _all_names(self) -> dict[tuple[str, str], Mapping[str, Any]]:
+        """Return what identifies the components, by agent and verifier."""
+        pairs = product(self.config.agent, self.config.verifier)
+        return {(agent, verifier): self._context.names(agent, verifier) for agent, verifier in pairs}
+
+    def resume(self, recorded: Mapping[str, Any]) -> None:
+        """Take over what the `config.json` of the run's folder says of the code of its agents.
+
+        With `accept_agent`, an agent whose code was changed goes on under the identity that is recorded there.
+        """
+        self._accepted = {agent: list(codes) for agent, codes in recorded.get("accepted", {}).items()}
+        if not self.config.accept_agent:
+            return
+        for agent in self.config.agent:
+            was = recorded.get("identity", {}).get(agent, {}).get("agent")
+            now = self._names[agent, self.config.verifier[0]]["agent"]
+            if was not in (None, now):
+                self._accepted[agent] = sorted({*self._accepted.get(agent, ()), now})
+                self._context.recorded_as[agent] = was, recorded.get("sources", {}).get(agent, {})
+        self._names = self._all_names()
+
     @property
     def information(self) -> str:
         """The first verifier's label; "" without a verifier."""
@@ -88,7 +107,8 @@ class Runner:
     def recorded_config(self) -> dict[str, Any]:
         """Return the content of `config.json`: the configuration, and the versions of code, data and components."""
         trained = {"trained_here": self._trained_here} if self._trained_here else {}
-        return {**self.config.as_json(), **described(self._context.env), **self._context.facts(), **trained}
+        accepted = {"accepted": self._accepted} if self._accepted else {}
+        return {**self.config.as_json(), **described(self._context.env), **self._context.facts(), **trained, **accepted}
 
     def jobs(self) -> Iterator[EpisodeJob]:
         """Yield every episode of the run, task by task."""
@@ -118,7 +138,9 @@ class Runner:
             else:
                 yield kept
         if missing:
-            yield from self._make_engine(self._spec, RunJournal(folder, self._meter, self._place)).work(missing)
+            yield from self._make_engine(
+                self._spec, RunJournal(folder, self._meter, self._place, keeps_going=self.config.keep_going)
+            ).work(missing)
         if self._meter.stopped.is_set():
             raise KeyboardInterrupt
 

@@ -1,8 +1,9 @@
 """Runs single episodes: a worker has an environment and components, and returns the record of each episode."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
+from itertools import product
 from time import perf_counter
 from typing import Any, NamedTuple, TypeAlias
 
@@ -13,10 +14,10 @@ from iad_policy.errors import BudgetExhausted, Interrupted, StorageError
 from iad_policy.ledger.answer_log import FORMAT, EpisodeLog
 from iad_policy.ledger.episode_record import Arm, EpisodeRecord
 from iad_policy.models import release
-from iad_policy.registry import with_source_digest
 from iad_policy.registry.domain import env_id
+from iad_policy.registry.source import source_parts, with_source_digest
 from iad_policy.roles import AssignedRoles
-from iad_policy.run.components import asking, identity_of
+from iad_policy.run.components import asking, code_of, identity_of
 from iad_policy.run.config import RunConfig
 from iad_policy.run.episode_run import EpisodeRun
 from iad_policy.run.trained import trained_here
@@ -59,6 +60,9 @@ class WorkerContext:
 
     Args:
         spec: The configuration, with the functions that make the environment and the components.
+
+    Attributes:
+        recorded_as: Identity and sources under which an agent's answers are recorded, if they are not its own.
     """
 
     def __init__(self, spec: WorkerSpec) -> None:
@@ -66,6 +70,7 @@ class WorkerContext:
         self.env_id = env_id(self.env)
         self._spec = spec
         self._components: dict[tuple[str, str], Components] = {}
+        self.recorded_as: dict[str, tuple[str, dict[str, str]]] = {}
 
     def components(self, agent: str, verifier: str) -> Components:
         """Return the components of a run with this agent and verifier."""
@@ -96,12 +101,13 @@ class WorkerContext:
         """Return texts that identify the behaviour of the components of a run with this agent and verifier."""
         config, components = self._spec.config, self.components(agent, verifier)
         return {
-            "agent": identity_of(components.agent, agent),
+            "agent": self.recorded_as[agent][0] if agent in self.recorded_as else identity_of(components.agent, agent),
             "verifier": identity_of(components.verifier, verifier),
             "roles": components.roles.identity or components.roles.source,
             "simulator": identity_of(components.simulator, config.simulator),
             "information": "" if components.verifier is None else components.verifier.information,
             **({"agent_information": components.agent.information} if components.agent.information else {}),
+            **({} if components.agent.takes_feedback else {"takes_feedback": False}),
             **({"oracle_roles": components.oracle_roles} if components.oracle_roles else {}),
         }
 
@@ -117,6 +123,17 @@ class WorkerContext:
         config = self._spec.config
         return {name: with_source_digest(name, config.strategy(name)) for name in config.strategies}
 
+    def _sources(self) -> Iterator[tuple[str, dict[str, str]]]:
+        """Yield the parts of the source of each component, by its name. One with an identity of its own has none."""
+        config = self._spec.config
+        yield self.env_id, source_parts(self.env.unwrapped)
+        for name in config.strategies:
+            yield name, source_parts(config.strategy(name))
+        for agent, verifier in product(config.agent, config.verifier):
+            own = self.components(agent, verifier)
+            for name, one in ((agent, own.agent), (verifier, own.verifier), (config.simulator, own.simulator)):
+                yield name, {} if getattr(one, "identity", "") else source_parts(code_of(one))
+
     def facts(self) -> dict[str, Any]:
         """Return the code version, the data, and the identities of all components, as `config.json` records them."""
         config = self._spec.config
@@ -126,6 +143,8 @@ class WorkerContext:
         return {
             "data": self.data,
             "identity": {**agents, **with_others, **self.signatures(), self.env_id: self.environment},
+            "sources": {name: parts for name, parts in self._sources() if parts}
+            | {agent: parts for agent, (_, parts) in self.recorded_as.items()},
             "iad_version": version("iad"),
             "format": FORMAT,
         }

@@ -34,8 +34,9 @@ from iad_policy.runtime.spending import Spending
 from iad_policy.strategies.building_blocks.feedback_forms import fingerprint
 from iad_policy.strategies.building_blocks.tree_record import tree_record
 from iad_policy.types import (
-    DRAWN,
     FALLBACK,
+    FEEDBACK_DROPPED,
+    UNLISTED,
     Candidate,
     LoadedVerifier,
     Outcome,
@@ -50,6 +51,7 @@ from iad_policy.types.information import may_read_gold
 from iad_policy.types.names import SIMULATOR
 from iad_policy.types.read_only import ReadOnlyList, read_only
 from iad_policy.types.texts import well_formed
+from iad_policy.types.traces import place_of
 
 Answering = Generator[list[WorkUnit], list[Result], Any]
 
@@ -105,6 +107,9 @@ class Answerer:
         if request.n < 1:
             raise ContractError(f"expected Propose with n of 1 or more, got {request.n}")
         at, feedback = request.at, request.feedback
+        if feedback is not None and not self._components.agent.takes_feedback:
+            self.notes[FEEDBACK_DROPPED] = None
+            feedback, request = None, replace(request, feedback=None)
         if feedback is not None and feedback.attempts and not feedback.text:
             feedback = replace(feedback, text=feedback_text(feedback, self._episode.words))
             request = replace(request, feedback=feedback)
@@ -430,7 +435,7 @@ class Answerer:
             return max(usable, key=score)
         self.notes[FALLBACK] = None
         if not self._world.available(here.info):
-            self.notes[DRAWN] = None
+            self.notes[UNLISTED] = None
         return self.usable(here, chosen)
 
     def usable(self, at: State, candidate: Candidate) -> Candidate:
@@ -473,7 +478,9 @@ def _verdicts_of(
             is_raised = isinstance(error, IADError) or getattr(error, "breaks_contract", False)
         if is_raised:
             raise
-        failed = Verdict(-math.inf, f"verification failed: {error!r:.500}", details={"error_kind": kind})
+        failed = Verdict(
+            -math.inf, f"verification failed: {error!r:.500}{place_of(error)}", details={"error_kind": kind}
+        )
         return [failed] * len(candidates)
     if len(verdicts) != len(candidates):
         raise ContractError(

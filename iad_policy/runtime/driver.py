@@ -100,14 +100,15 @@ class Driver:
         self._n_looks = 0
         committed = answerer.to_commit(here, committed)
         spending.step()
-        self._episode.record_commit(f"{self._episode.n_committed}.commit", committed, spending.cut)
+        notes = tuple(answerer.notes)
+        self._episode.record_commit(f"{self._episode.n_committed}.commit", committed, spending.cut, notes)
         return Decision(
             state=here,
             candidates=tuple(answerer.candidates.values()),
             committed=committed,
             budget=spending.by_role,
             cut=spending.cut,
-            notes=tuple(answerer.notes),
+            notes=notes,
             role_answers=tuple(answerer.role_answers),
             trees=tuple(answerer.trees),
         )

@@ -1,6 +1,6 @@
 """Holds the policy's state of one episode: environment states, simulated states, and sample counts of prompts."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from threading import Lock
@@ -182,13 +182,16 @@ class LiveEpisode:
             del self._tokens[oldest]
         self._tokens[name] = token
 
-    def record_commit(self, name: str, candidate: Candidate, cut: str) -> None:
+    def record_commit(self, name: str, candidate: Candidate, cut: str, notes: Sequence[str]) -> None:
         """Log the committed candidate. If a replay commits another one, the rest of the record is dropped."""
         if self.log is None:
             return
         question = digest("commit", candidate.key, candidate.error)
         if self.log.recorded(name, question) is None:
-            self.log.write(AnswerLine(name, question, {"kind": "commit", "candidate": candidate.id, "cut": cut}))
+            said = {"notes": notes} if notes else {}
+            self.log.write(
+                AnswerLine(name, question, {"kind": "commit", "candidate": candidate.id, "cut": cut, **said})
+            )
 
     def record_step(self, reward: float | None, done: bool, info: Mapping[str, Any] | None) -> None:
         """Log the real environment's answer to the last commit.

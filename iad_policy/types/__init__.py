@@ -65,7 +65,9 @@ AXES = Usage._fields
 NOTHING = Usage()
 FALLBACK = "committed as fallback: no candidate was an action"
 """The note of a decision that committed a legal action because no candidate was usable."""
-DRAWN = "the fallback was drawn from the action space: no available action could be taken as it is"
+FEEDBACK_DROPPED = "feedback dropped: the agent takes none, so what was to be a refinement is a fresh sample"
+"""The note of a decision whose strategy gave feedback to an agent that takes none."""
+UNLISTED = "no available action could be taken as it is: the fallback is an empty text, or a drawn action"
 """The note of such a decision where none or only patterns such as `search[...]` were available."""
 
 
@@ -497,6 +499,8 @@ class LoadedAgent(Agent, Protocol):
     """Its language model, if it has one. Roles use it too, through the run's cache."""
     trained_on: Mapping[str, Any] | None = None
     """What a trained component was trained on: see `iad_policy.learn.splits`. None for all others."""
+    takes_feedback: bool = True
+    """Whether it reads feedback. One that does not gets none: its refinements are fresh samples, and are called so."""
 
 
 class Verifier(Protocol):

@@ -9,10 +9,11 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.registry import OURS, instantiate, load_object, load_own, with_defaults
+from iad_policy.registry import instantiate, load_object, load_own, with_defaults
 from iad_policy.registry.domain import all_named, domain_by_id, find_named
 from iad_policy.types import LoadedVerifier, Verifier
 from iad_policy.types.information import require_label
+from iad_policy.types.traces import OURS
 
 VERIFIERS: Mapping[str, str] = {
     "oracle": "iad_policy.verifiers.oracle:OracleVerifier",

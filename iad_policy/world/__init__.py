@@ -133,13 +133,16 @@ class World(ABC):
         ]
 
     def legal_action(self, info: Mapping[str, Any], seed: int) -> Any:
-        """Return a fallback action: the first available one that is no pattern, else a sample of the action space.
+        """Return a fallback action: the first available one that is no pattern, else an empty text.
 
-        A pattern such as `search[...]` is not filled in: that would be an agent's choice, and often a good one.
+        A pattern such as `search[...]` is not filled in: that would be an agent's choice, and often a good one. Where
+        an action can't be an empty text it is a sample of the action space.
         """
         available = self.available(info)
         if available:
             return available[0]
+        if self.env.action_space.contains(""):
+            return ""
         space = copy.deepcopy(self.env.action_space)
         space.seed(seed % 2**32)
         mask = None if self._wrappers.changes_actions else info.get("action_mask")

@@ -120,6 +120,13 @@ class Liker:
         return [Verdict(float(candidate.action[5])) for candidate in candidates]
 
 
+class LikerOf(Liker):
+    """One that is made by its name, for an environment."""
+
+    def __init__(self, env: Any) -> None:
+        super().__init__()
+
+
 def unmeasured(record: EpisodeRecord) -> EpisodeRecord:
     """Return a record without the seconds that no two runs share."""
     usage = {role: {**axes, "seconds": 0.0} for role, axes in record.usage.items()}

@@ -1,7 +1,11 @@
 """`evaluate`: what the command does, from Python, and with things of one's own."""
 
 import json
+import linecache
+import sys
 from collections.abc import Callable
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +17,7 @@ import iad_envs  # noqa: F401 (registers)
 from iad_policy import Candidate, Outcome, Propose, State, Usage, Verdict, evaluate, per_step, report_usage
 from iad_policy.errors import RunFolderError, UnknownName
 from iad_policy.ledger.run import Run
+from iad_policy.registry.source import source_parts
 from iad_policy.report.results import read_results
 from iad_policy.report.viewer.shown import run_json
 from iad_policy.types.information import ORACLE_AGENT_TEXT, VERIFIER_TEXTS, Information
@@ -65,13 +70,13 @@ def test_instruments_are_labelled_where_there_are_any(tmp_path: Path) -> None:
     def label(agent: Any) -> Any:
         evaluate(DialsEnv, "single", 1, agent=agent, verifier=Liker(), out=tmp_path, is_fresh=True)
         summary = json.loads((tmp_path / "summary.json").read_text())
-        return summary["instruments"], summary["instrument_label"]
+        return summary["alarms"]
 
     class Knower(Guesser):
         information = "oracle"
 
-    assert label(Guesser()) == ([], "")
-    assert label(Knower()) == (["Knower"], ORACLE_AGENT_TEXT)
+    assert label(Guesser()) == []
+    assert label(Knower()) == [f"Knower is an {ORACLE_AGENT_TEXT}"]
 
 
 def test_iad_vouches_for_no_verifier_that_it_does_not_know(tmp_path: Path) -> None:
@@ -86,7 +91,7 @@ def test_iad_vouches_for_no_verifier_that_it_does_not_know(tmp_path: Path) -> No
         for text in told(liker):
             assert f"erifier labelled {label} by its author" in text
             assert VERIFIER_TEXTS[label] not in text
-    for own in ("tests.iad_policy.evaluation_toy:Liker", "alone:tests.iad_policy.evaluation_toy:Liker"):
+    for own in ("tests.iad_policy.evaluation_toy:LikerOf", "alone:tests.iad_policy.evaluation_toy:LikerOf"):
         assert all("erifier labelled proxy by its author" in text for text in told(own))
     liker.information = "oracle"
     assert all(VERIFIER_TEXTS["oracle"] in text for text in told(liker))
@@ -147,12 +152,19 @@ def test_a_function_is_an_agent_and_several_are_compared() -> None:
     def twos(observation: str, info: Any) -> Candidate:
         return Candidate("turn[2]")
 
-    results = evaluate(DialsEnv, "single", 2, agent=[ones, twos], verifier="none", seed=[0, 1])
+    run = partial(evaluate, DialsEnv, "single", 2, agent=[ones, twos], verifier="none", seed=[0, 1])
+    results = run()
+    assert not results.figures().differences, "each agent has a baseline of its own"
     assert {row: own[0].actions for row, own in results.records.items()} == {
         "single ones": ("turn[1]",) * 3,
         "single twos": ("turn[2]",) * 3,
     }
     assert {len(own) for own in results.records.values()} == {4}
+    compared = run(baseline="single twos")
+    assert {row: one.baseline for row, one in compared.figures().differences.items()} == {"single ones": "single twos"}
+    assert "Difference to single twos on the same tasks (as asked)" in compared.table()
+    with pytest.raises(UnknownName, match=r"got 'single three'.*known: single, single ones, single twos"):
+        run(baseline="single three")
 
 
 def test_changed_code_is_another_run(tmp_path: Path) -> None:
@@ -165,8 +177,45 @@ def test_changed_code_is_another_run(tmp_path: Path) -> None:
         return "turn[2]"
 
     changed.__name__ = "agent"
-    with pytest.raises(RunFolderError, match="identity"):
-        evaluate(DialsEnv, "single", 1, agent=changed, verifier="none", out=tmp_path)
+    run = partial(evaluate, DialsEnv, "single", agent=changed, verifier="none", out=tmp_path)
+    with pytest.raises(
+        RunFolderError, match=r"version of agent \(\S+test_evaluate.agent was changed\).*--accept-agent"
+    ):
+        run(1)
+    answers = (tmp_path / "answers.jsonl").read_text()
+    assert "agent are of 2 versions of its code" in run(2, accept_agent=True).table()
+    assert (tmp_path / "answers.jsonl").read_text().startswith(answers), "recorded answers are kept"
+    assert "agent are of 2 versions" in read_results(tmp_path).table()
+    assert any("of 2 versions" in alarm for alarm in run_json(Run(tmp_path))["alarms"])
+
+
+def test_an_edit_elsewhere_in_a_file_is_no_change_of_the_agent_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    source = """
+PROMPT = "turn"
+MOST: int = 3
+def helper(digit):
+    return f"{PROMPT}[{digit}]"
+class Agent:
+    def propose(self, state, *, feedback, temperature, rng):
+        return Candidate(helper(min(1, MOST)))
+from iad_policy import Candidate
+"""
+
+    def parts(text: str) -> dict[str, str]:
+        (tmp_path / "their_agents.py").write_text(text)
+        linecache.checkcache()
+        sys.modules.pop("their_agents", None)
+        return source_parts(import_module("their_agents").Agent())
+
+    was = parts(source)
+    assert [name.rpartition(".")[2] for name in sorted(was)] == ["Agent", "MOST", "PROMPT", "helper"]
+    assert parts(source.replace("MOST: int", "def other(): pass  # a comment\nMOST: int")) == was
+    for old, new in (("= 3", "= 4"), ('"turn"', '"go"'), ("[{digit}]", "{digit}"), ("min(1", "max(1")):
+        now = parts(source.replace(old, new))
+        assert sum(now[name] != was[name] for name in was) == 1
 
 
 def in_the_way(folder: Path, name: str) -> None:

@@ -10,7 +10,7 @@ from iad_envs import ENVIRONMENTS
 from iad_envs.spaces import UnicodeText
 from iad_policy import Candidate, Commit, IADPolicyWrapper, Simulate
 from iad_policy.errors import ActionTypeError, SimulationError
-from iad_policy.types import DRAWN
+from iad_policy.types import UNLISTED
 from iad_policy.world import World, adapt, is_text
 from tests.contract.components import TAXI, Hunch, play
 from tests.contract.foreign import Dice, Words
@@ -135,10 +135,10 @@ def test_a_legal_action_is_never_a_pattern_nor_what_could_be_put_into_one() -> N
     digger = adapt(Digger())
     listed = {"available_actions": ("search[...]", "click[back]"), "instruction": "a red lamp"}
     assert digger.legal_action(listed, 0) == "click[back]"
-    drawn = digger.legal_action({**listed, "available_actions": ("search[...]",)}, 0)
-    assert Digger.action_space.contains(drawn)
+    assert digger.legal_action({**listed, "available_actions": ("search[...]",)}, 0) == ""
+    digger.env.action_space = gym.spaces.Text(9)
+    assert digger.env.action_space.contains(drawn := digger.legal_action({}, 0))
     assert drawn == digger.legal_action({}, 0) != digger.legal_action({}, 1)
-    assert "search" not in drawn
 
 
 TEXTUAL: list[tuple[str, dict[str, Any]]] = [
@@ -148,7 +148,7 @@ TEXTUAL: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("name", "options"), TEXTUAL)
-def test_where_no_candidate_is_usable_the_first_available_action_is_committed_else_a_drawn_one(
+def test_where_no_candidate_is_usable_the_first_available_action_is_committed_else_nothing(
     name: str, options: dict[str, Any]
 ) -> None:
     env = gym.make(name, **options)
@@ -158,8 +158,8 @@ def test_where_no_candidate_is_usable_the_first_available_action_is_committed_el
         (decision,) = policy.decisions
         assert (decision.is_fallback, decision.committed.error) == (True, "no idea")
         listed = [one for one in info["available_actions"] if not one.endswith("[...]")]
-        # An action that was drawn is invalid in the environment, too; one from the list is not.
-        assert env.step(action)[4]["invalid_action"] is (DRAWN in decision.notes) is (not listed)
+        # An empty text is invalid in the environment, too; an action from the list is not.
+        assert env.step(action)[4]["invalid_action"] is (UNLISTED in decision.notes) is (not listed)
         assert not listed or action == listed[0]
     env.close()
 

@@ -74,9 +74,19 @@ class DatabaseRendering(Rendering):
 class AnswerRendering(DatabaseRendering):
     """The words for `IAD/BIRD-v0` with `mode="answer"`, where an answer is a query alone."""
 
+    def written(self, action: Any, heading: str) -> str:
+        """Return the query in a block."""
+        return in_block(action) or super().written(action, heading)
+
     def told(self, feedback: Feedback) -> str:
         """Return a feedback with each query in a block, as an answer has it. A small model copies the form it sees."""
         return feedback_text(feedback, _InBlocks()) if feedback.attempts else feedback.text
+
+
+def in_block(action: Any) -> str:
+    """Return the query of a `submit[...]` in a block; "" for another action."""
+    submitted = re.fullmatch(r"submit\[(.*)\]", str(action), re.DOTALL)
+    return f"```sql\n{submitted[1]}\n```" if submitted else ""
 
 
 class _InBlocks(DatabaseRendering):
@@ -84,8 +94,8 @@ class _InBlocks(DatabaseRendering):
 
     def tried(self, action: Any, n_tokens: int) -> str:
         text = super().tried(action, n_tokens)
-        submitted = re.fullmatch(r"submit\[(.*)\]", str(action), re.DOTALL)
-        return f"\n```sql\n{submitted[1]}\n```" if submitted and text == str(action) else text
+        block = in_block(action)
+        return f"\n{block}" if block and text == str(action) else text
 
     def news(self, before: Turn | None, after: State, n_tokens: int) -> str:
         return super().news(before, after, n_tokens).removeprefix("submit: ")

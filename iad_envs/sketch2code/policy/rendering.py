@@ -39,6 +39,11 @@ class SketchRendering(Rendering):
         said = str(observation["text"]).removeprefix(str(seen.info.get("instruction", ""))).strip()
         return said or "No page was written yet."
 
+    def written(self, action: Any, heading: str) -> str:
+        """Return a page in a fence, and a question as it is."""
+        text = str(action)
+        return text if "```" in text or text.startswith("ask[") else f"```html\n{text}\n```"
+
     def outcome(self, preview: State) -> str:
         """Return what a page is rendered to. Its HTML is the action."""
         page = page_of(preview)

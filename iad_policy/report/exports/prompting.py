@@ -2,7 +2,8 @@
 
 It is the agent itself that says what it would ask in a recorded state, without feedback: a refined answer is trained as
 if it had been the first one. For an agent that reads no prompt it is what `litellm:<model>` would be asked in its
-place, so that a model trained on it is asked in the same words when it runs here.
+place, so that a model trained on it is asked in the same words when it runs here. Such an agent has no thoughts of a
+model, so its prompts ask for the action alone: those of the style `direct`, where there is one.
 """
 
 import math
@@ -25,6 +26,8 @@ from iad_policy.types import Candidate, State, Turn
 LANGUAGE = ("litellm", "local", "hf")
 KINDS: Mapping[str, type[LanguageAgent]] = {"react": ReActAgent, "composite": CompositeAgent}
 """Agents whose one question follows from the state, by the name they are run by."""
+
+WRITERS = (*LANGUAGE, *KINDS, "plan-solve")
 
 Message = dict[str, str]
 
@@ -69,9 +72,8 @@ class Prompter:
 
     def completion(self, agent: str, candidate: Candidate) -> list[Message]:
         """Return a candidate as the answer to that; what a model said before the action is part of it."""
-        is_said = agent.partition(":")[0] in (*LANGUAGE, *KINDS, "plan-solve")  # a language model wrote the thoughts
-        heading = self._agent(agent).heading
-        answer = f"{heading}: {candidate.action}" if heading else str(candidate.action)
+        is_said = agent.partition(":")[0] in WRITERS  # a language model wrote the thoughts
+        answer = self._prompts.rendering.written(candidate.action, self._agent(agent).heading)
         if is_said and candidate.error:
             answer = candidate.thought
         elif candidate.parts:
@@ -85,6 +87,8 @@ class Prompter:
             kind, _, model = name.partition(":")
             style: Any = model.rpartition("#")[2] if kind in LANGUAGE and "#" in model else None
             made: type[LanguageAgent] = KINDS.get(kind) or load_object(self._domain.language)
+            if kind not in WRITERS and made.default_style == "cot":
+                style = "direct"  # there is no thought to ask for
             nobody = ScriptedModel(())  # prompts are rendered only
             self._agents[name] = made(nobody, self._prompts, style, space=self._space)
         return self._agents[name]

@@ -21,6 +21,8 @@ from iad_policy.report.samples import Samples, SampleScore, TaskSample, error_ki
 
 VALUES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 """Values that scorers give, as `inspect_ai.scorer.value_to_float` has them. Words may have capitals."""
+OURS = "outcome.success"
+"""The score of logs of `iad_policy.bridges.inspect` where none is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,7 @@ def read(paths: Sequence[Path]) -> Samples:
             n_expected = n_tasks * (config.get("epochs") or 1)
             found.notes.append(f"{name}: {state}, with {len(log.samples)} of {n_expected} samples in the log")
     scores = {name for sample in found.samples for name in sample.scores}
-    found.score = scores.pop() if len(scores) == 1 else ""
+    found.score = scores.pop() if len(scores) == 1 else OURS if OURS in scores else ""
     return found
 
 

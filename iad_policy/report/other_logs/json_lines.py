@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from iad_policy.errors import UnknownName
+from iad_policy.report.comparison_table import some
 from iad_policy.report.other_logs.shared import named_apart, objects
 from iad_policy.report.samples import Samples, SampleScore, TaskSample, error_kind
 
@@ -42,11 +43,15 @@ def read(paths: Sequence[Path], *, columns: Mapping[str, str] | None = None) -> 
     found = Samples(score="score")
     files = named_apart([{"file": path.stem, "path": str(path)} for path in paths], ["file"])
     samples: dict[tuple[str, str, str], tuple[str, TaskSample]] = {}
+    present: set[str] = set()
+    keys: dict[str, None] = {}
     numbers = defaultdict[tuple[str, str], Iterator[int]](lambda: count(1))
     for path, file in zip(paths, files, strict=True):
         for line, content in objects(path, found.problems):
             place = f"{path}, line {line}"
             values = {field: _value(content, name) for field, name in names.items()}
+            present |= {field for field, value in values.items() if value is not None}
+            keys |= dict.fromkeys(content)
             try:
                 task = _name("task", values["task"])
                 arm = _name("arm", values["arm"]) if values["arm"] is not None else file
@@ -74,6 +79,9 @@ def read(paths: Sequence[Path], *, columns: Mapping[str, str] | None = None) -> 
                 )
             samples[key] = place, sample
             found.parts.setdefault(sample.arm, {"arm": sample.arm})
+    for field in columns or {}:
+        if field not in present:
+            found.problems.append(f"no line has {names[field]!r} as {field}; there are the keys {some([*keys])}")
     found.samples = [sample for _, sample in samples.values()]
     return found
 

@@ -7,6 +7,7 @@ one. All have only what stands in the run folder.
 import base64
 import inspect
 import math
+import re
 import struct
 import zlib
 from collections import Counter
@@ -31,7 +32,7 @@ from iad_policy.types import FALLBACK, Candidate, State
 from iad_policy.types.hashing import decode
 
 _HEAD_KEYS = {
-    *("env", "label", "information", "instruments", "baseline"),
+    *("env", "label", "information", "alarms", "baseline"),
     *("differences", "curves", "comparisons", "verifier_scores"),
 }
 _SUMMARY_KEYS = frozenset(one.name for one in fields(StrategySummary)) - {"spent"} | frozenset(SPENT)
@@ -68,7 +69,7 @@ def run_json(run: Run) -> dict[str, Any]:
         and list(strategies) == list(rows.values())
         and all(isinstance(one, dict) and one.keys() >= _SUMMARY_KEYS for one in strategies.values())
         and figures.keys() >= _HEAD_KEYS
-        and figures["baseline"] == RunConfig.of(run.config).compared_with
+        and figures["baseline"] == RunConfig.of(run.config).baseline_name
     ):
         results = results_of(run.config, list(run.records.values()))
         # The page of a run that goes on is drawn again and again. A complete run has the table's own figures.
@@ -109,10 +110,15 @@ def episodes_json(run: Run, start: int = 0, n: int | None = None) -> dict[str, A
     records = [one for one in run.episodes.records(keys[start:end]) if one.arm in rows]
     lines = [_episode_line(one, rows[one.arm]) for one in records]
     return {
-        "lines": sorted(lines, key=lambda one: (one["task"], one["seed"], one["row"])),
+        "lines": sorted(lines, key=lambda one: (_natural(one["task"]), one["seed"], one["row"])),
         "instructions": {one.task_id: one.instruction[:300] for one in records if one.instruction},
         "next": end if end < len(keys) else None,
     }
+
+
+def _natural(name: str) -> list[str | int]:
+    """Return what sorts task-2 before task-10."""
+    return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)]
 
 
 def episode_line(run: Run, key: str) -> dict[str, Any] | None:
@@ -155,8 +161,10 @@ def episode_json(run: Run, key: str, table: ShownTable) -> dict[str, Any]:
             first = episode.steps[0].before if episode.steps else None
             instruction = table.put("" if first is None else str(first.info.get("instruction", "")))
             steps = [_step(step, run, table) for step in episode.steps]
-            shown: dict[str, Any] = _finite({"key": episode.record.key, "instruction": instruction, "steps": steps})
-            return shown
+            record = episode.record
+            shown = {"key": record.key, "instruction": instruction, "steps": steps, "traceback": record.traceback}
+            finite: dict[str, Any] = _finite(shown)
+            return finite
     except DamagedEpisode as damaged:
         return {"key": key, "damaged": str(damaged)}
 

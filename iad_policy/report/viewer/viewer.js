@@ -275,7 +275,7 @@ function verifierView(run) {
     holder.replaceChildren(
       h("p", {}, `${plural(right + wrong, "episode")}: ${right} succeeded, ${wrong} failed. `,
         auc === null ? "Too few of one kind to tell the AUC (30 of each are needed)." : ["AUC ", h("b", {}, fixed(auc)), interval(range), "."],
-        ece === null ? " The scores are no probabilities." : [" Calibration error ", h("b", {}, fixed(ece)), "."]),
+        !right || !wrong ? null : ece === null ? " The scores are no probabilities." : [" Calibration error ", h("b", {}, fixed(ece)), "."]),
       h("div", { className: "charts" },
         h("figure", {}, h("figcaption", {}, "Reliability: success by score"),
           lineChart(bins, { x: "mean score of the verifier", y: "success rate", label: `success rate by score, ${nameOf(one)}`, shares: isShare }),
@@ -300,10 +300,9 @@ function head(run) {
     h("p", {}, `${run.split ? `Split ${apart(run.split)}, ` : ""}${run.n_tasks} ${run.n_tasks === 1 ? "task" : "tasks"}, seed ${several(run.seed)}${dataName}. Agent ${several(run.agent)}; verifier ${several([run.verifier].flat().map((one) => one || "none"))}; simulator ${run.simulator}.`),
     h("p", {}, `Budget: ${run.equal_on}.`),
     run.notes.length ? h("ul", { className: "quiet" }, run.notes.map((note) => h("li", {}, apart(note)))) : null,
-    run.instruments.map((agent) => h("p", { className: "banner" }, `${agent} is an ${run.instrument_label}`)),
-    (run.oracle_roles ?? []).map((role) => h("p", { className: "banner" }, `${role} is an ${run.oracle_role_label}`)),
-    Object.entries(run.verifiers ?? { "": run.label }).map(([name, label]) =>
-      h("p", { className: (run.informations?.[name] ?? run.information) === "oracle" ? "banner" : "quiet" }, name ? `${apart(name)}: ${label}` : label)),
+    run.alarms.map((alarm) => h("p", { className: "banner" }, apart(alarm))),
+    Object.entries(run.verifiers ?? { "": run.label }).filter(([name]) => (run.informations?.[name] ?? run.information) !== "oracle").map(([name, label]) =>
+      h("p", { className: "quiet" }, name ? `${apart(name)}: ${label}` : label)),
     run.is_complete ? null : h("p", { className: "warn" }, "The run is not complete. These are the results so far."),
     h("div", { className: "overview" },
       part("Scores", scores(run)),
@@ -664,6 +663,7 @@ function side(place, loaded, view) {
     box.append(h("p", { className: "warn" }, episode.damaged));
     return box;
   }
+  if (episode.traceback) box.append(folded("traceback", h("pre", {}, episode.traceback)));
   const step = episode.steps[Math.min(view.step, episode.steps.length - 1)];
   box.append(
     h("p", { className: "instruction" }, h("b", {}, text(episode.instruction, episode.texts))),

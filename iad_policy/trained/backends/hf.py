@@ -235,13 +235,16 @@ class HFBackend:
 
     def _encoded(self, row: Row) -> Encoded:
         messages = row.prompt or self._messages(row.state)
-        text = row.text or f"Action: {row.action}"
+        text = row.text or self._written(row.action)
         return Encoded(
             row,
             tuple(self.weights.prompt_ids(messages)),
             tuple(self.weights.answer_ids(text)),
             self.weights.n_fixed(messages),
         )
+
+    def _written(self, action: Any) -> str:
+        return self._prompts.rendering.written(action, "Action")
 
     def _messages(self, state: State) -> tuple[dict[str, str], ...]:
         values = self._prompts.rendering.values(state)
@@ -255,7 +258,7 @@ class HFBackend:
         ids = self.weights.prompt_ids(messages)
         name = digest(ids, actions)
         if name not in self._scored:
-            answers = [self.weights.answer_ids(f"Action: {action}") for action in actions]
+            answers = [self.weights.answer_ids(self._written(action)) for action in actions]
             prompt = self._reader.read(ids, self.weights.n_fixed(messages))
             read = read_answers(self.weights, prompt, answers)
             self._scored[name] = actions, np.array([float(tokens.double().sum()) for tokens, _ in read])

@@ -183,8 +183,8 @@ def test_a_table_says_that_its_agent_knows_gold(tmp_path: Path) -> None:
         assert done.exit_code == 0, done.output
         assert (f"*** {agent} is an oracle agent: knows the right action" in done.stdout) == said
         summary = json.loads((out / "summary.json").read_text())
-        assert summary["instruments"] == ([agent] if said else [])
+        assert [alarm.partition(" ")[0] for alarm in summary["alarms"]] == ([agent] if said else [])
         run = Run(out)
         head = run_json(run)
-        assert head["instruments"] == ([agent] if said else [])
+        assert head["alarms"] == summary["alarms"]
         assert head["strategies"] == summary["strategies"]  # intervals too

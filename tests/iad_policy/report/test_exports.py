@@ -2,6 +2,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from itertools import pairwise
@@ -15,12 +16,14 @@ import pytest
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import evaluate
 from iad_policy.agents.composite import CompositeAgent
-from iad_policy.agents.language import LanguageAgent
+from iad_policy.agents.language import LanguageAgent, language_agent
 from iad_policy.agents.react import ReActAgent
 from iad_policy.errors import MissingExtra, UnknownName
 from iad_policy.ledger.episode import UNFINISHED, RecordedStep
 from iad_policy.ledger.run import Run
-from iad_policy.models import Completion, Messages
+from iad_policy.models import Completion, Messages, text_of
+from iad_policy.models.scripted import ScriptedModel
+from iad_policy.registry.domain import LANGUAGE_AGENT, domain_of, domains
 from iad_policy.report.exports import FORMATS, export_runs
 from iad_policy.report.exports.examples import preferences
 from iad_policy.roles import TemplateRoles
@@ -225,6 +228,31 @@ def test_numbers_as_actions_are_asked_for_with_their_range(tmp_path: Path) -> No
     made = LanguageAgent(model, space=lake().action_space)
     first, *_ = model.rows(made, tmp_path / "run", "sft", lake, **asked, n=3, tasks=2)
     assert "a whole number from 0 to 3" in first["messages"][0]["content"]
+
+
+IN_WORDS: list[tuple[str, dict[str, Any]]] = [
+    *((name, {}) for name, _ in sorted(domains()) if name.startswith("IAD/") and "Browser" not in name),
+    ("IAD/BIRD-v0", {"mode": "answer"}),
+]
+
+
+@pytest.mark.parametrize(("name", "options"), IN_WORDS)
+def test_a_target_is_in_the_form_that_its_prompt_asks_for(name: str, options: dict[str, Any], tmp_path: Path) -> None:
+    split, out = "dev" if "Sketch" in name else "train", tmp_path / "run"
+    agent, run = {"agent": "solution:0", "verifier": "none"}, {"split": split, "env_args": options, "out": out}
+    evaluate(name, ["single"], 2, **agent, **run)  # type: ignore[arg-type]
+    env: Any = gym.make(name, split=split, **options).unwrapped
+    reader = language_agent(env, ScriptedModel(()), "direct" if domain_of(env).language == LANGUAGE_AGENT else None)
+    firsts = {row["episode"]: row["messages"] for row in reversed(exported(out, "sft"))}
+    for key, (*asked, said) in firsts.items():
+        step = Run(out).episode(key).steps[0]
+        assert step.before is not None
+        messages = reader.messages(replace(step.before, steps_left=env.max_steps))
+        assert asked == [{"role": one["role"], "content": text_of(one["content"])} for one in messages]
+        reading = reader._read(Completion(said["content"]), step.before)
+        assert (env.action_key(reading.action), reading.thought) == (env.action_key(step.action), "")
+    env.close()
+    assert len(firsts) == 2
 
 
 HERE = State("seen", {}, id="here")

@@ -1,4 +1,6 @@
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -145,10 +147,37 @@ def test_an_odd_answer_later_on_is_one_episodes_failure(tmp_path: Path) -> None:
     assert len(records) == 12
 
 
-def test_missing_verdicts_are_counted(tmp_path: Path) -> None:
-    records = run(runner(verifier=Liker(failing=True), strategies=("iad",)), tmp_path)
+def test_missing_verdicts_are_counted_and_end_a_run_that_has_no_others(tmp_path: Path) -> None:
+    failing: dict[str, Any] = {"verifier": Liker(failing=True), "strategies": ("iad",)}
+    with pytest.raises(RunStopped, match=r"all of the first 18 verdicts are missing.*too many requests") as stopped:
+        run(runner(**failing), tmp_path / "stopped")
+    assert stopped.value.is_failure
+    records = run(runner(**failing, keep_going=True), tmp_path / "whole")
     assert [one.n_failed_verdicts for one in records] == [9] * 4
     assert not any(one.error_kind for one in records)
+    assert "too many requests" in records[0].failed_verdict
+
+
+def test_equal_crashes_of_three_tasks_in_a_row_end_the_run_and_those_of_one_do_not(tmp_path: Path) -> None:
+    class Crashing(Guesser):
+        def __init__(self, tasks: Sequence[str]) -> None:
+            super().__init__()
+            self._tasks = tasks
+
+        def propose(self, state: State, **given: Any) -> Candidate:
+            if state.info["task_id"] in self._tasks:
+                raise ZeroDivisionError("no dial")
+            return super().propose(state, **given)
+
+    with pytest.raises(
+        RunStopped, match=r"7 episodes crashed alike: .*no dial \(test_runner.py, line \d+, in propose\)"
+    ):
+        run(runner(Crashing(["dials-0", "dials-1", "dials-2"])), tmp_path / "three")
+    records = run(runner(Crashing(["dials-0", "dials-1", "dials-3"])), tmp_path / "two")
+    assert [one.error_kind for one in records].count("crash") == 9
+    assert records[0].traceback.endswith("ZeroDivisionError: no dial\n")
+    with pytest.raises(RunStopped, match="the last 10 episodes failed"):
+        run(runner(Guesser({call: ModelError(f"{call}", kind="server") for call in range(1, 99)})), tmp_path / "server")
 
 
 def test_nonsense_for_ever_ends_with_a_reason(tmp_path: Path) -> None:
@@ -322,6 +351,7 @@ def test_a_language_model_is_asked_once_for_the_same_sample_of_any_folder(
         asked = RunConfig(
             "IAD/WebShop-v0", "litellm:openai/toy", "judge:openai/toy", ("single", "iad"), {"max_steps": 2}, tasks=1
         )
+        asked = replace(asked, keep_going=True)  # the scripted judge gives no verdict
         records = []
         for name in ("first", "second"):
             one = Runner(asked, lambda: gym.make(asked.env, **asked.env_args), load_components)

@@ -36,9 +36,11 @@ def test_what_is_not_there_has_a_default(tmp_path: Path) -> None:
 def test_columns_have_your_names_also_inside_of_objects(tmp_path: Path) -> None:
     line = {"doc": {"id": 3}, "model": "m", "metrics": {"acc": 1.0}, "doc.tokens": 5}
     columns = {"task": "doc.id", "arm": "model", "score": "metrics.acc", "tokens": "doc.tokens", "cost": "no.where"}
-    (sample,) = read(tmp_path, line, **columns).samples
+    found = read(tmp_path, line, **columns)
+    (sample,) = found.samples
     assert (sample.task, sample.arm, sample.scores["score"].value) == ("3", "m", 1.0)
     assert (sample.tokens, sample.usd) == (5, None)
+    assert found.problems == ["no line has 'no.where' as cost; there are the keys doc, model, metrics, doc.tokens"]
     with pytest.raises(UnknownName, match=r"expected a known column, got 'tsk' \(near: task\); known: arm, cost"):
         read(tmp_path, {"task": "a"}, tsk="id")
 
