@@ -91,6 +91,10 @@ def serve(
     openenv: Annotated[
         str | None, typer.Option(metavar="ENV", help="Serve an environment to OpenEnv clients instead.")
     ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="local:MODEL", help="Serve a model on this machine to OpenAI clients instead."),
+    ] = None,
     preview: Annotated[bool, typer.Option("--preview", help="MCP agents may simulate an action first.")] = False,
     outcomes: Annotated[
         Path | None, typer.Option(help="File for the outcomes of MCP agents' episodes, a line of JSON each.")
@@ -110,12 +114,12 @@ def serve(
     env_arg: EnvArgs = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Serve a web site, the shop's or the booking site, or an environment to other frameworks. Ctrl-C stops it."""
+    """Serve the shop, the booking site, a model, or an environment to other frameworks. Ctrl-C stops it."""
     from iad_policy.commands.serving import Served, opened
 
     with clear_errors():
-        asked: dict[str, Any] = {"site": site, "mcp": mcp, "openenv": openenv, "preview": preview, "api": api}
-        asked |= {"outcomes": outcomes, "host": host, "port": port, "split": split, "data_dir": data_dir}
+        asked: dict[str, Any] = {"site": site, "mcp": mcp, "openenv": openenv, "model": model, "preview": preview}
+        asked |= {"api": api, "outcomes": outcomes, "host": host, "port": port, "split": split, "data_dir": data_dir}
         serving = opened(Served(**asked, env_args=pairs(env_arg, "--env-arg")), tell)
     serving()
 

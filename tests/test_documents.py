@@ -34,7 +34,7 @@ PAGES = sorted(
 )
 """The pages of the other bridges need frameworks that exclude each other: `tests/full/test_bridge_*.py` run those."""
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", *(path.relative_to(ROOT).as_posix() for path in PAGES)]
-ALONE = [name for name in DOCUMENTS if not name.startswith("docs/add-")]
+ALONE = [name for name in DOCUMENTS if not name.startswith(("docs/add-", "docs/compare-my-agent"))]
 """All but the guides, whose steps build on each other: `test_guides.py` follows those."""
 TUTORIALS = ["docs/advise.md", "docs/adaptive.md", "docs/learning.md", "docs/learning/tutorial.md"]
 TUTORIALS += ["docs/learning/language-models.md"]

@@ -1,15 +1,19 @@
 """Following docs/add-*.md word by word in a copy of the checkout leads where they say."""
 
+import json
 import os
 import re
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests.iad_policy.models.local.smollm2 import smollm2
 
 ROOT = Path(__file__).parent.parent
 GUIDES = sorted((ROOT / "docs").glob("add-*.md"))
@@ -27,6 +31,7 @@ class Reader:
         self.folder = folder
         self._runs = runs
         self.done: list[str] = []
+        self._servers: list[subprocess.Popen[str]] = []
         self._inline: dict[str, Callable[..., None]] = {
             r"move `(\S+)` to `(\S+)`": self._move,
             r"remove `([^`]+)`\s+from `(\S+)`": self._remove,
@@ -50,7 +55,8 @@ class Reader:
             language, block = fence.groups()
             if language == "sh":
                 for line in block.splitlines():
-                    self._run(shlex.split(line))
+                    words = shlex.split(line)
+                    self._start(words[:-1]) if words[-1] == "&" else self._run(words)
                 continue
             for pattern, act in self._with_block.items():
                 if match := re.search(pattern, said):
@@ -87,19 +93,33 @@ class Reader:
             file.write(block)
         self.done.append(f"add to {path}")
 
+    @property
+    def _environment(self) -> dict[str, str]:
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        return {**os.environ, "PATH": path, "PYTHONPATH": str(self.folder)}  # as if the copy were what is installed
+
+    def _start(self, words: list[str]) -> None:
+        """Start a server, which `close` ends."""
+        self.done.append(" ".join(words[:3]))
+        server = subprocess.Popen(words, cwd=self.folder, env=self._environment, stdout=subprocess.PIPE, text=True)
+        self._servers.append(server)
+        assert server.stdout is not None
+        assert any("Ctrl-C" in line for line in server.stdout)
+
+    def close(self) -> None:
+        """End the servers."""
+        for server in self._servers:
+            server.terminate()
+            server.communicate(timeout=20)
+
     def _run(self, words: list[str]) -> None:
         self.done.append(" ".join(words[:3]))
         if not self._runs:
             return
-        environment = {
-            **os.environ,
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-            "PYTHONPATH": str(self.folder),  # as if the copy were what is installed
-        }
         done = subprocess.run(
             words,
             cwd=self.folder,
-            env=environment,
+            env=self._environment,
             input="leave[now]\n",
             capture_output=True,
             text=True,
@@ -137,3 +157,25 @@ def test_following_a_guide_word_by_word_leads_where_it_says(guide: Path, checkou
         assert len(code.splitlines()) < 60
         assert changed == ["replace in iad_envs/lamp.py", "add to ENTRY_POINTS"]
         assert all(block.count("\n") == 1 for language, block in FENCED.findall(text) if language == "text")
+
+
+@pytest.mark.slow
+def test_an_agent_of_ones_own_is_compared_word_by_word_with_a_model_that_is_served(tmp_path: Path) -> None:
+    """The pilot takes two tasks: sixty would take this model a quarter of an hour."""
+    smollm2()  # skips where it is not
+    text = (ROOT / "docs/compare-my-agent.md").read_text(encoding="utf-8")
+    assert text.count("--tasks 60") == 1
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port = str(found.getsockname()[1])
+    reader = Reader(tmp_path, runs=True)
+    try:
+        reader.follow(text.replace("--tasks 60", "--tasks 2").replace("8099", port))
+    finally:
+        reader.close()
+    assert reader.done[:2] == ["iad serve --model", "write my_agent.py"]
+    for name in ("first", "pilot"):
+        summary = json.loads((tmp_path / "runs" / name / "summary.json").read_text())
+        assert summary["is_complete"]
+        assert summary["alarms"] == []
+        assert all(one["tokens"] > 0 for one in summary["strategies"].values())

@@ -7,7 +7,7 @@ To add one that any environment can have, write its file and name it in `AGENTS`
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 
@@ -16,6 +16,9 @@ from iad_policy.registry import instantiate, load_object, load_own, with_default
 from iad_policy.registry.domain import all_named, domain_of, domains, env_id, find_named
 from iad_policy.types import Agent, AsyncAgent, Candidate, Feedback, LoadedAgent, State, Usage
 from iad_policy.types.call_context import current_call
+
+if TYPE_CHECKING:
+    from iad_policy.agents.language import AgentPrompt
 
 AGENTS: Mapping[str, str] = {
     "random": "iad_policy.agents.random:RandomAgent",
@@ -41,10 +44,15 @@ GONE: Mapping[str, str] = {
 """Name of an agent that is gone -> what replaces it."""
 
 
+KEYWORDS = ("feedback", "temperature", "rng", "state")
+"""What a function that is an agent may ask for, besides the observation and the info."""
+
+
 class FunctionAgent:
     """A plain function `f(observation, info) -> action` as an agent. It may be a coroutine function.
 
-    It receives the optional keywords that its signature names: `feedback`, `temperature`, `rng`.
+    It receives the optional keywords that its signature names: `feedback`, `temperature`, `rng` and `state`, which
+    also has the turns so far, a strategy's notes, and the steps that are left.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -55,14 +63,14 @@ class FunctionAgent:
             parameters = {}.values()  # a builtin without a signature takes no keywords
         takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
         names = {parameter.name for parameter in parameters}
-        self._keywords = [name for name in ("feedback", "temperature", "rng") if takes_any or name in names]
+        self._keywords = [name for name in KEYWORDS if takes_any or name in names]
         self.takes_feedback = "feedback" in self._keywords
 
     def propose(
         self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random
     ) -> Candidate | Awaitable[Candidate]:
         """Call the function. If it returns an awaitable, so does this."""
-        offered = {"feedback": feedback, "temperature": temperature, "rng": rng}
+        offered = {"feedback": feedback, "temperature": temperature, "rng": rng, "state": state}
         answer = self.function(state.observation, state.info, **{name: offered[name] for name in self._keywords})
         return _awaited(answer) if inspect.isawaitable(answer) else _as_candidate(answer)
 
@@ -123,6 +131,28 @@ def load_agent(
         f"expected an agent's name, an object with propose(), or a function f(observation, info), got {agent!r:.200}; "
         "give it a method propose()"
     )
+
+
+def prompt(env: gym.Env[Any, Any] | str, style: str | None = None, **env_args: Any) -> "AgentPrompt":
+    """Return how this project's language agents ask in an environment, and read the answer, for your own agent.
+
+    Args:
+        env: The environment, or its id.
+        style: As in `litellm:<model>#<style>`; by default the environment's own.
+        env_args: Arguments of an environment that is given by its id.
+
+    Raises:
+        UnknownName: There is no such environment, or no such style.
+    """
+    from iad_policy.agents.language import AgentPrompt
+
+    if not isinstance(env, str):
+        return AgentPrompt(env, style)
+    made = gym.make(env, **env_args)
+    try:
+        return AgentPrompt(made, style)
+    finally:
+        made.close()
 
 
 def asks_a_model(agent: str) -> bool:

@@ -10,6 +10,7 @@ from iad_policy.errors import ModelError, UnknownName
 from iad_policy.models import Completion, LanguageModel, identity_of
 from iad_policy.models.component import ModelComponent
 from iad_policy.models.parsing import UNREADABLE, Grammar, Reading, read_action, read_integer
+from iad_policy.models.scripted import ScriptedModel
 from iad_policy.prompts import Prompt, Prompts, prompts_of
 from iad_policy.registry import load_object
 from iad_policy.registry.domain import LANGUAGE_AGENT, domain_of, env_id
@@ -219,6 +220,48 @@ class LanguageAgent(ModelComponent):
         if self.kind == TOOL:
             return f"an action{like}"
         return f'a line "{self.heading}: ..." with an action{like}'
+
+
+class AgentPrompt:
+    """Asks as `litellm:<model>` is asked in an environment, and reads the answer as its answers are read. Thread-safe.
+
+    Args:
+        env: The environment. It is not kept.
+        style: The style; None for the environment's own.
+    """
+
+    def __init__(self, env: gym.Env[Any, Any], style: str | None = None) -> None:
+        self._agent = language_agent(env, ScriptedModel(()), cast(Style, style))
+
+    def messages(
+        self,
+        observation: Any,
+        info: Mapping[str, Any],
+        feedback: Feedback | None = None,
+        *,
+        state: State | None = None,
+    ) -> list[dict[str, Any]]:
+        """Return the messages that ask for an action, as OpenAI's interface takes them.
+
+        Args:
+            observation: What is seen now.
+            info: The info that came with it.
+            feedback: What the strategy has to say about earlier attempts; None in a plain proposal.
+            state: The whole state, which a function gets as its keyword `state`. Without it the messages have neither
+                the turns so far nor the steps that are left.
+        """
+        asked = self._agent.messages(state or State(observation, info), feedback)
+        return [dict(message) for message in asked]
+
+    def read(self, text: str, info: Mapping[str, Any], *, state: State | None = None) -> Candidate:
+        """Return what an answer proposes. One that can't be read is a candidate with an error, which says why.
+
+        Args:
+            text: The answer.
+            info: The info that came with the observation, which has the available actions.
+            state: As in `messages`.
+        """
+        return self._agent.read(text, state or State(None, info))
 
 
 AgentT = TypeVar("AgentT", bound=LanguageAgent)

@@ -20,7 +20,7 @@ from iad_policy.run.resolve import make_env
 from webshop_server.site.server import LOOPBACK, announcement, serve_until_stopped
 from webshop_server.site.serving import open_site
 
-WEBSHOP, BOOKING, MCP, OPENENV = "--site webshop", "--site booking", "--mcp", "--openenv"
+WEBSHOP, BOOKING, MCP, OPENENV, MODEL = "--site webshop", "--site booking", "--mcp", "--openenv", "--model"
 SITES = ("webshop", "booking")
 ONLY_FOR: Mapping[str, tuple[str, ...]] = {
     "--api": (WEBSHOP,),
@@ -39,6 +39,7 @@ class Served:
         site: The site.
         mcp: The environment for MCP clients.
         openenv: The environment for OpenEnv clients.
+        model: The model on this machine.
         preview: Whether MCP clients may simulate actions.
         outcomes: File for the outcomes of MCP clients' episodes.
         host: The address to bind to.
@@ -52,6 +53,7 @@ class Served:
     site: str | None = None
     mcp: str | None = None
     openenv: str | None = None
+    model: str | None = None
     preview: bool = False
     outcomes: Path | None = None
     host: str | None = None
@@ -68,10 +70,12 @@ class Served:
         Raises:
             ValueError: Two things at once, or an option that is for another one.
         """
-        asked = {"--site": self.site, MCP: self.mcp, OPENENV: self.openenv}
+        asked = {"--site": self.site, MCP: self.mcp, OPENENV: self.openenv, MODEL: self.model}
         given = [option for option, value in asked.items() if value is not None]
         if len(given) > 1:
-            raise ValueError(f"expected one of --site, --mcp and --openenv, got {' and '.join(given)}; leave one out")
+            raise ValueError(
+                f"expected one of --site, --mcp, --openenv and --model, got {' and '.join(given)}; leave one out"
+            )
         if self.site is not None:
             require_known("site", self.site, SITES)
         kind = given[0] if given and given[0] != "--site" else f"--site {self.site or SITES[0]}"
@@ -108,7 +112,14 @@ def opened(served: Served, tell: Callable[[str], None]) -> Callable[[], None]:
     server: Any
     if kind == MCP:
         return _opened_mcp(served, tell, host)
-    if kind == OPENENV:
+    if kind == MODEL:
+        from iad_policy.models.local import local_model
+        from iad_policy.models.local.endpoint import ModelEndpoint
+
+        model = local_model((served.model or "").removeprefix("local:"))
+        server = ModelEndpoint(model, host=host, port=port)
+        message = announcement(f"{model.name} is open to OpenAI clients (any key, any model name)", server, port)
+    elif kind == OPENENV:
         from iad_policy.bridges.openenv import openenv_app
 
         _check(served.openenv or "", served)

@@ -16,6 +16,7 @@ import pytest
 
 from iad_policy.errors import extra_command
 from tests.command_line import iad
+from tests.iad_policy.models.local.smollm2 import smollm2
 
 SHOP = "IAD/WebShop-v0"
 
@@ -49,6 +50,22 @@ def address(said: str) -> str:
     found = re.search(r"open at (\S+)", said)
     assert found, said
     return found[1]
+
+
+def test_a_model_on_this_machine_is_open_to_programs_that_speak_to_openai() -> None:
+    smollm2()  # skips where it is not
+    with serving("--model", "local:smollm2") as (process, said):
+        base = re.findall(r"http://127\.0\.0\.1:\d+/v1", said)[0]
+        question = {"model": "any", "messages": [{"role": "user", "content": "Say hello."}], "max_tokens": 4}
+        asked = urllib.request.Request(
+            f"{base}/chat/completions", json.dumps(question).encode(), {"Content-Type": "application/json"}
+        )
+        with urllib.request.urlopen(asked, timeout=60) as answer:
+            said_by_model = json.load(answer)
+        assert said_by_model["choices"][0]["message"]["content"]
+        assert said_by_model["usage"]["completion_tokens"] <= 4
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
 
 
 @pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
@@ -116,8 +133,8 @@ def test_a_token_that_is_set_is_kept_quiet_and_a_port_in_use_is_said() -> None:
         (["--preview"], "expected --preview with --mcp only, got it with --site webshop"),
         (["--outcomes", "file"], "expected --outcomes with --mcp only, got it with --site webshop"),
         (["--openenv", SHOP, "--preview"], "expected --preview with --mcp only, got it with --openenv"),
-        (["--mcp", SHOP, "--openenv", SHOP], "expected one of --site, --mcp and --openenv, got --mcp and --openenv"),
-        (["--mcp", SHOP, "--site", "webshop"], "expected one of --site, --mcp and --openenv, got --site and --mcp"),
+        (["--mcp", SHOP, "--openenv", SHOP], "one of --site, --mcp, --openenv and --model, got --mcp and --openenv"),
+        (["--mcp", SHOP, "--site", "webshop"], "one of --site, --mcp, --openenv and --model, got --site and --mcp"),
         (["--mcp", SHOP, "--host", "127.0.0.1"], "expected --host with --port"),
         (["--mcp", SHOP, "--api"], "expected --api with --site webshop only, got it with --mcp"),
         (["--site", "booking", "--split", "moon"], "known: train, dev, test"),

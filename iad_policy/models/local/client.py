@@ -235,19 +235,25 @@ class LocalModel:
                 self._server.end()
                 self._server = None
             if self._server is None:
-                self._refuse_without_memory()
-                self._server = self._serve(
-                    {
-                        "path": str(self._file.path.resolve()),
-                        "sha256": self._file.sha256,
-                        "n_context": self._n_context,
-                        "n_parallel": N_PARALLEL,
-                        "n_batch": 512,  # prompt tokens between two signs of life
-                        "n_threads": self._n_threads,
-                        "cache_mib": 512,  # for prompts that are not in use, in addition to the key-value cache
-                    }
-                )
+                self._server = self._serve(self.server_options())
             return self._server
+
+    def server_options(self) -> dict[str, Any]:
+        """Return what a server of the model is started with.
+
+        Raises:
+            ModelError: There is not enough memory for it.
+        """
+        self._refuse_without_memory()
+        return {
+            "path": str(self._file.path.resolve()),
+            "sha256": self._file.sha256,
+            "n_context": self._n_context,
+            "n_parallel": N_PARALLEL,
+            "n_batch": 512,  # prompt tokens between two signs of life
+            "n_threads": self._n_threads,
+            "cache_mib": 512,  # for prompts that are not in use, in addition to the key-value cache
+        }
 
     def _refuse_without_memory(self) -> None:
         weights = self._file.path.stat().st_size

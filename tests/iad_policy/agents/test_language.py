@@ -16,7 +16,7 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import IADPolicyWrapper
-from iad_policy.agents import load_agent
+from iad_policy.agents import load_agent, prompt
 from iad_policy.agents.composite import CompositeAgent
 from iad_policy.agents.language import STYLES, LanguageAgent, Style, language_agent
 from iad_policy.agents.plan_solve import PlanSolveAgent
@@ -306,3 +306,42 @@ def test_thinking_is_an_option_of_every_agent_by_name(name: str, monkeypatch: py
     assert len({one.identity for one in (plain, thinking, hasty)}) == 3
     assert "thinking" not in plain.identity
     assert "thinking=True" in thinking.identity
+
+
+class Asked:
+    """A model that keeps what it was asked, and answers in turn."""
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+
+    def __call__(self, messages: Any) -> str:
+        self.asked.append([dict(one) for one in messages])
+        texts = ["Thought: look\nAction: ls /", "I don't know", "```sh\nwc -l /etc/passwd\n```", "Action: submit"]
+        return texts[(len(self.asked) - 1) % len(texts)]
+
+
+def test_a_function_with_its_words_is_asked_and_read_as_the_agent_of_this_project() -> None:
+    env = gym.make("IAD/InterCodeBash-v0", split="train")
+    words = prompt(env)
+
+    def own(observation: Any, info: Any, feedback: Feedback | None = None, state: State | None = None) -> Candidate:
+        return words.read(mine(words.messages(observation, info, feedback, state=state)), info, state=state)
+
+    theirs, mine = Asked(), Asked()
+    played = []
+    for agent in (language_agent(env, ScriptedModel(theirs), reask=0), own):
+        with IADPolicyWrapper(agent, env, strategy="iad", n=2) as policy:
+            observation, info = env.reset(seed=0)
+            for _ in range(3):
+                action = policy.act(observation, info)
+                observation, _, done, truncated, info = env.step(action)
+                policy.observe(observation, info, done=done or truncated)
+            played.append([[(one.action, one.error) for one in each.candidates] for each in policy.decisions])
+    assert theirs.asked == mine.asked
+    assert len(mine.asked) == 6
+    assert played[0] == played[1]
+    assert played[0][0][1][1].startswith("unreadable answer: expected")
+    by_id = prompt("IAD/InterCodeBash-v0", split="train")
+    bare = by_id.messages("seen", {"available_actions": (), "instruction": "Count."})
+    assert "Count." in bare[-1]["content"]
+    env.close()
