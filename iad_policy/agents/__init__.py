@@ -27,6 +27,7 @@ AGENTS: Mapping[str, str] = {
     "litellm": "iad_policy.agents.language:language_agent",
     "local": "iad_policy.agents.language:local_agent",
     "hf": "iad_policy.agents.language:hf_agent",
+    "choose": "iad_policy.agents.choosing:choosing_agent",
     "react": "iad_policy.agents.react:react_agent",
     "composite": "iad_policy.agents.composite:composite_agent",
     "plan-solve": "iad_policy.agents.plan_solve:plan_solve_agent",

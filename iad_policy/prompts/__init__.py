@@ -53,7 +53,8 @@ _STATE = frozenset(
 _ACTING = _STATE | {"refine", "answer_format"}
 PLACEHOLDERS: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(("actor_direct", "actor_cot", "actor_react", "actor_few-shot", "actor_tool", "plan"), _ACTING),
-    **dict.fromkeys(("actor_prompting", "actor_fc", "actor_composite-first", "actor_composite"), _ACTING),
+    **dict.fromkeys(("actor_choose", "actor_prompting", "actor_fc"), _ACTING),
+    **dict.fromkeys(("actor_composite-first", "actor_composite"), _ACTING),
     "actor_plan-solve": _ACTING | {"plan", "plan_step"},
     "refine": frozenset({"feedback", "attempts", "reflect", "instruct"}),
     **dict.fromkeys((f"instruct_{name}" for name in INSTRUCTIONS if name != "none"), frozenset(WORDS[False])),
