@@ -38,7 +38,7 @@ class Reader:
         }
         self._with_block: dict[str, Callable[..., None]] = {
             r"Write `(\S+)`:$": self._write,
-            r"replace `([^`]+)` in\s+`(\S+)` by:$": self._replace,
+            r"replace\s+`([^`]+)` in\s+`(\S+)` by:$": self._replace,
             r"Add to `(\w+)` in\s+`(\S+)`:$": self._add_line,
             r"Add to `(\S+\.py)`:$": self._append,
         }

@@ -113,8 +113,8 @@ def opened(served: Served, tell: Callable[[str], None]) -> Callable[[], None]:
     if kind == MCP:
         return _opened_mcp(served, tell, host)
     if kind == MODEL:
+        from iad_policy.commands.endpoint import ModelEndpoint
         from iad_policy.models.local import local_model
-        from iad_policy.models.local.endpoint import ModelEndpoint
 
         model = local_model((served.model or "").removeprefix("local:"))
         server = ModelEndpoint(model, host=host, port=port)

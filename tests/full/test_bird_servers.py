@@ -33,7 +33,7 @@ from tests.iad_envs.bird.small_bird import QUESTIONS, make_folder
 pytestmark = pytest.mark.slow
 DATA = Path(__file__).parents[2] / "data" / "bird"
 LIMIT_S = 1.0
-SLACK_S = 0.5
+SLACK_S = 2.0
 LIMITS = QueryLimits(seconds=LIMIT_S)
 GOLDS = {str(question["question_id"]): str(question["SQL"]) for question in QUESTIONS}
 STUBBORN = """

@@ -94,10 +94,13 @@ def balanced(text: str, start: int) -> str:
 
 
 def call_at(text: str) -> ToolCall | None:
-    """Return the call that a text begins with, in a tag or as an object."""
+    """Return the call that a text begins with, in a tag or as an object.
+
+    A parameter between tags that is a number stays a text: as a button's name, 1.50 is not 1.5.
+    """
     text = text.lstrip()
     if tag := _TAG.match(text) or _FUNCTION.match(text):
-        calls = described(tag["body"] if tag.re is _TAG else tag[0])
+        calls = described(tag["body"] if tag.re is _TAG else tag[0], typed=False)
         return calls[0] if calls else None
     if text[:1] in ("{", "["):
         found = read_value(text)
@@ -114,11 +117,18 @@ def tagged(text: str) -> list[tuple[int, str]]:
     return places or [(tag.start(), tag[0]) for tag in _FUNCTION.finditer(text)]
 
 
-def described(body: str) -> list[ToolCall]:
-    """Return the calls that objects, or tags of parameters, describe. Several objects may follow one another."""
+def described(body: str, *, typed: bool = True) -> list[ToolCall]:
+    """Return the calls that objects, or tags of parameters, describe. Several objects may follow one another.
+
+    Args:
+        body: The text.
+        typed: Whether a parameter between tags that is a number, a truth value or null is one, and not a text.
+    """
     if tag := _FUNCTION.search(body):
         parameter = re.compile(r"<parameter=(?P<name>[\w.-]+)>(?P<value>.*?)</parameter>", re.DOTALL)
-        given = {one["name"]: _parameter(one["value"].strip("\n")) for one in parameter.finditer(tag["body"])}
+        given = {
+            one["name"]: _parameter(one["value"].strip("\n"), typed=typed) for one in parameter.finditer(tag["body"])
+        }
         found = None if given else read_value(tag["body"].lstrip())
         return [ToolCall(tag["name"], found.value if found and isinstance(found.value, dict) else given)]
     calls: list[ToolCall] = []
@@ -189,9 +199,10 @@ def _object_from(body: str, place: int) -> int:
     return start.end() if start else place
 
 
-def _parameter(text: str) -> Any:
+def _parameter(text: str, *, typed: bool) -> Any:
     """Return a parameter between tags: JSON where it is some, else the text."""
     try:
-        return json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return text
+    return value if typed or isinstance(value, str | dict | list) else text

@@ -17,6 +17,7 @@ import pytest
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import IADPolicyWrapper
 from iad_policy.agents import load_agent, prompt
+from iad_policy.agents.choosing import choosing_agent
 from iad_policy.agents.composite import CompositeAgent
 from iad_policy.agents.language import STYLES, LanguageAgent, Style, language_agent
 from iad_policy.agents.plan_solve import PlanSolveAgent
@@ -27,6 +28,7 @@ from iad_policy.models.scripted import ScriptedModel
 from iad_policy.prompts import CHANGED_PARTS, INCLUDED, PARTS, PLACEHOLDERS, Prompts
 from iad_policy.prompts.rendering import N_ACTIONS, N_OLD_TURNS, Rendering, fact_text
 from iad_policy.registry.domain import domain_by_id
+from iad_policy.trained.features import load_features
 from iad_policy.types import Candidate, Feedback, Part, State, Turn
 from iad_policy.types.call_context import Call, use_call
 from tests.contract.foreign import Words
@@ -344,4 +346,24 @@ def test_a_function_with_its_words_is_asked_and_read_as_the_agent_of_this_projec
     by_id = prompt("IAD/InterCodeBash-v0", split="train")
     bare = by_id.messages("seen", {"available_actions": (), "instruction": "Count."})
     assert "Count." in bare[-1]["content"]
+    env.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("IAD/BIRD-v0", {}), ("IAD/BIRD-v0", {"mode": "answer"}), ("IAD/WebShop-v0", {})]
+)
+def test_a_model_can_choose_among_what_is_offered_by_number(name: str, options: dict[str, Any]) -> None:
+    env = gym.make(name, split="train", **options)
+    observation, info = env.reset(seed=0)
+    here = State(observation, info)
+    asked = choosing_agent(env, ScriptedModel(())).messages(here)[-1]["content"]
+    offered = re.findall(r"^\d+\. (.*)$", asked, re.MULTILINE)
+    assert len(offered) > 1
+    chosen = proposed(choosing_agent(env, ScriptedModel(["I take this one.\nAction: 2"])), here)
+    assert (chosen.action, chosen.error, chosen.thought) == (offered[1], "", "I take this one.")
+    assert env.step(chosen.action)[4]["invalid_action"] is False
+    refused = proposed(choosing_agent(env, ScriptedModel([f"{len(offered) + 1}"]), reask=0), here)
+    assert f'expected a line "Action: n" with a number from 1 to {len(offered)}, got' in refused.error
+    known = load_features(name).identity
+    assert choosing_agent(env, ScriptedModel(())).identity.endswith(f"among {known}")
     env.close()

@@ -12,6 +12,7 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import gymnasium as gym
@@ -19,6 +20,7 @@ import pytest
 
 from iad_envs.sketch2code.policy.language_agent import Sketch2CodeLanguageAgent
 from iad_envs.toolcalls.policy.language_agent import CHATS, ToolCallLanguageAgent
+from iad_policy.agents.choosing import ChoosingLanguageAgent
 from iad_policy.agents.composite import CompositeAgent
 from iad_policy.agents.language import STYLES, TOOL, LanguageAgent
 from iad_policy.agents.plan_solve import PlanSolveAgent
@@ -89,6 +91,8 @@ def _asked(name: str) -> Iterator[tuple[str, Messages]]:
         unsure.propose(at.here, feedback=None, temperature=None, rng=Random(0))
     yield "reask", call.exchanges[-1].prompt[-2:]
     if name != "sketch2code":
+        features: Any = SimpleNamespace(actions=lambda state: [one.action for one in at.candidates])
+        yield "actor_choose", ChoosingLanguageAgent(ScriptedModel([]), own, features=features).messages(at.here)
         yield "actor_react", _agent(ReActAgent, name).messages(at.here)
         yield "actor_composite-first", _agent(CompositeAgent, name).messages(at.states[0])
         yield "plan", _agent(PlanSolveAgent, name).messages(at.states[0])

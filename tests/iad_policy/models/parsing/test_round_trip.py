@@ -160,6 +160,8 @@ LABELS = st.lists(
 
 
 @random
+@example(["0e0"], False, "")
+@example(["1.50"], False, "")
 @given(LABELS, st.booleans(), st.text(PRINTED.filter(lambda one: one not in "[]")))
 def test_a_click_and_a_search_come_back_whatever_their_words(labels: list[str], is_upper: bool, words: str) -> None:
     listed = tuple(dict.fromkeys(f"click[{label}]" for label in labels if label != "..." and is_within_a_turn(label)))
