@@ -77,6 +77,7 @@ PROMISES = (
             ("iad_policy.commands.serving", "iad_envs"): "a command that opens the sites of two packages",
             ("iad_policy.commands.serving", "webshop_server"): "the same",
             ("iad_policy.commands.asgi", "webshop_server"): "servers of all kinds bind and refuse alike",
+            ("iad_policy.commands.endpoint", "webshop_server"): "the same",
         },
     ),
     *(
