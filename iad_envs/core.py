@@ -26,6 +26,8 @@ ObsT = TypeVar("ObsT")
 StateT = TypeVar("StateT")
 SOLUTION = "solution"
 """What the oracle calls the actions that solve a task."""
+MAX_WHY = 300
+"""Characters of what is said of a failure."""
 AWAITING = "awaiting"
 """The `stop_reason` of a simulation that only the world can continue: with the user's next message, say."""
 OVER = "the episode is over: call reset()"
@@ -310,6 +312,10 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         """Return the gold of a task in the form of its data, for the oracle. By default the solution."""
         return self._solved(task)
 
+    def _why(self, now: Snapshot, score: Score) -> str:
+        """Return what is not right in a state that is no success. By default the reward's parts that are below 1."""
+        return ", ".join(f"{name} {value:.2f}" for name, value in score.parts.items() if value < 1.0)
+
     def action_key(self, action: str) -> str:
         """Return the canonical form of an action: equal keys mean equal actions."""
         return action.strip()
@@ -496,6 +502,17 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         if token._moment.rng_state is not None:
             self.np_random.bit_generator.state = token._moment.rng_state
         return self._arrive(token._moment)
+
+    def why_failed(self) -> str:
+        """Return in a line why the episode, as it stands, is no success; "" if it is one. This is gold, for readers."""
+        refuse_if_guarded("why_failed()", self._closings)
+        now = self._required()
+        score = self._scored(now)
+        if score.success:
+            return ""
+        ended = f"not finished within {self.max_steps} actions" if now.stop_reason == "max_steps" else ""
+        said = [ended, " ".join(self._why(now, score).split())[:MAX_WHY]]
+        return "; ".join(filter(None, said)) or "not finished"
 
     def oracle(self, token: Token) -> dict[str, Any]:
         """Return gold about a moment, simulated ones included: `reward progress success reward_parts reference`.

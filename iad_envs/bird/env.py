@@ -260,6 +260,18 @@ class BirdEnv(IADEnv[str, BirdState]):
         score = Score(reward, pair.soft_f1 if counts else 0.0, reward == 1.0, parts, None)
         return score._replace(memory=(last, score))
 
+    def _why(self, now: Snapshot, score: Score) -> str:
+        """Return what is wrong with the last query's result."""
+        last, gold = now.state.last, self._data.golds.get(now.task.task_id)
+        if last is None or gold is None:
+            return "no query was made" if gold else "the question has no gold query"
+        if last.result.status != "ok":
+            return f"{last.result.status}: {last.result.message}"
+        expected = self._at(now.task.db_id).scorer.gold(gold).result
+        size = f"rows x columns: {last.n_rows} x {len(last.result.columns)}"
+        wanted = f"{len(expected.rows)} x {len(expected.columns)}"
+        return f"{size}, other values than gold's" if size.endswith(f" {wanted}") else f"{size}, gold's are {wanted}"
+
     def _reference(self, task: Question) -> dict[str, Any]:
         return {"sql": self._data.golds.get(task.task_id, "")}
 

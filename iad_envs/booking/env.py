@@ -204,6 +204,12 @@ class BookingEnv(IADEnv[str, BookingState]):
         parts |= counts(task, state, is_over=now.done, is_booked=is_booked)
         return Score(float(success), best, success, parts, Memory(best, has_seen))
 
+    def _why(self, now: Snapshot, score: Score) -> str:
+        """Return the parts of the reservation that are wrong."""
+        if now.state.place.kind != "confirmation":
+            return "no reservation was made"
+        return f"wrong: {', '.join(name for name in PARTS if score.parts.get(name, 1.0) < 1.0)}"
+
     def _solution(self, task: BookingTask) -> list[str]:
         return gold_actions(self.engine, task)
 

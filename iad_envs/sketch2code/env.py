@@ -312,6 +312,13 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
         best = max(memory or 0.0, layout)
         return Score(layout if now.done else 0.0, best, layout >= self.success_at, parts, best)
 
+    def _why(self, now: Snapshot, score: Score) -> str:
+        """Return the layout's score, or why there is none."""
+        page = now.state.page
+        if page is None:
+            return "no page was written"
+        return page.failure or f"layout {score.parts['layout']:.2f}, below {self.success_at:g}"
+
     def _reference(self, task: SketchTask) -> dict[str, Any]:
         return {"html": task.html, "page": page_data(SketchState(task, task.html, self.renderer.page(task.html)))}
 

@@ -246,6 +246,13 @@ class WebShopEnv(IADEnv[str, ShopState]):
         progress = math.nan if self._progress == "off" else found.progress.best
         return Score(found.reward, progress, success, parts, found.progress)
 
+    def _why(self, now: Snapshot, score: Score) -> str:
+        """Return what of the purchase does not fit."""
+        if now.state.kind != "done":
+            return "nothing was bought"
+        names = {"r_type": "kind", "r_att": "attributes", "r_option": "options", "r_price": "price"}
+        return ", ".join(f"{name} {score.parts[part]:.2f}" for part, name in names.items() if score.parts[part] < 1.0)
+
     def _reveal(self, view: View, score: Score) -> str:
         return self._receipt(self._required().state, view.observation, score.reward)
 

@@ -44,6 +44,7 @@ class EpisodeRecord:
         verifier: The verifier's name; "" for none.
         n: Proposals per decision; 1 for a strategy without that option.
         success: Success as 1.0 or 0.0; None if the environment does not report it.
+        why: Why it is no success, in a line; "" if it is one or the environment does not say.
         progress: Progress at the end, from 0 to 1; None if the environment does not report it.
         reward: Sum of rewards over the episode.
         reward_parts: Components of the last reward, by name.
@@ -81,6 +82,7 @@ class EpisodeRecord:
     verifier: str = ""
     n: int = 1
     success: float | None = None
+    why: str = ""
     progress: float | None = None
     reward: float = 0.0
     reward_parts: Mapping[str, float] = field(default_factory=dict)

@@ -77,6 +77,7 @@ class EpisodeRun:
         return {
             "instruction": self._instruction,
             "success": None if success is None else float(success),
+            "why": self._why(),
             "progress": self._progress[-1] if self._progress else None,
             "reward": self._reward,
             "reward_parts": {name: value for name, value in parts.items() if value is not None},
@@ -98,6 +99,15 @@ class EpisodeRun:
             "progress_by_step": tuple(self._progress),
             "actions": tuple(encode(decision.committed.action) for decision in decisions[:n_steps]),
         }
+
+    def _why(self) -> str:
+        why = getattr(self._env.unwrapped, "why_failed", None)
+        if why is None or not self._progress:
+            return ""
+        try:
+            return str(why())
+        except Exception as error:  # it is for readers, and must not cost an episode
+            return f"not known, {type(error).__name__}: {error!s:.200}"
 
     def _arrived(self, info: dict[str, Any]) -> None:
         self._info = info

@@ -294,6 +294,17 @@ class EnvironmentContract:
                 _, reward, _, _, info = env.step(action)
             if task_id not in subject.exempt:
                 assert (float(reward), info["progress"], info["success"]) == (1.0, 1.0, True), task_id
+                assert env.why_failed() == ""
+
+    def test_a_failure_is_told_in_a_line(self, subject: Subject) -> None:
+        env = subject.make()
+        env.reset(seed=2)
+        for action in subject.ending(env):
+            _, _, _, _, info = env.step(action)
+            why = env.why_failed()
+            assert (why == "") is info["success"]
+            assert why.isprintable()
+            assert len(why) <= 400
 
     def test_the_oracle_tells_what_the_step_tells(self, subject: Subject) -> None:
         env = subject.make()

@@ -24,6 +24,7 @@ DEEDS: dict[str, Callable[[Digger], Any]] = {
     "reset": lambda env: env.reset(),
     "restore": lambda env: env.restore(env.snapshot()),
     "oracle": lambda env: env.oracle(env.snapshot()),
+    "why_failed": lambda env: env.why_failed(),
 }
 
 Deed = Callable[[], Any]

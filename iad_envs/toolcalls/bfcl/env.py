@@ -6,7 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar
 
-from iad_envs.core import Score, Transition, View
+from iad_envs.core import Score, Snapshot, Transition, View
 from iad_envs.data import data_folder
 from iad_envs.errors import require_known
 from iad_envs.toolcalls.answers import AnswerState, asked
@@ -167,6 +167,16 @@ class BFCLEnv(ToolCallEnv):
         success = state.is_over and judge.verdict(tally).valid
         progress = judge.progress_after(tally, state.turns[tally.n_turns :])
         return Score(float(success), progress, success, judge.parts_of(tally), tally)
+
+    def _why(self, now: Snapshot, score: Score) -> str:
+        """Return the first failure in the official words, with its turn."""
+        task, state = now.task, now.state
+        if isinstance(task, SingleQuestion):
+            calls = None if state.is_unread else state.calls
+            return check_calls(task, calls, scoring=self._scoring).error_type if state.kind == "done" else "no answer"
+        judge = self._judge(task)
+        found = judge.verdict(judge.tallied(state.turns[: state.n_ended]))
+        return found.error_type if found.turn is None else f"{found.error_type} in turn {found.turn + 1}"
 
     def _solution(self, task: Any) -> list[str]:
         if isinstance(task, SingleQuestion):

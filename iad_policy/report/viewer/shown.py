@@ -138,7 +138,7 @@ def _episode_line(record: EpisodeRecord, row: int) -> dict[str, Any]:
         "seed": record.seed,
         **{name: getattr(record, name) for name in ("success", "progress", "reward", "n_steps", "difficulty")},
         "stop": record.stop_reason,
-        **{name: getattr(record, name) for name in ("cut", "error_kind", "error")},
+        **{name: getattr(record, name) for name in ("cut", "error_kind", "error", "why")},
         "calls": spent.proposals + spent.verifications + spent.asks,
         "tokens": spent.tokens,
         "is_scored": record.is_scored,

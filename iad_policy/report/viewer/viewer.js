@@ -654,6 +654,7 @@ function side(place, loaded, view) {
   const box = h("section", { "aria-label": title },
     h("h2", {}, title),
     h("p", {}, h("span", { className: style }, `${sign} ${said}`), ` · progress ${fixed(line.progress)} · reward ${fixed(line.reward)} · ${line.n_steps} ${line.n_steps === 1 ? "step" : "steps"}${line.difficulty ? ` · ${apart(line.difficulty)}` : ""} · ended: ${apart(line.stop || "not yet")}${line.cut ? ` (${apart(line.cut)})` : ""}`),
+    line.why ? h("p", { className: "why" }, h("b", {}, "Not solved: "), apart(line.why)) : null,
     line.error ? h("p", { className: "warn" }, line.error) : null);
   if (!episode) {
     box.append(h("p", { className: "quiet" }, "This page does not contain the steps of this episode. Use iad view to see them."));
