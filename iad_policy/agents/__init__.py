@@ -122,7 +122,7 @@ def load_agent(
         if plays:
             kind = f"agent of {env_id(env)} ({name} plays {', '.join(plays)})"
             raise UnknownName(kind, agent, [*domain_of(env).agents, *AGENTS])
-        own = load_own(kind, agent, [*AGENTS, *all_named("agents")])
+        own = load_own(kind, agent, [*AGENTS, *all_named("agents")], "agents")
         agent = instantiate("agent", agent, own, env, **options)
     if hasattr(agent, "propose"):
         return with_defaults(agent, LoadedAgent)  # type: ignore[no-any-return]

@@ -1,13 +1,17 @@
 """Resolves the names of strategies, agents and verifiers: a registered name, or `module:object` for your own code.
 
-Registered names come first. Any other name of the form `module:object` is imported. A class is called with the
-environment and the options to make an agent or a verifier. Everything else (a strategy, an object, a function) is used
-directly. An environment is named `module:Id`, as for `gym.make`: importing the module registers the id.
+Registered names come first, then those of installed packages: the entry points of the groups `iad.agents`,
+`iad.verifiers` and `iad.strategies`, each a name for a `module:object`. Any other name of the form `module:object` is
+imported. A class is called with the environment and the options to make an agent or a verifier. Everything else (a
+strategy, an object, a function) is used directly. An environment is named `module:Id`, as for `gym.make`: importing the
+module registers the id.
 """
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import cache
 from importlib import import_module
+from importlib.metadata import entry_points
 from types import ModuleType
 from typing import Any
 
@@ -30,18 +34,27 @@ def load_object(path: str) -> Any:
     return getattr(found, name)
 
 
-def load_own(kind: str, name: str, known: Iterable[str]) -> Any:
+@cache
+def installed(table: str) -> Mapping[str, str]:
+    """Return what installed packages add to a table (agents, verifiers, strategies): name -> "module:object"."""
+    return {entry.name: entry.value for entry in entry_points(group=f"iad.{table}")}
+
+
+def load_own(kind: str, name: str, known: Iterable[str], table: str = "") -> Any:
     """Import the object that an unregistered name refers to.
 
     Args:
         kind: Kind of the object for the error text, such as a strategy or an agent.
         name: The given name.
         known: The registered names, for the error text.
+        table: The table that installed packages may add the name to.
 
     Raises:
         UnknownName: The name does not have the form `module:object`, or there is no such module or object.
         ImportError: The module exists but can't be imported.
     """
+    if table:
+        name, known = installed(table).get(name, name), [*known, *installed(table)]
     module, _, attribute = name.partition(":")
     if not attribute.isidentifier():
         raise UnknownName(f"{kind} or {OWN}", name, known)

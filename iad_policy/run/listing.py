@@ -3,12 +3,12 @@
 import inspect
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from iad_policy.errors import UnknownName
 from iad_policy.papers import experiments
-from iad_policy.registry import load_object
-from iad_policy.registry.domain import Kind, all_named
+from iad_policy.registry import installed, load_object
+from iad_policy.registry.domain import all_named
 from iad_policy.run.engines import ENGINES
 from iad_policy.run.trackers import TRACKERS
 from iad_policy.runtime.components import TABLES
@@ -38,7 +38,7 @@ def names(environments: Mapping[str, str]) -> dict[str, dict[str, str]]:
     return {
         "environments": dict(_described(name, path) for name, path in environments.items()),
         "agents": dict(_described(name, path) for name, path in _all(TABLES["agents"], "agents")),
-        "strategies": dict(_described(name, path) for name, path in TABLES["strategies"].items()),
+        "strategies": dict(_described(name, path) for name, path in _all(TABLES["strategies"], "strategies")),
         "verifiers": dict(_described(name, path) for name, path in _all(TABLES["verifiers"], "verifiers")),
         "simulators": dict(_described(name, path) for name, path in TABLES["simulators"].items()),
         "feedback": {name: _summary(form) for name, form in FORMS.items()},
@@ -55,15 +55,18 @@ def _described(name: str, path: str) -> tuple[str, str]:
         thing = load_object(path)
     except (ImportError, UnknownName) as error:
         return name, f"not available here: {error}"
+    except Exception as error:  # an installed package may raise anything
+        return name, f"not available here, {type(error).__name__}: {error}"
     if "model" in inspect.signature(thing).parameters:
         name = f"{name}:<model>"
     said = re.search(rf"`({re.escape(name)}:<[^`]*)`", _summary(thing))
     return WRITTEN.get(path) or (said[1] if said else name), _summary(thing)
 
 
-def _all(general: Mapping[str, str], kind: Kind) -> list[tuple[str, str]]:
-    """Return what any environment can have, then what the registered environments add."""
-    return [*general.items(), *all_named(kind).items()]
+def _all(general: Mapping[str, str], kind: Literal["agents", "verifiers", "strategies"]) -> list[tuple[str, str]]:
+    """Return what any environment can have, then what the registered environments and installed packages add."""
+    of_domains = {} if kind == "strategies" else all_named(kind)
+    return [*general.items(), *of_domains.items(), *installed(kind).items()]
 
 
 def _summary(thing: Any) -> str:

@@ -195,7 +195,7 @@ def find_strategy(strategy: str | Strategy) -> Strategy:
         return strategy
     if strategy in STRATEGIES:
         return load_object(STRATEGIES[strategy])  # type: ignore[no-any-return]
-    own = load_own("strategy", strategy, STRATEGIES)
+    own = load_own("strategy", strategy, STRATEGIES, "strategies")
     if not callable(own) or not inspect.signature(own).parameters:
         raise TypeError(
             f"expected a strategy, a generator function f(here, *, ...), got {strategy}, {own!r:.100}; see "

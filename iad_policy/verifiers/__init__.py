@@ -73,9 +73,8 @@ def load_verifier(verifier: str | Verifier, env: gym.Env[Any, Any]) -> LoadedVer
         if path := VERIFIERS.get(name) or find_named("verifiers", name, env):
             verifier = load_object(path)(env, *([argument] if argument else []))
         else:
-            own = load_own(
-                "verifier, judge:<model> for a language model", verifier, [*VERIFIERS, *all_named("verifiers")]
-            )
+            kind, known = "verifier, judge:<model> for a language model", [*VERIFIERS, *all_named("verifiers")]
+            own = load_own(kind, verifier, known, "verifiers")
             verifier = instantiate("verifier", verifier, own, env)
     for attribute in ("verify", "information", "needs_preview"):
         if not hasattr(verifier, attribute):

@@ -14,6 +14,7 @@ import pytest
 from iad_policy.agents import load_agent
 from iad_policy.errors import UnknownName
 from iad_policy.errors import extra_command as policy_extra
+from iad_policy.registry import installed
 from iad_policy.run.config import RunConfig
 from iad_policy.strategies import find_strategy, load_strategy, options_of
 from iad_policy.types import State
@@ -100,13 +101,39 @@ def test_each_kind_is_found_by_the_same_rule(mine: Path) -> None:
         (lambda: load_agent("mine_here:Painter", LampEnv(), size=3), r"give it __init__\(self, env, size\)"),
         (lambda: load_verifier("mine_here:NoArguments", LampEnv()), r"give it __init__\(self, env\)"),
         (lambda: load_verifier("mine_here:leaver", LampEnv()), "without verify"),
-        (lambda: load_agent("shopper", LampEnv(), colour="red"), "option of the agent shopper"),
+        (lambda: load_agent("random", LampEnv(), colour="red"), "option of the agent random"),
+        (lambda: load_agent("shopper", LampEnv()), r"agent of LampEnv \(shopper plays IAD/WebShop-v0, IAD/WebShopB"),
         (lambda: load_strategy("mine_here:last_of", treshold=1), "near: threshold"),
     ],
 )
 def test_what_is_wrong_with_a_name_or_a_thing_is_said(mine: Path, load: Any, said: str) -> None:
     with pytest.raises((ImportError, TypeError, UnknownName), match=said):
         find_strategy(load) if isinstance(load, str) else load()
+
+
+def test_an_installed_package_adds_names_and_one_that_is_broken_costs_one_line(mine: Path) -> None:
+    about = mine / "theirs-0.1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 0.1\n", encoding="utf-8")
+    entries = "[iad.agents]\npainter = mine_here:Painter\nbroken = broken_here:Agent\n"
+    entries += "[iad.verifiers]\nstrict = mine_here:Strict\n[iad.strategies]\nlast = mine_here:last_of\n"
+    (about / "entry_points.txt").write_text(entries, encoding="utf-8")
+    installed.cache_clear()
+    try:
+        listed = " ".join(iad("list", "agents", "verifiers", "strategies").stdout.split())
+        assert "painter Paints in one colour" in listed
+        assert "broken not available here, ZeroDivisionError: division by zero" in listed
+        assert "last Commit the last of n" in listed
+        asked = ["--agent", "painter", "--agent-arg", "colour=green", "--verifier", "strict"]
+        asked += ["--strategies", "single,last"]
+        done = iad("compare", "mine_here:MyLamp-v0", *asked, "--out", mine / "run")
+        assert done.exit_code == 0, done.output
+        with pytest.raises(ImportError, match="ZeroDivisionError: division by zero; fix the module"):
+            load_agent("broken", LampEnv())
+        with pytest.raises(UnknownName, match="near: painter"):
+            load_agent("paintr", LampEnv())
+    finally:
+        installed.cache_clear()
 
 
 def test_on_the_command_line_all_four_can_be_yours(mine: Path) -> None:
@@ -169,10 +196,12 @@ def test_an_option_of_all_strategies_gives_way_to_that_of_one(tmp_path: Path) ->
 def test_an_edited_file_is_another_run(mine: Path) -> None:
     run = "run", "IAD/WebShop-v0", "--strategy", "mine_here:last_of", "--tasks", 1, "--out", mine / "run"
     assert iad(*run).exit_code == 0
-    (mine / "mine_here.py").write_text(MINE + "# edited\n", encoding="utf-8")
+    (mine / "mine_here.py").write_text(f"{MINE}# edited elsewhere\n", encoding="utf-8")
+    assert iad(*run).exit_code == 0
+    (mine / "mine_here.py").write_text(MINE.replace("here, n)", "here, n + 1)"), encoding="utf-8")
     done = iad(*run)
     assert done.exit_code == 2
-    assert "another" in done.stderr
+    assert "another version of mine_here:last_of (mine_here.last_of was changed)" in done.stderr
     assert iad(*run, "--fresh").exit_code == 0
 
 
