@@ -235,6 +235,13 @@ class BirdEnv(IADEnv[str, BirdState]):
         }
         return View(observation, () if is_over else self._offer.patterns, facts, page)
 
+    def _public(self, now: Snapshot, view: View) -> dict[str, Any]:
+        """Return the public info. An answer that the database can't read as SQL is no valid action."""
+        info, last = super()._public(now, view), now.state.last
+        if last is not None and last.kind == "submit" and any(one.code == "syntax" for one in last.findings):
+            info["invalid_action"] = True
+        return info
+
     def _score(self, task: Question, now: Snapshot, memory: tuple[Answered | None, Score] | None) -> Score:
         state: BirdState = now.state
         if not state.has_gold:

@@ -110,6 +110,18 @@ def test_a_bare_query_is_a_submit_and_both_have_one_key(env: BirdEnv) -> None:
     assert env.action_key("SELECT 'A'") != env.action_key("SELECT 'a'")
 
 
+@pytest.mark.parametrize(
+    ("action", "is_valid"),
+    [("submit[SELECT]", False), ("submit[...]", False), ("execute[SELECT]", True), ("submit[SELECT nothing]", True)],
+)
+def test_an_answer_that_is_no_sql_is_no_valid_action(env: BirdEnv, action: str, is_valid: bool) -> None:
+    env.reset(seed=0)
+    observation, reward, terminated, _, info = env.step(action)
+    assert info["invalid_action"] is not is_valid
+    assert (reward, terminated) == (0.0, action.startswith("submit"))
+    assert "Invalid action" not in observation
+
+
 def test_in_the_mode_answer_only_a_submit_is_offered_and_anything_else_ends_the_only_decision(towns: Path) -> None:
     env = BirdEnv(data_dir=towns, mode="answer")
     longer = BirdEnv(data_dir=towns, mode="answer", max_steps=3)
