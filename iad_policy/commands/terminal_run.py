@@ -83,8 +83,10 @@ def run_session(
     if finished.report is not None:
         tell(f"Intervals and all spending: {out / TABLE}, or --full. Every step: {finished.report}")
     tell(f"Run folder: {out}")
-    are_all_errors = bool(results.records) and all(one.error_kind for own in results.records.values() for one in own)
-    return 2 if finished.is_failure or are_all_errors else INTERRUPTED if is_interrupted else 0
+    if is_interrupted:
+        return INTERRUPTED
+    are_all_errors = results.n_episodes > 0 and all(one.error_kind for own in results.records.values() for one in own)
+    return 2 if finished.is_failure or are_all_errors else 0
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from iad_policy.agents import asks_a_model
 from iad_policy.errors import NoProxyVerifier, UnknownName
 from iad_policy.papers import find_experiment
 from iad_policy.registry import import_named
-from iad_policy.registry.domain import domain_by_id
+from iad_policy.registry.domain import domain_by_id, domains
 from iad_policy.registry.environments import class_of, others, registered
 from iad_policy.run.config import DEFAULT_STRATEGIES, RunConfig
 from iad_policy.run.presets import applied
@@ -124,10 +124,11 @@ def parameters_of(env: str) -> dict[str, Any]:
     """
     module, _, name = env.rpartition(":")
     if module:
-        import_named("environment or module:Id", env, module, (one.id for one in others()))
+        import_named("environment or module:Id", env, module, (id for id, _ in domains()))
     spec = registered(name)
     if spec is None:
-        raise UnknownName("environment or module:Id", env, (one.id for one in others()))
+        own = [one.id for one in others() if module and one.namespace == name.rpartition("/")[0]]
+        raise UnknownName("environment or module:Id", env, [*(id for id, _ in domains()), *own])
     creator = class_of(spec)
     parameters = inspect.signature(creator).parameters if callable(creator) else {}
     return {name: parameter.default for name, parameter in parameters.items()}

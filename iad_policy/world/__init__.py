@@ -141,7 +141,7 @@ class World(ABC):
         available = self.available(info)
         if available:
             return available[0]
-        if self.env.action_space.contains(""):
+        if is_text(self.env.action_space) and self.env.action_space.contains(""):
             return ""
         space = copy.deepcopy(self.env.action_space)
         space.seed(seed % 2**32)

@@ -13,7 +13,7 @@ from iad_policy.ledger.episode import RecordedStep
 from iad_policy.ledger.episode_record import EPISODES, EpisodeRecord
 from iad_policy.ledger.run import Run
 from iad_policy.ledger.run_folder import CONFIG
-from iad_policy.types import FALLBACK, Candidate, Decision, Usage
+from iad_policy.types import Candidate, Decision, Usage
 from iad_policy.types.hashing import encode
 from tests.contract.components import STRATEGIES, Played, declared, play
 from tests.contract.drawing import N_TOKENS, SEEDS, THREADS, agent, drawn
@@ -87,7 +87,7 @@ def assert_equal(step: RecordedStep, live: Decision, earlier: set[str]) -> None:
     assert step.action == read.committed.action == live.committed.action
     assert (read.committed.id, read.committed.at) == (live.committed.id, live.committed.at)
     assert read.committed.error == live.committed.error
-    assert read.notes == tuple(note for note in live.notes if note == FALLBACK)
+    assert read.notes == live.notes
     own = not live.committed.at
     assert own == (read.committed == Candidate(live.committed.action, id=live.committed.id))
     if not own and not live.committed.error:

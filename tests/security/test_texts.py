@@ -174,11 +174,12 @@ def compared(agent: Any, texts: Sequence[str], folder: Path, *strategies: str) -
     """Run a comparison at a terminal that takes UTF-8 and nothing else; returns what it printed."""
     critic = Critic(texts)
     here = Components(agent, critic, critic)
-    asked = config(strategies=strategies, tasks=len(texts), n=(2,), feedback="best-worst-judge")
+    asked = config(strategies=strategies, tasks=len(texts), n=(2,), feedback="best-worst-judge", keep_going=True)
     printed = io.TextIOWrapper(io.BytesIO(), "utf-8")
     made = Runner(asked, lambda: OddDials(texts), lambda *_: here)
     try:
-        assert run_session(made, folder, Console(file=printed, width=100), is_full=True) == 0
+        code = run_session(made, folder, Console(file=printed, width=100), is_full=True)
+        assert code == (2 if isinstance(agent, Crasher) else 0)  # if every episode failed
     finally:
         made.close()
     printed.flush()
@@ -305,7 +306,8 @@ def test_none_stands_for_no_text(tmp_path: Path) -> None:
 
 def test_a_verifier_without_a_single_score_is_counted_and_said(tmp_path: Path) -> None:
     unsure, printed = Wrong(Verdict(math.nan, "I can't tell")), io.StringIO()
-    assert run_session(runner(None, unsure, strategies=("bon",), n=(3,)), tmp_path, Console(file=printed)) == 0
+    made = runner(None, unsure, strategies=("bon",), n=(3,), keep_going=True)
+    assert run_session(made, tmp_path, Console(file=printed)) == 0
     run = Run(tmp_path)
     steps = [step for key in run.records for step in run.episode(key).steps]
     verdicts = [one.verdict for step in steps for one in step.decision.candidates if one.verdict is not None]

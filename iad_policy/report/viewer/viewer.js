@@ -641,6 +641,7 @@ const isMarkup = (said) => /^\s*</.test(said);
 
 /* An action's label. Of a page it is what changed since an earlier one, or its title: its markup begins like that of any other. */
 function labelOf(said, before = "", n = 60) {
+  if (!said) return "(nothing)";
   if (!isMarkup(said)) return apart(said.slice(0, n));
   if (isMarkup(before)) return changes(said, before);
   const title = new DOMParser().parseFromString(said, "text/html").title.trim();
@@ -654,7 +655,7 @@ function side(place, loaded, view) {
   const box = h("section", { "aria-label": title },
     h("h2", {}, title),
     h("p", {}, h("span", { className: style }, `${sign} ${said}`), ` · progress ${fixed(line.progress)} · reward ${fixed(line.reward)} · ${line.n_steps} ${line.n_steps === 1 ? "step" : "steps"}${line.difficulty ? ` · ${apart(line.difficulty)}` : ""} · ended: ${apart(line.stop || "not yet")}${line.cut ? ` (${apart(line.cut)})` : ""}`),
-    line.why ? h("p", { className: "why" }, h("b", {}, "Not solved: "), apart(line.why)) : null,
+    line.why ? h("p", { className: "unsolved" }, h("b", {}, "Not solved: "), apart(line.why)) : null,
     line.error ? h("p", { className: "warn" }, line.error) : null);
   if (!episode) {
     box.append(h("p", { className: "quiet" }, "This page does not contain the steps of this episode. Use iad view to see them."));
