@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import closing
 from functools import partial
 from importlib.metadata import version
 from io import TextIOWrapper
@@ -11,6 +12,7 @@ from typing import Annotated, Any
 import gymnasium as gym
 import typer
 from rich.console import Console
+from rich.text import Text
 
 import iad_envs
 from iad_envs.data import DATA_VARIABLE, data_folder
@@ -31,6 +33,7 @@ from iad_policy.run.resolve import entry_points, env_of, make_env, parameters_of
 from iad_policy.run.runner import Runner
 from iad_policy.run.trackers import TrackerError, tracker_names
 from iad_policy.types.hashing import digest
+from iad_policy.types.texts import isolated
 from webshop_server import commands as shop
 
 app = typer.Typer(
@@ -122,6 +125,33 @@ def serve(
         asked |= {"api": api, "outcomes": outcomes, "host": host, "port": port, "split": split, "data_dir": data_dir}
         serving = opened(Served(**asked, env_args=pairs(env_arg, "--env-arg")), tell)
     serving()
+
+
+@app.command()
+def validate(
+    env: EnvId,
+    tasks: Annotated[
+        int, typer.Option(min=1, help="Number of tasks that are played, from the start of the split.")
+    ] = 40,
+    split: Split = None,
+    env_arg: EnvArgs = None,
+    data_dir: DataDir = None,
+    seed: Seed = 0,
+) -> None:
+    """Check an environment: solved by its solutions, not by tricks, and what its contract says."""
+    from iad_policy.validate import validate as checks
+
+    styles = {"ok": "green", "failed": "bold red", "open": "yellow"}
+    with clear_errors():
+        made = make_env(env, pairs(env_arg, "--env-arg"), split=split, data_dir=data_dir)
+    console, failed = make_console(), False
+    with closing(made):
+        for check in checks(made, n_tasks=tasks, seed=seed):
+            failed |= check.status == "failed"
+            line = Text(f"{check.status:<7}", style=styles[check.status])
+            console.print(line.append(f"{check.name}: {isolated(check.said)}", style="default"), soft_wrap=True)
+    if failed:
+        raise typer.Exit(1)
 
 
 @app.command()

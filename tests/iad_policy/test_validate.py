@@ -1,0 +1,223 @@
+"""`iad validate` passes our environments, and names what is wrong with ones that are broken in ten ways."""
+
+import itertools
+from typing import Any
+
+import gymnasium as gym
+import pytest
+
+import iad_envs
+from iad_envs.core import IADEnv, Score, Snapshot, Transition, View
+from iad_envs.spaces import UnicodeText
+from iad_policy.validate import validate
+from tests.command_line import iad
+
+WORDS = ("lamp", "chair", "table", "spoon", "towel", "bottle", "candle", "mirror")
+COUNTER = itertools.count()
+
+
+class Card:
+    """A task: say the word on a card."""
+
+    def __init__(self, task_id: str) -> None:
+        self.task_id = task_id
+        self.word = WORDS[int(task_id) % len(WORDS)]
+        self.instruction = "Look at the card, and say the word on it."
+
+
+class CardEnv(IADEnv[str, tuple[bool, str]]):
+    """A card on a table, face down."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__({str(n): Card(str(n)) for n in range(40)}, max_steps=4, **options)
+        self.action_space = UnicodeText(20_000)
+        self.observation_space = UnicodeText(20_000)
+
+    def _start(self, task: Card) -> tuple[bool, str]:
+        return False, ""
+
+    def _transition(self, state: tuple[bool, str], action: str, rng: Any) -> Transition:
+        if action == "look[card]":
+            return Transition((True, ""), "", False)
+        if action.startswith("say["):
+            return Transition((state[0], action[4:-1]), "", True)
+        return Transition(state, "expected look[card] or say[...]", False)
+
+    def _view(self, state: tuple[bool, str], complaint: str) -> View:
+        shown = f"The card says {self._word()}." if state[0] else "A card, face down."
+        return View(f"{shown} {complaint}", ("look[card]", "say[...]"), {}, {})
+
+    def _word(self) -> str:
+        assert self._now is not None
+        word: str = self._now.task.word
+        return word
+
+    def _score(self, task: Card, now: Snapshot, memory: Any) -> Score:
+        has_looked, said = now.state
+        is_right = said == task.word
+        return Score(float(is_right), max(0.5 * has_looked, float(is_right)), is_right, {"word": float(is_right)}, None)
+
+    def _solution(self, task: Card) -> list[str]:
+        return ["look[card]", f"say[{task.word}]"]
+
+    def terminal(self, action: str) -> bool:
+        return action.startswith("say[")
+
+
+class Unsolvable(CardEnv):
+    def _solution(self, task: Card) -> list[str]:
+        return ["look[card]", "say[something else]"]
+
+
+class Generous(CardEnv):
+    def _score(self, task: Card, now: Snapshot, memory: Any) -> Score:
+        return super()._score(task, now, memory)._replace(success=now.terminated)
+
+
+class Silent(CardEnv):
+    def _score(self, task: Card, now: Snapshot, memory: Any) -> Score:
+        score = super()._score(task, now, memory)
+        return score._replace(success=score.success or (now.terminated and not now.state[1]))
+
+
+class Echoing(CardEnv):
+    def _score(self, task: Card, now: Snapshot, memory: Any) -> Score:
+        score = super()._score(task, now, memory)
+        return score._replace(success=score.success or now.state[1].startswith("A card"))
+
+
+class Copied(CardEnv):
+    def _score(self, task: Card, now: Snapshot, memory: Any) -> Score:
+        score = super()._score(task, now, memory)
+        return score._replace(success=score.success or now.state[1] == task.instruction)
+
+
+class Still(CardEnv):
+    def _score(self, task: Card, now: Snapshot, memory: Any) -> Score:
+        score = super()._score(task, now, memory)
+        return score._replace(progress=float(score.success))
+
+
+class Beyond(CardEnv):
+    def _score(self, task: Card, now: Snapshot, memory: Any) -> Score:
+        score = super()._score(task, now, memory)
+        return score._replace(progress=score.progress * 3)
+
+
+class Hidden(CardEnv):
+    def _view(self, state: tuple[bool, str], complaint: str) -> View:
+        return super()._view((False, ""), complaint)._replace(available_actions=("say[...]",))
+
+    def _solution(self, task: Card) -> list[str]:
+        return [f"say[{task.word}]"]
+
+
+class Counting(CardEnv):
+    def _view(self, state: tuple[bool, str], complaint: str) -> View:
+        view = super()._view(state, complaint)
+        return view._replace(observation=f"{view.observation} {next(COUNTER)}")
+
+
+class Lying(CardEnv):
+    def simulate(self, token: Any, action: str, draw: int = 0) -> Any:
+        return super().simulate(token, action, draw)._replace(observation="A card, face up.")
+
+
+class Leaking(CardEnv):
+    """A simulation turns the card for good."""
+
+    is_turned = False
+
+    def _start(self, task: Card) -> tuple[bool, str]:
+        self.is_turned = False
+        return super()._start(task)
+
+    def simulate(self, token: Any, action: str, draw: int = 0) -> Any:
+        self.is_turned = True
+        return super().simulate(token, action, draw)
+
+    def _view(self, state: tuple[bool, str], complaint: str) -> View:
+        view = super()._view(state, complaint)
+        return view._replace(observation=f"{view.observation} {'It was turned.' * self.is_turned}")
+
+
+class Fragile(CardEnv):
+    def _transition(self, state: tuple[bool, str], action: str, rng: Any) -> Transition:
+        return super()._transition(state, f"{action.split('[')[0]}[{action.split('[')[1]}", rng)
+
+
+class Endless(gym.Env[int, int]):
+    action_space = gym.spaces.Discrete(2)
+    observation_space = gym.spaces.Discrete(2)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[int, dict[str, Any]]:
+        super().reset(seed=seed)
+        return 0, {}
+
+    def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
+        return 0, 0.0, False, False, {}
+
+
+BROKEN: list[tuple[type[gym.Env[Any, Any]], str, str]] = [
+    (Unsolvable, "each task is solved by its solution", "40 of 40 are not: 0, 1, 2 and 37 more"),
+    (Generous, "a random agent solves", "40"),
+    (Silent, "an agent that says nothing solves", "40 of 40"),
+    (Echoing, "one that repeats what it sees solves", "40 of 40"),
+    (Copied, "one that copies the task solves", "40 of 40"),
+    (Still, "progress moves before the end", "in none of 40 solutions"),
+    (Beyond, "progress moves before the end", "leaves the range"),
+    (Hidden, "what a solution needs can be seen", "nothing of the solution in 40 of 40 tasks"),
+    (Counting, "the same seed and actions", "differs after action 0"),
+    (Lying, "a simulated action is what the real one is", "task 0: action 1 was simulated otherwise"),
+    (Leaking, "a simulated action is what the real one is", "leads elsewhere after a simulation"),
+    (Fragile, "nonsense is an invalid action", "'' raised IndexError: list index out of range"),
+    (Endless, "an episode without sense ends", "went on after 1000 actions"),
+]
+
+
+@pytest.mark.parametrize(("broken", "name", "said"), BROKEN, ids=[one.__name__ for one, _, _ in BROKEN])
+def test_what_is_broken_is_named(broken: Any, name: str, said: str) -> None:
+    failed = [check for check in validate(broken()) if check.status == "failed"]
+    assert any(check.name.startswith(name) and said in check.said for check in failed), failed
+
+
+def test_a_sound_environment_passes() -> None:
+    checks = list(validate(CardEnv()))
+    assert {check.status for check in checks} == {"ok"}, checks
+    assert len(checks) == 11
+
+
+OURS: list[tuple[str, dict[str, Any]]] = [
+    *((name, {}) for name in iad_envs.ENVIRONMENTS if "Browser" not in name and "Sketch" not in name),
+    ("IAD/BIRD-v0", {"mode": "answer"}),
+    ("IAD/BFCL-v0", {"category": "irrelevance"}),
+    ("IAD/ACEBench-v0", {"category": "special_irrelevant"}),
+]
+
+
+@pytest.mark.parametrize(("name", "options"), OURS)
+def test_ours_pass(name: str, options: dict[str, Any]) -> None:
+    env = gym.make(name, **options)
+    failed = [check for check in validate(env, n_tasks=10) if check.status == "failed"]
+    env.close()
+    assert not failed
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("name", [name for name in iad_envs.ENVIRONMENTS if "Browser" in name or "Sketch" in name])
+def test_those_with_a_browser_pass(name: str) -> None:
+    test_ours_pass(name, {})
+
+
+def test_the_command_says_each_finding_and_fails_with_one() -> None:
+    done = iad("validate", "IAD/BIRD-v0", "--tasks", 3)
+    assert done.exit_code == 0, done.output
+    assert "ok     each task is solved by its solution: 3 tasks" in done.stdout
+    gym.register("Broken-v0", entry_point=Unsolvable)
+    try:
+        done = iad("validate", "Broken-v0", "--tasks", 3)
+    finally:
+        gym.registry.pop("Broken-v0")
+    assert done.exit_code == 1
+    assert "failed each task is solved by its solution: 3 of 3 are not: 0, 1, 2" in done.stdout
