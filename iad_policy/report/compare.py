@@ -93,6 +93,11 @@ class ArmFigures:
         """Number of samples that failed or have no score."""
         return sum(self.errors.values())
 
+    def passes_as_json(self) -> dict[str, Any]:
+        """Return pass@k and pass^k as `summary.json` holds them: `pass@2` -> value, interval and number of tasks."""
+        found = (("pass@", self.pass_at), ("pass^", self.pass_hat))
+        return {f"{name}{k}": mean._asdict() for name, means in found for k, mean in means.items()}
+
 
 @dataclass(frozen=True, slots=True)
 class PairedDifference:
@@ -272,9 +277,7 @@ def compare(
     if baseline or not baselines:
         found = _baselines(groups, baseline, samples)
         baselines = {arm: base for group, base in zip(groups, found, strict=True) for arm in group if arm != base}
-    if not ks:
-        largest = min((max(map(len, one.counted.values())) for one in arms.values() if one.counted), default=0)
-        ks = [k for k in range(2, largest + 1) if k == largest or k.bit_count() == 1]
+    ks = ks or _ks(arms)
     return Comparison(
         score=score,
         rules=rules,
@@ -286,6 +289,22 @@ def compare(
         alone=[group[0] for group in groups if len(group) == 1],
         samples=samples,
     )
+
+
+def _ks(arms: Mapping[str, ArmTasks]) -> list[int]:
+    """Return the powers of two up to the number of samples that all arms have, and that number."""
+    largest = min((max(map(len, one.counted.values())) for one in arms.values() if one.counted), default=0)
+    return [k for k in range(2, largest + 1) if k == largest or k.bit_count() == 1]
+
+
+def over_seeds(
+    records: Mapping[str, Sequence[EpisodeRecord]],
+    *,
+    resampling: Resampling = Resampling(),  # noqa: B008 (a tuple)
+) -> dict[str, ArmFigures]:
+    """Return the figures of each row of a run whose tasks have several seeds, as samples of them."""
+    arms = by_task(samples_of(records), CountingRules())
+    return {name: _figures(one, REWARD, _ks(arms), resampling) for name, one in arms.items()}
 
 
 def differences(

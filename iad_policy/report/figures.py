@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from iad_policy.report.compare import Difference
+from iad_policy.report.compare import ArmFigures, Difference
 from iad_policy.report.curves import AXES, Curve, CurveDifference, compared
 from iad_policy.report.matching import Matched
 from iad_policy.report.metrics import StrategySummary
@@ -114,7 +114,7 @@ class Heading:
 
 
 class Figures(NamedTuple):
-    """The summaries, differences and curves of a run.
+    """The summaries, differences and curves of a run, and pass@k and pass^k where there are several seeds.
 
     `matched` compares the strategies of each agent at equal spending, if that was asked for. `unmatched` says why they
     could not be compared.
@@ -123,6 +123,7 @@ class Figures(NamedTuple):
     summaries: dict[str, StrategySummary]
     differences: dict[str, Difference]
     curves: tuple[Curve, ...] = ()
+    passes: Mapping[str, ArmFigures] = {}
     matched: Mapping[str, Matched] = {}
     unmatched: str = ""
 

@@ -12,7 +12,7 @@ from iad_policy.ledger.episode_record import Arm, EpisodeRecord
 from iad_policy.ledger.gc_pause import without_collector
 from iad_policy.ledger.run import Run
 from iad_policy.ledger.run_folder import CONFIG, RunFolder, read_config
-from iad_policy.report.compare import Difference, Resampling, differences
+from iad_policy.report.compare import Difference, Resampling, differences, over_seeds
 from iad_policy.report.curves import curves
 from iad_policy.report.figures import Figures, Heading, heading_of
 from iad_policy.report.matching import Matched, matched
@@ -97,15 +97,18 @@ class Results:
             name = config.named_line(arm) if len(config.agent) == 1 else f"{config.named_line(arm)} {arm.agent}"
             by_line.setdefault(name, {})[arm.n] = records[config.label(arm)]
         has_curves = max(map(len, by_line.values())) > 1
+        resampling = Resampling(n_resamples=n_resamples)
+        passes = over_seeds(records, resampling=resampling) if len(config.seed) > 1 else {}
         return Figures(
             {label: summarise(own, n_resamples=n_resamples) for label, own in records.items()},
-            differences(records, self.baselines, resampling=Resampling(n_resamples=n_resamples)),
+            differences(records, self.baselines, resampling=resampling),
             tuple(
                 curve
                 for name, own in by_line.items()
                 for metric in METRICS * has_curves
                 for curve in curves(name, own, metric=metric, n_resamples=n_resamples)
             ),
+            passes,
             equal,
             unmatched,
         )
@@ -200,6 +203,7 @@ class Results:
         config, heading = self.heading.config, self.heading
         of_several = {"informations": dict(heading.informations), "verifiers": heading.verifier_texts}
         equal = {"matched": {agent: one.as_json() for agent, one in figures.matched.items()}}
+        passes = {name: one.passes_as_json() for name, one in figures.passes.items()}
         return {
             "env": config.env,
             "split": config.split,
@@ -224,6 +228,7 @@ class Results:
             "comparisons": [one._asdict() for metric in METRICS for one in figures.comparisons(metric)],
             "verifier_scores": [one.as_json() for one in scores_against_success(self.records)],
             **(equal if figures.matched else {}),
+            **({"passes": passes} if passes else {}),
         }
 
 

@@ -24,7 +24,15 @@ from iad_policy.report.columns import (
     p_value,
     with_interval,
 )
-from iad_policy.report.comparison_table import LOUD, difference_columns, left_out, legend, missing_verdicts, said_of
+from iad_policy.report.comparison_table import (
+    LOUD,
+    difference_columns,
+    left_out,
+    legend,
+    missing_verdicts,
+    pass_columns,
+    said_of,
+)
 from iad_policy.report.figures import Figures, Heading
 from iad_policy.report.matching import Matched
 from iad_policy.report.metrics import LevelSummary, StrategySummary
@@ -85,6 +93,7 @@ class RunTable:
         else:
             yield from fit("", scores, summaries)
             yield from fit("Spent, mean per episode", spent, summaries)
+        yield from _passes(self._figures, fit)
         if of_roles:
             ledger: Columns[Mapping[str, float]] = [
                 ("calls", lambda one: f"{sum(one.get(axis, 0.0) for axis in CALLS):.1f}"),
@@ -157,6 +166,7 @@ class ShortTable(RunTable):
             columns.append((f"better:worse\nthan {config.baseline_name}", lambda name: apart.get(name, "")))
             columns.append(("p", lambda name: p.get(name, "")))
         yield from fitting("", columns, {name: name for name in rows}, width=options.max_width, console=console)
+        yield from _passes(figures, partial(fitting, width=options.max_width, console=console))
         yield from _not_matched(figures)
         for one in figures.matched.values():  # at the largest spending of the baseline
             reached = {name: at[-1] for name, at in one.at.items()}
@@ -165,6 +175,12 @@ class ShortTable(RunTable):
             )
             yield Text(f"At equal {one.axis} ({one.budgets[-1]:,.1f} per episode): {values}.")
         yield from _warnings(figures)
+
+
+def _passes(figures: Figures, fit: Callable[..., list[RenderableType]]) -> Iterator[RenderableType]:
+    """Yield pass@k and pass^k over the seeds, if there are several."""
+    if columns := pass_columns(list(figures.passes.values())):
+        yield from fit("Any (pass@k) or all (pass^k) of k seeds succeed", columns, figures.passes)
 
 
 def _components(heading: Heading, agent: str) -> str:

@@ -264,7 +264,17 @@ def test_every_agent_seed_and_n_is_run_and_has_its_row(tmp_path: Path) -> None:
         for row in ("single", "bon-sc n=1", "bon-sc n=3", "iad n=1", "iad n=3")
     ]
     assert {len(own) for own in results.records.values()} == {8}
-    found = results.figures(100).differences
+    figures = results.figures(100)
+    for row, own in results.records.items():
+        of_task = [[one.success for one in own if one.task_id == task] for task in sorted({one.task_id for one in own})]
+        any_succeeds, all_succeed = (sum(map(how, of_task)) / len(of_task) for how in (any, all))
+        assert (figures.passes[row].pass_at[2].value, figures.passes[row].pass_hat[2].value) == (
+            any_succeeds,
+            all_succeed,
+        )
+    assert results.as_json(figures)["passes"]["single other"]["pass@2"]["n_tasks"] == 4
+    assert "Any (pass@k) or all (pass^k) of k seeds succeed" in results.table(figures=figures)
+    found = figures.differences
     assert {name: one.baseline for name, one in found.items() if name.endswith("guesser")} == {
         "single guesser": "bon-sc n=3 guesser",
         "iad n=1 guesser": "bon-sc n=1 guesser",
