@@ -20,6 +20,7 @@ from iad_policy.ledger.run import Run
 from iad_policy.registry.source import source_parts
 from iad_policy.report.results import read_results
 from iad_policy.report.viewer.shown import run_json
+from iad_policy.types import FEEDBACK_DROPPED
 from iad_policy.types.information import ORACLE_AGENT_TEXT, VERIFIER_TEXTS, Information
 from iad_policy.verifiers import is_own
 from tests.contract import foreign  # noqa: F401 (registers)
@@ -165,6 +166,26 @@ def test_a_function_is_an_agent_and_several_are_compared() -> None:
     assert "Difference to single twos on the same tasks (as asked)" in compared.table()
     with pytest.raises(UnknownName, match=r"got 'single three'.*known: single, single ones, single twos"):
         run(baseline="single three")
+
+
+def test_feedback_that_an_agent_does_not_take_is_said_and_iad_is_then_best_of_n(tmp_path: Path) -> None:
+    class Deaf(Guesser):
+        takes_feedback = False
+
+    def run(agent: Any, **asked: Any) -> Any:
+        return evaluate(DialsEnv, ["bon", "iad"], 4, agent=agent, verifier=Liker(), n=3, **asked)
+
+    deaf = run(Deaf(), out=tmp_path)
+    assert "*** FEEDBACK WAS DROPPED: Deaf takes none" in " ".join(deaf.table().split())
+    bon, iad = deaf.records.values()
+    assert [one.actions for one in bon] == [one.actions for one in iad]
+    recorded = Run(tmp_path)
+    decisions = [step.decision for key in recorded.records for step in recorded.episode(key).steps]
+    assert all(one.feedback is None for decision in decisions for one in decision.candidates)
+    dropped = [FEEDBACK_DROPPED in decision.notes for decision in decisions]
+    assert dropped.count(True) == sum(record.n_steps for record in iad)
+    assert "FEEDBACK WAS DROPPED" not in run(Guesser()).table()
+    assert "FEEDBACK WAS DROPPED" not in run(Deaf(), feedback="none").table()
 
 
 def test_changed_code_is_another_run(tmp_path: Path) -> None:
