@@ -26,6 +26,7 @@ napoleon_use_ivar = True
 html_theme = "furo"
 html_title = "iad"
 html_copy_source = False
+html_extra_path = ["schemas"]
 html_theme_options = {
     name: {"code-font-size": "0.75rem"}  # so that a printed table fits into a page
     for name in ("light_css_variables", "dark_css_variables")

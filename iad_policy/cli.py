@@ -129,27 +129,36 @@ def serve(
 
 @app.command()
 def validate(
-    env: EnvId,
-    tasks: Annotated[
-        int, typer.Option(min=1, help="Number of tasks that are played, from the start of the split.")
-    ] = 40,
+    subject: Annotated[str, typer.Argument(metavar="ENV|FOLDER", help="An environment's id, or a run folder.")],
+    tasks: Annotated[int, typer.Option(min=1, help="Number of tasks that are played.")] = 40,
     split: Split = None,
     env_arg: EnvArgs = None,
     data_dir: DataDir = None,
     seed: Seed = 0,
 ) -> None:
-    """Check an environment: solved by its solutions, not by tricks, and what its contract says."""
+    """Check an environment (solved by its solutions, not by tricks, as its contract says), or a run folder's files."""
+    from iad_policy.report.schemas import problems
+    from iad_policy.validate import Check
     from iad_policy.validate import validate as checks
 
     styles = {"ok": "green", "failed": "bold red", "open": "yellow"}
-    with clear_errors():
-        made = make_env(env, pairs(env_arg, "--env-arg"), split=split, data_dir=data_dir)
     console, failed = make_console(), False
-    with closing(made):
-        for check in checks(made, n_tasks=tasks, seed=seed):
-            failed |= check.status == "failed"
-            line = Text(f"{check.status:<7}", style=styles[check.status])
-            console.print(line.append(f"{check.name}: {isolated(check.said)}", style="default"), soft_wrap=True)
+
+    def told(check: Check) -> bool:
+        line = Text(f"{check.status:<7}", style=styles[check.status])
+        console.print(line.append(f"{check.name}: {isolated(check.said)}", style="default"), soft_wrap=True)
+        return check.status == "failed"
+
+    with clear_errors():
+        if Path(subject).is_dir():
+            found = list(problems(subject))
+            failed = bool(found)
+            for one in found or ["every file fits its schema"]:
+                told(Check(subject, "failed" if failed else "ok", one))
+        else:
+            with closing(make_env(subject, pairs(env_arg, "--env-arg"), split=split, data_dir=data_dir)) as made:
+                for check in checks(made, n_tasks=tasks, seed=seed):
+                    failed |= told(check)
     if failed:
         raise typer.Exit(1)
 
