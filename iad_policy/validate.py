@@ -125,7 +125,8 @@ def _played(env: gym.Env[Any, Any], task: Any, seed: int, choose: Choose) -> Pla
     """Play an episode until it ends, or what chooses has nothing more to say."""
     rng = Random(f"{seed} {task}")
     observation, info = _reset(env, task, seed)
-    seen, texts, rewards, progress = [digest(observation)], [_text(observation, info)], [], [_progress(info)]
+    seen, texts, progress = [digest(observation)], [_text(observation, info)], [_progress(info)]
+    rewards: list[float] = []
     done = False
     while not done and len(rewards) < ENDLESS:
         try:

@@ -57,7 +57,8 @@ def _of(hint: Any) -> Schema:
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return {"type": "object", "additionalProperties": _of(parts[1])}
     if isinstance(hint, type) and issubclass(hint, tuple):  # JSON has no names for its parts
-        return _of(tuple[*get_type_hints(hint).values()])
+        parts = tuple(get_type_hints(hint).values())
+        return {"type": "array", "items": _of(parts[0]), "minItems": len(parts), "maxItems": len(parts)}
     if isinstance(hint, type) and hint is not Any and get_type_hints(hint):
         return fields_of(hint)
     return {}  # anything
