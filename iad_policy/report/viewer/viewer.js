@@ -294,6 +294,7 @@ function verifierView(run) {
 const part = (title, ...inside) => h("div", {}, h("h2", {}, title), inside);
 
 function head(run) {
+  const curves = charts(run);
   const dataName = run.data?.name ? `, ${apart(run.data.name)} data ${run.data.digest}` : "";
   return h("section", { "aria-label": run.name },
     h("h1", {}, runs.length > 1 ? `${apart(run.name)}: ${run.env}` : run.env),
@@ -309,7 +310,7 @@ function head(run) {
       Object.keys(run.differences).length ? part("Differences on the same tasks", differences(run)) : null,
       Object.keys(run.matched ?? {}).length ? part("At equal spending", atEqualSpending(run)) : null,
       part("Spending", spending(run), h("details", {}, h("summary", {}, "By role"), byRole(run))),
-      Object.assign(part("Curves", charts(run)), { className: run.curves.length ? "" : "aside" }),
+      curves.hasChildNodes() ? Object.assign(part("Curves", curves), { className: run.curves.length ? "" : "aside" }) : null,
       run.verifier_scores.length ? part("The verifier against the truth", verifierView(run)) : null,
       part("Errors", failures(run), h("p", { className: "quiet" }, "[low, high]: 95 % intervals. p: exact McNemar test on success (several seeds: sign-flip test over tasks), adjusted by Holm. MDE: the smallest true difference that this number of tasks detects with 80 % power."))));
 }
@@ -655,7 +656,7 @@ function side(place, loaded, view) {
   const box = h("section", { "aria-label": title },
     h("h2", {}, title),
     h("p", {}, h("span", { className: style }, `${sign} ${said}`), ` · progress ${fixed(line.progress)} · reward ${fixed(line.reward)} · ${line.n_steps} ${line.n_steps === 1 ? "step" : "steps"}${line.difficulty ? ` · ${apart(line.difficulty)}` : ""} · ended: ${apart(line.stop || "not yet")}${line.cut ? ` (${apart(line.cut)})` : ""}`),
-    line.why ? h("p", { className: "unsolved" }, h("b", {}, "Not solved: "), apart(line.why)) : null,
+    line.why && !line.error ? h("p", { className: "unsolved" }, h("b", {}, "Not solved: "), apart(line.why)) : null,
     line.error ? h("p", { className: "warn" }, line.error) : null);
   if (!episode) {
     box.append(h("p", { className: "quiet" }, "This page does not contain the steps of this episode. Use iad view to see them."));
