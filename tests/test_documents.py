@@ -165,7 +165,7 @@ def test_toml_blocks_are_suites_that_run(suite: str, official: Path, monkeypatch
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     Path("suite.toml").write_text(SUITES[suite], encoding="utf-8")
     with serving() as server:
-        server.script(Reply(completion("Action: click[nothing]")))
+        server.script(Reply(completion("Score: 5\nAction: click[nothing]")))
         monkeypatch.setenv("OPENAI_API_BASE", server.address)
         iad("compare", *shlex.split("--config suite.toml --tasks 1 --n 1 --seed 0 --out runs"))
     assert len(list(Path("runs").rglob("summary.json"))) == len(read_suite(Path("suite.toml")))
@@ -267,7 +267,7 @@ def test_shell_commands_run(document: str, command: str, official: Path, monkeyp
         return
     with serving() as server:
         monkeypatch.setenv("OPENAI_API_BASE", server.address)
-        server.script(Reply(completion("Action: click[nothing]")))
+        server.script(Reply(completion("Score: 5\nAction: click[nothing]")))
         if words[0] == "iad":
             iad(*words[1:], typed="q\n" if command.startswith("iad play") else "")
         else:

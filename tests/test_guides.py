@@ -160,6 +160,7 @@ def test_following_a_guide_word_by_word_leads_where_it_says(guide: Path, checkou
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_an_agent_of_ones_own_is_compared_word_by_word_with_a_model_that_is_served(tmp_path: Path) -> None:
     """The pilot takes two tasks: sixty would take this model a quarter of an hour."""
     smollm2()  # skips where it is not
