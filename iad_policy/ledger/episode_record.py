@@ -63,6 +63,7 @@ class EpisodeRecord:
         n_unreadable: Proposals whose answer could not be read as an action.
         n_failed_verdicts: Verdicts that are missing because the verifier failed.
         failed_verdict: Why the first of them is missing.
+        n_dropped: Decisions that had feedback for an agent that takes none.
         final_score: The verifier's score of the last committed action; None if it was not verified, or in vain.
         n_evaluations: Simulated attempts that the evaluator judged.
         n_passed: Simulated attempts that the evaluator passed.
@@ -99,6 +100,7 @@ class EpisodeRecord:
     n_unreadable: int = 0
     n_failed_verdicts: int = 0
     failed_verdict: str = ""
+    n_dropped: int = 0
     final_score: float | None = None
     n_evaluations: int = 0
     n_passed: int = 0

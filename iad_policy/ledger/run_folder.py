@@ -209,11 +209,11 @@ class RunFolder:
         if self._holds_answers():
             agents = self.config.get("agent", ())
             agents = changed.intersection([agents] if isinstance(agents, str) else agents)
-            accept = ", or keep the agent's recorded answers and go on with its new code (--accept-agent)"
+            accept = "keep the agent's recorded answers and go on with its new code (--accept-agent), "
             raise RunFolderError(
-                f"expected the configuration that {self.path} holds, got another {', '.join(differing)}; name another "
-                "folder (--out), delete the recorded run (--fresh), or repeat the recorded command"
-                f"{accept if agents and len(differing) == len(agents) else ''}"
+                f"expected the configuration that {self.path} holds, got another {', '.join(differing)}; "
+                f"{accept if agents and len(differing) == len(agents) else ''}name another folder (--out), delete the "
+                "recorded run (--fresh), or repeat the recorded command"
             )
         self._forget()
         _replace(path, self.config)

@@ -8,8 +8,8 @@ from textwrap import dedent
 from typing import Any
 
 from iad_policy.types.hashing import digest
+from iad_policy.types.names import OURS
 from iad_policy.types.python_text import undisturbed
-from iad_policy.types.traces import OURS
 
 
 def source_parts(thing: Any) -> dict[str, str]:

@@ -9,7 +9,6 @@ from iad_policy.report.curves import AXES, Curve, CurveDifference, compared
 from iad_policy.report.matching import Matched
 from iad_policy.report.metrics import StrategySummary
 from iad_policy.run.config import RunConfig
-from iad_policy.strategies import STRATEGIES, options_of
 from iad_policy.types.information import ORACLE_AGENT_TEXT, ORACLE_ROLE_TEXT, verifier_text
 from iad_policy.types.names import PERFECT
 from iad_policy.verifiers import is_own
@@ -27,7 +26,7 @@ class Heading:
         oracle_agents: Names of the agents that know gold.
         oracle_roles: The roles whose component sees gold.
         n_codes: Number of versions of an agent's code that gave answers, where there are several.
-        unheard: Names of the agents that take no feedback, in a run that would give it.
+        unheard: Names of the agents that take no feedback, and had been given some.
         success_rule: What counts as success; "" for a reward of 1.
         trained_here: Number of the tasks that trained components were trained on, by component.
         informations: The information label of every verifier, by name.
@@ -42,8 +41,8 @@ class Heading:
     trained_here: Mapping[str, int] = field(default_factory=dict)
     informations: Mapping[str, str] = field(default_factory=dict)
     oracle_roles: tuple[str, ...] = ()
-    unheard: tuple[str, ...] = ()
     n_codes: Mapping[str, int] = field(default_factory=dict)
+    unheard: tuple[str, ...] = ()
 
     @property
     def verifier_text(self) -> str:
@@ -148,26 +147,10 @@ def heading_of(config: RunConfig, recorded: Mapping[str, Any], n_tasks: int) -> 
     informations |= {one: identity[f"{config.agent[0]} with {one}"]["information"] for one in others}
     oracle_agents = tuple(agent for agent in config.agent if "agent_information" in identity[agent])
     roles = tuple(identity[config.agent[0]].get("oracle_roles", ()))
-    known = [name for name in config.strategies if name in STRATEGIES]  # others need not be at hand
-    gives = any(
-        "instruct" in options_of(config.strategy(name)) and config.options(name).get("feedback") != "none"
-        for name in known
-    )
-    unheard = tuple(agent for agent in config.agent if gives and not identity[agent].get("takes_feedback", True))
     n_codes = {agent: 1 + len(codes) for agent, codes in recorded.get("accepted", {}).items()}
     rule, trained = recorded.get("success_rule", ""), recorded.get("trained_here", {})
     return Heading(
-        config,
-        information,
-        n_tasks,
-        recorded["data"],
-        oracle_agents,
-        rule,
-        trained,
-        informations,
-        roles,
-        unheard,
-        n_codes,
+        config, information, n_tasks, recorded["data"], oracle_agents, rule, trained, informations, roles, n_codes
     )
 
 

@@ -56,6 +56,8 @@ class Results:
         """Add an episode, with its share of a charged pilot as the usage of a role of that name."""
         if record.strategy in self._pilots:
             record = replace(record, usage={**record.usage, "pilot": self._pilots[record.strategy]})
+        if record.n_dropped and record.agent not in self.heading.unheard:
+            self.heading = replace(self.heading, unheard=(*self.heading.unheard, record.agent))
         self._records[self.label(record)].append(record)
 
     def label(self, record: EpisodeRecord) -> str:

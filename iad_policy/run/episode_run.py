@@ -7,6 +7,7 @@ import gymnasium as gym
 from iad_policy.ledger.episode_record import number
 from iad_policy.models.parsing import UNREADABLE
 from iad_policy.strategies.building_blocks.attempts import passes
+from iad_policy.types import FEEDBACK_DROPPED
 from iad_policy.types.hashing import encode
 from iad_policy.types.python_text import undisturbed
 from iad_policy.types.traces import place_of, traceback_of
@@ -91,6 +92,7 @@ class EpisodeRun:
             "simulated_by": self._policy.simulated_by,
             "n_unreadable": sum(one.error.startswith(UNREADABLE) for one in candidates),
             "n_failed_verdicts": len(failed),
+            "n_dropped": sum(FEEDBACK_DROPPED in decision.notes for decision in decisions),
             "failed_verdict": failed[0].critique if failed else "",
             "final_score": None if last is None else number(last.score),
             "n_evaluations": len(passed),

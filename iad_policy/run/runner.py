@@ -138,9 +138,8 @@ class Runner:
             else:
                 yield kept
         if missing:
-            yield from self._make_engine(
-                self._spec, RunJournal(folder, self._meter, self._place, keeps_going=self.config.keep_going)
-            ).work(missing)
+            journal = RunJournal(folder, self._meter, self._place, keeps_going=self.config.keep_going)
+            yield from self._make_engine(self._spec, journal).work(missing)
         if self._meter.stopped.is_set():
             raise KeyboardInterrupt
 

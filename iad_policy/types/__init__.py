@@ -65,10 +65,10 @@ AXES = Usage._fields
 NOTHING = Usage()
 FALLBACK = "committed as fallback: no candidate was an action"
 """The note of a decision that committed a legal action because no candidate was usable."""
-FEEDBACK_DROPPED = "feedback dropped: the agent takes none, so what was to be a refinement is a fresh sample"
-"""The note of a decision whose strategy gave feedback to an agent that takes none."""
 UNLISTED = "no available action could be taken as it is: the fallback is an empty text, or a drawn action"
 """The note of such a decision where none or only patterns such as `search[...]` were available."""
+FEEDBACK_DROPPED = "feedback dropped: the agent takes none, so what was to be a refinement is a fresh sample"
+"""The note of a decision whose strategy gave feedback to an agent that takes none."""
 
 
 class Part(NamedTuple):

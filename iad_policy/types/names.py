@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+OURS = ("iad_policy", "iad_envs", "webshop_server")
+"""The packages of this project. Code of any other is its user's."""
 PATTERN = "[...]"
 """How an available action ends that is a pattern."""
 ROLES = ("critic", "judge", "ranker", "evaluator", "summariser", "reflector", "paraphraser")

@@ -4,7 +4,8 @@ import sysconfig
 import traceback
 from types import FrameType
 
-OURS = ("iad_policy", "iad_envs", "webshop_server")
+from iad_policy.types.names import OURS
+
 MOST = 4000
 """Characters of a traceback that are kept, from its end."""
 

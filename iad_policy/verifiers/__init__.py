@@ -13,7 +13,7 @@ from iad_policy.registry import instantiate, load_object, load_own, with_default
 from iad_policy.registry.domain import all_named, domain_by_id, find_named
 from iad_policy.types import LoadedVerifier, Verifier
 from iad_policy.types.information import require_label
-from iad_policy.types.traces import OURS
+from iad_policy.types.names import OURS
 
 VERIFIERS: Mapping[str, str] = {
     "oracle": "iad_policy.verifiers.oracle:OracleVerifier",

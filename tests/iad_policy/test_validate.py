@@ -1,6 +1,7 @@
 """`iad validate` passes our environments, and names what is wrong with ones that are broken in ten ways."""
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium as gym
@@ -69,39 +70,19 @@ class Unsolvable(CardEnv):
         return ["look[card]", "say[something else]"]
 
 
-class Generous(CardEnv):
-    def _score(self, task: Card, now: Snapshot, memory: Any) -> Score:
-        return super()._score(task, now, memory)._replace(success=now.terminated)
+def scored(change: Callable[[Card, Snapshot, Score], Score]) -> type[CardEnv]:
+    """A card that scores otherwise."""
+
+    class Otherwise(CardEnv):
+        def _score(self, task: Card, now: Snapshot, memory: Any) -> Score:
+            return change(task, now, super()._score(task, now, memory))
+
+    return Otherwise
 
 
-class Silent(CardEnv):
-    def _score(self, task: Card, now: Snapshot, memory: Any) -> Score:
-        score = super()._score(task, now, memory)
-        return score._replace(success=score.success or (now.terminated and not now.state[1]))
-
-
-class Echoing(CardEnv):
-    def _score(self, task: Card, now: Snapshot, memory: Any) -> Score:
-        score = super()._score(task, now, memory)
-        return score._replace(success=score.success or now.state[1].startswith("A card"))
-
-
-class Copied(CardEnv):
-    def _score(self, task: Card, now: Snapshot, memory: Any) -> Score:
-        score = super()._score(task, now, memory)
-        return score._replace(success=score.success or now.state[1] == task.instruction)
-
-
-class Still(CardEnv):
-    def _score(self, task: Card, now: Snapshot, memory: Any) -> Score:
-        score = super()._score(task, now, memory)
-        return score._replace(progress=float(score.success))
-
-
-class Beyond(CardEnv):
-    def _score(self, task: Card, now: Snapshot, memory: Any) -> Score:
-        score = super()._score(task, now, memory)
-        return score._replace(progress=score.progress * 3)
+def also(is_solved: Callable[[Card, Snapshot], bool]) -> type[CardEnv]:
+    """A card that more than the word on it solves."""
+    return scored(lambda task, now, score: score._replace(success=score.success or is_solved(task, now)))
 
 
 class Hidden(CardEnv):
@@ -158,25 +139,34 @@ class Endless(gym.Env[int, int]):
         return 0, 0.0, False, False, {}
 
 
-BROKEN: list[tuple[type[gym.Env[Any, Any]], str, str]] = [
-    (Unsolvable, "each task is solved by its solution", "40 of 40 are not: 0, 1, 2 and 37 more"),
-    (Generous, "a random agent solves", "40"),
-    (Silent, "an agent that says nothing solves", "40 of 40"),
-    (Echoing, "one that repeats what it sees solves", "40 of 40"),
-    (Copied, "one that copies the task solves", "40 of 40"),
-    (Still, "progress moves before the end", "in none of 40 solutions"),
-    (Beyond, "progress moves before the end", "leaves the range"),
-    (Hidden, "what a solution needs can be seen", "nothing of the solution in 40 of 40 tasks"),
-    (Counting, "the same seed and actions", "differs after action 0"),
-    (Lying, "a simulated action is what the real one is", "task 0: action 1 was simulated otherwise"),
-    (Leaking, "a simulated action is what the real one is", "leads elsewhere after a simulation"),
-    (Fragile, "nonsense is an invalid action", "'' raised IndexError: list index out of range"),
-    (Endless, "an episode without sense ends", "went on after 1000 actions"),
-]
+BROKEN: dict[str, tuple[type[gym.Env[Any, Any]], str, str]] = {
+    "unsolvable": (Unsolvable, "each task is solved by its solution", "40 of 40 are not: 0, 1, 2 and 37 more"),
+    "generous": (also(lambda task, now: now.terminated), "a random agent solves", "40"),
+    "silent": (also(lambda task, now: now.terminated and not now.state[1]), "an agent that says nothing", "40 of 40"),
+    "echoing": (also(lambda task, now: now.state[1].startswith("A card")), "one that repeats what it sees", "40 of 40"),
+    "copied": (also(lambda task, now: now.state[1] == task.instruction), "one that copies the task", "40 of 40"),
+    "still": (
+        scored(lambda task, now, score: score._replace(progress=float(score.success))),
+        "progress moves before the end",
+        "in none of 40 solutions",
+    ),
+    "beyond": (
+        scored(lambda task, now, score: score._replace(progress=score.progress * 3)),
+        "progress moves before the end",
+        "leaves the range",
+    ),
+    "hidden": (Hidden, "what a solution needs can be seen", "nothing of the solution in 40 of 40 tasks"),
+    "counting": (Counting, "the same seed and actions", "differs after action 0"),
+    "lying": (Lying, "a simulated action is what the real one is", "task 0: action 1 was simulated otherwise"),
+    "leaking": (Leaking, "a simulated action is what the real one is", "leads elsewhere after a simulation"),
+    "fragile": (Fragile, "nonsense is an invalid action", "'' raised IndexError: list index out of range"),
+    "endless": (Endless, "an episode without sense ends", "went on after 1000 actions"),
+}
 
 
-@pytest.mark.parametrize(("broken", "name", "said"), BROKEN, ids=[one.__name__ for one, _, _ in BROKEN])
-def test_what_is_broken_is_named(broken: Any, name: str, said: str) -> None:
+@pytest.mark.parametrize("kind", BROKEN)
+def test_what_is_broken_is_named(kind: str) -> None:
+    broken, name, said = BROKEN[kind]
     failed = [check for check in validate(broken()) if check.status == "failed"]
     assert any(check.name.startswith(name) and said in check.said for check in failed), failed
 
