@@ -258,7 +258,7 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         render_mode: str | None = None,
     ) -> None:
         if not isinstance(max_steps, int) or max_steps < 1:
-            raise ValueError(f"expected max_steps of 1 or more, got {max_steps!r:.100}")
+            raise ValueError(f"expected max_steps of 1 or more, a whole number, got {max_steps!r:.100}")
         self.max_steps = max_steps
         self.split = split
         modes = self.metadata["render_modes"]

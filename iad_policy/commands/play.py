@@ -13,6 +13,7 @@ from rich.text import Text
 
 from iad_policy.commands.options import DataDir, EnvArgs, EnvId, Seed, Split, pairs
 from iad_policy.commands.terminal import BAD_INPUT, clear_errors, make_console
+from iad_policy.registry.domain import env_id
 from iad_policy.run.resolve import make_env, parameters_of
 from iad_policy.types.names import PATTERN
 from iad_policy.types.texts import isolated
@@ -47,8 +48,16 @@ def play_episode(
         read: Function that asks for a line of text. It raises EOFError at the end of the input.
         task: Task id, or None to let the seed choose.
         seed: Seed of the environment.
+
+    Raises:
+        ValueError: The environment doesn't choose a task by its id.
     """
     observation, info = env.reset(seed=seed, options={"task_id": task} if task is not None else None)
+    if task is not None and str(info.get("task_id", "")) != task:
+        raise ValueError(
+            f"expected an environment that begins the task of options['task_id'], got {env_id(env)}, which began "
+            f"another than {task!r:.100}; leave --task out"
+        )
     heading = f"Task {isolated(str(info.get('task_id', seed)))}: {_lines(info.get('instruction', ''))}"
     console.print(heading, style="bold", markup=False)
     console.print("Type a number, a button's name or a whole action. Type q to quit.", style="dim")

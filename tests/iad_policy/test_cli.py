@@ -106,7 +106,7 @@ def test_an_argument_of_the_environment_reaches_its_episodes_and_their_export(tm
         ((SHOP, "--budget", "decision.proposals"), "KEY=VALUE"),
         ((SHOP, "--env-arg", "colour=red"), "known: "),
         ((SHOP, "--env-arg", "split=dev"), "--split"),
-        ((SHOP, "--env-arg", "max_steps=many"), "max_steps"),
+        ((SHOP, "--env-arg", "max_steps=1.5"), "max_steps of 1 or more, a whole number, got 1.5"),
         ((SHOP, "--data-dir", "/no/such/folder"), "data_dir"),
         ((SHOP, "--baseline", "bon"), "known: "),
         ((SHOP, "--strategies", "try-again"), "pass the verifier 'oracle'"),
@@ -197,6 +197,8 @@ def test_play_can_be_left_and_lists_tasks_where_the_given_one_is_unknown() -> No
         assert (done.exit_code, "You quit" in done.stdout) == (0, True)
     done = iad("play", SHOP, "--task", "nope")
     assert (done.exit_code, "known: test-0001" in done.stderr) == (2, True)
+    done = iad("play", "CartPole-v1", "--task", "nope")
+    assert (done.exit_code, "got CartPole-v1, which began another than 'nope'" in done.stderr) == (2, True)
 
 
 def command(*arguments: object) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from iad_policy.errors import UnknownName
-from iad_policy.report.comparison_table import some
+from iad_policy.report.comparison_table import named
 from iad_policy.report.other_logs.shared import named_apart, objects
 from iad_policy.report.samples import Samples, SampleScore, TaskSample, error_kind
 
@@ -35,6 +35,7 @@ def read(paths: Sequence[Path], *, columns: Mapping[str, str] | None = None) -> 
 
     Raises:
         UnknownName: `columns` has another key.
+        ValueError: No line has a key that `columns` names, or a task, or a score or success.
     """
     names = {field: field for field in FIELDS} | dict(columns or {})
     for field in names:
@@ -43,15 +44,13 @@ def read(paths: Sequence[Path], *, columns: Mapping[str, str] | None = None) -> 
     found = Samples(score="score")
     files = named_apart([{"file": path.stem, "path": str(path)} for path in paths], ["file"])
     samples: dict[tuple[str, str, str], tuple[str, TaskSample]] = {}
-    present: set[str] = set()
-    keys: dict[str, None] = {}
+    keys: dict[str, bool] = {}
     numbers = defaultdict[tuple[str, str], Iterator[int]](lambda: count(1))
     for path, file in zip(paths, files, strict=True):
         for line, content in objects(path, found.problems):
             place = f"{path}, line {line}"
             values = {field: _value(content, name) for field, name in names.items()}
-            present |= {field for field, value in values.items() if value is not None}
-            keys |= dict.fromkeys(content)
+            keys |= _keys(content)
             try:
                 task = _name("task", values["task"])
                 arm = _name("arm", values["arm"]) if values["arm"] is not None else file
@@ -79,10 +78,25 @@ def read(paths: Sequence[Path], *, columns: Mapping[str, str] | None = None) -> 
                 )
             samples[key] = place, sample
             found.parts.setdefault(sample.arm, {"arm": sample.arm})
-    for field in columns or {}:
-        if field not in present:
-            found.problems.append(f"no line has {names[field]!r} as {field}; there are the keys {some([*keys])}")
+    has_score = names["score"] in keys or names["success"] in keys
+    for field in {"task": "", **(columns or {}), **({} if has_score else {"success": ""})} if keys else ():
+        if names[field] not in keys:
+            there = named([key for key, is_last in keys.items() if is_last])
+            raise ValueError(
+                f"expected lines with the key {names[field]!r}, for {field}, got none; there are the keys {there}; "
+                f"name yours: --columns {field}=KEY"
+            )
     found.samples = [sample for _, sample in samples.values()]
+    return found
+
+
+def _keys(content: Mapping[str, Any], before: str = "") -> dict[str, bool]:
+    """Return the names of all keys as columns have them, and whether no object is within."""
+    found: dict[str, bool] = {}
+    for key, value in content.items():
+        found[f"{before}{key}"] = not (isinstance(value, dict) and value)
+        if isinstance(value, dict):
+            found |= _keys(value, f"{before}{key}.")
     return found
 
 

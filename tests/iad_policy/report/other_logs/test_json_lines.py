@@ -35,14 +35,31 @@ def test_what_is_not_there_has_a_default(tmp_path: Path) -> None:
 
 def test_columns_have_your_names_also_inside_of_objects(tmp_path: Path) -> None:
     line = {"doc": {"id": 3}, "model": "m", "metrics": {"acc": 1.0}, "doc.tokens": 5}
-    columns = {"task": "doc.id", "arm": "model", "score": "metrics.acc", "tokens": "doc.tokens", "cost": "no.where"}
+    columns = {"task": "doc.id", "arm": "model", "score": "metrics.acc", "tokens": "doc.tokens"}
     found = read(tmp_path, line, **columns)
     (sample,) = found.samples
     assert (sample.task, sample.arm, sample.scores["score"].value) == ("3", "m", 1.0)
     assert (sample.tokens, sample.usd) == (5, None)
-    assert found.problems == ["no line has 'no.where' as cost; there are the keys doc, model, metrics, doc.tokens"]
+    assert not found.problems
     with pytest.raises(UnknownName, match=r"expected a known column, got 'tsk' \(near: task\); known: arm, cost"):
         read(tmp_path, {"task": "a"}, tsk="id")
+
+
+@pytest.mark.parametrize(
+    ("columns", "absent"),
+    [
+        ({"task": "doc.id", "success": "okay"}, "'okay', for success"),
+        ({"task": "doc.ident", "success": "ok"}, "'doc.ident', for task"),
+        ({"task": "doc.id", "success": "ok", "cost": "usd"}, "'usd', for cost"),
+        ({"success": "ok"}, "'task', for task"),
+        ({"task": "doc.id"}, "'success', for success"),
+    ],
+)
+def test_a_key_that_no_line_has_is_refused_with_those_that_are_there(
+    columns: dict[str, str], absent: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=f"the key {absent}, got none; there are the keys doc.id, by, ok; name yours"):
+        read(tmp_path, {"doc": {"id": 1}, "by": "m", "ok": True}, {"doc": {"id": 2}, "by": "m", "ok": None}, **columns)
 
 
 @pytest.mark.parametrize(
