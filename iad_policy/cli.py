@@ -2,12 +2,16 @@
 
 import os
 import sys
+import warnings
 from contextlib import closing
 from functools import partial
 from importlib.metadata import version
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any
+
+if __name__ == "__main__" and sys.path[0] == str(Path.cwd()) != str(Path(__file__).parents[1]):
+    del sys.path[0]  # `python -m` puts the working folder first, whose files would stand in for packages
 
 import gymnasium as gym
 import typer
@@ -24,7 +28,7 @@ from iad_policy.commands.options import EnvIds, config_parts, pairs, with_run_op
 from iad_policy.commands.play import play as play_episode
 from iad_policy.commands.side_by_side import PlannedRun, fit_side_by_side, run_side_by_side
 from iad_policy.commands.suite import read_suite
-from iad_policy.commands.terminal import BAD_INPUT, clear_errors, make_console, tell
+from iad_policy.commands.terminal import BAD_INPUT, clear_errors, make_console, show_warning, tell
 from iad_policy.commands.terminal_run import run_session
 from iad_policy.errors import MissingExtra, RunFolderError, StorageError
 from iad_policy.run.components import cache_path, load_components
@@ -82,7 +86,7 @@ def play(
         if "observation_mode" in parameters_of(env):
             env_args = {"observation_mode": "text_rich"} | env_args
         made = make_env(env, env_args, split=split, data_dir=data_dir)
-        play_episode(made, console, lambda prompt: console.input(prompt, markup=False), task=task, seed=seed)
+        play_episode(made, console, lambda prompt: console.input(prompt), task=task, seed=seed)
 
 
 @app.command()
@@ -257,8 +261,7 @@ def _anywhere(
     """Run agent environments, and policies that propose, verify and refine before they commit."""
     if isinstance(sys.stdout, TextIOWrapper):  # what it can't encode is escaped, as on stderr, and no traceback
         sys.stdout.reconfigure(errors="backslashreplace")
-    if "" not in sys.path and str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))  # module:object finds files in the working folder, as with python -m
+    warnings.showwarning = show_warning
 
 
 data = typer.Typer(

@@ -28,12 +28,13 @@ def play(
     """
     observation, info = env.reset(seed=seed, options={"task_id": task} if task is not None else None)
     heading = f"Task {isolated(str(info.get('task_id', seed)))}: {_lines(info.get('instruction', ''))}"
-    console.print(heading, style="bold", markup=False)
+    console.print(heading, style="bold")
     console.print("Type a number, a button's name or a whole action. Type q to quit.", style="dim")
     total, done = 0.0, False
     while not done:
         actions = [str(action) for action in info.get("available_actions", ())]
-        console.print(Panel(Text(_lines(observation)), title=f"step {info.get('step', '')}", title_align="left"))
+        title = Text(f"step {info.get('step', '')}")
+        console.print(Panel(Text(_lines(observation)), title=title, title_align="left"))
         shown = [Text.assemble((f"{place:>3} ", "cyan"), isolated(action)) for place, action in enumerate(actions, 1)]
         console.print(Columns(shown, padding=(0, 3), equal=False, expand=False))
         action: Any = _action(read, actions)
