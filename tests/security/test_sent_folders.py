@@ -34,6 +34,14 @@ for arguments, allowed in json.loads(sys.argv[1]):
 from webshop_server.search.inverting import count_side_by_side
 assert len(list(count_side_by_side([("id", "a text")], 2))) == 1
 """
+SENT = """
+import gymnasium
+gymnasium.register("Sent-v0", entry_point="iad_envs.webshop.env:WebShopEnv")
+
+class Simulator:
+    def __init__(self, env):
+        raise ValueError("made")
+"""
 COMMANDS = (
     (("list",), (0,)),
     (("analyse", str(RUN)), (0,)),
@@ -93,10 +101,8 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def here(recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A working folder with a run and a module that its sender wrote."""
     copytree(recorded, tmp_path / "run")
-    hostile(tmp_path, "sent_here").joinpath("sent_here.py").open("a").write(
-        "\nimport gymnasium\ngymnasium.register('Sent-v0', entry_point='iad_envs.webshop.env:WebShopEnv')\n"
-        "class Simulator:\n    def __init__(self, env): raise ValueError('made')\n"
-    )
+    with hostile(tmp_path, "sent_here").joinpath("sent_here.py").open("a") as file:
+        file.write(SENT)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     yield tmp_path
@@ -143,6 +149,31 @@ def test_what_the_user_names_is_used(here: Path) -> None:
     done = iad("reselect", "run", "--verifier", "oracle", *named)
     assert (done.exit_code, done.stderr) == (2, "iad: made\n")  # by the class itself
     assert said_to_run(here) == ["sent_here"]
+
+
+def test_a_model_names_no_class_of_its_own(here: Path) -> None:
+    (here / "model").mkdir()
+    facts = {"format": 1, "recipe": "bc", "head": "policy", "backend": "linear", "env": SHOP}
+    (here / "model" / "model.json").write_text(
+        json.dumps({**facts, "backend_options": {"kind": "sent_here:Simulator"}, "identity": ""})
+    )
+    done = iad("run", SHOP, "--agent", "learned:model", "--tasks", 1)
+    assert (done.exit_code, "names a class of its own" in done.stderr) == (2, True), done.output
+    assert said_to_run(here) == []
+
+
+@pytest.mark.slow
+def test_a_language_model_brings_no_code(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    weights = pytest.importorskip("iad_policy.models.hf.weights", exc_type=ImportError)
+    hostile(here, "sent_model")
+    classes = {f"Auto{name}": f"sent_model.{name}" for name in ("Config", "ModelForCausalLM")}
+    whole = {"model_type": "sent", "auto_map": {**classes, "AutoTokenizer": ["sent_model.Tokenizer", None]}}
+    for name in ("config.json", "tokenizer_config.json"):
+        (here / name).write_text(json.dumps(whole))
+    monkeypatch.setattr("builtins.input", lambda *_: "y")  # to "Do you wish to run the custom code?"
+    with pytest.raises(ValueError, match="contains custom code"):
+        weights.load_weights(str(here))
+    assert said_to_run(here) == []
 
 
 @pytest.mark.parametrize("command", ["report", "analyse", "advise", "validate", "export"])
