@@ -335,6 +335,10 @@ def test_a_thought_that_an_older_version_took_is_shown_as_text(tmp_path: Path) -
     assert "42" in {one["thought"] for row in rows(tmp_path / "jsonl.jsonl") for one in row["candidates"]}
 
 
+COMPARE = (
+    *("compare", "FrozenLake-v1", "--agent", "mine_crashes:agent", "--verifier", "none"),
+    *("--strategies", "single", "--tasks", "1"),
+)
 OBEYED = "[/bold][/nope] [link=http://e]x[/link] :smile: \x1b[31m\x1b]0;title\x07 \x9b31m\r"
 """What rich reads as markup, and what a terminal obeys."""
 RECORDED = Path(__file__).parents[1] / "fixtures" / "run_folders" / "webshop"
@@ -346,27 +350,12 @@ CRASHES = f"def agent(observation, info):\n    raise ValueError({OBEYED!r})"
     [
         (("analyse", "--jsonl", "log.jsonl"), 0),
         (("analyse", "--jsonl", "log.jsonl", "--baseline", "other"), 2),
-        (("analyse", "run"), 0),
         (("report", "run", "--baseline", "iad"), 0),
-        (("advise", "run"), 2),
-        (("validate", "run"), 1),
-        (("compare", "FrozenLake-v1", "--agent", "mine_crashes:agent", "--verifier", "none", "--tasks", "1"), 2),
-        (
-            (
-                "compare",
-                "FrozenLake-v1",
-                "--agent",
-                "mine_crashes:agent",
-                "--verifier",
-                "none",
-                "--tasks",
-                "1",
-                "--full",
-            ),
-            2,
-        ),
+        (("advise", "run"), 0),
+        (COMPARE, 2),
+        ((*COMPARE, "--full"), 2),
     ],
-    ids=" ".join,
+    ids=str,
 )
 def test_a_name_from_outside_is_a_name_and_no_order_to_the_terminal(
     arguments: tuple[str, ...], code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -380,6 +369,7 @@ def test_a_name_from_outside_is_a_name_and_no_order_to_the_terminal(
     for path in Path("run").glob("*.json*"):
         path.write_text(path.read_text().replace('"shopper"', json.dumps(OBEYED)))
     done = iad(*arguments)
+    sys.modules.pop("mine_crashes", None)
     assert done.exit_code == code, done.output
     assert "[/bold][/nope] [link=http://e]x[/link] :smile:" in " ".join(done.output.split())
     assert not set(done.output) & {"\x1b", "\x07", "\x9b", "\r"}

@@ -69,10 +69,10 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["train", "export", *(pytest.param(one, marks=pytest.mark.slow) for one in ("outcomes", "report", "reselect"))],
-)
+SLOW = ("outcomes", "report", "reselect")
+
+
+@pytest.mark.parametrize("name", ["train", "export", *(pytest.param(one, marks=pytest.mark.slow) for one in SLOW)])
 def test_what_writes_no_run_says_the_same_of_a_full_disk(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
