@@ -151,6 +151,13 @@ def test_what_the_user_names_is_used(here: Path) -> None:
     assert said_to_run(here) == ["sent_here"]
 
 
+def test_a_run_reads_no_plan_that_lies_elsewhere(here: Path) -> None:
+    (here / "private.toml").write_text("secret text")
+    change(here / "run" / "config.json", strategies=["adaptive"], strategy_args={"adaptive.plan": "private.toml"})
+    done = iad("advise", "run")
+    assert (done.exit_code, "expected a run's own plan" in done.stderr, "TOML" in done.stderr) == (2, True, False)
+
+
 def test_a_model_names_no_class_of_its_own(here: Path) -> None:
     (here / "model").mkdir()
     facts = {"format": 1, "recipe": "bc", "head": "policy", "backend": "linear", "env": SHOP}
