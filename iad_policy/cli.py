@@ -1,11 +1,15 @@
 """Defines the command `iad`. A command's module is imported when the command is asked for, so `iad --help` is quick."""
 
 import sys
+import warnings
 from collections.abc import Mapping
 from importlib.metadata import version
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any
+
+if __name__ == "__main__" and sys.path[0] == str(Path.cwd()) != str(Path(__file__).parents[1]):
+    del sys.path[0]  # `python -m` puts the working folder first, whose files would stand in for packages
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -110,8 +114,9 @@ def _anywhere(
     """Run agent environments, and policies that propose, verify and refine before they commit."""
     if isinstance(sys.stdout, TextIOWrapper):  # what it can't encode is escaped, as on stderr, and no traceback
         sys.stdout.reconfigure(errors="backslashreplace")
-    if "" not in sys.path and str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))  # module:object finds files in the working folder, as with python -m
+    from iad_policy.commands.terminal import show_warning  # a command is about to run, so this is no detour
+
+    warnings.showwarning = show_warning
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ IADError
 ├── RunFolderError     a folder can't hold the run: it holds another one, or is in use
 ├── StorageError       a result can't be written, for example because the disk is full
 ├── UnknownName        no such strategy, agent, verifier ...; the message lists the known ones
+├── NotAllowed         a run folder names what could run somebody else's code
 ├── DomainError        an environment names a domain that can't be loaded
 ├── EngineError        an engine can't run these episodes
 ├── MissingExtra       a package is not installed; the message has the command that installs it
@@ -19,6 +20,7 @@ IADError
 """
 
 import errno
+import shlex
 import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -119,6 +121,16 @@ def _near(given: str, names: list[str]) -> list[str]:
     """Return the names that are most similar to the given one, ignoring case."""
     lowered = {name.lower(): name for name in names}
     return [lowered[name] for name in get_close_matches(given.lower(), lowered, n=3)]
+
+
+class NotAllowed(IADError, ValueError):
+    """A run folder names what would run code, or lies elsewhere, and the user has not named it."""
+
+    def __init__(self, given: str) -> None:
+        super().__init__(
+            f"expected a run folder that names only what iad or an installed package has, got {given}, which can run "
+            f"code that its sender chose; if it is yours, or you trust it, pass --allow {shlex.quote(given)}"
+        )
 
 
 class NoProxyVerifier(IADError, ValueError):

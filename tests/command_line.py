@@ -1,5 +1,7 @@
-"""Runs `iad` in the test's process, as a new one takes seconds to start."""
+"""Runs `iad`: in the test's process, as a new one takes seconds to start, or in one with little room on its disk."""
 
+import subprocess
+import sys
 import warnings
 from typing import Any
 
@@ -13,3 +15,17 @@ def iad(*arguments: object, stdin: str | None = None, env: dict[str, str] | None
     with warnings.catch_warnings():
         warnings.simplefilter("default")
         return CliRunner().invoke(app, [str(one) for one in arguments], input=stdin, env=env)
+
+
+LIMITED = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv.pop(1)), -1))
+from iad_policy.cli import app
+app()
+"""
+
+
+def limited(n_bytes: int, *arguments: object) -> "subprocess.CompletedProcess[str]":
+    """Run the command in a process whose files can't grow beyond a size."""
+    command = [sys.executable, "-c", LIMITED, str(n_bytes), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)

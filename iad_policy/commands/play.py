@@ -34,7 +34,7 @@ def play(
         if "observation_mode" in parameters_of(env):
             env_args = {"observation_mode": "text_rich"} | env_args
         made = make_env(env, env_args, split=split, data_dir=data_dir)
-        play_episode(made, console, lambda prompt: console.input(prompt, markup=False), task=task, seed=seed)
+        play_episode(made, console, lambda prompt: console.input(prompt), task=task, seed=seed)
 
 
 def play_episode(
@@ -59,12 +59,13 @@ def play_episode(
             f"another than {task!r:.100}; leave --task out"
         )
     heading = f"Task {isolated(str(info.get('task_id', seed)))}: {_lines(info.get('instruction', ''))}"
-    console.print(heading, style="bold", markup=False)
+    console.print(heading, style="bold")
     console.print("Type a number, a button's name or a whole action. Type q to quit.", style="dim")
     total, done = 0.0, False
     while not done:
         actions = [str(action) for action in info.get("available_actions", ())]
-        console.print(Panel(Text(_lines(observation)), title=f"step {info.get('step', '')}", title_align="left"))
+        title = Text(f"step {info.get('step', '')}")
+        console.print(Panel(Text(_lines(observation)), title=title, title_align="left"))
         shown = [Text.assemble((f"{place:>3} ", "cyan"), isolated(action)) for place, action in enumerate(actions, 1)]
         console.print(Columns(shown, padding=(0, 3), equal=False, expand=False))
         action: Any = _action(read, actions)

@@ -40,7 +40,7 @@ def list_names(
         table.add_column()
         for name, line in known[kind].items():
             table.add_row(f"  {name}", line)
-        make_console().print(table, highlight=False, markup=False)
+        make_console().print(table, highlight=False)
 
 
 def report(

@@ -8,6 +8,7 @@ from typing import IO, Any, NamedTuple, cast
 from rich.console import Console
 
 from iad_policy.commands.terminal import interruptible
+from iad_policy.report.console import TextConsole
 from iad_policy.run.config import THREADS
 from iad_policy.run.places import WorkerPlaces
 from iad_policy.run.runner import Runner
@@ -109,7 +110,7 @@ class _Screen:
         self._file = console.file
         self._kept: list[str] | None = []
         self._lock = Lock()
-        self.console = Console(
+        self.console = TextConsole(
             file=cast("IO[str]", self),
             width=console.width,
             force_terminal=False,

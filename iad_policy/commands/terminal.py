@@ -2,9 +2,11 @@
 
 import os
 import signal
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from threading import current_thread, main_thread
+from typing import Any
 
 import gymnasium as gym
 import typer
@@ -13,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from iad_envs.errors import Unavailable
 from iad_policy.errors import IADError
+from iad_policy.report.console import TextConsole
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C, by the convention of shells."""
@@ -25,15 +28,21 @@ BAD_INPUT: tuple[type[Exception], ...] = (
 
 def make_console() -> Console:
     """Return the console to print to. Where it is no terminal, lines have 100 columns unless COLUMNS is set."""
-    console = Console()
+    console = TextConsole()
     if not console.is_terminal and not os.environ.get("COLUMNS"):
-        console = Console(width=100)
+        console = TextConsole(width=100)
     return console
 
 
-def tell(text: str) -> None:
-    """Print a text as it is. Long lines are left to the terminal, so that a copied one stays in one piece."""
-    make_console().print(text, highlight=False, markup=False, soft_wrap=True)
+def tell(text: str, *, is_error: bool = False) -> None:
+    """Print a text; an error on stderr. Long lines are left to the terminal: a copied one stays in one piece."""
+    console = TextConsole(stderr=True) if is_error else make_console()
+    console.print(text, highlight=False, soft_wrap=True)
+
+
+def show_warning(message: Warning | str, kind: type[Warning], file: str, line: int, *others: Any) -> None:
+    """Print a warning as Python does, but as a text: it may quote what a log or a folder says."""
+    tell(warnings.formatwarning(message, kind, file, line).rstrip("\n"), is_error=True)
 
 
 @contextmanager
@@ -42,7 +51,7 @@ def clear_errors(kinds: tuple[type[Exception], ...] = (*BAD_INPUT, OSError)) -> 
     try:
         yield
     except kinds as error:
-        typer.echo(f"iad: {error}", err=True)
+        tell(f"iad: {error}", is_error=True)
         raise typer.Exit(2) from None
 
 

@@ -18,6 +18,7 @@ from iad_policy.evaluation import Watch, execute
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.ledger.run_folder import TABLE
 from iad_policy.report.columns import counted
+from iad_policy.report.console import TextConsole
 from iad_policy.report.results import Results
 from iad_policy.report.table import RunTable, ShortTable
 from iad_policy.run.runner import Runner
@@ -57,7 +58,7 @@ def run_session(
         out,
         is_fresh=is_fresh,
         trackers=trackers,
-        warn=partial(console.print, highlight=False, markup=False, soft_wrap=True),
+        warn=partial(console.print, highlight=False, soft_wrap=True),
         watching=lambda results: _watching(runner, results, console),
         finishing=lambda: handling_ctrl_c(signal.SIG_IGN),  # while the summary is written
     )
@@ -66,10 +67,10 @@ def run_session(
         results.n_episodes and not finished.is_failure
     ):
         console.print((RunTable if is_full else ShortTable)(results.heading, finished.figures))
-    tell = partial(console.print, highlight=False, markup=False, soft_wrap=True)
+    tell = partial(console.print, highlight=False, soft_wrap=True)
     stopped, is_interrupted = finished.stopped, isinstance(finished.stopped, KeyboardInterrupt)
     if finished.is_failure:
-        Console(stderr=True).print(f"iad: {stopped}", highlight=False, markup=False, soft_wrap=True)
+        TextConsole(stderr=True).print(f"iad: {stopped}", highlight=False, soft_wrap=True)
     else:
         failed = (record for own in results.records.values() for record in own if record.error_kind)
         firsts = {record.error_kind: record for record in sorted(failed, key=lambda one: one.task_id, reverse=True)}
@@ -152,7 +153,7 @@ class _Lines:
         n_tenths = 10 * self._results.n_episodes // self._results.n_expected
         if n_tenths > self._n_told:
             self._n_told = n_tenths
-            self._console.print(str(self._pace), highlight=False, markup=False, soft_wrap=True)
+            self._console.print(str(self._pace), highlight=False, soft_wrap=True)
 
 
 class _Bar:

@@ -1,31 +1,69 @@
 """Writes the folder of a model, and the checkpoints from which a training goes on after a kill."""
 
+import errno
 import json
+import os
 import shutil
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from iad_policy.errors import StorageError
 from iad_policy.learn.trainable import Trainable
+from iad_policy.ledger.folder_lock import FolderInUse, lock_folder
+from iad_policy.ledger.run_folder import LOCK
 from iad_policy.trained.models import FORMAT, MODEL, TRAINING, Model, ModelFolderError, load_model
 from iad_policy.types.atomic import write_atomically
 from iad_policy.types.hashing import dumps
+from iad_policy.types.regular_file import no_links
 
 CHECKPOINT = "checkpoint"
 STATE = "state.json"
 
 
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Hold a model's folder while it is trained. Of processes that train together, the first one holds it.
+
+    Raises:
+        ModelFolderError: Another process trains there.
+        StorageError: The disk is full.
+        OSError: Something in it is a link, or it can't be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    no_links(folder, *(str(path.relative_to(folder)) for path in folder.rglob("*")))
+    with ExitStack() as held:
+        try:
+            if is_first_process():
+                held.enter_context(closing(lock_folder(folder / LOCK)))
+        except FolderInUse:
+            raise ModelFolderError(
+                f"expected a folder in which no other process trains, got {folder}, which is in use; wait for that "
+                "training, or name another folder (--out)"
+            ) from None
+        try:
+            yield
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+                raise StorageError(folder, error) from error
+            raise
+
+
+def is_first_process() -> bool:
+    """Return whether this process is the one that writes, as accelerate and torchrun say it."""
+    return os.environ.get("RANK", "0") == "0"
+
+
 def write_model(folder: Path, backend: Trainable, facts: Mapping[str, Any]) -> Model:
     """Write a model's folder, and delete its checkpoints. A folder with `model.json`, written last, is complete."""
-    folder.mkdir(parents=True, exist_ok=True)
     backend.save(folder)
     whole = {"format": FORMAT, **facts, "backend_options": dict(backend.options)}
     with write_atomically(folder / MODEL, is_synced=True) as part:
         part.write_text(f"{dumps(whole)}\n", encoding="utf-8")
     (folder / STATE).unlink(missing_ok=True)
     for checkpoint in folder.glob(f"{CHECKPOINT}*"):
-        shutil.rmtree(checkpoint, ignore_errors=True)  # another process of the same training deletes it as well
+        shutil.rmtree(checkpoint, ignore_errors=True)  # of processes that train together, another one deletes it, too
     return Model(folder, whole, backend)
 
 

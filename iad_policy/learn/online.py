@@ -10,7 +10,7 @@ import gymnasium as gym
 import numpy as np
 
 from iad_policy.agents.language import language_agent
-from iad_policy.learn.models import finished_model, keep_lines, read_checkpoint, write_checkpoint, write_model
+from iad_policy.learn.models import finished_model, keep_lines, read_checkpoint, write_checkpoint, write_model, writing
 from iad_policy.learn.play import Act, PlayedEpisode, play
 from iad_policy.learn.progress import advance
 from iad_policy.learn.recipes.ppo import PolicyOptimisation
@@ -65,44 +65,44 @@ def train_online(
         "start": known.identity,
     }
     folder, asked = Path(out), digest(facts, {}, "" if data is None else data.digest)
-    if (folder / MODEL).exists():
-        return finished_model(folder, asked)
-    folder.mkdir(parents=True, exist_ok=True)
-    models = {"policy": policy}
-    if recipe.advantage == "ppo" and not hasattr(policy, "client"):
-        models["value"] = load_trainable(f"{policy.name}-states", env, "value", seed=seed)
-    act = _actor(policy, recipe, world)
-    state = read_checkpoint(folder, models, asked) or {"n_updates": 0, "played": []}
-    keep_lines(folder, state["n_updates"])
-    played = set(state["played"])
-    try:
-        for update in range(state["n_updates"], recipe.updates):
-            draws = seed_of("update", seed, update)
-            episodes, line = _updated(recipe, policy, models.get("value"), known.backend, world, act, draws)
-            played.update(one.task for one in episodes)
-            with (folder / TRAINING).open("a", encoding="utf-8") as log:
-                log.write(f"{dumps({'update': update, **line})}\n")
-            done = update + 1
-            write_checkpoint(folder, f"{done}", models, asked=asked, n_updates=done, played=sorted(played))
-            advance("playing and training", done, recipe.updates)
-            if done % 10 == 0 or done == recipe.updates:
-                report(f"update {done} of {recipe.updates}: mean reward {line['reward']:.3f}")
-    finally:
-        world.close()
-    whole = {
-        **facts,
-        "asked": asked,
-        "identity": policy.identity,
-        "n_epochs": recipe.updates,
-        "trained_on": {
-            **known.trained_on,
-            "tasks": sorted({*known.trained_on["tasks"], *played}),
-            "subjects": sorted({*known.trained_on["subjects"], *subjects_of(env, {}, played)}),
-            "n_episodes": recipe.updates * recipe.tasks * recipe.group,
-            "reward_information": "oracle",
-        },
-    }
-    return write_model(folder, policy, whole)
+    with writing(folder):
+        if (folder / MODEL).exists():
+            return finished_model(folder, asked)
+        models = {"policy": policy}
+        if recipe.advantage == "ppo" and not hasattr(policy, "client"):
+            models["value"] = load_trainable(f"{policy.name}-states", env, "value", seed=seed)
+        act = _actor(policy, recipe, world)
+        state = read_checkpoint(folder, models, asked) or {"n_updates": 0, "played": []}
+        keep_lines(folder, state["n_updates"])
+        played = set(state["played"])
+        try:
+            for update in range(state["n_updates"], recipe.updates):
+                draws = seed_of("update", seed, update)
+                episodes, line = _updated(recipe, policy, models.get("value"), known.backend, world, act, draws)
+                played.update(one.task for one in episodes)
+                with (folder / TRAINING).open("a", encoding="utf-8") as log:
+                    log.write(f"{dumps({'update': update, **line})}\n")
+                done = update + 1
+                write_checkpoint(folder, f"{done}", models, asked=asked, n_updates=done, played=sorted(played))
+                advance("playing and training", done, recipe.updates)
+                if done % 10 == 0 or done == recipe.updates:
+                    report(f"update {done} of {recipe.updates}: mean reward {line['reward']:.3f}")
+        finally:
+            world.close()
+        whole = {
+            **facts,
+            "asked": asked,
+            "identity": policy.identity,
+            "n_epochs": recipe.updates,
+            "trained_on": {
+                **known.trained_on,
+                "tasks": sorted({*known.trained_on["tasks"], *played}),
+                "subjects": sorted({*known.trained_on["subjects"], *subjects_of(env, {}, played)}),
+                "n_episodes": recipe.updates * recipe.tasks * recipe.group,
+                "reward_information": "oracle",
+            },
+        }
+        return write_model(folder, policy, whole)
 
 
 def _actor(policy: Backend, recipe: PolicyOptimisation, world: "gym.Env[Any, Any]") -> Act:

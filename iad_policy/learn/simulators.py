@@ -14,7 +14,7 @@ import numpy as np
 
 from iad_policy.errors import UnknownName
 from iad_policy.learn.examples import NothingToLearn, weighted
-from iad_policy.learn.models import finished_model, write_model
+from iad_policy.learn.models import finished_model, write_model, writing
 from iad_policy.learn.objectives import cross_entropy
 from iad_policy.learn.splits import TRAIN, SplitError, subjects_of, training_tasks
 from iad_policy.learn.train import LANGUAGE
@@ -193,29 +193,30 @@ def train_simulator(
     settings = asdict(how) | asdict(schedule) | of_backend
     folder, facts = Path(out), {"recipe": SIMULATOR, "options": settings, "env": env, "seed": seed, "backend": backend}
     asked = digest(facts, [tuple(one) for one in known])
-    if (folder / MODEL).exists():
-        return finished_model(folder, asked, SIMULATOR)
-    chosen = how.drawn(known, np.random.default_rng(seed_of("simulator", seed)))
-    examples = weighted([outcome_row(one) for one in chosen], cross_entropy)
-    report(f"simulator: {len(chosen)} rows, {len(types)} types of outcomes")
-    fitted = model.fit(examples, schedule, folder=folder, seed=seed, asked=asked)
-    report(f"simulator: {fitted.n_epochs} epochs{fitted.ending}")
-    if not is_language:
-        write(known, folder / OUTCOMES)  # what is shown
-    tasks = {one.task_id for one in known}
-    whole = {
-        **facts,
-        "head": "policy",
-        "asked": asked,
-        "identity": fitted.model.identity,
-        "trained_on": {
-            "env": env,
-            "data": "" if data is None else str(data.digest),
-            "split": TRAIN,
-            "tasks": sorted(tasks),
-            "subjects": subjects_of(env, {}, tasks),
-            "n_rows": len(chosen) - fitted.n_left_out,
-            "reward_information": "",
-        },
-    }
-    return write_model(folder, fitted.model, whole)
+    with writing(folder):
+        if (folder / MODEL).exists():
+            return finished_model(folder, asked, SIMULATOR)
+        chosen = how.drawn(known, np.random.default_rng(seed_of("simulator", seed)))
+        examples = weighted([outcome_row(one) for one in chosen], cross_entropy)
+        report(f"simulator: {len(chosen)} rows, {len(types)} types of outcomes")
+        fitted = model.fit(examples, schedule, folder=folder, seed=seed, asked=asked)
+        report(f"simulator: {fitted.n_epochs} epochs{fitted.ending}")
+        if not is_language:
+            write(known, folder / OUTCOMES)  # what is shown
+        tasks = {one.task_id for one in known}
+        whole = {
+            **facts,
+            "head": "policy",
+            "asked": asked,
+            "identity": fitted.model.identity,
+            "trained_on": {
+                "env": env,
+                "data": "" if data is None else str(data.digest),
+                "split": TRAIN,
+                "tasks": sorted(tasks),
+                "subjects": subjects_of(env, {}, tasks),
+                "n_rows": len(chosen) - fitted.n_left_out,
+                "reward_information": "",
+            },
+        }
+        return write_model(folder, fitted.model, whole)

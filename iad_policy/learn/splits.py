@@ -8,6 +8,7 @@ import gymnasium as gym
 
 from iad_policy.errors import IADError
 from iad_policy.learn.experience import Experience
+from iad_policy.run.resolve import parameters_of
 from iad_policy.trained.rows import Row
 
 TRAIN = "train"
@@ -37,8 +38,10 @@ def training_tasks(env: str) -> gym.Env[Any, Any]:
     """Return an environment on its training tasks.
 
     Raises:
+        UnknownName: There is no such environment.
         SplitError: It has none.
     """
+    parameters_of(env)  # imports what registers it
     try:
         return gym.make(env, split=TRAIN)
     except (TypeError, ValueError) as error:

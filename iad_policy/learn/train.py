@@ -9,7 +9,7 @@ import numpy as np
 
 from iad_policy.errors import UnknownName
 from iad_policy.learn.experience import Experience
-from iad_policy.learn.models import finished_model, write_model
+from iad_policy.learn.models import finished_model, write_model, writing
 from iad_policy.learn.online import train_online
 from iad_policy.learn.recipes import Recipe, load_recipe
 from iad_policy.learn.recipes.ppo import PolicyOptimisation
@@ -87,29 +87,30 @@ def train(
     }
     folder = Path(out)
     asked = digest(facts, experience.digest, model.identity)
-    if (folder / MODEL).exists():
-        return finished_model(folder, asked)
-    examples = made.examples(experience, model, np.random.default_rng(seed_of("examples", seed)))
-    n_tasks = len(experience.tasks)
-    report(f"{recipe}: {len(examples.rows)} rows from {len(experience.trajectories)} episodes of {n_tasks} tasks")
-    fitted = model.fit(examples, schedule, folder=folder, seed=seed, asked=asked)
-    report(f"{fitted.n_epochs} of {schedule.epochs} epochs{fitted.ending}")
-    learned_from = trained_on(experience, examples.rows, n_left_out=fitted.n_left_out)
-    if start is not None:  # and the tasks that the policy it started from was trained on
-        before = load_model(start).trained_on
-        learned_from |= {name: sorted({*learned_from[name], *before[name]}) for name in ("tasks", "subjects")}
-        learned_from["runs"] = list(dict.fromkeys([*before["runs"], *learned_from["runs"]]))
-    whole = {
-        **facts,
-        "asked": asked,
-        "identity": fitted.model.identity,
-        "n_epochs": fitted.n_epochs,
-        "loss": fitted.loss,
-        "kl": fitted.kl,
-        "stopped": fitted.stopped,
-        "trained_on": learned_from,
-    }
-    return write_model(folder, fitted.model, whole)
+    with writing(folder):
+        if (folder / MODEL).exists():
+            return finished_model(folder, asked)
+        examples = made.examples(experience, model, np.random.default_rng(seed_of("examples", seed)))
+        n_tasks = len(experience.tasks)
+        report(f"{recipe}: {len(examples.rows)} rows from {len(experience.trajectories)} episodes of {n_tasks} tasks")
+        fitted = model.fit(examples, schedule, folder=folder, seed=seed, asked=asked)
+        report(f"{fitted.n_epochs} of {schedule.epochs} epochs{fitted.ending}")
+        learned_from = trained_on(experience, examples.rows, n_left_out=fitted.n_left_out)
+        if start is not None:  # and the tasks that the policy it started from was trained on
+            before = load_model(start).trained_on
+            learned_from |= {name: sorted({*learned_from[name], *before[name]}) for name in ("tasks", "subjects")}
+            learned_from["runs"] = list(dict.fromkeys([*before["runs"], *learned_from["runs"]]))
+        whole = {
+            **facts,
+            "asked": asked,
+            "identity": fitted.model.identity,
+            "n_epochs": fitted.n_epochs,
+            "loss": fitted.loss,
+            "kl": fitted.kl,
+            "stopped": fitted.stopped,
+            "trained_on": learned_from,
+        }
+        return write_model(folder, fitted.model, whole)
 
 
 def _needs_start() -> ModelFolderError:

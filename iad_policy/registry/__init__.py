@@ -2,22 +2,41 @@
 
 Registered names come first, then those of installed packages: the entry points of the groups `iad.agents`,
 `iad.verifiers` and `iad.strategies`, each a name for a `module:object`. Any other name of the form `module:object` is
-imported. A class is called with the environment and the options to make an agent or a verifier. Everything else (a
-strategy, an object, a function) is used directly. An environment is named `module:Id`, as for `gym.make`: importing the
-module registers the id.
+imported, if need be from the working folder. A class is called with the environment and the options to make an agent or
+a verifier. Everything else (a strategy, an object, a function) is used directly. An environment is named `module:Id`,
+as for `gym.make`: importing the module registers the id. Names from a run folder import nothing: see `importing_only`.
 """
 
 import inspect
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from iad_policy.errors import UnknownName
+from iad_policy.errors import NotAllowed, UnknownName
 
 OWN = "module:object"
+_allowed: ContextVar[Collection[str] | None] = ContextVar("allowed", default=None)
+
+
+@contextmanager
+def importing_only(allowed: Collection[str]) -> Iterator[None]:
+    """Import no modules for names in the block but for these, which the user gave; what is registered is found anyway.
+
+    Other names there are from a folder, which may be somebody else's: their modules would run code of that person's
+    choice. A name for which one would have to be imported raises `NotAllowed`.
+    """
+    before = _allowed.set(allowed)
+    try:
+        yield
+    finally:
+        _allowed.reset(before)
 
 
 def load_object(path: str) -> Any:
@@ -53,12 +72,13 @@ def load_own(kind: str, name: str, known: Iterable[str], table: str = "") -> Any
         UnknownName: The name does not have the form `module:object`, or there is no such module or object.
         ImportError: The module exists but can't be imported.
     """
+    of_package = installed(table).get(name, "") if table else ""
     if table:
-        name, known = installed(table).get(name, name), [*known, *installed(table)]
+        name, known = of_package or name, [*known, *installed(table)]
     module, _, attribute = name.partition(":")
     if not attribute.isidentifier():
         raise UnknownName(f"{kind} or {OWN}", name, known)
-    found = import_named(f"{kind} or {OWN}", name, module, known)
+    found = import_named(f"{kind} or {OWN}", name, module, known, is_given=not of_package)
     if not hasattr(found, attribute):
         raise UnknownName(f"{kind} in {found.__file__ or module}", attribute, _public(found))
     return getattr(found, attribute)
@@ -68,24 +88,54 @@ def _public(module: ModuleType) -> list[str]:
     return [one for one in vars(module) if not one.startswith("_")]
 
 
-def import_named(kind: str, name: str, module: str, known: Iterable[str]) -> ModuleType:
-    """Return the module that a name begins with.
+def import_named(kind: str, name: str, module: str, known: Iterable[str], *, is_given: bool = True) -> ModuleType:
+    """Return the module that a name begins with; `is_given` says that no installed package has that name.
 
     Raises:
         UnknownName: There is no such module.
+        NotAllowed: The name is not the user's.
         ImportError: The module exists but can't be imported.
     """
+    allowed = _allowed.get()
+    if is_given and allowed is not None and name not in allowed:
+        raise NotAllowed(name)
     if not all(part.isidentifier() for part in module.split(".")):
         raise UnknownName(kind, name, known)
     try:
-        return import_module(module)
+        return _imported(module)
     except Exception as error:  # the user's module may raise anything
-        if isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}."):
+        if _is_missing(module, error):
             where = f"there is no module {error.name!r} in this folder or on Python's path"
             raise UnknownName(f"{kind} ({where})", name, known) from None
         raise ImportError(
             f"expected to import {module} for {name}, got {type(error).__name__}: {error}; fix the module"
         ) from error
+
+
+def _imported(module: str) -> ModuleType:
+    """Import a module. If there is none on the path, it is looked for in the working folder.
+
+    That folder may be somebody else's, so nothing but what was named is taken from it. Once it has a module that was
+    named, it stays at the end of the path: such a module may import others later.
+    """
+    here = str(Path.cwd())
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if here in sys.path or not _is_missing(module, error):
+            raise
+    sys.path.append(here)
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if _is_missing(module, error):
+            sys.path.remove(here)
+        raise
+
+
+def _is_missing(module: str, error: Exception) -> bool:
+    """Say whether an error is that there is no such module, or no package that it is in."""
+    return isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}.")
 
 
 def instantiate(kind: str, name: str, own: Any, *given: Any, **options: Any) -> Any:

@@ -7,24 +7,32 @@ differs on, an episode goes other ways, and so does a chain whose feedback has t
 recorded there is asked of the agent, or ends the episode.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import gymnasium as gym
 
+from iad_policy.errors import NotAllowed
 from iad_policy.ledger.episode_record import NOT_RECORDED, EpisodeRecord
 from iad_policy.ledger.replay import RecordedProposals, Replay
 from iad_policy.ledger.run import Run
+from iad_policy.registry import importing_only
+from iad_policy.registry.environments import registered
 from iad_policy.run.components import identity_of, load_components
-from iad_policy.run.config import RunConfig
+from iad_policy.run.config import THREADS, RunConfig
 from iad_policy.run.resolve import env_of
 from iad_policy.run.runner import Runner
 from iad_policy.runtime.components import Components
 from iad_policy.strategies import STRATEGIES
 from iad_policy.types import Candidate
 from iad_policy.types.names import NO_VERIFIER
+
+WORD = re.compile(r"[\w.+-]*")
+"""Arguments that name no program, server or folder; those in the working folder are not looked for by a word alone."""
+OFFICIAL = "official:"
 
 
 class Bounds(NamedTuple):
@@ -43,17 +51,22 @@ class Bounds(NamedTuple):
     high: float
 
 
-def reselecting(run: Run, verifiers: Sequence[str], *, asks: bool = False, workers: int = 1) -> Runner:
+def reselecting(
+    run: Run, verifiers: Sequence[str], *, asks: bool = False, workers: int = 1, allowed: Collection[str] = ()
+) -> Runner:
     """Return a runner of the same comparison with other verifiers. Episodes that part from the record are errors.
 
     Args:
-        run: The recorded run.
+        run: The recorded run, which may be somebody else's.
         verifiers: Names of the verifiers.
         asks: Whether the run's agent is asked what was not recorded. Then those episodes are run anew from there.
         workers: Episodes that run in parallel.
+        allowed: What the run's configuration may name besides components of iad and of installed packages: objects of
+            modules, the folder of the data, and texts among arguments that are not a single word.
 
     Raises:
         UnknownName: There is no such verifier.
+        NotAllowed: The configuration names something else.
         ValueError: The run has strategies that are not this project's, which its folder does not hold; its agent was
             trained on its tasks, which the new run could not say; or `asks`, and the agent is not the run's any more.
     """
@@ -70,8 +83,18 @@ def reselecting(run: Run, verifiers: Sequence[str], *, asks: bool = False, worke
             "expected a run whose agent was not trained on its tasks, got one whose agent was; run it again with the "
             "other verifier, and --allow-trained-tasks"
         )
+    for text in _texts([config.env_args, config.agent_args if asks else ()]):
+        if not WORD.fullmatch(text) and text not in allowed:
+            raise NotAllowed(text)
+    data_dir = config.data_dir
+    if data_dir is not None and not data_dir.startswith(OFFICIAL) and data_dir not in allowed:
+        raise NotAllowed(data_dir)
+    allowed = {*allowed, *verifiers}
+    id_alone = config.env.rpartition(":")[2]
     again = replace(
         config,
+        env=config.env if registered(id_alone) is None else id_alone,  # so that its module is not imported
+        engine=THREADS,
         verifier=tuple("" if one == NO_VERIFIER else one for one in verifiers),
         match="",
         notes=(f"The proposals are those of the run {run.folder.resolve().name}, as far as it has them.",),
@@ -83,6 +106,10 @@ def reselecting(run: Run, verifiers: Sequence[str], *, asks: bool = False, worke
             candidates[record.agent].update(run.episode(key).proposals)
 
     def load(config: RunConfig, env: gym.Env[Any, Any], agent: str) -> Components:
+        with importing_only(allowed):
+            return loaded(config, env, agent)
+
+    def loaded(config: RunConfig, env: gym.Env[Any, Any], agent: str) -> Components:
         facts = run.config["identity"][agent]
         recorded = RecordedProposals(candidates[agent], facts["agent"], facts.get("agent_information", ""))
         replaying = partial(Replay, recorded, takes_feedback=facts.get("takes_feedback", True))
@@ -98,7 +125,20 @@ def reselecting(run: Run, verifiers: Sequence[str], *, asks: bool = False, worke
             )
         return replace(components, agent=replaying(asks=components.agent))
 
-    return Runner(again, partial(env_of, again), load)
+    def make() -> gym.Env[Any, Any]:
+        with importing_only(allowed):
+            return env_of(again)
+
+    return Runner(again, make, load)
+
+
+def _texts(values: Any) -> Iterator[str]:
+    """Yield the texts in a value of a configuration."""
+    if isinstance(values, str):
+        yield values
+    elif isinstance(values, Mapping | Sequence):
+        for part in values.values() if isinstance(values, Mapping) else values:
+            yield from _texts(part)
 
 
 def bounds(records: Mapping[str, Sequence[EpisodeRecord]]) -> dict[str, Bounds]:

@@ -175,11 +175,10 @@ class Results:
             width: Columns of the text.
             figures: The figures, if they are known already.
         """
-        from rich.console import Console
-
+        from iad_policy.report.console import TextConsole
         from iad_policy.report.table import RunTable
 
-        console = Console(width=width, file=StringIO(), record=True)
+        console = TextConsole(width=width, file=StringIO(), record=True)
         console.print(RunTable(self.heading, self.figures() if figures is None else figures))
         return console.export_text()
 

@@ -428,6 +428,9 @@ class RunConfig:
             for name in parts.get("strategies", ())
             if name not in STRATEGIES
         }
+        for key, value in parts.get("strategy_args", {}).items():
+            if key.rpartition(".")[2] == PLAN and isinstance(value, str):  # a file, and a folder is read alone
+                raise ValueError(f"expected a run's own plan, got the file {value!r:.200}; repeat the recorded command")
         budget = {**parts.get("budget", {}), **recorded.get("run_budget", {})}
         return cls(**{**parts, "budget": budget, "own": absent})
 

@@ -104,7 +104,10 @@ def load_model(folder: Path | str, *, head: Head | None = None, env: str = "", r
         raise ModelFolderError(f"expected {KINDS[head]}, got what {facts['recipe']} trained in {path}")
     if env and facts["env"] != env:
         raise ModelFolderError(f"expected a model of {env}, got one of {facts['env']} in {path}; train one there")
-    backend = load_backend(facts["backend"], facts["env"], facts["head"], **facts.get("backend_options", {}))
+    options = facts.get("backend_options", {})
+    if "kind" in options:  # which names a class, and the folder may be somebody else's
+        raise ModelFolderError(f"expected a model that iad trained, got one in {path} that names a class of its own")
+    backend = load_backend(facts["backend"], facts["env"], facts["head"], **options)
     backend.load(path)
     if backend.identity != facts["identity"]:
         raise ModelFolderError(

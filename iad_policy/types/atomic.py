@@ -38,6 +38,8 @@ def write_atomically(path: Path, *, is_synced: bool = False) -> Iterator[Path]:
                 finally:
                     os.close(descriptor)
             part.replace(path)
+    except StorageError:  # of another file, which the block wrote, and it says the rest
+        raise
     except OSError as error:
         raise StorageError(path, error) from error
     finally:

@@ -49,6 +49,11 @@ def well_formed(value: T) -> T:
     return made  # type: ignore[no-any-return]
 
 
+def without_controls(text: str) -> str:
+    """Return a text whose control characters are signs. The ends of its lines and tabs stay."""
+    return text if text.isprintable() else "\n".join(line.translate(_CONTROL) for line in text.split("\n"))
+
+
 def isolated(text: str) -> str:
     """Return a text for a line that says other things, too: its bidi marks change nothing outside of it.
 

@@ -74,6 +74,27 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     gym.registry.pop("MyLamp-v0", None)
 
 
+def test_the_working_folder_is_looked_at_last_and_only_for_what_is_named(
+    mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", [one for one in sys.path if one != str(mine)])
+    before = list(sys.path)
+    for name in ("tests", "colorsys"):  # are elsewhere, too
+        (mine / f"{name}.py").write_text("ran = 1 / 0")
+    for absent in ("no_such_module:f", "colorsys:f", "tests.no_such_module:f"):
+        with pytest.raises(UnknownName):
+            load_strategy(absent)
+        assert sys.path == before
+    (mine / "mine_here.py").write_text(
+        "def late(observation, info):\n    import beside_mine\n    return beside_mine.it"
+    )
+    (mine / "beside_mine.py").write_text("it = 'leave[now]'")
+    agent = load_agent("mine_here:late", LampEnv())
+    assert sys.path == [*before, str(mine)]
+    assert agent.propose(State("", {}), feedback=None, temperature=None, rng=Random(0)).action == "leave[now]"
+    sys.modules.pop("beside_mine")
+
+
 def test_each_kind_is_found_by_the_same_rule(mine: Path) -> None:
     env = LampEnv()
     assert options_of(find_strategy("mine_here:last_of")) == {"n": 3, "threshold": 0.5}

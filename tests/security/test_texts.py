@@ -10,6 +10,8 @@ import json
 import math
 import os
 import re
+import shutil
+import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
@@ -37,6 +39,7 @@ from iad_policy.run.runner import Runner
 from iad_policy.runtime.components import Components
 from iad_policy.types import Candidate, Part, State, Verdict
 from iad_policy.types.texts import well_formed
+from tests.command_line import iad
 from tests.effort import times
 from tests.iad_policy.evaluation_toy import DIGITS, DialsEnv, Liker, config, runner
 
@@ -330,3 +333,43 @@ def test_a_thought_that_an_older_version_took_is_shown_as_text(tmp_path: Path) -
     for form in ("jsonl", "sft"):
         export_runs([run], form, tmp_path / f"{form}.jsonl")
     assert "42" in {one["thought"] for row in rows(tmp_path / "jsonl.jsonl") for one in row["candidates"]}
+
+
+COMPARE = (
+    *("compare", "FrozenLake-v1", "--agent", "mine_crashes:agent", "--verifier", "none"),
+    *("--strategies", "single", "--tasks", "1"),
+)
+OBEYED = "[/bold][/nope] [link=http://e]x[/link] :smile: \x1b[31m\x1b]0;title\x07 \x9b31m\r"
+"""What rich reads as markup, and what a terminal obeys."""
+RECORDED = Path(__file__).parents[1] / "fixtures" / "run_folders" / "webshop"
+CRASHES = f"def agent(observation, info):\n    raise ValueError({OBEYED!r})"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("analyse", "--jsonl", "log.jsonl"), 0),
+        (("analyse", "--jsonl", "log.jsonl", "--baseline", "other"), 2),
+        (("report", "run", "--baseline", "iad"), 0),
+        (("advise", "run"), 0),
+        (COMPARE, 2),
+        ((*COMPARE, "--full"), 2),
+    ],
+    ids=str,
+)
+def test_a_name_from_outside_is_a_name_and_no_order_to_the_terminal(
+    arguments: tuple[str, ...], code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    Path("mine_crashes.py").write_text(CRASHES)
+    lines = [{"task": f"{OBEYED}{n}", "arm": f"{OBEYED}{arm}", "success": n % 2} for n in range(4) for arm in "ab"]
+    Path("log.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    shutil.copytree(RECORDED, "run")
+    for path in Path("run").glob("*.json*"):
+        path.write_text(path.read_text().replace('"shopper"', json.dumps(OBEYED)))
+    done = iad(*arguments)
+    sys.modules.pop("mine_crashes", None)
+    assert done.exit_code == code, done.output
+    assert "[/bold][/nope] [link=http://e]x[/link] :smile:" in " ".join(done.output.split())
+    assert not set(done.output) & {"\x1b", "\x07", "\x9b", "\r"}

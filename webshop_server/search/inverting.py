@@ -1,7 +1,9 @@
 """Builds postings: counts terms document by document, then inverts the counts term by term."""
 
+import os
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 Ints = NDArray[np.int32]
+SAFE_PATH = "PYTHONSAFEPATH"
 K1, B = 0.9, 0.4
 """Saturation of repeated terms, and strength of the length normalisation."""
 
@@ -81,7 +84,7 @@ def count_side_by_side(documents: Iterable[tuple[str, str]], n_workers: int) -> 
     from concurrent.futures import ProcessPoolExecutor
 
     # Spawned processes: forking a process with threads can hang.
-    with ProcessPoolExecutor(n_workers, multiprocessing.get_context("spawn")) as pool:
+    with _safe_path(), ProcessPoolExecutor(n_workers, multiprocessing.get_context("spawn")) as pool:
         waiting: deque[Future[Counted]] = deque()
         for batch in batches(documents, 2000):
             waiting.append(pool.submit(count_terms, batch))
@@ -89,6 +92,19 @@ def count_side_by_side(documents: Iterable[tuple[str, str]], n_workers: int) -> 
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+
+
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """Let the processes that start meanwhile import nothing from the working folder, which is first on their path."""
+    before = os.environ.get(SAFE_PATH)
+    os.environ[SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[SAFE_PATH]
+        if before is not None:
+            os.environ[SAFE_PATH] = before
 
 
 class Inverter:

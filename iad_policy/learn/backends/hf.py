@@ -27,7 +27,7 @@ from transformers.trainer_utils import get_last_checkpoint
 from iad_policy.errors import IADError
 from iad_policy.learn.examples import Examples, NothingToLearn
 from iad_policy.learn.fitting import fit, renumbered
-from iad_policy.learn.models import CHECKPOINT, STATE, keep_lines, require_same
+from iad_policy.learn.models import CHECKPOINT, STATE, is_first_process, keep_lines, require_same
 from iad_policy.learn.objectives import Objective, Stored, cross_entropy
 from iad_policy.learn.progress import advance
 from iad_policy.learn.trainable import Fitted, NotFinite, Schedule
@@ -307,11 +307,6 @@ def out_of_memory(option: str, n: int) -> Iterator[None]:
 def n_processes() -> int:
     """Return how many processes train together, as accelerate and torchrun say it."""
     return int(os.environ.get("WORLD_SIZE", "1"))
-
-
-def is_first_process() -> bool:
-    """Return whether this process is the one that writes."""
-    return os.environ.get("RANK", "0") == "0"
 
 
 class _Watch(TrainerCallback):  # type: ignore[misc]

@@ -129,8 +129,10 @@ def _load(spec: str, dtype: str) -> HFWeights:
     unpacked = {"quantization_config": GgufConfig(dequantize=True)} if is_gguf else {}
     try:
         with redirect_stderr(StringIO()):  # which has their progress bars
-            tokenizer = AutoTokenizer.from_pretrained(place, **file)
-            model = AutoModelForCausalLM.from_pretrained(place, dtype=DTYPES[dtype], **file, **unpacked)
+            # Unless it is said, transformers asks whether to run the code that a model may bring.
+            asked = {"trust_remote_code": False, **file}
+            tokenizer = AutoTokenizer.from_pretrained(place, **asked)
+            model = AutoModelForCausalLM.from_pretrained(place, dtype=DTYPES[dtype], **asked, **unpacked)
     except Exception as error:  # each kind of file fails in its own way
         raise ValueError(
             f"expected a model that transformers can load, got hf:{spec} ({type(error).__name__}: {error!s:.300}); "

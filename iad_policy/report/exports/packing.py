@@ -4,6 +4,7 @@ Files are JSON lines, or parquet, which keeps the types of columns that are empt
 """
 
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -21,6 +22,7 @@ from iad_policy.types.atomic import write_atomically
 from iad_policy.types.texts import well_formed
 
 PARQUET = ".parquet"
+SAFE_PATH = "PYTHONSAFEPATH"
 
 
 class Chunk(NamedTuple):
@@ -64,8 +66,21 @@ def packs(
         yield from (make(chunk, sources=sources) for chunk in chunks)
         return
     # New processes, not forks: this one may have threads.
-    with ProcessPoolExecutor(n_processes, get_context("spawn"), _begin, (sources,)) as pool:
+    with _safe_path(), ProcessPoolExecutor(n_processes, get_context("spawn"), _begin, (sources,)) as pool:
         yield from pool.map(make, chunks)
+
+
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """Let the processes that start meanwhile import nothing from the working folder, which is first on their path."""
+    before = os.environ.get(SAFE_PATH)
+    os.environ[SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[SAFE_PATH]
+        if before is not None:
+            os.environ[SAFE_PATH] = before
 
 
 def chunks_of(sources: Sequence[Source], *, is_scored_only: bool, is_successful_only: bool) -> Iterator[Chunk]:

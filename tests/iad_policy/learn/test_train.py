@@ -110,6 +110,26 @@ def test_a_folder_is_that_of_one_training(demos: Experience, tmp_path: Path) -> 
         train("bc", demos, out=tmp_path, **FEW)
 
 
+def test_one_training_at_a_time_writes_to_a_folder(demos: Experience, tmp_path: Path) -> None:
+    def meanwhile(said: str) -> None:
+        with pytest.raises(ModelFolderError, match=f"no other process trains, got {tmp_path}, which is in use; wait"):
+            train("bc", demos, out=tmp_path, **FEW)
+
+    whole = train("bc", demos, out=tmp_path, report=meanwhile, **FEW)
+    assert train("bc", demos, out=tmp_path, **FEW).identity == whole.identity
+
+
+@pytest.mark.parametrize("name", ["training.jsonl", "weights.npz", ".lock", "checkpoint-10/weights.npz"])
+def test_a_training_writes_nothing_outside_of_its_folder(name: str, demos: Experience, tmp_path: Path) -> None:
+    theirs, out = tmp_path / "theirs", tmp_path / "model"
+    theirs.write_text("keep this")
+    (out / name).parent.mkdir(parents=True)
+    (out / name).symlink_to(theirs)
+    with pytest.raises(OSError, match="got a link"):
+        train("bc", demos, out=out, **FEW)
+    assert theirs.read_text() == "keep this"
+
+
 def test_a_model_says_what_it_was_trained_on(cloned: Model, rollouts: Experience, tmp_path: Path) -> None:
     known = train("eto", rollouts, out=tmp_path, start=cloned.folder, **FEW).trained_on
     assert known["env"] == SHOP

@@ -1,8 +1,6 @@
 """A run folder under bad luck: a full disk, torn lines, lost blobs, a second runner; and what it keeps in memory."""
 
 import json
-import subprocess
-import sys
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -20,22 +18,10 @@ from iad_policy.ledger.run_folder import RunFolder
 from iad_policy.run.journal import RunJournal, RunStopped
 from iad_policy.types import Usage
 from iad_policy.types.jsonl import LineFile
-from tests.command_line import iad
+from tests.command_line import iad, limited
 from tests.iad_policy.evaluation_toy import Guesser, runner
 
 SHOP = "IAD/WebShop-v0"
-LIMITED = """
-import resource, sys
-resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv.pop(1)), -1))
-from iad_policy.cli import app
-app()
-"""
-
-
-def limited(n_bytes: int, *arguments: object) -> "subprocess.CompletedProcess[str]":
-    """Run the command in a process whose files can't grow beyond a size."""
-    command = [sys.executable, "-c", LIMITED, str(n_bytes), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
 def outcomes(folder: Path) -> dict[str, Any]:
@@ -71,6 +57,34 @@ def test_a_full_disk_is_said_and_costs_nothing(n_bytes: int, whole: Path, tmp_pa
         lines = path.read_text().splitlines()
         items = [(line["episode"], line["item"]) for line in map(json.loads, lines)]
         assert len(items) == len(set(items)) == len((whole / "answers.jsonl").read_text().splitlines())
+
+
+EXPLORED = ("explore", SHOP, "--tasks", 3, "--episodes", 1, "--out")
+OTHERS = {
+    "train": ("train", "bc", "explored", "--out", "model"),
+    "outcomes": ("explore", SHOP, "--how", "outcomes", "--tasks", 1, "--out", "model"),
+    "export": ("export", "explored", "--out", "rows.jsonl"),
+    "report": ("report", "explored"),
+    "reselect": ("reselect", "explored", "--verifier", "proxy", "--out", "again"),
+}
+
+
+SLOW = ("outcomes", "report", "reselect")
+
+
+@pytest.mark.parametrize("name", ["train", "export", *(pytest.param(one, marks=pytest.mark.slow) for one in SLOW)])
+def test_what_writes_no_run_says_the_same_of_a_full_disk(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert iad(*EXPLORED, "explored").exit_code == 0
+    before = {path: path.read_bytes() for path in Path("explored").rglob("*.jsonl")}
+    full = limited(900, *OTHERS[name])
+    assert (full.returncode, full.stderr.count("\n"), full.stderr.count("expected to write")) == (2, 1, 1), full.stderr
+    assert "Free some space, then repeat the command" in full.stderr
+    assert {path: path.read_bytes() for path in Path("explored").rglob("*.jsonl")} == before
+    again = iad(*OTHERS[name])
+    assert again.exit_code == 0, again.output
 
 
 class Brimful:

@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 
+from iad_policy.errors import RunFolderError
 from tests.effort import some
 from tests.iad_policy.run.interrupted_run import main
+from tests.waiting import until
 
 ROOT = Path(__file__).parents[3]
 MODULE = "tests.iad_policy.run.interrupted_run"
@@ -99,6 +101,21 @@ def test_a_run_that_is_killed_again_and_again_comes_to_its_end(undisturbed: Undi
     again = Counter((tmp_path / "answers").read_text().splitlines()) - answered
     assert again.total() <= 4 * N_WORKERS
     assert len(expected) == 18
+
+
+def test_a_second_process_changes_nothing_of_a_run_that_goes_on(undisturbed: Undisturbed, tmp_path: Path) -> None:
+    expected, answered = undisturbed
+    process = started(tmp_path / "run", tmp_path / "answers", 0.05)
+    assert until(lambda: n_answers(tmp_path / "answers") > 0, 60)
+    with pytest.raises(RunFolderError, match="no other process writes to"):
+        main(tmp_path / "run", tmp_path / "others", 0.0)
+    assert process.poll() is None
+    process.kill()
+    ended(process)
+    finished(tmp_path)  # no lock is left
+    assert not (tmp_path / "others").exists()
+    assert episodes(tmp_path / "run") == expected
+    assert (Counter((tmp_path / "answers").read_text().splitlines()) - answered).total() <= N_WORKERS
 
 
 def test_ctrl_c_waits_for_the_answers_under_way_and_keeps_them(undisturbed: Undisturbed, tmp_path: Path) -> None:
