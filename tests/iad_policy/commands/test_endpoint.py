@@ -16,7 +16,7 @@ MODEL: Any = SimpleNamespace(server_options=dict)
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Stands for llama.cpp's server: it tells what it was sent, and its second part waits for the first one's reader."""
+    """Stands for llama.cpp's server: it tells what it was sent. Its second part waits until the first one was read."""
 
     protocol_version = "HTTP/1.1"
     read = threading.Event()
