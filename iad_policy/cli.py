@@ -99,6 +99,13 @@ def serve(
         typer.Option(metavar="local:MODEL", help="Serve a model on this machine to OpenAI clients instead."),
     ] = None,
     preview: Annotated[bool, typer.Option("--preview", help="MCP agents may simulate an action first.")] = False,
+    snapshots: Annotated[
+        int,
+        typer.Option(min=0, help="Snapshots that each MCP or OpenEnv session may keep, to try actions and go back."),
+    ] = 0,
+    oracle: Annotated[
+        bool, typer.Option("--oracle", help="OpenEnv clients are told rewards of what they only try, which is gold.")
+    ] = False,
     outcomes: Annotated[
         Path | None, typer.Option(help="File for the outcomes of MCP agents' episodes, a line of JSON each.")
     ] = None,
@@ -122,6 +129,7 @@ def serve(
 
     with clear_errors():
         asked: dict[str, Any] = {"site": site, "mcp": mcp, "openenv": openenv, "model": model, "preview": preview}
+        asked |= {"snapshots": snapshots, "oracle": oracle}
         asked |= {"api": api, "outcomes": outcomes, "host": host, "port": port, "split": split, "data_dir": data_dir}
         serving = opened(Served(**asked, env_args=pairs(env_arg, "--env-arg")), tell)
     serving()

@@ -26,6 +26,8 @@ ONLY_FOR: Mapping[str, tuple[str, ...]] = {
     "--api": (WEBSHOP,),
     "--env-arg": (WEBSHOP, MCP, OPENENV),
     "--preview": (MCP,),
+    "--snapshots": (MCP, OPENENV),
+    "--oracle": (OPENENV,),
     "--outcomes": (MCP,),
 }
 """What an option is for, where it isn't for everything that is served."""
@@ -41,6 +43,8 @@ class Served:
         openenv: The environment for OpenEnv clients.
         model: The model on this machine.
         preview: Whether MCP clients may simulate actions.
+        snapshots: How many snapshots each session may keep.
+        oracle: Whether OpenEnv clients are told rewards of what they only try.
         outcomes: File for the outcomes of MCP clients' episodes.
         host: The address to bind to.
         port: The first port to try.
@@ -55,6 +59,8 @@ class Served:
     openenv: str | None = None
     model: str | None = None
     preview: bool = False
+    snapshots: int = 0
+    oracle: bool = False
     outcomes: Path | None = None
     host: str | None = None
     port: int | None = None
@@ -79,12 +85,14 @@ class Served:
         if self.site is not None:
             require_known("site", self.site, SITES)
         kind = given[0] if given and given[0] != "--site" else f"--site {self.site or SITES[0]}"
-        more = {"--preview": self.preview, "--outcomes": self.outcomes}
-        options = {"--api": self.api, "--env-arg": self.env_args, **more}
+        trying = {"--preview": self.preview, "--snapshots": self.snapshots, "--oracle": self.oracle}
+        options = {"--api": self.api, "--env-arg": self.env_args, "--outcomes": self.outcomes, **trying}
         for option, value in options.items():
             if value and kind not in ONLY_FOR[option]:
                 wanted = " or ".join(ONLY_FOR[option])
                 raise ValueError(f"expected {option} with {wanted} only, got it with {kind}; leave it out")
+        if self.oracle and not self.snapshots:
+            raise ValueError("expected --oracle with --snapshots, got it alone; add --snapshots 8")
         if kind == MCP and self.host is not None and self.port is None:
             raise ValueError("expected --host with --port, which serves over HTTP, got it alone; add --port 3000")
         return kind
@@ -123,7 +131,8 @@ def opened(served: Served, tell: Callable[[str], None]) -> Callable[[], None]:
         from iad_policy.bridges.openenv import openenv_app
 
         _check(served.openenv or "", served)
-        server = AsgiServer(openenv_app(served.openenv or "", **served.arguments), host=host, port=port)
+        trials: dict[str, Any] = {"snapshots": served.snapshots, "oracle": served.oracle}
+        server = AsgiServer(openenv_app(served.openenv or "", **trials, **served.arguments), host=host, port=port)
         message = announcement(f"{served.openenv} is open to OpenEnv clients", server, port)
     elif kind == BOOKING:
         server, message = open_booking_site(served.data_dir, split=served.split or "test", host=host, port=port)
@@ -141,7 +150,8 @@ def _opened_mcp(served: Served, tell: Callable[[str], None], host: str) -> Calla
     name = served.mcp or ""
     _check(name, served)
     on_end = None if served.outcomes is None else OutcomeFile(served.outcomes)
-    bridge = mcp_server(name, preview=served.preview, on_end=on_end, **served.arguments)
+    offered: dict[str, Any] = {"preview": served.preview, "snapshots": served.snapshots, "on_end": on_end}
+    bridge = mcp_server(name, **offered, **served.arguments)
     if served.port is not None:
         app = bridge.streamable_http_app(host=host)
         server = AsgiServer(app, host=host, port=served.port, path="/mcp")
