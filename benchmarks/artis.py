@@ -15,7 +15,7 @@ import gymnasium as gym
 from support.figures import figure
 
 import iad_envs  # noqa: F401 (registers)
-from iad_policy.evaluate import evaluate
+from iad_policy.evaluation import evaluate
 from iad_policy.learn.fidelity import fidelity
 from iad_policy.learn.simulators import record_outcomes, train_simulator
 

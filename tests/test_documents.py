@@ -181,7 +181,7 @@ def test_suites_and_commands_are_understood(tmp_path: Path) -> None:
         command: Any = typer.main.get_command(app)
         left = words[1:]
         while hasattr(command, "commands"):
-            command = command.commands[left.pop(0)]
+            _, command, left = command.resolve_command(command.make_context("iad", left[:1]), left)
         command.make_context("iad", left)
 
 

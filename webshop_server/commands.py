@@ -20,18 +20,15 @@ Search = Annotated[str, typer.Option(help="Search engine: bm25, lucene, dense or
 Guard = Callable[[], AbstractContextManager[None]]
 
 
-def add_commands(app: typer.Typer, data: typer.Typer, find: Callable[[str | None], Path], guard: Guard) -> None:
+def add_commands(index: typer.Typer, data: typer.Typer, find: Callable[[str | None], Path], guard: Guard) -> None:
     """Add the shop's commands to an application.
 
     Args:
-        app: The Typer application.
+        index: Its group of commands about indexes.
         data: Its group of commands about data.
         find: Function that returns the data folder for an option's value or for None.
         guard: Context manager that turns errors the user can fix into messages.
     """
-    index = typer.Typer(
-        help="Build and list search indexes of large catalogues.", no_args_is_help=True, rich_markup_mode=None
-    )
 
     @index.command()
     def build(
@@ -72,8 +69,6 @@ def add_commands(app: typer.Typer, data: typer.Typer, find: Callable[[str | None
         with guard(), _bar() as report:
             write_catalog(out, products, seed=seed, wrote=lambda n: report("writing products", n, products))
         typer.echo(out)
-
-    app.add_typer(index, name="index")
 
 
 @contextmanager

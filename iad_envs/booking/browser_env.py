@@ -1,12 +1,14 @@
 """`IAD/BookingBrowser-v0`: booking a table in a restaurant, in a real browser."""
 
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from iad_envs.booking.env import BookingEnv
 from iad_envs.booking.state import BookingState
-from iad_envs.booking.visit import BookingVisit
 from iad_envs.browser.site_env import SiteEnv, require_site_browser
+
+if TYPE_CHECKING:
+    from iad_envs.booking.visit import BookingVisit
 
 
 class BookingBrowserEnv(SiteEnv[BookingState], BookingEnv):
@@ -47,7 +49,7 @@ class BookingBrowserEnv(SiteEnv[BookingState], BookingEnv):
     * v0: First version.
     """
 
-    visit: BookingVisit
+    visit: "BookingVisit"
 
     def __init__(
         self,
@@ -62,6 +64,8 @@ class BookingBrowserEnv(SiteEnv[BookingState], BookingEnv):
         chromedriver: str | None = None,
         render_mode: str | None = None,
     ) -> None:
+        from iad_envs.booking.visit import BookingVisit
+
         require_site_browser(observation_mode, chromium, chromedriver)
         super().__init__(
             data_dir=data_dir, split=split, max_steps=max_steps, published=published, render_mode=render_mode

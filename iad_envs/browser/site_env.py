@@ -2,7 +2,7 @@
 
 import weakref
 from threading import RLock
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from gymnasium import spaces
@@ -10,11 +10,13 @@ from gymnasium import spaces
 from iad_envs.browser.devtools import find_chromium
 from iad_envs.browser.images import decoded
 from iad_envs.browser.selenium import find_chromedriver, require_selenium
-from iad_envs.browser.site_visit import SiteVisit, StateT
-from iad_envs.core import IADEnv, Score, Snapshot, View
+from iad_envs.core import IADEnv, Score, Snapshot, StateT, View
 from iad_envs.errors import require_known
 from iad_envs.requirements import Requirement
 from iad_envs.requirements.browser import BROWSER, DRIVER, SELENIUM
+
+if TYPE_CHECKING:
+    from iad_envs.browser.site_visit import SiteVisit  # imports Flask, which only an environment that is made needs
 
 MODES = ("text", "html", "screenshot")
 
@@ -33,9 +35,9 @@ class SiteEnv(IADEnv[Any, StateT]):
 
     NEEDS: ClassVar[tuple[Requirement, ...]] = (SELENIUM, BROWSER, DRIVER)
 
-    visit: SiteVisit[StateT]
+    visit: "SiteVisit[StateT]"
 
-    def _browse(self, visit: SiteVisit[StateT], observation_mode: str) -> None:
+    def _browse(self, visit: "SiteVisit[StateT]", observation_mode: str) -> None:
         """Take the browser of this environment. It is closed with the environment, or when the interpreter ends.
 
         Args:

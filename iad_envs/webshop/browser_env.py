@@ -1,13 +1,15 @@
 """`IAD/WebShopBrowser-v0`: the online shop, in a real browser."""
 
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from iad_envs.browser.site_env import SiteEnv, require_site_browser
 from iad_envs.webshop.env import WebShopEnv
-from iad_envs.webshop.visit import BrowserVisit
 from webshop_server.engine import ShopState
 from webshop_server.storefront import LocalStorefront, ProgressMode
+
+if TYPE_CHECKING:
+    from iad_envs.webshop.visit import BrowserVisit
 
 
 class WebShopBrowserEnv(SiteEnv[ShopState], WebShopEnv):
@@ -49,7 +51,7 @@ class WebShopBrowserEnv(SiteEnv[ShopState], WebShopEnv):
     * v0: First version.
     """
 
-    visit: BrowserVisit
+    visit: "BrowserVisit"
 
     def __init__(
         self,
@@ -72,6 +74,8 @@ class WebShopBrowserEnv(SiteEnv[ShopState], WebShopEnv):
         chromedriver: str | None = None,
         render_mode: str | None = None,
     ) -> None:
+        from iad_envs.webshop.visit import BrowserVisit
+
         require_site_browser(observation_mode, chromium, chromedriver)
         super().__init__(
             data_dir=data_dir,

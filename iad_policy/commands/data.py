@@ -1,4 +1,4 @@
-"""Commands of official data: `iad data list`, `fetch` and `verify`."""
+"""Commands of data: `iad data`, of which `list`, `fetch` and `verify` are here, and `iad index`."""
 
 import time
 from collections import Counter
@@ -21,6 +21,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from iad_envs.data import data_folder
 from iad_envs.errors import DataNotFound
 from iad_envs.official.download import hub_address
 from iad_envs.official.errors import FetchError
@@ -31,6 +32,7 @@ from iad_envs.official.sources import DataSource, SourceFile, read_sources, sour
 from iad_policy.commands.terminal import INTERRUPTED, clear_errors, make_console, tell
 from iad_policy.ledger.folder_lock import FolderInUse, lock_folder
 from iad_policy.report.columns import counted
+from webshop_server import commands as shop
 
 NOT_FETCHED = 3
 """Exit status when the sources can't be reached or refuse."""
@@ -260,3 +262,13 @@ def _size(n_bytes: int) -> str:
         if n_bytes >= scale:
             return f"{n_bytes / scale:.1f} {unit}"
     return f"{n_bytes} B"
+
+
+data = typer.Typer(
+    help="Fetch official data, and generate synthetic data.", no_args_is_help=True, rich_markup_mode=None
+)
+index = typer.Typer(
+    help="Build and list search indexes of large catalogues.", no_args_is_help=True, rich_markup_mode=None
+)
+add_commands(data)
+shop.add_commands(index, data, lambda data_dir: data_folder("webshop", data_dir).resolve(), clear_errors)

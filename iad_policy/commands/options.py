@@ -11,6 +11,13 @@ import typer
 
 from iad_policy.run.config import OPTIONS, RunConfig, RunOption, one_or_all
 
+EnvId = Annotated[str, typer.Argument(metavar="ENV", help="Environment id, such as IAD/WebShop-v0.")]
+EnvArgs = Annotated[
+    list[str] | None, typer.Option("--env-arg", metavar="KEY=VALUE", help="Further argument of the environment.")
+]
+DataDir = Annotated[str | None, typer.Option(help="Folder with the environment's data, or official:NAME.")]
+Split = Annotated[str | None, typer.Option(help="Split of the tasks; by default the environment's own.")]
+Seed = Annotated[int, typer.Option(help="Seed of the task and of the environment.")]
 EnvIds = Annotated[
     list[str] | None, typer.Argument(metavar="[ENV...]", help="Environment ids, such as IAD/WebShop-v0.")
 ]

@@ -1,20 +1,42 @@
-"""Lets a person act in an environment in the terminal."""
+"""`iad play`: lets a person act in an environment in the terminal."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import gymnasium as gym
+import typer
 from rich.columns import Columns
 from rich.console import Console
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from iad_policy.commands.options import DataDir, EnvArgs, EnvId, Seed, Split, pairs
+from iad_policy.commands.terminal import BAD_INPUT, clear_errors, make_console
+from iad_policy.run.resolve import make_env, parameters_of
 from iad_policy.types.names import PATTERN
 from iad_policy.types.texts import isolated
 
 
 def play(
+    env: EnvId,
+    task: Annotated[str | None, typer.Option(help="Task id; by default the seed chooses one.")] = None,
+    split: Split = None,
+    seed: Seed = 0,
+    env_arg: EnvArgs = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Act in an environment yourself, in the terminal."""
+    console = make_console()
+    with clear_errors(BAD_INPUT):
+        env_args = pairs(env_arg, "--env-arg")
+        if "observation_mode" in parameters_of(env):
+            env_args = {"observation_mode": "text_rich"} | env_args
+        made = make_env(env, env_args, split=split, data_dir=data_dir)
+        play_episode(made, console, lambda prompt: console.input(prompt, markup=False), task=task, seed=seed)
+
+
+def play_episode(
     env: gym.Env[Any, Any], console: Console, read: Callable[[str], str], *, task: str | None = None, seed: int = 0
 ) -> None:
     """Let a person act until the episode is over or they quit.

@@ -136,7 +136,7 @@ def sweep(
     workers: Annotated[int, typer.Option(help="Episodes that run in parallel.")] = 1,
 ) -> None:
     """Run the experiments of a paper's figures and draw them (arXiv 2504.01931 v2)."""
-    from iad_policy.evaluate import evaluate
+    from iad_policy.evaluation import evaluate
     from iad_policy.report.paper_figures import Sweep, sweep_figures
 
     with clear_errors():

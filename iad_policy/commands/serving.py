@@ -10,12 +10,16 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from iad_envs.booking.site.serving import open_booking_site
 from iad_envs.errors import require_known
 from iad_policy.bridges.chat import ChatOutcome
 from iad_policy.commands.asgi import AsgiServer
+from iad_policy.commands.options import DataDir, EnvArgs, Split, pairs
+from iad_policy.commands.terminal import clear_errors, tell
 from iad_policy.run.resolve import make_env
 from webshop_server.site.server import LOOPBACK, announcement, serve_until_stopped
 from webshop_server.site.serving import open_site
@@ -102,6 +106,53 @@ class Served:
         """All arguments of the environment."""
         asked = {"split": self.split, "data_dir": self.data_dir}
         return {**self.env_args, **{name: value for name, value in asked.items() if value is not None}}
+
+
+def serve(
+    site: Annotated[str | None, typer.Option(help="The site: webshop (the default) or booking.")] = None,
+    mcp: Annotated[
+        str | None, typer.Option(metavar="ENV", help="Serve an environment to agents with tools, by MCP, instead.")
+    ] = None,
+    openenv: Annotated[
+        str | None, typer.Option(metavar="ENV", help="Serve an environment to OpenEnv clients instead.")
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="local:MODEL", help="Serve a model on this machine to OpenAI clients instead."),
+    ] = None,
+    preview: Annotated[bool, typer.Option("--preview", help="MCP agents may simulate an action first.")] = False,
+    snapshots: Annotated[
+        int,
+        typer.Option(min=0, help="Snapshots that each MCP or OpenEnv session may keep, to try actions and go back."),
+    ] = 0,
+    oracle: Annotated[
+        bool, typer.Option("--oracle", help="OpenEnv clients are told rewards of what they only try, which is gold.")
+    ] = False,
+    outcomes: Annotated[
+        Path | None, typer.Option(help="File for the outcomes of MCP agents' episodes, a line of JSON each.")
+    ] = None,
+    host: Annotated[
+        str | None,
+        typer.Option(help="Address to listen on; by default 127.0.0.1, reachable from this machine only."),
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(help="Port to listen on, or the next free one; 3000 by default, and for MCP stdin and stdout."),
+    ] = None,
+    api: Annotated[
+        bool, typer.Option("--api", help="Also serve environments on other machines, with a token. For webshop only.")
+    ] = False,
+    split: Split = None,
+    env_arg: EnvArgs = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Serve the shop, the booking site, a model, or an environment to other frameworks. Ctrl-C stops it."""
+    with clear_errors():
+        asked: dict[str, Any] = {"site": site, "mcp": mcp, "openenv": openenv, "model": model, "preview": preview}
+        asked |= {"snapshots": snapshots, "oracle": oracle}
+        asked |= {"api": api, "outcomes": outcomes, "host": host, "port": port, "split": split, "data_dir": data_dir}
+        serving = opened(Served(**asked, env_args=pairs(env_arg, "--env-arg")), tell)
+    serving()
 
 
 def opened(served: Served, tell: Callable[[str], None]) -> Callable[[], None]:

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
 from iad_policy.commands.terminal import INTERRUPTED, handling_ctrl_c, interruptible
-from iad_policy.evaluate import Watch, execute
+from iad_policy.evaluation import Watch, execute
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.ledger.run_folder import TABLE
 from iad_policy.report.columns import counted

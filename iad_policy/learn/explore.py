@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from iad_policy.errors import UnknownName
-from iad_policy.evaluate import execute
+from iad_policy.evaluation import execute
 from iad_policy.learn.experience import Experience
 from iad_policy.learn.progress import advance
 from iad_policy.learn.splits import TRAIN

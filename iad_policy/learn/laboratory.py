@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from iad_policy.evaluate import evaluate
+from iad_policy.evaluation import evaluate
 from iad_policy.learn.experience import Experience
 from iad_policy.learn.explore import explore
 from iad_policy.learn.recipes.bc import BehaviourCloning

@@ -258,7 +258,7 @@ def detectable_mean(differences: Sequence[float]) -> float | None:
     return minimum_detectable_effect(variance, len(differences))
 
 
-def discordance(n_discordant: int, n: int) -> float:
+def discordance(n_discordant: float, n: int) -> float:
     """Return the smoothed share of tasks that only one of two strategies solves.
 
     One task that counts and one that does not are added, so it is never 0. If the strategies do not differ, the share

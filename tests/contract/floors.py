@@ -26,7 +26,7 @@ FLOORS: Sequence[Sequence[str]] = (
     ("wrapper",),
     ("run",),
     ("report",),
-    ("evaluate", "validate"),
+    ("evaluation", "validate"),
     ("",),
     ("learn",),
     ("bridges",),

@@ -68,9 +68,9 @@ PROMISES = (
         "iad_policy",
         ("iad_envs", "webshop_server"),
         {
-            ("iad_policy.cli", "iad_envs"): "the command line is where the three packages meet",
-            ("iad_policy.cli", "webshop_server"): "the same",
+            ("iad_policy.commands.checks", "iad_envs"): "the checks of all environments",
             ("iad_policy.commands.data", "iad_envs"): "the terminal's side of iad_envs.official",
+            ("iad_policy.commands.data", "webshop_server"): "the shop's own commands",
             ("iad_policy.commands.reports", "iad_envs"): "the list of all environments",
             ("iad_policy.commands.reports", "webshop_server"): "the viewer is a site like the others",
             ("iad_policy.commands.terminal", "iad_envs"): "errors that the user can fix",

@@ -9,7 +9,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 from typing import Any
@@ -203,7 +203,7 @@ def test_an_agent_tries_goes_back_and_commits() -> None:
 
 def test_a_second_request_with_an_id_in_work_is_refused_at_once() -> None:
     """Eight at a time: one is answered, and the client of the others need not wait until it gives up."""
-    with command("--mcp", "--port", 0) as (_, address):
+    with ThreadPoolExecutor(8) as pool, command("--mcp", "--port", 0) as (_, address):  # its end frees who waits
         session = ""
 
         def sent(message: dict[str, Any]) -> tuple[int, str, str]:
@@ -221,8 +221,9 @@ def test_a_second_request_with_an_id_in_work_is_refused_at_once() -> None:
         _, session, _ = sent({"id": 1, "method": "initialize", "params": hello})
         sent({"method": "notifications/initialized"})
         call = {"id": 7, "method": "tools/call", "params": {"name": "begin", "arguments": {"seed": 0}}}
-        with ThreadPoolExecutor(8) as pool:
-            answers = list(pool.map(sent, [call] * 8))
+        asked = [pool.submit(sent, call) for _ in range(8)]
+        assert not wait(asked, timeout=20).not_done
+        answers = [one.result() for one in asked]
         assert {status for status, *_ in answers} <= {200, 409}
         assert any("Now you see" in text for status, _, text in answers if status == 200)
         assert all("an id of its own" in text for status, _, text in answers if status == 409)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from iad_policy.cli import COMMANDS, imported
 from iad_policy.report.results import read_results
 from tests.command_line import iad
 from tests.iad_policy.terminal import read_to_end
@@ -152,6 +153,33 @@ def test_list_names_everything_or_one_kind_and_how_its_names_are_written() -> No
     wrong = iad("list", "verifier")
     assert (wrong.exit_code, "near: verifiers" in wrong.stderr) == (2, True)
     assert iad("--version").stdout == f"iad {version('iad')}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unneeded"),
+    [
+        ("--help", ("gymnasium", "numpy", "pydantic", "rich", "scipy", "iad_envs", "iad_policy.types")),
+        ("list", ("flask", "scipy")),
+    ],
+)
+def test_what_takes_long_to_import_is_imported_by_the_commands_that_need_it(
+    arguments: str, unneeded: tuple[str, ...]
+) -> None:
+    code = f"""
+import sys
+from iad_policy.cli import app
+try:
+    app({arguments.split()})
+finally:
+    print(*({set(unneeded)} & set(sys.modules)), file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "\n")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_shows_the_first_line_of_each_command(name: str) -> None:
+    assert str(imported(name).help).partition("\n")[0] == COMMANDS[name][1]
 
 
 def test_play_goes_from_the_search_to_the_score() -> None:

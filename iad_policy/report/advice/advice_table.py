@@ -8,12 +8,12 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from iad_policy.report.advice.choice import Advice, PriceStep
+from iad_policy.report.advice.choice import Advice, PricedChoice, PriceStep
 from iad_policy.report.advice.evidence import PilotEvidence
 from iad_policy.report.advice.pilot import Pilot
 from iad_policy.report.advice.prediction import BETWEEN, MODEL, PILOT, TREND, OptionForecast, RunnableOption
 from iad_policy.report.columns import NOTHING, Columns, counted, fitting, with_interval
-from iad_policy.report.comparison_table import LOUD, few_tasks
+from iad_policy.report.comparison_table import FEW, LOUD, few_tasks
 from iad_policy.report.figures import amount
 from iad_policy.report.samples import SUCCESS
 from iad_policy.report.table import labels
@@ -21,7 +21,9 @@ from iad_policy.types.plan import REFINE, SAMPLE, STOP, AdaptivePlan
 from iad_policy.types.texts import isolated
 
 MOVES = {SAMPLE: "sample", REFINE: "refine", STOP: "stop"}
-SHOWN_CANDIDATES = 4
+SHOWN_CANDIDATES, SHOWN_OPTIONS = 4, 3
+MANY_TASKS = 1000
+"""A difference that takes more tasks counts as not to be told."""
 SOURCES = {
     PILOT: "pilot: n that was run, or smaller; assumes only that further tasks are alike",
     BETWEEN: "between: on a straight line over log n between two n that were run",
@@ -74,7 +76,8 @@ class AdviceTable:
             as_run = source == PILOT and not pilot.one_decision
             yield Text(SOURCES[source].replace(", or smaller", "") if as_run else SOURCES[source], style="dim")
         yield ""
-        if advice.steps:
+        few = few_tasks(len(pilot.tasks))
+        if advice.steps and not few:
             yield Text(f"What to take, by what a {unit} is worth", style="bold")
             edges, ranges = [amount(one.above) for one in advice.steps[1:]], ["any"]
             if edges:
@@ -86,6 +89,10 @@ class AdviceTable:
                 ("gain", lambda one: NOTHING if one.gain is None else f"{one.gain:+.3f}"),
                 ("gain > 0 in", lambda one: NOTHING if one.share_gaining is None else f"{one.share_gaining:.0%}"),
                 ("tasks to tell", lambda one: NOTHING if one.gain is None else _tasks(one.n_to_tell)),
+                (
+                    "as good, same cost",
+                    lambda one: ", ".join(f"{isolated(o.line)} {o.n}" for o in one.as_good) or NOTHING,
+                ),
             ]
             yield from fit(columns, steps, names=f"{pilot.axis} per {unit}")
         unsure = [one for one in (BETWEEN, TREND) if any(own.source == one for own in found.values())]
@@ -97,17 +104,10 @@ class AdviceTable:
         if any(one.knows_gold for one in pilot.lines.values()):
             yield Text("Rows whose verifier reads gold are for diagnosis. They are never what to take.")
         if (choice := advice.choice) is not None:
-            name = _named(choice.option)
-            best = f"take {name}, the best" if choice.share_best >= 0.5 else f"can't tell. {name} is best"
-            text = (
-                f"If a {unit} is worth {amount(choice.worth)} {pilot.axis}: {best} in {choice.share_best:.0%} of the "
-                "draws."
-            )
-            if choice.next is not None:
-                text += f" Next is {_named(choice.next)}; {_tasks(choice.n_to_settle)} tasks would settle which."
-            yield Text(text)
-        if few := few_tasks(len(pilot.tasks)):
-            yield Text(few, style=LOUD)
+            said = _said(choice, len(pilot.tasks))
+            yield Text(f"If a {unit} is worth {amount(choice.worth)} {pilot.axis}: {said}")
+        if few:
+            yield Text(f"{few} Which option pays at which price is said from {FEW} on.", style=LOUD)
         if pilot.split == "test":
             yield Text(
                 "TEST SPLIT: this reads the true results of the candidates. What is chosen by it must be measured on "
@@ -223,6 +223,19 @@ def _named(option: RunnableOption) -> str:
     return isolated(option.line) if option.line == "single" else f"{isolated(option.line)} with n = {option.n}"
 
 
-def _tasks(n: int | None) -> str:
-    many = 100_000  # a difference that takes more tasks counts as not to be told
-    return f"> {many:,}" if n is None or n > many else f"{n:,}"
+def _said(choice: PricedChoice, n_tasks: int) -> str:
+    """Return what to take in words, or which options can't be told apart, and which of them is the cheapest."""
+    taken, tasks = _named(choice.option), f"on these {counted(n_tasks, 'task')}"
+    if len(choice.as_good) == 1:
+        return f"take {taken}. No other option is as good {tasks}."
+    named = list(map(_named, choice.as_good[:SHOWN_OPTIONS]))
+    if more := len(choice.as_good) - len(named):
+        named.append(counted(more, "other option"))
+    text = f"can't tell. {', '.join(named[:-1])} and {named[-1]} are as good {tasks}; {taken} is the cheapest of them."
+    if choice.option == choice.best or n_tasks < FEW:
+        return text
+    return f"{text} Telling it from {_named(choice.best)} takes {_tasks(choice.n_to_tell, 'more than ')} tasks."
+
+
+def _tasks(n: int | None, more: str = "> ") -> str:
+    return f"{more}{MANY_TASKS:,}" if n is None or n > MANY_TASKS else f"{n:,}"

@@ -1,4 +1,4 @@
-"""Says which option to take at which price of a success, and how many tasks would settle it."""
+"""Says which option to take at which price of a success, and which others can't be told from it."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,9 +11,12 @@ import numpy as np
 from iad_policy.ledger.run import Run
 from iad_policy.report.advice.evidence import PilotEvidence, evidence_of
 from iad_policy.report.advice.pilot import Pilot, read_pilot
-from iad_policy.report.advice.prediction import MODEL, NS, PILOT, OptionForecast, RunnableOption, predict
+from iad_policy.report.advice.prediction import MODEL, NS, PILOT, Array, OptionForecast, RunnableOption, predict
 from iad_policy.report.samples import SUCCESS
-from iad_policy.report.statistics import minimum_detectable_effect
+from iad_policy.report.statistics import CONFIDENCE, discordance, minimum_detectable_effect
+
+SAME_COST = 1.1
+"""Largest ratio of two options' spending at which they count as equally expensive."""
 
 
 class AdviceSettings(NamedTuple):
@@ -52,6 +55,7 @@ class PriceStep(NamedTuple):
         gain: Its success minus that of the step before; None for the first.
         share_gaining: Share of the draws in which the gain is more than nothing; None for the first.
         n_to_tell: Number of tasks that would tell the gain from nothing, in both; None for the first, or for no gain.
+        as_good: Options that cost the same, and whose success can't be told from its success.
     """
 
     option: RunnableOption
@@ -59,6 +63,7 @@ class PriceStep(NamedTuple):
     gain: float | None = None
     share_gaining: float | None = None
     n_to_tell: int | None = None
+    as_good: tuple[RunnableOption, ...] = ()
 
 
 class PricedChoice(NamedTuple):
@@ -66,17 +71,17 @@ class PricedChoice(NamedTuple):
 
     Attributes:
         worth: The price.
-        option: The option with the highest expected value: price times success, minus spending.
-        share_best: Share of the draws in which no other is better.
-        next: The second best.
-        n_to_settle: Number of tasks that would tell the two apart; None where their values are equal.
+        option: The cheapest of those that can't be told from the best.
+        best: The option with the highest expected value: price times success, minus spending.
+        as_good: All that can't be told from the best, the best one first; more than one if it can't be told which.
+        n_to_tell: Number of tasks that would tell the best from `option`; None where their values are equal.
     """
 
     worth: float
     option: RunnableOption
-    share_best: float
-    next: RunnableOption | None
-    n_to_settle: int | None
+    best: RunnableOption
+    as_good: tuple[RunnableOption, ...]
+    n_to_tell: int | None
 
 
 @dataclass(frozen=True)
@@ -163,8 +168,18 @@ def steps_of(predictions: Mapping[RunnableOption, OptionForecast]) -> tuple[Pric
     """Return the options that are the best at some price of a success, from the price 0 on; none of no options."""
     if not predictions:
         return ()
+
+    def as_good(at: RunnableOption) -> tuple[RunnableOption, ...]:
+        now = predictions[at]
+        return tuple(
+            one
+            for one, own in predictions.items()
+            if one != at and max(own.spent, now.spent) <= SAME_COST * min(own.spent, now.spent)
+            if _is_as_good(own.rates, now.rates)
+        )
+
     at = min(predictions, key=lambda one: (predictions[one].spent, -predictions[one].success))
-    steps = [PriceStep(at, 0.0)]
+    steps = [PriceStep(at, 0.0, as_good=as_good(at))]
     while True:
         now = predictions[at]
         better = {
@@ -180,11 +195,11 @@ def steps_of(predictions: Mapping[RunnableOption, OptionForecast]) -> tuple[Pric
         gain = predictions[at].rates - now.rates
         share_gaining = float((gain > 0).mean())
         n = _n_to_tell(predictions[at], now, float(gain.mean()))
-        steps.append(PriceStep(at, max(0.0, nearest), float(gain.mean()), share_gaining, n))
+        steps.append(PriceStep(at, max(0.0, nearest), float(gain.mean()), share_gaining, n, as_good(at)))
 
 
 def choose(predictions: Mapping[RunnableOption, OptionForecast], worth: float) -> PricedChoice:
-    """Return the best option if a success is worth so much.
+    """Return what to take if a success is worth so much.
 
     Raises:
         ValueError: The price is negative or not finite.
@@ -193,16 +208,18 @@ def choose(predictions: Mapping[RunnableOption, OptionForecast], worth: float) -
         raise ValueError(f"expected a price of 0 or more, got {worth}; say what a success is worth")
     options = list(predictions)
     values = np.stack([worth * one.rates - one.costs for one in predictions.values()])
-    order = np.argsort(-values.mean(axis=1), kind="stable")
-    best = int(order[0])
-    share_best = float((values[best] >= values.max(axis=0)).mean())
-    if len(options) == 1:
-        return PricedChoice(worth, options[best], share_best, None, None)
-    other = int(order[1])
-    gap = float((values[best] - values[other]).mean())
-    one, two = predictions[options[best]], predictions[options[other]]
-    n = _n_to_tell(one, two, gap / worth) if worth else None
-    return PricedChoice(worth, options[best], share_best, options[other], n)
+    order = list(map(int, np.argsort(-values.mean(axis=1), kind="stable")))
+    best = order[0]
+    as_good = [one for one in order if one == best or _is_as_good(values[one], values[best])]
+    taken = min(as_good, key=lambda one: predictions[options[one]].spent)
+    gap = float((values[best] - values[taken]).mean())
+    n = _n_to_tell(predictions[options[best]], predictions[options[taken]], gap / worth) if worth else None
+    return PricedChoice(worth, options[taken], options[best], tuple(options[one] for one in as_good), n)
+
+
+def _is_as_good(one: Array, best: Array) -> bool:
+    """Whether the interval of how much better the best one is has 0 in it."""
+    return float((one >= best).mean()) > (1 - CONFIDENCE) / 2
 
 
 def _n_to_tell(one: OptionForecast, other: OptionForecast, difference: float) -> int | None:
@@ -210,8 +227,9 @@ def _n_to_tell(one: OptionForecast, other: OptionForecast, difference: float) ->
     if abs(difference) < 1e-9:
         return None
     # Two runs of a task are as independent as its attempts are: this is the share of tasks that only one solves.
-    variance = one.grain * float(np.mean(one.by_task * (1 - other.by_task) + other.by_task * (1 - one.by_task)))
-    return max(1, math.ceil((minimum_detectable_effect(variance, 1) / difference) ** 2))
+    n_apart = float(np.sum(one.by_task * (1 - other.by_task) + other.by_task * (1 - one.by_task)))
+    variance = one.grain * discordance(n_apart, len(one.by_task))
+    return math.ceil((minimum_detectable_effect(variance, 1) / difference) ** 2)
 
 
 def _plain(value: Any) -> Any:

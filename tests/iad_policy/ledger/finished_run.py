@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from iad_envs.core import View
-from iad_policy.evaluate import Finished, execute
+from iad_policy.evaluation import Finished, execute
 from iad_policy.ledger.run import Run
 from iad_policy.report.agentboard import write_agentboard
 from iad_policy.report.exports import export_runs

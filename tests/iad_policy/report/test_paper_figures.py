@@ -7,7 +7,7 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy.errors import UnknownName
-from iad_policy.evaluate import evaluate
+from iad_policy.evaluation import evaluate
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.report import paper_figures
 from iad_policy.report.figures import Heading

@@ -10,7 +10,7 @@ import pytest
 from iad_policy import Ask, IADPolicyWrapper, Propose, State, per_step
 from iad_policy.agents import load_agent
 from iad_policy.errors import SimulationError, UnknownName
-from iad_policy.evaluate import evaluate
+from iad_policy.evaluation import evaluate
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.roles import AssignedRoles, TemplateRoles, component_for, load_roles
 from iad_policy.roles.language_model import ModelRoles

