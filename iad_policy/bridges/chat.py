@@ -26,9 +26,8 @@ from iad_policy.errors import ContractError
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.prompts import prompts_of
 from iad_policy.registry.environments import registered
-from iad_policy.runtime.episode import LiveEpisode
-from iad_policy.types import Candidate, Move, PublicInfo, State
-from iad_policy.types.read_only import read_only
+from iad_policy.runtime.episode import LiveEpisode, state_after
+from iad_policy.types import Candidate, PublicInfo, State
 from iad_policy.world import NativeWorld, adapt
 from iad_policy.world.simulator import PerfectSimulator
 
@@ -47,6 +46,8 @@ class ChatOutcome(NamedTuple):
         stop_reason: `done`, `max_steps`, or the environment's own word; "" while the episode goes on.
         steps: Number of answers that counted, those that were no action included.
         invalid: Number of answers that were no action, or an action that was not valid.
+        tried: Number of actions that were simulated, in previews and trials.
+        oracle: Whether rewards of simulated actions were told.
     """
 
     task_id: str
@@ -56,12 +57,28 @@ class ChatOutcome(NamedTuple):
     stop_reason: str
     steps: int
     invalid: int
+    tried: int = 0
+    oracle: bool = False
 
     @property
     def metrics(self) -> dict[str, float]:
         """What frameworks average, as numbers: `success progress reward steps invalid`."""
         named = ("success", "progress", "reward", "steps", "invalid")
         return {name: float(getattr(self, name)) for name in named}
+
+
+class Moment(NamedTuple):
+    """A moment of an episode that can be simulated from.
+
+    Attributes:
+        state: The state.
+        token: The simulator's token of it.
+        tried: The simulated actions that led there from the episode's state, each with the state after it.
+    """
+
+    state: State
+    token: Any
+    tried: tuple[tuple[Candidate, State], ...] = ()
 
 
 class Chat:
@@ -88,6 +105,7 @@ class Chat:
                 f"expected {', '.join(env_args)} with an environment's id, got {env}; pass them to gym.make"
             )
         self._owns_env = isinstance(env, str)
+        self._split: str | None = env_args.get("split")
         # Gymnasium's checker fails in every step after a first reset that raised, as one with an unknown task does.
         if isinstance(env, str):
             registered(env.rpartition(":")[2])  # also one of an installed package that is not imported yet
@@ -121,6 +139,12 @@ class Chat:
         return ids
 
     @property
+    def tasks(self) -> Mapping[str, Any]:
+        """The public part of the tasks that `begin` takes, by id; empty if the environment lists none."""
+        tasks: Mapping[str, Any] = getattr(self.env.unwrapped, "tasks", {})
+        return tasks if self._split is None else {task_id: tasks[task_id] for task_id in self.task_ids}
+
+    @property
     def state(self) -> State:
         """The state as an agent sees it, without gold."""
         if self._state is None:
@@ -133,13 +157,22 @@ class Chat:
         Args:
             task_id: Picks the task.
             seed: Picks the task if none is named, and seeds the environment.
+
+        Raises:
+            ValueError: There is no such task, or it is not in the split that the environment was made for.
         """
+        ids = self.task_ids if self._split is not None else ()
+        if task_id is not None and ids and task_id not in ids:
+            raise ValueError(
+                f"expected a task_id of the split {self._split!r}, got {task_id!r:.100}; known: {len(ids)} from "
+                f"{ids[0]!r} to {ids[-1]!r}"
+            )
         options = {} if task_id is None else {"options": {"task_id": task_id}}
         observation, info = self.env.reset(seed=seed, **options)
         task = str(info.get("task_id", ""))
         self._episode = LiveEpisode(adapt(self.env), PerfectSimulator(), task=task, seed=seed or 0)
         self._state = self._episode.start(observation, info)
-        self.outcome = _outcome(self.outcome._replace(task_id=task, reward=0.0, steps=0, invalid=0), info)
+        self.outcome = _outcome(ChatOutcome(task, False, 0.0, 0.0, "", 0, 0), info)
         self.candidate, self.last_reward = None, 0.0
         return [dict(message) for message in self._agent.messages(self._state)]
 
@@ -183,26 +216,28 @@ class Chat:
         Raises:
             SimulationError: The environment can't be simulated.
         """
-        state = self.state
-        if state.done:
+        if self.state.done:
             return OVER
-        candidate = self._agent.read(answer, state)
+        at = self._moment()
+        candidate = self._agent.read(answer, at.state)
         if candidate.error:
             return candidate.error
+        state = self._after(at, candidate).state
+        return prompts_of(self.env).rendering.candidate(replace(candidate, preview=state))
+
+    def _moment(self) -> Moment:
+        """Return the moment that a preview starts from."""
         assert self._episode is not None
-        world, simulator = self._episode.world, self._episode.simulator
-        # Neither the state nor its token is kept: a client may ask for any number of previews in one turn.
-        outcome = simulator.simulate(world, simulator.begin(world, state), candidate.action, 0)
-        seen = State(
-            read_only(outcome.observation),
-            PublicInfo(outcome.info, world.gold_keys),
-            path=(Move(candidate.action, 0),),
-            steps_left=state.steps_left - 1,
-            done=outcome.done or state.steps_left <= 1,
-            failure=outcome.failure,
-            changed=outcome.changed,
-        )
-        return prompts_of(self.env).rendering.candidate(replace(candidate, preview=seen))
+        return Moment(self.state, self._episode.simulator.begin(self._episode.world, self.state))
+
+    def _after(self, at: Moment, candidate: Candidate) -> Moment:
+        """Return the moment after an action, in a simulation. Nobody else keeps it: clients may ask for any number."""
+        assert self._episode is not None
+        world = self._episode.world
+        outcome = self._episode.simulator.simulate(world, at.token, candidate.action, 0)
+        state = state_after(world, at.state, candidate, 0, outcome)
+        self.outcome = self.outcome._replace(tried=self.outcome.tried + 1)
+        return Moment(state, outcome.token, (*at.tried, (candidate, state)))
 
     def close(self) -> None:
         """Close the environment if it was made here."""

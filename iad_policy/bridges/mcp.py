@@ -9,15 +9,20 @@ mcp_server("IAD/WebShop-v0", split="train").run("stdio")
 ```
 """
 
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Annotated, Any, TypeVar, cast
 
-from iad_policy.bridges.chat import Chat, ChatOutcome, parts_of, png_of
+from iad_policy.bridges.chat import ChatOutcome, parts_of, png_of
+from iad_policy.bridges.trial import TrialChat
 from iad_policy.errors import ContractError, IADError, MissingExtra
 from iad_policy.prompts import prompts_of
 
 T = TypeVar("T")
+TRIAL = "(This is a trial: nothing is done until you call commit.)"
+MAX_BODY_BYTES = 1 << 22
+"""The library's own limit of a request over HTTP."""
 
 
 class ToolSession:
@@ -31,11 +36,13 @@ class ToolSession:
         limiter: The limit of one thread that keeps its calls one after another.
     """
 
-    def __init__(self, make: Callable[[], Chat], on_end: Callable[[ChatOutcome], None] | None, limiter: Any) -> None:
+    def __init__(
+        self, make: Callable[[], TrialChat], on_end: Callable[[ChatOutcome], None] | None, limiter: Any
+    ) -> None:
         self._make = make
         self._on_end = on_end
         self.limiter = limiter
-        self._chat: Chat | None = None
+        self._chat: TrialChat | None = None
         self._is_open = False
 
     def begin(self, task_id: str | None, seed: int | None) -> list[dict[str, Any]]:
@@ -53,16 +60,27 @@ class ToolSession:
         return messages
 
     def act(self, action: str) -> str:
-        """Commit an action and return what is seen next.
+        """Commit an action, or try it in a trial, and return what is seen next.
 
         Raises:
             ContractError: No task was begun.
         """
-        chat = self._begun()
-        text = chat.say(action)
-        if chat.done:
-            self._end(chat.outcome)
-        return text
+        return self._seen(self._begun().say(action))
+
+    def snapshot(self) -> str:
+        """Take a snapshot and return its id in a sentence. See `TrialChat.snapshot`."""
+        return (
+            f"Snapshot {self._begun().snapshot()}. From here on act only tries an action: nothing is done until you "
+            "call commit. restore goes back to this snapshot."
+        )
+
+    def restore(self, snapshot: str) -> str:
+        """Go back to a snapshot and return what is seen there. See `TrialChat.restore`."""
+        return self._seen(self._begun().restore(snapshot))
+
+    def commit(self) -> str:
+        """Do what was tried and return what is seen next. See `TrialChat.commit_tried`."""
+        return self._seen(self._begun().commit_tried())
 
     def preview(self, action: str) -> str:
         """Return what an action would lead to, without committing it.
@@ -80,10 +98,17 @@ class ToolSession:
             self._end(chat.outcome)
             chat.close()
 
-    def _begun(self) -> Chat:
+    def _begun(self) -> TrialChat:
         if self._chat is None:
             raise ContractError("expected begin before anything else, got no task yet; call begin")
         return self._chat
+
+    def _seen(self, text: str) -> str:
+        """Return a text with what it is, after telling the outcome of a task that is over."""
+        chat = self._begun()
+        if chat.done:
+            self._end(chat.outcome)
+        return f"{text}\n\n{TRIAL}" if chat.is_trial else text
 
     def _end(self, outcome: ChatOutcome) -> None:
         """Tell the outcome of the task that was under way, if there was one."""
@@ -92,8 +117,67 @@ class ToolSession:
             self._on_end(outcome)
 
 
+class OneRequestPerId:
+    """An ASGI application that refuses a request with the id of one that is in work, and passes on all others.
+
+    The library would answer one of two such requests of a session, and let the other one wait for ever.
+
+    Args:
+        app: The application.
+    """
+
+    def __init__(self, app: Callable[..., Any]) -> None:
+        self._app = app
+        self._in_work: set[tuple[bytes, str]] = set()
+
+    async def __call__(self, scope: dict[str, Any], receive: Callable[..., Any], send: Callable[..., Any]) -> None:
+        """Answer a request, or refuse it with status 409."""
+        session = dict(scope.get("headers", ())).get(b"mcp-session-id")
+        if scope.get("method") != "POST" or session is None:  # no session is begun yet, or it is no message
+            await self._app(scope, receive, send)
+            return
+        read, body, is_whole = [], b"", False
+        while not is_whole and len(body) <= MAX_BODY_BYTES:
+            read.append(await receive())
+            body += read[-1].get("body", b"")
+            is_whole = not read[-1].get("more_body")
+
+        async def again() -> Any:
+            return read.pop(0) if read else await receive()
+
+        asked, known = _request_id(body), self._in_work
+        name = session, str(asked)  # as the library tells them apart
+        if asked is None or name not in known:
+            try:
+                known.update({name} if asked is not None else ())
+                await self._app(scope, again, send)
+            finally:
+                known.discard(name)
+            return
+        said = f"expected an id of its own for each request in work, got {asked!r:.100} again; count the ids up"
+        error = {"jsonrpc": "2.0", "id": asked, "error": {"code": -32600, "message": said}}
+        headers = [(b"content-type", b"application/json")]
+        await send({"type": "http.response.start", "status": 409, "headers": headers})
+        await send({"type": "http.response.body", "body": json.dumps(error).encode()})
+
+
+def _request_id(body: bytes) -> str | int | None:
+    """Return the id of a JSON-RPC request, or None for what has none."""
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    asked = message.get("id") if isinstance(message, dict) and "method" in message else None
+    return asked if isinstance(asked, str | int) else None
+
+
 def mcp_server(
-    env: str, *, preview: bool = False, on_end: Callable[[ChatOutcome], None] | None = None, **env_args: Any
+    env: str,
+    *,
+    preview: bool = False,
+    snapshots: int = 0,
+    on_end: Callable[[ChatOutcome], None] | None = None,
+    **env_args: Any,
 ) -> Any:
     """Return an `MCPServer` with the tools `begin` and `act`. Each session has an environment of its own.
 
@@ -103,9 +187,11 @@ def mcp_server(
     Args:
         env: The id of an environment.
         preview: Whether agents also get the tool `preview`, which simulates an action.
+        snapshots: How many snapshots a session may keep. Agents then also get the tools `snapshot`, `restore` and
+            `commit`: see `TrialChat`.
         on_end: Called with each episode's outcome, which is gold, also of one that was left before its end (then
             `stop_reason` is ""). Several threads may call it.
-        env_args: Arguments of the environment, such as `split="train"`.
+        env_args: Arguments of the environment, such as `split="train"`. With a split, no task of another one is given.
 
     Raises:
         MissingExtra: The extra `mcp` is not installed.
@@ -123,8 +209,8 @@ def mcp_server(
     except ImportError:
         raise MissingExtra("mcp", "mcp") from None
 
-    def made() -> Chat:
-        return Chat(env, "tool", **env_args)  # the model is told to call the tool `act`
+    def made() -> TrialChat:
+        return TrialChat(env, "tool", snapshots=snapshots, **env_args)  # the model is told to call the tool `act`
 
     def session() -> ToolSession:
         return ToolSession(made, on_end, CapacityLimiter(1))
@@ -195,13 +281,42 @@ def mcp_server(
     async def show(context: Context, action: Annotated[str, Field(description=form)]) -> str:
         return await call(context, ToolSession.preview, action)
 
+    async def keep(context: Context) -> str:
+        return await call(context, ToolSession.snapshot)
+
+    async def back(context: Context, snapshot: Annotated[str, Field(description="Id of the snapshot.")]) -> str:
+        return await call(context, ToolSession.restore, snapshot)
+
+    async def done(context: Context) -> str:
+        return await call(context, ToolSession.commit)
+
+    class EpisodeServer(MCPServer):  # type: ignore[misc]
+        """A server that refuses, over HTTP, what it would never answer."""
+
+        def streamable_http_app(self, **options: Any) -> Any:
+            app = super().streamable_http_app(**options)
+            app.add_middleware(OneRequestPerId)
+            return app
+
     told = "Call begin to be given a task, then act, with one action at a time, until it says that the task is over."
-    server = MCPServer(name=env, instructions=told, log_level="WARNING", lifespan=lifespan, middleware=[with_sessions])
+    named = {"name": env, "instructions": told, "log_level": "WARNING"}
+    server = EpisodeServer(**named, lifespan=lifespan, middleware=[with_sessions])
     begun = "Start a task. Returns what to do and what is seen first. Call it before act, and again for another task."
     acting = "Carry out one action. Returns what is seen next, or that the task is over."
     showing = "Show what an action would lead to, in a simulation. Nothing is carried out, and it costs no action."
-    for tool, name, description in ((begin, "begin", begun), (act, "act", acting), (show, "preview", showing)):
-        if preview or tool is not show:
+    keeping = "Take a snapshot. From then on act only tries actions, in a simulation, until commit. Returns its id."
+    going = "Go back to a snapshot of this task, to try something else. Returns what is seen there."
+    doing = "Carry out what was tried since the last commit, up to where you are. It ends the trial and its snapshots."
+    tools: list[tuple[bool, Callable[..., Any], str, str]] = [
+        (True, begin, "begin", begun),
+        (True, act, "act", acting),
+        (preview, show, "preview", showing),
+        (snapshots > 0, keep, "snapshot", keeping),
+        (snapshots > 0, back, "restore", going),
+        (snapshots > 0, done, "commit", doing),
+    ]
+    for is_offered, tool, name, description in tools:
+        if is_offered:
             server.add_tool(tool, name, description=description, structured_output=False)
     return server
 

@@ -14,8 +14,12 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from iad_policy.bridges.chat import Chat, parts_of
+from iad_policy.bridges.chat import parts_of
+from iad_policy.bridges.trial import TrialChat
 from iad_policy.errors import ContractError, IADError, MissingExtra
+
+DO = ("act", "snapshot", "restore", "commit")
+"""What an action's metadata may ask for with `do`."""
 
 
 class ServedEpisodes:
@@ -27,14 +31,14 @@ class ServedEpisodes:
         make: Makes the conversation with a new environment.
     """
 
-    def __init__(self, make: Callable[[], Chat]) -> None:
+    def __init__(self, make: Callable[[], TrialChat]) -> None:
         self._make = make
-        self._made: Chat | None = None
+        self._made: TrialChat | None = None
         self._is_begun = False
         self.episode_id: str | None = None
 
     @property
-    def chat(self) -> Chat:
+    def chat(self) -> TrialChat:
         """The conversation."""
         if self._made is None:
             self._made = self._make()
@@ -68,20 +72,38 @@ class ServedEpisodes:
         self.episode_id = given.get("episode_id")
         return _observation(messages)
 
-    def step(self, text: str) -> dict[str, Any]:
+    def step(self, text: str, do: str = "act") -> dict[str, Any]:
         """Commit an answer and return the observation, with its reward, and with the outcome at the end.
 
+        Args:
+            text: The answer; to go back, the snapshot.
+            do: `act`; `snapshot`, after which answers are only tried; `restore`, to go back to a snapshot; or `commit`,
+                to do what was tried. What is tried has no reward, unless rewards are told.
+
         Raises:
-            ContractError: No episode was begun.
+            ContractError: No episode was begun, or it has no such snapshot.
+            ValueError: `do` is something else.
         """
         if not self._is_begun:
             raise ContractError(
                 "expected reset before step, got no episode; reset and step in one WebSocket session, as OpenEnv's "
                 "clients do: every plain HTTP request has an environment of its own"
             )
-        seen = _observation([{"content": self.chat.say(text)}])
-        outcome = self.chat.outcome._asdict() if self.chat.done else {}
-        return {**seen, "reward": self.chat.last_reward, "done": self.chat.done, "metadata": outcome}
+        if do not in DO:
+            raise ValueError(f"expected do with {', '.join(DO)} in an action's metadata, got {do!r:.40}; pass one")
+        chat = self.chat
+        told: dict[str, Any] = {"snapshot": chat.snapshot()} if do == "snapshot" else {}
+        if do == "act":
+            said = chat.say(text)
+        else:
+            said = chat.commit_tried() if do == "commit" else chat.restore(told.get("snapshot", text))
+        seen = _observation([{"content": said}])
+        if not chat.is_trial:
+            outcome = chat.outcome._asdict() if chat.done else {}
+            return {**seen, "reward": chat.last_reward, "done": chat.done, "metadata": outcome}
+        reward = chat.last_reward if do == "act" and chat.tells_rewards else None
+        told |= {"trial": True, **({} if reward is None else {"information": "oracle"})}
+        return {**seen, "reward": reward, "done": chat.trial_ended, "metadata": told}
 
     @property
     def state(self) -> dict[str, Any]:
@@ -99,7 +121,7 @@ class ServedEpisodes:
 
     @property
     def splits(self) -> list[str]:
-        """The splits of the environment's tasks; none where it lists no tasks."""
+        """The splits of the tasks that can be begun; none where the environment lists no tasks."""
         return list(dict.fromkeys(its.split for its in self._known.values()))
 
     def tasks(self, split: str, start: int | None = None, stop: int | None = None) -> list[dict[str, Any]]:
@@ -129,11 +151,18 @@ class ServedEpisodes:
 
     @property
     def _known(self) -> Mapping[str, Any]:
-        tasks: Mapping[str, Any] = getattr(self.chat.env.unwrapped, "tasks", {})
-        return tasks
+        return self.chat.tasks
 
 
-def openenv_app(env: str, *, style: str | None = "direct", max_sessions: int = 1024, **env_args: Any) -> Any:
+def openenv_app(
+    env: str,
+    *,
+    style: str | None = "direct",
+    max_sessions: int = 1024,
+    snapshots: int = 0,
+    oracle: bool = False,
+    **env_args: Any,
+) -> Any:
     """Return a FastAPI application that serves an environment to OpenEnv clients.
 
     An action has one field, `text`: a model's whole answer, or a bare action. An observation has `text`, the next user
@@ -144,7 +173,9 @@ def openenv_app(env: str, *, style: str | None = "direct", max_sessions: int = 1
         env: The id of an environment.
         style: How tasks are worded: see `Chat`.
         max_sessions: Sessions at the same time. Another one is refused.
-        env_args: Arguments of the environment, such as `split="train"`.
+        snapshots: How many snapshots a session may keep: see `TrialChat`. An action's metadata then takes `do`.
+        oracle: Whether rewards are told of what is only tried, too.
+        env_args: Arguments of the environment, such as `split="train"`. With a split, no task of another one is given.
 
     Raises:
         MissingExtra: The extra `openenv` is not installed.
@@ -157,6 +188,9 @@ def openenv_app(env: str, *, style: str | None = "direct", max_sessions: int = 1
         from pydantic import ConfigDict, Field, field_validator
     except ImportError:
         raise MissingExtra("openenv", "openenv") from None
+
+    def made() -> TrialChat:
+        return TrialChat(env, style, snapshots=snapshots, oracle=oracle, **env_args)
 
     class Answer(Action):  # type: ignore[misc]
         """A model's answer."""
@@ -190,13 +224,13 @@ def openenv_app(env: str, *, style: str | None = "direct", max_sessions: int = 1
 
         def __init__(self) -> None:
             super().__init__()
-            self._episodes = ServedEpisodes(lambda: Chat(env, style, **env_args))
+            self._episodes = ServedEpisodes(made)
 
         def reset(self, seed: int | None = None, episode_id: str | None = None, **asked: Any) -> Turn:
             return Turn(**self._episodes.reset({"seed": seed, "episode_id": episode_id, **asked}))
 
         def step(self, action: Answer, timeout_s: float | None = None, **asked: Any) -> Turn:
-            return Turn(**self._episodes.step(action.text))
+            return Turn(**self._episodes.step(action.text, str(action.metadata.get("do", DO[0]))))
 
         @property
         def state(self) -> Place:
@@ -228,7 +262,7 @@ def openenv_app(env: str, *, style: str | None = "direct", max_sessions: int = 1
         return JSONResponse({"detail": str(error)}, status_code=422)
 
     name = env.rpartition("/")[2]  # it is a part of the path under which tasks are listed
-    Chat(env, style, **env_args).close()  # what is wrong with the environment is said before anybody connects
+    made().close()  # what is wrong with the environment is said before anybody connects
     app = create_app(ServedEnvironment, Answer, Turn, env_name=name, max_concurrent_envs=max_sessions, state_cls=Place)
     for kind in (ValueError, IADError):
         app.add_exception_handler(kind, refused)

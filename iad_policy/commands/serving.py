@@ -30,6 +30,8 @@ ONLY_FOR: Mapping[str, tuple[str, ...]] = {
     "--api": (WEBSHOP,),
     "--env-arg": (WEBSHOP, MCP, OPENENV),
     "--preview": (MCP,),
+    "--snapshots": (MCP, OPENENV),
+    "--oracle": (OPENENV,),
     "--outcomes": (MCP,),
 }
 """What an option is for, where it isn't for everything that is served."""
@@ -45,6 +47,8 @@ class Served:
         openenv: The environment for OpenEnv clients.
         model: The model on this machine.
         preview: Whether MCP clients may simulate actions.
+        snapshots: How many snapshots each session may keep.
+        oracle: Whether OpenEnv clients are told rewards of what they only try.
         outcomes: File for the outcomes of MCP clients' episodes.
         host: The address to bind to.
         port: The first port to try.
@@ -59,6 +63,8 @@ class Served:
     openenv: str | None = None
     model: str | None = None
     preview: bool = False
+    snapshots: int = 0
+    oracle: bool = False
     outcomes: Path | None = None
     host: str | None = None
     port: int | None = None
@@ -83,12 +89,14 @@ class Served:
         if self.site is not None:
             require_known("site", self.site, SITES)
         kind = given[0] if given and given[0] != "--site" else f"--site {self.site or SITES[0]}"
-        more = {"--preview": self.preview, "--outcomes": self.outcomes}
-        options = {"--api": self.api, "--env-arg": self.env_args, **more}
+        trying = {"--preview": self.preview, "--snapshots": self.snapshots, "--oracle": self.oracle}
+        options = {"--api": self.api, "--env-arg": self.env_args, "--outcomes": self.outcomes, **trying}
         for option, value in options.items():
             if value and kind not in ONLY_FOR[option]:
                 wanted = " or ".join(ONLY_FOR[option])
                 raise ValueError(f"expected {option} with {wanted} only, got it with {kind}; leave it out")
+        if self.oracle and not self.snapshots:
+            raise ValueError("expected --oracle with --snapshots, got it alone; add --snapshots 8")
         if kind == MCP and self.host is not None and self.port is None:
             raise ValueError("expected --host with --port, which serves over HTTP, got it alone; add --port 3000")
         return kind
@@ -113,6 +121,13 @@ def serve(
         typer.Option(metavar="local:MODEL", help="Serve a model on this machine to OpenAI clients instead."),
     ] = None,
     preview: Annotated[bool, typer.Option("--preview", help="MCP agents may simulate an action first.")] = False,
+    snapshots: Annotated[
+        int,
+        typer.Option(min=0, help="Snapshots that each MCP or OpenEnv session may keep, to try actions and go back."),
+    ] = 0,
+    oracle: Annotated[
+        bool, typer.Option("--oracle", help="OpenEnv clients are told rewards of what they only try, which is gold.")
+    ] = False,
     outcomes: Annotated[
         Path | None, typer.Option(help="File for the outcomes of MCP agents' episodes, a line of JSON each.")
     ] = None,
@@ -134,6 +149,7 @@ def serve(
     """Serve the shop, the booking site, a model, or an environment to other frameworks. Ctrl-C stops it."""
     with clear_errors():
         asked: dict[str, Any] = {"site": site, "mcp": mcp, "openenv": openenv, "model": model, "preview": preview}
+        asked |= {"snapshots": snapshots, "oracle": oracle}
         asked |= {"api": api, "outcomes": outcomes, "host": host, "port": port, "split": split, "data_dir": data_dir}
         serving = opened(Served(**asked, env_args=pairs(env_arg, "--env-arg")), tell)
     serving()
@@ -166,7 +182,8 @@ def opened(served: Served, tell: Callable[[str], None]) -> Callable[[], None]:
         from iad_policy.bridges.openenv import openenv_app
 
         _check(served.openenv or "", served)
-        server = AsgiServer(openenv_app(served.openenv or "", **served.arguments), host=host, port=port)
+        trials: dict[str, Any] = {"snapshots": served.snapshots, "oracle": served.oracle}
+        server = AsgiServer(openenv_app(served.openenv or "", **trials, **served.arguments), host=host, port=port)
         message = announcement(f"{served.openenv} is open to OpenEnv clients", server, port)
     elif kind == BOOKING:
         server, message = open_booking_site(served.data_dir, split=served.split or "test", host=host, port=port)
@@ -184,7 +201,8 @@ def _opened_mcp(served: Served, tell: Callable[[str], None], host: str) -> Calla
     name = served.mcp or ""
     _check(name, served)
     on_end = None if served.outcomes is None else OutcomeFile(served.outcomes)
-    bridge = mcp_server(name, preview=served.preview, on_end=on_end, **served.arguments)
+    offered: dict[str, Any] = {"preview": served.preview, "snapshots": served.snapshots, "on_end": on_end}
+    bridge = mcp_server(name, **offered, **served.arguments)
     if served.port is not None:
         app = bridge.streamable_http_app(host=host)
         server = AsgiServer(app, host=host, port=served.port, path="/mcp")

@@ -118,24 +118,8 @@ class LiveEpisode:
         return replace(state, notes=at.notes, wording=at.wording, plan=at.plan)
 
     def after(self, at: State, candidate: Candidate, draw: int, outcome: Outcome) -> State:
-        """Return the state of a simulated outcome."""
-        steps_left = at.steps_left - 1
-        state = State(
-            read_only(outcome.observation),
-            PublicInfo(outcome.info, self.world.gold_keys),
-            path=(*at.path, Move(candidate.action, draw)),
-            history=(*at.history, _turn(at, candidate)),
-            notes=at.notes,
-            wording=at.wording,
-            steps_left=steps_left,
-            done=outcome.done or steps_left <= 0,
-            id=next_id(at.id, candidate.key, draw, outcome.observation),
-            key=outcome.key,
-            is_random=self.world.is_random,
-            plan=at.plan,
-            failure=outcome.failure,
-            changed=outcome.changed,
-        )
+        """Return the state of a simulated outcome, and keep it for this decision."""
+        state = state_after(self.world, at, candidate, draw, outcome)
         self._ahead.add(state.id)
         self._simulated[at.id, candidate.key, draw] = state
         if outcome.token is not None:
@@ -221,6 +205,27 @@ class LiveEpisode:
                 f"expected the observation recorded for {name} of episode {self.log.key}, got another one: the "
                 "environment or its data changed; start a new run folder"
             )
+
+
+def state_after(world: World, at: State, candidate: Candidate, draw: int, outcome: Outcome) -> State:
+    """Return the state of a simulated outcome."""
+    steps_left = at.steps_left - 1
+    return State(
+        read_only(outcome.observation),
+        PublicInfo(outcome.info, world.gold_keys),
+        path=(*at.path, Move(candidate.action, draw)),
+        history=(*at.history, _turn(at, candidate)),
+        notes=at.notes,
+        wording=at.wording,
+        steps_left=steps_left,
+        done=outcome.done or steps_left <= 0,
+        id=next_id(at.id, candidate.key, draw, outcome.observation),
+        key=outcome.key,
+        is_random=world.is_random,
+        plan=at.plan,
+        failure=outcome.failure,
+        changed=outcome.changed,
+    )
 
 
 def next_id(parent: str, action_key: str, draw: int, observation: Any) -> str:

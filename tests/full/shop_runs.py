@@ -27,9 +27,9 @@ class PlainRun(NamedTuple):
     progress: float
 
 
-def solved(seed: int) -> PlainRun:
+def solved(seed: int, **env_args: Any) -> PlainRun:
     """The episode of a seed, with the purchase that is wanted."""
-    env = gym.make(SHOP)
+    env = gym.make(SHOP, **env_args)
     _, info = env.reset(seed=seed)
     shop: Any = env.unwrapped
     return _played(env, str(info["task_id"]), shop.oracle(shop.snapshot())["solution"])

@@ -9,6 +9,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.exceptions import MCPError
 
 from iad_policy.bridges.chat import OVER, ChatOutcome
-from iad_policy.bridges.mcp import contents, mcp_server
+from iad_policy.bridges.mcp import TRIAL, contents, mcp_server
 from tests.full.played import each_environment
 from tests.full.processes import ROOT, examples, printed, wait_for
 from tests.full.shop_runs import SHOP, PlainRun, command, said, shopped, solved, watched
@@ -177,6 +178,58 @@ def test_what_a_client_can_mend_is_told_in_our_words_and_the_session_goes_on() -
     assert [(outcome.task_id, outcome.steps, outcome.stop_reason) for outcome in ended] == [("test-0001", 1, "")]
 
 
+def test_an_agent_tries_goes_back_and_commits() -> None:
+    ended: list[ChatOutcome] = []
+
+    async def ask(client: Client, other: Client) -> None:
+        assert await tools(client) == {"begin", "act", "snapshot", "restore", "commit"}
+        run = solved(0)
+        await begun(client, task_id=run.task_id)
+        await begun(other, task_id=run.task_id)
+        name = text_of(await client.call_tool("snapshot", {})).split()[1].rstrip(".")
+        for action in ("search[tea]", "click[nothing]"):
+            assert (await acted(client, action)).endswith(TRIAL)
+        assert "Actions left: 15." in text_of(await client.call_tool("restore", {"snapshot": name}))
+        for action in run.actions:
+            await acted(client, action)
+        refused = await other.call_tool("restore", {"snapshot": name})
+        assert f"expected a snapshot of this task, got '{name}'; known: none" in refused.content[0].text
+        assert ended == []
+        assert text_of(await client.call_tool("commit", {})) == OVER
+        assert (ended[0].success, ended[0].steps, ended[0].tried) == (True, len(run.actions), len(run.actions) + 2)
+
+    asking(mcp_server(SHOP, snapshots=1, on_end=ended.append), ask, n=2)
+
+
+def test_a_second_request_with_an_id_in_work_is_refused_at_once() -> None:
+    """Eight at a time: one is answered, and the client of the others need not wait until it gives up."""
+    with ThreadPoolExecutor(8) as pool, command("--mcp", "--port", 0) as (_, address):  # its end frees who waits
+        session = ""
+
+        def sent(message: dict[str, Any]) -> tuple[int, str, str]:
+            headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+            headers |= {"Mcp-Session-Id": session} if session else {}
+            body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+            try:
+                with urllib.request.urlopen(urllib.request.Request(address, body, headers), timeout=20) as answer:
+                    return answer.status, answer.headers.get("Mcp-Session-Id", ""), answer.read().decode()
+            except urllib.error.HTTPError as error:
+                with error:
+                    return error.code, "", error.read().decode()
+
+        hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
+        _, session, _ = sent({"id": 1, "method": "initialize", "params": hello})
+        sent({"method": "notifications/initialized"})
+        call = {"id": 7, "method": "tools/call", "params": {"name": "begin", "arguments": {"seed": 0}}}
+        asked = [pool.submit(sent, call) for _ in range(8)]
+        assert not wait(asked, timeout=20).not_done
+        answers = [one.result() for one in asked]
+        assert {status for status, *_ in answers} <= {200, 409}
+        assert any("Now you see" in text for status, _, text in answers if status == 200)
+        assert all("an id of its own" in text for status, _, text in answers if status == 409)
+        assert sent(call)[0] == 200
+
+
 def test_an_environment_lives_as_long_as_its_session() -> None:
     with watched() as made:
         server = mcp_server("Watched-v0", split="dev")
@@ -198,7 +251,8 @@ def test_over_stdin_and_stdout_a_client_starts_the_command(tmp_path: Path) -> No
 
     async def ask(client: Client) -> None:
         assert await tools(client) == {"begin", "act", "preview"}
-        assert (await played(client, solved(0)))[-1] == OVER
+        assert (await client.call_tool("begin", {"task_id": "test-0001"})).is_error  # it is of another split
+        assert (await played(client, solved(0, split="dev")))[-1] == OVER
         assert "Actions left: 20." in await begun(client, seed=1)
 
     with (tmp_path / "stderr").open("w") as errors:

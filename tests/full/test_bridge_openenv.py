@@ -23,8 +23,9 @@ import gymnasium as gym
 from openenv import GenericEnvClient
 from websockets.asyncio.client import connect
 
-from iad_policy.bridges.chat import OVER, Chat
+from iad_policy.bridges.chat import OVER
 from iad_policy.bridges.openenv import ServedEpisodes, openenv_app
+from iad_policy.bridges.trial import TrialChat
 from iad_policy.commands.asgi import AsgiServer
 from tests.full.played import each_environment
 from tests.full.processes import examples, printed, wait_for
@@ -138,6 +139,34 @@ def test_what_a_client_can_mend_is_told_in_our_words_and_the_session_goes_on(sho
         assert asked(f"{shop}/health", **headers)[0] == status  # a page of another site reaches nothing
 
 
+def test_a_client_goes_back_to_a_snapshot_and_a_split_is_all_that_is_given() -> None:
+    train = gym.make(SHOP, split="train").unwrapped.task_ids[4]  # type: ignore[attr-defined]
+    with command("--openenv", "--port", 0, "--snapshots", 2, "--split", "train") as (_, address):
+        with GenericEnvClient(base_url=address).sync() as client, GenericEnvClient(base_url=address).sync() as other:
+            client.reset(task_id=train)
+            other.reset(task_id=train)
+
+            def ask(do: str, text: str = "", of: Any = client) -> Any:
+                return of.step({"text": text, "metadata": {"do": do}})
+
+            taken = ask("snapshot")
+            name = taken.metadata["snapshot"]
+            tried = client.step({"text": "search[tea]"})
+            assert (tried.reward, tried.done, tried.metadata) == (None, False, {"trial": True})
+            assert ask("restore", name).observation["text"] == taken.observation["text"]
+            assert client.step({"text": "search[coffee]"}).observation["text"] != tried.observation["text"]
+            assert (done := ask("commit")).reward == 0.0
+            assert (client.state()["step_count"], done.metadata) == (1, None)
+            with pytest.raises(RuntimeError, match=f"expected a snapshot of this task, got '{name}'; known: none"):
+                ask("restore", name, other)
+            with pytest.raises(RuntimeError, match="expected a task_id of the split 'train', got 'test-0001'"):
+                client.reset(task_id="test-0001")
+            with pytest.raises(RuntimeError, match="expected a known split, got 'test'; known: train"):
+                client.reset(split="test", index=0)
+        assert [split["name"] for split in asked(f"{address}/WebShop-v0/splits")[1]] == ["train"]
+        assert list(asked(f"{address}/schema")[1]["action"]["properties"]) == ["metadata", "text"]
+
+
 def test_the_schema_has_one_required_field_and_the_tasks_are_listed(shop: str) -> None:
     schema = asked(f"{shop}/schema")[1]
     assert schema["action"]["required"] == schema["observation"]["required"] == ["text"]
@@ -226,7 +255,7 @@ def test_the_pages_first_example_runs_and_pictures_are_beside_the_text(shop: str
     assert "Actions left: 14." in said
     assert said.endswith(" 0.0 False")
 
-    class Drawn(Chat):
+    class Drawn(TrialChat):
         def begin(self, **options: Any) -> list[dict[str, Any]]:
             picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
             system, user = super().begin(**options)

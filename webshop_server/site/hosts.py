@@ -40,6 +40,21 @@ class HostNames:
         address = _address(name)
         return name in self._names or (address is not None and (self._is_open or address.is_loopback))
 
+    def refusal(self, host: str | None, origin: str | None) -> bytes:
+        """Return why a request with these headers is refused; nothing for one that is answered.
+
+        Only HTTP/1.0 can do without `Host`, which no browser speaks. `Origin` tells of a script of another site.
+        """
+        named = origin and origin.partition("://")[2]
+        for header, given, name in (("Host", host, host), ("Origin", origin, named)):
+            if name is not None and name not in self:
+                return (
+                    f"expected the header {header} with an address of this machine, got {given!r:.100}; open the "
+                    "address that the command printed, or start it with --host and the name that others know this "
+                    "machine by"
+                ).encode()
+        return b""
+
 
 class OwnHosts:
     """A WSGI application that answers requests to this machine only, and passes them on. See `HostNames`.
@@ -55,10 +70,9 @@ class OwnHosts:
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         """Answer a request, or refuse it with status 403."""
-        given = environ.get("HTTP_HOST")  # only HTTP/1.0 can do without, which no browser speaks
-        if given is None or given in self._names:
+        said = self._names.refusal(environ.get("HTTP_HOST"), None)  # a strict page's own form may have no origin
+        if not said:
             return self._app(environ, start_response)
-        said = _refusal("Host", given)
         headers = [("Content-Type", "text/plain; charset=utf-8"), ("Content-Length", str(len(said)))]
         start_response("403 Forbidden", headers)
         return [said]
@@ -83,11 +97,7 @@ class OwnHostsAsgi:
         said = b""
         if scope["type"] in ("http", "websocket"):
             given = {name: value.decode("latin-1") for name, value in scope["headers"]}
-            host, origin = given.get(b"host"), given.get(b"origin")
-            if host is not None and host not in self._names:
-                said = _refusal("Host", host)
-            elif origin is not None and origin.partition("://")[2] not in self._names:
-                said = _refusal("Origin", origin)
+            said = self._names.refusal(given.get(b"host"), given.get(b"origin"))
         if not said:
             await self._app(scope, receive, send)
         elif scope["type"] == "websocket":
@@ -97,13 +107,6 @@ class OwnHostsAsgi:
             headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(said)).encode())]
             await send({"type": "http.response.start", "status": 403, "headers": headers})
             await send({"type": "http.response.body", "body": said})
-
-
-def _refusal(header: str, given: str) -> bytes:
-    return (
-        f"expected the header {header} with an address of this machine, got {given!r:.100}; open the address that the "
-        "command printed, or start it with --host and the name that others know this machine by"
-    ).encode()
 
 
 def _address(name: str) -> IPv4Address | IPv6Address | None:

@@ -8,14 +8,15 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from http import HTTPStatus
 from types import FrameType, TracebackType
 from typing import Any, Protocol
 
-from flask import Flask
 from waitress.channel import HTTPChannel
 from waitress.server import create_server
+from waitress.task import ErrorTask
 
-from webshop_server.site.hosts import OwnHosts
+from webshop_server.site.hosts import OwnHosts, Wsgi
 
 LOOPBACK = "127.0.0.1"
 MAX_BODY_BYTES = 1 << 22
@@ -24,8 +25,20 @@ _RESERVED = 16
 _CLOSE_S = 10.0
 
 
-class _BoundedChannel(HTTPChannel):  # type: ignore[misc]  # waitress has no types
+class _PlainError(ErrorTask):  # type: ignore[misc]  # waitress has no types
+    """The answer to a request that was not read."""
+
+    def execute(self) -> None:
+        error = self.request.error
+        if error.code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+            error.body = f"expected a body of at most {MAX_BODY_BYTES} bytes, got a larger one; send less at once"
+        super().execute()
+
+
+class _BoundedChannel(HTTPChannel):  # type: ignore[misc]
     """A connection. One too many takes the place of the one that has been silent for longest."""
+
+    error_task_class = _PlainError
 
     def __init__(self, server: Any, sock: Any, addr: Any, adj: Any, map: Any = None) -> None:
         if len(server.active_channels) >= adj.connection_limit - _RESERVED:
@@ -69,7 +82,7 @@ class Server:
 
     def __init__(
         self,
-        app: Flask,
+        app: Wsgi,
         *,
         host: str = LOOPBACK,
         port: int = 0,

@@ -73,9 +73,9 @@ def load(options: dict[str, Any]) -> Any:
 
     params = xllamacpp.CommonParams()
     params.model.path = options["path"]
-    params.hostnames = [options.get("host", "127.0.0.1")]
-    params.port = options.get("port", 0)
-    params.api_keys = [options["key"]] if options["key"] else []
+    params.hostnames = ["127.0.0.1"]
+    params.port = 0
+    params.api_keys = [options["key"]]
     params.n_ctx = options["n_context"]
     params.n_parallel = options["n_parallel"]
     params.kv_unified = True  # samples of one prompt share its cells

