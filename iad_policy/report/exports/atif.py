@@ -17,6 +17,7 @@ from iad_policy.report.exports.decisions import text_of
 from iad_policy.report.exports.examples import score_of
 from iad_policy.report.exports.packing import Packed
 from iad_policy.report.exports.tables import ExportTable, Row, Source
+from iad_policy.report.samples import SETUP, setup_of
 from iad_policy.types import Candidate, Usage
 from iad_policy.types.hashing import encode
 
@@ -60,6 +61,7 @@ def _document(source: Source, episode: Episode) -> Iterator[Row]:
     if model := _model_of(steps):
         known["model_name"] = model
     about = ("agent", "strategy", "n", "verifier", "information", "agent_information", "role_information")
+    acting = {**{name: head[name] for name in about}, SETUP: setup_of(source.run.config, record.arm)}
     first = steps[0].before if steps else None
     asked = record.instruction or ("" if first is None else str(first.info.get("instruction", "")))
     messages: list[Row] = [{"source": "user", "message": asked}]
@@ -72,7 +74,7 @@ def _document(source: Source, episode: Episode) -> Iterator[Row]:
         "schema_version": VERSION,
         "session_id": record.key,
         "trajectory_id": record.key,
-        "agent": {"name": record.strategy, **known, "extra": {name: head[name] for name in about}},
+        "agent": {"name": record.strategy, **known, "extra": acting},
         "steps": [{"step_id": number, **message} for number, message in enumerate(messages, 1)],
         "notes": NOTES,
         "final_metrics": {
