@@ -85,7 +85,7 @@ def pass_columns(arms: Sequence[ArmFigures]) -> Columns[ArmFigures]:
     ]
 
 
-def flaky_tasks(found: Mapping[str, Flaky], sample: str, *, n_names: int | None = N_NAMES) -> Iterable[Text]:
+def flaky_tasks(found: Mapping[str, Flaky], sample: str, *, n_names: int | None = 3) -> Iterable[Text]:
     """Yield which tasks are solved by chance: some of their samples succeed and others fail.
 
     Args:
@@ -97,9 +97,9 @@ def flaky_tasks(found: Mapping[str, Flaky], sample: str, *, n_names: int | None 
     for row, tasks in found.items():
         names = [f"{isolated(task)} {n}/{of}" for task, (n, of) in tasks.items()]
         shown = some(names, len(names) if n_names is None else n_names)
-        said.append(f"{len(tasks)} of {isolated(row)}{f' ({shown})' if tasks and n_names != 0 else ''}")
+        said.append(f"{isolated(row)}: {len(tasks)}{f' ({shown})' if tasks and n_names != 0 else ''}")
     if any(found.values()):
-        yield Text(f"Flaky tasks, which some {sample}s solve and others don't: {'; '.join(said)}.\n")
+        yield Text(f"Flaky tasks, which some {sample}s solve and others don't. {'; '.join(said)}.\n")
 
 
 def mean_cell(one: TaskMean | None) -> str:
