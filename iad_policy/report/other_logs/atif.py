@@ -34,7 +34,7 @@ from iad_policy.report.samples import (
     task_content,
 )
 from iad_policy.types import Candidate, Decision, RoleAnswer, State, Usage
-from iad_policy.types.hashing import decode, dumps
+from iad_policy.types.hashing import decode, digest, dumps
 from iad_policy.types.information import ORACLE_AGENT_TEXT, ORACLE_ROLE_TEXT, VERIFIER_TEXTS
 
 RESULT = "result.json"
@@ -47,18 +47,11 @@ ALARMS = {
 }
 SCORES = (*METRICS, "score")
 """Names under which an `extra` may have a score."""
-_IN_WORDS = {
-    str: "a text",
-    dict: "an object",
-    list: "a list",
-    int: "a number",
-    float: "a number",
-    bool: "true or false",
-}
+_IN_WORDS = {str: "a text", dict: "an object", list: "a list", int: "a number"}
 
 
 @dataclass(frozen=True, slots=True)
-class Trajectory:
+class LoggedTrajectory:
     """A document whose required fields are there.
 
     Attributes:
@@ -74,12 +67,19 @@ class Trajectory:
     trial: Mapping[str, Any]
 
     @property
+    def is_ours(self) -> bool:
+        """Whether iad exported it."""
+        return _record(self.content) is not None
+
+    @property
     def parts(self) -> dict[str, str]:
-        """What acted, as parts of a name."""
+        """What acted, as parts of a name, and where: of ours each folder is a run."""
+        place = self.path.parent if self.is_ours else self.named
         agent = self.content["agent"]
         settings = short_settings([_field(agent, "extra", dict, "agent.")])
         model = _field(agent, "model_name", str, "agent.")
         known = {"name": agent["name"], "model": model, "version": agent["version"]}
+        known |= {"file": place.name, "path": str(place)}
         return {**settings, **{name: value for name, value in known.items() if value}}
 
     @property
@@ -105,37 +105,30 @@ def read(paths: Sequence[Path]) -> Samples:
     Trajectories of a task are its samples. A file `.jsonl` has a document per line.
     """
     found = Samples()
-    every = [one for named in paths for one in _trajectories(named, found.problems)]
-    read_ones: list[tuple[Trajectory, dict[str, str], TaskSample]] = []
+    samples: list[tuple[Path, dict[str, str], TaskSample]] = []
     parts: set[Path] = set()
-    for one in every:
+    ours: set[bool] = set()
+    for one in (one for named in paths for one in _trajectories(named, found.problems)):
         try:
             parts |= one.other_files
-            read_ones.append((one, one.parts, _sample(one)))
+            samples.append((one.path.resolve(), one.parts, _sample(one)))
+            ours.add(one.is_ours)
+            if one.continuation:
+                found.notes.append(f"{one.path} goes on in {one.continuation}; its tokens and dollars are not known")
         except NOT_ONE as error:
             found.problems.append(f"{one.path}: {error}")
-    whole = [read_one for read_one in read_ones if read_one[0].path.resolve() not in parts]
-    arms: dict[tuple[str, ...], dict[str, str]] = {}
-    samples: list[tuple[tuple[str, ...], TaskSample]] = []
-    for one, about, sample in whole:
-        place = one.named if sample.sample == "" else one.path.parent  # of ours each folder is a run
-        about |= {"file": place.name, "path": str(place)}
-        key = tuple(f"{name}={value}" for name, value in sorted(about.items()))
-        arms[key] = about
-        samples.append((key, sample))
+    whole = [(digest(about), about, sample) for path, about, sample in samples if path not in parts]
+    arms = {key: about for key, about, _ in whole}
     names = dict(zip(arms, named_apart(list(arms.values()), ("name", "model")), strict=True))
-    numbers = defaultdict[tuple[Any, ...], Iterator[int]](lambda: count(1))
-    for key, sample in samples:
+    numbers = defaultdict[tuple[str, str], Iterator[int]](lambda: count(1))
+    for key, _, sample in whole:
         at = sample.sample or str(next(numbers[key, sample.content]))
         found.samples.append(replace(sample, arm=names[key], sample=at))
     for key, name in names.items():
         found.parts[name] = arms[key]
         found.alarms += [f"{name}: {text}" for label, text in ALARMS.items() if arms[key].get(label) == "oracle"]
-    n_continued = sum(bool(one.continuation) for one, _, _ in whole)
-    if n_continued:
-        found.notes.append(f"{n_continued} trajectories go on in other files, whose tokens and dollars are not counted")
     scores = {name for sample in found.samples for name, one in sample.scores.items() if one.value is not None}
-    found.is_of_runs = all(sample.sample for _, _, sample in whole)
+    found.is_of_runs = ours == {True}
     found.score = next((name for name in (PROGRESS, REWARD, SUCCESS) if name in scores), "")
     if len(scores) == 1:
         (found.score,) = scores
@@ -151,8 +144,8 @@ def read_steps(path: Path) -> tuple[RecordedStep, ...]:
         ValueError: It is no such file. The message names the field.
         OSError: It can't be read.
     """
-    content = json.loads(path.read_bytes())
     try:
+        content = json.loads(path.read_bytes())
         _require_fields(content)
         if _record(content) is None:
             raise ValueError(f"expected an object in extra.{OURS}, got none; only what iad exported has candidates")
@@ -161,18 +154,18 @@ def read_steps(path: Path) -> tuple[RecordedStep, ...]:
         raise ValueError(f"{path}: {error}") from error
 
 
-def _trajectories(named: Path, problems: list[str]) -> Iterator[Trajectory]:
+def _trajectories(named: Path, problems: list[str]) -> Iterator[LoggedTrajectory]:
     files = sorted(one for one in named.rglob("*") if one.suffix in (".json", ".jsonl")) if named.is_dir() else [named]
     for path in files:
         if path.name == RESULT and named.is_dir():
             trial = path.parent / TRAJECTORY
-            if not trial.exists() and "trial_name" in _object(path, problems):
+            if not trial.exists() and "trial_name" in (_object(path, problems) or {}):
                 problems.append(f"{path}: expected {trial}, found none; this trial is left out")
             continue
         if path.suffix == ".jsonl":
             documents = list(objects(path, problems))
         else:
-            documents = [(0, found)] if (found := _object(path, problems)) else []
+            documents = [] if (found := _object(path, problems)) is None else [(0, found)]
         for line, content in documents:
             where = f"{path}, line {line}" if line else str(path)
             if path is not named and "schema_version" not in content and not {"agent", "steps"} <= content.keys():
@@ -182,20 +175,18 @@ def _trajectories(named: Path, problems: list[str]) -> Iterator[Trajectory]:
             except ValueError as error:
                 problems.append(f"{where}: {error}")
                 continue
-            trial_file = path.parents[1] / RESULT if path.parts[-2:] == TRAJECTORY.parts else path.with_name(RESULT)
-            yield Trajectory(content, path, named, _object(trial_file, problems) if trial_file.exists() else {})
+            result = path.parents[1] / RESULT if path.parts[-2:] == TRAJECTORY.parts else path.with_name(RESULT)
+            yield LoggedTrajectory(content, path, named, (_object(result, problems) if result.exists() else None) or {})
 
 
-def _object(path: Path, problems: list[str]) -> dict[str, Any]:
+def _object(path: Path, problems: list[str]) -> dict[str, Any] | None:
+    """Return the object of a file, an empty one for other JSON. None if there is no JSON in it."""
     try:
         content = json.loads(path.read_bytes())
     except (ValueError, RecursionError, OSError) as error:
         problems.append(f"{path}: expected a JSON object, got {error!s:.100}")
-        return {}
-    if not isinstance(content, dict):
-        problems.append(f"{path}: expected a JSON object, got {type(content).__name__}")
-        return {}
-    return content
+        return None
+    return content if isinstance(content, dict) else {}
 
 
 def _require_fields(content: Mapping[str, Any]) -> None:
@@ -243,7 +234,7 @@ def _results(step: Mapping[str, Any], inside: str) -> list[Any]:
     return found
 
 
-def _sample(one: Trajectory) -> TaskSample:
+def _sample(one: LoggedTrajectory) -> TaskSample:
     content, trial = one.content, one.trial
     record = _record(content)
     prompt = _prompt(content)

@@ -166,7 +166,7 @@ def test_a_job_of_harbor_is_an_arm_whose_trials_are_samples(tmp_path: Path) -> N
         f"{tmp_path / 'product__b' / 'result.json'}: expected "
         f"{tmp_path / 'product__b' / 'agent' / 'trajectory.json'}, found none; this trial is left out"
     ]
-    assert any("go on in other files" in note for note in logs.notes)
+    assert any("goes on in trajectory.cont-1.json" in note for note in logs.notes)
 
 
 def test_a_score_may_stand_in_the_document_and_lines_are_documents_too(tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def without(path: str) -> dict[str, Any]:
         ),
         (trajectory(schema_version="1.7"), "expected schema_version ATIF-v1.7"),
         ('{"schema_version": "ATIF-v1.7", "agent"', "expected a JSON object"),
-        ([1], "expected a JSON object, got list"),
+        ([1], "expected the field schema_version, got none"),
         (trajectory(steps=[]), "expected at least one step in the field steps"),
         (without("schema_version"), "expected the field schema_version, got none"),
         (without("agent.version"), "expected the field agent.version, got none"),
@@ -228,13 +228,14 @@ def test_what_can_not_be_read_is_named_with_file_and_field(content: Any, said: s
         read_logs("atif", [file])
     written(tmp_path / "good.json", trajectory())
     logs = read_logs("atif", [tmp_path / "good.json", file])
-    assert len(logs.samples) == 1, "the rest is read"
+    assert (len(logs.samples), len(logs.parts)) == (1, 1), "the rest is read"
     assert len(logs.problems) == 1
 
 
 def test_a_damaged_candidate_is_named_and_other_json_in_a_folder_is_no_mistake(tmp_path: Path) -> None:
     export_runs([Run(of_babbler(tmp_path / "run"))], "atif", tmp_path / "out")
     (tmp_path / "out" / "config.json").write_text('{"orchestrator": "local"}')
+    (tmp_path / "out" / "list.json").write_text("[1]")
     assert read_logs("atif", [tmp_path / "out"]).problems == []
     file = next((tmp_path / "out" / "run").iterdir())
     document = json.loads(file.read_text(encoding="utf-8"))
