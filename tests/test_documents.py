@@ -1,5 +1,6 @@
 """Every code block of the README and of the other documents runs, and so does every example."""
 
+import json
 import os
 import re
 import shlex
@@ -78,6 +79,10 @@ def official(tmp_path: Path) -> Path:
     logs = {"logs": "inspect/models", "outputs": "verifiers", "answers.jsonl": "jsonl/answers.jsonl"}
     for name, stand_in in logs.items():
         (tmp_path / name).symlink_to(ROOT / "tests" / "fixtures" / "other_logs" / stand_in)
+    step = {"step_id": 1, "source": "user", "message": "Add them"}
+    about = {"schema_version": "ATIF-v1.7", "agent": {"name": "terminus-2", "version": "2.0.0"}, "steps": [step]}
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "jobs" / "trajectory.json").write_text(json.dumps({**about, "extra": {"reward": 1.0}}))
     (tmp_path / "predictions").symlink_to(ROOT / "tests" / "fixtures" / "predictions")
     return tmp_path
 

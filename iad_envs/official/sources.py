@@ -110,6 +110,23 @@ def source_of(name: str, sources: Mapping[str, DataSource] | None = None) -> Dat
         raise UnknownTask("name of official data", name, known) from None
 
 
+def published_data(env_id: str, version: Mapping[str, str], data_dir: str | None) -> str:
+    """Return the titles and licences of official data that a run may have used; "" if its data are not official.
+
+    Args:
+        env_id: Id of its environment.
+        version: Name and digest of its data, as a run records them.
+        data_dir: Where they were taken from: `official:NAME`, a folder, or None.
+    """
+    prefix, _, name = (data_dir or "").partition(":")
+    known = read_sources()
+    if prefix == "official" and name in known:
+        found = [known[name]]
+    else:  # the folder does not say which
+        found = [one for one in known.values() if one.read_by == env_id and version.get("name") == "official"]
+    return " or ".join(f"{one.title}: {one.licence}" for one in found)
+
+
 def _source(name: str, entry: Mapping[str, Any]) -> DataSource:
     given: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
     given["layout"] = tuple(map(tuple, entry["layout"]))

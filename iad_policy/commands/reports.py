@@ -72,18 +72,28 @@ def report(
 
 def export(
     runs: Runs,
-    out: Annotated[Path, typer.Option(help="Output file: Parquet if it ends in .parquet, else JSON Lines.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="Output file: Parquet if it ends in .parquet, else JSON Lines. A new folder for atif, dataset."
+        ),
+    ],
     form: Annotated[
-        str, typer.Option("--format", help="What to write: jsonl, parquet, sft, preference or kto.")
+        str,
+        typer.Option("--format", "--to", help="What to write: jsonl, parquet, sft, preference, kto, atif or dataset."),
     ] = "jsonl",
     successful: Annotated[bool, typer.Option("--successful", help="Export only successful episodes.")] = False,
     min_margin: Annotated[float, typer.Option(help="Smallest score margin of a preference from a verifier.")] = 0.0,
+    gold: Annotated[
+        bool, typer.Option("--gold", help="For dataset: with the episodes whose agent or role sees the answers.")
+    ] = False,
     workers: Annotated[
         int | None,
         typer.Option(min=1, help="Number of processes; by default it depends on the number of episodes."),
     ] = None,
 ) -> None:
-    """Export runs as data: decisions and episodes, or training examples."""
+    """Export runs as data: decisions and episodes, training examples, trajectories, or a dataset to share."""
+    from iad_envs.official.sources import published_data
     from iad_policy.ledger.run import Run
     from iad_policy.report.exports import export_runs
 
@@ -92,7 +102,16 @@ def export(
         # Fewer episodes than 5,000 would not make up for the second that a process takes to start.
         n_large = sum(len(run.records) for run in found) // 5000
         n = workers or min(os.cpu_count() or 1, 1 + n_large)
-        written = export_runs(found, form, out, is_successful_only=successful, min_margin=min_margin, workers=n)
+        written = export_runs(
+            found,
+            form,
+            out,
+            is_successful_only=successful,
+            min_margin=min_margin,
+            with_gold=gold,
+            published=lambda config: published_data(str(config["env"]), config.get("data", {}), config.get("data_dir")),
+            workers=n,
+        )
         for path, n_rows in written.items():
             tell(f"{path}: {n_rows} rows")
 

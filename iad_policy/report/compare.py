@@ -7,7 +7,7 @@ once, with their mean, intervals resample tasks, and a pair is a task of which b
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -58,6 +58,10 @@ class TaskMean(NamedTuple):
     n_tasks: int
 
 
+Flaky: TypeAlias = Mapping[str, tuple[int, int]]
+"""Task -> how many of its samples succeed, and how many there are."""
+
+
 @dataclass(frozen=True, slots=True)
 class ArmFigures:
     """One arm's row. In means over tasks, each task counts with the mean of its samples.
@@ -74,6 +78,7 @@ class ArmFigures:
         tokens: Mean tokens per sample. None if no sample has them.
         usd: Mean dollars per sample.
         seconds: Mean seconds per sample.
+        flaky: Task of which some samples succeed and others fail -> how many succeed, of how many.
     """
 
     n_tasks: int
@@ -87,6 +92,7 @@ class ArmFigures:
     tokens: float | None
     usd: float | None
     seconds: float | None
+    flaky: Flaky
 
     @property
     def n_errored(self) -> int:
@@ -94,9 +100,10 @@ class ArmFigures:
         return sum(self.errors.values())
 
     def passes_as_json(self) -> dict[str, Any]:
-        """Return pass@k and pass^k as `summary.json` holds them: `pass@2` -> value, interval and number of tasks."""
+        """Return what `summary.json` holds: `pass@2` -> value, interval and number of tasks, and the flaky tasks."""
         found = (("pass@", self.pass_at), ("pass^", self.pass_hat))
-        return {f"{name}{k}": mean._asdict() for name, means in found for k, mean in means.items()}
+        passes = {f"{name}{k}": mean._asdict() for name, means in found for k, mean in means.items()}
+        return {**passes, "flaky": dict(self.flaky)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +214,8 @@ class Comparison:
         differences: Arm -> its difference to the baseline of its group. A group is of arms that share tasks.
         alone: Arms that share no task with another one.
         samples: The table.
+        flaky: Arms that repeat each other, joined by "and" -> the tasks of which some of their samples succeed and
+            others fail.
     """
 
     score: str
@@ -216,6 +225,7 @@ class Comparison:
     differences: Mapping[str, Difference]
     alone: Sequence[str]
     samples: Samples
+    flaky: Mapping[str, Flaky]
 
     def as_json(self) -> dict[str, Any]:
         """Return what `iad analyse --json` prints. Intervals are lists of two numbers."""
@@ -233,6 +243,7 @@ class Comparison:
             },
             "differences": differences,
             "alone": list(self.alone),
+            "flaky": _plain(self.flaky),
             "problems": self.samples.problems,
             "alarms": self.samples.alarms,
             "notes": self.samples.notes,
@@ -288,6 +299,7 @@ def compare(
         ),
         alone=[group[0] for group in groups if len(group) == 1],
         samples=samples,
+        flaky={" and ".join(same): _flaky(*(arms[arm] for arm in same)) for same in samples.repeated},
     )
 
 
@@ -382,7 +394,17 @@ def _figures(arm: ArmTasks, score: str, ks: Sequence[int], resampling: Resamplin
         tokens=mean_of("tokens"),
         usd=mean_of("usd"),
         seconds=mean_of("seconds"),
+        flaky=_flaky(arm),
     )
+
+
+def _flaky(*arms: ArmTasks) -> Flaky:
+    found = {}
+    for key, name in {key: arm.names[key] for arm in arms for key in arm.of(SUCCESS)}.items():
+        values = [value for arm in arms for value in arm.of(SUCCESS).get(key, {}).values()]
+        if 0 < sum(values) < len(values):
+            found[name] = round(sum(values)), len(values)
+    return found
 
 
 def over_tasks(

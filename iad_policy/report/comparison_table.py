@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from rich.text import Text
 
 from iad_policy.report.columns import NOTHING, Columns, counted, figure, p_value, with_interval
-from iad_policy.report.compare import ArmFigures, Difference, PairedDifference, TaskMean
+from iad_policy.report.compare import ArmFigures, Difference, Flaky, PairedDifference, TaskMean
 from iad_policy.report.samples import PROGRESS, SUCCESS
 from iad_policy.types.texts import isolated
 
@@ -85,6 +85,23 @@ def pass_columns(arms: Sequence[ArmFigures]) -> Columns[ArmFigures]:
     ]
 
 
+def flaky_tasks(found: Mapping[str, Flaky], sample: str, *, n_names: int | None = 3) -> Iterable[Text]:
+    """Yield which tasks are solved by chance: some of their samples succeed and others fail.
+
+    Args:
+        found: Row -> these tasks.
+        sample: What a sample of a task is: `seed`, `run`.
+        n_names: How many tasks of a row are named. None: all of them.
+    """
+    said = []
+    for row, tasks in found.items():
+        names = [f"{isolated(task)} {n}/{of}" for task, (n, of) in tasks.items()]
+        shown = some(names, len(names) if n_names is None else n_names)
+        said.append(f"{isolated(row)}: {len(tasks)}{f' ({shown})' if tasks and n_names != 0 else ''}")
+    if any(found.values()):
+        yield Text(f"Flaky tasks, which some {sample}s solve and others don't. {'; '.join(said)}.\n")
+
+
 def mean_cell(one: TaskMean | None) -> str:
     """Return a mean with its interval."""
     return NOTHING if one is None else with_interval(one.value, one.interval_95)
@@ -151,10 +168,10 @@ def missing_verdicts(n_failed: Mapping[str, int]) -> str:
     return said and f"VERDICTS ARE MISSING because the verifier failed: {said}. The report shows the reason for each."
 
 
-def some(names: Sequence[str]) -> str:
+def some(names: Sequence[str], n_names: int = N_NAMES) -> str:
     """Return the first of many names, and how many more there are."""
-    said = ", ".join(names[:N_NAMES])
-    return said if len(names) <= N_NAMES else f"{said} and {len(names) - N_NAMES} more"
+    said = ", ".join(names[:n_names])
+    return said if len(names) <= n_names else f"{said} and {len(names) - n_names} more"
 
 
 def named(names: Sequence[str]) -> str:

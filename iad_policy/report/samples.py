@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from iad_policy.errors import UnknownName
-from iad_policy.ledger.episode_record import EpisodeRecord
+from iad_policy.ledger.episode_record import Arm, EpisodeRecord
+from iad_policy.run.config import FREE
 from iad_policy.types.hashing import digest
 
 SUCCESS, PROGRESS, REWARD = METRICS = ("success", "progress", "reward")
@@ -20,6 +21,10 @@ RUN_BUDGET = "budget of the run"
 """Kind of error of an episode that the budget of the whole run ended."""
 EXCLUDED, WRONG, SCORED = ERRORS = ("excluded", "wrong", "scored")
 """How samples that failed count: not at all, as 0, or with the score that their log gives them all the same."""
+PLACES = ("file", "path")
+"""Parts that say where a log is. They name an arm only if nothing else does. Paths are unique."""
+SETUP = "setup"
+"""A part that names no arm: a digest of all that has made it, for those whose other parts don't tell all of it."""
 CONTENT, ID = PAIRINGS = ("content", "id")
 """What makes two arms' tasks the same: the name and what is asked, or the name alone."""
 
@@ -88,6 +93,28 @@ class Samples:
     problems: list[str] = field(default_factory=list)
     alarms: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def repeated(self) -> list[list[str]]:
+        """The arms that are repeats of each other: they differ in nothing but where they are."""
+        same: dict[tuple[tuple[str, str], ...], list[str]] = {}
+        for arm, parts in self.parts.items():
+            same.setdefault(tuple(sorted(one for one in parts.items() if one[0] not in PLACES)), []).append(arm)
+        return [arms for arms in same.values() if len(arms) > 1]
+
+
+def setup_of(recorded: Mapping[str, Any], arm: Arm) -> str:
+    """Return a digest of what makes the answers of a row but for its seeds and tasks.
+
+    Args:
+        recorded: The content of the run's `config.json`.
+        arm: The row.
+    """
+    identity = recorded.get("identity", {})
+    others = (*FREE, "identity", "data_dir", "agent", "verifier", "strategies", "n", "seed", "tasks", "subset")
+    names = (arm.agent, f"{arm.agent} with {arm.verifier}", arm.strategy)
+    fixed = {name: value for name, value in recorded.items() if name not in others}
+    return digest(tuple(arm), fixed, [identity.get(name, "") for name in names])[:8]
 
 
 def sample_of(record: EpisodeRecord, arm: str = "", content: str = "") -> TaskSample:

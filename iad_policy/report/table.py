@@ -27,6 +27,7 @@ from iad_policy.report.columns import (
 from iad_policy.report.comparison_table import (
     LOUD,
     difference_columns,
+    flaky_tasks,
     left_out,
     legend,
     missing_verdicts,
@@ -93,7 +94,7 @@ class RunTable:
         else:
             yield from fit("", scores, summaries)
             yield from fit("Spent, mean per episode", spent, summaries)
-        yield from _passes(self._figures, fit)
+        yield from _passes(self._figures, fit, n_names=None)
         if of_roles:
             ledger: Columns[Mapping[str, float]] = [
                 ("calls", lambda one: f"{sum(one.get(axis, 0.0) for axis in CALLS):.1f}"),
@@ -166,7 +167,7 @@ class ShortTable(RunTable):
             columns.append((f"better:worse\nthan {config.baseline_name}", lambda name: apart.get(name, "")))
             columns.append(("p", lambda name: p.get(name, "")))
         yield from fitting("", columns, {name: name for name in rows}, width=options.max_width, console=console)
-        yield from _passes(figures, partial(fitting, width=options.max_width, console=console))
+        yield from _passes(figures, partial(fitting, width=options.max_width, console=console), n_names=0)
         yield from _not_matched(figures)
         for one in figures.matched.values():  # at the largest spending of the baseline
             reached = {name: at[-1] for name, at in one.at.items()}
@@ -177,10 +178,13 @@ class ShortTable(RunTable):
         yield from _warnings(figures)
 
 
-def _passes(figures: Figures, fit: Callable[..., list[RenderableType]]) -> Iterator[RenderableType]:
-    """Yield pass@k and pass^k over the seeds, if there are several."""
+def _passes(
+    figures: Figures, fit: Callable[..., list[RenderableType]], *, n_names: int | None
+) -> Iterator[RenderableType]:
+    """Yield pass@k and pass^k over the seeds, if there are several, and the tasks that only some of them solve."""
     if columns := pass_columns(list(figures.passes.values())):
         yield from fit("Any (pass@k) or all (pass^k) of k seeds succeed", columns, figures.passes)
+        yield from flaky_tasks({name: one.flaky for name, one in figures.passes.items()}, "seed", n_names=n_names)
 
 
 def _components(heading: Heading, agent: str) -> str:

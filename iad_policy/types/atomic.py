@@ -1,6 +1,7 @@
-"""Writes files atomically: completely or not at all."""
+"""Writes files and folders atomically: completely or not at all."""
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -45,3 +46,29 @@ def write_atomically(path: Path, *, is_synced: bool = False) -> Iterator[Path]:
     finally:
         with suppress(OSError):  # usually it was renamed
             part.unlink()
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """Yield an empty folder beside a path, and give it that name when the block ends without an error.
+
+    Args:
+        path: The folder to create. An empty one may be there.
+
+    Raises:
+        ValueError: Something else is there.
+        StorageError: The block or the renaming raised an OSError.
+    """
+    if any(path.iterdir()) if path.is_dir() else os.path.lexists(path):
+        raise ValueError(f"expected a new or an empty folder, got {path}, which is there; name another, or remove it")
+    part = path.with_name(f"{path.name}.{token_hex(8)}{PART}")
+    try:
+        part.mkdir(parents=True)
+        yield part
+        if path.is_dir():
+            path.rmdir()
+        part.rename(path)
+    except OSError as error:
+        raise StorageError(path, error) from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)  # usually it was renamed

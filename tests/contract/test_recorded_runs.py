@@ -16,7 +16,7 @@ from iad_policy.ledger.answer_log import ANSWERS
 from iad_policy.ledger.episode_record import EPISODES, EpisodeRecord
 from iad_policy.ledger.run import Run
 from iad_policy.ledger.run_folder import CONFIG, REPORT
-from iad_policy.report.exports import FORMATS
+from iad_policy.report.exports import FOLDER_FORMATS, FORMATS
 from iad_policy.report.viewer.server import create_app
 from tests.browser import missing
 from tests.command_line import iad
@@ -72,7 +72,7 @@ def test_its_report_has_every_step_and_its_rows_are_compared(folder: Path) -> No
 
 
 @every_folder
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", [*FORMATS, *FOLDER_FORMATS])
 def test_it_is_exported_in_every_form(folder: Path, form: str, tmp_path: Path) -> None:
     if form == "parquet" and find_spec("pyarrow") is None:
         pytest.skip("the extra iad[export] is not installed")

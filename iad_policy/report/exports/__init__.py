@@ -3,17 +3,22 @@
 Everything is made from the episodes of run folders and nothing else; docs/exports.md describes every column.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from iad_policy.errors import UnknownName
+from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.ledger.run import Run
 from iad_policy.ledger.run_folder import CONFIG
+from iad_policy.report.exports.atif import write_documents
+from iad_policy.report.exports.dataset import write_dataset
 from iad_policy.report.exports.decisions import DECISIONS, EPISODES
 from iad_policy.report.exports.examples import KTO, PREFERENCE, SFT
-from iad_policy.report.exports.packing import PARQUET, chunks_of, packs, write_packs
+from iad_policy.report.exports.packing import PARQUET, Pack, Packed, chunks_of, packs, write_packs
 from iad_policy.report.exports.prompting import Prompter
 from iad_policy.report.exports.tables import ExportTable, Source
+from iad_policy.types.atomic import new_folder
 
 FORMATS: Mapping[str, tuple[ExportTable, ...]] = {
     "jsonl": (DECISIONS, EPISODES),
@@ -23,6 +28,14 @@ FORMATS: Mapping[str, tuple[ExportTable, ...]] = {
     "kto": (KTO,),
 }
 """Name -> what is written; each table into a file of its own. The tables of a form have rows of the same episodes."""
+FOLDER_FORMATS: Mapping[str, Callable[[Path, Sequence[Source], Packed], dict[Path, int]]] = {
+    "atif": write_documents,
+    "dataset": write_dataset,
+}
+"""Name of a form that is a folder -> what writes it."""
+ANSWERING = "dataset"
+"""The form that leaves out episodes whose agent or role sees gold, unless they are asked for: it is made to be shared,
+and such episodes hold the right answers."""
 
 
 def export_runs(
@@ -32,27 +45,33 @@ def export_runs(
     *,
     is_successful_only: bool = False,
     min_margin: float = 0.0,
+    with_gold: bool = False,
+    published: Callable[[Mapping[str, Any]], str] = lambda config: "",
     workers: int = 1,
 ) -> dict[Path, int]:
     """Write the finished episodes of runs; returns the files with their numbers of rows.
 
     Args:
         runs: One or more; the rows say which they are from.
-        form: A name in `FORMATS`.
-        out: The file. One that ends in `.parquet` is parquet, any other JSON lines.
+        form: A name in `FORMATS` or `FOLDER_FORMATS`.
+        out: The file. One that ends in `.parquet` is parquet, any other JSON lines. A form of `FOLDER_FORMATS` takes a
+            new or an empty folder.
         is_successful_only: Whether episodes without success are left out.
         min_margin: Least margin of a preference that a verifier gave.
+        with_gold: Whether a dataset has the episodes whose agent or role sees gold.
+        published: Returns the published data that a run's configuration names, with their licence; "" for none.
         workers: Processes that make rows side by side; the files are the same. A script that asks for several has to
             guard what it does by `if __name__ == "__main__":`, as `multiprocessing` has it.
 
     Raises:
         UnknownName: No such form.
-        ValueError: The file's name says something else than the form, or there is nothing to write.
+        ValueError: The file's name says something else than the form, the folder is not empty, or there is nothing to
+            write.
         MissingExtra: Parquet without pyarrow.
         StorageError: A file can't be written.
     """
-    if form not in FORMATS:
-        raise UnknownName("format", form, FORMATS)
+    if form not in FORMATS and form not in FOLDER_FORMATS:
+        raise UnknownName("format", form, [*FORMATS, *FOLDER_FORMATS])
     if form in ("jsonl", "parquet") and (out.suffix == PARQUET) != (form == "parquet"):
         raise ValueError(f"expected a file that ends in .{form} for the format {form}, got {out}; name another one")
     sources = []
@@ -64,16 +83,38 @@ def export_runs(
                 f"expected the configuration of a run in {run.folder / CONFIG}, got another one "
                 f"({type(error).__name__}: {error!s:.200}); restore it, or name another folder"
             ) from error
-        sources.append(Source(run, run.folder.resolve().name, prompter, min_margin))
+        sources.append(Source(run, run.folder.resolve().name, prompter, min_margin, published(run.config)))
+    is_gold_kept = with_gold or form != ANSWERING
+
+    def packed(tables: Sequence[ExportTable]) -> Iterator[list[Pack]]:
+        is_scored_only = all(table.is_scored_only for table in tables)
+
+        def is_wanted(source: Source, record: EpisodeRecord) -> bool:
+            return (
+                (record.success == 1.0 or not is_successful_only)
+                and (record.is_scored or not is_scored_only)
+                and (is_gold_kept or not source.sees_gold(record))
+            )
+
+        chunks = list(chunks_of(sources, is_wanted))
+        is_parquet = form in FORMATS and out.suffix == PARQUET
+        return packs(tables, sources, chunks, is_parquet=is_parquet, n_processes=min(workers, len(chunks)) or 1)
+
+    if form in FOLDER_FORMATS:
+        with new_folder(out) as part:
+            of_part = FOLDER_FORMATS[form](part, sources, packed)
+            if not of_part:
+                raise ValueError(_nothing("finished episodes", runs, is_successful_only, is_gold_kept))
+        return {out / path.relative_to(part): n_rows for path, n_rows in of_part.items()}
     tables = {out.with_name(f"{out.stem}{table.suffix}{out.suffix}"): table for table in FORMATS[form]}
-    is_scored_only = all(table.is_scored_only for table in tables.values())
-    chunks = list(chunks_of(sources, is_scored_only=is_scored_only, is_successful_only=is_successful_only))
-    n_processes = min(workers, len(chunks)) or 1
-    made = packs(list(tables.values()), sources, chunks, is_parquet=out.suffix == PARQUET, n_processes=n_processes)
-    written = write_packs({path: table.kinds for path, table in tables.items()}, made)
+    written = write_packs({path: table.kinds for path, table in tables.items()}, packed(list(tables.values())))
     for path, table in tables.items():
         if not written[path]:
-            names = ", ".join(str(run.folder) for run in runs)
-            only = " of episodes with success" if is_successful_only else ""
-            raise ValueError(f"expected {table.absent}{only} in {names}, got none; name other runs")
+            raise ValueError(_nothing(table.absent, runs, is_successful_only, is_gold_kept))
     return written
+
+
+def _nothing(absent: str, runs: Sequence[Run], is_successful_only: bool, is_gold_kept: bool) -> str:
+    only = " of episodes with success" if is_successful_only else ""
+    also = "" if is_gold_kept else ", or --gold for episodes whose agent or role sees gold"
+    return f"expected {absent}{only} in {', '.join(str(run.folder) for run in runs)}, got none; name other runs{also}"

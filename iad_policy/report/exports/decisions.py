@@ -42,12 +42,12 @@ def _decisions(source: Source, episode: Episode) -> Iterator[Row]:
             **head,
             "step": step.index,
             "instruction": str(info.get("instruction", "")),
-            "observation": _text(before),
+            "observation": text_of(before),
             "available_actions": [str(action) for action in info.get("available_actions", ())],
             "action": "" if step.action is None else _action(step.action),
             "reward": step.reward,
             "done": after is not None and after.done,
-            "next_observation": _text(after),
+            "next_observation": text_of(after),
             "cut": decision.cut,
             "candidates": [_candidate(one, before, decision.committed.id) for one in decision.candidates],
             "asked": [{"role": one.role, "text": one.text, "source": one.source} for one in decision.role_answers],
@@ -67,7 +67,7 @@ def _candidate(one: Candidate, before: State | None, committed: str) -> Row:
         "score": score_of(one),
         "passed": None if verdict is None else verdict.passed,
         "critique": "" if verdict is None else verdict.critique,
-        "preview": _text(preview),
+        "preview": text_of(preview),
         "preview_done": None if preview is None else preview.done,
         "logprobs": None if one.logprobs is None else list(one.logprobs),
         "exchanges": [
@@ -90,7 +90,8 @@ def _action(action: Any) -> str:
     return action if isinstance(action, str) else json.dumps(encode(action))
 
 
-def _text(state: State | None) -> str:
+def text_of(state: State | None) -> str:
+    """Return what was observed in a state as a text; "" where there is no state."""
     if state is None:
         return ""
     return state.observation if isinstance(state.observation, str) else shown(state.observation, 2**31)

@@ -12,10 +12,11 @@ from functools import partial
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from iad_policy.errors import MissingExtra
 from iad_policy.ledger.episode import Episode
+from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.ledger.gc_pause import without_collector
 from iad_policy.report.exports.tables import ExportTable, Kind, Row, Source
 from iad_policy.types.atomic import write_atomically
@@ -37,6 +38,10 @@ class Pack(NamedTuple):
 
     content: bytes
     n_rows: int
+
+
+Packed: TypeAlias = Callable[[Sequence[ExportTable]], Iterator[list[Pack]]]
+"""Makes the rows of tables from the episodes that are exported, as JSON lines: each time a pack of every table."""
 
 
 def packs(
@@ -83,14 +88,10 @@ def _safe_path() -> Iterator[None]:
             os.environ[SAFE_PATH] = before
 
 
-def chunks_of(sources: Sequence[Source], *, is_scored_only: bool, is_successful_only: bool) -> Iterator[Chunk]:
+def chunks_of(sources: Sequence[Source], is_wanted: Callable[[Source, EpisodeRecord], bool]) -> Iterator[Chunk]:
     """Yield the episodes that tables have rows of, a chunk at a time."""
     for place, source in enumerate(sources):
-        wanted = iter(
-            record.key
-            for record in list(source.run.records.values())
-            if (record.success == 1.0 or not is_successful_only) and (record.is_scored or not is_scored_only)
-        )
+        wanted = iter(record.key for record in list(source.run.records.values()) if is_wanted(source, record))
         while keys := tuple(islice(wanted, 200)):
             yield Chunk(place, keys)
 

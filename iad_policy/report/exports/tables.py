@@ -36,12 +36,19 @@ class Source:
         name: Its folder's.
         prompter: Puts its states and answers into words.
         min_margin: Least margin of a preference that a verifier gave.
+        published: The published data that its tasks are from, with their licence; "" if that is not known.
     """
 
     run: Run
     name: str
     prompter: Prompter
     min_margin: float = 0.0
+    published: str = ""
+
+    def sees_gold(self, record: EpisodeRecord) -> bool:
+        """Return whether the agent or a role of an episode sees gold, so that what they said may be the answer."""
+        names = self.run.config.get("identity", {}).get(record.agent, {})
+        return bool(names.get("agent_information") or names.get("oracle_roles"))
 
     def head(self, record: EpisodeRecord) -> Row:
         """Return the columns that every row of an episode has."""

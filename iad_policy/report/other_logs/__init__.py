@@ -35,6 +35,7 @@ FORMATS: Mapping[str, LogFormat] = {
     "verifiers": LogFormat(
         "iad_policy.report.other_logs.verifiers_runs:read", "run folders of verifiers, or folders of them"
     ),
+    "atif": LogFormat("iad_policy.report.other_logs.atif:read", "trajectories in ATIF (Harbor), or folders of them"),
     "jsonl": LogFormat("iad_policy.report.other_logs.json_lines:read", "files with one JSON object per line"),
 }
 """Name -> format."""

@@ -13,6 +13,7 @@ from iad_policy.report.comparison_table import (
     by_baseline,
     by_kind,
     difference_columns,
+    flaky_tasks,
     left_out,
     legend,
     listed,
@@ -55,6 +56,8 @@ class LogTable:
         passes = pass_columns(list(arms.values()))
         if passes:
             yield from fit("Any (pass@k) or all (pass^k) of k samples succeed", passes, arms)
+        yield from flaky_tasks({name: one.flaky for name, one in arms.items()}, "sample")
+        yield from flaky_tasks(self._all.flaky, "repeat")
         differences = self._all.differences
         tested = list(headings)
         for baseline, rows in by_baseline(differences).items():

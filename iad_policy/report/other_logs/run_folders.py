@@ -9,7 +9,7 @@ from iad_policy.ledger.run import Run
 from iad_policy.report.comparison_table import missing_verdicts
 from iad_policy.report.other_logs.shared import named_apart
 from iad_policy.report.results import Results, results_of
-from iad_policy.report.samples import PROGRESS, REWARD, Samples, sample_of, task_content
+from iad_policy.report.samples import PROGRESS, REWARD, SETUP, Samples, sample_of, setup_of, task_content
 
 
 def read(paths: Sequence[Path]) -> Samples:
@@ -45,7 +45,8 @@ def read(paths: Sequence[Path]) -> Samples:
             "file": path.name,
             "path": str(path),
         }
-        rows += [({"row": row, **about}, records, of_task) for row, records in of_rows.items()]
+        for arm, row in results.rows.items():
+            rows.append(({"row": row, SETUP: setup_of(run.config, arm), **about}, of_rows[row], of_task))
     names = named_apart([parts for parts, _, _ in rows], ("row", "env"))
     for name, (parts, records, contents) in zip(names, rows, strict=True):
         found.parts[name] = parts

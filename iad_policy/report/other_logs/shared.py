@@ -5,10 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from iad_policy.report.samples import PLACES, SETUP
+from iad_policy.types.hashing import digest
+
 NOT_ONE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 """What reading a log raises that is none of its format."""
-PLACES = ("file", "path")
-"""Parts that say where a log is. They name an arm only if nothing else does. Paths are unique."""
 
 
 def objects(path: Path, problems: list[str]) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -41,7 +42,7 @@ def named_apart(logs: Sequence[Mapping[str, str]], main: Sequence[str]) -> list[
         return len({tuple(log.get(part, "") for part in parts) for log in logs})
 
     chosen = [part for part in main if len({log[part] for log in logs if log.get(part)}) > 1] or list(main[:1])
-    left = list(dict.fromkeys(part for log in logs for part in log if part not in (*chosen, *PLACES)))
+    left = list(dict.fromkeys(part for log in logs for part in log if part not in (*chosen, *PLACES, SETUP)))
     while left and n_names(*chosen) < len(logs):
         best = max(left, key=lambda part: n_names(*chosen, part))
         left.remove(best)
@@ -59,8 +60,9 @@ def named_apart(logs: Sequence[Mapping[str, str]], main: Sequence[str]) -> list[
 
 def short_settings(settings: Iterable[Mapping[str, Any] | None]) -> dict[str, str]:
     """Return settings as parts of a name: those that are known and short. Of two with one name the first one counts."""
-    found: dict[str, str] = {}
-    for more in settings:
+    every = list(settings)
+    found = {SETUP: digest(every)[:8]}
+    for more in every:
         for name, value in (more or {}).items():
             text = value if isinstance(value, str) else json.dumps(value)
             if value is not None and 0 < len(text) <= 40:

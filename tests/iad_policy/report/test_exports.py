@@ -1,5 +1,6 @@
 import json
 import math
+import shutil
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -25,11 +26,14 @@ from iad_policy.models import Completion, Messages, text_of
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.registry.domain import LANGUAGE_AGENT, domain_of, domains
 from iad_policy.report.exports import FORMATS, export_runs
+from iad_policy.report.exports.decisions import DECISIONS, EPISODES
 from iad_policy.report.exports.examples import preferences
+from iad_policy.report.other_logs import read_logs
 from iad_policy.roles import TemplateRoles
 from iad_policy.run.runner import Runner
 from iad_policy.runtime.components import Components
 from iad_policy.types import Candidate, Decision, State, Verdict
+from tests.command_line import iad
 from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, Liker, config, kept, runner
 
 Rows = list[dict[str, Any]]
@@ -97,9 +101,19 @@ def test_an_oracle_is_named_on_every_row(tmp_path: Path) -> None:
 
     here = Components(Cheat(), Knower(), Seer())
     path = kept(Runner(config(strategies=("iad",)), DialsEnv, lambda *_: here), tmp_path / "run")
+    labels = ("information", "agent_information", "role_information")
     for form in JSON_FORMS:
         for row in exported(path, form):
-            assert {row[name] for name in ("information", "agent_information", "role_information")} == {"oracle"}
+            assert {row[name] for name in labels} == {"oracle"}
+    with pytest.raises(ValueError, match="or --gold for episodes whose agent or role sees gold"):
+        export_runs([Run(path)], "dataset", tmp_path / "shared")
+    assert not (tmp_path / "shared").exists(), "what knows the answers is not shared unasked"
+    export_runs([Run(path)], "dataset", tmp_path / "shared", with_gold=True)
+    assert "**Contains right answers**" in card(tmp_path / "shared")[1]
+    export_runs([Run(path)], "atif", tmp_path / "atif")
+    documents = [json.loads(file.read_text()) for file in (tmp_path / "atif").rglob("*.json")]
+    assert {one["agent"]["extra"][name] for one in documents for name in labels} == {"oracle"}
+    assert len(read_logs("atif", [tmp_path / "atif"]).alarms) == 3
 
 
 @pytest.fixture(scope="module")
@@ -325,6 +339,56 @@ def test_processes_side_by_side_write_the_same_bytes(run: Path, tmp_path: Path, 
     assert [path.read_bytes() for path in alone] == [path.read_bytes() for path in together]
 
 
+def card(folder: Path) -> tuple[dict[str, Any], str]:
+    """The header of a dataset's card, whose values are JSON, and its text."""
+    _, header, text = (folder / "README.md").read_text(encoding="utf-8").split("---\n", 2)
+    return {name: json.loads(value) for name, _, value in (one.partition(": ") for one in header.splitlines())}, text
+
+
+def test_a_dataset_has_tasks_and_trajectories_with_the_columns_that_its_card_promises(
+    run: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "mine"
+    export_runs([Run(run)], "dataset", out)
+    header, text = card(out)
+    assert header["license"] == "other", "whose tasks they are is not known"
+    assert "look before you share" in text
+    promised = {one["config_name"]: [each["name"] for each in one["features"]] for one in header["dataset_info"]}
+    files = {one["config_name"]: rows_of(out / one["data_files"]) for one in header["configs"]}
+    assert files.keys() == promised.keys() == {"decisions", "episodes", "tasks"}
+    assert all(list(row) == promised[name] for name, rows in files.items() for row in rows)
+    records = Run(run).records.values()
+    assert {row["task_id"]: (row["instruction"], row["n_episodes"]) for row in files["tasks"]} == {
+        one.task_id: (one.instruction, 4) for one in records
+    }
+    assert sum(row["n_successes"] for row in files["tasks"]) == sum(one.success == 1.0 for one in records)
+    assert not {*files["tasks"][0]} & {*GOLD}
+    assert "Right answers are not in these files" in text
+
+
+def test_a_dataset_is_read_with_its_types(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    datasets = pytest.importorskip("datasets", reason="the extra iad[training] is not installed")
+    export_runs([Run(run)], "dataset", tmp_path / "mine")
+    for name, kinds in (("decisions", DECISIONS.kinds), ("episodes", EPISODES.kinds)):
+        read = datasets.load_dataset(str(tmp_path / "mine"), name, split="train", cache_dir=str(tmp_path / "cache"))
+        assert read.to_list() == rows_of(tmp_path / "mine" / f"{name}.jsonl")
+        assert list(read.features) == list(kinds)
+
+
+def test_the_licence_of_the_tasks_is_told(by_split: dict[str, Path], tmp_path: Path) -> None:
+    export_runs([Run(by_split["train"])], "dataset", tmp_path / "bundled")
+    header, text = card(tmp_path / "bundled")
+    assert (header["license"], "MIT: written for iad" in text) == ("mit", True)
+    made = shutil.copytree(by_split["train"], tmp_path / "run")
+    recorded = json.loads((made / "config.json").read_text())
+    recorded |= {"data_dir": "official:webshop-small", "data": {"name": "official", "digest": "ab"}}
+    (made / "config.json").write_text(json.dumps(recorded))
+    assert iad("export", made, "--to", "dataset", "--out", tmp_path / "official").exit_code == 0
+    header, text = card(tmp_path / "official")
+    assert (header["license"], "WebShop, 1,000 products: MIT" in text) == ("other", True)
+
+
 @pytest.mark.skipif(find_spec("pyarrow") is not None, reason="pyarrow is installed")
 def test_parquet_without_its_package_says_what_to_install(run: Path, tmp_path: Path) -> None:
     with pytest.raises(MissingExtra, match=r'pip install -e ".+\[export\]"'):
@@ -334,13 +398,16 @@ def test_parquet_without_its_package_says_what_to_install(run: Path, tmp_path: P
 
 def test_what_can_not_be_written_is_refused(run: Path, tmp_path: Path) -> None:
     for form, name, said in (
-        ("json", "a.jsonl", "known: jsonl, kto, parquet, preference, sft"),
+        ("json", "a.jsonl", "known: atif, dataset, jsonl, kto, parquet, preference, sft"),
         ("jsonl", "a.parquet", "expected a file that ends in .jsonl"),
         ("parquet", "a.jsonl", "expected a file that ends in .parquet"),
+        ("dataset", "mine", "expected a new or an empty folder"),
+        ("atif", "two", "expected runs whose folders have different names, got dials, dials"),
     ):
+        (tmp_path / "mine" / "notes").mkdir(parents=True, exist_ok=True)
         with pytest.raises((UnknownName, ValueError), match=said):
-            export_runs([Run(run)], form, tmp_path / name)
-    assert not list(tmp_path.iterdir())
+            export_runs([Run(run), Run(run)], form, tmp_path / name)
+    assert [*tmp_path.rglob("*")] == [tmp_path / "mine", tmp_path / "mine" / "notes"]
 
 
 def test_a_run_without_preferences_is_told_and_the_file_that_was_there_stays(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from iad_policy.run.runner import Runner
 from iad_policy.types import Candidate, State, Usage
 from iad_policy.types.call_context import current_call
 from tests.effort import some
-from tests.iad_policy.evaluation_toy import Babbler, DialsEnv, Guesser, Liker, cast, config, runner
+from tests.iad_policy.evaluation_toy import Babbler, DialsEnv, EasyDials, Guesser, Liker, cast, config, runner
 from tests.iad_policy.models.openai_server import serving
 
 MEASURED = ("seconds", "wall_s")
@@ -252,7 +252,7 @@ def test_keys_change_with_what_changes_answers_and_with_nothing_else() -> None:
 def test_every_agent_seed_and_n_is_run_and_has_its_row(tmp_path: Path) -> None:
     changes: dict[str, Any] = {"agent": ("guesser", "other"), "seed": (0, 1), "n": (1, 3), "workers": 3}
     here = cast()
-    records = run(Runner(config(**changes), DialsEnv, lambda *_: here), tmp_path)
+    records = run(Runner(config(**changes), EasyDials, lambda *_: here), tmp_path)
     assert len(records) == len({record.key for record in records}) == 4 * 2 * 2 * 5
     results = Results(Heading(config(**changes), "proxy", 4, {}))
     for record in records:
@@ -272,6 +272,14 @@ def test_every_agent_seed_and_n_is_run_and_has_its_row(tmp_path: Path) -> None:
             any_succeeds,
             all_succeed,
         )
+        tasks = sorted({one.task_id for one in own})
+        flaky = {
+            task: (sum(own), len(own)) for task, own in zip(tasks, of_task, strict=True) if 0 < sum(own) < len(own)
+        }
+        assert figures.passes[row].flaky == results.as_json(figures)["passes"][row]["flaky"] == flaky
+    named = [f"{task} {n}/{of}" for one in figures.passes.values() for task, (n, of) in one.flaky.items()]
+    assert named, "an agent that guesses has tasks that it solves by chance"
+    assert all(name in " ".join(results.table(figures=figures).split()) for name in named)
     assert results.as_json(figures)["passes"]["single other"]["pass@2"]["n_tasks"] == 4
     assert "Any (pass@k) or all (pass^k) of k seeds succeed" in results.table(figures=figures)
     found = figures.differences

@@ -1,6 +1,7 @@
 import pytest
 
 from iad_policy.report.other_logs.shared import named_apart, short_settings
+from iad_policy.report.samples import SETUP
 
 MAIN = ("model", "task")
 
@@ -37,4 +38,5 @@ def test_names_have_what_differs_and_no_more(logs: list[dict[str, str]], names: 
 
 def test_settings_are_short_and_the_first_of_a_name_counts() -> None:
     found = short_settings([{"n": 8, "long": "x" * 100, "none": None}, None, {"n": 9, "flag": True}])
-    assert found == {"n": "8", "flag": "true"}
+    assert {name: value for name, value in found.items() if name != SETUP} == {"n": "8", "flag": "true"}
+    assert found[SETUP] != short_settings([{"n": 8, "flag": True}])[SETUP], "what is long counts, too"

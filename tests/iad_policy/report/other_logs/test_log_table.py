@@ -54,6 +54,38 @@ def test_tasks_with_fewer_samples_than_k_are_told() -> None:
     assert pass_columns(list(comparison.arms.values()))[-1][1](comparison.arms["part"]) == "2/-"
 
 
+SAME = {"model": "m", "file": "a.json"}
+
+
+@pytest.mark.parametrize(
+    ("scores", "parts", "said"),
+    [
+        ({"a": [[1, 0], [1, 1], [0, 0]]}, {}, "samples solve and others don't. a: 1 (t0 1/2)."),
+        ({"a": [[1, 0]] * 10}, {}, "a: 10 (t0 1/2, t1 1/2, t2 1/2 and 7 more)."),
+        ({"a": [[1, 1]], "b": [[0, 0]]}, {}, ""),
+        (
+            {"a": [[1], [0]], "b": [[0], [0]]},
+            {"a": SAME, "b": {**SAME, "file": "b.json"}},
+            "repeats solve and others don't. a and b: 1 (t0 1/2).",
+        ),
+        ({"a": [[1], [0]], "b": [[0], [0]]}, {"a": SAME, "b": {**SAME, "temperature": "1"}}, ""),
+    ],
+)
+def test_tasks_that_some_samples_solve_and_others_dont_are_listed(
+    scores: dict[str, list[list[float]]], parts: dict[str, dict[str, str]], said: str
+) -> None:
+    found = Samples(score="match", parts={arm: parts.get(arm, {"arm": arm}) for arm in scores})
+    for arm, tasks in scores.items():
+        for place, values in enumerate(tasks):
+            for n, value in enumerate(values):
+                found.samples.append(TaskSample(f"t{place}", arm, str(n), {"match": SampleScore(value)}))
+    text = " ".join(shown(found).split())
+    assert (said in text, "Flaky tasks" in text) == (True, bool(said))
+    listed = compare(found, resampling=Resampling(n_resamples=50)).as_json()
+    n_listed = sum(map(len, listed["flaky"].values())) + sum(len(one["flaky"]) for one in listed["arms"].values())
+    assert n_listed == (10 if "and 7 more" in said else bool(said)), "in full"
+
+
 @pytest.mark.parametrize("width", [80, 100])
 def test_lines_fit_the_terminal(width: int) -> None:
     name = "a-lab/a-model-with-a-long-name-of-many-characters arithmetic plan+generate"

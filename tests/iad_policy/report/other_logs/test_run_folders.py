@@ -36,6 +36,18 @@ def test_rows_of_several_runs_are_compared_on_the_tasks_that_they_share(tmp_path
     assert own.pass_at[2].value == len(solved) / 3
 
 
+def test_runs_are_repeats_of_each_other_if_nothing_but_seeds_and_tasks_differs(tmp_path: Path) -> None:
+    for name, given in (
+        ("first", {"seed": 0, "tasks": 4}),
+        ("second", {"seed": 5, "tasks": 3}),
+        ("other", {"seed": 5, "tasks": 3, "feedback": "none"}),
+        ("more", {"seed": 5, "tasks": 3, "n": 3}),
+    ):
+        evaluate("IAD/WebShop-v0", "iad", out=tmp_path / name, **{"n": 2, **given})  # type: ignore[arg-type]
+    logs = read_logs("runs", sorted(tmp_path.iterdir()))
+    assert [{logs.parts[arm]["file"] for arm in same} for same in logs.repeated] == [{"first", "second"}]
+
+
 def test_a_damaged_line_or_folder_is_named_and_the_rest_is_read(tmp_path: Path) -> None:
     shutil.copytree(FOLDERS / "webshop", tmp_path / "shop")
     (tmp_path / "empty").mkdir()
