@@ -4,6 +4,7 @@
 # make check   lint, types and tests
 # make bench   print every figure as a line of JSON
 # make docs    the documentation as a site, in build/docs
+# make notebook  the tutorial as an executed notebook, in build/notebook
 # make test-full   also the tests that take long
 # make test-model  the tests of language models on this machine
 # make test-security  what attacks the sandbox, the databases, the browser and the texts; a part of make test
@@ -40,14 +41,14 @@ unexport PYTHONDONTWRITEBYTECODE
 
 # Installs the project with extras in the versions of uv.lock: by uv where it is there, else by pip. Where an index lacks
 # one of these (a mirror does, or it was withdrawn), pip chooses.
-PINNED := dev sketch2code local docker postgres mysql ray mlflow wandb tensorboard
+PINNED := dev sketch2code notebook local docker postgres mysql ray mlflow wandb tensorboard
 extras = $(or $(1:%=--editable ".[%]"),--editable .)
 install = { { command -v uv >/dev/null && UV_PROJECT_ENVIRONMENT=$(VENV) uv sync --quiet --frozen --inexact $(1:%=--extra %); } \
 	|| $(PY) -m pip install --quiet --constraint constraints.txt $(extras) \
 	|| { echo "The versions of uv.lock can't be had here: taking the newest that fit." >&2; \
 		$(PY) -m pip install --quiet $(extras); }; }
 
-.PHONY: bridges demo demo-model docs test test-full test-model test-security test-lucene test-docker test-postgres test-mysql test-ray postgres mysql training trackers ray check lint bench setup clean lock
+.PHONY: bridges demo demo-model docs notebook test test-full test-model test-security test-lucene test-docker test-postgres test-mysql test-ray postgres mysql training trackers ray check lint bench setup clean lock
 
 demo: $(READY)
 	@$(PY) -m iad_policy.cli compare IAD/WebShop-v0 --strategies single,bon-sc,iad --n 3 --tasks 100 --split test \
@@ -167,6 +168,11 @@ trackers: $(READY_DEV)
 docs: $(READY_DEV)
 	$(PY) -m sphinx -W --keep-going -q docs build/docs
 	@echo "The site is in build/docs: open build/docs/index.html, or python -m http.server -d build/docs"
+
+# The page docs/learning/tutorial.md is the notebook's text; executing it takes minutes.
+notebook: $(READY)
+	@$(call install,notebook)
+	@$(PY) docs/learning/notebook.py
 
 check: lint test
 
