@@ -4,6 +4,7 @@
 # make check   lint, types and tests
 # make bench   print every figure as a line of JSON
 # make docs    the documentation as a site, in build/docs
+# make notebook  the tutorial as an executed notebook, in build/notebook
 # make test-full   also the tests that take long
 # make test-model  the tests of language models on this machine
 # make test-security  what attacks the sandbox, the databases, the browser and the texts; a part of make test
@@ -14,6 +15,7 @@
 # make training, make trackers   install what the tests of exports and of trackers need
 # make test-postgres the tests of IAD/BIRD-v0 on a PostgreSQL server, which they start
 # make test-mysql the same on a MariaDB server
+# make lock    choose versions again after a change of dependencies, which needs uv
 
 SHELL := /bin/bash
 VENV := .venv
@@ -37,7 +39,16 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Tests start hundreds of Pythons. Without compiled files, each would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: bridges demo demo-model docs test test-full test-model test-security test-lucene test-docker test-postgres test-mysql test-ray postgres mysql training trackers ray check lint bench setup clean
+# Installs the project with extras in the versions of uv.lock: by uv where it is there, else by pip. Where an index lacks
+# one of these (a mirror does, or it was withdrawn), pip chooses.
+PINNED := dev sketch2code notebook local docker postgres mysql ray mlflow wandb tensorboard
+extras = $(or $(1:%=--editable ".[%]"),--editable .)
+install = { { command -v uv >/dev/null && UV_PROJECT_ENVIRONMENT=$(VENV) uv sync --quiet --frozen --inexact $(1:%=--extra %); } \
+	|| $(PY) -m pip install --quiet --constraint constraints.txt $(extras) \
+	|| { echo "The versions of uv.lock can't be had here: taking the newest that fit." >&2; \
+		$(PY) -m pip install --quiet $(extras); }; }
+
+.PHONY: bridges demo demo-model docs notebook test test-full test-model test-security test-lucene test-docker test-postgres test-mysql test-ray postgres mysql training trackers ray check lint bench setup clean lock
 
 demo: $(READY)
 	@$(PY) -m iad_policy.cli compare IAD/WebShop-v0 --strategies single,bon-sc,iad --n 3 --tasks 100 --split test \
@@ -46,7 +57,7 @@ demo: $(READY)
 # One query per question, no look at the data first, as the papers ask BIRD: the shortest task here for a CPU. A model of
 # this size seldom writes a query that runs.
 demo-model: $(READY)
-	@$(PY) -m pip install --quiet --editable ".[local]"
+	@$(call install,local)
 	@$(PY) -m iad_policy.cli compare IAD/BIRD-v0 --env-arg mode=answer --strategies single,bon-sc,iad --n 3 --tasks 8 \
 		--agent local:smollm2 --agent-arg max_tokens=96 --verifier proxy --out runs/demo-model --fresh
 
@@ -67,7 +78,7 @@ test-model: $(READY_DEV) $(MODEL)
 
 # The sandbox in containers, on an engine that is there or on podman's socket; skipped with the reason without one.
 test-docker: $(READY_DEV)
-	$(PY) -m pip install --quiet --editable ".[docker]"
+	@$(call install,docker)
 	tests/full/docker_engine.sh $(PY) -m pytest tests/full/test_docker_sandbox.py -p no:xdist
 
 # pyserini needs PyTorch, of which a build without GPU is enough; Java comes with it.
@@ -87,7 +98,7 @@ test-postgres: $(READY_DEV) postgres
 
 # The driver, and the server's programs where that is possible without asking; without them tests are skipped.
 postgres: $(READY_DEV)
-	@$(PY) -m pip install --quiet --editable ".[postgres]" || \
+	@$(call install,postgres) || \
 		echo "The driver psycopg can't be installed: the tests on PostgreSQL are skipped." >&2
 	@if ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null; then :; \
 	elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
@@ -103,7 +114,7 @@ test-mysql: $(READY_DEV) mysql
 	$(PY) -m pytest tests/full/test_bird_servers.py -k mysql -p no:xdist
 
 mysql: $(READY_DEV)
-	@$(PY) -m pip install --quiet --editable ".[mysql]" || \
+	@$(call install,mysql) || \
 		echo "The driver pymysql can't be installed: the tests on MariaDB are skipped." >&2
 	@path="$$PATH:/usr/sbin"; \
 	if PATH="$$path" command -v mariadbd >/dev/null && PATH="$$path" command -v mariadb-install-db >/dev/null \
@@ -147,16 +158,21 @@ bridges: $(READY_DEV)
 	if [ -n "$$failed" ]; then echo "The bridges that failed:$$failed" >&2; exit 1; fi
 
 ray: $(READY_DEV)
-	@$(PY) -m pip install --quiet --editable ".[ray]" || echo "Ray can't be installed: its tests are skipped." >&2
+	@$(call install,ray) || echo "Ray can't be installed: its tests are skipped." >&2
 
 trackers: $(READY_DEV)
-	@$(PY) -m pip install --quiet --editable ".[mlflow,wandb,tensorboard]" || \
+	@$(call install,mlflow wandb tensorboard) || \
 		echo "The trackers' packages can't be installed: their tests are skipped." >&2
 
 # Nothing is fetched while it is built, and a warning is an error.
 docs: $(READY_DEV)
 	$(PY) -m sphinx -W --keep-going -q docs build/docs
 	@echo "The site is in build/docs: open build/docs/index.html, or python -m http.server -d build/docs"
+
+# The page docs/learning/tutorial.md is the notebook's text; executing it takes minutes.
+notebook: $(READY)
+	@$(call install,notebook)
+	@$(PY) docs/learning/notebook.py
 
 check: lint test
 
@@ -170,8 +186,13 @@ bench: $(READY_DEV) $(BROWSER)
 
 setup: $(READY)
 
+# PyTorch is not pinned: which build is right depends on the machine.
+lock:
+	uv lock
+	uv export --quiet --frozen --no-hashes --no-annotate --no-emit-project $(PINNED:%=--extra %) --output-file constraints.txt
+
 # The product and no more. A name that only complains (a pyenv shim) is no Python.
-$(READY): pyproject.toml
+$(READY): pyproject.toml uv.lock
 	@set -e; found=; without_venv=; \
 	for python in python3.13 python3.12 python3.11 python3; do \
 		$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
@@ -191,13 +212,13 @@ $(READY): pyproject.toml
 	fi; \
 	echo "Setting up $(VENV) with $$($$found --version): once, about two minutes and 600 MB ..."; \
 	$$found -m venv $(VENV); \
-	$(PY) -m pip install --quiet --editable .; \
+	$(call install); \
 	touch $@
 
 # What tests, types, plots and the documentation need as well.
 $(READY_DEV): $(READY)
 	@echo "Adding to $(VENV) what tests and documentation need: once, about two minutes and 550 MB more ..."
-	@$(PY) -m pip install --quiet --editable ".[dev,sketch2code]"
+	@$(call install,dev sketch2code)
 	@touch $@
 
 # Sketch2Code draws pages in a browser, and one environment shops in it; nothing else needs one.
@@ -223,7 +244,7 @@ $(BROWSER): $(READY)
 
 # A language model for tests: 34 MB of llama.cpp, and 98 MB of weights in the user's data folder.
 $(MODEL): $(READY)
-	@$(PY) -m pip install --quiet --editable ".[local]" && \
+	@$(call install,local) && \
 		$(PY) -c 'from iad_policy.models.local.files import fetched; fetched("smollm2", say=lambda text: None)' || \
 		echo "No language model on this machine: its tests are skipped (make test-model tries again)." >&2
 	@touch $@

@@ -37,6 +37,11 @@ PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGEL
 LINK = re.compile(r"(?<=\]\()[^)#\s]+")
 NAMED_LINK = re.compile(r"\[([^\]]+)\]\(([^)#\s]+)\)")
 HEADING = re.compile(r"## (.+)")
+TOCTREE = re.compile(r"^:::\{toctree\}\n:hidden:\n:caption: ([^\n]+)\n\n(.*?)^:::$", re.MULTILINE | re.DOTALL)
+INCLUDED = re.compile(r":::\{include\} (\S+)")
+TEXT = re.compile(r"^(?:[*\w`\[].*\n)+", re.MULTILINE)
+ANY_LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
+FIRST_SENTENCE = re.compile(r"(?<=[.?:]) ")
 
 
 def _linked(text: str, folder: Path, page: str) -> str:
@@ -82,9 +87,39 @@ def _on_member(app: Any, what: str, name: str, thing: Any, skip: bool, options: 
     return True if str(getattr(thing, "__doc__", "")).startswith("Alias for field") else None
 
 
+def llms() -> str:
+    """Return `llms.txt`: the pages as in the table of contents, each with its title and its first sentence."""
+    title, said = _opening("index")
+    parts = [f"# {title}\n", f"> {said}\n"]
+    for caption, entries in TOCTREE.findall((DOCS / "index.md").read_text(encoding="utf-8")):
+        parts.append(f"## {caption}\n")
+        for page in [one for one in entries.split() if one != "self"]:
+            title, said = _opening(page)
+            parts.append(f"- [{title}]({page}.html): {FIRST_SENTENCE.split(said)[0]}")
+        parts.append("")
+    return "\n".join(parts)
+
+
+def _opening(page: str) -> tuple[str, str]:
+    path = DOCS / f"{page}.md"
+    text = path.read_text(encoding="utf-8")
+    if included := INCLUDED.match(text):
+        text = (DOCS / included[1]).read_text(encoding="utf-8")
+    title, _, rest = text.removeprefix("# ").partition("\n")
+    found = TEXT.search(rest)
+    said = ANY_LINK.sub(r"\1", " ".join(found[0].split())) if found else ""
+    return title, said.replace("**", "").replace("\\", "")
+
+
+def _on_finished(app: Any, error: Exception | None) -> None:
+    if error is None and app.builder.format == "html":
+        (Path(app.outdir) / "llms.txt").write_text(llms(), encoding="utf-8")
+
+
 def setup(app: Any) -> None:
     """Connect the above."""
     app.connect("source-read", _on_source)
     app.connect("include-read", _on_include)
     app.connect("autodoc-process-docstring", _on_docstring, priority=100)
     app.connect("autodoc-skip-member", _on_member)
+    app.connect("build-finished", _on_finished)

@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -25,7 +26,6 @@ def needs_sphinx(test: Any) -> Any:
     return pytest.mark.slow(without_sphinx(test))
 
 
-TOCTREE = re.compile(r"^:::\{toctree\}\n(.*?)^:::$", re.MULTILINE | re.DOTALL)
 LOADED = re.compile(r"<(?:script|img|iframe|link)\b[^>]*\b(?:src|href)=\"(?:https?:)?//[^\"]*\"")
 STYLED = re.compile(r"(?:url\(|@import)\s*['\"]?(?:https?:)?//")
 
@@ -57,6 +57,7 @@ def test_the_site_is_built_with_a_page_for_every_document(site: Path) -> None:
     front = (site / "index.html").read_text(encoding="utf-8")
     title = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
     assert f"<h1>{title}<" in front
+    assert (site / "llms.txt").read_text(encoding="utf-8").startswith(f"# {title}\n")
 
 
 @needs_sphinx
@@ -84,12 +85,13 @@ def test_no_line_of_a_document_is_left_out_of_the_site_as_a_comment() -> None:
         assert not lost, f"{page.name}: {lost}"
 
 
-def test_every_document_is_in_a_table_of_contents() -> None:
-    index = (DOCS / "index.md").read_text(encoding="utf-8")
-    entries = [line for body in TOCTREE.findall(index) for line in body.splitlines() if line and line[0] != ":"]
-    assert len(entries) == len(set(entries))
-    for page in DOCS.glob("*.md"):
-        assert page.stem in entries or page.stem == "index", f"add {page.stem} to a toctree of docs/index.md"
+def test_every_document_is_in_a_table_of_contents_and_in_llms_txt_with_a_sentence() -> None:
+    """The second is made of the first."""
+    text = runpy.run_path(str(DOCS / "conf.py"))["llms"]()
+    lines = re.findall(r"^- \[.+\]\((\S+)\.html\): (.+)$", text, re.MULTILINE)
+    pages = [page.relative_to(DOCS).with_suffix("").as_posix() for page in DOCS.rglob("*.md")]
+    assert sorted(page for page, _ in lines) == sorted(set(pages) - {"index"})  # else see the toctrees of docs/index.md
+    assert all("](" not in said and len(said) > 5 for _, said in lines)
 
 
 def test_every_public_name_and_every_environment_is_in_the_reference() -> None:

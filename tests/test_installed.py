@@ -1,6 +1,8 @@
 """The built distribution works away from the source tree: its data and prompts travel with it, and nothing else."""
 
 import os
+import re
+import shlex
 import subprocess
 import sys
 import tarfile
@@ -10,6 +12,8 @@ from email.parser import Parser
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).parent.parent
 SHOPPED = """
@@ -41,12 +45,19 @@ def run(folder: Path, *words: object) -> str:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_the_wheel_installs_and_shops_in_another_environment(tmp_path: Path) -> None:
+def test_the_wheel_is_sound_and_installs_and_runs_the_demo_in_another_environment(tmp_path: Path) -> None:
     run(tmp_path, sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", tmp_path, ROOT)
     run(tmp_path, sys.executable, "-m", "venv", tmp_path / "venv")
     python = tmp_path / "venv" / "bin" / "python"
     (wheel,) = tmp_path.glob("iad-*.whl")
-    run(tmp_path, python, "-m", "pip", "install", "--quiet", wheel)
+    assert wheel.stat().st_size < 15_000_000
+    run(tmp_path, python, "-m", "pip", "install", "--quiet", wheel, "twine", "check-wheel-contents")
+    run(tmp_path, python, "-m", "twine", "check", "--strict", wheel)
+    run(tmp_path, python, "-m", "check_wheel_contents", "--config", ROOT / "pyproject.toml", wheel)
+    recipe = run(ROOT, "make", "--no-print-directory", "--dry-run", "demo")
+    demo = shlex.split(recipe[recipe.index("-m iad_policy.cli") :].replace("\\\n", " "))
+    run(tmp_path, python, *demo, "--tasks", "3")
+    assert (tmp_path / "runs" / "demo" / "report.html").exists()
     assert run(tmp_path, python, "-c", SHOPPED).startswith("bundled search[")
     assert "IAD/WebShop-v0" in run(tmp_path, tmp_path / "venv" / "bin" / "iad", "list")
     assert "webshop-small" in run(tmp_path, tmp_path / "venv" / "bin" / "iad", "data", "list")
@@ -99,3 +110,38 @@ def test_what_is_distributed_is_named_and_described() -> None:
     assert {"CITATION.cff", "CONTRIBUTING.md", "iad_verifiers.py"} <= set(targets["sdist"]["include"])
     assert "iad_verifiers.py" in targets["wheel"]["only-include"]
     assert targets["wheel"]["exclude"] == ["/data/**/*.py"]
+
+
+LOCK = (ROOT / "uv.lock").read_text(encoding="utf-8")
+
+
+def test_the_lock_names_public_addresses_and_what_the_project_asks_for() -> None:
+    """A change of dependencies needs `make lock`."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert set(re.findall(r'registry = "([^"]*)"', LOCK)) == {"https://pypi.org/simple"}
+    assert set(re.findall(r'url = "(\w+://[^/]*/[^/]*)/', LOCK)) == {"https://files.pythonhosted.org/packages"}
+    (ours,) = [one for one in tomllib.loads(LOCK)["package"] if one["name"] == "iad"]
+    locked = {
+        (one["name"], *sorted(one.get("extras", ())), SpecifierSet(one.get("specifier", "")), one.get("marker", ""))
+        for one in ours["metadata"]["requires-dist"]
+    }
+    groups = {"": project["dependencies"], **project["optional-dependencies"]}
+    asked = {
+        (one.name, *sorted(one.extras), one.specifier, f"extra == '{group}'" if group else "")
+        for group, words in groups.items()
+        for one in map(Requirement, words)
+    }
+    assert locked == asked
+
+
+@pytest.mark.parametrize("python", ["3.11", "3.12", "3.13", "3.14"])
+def test_the_constraints_for_pip_are_the_locks_versions_one_for_each_package(python: str) -> None:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = [Requirement(line) for line in lines if line[0] != "#"]
+    place = {"python_version": python, "python_full_version": f"{python}.9"}
+    names = [one.name for one in pins if one.marker is None or one.marker.evaluate(place)]
+    assert len(names) == len(set(names))
+    assert {"numpy", "pytest", "ray"} <= set(names)
+    assert "torch" not in names
+    versions = {f"{one['name']}=={one['version']}" for one in tomllib.loads(LOCK)["package"]}
+    assert {f"{one.name}{one.specifier}" for one in pins} <= versions

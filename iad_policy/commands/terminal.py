@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -28,10 +29,9 @@ BAD_INPUT: tuple[type[Exception], ...] = (
 
 def make_console() -> Console:
     """Return the console to print to. Where it is no terminal, lines have 100 columns unless COLUMNS is set."""
-    console = TextConsole()
-    if not console.is_terminal and not os.environ.get("COLUMNS"):
-        console = TextConsole(width=100)
-    return console
+    # A notebook sets FORCE_COLOR, by which rich would take a cell for a terminal and draw bars there.
+    is_terminal = sys.stdout.isatty()
+    return TextConsole(force_terminal=is_terminal, width=None if is_terminal or os.environ.get("COLUMNS") else 100)
 
 
 def tell(text: str, *, is_error: bool = False) -> None:

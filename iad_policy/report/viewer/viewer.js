@@ -184,7 +184,7 @@ function atEqualSpending(run) {
     const lines = Object.entries(one.at).map(([name, found]) => {
       const cost = one.costs[name];
       return [name,
-        ...found.map((at) => (!at ? "not reached" : name === one.baseline ? fixed(at.value) : [fixed(at.value), ` (${signed(at.difference)}`, interval(at.difference_95), ")"])),
+        ...found.map((at) => (!at ? "not reached" : name === one.baseline ? fixed(at.value) : [fixed(at.value), h("span", { className: "interval" }, ` (${signed(at.difference)}`, interval(at.difference_95), ")")])),
         cost.spent === null ? "not reached" : [spent(cost.spent), h("span", { className: "interval" }, ` [${spent(cost.low)}, ${spent(cost.high)}]`)]];
     });
     const of = Object.keys(run.matched).length > 1 ? ` of ${agent}` : "";
@@ -208,7 +208,7 @@ function failures(run) {
     }
     holder.replaceChildren(kinds.size ? table("Errors", ["error kind", "episodes", "calls", "tokens", "first error"], [...kinds].map(([kind, one]) =>
       [kind, count(one.n), count(one.calls), count(one.tokens), h("div", { className: "said" }, `${apart(one.first.task)}: ${one.first.error.slice(0, 500)}`)]))
-      : h("p", { className: "quiet" }, n ? `${count(n)} ${n === 1 ? "episode" : "episodes"} failed.` : "No episode failed."));
+      : h("p", { className: "quiet" }, n ? `${count(n)} ${n === 1 ? "episode" : "episodes"} ended in an error.` : "No episode ended in an error."));
   };
   draw();
   run.onread = n ? draw : null;
