@@ -63,6 +63,6 @@ def parse_action(action: str) -> Action:
 
 
 def _unfenced(text: str) -> str:
-    fenced = r"\s*```(?:sql|sqlite|postgresql|postgres|mysql|mariadb)?\s*\n(.*?)```\s*\Z"
+    fenced = r"\s*```(?:sql|sqlite|postgresql|postgres|mysql|mariadb)?[^\S\n]*+\n(.*?)```\s*\Z"
     match = re.match(fenced, text, re.DOTALL | re.IGNORECASE)
     return (match[1] if match else text).strip()

@@ -26,6 +26,8 @@ UNKNOWN = (
     ("ambiguous_column", re.compile(r"Column ()'(?:\w+\.)?(.+?)' in .+ is ambiguous")),
 )
 """Finding codes and patterns for the messages of SQLite, PostgreSQL and MySQL: the name, and what stands before it."""
+MAX_MESSAGE = 1000
+"""Characters of a message that are read: a query's names stand in it, as long as an agent makes them."""
 
 
 class QueryFinding(NamedTuple):
@@ -59,7 +61,7 @@ def failure(sql: str, result: QueryResult, schema: Schema, *, is_read: bool) -> 
     if result.status == "limit":
         return QueryFinding("limit", "error", f"over a limit: {result.message}")
     for code, pattern in UNKNOWN:
-        if match := pattern.search(result.message):
+        if match := pattern.search(result.message[:MAX_MESSAGE]):
             more = _explained(code, match[1] or "", match[2], QueryText(sql, schema)) if is_read else ""
             return QueryFinding(code, "error", result.message + more)
     messages = ("syntax error", "error in your SQL syntax", "incomplete input", "unrecognized token", "unterminated")

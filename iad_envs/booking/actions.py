@@ -40,7 +40,7 @@ def read_action(text: str) -> SiteAction:
         return SiteAction(verb, text=_unbracketed(rest)) if _unbracketed(rest).strip() else SiteAction("")
     if verb == "GOTO":
         return SiteAction(verb, _unbracketed(rest).strip()) if _unbracketed(rest).strip() else SiteAction("")
-    target = re.match(r"\[\s*([^\[\]\s]*)\s*\]|([^\[\]\s]+)", rest)
+    target = re.match(r"\[\s*+([^\[\]\s]*+)\s*+\]|([^\[\]\s]+)", rest)
     if target is None:
         return SiteAction("")
     name, after = (target[1] if target[1] is not None else target[2]).lower(), rest[target.end() :].strip()

@@ -220,7 +220,7 @@ class BookingEngine:
             "first-name": bool(guest.first_name),
             "last-name": bool(guest.last_name),
             "phone": sum(letter.isdigit() for letter in guest.phone) >= 7,
-            "email": re.fullmatch(r"[^@\s]+@[^@\s]+\.[^@\s]+", guest.email) is not None,
+            "email": re.fullmatch(r"[^@\s]++@[^@\s][^@\s.]*+\.[^@\s]++", guest.email) is not None,
         }
         missing = [GUEST_FIELDS[name].lower() for name, there in is_there.items() if not there]
         if missing:

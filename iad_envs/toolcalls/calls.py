@@ -64,7 +64,7 @@ def read_calls(text: str, style: CallStyle = "any", *, dots: bool = False) -> li
     if not body:
         raise UnreadableCalls("expected calls such as [f(a=1), g()], got an empty text")
     if style != "python":
-        if tagged := re.findall(r"<tool_call>(.*?)</tool_call>", body, re.DOTALL):
+        if tagged := _tagged(body):
             return _checked([call for part in tagged for call in _json_calls(part)], dots)
         if style == "json" or body[:1] == "{" or re.match(r"\[\s*\{", body):
             return _checked(_json_calls(body), dots)
@@ -84,8 +84,9 @@ def unfenced(text: str) -> str:
     """Return a text without blanks, and a fence of backticks, around it."""
     body = text.strip()
     if body[:1] == "`":
-        fenced = re.fullmatch(r"`{3,}[ \t]*[\w+-]*[ \t]*\n(.*?)\n?[ \t]*`{3,}", body, re.DOTALL)
-        return (fenced[1] if fenced else body.strip("`")).strip()
+        opening, inner = re.match(r"`{3,}+[ \t]*+[\w+-]*+[ \t]*+\n", body), body.rstrip("`")
+        is_fenced = opening is not None and len(inner) <= len(body) - len("```")
+        return (inner[opening.end() :] if opening and is_fenced else body.strip("`")).strip()
     return body
 
 
@@ -171,6 +172,19 @@ def bound(
             raise UnreadableCalls(f"expected every argument with its name, got {shortened(_source(node))}")
         arguments[keyword.arg] = value_of(keyword.value)
     return arguments
+
+
+def _tagged(body: str) -> list[str]:
+    """Return what is in each pair of `<tool_call>` tags."""
+    inside = []
+    _, opened, rest = body.partition("<tool_call>")
+    while opened:
+        part, closed, rest = rest.partition("</tool_call>")
+        if not closed:
+            break
+        inside.append(part)
+        _, opened, rest = rest.partition("<tool_call>")
+    return inside
 
 
 def _python_calls(body: str) -> list[FunctionCall]:

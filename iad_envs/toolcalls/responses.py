@@ -69,20 +69,13 @@ def read_published(
 
     Args:
         action: A response of a model. `reply[text]` is no call there either.
-        read: How they read calls as text, for `python`.
-        style: `json` for calls as a model's own interface gives them, `any` for both.
+        read: How they read calls as text.
+        style: `json` for calls as a model's own interface gives them. Else JSON is no call, as for them in text.
         dots: Whether names may have dots.
     """
-    readers: list[Callable[[str], list[FunctionCall]]] = []
-    if style != "python":
-        readers.append(lambda text: read_calls(text, "json", dots=dots))
-    if style != "json":
-        readers.append(read)
-    for one in readers:
-        try:
-            calls = tuple(one(action))
-        except UnreadableCalls:
-            continue
-        return Response("calls", calls) if calls else Response("reply", text=action)
-    bracketed = _BRACKETED.fullmatch(action)
-    return Response("reply", text=bracketed[2].strip() if bracketed else action, complaint=UNREAD)
+    try:
+        calls = tuple(read_calls(action, "json", dots=dots) if style == "json" else read(action))
+    except UnreadableCalls:
+        bracketed = _BRACKETED.fullmatch(action)
+        return Response("reply", text=bracketed[2].strip() if bracketed else action, complaint=UNREAD)
+    return Response("calls", calls) if calls else Response("reply", text=action)

@@ -2,7 +2,7 @@
 
 Every line has its episode, its item (`decision.request.item`), a digest of the question, the answer and its cost. A
 second run replays recorded answers up to the first that is missing or whose question changed. Long observations are
-stored once, by content, in `blobs/`.
+stored once, by content, in `blobs/`, and so is a long line: the log then has one of the kind `long` that names it.
 """
 
 import json
@@ -14,12 +14,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from iad_policy.ledger.index import LogIndex, is_answer
+from iad_policy.errors import ContractError
+from iad_policy.ledger.index import LONG, LogIndex, is_answer
 from iad_policy.types import NOTHING, Usage
 from iad_policy.types.atomic import write_atomically
 from iad_policy.types.hashing import decode, digest, dumps, encode
 from iad_policy.types.jsonl import LineFile, record_of
-from iad_policy.types.regular_file import n_bytes_of, no_links, read_regular
+from iad_policy.types.regular_file import MAX_BYTES, n_bytes_of, no_links, read_regular
 
 ANSWERS = "answers.jsonl"
 BLOBS = "blobs"
@@ -31,6 +32,10 @@ says what its score is `of` and whether it is `revised`, an outcome where (`at`)
 and a role's text what its `subject` was. Readers skip lines of a kind that they don't know."""
 
 
+LONG_LINE = 2**20
+"""Bytes of the longest line that the log has itself. Readers take no line of more than `MAX_LINE`."""
+
+
 class Log(ABC):
     """Stores the answers of a run: lines, and the long values and pictures that lines refer to."""
 
@@ -38,9 +43,21 @@ class Log(ABC):
         """Write lines in one go.
 
         Raises:
+            ContractError: One is too long to be read again.
             StorageError: They can't be written.
         """
-        self.write("".join(f"{dumps(record)}\n" for record in records).encode())
+        self.write("".join(f"{self._line(record)}\n" for record in records).encode())
+
+    def _line(self, record: Mapping[str, Any]) -> str:
+        line = dumps(record)
+        if len(line) <= LONG_LINE:
+            return line
+        if len(line) > MAX_BYTES // 2:  # in the blob, quotes and backslashes are escaped once more
+            raise ContractError(
+                f"expected an answer that takes at most {MAX_BYTES // 2:,} bytes in the log, got a {record['kind']} of "
+                f"{len(line):,}; shorten the texts of agents, verifiers and roles"
+            )
+        return dumps({"episode": record["episode"], "item": record["item"], "kind": LONG, "line": self.put(line)})
 
     def put(self, value: Any) -> Any:
         """Return a JSON-able form of a value. A long text or large array becomes a reference to its blob."""
@@ -137,7 +154,14 @@ class AnswerLog(Log):
         """
         answers = self._index.answers(key)
         self._index.forget(key)
-        return EpisodeLog(self, key, {item: line for item, line in answers.items() if self._is_whole(line)})
+        read = {item: self._read(line) for item, line in answers.items()}
+        return EpisodeLog(self, key, {item: line for item, line in read.items() if line is not None})
+
+    def _read(self, line: dict[str, Any]) -> dict[str, Any] | None:
+        with suppress(OSError, ValueError):
+            if self._is_whole(line) and self._is_whole(whole := whole_line(line, self.get)):
+                return whole
+        return None
 
     def _is_whole(self, line: Mapping[str, Any]) -> bool:
         try:
@@ -260,6 +284,22 @@ class EpisodeLog:
         if line.usage:
             record["usage"] = line.usage.as_dict()
         return record
+
+
+def whole_line(line: dict[str, Any], value: Callable[[Any], Any]) -> dict[str, Any]:
+    """Return a line as it was written; a long one is read from its blob.
+
+    Raises:
+        OSError: Its blob is missing.
+        ValueError: Its blob is damaged.
+    """
+    if line["kind"] != LONG:
+        return line
+    text = value(line["line"])
+    record = record_of(text.encode()) if isinstance(text, str) else None
+    if not is_answer(record):
+        raise ValueError(f"expected a line of the log in its blob, got {text!r:.100}")
+    return record
 
 
 def blobs_named(value: Any) -> Iterator[str]:

@@ -8,9 +8,13 @@ from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from iad_policy.types import NOTHING, Usage
 from iad_policy.types.jsonl import record_of
+from iad_policy.types.texts import shortened
 
 NOT_RECORDED = "not_recorded"
 """Kind of error of an episode of `iad reselect` that asked what was not recorded. To try again is of no use."""
+
+MAX_TEXT, MAX_ACTIONS = 50_000, 2**20
+"""Characters of a text, and of all actions, in a line."""
 
 
 class Arm(NamedTuple):
@@ -136,8 +140,12 @@ class EpisodeRecord:
         return {role: Usage(**axes) for role, axes in self.usage.items()}  # type: ignore[arg-type]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the line's content."""
-        return asdict(self)
+        """Return the line's content. What readers would skip as too long is shortened: the log has it whole."""
+        line = {name: shortened(one, MAX_TEXT) if isinstance(one, str) else one for name, one in asdict(self).items()}
+        if sum(len(one) for one in self.actions if isinstance(one, str)) > MAX_ACTIONS:
+            limit = max(100, MAX_ACTIONS // len(self.actions))
+            line["actions"] = [shortened(one, limit) if isinstance(one, str) else one for one in self.actions]
+        return line
 
     @classmethod
     def of(cls, line: Mapping[str, Any]) -> "EpisodeRecord":

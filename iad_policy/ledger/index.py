@@ -16,6 +16,8 @@ N_BUFFERED = 2**20
 """Size of the read buffer, in bytes."""
 Answers = dict[str, dict[str, Any]]
 """Lines of an episode by item."""
+LONG = "long"
+"""Kind of a line that names the blob of a long one."""
 FIELDS: Mapping[str, frozenset[str]] = {
     "candidate": frozenset({"question", "action", "key"}),
     "verdict": frozenset({"question", "score"}),
@@ -25,6 +27,7 @@ FIELDS: Mapping[str, frozenset[str]] = {
     "commit": frozenset({"question", "candidate"}),
     "cut": frozenset({"question", "axis"}),
     "left": frozenset({"dropped"}),
+    LONG: frozenset({"line"}),
 }
 """Kind -> fields that every line of that kind has, besides `episode`, `item` and `kind`."""
 

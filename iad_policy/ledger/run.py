@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from iad_policy.errors import IADError, RunFolderError
-from iad_policy.ledger.answer_log import ANSWERS, BLOBS, FORMAT, THUMBNAILS, blob_place, blob_value, is_picture_place
+from iad_policy.ledger.answer_log import (
+    ANSWERS,
+    BLOBS,
+    FORMAT,
+    THUMBNAILS,
+    blob_place,
+    blob_value,
+    is_picture_place,
+    whole_line,
+)
 from iad_policy.ledger.episode import Episode
 from iad_policy.ledger.episode_index import EpisodeIndex
 from iad_policy.ledger.episode_record import EPISODES, EpisodeRecord
@@ -120,7 +129,9 @@ class Run:
             KeyError: The run has no such episode, yet.
         """
         for record in self.episodes.records([key]):
-            return Episode(record, self._indexed().answers(key), self.value)
+            answers = self._indexed().answers(key)
+            whole = {item: whole_line(line, self.value) for item, line in answers.items()}
+            return Episode(record, whole, self.value)
         raise KeyError(f"expected the key of an episode of {self.folder}, got {key!r}")
 
     def _indexed(self) -> LogIndex:

@@ -7,7 +7,10 @@ from iad_policy.models import Completion, LanguageModel, Messages, settings_of
 from iad_policy.models.loading import load_model
 from iad_policy.types import Exchange
 from iad_policy.types.call_context import current_call
-from iad_policy.types.texts import well_formed
+from iad_policy.types.texts import shortened, well_formed
+
+MAX_ANSWER = 2**19
+"""Characters of the longest answer that is kept whole; the rest of a longer one is cut off, and the end says so."""
 
 
 class ModelComponent:
@@ -36,7 +39,7 @@ class ModelComponent:
         """Return the model's answer. Without a temperature the component's own applies.
 
         This is the border to models: the question and the answer have no lone surrogates. The answer's exchange has
-        them as the model sent them.
+        them as the model sent them. An answer of more than `MAX_ANSWER` characters is cut, as one at `max_tokens` is.
 
         Raises:
             ModelError: The model could not answer.
@@ -44,6 +47,9 @@ class ModelComponent:
         temperature = self._temperature if temperature is None else temperature
         messages = well_formed(tuple(messages))
         answer = self.model.complete(messages, temperature=temperature, max_tokens=self._max_tokens)
+        if len(answer.text) > MAX_ANSWER:
+            text = shortened(answer.text, MAX_ANSWER)
+            answer = replace(answer, text=text, finish_reason="length", logprobs=None, starts=None)
         sampling = {"temperature": temperature, "max_tokens": self._max_tokens, **settings_of(self.model)}
         current_call().exchanges.append(
             Exchange(

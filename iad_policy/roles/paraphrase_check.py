@@ -20,7 +20,9 @@ Changes: TypeAlias = Mapping[str, str]
 """Replacements in a task, the longest first."""
 
 _QUOTED = re.compile(r"(?<!\w)'(?:[^'\n]|(?<=\w)'(?=\w))+'(?!\w)|\"[^\"\n]+\"|`[^`\n]+`")
-_CODE = re.compile(r"[^\s,;]*[/\\_=<>*|~#@&{}\[\]^+][^\s,;]*|(?<!\w)\.\w+|[A-Za-z]\w*\.\w[\w.]*")
+_CODE = re.compile(
+    r"(?<![^\s,;])[^\s,;]*[/\\_=<>*|~#@&{}\[\]^+][^\s,;]*|(?<!\w)\.\w+|(?<![A-Za-z])[A-Za-z]\w*+\.\w[\w.]*"
+)
 _CURRENCY = {"$": "$", "dollar": "$", "usd": "$", "€": "€", "euro": "€", "eur": "€", "£": "£"}
 _UNITS = frozenset(
     [

@@ -86,7 +86,10 @@ def _exchanged(text: str, rng: Random) -> str:
 def _other(match: re.Match[str], text: str, offset: int, rng: Random) -> str:
     """Return another phrase of the same meaning, with a capital only at the start of a sentence."""
     phrase = match[0]
-    begins = re.search(r"(?:[.?!:;]\s+|\n\s*|\A\s*)\Z", text[: offset + match.start()]) is not None
+    place = end = offset + match.start()
+    while end and text[end - 1].isspace():
+        end -= 1
+    begins = not end or "\n" in text[end:place] or (end < place and text[end - 1] in ".?!:;")
     if phrase.lower() in frozenset(phrase for group in OPENINGS for phrase in group) and not begins:
         return phrase
     if phrase[1:] != phrase[1:].lower() or (phrase[0].isupper() and not begins and not phrase.startswith(("I ", "I'"))):

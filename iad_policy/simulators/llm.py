@@ -189,7 +189,7 @@ def read_prediction(text: str, before: str = "") -> PredictedOutcome | None:
         text: The answer.
         before: What was seen before, of which it may count paragraphs: see `PredictedOutcome.text`.
     """
-    marker = re.search(r"^[\W_]*observation[\W_]*?:[ \t*_]*\n?", text, re.IGNORECASE | re.MULTILINE)
+    marker = re.search(r"^(?:[^\w\n]|_)*+observation[\W_]*?:[ \t*_]*\n?", text, re.IGNORECASE | re.MULTILINE)
     if marker is None:
         return None
     head, seen = text[: marker.start()], text[marker.end() :].strip()

@@ -156,7 +156,7 @@ def provoked(
     found, kept = list[tuple[Any, Outcome, Kind]](), list[tuple[Any, Outcome]]()
     for action in {dumps({"": encode(one)}): one for one in (*own.stand_ins, *typos, *made)}.values():
         outcome = world.simulate(world.snapshot(), action, 0)
-        words = re.sub(r"'[^']*'|\"[^\"]*\"|\S*\d\S*", "_", outcome.failure)
+        words = re.sub(r"'[^']*'|\"[^\"]*\"|\S*\d\S*", "_", outcome.failure[:1000])
         found.append((action, outcome, (tool_of(action), type_of(outcome.info, outcome.done), words)))
     while found and len(kept) < n:
         action, outcome, kind = found.pop(min(range(len(found)), key=lambda place: seen[found[place][2]]))

@@ -10,22 +10,22 @@ _PARTS = (
     r"observations?|thoughts?|results?|outputs?|explanations?|reason(?:ing)?|notes?|status|expected(?: \w+)?|question"
     r"|task|user|human|assistant|system|plan|critique|feedback|evidence|(?:final )?answer"
 )
-_END_MARKS = r"[ \t]*[*_`\])]{0,4}"
+_END_MARKS = r"[ \t]*+[*_`\])]{0,4}+"
 
 ACTION = re.compile(
     # Before it may stand emphasis, a bullet, the marks of a headline, and a number.
     r"^(?P<before>(?:[^\w\n\"'{}<$]|_){0,12})(?:(?:step )?\d{1,3}[.):]?[ \t]*(?:-[ \t]*)?[*_]{0,3})?"
     r"(?:(?:the|my|next|final|best) ){0,2}(?:action|command)s?(?: ?\d{1,3})?(?: is)?"
-    rf"(?P<inside>{_END_MARKS})[ \t]*[:：](?P<after>[*_]{{0,3}})",
+    rf"(?P<inside>{_END_MARKS})[ \t]*+[:：](?P<after>[*_]{{0,3}})",
     re.IGNORECASE | re.MULTILINE,
 )
 """Matches a line that begins with `Action:`, with any decoration."""
 NEXT_PART = re.compile(
-    rf"^[ \t>*_#]{{0,8}}(?:{_PARTS}|actions?|commands?)(?: ?\d{{1,3}})?{_END_MARKS}[ \t]*[:：](?!:)",
+    rf"^[ \t>*_#]{{0,8}}(?:{_PARTS}|actions?|commands?)(?: ?\d{{1,3}})?{_END_MARKS}[ \t]*+[:：](?!:)",
     re.IGNORECASE | re.MULTILINE,
 )
 """Matches a line that begins another part of an answer: an invented observation, a thought, an explanation."""
-EARLIER_PART = re.compile(rf"\A[ \t>*_#]{{0,8}}(?:{_PARTS})(?: ?\d{{1,3}})?{_END_MARKS}[ \t]*[:：]", re.IGNORECASE)
+EARLIER_PART = re.compile(rf"\A[ \t>*_#]{{0,8}}(?:{_PARTS})(?: ?\d{{1,3}})?{_END_MARKS}[ \t]*+[:：]", re.IGNORECASE)
 """Matches a text that begins with a part which is no action, such as a thought."""
 _OPENING = re.compile(r"<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 _CLOSING = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
@@ -55,7 +55,7 @@ def split_reasoning(text: str) -> Reasoned:
     """
     text = text.replace("\r\n", "\n")
     # Matches what begins each part of an answer of gpt-oss
-    channel = re.compile(r"<\|channel\|>(?P<name>\w+)[^<]*<\|message\|>")
+    channel = re.compile(r"<\|channel\|>(?P<name>\w++)[^<]*+<\|message\|>")
     if channels := list(channel.finditer(text)):
         thought = text[channels[0].end() : channels[-1].start()].partition("<|")[0].strip()
         return Reasoned(thought, text[channels[-1].end() :], is_open=channels[-1]["name"] != "final")

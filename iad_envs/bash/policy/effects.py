@@ -10,6 +10,9 @@ from iad_envs.bash.facts import SUBMIT
 from iad_envs.bash.policy.instruction import ShellInstruction, read_instruction
 from iad_policy.types import State
 
+MAX_READ = 4000
+"""Characters of commands that are read for findings and features, as some patterns take quadratic time."""
+
 
 @dataclass(frozen=True)
 class Done:
@@ -95,10 +98,10 @@ class Done:
 
     @cached_property
     def working(self) -> str:
-        """The commands that led to the result: all that changed something, and the last."""
+        """The commands that led to the result, all that changed something and the last: the end that is read."""
         pairs = zip(self.commands, self.infos, strict=True)
         effective = [command for command, info in pairs if has_effect(info["facts"])]
-        return "\n".join(dict.fromkeys([*effective, self.command]))
+        return "\n".join(dict.fromkeys([*effective, self.command]))[-MAX_READ:]
 
     def _remaining(self, kind: str, *, undone_by: str) -> frozenset[str]:
         """Return the paths of one kind of change that no later change undid."""

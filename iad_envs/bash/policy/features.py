@@ -6,7 +6,7 @@ from zlib import crc32
 
 from iad_envs.bash.facts import NOTHING, SUBMIT
 from iad_envs.bash.policy.agent import BashAgent, plans_for
-from iad_envs.bash.policy.effects import Done
+from iad_envs.bash.policy.effects import MAX_READ, Done
 from iad_envs.bash.policy.findings import COMMAND_FINDINGS, FINDINGS, about_commands, findings_of
 from iad_envs.bash.policy.instruction import read_instruction
 from iad_policy.trained.proposed import ProposedActions
@@ -59,7 +59,7 @@ class ShellFeatures(ProposedActions):
             "length": len(action) / 100,
             **{f"command:{name}": finding.degree for name, finding in about_commands(done)},
         }
-        programs = re.findall(r"(?:^|[|;&(]|-exec\s|xargs\s(?:-\S+\s)*)\s*([a-z][\w-]*)", action)
+        programs = re.findall(r"(?:^|[|;&(]|-exec\s|xargs\s(?:-\S+\s)*)\s*([a-z][\w-]*)", action[:MAX_READ])
         options = re.findall(r"(?<=\s)-{1,2}[A-Za-z][\w-]*", action)
         for word in {*programs, *options}:
             asked = f"{instruction.asked.answer} {instruction.asked.verb} {word}"

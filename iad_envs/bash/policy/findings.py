@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from iad_envs.bash.policy.effects import Done, error_line
+from iad_envs.bash.policy.effects import MAX_READ, Done, error_line
 
 COMMAND_FINDINGS = ("unused", "other_case", "unnamed", "lacks", "adds_up_totals", "loose_or", "only_looks")
 """Names of the findings that need no output."""
@@ -178,7 +178,7 @@ def _about_files(done: Done) -> Found:
 
 def about_commands(done: Done) -> Found:
     """Find what the instruction names or calls for and the commands lack, and known mistakes."""
-    instruction, command = done.instruction, done.command
+    instruction, command = done.instruction, done.command[:MAX_READ]
     names = [*instruction.paths, *(text for text in instruction.quoted if text not in instruction.paths)]
     uses = [(text, _uses(text, done)) for text in names]
     uses += [(f".{ending}", _has_word(ending, done.working)) for ending in instruction.endings]
@@ -205,21 +205,21 @@ def about_commands(done: Done) -> Found:
         yield "lacks", ShellFinding(min(len(missing) / 2, 1.0), text)
 
     # For a single file wc prints no total.
-    adds_up = r"\bwc\b(?!.*(?:grep -v|head -n -1|\$2 ?!=|NR ?-|sed '\$d')).*\|\s*awk\b.*\+="
+    adds_up = r"\bwc\b(?!.*(?:grep -v|head -n -1|\$2 ?!=|NR ?-|sed '\$d'))(?>.*?\|\s*awk\b).*\+="
     if re.search(adds_up, command) and re.search(r"\{\}\s*\\?\+|\bxargs\b|\*", command):
-        has_seen_total = any(re.search(r"(?m)^\s*\d+ total$", output) for output in done.outputs)
+        has_seen_total = any(re.search(r"(?m)^[^\S\n]*+\d+ total$", output) for output in done.outputs)
         text = "wc prints a total after several files, which this adds up as well"
         yield "adds_up_totals", ShellFinding(1.0 if has_seen_total else 0.5, text)
 
     or_before_action = (
-        r"\bfind\b.*-name.*\s-o(?:r)?\s.*\s-(?:exec|execdir|delete|print0|printf|type|size|mtime|newer)\b"
+        r"\bfind\b(?>.*?-name)(?>.*?\s-or?\s).*\s-(?:exec|execdir|delete|print0|printf|type|size|mtime|newer)\b"
     )
     if re.search(or_before_action, done.working) and not re.search(r"\\\(|'\('", done.working):
         text = "without parentheses, what follows -o belongs to the last alternative only"
         yield "loose_or", ShellFinding(1.0, text)
 
-    steps = re.split(r"\s*(?:\|\|?|&&|;)\s*", command)
-    steps = [step for step in steps if step.strip() and not step.startswith("cd ")]
+    *others, last = re.split(r"(?:\|\|?|&&|;)\s*+", command)
+    steps = [step for step in (*map(str.rstrip, others), last) if step.strip() and not step.startswith("cd ")]
     looks = re.compile(r"\s*(?:ls|cat|pwd|find|tree)(?:\s+-[la]+)?(?:\s+[\w./~*][\w./~*-]*)*\s*").fullmatch
     if steps and all(map(looks, steps)):
         yield "only_looks", ShellFinding(1.0, "it shows what is there, without a choice or a change")

@@ -118,13 +118,14 @@ def _outermost(text: str) -> str:
 
 def _split(text: str, heads: Collection[str]) -> list[tuple[str, str]]:
     """Split a text at some words outside of brackets and quotes. Return these words, each with what follows it."""
-    found, depth, is_between = [("", "")], 0, False
+    found: list[tuple[str, list[str]]] = [("", [])]
+    depth, is_between = 0, False
     for token in re.findall(r"'(?:[^']|'')*'|GROUP BY|ORDER BY|[A-Za-z_]+|.", text, re.DOTALL):
         depth += {"(": 1, ")": -1}.get(token, 0)
         is_between = is_between or token == "BETWEEN"
         if depth == 0 and token in heads and not (token == "AND" and is_between):
-            found.append((token, ""))
+            found.append((token, []))
         else:
-            found[-1] = (found[-1][0], found[-1][1] + token)
+            found[-1][1].append(token)
         is_between = is_between and token != "AND"
-    return [(head, content.strip()) for head, content in found]
+    return [(head, "".join(content).strip()) for head, content in found]

@@ -203,7 +203,7 @@ def _wanted_time(times: Sequence[tuple[int, int]], text: str) -> int:
     is_new = re.compile(r"(?:\bto|\bbut|\bcome at|:)\s*$").search
     is_old = re.compile(
         r"(?:\bin place of|\binstead of|\bwas(?: for| at)?|\bnot|\bis at|\bfrom|\b\d{4} at|\bweek at|\btoday at"
-        r"|\w+day at|\btomorrow at)\s*$"
+        r"|\wday at|\btomorrow at)\s*$"
     ).search
     before = [(minute, text[max(0, place - 20) : place]) for minute, place in times]
     new = [minute for minute, words in before if is_new(words)]

@@ -80,7 +80,7 @@ def _page_in(text: str) -> _PageStart | None:
         is_line_start = not text[text.rfind("\n", 0, start.start()) + 1 : start.start()].strip("\ufeff \t")
         if is_line_start or re.search(r"(?i)<(?:/html|head|body)\b", text[start.end() :]):
             return _bare(text, start.start())
-    element = re.search(r"(?im)^[ \t]*<(?!/)(?!answer|action|response)[a-z][\w-]*[^<>\n]*>", text)
+    element = re.search(r"(?im)^[ \t]*+<(?!/)(?!answer|action|response)[a-z][^<>\n]*+>", text)
     return None if element is None else _bare(text, element.start())
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from iad_envs.webshop.policy.terms import Word, read_words, singular, term
 from iad_policy.types import State
 
-_LIMIT = re.compile(r"\$\s?(\d+(?:\.\d+)?)|(\d+(?:\.\d+)?)\s+(?:dollars?|usd|bucks)\b")
+_LIMIT = re.compile(r"\$\s?(\d+(?:\.\d+)?)|(?<!\d)(\d+(?:\.\d+)?)\s+(?:dollars?|usd|bucks)\b")
 _FILLER = frozenset(
     """
     a an the of for with and or in on to is are it its that which this these those i im am we me my you your can

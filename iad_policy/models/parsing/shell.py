@@ -15,7 +15,7 @@ TOOLS = frozenset({"bash", "sh", "shell", "terminal", "command", "execute", "exe
 """Words in the name of a tool that runs a command."""
 SUBMIT = "submit"
 """The word that no shell knows, so that it is an action of its own wherever a script ends with it."""
-_PROMPT = re.compile(r"[ \t]*(?:[\w.-]+@[\w.-]+[^\n$#]{0,80}[$#]|(?:ba)?sh(?:-[\d.]+)?[$#]|\$)[ \t]+")
+_PROMPT = re.compile(r"[ \t]*+(?:[\w.-]++@[\w.-]+[^\n$#]{0,80}[$#]|(?:ba)?sh(?:-[\d.]+)?[$#]|\$)[ \t]+")
 
 
 def plain(body: str, grammar: Grammar) -> FoundAction | Problem:
@@ -33,7 +33,8 @@ def plain(body: str, grammar: Grammar) -> FoundAction | Problem:
         return _script(span[1], grammar)
     if is_prose(_first_line(body)):
         return NOTHING_READ
-    command, is_closed = _first_command(_PROMPT.sub("", body, count=1) if _PROMPT.match(body) else body)
+    prompt = _PROMPT.match(body)
+    command, is_closed = _first_command(body[prompt.end() :] if prompt else body)
     inner = unwrapped(command, is_shell=True)
     if inner != command.strip():
         return _script(inner, grammar)

@@ -8,7 +8,7 @@ _STARTS = frozenset(
     | {"first", "to", "in", "so", "as", "if", "note"}
 )
 """First words of sentences that have no capital. None of them is a command with words behind it."""
-REMARK = re.compile(r"[ \t]*(?:[.!,;:]*[ \t]*$|[.!,;:](?=\s)|[–—]|-(?=\s)|//(?=\s)|[(#]|->|=>|→)", re.MULTILINE)
+REMARK = re.compile(r"[ \t]*+(?:[.!,;:]*+[ \t]*+$|[.!,;:](?=\s)|[–—]|-(?=\s)|//(?=\s)|[(#]|->|=>|→)", re.MULTILINE)
 """Matches what may stand behind a whole action: the line's end, or a remark after a full stop, a dash or a bracket."""
 CLAUSE = re.compile(
     r"[ \t]+(?:to|for|because|since|as|so|and|which|this|that|it|in order|will|where|when|the|my|now|then|if|i|we|is"
@@ -30,7 +30,7 @@ def is_prose(line: str) -> bool:
     if beyond_ascii.match(words[0]) or (len(words) == 1 and words[0].strip("*_.,").isdecimal()):
         return True
     first = words[0].strip('*_("“,.!:;?').replace("’", "'")
-    title = r"[*_(\"“]*[A-ZÀ-Þ](?:[a-zß-ÿ]+|['’][a-z]+)(?:['’-][A-Za-zß-ÿ]+)*[*_)\"”]*[,.:;!?…]*[*_]*"
+    title = r"[*_(\"“]*[A-ZÀ-Þ](?:[a-zß-ÿ]+|['’][a-z]+)(?:['’-][A-Za-zß-ÿ]+)*[*_)\"”]*+(?:[,.:;!?…]++[*_]*+)?"
     if re.fullmatch(title, words[0]):
         return first not in {"Rscript", "Xvfb", "Xorg", "Xephyr"}
     if first.isalpha() and words[0].endswith((":", "!", ",")):

@@ -131,14 +131,22 @@ def test_published_text_without_calls_ends_the_turn_and_arguments_without_names_
 
 
 @pytest.mark.parametrize(
-    ("calls", "python", "as_json"), [("any", True, True), ("python", True, False), ("json", False, True)]
+    ("calls", "published", "python", "as_json"),
+    [
+        ("any", False, True, True),
+        ("python", False, True, False),
+        ("json", False, False, True),
+        ("any", True, True, False),
+        ("python", True, True, False),
+        ("json", True, False, True),
+    ],
 )
-def test_notations_can_be_refused(calls: str, python: bool, as_json: bool) -> None:
-    env, _ = started(BASE, calls=calls)
+def test_notations_can_be_refused(calls: str, published: bool, python: bool, as_json: bool) -> None:
+    env, _ = started(BASE, calls=calls, published=published)
     texts = ("[list_loans(member_id='MB-18')]", '[{"name": "list_loans", "arguments": {"member_id": "MB-18"}}]')
-    read = [not env.simulate(env.snapshot(), text).info["invalid_action"] for text in texts]
+    read = [bool(env.simulate(env.snapshot(), text).info["page"]["calls"]) for text in texts]
     assert read == [python, as_json]
-    if calls == "any":
+    if python and as_json:
         assert env.action_key(texts[0]) == env.action_key(texts[1])
 
 

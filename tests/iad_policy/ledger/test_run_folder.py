@@ -1,13 +1,16 @@
 """A run folder under bad luck: a full disk, torn lines, lost blobs, a second runner; and what it keeps in memory."""
 
 import json
+from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 from rich.console import Console
 
+from iad_policy.agents.language import LanguageAgent
 from iad_policy.budget import Meter
 from iad_policy.commands.terminal_run import run_session
 from iad_policy.errors import RunFolderError, StorageError
@@ -15,11 +18,14 @@ from iad_policy.ledger.answer_log import AnswerLine, AnswerLog
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.ledger.run import Run
 from iad_policy.ledger.run_folder import RunFolder
+from iad_policy.models import Completion
 from iad_policy.run.journal import RunJournal, RunStopped
-from iad_policy.types import Usage
-from iad_policy.types.jsonl import LineFile
+from iad_policy.run.runner import Runner
+from iad_policy.runtime.components import Components
+from iad_policy.types import Candidate, Part, State, Usage, Verdict
+from iad_policy.types.jsonl import MAX_LINE, LineFile
 from tests.command_line import iad, limited
-from tests.iad_policy.evaluation_toy import Guesser, runner
+from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, config, kept, runner
 
 SHOP = "IAD/WebShop-v0"
 
@@ -190,3 +196,64 @@ def test_a_server_that_is_not_there_ends_a_run_at_once_but_not_one_that_was_answ
         assert caught.value.is_failure
         meter.charge("agent", Usage(completion_tokens=1))
         RunJournal(folder, meter).refuse_if_fatal(lost)
+
+
+LARGE = "\U0001f600" * 750_000
+"""A text of 12 bytes a character in a line: the line that has it is beyond `MAX_LINE` as soon as it has it twice."""
+
+
+class Large:
+    """Agent, verifier, roles and model whose one part says much, and which count what they are asked."""
+
+    information, needs_preview, source, name = "proxy", False, "large", "large"
+
+    def __init__(self, part: str) -> None:
+        self._said = {part: LARGE}
+        self.n_asked = 0
+
+    def _part(self, part: str) -> str:
+        self.n_asked += 1
+        return self._said.get(part, "")
+
+    def propose(self, state: State, *, feedback: Any, temperature: float | None, rng: Random) -> Candidate:
+        self.n_asked += 1
+        said = self._said
+        if "error" in said:
+            raise RuntimeError(LARGE * 4)
+        thought = said.get("thought", "")
+        return Candidate(f"turn[1]{said.get('action', '')}", thought, parts=(Part("plan", thought),))
+
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
+        said = self._part("critique")
+        return [Verdict(0.5, said, details={"why": said}) for _ in candidates]
+
+    def answer(self, role: str, state: State, subject: Any) -> str:
+        return self._part("role") * 2
+
+    def complete(self, messages: Any, *, temperature: float | None = None, max_tokens: int | None = None) -> Completion:
+        return Completion(f"Action: turn[1]\n{self._part('answer') * 3}")
+
+
+@pytest.mark.parametrize("part", ["answer", "thought", "action", "critique", "role", "error"])
+def test_the_largest_of_everything_is_read_again_and_not_asked_again(part: str, tmp_path: Path) -> None:
+    large = Large(part)
+    agent = LanguageAgent(large) if part == "answer" else large
+
+    def play() -> int:
+        n_before = large.n_asked
+        here = Components(agent, large, large)
+        asked = config(strategies=("iad",), tasks=1, n=(2,), feedback="best-worst-judge", keep_going=True)
+        kept(Runner(asked, lambda: DialsEnv(max_steps=1), lambda *_: here), tmp_path)
+        return large.n_asked - n_before
+
+    assert play() > 0
+    written = [(tmp_path / name).read_bytes() for name in ("answers.jsonl", "episodes.jsonl")]
+    assert max(len(line) for text in written for line in text.split(b"\n")) < MAX_LINE
+    (record,) = Run(tmp_path).records.values()
+    assert (record.error_kind != "") is (part == "error")
+    if part != "error":
+        steps = Run(tmp_path).episode(record.key).steps
+        assert len(steps) == record.n_steps
+        (tmp_path / "episodes.jsonl").unlink()
+        assert play() == 0
+        assert Run(tmp_path).records[record.key].actions == record.actions

@@ -55,7 +55,7 @@ def _sound(task: AceTask, gold: AceGold, answer: str) -> bool:
         return False
     if task.category == "special_incomplete":
         said: dict[str, set[str]] = {}
-        missing = r"Missing necessary parameters[\s:]*\(([^()]*)\)[\s,]*for the api[\s:]*\(?\s*([\w.\-]+)"
+        missing = r"Missing necessary parameters[\s:]*\(([^()]*)\)[\s,]*for the api[\s:]*+\(?\s*+([\w.\-]+)"
         for listed, function in re.findall(missing, answer):
             said.setdefault(function.rstrip("."), set()).update(_listed(listed))
         return said == {name: set(values) for name, values in gold.answer.items()}

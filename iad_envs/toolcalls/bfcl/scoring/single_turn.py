@@ -315,5 +315,7 @@ def with_numbers(text: str) -> str:
         lambda run: kept["." if run[0] == "." else "*" if "*" in run[0] else " "],
         text,
     )
-    text = re.sub(r"(?<![\w)\]])[-.]+(?=\d)", lambda found: "".join(kept[one] for one in found[0]), text)
+    # From the first sign that doesn't follow a word: the run's first or second.
+    signs = r"(?:(?<![\w)\].-])|(?<=[\w)\]][-.]))[-.]++(?=\d)"
+    text = re.sub(signs, lambda found: "".join(kept[one] for one in found[0]), text)
     return without_punctuation(text)

@@ -11,7 +11,7 @@ from iad_policy.models.parsing import Grammar, read_action, read_integer
 from iad_policy.models.parsing.function_calls import read_function_calls
 from iad_policy.types.answers import read_choice, read_critique, read_field, read_parts, read_score
 from iad_policy.types.names import Syntax
-from tests.iad_policy.models.parsing.test_growth import PIECES
+from tests.contract.patterns import PIECES
 
 AVAILABLE = ("click[a [b] c]", "submit", "search[...]")
 

@@ -1,0 +1,190 @@
+"""Finds the regular expressions of a file, and makes texts from one that a slow one takes long to read."""
+
+import ast
+import re
+import re._compiler as compiler  # type: ignore[import-not-found]
+import re._constants as code  # type: ignore[import-not-found]
+import re._parser as parser  # type: ignore[import-not-found]
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+METHODS = ("findall", "finditer", "fullmatch", "match", "search", "split", "sub", "subn")
+FLAGS_AT = {"compile": 1, "split": 3, "sub": 4, "subn": 4}
+"""Place of the flags among the arguments of a function of `re`; 2 for the others."""
+SIGNS = " a0_-.\n'\"`A<>()[]{},:;/*#$=|&\\x\té"
+"""Characters that texts are made of, besides those that a pattern names."""
+PIECES = (
+    "a", " ", "\n", "\t\n", "*", "`", "```\n", "```bash\nls\n", "~~~\n", "'", '"', "\\", "\\\n", "(", ")", "[",
+    "]", "[]", "{", '{"', "<", "a[", "click[", "search[a]", "click [a ", "submit[SELECT [", "submit[```\n",
+    "SELECT '", "-- ]\n", "/*", "Action:", "Action:\n", "**Action** ", "Action: search\nAction Input: ",
+    "Action: `", "Answer: ", ". Action: ", "1. ", "- ", "> ", "$ ", "<think>", "<think>\n", "</think>",
+    "</think>\n", "<think></think>\n", "<action>", "<action>\n", "<tool_call>",
+    "<arg_key>a</arg_key>\n<arg_value>", "<parameter=a>", "<|channel|>", "[TOOL_CALLS]", '{"a": ', '{"a": "b"}\n',
+    "[[", "f(", "a=(", "$(", "`$(", '"$(', "${", "<<E\n", "<<E ", "if ", "for a in b; do\n", "case a in\n", "{ ",
+    "#", "# '\n", "it's\n", "<html>", "<!-- ", "<p>\n\n", "<html>\n```\n", "1", "1 ", "-1,", "ask[", "\r\n", "：",
+    "思考：", "é", "Thought: ", "submit", "submit;", "(a b) ", " (a", "...", "<!DOCTYPE html> ...",
+    "TYPE [q] [", "TYPE [q] [a] ", "TYPE [", "CLICK [a]\n", "CLICK [", "ASK USER HELP [a ", "type(", "type q ",
+    "click ", "TYPE 'a' into [", "] into ", "go to ", "Action: TYPE\nAction Input: {", "Action Input: [q] [",
+    "-", "``` ", "<function=a>", "<tool_call>{", '[{"name": ', "f(a=", "<", "&", "&#", "<a ", "</", "a@", ".", "_",
+    "a.", "SELECT (", "1,", "\t", ",", "=", "|", "[f(a=1), ", "{'a': ", "'a", "x\ny\n", "\u3000", "0.0", "x=",
+)  # fmt: skip
+REPEATS = (code.MAX_REPEAT, code.MIN_REPEAT, code.POSSESSIVE_REPEAT)
+
+
+class Pattern(NamedTuple):
+    """A pattern in a file: the line, the pattern, and the methods that are called with it."""
+
+    line: int
+    compiled: "re.Pattern[Any]"
+    methods: Sequence[str]
+
+    def read(self, method: str, text: str) -> None:
+        """Do with a text what the file does."""
+        given: Any = text if isinstance(self.compiled.pattern, str) else text.encode()
+        if method in ("sub", "subn"):
+            self.compiled.sub(lambda found: found[0], given)
+        elif method == "finditer":
+            for _ in self.compiled.finditer(given):
+                pass
+        else:
+            getattr(self.compiled, method)(given)
+
+
+def patterns(path: Path, names: Mapping[str, Any]) -> Iterator[Pattern]:
+    """Yield the patterns of a file whose text can be told without running it. In one that is put together of what only
+    a call knows, the rest is read: each such part is a word.
+
+    Args:
+        path: The file.
+        names: What names stand for in its module.
+    """
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _is_re(node.func.value)):
+            continue
+        method, scope = node.func.attr, _scope(node, parents)
+        if method not in (*METHODS, "compile"):
+            continue
+        known = {**names, **_assigned(scope, names)}
+        flags = next((one.value for one in node.keywords if one.arg == "flags"), None)
+        place = FLAGS_AT.get(method, 2)
+        flags = node.args[place] if len(node.args) > place else flags
+        try:
+            source = _value(node.args[0], known)
+        except Exception:
+            continue  # a parameter
+        if isinstance(source, re.Pattern):
+            compiled = source
+        else:
+            compiled = re.compile(source, 0 if flags is None else _value(flags, known))
+        yield Pattern(node.lineno, compiled, [method] if method != "compile" else _methods(node, scope, tree, parents))
+
+
+def attacks(pattern: "re.Pattern[Any]") -> set[tuple[str, str]]:
+    """Return beginnings, and pieces to repeat behind them: what the pattern repeats, and signs."""
+    source = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode()
+    made: set[tuple[str, str]] = set()
+    signs = set(SIGNS)
+    _collect(parser.parse(source, pattern.flags), "", made, signs)
+    befores = sorted({before for before, _ in made})
+    made |= {("", made_of) for sign in signs for made_of in (sign, f"\n{sign}", f"{sign} ")}
+    made |= {(before, sign) for before in befores[:6] for sign in signs}
+    return {(before, piece) for before, piece in made if piece}
+
+
+def _collect(parts: Any, before: str, made: set[tuple[str, str]], signs: set[str]) -> None:
+    for part in parts:
+        kind, given = part
+        if kind is code.LITERAL:
+            signs.add(chr(given))
+        elif kind is code.IN:
+            signs |= {chr(value) for one, value in given if one is code.LITERAL}
+        elif kind in REPEATS and given[1] is code.MAXREPEAT:
+            pieces = {_sample(given[2], choice) for choice in range(3)}
+            made |= {(start, piece) for piece in pieces for start in ("", before)}
+            made |= {(start, before + piece) for piece in (*pieces, "") for start in ("", before)}
+        for inner in _inside(kind, given):
+            _collect(inner, before, made, signs)
+        before += _sample([part])
+    made.add(("", before))
+
+
+def _inside(kind: Any, given: Any) -> Sequence[Any]:
+    if kind is code.BRANCH:
+        return list(given[1])
+    if kind is code.SUBPATTERN or kind in REPEATS:
+        return [given[-1]]
+    if kind in (code.ASSERT, code.ASSERT_NOT):
+        return [given[1]]
+    return [given] if kind is code.ATOMIC_GROUP else []
+
+
+def _sample(parts: Any, choice: int = 0) -> str:
+    """Return a text that parts of a pattern match, as far as that is simple."""
+    said = ""
+    for kind, given in parts:
+        if kind is code.LITERAL:
+            said += chr(given)
+        elif kind in (code.NOT_LITERAL, code.ANY, code.IN):
+            one = compiler.compile(parser.SubPattern(parser.State(), [(kind, given)]))
+            said += next(filter(one.match, [*SIGNS, *map(chr, range(33, 127))]), "?")
+        elif kind is code.BRANCH:
+            said += _sample(given[1][choice % len(given[1])], choice)
+        elif kind in REPEATS:
+            said += _sample(given[2], choice) * given[0]
+        elif kind in (code.SUBPATTERN, code.ATOMIC_GROUP):
+            said += _sample(given[-1] if kind is code.SUBPATTERN else given, choice)
+    return said
+
+
+def _scope(node: ast.AST, parents: Mapping[ast.AST, ast.AST]) -> ast.AST:
+    """Return the function that a node is in, or the module."""
+    while node in parents and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        node = parents[node]
+    return node
+
+
+def _assigned(scope: ast.AST, names: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the texts that a function gives names."""
+    found: dict[str, Any] = {}
+    for node in ast.walk(scope):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            with suppress(Exception):
+                found[node.targets[0].id] = _value(node.value, {**names, **found})
+    return found
+
+
+def _value(node: ast.expr, known: Mapping[str, Any]) -> Any:
+    """Return the value of an expression. A part of a text that is unknown becomes a word.
+
+    Raises:
+        Exception: All of it is unknown.
+    """
+    if isinstance(node, ast.JoinedStr):
+        said = ""
+        for part in node.values:
+            try:
+                said += str(eval(compile(ast.Expression(part), "", "eval"), dict(known)))
+            except Exception:
+                said += "word"
+        return said
+    return eval(compile(ast.Expression(node), "", "eval"), dict(known))
+
+
+def _methods(node: ast.AST, scope: ast.AST, tree: ast.AST, parents: Mapping[ast.AST, ast.AST]) -> Sequence[str]:
+    """Return the methods that are called of a compiled pattern: of itself, or by the name it is given in its file."""
+    parent = parents[node]
+    if isinstance(parent, ast.Attribute):
+        return [parent.attr]
+    while not isinstance(parent, ast.stmt):
+        parent = parents[parent]
+    named = [one.id for one in getattr(parent, "targets", ()) if isinstance(one, ast.Name)]
+    called = re.findall(rf"\b(?:{'|'.join(named)})\.({'|'.join(METHODS)})\b", ast.unparse(scope)) if named else []
+    return sorted(set(called)) or ["search", "match"]
+
+
+def _is_re(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "re"
