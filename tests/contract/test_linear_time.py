@@ -36,6 +36,7 @@ GRAMMARS: Mapping[str, Grammar] = {
 SHORT = {
     "iad_envs/bash/policy/features.py": "MAX_READ characters of a command",
     "iad_envs/bash/policy/findings.py": "MAX_READ characters of commands",
+    "iad_envs/bash/policy/instruction.py": "an instruction of the data",
     "iad_envs/bash/tasks.py": "the names of files of tasks",
     "iad_envs/bird/failure.py": "MAX_MESSAGE characters of an error",
     "iad_envs/bird/policy/forms.py": "a question of the data",

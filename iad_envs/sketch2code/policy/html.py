@@ -62,7 +62,7 @@ def blocks_of(html: str) -> SketchReading | None:
         return None
     kinds = {tag: kind for kind, tag in TAGS.items()}
     place = r'style="left:(-?[\d.]+)px;top:(-?[\d.]+)px;width:([\d.]+)px;height:([\d.]+)px"'
-    block = rf"<(p|img|form|button|nav|hr)\b[^>]*{place}"
+    block = rf"<(p|img|form|button|nav|hr)\b[^<>]*{place}"
     blocks = (
         StrokeBlock(kinds[tag], *(float(edge) / PAGE_WIDTH_PX for edge in edges))
         for tag, *edges in re.findall(block, html)

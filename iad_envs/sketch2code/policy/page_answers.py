@@ -73,7 +73,7 @@ def _page_in(text: str) -> _PageStart | None:
         page = call.argument
         return _PageStart(0, page.strip(), page) if isinstance(page, str) and _TAG.search(page) else None
     code = fences(text)
-    starts = re.finditer(r"(?i)(?:<\?xml[^>\n]*>\s*)?<(?:!doctype|html)\b", text)
+    starts = re.finditer(r"(?i)(?:<\?xml[^<>\n]*>\s*)?<(?:!doctype|html)\b", text)
     for start in islice(starts, MAX_PLACES):
         if any(fence.start <= start.start() < fence.end for fence in code):
             continue
