@@ -17,7 +17,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeGuard
 
 from iad_policy.errors import NotAllowed, UnknownName
 
@@ -104,7 +104,7 @@ def import_named(kind: str, name: str, module: str, known: Iterable[str], *, is_
     try:
         return _imported(module)
     except Exception as error:  # the user's module may raise anything
-        if _is_missing(module, error):
+        if _is_missing(error, module):
             where = f"there is no module {error.name!r} in this folder or on Python's path"
             raise UnknownName(f"{kind} ({where})", name, known) from None
         raise ImportError(
@@ -122,18 +122,18 @@ def _imported(module: str) -> ModuleType:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        if here in sys.path or not _is_missing(module, error):
+        if here in sys.path or not _is_missing(error, module):
             raise
     sys.path.append(here)
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        if _is_missing(module, error):
+        if _is_missing(error, module):
             sys.path.remove(here)
         raise
 
 
-def _is_missing(module: str, error: Exception) -> bool:
+def _is_missing(error: Exception, module: str) -> TypeGuard[ModuleNotFoundError]:
     """Say whether an error is that there is no such module, or no package that it is in."""
     return isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}.")
 
