@@ -170,7 +170,7 @@ bench: $(READY_DEV) $(BROWSER)
 
 setup: $(READY)
 
-# The product and no more. A name that only complains (a pyenv shim) is no Python.
+# The product and no more. Python compiles what is imported, so pip doesn't compile everything first. A name that only complains (a pyenv shim) is no Python.
 $(READY): pyproject.toml
 	@set -e; found=; without_venv=; \
 	for python in python3.13 python3.12 python3.11 python3; do \
@@ -189,9 +189,9 @@ $(READY): pyproject.toml
 			echo "iad needs the Python module venv: sudo apt-get install python3-venv, then run make again." >&2; exit 1; \
 		fi; \
 	fi; \
-	echo "Setting up $(VENV) with $$($$found --version): once, about two minutes and 600 MB ..."; \
+	echo "Setting up $(VENV) with $$($$found --version): once, about two minutes and 500 MB ..."; \
 	$$found -m venv $(VENV); \
-	$(PY) -m pip install --quiet --editable .; \
+	$(PY) -m pip install --quiet --no-compile --editable .; \
 	touch $@
 
 # What tests, types, plots and the documentation need as well.
