@@ -170,7 +170,8 @@ bench: $(READY_DEV) $(BROWSER)
 
 setup: $(READY)
 
-# The product and no more. Python compiles what is imported, so pip doesn't compile everything first. A name that only complains (a pyenv shim) is no Python.
+# The product and no more. Python compiles what is imported, so pip doesn't compile everything first. A name that only
+# complains (a pyenv shim) is no Python.
 $(READY): pyproject.toml
 	@set -e; found=; without_venv=; \
 	for python in python3.13 python3.12 python3.11 python3; do \
