@@ -40,13 +40,13 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 # Installs the project with extras in the versions of uv.lock: by uv where it is there, else by pip. Where an index lacks
-# one of these (a mirror does, or it was withdrawn), pip chooses.
+# one of these (a mirror does, or it was withdrawn), pip chooses. Python compiles what is imported, so pip compiles nothing.
 PINNED := dev sketch2code notebook local docker postgres mysql ray mlflow wandb tensorboard
 extras = $(or $(1:%=--editable ".[%]"),--editable .)
 install = { { command -v uv >/dev/null && UV_PROJECT_ENVIRONMENT=$(VENV) uv sync --quiet --frozen --inexact $(1:%=--extra %); } \
-	|| $(PY) -m pip install --quiet --constraint constraints.txt $(extras) \
+	|| $(PY) -m pip install --quiet --no-compile --constraint constraints.txt $(extras) \
 	|| { echo "The versions of uv.lock can't be had here: taking the newest that fit." >&2; \
-		$(PY) -m pip install --quiet $(extras); }; }
+		$(PY) -m pip install --quiet --no-compile $(extras); }; }
 
 .PHONY: bridges demo demo-model docs notebook test test-full test-model test-security test-lucene test-docker test-postgres test-mysql test-ray postgres mysql training trackers ray check lint bench setup clean lock
 
@@ -210,7 +210,7 @@ $(READY): pyproject.toml uv.lock
 			echo "iad needs the Python module venv: sudo apt-get install python3-venv, then run make again." >&2; exit 1; \
 		fi; \
 	fi; \
-	echo "Setting up $(VENV) with $$($$found --version): once, about two minutes and 600 MB ..."; \
+	echo "Setting up $(VENV) with $$($$found --version): once, about two minutes and 500 MB ..."; \
 	$$found -m venv $(VENV); \
 	$(call install); \
 	touch $@
