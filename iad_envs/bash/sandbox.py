@@ -11,7 +11,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, Literal, NamedTuple, Self, cast
 
-from iad_envs.errors import Unavailable
+from iad_envs.errors import Lost, Unavailable
 
 BACKENDS: Mapping[str, str] = {
     "embedded": "iad_envs.bash.embedded.opening:open_embedded",
@@ -24,6 +24,10 @@ Setup = Sequence[str] | Path
 
 class SandboxError(RuntimeError):
     """An operation of a sandbox failed for a reason other than the command."""
+
+
+class SandboxEnded(SandboxError, Lost):
+    """The processes of a sandbox, or of a fork, have ended. Open another one."""
 
 
 class TooManyChanges(SandboxError):
@@ -200,6 +204,11 @@ class Sandbox(ABC):
     @abstractmethod
     def capabilities(self) -> Capabilities:
         """Isolation and limits in force."""
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the sandbox has neither been closed nor ended."""
+        return True
 
     @property
     def start(self) -> FrozenState:

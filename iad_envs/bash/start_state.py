@@ -8,7 +8,7 @@ from typing import NamedTuple
 from weakref import WeakSet
 
 from iad_envs.bash.intercode_compat import CLEANING, MALFORMED, TIMED_OUT, GitIndex, MalformedCommand, arrives_as
-from iad_envs.bash.sandbox import Change, CommandResult, FrozenState, Sandbox, SandboxError, TooManyChanges
+from iad_envs.bash.sandbox import Change, CommandResult, FrozenState, Sandbox, SandboxEnded, SandboxError
 
 
 class Ran(NamedTuple):
@@ -79,11 +79,13 @@ class StartState:
 
         with self.sandbox.fork(files) as fork:
             result = fork.run(line, cwd=cwd, oldpwd=oldpwd, timeout_s=self._time_s)
-            after = fork.snapshot()
             try:
+                after = fork.snapshot()
                 changes = fork.diff(files, timeout_s=left_s())
                 since_start = changes if files is self.token else fork.diff(self.token, timeout_s=left_s())
-            except TooManyChanges as error:
+            except SandboxEnded:
+                raise
+            except SandboxError as error:
                 return self.refused(before, f"{error}; the command was undone")
         received = line if isinstance(line, str) else shlex.join(line)
         return Ran(result, received, after, changes, since_start, after.ended)

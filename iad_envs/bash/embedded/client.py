@@ -71,6 +71,11 @@ class EmbeddedSandbox(Sandbox):
         """Isolation and limits in force."""
         return self._supervisor.capabilities
 
+    @property
+    def is_usable(self) -> bool:
+        """Whether the sandbox has neither been closed nor ended."""
+        return self._supervisor.usable
+
     def _run(self, command: str | Sequence[str], cwd: str, oldpwd: str, time_s: float, stdin: bytes) -> CommandResult:
         header, output = self._ask(command, cwd, oldpwd, time_s, stdin, self._limits.output_bytes)
         killed_by, dropped = header["killed_by"], header["dropped"]
@@ -203,6 +208,11 @@ class SupervisorClient:
         token = FrozenState(ended, owner=self.released, key=number)
         weakref.finalize(token, self.released.states.append, number)
         return token
+
+    @property
+    def usable(self) -> bool:
+        """Whether the supervisor is alive, and this process may ask it."""
+        return self._channel.usable
 
     def ran_out_of_memory(self) -> bool:
         """Whether the kernel has killed a process for memory since the last call."""

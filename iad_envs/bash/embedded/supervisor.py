@@ -81,10 +81,10 @@ class Supervisor:
         try:
             self._drop(request.pop("drop_states"), request.pop("drop_roots"))
             answer = self._work(request, message.descriptors)
-        except OSError as error:
-            answer = {"error": str(error)}
         except TooMuch as error:
             answer = {"too_much": str(error)}
+        except Exception as error:  # whatever a command made of its files, it must not end the sandbox
+            answer = {"error": str(error) or type(error).__name__}
         wire.send(self._user, wire.Message(answer))
 
     def _work(self, request: dict[str, Any], descriptors: tuple[int, ...]) -> dict[str, Any]:
