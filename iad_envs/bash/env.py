@@ -227,7 +227,11 @@ class BashEnv(IADEnv[str, ShellState]):
         if now.step == 0:  # no command has run yet, so a reset does not need the gold command
             return Score(0.0, 0.0, False, NO_PARTS[self._reward], gold_once)
         # At the end gold runs again: a time-dependent command must run when the agent's did.
-        gold = state.start.run(None, task.gold) if state.submitted else gold_once.outcome(state.start, task.gold)
+        gold = (
+            state.start.run(None, task.gold, is_whole=True)
+            if state.submitted
+            else gold_once.outcome(state.start, task.gold)
+        )
         found = scored(self._reward, state.start, state.ran, instruction=task.instruction, gold=gold)
         progress = min(found.total, 1.0)
         if not state.submitted:

@@ -62,8 +62,11 @@ class StartState:
         with self.sandbox.fork(self.token) as fork:
             return GitIndex.of(fork.tree("/"))
 
-    def run(self, before: Ran | None, command: str, *, cwd: str = "/", oldpwd: str = "") -> Ran:
-        """Run a command in a fork of a previous command's state (None: the start state), and freeze the result."""
+    def run(self, before: Ran | None, command: str, *, cwd: str = "/", oldpwd: str = "", is_whole: bool = False) -> Ran:
+        """Run a command in a fork of a previous command's state (None: the start state), and freeze the result.
+
+        With `is_whole` it has all room that one command may have, however much others have taken.
+        """
         files = self.token if before is None else before.files
         try:
             arguments = arrives_as(command) if self._published else ("bash", "-c", command.strip())
@@ -77,7 +80,7 @@ class StartState:
         def left_s() -> float:
             return max(deadline - time.monotonic(), 0.1)
 
-        with self.sandbox.fork(files) as fork:
+        with self.sandbox.fork(files, is_whole=is_whole) as fork:
             result = fork.run(line, cwd=cwd, oldpwd=oldpwd, timeout_s=self._time_s)
             try:
                 after = fork.snapshot()

@@ -125,8 +125,9 @@ def test_candidates_with_large_files_have_one_allowance_and_end_nothing(user: st
                 break
         assert len(printed) >= 5
         assert "No space left on device" in printed[-1]
-        with sandbox.fork(sandbox.start) as small:
+        with sandbox.fork(sandbox.start) as small, sandbox.fork(sandbox.start, is_whole=True) as gold:
             assert small.run("echo small >/tmp/small; cat /tmp/small").output == "small\n"
+            assert gold.run(LARGE[large]).output == ""
         kept.clear()
         with sandbox.fork(sandbox.start) as candidate:
             assert candidate.run(LARGE[large]).output == ""

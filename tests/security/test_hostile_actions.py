@@ -11,7 +11,6 @@ import pytest
 from iad_policy import evaluate
 from iad_policy.types import Candidate, State
 from tests.browser import without_chromium
-from tests.effort import times
 from tests.security.hostile_actions import DRAWN, hostile_actions
 
 ARGUMENTS: Mapping[str, Sequence[Mapping[str, Any]]] = {
@@ -24,7 +23,7 @@ ARGUMENTS: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "IAD/ACEBench-v0": ({"category": "agent"}, {"category": "normal"}),
 }
 CASES = [(env, arguments) for env, several in ARGUMENTS.items() for arguments in several]
-N_TASKS, N_STEPS = 5, 4
+N_ACTIONS, N_TASKS, N_STEPS = 20, 5, 4
 
 
 class Hostile:
@@ -44,10 +43,13 @@ class Hostile:
 
 @pytest.mark.parametrize(("env", "arguments"), CASES, ids=lambda one: one if isinstance(one, str) else "")
 @pytest.mark.parametrize("strategy", ["single", "bon"])
-def test_every_episode_ends_with_a_score(env: str, arguments: Mapping[str, Any], strategy: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=[pytest.mark.slow] * (seed > 0)) for seed in range(10)])
+def test_every_episode_ends_with_a_score(
+    env: str, arguments: Mapping[str, Any], strategy: str, seed: int, tmp_path: Path
+) -> None:
     if "Sketch" in env and (reason := without_chromium()):
         pytest.skip(reason)
-    agent = Hostile(hostile_actions(env, times(200)))
+    agent = Hostile(hostile_actions(env, N_ACTIONS, seed=seed))
     lost = []
     while agent.left:
         results = evaluate(

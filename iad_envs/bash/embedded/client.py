@@ -20,7 +20,9 @@ from iad_envs.bash.sandbox import (
     text_of,
 )
 
-ANSWER_GRACE_S = 30.0
+ANSWER_GRACE_S = 120.0
+"""Seconds after which a sandbox counts as dead. One that has ended is noticed at once, and one that commands starve of
+processor time is only slow."""
 
 
 def capabilities(n_ids: int, cgroups: dict[str, str]) -> Capabilities:
@@ -114,13 +116,14 @@ class EmbeddedSandbox(Sandbox):
         with self._busy:
             self._supervisor.ask({"do": "restore", "root": self._root, "state": self._own(token)})
 
-    def _fork(self, state: FrozenState) -> Self:
+    def _fork(self, state: FrozenState, *, is_whole: bool = False) -> Self:
         number = self._own(state)
         mine, theirs = socket.socketpair()
         runner = Channel(mine)
         try:
             with theirs:
-                answer = self._supervisor.ask({"do": "fork", "state": number}, send=[theirs])
+                request = {"do": "fork", "state": number, "is_whole": is_whole}
+                answer = self._supervisor.ask(request, send=[theirs])
         except SandboxError:
             runner.close()
             raise

@@ -98,9 +98,12 @@ class Layers:
     _holders: dict[str, int] = field(default_factory=dict)
     _sizes: dict[str, Size] = field(default_factory=dict)
 
-    def mount(self, root: Root, *, top: str = "") -> None:
-        """Mount a root's state with a new layer on top, or with the given one."""
-        top = top or self._new(self._room(root.state))
+    def mount(self, root: Root, *, top: str = "", is_whole: bool = False) -> None:
+        """Mount a root's state with a new layer on top, or with the given one.
+
+        A whole layer may take all that one may, however much others have taken.
+        """
+        top = top or self._new(self._room(root.state, is_whole=is_whole))
         folders = uppers(root.state)
         look = os.stat(folders[-1])
         upper = f"{top}/u"
@@ -180,12 +183,14 @@ class Layers:
                 self._unmount(layer)
         return (*self.start, top)
 
-    def _room(self, state: State) -> Size:
+    def _room(self, state: State, *, is_whole: bool) -> Size:
         """Return what a new layer on a state may take: its own limit, of what is left for all layers.
 
         There is always a little room, so that others' large files don't make a small command fail.
         """
-        left = ALLOWANCE * self.disk_bytes - sum(size.memory for size in self._sizes.values())
+        left = ALLOWANCE * self.disk_bytes
+        if not is_whole:
+            left -= sum(size.memory for size in self._sizes.values())
         inodes = max(min(self.inodes, left // 4 // INODE_BYTES), self.inodes // 64)
         own = self.disk_bytes - sum(self._sizes[layer].content for layer in state if layer in self._sizes)
         return Size(max(min(own, max(left - inodes * INODE_BYTES, self.disk_bytes // 64)), 256 << 10), max(inodes, 64))
