@@ -245,6 +245,7 @@ class EpisodeLog:
         self.get = log.get
         self.put_picture = log.put_picture
         self.n_replayed = 0
+        self._items: list[str] = []
 
     @property
     def answers(self) -> Mapping[str, dict[str, Any]]:
@@ -264,6 +265,7 @@ class EpisodeLog:
             self.drop(item)
             return None
         self.n_replayed += 1
+        self._items.append(item)
         return record
 
     def drop(self, *items: str) -> None:
@@ -273,8 +275,14 @@ class EpisodeLog:
             self._log.append({"episode": self.key, "item": dropped[0], "kind": "left", "dropped": dropped})
             self._records.clear()
 
+    def restart(self) -> None:
+        """Drop all answers, replayed and new ones included: the episode begins again."""
+        self.drop(*self._items)
+        self._items.clear()
+
     def write(self, *lines: AnswerLine) -> None:
         """Add answers."""
+        self._items += [line.item for line in lines]
         self._log.append(*(self._record(line) for line in lines))
 
     def _record(self, line: AnswerLine) -> dict[str, Any]:

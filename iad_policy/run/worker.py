@@ -1,6 +1,7 @@
 """Runs single episodes: a worker has an environment and components, and returns the record of each episode."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import version
 from itertools import product
@@ -150,6 +151,10 @@ class WorkerContext:
         }
 
 
+class _Again(Exception):
+    """What the environment runs in was lost, so that the episode is run again."""
+
+
 class Worker:
     """Runs episodes one after another, in its own environment.
 
@@ -169,10 +174,18 @@ class Worker:
     def run(self, job: EpisodeJob, log: EpisodeLog) -> EpisodeRecord:
         """Run an episode and return its record. An error in the episode is part of the record.
 
+        If what the environment runs in has ended, such as a sandbox, the episode is run once more, in another one.
+
         Raises:
             Interrupted: The run was asked to stop.
             StorageError: The log can't be written.
         """
+        with suppress(_Again):
+            return self._run(job, log, is_last=False)
+        log.restart()
+        return self._run(job, log, is_last=True)
+
+    def _run(self, job: EpisodeJob, log: EpisodeLog, *, is_last: bool) -> EpisodeRecord:
         config, arm, context = self._config, job.arm, self.context
         components = context.components(arm.agent, arm.verifier)
         policy = IADPolicyWrapper(
@@ -201,6 +214,8 @@ class Worker:
                 raise
             except Exception as error:
                 self._meter.refuse_if_stopped()  # an error while the run is stopping is not a failure of the episode
+                if getattr(error, "is_lost", False) and not is_last:
+                    raise _Again from error
                 run.stop("error", error=error)
             tasks = getattr(context.env.unwrapped, "tasks", None)
             return EpisodeRecord(
