@@ -32,6 +32,7 @@ from iad_policy.run.config import DEFAULT_STRATEGIES, RunConfig
 from iad_policy.run.resolve import entry_points, env_of, make_env, parameters_of, resolve
 from iad_policy.run.runner import Runner
 from iad_policy.run.trackers import TrackerError, tracker_names
+from iad_policy.secrets import learn, mask_stream
 from iad_policy.types.hashing import digest
 from iad_policy.types.texts import isolated
 from webshop_server import commands as shop
@@ -255,6 +256,9 @@ def _anywhere(
     ] = False,
 ) -> None:
     """Run agent environments, and policies that propose, verify and refine before they commit."""
+    learn(sys.argv[1:])
+    for stream in (sys.stdout, sys.stderr):
+        mask_stream(stream)
     if isinstance(sys.stdout, TextIOWrapper):  # what it can't encode is escaped, as on stderr, and no traceback
         sys.stdout.reconfigure(errors="backslashreplace")
     if "" not in sys.path and str(Path.cwd()) not in sys.path:

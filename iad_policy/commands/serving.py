@@ -1,6 +1,5 @@
 """`iad serve`: the sites, and any environment to agents and trainers of other frameworks."""
 
-import json
 import os
 import signal
 import sys
@@ -17,6 +16,7 @@ from iad_envs.errors import require_known
 from iad_policy.bridges.chat import ChatOutcome
 from iad_policy.commands.asgi import AsgiServer
 from iad_policy.run.resolve import make_env
+from iad_policy.types.hashing import dumps
 from webshop_server.site.server import LOOPBACK, announcement, serve_until_stopped
 from webshop_server.site.serving import open_site
 
@@ -212,4 +212,4 @@ class OutcomeFile:
     def __call__(self, outcome: ChatOutcome) -> None:
         """Add an episode."""
         with self._lock, self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(outcome._asdict()) + "\n")
+            file.write(dumps(outcome._asdict()) + "\n")

@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from iad_envs.errors import Unavailable
 from iad_policy.errors import IADError
+from iad_policy.secrets import masked
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C, by the convention of shells."""
@@ -42,7 +43,7 @@ def clear_errors(kinds: tuple[type[Exception], ...] = (*BAD_INPUT, OSError)) -> 
     try:
         yield
     except kinds as error:
-        typer.echo(f"iad: {error}", err=True)
+        typer.echo(masked(f"iad: {error}"), err=True)
         raise typer.Exit(2) from None
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from iad_policy.ledger.index import LogIndex, is_answer
+from iad_policy.secrets import MASK, masked
 from iad_policy.types import NOTHING, Usage
 from iad_policy.types.atomic import write_atomically
 from iad_policy.types.hashing import decode, digest, dumps, encode
@@ -24,6 +25,8 @@ from iad_policy.types.regular_file import n_bytes_of, no_links, read_regular
 ANSWERS = "answers.jsonl"
 BLOBS = "blobs"
 THUMBNAILS = "thumbnails"
+MASKED = "masked"
+"""Key of a line whose answer had secrets in it. A run that goes on asks for it again."""
 FORMAT = 2
 """What the lines of a log have. `config.json` names it; version 0.1 had no number. Since 2 a line has the `exchanges`
 with language models that led to it: each prompt as sent, the text as sampled, finish reason and sampling. A verdict
@@ -32,7 +35,13 @@ and a role's text what its `subject` was. Readers skip lines of a kind that they
 
 
 class Log(ABC):
-    """Stores the answers of a run: lines, and the long values and pictures that lines refer to."""
+    """Stores the answers of a run: lines, and the long values and pictures that lines refer to.
+
+    Secrets are replaced in what is stored. A line says if they were in the answer, as it can't be replayed then.
+    """
+
+    def __init__(self) -> None:
+        self._masked: set[str] = set()  # names of blobs in which something was replaced
 
     def append(self, *records: Mapping[str, Any]) -> None:
         """Write lines in one go.
@@ -40,15 +49,26 @@ class Log(ABC):
         Raises:
             StorageError: They can't be written.
         """
-        self.write("".join(f"{dumps(record)}\n" for record in records).encode())
+        self.write("".join(f"{self._line(record)}\n" for record in records).encode())
+
+    def _line(self, record: Mapping[str, Any]) -> str:
+        line = dumps(record)
+        if MASK in line or self._masked:
+            answer = json.dumps({name: part for name, part in record.items() if name != "exchanges"})
+            if masked(answer) != answer or any(name in answer for name in self._masked):
+                return dumps({**record, MASKED: True})
+        return line
 
     def put(self, value: Any) -> Any:
         """Return a JSON-able form of a value. A long text or large array becomes a reference to its blob."""
         size = len(value) if isinstance(value, str) else getattr(value, "nbytes", 0)
         if size <= 1024:
             return encode(value)
-        name = digest(value)
-        self.keep(blob_place(name), lambda: json.dumps(encode(value)).encode())
+        shown = masked(value)
+        name = digest(shown)
+        if shown is not value:
+            self._masked.add(name)
+        self.keep(blob_place(name), lambda: json.dumps(encode(shown)).encode())
         return {"__blob__": name}
 
     def put_list(self, values: Sequence[Any]) -> Any:
@@ -57,8 +77,11 @@ class Log(ABC):
         text = json.dumps(encoded)
         if len(text) <= 4096:  # the documents of functions are longer
             return encoded
-        name = digest(text)
-        self.keep(blob_place(name), text.encode)
+        shown = masked(text)
+        name = digest(shown)
+        if shown is not text:
+            self._masked.add(name)
+        self.keep(blob_place(name), shown.encode)
         return {"__blob__": name}
 
     def put_picture(self, png: bytes) -> str:
@@ -113,6 +136,7 @@ class AnswerLog(Log):
     """
 
     def __init__(self, folder: Path | str, *, without: Container[str] = (), is_mended: bool = False) -> None:
+        super().__init__()
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         no_links(self.folder, BLOBS, THUMBNAILS)
@@ -238,6 +262,8 @@ class EpisodeLog:
             return None
         if record["question"] != question:
             self.drop(item)
+            return None
+        if record.get(MASKED) and record["kind"] != "step":  # a step's record is compared by a digest, not replayed
             return None
         self.n_replayed += 1
         return record

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
+from iad_policy.secrets import without_secrets
 from iad_policy.types import NOTHING, Usage
 from iad_policy.types.hashing import digest
 
@@ -80,8 +81,11 @@ def text_of(content: object) -> str:
 
 
 def settings_of(model: LanguageModel) -> Mapping[str, Any]:
-    """Return everything but the name that changes a model's answers. It is empty for a client without settings."""
-    settings: Mapping[str, Any] = getattr(model, "settings", {})
+    """Return everything but the name that changes a model's answers, without secrets.
+
+    It is empty for a client without settings.
+    """
+    settings: Mapping[str, Any] = without_secrets(getattr(model, "settings", {}))
     return settings
 
 

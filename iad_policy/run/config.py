@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from iad_policy.budget import Budget
 from iad_policy.errors import UnknownName
 from iad_policy.ledger.episode_record import Arm
+from iad_policy.secrets import without_masks, without_secrets
 from iad_policy.strategies import (
     PROPOSALS,
     STRATEGIES,
@@ -405,10 +406,10 @@ class RunConfig:
         return {name: value for name, value in given.items() if name in known}
 
     def as_json(self) -> dict[str, Any]:
-        """Return the content of `config.json`. The budget of the whole run is a separate entry there."""
+        """Return the content of `config.json`, without secrets. The budget of the whole run is an entry of its own."""
         whole = {name: limit for name, limit in self.budget.items() if name.startswith("run.")}
         parts: dict[str, Any] = {part.name: getattr(self, part.name) for part in fields(self) if part.name != "own"}
-        parts |= {name: dict(parts[name]) for name in MAPPINGS}
+        parts |= {name: without_secrets(parts[name]) for name in MAPPINGS}
         parts |= {name: one_or_all(parts[name]) for name in ("agent", "verifier", "n", "seed")}
         own = [name for name in self.strategies if name not in STRATEGIES and not self.has_n(name)]
         without_n = {WITHOUT_N: own} if own else {}
@@ -416,7 +417,7 @@ class RunConfig:
 
     @classmethod
     def of(cls, recorded: Mapping[str, Any]) -> "RunConfig":
-        """Return the configuration of a `config.json`. It has only the names of user-defined strategies."""
+        """Return the configuration of a `config.json`. It has only the names of user-defined strategies, no secrets."""
         known = [part.name for part in fields(cls)]
         parts: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
@@ -428,6 +429,7 @@ class RunConfig:
             for name in parts.get("strategies", ())
             if name not in STRATEGIES
         }
+        parts |= {name: without_masks(parts[name]) for name in ("agent_args", "env_args") if name in parts}
         budget = {**parts.get("budget", {}), **recorded.get("run_budget", {})}
         return cls(**{**parts, "budget": budget, "own": absent})
 

@@ -1,4 +1,4 @@
-"""Writes files atomically: completely or not at all."""
+"""Writes files atomically, completely or not at all, and texts without secrets."""
 
 import os
 from collections.abc import Iterator
@@ -7,6 +7,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from iad_policy.errors import StorageError
+from iad_policy.secrets import masked
 
 PART = ".part"
 """Suffix of the name of a file that is being written."""
@@ -43,3 +44,13 @@ def write_atomically(path: Path, *, is_synced: bool = False) -> Iterator[Path]:
     finally:
         with suppress(OSError):  # usually it was renamed
             part.unlink()
+
+
+def write_text(path: Path, text: str, *, is_synced: bool = False) -> None:
+    """Create or replace a file with a text, in which secrets of the process are replaced.
+
+    Raises:
+        StorageError: It can't be written. The old file stays.
+    """
+    with write_atomically(path, is_synced=is_synced) as part:
+        part.write_text(masked(text), encoding="utf-8")
