@@ -10,7 +10,7 @@ import json
 import os
 import re
 from base64 import b64encode, urlsafe_b64encode
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO, TypeVar
 from urllib.parse import quote, quote_plus, unquote
@@ -56,8 +56,10 @@ class _Spelling(NamedTuple):
 
 
 _given: set[_Secret] = set()
-_environment: Mapping[Any, Any] = {}
-_spellings: tuple[_Spelling, ...] = ()
+_spellings: Mapping[str, list[_Spelling]] = {}
+"""By their heads, as the search in a text is what takes time."""
+_made_of: tuple[Mapping[Any, Any], int] = {}, 0
+"""The environment, and how many secrets were given, when these were made."""
 
 
 def learn(given: Any, name: str = "") -> None:
@@ -67,7 +69,6 @@ def learn(given: Any, name: str = "") -> None:
         given: The argument. In mappings and sequences every part is looked at.
         name: Its name, which may say that it is a secret as a whole.
     """
-    global _environment
     if isinstance(given, Mapping):
         for key, part in given.items():
             learn(part, str(key))
@@ -75,10 +76,7 @@ def learn(given: Any, name: str = "") -> None:
         for part in given:
             learn(part, name)
     elif isinstance(given, str | int) and not isinstance(given, bool):
-        found = set(_secrets_in(str(given), is_secret=_ARGUMENT.fullmatch(name) is not None))
-        if not found <= _given:
-            _given.update(found)
-            _environment = {}  # so that spellings are made again
+        _given.update(_secrets_in(str(given), is_secret=_ARGUMENT.fullmatch(name) is not None))
 
 
 def masked(value: T) -> T:
@@ -88,11 +86,12 @@ def masked(value: T) -> T:
     """
     made: Any = value
     if isinstance(made, str):
-        near = [spelling for spelling in _known() if spelling.head in made]
-        for spelling in near:
-            made = made.replace(spelling.whole, spelling.shown)
-        for spelling in near:
-            made = _without_parts(made, spelling)
+        for head, spellings in _known().items():
+            if head in made:
+                for spelling in spellings:
+                    made = made.replace(spelling.whole, spelling.shown)
+                for spelling in spellings:
+                    made = _without_parts(made, spelling)
     elif type(made) is dict:
         made = {name: masked(part) for name, part in made.items()}
     elif type(made) in (list, tuple):
@@ -137,16 +136,18 @@ def mask_stream(stream: TextIO) -> None:
         stream.write = write_masked  # type: ignore[method-assign]
 
 
-def _known() -> tuple[_Spelling, ...]:
+def _known() -> Mapping[str, list[_Spelling]]:
     """Return how the known secrets are spelled, longest first. The environment may have changed since the last call."""
-    global _environment, _spellings
-    now = getattr(os.environ, "_data", os.environ)  # to decode all variables takes longer than to write a line of a log
-    if now != _environment:
-        before = dict(now)
-        secrets = _given.union(*(_secrets_of(*map(os.fsdecode, one)) for one in before.items()))
-        found = {spelling.whole: spelling for secret in secrets for spelling in _spelled(secret)}
-        _spellings = tuple(sorted(found.values(), key=lambda one: (-len(one.whole), one.whole)))
-        _environment = before
+    global _made_of, _spellings
+    # To decode all variables would take as long as to write a line of the log.
+    now = getattr(os.environ, "_data", os.environ), len(_given)
+    if now != _made_of:
+        made_of = dict(now[0]), now[1]
+        secrets = _given.union(*(_secrets_of(*map(os.fsdecode, one)) for one in made_of[0].items()))
+        found: dict[str, list[_Spelling]] = {}
+        for one in sorted({one for secret in secrets for one in _spelled(secret)}, key=lambda one: -len(one.whole)):
+            found.setdefault(one.head, []).append(one)
+        _spellings, _made_of = found, made_of
     return _spellings
 
 
@@ -170,34 +171,32 @@ def _secrets_in(text: str, *, is_secret: bool) -> Iterator[_Secret]:
 
 def _spelled(secret: _Secret) -> Iterator[_Spelling]:
     text, user = secret
-    if not text:
-        return
     if not _COMMON.fullmatch(text):
         for one in _escaped(text):
             yield _Spelling(one[:_HEAD] if len(one) >= _LONG else one, one, MASK)
-    pair = f"{user}:{text}"
-    if user is None:
-        yield from (_Spelling(one, one, f"Bearer {MASK}") for one in (f"Bearer {text}", f"bearer {text}"))
-    else:
-        yield _Spelling(f"//{pair}@", f"//{pair}@", f"//{user}:{MASK}@")
-        if len(pair) > 8:
-            yield from (_Spelling(one, one, MASK) for one in _in_base64(pair))
+        yield from _in_base64(text if user is None else f"{user}:{text}", "")
+    elif text and user is None:
+        yield _Spelling(f"Bearer {text}", f"Bearer {text}", f"Bearer {MASK}")
+    elif text:
+        yield _Spelling(f"//{user}:{text}@", f"//{user}:{text}@", f"//{user}:{MASK}@")
+        yield from _in_base64(f"{user}:{text}", "Basic ")
 
 
 def _escaped(text: str) -> set[str]:
-    """Return a text as it stands in JSON, in JSON in JSON, in Python, in HTML, in addresses and in base 64."""
+    """Return a text as it stands in JSON, in JSON in JSON, in Python, in HTML and in addresses."""
     written = {text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1], repr(text)[1:-1]}
     written |= {json.dumps(one)[1:-1] for one in written}
     sent = text.encode(errors="replace")
     written |= {html.escape(text), html.escape(text).replace("&#x27;", "&#39;")}
-    return written | {quote(sent, safe=""), quote(sent), quote_plus(sent), *_in_base64(text)}
+    return written | {quote(sent, safe=""), quote(sent), quote_plus(sent)}
 
 
-def _in_base64(text: str) -> Iterable[str]:
-    """Return a text in base 64, also without its last letters, which depend on what follows it."""
+def _in_base64(text: str, before: str) -> Iterator[_Spelling]:
+    """Yield a key or `user:password` as servers are told it. The last letters depend on what follows it there."""
     sent = text.encode(errors="replace")
-    parts = (sent, sent[: len(sent) // 3 * 3])
-    return {code(part).decode() for code in (b64encode, urlsafe_b64encode) for part in parts}
+    for code in (b64encode, urlsafe_b64encode) if len(sent) > 5 else ():
+        whole, head = (f"{before}{code(part).decode()}" for part in (sent, sent[: len(sent) // 3 * 3]))
+        yield _Spelling(head[: max(_HEAD, len(before) + 4)], whole, f"{before}{MASK}")
 
 
 def _without_parts(text: str, spelling: _Spelling) -> str:

@@ -35,7 +35,7 @@ def server() -> Iterator[OpenAIServer]:
 @pytest.fixture(autouse=True)
 def planted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(secrets, "_given", set())
-    monkeypatch.setattr(secrets, "_environment", {})
+    monkeypatch.setattr(secrets, "_made_of", ({}, 0))
     for name, value in VARIABLES.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("IAD_CACHE", str(tmp_path / "cache" / "answers.sqlite"))
@@ -150,6 +150,8 @@ B64 = b64encode(b"me:s3cret-pass").decode()
         ({"dsn": "postgresql://me:s3cret%2Fpass@db/x"}, "s3cret/pass, s3cret%2Fpass", "***, ***"),
         ({"dsn": "mysql://me:s3cret-pass@db/x"}, f"Basic {B64}", "Basic ***"),
         ({"dsn": "mysql://me:pw@db/x"}, "pw: mysql://me:pw@db/x", "pw: mysql://me:***@db/x"),
+        ({"dsn": "mysql://me:pass@db/x"}, f"Basic {b64encode(b'me:pass').decode()}", "Basic ***"),
+        ({"dsn": "mysql://:p@db/x", "password": "p"}, "Basic English", None),
         ({"dsn": "host=db user=me password=s3cret-pass"}, "FATAL s3cret-pass", "FATAL ***"),
         ({"base": "https://h/v1?model=x&key=s3cret-key"}, "s3cret-key x", "*** x"),
         ({"repository": "https://ghp_0123456789abcdef@h/x"}, "ghp_0123456789abcdef", "***"),
