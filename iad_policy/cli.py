@@ -32,8 +32,8 @@ from iad_policy.run.config import DEFAULT_STRATEGIES, RunConfig
 from iad_policy.run.resolve import entry_points, env_of, make_env, parameters_of, resolve
 from iad_policy.run.runner import Runner
 from iad_policy.run.trackers import TrackerError, tracker_names
-from iad_policy.secrets import learn, mask_stream
 from iad_policy.types.hashing import digest
+from iad_policy.types.secrets import learn, mask_stream
 from iad_policy.types.texts import isolated
 from webshop_server import commands as shop
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from iad_policy.run.config import OPTIONS, RunConfig, RunOption, one_or_all
-from iad_policy.secrets import learn
+from iad_policy.types.secrets import learn
 
 EnvIds = Annotated[
     list[str] | None, typer.Argument(metavar="[ENV...]", help="Environment ids, such as IAD/WebShop-v0.")

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from iad_envs.errors import Unavailable
 from iad_policy.errors import IADError
-from iad_policy.secrets import masked
+from iad_policy.types.secrets import masked
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C, by the convention of shells."""

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from iad_policy.ledger.index import LogIndex, is_answer
-from iad_policy.secrets import MASK, masked
 from iad_policy.types import NOTHING, Usage
 from iad_policy.types.atomic import write_atomically
 from iad_policy.types.hashing import decode, digest, dumps, encode
 from iad_policy.types.jsonl import LineFile, record_of
 from iad_policy.types.regular_file import n_bytes_of, no_links, read_regular
+from iad_policy.types.secrets import MASK, masked
 
 ANSWERS = "answers.jsonl"
 BLOBS = "blobs"

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from iad_policy.secrets import without_secrets
 from iad_policy.types import NOTHING, Usage
 from iad_policy.types.hashing import digest
+from iad_policy.types.secrets import without_secrets
 
 Message = Mapping[str, Any]
 """A message: `{"role": "system" | "user" | "assistant", "content": text, or a list of parts}`.

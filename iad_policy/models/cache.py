@@ -18,10 +18,10 @@ from types import TracebackType
 from typing import Any
 
 from iad_policy.models import Completion, LanguageModel, Messages, question_of, release, settings_of
-from iad_policy.secrets import masked
 from iad_policy.types import Usage
 from iad_policy.types.call_context import current_call
 from iad_policy.types.hashing import digest
+from iad_policy.types.secrets import masked
 
 
 class CachedModel:

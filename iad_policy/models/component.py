@@ -5,9 +5,9 @@ from typing import Any
 
 from iad_policy.models import Completion, LanguageModel, Messages, settings_of
 from iad_policy.models.loading import load_model
-from iad_policy.secrets import masked
 from iad_policy.types import Exchange
 from iad_policy.types.call_context import current_call
+from iad_policy.types.secrets import masked
 from iad_policy.types.texts import well_formed
 
 

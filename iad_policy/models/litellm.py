@@ -33,9 +33,9 @@ from iad_policy.models.tools import (
     template_options,
     tools_of,
 )
-from iad_policy.secrets import learn, masked, without_secrets
 from iad_policy.types import Usage
 from iad_policy.types.call_context import current_call, pause
+from iad_policy.types.secrets import learn, masked, without_secrets
 
 PACKAGE = "litellm"
 

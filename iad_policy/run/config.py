@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 from iad_policy.budget import Budget
 from iad_policy.errors import UnknownName
 from iad_policy.ledger.episode_record import Arm
-from iad_policy.secrets import without_masks, without_secrets
 from iad_policy.strategies import (
     PROPOSALS,
     STRATEGIES,
@@ -25,6 +24,7 @@ from iad_policy.types import State
 from iad_policy.types.hashing import digest
 from iad_policy.types.names import NO_VERIFIER, PERFECT
 from iad_policy.types.plan import PLAN, AdaptivePlan, load_plan
+from iad_policy.types.secrets import without_masks, without_secrets
 
 DEFAULT_STRATEGIES = ("single", "bon-sc", "iad")
 DEFAULT_BASELINES = ("bon-sc", "bon")

@@ -17,10 +17,10 @@ from iad_policy.run.journal import RunJournal
 from iad_policy.run.places import WorkerPlaces
 from iad_policy.run.trained import refuse_trained
 from iad_policy.run.worker import EpisodeJob, LoadComponents, MakeEnv, WorkerContext, WorkerSpec
-from iad_policy.secrets import masked, without_secrets
 from iad_policy.strategies import require_verifier
 from iad_policy.types.hashing import digest, seed_of
 from iad_policy.types.plan import PLAN, load_plan, refinement_of
+from iad_policy.types.secrets import masked, without_secrets
 from iad_policy.world import described
 
 

@@ -23,9 +23,9 @@ from iad_policy.run.episode_run import EpisodeRun
 from iad_policy.run.trained import trained_here
 from iad_policy.runtime.components import Components
 from iad_policy.runtime.event_loop import EventLoop
-from iad_policy.secrets import learn, masked
 from iad_policy.types.hashing import seed_of
 from iad_policy.types.names import NO_VERIFIER
+from iad_policy.types.secrets import learn, masked
 from iad_policy.wrapper import IADPolicyWrapper
 
 MakeEnv: TypeAlias = Callable[[], gym.Env[Any, Any]]

@@ -7,7 +7,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from iad_policy.errors import StorageError
-from iad_policy.secrets import masked
+from iad_policy.types.secrets import masked
 
 PART = ".part"
 """Suffix of the name of a file that is being written."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from iad_policy.secrets import masked
+from iad_policy.types.secrets import masked
 
 MAX_ARRAY_BYTES = 2**28
 """Size of the largest array that is decoded: a picture of 8,000 by 8,000 pixels has less."""

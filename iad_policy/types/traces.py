@@ -4,8 +4,8 @@ import sysconfig
 import traceback
 from types import FrameType
 
-from iad_policy.secrets import masked
 from iad_policy.types.names import OURS
+from iad_policy.types.secrets import masked
 
 MOST = 4000
 """Characters of a traceback that are kept, from its end."""

@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PACKAGE = "iad_policy"
 FLOORS: Sequence[Sequence[str]] = (
-    ("errors", "secrets"),
+    ("errors",),
     ("types",),
     ("requests", "registry", "budget"),
     ("papers", "world"),

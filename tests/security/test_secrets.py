@@ -14,11 +14,11 @@ from urllib.parse import quote
 
 import pytest
 
-from iad_policy import secrets
 from iad_policy.ledger.answer_log import AnswerLine, AnswerLog
 from iad_policy.ledger.run import Run
 from iad_policy.run.config import RunConfig
-from iad_policy.secrets import MASK, learn, masked, without_secrets
+from iad_policy.types import secrets
+from iad_policy.types.secrets import MASK, learn, masked, without_masks, without_secrets
 from tests.command_line import iad
 from tests.iad_policy.models.openai_server import OpenAIServer, Reply, serving
 from tests.security.planted import ARGUMENT, DSN, HEADER, ID, PLANTED, QUERY, VARIABLES
@@ -122,7 +122,7 @@ def test_a_run_goes_on_with_another_password_and_not_with_another_user(tmp_path:
 def test_an_answer_with_a_secret_is_asked_again_where_an_episode_goes_on(tmp_path: Path) -> None:
     key = VARIABLES["OPENAI_API_KEY"]
     with closing(AnswerLog(tmp_path)) as log:
-        lines = {
+        lines: dict[str, dict[str, Any]] = {
             "0.0.0": {"kind": "new", "action": f"type[{key}]"},
             "0.0.1": {"kind": "new", "action": "b", "exchanges": [{"prompt": key}]},
             "0.1.0": {"kind": "new", "observation": log.put(f"{'long ' * 500}{key}")},
@@ -199,3 +199,8 @@ def test_the_environment_is_looked_at_as_it_is_now(monkeypatch: pytest.MonkeyPat
 )
 def test_an_argument_keeps_all_but_its_secrets(given: Any, shown: Any) -> None:
     assert without_secrets(given) == (given if shown is None else shown)
+
+
+def test_recorded_addresses_are_used_without_their_masks() -> None:
+    recorded = {"dsn": f"host=h password={MASK} user=me", "guard_dsn": f"mysql://me:{MASK}@h", "token": MASK, "n": 3}
+    assert without_masks(recorded) == {"dsn": "host=h user=me", "guard_dsn": "mysql://me@h", "n": 3}

@@ -16,7 +16,7 @@ from urllib.request import ProxyHandler, build_opener
 from iad_policy.commands.doctor.findings import Deadline, Finding, FindingGroup, shortened, started
 from iad_policy.models.local import EXTRA, PACKAGE
 from iad_policy.models.local.files import KNOWN, models_folder
-from iad_policy.secrets import without_secrets
+from iad_policy.types.secrets import without_secrets
 
 KEYS = (
     "OPENAI_API_KEY",

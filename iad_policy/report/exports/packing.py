@@ -17,8 +17,8 @@ from iad_policy.errors import MissingExtra
 from iad_policy.ledger.episode import Episode
 from iad_policy.ledger.gc_pause import without_collector
 from iad_policy.report.exports.tables import ExportTable, Kind, Row, Source
-from iad_policy.secrets import masked
 from iad_policy.types.atomic import write_atomically
+from iad_policy.types.secrets import masked
 from iad_policy.types.texts import well_formed
 
 PARQUET = ".parquet"

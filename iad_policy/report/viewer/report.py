@@ -13,8 +13,8 @@ from iad_policy.ledger.run import Run
 from iad_policy.ledger.run_folder import REPORT
 from iad_policy.report.viewer.shown import ShownTable, episode_json, episodes_json, run_json
 from iad_policy.report.viewer.trainings import opened
-from iad_policy.secrets import masked
 from iad_policy.types.atomic import write_text
+from iad_policy.types.secrets import masked
 from iad_policy.types.texts import well_formed
 
 

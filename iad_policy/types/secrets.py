@@ -119,8 +119,12 @@ def without_secrets(given: Any, name: str = "") -> Any:
 
 def without_masks(recorded: Mapping[str, Any]) -> dict[str, Any]:
     """Return recorded arguments that can be used: passwords are left out, so that they come from the environment."""
+    mask = re.escape(MASK)
     kept = {name: value for name, value in recorded.items() if value != MASK}
-    return {name: value.replace(f":{MASK}@", "@") if isinstance(value, str) else value for name, value in kept.items()}
+    return {
+        name: re.sub(rf":{mask}(?=@)|(?:^|\s)\w+={mask}", "", value) if isinstance(value, str) else value
+        for name, value in kept.items()
+    }
 
 
 def mask_stream(stream: TextIO) -> None:
