@@ -112,10 +112,15 @@ def _anywhere(
     ] = False,
 ) -> None:
     """Run agent environments, and policies that propose, verify and refine before they commit."""
+    # What runs a command is imported here, so that --help needs none of it.
+    from iad_policy.commands.terminal import show_warning
+    from iad_policy.types.secrets import learn, mask_stream
+
+    learn(sys.argv[1:])
+    for stream in (sys.stdout, sys.stderr):
+        mask_stream(stream)
     if isinstance(sys.stdout, TextIOWrapper):  # what it can't encode is escaped, as on stderr, and no traceback
         sys.stdout.reconfigure(errors="backslashreplace")
-    from iad_policy.commands.terminal import show_warning  # a command is about to run, so this is no detour
-
     warnings.showwarning = show_warning
 
 

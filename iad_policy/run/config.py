@@ -24,6 +24,7 @@ from iad_policy.types import State
 from iad_policy.types.hashing import digest
 from iad_policy.types.names import NO_VERIFIER, PERFECT
 from iad_policy.types.plan import PLAN, AdaptivePlan, load_plan
+from iad_policy.types.secrets import without_masks, without_secrets
 
 DEFAULT_STRATEGIES = ("single", "bon-sc", "iad")
 DEFAULT_BASELINES = ("bon-sc", "bon")
@@ -405,10 +406,10 @@ class RunConfig:
         return {name: value for name, value in given.items() if name in known}
 
     def as_json(self) -> dict[str, Any]:
-        """Return the content of `config.json`. The budget of the whole run is a separate entry there."""
+        """Return the content of `config.json`, without secrets. The budget of the whole run is an entry of its own."""
         whole = {name: limit for name, limit in self.budget.items() if name.startswith("run.")}
         parts: dict[str, Any] = {part.name: getattr(self, part.name) for part in fields(self) if part.name != "own"}
-        parts |= {name: dict(parts[name]) for name in MAPPINGS}
+        parts |= {name: without_secrets(parts[name]) for name in MAPPINGS}
         parts |= {name: one_or_all(parts[name]) for name in ("agent", "verifier", "n", "seed")}
         own = [name for name in self.strategies if name not in STRATEGIES and not self.has_n(name)]
         without_n = {WITHOUT_N: own} if own else {}
@@ -416,7 +417,7 @@ class RunConfig:
 
     @classmethod
     def of(cls, recorded: Mapping[str, Any]) -> "RunConfig":
-        """Return the configuration of a `config.json`. It has only the names of user-defined strategies."""
+        """Return the configuration of a `config.json`. It has only the names of user-defined strategies, no secrets."""
         known = [part.name for part in fields(cls)]
         parts: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
@@ -431,6 +432,7 @@ class RunConfig:
         for key, value in parts.get("strategy_args", {}).items():
             if key.rpartition(".")[2] == PLAN and isinstance(value, str):  # a file, and a folder is read alone
                 raise ValueError(f"expected a run's own plan, got the file {value!r:.200}; repeat the recorded command")
+        parts |= {name: without_masks(parts[name]) for name in ("agent_args", "env_args") if name in parts}
         budget = {**parts.get("budget", {}), **recorded.get("run_budget", {})}
         return cls(**{**parts, "budget": budget, "own": absent})
 

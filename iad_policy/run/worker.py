@@ -26,6 +26,7 @@ from iad_policy.runtime.components import Components
 from iad_policy.runtime.event_loop import EventLoop
 from iad_policy.types.hashing import seed_of
 from iad_policy.types.names import NO_VERIFIER
+from iad_policy.types.secrets import learn, masked
 from iad_policy.wrapper import IADPolicyWrapper
 
 MakeEnv: TypeAlias = Callable[[], gym.Env[Any, Any]]
@@ -67,7 +68,9 @@ class WorkerContext:
     """
 
     def __init__(self, spec: WorkerSpec) -> None:
+        learn([spec.config.env_args, spec.config.agent_args, spec.config.strategy_args])
         self.env = spec.make_env()
+        learn({} if self.env.spec is None else self.env.spec.kwargs)
         self.env_id = env_id(self.env)
         self._spec = spec
         self._components: dict[tuple[str, str], Components] = {}
@@ -223,7 +226,7 @@ class Worker:
                 difficulty=str(getattr(tasks.get(job.task), "difficulty", "")) if isinstance(tasks, Mapping) else "",
                 information="" if components.verifier is None else components.verifier.information,
                 wall_s=perf_counter() - start,
-                **run.facts(),
+                **masked(run.facts()),
             )
 
     def close(self) -> None:
