@@ -1,5 +1,5 @@
 # make demo    set up, and compare single, bon-sc and iad on 100 shopping tasks
-# make demo-model   the same on BIRD questions with a small language model on this machine
+# make demo-model   the same on BIRD questions with a small language model on this machine, of 491 MB
 # make test    set up, and run the tests
 # make check   lint, types and tests
 # make bench   print every figure as a line of JSON
@@ -54,12 +54,12 @@ demo: $(READY)
 	@$(PY) -m iad_policy.cli compare IAD/WebShop-v0 --strategies single,bon-sc,iad --n 3 --tasks 100 --split test \
 		--agent shopper --verifier proxy --match proposals --out runs/demo --fresh
 
-# One query per question, no look at the data first, as the papers ask BIRD: the shortest task here for a CPU. A model of
-# this size seldom writes a query that runs.
+# One query per question, no look at the data first, as the papers ask BIRD: a job that a model of this size can do.
 demo-model: $(READY)
 	@$(call install,local)
-	@$(PY) -m iad_policy.cli compare IAD/BIRD-v0 --env-arg mode=answer --strategies single,bon-sc,iad --n 3 --tasks 8 \
-		--agent local:smollm2 --agent-arg max_tokens=96 --verifier proxy --out runs/demo-model --fresh
+	@$(PY) -m iad_policy.cli compare IAD/BIRD-v0 --env-arg mode=answer --strategies single,bon,iad --n 3 --tasks 20 \
+		--agent local:qwen2.5-coder-0.5b#direct --temperature 0.4 --agent-arg max_tokens=128 --verifier proxy \
+		--out runs/demo-model --fresh
 
 test: $(READY_DEV) $(BROWSER) $(MODEL)
 	$(PY) -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
