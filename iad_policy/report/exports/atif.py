@@ -2,30 +2,37 @@
 
 The fields are those of version 1.7 (harbor-framework/harbor, rfcs/0001-trajectory-format.md). A step of ATIF has what
 was done. What else a decision had is in the step's `extra`, under `iad`: every candidate with its verdict, what it
-cost, and who rejected it. `iad_policy.report.other_logs.atif` reads all of it back.
+cost, and who rejected it. `read_steps` reads all of it back.
 """
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from iad_policy.ledger.codec import candidate_record, verdict_record
-from iad_policy.ledger.episode import Episode, RecordedStep
-from iad_policy.ledger.episode_record import EpisodeRecord
+from iad_policy.ledger.codec import candidate_of, candidate_record, verdict_of, verdict_record
+from iad_policy.ledger.episode import UNFINISHED, Episode, RecordedStep
 from iad_policy.report.exports.decisions import text_of
 from iad_policy.report.exports.examples import score_of
 from iad_policy.report.exports.packing import Packed
 from iad_policy.report.exports.tables import ExportTable, Row, Source
+from iad_policy.report.other_logs.shared import NOT_ONE, checked
 from iad_policy.report.samples import SETUP, setup_of
-from iad_policy.types import Candidate, Usage
-from iad_policy.types.hashing import encode
+from iad_policy.types import Candidate, Decision, RoleAnswer, State, Usage
+from iad_policy.types.hashing import decode, encode
 
 VERSION = "ATIF-v1.7"
 OURS = "iad"
 """Key of what is ours in an `extra`."""
 ACT = "step"
 """The function that an action calls: that of the environment, which has no other."""
+OF_STEP: Row = {"index": int, "candidates": list, "state": str, "committed": str, "usage": dict}
+FIELDS: Row = {
+    "steps": [{"source": str, "tool_calls?": list, "observation?": {"results?": list}, "extra?": {f"{OURS}?": dict}}],
+    "extra?": {f"{OURS}?": dict},
+}
+"""What is read back of a document, and of what is ours in a step: see `checked`."""
 NOTES = (
     "A step of the agent is one decision. Its extra.iad has all candidates, with verdicts, costs and who rejected "
     "them: the verifier's score, the strategy (a vote, a search), or the format, as the answer was no action. Its "
@@ -54,22 +61,42 @@ def write_documents(folder: Path, sources: Sequence[Source], packed: Packed) -> 
     return {folder: n_written} if n_written else {}
 
 
+def read_steps(path: Path) -> tuple[RecordedStep, ...]:
+    """Return the decisions of a file that `iad export --to atif` wrote, with all candidates, verdicts and costs.
+
+    States have their text and their id, and previews are left out: ATIF has texts only.
+
+    Raises:
+        ValueError: It is no such file. The message names the field.
+        OSError: It can't be read.
+    """
+    try:
+        content = checked(json.loads(path.read_bytes()), FIELDS)
+        if not content["extra"][OURS]:
+            raise ValueError(f"expected an object in extra.{OURS}, got none; only what iad exported has candidates")
+        return tuple(_steps(content["steps"]))
+    except NOT_ONE as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
 def _document(source: Source, episode: Episode) -> Iterator[Row]:
     record, steps = episode.record, episode.steps
     head = source.head(record)
     known = {"version": source.run.config.get("iad_version") or "unknown"}
-    if model := _model_of(steps):
+    asked = (each for step in steps for one in step.decision.candidates for each in one.exchanges)
+    if model := next((str(each.sampling.get("model", "")) for each in asked), ""):
         known["model_name"] = model
     about = ("agent", "strategy", "n", "verifier", "information", "agent_information", "role_information")
     acting = {**{name: head[name] for name in about}, SETUP: setup_of(source.run.config, record.arm)}
     first = steps[0].before if steps else None
-    asked = record.instruction or ("" if first is None else str(first.info.get("instruction", "")))
-    messages: list[Row] = [{"source": "user", "message": asked}]
+    instruction = record.instruction or ("" if first is None else str(first.info.get("instruction", "")))
+    messages: list[Row] = [{"source": "user", "message": instruction}]
     if first is not None:
         seen = {"results": [{"content": text_of(first)}]}
         messages.append({"source": "system", "message": "", "observation": seen})
     messages += [_step(step) for step in steps]
-    spent = record.spent
+    # Without what may quote the answer, and the paths of this machine.
+    shareable = {name: value for name, value in record.as_json().items() if name not in ("why", "traceback")}
     yield {
         "schema_version": VERSION,
         "session_id": record.key,
@@ -78,23 +105,12 @@ def _document(source: Source, episode: Episode) -> Iterator[Row]:
         "steps": [{"step_id": number, **message} for number, message in enumerate(messages, 1)],
         "notes": NOTES,
         "final_metrics": {
-            **{f"total_{name}": value for name, value in _metrics(spent).items()},
+            **{f"total_{name}": value for name, value in _metrics(record.spent).items()},
             "total_steps": len(messages),
             "extra": {name: getattr(record, name) for name in ("success", "progress", "reward")},
         },
-        "extra": {OURS: {**head, "record": _shareable(record)}},
+        "extra": {OURS: {**head, "record": shareable}},
     }
-
-
-def _shareable(record: EpisodeRecord) -> Row:
-    """Return the line of an episode, without what may quote the answer and the paths of this machine."""
-    return {name: value for name, value in record.as_json().items() if name not in ("why", "traceback")}
-
-
-def _model_of(steps: Sequence[RecordedStep]) -> str:
-    """Return the name of the language model that was asked first; "" for none."""
-    asked = (each for step in steps for one in step.decision.candidates for each in one.exchanges)
-    return next((str(each.sampling.get("model", "")) for each in asked), "")
 
 
 def _step(step: RecordedStep) -> Row:
@@ -112,10 +128,9 @@ def _step(step: RecordedStep) -> Row:
             found["observation"] = {"results": [{"source_call_id": call, "content": text_of(step.after)}]}
     if metrics := _metrics(decision.usage):
         found["metrics"] = metrics
-    here = "" if step.before is None else step.before.id
     own = {
         "index": step.index,
-        "state": here,
+        "state": "" if step.before is None else step.before.id,
         "reward": step.reward,
         "done": step.after is not None and step.after.done,
         "committed": committed.id,
@@ -138,15 +153,14 @@ def _metrics(usage: Usage) -> dict[str, Any]:
 
 def _candidate(one: Candidate, committed: Candidate) -> Row:
     """Return a candidate as the log has it, with its verdict, its costs and who rejected it."""
-    found = {"id": one.id, "at": one.at, **candidate_record(one)}
     verdict = None
     if one.verdict is not None:
         details = {str(name): encode(part) for name, part in one.verdict.details.items()}
         verdict = {**verdict_record(one.verdict), "details": details}
-        del verdict["kind"]
-    del found["kind"]
     return {
-        **found,
+        "id": one.id,
+        "at": one.at,
+        **candidate_record(one),
         "rejected_by": _rejected_by(one, committed),
         "verdict": verdict,
         "usage": one.usage.as_dict(),
@@ -170,6 +184,52 @@ def _rejected_by(one: Candidate, committed: Candidate) -> str | None:
         return "format"
     mine, best = score_of(one), score_of(committed)
     return "verifier" if mine is not None and best is not None and mine < best else "strategy"
+
+
+def _steps(steps: Sequence[Row]) -> Iterator[RecordedStep]:
+    known: dict[str, Candidate] = {}
+    seen = ""
+    for place, step in enumerate(steps):
+        results = step["observation"]["results"]
+        if step["source"] != "agent":
+            seen = results[0].get("content", seen) if results else seen
+            continue
+        where = f"steps[{place}].extra.{OURS}"
+        own = checked(step["extra"][OURS], OF_STEP, where)
+        made = [_candidate_of(one, f"{where}.candidates[{n}]") for n, one in enumerate(own["candidates"])]
+        known |= {one.id: one for one in made}
+        committed, action = UNFINISHED, None
+        if step["tool_calls"]:
+            action, name = decode(step["tool_calls"][0]["arguments"]["action"]), own["committed"]
+            committed = known.get(name) or Candidate(action, id=name)
+            if committed.error:
+                committed = replace(committed, action=action)
+        decision = Decision(
+            State(seen, {}, id=own["state"]),
+            tuple(made),
+            committed,
+            {role: Usage(**axes) for role, axes in own["usage"].items()},
+            own.get("cut", ""),
+            tuple(own.get("notes", ())),
+            tuple(RoleAnswer(**one) for one in own.get("asked", ())),
+        )
+        after = None
+        if results:
+            seen = results[0].get("content", "")
+            after = State(seen, {}, done=bool(own.get("done")))
+        yield RecordedStep(own["index"], decision, action, after, own.get("reward", 0.0))
+
+
+def _candidate_of(one: Row, where: str) -> Candidate:
+    try:
+        verdict = said = one["verdict"]
+        if said is not None:
+            details = {name: decode(part) for name, part in said["details"].items()}
+            verdict = replace(verdict_of({**said, "details": None}), details=details)
+        line = {**one, "item": one["id"], "about": one["at"]}
+        return replace(candidate_of(line, verdict, value=lambda part: part), usage=Usage(**one["usage"]))
+    except NOT_ONE as error:
+        raise ValueError(f"expected a candidate in the field {where}, got {type(error).__name__}: {error}") from error
 
 
 DOCUMENTS = ExportTable({}, _document, is_scored_only=False)

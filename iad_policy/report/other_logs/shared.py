@@ -1,7 +1,10 @@
 """What readers of logs share: lines of JSON that others wrote, and names of arms that tell logs apart and no more."""
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,15 @@ from iad_policy.types.hashing import digest
 
 NOT_ONE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 """What reading a log raises that is none of its format."""
+IN_WORDS: Mapping[Any, str] = {
+    str: "a text",
+    str | list: "a text",
+    dict: "an object",
+    list: "a list",
+    int: "a number",
+    float: "a number",
+    datetime: "a time",
+}
 
 
 def objects(path: Path, problems: list[str]) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -27,6 +39,43 @@ def objects(path: Path, problems: list[str]) -> Iterator[tuple[int, dict[str, An
                 yield number, content
             else:
                 problems.append(f"{path}, line {number}: expected a JSON object, got {type(content).__name__}")
+
+
+def checked(value: Any, kind: Any, where: str = "") -> Any:
+    """Return a value of a kind. Of an object all fields are there; one that was missing or null is empty.
+
+    Args:
+        value: The value.
+        kind: A type; a list with the kind of its items; or a mapping of an object's fields to their kinds, in which the
+            names of those that may be missing end in `?`.
+        where: The field that it is from.
+
+    Raises:
+        ValueError: A field is missing or of another kind.
+    """
+    if isinstance(kind, Mapping):
+        found = dict(checked(value, dict, where))
+        for key, part in kind.items():
+            name = key.removesuffix("?")
+            inside = f"{where}.{name}" if where else name
+            if name == key and found.get(name) is None:
+                raise ValueError(f"expected the field {inside}, got none")
+            found[name] = checked(found.get(name), part, inside)
+        return found
+    if isinstance(kind, list):
+        items = enumerate(checked(value, list, where))
+        return [checked(one, kind[0], f"{where}[{place}]") for place, one in items]
+    if value is None:
+        return kind() if kind in (str, dict, list) else None
+    if kind is datetime:
+        with suppress(TypeError, ValueError):
+            return datetime.fromisoformat(value)
+    elif kind is float:
+        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+            return float(value)
+    elif isinstance(value, kind):
+        return value
+    raise ValueError(f"expected {IN_WORDS[kind]} in the field {where}, got {value!r:.40}")
 
 
 def named_apart(logs: Sequence[Mapping[str, str]], main: Sequence[str]) -> list[str]:

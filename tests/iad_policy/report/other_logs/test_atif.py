@@ -13,8 +13,8 @@ from iad_policy.ledger.run import Run
 from iad_policy.models import Completion
 from iad_policy.report.compare import Resampling, compare
 from iad_policy.report.exports import export_runs
+from iad_policy.report.exports.atif import read_steps
 from iad_policy.report.other_logs import read_logs
-from iad_policy.report.other_logs.atif import read_steps
 from iad_policy.roles import TemplateRoles
 from iad_policy.run.runner import Runner
 from iad_policy.runtime.components import Components
