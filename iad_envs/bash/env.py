@@ -269,14 +269,12 @@ class BashEnv(IADEnv[str, ShellState]):
 
 def _run(state: ShellState, command: str) -> Ran:
     """Run a command in a state. One that ends the fork it runs in, but not the sandbox, is undone."""
-    for is_last in (False, True):
+    for _ in range(2):
         try:
             return state.start.run(state.ran, command, cwd=state.cwd, oldpwd=state.oldpwd)
         except SandboxEnded:
             if not state.start.sandbox.is_usable:
                 raise
-            if is_last:
-                break
     return state.start.refused(state.ran, "expected a command that leaves its shell running, got one that ended it")
 
 

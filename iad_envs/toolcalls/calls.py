@@ -176,15 +176,8 @@ def bound(
 
 def _tagged(body: str) -> list[str]:
     """Return what is in each pair of `<tool_call>` tags."""
-    inside = []
-    _, opened, rest = body.partition("<tool_call>")
-    while opened:
-        part, closed, rest = rest.partition("</tool_call>")
-        if not closed:
-            break
-        inside.append(part)
-        _, opened, rest = rest.partition("<tool_call>")
-    return inside
+    parts = (part.partition("<tool_call>") for part in body.split("</tool_call>")[:-1])
+    return [inside for _, opened, inside in parts if opened]
 
 
 def _python_calls(body: str) -> list[FunctionCall]:

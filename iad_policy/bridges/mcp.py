@@ -59,37 +59,20 @@ class ToolSession:
         self._is_open = True
         return messages
 
-    def act(self, action: str) -> str:
-        """Commit an action, or try it in a trial, and return what is seen next.
+    def use(self, do: Callable[..., str], *given: Any) -> str:
+        """Call a method of the conversation and return what is seen, with a word about it in a trial.
 
         Raises:
-            ContractError: No task was begun.
-        """
-        return self._seen(self._begun().say(action))
-
-    def snapshot(self) -> str:
-        """Take a snapshot and return its id in a sentence. See `TrialChat.snapshot`."""
-        return (
-            f"Snapshot {self._begun().snapshot()}. From here on act only tries an action: nothing is done until you "
-            "call commit. restore goes back to this snapshot."
-        )
-
-    def restore(self, snapshot: str) -> str:
-        """Go back to a snapshot and return what is seen there. See `TrialChat.restore`."""
-        return self._seen(self._begun().restore(snapshot))
-
-    def commit(self) -> str:
-        """Do what was tried and return what is seen next. See `TrialChat.commit_tried`."""
-        return self._seen(self._begun().commit_tried())
-
-    def preview(self, action: str) -> str:
-        """Return what an action would lead to, without committing it.
-
-        Raises:
-            ContractError: No task was begun.
+            ContractError: No task was begun, or the method raises it.
             SimulationError: The environment can't be simulated.
         """
-        return self._begun().preview(action)
+        chat = self._chat
+        if chat is None:
+            raise ContractError("expected begin before anything else, got no task yet; call begin")
+        text = do(chat, *given)
+        if chat.done:
+            self._end(chat.outcome)
+        return f"{text}\n\n{TRIAL}" if chat.is_trial else text
 
     def close(self) -> None:
         """Close the environment. Closing twice is harmless."""
@@ -97,18 +80,6 @@ class ToolSession:
         if chat is not None:
             self._end(chat.outcome)
             chat.close()
-
-    def _begun(self) -> TrialChat:
-        if self._chat is None:
-            raise ContractError("expected begin before anything else, got no task yet; call begin")
-        return self._chat
-
-    def _seen(self, text: str) -> str:
-        """Return a text with what it is, after telling the outcome of a task that is over."""
-        chat = self._begun()
-        if chat.done:
-            self._end(chat.outcome)
-        return f"{text}\n\n{TRIAL}" if chat.is_trial else text
 
     def _end(self, outcome: ChatOutcome) -> None:
         """Tell the outcome of the task that was under way, if there was one."""
@@ -272,23 +243,29 @@ def mcp_server(
             int | None, Field(description="Picks the task if none is named, and seeds the environment.")
         ] = None,
     ) -> Any:
+        """Start a task. Returns what to do and what is seen first. Call it before act, and again for another task."""
         messages = await call(context, ToolSession.begin, task_id, seed, mendable=(IADError, ValueError))
         return contents(messages)
 
     async def act(context: Context, action: Annotated[str, Field(description=form)]) -> str:
-        return await call(context, ToolSession.act, action)
+        """Carry out one action. Returns what is seen next, or that the task is over."""
+        return await call(context, ToolSession.use, TrialChat.say, action)
 
     async def show(context: Context, action: Annotated[str, Field(description=form)]) -> str:
-        return await call(context, ToolSession.preview, action)
+        """Show what an action would lead to, in a simulation. Nothing is carried out, and it costs no action."""
+        return await call(context, ToolSession.use, TrialChat.preview, action)
 
-    async def keep(context: Context) -> str:
-        return await call(context, ToolSession.snapshot)
+    async def snapshot(context: Context) -> str:
+        """Take a snapshot. From then on act only tries actions, in a simulation, until commit. Returns its id."""
+        return await call(context, ToolSession.use, kept)
 
-    async def back(context: Context, snapshot: Annotated[str, Field(description="Id of the snapshot.")]) -> str:
-        return await call(context, ToolSession.restore, snapshot)
+    async def restore(context: Context, snapshot: Annotated[str, Field(description="Id of the snapshot.")]) -> str:
+        """Go back to a snapshot of this task, to try something else. Returns what is seen there."""
+        return await call(context, ToolSession.use, TrialChat.restore, snapshot)
 
-    async def done(context: Context) -> str:
-        return await call(context, ToolSession.commit)
+    async def commit(context: Context) -> str:
+        """Carry out what was tried since the last commit, up to where you are. It ends the trial and its snapshots."""
+        return await call(context, ToolSession.use, TrialChat.commit_tried)
 
     class EpisodeServer(MCPServer):  # type: ignore[misc]
         """A server that refuses, over HTTP, what it would never answer."""
@@ -301,24 +278,16 @@ def mcp_server(
     told = "Call begin to be given a task, then act, with one action at a time, until it says that the task is over."
     named = {"name": env, "instructions": told, "log_level": "WARNING"}
     server = EpisodeServer(**named, lifespan=lifespan, middleware=[with_sessions])
-    begun = "Start a task. Returns what to do and what is seen first. Call it before act, and again for another task."
-    acting = "Carry out one action. Returns what is seen next, or that the task is over."
-    showing = "Show what an action would lead to, in a simulation. Nothing is carried out, and it costs no action."
-    keeping = "Take a snapshot. From then on act only tries actions, in a simulation, until commit. Returns its id."
-    going = "Go back to a snapshot of this task, to try something else. Returns what is seen there."
-    doing = "Carry out what was tried since the last commit, up to where you are. It ends the trial and its snapshots."
-    tools: list[tuple[bool, Callable[..., Any], str, str]] = [
-        (True, begin, "begin", begun),
-        (True, act, "act", acting),
-        (preview, show, "preview", showing),
-        (snapshots > 0, keep, "snapshot", keeping),
-        (snapshots > 0, back, "restore", going),
-        (snapshots > 0, done, "commit", doing),
-    ]
-    for is_offered, tool, name, description in tools:
-        if is_offered:
-            server.add_tool(tool, name, description=description, structured_output=False)
+    for tool in (begin, act, *((snapshot, restore, commit) if snapshots else ())):
+        server.add_tool(tool, structured_output=False)
+    if preview:
+        server.add_tool(show, "preview", structured_output=False)
     return server
+
+
+def kept(chat: TrialChat) -> str:
+    """Take a snapshot and return its id in a sentence."""
+    return f"Snapshot {chat.snapshot()}. restore goes back to it."
 
 
 def contents(messages: list[dict[str, Any]]) -> list[Any]:

@@ -122,7 +122,7 @@ class ServedEpisodes:
     @property
     def splits(self) -> list[str]:
         """The splits of the tasks that can be begun; none where the environment lists no tasks."""
-        return list(dict.fromkeys(its.split for its in self._known.values()))
+        return list(dict.fromkeys(its.split for its in self.chat.tasks.values()))
 
     def tasks(self, split: str, start: int | None = None, stop: int | None = None) -> list[dict[str, Any]]:
         """Return the public part of a split's tasks from one index up to another one.
@@ -130,7 +130,7 @@ class ServedEpisodes:
         Raises:
             ValueError: There is no such split, or no such task.
         """
-        task_ids = [task_id for task_id, its in self._known.items() if its.split == split]
+        task_ids = [task_id for task_id, its in self.chat.tasks.items() if its.split == split]
         if not task_ids:
             raise ValueError(f"expected a known split, got {split!r}; known: {', '.join(self.splits) or 'none'}")
         first, last = start or 0, len(task_ids) if stop is None else stop
@@ -139,7 +139,7 @@ class ServedEpisodes:
                 f"expected an index from 0 to {len(task_ids) - 1} in {split}, got {first}; pass another one"
             )
         return [
-            {"task_id": task_ids[index], "index": index, **self._known[task_ids[index]]._asdict()}
+            {"task_id": task_ids[index], "index": index, **self.chat.tasks[task_ids[index]]._asdict()}
             for index in range(first, last)
         ]
 
@@ -148,10 +148,6 @@ class ServedEpisodes:
         made, self._made, self._is_begun = self._made, None, False
         if made is not None:
             made.close()
-
-    @property
-    def _known(self) -> Mapping[str, Any]:
-        return self.chat.tasks
 
 
 def openenv_app(

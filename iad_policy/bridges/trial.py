@@ -140,11 +140,6 @@ class TrialChat(Chat):
             return text
         return f"{n_done} of {len(at.tried)} actions were done: what came of them is not what was tried.\n\n{text}"
 
-    def close(self) -> None:
-        """Free the snapshots, and close the environment if it was made here."""
-        self._leave()
-        super().close()
-
     def _moment(self) -> Moment:
         return super()._moment() if self._trial is None else self._trial
 

@@ -32,7 +32,6 @@ from iad_policy.types.names import NO_VERIFIER
 
 WORD = re.compile(r"[\w.+-]*")
 """Arguments that name no program, server or folder; those in the working folder are not looked for by a word alone."""
-OFFICIAL = "official:"
 
 
 class Bounds(NamedTuple):
@@ -87,7 +86,7 @@ def reselecting(
         if not WORD.fullmatch(text) and text not in allowed:
             raise NotAllowed(text)
     data_dir = config.data_dir
-    if data_dir is not None and not data_dir.startswith(OFFICIAL) and data_dir not in allowed:
+    if data_dir is not None and not data_dir.startswith("official:") and data_dir not in allowed:
         raise NotAllowed(data_dir)
     allowed = {*allowed, *verifiers}
     id_alone = config.env.rpartition(":")[2]
@@ -105,11 +104,8 @@ def reselecting(
         if record.agent in candidates:
             candidates[record.agent].update(run.episode(key).proposals)
 
+    @importing_only(allowed)
     def load(config: RunConfig, env: gym.Env[Any, Any], agent: str) -> Components:
-        with importing_only(allowed):
-            return loaded(config, env, agent)
-
-    def loaded(config: RunConfig, env: gym.Env[Any, Any], agent: str) -> Components:
         facts = run.config["identity"][agent]
         recorded = RecordedProposals(candidates[agent], facts["agent"], facts.get("agent_information", ""))
         replaying = partial(Replay, recorded, takes_feedback=facts.get("takes_feedback", True))
@@ -125,11 +121,7 @@ def reselecting(
             )
         return replace(components, agent=replaying(asks=components.agent))
 
-    def make() -> gym.Env[Any, Any]:
-        with importing_only(allowed):
-            return env_of(again)
-
-    return Runner(again, make, load)
+    return Runner(again, importing_only(allowed)(partial(env_of, again)), load)
 
 
 def _texts(values: Any) -> Iterator[str]:

@@ -126,9 +126,7 @@ def described(body: str, *, typed: bool = True) -> list[ToolCall]:
     """
     if tag := _FUNCTION.search(body):
         parameter = re.compile(r"<parameter=(?P<name>[\w.-]+)>(?P<value>.*?)</parameter>", re.DOTALL)
-        whole = tag["body"][
-            : tag["body"].rfind("</parameter>") + len("</parameter>")
-        ]  # where each opening tag has its end
+        whole = "".join(tag["body"].rpartition("</parameter>")[:2])  # where each opening tag has its end
         given = {one["name"]: _parameter(one["value"].strip("\n"), typed=typed) for one in parameter.finditer(whole)}
         found = None if given else read_value(tag["body"].lstrip())
         return [ToolCall(tag["name"], found.value if found and isinstance(found.value, dict) else given)]

@@ -33,9 +33,6 @@ FOLDER_FORMATS: Mapping[str, Callable[[Path, Sequence[Source], Packed], dict[Pat
     "dataset": write_dataset,
 }
 """Name of a form that is a folder -> what writes it."""
-ANSWERING = "dataset"
-"""The form that leaves out episodes whose agent or role sees gold, unless they are asked for: it is made to be shared,
-and such episodes hold the right answers."""
 
 
 def export_runs(
@@ -84,7 +81,7 @@ def export_runs(
                 f"({type(error).__name__}: {error!s:.200}); restore it, or name another folder"
             ) from error
         sources.append(Source(run, run.folder.resolve().name, prompter, min_margin, published(run.config)))
-    is_gold_kept = with_gold or form != ANSWERING
+    is_gold_kept = with_gold or form != "dataset"  # which is made to be shared, and gold is the right answers
 
     def packed(tables: Sequence[ExportTable]) -> Iterator[list[Pack]]:
         is_scored_only = all(table.is_scored_only for table in tables)

@@ -89,7 +89,8 @@ def _card(sources: Sequence[Source], episodes: Iterable[Row]) -> Iterator[str]:
     yield from ("---", *(f"{name}: {json.dumps(value)}" for name, value in header.items()), "---")
     n_tasks = len({tuple(row[name] for name in OF_TASK) for row in rows})
     yield f"# Decisions of agents in {', '.join(sorted({row['env'] for row in rows}))}"
-    yield f"\n{len(rows)} episodes of {n_tasks} tasks, exported by iad {_versions(sources)}.\n"
+    versions = ", ".join(dict.fromkeys(str(source.run.config.get("iad_version", "")) for source in sources))
+    yield f"\n{len(rows)} episodes of {n_tasks} tasks, exported by iad {versions}.\n"
     yield from ("| configuration | rows |", "|---|---|")
     yield from (f"| `{name}` | {said} |" for name, (said, _) in COLUMNS.items())
     yield (
@@ -97,7 +98,7 @@ def _card(sources: Sequence[Source], episodes: Iterable[Row]) -> Iterator[str]:
         "The column `split` has the tasks' own split."
     )
     yield from ("\n## Columns", "| column | meaning |", "|---|---|")
-    yield from (f"| {_quoted(name)} | {said} |" for name, said in MEANING.items())
+    yield from (f"| `{names.replace(', ', '`, `')}` | {said} |" for names, said in MEANING.items())
     yield "\n## Information of oracles"
     seen = {name: sum(row[name] == "oracle" for row in rows) for name in LABELS}
     yield " ".join(f"`{name}` is `oracle` in {n} of {len(rows)} episodes." for name, n in seen.items())
@@ -118,20 +119,10 @@ def _card(sources: Sequence[Source], episodes: Iterable[Row]) -> Iterator[str]:
     yield "\nThe licence above is that of the tasks. For what language models wrote, their providers' terms hold."
 
 
-def _quoted(names: str) -> str:
-    return ", ".join(f"`{name}`" for name in names.split(", "))
-
-
-def _versions(sources: Sequence[Source]) -> str:
-    return ", ".join(dict.fromkeys(str(source.run.config.get("iad_version", "")) for source in sources))
-
-
 def _features(kinds: Mapping[str, Kind]) -> list[dict[str, object]]:
-    return [{"name": name, **_feature(kind)} for name, kind in kinds.items()]
-
-
-def _feature(kind: Kind) -> dict[str, object]:
-    if isinstance(kind, list):
-        inner = kind[0]
-        return {"list": _features(inner) if isinstance(inner, dict) else DTYPES[inner]}
-    return {"dtype": DTYPES[kind]}
+    found: list[dict[str, object]] = []
+    for name, kind in kinds.items():
+        one = kind[0] if isinstance(kind, list) else kind
+        form = _features(one) if isinstance(one, dict) else DTYPES[one]
+        found.append({"name": name, "list" if isinstance(kind, list) else "dtype": form})
+    return found

@@ -10,7 +10,7 @@ import pytest
 from gymnasium.envs.registration import EnvSpec
 
 from iad_policy.bridges.chat import OVER, Chat, ChatOutcome
-from iad_policy.bridges.mcp import TRIAL, OneRequestPerId, ToolSession
+from iad_policy.bridges.mcp import TRIAL, OneRequestPerId, ToolSession, kept
 from iad_policy.bridges.openenv import ServedEpisodes
 from iad_policy.bridges.trial import TRIAL_OVER, TrialChat
 from iad_policy.errors import ContractError
@@ -166,22 +166,22 @@ def test_an_agent_with_tools_is_told_what_is_a_trial_and_its_outcome_is_the_comm
     ended: list[ChatOutcome] = []
     session = ToolSession(trial, ended.append, None)
     session.begin(None, 0)
-    name = session.snapshot().partition(".")[0].removeprefix("Snapshot ")
+    name = session.use(kept).partition(".")[0].removeprefix("Snapshot ")
     for action in ("search[tea]", "click[nothing]"):
-        assert session.act(action).endswith(TRIAL)
-    assert session.restore(name).endswith(TRIAL)
+        assert session.use(TrialChat.say, action).endswith(TRIAL)
+    assert session.use(TrialChat.restore, name).endswith(TRIAL)
     for action in shop_actions("test-0001"):
-        session.act(action)
+        session.use(TrialChat.say, action)
     assert ended == []
     session.begin("test-0001", None)
-    session.snapshot()
+    session.use(kept)
     for action in shop_actions("test-0001"):
-        session.act(action)
-    assert session.commit() == OVER
+        session.use(TrialChat.say, action)
+    assert session.use(TrialChat.commit_tried) == OVER
     session.close()
     assert [(one.success, one.stop_reason) for one in ended] == [(False, ""), (True, "done")]
     with pytest.raises(ContractError, match="expected begin before"):
-        session.restore(name)
+        session.use(TrialChat.restore, name)
 
 
 @pytest.mark.parametrize(
