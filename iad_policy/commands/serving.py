@@ -39,24 +39,7 @@ ONLY_FOR: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Served:
-    """The options of `iad serve`. None, False or nothing in a field means that it was not given.
-
-    Attributes:
-        site: The site.
-        mcp: The environment for MCP clients.
-        openenv: The environment for OpenEnv clients.
-        model: The model on this machine.
-        preview: Whether MCP clients may simulate actions.
-        snapshots: How many snapshots each session may keep.
-        oracle: Whether OpenEnv clients are told rewards of what they only try.
-        outcomes: File for the outcomes of MCP clients' episodes.
-        host: The address to bind to.
-        port: The first port to try.
-        api: Whether the shop's site also serves environments.
-        split: The split of the tasks.
-        env_args: Further arguments of the environment.
-        data_dir: Folder with the environment's data.
-    """
+    """The options of `iad serve`: see `serve`. None, False or nothing in a field means that it was not given."""
 
     site: str | None = None
     mcp: str | None = None

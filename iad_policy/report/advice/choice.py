@@ -206,15 +206,13 @@ def choose(predictions: Mapping[RunnableOption, OptionForecast], worth: float) -
     """
     if not 0 <= worth < math.inf:
         raise ValueError(f"expected a price of 0 or more, got {worth}; say what a success is worth")
-    options = list(predictions)
-    values = np.stack([worth * one.rates - one.costs for one in predictions.values()])
-    order = list(map(int, np.argsort(-values.mean(axis=1), kind="stable")))
-    best = order[0]
-    as_good = [one for one in order if one == best or _is_as_good(values[one], values[best])]
-    taken = min(as_good, key=lambda one: predictions[options[one]].spent)
+    values = {option: worth * one.rates - one.costs for option, one in predictions.items()}
+    best, *others = sorted(values, key=lambda one: -float(values[one].mean()))
+    as_good = (best, *(one for one in others if _is_as_good(values[one], values[best])))
+    taken = min(as_good, key=lambda one: predictions[one].spent)
     gap = float((values[best] - values[taken]).mean())
-    n = _n_to_tell(predictions[options[best]], predictions[options[taken]], gap / worth) if worth else None
-    return PricedChoice(worth, options[taken], options[best], tuple(options[one] for one in as_good), n)
+    n = _n_to_tell(predictions[best], predictions[taken], gap / worth) if worth else None
+    return PricedChoice(worth, taken, best, as_good, n)
 
 
 def _is_as_good(one: Array, best: Array) -> bool:
