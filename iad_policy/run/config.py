@@ -285,8 +285,12 @@ class RunConfig:
         return declaration_of(self.strategy(strategy)).needs_with(self.options(strategy)) != "nothing"
 
     def has_n(self, strategy: str) -> bool:
-        """Say whether a strategy takes a number of proposals per decision."""
-        return "n" in options_of(self.strategy(strategy))
+        """Say whether a strategy takes a number of proposals per decision. With a plan it goes by the plan's."""
+        return "n" in options_of(self.strategy(strategy)) and not self._has_plan(strategy)
+
+    def _has_plan(self, strategy: str) -> bool:
+        takes = PLAN in options_of(self.strategy(strategy))
+        return takes and any(name in self.strategy_args for name in (PLAN, f"{strategy}.{PLAN}"))
 
     def strategy(self, name: str) -> Strategy:
         """Return a strategy by its name."""
@@ -456,9 +460,10 @@ class RunConfig:
 
     def _counted(self, counted: Mapping[tuple[str, str], Sequence[str]]) -> str:
         """Describe what `n` counts, from the strategies grouped by its meaning and its values."""
+        planned = [name for name in self.strategies if self._has_plan(name)]
         if not counted:
-            return "one proposal per decision"
-        others = [name for name in self.strategies if not self.has_n(name)]
+            return "n as the plan says" if planned else "one proposal per decision"
+        others = [name for name in self.strategies if not self.has_n(name) and name not in planned]
         (means, n), *rest = counted
         if not rest:
             text = f"equal on {means}: n = {n}"
@@ -470,7 +475,7 @@ class RunConfig:
             text = f"not equal: {'; '.join(groups)}"
         if others:
             text += f"; {', '.join(others)} {'is' if len(others) == 1 else 'are'} the reference with 1"
-        return text
+        return f"{text}; as the plan says for {', '.join(planned)}" if planned else text
 
     def _optional(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in PER_STRATEGY if name != "n" and getattr(self, name) is not None}

@@ -85,10 +85,10 @@ def test_every_episode_ends_with_a_score(
 
 
 def test_candidates_that_each_fill_the_disk_cost_no_episode() -> None:
-    actions = [f"head -c 15M /dev/zero >/tmp/{number}; cd /tmp" for number in range(48)]
+    actions = [f"head -c 15M /dev/zero >/tmp/{number}; cd /tmp" for number in range(24)]
     arguments = {"limits": {"disk_mb": 16, "memory_mb": 48}, "max_steps": 2}
     agent = Hostile(actions)
-    assert not lost_in(evaluate("IAD/InterCodeBash-v0", "bon", 2, agent=agent, n=12, env_args=arguments), 2)
+    assert not lost_in(evaluate("IAD/InterCodeBash-v0", "bon", 1, agent=agent, n=12, env_args=arguments), 1)
     assert not agent.left
 
 
