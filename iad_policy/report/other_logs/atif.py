@@ -50,10 +50,8 @@ FIELDS: Mapping[str, Any] = {
             "source": str,
             "message": str | list,
             "timestamp?": datetime,
-            "tool_calls?": list,
             "metrics?": {f"{name}?": float for name in (*TOKENS, *DOLLARS)},
             "observation?": {"results?": [{"subagent_trajectory_ref?": [{"trajectory_path?": str}]}]},
-            "extra?": dict,
         }
     ],
     "final_metrics?": {**{f"total_{name}?": float for name in (*TOKENS, *DOLLARS)}, "extra?": dict},
