@@ -5,11 +5,14 @@ import re
 import re._compiler as compiler  # type: ignore[import-not-found]
 import re._constants as code  # type: ignore[import-not-found]
 import re._parser as parser  # type: ignore[import-not-found]
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+ROOTS = ("webshop_server", "iad_envs", "iad_policy")
 METHODS = ("findall", "finditer", "fullmatch", "match", "search", "split", "sub", "subn")
 FLAGS_AT = {"compile": 1, "split": 3, "sub": 4, "subn": 4}
 """Place of the flags among the arguments of a function of `re`; 2 for the others."""
@@ -162,8 +165,21 @@ def _value(node: ast.expr, known: Mapping[str, Any]) -> Any:
 
 
 def _methods(source: str, text: str) -> Sequence[str]:
-    """Return the methods that a file calls of a compiled pattern: of itself, or by the name that it has there."""
+    """Return the methods that are called of a compiled pattern: of itself, or by its name in its file, or for one in
+    capitals in any file."""
     called = re.findall(rf"{re.escape(source)}\.(\w+)", text)
     for name in re.findall(rf"(\w+)(?:: [^\n]*)? = {re.escape(source)}", text):
         called += re.findall(rf"\b{name}\.(\w+)", text)
+        called += _called_elsewhere()[name]
     return sorted({*called} & {*METHODS}) or ["search", "match"]
+
+
+@lru_cache(maxsize=1)
+def _called_elsewhere() -> Mapping[str, set[str]]:
+    """Return the methods that any file calls of a name in capitals."""
+    found = defaultdict[str, set[str]](set)
+    for root in ROOTS:
+        for path in (Path(__file__).parents[2] / root).rglob("*.py"):
+            for name, method in re.findall(r"\b([A-Z][A-Z_]+)\.([a-z]+)", path.read_text(encoding="utf-8")):
+                found[name].add(method)
+    return found

@@ -27,7 +27,7 @@ from iad_envs.bird.schema import Schema
 from iad_envs.toolcalls.calls import PARSE_ERRORS
 from iad_envs.toolcalls.worlds.functions import Refused
 from iad_policy.models.parsing import Grammar, read_action
-from tests.contract.patterns import PIECES, attacks, patterns
+from tests.contract.patterns import PIECES, ROOTS, attacks, patterns
 
 ROOT = Path(__file__).parents[2]
 SHOP = Grammar.of((*(f"click[option {number}]" for number in range(100)), "search[...]"))
@@ -65,7 +65,7 @@ CALLED = {
 """Files with a pattern that only a call knows, so that none can be read here, and what it is."""
 FILES = [
     path.relative_to(ROOT).as_posix()
-    for root in ("webshop_server", "iad_envs", "iad_policy")
+    for root in ROOTS
     for path in sorted((ROOT / root).rglob("*.py"))
     if "import re\n" in path.read_text(encoding="utf-8") and path.relative_to(ROOT).as_posix() not in SHORT
 ]
@@ -111,7 +111,7 @@ ARGUMENTS: Mapping[str, Any] = {
 """Values of the further parameters of readers, by name."""
 BEFORE, AFTER = ("", "Action: "), ("", "\n\0")
 FORMS = [pytest.param(0, id="short"), pytest.param(1, id="long", marks=pytest.mark.slow)]
-EVERY, N = (12, 1), (2_500, 10_000)
+EVERY, N = (16, 1), (2_500, 10_000)
 """One of so many beginnings of texts is tried, and characters of the shorter text: by form."""
 ALLOWED = 2.6
 """Allowed growth of the time. Linear reading doubles its time, quadratic reading takes four times as long."""
@@ -147,7 +147,7 @@ def grows(read: Callable[[str], object], before: str, piece: str, n: int, after:
 
 def readers() -> Iterator[str]:
     """Yield the path and name of each reader."""
-    for root in ("webshop_server", "iad_envs", "iad_policy"):
+    for root in ROOTS:
         for path in sorted((ROOT / root).rglob("*.py")):
             place = path.relative_to(ROOT).as_posix()
             for node in ast.parse(path.read_text(encoding="utf-8")).body:
