@@ -1,5 +1,5 @@
 # make demo    set up, and compare single, bon-sc and iad on 100 shopping tasks
-# make demo-model   the same on BIRD questions with a small language model on this machine
+# make demo-model   the same on BIRD questions with a small language model on this machine, of 491 MB
 # make test    set up, and run the tests
 # make check   lint, types and tests
 # make bench   print every figure as a line of JSON
@@ -40,13 +40,13 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 # Installs the project with extras in the versions of uv.lock: by uv where it is there, else by pip. Where an index lacks
-# one of these (a mirror does, or it was withdrawn), pip chooses.
+# one of these (a mirror does, or it was withdrawn), pip chooses. Python compiles what is imported, so pip compiles nothing.
 PINNED := dev sketch2code notebook local docker postgres mysql ray mlflow wandb tensorboard
 extras = $(or $(1:%=--editable ".[%]"),--editable .)
 install = { { command -v uv >/dev/null && UV_PROJECT_ENVIRONMENT=$(VENV) uv sync --quiet --frozen --inexact $(1:%=--extra %); } \
-	|| $(PY) -m pip install --quiet --constraint constraints.txt $(extras) \
+	|| $(PY) -m pip install --quiet --no-compile --constraint constraints.txt $(extras) \
 	|| { echo "The versions of uv.lock can't be had here: taking the newest that fit." >&2; \
-		$(PY) -m pip install --quiet $(extras); }; }
+		$(PY) -m pip install --quiet --no-compile $(extras); }; }
 
 .PHONY: bridges demo demo-model docs notebook test test-full test-model test-security test-lucene test-docker test-postgres test-mysql test-ray postgres mysql training trackers ray check lint bench setup clean lock
 
@@ -54,12 +54,12 @@ demo: $(READY)
 	@$(PY) -m iad_policy.cli compare IAD/WebShop-v0 --strategies single,bon-sc,iad --n 3 --tasks 100 --split test \
 		--agent shopper --verifier proxy --match proposals --out runs/demo --fresh
 
-# One query per question, no look at the data first, as the papers ask BIRD: the shortest task here for a CPU. A model of
-# this size seldom writes a query that runs.
+# One query per question, no look at the data first, as the papers ask BIRD: a job that a model of this size can do.
 demo-model: $(READY)
 	@$(call install,local)
-	@$(PY) -m iad_policy.cli compare IAD/BIRD-v0 --env-arg mode=answer --strategies single,bon-sc,iad --n 3 --tasks 8 \
-		--agent local:smollm2 --agent-arg max_tokens=96 --verifier proxy --out runs/demo-model --fresh
+	@$(PY) -m iad_policy.cli compare IAD/BIRD-v0 --env-arg mode=answer --strategies single,bon,iad --n 3 --tasks 20 \
+		--agent local:qwen2.5-coder-0.5b#direct --temperature 0.4 --agent-arg max_tokens=128 --verifier proxy \
+		--out runs/demo-model --fresh
 
 test: $(READY_DEV) $(BROWSER) $(MODEL)
 	$(PY) -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
@@ -210,7 +210,7 @@ $(READY): pyproject.toml uv.lock
 			echo "iad needs the Python module venv: sudo apt-get install python3-venv, then run make again." >&2; exit 1; \
 		fi; \
 	fi; \
-	echo "Setting up $(VENV) with $$($$found --version): once, about two minutes and 600 MB ..."; \
+	echo "Setting up $(VENV) with $$($$found --version): once, about two minutes and 500 MB ..."; \
 	$$found -m venv $(VENV); \
 	$(call install); \
 	touch $@

@@ -16,6 +16,12 @@ class Unavailable(RuntimeError):
     is_missing = True
 
 
+class Lost(RuntimeError):
+    """What an environment runs in has ended, such as a sandbox. The next `reset` makes another one."""
+
+    is_lost = True
+
+
 class UnknownTask(ValueError):
     """The environment has no such task id, split or option. The message offers the nearest names."""
 

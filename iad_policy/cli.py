@@ -64,7 +64,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "reports:report",
         "Rewrite report.html of each run or training, and write AgentBoard's files if asked.",
     ),
-    "export": ("reports:export", "Export runs as data: decisions and episodes, or training examples."),
+    "export": (
+        "reports:export",
+        "Export runs as data: decisions and episodes, training examples, trajectories, or a dataset to share.",
+    ),
     "view": ("reports:view", "Show finished or ongoing runs and trainings in a browser. Ctrl-C stops it."),
     "sweep": ("reports:sweep", "Run the experiments of a paper's figures and draw them (arXiv 2504.01931 v2)."),
     "data": ("data:data", "Fetch official data, and generate synthetic data."),
@@ -112,10 +115,15 @@ def _anywhere(
     ] = False,
 ) -> None:
     """Run agent environments, and policies that propose, verify and refine before they commit."""
+    # What runs a command is imported here, so that --help needs none of it.
+    from iad_policy.commands.terminal import show_warning
+    from iad_policy.types.secrets import learn, mask_stream
+
+    learn(sys.argv[1:])
+    for stream in (sys.stdout, sys.stderr):
+        mask_stream(stream)
     if isinstance(sys.stdout, TextIOWrapper):  # what it can't encode is escaped, as on stderr, and no traceback
         sys.stdout.reconfigure(errors="backslashreplace")
-    from iad_policy.commands.terminal import show_warning  # a command is about to run, so this is no detour
-
     warnings.showwarning = show_warning
 
 

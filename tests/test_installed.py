@@ -44,7 +44,7 @@ def run(folder: Path, *words: object) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 def test_the_wheel_is_sound_and_installs_and_runs_the_demo_in_another_environment(tmp_path: Path) -> None:
     run(tmp_path, sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", tmp_path, ROOT)
     run(tmp_path, sys.executable, "-m", "venv", tmp_path / "venv")

@@ -159,7 +159,7 @@ class DockerSandbox(Sandbox):
                 self._end = weakref.finalize(self, _remove, self._container)
             _remove(old)
 
-    def _fork(self, state: FrozenState) -> Self:
+    def _fork(self, state: FrozenState, *, is_whole: bool = False) -> Self:
         self._own(state)
         return type(self)(self._engine, state, is_fork=True)
 

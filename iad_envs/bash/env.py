@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from iad_envs.bash.facts import NOTHING, SUBMIT, complaint_about, facts_of, observation_of
-from iad_envs.bash.sandbox import SandboxLimits, open_sandbox
+from iad_envs.bash.sandbox import SandboxEnded, SandboxLimits, open_sandbox
 from iad_envs.bash.scoring import NO_PARTS, GoldOnce, RewardMode, scored
 from iad_envs.bash.start_state import Ran, StartState
 from iad_envs.bash.tasks import DATA_FILES, BashTask, commands_in, load_tasks, setup_of
@@ -181,6 +181,9 @@ class BashEnv(IADEnv[str, ShellState]):
 
     def _start_of(self, file_system: str) -> StartState:
         start = self._starts.get(file_system)
+        if start is not None and not start.sandbox.is_usable:
+            self._starts.pop(file_system).leave(self)
+            start = None
         if start is None:
             setup = setup_of(self._folder, file_system)
             sandbox = open_sandbox(self._backend, setup=setup, limits=self._limits, **self._options)
@@ -197,10 +200,7 @@ class BashEnv(IADEnv[str, ShellState]):
         if self.terminal(action):
             return Transition(replace(state, submitted=True), "", True)
         complaint = _unusable(action)
-        if complaint:
-            ran = state.start.refused(state.ran, complaint)
-        else:
-            ran = state.start.run(state.ran, action, cwd=state.cwd, oldpwd=state.oldpwd)
+        ran = state.start.refused(state.ran, complaint) if complaint else _run(state, action)
         if ran.result is None:
             return Transition(replace(state, ran=ran, command=action), ran.complaint, False)
         after = replace(state, cwd=ran.result.cwd, oldpwd=ran.result.oldpwd, ran=ran, command=action)
@@ -227,7 +227,11 @@ class BashEnv(IADEnv[str, ShellState]):
         if now.step == 0:  # no command has run yet, so a reset does not need the gold command
             return Score(0.0, 0.0, False, NO_PARTS[self._reward], gold_once)
         # At the end gold runs again: a time-dependent command must run when the agent's did.
-        gold = state.start.run(None, task.gold) if state.submitted else gold_once.outcome(state.start, task.gold)
+        gold = (
+            state.start.run(None, task.gold, is_whole=True)
+            if state.submitted
+            else gold_once.outcome(state.start, task.gold)
+        )
         found = scored(self._reward, state.start, state.ran, instruction=task.instruction, gold=gold)
         progress = min(found.total, 1.0)
         if not state.submitted:
@@ -261,6 +265,19 @@ class BashEnv(IADEnv[str, ShellState]):
         changes = () if state.ran is None else state.ran.changes
         seen = (state.submitted, state.cwd, view.page["output"], changes, view.facts["complaint"])
         return blake2b(repr(seen).encode(errors="surrogateescape"), digest_size=16).hexdigest()
+
+
+def _run(state: ShellState, command: str) -> Ran:
+    """Run a command in a state. One that ends the fork it runs in, but not the sandbox, is undone."""
+    for is_last in (False, True):
+        try:
+            return state.start.run(state.ran, command, cwd=state.cwd, oldpwd=state.oldpwd)
+        except SandboxEnded:
+            if not state.start.sandbox.is_usable:
+                raise
+            if is_last:
+                break
+    return state.start.refused(state.ran, "expected a command that leaves its shell running, got one that ended it")
 
 
 def _unusable(action: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, Literal, NamedTuple, Self, cast
 
-from iad_envs.errors import Unavailable
+from iad_envs.errors import Lost, Unavailable
 
 BACKENDS: Mapping[str, str] = {
     "embedded": "iad_envs.bash.embedded.opening:open_embedded",
@@ -24,6 +24,10 @@ Setup = Sequence[str] | Path
 
 class SandboxError(RuntimeError):
     """An operation of a sandbox failed for a reason other than the command."""
+
+
+class SandboxEnded(SandboxError, Lost):
+    """The processes of a sandbox, or of a fork, have ended. Open another one."""
 
 
 class TooManyChanges(SandboxError):
@@ -101,9 +105,9 @@ class SandboxLimits:
 
     Attributes:
         processes: Number of processes at a time, per sandbox or fork.
-        memory_mb: Address space of one process in MB. With cgroups also the total memory of all processes and the files
-            they write.
-        disk_mb: Total size of all changes to the start state in MB.
+        memory_mb: Address space of one process in MB. With cgroups, all processes together have it beside the most that
+            all states may take.
+        disk_mb: Total size of all changes to the start state in MB. All states together may take 8 times as much.
         inodes: Number of files, folders and links added or changed per frozen state.
         output_bytes: Number of output bytes kept per command: half from the head, half from the tail.
         flood_bytes: Number of output bytes after which a command is killed.
@@ -202,6 +206,11 @@ class Sandbox(ABC):
         """Isolation and limits in force."""
 
     @property
+    def is_usable(self) -> bool:
+        """Whether the sandbox has neither been closed nor ended."""
+        return True
+
+    @property
     def start(self) -> FrozenState:
         """The state in which the sandbox was opened. For a fork, the state it was forked from."""
         return self._start
@@ -238,12 +247,14 @@ class Sandbox(ABC):
     def restore(self, token: FrozenState) -> None:
         """Restore a frozen state, and kill all processes."""
 
-    def fork(self, token: FrozenState | None = None) -> Self:
+    def fork(self, token: FrozenState | None = None, *, is_whole: bool = False) -> Self:
         """Open a temporary sandbox in a frozen state. Without a token, the current state is frozen first.
 
-        Close it, or use it as a context manager. Forks of one state can run in parallel and do not affect each other.
+        Close it, or use it as a context manager. Forks of one state can run in parallel and do not affect each other,
+        but for the room that all states have together. With `is_whole` a fork has all that one may have, however much
+        others have taken. Use it for one fork at a time.
         """
-        return self._fork(self.snapshot() if token is None else token)
+        return self._fork(self.snapshot() if token is None else token, is_whole=is_whole)
 
     def commit(self, child: Self) -> FrozenState:
         """Adopt the state of a fork without running anything again, and close the fork."""
@@ -307,7 +318,7 @@ class Sandbox(ABC):
     ) -> CommandResult: ...
 
     @abstractmethod
-    def _fork(self, state: FrozenState) -> Self: ...
+    def _fork(self, state: FrozenState, *, is_whole: bool = False) -> Self: ...
 
     @abstractmethod
     def _diff(self, since: FrozenState, time_s: float) -> tuple[Change, ...]: ...

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from weakref import WeakSet
 
 from iad_envs.bash.intercode_compat import CLEANING, MALFORMED, TIMED_OUT, GitIndex, MalformedCommand, arrives_as
-from iad_envs.bash.sandbox import Change, CommandResult, FrozenState, Sandbox, SandboxError, TooManyChanges
+from iad_envs.bash.sandbox import Change, CommandResult, FrozenState, Sandbox, SandboxEnded, SandboxError
 
 
 class Ran(NamedTuple):
@@ -62,8 +62,11 @@ class StartState:
         with self.sandbox.fork(self.token) as fork:
             return GitIndex.of(fork.tree("/"))
 
-    def run(self, before: Ran | None, command: str, *, cwd: str = "/", oldpwd: str = "") -> Ran:
-        """Run a command in a fork of a previous command's state (None: the start state), and freeze the result."""
+    def run(self, before: Ran | None, command: str, *, cwd: str = "/", oldpwd: str = "", is_whole: bool = False) -> Ran:
+        """Run a command in a fork of a previous command's state (None: the start state), and freeze the result.
+
+        With `is_whole` it has all room that one command may have, however much others have taken.
+        """
         files = self.token if before is None else before.files
         try:
             arguments = arrives_as(command) if self._published else ("bash", "-c", command.strip())
@@ -77,13 +80,15 @@ class StartState:
         def left_s() -> float:
             return max(deadline - time.monotonic(), 0.1)
 
-        with self.sandbox.fork(files) as fork:
+        with self.sandbox.fork(files, is_whole=is_whole) as fork:
             result = fork.run(line, cwd=cwd, oldpwd=oldpwd, timeout_s=self._time_s)
-            after = fork.snapshot()
             try:
+                after = fork.snapshot()
                 changes = fork.diff(files, timeout_s=left_s())
                 since_start = changes if files is self.token else fork.diff(self.token, timeout_s=left_s())
-            except TooManyChanges as error:
+            except SandboxEnded:
+                raise
+            except SandboxError as error:
                 return self.refused(before, f"{error}; the command was undone")
         received = line if isinstance(line, str) else shlex.join(line)
         return Ran(result, received, after, changes, since_start, after.ended)

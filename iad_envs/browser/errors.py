@@ -7,13 +7,17 @@ RenderError
 └── ProtocolError     the browser refused a command
 """
 
+from iad_envs.errors import Lost
 
-class RenderError(RuntimeError):
+
+class RenderError(Lost):
     """Rendering failed for a reason other than the page."""
 
 
 class BrowserNotFound(RenderError, FileNotFoundError):
     """No Chromium was found."""
+
+    is_lost = False
 
 
 class BrowserGone(RenderError):

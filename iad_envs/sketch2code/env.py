@@ -354,7 +354,8 @@ class Sketch2CodeEnv(IADEnv[dict[str, Any], SketchState]):
         if task.sketch is not None:
             image = decoded(task.sketch.read_bytes(), str(task.sketch))
         else:
-            page = self.renderer.page(task.html)
+            with self.renderer.patiently():
+                page = self.renderer.page(task.html)
             seed = [task.number, *task.page.stem.encode()]
             image = draw_sketch(page.boxes, (page.width, page.height), seed=seed)
         frame, size = letterboxed(image, self._image_size)

@@ -27,6 +27,12 @@ class RenderLimits(NamedTuple):
     screenshot_s: float = 10.0
     pages_per_browser: int = 2_000
 
+    def times(self, factor: float) -> "RenderLimits":
+        """Return limits with a multiple of the time."""
+        return self._replace(
+            load_s=self.load_s * factor, collect_s=self.collect_s * factor, screenshot_s=self.screenshot_s * factor
+        )
+
 
 class RenderedPage(NamedTuple):
     """A rendered page.

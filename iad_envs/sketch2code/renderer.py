@@ -9,7 +9,8 @@ import os
 import threading
 import weakref
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from hashlib import blake2b
 from typing import TypeVar
 
@@ -62,12 +63,30 @@ class Renderer:
         self._n_pages = 0
         self._pages: OrderedDict[str, RenderedPage] = OrderedDict()
         self._busy: dict[Browser, int] = {}
+        self._patience = threading.local()
 
     @property
     def browser(self) -> Browser:
         """The running browser. It is started if necessary."""
         with self._lock:
             return self._running()
+
+    @contextmanager
+    def patiently(self) -> Iterator[None]:
+        """Return a context in which this thread renders pages of the data, which cost an episode if they fail.
+
+        One that takes too long, beside an agent's page or on a busy machine, is rendered again in a browser of its own,
+        with ten times as much time.
+        """
+        self._patience.is_on = True
+        try:
+            yield
+        finally:
+            self._patience.is_on = False
+
+    @property
+    def _is_patient(self) -> bool:
+        return getattr(self._patience, "is_on", False)
 
     def page(self, html: str) -> RenderedPage:
         """Return a rendered page, cached by content. If it can't be rendered, its `failure` is set.
@@ -78,7 +97,7 @@ class Renderer:
         name = blake2b(html.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
         with self._lock:
             known = self._pages.get(name)
-            if known is not None:
+            if known is not None and not (known.failure and self._is_patient):
                 self._pages.move_to_end(name)
                 return known
         page, _ = self.run(html, None)
@@ -120,7 +139,7 @@ class Renderer:
                     result = None if page.failure or work is None else work(tab, page)
                 except RenderError as error:
                     alive = self._drop(browser, tab)
-                    if isinstance(error, PageTimeout) and (alive or last):
+                    if isinstance(error, PageTimeout) and ((alive and not self._is_patient) or last):
                         return self._failed(f"the page took too long: {error}"), None
                     # A tab or a browser may also fail for another reason: only a second failure counts as the page's.
                     if last:
@@ -178,7 +197,8 @@ class Renderer:
                 if self._idle:
                     return self._idle.pop()
         try:
-            return browser, Tab(browser, scripts=self._scripts, assets=self._assets, limits=self.limits)
+            limits = self.limits.times(10) if alone and self._is_patient else self.limits
+            return browser, Tab(browser, scripts=self._scripts, assets=self._assets, limits=limits)
         except BaseException:
             self._release(browser)
             raise

@@ -18,7 +18,9 @@ def no_parts(*, visual: bool) -> dict[str, float]:
 
 def layout_parts(renderer: Renderer, task: SketchTask, page: RenderedPage) -> Mapping[str, float]:
     """Return the parts of a page's layout score, 0-1."""
-    score = score_pages(renderer.page(task.html), page)
+    with renderer.patiently():
+        reference = renderer.page(task.html)
+    score = score_pages(reference, page)
     text, image = score.kinds["text_block"], score.kinds["image"]
     return dict(zip(LAYOUT_PARTS, (score.layout, text.iou, text.weight, image.iou, image.weight), strict=True))
 

@@ -108,7 +108,8 @@ def reference_blocks(renderer: Renderer, html: str, *, published: bool = False) 
     Raises:
         ValueError: It could not be photographed.
     """
-    page, blocks, image = file_blocks(renderer, html) if published else text_blocks(renderer, html)
+    with renderer.patiently():
+        page, blocks, image = file_blocks(renderer, html) if published else text_blocks(renderer, html)
     if image is None:
         raise ValueError(
             f"expected a reference that can be photographed, got one that failed: {page.failure}; check the page"

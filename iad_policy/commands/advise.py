@@ -96,7 +96,7 @@ def advise(
     from iad_policy.report.advice.advice_table import AdviceTable, PlanTable
     from iad_policy.report.advice.planning import PlanSettings, plan_of
     from iad_policy.run.config import RunConfig
-    from iad_policy.types.atomic import write_atomically
+    from iad_policy.types.atomic import write_text
 
     with clear_errors():
         if spending is not None and policy is None:
@@ -110,8 +110,7 @@ def advise(
             config = RunConfig.of(Run(run).config)
             options = config.options("iad") if "iad" in config.strategies else {}
             plan = plan_of(found.pilot, PlanSettings(worth, spending, most), options)
-            with write_atomically(policy) as part:
-                part.write_text(plan.as_toml(), encoding="utf-8")
+            write_text(policy, plan.as_toml())
             if not as_json:
                 make_console().print(PlanTable(plan, str(policy)))
                 return

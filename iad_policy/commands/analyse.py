@@ -33,7 +33,11 @@ PairBy = Annotated[
 ]
 Ks = Annotated[str, typer.Option("--k", metavar="K[,K...]", help="Numbers of samples for pass@k and pass^k.")]
 Columns = Annotated[
-    str, typer.Option(metavar="KEY=NAME[,...]", help="For --jsonl: your names of the keys, as in task=question.id.")
+    str,
+    typer.Option(
+        metavar="KEY=NAME[,...]",
+        help="For --jsonl: your names of the keys, as in task=question.id; with success= none is read.",
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")]
 
@@ -85,7 +89,7 @@ def analyse(
         form = asked[0] if asked else OWN
         for pair in filter(None, columns.split(",")):
             key, sign, name = pair.partition("=")
-            if not key or not sign or not name:
+            if not key or not sign:
                 raise ValueError(f"expected --columns KEY=NAME, got {pair!r}; put an equals sign between them")
             names[key] = name
         logs = read_logs(form, paths, columns=names)

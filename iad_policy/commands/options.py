@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from iad_policy.run.config import OPTIONS, RunConfig, RunOption, one_or_all
+from iad_policy.types.secrets import learn
 
 EnvId = Annotated[str, typer.Argument(metavar="ENV", help="Environment id, such as IAD/WebShop-v0.")]
 EnvArgs = Annotated[
@@ -92,6 +93,7 @@ def pairs(given: list[str] | None, option: str) -> dict[str, Any]:
             read[key] = json.loads(value)
         except ValueError:
             read[key] = value
+    learn(read)  # before anything is done with them that can fail
     return read
 
 

@@ -23,7 +23,7 @@ from iad_policy.report.predictions.scored_files import (
 )
 from iad_policy.report.predictions.scoring import MISSING_RULES, WRONG, ScoringRules, figures_of
 from iad_policy.run.resolve import make_env, parameters_of
-from iad_policy.types.atomic import write_atomically
+from iad_policy.types.atomic import write_text
 from iad_policy.types.texts import isolated
 
 Paths = Annotated[
@@ -121,8 +121,8 @@ def score(
         headings = {**form.headings, SUCCESS: form.headings[SUCCESS] + (f"\n({rule})" if rule else "")}
         console.print(ScoreTable(found, heading, headings, form.notes, form.missing_as))
     if out is not None:
-        with clear_errors(), write_atomically(out) as part:
-            part.write_text("".join(f"{json.dumps(line, allow_nan=False)}\n" for line in found.lines()), "utf-8")
+        with clear_errors():
+            write_text(out, "".join(f"{json.dumps(line, allow_nan=False)}\n" for line in found.lines()))
         if not as_json:
             tell(f"Tasks: {out}")
     if any(one.error == NOT_SCORED for file in scored for one in file.attempts):

@@ -1,6 +1,5 @@
 """`iad serve`: the sites, and any environment to agents and trainers of other frameworks."""
 
-import json
 import os
 import signal
 import sys
@@ -21,6 +20,7 @@ from iad_policy.commands.asgi import AsgiServer
 from iad_policy.commands.options import DataDir, EnvArgs, Split, pairs
 from iad_policy.commands.terminal import clear_errors, tell
 from iad_policy.run.resolve import make_env
+from iad_policy.types.hashing import dumps
 from webshop_server.site.server import LOOPBACK, announcement, serve_until_stopped
 from webshop_server.site.serving import open_site
 
@@ -273,4 +273,4 @@ class OutcomeFile:
     def __call__(self, outcome: ChatOutcome) -> None:
         """Add an episode."""
         with self._lock, self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(outcome._asdict()) + "\n")
+            file.write(dumps(outcome._asdict()) + "\n")

@@ -17,6 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from iad_envs.errors import Unavailable
 from iad_policy.errors import IADError
 from iad_policy.report.console import TextConsole
+from iad_policy.types.secrets import masked
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C, by the convention of shells."""
@@ -51,7 +52,7 @@ def clear_errors(kinds: tuple[type[Exception], ...] = (*BAD_INPUT, OSError)) -> 
     try:
         yield
     except kinds as error:
-        tell(f"iad: {error}", is_error=True)
+        tell(masked(f"iad: {error}"), is_error=True)
         raise typer.Exit(2) from None
 
 

@@ -18,7 +18,7 @@ from iad_policy.learn.recipes import load_recipe
 from iad_policy.learn.train import train
 from iad_policy.registry.domain import domain_by_id
 from iad_policy.trained.models import ROUNDS
-from iad_policy.types.atomic import write_atomically
+from iad_policy.types.atomic import write_text
 from iad_policy.types.hashing import dumps
 
 Tell = Callable[[str], Any]
@@ -162,8 +162,7 @@ def improve(
         dev.append(_measured(env, folder, number, dev_tasks, report))
     improved = Improved(folder, tuple(dev))
     record = {"method": method, "buffer": buffer, "dev": dev, "best": improved.best}
-    with write_atomically(folder / ROUNDS) as part:
-        part.write_text(f"{dumps(record)}\n", encoding="utf-8")
+    write_text(folder / ROUNDS, f"{dumps(record)}\n")
     return improved
 
 

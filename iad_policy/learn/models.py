@@ -14,7 +14,7 @@ from iad_policy.learn.trainable import Trainable
 from iad_policy.ledger.folder_lock import FolderInUse, lock_folder
 from iad_policy.ledger.run_folder import LOCK
 from iad_policy.trained.models import FORMAT, MODEL, TRAINING, Model, ModelFolderError, load_model
-from iad_policy.types.atomic import write_atomically
+from iad_policy.types.atomic import write_text
 from iad_policy.types.hashing import dumps
 from iad_policy.types.regular_file import no_links
 
@@ -59,8 +59,7 @@ def write_model(folder: Path, backend: Trainable, facts: Mapping[str, Any]) -> M
     """Write a model's folder, and delete its checkpoints. A folder with `model.json`, written last, is complete."""
     backend.save(folder)
     whole = {"format": FORMAT, **facts, "backend_options": dict(backend.options)}
-    with write_atomically(folder / MODEL, is_synced=True) as part:
-        part.write_text(f"{dumps(whole)}\n", encoding="utf-8")
+    write_text(folder / MODEL, f"{dumps(whole)}\n", is_synced=True)
     (folder / STATE).unlink(missing_ok=True)
     for checkpoint in folder.glob(f"{CHECKPOINT}*"):
         shutil.rmtree(checkpoint, ignore_errors=True)  # of processes that train together, another one deletes it, too
@@ -109,8 +108,7 @@ def write_checkpoint(folder: Path, name: str, models: Mapping[str, Trainable], *
     for kind, model in models.items():
         (folder / at / kind).mkdir(parents=True, exist_ok=True)
         model.save(folder / at / kind)
-    with write_atomically(folder / STATE) as part:
-        part.write_text(f"{dumps({'at': at, **state})}\n", encoding="utf-8")
+    write_text(folder / STATE, f"{dumps({'at': at, **state})}\n")
     for other in folder.glob(f"{CHECKPOINT}-*"):
         if other.name != at:
             shutil.rmtree(other)

@@ -30,7 +30,7 @@ from iad_policy.registry.domain import domain_by_id
 from iad_policy.report.arm_pictures import draw_pictures
 from iad_policy.report.compare import differences, over_tasks
 from iad_policy.report.samples import REWARD, SUCCESS, CountingRules, by_task, samples_of
-from iad_policy.types.atomic import write_atomically
+from iad_policy.types.atomic import write_text
 from iad_policy.types.hashing import dumps
 
 COLUMNS = ("trend", "published", "reward", "success", "p (Holm)", "MDE", "verdict")
@@ -156,15 +156,13 @@ def reproduce(
         "claims": judged(known.claims, episodes),
         "pictures": [asdict(one) for one in known.pictures],
     }
-    with write_atomically(Path(out) / RESULTS) as part:
-        part.write_text(f"{dumps(record)}\n", encoding="utf-8")
+    write_text(Path(out) / RESULTS, f"{dumps(record)}\n")
     drawn: list[Path] = []
     try:
         drawn = draw_pictures(record, Path(out) / "figure")
     except MissingExtra as error:
         report(f"no pictures: {error}")
-    with write_atomically(Path(out) / PAGE) as part:
-        part.write_text(as_markdown(record, drawn), encoding="utf-8")
+    write_text(Path(out) / PAGE, as_markdown(record, drawn))
     return Reproduction(record)
 
 

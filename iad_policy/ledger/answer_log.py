@@ -21,23 +21,31 @@ from iad_policy.types.atomic import write_atomically
 from iad_policy.types.hashing import decode, digest, dumps, encode
 from iad_policy.types.jsonl import LineFile, record_of
 from iad_policy.types.regular_file import MAX_BYTES, n_bytes_of, no_links, read_regular
+from iad_policy.types.secrets import MASK, masked
 
 ANSWERS = "answers.jsonl"
 BLOBS = "blobs"
 THUMBNAILS = "thumbnails"
+MASKED = "masked"
+"""Key of a line whose answer had secrets in it. A run that goes on asks for it again."""
 FORMAT = 2
 """What the lines of a log have. `config.json` names it; version 0.1 had no number. Since 2 a line has the `exchanges`
 with language models that led to it: each prompt as sent, the text as sampled, finish reason and sampling. A verdict
 says what its score is `of` and whether it is `revised`, an outcome where (`at`) and by which `draw` it was simulated,
 and a role's text what its `subject` was. Readers skip lines of a kind that they don't know."""
 
-
 LONG_LINE = 2**20
 """Bytes of the longest line that the log has itself. Readers take no line of more than `MAX_LINE`."""
 
 
 class Log(ABC):
-    """Stores the answers of a run: lines, and the long values and pictures that lines refer to."""
+    """Stores the answers of a run: lines, and the long values and pictures that lines refer to.
+
+    Secrets are replaced in what is stored. A line says if they were in the answer, as it can't be replayed then.
+    """
+
+    def __init__(self) -> None:
+        self._masked: set[str] = set()  # names of blobs in which something was replaced
 
     def append(self, *records: Mapping[str, Any]) -> None:
         """Write lines in one go.
@@ -50,6 +58,10 @@ class Log(ABC):
 
     def _line(self, record: Mapping[str, Any]) -> str:
         line = dumps(record)
+        if MASK in line or self._masked:
+            answer = json.dumps({name: part for name, part in record.items() if name != "exchanges"})
+            if masked(answer) != answer or any(name in answer for name in self._masked):
+                line = dumps({**record, MASKED: True})
         if len(line) <= LONG_LINE:
             return line
         if len(line) > MAX_BYTES // 2:  # in the blob, quotes and backslashes are escaped once more
@@ -64,8 +76,11 @@ class Log(ABC):
         size = len(value) if isinstance(value, str) else getattr(value, "nbytes", 0)
         if size <= 1024:
             return encode(value)
-        name = digest(value)
-        self.keep(blob_place(name), lambda: json.dumps(encode(value)).encode())
+        shown = masked(value)
+        name = digest(shown)
+        if shown is not value:
+            self._masked.add(name)
+        self.keep(blob_place(name), lambda: json.dumps(encode(shown)).encode())
         return {"__blob__": name}
 
     def put_list(self, values: Sequence[Any]) -> Any:
@@ -74,8 +89,11 @@ class Log(ABC):
         text = json.dumps(encoded)
         if len(text) <= 4096:  # the documents of functions are longer
             return encoded
-        name = digest(text)
-        self.keep(blob_place(name), text.encode)
+        shown = masked(text)
+        name = digest(shown)
+        if shown is not text:
+            self._masked.add(name)
+        self.keep(blob_place(name), shown.encode)
         return {"__blob__": name}
 
     def put_picture(self, png: bytes) -> str:
@@ -130,6 +148,7 @@ class AnswerLog(Log):
     """
 
     def __init__(self, folder: Path | str, *, without: Container[str] = (), is_mended: bool = False) -> None:
+        super().__init__()
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         no_links(self.folder, BLOBS, THUMBNAILS)
@@ -245,6 +264,7 @@ class EpisodeLog:
         self.get = log.get
         self.put_picture = log.put_picture
         self.n_replayed = 0
+        self._items: list[str] = []
 
     @property
     def answers(self) -> Mapping[str, dict[str, Any]]:
@@ -263,7 +283,10 @@ class EpisodeLog:
         if record["question"] != question:
             self.drop(item)
             return None
+        if record.get(MASKED) and record["kind"] != "step":  # a step's record is compared by a digest, not replayed
+            return None
         self.n_replayed += 1
+        self._items.append(item)
         return record
 
     def drop(self, *items: str) -> None:
@@ -273,8 +296,14 @@ class EpisodeLog:
             self._log.append({"episode": self.key, "item": dropped[0], "kind": "left", "dropped": dropped})
             self._records.clear()
 
+    def restart(self) -> None:
+        """Drop all answers, replayed and new ones included: the episode begins again."""
+        self.drop(*self._items)
+        self._items.clear()
+
     def write(self, *lines: AnswerLine) -> None:
         """Add answers."""
+        self._items += [line.item for line in lines]
         self._log.append(*(self._record(line) for line in lines))
 
     def _record(self, line: AnswerLine) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from iad_policy.ledger.episode import RESET
 from iad_policy.ledger.episode_index import EpisodeIndex
 from iad_policy.ledger.episode_record import EPISODES, EpisodeRecord, episode_of
 from iad_policy.ledger.folder_lock import FolderInUse, FolderLock, lock_folder
-from iad_policy.types.atomic import PART, write_atomically
+from iad_policy.types.atomic import PART, write_text
 from iad_policy.types.hashing import dumps
 from iad_policy.types.jsonl import LineFile, read_lines, warn_of
 from iad_policy.types.regular_file import n_bytes_of, no_links, read_regular
@@ -157,8 +157,7 @@ class RunFolder:
             StorageError: One can't be written. The old one is kept.
         """
         _replace(self.path / SUMMARY, {**summary, SUMMARISED: n_bytes_of(self.path / EPISODES)})
-        with write_atomically(self.path / TABLE) as part:
-            part.write_text(table, encoding="utf-8")
+        write_text(self.path / TABLE, table)
 
     def close(self) -> None:
         """Close the files and release the lock. Closing twice is harmless."""
@@ -286,5 +285,4 @@ def _shown(value: Any, other: Any) -> str:
 
 
 def _replace(path: Path, content: Mapping[str, Any]) -> None:
-    with write_atomically(path, is_synced=True) as part:
-        part.write_text(f"{json.dumps(content, indent=2, allow_nan=False)}\n", encoding="utf-8")
+    write_text(path, f"{json.dumps(content, indent=2, allow_nan=False)}\n", is_synced=True)

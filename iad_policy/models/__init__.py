@@ -9,6 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from iad_policy.types import NOTHING, Usage
 from iad_policy.types.hashing import digest
+from iad_policy.types.secrets import without_secrets
 
 Message = Mapping[str, Any]
 """A message: `{"role": "system" | "user" | "assistant", "content": text, or a list of parts}`.
@@ -80,8 +81,11 @@ def text_of(content: object) -> str:
 
 
 def settings_of(model: LanguageModel) -> Mapping[str, Any]:
-    """Return everything but the name that changes a model's answers. It is empty for a client without settings."""
-    settings: Mapping[str, Any] = getattr(model, "settings", {})
+    """Return everything but the name that changes a model's answers, without secrets.
+
+    It is empty for a client without settings.
+    """
+    settings: Mapping[str, Any] = without_secrets(getattr(model, "settings", {}))
     return settings
 
 

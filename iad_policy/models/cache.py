@@ -10,6 +10,7 @@ import sqlite3
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from time import perf_counter
@@ -20,6 +21,7 @@ from iad_policy.models import Completion, LanguageModel, Messages, question_of, 
 from iad_policy.types import Usage
 from iad_policy.types.call_context import current_call
 from iad_policy.types.hashing import digest
+from iad_policy.types.secrets import masked
 
 
 class CachedModel:
@@ -105,6 +107,9 @@ class CachedModel:
                 call.siblings.difference_update(one for one in others if self._read(key_of(one)) is not None)
                 start = perf_counter()
                 answer = self._model.complete(messages, temperature=temperature, max_tokens=max_tokens)
+                text = masked(answer.text)
+                if text is not answer.text:
+                    answer = replace(answer, text=text, starts=None)
                 self._write(key, answer, seconds=perf_counter() - start)
                 return answer
 

@@ -7,6 +7,7 @@ from iad_policy.models import Completion, LanguageModel, Messages, settings_of
 from iad_policy.models.loading import load_model
 from iad_policy.types import Exchange
 from iad_policy.types.call_context import current_call
+from iad_policy.types.secrets import masked
 from iad_policy.types.texts import shortened, well_formed
 
 MAX_ANSWER = 2**19
@@ -38,8 +39,9 @@ class ModelComponent:
     def complete(self, messages: Messages, temperature: float | None = None) -> Completion:
         """Return the model's answer. Without a temperature the component's own applies.
 
-        This is the border to models: the question and the answer have no lone surrogates. The answer's exchange has
-        them as the model sent them. An answer of more than `MAX_ANSWER` characters is cut, as one at `max_tokens` is.
+        This is the border to models: the question and the answer have no lone surrogates, and the answer no secrets of
+        this process. The answer's exchange has it as the model sent it. An answer of more than `MAX_ANSWER` characters
+        is cut, as one at `max_tokens` is.
 
         Raises:
             ModelError: The model could not answer.
@@ -62,8 +64,8 @@ class ModelComponent:
                 answer.cached_tokens,
             )
         )
-        text = well_formed(answer.text)
+        text = well_formed(masked(answer.text))
         if text is answer.text:
             return answer
-        # A pair of surrogates is one character, so what comes after it has another place.
+        # A pair of surrogates is one character, and a secret three, so what comes after it has another place.
         return replace(answer, text=text, starts=answer.starts if len(text) == len(answer.text) else None)

@@ -19,7 +19,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 from typing import Any
-from urllib.parse import urlsplit
 
 from iad_policy.errors import MissingExtra, ModelError, install_command
 from iad_policy.models import Completion, Messages
@@ -36,6 +35,7 @@ from iad_policy.models.tools import (
 )
 from iad_policy.types import Usage
 from iad_policy.types.call_context import current_call, pause
+from iad_policy.types.secrets import learn, masked, without_secrets
 
 PACKAGE = "litellm"
 
@@ -92,6 +92,7 @@ class LiteLLMModel:
                 f"{max_parallel}; the defaults are 4 and 8"
             )
         _require_litellm()
+        learn({"api_key": api_key, "api_base": api_base, **sampling})
         self.name = name
         self._api_base = api_base
         self._api_key = api_key
@@ -142,7 +143,7 @@ class LiteLLMModel:
                 if failure.kind not in retried or n_tries > self._max_retries:
                     tries = "1 try" if n_tries == 1 else f"{n_tries} tries"
                     raise ModelError(
-                        f"expected an answer from {self._where()}, got: {failure.reason:.500} ({tries}); "
+                        f"expected an answer from {self._where()}, got: {masked(failure.reason):.500} ({tries}); "
                         f"{self._fix(failure)}",
                         kind="not_found" if failure.kind == "no_provider" else failure.kind,
                     ) from failure.__cause__
@@ -257,12 +258,9 @@ class LiteLLMModel:
         return known.get(provider, (f"{provider.upper()}_API_BASE",))
 
     def _where(self) -> str:
-        """Return its name, and its endpoint without a password if that is not the provider's default."""
+        """Return its name, and its endpoint without secrets if that is not the provider's default."""
         endpoint = self._endpoint()
-        if endpoint is None:
-            return self.name
-        parts = urlsplit(endpoint)
-        return f"{self.name} at {parts._replace(netloc=parts.netloc.rpartition('@')[2], query='').geturl()}"
+        return self.name if endpoint is None else f"{self.name} at {without_secrets(endpoint)}"
 
     def _fix(self, failure: "_Failure") -> str:
         endpoint = self._endpoint()

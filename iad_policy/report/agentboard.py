@@ -19,7 +19,7 @@ from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.ledger.run import Run
 from iad_policy.registry.domain import domain_by_id
 from iad_policy.report.metrics import summarise
-from iad_policy.types.atomic import write_atomically
+from iad_policy.types.atomic import write_text
 from iad_policy.types.texts import well_formed
 
 WEIGHTS = {
@@ -117,8 +117,7 @@ def _write_strategy(folder: Path, tasks: Mapping[str, Sequence[_Episode]]) -> li
             abilities[ability] = scored / total if total else None
         files[folder / "dimension.txt"] = [_json(abilities)]
     for path, texts in files.items():
-        with write_atomically(path) as part:
-            part.write_text("".join(f"{well_formed(text)}\n" for text in texts), encoding="utf-8")
+        write_text(path, "".join(f"{well_formed(text)}\n" for text in texts))
     return list(files)
 
 

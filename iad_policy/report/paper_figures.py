@@ -21,7 +21,7 @@ from iad_policy.report.plots import Mark, Panel, draw
 from iad_policy.report.results import Results
 from iad_policy.report.samples import METRICS, SUCCESS
 from iad_policy.strategies.building_blocks.feedback_forms import FORMS
-from iad_policy.types.atomic import write_atomically
+from iad_policy.types.atomic import write_text
 from iad_policy.types.hashing import digest
 
 FIGURES: Mapping[str, tuple[FigurePanel, ...]] = {
@@ -187,6 +187,5 @@ def write_figure(name: str, panels: Sequence[Panel], sweep: Sweep) -> list[Path]
         }
         for panel in panels
     ]
-    with write_atomically(written[0]) as part:
-        part.write_text(json.dumps({"title": title, "panels": points}, indent=2), encoding="utf-8")
+    write_text(written[0], json.dumps({"title": title, "panels": points}, indent=2))
     return written

@@ -24,6 +24,7 @@ from iad_policy.types import State
 from iad_policy.types.hashing import digest
 from iad_policy.types.names import NO_VERIFIER, PERFECT
 from iad_policy.types.plan import PLAN, AdaptivePlan, load_plan
+from iad_policy.types.secrets import without_masks, without_secrets
 
 DEFAULT_STRATEGIES = ("single", "bon-sc", "iad")
 DEFAULT_BASELINES = ("bon-sc", "bon")
@@ -284,8 +285,12 @@ class RunConfig:
         return declaration_of(self.strategy(strategy)).needs_with(self.options(strategy)) != "nothing"
 
     def has_n(self, strategy: str) -> bool:
-        """Say whether a strategy takes a number of proposals per decision."""
-        return "n" in options_of(self.strategy(strategy))
+        """Say whether a strategy takes a number of proposals per decision. With a plan it goes by the plan's."""
+        return "n" in options_of(self.strategy(strategy)) and not self._has_plan(strategy)
+
+    def _has_plan(self, strategy: str) -> bool:
+        takes = PLAN in options_of(self.strategy(strategy))
+        return takes and any(name in self.strategy_args for name in (PLAN, f"{strategy}.{PLAN}"))
 
     def strategy(self, name: str) -> Strategy:
         """Return a strategy by its name."""
@@ -405,10 +410,10 @@ class RunConfig:
         return {name: value for name, value in given.items() if name in known}
 
     def as_json(self) -> dict[str, Any]:
-        """Return the content of `config.json`. The budget of the whole run is a separate entry there."""
+        """Return the content of `config.json`, without secrets. The budget of the whole run is an entry of its own."""
         whole = {name: limit for name, limit in self.budget.items() if name.startswith("run.")}
         parts: dict[str, Any] = {part.name: getattr(self, part.name) for part in fields(self) if part.name != "own"}
-        parts |= {name: dict(parts[name]) for name in MAPPINGS}
+        parts |= {name: without_secrets(parts[name]) for name in MAPPINGS}
         parts |= {name: one_or_all(parts[name]) for name in ("agent", "verifier", "n", "seed")}
         own = [name for name in self.strategies if name not in STRATEGIES and not self.has_n(name)]
         without_n = {WITHOUT_N: own} if own else {}
@@ -416,7 +421,7 @@ class RunConfig:
 
     @classmethod
     def of(cls, recorded: Mapping[str, Any]) -> "RunConfig":
-        """Return the configuration of a `config.json`. It has only the names of user-defined strategies."""
+        """Return the configuration of a `config.json`. It has only the names of user-defined strategies, no secrets."""
         known = [part.name for part in fields(cls)]
         parts: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
@@ -431,6 +436,7 @@ class RunConfig:
         for key, value in parts.get("strategy_args", {}).items():
             if key.rpartition(".")[2] == PLAN and isinstance(value, str):  # a file, and a folder is read alone
                 raise ValueError(f"expected a run's own plan, got the file {value!r:.200}; repeat the recorded command")
+        parts |= {name: without_masks(parts[name]) for name in ("agent_args", "env_args") if name in parts}
         budget = {**parts.get("budget", {}), **recorded.get("run_budget", {})}
         return cls(**{**parts, "budget": budget, "own": absent})
 
@@ -454,9 +460,10 @@ class RunConfig:
 
     def _counted(self, counted: Mapping[tuple[str, str], Sequence[str]]) -> str:
         """Describe what `n` counts, from the strategies grouped by its meaning and its values."""
+        planned = [name for name in self.strategies if self._has_plan(name)]
         if not counted:
-            return "one proposal per decision"
-        others = [name for name in self.strategies if not self.has_n(name)]
+            return "n as the plan says" if planned else "one proposal per decision"
+        others = [name for name in self.strategies if not self.has_n(name) and name not in planned]
         (means, n), *rest = counted
         if not rest:
             text = f"equal on {means}: n = {n}"
@@ -468,7 +475,7 @@ class RunConfig:
             text = f"not equal: {'; '.join(groups)}"
         if others:
             text += f"; {', '.join(others)} {'is' if len(others) == 1 else 'are'} the reference with 1"
-        return text
+        return f"{text}; as the plan says for {', '.join(planned)}" if planned else text
 
     def _optional(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in PER_STRATEGY if name != "n" and getattr(self, name) is not None}

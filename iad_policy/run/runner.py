@@ -20,6 +20,7 @@ from iad_policy.run.worker import EpisodeJob, LoadComponents, MakeEnv, WorkerCon
 from iad_policy.strategies import require_verifier
 from iad_policy.types.hashing import digest, seed_of
 from iad_policy.types.plan import PLAN, load_plan, refinement_of
+from iad_policy.types.secrets import masked, without_secrets
 from iad_policy.world import described
 
 
@@ -108,7 +109,8 @@ class Runner:
         """Return the content of `config.json`: the configuration, and the versions of code, data and components."""
         trained = {"trained_here": self._trained_here} if self._trained_here else {}
         accepted = {"accepted": self._accepted} if self._accepted else {}
-        return {**self.config.as_json(), **described(self._context.env), **self._context.facts(), **trained, **accepted}
+        facts = {**described(self._context.env), **self._context.facts()}
+        return masked({**self.config.as_json(), **facts, **trained, **accepted})
 
     def jobs(self) -> Iterator[EpisodeJob]:
         """Yield every episode of the run, task by task."""
@@ -155,7 +157,7 @@ class Runner:
         """Return the hash of everything that can change an episode's answers."""
         config = self.config
         return digest(
-            (self._environment, config.env_args, config.split, self.data.get("digest")),
+            (self._environment, without_secrets(config.env_args), config.split, self.data.get("digest")),
             (task, seed),
             self._names[arm.agent, arm.verifier],
             self._settings[arm],

@@ -1,6 +1,7 @@
 """Runs single episodes: a worker has an environment and components, and returns the record of each episode."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import version
 from itertools import product
@@ -25,6 +26,7 @@ from iad_policy.runtime.components import Components
 from iad_policy.runtime.event_loop import EventLoop
 from iad_policy.types.hashing import seed_of
 from iad_policy.types.names import NO_VERIFIER
+from iad_policy.types.secrets import learn, masked
 from iad_policy.wrapper import IADPolicyWrapper
 
 MakeEnv: TypeAlias = Callable[[], gym.Env[Any, Any]]
@@ -66,7 +68,9 @@ class WorkerContext:
     """
 
     def __init__(self, spec: WorkerSpec) -> None:
+        learn([spec.config.env_args, spec.config.agent_args, spec.config.strategy_args])
         self.env = spec.make_env()
+        learn({} if self.env.spec is None else self.env.spec.kwargs)
         self.env_id = env_id(self.env)
         self._spec = spec
         self._components: dict[tuple[str, str], Components] = {}
@@ -150,6 +154,10 @@ class WorkerContext:
         }
 
 
+class _Again(Exception):
+    """What the environment runs in was lost, so that the episode is run again."""
+
+
 class Worker:
     """Runs episodes one after another, in its own environment.
 
@@ -169,10 +177,18 @@ class Worker:
     def run(self, job: EpisodeJob, log: EpisodeLog) -> EpisodeRecord:
         """Run an episode and return its record. An error in the episode is part of the record.
 
+        If what the environment runs in has ended, such as a sandbox, the episode is run once more, in another one.
+
         Raises:
             Interrupted: The run was asked to stop.
             StorageError: The log can't be written.
         """
+        with suppress(_Again):
+            return self._run(job, log, is_last=False)
+        log.restart()
+        return self._run(job, log, is_last=True)
+
+    def _run(self, job: EpisodeJob, log: EpisodeLog, *, is_last: bool) -> EpisodeRecord:
         config, arm, context = self._config, job.arm, self.context
         components = context.components(arm.agent, arm.verifier)
         policy = IADPolicyWrapper(
@@ -201,6 +217,8 @@ class Worker:
                 raise
             except Exception as error:
                 self._meter.refuse_if_stopped()  # an error while the run is stopping is not a failure of the episode
+                if getattr(error, "is_lost", False) and not is_last:
+                    raise _Again from error
                 run.stop("error", error=error)
             tasks = getattr(context.env.unwrapped, "tasks", None)
             return EpisodeRecord(
@@ -208,7 +226,7 @@ class Worker:
                 difficulty=str(getattr(tasks.get(job.task), "difficulty", "")) if isinstance(tasks, Mapping) else "",
                 information="" if components.verifier is None else components.verifier.information,
                 wall_s=perf_counter() - start,
-                **run.facts(),
+                **masked(run.facts()),
             )
 
     def close(self) -> None:

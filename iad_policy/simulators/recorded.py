@@ -21,7 +21,7 @@ from iad_policy.registry.domain import domain_of
 from iad_policy.simulators.llm import question
 from iad_policy.trained.outcomes import tool_of
 from iad_policy.types import Agent, Outcome, PublicInfo, State, Turn
-from iad_policy.types.atomic import write_atomically
+from iad_policy.types.atomic import write_text
 from iad_policy.types.call_context import Call, use_call
 from iad_policy.types.hashing import decode, dumps, encode, seed_of
 from iad_policy.types.information import may_read_gold
@@ -245,8 +245,7 @@ def record_elsewhere(env: gym.Env[Any, Any]) -> list[Recorded]:
 def write(records: Iterable[Recorded], path: Path | str) -> None:
     """Write a file of recorded outcomes, one JSON line each."""
     lines = (dumps(dict(zip(Recorded._fields, map(encode, one), strict=True))) for one in records)
-    with write_atomically(Path(path)) as part:
-        part.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    write_text(Path(path), "".join(f"{line}\n" for line in lines))
 
 
 def read(path: Path | str) -> Iterator[Recorded]:

@@ -1,4 +1,4 @@
-"""Writes files and folders atomically: completely or not at all."""
+"""Writes files and folders atomically, completely or not at all, and texts without secrets."""
 
 import os
 import shutil
@@ -8,6 +8,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from iad_policy.errors import StorageError
+from iad_policy.types.secrets import masked
 
 PART = ".part"
 """Suffix of the name of a file that is being written."""
@@ -72,3 +73,13 @@ def new_folder(path: Path) -> Iterator[Path]:
         raise StorageError(path, error) from error
     finally:
         shutil.rmtree(part, ignore_errors=True)  # usually it was renamed
+
+
+def write_text(path: Path, text: str, *, is_synced: bool = False) -> None:
+    """Create or replace a file with a text, in which secrets of the process are replaced.
+
+    Raises:
+        StorageError: It can't be written. The old file stays.
+    """
+    with write_atomically(path, is_synced=is_synced) as part:
+        part.write_text(masked(text), encoding="utf-8")

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from iad_policy.types.secrets import masked
+
 MAX_ARRAY_BYTES = 2**28
 """Size of the largest array that is decoded: a picture of 8,000 by 8,000 pixels has less."""
 _SIMPLE = (str, int, float, bool, type(None), bytes)
@@ -131,5 +133,5 @@ def _decoded(value: Any) -> Any:
 
 
 def dumps(record: Mapping[str, Any]) -> str:
-    """Return one line of JSON. Lone surrogates are escaped, so every text can be written."""
-    return json.dumps(record, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    """Return one line of JSON without secrets. Lone surrogates are escaped, so every text can be written."""
+    return masked(json.dumps(record, ensure_ascii=True, separators=(",", ":"), allow_nan=False))

@@ -5,6 +5,7 @@ import traceback
 from types import FrameType
 
 from iad_policy.types.names import OURS
+from iad_policy.types.secrets import masked
 
 MOST = 4000
 """Characters of a traceback that are kept, from its end."""
@@ -24,8 +25,8 @@ def place_of(error: BaseException) -> str:
 
 
 def traceback_of(error: BaseException) -> str:
-    """Return an error's traceback, with those of its causes; of a long one the end."""
-    return "".join(traceback.format_exception(error))[-MOST:]
+    """Return an error's traceback, with those of its causes; of a long one the end. Secrets are replaced first."""
+    return masked("".join(traceback.format_exception(error)))[-MOST:]
 
 
 def _is_users(frame: FrameType) -> bool:

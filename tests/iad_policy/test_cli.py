@@ -57,7 +57,8 @@ def test_the_whole_table_is_a_file_and_printed_if_asked(tmp_path: Path, monkeypa
 
 def test_without_a_terminal_the_first_episode_and_each_tenth_are_a_line(tmp_path: Path) -> None:
     given = ("--strategies", "single", "--tasks", 20, "--out", tmp_path)
-    with subprocess.Popen(command("compare", SHOP, *given), stdout=subprocess.PIPE, text=True) as process:
+    notebook = {**os.environ, "FORCE_COLOR": "1"}
+    with subprocess.Popen(command("compare", SHOP, *given), stdout=subprocess.PIPE, text=True, env=notebook) as process:
         assert process.stdout is not None
         first = process.stdout.readline()
         is_early = not (tmp_path / "summary.json").exists()

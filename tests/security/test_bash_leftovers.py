@@ -6,11 +6,15 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from iad_envs.bash.sandbox import SandboxError, open_sandbox
+from iad_envs.bash.env import BashEnv
+from iad_envs.bash.sandbox import SandboxEnded, SandboxError, open_sandbox
 from tests.effort import times
 from tests.security.bash_sandboxes import AS_NOBODY, AS_ROOT, ROOT, children, groups, mounts, sandbox_of, still_there
 
@@ -105,6 +109,37 @@ def test_a_supervisor_that_dies_takes_its_commands_along_and_is_told() -> None:
             sandbox.run("true")
         sandbox.close()
         assert keeper.run("echo unharmed").output == "unharmed\n"
+
+
+def test_the_episode_after_one_whose_sandbox_died_has_another() -> None:
+    options = {"hide": ["/usr/share/doc"]}
+    with open_sandbox(setup=["true"], **options), BashEnv(sandbox_options=options) as env:  # the launcher lives on
+        before = children(os.getpid())
+        env.reset(options={"task_id": "fs_1-0"})
+        os.kill(min(children(os.getpid()) - before), signal.SIGKILL)
+        with pytest.raises(SandboxEnded) as died:
+            env.step("echo lost")
+        assert died.value.is_lost
+        env.reset(options={"task_id": "fs_1-0"})
+        assert env.step("echo found")[4]["page"]["output"] == "found\n"
+
+
+def test_a_command_that_ends_what_runs_it_is_undone() -> None:
+    with BashEnv() as env:
+        env.reset(seed=0)
+        env.step("echo kept >/tmp/kept")
+        before = children(os.getpid())
+        with ThreadPoolExecutor(1) as thread:
+            step = thread.submit(env.step, "touch /tmp/touched; exec sleep 77")
+            while not step.done():
+                for pid in children(os.getpid()) - before:
+                    with suppress(OSError):
+                        if Path(f"/proc/{pid}/cmdline").read_bytes() == b"sleep\x0077\0":
+                            status = Path(f"/proc/{pid}/status").read_text()
+                            os.kill(int(status.partition("PPid:")[2].split()[0]), signal.SIGKILL)
+                time.sleep(0.01)
+        assert step.result()[4]["facts"]["complaint"].endswith("got one that ended it")
+        assert env.step("ls /tmp/*")[4]["page"]["output"] == "/tmp/kept\n"
 
 
 @pytest.mark.parametrize("has_ended", [True, False])

@@ -106,6 +106,33 @@ def test_no_kind_of_memory_is_held_beyond_the_limit(small: Sandbox, holder: str)
     assert small.run("echo alive").output == "alive\n"
 
 
+LARGE = {
+    "a file": "head -c 14M /dev/zero >/tmp/big",
+    "files with long names": 'cd /tmp; perl -e \'for (1..9000) { open F, ">", "n" x 200 . $_ or die "$!" }\'',
+}
+
+
+@pytest.mark.parametrize("large", LARGE)
+def test_candidates_with_large_files_have_one_allowance_and_end_nothing(user: str, large: str) -> None:
+    limits = SandboxLimits(memory_mb=48, disk_mb=16, inodes=10_000, time_s=60)
+    with sandbox_of(user, limits=limits) as sandbox:
+        kept, printed = [], []
+        for _ in range(20):
+            with sandbox.fork(sandbox.start) as candidate:
+                printed.append(candidate.run(LARGE[large]).output)
+                kept.append(candidate.snapshot())
+            if printed[-1]:
+                break
+        assert len(printed) >= 5
+        assert "No space left on device" in printed[-1]
+        with sandbox.fork(sandbox.start) as small, sandbox.fork(sandbox.start, is_whole=True) as gold:
+            assert small.run("echo small >/tmp/small; cat /tmp/small").output == "small\n"
+            assert gold.run(LARGE[large]).output == ""
+        kept.clear()
+        with sandbox.fork(sandbox.start) as candidate:
+            assert candidate.run(LARGE[large]).output == ""
+
+
 def test_memory_that_children_share_counts_once(small: Sandbox) -> None:
     script = '$| = 1; my $x = "x" x (48 << 20); for (1..6) { fork or last } sleep 1; print "kept\\n"; 1 while wait > 0'
     assert small.run(perl(script)).output.splitlines().count("kept") == 7

@@ -107,6 +107,15 @@ def test_a_page_whose_process_crashes_fails_alone(renderer: Renderer, good: Rend
     assert is_unharmed(renderer, good)
 
 
+def test_a_page_of_the_data_is_given_more_time(browsers: Browsers) -> None:
+    html = "<p>words</p><script>const end = Date.now() + 1500; while (Date.now() < end);</script>"
+    with browsers.renderer(scripts=True, limits=RenderLimits(load_s=1.0, collect_s=1.0)) as hasty:
+        assert hasty.page(html).failure
+        with hasty.patiently():
+            assert not hasty.page(html).failure
+        assert hasty.page(html + " ").failure
+
+
 def test_odd_pages_are_rendered(patient: Renderer, good: RenderedPage) -> None:
     for name, html in HARMLESS.items():
         assert not patient.page(html).failure, name

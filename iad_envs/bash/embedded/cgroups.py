@@ -27,20 +27,24 @@ class Controller(NamedTuple):
 
 
 class ControlGroup:
-    """The control groups of one sandbox.
+    """The control groups of one sandbox's commands.
+
+    A command enters by itself. The processes that watch it stay outside, so that no lack of memory ends them.
 
     Args:
         controllers: The available controllers.
         name: Name of the groups, unique on this machine.
-        pid: The process to add. It must not have children yet.
         processes: Maximum number of processes in the group.
         memory_bytes: Maximum memory of the group in bytes, including files in memory.
+
+    Attributes:
+        in_force: Which groups limit what, by controller.
+        doors: Descriptors by which a process enters the groups, whatever it may do otherwise. See `enter`.
     """
 
-    def __init__(
-        self, controllers: list[Controller], name: str, pid: int, *, processes: int, memory_bytes: int
-    ) -> None:
+    def __init__(self, controllers: list[Controller], name: str, *, processes: int, memory_bytes: int) -> None:
         self.in_force: dict[str, str] = {}
+        self.doors: list[int] = []
         self._folders: dict[str, str] = {}
         for controller in controllers:
             folder = f"{controller.folder}/{name}"
@@ -55,7 +59,8 @@ class ControlGroup:
                     _write(f"{folder}/{limit}", str(memory_bytes))
                     with contextlib.suppress(OSError):  # version 1 and kernels without swap have no such limit
                         _write(f"{folder}/memory.swap.max", "0")
-                _write(f"{folder}/cgroup.procs", str(pid))
+                if list(self._folders.values()).count(folder) == 1:
+                    self.doors.append(os.open(f"{folder}/cgroup.procs", os.O_WRONLY | os.O_CLOEXEC))
                 self.in_force[controller.name] = f"cgroup v{controller.version}"
             except OSError:
                 continue  # rlimits apply in any case; `in_force` lists the groups that apply too
@@ -72,11 +77,23 @@ class ControlGroup:
                 continue
         return 0
 
+    def close(self) -> None:
+        """Close this process's descriptors of the groups."""
+        while self.doors:
+            os.close(self.doors.pop())
+
     def remove(self) -> None:
         """Remove the groups. Their processes must have ended."""
+        self.close()
         for folder in set(self._folders.values()):
             _remove(folder)
         self._folders.clear()
+
+
+def enter(doors: list[int]) -> None:
+    """Move this process into groups."""
+    for door in doors:
+        os.write(door, b"0")
 
 
 def scope(

@@ -20,7 +20,9 @@ from iad_envs.bash.sandbox import (
     text_of,
 )
 
-ANSWER_GRACE_S = 30.0
+ANSWER_GRACE_S = 120.0
+"""Seconds after which a sandbox counts as dead. One that has ended is noticed at once, and one that commands starve of
+processor time is only slow."""
 
 
 def capabilities(n_ids: int, cgroups: dict[str, str]) -> Capabilities:
@@ -71,6 +73,11 @@ class EmbeddedSandbox(Sandbox):
         """Isolation and limits in force."""
         return self._supervisor.capabilities
 
+    @property
+    def is_usable(self) -> bool:
+        """Whether the sandbox has neither been closed nor ended."""
+        return self._supervisor.usable
+
     def _run(self, command: str | Sequence[str], cwd: str, oldpwd: str, time_s: float, stdin: bytes) -> CommandResult:
         header, output = self._ask(command, cwd, oldpwd, time_s, stdin, self._limits.output_bytes)
         killed_by, dropped = header["killed_by"], header["dropped"]
@@ -109,13 +116,14 @@ class EmbeddedSandbox(Sandbox):
         with self._busy:
             self._supervisor.ask({"do": "restore", "root": self._root, "state": self._own(token)})
 
-    def _fork(self, state: FrozenState) -> Self:
+    def _fork(self, state: FrozenState, *, is_whole: bool = False) -> Self:
         number = self._own(state)
         mine, theirs = socket.socketpair()
         runner = Channel(mine)
         try:
             with theirs:
-                answer = self._supervisor.ask({"do": "fork", "state": number}, send=[theirs])
+                request = {"do": "fork", "state": number, "is_whole": is_whole}
+                answer = self._supervisor.ask(request, send=[theirs])
         except SandboxError:
             runner.close()
             raise
@@ -203,6 +211,11 @@ class SupervisorClient:
         token = FrozenState(ended, owner=self.released, key=number)
         weakref.finalize(token, self.released.states.append, number)
         return token
+
+    @property
+    def usable(self) -> bool:
+        """Whether the supervisor is alive, and this process may ask it."""
+        return self._channel.usable
 
     def ran_out_of_memory(self) -> bool:
         """Whether the kernel has killed a process for memory since the last call."""

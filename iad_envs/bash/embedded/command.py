@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NoReturn
 
 from iad_envs.bash.embedded import syscalls
+from iad_envs.bash.embedded.cgroups import enter
 from iad_envs.bash.embedded.seccomp import Filter
 from iad_envs.bash.embedded.syscalls import Control
 
@@ -99,6 +100,7 @@ def _sealed(name: str, content: bytes, seal: int = 0) -> int:
 
 def _become(command: Command, root: str, limits: dict[str, Any], calls: Filter) -> NoReturn:
     """Confine this process and replace it by the command."""
+    enter(limits["doors"])
     os.setsid()
     syscalls.prctl(Control.SET_DUMPABLE, 1)  # otherwise the file belongs to the host's root
     with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:

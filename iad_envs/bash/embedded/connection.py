@@ -3,6 +3,7 @@
 import atexit
 import contextlib
 import os
+import select
 import socket
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from iad_envs.bash.embedded import cgroups, wire
-from iad_envs.bash.sandbox import SandboxError, SandboxUnavailable, TooManyChanges
+from iad_envs.bash.sandbox import SandboxEnded, SandboxError, SandboxUnavailable, TooManyChanges
 
 PACKAGE = Path(__file__).resolve().parents[2]
 BOOT = """
@@ -83,7 +84,8 @@ class Channel:
             timeout_s: Seconds after which the other side counts as dead.
 
         Raises:
-            SandboxError: The other side has ended, is too slow, or answers with an error.
+            SandboxEnded: The other side has ended, or is too slow.
+            SandboxError: It answers with an error.
             TooManyChanges: The other side could not list the changes within the limits.
         """
         if os.getpid() != self._process:
@@ -98,10 +100,10 @@ class Channel:
                 self._stream.close()
                 if not isinstance(error, OSError):
                     raise
-                raise SandboxError(f"expected an answer of the sandbox, got {error}; open another one") from error
+                raise SandboxEnded(f"expected an answer of the sandbox, got {error}; open another one") from error
         if answer is None:
             self._stream.close()
-            raise SandboxError("expected an answer of the sandbox, but it has ended; open another one")
+            raise SandboxEnded("expected an answer of the sandbox, but it has ended; open another one")
         if "too_much" in answer.header:
             raise TooManyChanges(
                 f"expected changes that can be listed, got {answer.header['too_much']}; change fewer and smaller files"
@@ -112,8 +114,12 @@ class Channel:
 
     @property
     def usable(self) -> bool:
-        """Whether this process opened the channel and has not closed it."""
-        return os.getpid() == self._process and self._stream.fileno() >= 0
+        """Whether this process opened the channel, and neither side has closed it."""
+        if os.getpid() != self._process or self._stream.fileno() < 0:
+            return False
+        poll = select.poll()
+        poll.register(self._stream, 0)  # a hang-up is told without being asked for
+        return not poll.poll(0)
 
     def first_message(self) -> dict[str, Any]:
         """Receive the first message, which the other side sends without a request."""
@@ -161,7 +167,7 @@ class LauncherClient(Channel):
 
     @property
     def usable(self) -> bool:
-        """Whether this process opened the channel and has not closed it, and the launcher is alive."""
+        """Whether this process opened the channel, neither side has closed it, and the launcher is alive."""
         return super().usable and self._child.poll() is None
 
     def close(self) -> None:

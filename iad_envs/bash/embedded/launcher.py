@@ -15,13 +15,12 @@ from itertools import count
 from typing import Any, NamedTuple, NoReturn
 
 from iad_envs.bash.embedded import cgroups, rootfs, syscalls, wire
-from iad_envs.bash.embedded.layers import new_layer
+from iad_envs.bash.embedded.layers import most_in_layer, most_kept, new_layer
 from iad_envs.bash.embedded.supervisor import ROOTS_AT_ONCE, Supervisor
 from iad_envs.bash.embedded.syscalls import Clone, Control
 from iad_envs.bash.embedded.usage import socket_bytes
 
 SHIFTED_FROM, SHIFTED_COUNT = 100_000, 65_536
-COUNTED, NOT_COUNTED = b"c", b"n"
 
 
 class Child(NamedTuple):
@@ -139,7 +138,15 @@ class Launcher:
         number = next(self._numbers)
         go_read, go_write = os.pipe2(os.O_CLOEXEC)
         pid_read, pid_write = os.pipe2(os.O_CLOEXEC)
-        limits = limits | {"socket_bytes": self._socket_bytes}
+        name = f"{cgroups.PREFIX}-{os.getpid()}-{number}"
+        processes = limits["processes"] * ROOTS_AT_ONCE
+        memory = (limits["memory_mb"] << 20) + most_kept(limits) + most_in_layer(limits)
+        group = cgroups.ControlGroup(self._controllers, name, processes=processes, memory_bytes=memory)
+        limits = limits | {
+            "socket_bytes": self._socket_bytes,
+            "count_memory": "memory" not in group.in_force,
+            "doors": group.doors,
+        }
         between = os.fork()
         if between == 0:
             try:
@@ -157,7 +164,7 @@ class Launcher:
                 syscalls.unshare(Clone.NEWPID | Clone.NEWNS)
                 pid = os.fork()
                 if pid == 0:
-                    limits["count_memory"] = os.read(go_read, 1) != COUNTED
+                    os.read(go_read, 1)  # the launcher is the parent from now on
                     syscalls.prctl(Control.SET_PDEATHSIG, signal.SIGKILL)
                     self._become_supervisor(control, first, tuple(start), limits=limits, template=template)
                 os.write(pid_write, str(pid).encode())
@@ -172,15 +179,13 @@ class Launcher:
         os.close(go_read)
         if not reported.isdigit():
             os.close(go_write)
+            group.remove()
             raise OSError(reported.removeprefix("error ") or "the supervisor could not be started")
         pid = int(reported)
-        memory = (limits["memory_mb"] + 2 * limits["disk_mb"]) << 20
-        name = f"{cgroups.PREFIX}-{os.getpid()}-{number}"
-        processes = limits["processes"] * ROOTS_AT_ONCE
-        group = cgroups.ControlGroup(self._controllers, name, pid, processes=processes, memory_bytes=memory)
-        self._children[number] = Child(pid, os.pidfd_open(pid), group)
-        os.write(go_write, COUNTED if "memory" in group.in_force else NOT_COUNTED)
+        group.close()
+        os.write(go_write, b"go")
         os.close(go_write)
+        self._children[number] = Child(pid, os.pidfd_open(pid), group)
         return {"sandbox": number, "cgroups": group.in_force}
 
     def _become_supervisor(

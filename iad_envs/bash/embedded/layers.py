@@ -5,9 +5,10 @@ unmount, however much was written, and a full layer does not block the next one.
 lowest first. A root is a mounted state with a new layer on top for the changes.
 """
 
-import errno
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from iad_envs.bash.embedded import syscalls
 from iad_envs.bash.embedded.flatten import flatten
@@ -16,6 +17,10 @@ from iad_envs.bash.embedded.syscalls import Mount
 
 OWN = "/own"
 FLATTEN_AT = 24
+ALLOWANCE = 8
+"""How many times the limit of one root's changes all layers of a sandbox may take."""
+INODE_BYTES = 1536
+"""The most memory that a file takes besides its content: its inode, and the longest name."""
 
 State = tuple[str, ...]
 """Layer folders of a state, lowest first, without the base."""
@@ -33,6 +38,28 @@ def new_layer(path: str, size: int, inodes: int) -> None:
     syscalls.mount("layer", path, fstype="tmpfs", flags=Mount.NOSUID | Mount.NODEV | Mount.NOATIME, options=options)
     os.mkdir(f"{path}/u")
     os.mkdir(f"{path}/w")
+
+
+def most_kept(limits: Mapping[str, Any]) -> int:
+    """Return the number of bytes that all layers of a sandbox may take together."""
+    return ALLOWANCE * (int(limits["disk_mb"]) << 20)
+
+
+def most_in_layer(limits: Mapping[str, Any]) -> int:
+    """Return the number of bytes that one layer may take."""
+    return (int(limits["disk_mb"]) << 20) + INODE_BYTES * int(limits["inodes"])
+
+
+class Size(NamedTuple):
+    """What a layer takes, or may take at most: bytes of content, and inodes."""
+
+    content: int
+    inodes: int
+
+    @property
+    def memory(self) -> int:
+        """Bytes in all."""
+        return self.content + self.inodes * INODE_BYTES
 
 
 @dataclass(slots=True)
@@ -69,12 +96,14 @@ class Layers:
     inodes: int
     _count: int = 0
     _holders: dict[str, int] = field(default_factory=dict)
-    _sizes: dict[str, int] = field(default_factory=dict)
+    _sizes: dict[str, Size] = field(default_factory=dict)
 
-    def mount(self, root: Root, *, top: str = "") -> None:
-        """Mount a root's state with a new layer on top, or with the given one."""
-        used = sum(self._sizes.get(layer, 0) for layer in root.state)
-        top = top or self._new(max(self.disk_bytes - used, 256 << 10))
+    def mount(self, root: Root, *, top: str = "", is_whole: bool = False) -> None:
+        """Mount a root's state with a new layer on top, or with the given one.
+
+        A whole layer may take all that one may, however much others have taken.
+        """
+        top = top or self._new(self._room(root.state, is_whole=is_whole))
         folders = uppers(root.state)
         look = os.stat(folders[-1])
         upper = f"{top}/u"
@@ -99,18 +128,14 @@ class Layers:
         """Freeze a root's changes as a state, and continue from this state.
 
         Raises:
-            OSError: The total size of all states is too large, or there are too many under this one. The root is
-                unchanged.
+            OSError: There are too many states under this one. The root is unchanged.
         """
         if not os.listdir(f"{root.top}/u") and _attributes(f"{root.top}/u") == root.clean:
             return root.state
-        used = os.statvfs(root.top)
-        size = (used.f_blocks - used.f_bfree) * used.f_frsize
-        if sum(self._sizes.values()) + size > self.disk_bytes * 8:
-            raise OSError(errno.ENOSPC, "the states kept are too large together")
         syscalls.unmount(root.path)
         before, top = root.state, root.top
-        self._sizes[top] = size
+        given = self._sizes.get(top)
+        self._sizes[top] = _size(top)
         state = (*before, top)
         root.state, root.top = self._flat(state), ""
         try:
@@ -118,7 +143,8 @@ class Layers:
         except OSError as error:
             after, root.state = root.state, before
             if after is state:
-                del self._sizes[top]
+                if given:
+                    self._sizes[top] = given
                 _stack(root, top)
                 root.top = top
             else:
@@ -145,29 +171,47 @@ class Layers:
         if (len(state) - len(self.start)) % FLATTEN_AT:  # if it fails, it is not tried again each time
             return state
         changes = state[len(self.start) :]
-        top = self._new(self.disk_bytes * 2, self.inodes * FLATTEN_AT)
+        top = self._new(Size(self.disk_bytes * 2, self.inodes * FLATTEN_AT))
         try:
             flatten([f"{layer}/u" for layer in changes], f"{top}/u", limit_s=0.5)
         except (OSError, RecursionError):  # too deep for path names, or too many files: the layers stay as they are
             self._unmount(top)
             return state
-        used = os.statvfs(top)
-        self._sizes[top] = (used.f_blocks - used.f_bfree) * used.f_frsize
+        self._sizes[top] = _size(top)
         for layer in changes:
             if layer not in self._holders:
                 self._unmount(layer)
         return (*self.start, top)
 
-    def _new(self, size: int, inodes: int = 0) -> str:
+    def _room(self, state: State, *, is_whole: bool) -> Size:
+        """Return what a new layer on a state may take: its own limit, of what is left for all layers.
+
+        There is always a little room, so that others' large files don't make a small command fail.
+        """
+        left = ALLOWANCE * self.disk_bytes
+        if not is_whole:
+            left -= sum(size.memory for size in self._sizes.values())
+        inodes = max(min(self.inodes, left // 4 // INODE_BYTES), self.inodes // 64)
+        own = self.disk_bytes - sum(self._sizes[layer].content for layer in state if layer in self._sizes)
+        return Size(max(min(own, max(left - inodes * INODE_BYTES, self.disk_bytes // 64)), 256 << 10), max(inodes, 64))
+
+    def _new(self, room: Size) -> str:
         self._count += 1
         path = f"{OWN}/{self._count}"
-        new_layer(path, size, inodes or self.inodes)
+        new_layer(path, room.content, room.inodes)
+        self._sizes[path] = room
         return path
 
     def _unmount(self, layer: str) -> None:
         self._sizes.pop(layer, None)
         syscalls.unmount(layer)
         os.rmdir(layer)
+
+
+def _size(layer: str) -> Size:
+    """Return what a layer takes."""
+    used = os.statvfs(layer)
+    return Size((used.f_blocks - used.f_bfree) * used.f_frsize, used.f_files - used.f_ffree)
 
 
 def _stack(root: Root, top: str) -> None:

@@ -95,7 +95,8 @@ class RootRunner:
         """Kill all other processes of the namespace, and return their number."""
         count = self._reap(0)
         if count:
-            os.kill(-1, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # they have ended meanwhile
+                os.kill(-1, signal.SIGKILL)
             while True:
                 try:
                     os.waitpid(-1, 0)

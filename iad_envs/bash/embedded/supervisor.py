@@ -81,10 +81,10 @@ class Supervisor:
         try:
             self._drop(request.pop("drop_states"), request.pop("drop_roots"))
             answer = self._work(request, message.descriptors)
-        except OSError as error:
-            answer = {"error": str(error)}
         except TooMuch as error:
             answer = {"too_much": str(error)}
+        except Exception as error:  # whatever a command made of its files, it must not end the sandbox
+            answer = {"error": str(error) or type(error).__name__}
         wire.send(self._user, wire.Message(answer))
 
     def _work(self, request: dict[str, Any], descriptors: tuple[int, ...]) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class Supervisor:
             self._drop(request["states"], request["roots"])
             return {}
         if what == "fork":
-            return {"root": self._open(self._states[request["state"]], *descriptors)}
+            return {"root": self._open(self._states[request["state"]], *descriptors, is_whole=request["is_whole"])}
         (root, runner), layers = self._roots[request["root"]], self._layers
         if what in ("diff", "tree"):
             here, effort = Stack((*uppers(root.state), f"{root.top}/u"), self._hidden), Effort(request["seconds"])
@@ -140,7 +140,7 @@ class Supervisor:
             if (state := self._states.pop(number, None)) is not None:
                 self._layers.release(state)
 
-    def _open(self, state: State, descriptor: int, *, top: str = "") -> int:
+    def _open(self, state: State, descriptor: int, *, top: str = "", is_whole: bool = False) -> int:
         """Mount a state, and pass the socket to the user on to its runner."""
         runner = self._spare or self._new_runner()
         self._spare = None
@@ -148,7 +148,7 @@ class Supervisor:
         root = Root(path=f"{OWN}/root{number}", proc=runner.proc, state=state)
         os.mkdir(root.path)
         self._layers.hold(state)
-        self._layers.mount(root, top=top)
+        self._layers.mount(root, top=top, is_whole=is_whole)
         wire.send(runner.control, wire.Message({"root": root.path}, descriptors=(descriptor,)))
         os.close(descriptor)
         self._roots[number] = (root, runner)

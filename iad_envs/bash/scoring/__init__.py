@@ -35,7 +35,7 @@ class GoldOnce:
         """Return the outcome. If several threads call this, the first one runs the command."""
         with self._lock:
             if self._found is None:
-                self._found = start.run(None, gold)
+                self._found = start.run(None, gold, is_whole=True)
             return self._found
 
 

@@ -10,12 +10,13 @@ from http.client import HTTPException
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.error import HTTPError
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 from urllib.request import ProxyHandler, build_opener
 
 from iad_policy.commands.doctor.findings import Deadline, Finding, FindingGroup, shortened, started
 from iad_policy.models.local import EXTRA, PACKAGE
 from iad_policy.models.local.files import KNOWN, models_folder
+from iad_policy.types.secrets import without_secrets
 
 KEYS = (
     "OPENAI_API_KEY",
@@ -42,11 +43,11 @@ def check_models(variables: Mapping[str, str], cache: Path, deadline: Deadline) 
     pending = {name: started(partial(answers, url, 2.0)) for name, url in named.items()}
     findings = [check_keys(variables, has_endpoint=bool(named))]
     for name, work in pending.items():
-        url = without_password(named[name])
+        url = without_secrets(named[name])
         try:
             code, said = deadline.result(work)
             ends_in_v1 = name in ("OPENAI_API_BASE", "OPENAI_BASE_URL", "HOSTED_VLLM_API_BASE")
-            is_lost = code == 404 and ends_in_v1 and not url.rstrip("/").endswith("/v1")
+            is_lost = code == 404 and ends_in_v1 and not urlsplit(url).path.rstrip("/").endswith("/v1")
             hint = "; such an address usually ends in /v1" if is_lost else ""
             findings.append(Finding(name, "broken" if is_lost else "ok", f"{url}: {said}{hint}"))
         except TimeoutError as error:
@@ -115,9 +116,3 @@ def answers(url: str, limit_s: float) -> tuple[int, str]:
         names = []
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return 200, f"answers with the models {', '.join(names[:3])}{more}" if names else "answers"
-
-
-def without_password(url: str) -> str:
-    """Return a URL without user name and password."""
-    parts = urlsplit(url)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=""))

@@ -36,7 +36,7 @@ from iad_policy.papers.qstar import VALUE_NETWORK
 from iad_policy.trained.backends.hf import Encoded, HFBackend, as_array
 from iad_policy.trained.heads import Array, Head
 from iad_policy.trained.models import EPOCHS, SIMULATOR, TRAINING
-from iad_policy.types.atomic import write_atomically
+from iad_policy.types.atomic import write_text
 from iad_policy.types.hashing import dumps
 
 SCHEDULES: Mapping[str, Schedule] = {
@@ -204,8 +204,7 @@ def _fit_model(
     if (folder / STATE).exists():
         require_same(folder, json.loads((folder / STATE).read_text(encoding="utf-8"))["asked"], asked)
     else:
-        with write_atomically(folder / STATE) as part:
-            part.write_text(f"{dumps({'asked': asked})}\n", encoding="utf-8")
+        write_text(folder / STATE, f"{dumps({'asked': asked})}\n")
     rows, examples, n_long = _that_fit(backend.batch(examples.rows), examples, backend.max_length)
     if not schedule.epochs:
         return Fitted(backend)
@@ -349,8 +348,7 @@ class _Watch(TrainerCallback):  # type: ignore[misc]
             self._reference = {int(k): np.array(v) for k, v in json.loads(self._start.read_text()).items()}
         else:
             self._reference = self._backend.reference(self._rows)
-            with write_atomically(self._start) as part:
-                part.write_text(dumps({str(k): list(v) for k, v in self._reference.items()}), encoding="utf-8")
+            write_text(self._start, dumps({str(k): list(v) for k, v in self._reference.items()}))
 
     def on_step_end(self, args: Any, state: Any, control: Any, **others: Any) -> Any:
         # With a limit on the KL a training goes back to the start of an epoch, which such a checkpoint has not.
@@ -395,8 +393,7 @@ class _Watch(TrainerCallback):  # type: ignore[misc]
                 self._backend.save(self._folder / TRAINER)  # for a rerun that is killed before the end
                 control.should_training_stop = True
         self._epochs.append(line)
-        with write_atomically(self._path) as part:
-            part.write_text(json.dumps(self._epochs), encoding="utf-8")
+        write_text(self._path, json.dumps(self._epochs))
         return control
 
 

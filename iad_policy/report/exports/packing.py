@@ -20,6 +20,7 @@ from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.ledger.gc_pause import without_collector
 from iad_policy.report.exports.tables import ExportTable, Kind, Row, Source
 from iad_policy.types.atomic import write_atomically
+from iad_policy.types.secrets import masked
 from iad_policy.types.texts import well_formed
 
 PARQUET = ".parquet"
@@ -195,7 +196,7 @@ def _pack(
         return [list(table.rows(source, episode)) for table in tables]
 
     def packed(made: Iterable[Sequence[Sequence[Row]]]) -> list[Pack]:
-        by_table = [[row for own in rows for row in own] for rows in zip(*made, strict=True)]
+        by_table = [[masked(row) for own in rows for row in own] for rows in zip(*made, strict=True)]
         return [
             Pack(_arrow(rows, table.kinds) if is_parquet else json_lines(rows), len(rows))
             for table, rows in zip(tables, by_table, strict=False)  # nothing of a chunk without a readable episode

@@ -80,7 +80,7 @@ def read(paths: Sequence[Path], *, columns: Mapping[str, str] | None = None) -> 
             found.parts.setdefault(sample.arm, {"arm": sample.arm})
     has_score = names["score"] in keys or names["success"] in keys
     for field in {"task": "", **(columns or {}), **({} if has_score else {"success": ""})} if keys else ():
-        if names[field] not in keys:
+        if names[field] and names[field] not in keys:
             there = named([key for key, is_last in keys.items() if is_last])
             raise ValueError(
                 f"expected lines with the key {names[field]!r}, for {field}, got none; there are the keys {there}; "

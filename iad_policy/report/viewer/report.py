@@ -13,7 +13,8 @@ from iad_policy.ledger.run import Run
 from iad_policy.ledger.run_folder import REPORT
 from iad_policy.report.viewer.shown import ShownTable, episode_json, episodes_json, run_json
 from iad_policy.report.viewer.trainings import opened
-from iad_policy.types.atomic import write_atomically
+from iad_policy.types.atomic import write_text
+from iad_policy.types.secrets import masked
 from iad_policy.types.texts import well_formed
 
 
@@ -74,8 +75,8 @@ def page(kind: str, data: dict[str, Any]) -> str:
 
 
 def packed(value: Any) -> str:
-    """Return JSON, deflated, in base 64: what a browser unpacks by itself."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    """Return JSON without secrets, deflated, in base 64: what a browser unpacks by itself."""
+    text = masked(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
     return base64.b64encode(zlib.compress(well_formed(text).encode(), 9)).decode()
 
 
@@ -85,6 +86,5 @@ def _packed_alone(episodes: Mapping[str, Any], episode: Episode) -> str:
 
 def _write(folder: Path, data: dict[str, Any]) -> Path:
     html, path = page("report", data), folder / REPORT
-    with write_atomically(path) as part:
-        part.write_text(html, encoding="utf-8")
+    write_text(path, html)
     return path

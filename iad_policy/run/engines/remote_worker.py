@@ -154,6 +154,7 @@ class RelayedLog(Log):
     """
 
     def __init__(self, request: EpisodeRequest, hand_over: Callable[[Message], None]) -> None:
+        super().__init__()
         self._request = request
         self._hand_over = hand_over
         self._kept: dict[str, None] = dict.fromkeys(request.blobs)

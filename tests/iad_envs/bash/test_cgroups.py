@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from iad_envs.bash.embedded.cgroups import ControlGroup, Controller, controllers, scope
+from iad_envs.bash.embedded.cgroups import ControlGroup, Controller, controllers, enter, scope
 from tests.security.bash_sandboxes import AS_NOBODY, ROOT
 
 OPENS = """
@@ -38,10 +38,14 @@ def test_a_group_of_its_own_is_divided_after_its_process_has_left_it_and_another
     found = controllers(str(group(tmp_path / "own", processes=[os.getpid()])))
     assert found == [Controller("pids", 2, str(own)), Controller("memory", 2, str(own))]
     assert (own / "launcher/cgroup.procs").read_text() == str(os.getpid())
-    made = ControlGroup(found, "iad-sandbox-1-1", 7, processes=5, memory_bytes=1 << 20)
+    (own / "iad-sandbox-1-1").mkdir()
+    (own / "iad-sandbox-1-1/cgroup.procs").touch()
+    made = ControlGroup(found, "iad-sandbox-1-1", processes=5, memory_bytes=1 << 20)
     assert made.in_force == {"pids": "cgroup v2", "memory": "cgroup v2"}
+    enter(made.doors)
+    made.close()
     written = {path.name: path.read_text() for path in (own / "iad-sandbox-1-1").iterdir()}
-    assert written == {"pids.max": "5", "memory.max": str(1 << 20), "memory.swap.max": "0", "cgroup.procs": "7"}
+    assert written == {"pids.max": "5", "memory.max": str(1 << 20), "memory.swap.max": "0", "cgroup.procs": "0"}
     assert controllers(str(group(tmp_path / "shared", processes=[1, os.getpid()]))) == []
     left = {f"cgroup.{one}" for one in ("controllers", "procs", "subtree_control")}
     assert {path.name for path in shared.iterdir()} == left

@@ -233,6 +233,7 @@ def test_a_plan_is_made_of_a_pilot_and_acted_on(pilot: Path, tmp_path: Path) -> 
     config = json.loads((out / "config.json").read_text(encoding="utf-8"))
     assert config["strategy_args"]["adaptive.plan"]["env"]
     assert "per task of this run, not counted" in " ".join(ran.output.split())
+    assert "n = 3; as the plan says for adaptive" in (out / "report.txt").read_text(encoding="utf-8")
 
     (tmp_path / "again.toml").write_text(load_plan(config["strategy_args"]["adaptive.plan"]).as_toml())
     again = [str(one).replace("plan.toml", "again.toml") for one in compare]

@@ -420,6 +420,17 @@ def test_a_search_shows_its_tree(tmp_path: Path, driver: Any) -> None:
     assert overflow(driver) <= 0
 
 
+@pytest.mark.parametrize("column", ["[aria-label=Scores] tbody td:nth-child(4)", ".tasks tbody td:nth-child(5)"])
+def test_on_a_telephone_the_scores_of_every_strategy_are_seen_without_scrolling(
+    driver: Any, tmp_path: Path, column: str
+) -> None:
+    evaluate(SHOP, ["single", "bon-sc", "iad"], tasks=1, n=2, out=tmp_path)
+    opened(driver, tmp_path)
+    resize(driver, 400)
+    wait(driver, f"document.querySelector('{column}')")
+    assert driver.execute_script(f"return document.querySelector('{column}').getBoundingClientRect().right") < 400
+
+
 def test_long_names_leave_room_for_the_figures(tmp_path: Path, driver: Any) -> None:
     names = {f"{'a_name_that_says_all_that_the_strategy_does_' * 3}{one}": one for one in ("single", "bon")}
     evaluate(SHOP, names, tasks=1, n=2, out=tmp_path, baseline=next(iter(names)))

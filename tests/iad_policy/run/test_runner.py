@@ -8,9 +8,12 @@ from typing import Any
 import gymnasium as gym
 import pytest
 
+from iad_envs.core import Transition
+from iad_envs.errors import Lost
 from iad_policy.agents.language import LanguageAgent
 from iad_policy.errors import ModelError, RunFolderError
 from iad_policy.ledger.episode_record import EpisodeRecord
+from iad_policy.ledger.run import Run
 from iad_policy.ledger.run_folder import RunFolder
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.report.figures import Heading
@@ -22,7 +25,17 @@ from iad_policy.run.runner import Runner
 from iad_policy.types import Candidate, State, Usage
 from iad_policy.types.call_context import current_call
 from tests.effort import some
-from tests.iad_policy.evaluation_toy import Babbler, DialsEnv, EasyDials, Guesser, Liker, cast, config, runner
+from tests.iad_policy.evaluation_toy import (
+    Babbler,
+    DialsEnv,
+    EasyDials,
+    Guesser,
+    Liker,
+    cast,
+    config,
+    runner,
+    unmeasured,
+)
 from tests.iad_policy.models.openai_server import serving
 
 MEASURED = ("seconds", "wall_s")
@@ -109,6 +122,36 @@ def test_a_failed_episode_is_no_wrong_answer_and_is_tried_again(tmp_path: Path, 
     agent = Guesser()
     assert summary(run(runner(agent), tmp_path / "failed")) == summary(whole)
     assert agent.n_calls == 2  # the first of the episode's three answers was there already
+
+
+class Losing(DialsEnv):
+    """Ends below its episodes in actions of some numbers."""
+
+    def __init__(self, losses: Sequence[int]) -> None:
+        super().__init__()
+        self._losses = losses
+        self._n_actions = 0
+
+    def _transition(self, state: str, action: str, rng: Any) -> Transition:
+        self._n_actions += 1
+        if self._n_actions in self._losses:
+            raise Lost("it has ended")
+        return super()._transition(state, action, rng)
+
+
+@pytest.mark.parametrize(("losses", "n_errors"), [((2,), 0), ((2, 4), 1), ((2, 3, 5), 1)])
+def test_an_episode_that_lost_its_world_is_run_once_more(tmp_path: Path, losses: Sequence[int], n_errors: int) -> None:
+    here = cast()
+    changes: dict[str, Any] = {"strategies": ("single",), "tasks": 3}
+    records = run(Runner(config(**changes), lambda: Losing(losses), lambda *_: here), tmp_path / "lost")
+    whole = run(Runner(config(**changes), lambda: Losing(()), lambda *_: here), tmp_path / "whole")
+    assert [bool(one.error_kind) for one in records] == [True] * n_errors + [False] * (3 - n_errors)
+    for one, other in zip(records[n_errors:], whole[n_errors:], strict=True):
+        assert unmeasured(one) == unmeasured(other)
+        lost, found = (Run(tmp_path / name).episode(one.key) for name in ("lost", "whole"))
+        assert [step.decision.committed.action for step in lost.steps] == [
+            step.decision.committed.action for step in found.steps
+        ]
 
 
 @pytest.mark.parametrize("threads", [1, 3])

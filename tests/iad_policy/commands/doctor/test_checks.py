@@ -19,7 +19,7 @@ from iad_policy.commands.doctor.environments import check_environments
 from iad_policy.commands.doctor.findings import Deadline, Finding, FindingGroup
 from iad_policy.commands.doctor.installed import check_extras, check_installation, extras_of
 from iad_policy.commands.doctor.machine import Machine, pip_command, project_words
-from iad_policy.commands.doctor.models import check_local, check_models, without_password
+from iad_policy.commands.doctor.models import check_local, check_models
 from iad_policy.commands.doctor.page import as_json, print_groups
 from tests.iad_policy.models.openai_server import serving
 
@@ -298,10 +298,6 @@ def test_an_endpoint_says_its_models_and_where_they_are_not_to_be_found(tmp_path
     assert wrong["OPENAI_API_BASE"].status == "broken"
     assert wrong["OPENAI_API_BASE"].said.endswith("status 404; such an address usually ends in /v1")
     assert wrong["OLLAMA_API_BASE"].status == "ok"
-
-
-def test_an_endpoint_is_shown_without_its_password() -> None:
-    assert without_password("http://me:secret@localhost:8080/v1?key=secret") == "http://localhost:8080/v1"
 
 
 def test_models_on_this_machine_are_named_with_what_they_need(tmp_path: Path) -> None:
