@@ -155,7 +155,7 @@ def closing_marks(heading: "re.Match[str]") -> str:
 
 
 def _field(name: str) -> re.Pattern[str]:
-    return re.compile(rf"\b{name}\b(?:\s*+\([^)\n]{{0,200}}\))?[^\w\n]*?:", re.IGNORECASE)
+    return re.compile(rf"\b{name}\b(?:\s*+\([^)\n]{{0,1000}}\))?[^\w\n]*?:", re.IGNORECASE)
 
 
 def _joined(parts: Sequence[str]) -> str:

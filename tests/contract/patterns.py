@@ -5,11 +5,14 @@ import re
 import re._compiler as compiler  # type: ignore[import-not-found]
 import re._constants as code  # type: ignore[import-not-found]
 import re._parser as parser  # type: ignore[import-not-found]
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+ROOTS = ("webshop_server", "iad_envs", "iad_policy")
 METHODS = ("findall", "finditer", "fullmatch", "match", "search", "split", "sub", "subn")
 FLAGS_AT = {"compile": 1, "split": 3, "sub": 4, "subn": 4}
 """Place of the flags among the arguments of a function of `re`; 2 for the others."""
@@ -34,65 +37,46 @@ REPEATS = (code.MAX_REPEAT, code.MIN_REPEAT, code.POSSESSIVE_REPEAT)
 
 
 class Pattern(NamedTuple):
-    """A pattern in a file: the line, the pattern, and the methods that are called with it."""
+    """A pattern in a file: the line, the call of `re`, the pattern, or None if only a call knows it, and the methods
+    that are called with it."""
 
     line: int
-    compiled: "re.Pattern[Any]"
+    source: str
+    compiled: "re.Pattern[Any] | None"
     methods: Sequence[str]
-
-    def read(self, method: str, text: str) -> None:
-        """Do with a text what the file does."""
-        given: Any = text if isinstance(self.compiled.pattern, str) else text.encode()
-        if method in ("sub", "subn"):
-            self.compiled.sub(lambda found: found[0], given)
-        elif method == "finditer":
-            for _ in self.compiled.finditer(given):
-                pass
-        else:
-            getattr(self.compiled, method)(given)
 
 
 def patterns(path: Path, names: Mapping[str, Any]) -> Iterator[Pattern]:
-    """Yield the patterns of a file whose text can be told without running it. In one that is put together of what only
-    a call knows, the rest is read: each such part is a word.
+    """Yield the patterns of a file. In one that is put together, a part that only a call knows becomes a word.
 
     Args:
         path: The file.
         names: What names stand for in its module.
     """
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
-    for node in ast.walk(tree):
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _is_re(node.func.value)):
-            continue
-        method, scope = node.func.attr, _scope(node, parents)
-        if method not in (*METHODS, "compile"):
-            continue
-        known = {**names, **_assigned(scope, names)}
-        flags = next((one.value for one in node.keywords if one.arg == "flags"), None)
+    text = ast.unparse(tree)
+    for scope, node, method in _calls(tree):
+        source, known = ast.unparse(node), {**_assigned(scope, names), **names}
         place = FLAGS_AT.get(method, 2)
-        flags = node.args[place] if len(node.args) > place else flags
+        flags = [one.value for one in node.keywords if one.arg == "flags"] or node.args[place : place + 1]
         try:
-            source = _value(node.args[0], known)
+            compiled = re.compile(_value(node.args[0], known), *(_value(one, known) for one in flags))
         except Exception:
-            continue  # a parameter
-        if isinstance(source, re.Pattern):
-            compiled = source
-        else:
-            compiled = re.compile(source, 0 if flags is None else _value(flags, known))
-        yield Pattern(node.lineno, compiled, [method] if method != "compile" else _methods(node, scope, tree, parents))
+            compiled = None
+        yield Pattern(node.lineno, source, compiled, [method] if method != "compile" else _methods(source, text))
 
 
-def attacks(pattern: "re.Pattern[Any]") -> set[tuple[str, str]]:
-    """Return beginnings, and pieces to repeat behind them: what the pattern repeats, and signs."""
+def attacks(pattern: "re.Pattern[Any]", *, with_signs: bool) -> list[tuple[str, str]]:
+    """Return beginnings, and pieces to repeat behind them: what the pattern repeats, and signs if asked for."""
     source = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode()
     made: set[tuple[str, str]] = set()
     signs = set(SIGNS)
     _collect(parser.parse(source, pattern.flags), "", made, signs)
     befores = sorted({before for before, _ in made})
-    made |= {("", made_of) for sign in signs for made_of in (sign, f"\n{sign}", f"{sign} ")}
-    made |= {(before, sign) for before in befores[:6] for sign in signs}
-    return {(before, piece) for before, piece in made if piece}
+    if with_signs:
+        made |= {("", made_of) for sign in signs for made_of in (sign, f"\n{sign}", f"{sign} ")}
+        made |= {(before, sign) for before in befores[:6] for sign in signs}
+    return sorted((before, piece) for before, piece in made if piece)
 
 
 def _collect(parts: Any, before: str, made: set[tuple[str, str]], signs: set[str]) -> None:
@@ -140,11 +124,17 @@ def _sample(parts: Any, choice: int = 0) -> str:
     return said
 
 
-def _scope(node: ast.AST, parents: Mapping[ast.AST, ast.AST]) -> ast.AST:
-    """Return the function that a node is in, or the module."""
-    while node in parents and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        node = parents[node]
-    return node
+def _calls(tree: ast.AST) -> Iterator[tuple[ast.AST, ast.Call, str]]:
+    """Yield the calls of `re`, each with the function that it is in, or the module, and its name."""
+    inner = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    seen = set[ast.AST]()
+    for scope in (*reversed(inner), tree):
+        for node in ast.walk(scope):
+            match node:
+                case ast.Call(func=ast.Attribute(ast.Name("re"), name)) if node not in seen:
+                    seen.add(node)
+                    if name in (*METHODS, "compile"):
+                        yield scope, node, name
 
 
 def _assigned(scope: ast.AST, names: Mapping[str, Any]) -> dict[str, Any]:
@@ -174,17 +164,22 @@ def _value(node: ast.expr, known: Mapping[str, Any]) -> Any:
     return eval(compile(ast.Expression(node), "", "eval"), dict(known))
 
 
-def _methods(node: ast.AST, scope: ast.AST, tree: ast.AST, parents: Mapping[ast.AST, ast.AST]) -> Sequence[str]:
-    """Return the methods that are called of a compiled pattern: of itself, or by the name it is given in its file."""
-    parent = parents[node]
-    if isinstance(parent, ast.Attribute):
-        return [parent.attr]
-    while not isinstance(parent, ast.stmt):
-        parent = parents[parent]
-    named = [one.id for one in getattr(parent, "targets", ()) if isinstance(one, ast.Name)]
-    called = re.findall(rf"\b(?:{'|'.join(named)})\.({'|'.join(METHODS)})\b", ast.unparse(scope)) if named else []
-    return sorted(set(called)) or ["search", "match"]
+def _methods(source: str, text: str) -> Sequence[str]:
+    """Return the methods that are called of a compiled pattern: of itself, or by its name in its file, or for one in
+    capitals in any file."""
+    called = re.findall(rf"{re.escape(source)}\.(\w+)", text)
+    for name in re.findall(rf"(\w+)(?:: [^\n]*)? = {re.escape(source)}", text):
+        called += re.findall(rf"\b{name}\.(\w+)", text)
+        called += _called_elsewhere()[name]
+    return sorted({*called} & {*METHODS}) or ["search", "match"]
 
 
-def _is_re(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) and node.id == "re"
+@lru_cache(maxsize=1)
+def _called_elsewhere() -> Mapping[str, set[str]]:
+    """Return the methods that any file calls of a name in capitals."""
+    found = defaultdict[str, set[str]](set)
+    for root in ROOTS:
+        for path in (Path(__file__).parents[2] / root).rglob("*.py"):
+            for name, method in re.findall(r"\b([A-Z][A-Z_]+)\.([a-z]+)", path.read_text(encoding="utf-8")):
+                found[name].add(method)
+    return found

@@ -204,15 +204,17 @@ def about_commands(done: Done) -> Found:
         text = f"the task asks for {'; '.join(missing[:N_NAMED])}: the command has none"
         yield "lacks", ShellFinding(min(len(missing) / 2, 1.0), text)
 
-    # For a single file wc prints no total.
-    adds_up = r"\bwc\b(?!.*(?:grep -v|head -n -1|\$2 ?!=|NR ?-|sed '\$d'))(?>.*?\|\s*awk\b).*\+="
+    # For a single file wc prints no total. Here and below the first place on a line will do, or one at its end, behind
+    # which the command goes on: to try all takes time that grows with the cube of the length.
+    adds_up = r"\bwc\b(?!.*(?:grep -v|head -n -1|\$2 ?!=|NR ?-|sed '\$d'))(?:(?>.*?\|\s*+awk\b)|(?>.*\|\s*+awk\b)).*\+="
     if re.search(adds_up, command) and re.search(r"\{\}\s*\\?\+|\bxargs\b|\*", command):
         has_seen_total = any(re.search(r"(?m)^[^\S\n]*+\d+ total$", output) for output in done.outputs)
         text = "wc prints a total after several files, which this adds up as well"
         yield "adds_up_totals", ShellFinding(1.0 if has_seen_total else 0.5, text)
 
     or_before_action = (
-        r"\bfind\b(?>.*?-name)(?>.*?\s-or?\s).*\s-(?:exec|execdir|delete|print0|printf|type|size|mtime|newer)\b"
+        r"\bfind\b(?>.*?-name)(?:(?>.*?\s-or?\s)|.*+\n-or?\s|.*\s-or?\n)"
+        r".*\s-(?:exec|execdir|delete|print0|printf|type|size|mtime|newer)\b"
     )
     if re.search(or_before_action, done.working) and not re.search(r"\\\(|'\('", done.working):
         text = "without parentheses, what follows -o belongs to the last alternative only"

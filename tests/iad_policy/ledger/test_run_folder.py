@@ -234,7 +234,15 @@ class Large:
         return Completion(f"Action: turn[1]\n{self._part('answer') * 3}")
 
 
-@pytest.mark.parametrize("part", ["answer", "thought", "action", "critique", "role", "error"])
+@pytest.mark.parametrize(
+    "part",
+    [
+        "answer",
+        "role",
+        "error",
+        *(pytest.param(one, marks=pytest.mark.slow) for one in ("thought", "action", "critique")),
+    ],
+)
 def test_the_largest_of_everything_is_read_again_and_not_asked_again(part: str, tmp_path: Path) -> None:
     large = Large(part)
     agent = LanguageAgent(large) if part == "answer" else large

@@ -3,7 +3,8 @@
 import pytest
 
 from iad_envs.bash.policy.effects import Done
-from iad_envs.bash.policy.findings import FINDINGS, findings_of, requirements
+from iad_envs.bash.policy.findings import FINDINGS, about_commands, findings_of, requirements
+from iad_envs.bash.policy.instruction import read_instruction
 from tests.iad_envs.bash.policy.shell_states import Ran, episode, ran
 
 AVERAGE = "Compute the mean average of the word count of *.txt files in the /a directory"
@@ -140,3 +141,17 @@ def test_a_requirement_is_not_fulfilled_by_accident() -> None:
         assert one.need
         assert not one.has.search("")
         assert not one.says.search("")
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("find . -name a -o -name b \\\n-o -name c -exec rm {} +", "loose_or"),
+        ("find . -name a -o -name b -o\n-name c -delete", "loose_or"),
+        ("wc -l * | awk '{print}' |\nawk '{n += $1}'", "adds_up_totals"),
+    ],
+)
+def test_a_mistake_is_found_over_a_line_break(command: str, name: str) -> None:
+    info = {"facts": {"n_created": 0, "n_changed": 0, "n_deleted": 0}, "page": {"output": ""}}
+    done = Done(read_instruction("count lines"), (command,), (info,))
+    assert name in [one for one, _ in about_commands(done)]
