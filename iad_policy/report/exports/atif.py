@@ -17,14 +17,12 @@ from iad_policy.report.exports.decisions import text_of
 from iad_policy.report.exports.examples import score_of
 from iad_policy.report.exports.packing import Packed
 from iad_policy.report.exports.tables import ExportTable, Row, Source
+from iad_policy.report.other_logs.atif import OURS, VERSION
 from iad_policy.report.other_logs.shared import NOT_ONE, checked
 from iad_policy.report.samples import SETUP, setup_of
 from iad_policy.types import Candidate, Decision, RoleAnswer, State, Usage
 from iad_policy.types.hashing import decode, encode
 
-VERSION = "ATIF-v1.7"
-OURS = "iad"
-"""Key of what is ours in an `extra`."""
 ACT = "step"
 """The function that an action calls: that of the environment, which has no other."""
 OF_STEP: Row = {"index": int, "candidates": list, "state": str, "committed": str, "usage": dict}

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from iad_policy.ledger.episode_record import EpisodeRecord, episode_of
-from iad_policy.report.exports.atif import OURS, VERSION
 from iad_policy.report.other_logs.shared import NOT_ONE, checked, named_apart, objects, short_settings
 from iad_policy.report.samples import (
     METRICS,
@@ -33,6 +32,9 @@ from iad_policy.report.samples import (
 from iad_policy.types.hashing import digest, dumps
 from iad_policy.types.information import ORACLE_AGENT_TEXT, ORACLE_ROLE_TEXT, VERIFIER_TEXTS
 
+VERSION = "ATIF-v1.7"
+OURS = "iad"
+"""Key of what is ours in an `extra`."""
 RESULT = "result.json"
 TRAJECTORY = Path("agent", "trajectory.json")
 """Where a trial of Harbor has its trajectory."""
