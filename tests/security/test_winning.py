@@ -390,7 +390,7 @@ def test_no_request_makes_a_reservation(name: str, site: BookingEnv) -> None:
         other.click(seat)
     tokens = {"{mine}": served.token("me"), "{theirs}": served.token("other")}
     for method, path, form in BOOKING_REQUESTS[name]:
-        data = {key: tokens.get(value, value) for key, value in {**PERSON, **form}.items()}
+        data = {key.replace("_", "-"): tokens.get(value, value) for key, value in {**PERSON, **form}.items()}
         client.open(path, method=method, data=None if method == "GET" else data)
     kept = [served.sessions.get(session) for session in ("me", "other", "fixed_0")]
     assert not any(state.reservations for state in kept if state)
