@@ -585,7 +585,8 @@ def test_no_trick_with_a_page_earns_more_than_one_without_a_look(
 def test_the_solution_in_simulations_alone_earns_nothing(
     name: str, shopper: Shopper, site: BookingEnv, sketchers: Callable[[bool], Sketcher]
 ) -> None:
-    env: IADEnv[Any, Any] = {"shop": shopper.env, "booking": site}.get(name) or sketchers(False).env
+    envs: Mapping[str, IADEnv[Any, Any]] = {"shop": shopper.env, "booking": site, "sketch": sketchers(False).env}
+    env = envs[name]
     for task in list(env.task_ids)[:2]:
         env.reset(options={"task_id": task})
         actions = solution_of(env)
