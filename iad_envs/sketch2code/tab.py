@@ -129,6 +129,10 @@ class Tab:
             )
         # What stays in the document would change the look of the next page.
         self._clean = self._clean and not found["lingers"]
+        width, height = found["width"], found["height"]
+        if not (width and height):
+            expected = f"expected a page with an area, got one of {width} by {height} pixels"
+            return RenderedPage({}, width, height, found["title"], engine, expected)
         exact = {}
         for place in range(found["fragmented"]):  # elements that the script could not decide: their border boxes
             params = {"expression": f"globalThis.fragmented[{place}]", "contextId": self._world}
@@ -140,7 +144,6 @@ class Tab:
             kind: [exact.get(box[4], Box(*box[:4])) if len(box) > 4 else Box(*box) for box in found["kinds"][kind]]
             for kind in KINDS
         }
-        width, height = found["width"], found["height"]
         return RenderedPage(page_boxes(pixels, width, height), width, height, found["title"], engine)
 
     def screenshot(self, size: tuple[int, int]) -> bytes:
