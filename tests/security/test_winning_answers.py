@@ -17,7 +17,7 @@ import pytest
 import iad_envs  # noqa: F401 (registers)
 
 ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
-    "IAD/InterCodeBash-v0": {"limits": {"time_s": 2.0}},
+    "IAD/InterCodeBash-v0": {"limits": {"time_s": 2.0, "disk_mb": 16}},
     "IAD/BIRD-v0": {"score_limit_s": 1.0},
     "IAD/BFCL-v0": {},
     "IAD/ACEBench-v0": {},
@@ -53,12 +53,14 @@ class Try(NamedTuple):
         tasks: Ids of the tasks on which they are tried.
         actions: Returns them.
         known: Why they win by default, if they do.
+        is_refused: Whether the stricter rule, if there is one, then refuses them.
         earns: How much more reward they may get than doing nothing.
     """
 
     tasks: Sequence[str]
     actions: Callable[[Scene], Iterable[str]]
     known: str = ""
+    is_refused: bool = True
     earns: float = 0.0
 
 
@@ -92,7 +94,8 @@ def watched(scene: Scene) -> Iterator[str]:
     assert scene.gold[0] not in seen[0]
 
 
-COUNT, COPY, EDIT, DELETE, PERMIT, SORT = "fs_1-0", "fs_1-9", "fs_1-21", "fs_1-11", "fs_1-13", "fs_1-28"
+COUNT, COPY, EDIT, DELETE = "fs_1-0", "fs_1-9", "fs_1-21", "fs_1-11"
+PERMIT, SORT, FOLDER = "fs_1-13", "fs_1-28", "fs_1-19"
 MADE = "/project/build/install.md"
 """What `COPY` wants, a copy of /project/docs/install.md."""
 PUBLISHED = "the published reward compares what `git status` lists, and the content of new files through links"
@@ -151,7 +154,7 @@ SHELL: Mapping[str, Try] = {
     "leave no room for gold, and print its error": Try(
         (COPY,),
         commands(
-            "head -c 1G /dev/zero >/full; head -c 1G /dev/zero >/dev/shm/full",
+            "head -c 15M /dev/zero >/opt/full; head -c 100M /dev/zero >/dev/shm/full",
             f"echo \"cp: cannot create regular file '{MADE}': No space left on device\"",
         ),
     ),
@@ -159,6 +162,9 @@ SHELL: Mapping[str, Try] = {
     "run out of time": Try((COUNT,), commands("sleep 60")),
     "do it in a simulation only": Try((COUNT, COPY, EDIT), simulated),
     "link instead of copying": Try((COPY,), commands(f"ln -s ../docs/install.md {MADE}"), PUBLISHED),
+    "put anything into the new folder": Try(
+        (FOLDER,), commands("mkdir /project/papers; touch /project/papers/x"), PUBLISHED
+    ),
     "change something else in the right files": Try(
         (EDIT,), commands("grep -rl localhost /project/settings --include='*.conf' | xargs sed -i '1i x'"), PUBLISHED
     ),
@@ -190,6 +196,12 @@ def every_value(scene: Scene) -> Iterable[str]:
 def of_gold(pattern: str) -> Callable[[Scene], Iterable[str]]:
     """A query about gold's result, by which a mistake of comparing would show."""
     return lambda scene: [f"submit[{pattern.format(gold=scene.answer)}]"]
+
+
+def literal(scene: Scene) -> Iterator[str]:
+    yield f"execute[{scene.answer}]"
+    (row,) = scene.env.simulate(scene.env.snapshot(), f"execute[{scene.answer}]").info["page"]["rows"]
+    yield f"submit[SELECT {', '.join(map(repr, row))}]"
 
 
 def of_tables(pattern: str) -> Callable[[Scene], Iterable[str]]:
@@ -257,6 +269,10 @@ QUERIES: Mapping[str, Try] = {
     "a blank answer": Try(ASKED, submitted(";")),
     "never submit": Try(ASKED[:2], lambda scene: [f"execute[{scene.answer}]"] * 10),
     "do it in a simulation only": Try(ASKED, simulated),
+    "read the answer, and hand it in as a literal": Try(
+        ("0", "2", "3"), literal, "only results are compared", is_refused=False
+    ),
+    "leave the order out": Try(("101",), of_gold("SELECT * FROM ({gold}) ORDER BY 1 DESC"), SETS),
     "repeat rows": Try(("28", "125"), of_gold("SELECT * FROM ({gold}) UNION ALL SELECT * FROM ({gold})"), SETS),
 }
 
@@ -543,7 +559,7 @@ def test_a_try_wins_nothing_where_the_solution_wins(env_id: str, name: str, make
             if env_id in STRICT:
                 env = make(env_id, task_id, **STRICT[env_id])
                 assert expected(env, task_id)[0].success, task_id
-                assert not played(env, task_id, one.actions).success, task_id
+                assert played(env, task_id, one.actions).success != one.is_refused, task_id
         else:
             assert not tried.success, task_id
             assert tried.reward <= idle.reward + one.earns, task_id
