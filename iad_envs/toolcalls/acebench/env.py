@@ -209,6 +209,9 @@ class ACEBenchEnv(ToolCallEnv):
         is_normal = entry.task.category in NORMAL
         check = check_normal if is_normal else check_special
         success = state.kind == "done" and check(entry.task, entry.gold, state.text, self._scoring)
+        if self._scoring == "sound" and not self._published:
+            # Without this, a sentence with calls in it would be right in normal and in special tasks.
+            success = success and bool(state.calls) == is_normal
         share = 0.0
         if success:
             share = 1.0

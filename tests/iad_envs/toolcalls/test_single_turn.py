@@ -110,6 +110,8 @@ def test_a_required_argument_must_be_there_and_the_default_of_another_is_right()
         ({"text": ["2*3"]}, "f(text='23')"),
         ({"text": ["1/2"]}, "f(text='12')"),
         ({"words": [["10 12"]]}, "f(words=['1012'])"),
+        ({"text": [","]}, "f(text='-')"),
+        ({"words": [["a", " "]]}, "f(words=['a', '-'])"),
     ],
 )
 def test_the_sound_rule_refuses_what_is_no_right_value(gold: dict[str, Any], answer: str) -> None:

@@ -7,7 +7,8 @@ for a float), and their values: texts without blanks, `,./-_*^` and case, in lis
 
 - parallel calls are matched with gold as well as possible; the original takes for each gold call the first answer that
   fits and never reconsiders;
-- between digits, and before one, punctuation counts: "3.5" is not "35", nor "-5" "5", while "1,000" is "1000";
+- between digits, and before one, punctuation counts: "3.5" is not "35", nor "-5" "5", while "1,000" is "1000"; it also
+  counts in a text that is nothing else: "," is not "-";
 - the mark "" in gold, which says that an argument may be left out, is no right text, unless it is the default;
 - where a call is wanted (relevance), it must be of an offered function;
 - answers are expected to be read by `read_calls`: in a fence with a language, or as JSON, they are calls as well.
@@ -318,4 +319,4 @@ def with_numbers(text: str) -> str:
     # From the first sign that doesn't follow a word: the run's first or second.
     signs = r"(?:(?<![\w)\].-])|(?<=[\w)\]][-.]))[-.]++(?=\d)"
     text = re.sub(signs, lambda found: "".join(kept[one] for one in found[0]), text)
-    return without_punctuation(text)
+    return without_punctuation(text) or text  # of a separator nothing would be left
