@@ -64,7 +64,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "reports:report",
         "Rewrite report.html of each run or training, and write AgentBoard's files if asked.",
     ),
-    "export": ("reports:export", "Export runs as data: decisions and episodes, training examples, trajectories, or a dataset to share."),
+    "export": (
+        "reports:export",
+        "Export runs as data: decisions and episodes, training examples, trajectories, or a dataset to share.",
+    ),
     "view": ("reports:view", "Show finished or ongoing runs and trainings in a browser. Ctrl-C stops it."),
     "sweep": ("reports:sweep", "Run the experiments of a paper's figures and draw them (arXiv 2504.01931 v2)."),
     "data": ("data:data", "Fetch official data, and generate synthetic data."),
