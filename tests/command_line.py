@@ -1,4 +1,4 @@
-"""Runs `iad`: in the test's process, as a new one takes seconds to start, or in one that can be killed or lacks room."""
+"""Runs `iad`: in the test's process, as a new one takes seconds to start, or in one to be killed, or on a full disk."""
 
 import json
 import select
