@@ -1,6 +1,10 @@
 """A real local server that speaks the chat-completions protocol, and misbehaves when told to."""
 
 import json
+import os
+import socket
+import struct
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -17,6 +21,7 @@ class Reply:
         body: An answer's text, a JSON value, or raw bytes.
         hold: Waited for before answering; a server that never answers until it is shut down.
         is_cut: Whether the connection is closed in the middle of the body.
+        is_reset: Whether the connection is reset instead of an answer.
     """
 
     body: Any = "click[buy now]"
@@ -24,6 +29,7 @@ class Reply:
     headers: dict[str, str] = field(default_factory=dict)
     hold: threading.Event | threading.Barrier | None = None
     is_cut: bool = False
+    is_reset: bool = False
 
 
 @dataclass
@@ -125,6 +131,10 @@ def event(data: dict[str, Any] | str) -> bytes:
 class _Server(ThreadingHTTPServer):
     request_queue_size = 128  # many workers connect at once, and one that is turned away is no part of the script
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), ConnectionError):  # the client has given up, or was killed
+            super().handle_error(request, client_address)
+
 
 @contextmanager
 def listening(handler: type[BaseHTTPRequestHandler], released: threading.Event) -> Iterator[int]:
@@ -169,6 +179,11 @@ def serving() -> Iterator[OpenAIServer]:
                 reply.hold.wait(timeout=10)
             elif reply.hold is not None:
                 released.wait()
+                return
+            if reply.is_reset:
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                os.close(self.connection.detach())
+                self.close_connection = True
                 return
             body = completion(reply.body) if isinstance(reply.body, str) else reply.body
             if request.get("stream") and server.streams and reply.status == 200 and isinstance(body, dict):

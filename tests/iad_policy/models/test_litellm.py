@@ -129,6 +129,7 @@ def refused(status: int, message: str, **more: str) -> Reply:
         (refused(503, "busy \ud83d of \u202e it"), "server", 3, ""),
         (refused(408, "too slow"), "timeout", 3, "APITimeoutError"),
         (Reply(is_cut=True), "connection", 3, "TransportError"),
+        (Reply(is_reset=True), "connection", 3, "TransportError"),
         (Reply(completion("hi", choices=[])), "malformed", 3, ""),
         # What is no stream is asked for again at once in one piece.
         (Reply(b"<html>proxy</html>"), "malformed", 6, "JSONDecodeError"),
