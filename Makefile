@@ -59,7 +59,7 @@ demo-model: $(READY)
 	@$(call install,local)
 	@$(PY) -m iad_policy.cli compare IAD/BIRD-v0 --env-arg mode=answer --strategies single,bon,iad --n 3 --tasks 20 \
 		--agent local:qwen2.5-coder-0.5b#direct --temperature 0.4 --agent-arg max_tokens=128 --verifier proxy \
-		--out runs/demo-model --fresh
+		--out runs/demo-model
 
 test: $(READY_DEV) $(BROWSER) $(MODEL)
 	$(PY) -m pytest -n $(WORKERS) --dist worksteal -m "not slow"

@@ -243,10 +243,9 @@ class Starts:
         raise AssertionError(self.output.read_text())
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize(
-    ("n_kills", "n_workers", "n_tasks"), [(2, 8, 12), pytest.param(10, 32, 60, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("n_kills", "n_workers", "n_tasks"), [(2, 8, 12), (10, 32, 60)])
 def test_a_run_in_chaos_that_is_killed_again_and_again_asks_nothing_twice_and_ends_as_a_calm_one(
     n_kills: int, n_workers: int, n_tasks: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
