@@ -105,3 +105,28 @@ def test_the_page_shows_what_is_kept(measured: Any) -> None:
         base = kept[f"{run}-proxy-findings"]
         expected = [one and f"{one['success']:.3f}"[1:] for one in (base["single 1"], base["bon 4"], *arms)]
         assert [cell.strip(" *") or None for cell in shown[row].split("|")] == expected
+
+
+def test_the_page_shows_the_second_round(measured: Any) -> None:
+    kept = {one["name"].removeprefix("bundled-0.5b-"): one for one in map(measured.read, KEPT)}
+    shown = re.findall(r"^\| (`[^|]+) \|((?:[^|]*\|){5})$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    rows = {
+        "`single`": ("facts", "single 1"),
+        "`bon`": ("facts", "bon 4"),
+        "`adaptive` (plan with `hints`)": ("adaptive", "adaptive 4"),
+        "`iad`, `facts`": ("facts", "iad 4"),
+        "`iad`, `best-worst`, `improve`": ("bw-improve", "iad 4"),
+        "`iad`, `best-worst`, `differ`": ("bw-differ", "iad 4"),
+    }
+    assert [name for name, _ in shown] == list(rows)
+    for name, row in shown:
+        run, arm = rows[name]
+        own = kept[run]["arms"][arm]
+        expected = [f"{own['success']:.3f}", f"{own['tokens']:,.0f}", "", "", ""]
+        if minus := own.get("minus_bon"):
+            expected[2:4] = f"{minus['won']}:{minus['lost']}", f"{minus['p']:.3f}" if minus["p"] >= 0.001 else "<.001"
+        if again := (kept[run]["refinements"] | kept[run]["samples"]).get(arm):
+            expected[4] = f"{100 * again['n_repeats'] / again['n']:.0f} %"
+        assert [cell.strip(" *") for cell in row.split("|")[:5]] == [re.sub(r"^0\.", ".", one) for one in expected], (
+            name
+        )

@@ -17,7 +17,11 @@ from iad_policy.learn.recipes import RECIPES
 from iad_policy.learn.reproduce import coverage, reproduce
 from iad_policy.learn.simulators import N_TASKS, OUTCOME_TYPES, record_outcomes, train_simulator
 from iad_policy.learn.train import train
+from iad_policy.ledger.run import Run
 from iad_policy.papers import compared_in, comparisons, load_comparison
+from iad_policy.registry import importing_only
+from iad_policy.registry.environments import registered
+from iad_policy.run.resolve import parameters_of
 from iad_policy.trained.backends import BACKENDS
 from iad_policy.trained.models import SIMULATOR
 
@@ -93,6 +97,9 @@ def train_model(
     ] = "",
     start: Annotated[Path | None, typer.Option("--from", help="Model folder that training goes on from.")] = None,
     env: Annotated[str, typer.Option(help="For simulator: the environment of the outcomes.")] = "",
+    allow: Annotated[
+        list[str] | None, typer.Option(metavar="module:Id", help="The runs' own environment, whose module is imported.")
+    ] = None,
     seed: Seed = 0,
     option: Options = None,
 ) -> None:
@@ -109,6 +116,11 @@ def train_model(
             train_simulator(runs[0], env, out=out, seed=seed, report=tell, **settings)
         else:
             settings = {"backend": backend or "linear", **pairs(option, "--option")}
+            for run in runs:
+                of_run = Run(run).config["env"] if Path(run).is_dir() else run
+                if ":" in of_run and registered(of_run.rpartition(":")[2]) is None:
+                    with importing_only([*(allow or ()), run]):  # the folder may be somebody else's
+                        parameters_of(of_run)
             train(recipe, runs, out=out, start=start, seed=seed, report=tell, **settings)
     tell(f"Model folder: {out}")
 

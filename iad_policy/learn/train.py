@@ -62,7 +62,7 @@ def train(
     if recipe == "ppo":  # it plays while it learns
         env = [experience] if isinstance(experience, str) or not isinstance(experience, Sequence) else experience
         names = [str(one) for one in env]
-        if len(names) != 1 or registered(names[0]) is None:
+        if len(names) != 1 or registered(names[0].rpartition(":")[2]) is None:
             known = [name for name, own in domains() if own.features]
             raise UnknownName("environment, as ppo plays while it learns", ", ".join(names), known)
         playing = cast("PolicyOptimisation", load_recipe(recipe, **options))

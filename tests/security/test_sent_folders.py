@@ -151,6 +151,16 @@ def test_what_the_user_names_is_used(here: Path) -> None:
     assert said_to_run(here) == ["sent_here"]
 
 
+def test_a_training_imports_the_environment_of_a_run_if_the_user_names_it(here: Path) -> None:
+    demos = ("explore", "sent_here:Sent-v0", "--agent", "shopper", "--tasks", 2, "--out", "demos")
+    assert (done := iad(*demos)).exit_code == 0, done.output
+    del gym.registry["Sent-v0"], sys.modules["sent_here"]  # as in another process
+    train = ("train", "bc", "demos", "--out", "model")
+    refused = iad(*train)
+    assert (refused.exit_code, "--allow sent_here:Sent-v0" in refused.stderr) == (2, True), refused.output
+    assert (done := iad(*train, "--allow", "sent_here:Sent-v0")).exit_code == 0, done.output
+
+
 def test_a_run_reads_no_plan_that_lies_elsewhere(here: Path) -> None:
     (here / "private.toml").write_text("secret text")
     change(here / "run" / "config.json", strategies=["adaptive"], strategy_args={"adaptive.plan": "private.toml"})

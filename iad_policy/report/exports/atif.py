@@ -59,7 +59,7 @@ def write_documents(folder: Path, sources: Sequence[Source], packed: Packed) -> 
     return {folder: n_written} if n_written else {}
 
 
-def read_steps(path: Path) -> tuple[RecordedStep, ...]:
+def read_steps(path: str | Path) -> tuple[RecordedStep, ...]:
     """Return the decisions of a file that `iad export --to atif` wrote, with all candidates, verdicts and costs.
 
     States have their text and their id, and previews are left out: ATIF has texts only.
@@ -69,7 +69,7 @@ def read_steps(path: Path) -> tuple[RecordedStep, ...]:
         OSError: It can't be read.
     """
     try:
-        content = checked(json.loads(path.read_bytes()), FIELDS)
+        content = checked(json.loads(Path(path).read_bytes()), FIELDS)
         if not content["extra"][OURS]:
             raise ValueError(f"expected an object in extra.{OURS}, got none; only what iad exported has candidates")
         return tuple(_steps(content["steps"]))
