@@ -57,7 +57,7 @@ demo: $(READY)
 # One query per question, no look at the data first, as the papers ask BIRD: a job that a model of this size can do.
 demo-model: $(READY)
 	@$(call install,local)
-	@$(PY) -m iad_policy.cli compare IAD/BIRD-v0 --env-arg mode=answer --strategies single,bon,iad --n 3 --tasks 20 \
+	@$(PY) -m iad_policy.cli compare IAD/BIRD-v0 --env-arg mode=answer --strategies single,bon,iad --n 3 --tasks 12 \
 		--agent local:qwen2.5-coder-0.5b#direct --temperature 0.4 --agent-arg max_tokens=128 --verifier proxy \
 		--out runs/demo-model
 
