@@ -129,8 +129,10 @@ class _Pace:
     def __str__(self) -> str:
         done, expected, total = self._results.n_episodes, self._results.n_expected, self._total
         passed = monotonic() - self._start
-        left = passed / max(1, total["new"]) * (expected - done)
-        parts = [f"{done:>{len(str(expected))}}/{expected} episodes, {passed:.0f} s, about {left:.0f} s left"]
+        parts = [f"{done:>{len(str(expected))}}/{expected} episodes, {passed:.0f} s"]
+        # The first ones wait for the model and the data to be loaded, and say little about the others.
+        if total["new"] >= min(10, expected / 10):
+            parts += [f"about {passed / total['new'] * (expected - done):.0f} s left"]
         parts += [counted(total["calls"], "call")]
         parts += [f"{total['tokens']:,} tokens"] if total["tokens"] else []
         parts += [f"${self._usd:.4f}"] if self._usd else []

@@ -67,13 +67,15 @@ def test_without_a_terminal_the_first_episode_and_each_tenth_are_a_line(tmp_path
     assert is_early, "the line came at the end"
     assert "\x1b" not in "".join(lines)
     assert lines[-1] == f"Run folder: {tmp_path}\n"
-    told = [re.fullmatch(r" *(\d+)/20 episodes, \d+ s, about \d+ s left, (\d+) calls?\n", line) for line in lines[:11]]
+    said = r" *(\d+)/20 episodes, \d+ s(, about \d+ s left)?, (\d+) calls?\n"
+    told = [re.fullmatch(said, line) for line in lines[:11]]
     assert [one and int(one[1]) for one in told] == [1, *range(2, 21, 2)]
     usages = [json.loads(line)["usage"] for line in (tmp_path / "episodes.jsonl").read_text().splitlines()]
     n_calls = [one["agent"]["proposals"] + one.get("verifier", {}).get("verifications", 0) for one in usages]
     assert told[0] is not None
     assert told[-1] is not None
-    assert (int(told[0][2]), int(told[-1][2])) == (n_calls[0], sum(n_calls))
+    assert (int(told[0][3]), int(told[-1][3])) == (n_calls[0], sum(n_calls))
+    assert [one and bool(one[2]) for one in told] == [False, *[True] * 10], "one episode says little about the others"
     assert lines[11].startswith("IAD/WebShop-v0: 20 tasks")
 
 

@@ -176,6 +176,8 @@ def _shown(found: PilotEvidence, metric: str) -> Iterator[tuple[str, str]]:
         new = f"{one.differing:.0%} of the attempts after the first are new actions"
         low, high = one.pass_95
         yield "diversity", f"{best}: {at} [{low:.3f}, {high:.3f}]; {new}"
+        more = one.pass_at[one.n] - one.pass_at[1]
+        yield "", f"choosing among {one.n} of them adds {more:+.3f} with a perfect verifier, less with any other"
     for selected in found.selection:
         area = f"AUC cannot be told ({selected.n_right} right, {selected.n_wrong} wrong)"
         if selected.auc is not None:
@@ -224,17 +226,18 @@ def _named(option: RunnableOption) -> str:
 
 
 def _said(choice: PricedChoice, n_tasks: int) -> str:
-    """Return what to take in words, or which options can't be told apart, and which of them is the cheapest."""
-    taken, tasks = _named(choice.option), f"on these {counted(n_tasks, 'task')}"
+    """Return what to take in words, and which options can't be told from it."""
+    taken, tasks = _named(choice.option), f"these {counted(n_tasks, 'task')}"
     if len(choice.as_good) == 1:
-        return f"take {taken}. No other option is as good {tasks}."
-    named = list(map(_named, choice.as_good[:SHOWN_OPTIONS]))
-    if more := len(choice.as_good) - len(named):
+        return f"take {taken}. No other option is as good on {tasks}."
+    others = [one for one in choice.as_good if one != choice.option]
+    named = list(map(_named, others[:SHOWN_OPTIONS]))
+    if more := len(others) - len(named):
         named.append(counted(more, "other option"))
-    text = f"can't tell. {', '.join(named[:-1])} and {named[-1]} are as good {tasks}; {taken} is the cheapest of them."
+    text = f"take {taken}, the cheapest. {tasks.capitalize()} can't tell it from {', '.join(named)}."
     if choice.option == choice.best or n_tasks < FEW:
         return text
-    return f"{text} Telling it from {_named(choice.best)} takes {_tasks(choice.n_to_tell, 'more than ')} tasks."
+    return f"{text} To tell it from {_named(choice.best)} takes {_tasks(choice.n_to_tell, 'more than ')} tasks."
 
 
 def _tasks(n: int | None, more: str = "> ") -> str:

@@ -91,6 +91,7 @@ def test_the_verifier_that_has_chances_is_named(right: float, said: str) -> None
     pilot = Pilot("E", "train", "me", tasks, 0, "calls", True, {"bon": line})
     shown = printed(pilot, predict(pilot))
     assert f"bon: {said}" in shown
+    assert "choosing among 2 of them adds +0.500 with a perfect verifier" in shown
     assert ":v are off by 0.0" in shown
 
 
@@ -98,8 +99,8 @@ CLEAR = {SINGLE: forecast(0.4, 1), TWO: forecast(0.55, 2, spread=0.03)}
 CLOSE = {TWO: forecast(0.52, 2, spread=0.1), SINGLE: forecast(0.5, 1, spread=0.1), FOUR: forecast(0.1, 4)}
 WRONG = {TWO: replace(forecast(0.003, 2, spread=0.01), by_task=np.zeros(10)), SINGLE: forecast(0.0, 1, spread=0.01)}
 """No attempt of the pilot is right: what differs is what one more task could show."""
-CANT_TELL = "can't tell. bon with n = 2 and single are as good on these {} tasks; single is the cheapest of them."
-TELLING = " Telling it from bon with n = 2 takes {} tasks."
+CANT_TELL = "take single, the cheapest. These {} tasks can't tell it from bon with n = 2."
+TELLING = " To tell it from bon with n = 2 takes {} tasks."
 
 
 @pytest.mark.parametrize(
