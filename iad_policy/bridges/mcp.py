@@ -18,6 +18,7 @@ from iad_policy.bridges.chat import ChatOutcome, parts_of, png_of
 from iad_policy.bridges.trial import TrialChat
 from iad_policy.errors import ContractError, IADError, MissingExtra
 from iad_policy.prompts import prompts_of
+from iad_policy.types.secrets import masked
 
 T = TypeVar("T")
 TRIAL = "(This is a trial: nothing is done until you call commit.)"
@@ -57,7 +58,7 @@ class ToolSession:
         messages = self._chat.begin(task_id=task_id, seed=seed)
         self._end(left)
         self._is_open = True
-        return messages
+        return masked(messages)
 
     def use(self, do: Callable[..., str], *given: Any) -> str:
         """Call a method of the conversation and return what is seen, with a word about it in a trial.
@@ -69,7 +70,7 @@ class ToolSession:
         chat = self._chat
         if chat is None:
             raise ContractError("expected begin before anything else, got no task yet; call begin")
-        text = do(chat, *given)
+        text = masked(do(chat, *given))
         if chat.done:
             self._end(chat.outcome)
         return f"{text}\n\n{TRIAL}" if chat.is_trial else text
@@ -219,7 +220,7 @@ def mcp_server(
         try:
             return cast(T, await run_sync(do, its, *given, limiter=its.limiter))
         except mendable as error:
-            raise ToolError(str(error)) from error
+            raise ToolError(masked(str(error))) from error
 
     async def with_sessions(context: Any, call_next: Callable[[Any], Any]) -> Any:
         """Refuse requests that stand alone, as every one of them would be in a session of its own."""

@@ -17,6 +17,7 @@ from typing import Any
 from iad_policy.bridges.chat import parts_of
 from iad_policy.bridges.trial import TrialChat
 from iad_policy.errors import ContractError, IADError, MissingExtra
+from iad_policy.types.secrets import masked
 
 DO = ("act", "snapshot", "restore", "commit")
 """What an action's metadata may ask for with `do`."""
@@ -115,7 +116,7 @@ class ServedEpisodes:
             "episode_id": self.episode_id,
             "step_count": known.steps,
             "task_id": known.task_id,
-            "instruction": str(chat.state.info.get("instruction", "")),
+            "instruction": masked(str(chat.state.info.get("instruction", ""))),
             "done": chat.done,
         }
 
@@ -255,7 +256,7 @@ def openenv_app(
 
     async def refused(request: Any, error: Exception) -> Any:
         """Answer a request that the client can mend."""
-        return JSONResponse({"detail": str(error)}, status_code=422)
+        return JSONResponse({"detail": masked(str(error))}, status_code=422)
 
     name = env.rpartition("/")[2]  # it is a part of the path under which tasks are listed
     made().close()  # what is wrong with the environment is said before anybody connects
@@ -268,6 +269,6 @@ def openenv_app(
 def _observation(messages: list[dict[str, Any]]) -> dict[str, Any]:
     """Return what messages say as one text, and the pictures among them."""
     parts = parts_of(messages)
-    texts = [part["text"] for part in parts if part["type"] == "text"]
+    texts = [masked(part["text"]) for part in parts if part["type"] == "text"]
     pictures = [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
     return {"text": "\n\n".join(texts), "pictures": pictures}

@@ -14,6 +14,9 @@ from urllib.parse import quote
 
 import pytest
 
+from iad_policy.bridges.mcp import ToolSession
+from iad_policy.bridges.openenv import ServedEpisodes
+from iad_policy.bridges.trial import TrialChat
 from iad_policy.ledger.answer_log import AnswerLine, AnswerLog
 from iad_policy.ledger.run import Run
 from iad_policy.run.config import RunConfig
@@ -21,7 +24,7 @@ from iad_policy.types import secrets
 from iad_policy.types.secrets import MASK, learn, masked, without_masks, without_secrets
 from tests.command_line import iad
 from tests.iad_policy.models.openai_server import OpenAIServer, Reply, serving
-from tests.security.planted import ARGUMENT, DSN, HEADER, ID, PLANTED, QUERY, VARIABLES
+from tests.security.planted import ARGUMENT, DSN, HEADER, ID, PLANTED, QUERY, VARIABLES, Leaky
 
 HOME = "tests.security.planted"
 
@@ -104,6 +107,18 @@ def test_what_users_code_and_pages_say_is_masked(tmp_path: Path) -> None:
     leaks = {"error", "traceback", "why", "failed_verdict"}
     records = Run(run).records.values()
     assert {name for one in records for name in leaks if MASK in getattr(one, name)} == leaks
+
+
+@pytest.mark.parametrize("style", ["direct", "tool"])
+def test_what_pages_say_is_masked_for_the_clients_of_a_server(style: str) -> None:
+    session = ToolSession(lambda: TrialChat(Leaky(), style), None, None)
+    served = ServedEpisodes(lambda: TrialChat(Leaky(), style))
+    said: list[Any] = [session.begin(None, 0), session.use(TrialChat.say, "turn[1]")]
+    said += [served.reset({"seed": 0}), served.step("turn[1]")]
+    assert all(MASK in str(one) for one in said)
+    assert not [secret for secret in PLANTED for form in forms(secret) if form in str(said)]
+    session.close()
+    served.close()
 
 
 def test_a_run_goes_on_with_another_password_and_not_with_another_user(tmp_path: Path) -> None:
