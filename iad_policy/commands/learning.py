@@ -45,7 +45,7 @@ def _watched() -> Iterator[None]:
 def explore_tasks(
     env: Env,
     out: Annotated[Path, typer.Option(help="Run folder; the file of outcomes.")],
-    agent: Annotated[str | None, typer.Option(help="Agent; by default the rule-based one.")] = None,
+    agent: Annotated[str | None, typer.Option(help="Agent; by default the environment's.")] = None,
     how: Annotated[str, typer.Option(help=f"Way to explore: {', '.join([*HOWS, OUTCOMES])}.")] = "rollouts",
     reward: Annotated[str, typer.Option(help="Verifier that rewards.")] = "oracle",
     critic: Annotated[str | None, typer.Option(help="Verifier that ranks proposals, if not the reward.")] = None,

@@ -38,7 +38,7 @@ from iad_policy.report.figures import Figures, Heading
 from iad_policy.report.matching import Matched
 from iad_policy.report.metrics import LevelSummary, StrategySummary
 from iad_policy.report.samples import PROGRESS, REWARD, RUN_BUDGET, SUCCESS
-from iad_policy.types.names import NO_VERIFIER
+from iad_policy.types.names import NO_VERIFIER, PERFECT
 from iad_policy.types.texts import isolated
 
 CALLS = ("proposals", "verifications", "asks")
@@ -139,6 +139,9 @@ class ShortTable(RunTable):
         tasks = f"{counted(heading.n_tasks, 'task')}, {listed('seed', config.seed)}"
         yield Text(f"{config.env}: {tasks}; {_components(heading, 'agent')}; n = {', '.join(map(str, config.n))}")
         yield from labels(heading)
+        simulator = heading.simulator_text(figures.summaries.values())
+        if simulator != PERFECT:
+            yield Text(f"Simulator: {isolated(simulator)}")
         if config.budget or not config.equal_on().startswith("equal"):
             yield Text(f"Budget: {config.equal_on()}")
         yield from map(Text, config.notes)

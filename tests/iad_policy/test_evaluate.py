@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ from iad_policy import Candidate, Outcome, Propose, State, Usage, Verdict, evalu
 from iad_policy.errors import RunFolderError, UnknownName
 from iad_policy.ledger.run import Run
 from iad_policy.registry.source import source_parts
+from iad_policy.report.console import TextConsole
 from iad_policy.report.results import read_results
+from iad_policy.report.table import ShortTable
 from iad_policy.report.viewer.shown import run_json
 from iad_policy.types import FEEDBACK_DROPPED
 from iad_policy.types.information import ORACLE_AGENT_TEXT, VERIFIER_TEXTS, Information
@@ -320,7 +323,11 @@ def told_everywhere(results: Any, folder: Path) -> set[str]:
     (heading,) = [line for line in results.table().splitlines() if "; simulator" in line]
     summary, report = json.loads((folder / "summary.json").read_text()), run_json(Run(folder))
     assert read_results(folder).table() == results.table()
-    return {heading.partition("; simulator ")[2], summary["simulator"], report["simulator"]}
+    shown = StringIO()
+    TextConsole(width=100, file=shown).print(ShortTable(results.heading, results.figures()))
+    _, found, short = shown.getvalue().partition("Simulator: ")
+    short = short.partition("\n")[0].rstrip() if found else "perfect"
+    return {heading.partition("; simulator ")[2], short, summary["simulator"], report["simulator"]}
 
 
 @pytest.mark.parametrize(("is_copyable", "way"), [(True, "fork"), (False, "replay")])
