@@ -129,7 +129,8 @@ def said_of(differences: Mapping[str, Difference]) -> Iterable[Text]:
         most = LEAST_APART - 1
         silent = [f"{isolated(name)} ({one.n_apart})" for name, one in paired.items() if one.n_apart <= most]
         if silent:
-            few += f" Where {most} tasks differ or fewer, p is at least {2.0 ** (1 - most):g}, also unadjusted: {some(silent)}."
+            least = f"p is at least {2.0 ** (1 - most):g}, also unadjusted"
+            few += f" Where {most} tasks differ or fewer, {least}: {some(silent)}."
         yield Text(few, style=LOUD)
 
 
