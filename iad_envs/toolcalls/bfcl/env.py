@@ -23,7 +23,7 @@ from iad_envs.toolcalls.bfcl.data import (
 from iad_envs.toolcalls.bfcl.decoding import decoded, runnable
 from iad_envs.toolcalls.bfcl.scoring.multi_turn import TurnsJudge, TurnsTally
 from iad_envs.toolcalls.bfcl.scoring.single_turn import check_calls, gold_answer, share_right
-from iad_envs.toolcalls.calls import CallStyle
+from iad_envs.toolcalls.calls import CallStyle, shortened
 from iad_envs.toolcalls.env import ToolCallEnv
 from iad_envs.toolcalls.offers import FunctionOffer
 from iad_envs.toolcalls.responses import Response
@@ -169,14 +169,15 @@ class BFCLEnv(ToolCallEnv):
         return Score(float(success), progress, success, judge.parts_of(tally), tally)
 
     def _why(self, now: Snapshot, score: Score) -> str:
-        """Return the first failure in the official words, with its turn."""
+        """Return the first failure in the official words, with what gold has and what came instead."""
         task, state = now.task, now.state
-        if isinstance(task, SingleQuestion):
-            calls = None if state.is_unread else state.calls
-            return check_calls(task, calls, scoring=self._scoring).error_type if state.kind == "done" else "no answer"
-        judge = self._judge(task)
-        found = judge.verdict(judge.tallied(state.turns[: state.n_ended]))
-        return found.error_type if found.turn is None else f"{found.error_type} in turn {found.turn + 1}"
+        if not isinstance(task, SingleQuestion):
+            return self._judge(task).explained(state.turns[: state.n_ended])
+        if state.kind != "done":
+            return "no answer"
+        error = check_calls(task, None if state.is_unread else state.calls, scoring=self._scoring).error_type
+        got = "an unreadable answer" if state.is_unread else f"[{', '.join(map(str, state.calls))}]"
+        return f"{error}: expected {shortened(gold_answer(task), 100)}, got {shortened(got, 100)}"
 
     def _solution(self, task: Any) -> list[str]:
         if isinstance(task, SingleQuestion):

@@ -73,6 +73,28 @@ def test_the_sound_rule_closes_holes_of_the_official_one(answer: list[list[str]]
     assert verdict(answer, "sound") == TurnsVerdict(False, error, turn)
 
 
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (RIGHT, ""),
+        (changed(2), "empty_turn_model_response in turn 3: expected 'total(numbers=[1, 2])', got no call"),
+        (
+            changed(0, "[describe()]"),
+            "turn 1: TicketDesk.tickets: expected {1926: {'title': 'lamp', 'tags': []}}, got {}",
+        ),
+        (changed(0, f"[{OPEN}]"), "execution_response_mismatch in turn 1: no result as that of 'describe()'"),
+        (changed(1, "[describe()]"), "decoder_success in turn 2: nothing was to be called, got 'describe()'"),
+        (changed(0, f"[{OPEN}, describe(), total(numbers=[1, 2])]"), "in turn 1: not offered yet: total"),
+        (changed(2, *["[describe()]"] * 20, "[total(numbers=[1, 2])]"), "force_terminated in turn 3: 21 responses"),
+        (RIGHT[:2], "multi_turn:force_terminated: 2 of 3 turns came to their end"),
+    ],
+)
+def test_a_failure_is_explained_with_what_gold_has(answer: list[list[str]], said: str) -> None:
+    judge = judge_of("sound")
+    explained = judge.explained(play(judge, answer, read_officially))
+    assert (said in explained) if said else (explained == "")
+
+
 def test_a_result_of_an_earlier_turn_counts_in_a_later_one_but_only_once() -> None:
     gold = ((OPEN, "describe()"), ("describe()",))
     answers = {1: [[OPEN, "describe()"], ["no_such()"]], 2: [[OPEN, "describe()", "describe()"], ["no_such()"]]}

@@ -17,14 +17,16 @@ An answer with another number of turns than gold is `multi_turn:force_terminated
   does not notice it.
 """
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import NamedTuple
 
 from iad_envs.toolcalls.bfcl.conversations import PlayedTurn
 from iad_envs.toolcalls.bfcl.data import Conversation, gold_calls
-from iad_envs.toolcalls.calls import FunctionCall
+from iad_envs.toolcalls.calls import FunctionCall, shortened
 from iad_envs.toolcalls.executor import Toolbox, ToolState
 from iad_envs.toolcalls.rules import Rules
 
@@ -118,6 +120,26 @@ class TurnsJudge:
             return TurnsVerdict(False, "multi_turn:force_terminated")
         return TurnsVerdict(False, tally.error, tally.n_passed) if tally.error else TurnsVerdict(True)
 
+    def explained(self, turns: Sequence[PlayedTurn]) -> str:
+        """Return the first failure of a conversation that is over, in a line with what gold has; "" if it is right."""
+        found = self.verdict(self.tallied(turns))
+        if found.turn is None:
+            return found.error_type and f"{found.error_type}: {len(turns)} of {len(self.gold)} turns came to their end"
+        played, gold = turns[found.turn], self.gold[found.turn]
+        said = {
+            "multi_turn:force_terminated": f"{played.n_responses} responses",
+            "multi_turn:irrelevance_error:decoder_success": f"nothing was to be called, got {_listed(played.calls)}",
+            "multi_turn:withheld_function": f"not offered yet: {', '.join(sorted(self.withheld(found.turn)))}",
+            "multi_turn:empty_turn_model_response": f"expected {_listed(gold.calls)}, got no call",
+            "multi_turn:instance_state_mismatch": _state_apart(gold.state, played.state),
+        }
+        text = said.get(found.error_type)
+        if text is None:
+            lacking = Counter(gold.results) - sum((Counter(one.results) for one in turns[: found.turn + 1]), Counter())
+            pairs = zip(gold.calls, gold.results, strict=True)
+            text = f"no result as that of {_listed([call for call, result in pairs if result in lacking])}"
+        return f"{found.error_type} in turn {found.turn + 1}: {text}"
+
     def progress_after(self, tally: "TurnsTally", going_on: Sequence[PlayedTurn] = ()) -> float:
         """Return the share of the conversation that is right, 0-1.
 
@@ -197,6 +219,34 @@ class TurnsTally(NamedTuple):
     n_response: int = 0
     n_irrelevance: int = 0
     is_over_cap: bool = False
+
+
+def _listed(calls: Iterable[FunctionCall]) -> str:
+    return shortened(", ".join(map(str, calls)))
+
+
+def _state_apart(gold: ToolState, state: ToolState) -> str:
+    """Return the first public attribute in which objects differ from gold's, with what each side has alone."""
+    for name, instance in gold.instances.items():
+        own = state.instances.get(name)
+        for key, value in vars(instance).items():
+            with suppress(RecursionError):  # directories in a circle can't be compared, or written
+                if key.startswith("_") or (got := getattr(own, key, None)) == value:
+                    continue
+                sides = [value, got]
+                if isinstance(value, tuple | list) and isinstance(got, tuple | list):
+                    sides = [[one for one in value if one not in got], [one for one in got if one not in value]]
+                expected, other = _where_apart(*(re.sub(" at 0x[0-9a-f]+", "", repr(one)) for one in sides))
+                return f"{name}.{key}: expected {expected}, got {other}"
+    return "objects can't be compared"
+
+
+def _where_apart(*texts: str) -> Iterator[str]:
+    """Yield texts, of long ones the begin and where they first differ."""
+    same = next((at for at, two in enumerate(zip(*texts, strict=False)) if len(set(two)) > 1), 0)
+    start = max(same - 20, 40)
+    for text in texts:
+        yield text if len(text) <= 100 else f"{text[:40]} ... {text[start : start + 50]} ..."
 
 
 def has_equal_state(state: ToolState, gold: ToolState) -> bool:
