@@ -42,7 +42,7 @@ def evaluate(
         strategies: Names, or your own generator functions. A mapping gives them names.
         tasks: Number of tasks, from the start of the split.
         agent: One base agent or several: names, objects with `propose`, or functions; by default the environment's
-            rule-based one. All workers share an object, so it must be thread-safe.
+            own. All workers share an object, so it must be thread-safe.
         verifier: One or several: a name, `"none"`, or an object with `verify`; by default the environment's proxy.
         out: The run folder. The same call resumes the run there. With None only the cache of model answers is kept.
         is_fresh: Whether a run in the folder is deleted first.

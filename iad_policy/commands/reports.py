@@ -143,7 +143,7 @@ def sweep(
     tasks: Annotated[int, typer.Option(help="Number of tasks, from the start of the split.")] = 100,
     metric: Annotated[str, typer.Option(help="Metric: success, progress or reward.")] = "success",
     n: Annotated[str, typer.Option(metavar="N[,N...]", help="Proposals per decision.")] = "1,2,4,6",
-    agent: Annotated[str | None, typer.Option(help="Base agent; by default the environment's, see `iad list`.")] = None,
+    agent: Annotated[str | None, typer.Option(help="Base agent; by default the environment's own.")] = None,
     weak: Annotated[str | None, typer.Option(help="A weaker agent, for figures 3, 5 and 8.")] = None,
     verifier: Annotated[str | None, typer.Option(help="Verifier; by default the environment's proxy.")] = None,
     parts: Annotated[

@@ -82,7 +82,8 @@ def run_session(
             text = f"Stopped after {results.n_episodes} of {results.n_expected} episodes: {reason}"
             console.print(Text(text, style="bold yellow"))
     if finished.report is not None:
-        tell(f"Intervals and all spending: {out / TABLE}, or --full. Every step: {finished.report}")
+        more = ", all spending and why tasks failed" if finished.figures.failed else " and all spending"
+        tell(f"Intervals{more}: {out / TABLE}, or --full. Every step: {finished.report}")
     tell(f"Run folder: {out}")
     if is_interrupted:
         return INTERRUPTED

@@ -64,7 +64,7 @@ def explore(
 
     Args:
         env: The environment's id.
-        agent: The agent that explores; by default the environment's rule-based one.
+        agent: The agent that explores; by default the environment's own.
         out: The run folder.
         how: A name in `HOWS`.
         reward: The verifier that rewards. `oracle` is the true reward, which is read on training tasks only.

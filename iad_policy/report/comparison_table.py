@@ -20,6 +20,8 @@ LEAST_APART = 6
 """Least number of tasks that have to differ for a p-value below 0.05."""
 N_NAMES = 8
 """Number of tasks, problems and notes that are named. All of them are in the JSON."""
+N_REASONS = 20
+"""Number of reasons why tasks failed that are listed."""
 LOUD = "bold red"
 """Style of what must not be overlooked."""
 
@@ -100,6 +102,24 @@ def flaky_tasks(found: Mapping[str, Flaky], sample: str, *, n_names: int | None 
         said.append(f"{isolated(row)}: {len(tasks)}{f' ({shown})' if tasks and n_names != 0 else ''}")
     if any(found.values()):
         yield Text(f"Flaky tasks, which some {sample}s solve and others don't. {'; '.join(said)}.\n")
+
+
+def failed_tasks(found: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterable[Text]:
+    """Yield why tasks failed: a line for each of the first reasons, and the number of the others.
+
+    Args:
+        found: Reason -> row -> its tasks, once per sample.
+    """
+    if not found:
+        return
+    yield Text("Why tasks failed, by frequency (a reason may quote gold)", style="bold")
+    for reason, rows in list(found.items())[:N_REASONS]:
+        tasks = named(list(dict.fromkeys(task for own in rows.values() for task in own)))
+        counts = ", ".join(f"{isolated(row)}{f' {len(own)}' if len(own) > 1 else ''}" for row, own in rows.items())
+        yield Text(f"{tasks} ({counts}): {isolated(reason)}")
+    if len(found) > N_REASONS:
+        yield Text(f"and {counted(len(found) - N_REASONS, 'more reason')}, in report.html")
+    yield Text()
 
 
 def mean_cell(one: TaskMean | None) -> str:

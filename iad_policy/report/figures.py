@@ -1,6 +1,6 @@
 """The content of a run's table: the facts above it, and the figures in it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -116,7 +116,7 @@ class Figures(NamedTuple):
     """The summaries, differences and curves of a run, and pass@k and pass^k where there are several seeds.
 
     `matched` compares the strategies of each agent at equal spending, if that was asked for. `unmatched` says why they
-    could not be compared.
+    could not be compared. `failed` is why episodes are no success -> row of the table -> their tasks.
     """
 
     summaries: dict[str, StrategySummary]
@@ -125,6 +125,7 @@ class Figures(NamedTuple):
     passes: Mapping[str, ArmFigures] = {}
     matched: Mapping[str, Matched] = {}
     unmatched: str = ""
+    failed: Mapping[str, Mapping[str, Sequence[str]]] = {}
 
     def comparisons(self, metric: str) -> list[CurveDifference]:
         """Compare the curves of a metric on each axis where they share a range of budgets."""

@@ -113,6 +113,7 @@ class Results:
             passes,
             equal,
             unmatched,
+            _failed(records),
         )
 
     def matched(
@@ -231,6 +232,16 @@ class Results:
             **(equal if figures.matched else {}),
             **({"passes": passes} if passes else {}),
         }
+
+
+def _failed(records: Mapping[str, Sequence[EpisodeRecord]]) -> dict[str, dict[str, list[str]]]:
+    """Return why episodes are no success, the most frequent reason first, with their tasks by row of the table."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for row, own in records.items():
+        for record in own:
+            if record.why and not record.error_kind:
+                found.setdefault(record.why, {}).setdefault(row, []).append(record.task_id)
+    return dict(sorted(found.items(), key=lambda one: -sum(map(len, one[1].values()))))
 
 
 def read_results(folder: Path | str) -> Results:

@@ -1,7 +1,7 @@
 """Prints the tables of a run.
 
 `ShortTable` is what `iad compare` shows: the scores, what they cost, and how many tasks are won and lost. `RunTable`
-has intervals, all spending and all differences, too: `report.txt`, and `--full`.
+has intervals, all spending, all differences and why tasks failed, too: `report.txt`, and `--full`.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -27,6 +27,7 @@ from iad_policy.report.columns import (
 from iad_policy.report.comparison_table import (
     LOUD,
     difference_columns,
+    failed_tasks,
     flaky_tasks,
     left_out,
     legend,
@@ -127,6 +128,7 @@ class RunTable:
                 crossed = "".join(f"; {a} and {b} cross at {at:.3g}" for a, b, at in curve.crossings)
                 yield Text(f"{curve.axis} {curve.low:.3g} to {curve.high:.3g}: {heights}{crossed}")
             yield ""
+        yield from failed_tasks(self._figures.failed)
         yield from _warnings(self._figures)
         yield legend(differences.values(), tested=[SUCCESS], sample="seed")
 

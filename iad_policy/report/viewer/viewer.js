@@ -88,6 +88,17 @@ function apart(said) {
   return `\u2068${kept}${"\u2069".repeat(open + 1)}`;
 }
 
+/* The items of each name that `by` gives them. */
+function grouped(all, by) {
+  const groups = new Map();
+  for (const one of all) {
+    const name = by(one);
+    if (!groups.has(name)) groups.set(name, []);
+    groups.get(name).push(one);
+  }
+  return [...groups];
+}
+
 function usd(spent) {
   if (spent.n_unpriced) return spent.usd ? `$${spent.usd.toFixed(4)} and ${count(spent.n_unpriced)} calls without a known price` : "no known price";
   return spent.usd ? `$${spent.usd.toFixed(4)}` : "-";
@@ -195,6 +206,34 @@ function atEqualSpending(run) {
   });
 }
 
+const flakyIn = (run) => Object.entries(run.passes ?? {}).filter(([, one]) => Object.keys(one.flaky).length);
+
+function flaky(run) {
+  const all = flakyIn(run).map(([name, one]) => [name, Object.entries(one.flaky)]);
+  return folded(`Flaky tasks, which some seeds solve and others don't. ${all.map(([name, one]) => `${apart(name)}: ${count(one.length)}`).join("; ")}.`,
+    all.map(([name, one]) => h("p", { className: "quiet" }, `${apart(name)}: ${one.map(([task, [n, of]]) => `${apart(task)} ${n}/${of}`).join(", ")}`)));
+}
+
+/* Why episodes are no success: a line per reason, the most frequent first. */
+function whyFailed(run) {
+  const holder = h("div", {});
+  const draw = () => {
+    const failed = [...run.lines.values()].filter((one) => one.why && !one.error_kind);
+    const lines = grouped(failed, (one) => one.why).sort(([, a], [, b]) => b.length - a.length).map(([why, all]) => {
+      const links = grouped(all, (one) => one.task).map(([task, own]) => [h("a", { href: link({ episodes: own.slice(0, 2).map((one) => [runs.indexOf(run), one.key]) }) }, task), " "]);
+      const by = run.labels.map((label, row) => [label, all.filter((one) => one.row === row).length]).filter(([, n]) => n);
+      return [h("div", {}, links.slice(0, 8), links.length > 8 ? folded(`${count(links.length - 8)} more`, links.slice(8)) : null),
+        by.map(([label, n]) => (n > 1 ? `${apart(label)} ${count(n)}` : apart(label))).join(", "), h("div", { className: "said" }, apart(why))];
+    });
+    const listed = (some) => table("Why tasks failed", ["task", "failed with", "reason"], some);
+    holder.replaceChildren(...(lines.length ? [h("h2", {}, "Why tasks failed"), listed(lines.slice(0, 20))] : []),
+      ...(lines.length > 20 ? [folded(`${count(lines.length - 20)} more reasons`, listed(lines.slice(20)))] : []));
+  };
+  draw();
+  run.onread.push(draw);
+  return holder;
+}
+
 function failures(run) {
   const missing = Object.entries(run.strategies).filter(([, one]) => one.n_failed_verdicts).map(([name, one]) => `${count(one.n_failed_verdicts)} in ${name}`);
   const n = Object.values(run.strategies).reduce((sum, one) => sum + one.n_errored, 0);
@@ -211,7 +250,7 @@ function failures(run) {
       : h("p", { className: "quiet" }, n ? `${count(n)} ${n === 1 ? "episode" : "episodes"} ended in an error.` : "No episode ended in an error."));
   };
   draw();
-  run.onread = n ? draw : null;
+  if (n) run.onread.push(draw);
   return [
     missing.length ? h("p", { className: "warn" }, `Verdicts are missing because the verifier failed: ${missing.join(", ")}. Each candidate shows the reason.`) : null,
     holder,
@@ -295,6 +334,7 @@ const part = (title, ...inside) => h("div", {}, h("h2", {}, title), inside);
 
 function head(run) {
   const curves = charts(run);
+  run.onread = [];
   const dataName = run.data?.name ? `, ${apart(run.data.name)} data ${run.data.digest}` : "";
   return h("section", { "aria-label": run.name },
     h("h1", {}, runs.length > 1 ? `${apart(run.name)}: ${run.env}` : run.env),
@@ -306,12 +346,13 @@ function head(run) {
       h("p", { className: "quiet" }, name ? `${apart(name)}: ${label}` : label)),
     run.is_complete ? null : h("p", { className: "warn" }, "The run is not complete. These are the results so far."),
     h("div", { className: "overview" },
-      part("Scores", scores(run)),
+      part("Scores", scores(run), flakyIn(run).length ? flaky(run) : null),
       Object.keys(run.differences).length ? part("Differences on the same tasks", differences(run)) : null,
       Object.keys(run.matched ?? {}).length ? part("At equal spending", atEqualSpending(run)) : null,
       part("Spending", spending(run), h("details", {}, h("summary", {}, "By role"), byRole(run))),
       curves.hasChildNodes() ? Object.assign(part("Curves", curves), { className: run.curves.length ? "" : "aside" }) : null,
       run.verifier_scores.length ? part("The verifier against the truth", verifierView(run)) : null,
+      whyFailed(run),
       part("Errors", failures(run), h("p", { className: "quiet" }, "[low, high]: 95 % intervals. p: exact McNemar test on success (several seeds: sign-flip test over tasks), adjusted by Holm. MDE: the smallest true difference that this number of tasks detects with 80 % power."))));
 }
 
@@ -355,7 +396,7 @@ async function readMore() {
   for (const { run, part } of parts) {
     add(run, part);
     if (part.next !== null) unread.push({ run, start: part.next });
-    runs[run].onread?.();
+    runs[run].onread?.forEach((draw) => draw());
   }
   onread?.();
 }
@@ -581,15 +622,6 @@ function attemptsView(step, texts, bounds) {
   });
 }
 
-function byRoleAndSource(asked) {
-  const groups = new Map();
-  for (const one of asked) {
-    const name = JSON.stringify([one.role, one.source]);
-    groups.set(name, [...(groups.get(name) ?? []), one]);
-  }
-  return [...groups.values()];
-}
-
 function stepView(step, texts, rule) {
   const numbers = step.candidates.map((one) => one.verdict?.score).filter((one) => typeof one === "number");
   const bounds = numbers.length ? [Math.min(0, ...numbers), Math.max(1, ...numbers)] : [0, 0];
@@ -610,7 +642,7 @@ function stepView(step, texts, rule) {
     step.attempts ? h("div", { className: "candidates" }, attemptsView(step, texts, bounds)) : null,
     own.length ? h("div", { className: "candidates" }, own) : null,
     ahead.length ? folded("candidates in simulation", h("div", { className: "candidates" }, ahead)) : null,
-    byRoleAndSource(asked).map((all) => folded(`${all[0].role} (${apart(all[0].source)})${all.length > 1 ? `, ${all.length} texts` : ""}`, all.map((one) => h("pre", {}, text(one.text, texts))))),
+    grouped(asked, (one) => JSON.stringify([one.role, one.source])).map(([, all]) => folded(`${all[0].role} (${apart(all[0].source)})${all.length > 1 ? `, ${all.length} texts` : ""}`, all.map((one) => h("pre", {}, text(one.text, texts))))),
     step.after ? folded("next state", seen(step.after, texts, "After")) : null,
   ];
 }

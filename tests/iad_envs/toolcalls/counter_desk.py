@@ -30,6 +30,9 @@ class TicketDesk:
     def read_ticket(self, ticket: int) -> dict[str, Any]:
         return self.tickets[ticket]
 
+    def write_log(self, line: str) -> None:
+        self.log.append(line)
+
     def list_tickets(self) -> list[int]:
         return list(self.tickets)
 

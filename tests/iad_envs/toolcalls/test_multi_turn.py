@@ -87,6 +87,7 @@ def test_the_sound_rule_closes_holes_of_the_official_one(answer: list[list[str]]
         (changed(0, f"[{OPEN}, describe(), total(numbers=[1, 2])]"), "in turn 1: not offered yet: total"),
         (changed(2, *["[describe()]"] * 20, "[total(numbers=[1, 2])]"), "force_terminated in turn 3: 21 responses"),
         (RIGHT[:2], "multi_turn:force_terminated: 2 of 3 turns came to their end"),
+        (changed(0, f"[write_log(line='x'), {OPEN}, describe()]"), "TicketDesk.log: missing [], too many ['x']"),
     ],
 )
 def test_a_failure_is_explained_with_what_gold_has(answer: list[list[str]], said: str) -> None:

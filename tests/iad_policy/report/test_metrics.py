@@ -12,6 +12,7 @@ from iad_policy.ledger.episode_record import EpisodeRecord, number
 from iad_policy.report.compare import differences
 from iad_policy.report.figures import Figures, Heading
 from iad_policy.report.metrics import StrategySummary, progress_curve, summarise
+from iad_policy.report.results import Results
 from iad_policy.report.statistics import wilson
 from iad_policy.report.table import RunTable
 from iad_policy.run.config import RunConfig
@@ -27,6 +28,21 @@ def printed(**summaries: StrategySummary) -> str:
     console = Console(file=StringIO(), width=200, record=True)
     console.print(RunTable(Heading(RunConfig("Dials", "guesser"), "", 4, {}), Figures(summaries, {})))
     return console.export_text()
+
+
+def test_why_tasks_failed_is_listed_by_reason_and_of_many_reasons_the_most_frequent() -> None:
+    results = Results(Heading(RunConfig("Dials", "guesser", strategies=("single", "iad")), "", 30, {}))
+    for task, success, why in [("a", 0.0, "dial 2"), ("b", 0.0, "dial 2"), ("c", 1.0, ""), ("d", 0.0, "dial 9")]:
+        results.add(episode(task, success, why=why, agent="guesser", n=3))
+    results.add(episode("a", 0.0, why="dial 2", agent="guesser", strategy="single"))
+    results.add(episode("e", None, why="not finished", error_kind="crash", agent="guesser", n=3))
+    assert "Why tasks failed" not in printed(iad=summarise([episode("a", 0.0)]))
+    shown = results.table(200)
+    listed = [line.rstrip() for line in shown[shown.index("Why tasks failed") :].splitlines()[1:4]]
+    assert listed == ["a, b (single, iad 2): dial 2", "d (iad): dial 9", ""]
+    for place in range(20):
+        results.add(episode(f"t{place:02}", 0.0, why=f"dial {20 + place}", agent="guesser", n=3))
+    assert re.search(r"t17 \(iad\): dial 37\s+and 2 more reasons, in report.html", results.table(200))
 
 
 def test_a_record_survives_its_line_and_what_is_no_number_is_none() -> None:

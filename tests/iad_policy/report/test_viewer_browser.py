@@ -128,6 +128,23 @@ def test_the_page_loads_without_an_error_and_tells_what_the_run_reached(driver: 
     assert overflow(driver) <= 0
 
 
+def test_the_page_lists_why_tasks_failed_with_links_to_them_and_the_flaky_ones(driver: Any, tmp_path: Path) -> None:
+    figures = evaluate(SHOP, ["single"], 12, seed=[0, 1], verifier="none", out=tmp_path).figures(10)
+    opened(driver, tmp_path)
+    area = "[aria-label='Why tasks failed']"
+    shown = dict(zip(texts(driver, f"{area} .said"), texts(driver, f"{area} td.name"), strict=True))
+    assert shown.keys() == figures.failed.keys() != set()
+    for why, tasks in shown.items():
+        assert set(tasks.split()) == set(figures.failed[why]["single"])
+    flaky = figures.passes["single"].flaky
+    summary = f"Flaky tasks, which some seeds solve and others don't. single: {len(flaky)}."
+    assert flaky
+    assert summary in texts(driver, ".overview summary")
+    driver.find_element("css selector", f"{area} a").click()
+    wait(driver, "document.querySelector('.unsolved')")
+    assert texts(driver, ".unsolved")[0] == f"Not solved: {next(iter(shown))}"
+
+
 def test_the_filter_leaves_the_tasks_on_which_strategies_disagree(driver: Any, run: Path) -> None:
     by_task: dict[str, set[float | None]] = {}
     for own in read_results(run).records.values():

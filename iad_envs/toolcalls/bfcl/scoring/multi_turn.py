@@ -233,11 +233,13 @@ def _state_apart(gold: ToolState, state: ToolState) -> str:
             with suppress(RecursionError):  # directories in a circle can't be compared, or written
                 if key.startswith("_") or (got := getattr(own, key, None)) == value:
                     continue
-                sides = [value, got]
+                sides, words = [value, got], ("expected", "got")
                 if isinstance(value, tuple | list) and isinstance(got, tuple | list):
-                    sides = [[one for one in value if one not in got], [one for one in got if one not in value]]
+                    alone = [[one for one in value if one not in got], [one for one in got if one not in value]]
+                    if any(alone):
+                        sides, words = alone, ("missing", "too many")
                 expected, other = _where_apart(*(re.sub(" at 0x[0-9a-f]+", "", repr(one)) for one in sides))
-                return f"{name}.{key}: expected {expected}, got {other}"
+                return f"{name}.{key}: {words[0]} {expected}, {words[1]} {other}"
     return "objects can't be compared"
 
 
