@@ -204,6 +204,22 @@ def test_play_can_be_left_and_lists_tasks_where_the_given_one_is_unknown() -> No
     assert (done.exit_code, "got CartPole-v1, which began another than 'nope'" in done.stderr) == (2, True)
 
 
+@pytest.mark.parametrize(
+    ("env", "typos", "action", "said"),
+    [
+        (SHOP, ["help", "serch[tea]"], "search tea", "search[words] or click[button], got 'serch[tea]'"),
+        ("IAD/BIRD-v0", ["help"], "execute select 1", "execute[SQL], submit[SQL] or a bare query, got 'help'"),
+        ("IAD/InterCodeBash-v0", ["lsx"], "pwd", "bash: line 1: lsx: command not found"),
+        ("CartPole-v1", ["help", "7"], "1", "expected an action of Discrete(2), got '7'"),
+    ],
+)
+def test_a_typo_at_the_prompt_costs_no_step(env: str, typos: list[str], action: str, said: str) -> None:
+    done = iad("play", env, stdin="\n".join([*typos, action, "q", ""]))
+    assert (done.exit_code, done.stdout.count("Nothing was done: ")) == (0, len(typos)), done.output
+    assert said in done.stdout
+    assert done.stdout.count("\u2500 step ") == 2, done.stdout  # before the action and after it
+
+
 def command(*arguments: object) -> list[str]:
     return [sys.executable, "-m", "iad_policy.cli", *map(str, arguments)]
 
