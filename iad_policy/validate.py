@@ -22,6 +22,8 @@ from iad_policy.world import is_text
 Choose = Callable[[Any, Mapping[str, Any], Random], Any]
 """From an observation, its info and a source of chance to an action. It raises StopIteration to end the episode."""
 Trick = Callable[[gym.Env[Any, Any], Any, Mapping[str, Any], Random], Any]
+Words = Callable[[Any, Mapping[str, Any]], str | None]
+"""From an observation and its info to a text to say, or None where there is none."""
 MOST_TRICKED = 0.05
 """Share of the tasks from which on a trick solves too many."""
 ENDLESS = 1_000
@@ -300,6 +302,14 @@ def _tricked(trick: Trick, subject: Subject) -> Found:
     return ("failed", f"{found}: {_some(won)}") if is_bad else ("ok", found)
 
 
+def _tricked_by(words: Words, subject: Subject) -> Found:
+    if not is_text(subject.env.action_space):
+        return "open", "not tried: actions are no texts"
+    if words(*_reset(subject.env, subject.tasks[0], subject.seed)) is None:
+        return "open", f"not tried: task {subject.tasks[0]} has no such text"
+    return _tricked(lambda env, observation, info, rng: _filled(info, words(observation, info) or ""), subject)
+
+
 def _noted(
     env: gym.Env[Any, Any], trick: Trick, said: list[Any], observation: Any, info: Mapping[str, Any], rng: Random
 ) -> Any:
@@ -320,19 +330,19 @@ def _drawn(env: gym.Env[Any, Any], info: Mapping[str, Any], rng: Random) -> Any:
     return action.replace("...", filled) if isinstance(action, str) and action.endswith(PATTERN) else action
 
 
-def _filled(env: gym.Env[Any, Any], info: Mapping[str, Any], text: str) -> Any:
+def _filled(info: Mapping[str, Any], text: str) -> str:
     """Return a text as an action: in the last pattern that is offered, else alone."""
-    if not is_text(env.action_space):
-        return _drawn(env, info, Random(text))
     patterns = [one for one in info.get("available_actions") or () if str(one).endswith(PATTERN)]
-    return patterns[-1].replace("...", text) if patterns else text
+    return str(patterns[-1]).replace("...", text) if patterns else text
 
 
-TRICKS: Mapping[str, Trick] = {
-    "a random agent": lambda env, observation, info, rng: _drawn(env, info, rng),
-    "an agent that says nothing": lambda env, observation, info, rng: _filled(env, info, ""),
-    "one that repeats what it sees": lambda env, observation, info, rng: _filled(env, info, _text(observation, {})),
-    "one that copies the task": lambda env, observation, info, rng: _filled(env, info, str(info.get("instruction"))),
+TRICKS: Mapping[str, Callable[[Subject], Found]] = {
+    "a random agent": partial(_tricked, lambda env, observation, info, rng: _drawn(env, info, rng)),
+    "an agent that says nothing": partial(_tricked_by, lambda observation, info: ""),
+    "one that repeats what it sees": partial(
+        _tricked_by, lambda observation, info: _text(observation, {}).strip() or None
+    ),
+    "one that copies the task": partial(_tricked_by, lambda observation, info: info.get("instruction") or None),
 }
 """What agents may try without doing the task."""
 CHECKS: Mapping[str, Callable[[Subject], Found]] = {
@@ -343,6 +353,6 @@ CHECKS: Mapping[str, Callable[[Subject], Found]] = {
     "a simulated action is what the real one is, and changes nothing": _simulated,
     "progress moves before the end": _moving,
     "what a solution needs can be seen": _visible,
-    **{f"{what} solves less than {MOST_TRICKED:.0%}": partial(_tricked, trick) for what, trick in TRICKS.items()},
+    **{f"{what} solves less than {MOST_TRICKED:.0%}": check for what, check in TRICKS.items()},
 }
 """What is checked, in words -> the check."""

@@ -141,6 +141,7 @@ def checkout(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.stem)
 @pytest.mark.parametrize("runs", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["written", "run"])
+@pytest.mark.timeout(300)  # a guide's commands take half a minute of CPU, beside the other tests
 def test_following_a_guide_word_by_word_leads_where_it_says(guide: Path, checkout: Path, runs: bool) -> None:
     """In `make test` the files are only written; an environment of one's own runs in `test_example_package.py`."""
     text = guide.read_text(encoding="utf-8")

@@ -28,7 +28,8 @@ FIRST, STEP, LEVELS = 10, 16, 16
 """Colour levels of red, green and blue: the first one, the step to the next, and their number."""
 OTHER_COLOUR = -1
 """Number of a colour that no element was given. Nothing of the page has it in the one picture and not in the other."""
-
+MAX_OPEN_TAGS = 100
+"""Most `<` after the last `>` of a file. Releases of Python before 2025 read on to the end of the file for each."""
 
 COLOUR_NAMES = frozenset(
     """
@@ -164,6 +165,8 @@ def read_file(html: str) -> Any:
             "expected Beautiful Soup to read a page's file as published, found none; install it with: "
             f"{extra_command('sketch2code')}"
         ) from error
+    if html.count("<", html.rfind(">") + 1) > MAX_OPEN_TAGS:
+        raise UnreadableFile(f"expected an HTML file whose tags end, got one with over {MAX_OPEN_TAGS} that don't")
     with warnings.catch_warnings():  # that it looks like a path, or like XML
         for kind in (bs4.MarkupResemblesLocatorWarning, bs4.XMLParsedAsHTMLWarning):
             warnings.simplefilter("ignore", kind)

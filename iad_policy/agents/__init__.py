@@ -122,7 +122,7 @@ def load_agent(
         if plays:
             kind = f"agent of {env_id(env)} ({name} plays {', '.join(plays)})"
             raise UnknownName(kind, agent, [*domain_of(env).agents, *AGENTS])
-        own = load_own(kind, agent, [*AGENTS, *all_named("agents")], "agents")
+        own = load_own(kind, agent, [*AGENTS, *all_named("agents")], "agents", fits=_may_act)
         agent = instantiate("agent", agent, own, env, **options)
     if hasattr(agent, "propose"):
         return with_defaults(agent, LoadedAgent)  # type: ignore[no-any-return]
@@ -132,6 +132,17 @@ def load_agent(
         f"expected an agent's name, an object with propose(), or a function f(observation, info), got {agent!r:.200}; "
         "give it a method propose()"
     )
+
+
+def _may_act(own: Any) -> bool:
+    """Return whether an object of a module may be an agent: it proposes, or is a function of two arguments."""
+    if not inspect.isfunction(own) or inspect.isgeneratorfunction(own):  # which is a strategy
+        return hasattr(own, "propose")
+    try:
+        inspect.signature(own).bind(None, None)
+    except TypeError:
+        return False
+    return True
 
 
 def prompt(env: gym.Env[Any, Any] | str, style: str | None = None, **env_args: Any) -> "AgentPrompt":

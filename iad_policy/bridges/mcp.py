@@ -265,7 +265,10 @@ def mcp_server(
         return await call(context, ToolSession.use, TrialChat.restore, snapshot)
 
     async def commit(context: Context) -> str:
-        """Carry out what was tried since the last commit, up to where you are. It ends the trial and its snapshots."""
+        """Carry out what was tried since the last commit, up to where you are, and end the trial and its snapshots.
+
+        Returns what is seen after the last action.
+        """
         return await call(context, ToolSession.use, TrialChat.commit_tried)
 
     class EpisodeServer(MCPServer):  # type: ignore[misc]

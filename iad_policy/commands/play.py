@@ -61,11 +61,12 @@ def play_episode(
     heading = f"Task {isolated(str(info.get('task_id', seed)))}: {_lines(info.get('instruction', ''))}"
     console.print(heading, style="bold")
     console.print("Type a number, a button's name or a whole action. Type q to quit.", style="dim")
-    total, done = 0.0, False
+    total, done, refusal = 0.0, False, ""
     while not done:
         actions = [str(action) for action in info.get("available_actions", ())]
         title = Text(f"step {info.get('step', '')}")
-        console.print(Panel(Text(_lines(observation)), title=title, title_align="left"))
+        page = Panel(Text(_lines(observation)), title=title, title_align="left")
+        console.print(Text(f"Nothing was done: {_lines(refusal)}") if refusal else page)
         shown = [Text.assemble((f"{place:>3} ", "cyan"), isolated(action)) for place, action in enumerate(actions, 1)]
         console.print(Columns(shown, padding=(0, 3), equal=False, expand=False))
         action: Any = _action(read, actions)
@@ -74,6 +75,8 @@ def play_episode(
             return
         if isinstance(env.action_space, gym.spaces.Discrete) and action.lstrip("-").isdecimal():
             action = env.action_space.dtype.type(int(action))
+        if refusal := _refusal(env, observation, action):
+            continue
         observation, reward, terminated, truncated, info = env.step(action)
         total += float(reward)
         done = terminated or truncated
@@ -91,6 +94,22 @@ def play_episode(
     for name, value in info.get("reward_parts", {}).items():
         table.add_row(f"  {name}", f"{value:.3f}")
     console.print(table)
+
+
+def _refusal(env: gym.Env[Any, Any], observation: Any, action: Any) -> str:
+    """Say why an environment would not understand an action, or "": a person's typo is to cost no step."""
+    if not env.action_space.contains(action):
+        return f"expected an action of {env.action_space}, got {str(action)!r:.100}"
+    inner: Any = env.unwrapped
+    if not hasattr(inner, "simulate"):
+        return ""
+    outcome = inner.simulate(inner.snapshot(), action)
+    if not outcome.info.get("invalid_action"):
+        return ""
+    complaint = str(outcome.info.get("facts", {}).get("complaint") or f"{str(action)!r:.100} is no valid action")
+    before, after = (str(seen).split("\n") for seen in (observation, outcome.observation))
+    news = "\n".join(line for line in after if line not in before)  # with a shell's own message
+    return news if isinstance(outcome.observation, str) and complaint in news else complaint
 
 
 def _lines(seen: Any) -> str:

@@ -42,8 +42,15 @@ def tell(text: str, *, is_error: bool = False) -> None:
 
 
 def show_warning(message: Warning | str, kind: type[Warning], file: str, line: int, *others: Any) -> None:
-    """Print a warning as Python does, but as a text: it may quote what a log or a folder says."""
-    tell(warnings.formatwarning(message, kind, file, line).rstrip("\n"), is_error=True)
+    """Print a warning for users as one line, and others, which are for programmers, as Python does.
+
+    It is printed as a text: it may quote what a log or a folder says.
+    """
+    is_for_users = issubclass(kind, UserWarning)
+    tell(
+        f"iad: {message}" if is_for_users else warnings.formatwarning(message, kind, file, line).rstrip("\n"),
+        is_error=True,
+    )
 
 
 @contextmanager

@@ -37,9 +37,9 @@ def writing(folder: Path) -> Iterator[None]:
         try:
             if is_first_process():
                 held.enter_context(closing(lock_folder(folder / LOCK)))
-        except FolderInUse:
+        except FolderInUse as other:
             raise ModelFolderError(
-                f"expected a folder in which no other process trains, got {folder}, which is in use; wait for that "
+                f"expected a folder in which no other process trains, got {folder}, which is {other}; wait for that "
                 "training, or name another folder (--out)"
             ) from None
         try:

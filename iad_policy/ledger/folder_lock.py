@@ -1,6 +1,8 @@
 """Locks a run folder. The operating system releases the lock with the process, so a killed run leaves no lock."""
 
+import os
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import IO, TypeAlias
@@ -20,14 +22,15 @@ FolderLock: TypeAlias = IO[bytes] | sqlite3.Connection
 
 
 class FolderInUse(Exception):
-    """Another run holds the lock."""
+    """Another run holds the lock. The text is `in use by process 123`, or `in use` if the process is not known."""
 
 
 def lock_folder(path: Path) -> FolderLock:
     """Take a lock without waiting.
 
     Args:
-        path: Path of the lock file. It is created if missing, and stays empty.
+        path: Path of the lock file. It is created if missing, and holds the number of the last process that had it.
+            On Windows it stays empty.
 
     Raises:
         FolderInUse: Another run holds the lock.
@@ -42,7 +45,12 @@ def _lock_with_fcntl(path: Path, fcntl: ModuleType) -> FolderLock:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         file.close()
-        raise FolderInUse from error
+        with open_regular(path) as held:
+            process = held.read(20)
+        raise FolderInUse(f"in use by process {int(process)}" if process.isdigit() else "in use") from error
+    with suppress(OSError):  # a full disk is said where something is lost by it
+        file.truncate(0)
+        os.write(file.fileno(), str(os.getpid()).encode())
     return file
 
 
@@ -56,5 +64,5 @@ def _lock_with_sqlite(path: Path) -> FolderLock:
         lock.close()
         if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
             raise OSError(f"{path} can't be locked: {error}") from error
-        raise FolderInUse from error
+        raise FolderInUse("in use") from error
     return lock

@@ -98,9 +98,9 @@ class RunFolder:
         self.path.mkdir(parents=True, exist_ok=True)
         try:
             self._lock: FolderLock = lock_folder(self.path / LOCK)
-        except FolderInUse:
+        except FolderInUse as held:
             raise RunFolderError(
-                f"expected a folder that no other process writes to, got {self.path}, which is in use; wait for that "
+                f"expected a folder that no other process writes to, got {self.path}, which is {held}; wait for that "
                 "process, or name another folder"
             ) from None
         try:

@@ -9,7 +9,7 @@ as for `gym.make`: importing the module registers the id. Names from a run folde
 
 import inspect
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -59,7 +59,9 @@ def installed(table: str) -> Mapping[str, str]:
     return {entry.name: entry.value for entry in entry_points(group=f"iad.{table}")}
 
 
-def load_own(kind: str, name: str, known: Iterable[str], table: str = "") -> Any:
+def load_own(
+    kind: str, name: str, known: Iterable[str], table: str = "", *, fits: Callable[[Any], bool] = lambda own: True
+) -> Any:
     """Import the object that an unregistered name refers to.
 
     Args:
@@ -67,6 +69,7 @@ def load_own(kind: str, name: str, known: Iterable[str], table: str = "") -> Any
         name: The given name.
         known: The registered names, for the error text.
         table: The table that installed packages may add the name to.
+        fits: Whether an object of the module may be one of the kind, for the error text.
 
     Raises:
         UnknownName: The name does not have the form `module:object`, or there is no such module or object.
@@ -80,12 +83,12 @@ def load_own(kind: str, name: str, known: Iterable[str], table: str = "") -> Any
         raise UnknownName(f"{kind} or {OWN}", name, known)
     found = import_named(f"{kind} or {OWN}", name, module, known, is_given=not of_package)
     if not hasattr(found, attribute):
-        raise UnknownName(f"{kind} in {found.__file__ or module}", attribute, _public(found))
+        raise UnknownName(f"{kind} in {found.__file__ or module}", attribute, _public(found, fits))
     return getattr(found, attribute)
 
 
-def _public(module: ModuleType) -> list[str]:
-    return [one for one in vars(module) if not one.startswith("_")]
+def _public(module: ModuleType, fits: Callable[[Any], bool] = lambda own: True) -> list[str]:
+    return [name for name, own in vars(module).items() if not name.startswith("_") and fits(own)]
 
 
 def import_named(kind: str, name: str, module: str, known: Iterable[str], *, is_given: bool = True) -> ModuleType:

@@ -74,7 +74,7 @@ def load_verifier(verifier: str | Verifier, env: gym.Env[Any, Any]) -> LoadedVer
             verifier = load_object(path)(env, *([argument] if argument else []))
         else:
             kind, known = "verifier, judge:<model> for a language model", [*VERIFIERS, *all_named("verifiers")]
-            own = load_own(kind, verifier, known, "verifiers")
+            own = load_own(kind, verifier, known, "verifiers", fits=lambda one: hasattr(one, "verify"))
             verifier = instantiate("verifier", verifier, own, env)
     for attribute in ("verify", "information", "needs_preview"):
         if not hasattr(verifier, attribute):

@@ -79,8 +79,9 @@ TRUSTED: Mapping[str, str] = {
     "iad_envs/bash/intercode_compat.py": "a command of at most MAX_COMMAND_BYTES; split by `shlex`",
     "iad_envs/browser/images.py": "the project's own",
     "iad_envs/official/": "what a user types",
-    "iad_envs/sketch2code/blocks.py:coloured": "`html.parser`, which is slow for tags without an end in older releases",
+    "iad_envs/sketch2code/blocks.py:": "Beautiful Soup, which takes .4 s for 80,000 characters of tags in tags",
     "iad_envs/sketch2code/answers.py:t": "pages of tasks: texts and titles",
+    "iad_envs/toolcalls/acebench/user.py": "the user's sentences in the data",
     "iad_policy/commands/": "what a user types",
     "webshop_server/search/": "a catalogue, and queries of at most MAX_QUERY_LENGTH",
 }

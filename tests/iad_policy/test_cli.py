@@ -204,6 +204,35 @@ def test_play_can_be_left_and_lists_tasks_where_the_given_one_is_unknown() -> No
     assert (done.exit_code, "got CartPole-v1, which began another than 'nope'" in done.stderr) == (2, True)
 
 
+@pytest.mark.parametrize(
+    ("env", "typos", "action", "said"),
+    [
+        (SHOP, ["help", "serch[tea]"], "search tea", "search[words] or click[button], got 'serch[tea]'"),
+        ("IAD/BIRD-v0", ["help"], "execute select 1", "execute[SQL], submit[SQL] or a bare query, got 'help'"),
+        ("IAD/InterCodeBash-v0", ["lsx"], "pwd", "bash: line 1: lsx: command not found"),
+        ("CartPole-v1", ["help", "7"], "1", "expected an action of Discrete(2), got '7'"),
+    ],
+)
+def test_a_typo_at_the_prompt_costs_no_step(env: str, typos: list[str], action: str, said: str) -> None:
+    done = iad("play", env, stdin="\n".join([*typos, action, "q", ""]))
+    assert (done.exit_code, done.stdout.count("Nothing was done: ")) == (0, len(typos)), done.output
+    assert said in done.stdout
+    assert done.stdout.count("\u2500 step ") == 2, done.stdout  # before the action and after it
+
+
+def test_what_is_damaged_in_a_folder_is_a_plain_line_each(tmp_path: Path) -> None:
+    given = ("run", SHOP, "--strategy", "single", "--tasks", 1, "--out", tmp_path)
+    assert iad(*given).exit_code == 0
+    with (tmp_path / "episodes.jsonl").open("a") as file:
+        file.write("torn\n[]\n")
+    for command in (("report", tmp_path), ("export", tmp_path, "--out", tmp_path / "data.jsonl")):
+        lines = iad(*command).stderr.splitlines()
+        assert [line.partition(", line ")[2] for line in lines if "skipped" in line] == [
+            f"{number}: expected a JSON object; the line is skipped" for number in (2, 3)
+        ]
+        assert all(line.startswith("iad: ") for line in lines), lines
+
+
 def command(*arguments: object) -> list[str]:
     return [sys.executable, "-m", "iad_policy.cli", *map(str, arguments)]
 

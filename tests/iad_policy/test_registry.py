@@ -120,6 +120,8 @@ def test_each_kind_is_found_by_the_same_rule(mine: Path) -> None:
         (lambda: load_agent("mine_here:not_callable", LampEnv()), "object with propose"),
         (lambda: load_agent("mine_here:leaver", LampEnv(), colour="red"), "write a class that takes them"),
         (lambda: load_agent("mine_here:Painter", LampEnv(), size=3), r"give it __init__\(self, env, size\)"),
+        (lambda: load_agent("mine_here:Nobody", LampEnv()), "known: Painter, leaver$"),
+        (lambda: load_verifier("mine_here:Nobody", LampEnv()), "known: Strict$"),
         (lambda: load_verifier("mine_here:NoArguments", LampEnv()), r"give it __init__\(self, env\)"),
         (lambda: load_verifier("mine_here:leaver", LampEnv()), "without verify"),
         (lambda: load_agent("random", LampEnv(), colour="red"), "option of the agent random"),

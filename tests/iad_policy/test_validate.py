@@ -177,6 +177,33 @@ def test_a_sound_environment_passes() -> None:
     assert len(checks) == 11
 
 
+class Unworded(CardEnv):
+    """A card without a text: what is seen and what is to be done are in nobody's words."""
+
+    def _start(self, task: Card) -> tuple[bool, str]:
+        task.instruction = ""
+        return super()._start(task)
+
+    def reset(self, **given: Any) -> Any:
+        return 0, super().reset(**given)[1]
+
+    def step(self, action: Any) -> Any:
+        return 0, *super().step(action)[1:]
+
+
+@pytest.mark.parametrize(
+    ("made", "not_tried"),
+    [
+        (lambda: gym.make("CartPole-v1"), {"says nothing", "repeats what it sees", "copies the task"}),
+        (Unworded, {"repeats what it sees", "copies the task"}),
+    ],
+)
+def test_a_trick_for_which_there_is_no_text_is_open_and_says_so(made: Any, not_tried: set[str]) -> None:
+    found = [check for check in validate(made(), n_tasks=5) if check.said.startswith("not tried: ")]
+    assert {check.status for check in found} == {"open"}
+    assert {check.name.partition(" that ")[2].partition(" solves")[0] for check in found} == not_tried
+
+
 OURS: list[tuple[str, dict[str, Any]]] = [
     *((name, {}) for name in iad_envs.ENVIRONMENTS if "Browser" not in name and "Sketch" not in name),
     ("IAD/BIRD-v0", {"mode": "answer"}),

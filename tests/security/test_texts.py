@@ -31,6 +31,7 @@ from iad_policy.agents.language import LanguageAgent
 from iad_policy.commands.terminal_run import run_session
 from iad_policy.ledger.run import Run
 from iad_policy.models import Completion, Messages
+from iad_policy.models.component import MAX_ANSWER
 from iad_policy.report.agentboard import write_agentboard
 from iad_policy.report.exports import FORMATS, export_runs
 from iad_policy.report.viewer.report import write_report
@@ -38,7 +39,7 @@ from iad_policy.report.viewer.server import create_app
 from iad_policy.run.runner import Runner
 from iad_policy.runtime.components import Components
 from iad_policy.types import Candidate, Part, State, Verdict
-from iad_policy.types.texts import well_formed
+from iad_policy.types.texts import shortened, well_formed
 from tests.command_line import iad
 from tests.effort import times
 from tests.iad_policy.evaluation_toy import DIGITS, DialsEnv, Liker, config, runner
@@ -224,7 +225,8 @@ def test_no_text_stops_what_shows_writes_or_asks_it(size: str, who: str, tmp_pat
         assert well_formed(record.actions) == record.actions
     candidates = [one for key in run.records for step in run.episode(key).steps for one in step.decision.candidates]
     if who == "model":  # the log has what was sent
-        assert {each.text for one in candidates for each in one.exchanges} == set(map(kept, agent.model.sent))
+        sent = {kept(shortened(one, MAX_ANSWER)) for one in agent.model.sent}
+        assert {each.text for one in candidates for each in one.exchanges} == sent
         n_sent = len(agent.model.sent)
         compared(agent, texts, folder, *strategies)
         assert len(agent.model.sent) == n_sent

@@ -42,7 +42,8 @@ class BookingSite:
     Args:
         engine: The pages and transitions.
         starts: First states of the tasks that visitors get. A session named `..fixed_n..` gets the n-th, and others one
-            that their name draws. With none, only sessions that were put into `sessions` exist.
+            that their name draws. `/fixed_n` leads each visitor to such a session of their own. With none, only
+            sessions that were put into `sessions` exist.
         sessions: Stores the state of each session from its first action on.
     """
 
@@ -117,6 +118,8 @@ class BookingSite:
     def show(self, session: str, rest: str = "") -> Answer:
         """Show a page. Nothing changes by it."""
         state = self.state_of(session)
+        if re.fullmatch(r"fixed_[0-9]+", session) and self.sessions.get(session) is None:
+            return redirect(f"/{secrets.token_urlsafe(12)}_{session}/", 302)  # type: ignore[return-value]
         place = self._place(state, rest)
         if state.place.kind == "confirmation" and place != state.place:
             return redirect(address_of(session, state.place), 302)  # type: ignore[return-value]

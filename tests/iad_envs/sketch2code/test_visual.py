@@ -112,4 +112,7 @@ def test_files_of_any_kind_are_read_or_have_no_blocks(plain: Renderer) -> None:
     assert str(read_file("a.html\r\n<?xml?>")) == "a.html\n<?xml?>"  # nothing warns
     with pytest.raises(UnreadableFile, match=r"html\.parser"):
         read_file("<![x[y]]>words")
+    assert str(read_file("<p>" + "a < b " * 100)).count("&lt;") == 100
+    with pytest.raises(UnreadableFile, match="whose tags end, got one with over 100 that don't"):
+        read_file("<p>" + "<a " * 101)
     assert candidate_blocks(plain, "<![x[y]]>words", published=True)[1] == ()

@@ -112,7 +112,7 @@ def test_a_folder_is_that_of_one_training(demos: Experience, tmp_path: Path) -> 
 
 def test_one_training_at_a_time_writes_to_a_folder(demos: Experience, tmp_path: Path) -> None:
     def meanwhile(said: str) -> None:
-        with pytest.raises(ModelFolderError, match=f"no other process trains, got {tmp_path}, which is in use; wait"):
+        with pytest.raises(ModelFolderError, match=f"no other process trains, got {tmp_path}, which is in use by "):
             train("bc", demos, out=tmp_path, **FEW)
 
     whole = train("bc", demos, out=tmp_path, report=meanwhile, **FEW)

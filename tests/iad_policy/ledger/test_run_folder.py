@@ -1,6 +1,7 @@
 """A run folder under bad luck: a full disk, torn lines, lost blobs, a second runner; and what it keeps in memory."""
 
 import json
+import os
 from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
@@ -146,6 +147,7 @@ def test_a_second_runner_is_refused_while_the_first_one_works(tmp_path: Path) ->
         done = iad("run", SHOP, "--tasks", 1, "--out", tmp_path / "run")
     assert done.exit_code == 2
     assert "no other process writes to" in done.stderr
+    assert f"which is in use by process {os.getpid()}; wait" in done.stderr
 
 
 def test_answers_of_finished_episodes_are_not_even_read(tmp_path: Path) -> None:

@@ -368,6 +368,10 @@ def test_a_newcomer_gets_a_session_and_a_numbered_one_its_task(engine: BookingEn
     assert first != second
     assert "Task" in client.get(first).text
     assert "Task 3" in client.get("/x_fixed_3/").text
+    mine, theirs = (client.get("/fixed_3/").location for _ in range(2))  # anybody may open it
+    assert mine != theirs
+    assert "Task 3" in client.get(mine).text
+    assert site.token("fixed_3") not in client.get("/fixed_3/", follow_redirects=True).text
     assert client.get("/fixed_5/").status_code == 404
     assert client.get("/abc").location.endswith("/abc/")
     assert len({site.state_of(f"visit{number}").scene.instruction for number in range(60)}) == 5
