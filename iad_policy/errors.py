@@ -144,6 +144,18 @@ class NoProxyVerifier(IADError, ValueError):
         )
 
 
+class NoFeatures(IADError, ValueError):
+    """An environment has no features of its actions. The message says where they are declared."""
+
+    def __init__(self, env: str, known: Iterable[str]) -> None:
+        super().__init__(
+            f"expected an environment with features, by which a policy without a language model sees actions, got "
+            f"{env}, whose class declares none; write them (iad_policy.trained.features.Features) and name them in the "
+            "Domain that its class names, features=module:Class (docs/add-an-environment.md), or train a language "
+            f"model: --backend hf:<model>. With features: {', '.join(sorted(known)) or 'none'}"
+        )
+
+
 class DomainError(IADError):
     """An environment names a domain that can't be loaded."""
 

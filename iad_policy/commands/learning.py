@@ -128,6 +128,7 @@ def train_model(
 def improve_agent(
     env: Env,
     out: Annotated[Path, typer.Option(help="Folder of the rounds.")],
+    agent: Annotated[str | None, typer.Option(help="Agent that demonstrates; by default the environment's.")] = None,
     method: Annotated[str, typer.Option(help=f"How a round learns: {', '.join(METHODS)}.")] = "dpo",
     rounds: Annotated[int, typer.Option(help="Number of rounds.")] = 3,
     backend: Backend = "linear",
@@ -146,6 +147,7 @@ def improve_agent(
             env,
             method,
             out=out,
+            agent=agent,
             rounds=rounds,
             backend=backend,
             tasks=tasks,

@@ -111,6 +111,7 @@ def export(
             with_gold=gold,
             published=lambda config: published_data(str(config["env"]), config.get("data", {}), config.get("data_dir")),
             workers=n,
+            report=tell,
         )
         for path, n_rows in written.items():
             tell(f"{path}: {n_rows} rows")

@@ -12,12 +12,12 @@ from iad_policy.errors import UnknownName
 from iad_policy.evaluation import execute
 from iad_policy.learn.experience import Experience
 from iad_policy.learn.progress import advance
-from iad_policy.learn.splits import TRAIN
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.report.results import Results
 from iad_policy.run.components import load_components
 from iad_policy.run.resolve import env_of, resolve
 from iad_policy.run.runner import Runner
+from iad_policy.types.names import TRAIN
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,10 @@ from iad_policy.errors import UnknownName
 from iad_policy.learn.experience import Experience
 from iad_policy.learn.explore import explore, run_episodes
 from iad_policy.learn.recipes import load_recipe
-from iad_policy.learn.train import train
+from iad_policy.learn.train import LANGUAGE, train
+from iad_policy.learn.trainable import load_trainable
 from iad_policy.registry.domain import domain_by_id
+from iad_policy.run.resolve import parameters_of
 from iad_policy.trained.models import ROUNDS
 from iad_policy.types.atomic import write_text
 from iad_policy.types.hashing import dumps
@@ -82,6 +84,7 @@ def improve(
     method: str = "dpo",
     *,
     out: Path | str,
+    agent: str | None = None,
     rounds: int = 3,
     backend: str = "linear",
     tasks: int | None = None,
@@ -92,7 +95,7 @@ def improve(
     report: Tell = lambda text: None,
     **options: Any,
 ) -> Improved:
-    """Improve a policy in rounds. Round 0 imitates demonstrations of the environment's rule-based agent.
+    """Improve a policy in rounds. Round 0 imitates the demonstrations of an agent.
 
     Gold is read as the reward of training tasks, and of dev tasks to choose a round. Test tasks are not touched.
 
@@ -100,6 +103,7 @@ def improve(
         env: The environment's id.
         method: A name in `METHODS`.
         out: Folder of the rounds.
+        agent: The agent that demonstrates; by default the environment's own.
         rounds: Number of rounds.
         backend: What is trained.
         tasks: Number of training tasks that a round explores. None takes all.
@@ -115,6 +119,7 @@ def improve(
 
     Raises:
         UnknownName: There is no such method or buffer, or the environment has no train or dev split.
+        NoFeatures: The environment has no features, and the backend needs them.
         ValueError: The buffer is `all`, and the reference is the model before training.
         NothingToLearn: A round has found nothing to learn from.
     """
@@ -132,7 +137,12 @@ def improve(
                 f"some of them, got reference={learning['reference']}; leave it out, or train on the newest data "
                 "(buffer=newest)"
             )
-    shown = explore(env, out=folder / "demos", tasks=tasks, episodes=1, temperature=0.0, seed=seed, report=report)
+    if not backend.startswith(LANGUAGE):  # what it lacks is told before anything is played
+        parameters_of(env)  # imports what registers it
+        load_trainable(backend, env, "policy")
+    shown = explore(
+        env, agent, out=folder / "demos", tasks=tasks, episodes=1, temperature=0.0, seed=seed, report=report
+    )
     train("bc", shown, out=folder / "model-0", backend=backend, demos=demos, seed=seed, report=report)
     dev = [_measured(env, folder, 0, dev_tasks, report)]
     kept: list[Experience] = []

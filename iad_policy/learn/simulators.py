@@ -16,7 +16,7 @@ from iad_policy.errors import UnknownName
 from iad_policy.learn.examples import NothingToLearn, weighted
 from iad_policy.learn.models import finished_model, write_model, writing
 from iad_policy.learn.objectives import cross_entropy
-from iad_policy.learn.splits import TRAIN, SplitError, subjects_of, training_tasks
+from iad_policy.learn.splits import SplitError, subjects_of, training_tasks
 from iad_policy.learn.train import LANGUAGE
 from iad_policy.learn.trainable import load_trainable
 from iad_policy.registry.domain import domain_of, env_id
@@ -27,6 +27,7 @@ from iad_policy.trained.models import MODEL, SIMULATOR, Model
 from iad_policy.trained.outcomes import outcome_state, tool_of
 from iad_policy.trained.rows import Row
 from iad_policy.types.hashing import digest, seed_of
+from iad_policy.types.names import TRAIN
 from iad_policy.types.outcome_types import type_of
 
 OUTCOME_TYPES = "outcomes"

@@ -10,8 +10,7 @@ from iad_policy.errors import IADError
 from iad_policy.learn.experience import Experience
 from iad_policy.run.resolve import parameters_of
 from iad_policy.trained.rows import Row
-
-TRAIN = "train"
+from iad_policy.types.names import TRAIN
 
 
 class SplitError(IADError, ValueError):

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from iad_policy.errors import UnknownName
+from iad_policy.errors import NoFeatures
 from iad_policy.registry import load_object
 from iad_policy.registry.domain import domain_by_id, domains
 from iad_policy.trained.heads import Array
@@ -68,16 +68,10 @@ def load_features(env: str) -> Features:
     """Return the features of an environment, by its id.
 
     Raises:
-        UnknownName: It has none.
+        NoFeatures: It has none.
     """
     path = domain_by_id(env).features
     if not path:
-        known = [name for name, own in domains() if own.features]
-        raise UnknownName(
-            "environment with features (write a class as iad_policy.trained.features.Features, and name it in its "
-            "Domain)",
-            env,
-            known,
-        )
+        raise NoFeatures(env, [name for name, own in domains() if own.features])
     made: Features = load_object(path)()
     return made

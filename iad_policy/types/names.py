@@ -16,6 +16,8 @@ PERFECT = "perfect"
 """The simulator that is the environment itself."""
 NO_COMPLAINT = "No complaint; look once more at the task."
 """The critic's text about a candidate whose verdict has no critique. It names no error."""
+TRAIN = "train"
+"""The split of the tasks to learn from."""
 SPARSITY = ("none", "low", "medium", "high")
 """Levels of the verifier `sparse:<level>`."""
 Syntax = Literal["text", "shell", "sql", "page"]

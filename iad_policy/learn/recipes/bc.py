@@ -39,9 +39,11 @@ class BehaviourCloning:
         found = [one for one in experience.trajectories if one.reward >= self.keep and one.steps]
         if not found:
             best = max((one.reward for one in experience.trajectories), default=0.0)
+            agents = ", ".join(sorted({one.record.agent for one in experience.trajectories}))
             raise NothingToLearn(
                 f"expected episodes with a reward of {self.keep:g} or more to imitate, got {best:.3g} at best in "
-                f"{len(experience.trajectories)} episodes; explore more tasks or seeds, or lower keep"
+                f"{len(experience.trajectories)} episodes of {agents}; explore more tasks or seeds, or with another "
+                "--agent (by default the one in the environment's Domain, else random), or lower keep"
             )
         if self.demos is None or self.demos >= len(found):
             return found

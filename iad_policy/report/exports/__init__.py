@@ -45,6 +45,7 @@ def export_runs(
     with_gold: bool = False,
     published: Callable[[Mapping[str, Any]], str] = lambda config: "",
     workers: int = 1,
+    report: Callable[[str], Any] = lambda text: None,
 ) -> dict[Path, int]:
     """Write the finished episodes of runs; returns the files with their numbers of rows.
 
@@ -59,6 +60,7 @@ def export_runs(
         published: Returns the published data that a run's configuration names, with their licence; "" for none.
         workers: Processes that make rows side by side; the files are the same. A script that asks for several has to
             guard what it does by `if __name__ == "__main__":`, as `multiprocessing` has it.
+        report: Function that is told what training examples give away and what a dataset leaves out, a line each.
 
     Raises:
         UnknownName: No such form.
@@ -82,16 +84,21 @@ def export_runs(
             ) from error
         sources.append(Source(run, run.folder.resolve().name, prompter, min_margin, published(run.config)))
     is_gold_kept = with_gold or form != "dataset"  # which is made to be shared, and gold is the right answers
+    given_away: dict[str, None] = {}  # in order
+    left_out: list[str] = []
 
     def packed(tables: Sequence[ExportTable]) -> Iterator[list[Pack]]:
         is_scored_only = all(table.is_scored_only for table in tables)
 
         def is_wanted(source: Source, record: EpisodeRecord) -> bool:
-            return (
-                (record.success == 1.0 or not is_successful_only)
-                and (record.is_scored or not is_scored_only)
-                and (is_gold_kept or not source.sees_gold(record))
-            )
+            if (is_successful_only and record.success != 1.0) or (is_scored_only and not record.is_scored):
+                return False
+            if is_scored_only:  # rows to train on
+                given_away.update(dict.fromkeys(f"{source.run.folder}: {text}" for text in source.cautions(record)))
+            if not is_gold_kept and source.sees_gold(record):
+                left_out.append(record.key)
+                return False
+            return True
 
         chunks = list(chunks_of(sources, is_wanted))
         is_parquet = form in FORMATS and out.suffix == PARQUET
@@ -101,17 +108,24 @@ def export_runs(
         with new_folder(out) as part:
             of_part = FOLDER_FORMATS[form](part, sources, packed)
             if not of_part:
-                raise ValueError(_nothing("finished episodes", runs, is_successful_only, is_gold_kept))
+                raise ValueError(_nothing("finished episodes", runs, is_successful_only, len(left_out)))
+        if left_out:
+            report(f"{len(left_out)} episodes left out, as an agent or a role sees gold; --gold keeps them, labelled")
         return {out / path.relative_to(part): n_rows for path, n_rows in of_part.items()}
     tables = {out.with_name(f"{out.stem}{table.suffix}{out.suffix}"): table for table in FORMATS[form]}
     written = write_packs({path: table.kinds for path, table in tables.items()}, packed(list(tables.values())))
     for path, table in tables.items():
         if not written[path]:
-            raise ValueError(_nothing(table.absent, runs, is_successful_only, is_gold_kept))
+            raise ValueError(_nothing(table.absent, runs, is_successful_only, len(left_out)))
+    for line in given_away:
+        report(line)
     return written
 
 
-def _nothing(absent: str, runs: Sequence[Run], is_successful_only: bool, is_gold_kept: bool) -> str:
+def _nothing(absent: str, runs: Sequence[Run], is_successful_only: bool, n_left_out: int) -> str:
     only = " of episodes with success" if is_successful_only else ""
-    also = "" if is_gold_kept else ", or --gold for episodes whose agent or role sees gold"
-    return f"expected {absent}{only} in {', '.join(str(run.folder) for run in runs)}, got none; name other runs{also}"
+    got, fix = "got none", "name other runs"
+    if n_left_out:
+        got = f"got only {n_left_out} whose agent or a role sees gold, which a dataset to share leaves out"
+        fix = f"pass --gold to keep them, labelled, or {fix}"
+    return f"expected {absent}{only} in {', '.join(str(run.folder) for run in runs)}, {got}; {fix}"

@@ -8,6 +8,8 @@ from iad_policy.ledger.episode import Episode
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.ledger.run import Run
 from iad_policy.report.exports.prompting import Prompter
+from iad_policy.types.information import ORACLE_AGENT_TEXT, ORACLE_ROLE_TEXT
+from iad_policy.types.names import TRAIN
 
 Kind: TypeAlias = Any
 """`str`, `int`, `float` or `bool`, which may be missing; `[kind]` for a list, `{name: kind}` for a structure."""
@@ -47,22 +49,39 @@ class Source:
 
     def sees_gold(self, record: EpisodeRecord) -> bool:
         """Return whether the agent or a role of an episode sees gold, so that what they said may be the answer."""
+        return any(True for _ in self.oracles(record))
+
+    def oracles(self, record: EpisodeRecord) -> Iterator[str]:
+        """Yield what reports say of the agent and of each role of an episode that sees gold."""
         names = self.run.config.get("identity", {}).get(record.agent, {})
-        return bool(names.get("agent_information") or names.get("oracle_roles"))
+        if names.get("agent_information"):
+            yield f"{record.agent} is an {ORACLE_AGENT_TEXT}"
+        yield from (f"{role} is an {ORACLE_ROLE_TEXT}" for role in names.get("oracle_roles", ()))
+
+    @property
+    def split(self) -> str:
+        """The split of the tasks; "" where the run does not say."""
+        # An environment knows its split itself if it was made with it.
+        known = (self.run.config.get("tasks_of"), self.run.config.get("split"))
+        return next((one for one in known if isinstance(one, str)), "")
+
+    def cautions(self, record: EpisodeRecord) -> Iterator[str]:
+        """Yield what a model that is trained on an episode learns besides the task."""
+        # An oracle verifier is none of it: the true reward of training tasks is what training reads.
+        yield from self.oracles(record)
+        if self.split not in ("", TRAIN):
+            yield f"its tasks are of the split {self.split!r}; what is trained on them can't be measured on them"
 
     def head(self, record: EpisodeRecord) -> Row:
         """Return the columns that every row of an episode has."""
         config = self.run.config
         names = config.get("identity", {}).get(record.agent, {})
-        # An environment knows its split itself if it was made with it. "" where the run does not say.
-        known = (config.get("tasks_of"), config.get("split"))
-        split = next((one for one in known if isinstance(one, str)), "")
         return {
             **{name: getattr(record, name, None) for name in HEAD},
             "run": self.name,
             "episode": record.key,
             "data": config.get("data", {}).get("digest", ""),
-            "split": split,
+            "split": self.split,
             "agent_information": names.get("agent_information", ""),
             "role_information": "oracle" if names.get("oracle_roles") else "",
             "episode_reward": record.reward,

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from iad_policy.ledger.run_folder import read_config
 from tests.command_line import iad
 
 SHOP = "IAD/WebShop-v0"
@@ -68,7 +69,8 @@ def test_an_evaluator_is_trained_from_runs(folder: Path) -> None:
 
 def test_improving_ends_with_the_best_agent(folder: Path) -> None:
     given = ("--method", "rft", "--rounds", "1", "--tasks", "4", "--demos", "3", "--dev-tasks", "3")
-    assert "Best on dev: round" in run("improve", SHOP, *given, "--out", folder / "i")
+    assert "Best on dev: round" in run("improve", SHOP, *given, "--agent", "solution", "--out", folder / "i")
+    assert read_config(folder / "i" / "demos")["agent"] == "solution"
 
 
 def test_reproduce_says_what_is_compared_and_takes_an_agent_where_none_is_trained(tmp_path: Path) -> None:

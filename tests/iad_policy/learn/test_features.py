@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import iad_envs  # noqa: F401 (registers)
-from iad_policy.errors import UnknownName
+from iad_policy.errors import NoFeatures
 from iad_policy.registry.domain import domains
 from iad_policy.simulators.recorded import begun, stepped
 from iad_policy.trained.features import Features, load_features
@@ -103,5 +103,5 @@ def test_what_is_offered_is_what_the_agent_proposes_each_once_the_greedy_one_fir
 
 
 def test_an_environment_without_features_says_what_to_write() -> None:
-    with pytest.raises(UnknownName, match=r"iad_policy\.trained\.features\.Features"):
+    with pytest.raises(NoFeatures, match=r"iad_policy\.trained\.features\.Features.* features=module:Class"):
         load_features("CartPole-v1")

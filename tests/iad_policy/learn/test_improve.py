@@ -90,6 +90,8 @@ def test_wherever_it_is_stopped_it_ends_as_if_it_was_not(kind: str, lost: str, r
 @pytest.mark.parametrize(
     ("method", "given", "said"),
     [
+        ("dpo", {"env": "CartPole-v1"}, r"got CartPole-v1, whose class declares none; .* features=module:Class"),
+        ("dpo", {"env": "IAD/BFCL-v0"}, r"features offer actions to choose from, .* --backend hf:"),
         ("sft", {}, "expected a known method, got 'sft' .*known: .*rft"),
         ("dpo", {"buffer": "last"}, "expected a known buffer, got 'last'; known: all, newest"),
         ("dpo", {"buffer": "all", "reference": "start"}, r"expected reference=behaviour .* \(buffer=newest\)"),
@@ -99,5 +101,5 @@ def test_what_can_not_be_is_refused_before_anything_runs(
     method: str, given: dict[str, Any], said: str, tmp_path: Path
 ) -> None:
     with pytest.raises(ValueError, match=said):
-        improve(SHOP, method, out=tmp_path / "rounds", **given)
+        improve(**{"env": SHOP, "method": method, "out": tmp_path / "rounds", **given})
     assert not (tmp_path / "rounds").exists()

@@ -217,7 +217,7 @@ def test_runs_on_tasks_that_are_for_measuring_are_refused(split: str | None, sai
         ("dpo", {"start": "cloned", "source": "decisions"}, NothingToLearn, "such as iad"),
         ("eto", {"start": "cloned"}, NothingToLearn, "more seeds per task"),
         ("qnet", {}, NothingToLearn, "q-tree"),
-        ("bc", {"keep": 1.5}, NothingToLearn, "lower keep"),
+        ("bc", {"keep": 1.5}, NothingToLearn, r"\d+ episodes of shopper; .* another --agent .*, or lower keep"),
         ("bc", {"beta": 1}, UnknownName, "option of the recipe bc"),
         ("sft", {}, UnknownName, "recipe"),
         ("bc", {"backend": "quadratic"}, UnknownName, "backend"),

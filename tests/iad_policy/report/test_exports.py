@@ -33,6 +33,8 @@ from iad_policy.roles import TemplateRoles
 from iad_policy.run.runner import Runner
 from iad_policy.runtime.components import Components
 from iad_policy.types import Candidate, Decision, State, Verdict
+from iad_policy.types.information import ORACLE_AGENT_TEXT, ORACLE_ROLE_TEXT
+from iad_policy.types.names import ROLES
 from tests.command_line import iad
 from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, Liker, config, kept, runner
 
@@ -89,7 +91,7 @@ def test_every_row_has_the_columns_it_promises_and_the_label_and_no_prompt_has_g
             assert not any(word in asked.casefold() for word in GOLD)
 
 
-def test_an_oracle_is_named_on_every_row(tmp_path: Path) -> None:
+def test_an_oracle_is_named_on_every_row(run: Path, tmp_path: Path) -> None:
     class Knower(Liker):
         information = "oracle"  # type: ignore[assignment]
 
@@ -103,11 +105,18 @@ def test_an_oracle_is_named_on_every_row(tmp_path: Path) -> None:
     path = kept(Runner(config(strategies=("iad",)), DialsEnv, lambda *_: here), tmp_path / "run")
     labels = ("information", "agent_information", "role_information")
     for form in JSON_FORMS:
-        for row in exported(path, form):
+        told: list[str] = []
+        for row in exported(path, form, report=told.append):
             assert {row[name] for name in labels} == {"oracle"}
-    with pytest.raises(ValueError, match="or --gold for episodes whose agent or role sees gold"):
+        who = [f"guesser is an {ORACLE_AGENT_TEXT}", *(f"{role} is an {ORACLE_ROLE_TEXT}" for role in ROLES)]
+        expected = [f"{path}: {text}" for text in who] if form != "jsonl" else []
+        assert told == expected, "training examples give the answers away"
+    with pytest.raises(ValueError, match=r"got only 4 whose agent or a role sees gold, .* pass --gold to keep them"):
         export_runs([Run(path)], "dataset", tmp_path / "shared")
     assert not (tmp_path / "shared").exists(), "what knows the answers is not shared unasked"
+    told = []
+    export_runs([Run(run), Run(path)], "dataset", tmp_path / "rest", report=told.append)
+    assert told == ["4 episodes left out, as an agent or a role sees gold; --gold keeps them, labelled"]
     export_runs([Run(path)], "dataset", tmp_path / "shared", with_gold=True)
     assert "**Contains right answers**" in card(tmp_path / "shared")[1]
     export_runs([Run(path)], "atif", tmp_path / "atif")
@@ -130,17 +139,25 @@ def by_split(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def test_a_file_alone_says_that_no_test_task_is_in_it(
     form: str, by_split: dict[str, Path], run: Path, tmp_path: Path
 ) -> None:
+    told: list[str] = []
+
     def not_train(*runs: Path) -> set[str]:
         """The tasks of a file that are no training tasks, by what stands in the file alone."""
+        told.clear()
         rows = [
-            row for path in export_runs([*map(Run, runs)], form, tmp_path / f"{form}.jsonl") for row in rows_of(path)
+            row
+            for path in export_runs([*map(Run, runs)], form, tmp_path / f"{form}.jsonl", report=told.append)
+            for row in rows_of(path)
         ]
         assert run in runs or {row["data"] for row in rows} == {gym.make(SHOP).unwrapped.data.digest}  # type: ignore[attr-defined]
         return {row["task_id"] for row in rows if row["split"] != "train"}
 
     assert not_train(by_split["train"]) == set()
+    assert told == [], "training tasks are to train on"
     tested = {record.task_id for record in Run(by_split["test"]).records.values()}
     assert set() < not_train(*by_split.values()) <= tested
+    said = f"{by_split['test']}: its tasks are of the split 'test'; what is trained on them can't be measured on them"
+    assert told == ([] if form == "jsonl" else [said])
     assert not_train(run), "a run that says no split is not taken for training"
 
 
