@@ -65,6 +65,7 @@ class EpisodeRecord:
         simulated_by: What it was simulated by if its environment has no simulation of its own: `fork` or `replay`, both
             of which see hidden state; "" for any other.
         n_unreadable: Proposals whose answer could not be read as an action.
+        n_cut_off: Answers of the agent's model that ended at a limit of their length.
         n_failed_verdicts: Verdicts that are missing because the verifier failed.
         failed_verdict: Why the first of them is missing.
         n_dropped: Decisions that had feedback for an agent that takes none.
@@ -102,6 +103,7 @@ class EpisodeRecord:
     information: str = ""
     simulated_by: str = ""
     n_unreadable: int = 0
+    n_cut_off: int = 0
     n_failed_verdicts: int = 0
     failed_verdict: str = ""
     n_dropped: int = 0

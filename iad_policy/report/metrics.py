@@ -68,6 +68,7 @@ class StrategySummary:
         seconds: Mean time inside calls, summed. Replayed calls count with their recorded time, answers from the cache
             with the time that they took at first.
         wall_s: Mean time from reset to the end of the episode.
+        n_cut_off: Total number of answers that ended at a limit of their length, in scored episodes.
         n_failed_verdicts: Total number of failed verdicts in scored episodes.
         progress_by_step: Mean progress after each step, with each episode's last value carried forward.
     """
@@ -99,6 +100,7 @@ class StrategySummary:
     n_steps: float | None
     seconds: float | None
     wall_s: float | None
+    n_cut_off: int
     n_failed_verdicts: int
     progress_by_step: tuple[float, ...]
 
@@ -160,6 +162,7 @@ def summarise(records: Iterable[EpisodeRecord], *, n_resamples: int = N_RESAMPLE
         n_steps=_mean([float(record.n_steps) for record in scored]),
         seconds=_of_all_roles(by_role, "seconds") if scored else None,
         wall_s=_mean([record.wall_s for record in scored]),
+        n_cut_off=sum(record.n_cut_off for record in scored),
         n_failed_verdicts=sum(record.n_failed_verdicts for record in scored),
         progress_by_step=progress_curve(scored),
         **values,

@@ -334,6 +334,9 @@ def _warnings(figures: Figures) -> Iterable[Text]:
         can_retry = any(kind not in kept for one in errored.values() for kind in one.errors)
         again = " Run the same command again to retry them." if can_retry else ""
         yield Text(f"{said}{again}", style=LOUD)
+    cut_off = ", ".join(f"{one.n_cut_off} in {name}" for name, one in figures.summaries.items() if one.n_cut_off)
+    if cut_off:
+        yield Text(f"Answers cut off at max_tokens, or at the longest that is kept: {cut_off}.")
     missing = missing_verdicts({name: one.n_failed_verdicts for name, one in figures.summaries.items()})
     if missing:
         yield Text(missing, style=LOUD)

@@ -91,6 +91,7 @@ class EpisodeRun:
             "traceback": self._traceback,
             "simulated_by": self._policy.simulated_by,
             "n_unreadable": sum(one.error.startswith(UNREADABLE) for one in candidates),
+            "n_cut_off": sum(exchange.is_cut_off for one in candidates for exchange in one.exchanges),
             "n_failed_verdicts": len(failed),
             "n_dropped": sum(FEEDBACK_DROPPED in decision.notes for decision in decisions),
             "failed_verdict": failed[0].critique if failed else "",

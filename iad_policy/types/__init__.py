@@ -107,6 +107,11 @@ class Exchange(NamedTuple):
     logprob_kind: str = ""
     cached_tokens: int | None = None
 
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether the answer ended at a limit of its length: `max_tokens`, or the longest that is kept."""
+        return self.finish == "length"
+
 
 class Turn(NamedTuple):
     """One real or simulated step: the observation with its public info, and the action.

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from io import StringIO
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,11 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import Candidate, Outcome, Propose, State, Usage, Verdict, evaluate, per_step, report_usage
+from iad_policy.agents.language import LanguageAgent
 from iad_policy.errors import RunFolderError, UnknownName
 from iad_policy.ledger.run import Run
+from iad_policy.models import Completion
+from iad_policy.models.scripted import ScriptedModel
 from iad_policy.registry.source import source_parts
 from iad_policy.report.console import TextConsole
 from iad_policy.report.results import read_results
@@ -68,6 +72,22 @@ def test_what_success_means_stands_wherever_it_is_shown_if_it_is_no_reward_of_1(
     config = tmp_path / "easy" / "config.json"
     config.write_text(json.dumps({k: v for k, v in json.loads(config.read_text()).items() if k != "success_rule"}))
     assert run(EasyDials, tmp_path / "easy").records == results.records
+
+
+@pytest.mark.parametrize(
+    ("answer", "n_cut_off"),
+    [
+        (Completion("Action: search[tea]"), 0),
+        (Completion("Action: search[tea]", finish_reason="length"), 2),
+        (Completion("Action: search[tea]\n" + "so " * 1_000_000), 2),
+    ],
+    ids=["whole", "at max_tokens", "at the longest"],
+)
+def test_answers_that_were_cut_off_are_counted_under_the_table(answer: Completion, n_cut_off: int) -> None:
+    agent = LanguageAgent(ScriptedModel(repeat(answer)), reask=0)
+    results = evaluate(SHOP, "single", 1, agent=agent, env_args={"max_steps": 2}, cache=False)
+    said = f"Answers cut off at max_tokens, or at the longest that is kept: {n_cut_off} in single."
+    assert (said in results.table(), "cut off" in results.table()) == (n_cut_off > 0, n_cut_off > 0)
 
 
 def test_instruments_are_labelled_where_there_are_any(tmp_path: Path) -> None:
