@@ -115,6 +115,8 @@ def test_the_page_shows_the_second_round(measured: Any) -> None:
         "`bon`": ("facts", "bon 4"),
         "`adaptive` (plan with `hints`)": ("adaptive", "adaptive 4"),
         "`iad`, `facts`": ("facts", "iad 4"),
+        "`iad`, `findings`, `improve`": ("findings-improve", "iad 4"),
+        "`iad`, `findings`, `differ`": ("findings-differ", "iad 4"),
         "`iad`, `best-worst`, `improve`": ("bw-improve", "iad 4"),
         "`iad`, `best-worst`, `differ`": ("bw-differ", "iad 4"),
     }
@@ -130,3 +132,19 @@ def test_the_page_shows_the_second_round(measured: Any) -> None:
         assert [cell.strip(" *") for cell in row.split("|")[:5]] == [re.sub(r"^0\.", ".", one) for one in expected], (
             name
         )
+
+
+def test_the_page_shows_adaptive_on_every_set(measured: Any) -> None:
+    kept = {one["name"]: one["arms"] for one in map(measured.read, KEPT)}
+    runs = {
+        "bundled, 0.5B": "bundled-0.5b",
+        "a half of `superhero`, 0.5B": "superhero-0.5b-a",
+        "its other half": "superhero-0.5b-b",
+        "bundled, 1.5B": "bundled-1.5b",
+    }
+    text = PAGE.read_text(encoding="utf-8")
+    for name, run in runs.items():
+        bon, adaptive = (kept[f"{run}-adaptive"][arm] for arm in ("bon 4", "adaptive 4"))
+        minus = adaptive["minus_bon"]
+        cells = [f"{one['success']:.3f} | {one['tokens']:,.0f}"[1:] for one in (bon, adaptive)]
+        assert f"| {name} | {' | '.join(cells)} | {minus['won']}:{minus['lost']} |" in text
