@@ -268,7 +268,7 @@ def test_imitation_makes_the_demonstrations_likelier_and_preferences_go_on_from_
     made = train("dpo", searched, out=tmp_path / "dpo", start=cloned.folder, theta=0.05, epochs=2, max_kl=50.0)
     assert made.facts["kl"] >= 0
     names = {path.name for path in made.folder.iterdir()}  # no checkpoint
-    assert names == {"adapter.safetensors", "epochs.json", "model.json", "training.jsonl"}
+    assert names == {".lock", "adapter.safetensors", "epochs.json", "model.json", "training.jsonl"}
     assert made.trained_on["tasks"][0] == "train-0001"
 
 
