@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -96,13 +98,15 @@ def test_it_is_listed_compared_and_played_with_its_own_agent_verifier_and_prompt
 
 
 @pytest.mark.slow
-def test_a_policy_is_trained_on_its_features(run: Run) -> None:
-    run(COMMAND, "run", ENV, "--split", "train", "--strategy", "iad", "--out", "runs/train")
-    assert "Model folder: model" in run(COMMAND, "train", "rft", "runs/train", "--out", "model")
-    improved = run(
-        COMMAND, "improve", ENV, "--out", "rounds", "--rounds", "1", "--demos", "4", "--tasks", "4", "--dev-tasks", "4"
-    )
-    assert "Best on dev: round" in improved
+def test_a_policy_is_trained_in_it_as_the_page_says_without_installing_it(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "learning.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^In `examples/iad_elevator` .*:\n\n```\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    run = run_with(os.pathsep.join([str(ROOT), str(EXAMPLE)]), tmp_path)
+    said = {words[1]: run(COMMAND, *words[1:]) for words in map(shlex.split, block.splitlines())}
+    assert list(said) == ["explore", "train", "improve", "compare"]
+    assert "Model folder: models/bc" in said["train"]
+    assert "Best on dev: round 1" in said["improve"]
+    assert "learned:models/rounds/model-1" in said["compare"]
 
 
 def test_a_bridge_serves_it(run: Run) -> None:
