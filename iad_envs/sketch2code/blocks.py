@@ -29,7 +29,7 @@ FIRST, STEP, LEVELS = 10, 16, 16
 OTHER_COLOUR = -1
 """Number of a colour that no element was given. Nothing of the page has it in the one picture and not in the other."""
 MAX_OPEN_TAGS = 100
-"""Most `<` after the last `>` of a file. Releases of Python before 2025 read on to the end of the file for each."""
+"""Most `<` after the last `>` of a file. Older releases of Python read on to the end of the file for each."""
 
 COLOUR_NAMES = frozenset(
     """

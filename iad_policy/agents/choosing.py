@@ -5,13 +5,14 @@ from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.agents.language import CUT_OFF, LanguageAgent, made_for
+from iad_policy.agents.language import LanguageAgent, made_for
 from iad_policy.models import Completion, LanguageModel
 from iad_policy.models.parsing import Reading, read_integer
 from iad_policy.registry.domain import env_id
 from iad_policy.trained.features import Features, load_features
 from iad_policy.types import Feedback, State
 from iad_policy.types.hashing import digest
+from iad_policy.types.names import CUT_OFF
 
 
 class ChoosingLanguageAgent(LanguageAgent):

@@ -15,7 +15,7 @@ from iad_policy.prompts import Prompt, Prompts, prompts_of
 from iad_policy.registry import load_object
 from iad_policy.registry.domain import LANGUAGE_AGENT, domain_of, env_id
 from iad_policy.types import Candidate, Feedback, Part, State
-from iad_policy.types.names import Syntax
+from iad_policy.types.names import CUT_OFF, Syntax
 from iad_policy.types.texts import shortened, well_formed
 from iad_policy.world import is_text
 
@@ -27,8 +27,6 @@ SAID_ONCE = ("environment", "task", "notes", "history")
 """Blocks of a prompt that the earlier messages of a chat have."""
 OPTIONS = ("temperature", "max_tokens", "top_p", "logprobs", "thinking", "reask")
 """Options of every agent that asks a model. They can't be part of its name."""
-CUT_OFF = "length"
-"""The finish reason of an answer that ended at `max_tokens`."""
 
 
 class LanguageAgent(ModelComponent):

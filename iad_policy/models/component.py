@@ -7,6 +7,7 @@ from iad_policy.models import Completion, LanguageModel, Messages, settings_of
 from iad_policy.models.loading import load_model
 from iad_policy.types import Exchange
 from iad_policy.types.call_context import current_call
+from iad_policy.types.names import CUT_OFF
 from iad_policy.types.secrets import masked
 from iad_policy.types.texts import shortened, well_formed
 
@@ -51,7 +52,7 @@ class ModelComponent:
         answer = self.model.complete(messages, temperature=temperature, max_tokens=self._max_tokens)
         if len(answer.text) > MAX_ANSWER:
             text = shortened(answer.text, MAX_ANSWER)
-            answer = replace(answer, text=text, finish_reason="length", logprobs=None, starts=None)
+            answer = replace(answer, text=text, finish_reason=CUT_OFF, logprobs=None, starts=None)
         sampling = {"temperature": temperature, "max_tokens": self._max_tokens, **settings_of(self.model)}
         current_call().exchanges.append(
             Exchange(

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from iad_policy.errors import GoldError
 from iad_policy.types.information import Information
+from iad_policy.types.names import CUT_OFF
 from iad_policy.types.read_only import ReadOnlyDict, read_only
 
 AWAITING = "awaiting"
@@ -109,8 +110,8 @@ class Exchange(NamedTuple):
 
     @property
     def is_cut_off(self) -> bool:
-        """Whether the answer ended at a limit of its length: `max_tokens`, or the longest that is kept."""
-        return self.finish == "length"
+        """Whether the answer ended at a limit of its length."""
+        return self.finish == CUT_OFF
 
 
 class Turn(NamedTuple):

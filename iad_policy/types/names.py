@@ -16,6 +16,8 @@ PERFECT = "perfect"
 """The simulator that is the environment itself."""
 NO_COMPLAINT = "No complaint; look once more at the task."
 """The critic's text about a candidate whose verdict has no critique. It names no error."""
+CUT_OFF = "length"
+"""Why an answer ended that reached a limit of its length: `max_tokens`, or the longest that is kept."""
 TRAIN = "train"
 """The split of the tasks to learn from."""
 SPARSITY = ("none", "low", "medium", "high")

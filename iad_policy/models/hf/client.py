@@ -15,6 +15,7 @@ from iad_policy.models.hf.weights import HFWeights
 from iad_policy.types import Usage
 from iad_policy.types.call_context import current_call
 from iad_policy.types.hashing import seed_of
+from iad_policy.types.names import CUT_OFF
 
 
 class HFModel:
@@ -112,7 +113,7 @@ class HFModel:
             if token in self.weights.ends:
                 return tokens, likely, "stop"
             if len(tokens) >= max_tokens:
-                return tokens, likely, "length"
+                return tokens, likely, CUT_OFF
             current_call().refuse_if_stopped()
             given = torch.tensor([[token]], device=device)
             with torch.no_grad():

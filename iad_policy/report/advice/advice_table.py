@@ -177,7 +177,7 @@ def _shown(found: PilotEvidence, metric: str) -> Iterator[tuple[str, str]]:
         low, high = one.pass_95
         yield "diversity", f"{best}: {at} [{low:.3f}, {high:.3f}]; {new}"
         more = one.pass_at[one.n] - one.pass_at[1]
-        yield "", f"choosing among {one.n} of them adds {more:+.3f} with a perfect verifier, less with any other"
+        yield "", f"a perfect verifier of {one.n} attempts adds {more:+.3f}; no other adds more"
     for selected in found.selection:
         area = f"AUC cannot be told ({selected.n_right} right, {selected.n_wrong} wrong)"
         if selected.auc is not None:

@@ -181,7 +181,7 @@ def facts(
 ) -> Asking[Feedback | None]:
     """Show what the candidates tried led to, without the candidates and without a judgement.
 
-    Small models copy what they see. Of what they can be shown, this helped one most (docs/models-measured.md).
+    Small models copy what they see (docs/models-measured.md).
     """
     seen = yield from previewed(here, tried)
     attempts = [ShownAttempt(one.shown(), "unshown", one.preview) for one in seen]

@@ -192,6 +192,7 @@ def test_where_nothing_is_to_be_called_words_are_the_answer() -> None:
         env = make(category)
         name = env.reset(seed=1)[1]["page"]["tools"][0]["name"]
         assert env.step(action.replace("{}", name))[1] == reward
+        assert (": expected '[" in env.why_failed()) == (reward == 0), "a failure is explained with gold"
 
 
 @pytest.mark.parametrize("env_id", ["IAD/BFCL-v0", "IAD/ACEBench-v0"])

@@ -91,7 +91,7 @@ def test_the_verifier_that_has_chances_is_named(right: float, said: str) -> None
     pilot = Pilot("E", "train", "me", tasks, 0, "calls", True, {"bon": line})
     shown = printed(pilot, predict(pilot))
     assert f"bon: {said}" in shown
-    assert "choosing among 2 of them adds +0.500 with a perfect verifier" in shown
+    assert "a perfect verifier of 2 attempts adds +0.500; no other adds more" in shown
     assert ":v are off by 0.0" in shown
 
 
