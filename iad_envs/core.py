@@ -512,7 +512,7 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
             return ""
         ended = f"not finished within {self.max_steps} actions" if now.stop_reason == "max_steps" else ""
         said = [ended, " ".join(self._why(now, score).split())[:MAX_WHY]]
-        return "; ".join(filter(None, said)) or "not finished"
+        return "; ".join(filter(None, said)) or ("ended without success" if now.stop_reason else "not finished")
 
     def oracle(self, token: Token) -> dict[str, Any]:
         """Return gold about a moment, simulated ones included: `reward progress success reward_parts reference`.

@@ -25,7 +25,7 @@ from iad_policy.agents.language import LanguageAgent, Style, language_agent
 from iad_policy.errors import ContractError
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.prompts import prompts_of
-from iad_policy.registry.environments import registered
+from iad_policy.run.resolve import parameters_of
 from iad_policy.runtime.episode import LiveEpisode, state_after
 from iad_policy.types import Candidate, PublicInfo, State
 from iad_policy.world import NativeWorld, adapt
@@ -108,7 +108,7 @@ class Chat:
         self._split: str | None = env_args.get("split")
         # Gymnasium's checker fails in every step after a first reset that raised, as one with an unknown task does.
         if isinstance(env, str):
-            registered(env.rpartition(":")[2])  # also one of an installed package that is not imported yet
+            parameters_of(env)  # imports what registers it, also from the working folder
             env = gym.make(env, **{"disable_env_checker": True, **env_args})
         self.env: gym.Env[Any, Any] = env
         self._agent: LanguageAgent = language_agent(self.env, ScriptedModel([]), cast(Style, style))

@@ -234,7 +234,8 @@ def read_config(folder: Path) -> dict[str, Any]:
     try:
         recorded = json.loads(read_regular(path))
     except (FileNotFoundError, NotADirectoryError):
-        raise RunFolderError(f"expected a run folder, got {folder} without {CONFIG}; name one that iad wrote") from None
+        got = f"{folder} without {CONFIG}" if folder.exists() else f"{folder}, which does not exist"
+        raise RunFolderError(f"expected a run folder, got {got}; name one that iad wrote") from None
     except (OSError, ValueError, RecursionError) as error:
         said = error.strerror if isinstance(error, OSError) else error
         raise RunFolderError(

@@ -12,6 +12,7 @@ import gymnasium as gym
 import pytest
 
 from iad_policy.agents import load_agent
+from iad_policy.bridges.chat import Chat
 from iad_policy.errors import UnknownName
 from iad_policy.errors import extra_command as policy_extra
 from iad_policy.registry import installed
@@ -85,11 +86,13 @@ def test_the_working_folder_is_looked_at_last_and_only_for_what_is_named(
         with pytest.raises(UnknownName):
             load_strategy(absent)
         assert sys.path == before
-    (mine / "mine_here.py").write_text(
-        "def late(observation, info):\n    import beside_mine\n    return beside_mine.it"
-    )
+    late = "def late(observation, info):\n    import beside_mine\n    return beside_mine.it\n"
+    register = MINE.splitlines()[-1]
+    (mine / "mine_here.py").write_text(f"import gymnasium as gym\n{late}{register}")
     (mine / "beside_mine.py").write_text("it = 'leave[now]'")
     agent = load_agent("mine_here:late", LampEnv())
+    with Chat("mine_here:MyLamp-v0") as chat:
+        assert chat.begin(seed=0)
     assert sys.path == [*before, str(mine)]
     assert agent.propose(State("", {}), feedback=None, temperature=None, rng=Random(0)).action == "leave[now]"
     sys.modules.pop("beside_mine")

@@ -128,6 +128,6 @@ def error_line(output: str) -> str:
     error = (
         r"(?i)no such file|cannot |not found|invalid|usage:|try '|is a directory|not a directory"
         r"|missing (?:argument|operand)|unknown (?:predicate|option)|unrecognized|illegal|unexpected|syntax error"
-        r"|paths must precede|omitting directory|are the same file"
+        r"|paths must precede|omitting directory|are the same file|^bash: line \d+: "
     )
     return next((line for line in output.splitlines() if re.search(error, line)), "")

@@ -193,12 +193,13 @@ def _kind_of_answer(plain: str) -> Literal["number", "digest", "paths", "text"]:
         r"\bwhich (?:of the )?(?:files|folders|directories)\b"
         r"|^(?:recursively )?(?:find|list|search|locate|show|display|print|look)s? (?:for |out |where |all |only )*"
         r"(?:\w+ ){0,7}?(?:\S+ )?(?:files?|director(?:y|ies)|sub-?director(?:y|ies)|folders?|paths?)\b"
-        r"|\b(?:print|list|show)s? (?:their|its|the|each|only the)? ?(?:full )?(?:paths?|(?:file)?names?)\b",
+        r"|\b(?:print|list|show)s? (?:their|its|the|each|only the)? ?(?:full |match\w+ )?(?:paths?|(?:file)?names?)\b",
         plain,
     )
     asks_for_content = re.search(
-        r"\b(?:lines?|contents?|columns?|fields?|sizes?|long list\w*|permissions?|information|listing|details|entries"
-        r"|entry|values?|with (?:a |the )?number|matched|timestamps?|differ|difference|disk usage|percentage|users?"
+        r"\b(?:lines?|contents?|columns?|fields?|long list\w*|permissions?|information|listing|details|entries|entry"
+        r"|sizes?(?! (?:is |are |of )?(?:\d|zero|\w+er than|more than|less than|between))|values?"
+        r"|with (?:a |the )?number|matched(?! file)|timestamps?|differ|difference|disk usage|percentage|users?"
         r"|variables?|string|smallest|largest|biggest|latest|calendar)\b",
         plain,
     )
