@@ -120,6 +120,9 @@ def plan_of(pilot: Pilot, settings: PlanSettings, options: Mapping[str, Any] = M
         table = walks.table(moves, settings.worth)
         return PlannedTables(settings.worth, table, table)
 
+    def chain(walks: _Walks) -> PlannedTables:
+        return walks.chain(settings.worth, spending)
+
     tables, gain, error, why = found(whole, SAMPLE), 0.0, 0.0, ""
     given = whole.elsewhere(lambda walks: found(walks, SAMPLE))
     if refined is None:
@@ -131,6 +134,10 @@ def plan_of(pilot: Pilot, settings: PlanSettings, options: Mapping[str, Any] = M
         gain, error = _gain(refining, given, settings.worth)
         if gain > SURE * error:
             tables, given = found(whole, SAMPLE + REFINE), refining
+            # Where scores tell little, a table follows noise, and `iad` with all its refinements does better.
+            chained = whole.elsewhere(chain)
+            if _gain(chained, given, settings.worth)[0] > 0:
+                tables, given = chain(whole), chained
         else:
             why = f"on tasks it was not made of, a plan that refines gains {gain:+.3f}: no clear gain"
     success, spent = map(float, given.mean(axis=0))
@@ -382,6 +389,20 @@ class _Walks:
         cheap, dear = self.table(moves, low), self.table(moves, high)
         share = (spending - spent(cheap)) / (spent(dear) - spent(cheap))
         return PlannedTables(high, dear, cheap, share)
+
+    def chain(self, worth: float | None, spending: float) -> PlannedTables:
+        """Return the tables of `iad`, which refines whatever the verdicts are: for a worth, or for a mean spending."""
+        letters = REFINE * (len(self.edges) + 1)
+        tables: list[Mapping[At, str]] = [{(1, j): letters for j in range(n)} for n in range(self._n)]
+        means = [self.given(table).mean(axis=0) for table in tables]
+        if worth is not None:
+            best = tables[max(range(self._n), key=lambda n: worth * means[n][0] - means[n][1])]
+            return PlannedTables(worth, best, best)
+        spent = [own[1] for own in means]
+        n = max(sum(own <= spending for own in spent) - 1, 0)
+        if n + 1 == self._n or spent[n] >= spending:
+            return PlannedTables(0.0, tables[n], tables[n])
+        return PlannedTables(0.0, tables[n + 1], tables[n], (spending - spent[n]) / (spent[n + 1] - spent[n]))
 
     def elsewhere(self, find: "Callable[[_Walks], PlannedTables]") -> Array:
         """Return each task's success and spending under tables that `find` makes of others: (tasks, 2)."""
