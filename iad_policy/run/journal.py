@@ -13,7 +13,8 @@ from iad_policy.ledger.run_folder import RunFolder
 from iad_policy.run.worker import EpisodeJob
 
 N_TASKS = 3
-"""Number of tasks in a row with equal crashes after which a run stops. One task may crash with every strategy."""
+"""Number of tasks in a row with equal crashes after which a run stops. One task may crash with every strategy, and one
+strategy on every task."""
 N_FAILURES = 10
 """Number of failed episodes in a row, of as many tasks, or of first verdicts, all missing, after which it does."""
 
@@ -53,7 +54,7 @@ class RunJournal:
         self.place = place
         self._keeps_going = keeps_going
         self._lock = Lock()
-        self._failed: list[EpisodeRecord] = []  # the episodes since the last one that did not fail
+        self._failed: list[EpisodeRecord] = []  # of each arm, the episodes since the last one that did not fail
         self._n_verdicts = 0
         self._n_failed_verdicts = 0
 
@@ -103,13 +104,20 @@ class RunJournal:
 
     def _why_all_fail(self, record: EpisodeRecord) -> str:
         """Count an episode. Return why the others will fail, too, if the newest ones did; else ""."""
-        self._failed = [*self._failed[-99:], record] if record.error_kind not in ("", NOT_RECORDED) else []
+        if record.error_kind in ("", NOT_RECORDED):
+            self._failed = [one for one in self._failed if one.arm != record.arm]
+            return self._why_no_verdicts(record)
+        self._failed = [*self._failed[-99:], record]
         last = " ".join(record.error.split())
         alike = list(takewhile(lambda one: one.error == record.error, reversed(self._failed)))
         if record.error_kind == "crash" and len({one.task_id for one in alike}) >= N_TASKS:
             return f"the last {len(alike)} episodes crashed alike: {last}"
         if len(self._failed) >= N_FAILURES and len({one.task_id for one in self._failed}) >= N_TASKS:
             return f"the last {len(self._failed)} episodes failed, the last one with {last}"
+        return self._why_no_verdicts(record)
+
+    def _why_no_verdicts(self, record: EpisodeRecord) -> str:
+        """Count an episode's verdicts. Return what the first ones lack if all are missing; else ""."""
         self._n_verdicts += round(sum(one.get("verifications", 0) for one in record.usage.values()))
         self._n_failed_verdicts += record.n_failed_verdicts
         if self._n_verdicts >= N_FAILURES and self._n_failed_verdicts >= self._n_verdicts:

@@ -215,7 +215,7 @@ class Worker:
                 run.stop("budget", cut=spent.axis)
             except (Interrupted, StorageError):
                 raise
-            except Exception as error:
+            except (Exception, SystemExit) as error:  # `sys.exit()` in an agent would end the run without a word
                 self._meter.refuse_if_stopped()  # an error while the run is stopping is not a failure of the episode
                 if getattr(error, "is_lost", False) and not is_last:
                     raise _Again from error
