@@ -5,6 +5,7 @@ environment defines where a task starts, what an action does, what a state looks
 else (snapshots, simulations, the oracle's door, step limit, info) is here, once.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -24,6 +25,7 @@ from iad_envs.tasks import PublicTasks, TaskInfo, TaskRecord, split_of
 
 ObsT = TypeVar("ObsT")
 StateT = TypeVar("StateT")
+ReturnT = TypeVar("ReturnT")
 SOLUTION = "solution"
 """What the oracle calls the actions that solve a task."""
 MAX_WHY = 300
@@ -649,7 +651,8 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         if complaint:
             state, terminated, awaiting = self._passed(before.state), False, False
         else:
-            state, complaint, terminated, awaiting = self._transition(before.state, action, rng)
+            after = _returned(Transition, self._transition(before.state, action, rng), self, "_transition")
+            state, complaint, terminated, awaiting = after
         step = before.step + 1
         is_last = step >= self.max_steps
         stop_reason = "done" if terminated else "max_steps" if is_last else AWAITING if awaiting else ""
@@ -666,13 +669,19 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
         for one in reversed(unscored):
             # A simulation that awaits the world is in the middle of the episode, and is scored so.
             scored = replace(one, stop_reason="") if one.is_awaiting else one
-            score = self._scores[one] = self._score(one.task, scored, None if score is None else score.memory)
+            given = self._score(one.task, scored, None if score is None else score.memory)
+            score = self._scores[one] = _returned(Score, given, self, "_score")
+            if not 0 <= score.progress <= 1 or not math.isfinite(score.reward):
+                raise ValueError(
+                    f"expected a progress from 0 to 1 and a finite reward of {type(self).__name__}._score, got "
+                    f"{score.progress!r:.50} and {score.reward!r:.50}"
+                )
         assert score is not None
         return score
 
     def _arrive(self, now: Snapshot) -> tuple[ObsT, dict[str, Any]]:
         self._now = now
-        view = self._view(now.state, now.complaint)
+        view = _returned(View, self._view(now.state, now.complaint), self, "_view")
         score = self._scored(now)
         info = self._public(now, view)
         info["progress"] = score.progress
@@ -691,6 +700,13 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
             "facts": _own(view.facts),
             "page": _own(view.page),
         }
+
+
+def _returned(kind: type[ReturnT], value: Any, env: object, hook: str) -> ReturnT:
+    """Return what an environment's hook gave, which has to be of a kind."""
+    if not isinstance(value, kind):
+        raise TypeError(f"expected a {kind.__name__} of {type(env).__name__}.{hook}, got {value!r:.100}")
+    return value
 
 
 _SHARED = frozenset({str, int, float, bool, type(None), bytes, FrozenDict})

@@ -219,7 +219,7 @@ def _repeatable(subject: Subject) -> Found:
 
 
 def _simulated(subject: Subject) -> Found:
-    """Simulate each action of an episode before it is taken: it must happen so, and the rest of the episode too."""
+    """Simulate the actions of an episode before each is taken: it must happen so, and the rest of the episode too."""
     env, inner = subject.env, cast(Any, subject.env.unwrapped)
     if not hasattr(inner, "simulate"):
         return "open", "it has no simulation of its own; copies or replays stand in"
@@ -228,18 +228,42 @@ def _simulated(subject: Subject) -> Found:
     for task in tasks:
         actions = subject.solutions.get(task, ())
         plain = subject.played(task, _following(actions))
-        _reset(env, task, subject.seed)
+        _, info = _reset(env, task, subject.seed)
+        rng = Random(f"{subject.seed} {task}")
         for step, action in enumerate(actions, 1):
+            now = inner.snapshot()
+            before = digest(inner.restore(now)[0])
+            for other in (*dict.fromkeys(actions[:5]), _drawn(env, info, rng)):
+                inner.simulate(now, other)
+            if digest(inner.restore(now)[0]) != before:
+                return "failed", f"task {task}: simulations change what is seen before action {step}; make new states"
             ahead = inner.simulate(inner.snapshot(), action)
             observation, _, terminated, truncated, info = env.step(action)
             if digest(observation) != plain.seen[step]:
-                return "failed", f"task {task}: action {step} leads elsewhere after a simulation"
+                return "failed", f"task {task}: action {step} leads elsewhere after simulations"
             is_free = is_random or getattr(inner, "is_answered", False) or info.get("stop_reason") == "awaiting"
             if not is_free and digest(ahead.observation) != digest(observation) and not terminated:
                 return "failed", f"task {task}: action {step} was simulated otherwise than it happened"
             if terminated or truncated:
                 break
     return "ok", f"{len(tasks)} tasks"
+
+
+def _ended(subject: Subject) -> Found:
+    env, inner = subject.env, cast(Any, subject.env.unwrapped)
+    if not hasattr(inner, "terminal") or not subject.solutions:
+        return "open", "no solutions, or it does not say which actions may end an episode (terminal)"
+    for task, actions in subject.solutions.items():
+        _reset(env, task, subject.seed)
+        for action in actions:
+            # At this moment, and by what is said; after some replies the world decides whether it goes on.
+            ahead = inner.simulate(inner.snapshot(), action)
+            may_end = inner.terminal(action) or ahead.info["stop_reason"] == "awaiting"
+            if env.step(action)[2]:
+                if not may_end:
+                    return "failed", f"task {task}: {action!s:.80} did, and terminal() says that it never does"
+                break
+    return "ok", f"{len(subject.solutions)} tasks"
 
 
 def _moving(subject: Subject) -> Found:
@@ -351,6 +375,7 @@ CHECKS: Mapping[str, Callable[[Subject], Found]] = {
     "each task is solved by its solution": _solvable,
     "the same seed and actions give the same episode": _repeatable,
     "a simulated action is what the real one is, and changes nothing": _simulated,
+    "only actions that are said to end an episode do": _ended,
     "progress moves before the end": _moving,
     "what a solution needs can be seen": _visible,
     **{f"{what} solves less than {MOST_TRICKED:.0%}": check for what, check in TRICKS.items()},

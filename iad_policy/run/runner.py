@@ -175,13 +175,15 @@ def _tasks(env: gym.Env[Any, Any], config: RunConfig) -> Sequence[str]:
     For an environment without ids they are numbers, which are used as seeds.
 
     Raises:
-        ValueError: All tasks or a share of them were requested, but the environment has no ids.
+        ValueError: All tasks or a share of them were requested, but the environment has no ids; or it has no tasks.
     """
     known = getattr(env.unwrapped, "task_ids", None)
     if known is None:
         if config.tasks is None or config.subset is not None:
             raise ValueError(f"expected a number of tasks for {config.env}, which has no list of them; pass --tasks")
         return list(map(str, range(config.tasks)))
+    if not known:
+        raise ValueError(f"expected tasks in {config.env}, got none; give it some, or choose another split")
     places: Sequence[int] = range(len(known))
     if config.subset is not None:
         n_drawn = max(1, round(config.subset * len(known)))

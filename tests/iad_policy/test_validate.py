@@ -1,4 +1,4 @@
-"""`iad validate` passes our environments, and names what is wrong with ones that are broken in ten ways."""
+"""`iad validate` passes our environments, and names what is wrong with ones that are broken in many ways."""
 
 import itertools
 from collections.abc import Callable
@@ -127,6 +127,33 @@ class Fragile(CardEnv):
         return super()._transition(state, f"{action.split('[')[0]}[{action.split('[')[1]}", rng)
 
 
+class InPlace(CardEnv):
+    """A card whose states are changed, not made anew."""
+
+    def _start(self, task: Card) -> Any:
+        return list(super()._start(task))
+
+    def _transition(self, state: Any, action: str, rng: Any) -> Transition:
+        after = super()._transition(state, action, rng)
+        state[:] = after.state
+        return after._replace(state=state)
+
+
+class Unsaid(CardEnv):
+    def terminal(self, action: str) -> bool:
+        return False
+
+
+class Bare(CardEnv):
+    def _transition(self, state: tuple[bool, str], action: str, rng: Any) -> Any:
+        return super()._transition(state, action, rng).state
+
+
+class Shown(CardEnv):
+    def _view(self, state: tuple[bool, str], complaint: str) -> Any:
+        return "A card"
+
+
 class Endless(gym.Env[int, int]):
     action_space = gym.spaces.Discrete(2)
     observation_space = gym.spaces.Discrete(2)
@@ -152,13 +179,22 @@ BROKEN: dict[str, tuple[type[gym.Env[Any, Any]], str, str]] = {
     ),
     "beyond": (
         scored(lambda task, now, score: score._replace(progress=score.progress * 3)),
-        "progress moves before the end",
-        "leaves the range",
+        "each task is solved",
+        "ValueError: expected a progress from 0 to 1 and a finite reward of Otherwise._score, got 1.5 and 0.0",
     ),
+    "in place": (InPlace, "a simulated action is what the real one is", "simulations change what is seen"),
+    "unsaid": (Unsaid, "only actions that are said to end", "task 0: say[lamp] did, and terminal() says"),
+    "bare state": (Bare, "each task is solved", "TypeError: expected a Transition of Bare._transition, got (True, '')"),
+    "bare score": (
+        scored(lambda task, now, score: score.reward),  # type: ignore[arg-type, return-value]
+        "an episode without sense ends",
+        "TypeError: expected a Score of Otherwise._score, got 0.0",
+    ),
+    "bare view": (Shown, "an episode without sense ends", "TypeError: expected a View of Shown._view, got 'A card'"),
     "hidden": (Hidden, "what a solution needs can be seen", "nothing of the solution in 40 of 40 tasks"),
     "counting": (Counting, "the same seed and actions", "differs after action 0"),
     "lying": (Lying, "a simulated action is what the real one is", "task 0: action 1 was simulated otherwise"),
-    "leaking": (Leaking, "a simulated action is what the real one is", "leads elsewhere after a simulation"),
+    "leaking": (Leaking, "a simulated action is what the real one is", "simulations change what is seen"),
     "fragile": (Fragile, "nonsense is an invalid action", "'' raised IndexError: list index out of range"),
     "endless": (Endless, "an episode without sense ends", "went on after 1000 actions"),
 }
@@ -174,7 +210,7 @@ def test_what_is_broken_is_named(kind: str) -> None:
 def test_a_sound_environment_passes() -> None:
     checks = list(validate(CardEnv()))
     assert {check.status for check in checks} == {"ok"}, checks
-    assert len(checks) == 11
+    assert len(checks) == 12
 
 
 class Unworded(CardEnv):

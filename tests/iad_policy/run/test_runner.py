@@ -223,7 +223,7 @@ def test_equal_crashes_of_three_tasks_in_a_row_end_the_run_and_those_of_one_do_n
         RunStopped, match=r"7 episodes crashed alike: .*no dial \(test_runner.py, line \d+, in propose\)"
     ):
         run(runner(Crashing(["dials-0", "dials-1", "dials-2"])), tmp_path / "three")
-    with pytest.raises(RunStopped, match="3 episodes crashed alike: .*SystemExit: 3"):
+    with pytest.raises(RunStopped, match=r"3 episodes crashed alike: .*SystemExit: 3"):
         run(runner(Leaving()), tmp_path / "of one strategy")
     records = run(runner(Crashing(["dials-0", "dials-1", "dials-3"])), tmp_path / "two")
     assert [one.error_kind for one in records].count("crash") == 9
