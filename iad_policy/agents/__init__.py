@@ -59,11 +59,16 @@ class FunctionAgent:
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
         try:
-            parameters = inspect.signature(function).parameters.values()
-        except (TypeError, ValueError):
-            parameters = {}.values()  # a builtin without a signature takes no keywords
+            signature = inspect.signature(function)
+        except (TypeError, ValueError):  # a builtin without one takes no keywords
+            signature = inspect.signature(lambda observation, info: None)
+        parameters = signature.parameters.values()
         takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
         names = {parameter.name for parameter in parameters}
+        try:
+            signature.bind(None, None, **dict.fromkeys(names.intersection(KEYWORDS)))
+        except TypeError as error:
+            raise TypeError(f"expected an agent f(observation, info), got {function!r:.80}: {error}") from None
         self._keywords = [name for name in KEYWORDS if takes_any or name in names]
         self.takes_feedback = "feedback" in self._keywords
 

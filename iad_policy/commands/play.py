@@ -94,6 +94,8 @@ def play_episode(
     for name, value in info.get("reward_parts", {}).items():
         table.add_row(f"  {name}", f"{value:.3f}")
     console.print(table)
+    if why := getattr(env.unwrapped, "why_failed", str)():
+        console.print(Text(f"Why it failed (this may quote gold): {why}"))
 
 
 def _refusal(env: gym.Env[Any, Any], observation: Any, action: Any) -> str:

@@ -83,7 +83,7 @@ def load_own(
         raise UnknownName(f"{kind} or {OWN}", name, known)
     found = import_named(f"{kind} or {OWN}", name, module, known, is_given=not of_package)
     if not hasattr(found, attribute):
-        raise UnknownName(f"{kind} in {found.__file__ or module}", attribute, _public(found, fits))
+        raise UnknownName(f"{kind.partition(',')[0]} in {found.__file__ or module}", attribute, _public(found, fits))
     return getattr(found, attribute)
 
 

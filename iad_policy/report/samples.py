@@ -139,7 +139,7 @@ def sample_of(record: EpisodeRecord, arm: str = "", content: str = "") -> TaskSa
         error=error_of(record),
         content=content,
         tokens=float(spent.tokens) if not spent.n_unmetered else None,
-        usd=spent.usd if not spent.n_unpriced else None,
+        usd=None if spent.n_unpriced or spent.n_unmetered else spent.usd,
         seconds=spent.seconds,
     )
 

@@ -172,12 +172,14 @@ class ShortTable(RunTable):
             columns.append((f"better:worse\nthan {config.baseline_name}", lambda name: apart.get(name, "")))
             columns.append(("p", lambda name: p.get(name, "")))
         yield from fitting("", columns, {name: name for name in rows}, width=options.max_width, console=console)
+        if n_cached := round(sum(one.spent.get("n_cached", 0.0) * one.n_episodes for one in rows.values())):
+            yield Text(f"From the cache: {counted(n_cached, 'answer')}.")
         yield from _passes(figures, partial(fitting, width=options.max_width, console=console), n_names=0)
         yield from _not_matched(figures)
         for one in figures.matched.values():  # at the largest spending of the baseline
             reached = {name: at[-1] for name, at in one.at.items()}
             values = ", ".join(
-                f"{name} {'not reached' if at is None else f'{at.value:.3f}'}" for name, at in reached.items()
+                f"{name} {'spends less' if at is None else f'{at.value:.3f}'}" for name, at in reached.items()
             )
             yield Text(f"At equal {one.axis} ({one.budgets[-1]:,.1f} per episode): {values}.")
         yield from _warnings(figures)
@@ -261,7 +263,7 @@ def _matched(one: Matched, metric: str, fit: Callable[..., list[RenderableType]]
         def cell(name: str) -> str:
             found = one.at[name][place]
             if found is None or name == one.baseline:
-                return "not reached" if found is None else f"{found.value:.3f}"
+                return "spends less" if found is None else f"{found.value:.3f}"
             low, high = (bound(end, "+") for end in found.difference_95)
             return f"{found.value:.3f} ({found.difference:+.3f} [{low},{high}])"
 

@@ -128,7 +128,8 @@ def parameters_of(env: str) -> dict[str, Any]:
     spec = registered(name)
     if spec is None:
         own = [one.id for one in others() if module and one.namespace == name.rpartition("/")[0]]
-        raise UnknownName("environment or module:Id", env, [*(id for id, _ in domains()), *own])
+        known = [id for id, _ in domains() if id not in own]
+        raise UnknownName("environment or module:Id", env, [*known, *(f"{module}:{id}" for id in own)])
     creator = class_of(spec)
     parameters = inspect.signature(creator).parameters if callable(creator) else {}
     return {name: parameter.default for name, parameter in parameters.items()}

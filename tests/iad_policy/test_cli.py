@@ -190,7 +190,7 @@ def test_play_goes_from_the_search_to_the_score() -> None:
         "play", SHOP, "--task", "test-0001", stdin="search lamp\n\n4\nback to search\nsearch\nred lamp\n5\nBuy Now\n"
     )
     assert done.exit_code == 0, done.output
-    for text in ("step 0", "step 5", "click[buy now]", "reward", "r_type", "success"):
+    for text in ("step 0", "step 5", "click[buy now]", "reward", "r_type", "success", "Why it failed (this may quote"):
         assert text in done.stdout
 
 

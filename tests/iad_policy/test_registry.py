@@ -45,6 +45,9 @@ class Painter:
 def leaver(observation, info):
     return "leave[now]"
 
+def of_one(observation):
+    return "leave[now]"
+
 class Strict:
     information = "proxy"
     needs_preview = False
@@ -123,7 +126,14 @@ def test_each_kind_is_found_by_the_same_rule(mine: Path) -> None:
         (lambda: load_agent("mine_here:not_callable", LampEnv()), "object with propose"),
         (lambda: load_agent("mine_here:leaver", LampEnv(), colour="red"), "write a class that takes them"),
         (lambda: load_agent("mine_here:Painter", LampEnv(), size=3), r"give it __init__\(self, env, size\)"),
-        (lambda: load_agent("mine_here:Nobody", LampEnv()), "known: Painter, leaver$"),
+        (
+            lambda: load_agent("mine_here:of_one", LampEnv()),
+            r"agent f\(observation, info\), got .*: too many positional",
+        ),
+        (
+            lambda: load_agent("mine_here:Nobody", LampEnv()),
+            r"known agent in .*mine_here.*known: Painter, leaver$",
+        ),
         (lambda: load_verifier("mine_here:Nobody", LampEnv()), "known: Strict$"),
         (lambda: load_verifier("mine_here:NoArguments", LampEnv()), r"give it __init__\(self, env\)"),
         (lambda: load_verifier("mine_here:leaver", LampEnv()), "without verify"),

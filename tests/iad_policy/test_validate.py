@@ -180,7 +180,7 @@ BROKEN: dict[str, tuple[type[gym.Env[Any, Any]], str, str]] = {
     "beyond": (
         scored(lambda task, now, score: score._replace(progress=score.progress * 3)),
         "each task is solved",
-        "ValueError: expected a progress from 0 to 1 and a finite reward of Otherwise._score, got 1.5 and 0.0",
+        "ValueError: expected a progress from 0 to 1 of Otherwise._score, got 1.5",
     ),
     "in place": (InPlace, "a simulated action is what the real one is", "simulations change what is seen"),
     "unsaid": (Unsaid, "only actions that are said to end", "task 0: say[lamp] did, and terminal() says"),

@@ -195,7 +195,7 @@ function atEqualSpending(run) {
     const lines = Object.entries(one.at).map(([name, found]) => {
       const cost = one.costs[name];
       return [name,
-        ...found.map((at) => (!at ? "not reached" : name === one.baseline ? fixed(at.value) : [fixed(at.value), h("span", { className: "interval" }, ` (${signed(at.difference)}`, interval(at.difference_95), ")")])),
+        ...found.map((at) => (!at ? "spends less" : name === one.baseline ? fixed(at.value) : [fixed(at.value), h("span", { className: "interval" }, ` (${signed(at.difference)}`, interval(at.difference_95), ")")])),
         cost.spent === null ? "not reached" : [spent(cost.spent), h("span", { className: "interval" }, ` [${spent(cost.low)}, ${spent(cost.high)}]`)]];
     });
     const of = Object.keys(run.matched).length > 1 ? ` of ${agent}` : "";

@@ -124,7 +124,7 @@ def test_the_page_loads_without_an_error_and_tells_what_the_run_reached(driver: 
     assert texts(driver, f"{area} th")[1:-1] == [f"{budget:.1f} proposals" for budget in matched["budgets"]]
     (last,) = [line for line in driver.find_elements("css selector", f"{area} tbody tr") if line.text.startswith("iad")]
     for found in matched["at"]["iad"]:
-        assert "not reached" in last.text if found is None else f"{found['value']:.3f} (" in last.text
+        assert "spends less" in last.text if found is None else f"{found['value']:.3f} (" in last.text
     assert overflow(driver) <= 0
 
 
