@@ -391,18 +391,22 @@ class _Walks:
         return PlannedTables(high, dear, cheap, share)
 
     def chain(self, worth: float | None, spending: float) -> PlannedTables:
-        """Return the tables of `iad`, which refines whatever the verdicts are: for a worth, or for a mean spending."""
+        """Return the tables of `iad`, which refines whatever the verdicts are: for a worth, or for a mean spending.
+
+        It goes as far as there are refinements of every task: where feedback had nothing to go on, there are fewer.
+        """
         letters = REFINE * (len(self.edges) + 1)
-        tables: list[Mapping[At, str]] = [{(1, j): letters for j in range(n)} for n in range(self._n)]
+        n = min(self._n, *(max(at[1] for path in own for at in path) + 1 for own in self._paths))
+        tables: list[Mapping[At, str]] = [{(1, j): letters for j in range(k)} for k in range(n)]
         means = [self.given(table).mean(axis=0) for table in tables]
         if worth is not None:
-            best = tables[max(range(self._n), key=lambda n: worth * means[n][0] - means[n][1])]
+            best = tables[max(range(n), key=lambda k: worth * means[k][0] - means[k][1])]
             return PlannedTables(worth, best, best)
         spent = [own[1] for own in means]
-        n = max(sum(own <= spending for own in spent) - 1, 0)
-        if n + 1 == self._n or spent[n] >= spending:
-            return PlannedTables(0.0, tables[n], tables[n])
-        return PlannedTables(0.0, tables[n + 1], tables[n], (spending - spent[n]) / (spent[n + 1] - spent[n]))
+        k = max(sum(own <= spending for own in spent) - 1, 0)
+        if k + 1 == n or spent[k] >= spending:
+            return PlannedTables(0.0, tables[k], tables[k])
+        return PlannedTables(0.0, tables[k + 1], tables[k], (spending - spent[k]) / (spent[k + 1] - spent[k]))
 
     def elsewhere(self, find: "Callable[[_Walks], PlannedTables]") -> Array:
         """Return each task's success and spending under tables that `find` makes of others: (tasks, 2)."""
