@@ -114,6 +114,7 @@ def test_the_page_shows_the_second_round(measured: Any) -> None:
         "`single`": ("facts", "single 1"),
         "`bon`": ("facts", "bon 4"),
         "`adaptive` (plan with `hints`)": ("adaptive", "adaptive 4"),
+        "`iad`, `hints`": ("hints", "iad 4"),
         "`iad`, `facts`": ("facts", "iad 4"),
         "`iad`, `findings`, `improve`": ("findings-improve", "iad 4"),
         "`iad`, `findings`, `differ`": ("findings-differ", "iad 4"),
@@ -148,3 +149,21 @@ def test_the_page_shows_adaptive_on_every_set(measured: Any) -> None:
         minus = adaptive["minus_bon"]
         cells = [f"{one['success']:.3f} | {one['tokens']:,.0f}"[1:] for one in (bon, adaptive)]
         assert f"| {name} | {' | '.join(cells)} | {minus['won']}:{minus['lost']} |" in text
+
+
+def test_the_page_says_what_the_larger_model_and_the_lower_temperature_gave(measured: Any) -> None:
+    kept = {one["name"]: one["arms"] for one in map(measured.read, KEPT)}
+    text = " ".join(PAGE.read_text(encoding="utf-8").split())
+    for run, said in (
+        ("bundled-1.5b-hints", "{iad} against {bon} on the 100 test questions ({apart}, p .125)"),
+        ("bundled-1.5b-bw-improve", "with `best-worst`, {iad} ({apart})"),
+        ("bundled-1.5b-bw-improve", "it loses {lost}, and the 0.5B .120"),
+        ("bundled-0.5b-t01-bw-improve", "over `single` ({single}) than `bon` does. **No**: both gain .010 ({apart})"),
+    ):
+        arms = kept[run]
+        minus = arms["iad 4"]["minus_bon"]
+        found = {
+            name: f"{arms[f'{name} {n}']['success']:.3f}"[1:] for name, n in (("single", 1), ("bon", 4), ("iad", 4))
+        }
+        lost = f"{arms['bon 4']['success'] - arms['iad 4']['success']:.3f}"[1:]
+        assert said.format(**found, lost=lost, apart=f"{minus['won']}:{minus['lost']}") in text
