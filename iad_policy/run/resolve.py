@@ -15,6 +15,7 @@ from iad_policy.registry.domain import domain_by_id, domains
 from iad_policy.registry.environments import class_of, others, registered
 from iad_policy.run.config import DEFAULT_STRATEGIES, RunConfig
 from iad_policy.run.presets import applied
+from iad_policy.strategies import declaration_of
 from iad_policy.types.names import NO_VERIFIER
 
 
@@ -41,6 +42,9 @@ def resolve(
     parameters = parameters_of(env) if is_known else {}  # report an unknown environment first
     own = domain_by_id(env)
     verifier = asked.get("verifier")
+    strategies = [asked["strategies"]] if isinstance(asked["strategies"], str) else asked["strategies"]
+    if verifier is None and not own.verifier and all(declaration_of(one).needs == "nothing" for one in strategies):
+        verifier = NO_VERIFIER
     verifiers = (verifier or "proxy",) if verifier is None or isinstance(verifier, str) else tuple(verifier)
     # Of an environment that a function makes the name says nothing, so a proxy that is asked for is looked for later.
     if (verifier is None or (is_known and "proxy" in verifiers)) and not own.verifier:

@@ -138,7 +138,7 @@ def test_an_unknown_model_is_one_sentence_and_status_2(tmp_path: Path) -> None:
 
 
 def test_a_split_that_is_too_small_is_run_whole(tmp_path: Path) -> None:
-    done = iad("run", "CartPole-v1", "--verifier", "none", "--strategy", "single", "--tasks", 2, "--out", tmp_path)
+    done = iad("run", "CartPole-v1", "--strategy", "single", "--tasks", 2, "--out", tmp_path)
     assert done.exit_code == 0, done.output
     few = ("IAD/ACEBench-v0", "--split", "dev", "--agent", "random")
     done = iad("run", *few, "--strategy", "single", "--tasks", 10**6, "--out", tmp_path / "all")

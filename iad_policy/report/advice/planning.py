@@ -134,10 +134,11 @@ def plan_of(pilot: Pilot, settings: PlanSettings, options: Mapping[str, Any] = M
         gain, error = _gain(refining, given, settings.worth)
         if gain > SURE * error:
             tables, given = found(whole, SAMPLE + REFINE), refining
-            # Where scores tell little, a table follows noise, and `iad` with all its refinements does better.
+            # Where scores tell little a table follows noise. So it has to do better than `iad` with all its refinements.
             chained = whole.elsewhere(chain)
-            if _gain(chained, given, settings.worth)[0] > 0:
-                tables, given = chain(whole), chained
+            more, unsure = _gain(refining, chained, settings.worth)
+            if more <= SURE * unsure and (whole_chain := chain(whole)).dear:
+                tables, given = whole_chain, chained
         else:
             why = f"on tasks it was not made of, a plan that refines gains {gain:+.3f}: no clear gain"
     success, spent = map(float, given.mean(axis=0))
