@@ -134,7 +134,7 @@ def plan_of(pilot: Pilot, settings: PlanSettings, options: Mapping[str, Any] = M
         gain, error = _gain(refining, given, settings.worth)
         if gain > SURE * error:
             tables, given = found(whole, SAMPLE + REFINE), refining
-            # Where scores tell little a table follows noise. So it has to do better than `iad` with all its refinements.
+            # Where scores tell little a table follows noise. So it has to do better than the whole `iad`.
             chained = whole.elsewhere(chain)
             more, unsure = _gain(refining, chained, settings.worth)
             if more <= SURE * unsure and (whole_chain := chain(whole)).dear:
