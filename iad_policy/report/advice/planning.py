@@ -134,10 +134,9 @@ def plan_of(pilot: Pilot, settings: PlanSettings, options: Mapping[str, Any] = M
         gain, error = _gain(refining, given, settings.worth)
         if gain > SURE * error:
             tables, given = found(whole, SAMPLE + REFINE), refining
-            # Where scores tell little a table follows noise. So it has to do better than the whole `iad`.
+            # Where scores tell little a table follows noise, and `iad` with all its refinements may do better.
             chained = whole.elsewhere(chain)
-            more, unsure = _gain(refining, chained, settings.worth)
-            if more <= SURE * unsure and (whole_chain := chain(whole)).dear:
+            if _gain(chained, refining, settings.worth)[0] > 0 and (whole_chain := chain(whole)).dear:
                 tables, given = whole_chain, chained
         else:
             why = f"on tasks it was not made of, a plan that refines gains {gain:+.3f}: no clear gain"
