@@ -142,6 +142,7 @@ def test_the_page_shows_adaptive_on_every_set(measured: Any) -> None:
         "a half of `superhero`, 0.5B": "superhero-0.5b-a",
         "its other half": "superhero-0.5b-b",
         "bundled, 1.5B": "bundled-1.5b",
+        "InterCode Bash, 1.5B, without a plan": "bash-1.5b",
     }
     text = PAGE.read_text(encoding="utf-8")
     for name, run in runs.items():
