@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,15 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers the environments)
 from iad_policy import evaluate
+from iad_policy.commands.terminal import TextConsole
 from iad_policy.ledger.answer_log import BLOBS
 from iad_policy.ledger.episode_record import EPISODES, NOT_RECORDED, EpisodeRecord
 from iad_policy.ledger.run import DamagedEpisode, Run
 from iad_policy.report.advice import AdviceSettings, advise
 from iad_policy.report.advice.pilot import read_pilot
 from iad_policy.report.reselection import bounds, reselecting
+from iad_policy.report.results import read_results
+from iad_policy.report.table import ShortTable
 from iad_policy.types.plan import load_plan
 from tests import command_line
 
@@ -145,12 +149,15 @@ def test_dollars_are_no_price_where_the_cache_has_answered(pilot: Path, tmp_path
         assert read_pilot(Run(folder)).axis == axis
     with pytest.raises(ValueError, match="answers from the cache, which cost 0 dollars"):
         read_pilot(Run(folder), axis="usd")
+    results, shown = read_results(folder), StringIO()
+    TextConsole(width=100, file=shown).print(ShortTable(results.heading, results.figures()))
+    assert "From the cache: 8 answers." in shown.getvalue()
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("nowhere",), "expected a run folder, got nowhere"),
+        (("nowhere",), "expected a run folder, got nowhere, which does not exist"),
         (("{pilot}", "--agent", "x"), "agent of the run, got 'x'"),
         (
             ("{pilot}", "--per", "usd"),
