@@ -149,7 +149,14 @@ def test_the_page_shows_adaptive_on_every_set(measured: Any) -> None:
         bon, adaptive = (kept[f"{run}-adaptive"][arm] for arm in ("bon 4", "adaptive 4"))
         minus = adaptive["minus_bon"]
         cells = [f"{one['success']:.3f} | {one['tokens']:,.0f}"[1:] for one in (bon, adaptive)]
-        assert f"| {name} | {' | '.join(cells)} | {minus['won']}:{minus['lost']} |" in text
+        ahead = ""
+        if at := adaptive.get("minus_bon_at_equal_tokens"):
+            low, high = (f"{max(end, 0.0):.3f}"[1:] for end in at["interval"])
+            ahead = f"+{at['success']:.3f} [{low}, {high}] ".replace("0.", ".", 1)
+        assert f"| {name} | {' | '.join(cells)} | {minus['won']}:{minus['lost']} | {ahead}|" in text
+    runs = [measured.read(path) for path in KEPT if path.stem.endswith("-adaptive")]
+    assert measured.pooled(runs) == "Minus `bon` at equal mean tokens, 329 tasks: +0.025 [+0.012, +0.041]"
+    assert ".025 [.012, .041]\n  over the 329 BIRD questions" in text
 
 
 def test_the_page_says_what_the_larger_model_and_the_lower_temperature_gave(measured: Any) -> None:

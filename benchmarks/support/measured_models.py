@@ -11,7 +11,7 @@ import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -25,8 +25,9 @@ import iad_envs  # noqa: F401 (registers)
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.ledger.run import Run
 from iad_policy.report.compare import differences
+from iad_policy.report.matching import matched
 from iad_policy.report.metrics import summarise
-from iad_policy.report.statistics import mcnemar_exact
+from iad_policy.report.statistics import mcnemar_exact, paired_interval
 from iad_policy.report.verifier_evidence import VerifierEvidence, evidence
 from iad_policy.types import Candidate, Decision
 
@@ -184,6 +185,17 @@ def figures_of(run: MeasuredRun) -> Figures:
             won, lost = len(other.won), len(other.lost)
             minus = {"success": other.value, "interval": other.interval_95, "won": won, "lost": lost, "p": other.p}
             found[arm]["minus_bon"] = minus
+    lines: dict[str, dict[float, list[EpisodeRecord]]] = {}
+    for arm in arms:
+        lines.setdefault(arm.split()[0], {})[int(arm.split()[1])] = run.arms[arm]
+    if len(lines.get("bon", ())) > 1 and any(one["tokens"] for one in found.values()):
+        for strategy, at in matched(lines, "bon", axis="tokens").own.items():
+            if at is not None and strategy != "single":
+                found[f"{strategy} {max(lines[strategy]):g}"]["minus_bon_at_equal_tokens"] = {
+                    "tokens": at.budget,
+                    "success": at.difference,
+                    "interval": at.difference_95,
+                }
     largest, on = _largest(arms, "bon"), {}
     if largest is not None:
         on[f"`{largest}`"] = run.verifier_evidence(largest)._asdict()
@@ -265,6 +277,27 @@ def between(runs: Sequence[Figures]) -> str:
     return "\n".join(lines) if len(lines) > 2 else ""
 
 
+def pooled(runs: Sequence[Figures]) -> str:
+    """Say what lies above `bon` at its own mean tokens, over the tasks of all runs; "" for nothing.
+
+    Between two n of `bon` each task counts with the same share of both, which has these tokens.
+    """
+    ahead: list[float] = []
+    for run in runs:
+        points = sorted((one["tokens"], one["solved"]) for arm, one in run["arms"].items() if arm.startswith("bon "))
+        for one in run["arms"].values():
+            if at := one.get("minus_bon_at_equal_tokens"):
+                (low, before), (high, after) = next(pair for pair in pairwise(points) if at["tokens"] <= pair[1][0])
+                share = (at["tokens"] - low) / (high - low)
+                rows = zip(one["solved"], before, after, strict=True)
+                ahead += [int(own) - (1 - share) * int(less) - share * int(more) for own, less, more in rows]
+    if not ahead:
+        return ""
+    low, high = paired_interval(ahead)
+    mean = sum(ahead) / len(ahead)
+    return f"Minus `bon` at equal mean tokens, {len(ahead)} tasks: {mean:+.3f} [{low:+.3f}, {high:+.3f}]"
+
+
 def read(path: Path) -> Figures:
     """Return the figures of a run folder, or those that a file keeps."""
     if path.is_dir():
@@ -282,7 +315,7 @@ def main() -> None:
         arguments.keep.mkdir(parents=True, exist_ok=True)
         text = json.dumps(run, indent=1, ensure_ascii=False)
         (arguments.keep / f"{run['name']}.json").write_text(f"{text}\n", encoding="utf-8")
-    print(f"{table(runs)}\n\n{between(runs)}")
+    print("\n\n".join(filter(None, (table(runs), between(runs), pooled(runs)))))
 
 
 if __name__ == "__main__":

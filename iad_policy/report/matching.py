@@ -9,7 +9,7 @@ episodes of the same tasks. A curve that a resample makes shorter than the budge
 resample differs, as all tasks are alike, the intervals are those of `mean_interval` and `paired_interval`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,6 +79,8 @@ class Matched(NamedTuple):
         settings: The settings of the baseline's points, such as its n.
         budgets: The mean spending per episode at each of them.
         at: Strategy -> what it reaches at each budget; None where its curve doesn't reach that far.
+        own: Strategy -> what it reaches at its own largest spending; None where the baseline's curve doesn't reach that
+            far, and for the baseline.
         costs: Strategy -> the spending at which it reaches the baseline's best value.
         n_tasks: Number of tasks that every arm has a scored episode of. The others are left out.
         n_left_out: Number of tasks that only some arms have.
@@ -90,6 +92,7 @@ class Matched(NamedTuple):
     settings: tuple[float, ...]
     budgets: tuple[float, ...]
     at: dict[str, tuple[AtBudget | None, ...]]
+    own: dict[str, AtBudget | None]
     costs: dict[str, CostOf]
     n_tasks: int
     n_left_out: int
@@ -97,7 +100,9 @@ class Matched(NamedTuple):
     def as_json(self) -> dict[str, Any]:
         """Return it as values for `summary.json`."""
         at = {name: [None if one is None else one._asdict() for one in own] for name, own in self.at.items()}
-        return {**self._asdict(), "at": at, "costs": {name: one._asdict() for name, one in self.costs.items()}}
+        own = {name: None if one is None else one._asdict() for name, one in self.own.items()}
+        costs = {name: one._asdict() for name, one in self.costs.items()}
+        return {**self._asdict(), "at": at, "own": own, "costs": costs}
 
 
 class _Sampled(NamedTuple):
@@ -161,17 +166,19 @@ def matched(
     budgets = tuple(float(spent) for spent in base.spent[0])
     settings = tuple(list(lines[baseline])[place] for place in base.order[0])
 
-    def at(name: str) -> Iterator[AtBudget | None]:
-        for setting, budget in zip(settings, budgets, strict=True):
-            found = _at(sampled[name], base, budget, tail)
-            # Where all tasks are alike, no resample differs, and the intervals would be of no width.
-            if found is not None and is_known and np.ptp(found.interval) < ROUNDING:
-                found = found._replace(interval=mean_interval([found.value] * n_tasks))
-            # A point of the baseline's own episodes is equal by construction.
-            is_same = any(own is lines[baseline][setting] for own in lines[name].values())
-            if found is not None and is_known and np.ptp(found.difference_95) < ROUNDING and not is_same:
-                found = found._replace(difference_95=paired_interval([found.difference] * n_tasks))
-            yield found
+    def at(name: str, budget: float) -> AtBudget | None:
+        if not (_reaches(sampled[name], budget) and _reaches(base, budget)):
+            return None
+        found = _at(sampled[name], base, budget, tail)
+        # Where all tasks are alike, no resample differs, and the intervals would be of no width.
+        if is_known and np.ptp(found.interval) < ROUNDING:
+            found = found._replace(interval=mean_interval([found.value] * n_tasks))
+        # A point of the baseline's own episodes is equal by construction.
+        of_base = [lines[baseline][setting] for setting, one in zip(settings, budgets, strict=True) if one == budget]
+        is_same = any(own is one for own in lines[name].values() for one in of_base)
+        if is_known and np.ptp(found.difference_95) < ROUNDING and not is_same:
+            found = found._replace(difference_95=paired_interval([found.difference] * n_tasks))
+        return found
 
     return Matched(
         metric,
@@ -179,7 +186,8 @@ def matched(
         baseline,
         settings,
         budgets,
-        {name: tuple(at(name)) for name in lines},
+        {name: tuple(at(name, budget) for budget in budgets) for name in lines},
+        {name: None if name == baseline else at(name, float(one.spent[0, -1])) for name, one in sampled.items()},
         {name: _cost(one, base, tail) for name, one in sampled.items()},
         n_tasks,
         len(set.union(*of_arms)) - n_tasks,
@@ -203,11 +211,12 @@ def _sampled(points: Sequence[tuple[Vector, Vector]], drawn: Vector) -> _Sampled
     return _Sampled(np.take_along_axis(spent, order, axis=1), np.take_along_axis(value, order, axis=1), order)
 
 
-def _at(one: _Sampled, base: _Sampled, budget: float, tail: float) -> AtBudget | None:
+def _reaches(one: _Sampled, budget: float) -> bool:
     low, high = one.spent[0, 0], one.spent[0, -1]
-    if not (low <= budget or np.isclose(low, budget)) or not (budget <= high or np.isclose(high, budget)):
-        return None
+    return bool((low <= budget or np.isclose(low, budget)) and (budget <= high or np.isclose(high, budget)))
 
+
+def _at(one: _Sampled, base: _Sampled, budget: float, tail: float) -> AtBudget:
     def read(curve: _Sampled) -> Vector:
         pairs = zip(curve.spent, curve.value, strict=True)
         return np.asarray([np.interp(budget, spent, value) for spent, value in pairs], dtype=np.float64)

@@ -36,7 +36,7 @@ from iad_policy.report.comparison_table import (
     said_of,
 )
 from iad_policy.report.figures import Figures, Heading
-from iad_policy.report.matching import Matched
+from iad_policy.report.matching import AtBudget, Matched
 from iad_policy.report.metrics import LevelSummary, StrategySummary
 from iad_policy.report.samples import PROGRESS, REWARD, RUN_BUDGET, SUCCESS
 from iad_policy.types.names import NO_VERIFIER, PERFECT
@@ -177,11 +177,8 @@ class ShortTable(RunTable):
         yield from _passes(figures, partial(fitting, width=options.max_width, console=console), n_names=0)
         yield from _not_matched(figures)
         for one in figures.matched.values():  # at the largest spending of the baseline
-            reached = {name: at[-1] for name, at in one.at.items()}
-            values = ", ".join(
-                f"{name} {'spends less' if at is None else f'{at.value:.3f}'}" for name, at in reached.items()
-            )
-            yield Text(f"At equal {one.axis} ({one.budgets[-1]:,.1f} per episode): {values}.")
+            reached = ", ".join(_reached(one, name) for name in one.at)
+            yield Text(f"At equal {one.axis} ({one.budgets[-1]:,.1f} per episode): {reached}.")
         yield from _warnings(figures)
 
 
@@ -255,6 +252,16 @@ def _run_total(summaries: Iterable[StrategySummary]) -> Text:
     return Text(f"The whole run: {n_calls:,} calls{cached}{tokens}{paid}, {duration(seconds)} s inside calls.\n")
 
 
+def _reached(one: Matched, name: str) -> str:
+    """Say what a strategy reaches at the baseline's largest spending, or else at its own."""
+    found, own = one.at[name][-1], one.own[name]
+    if found is not None:
+        return f"{name} {found.value:.3f}"
+    if own is None:
+        return f"{name} not reached"
+    return f"{name} {own.value:.3f} at its {own.budget:,.1f} ({own.difference:+.3f} to {one.baseline} there)"
+
+
 def _matched(one: Matched, metric: str, fit: Callable[..., list[RenderableType]]) -> Iterable[RenderableType]:
     """Yield what each strategy reaches at the baseline's spending, and what the baseline's best value costs it."""
     digits = 0 if one.axis == "tokens" else 1
@@ -263,11 +270,18 @@ def _matched(one: Matched, metric: str, fit: Callable[..., list[RenderableType]]
         def cell(name: str) -> str:
             found = one.at[name][place]
             if found is None or name == one.baseline:
-                return "spends less" if found is None else f"{found.value:.3f}"
-            low, high = (bound(end, "+") for end in found.difference_95)
-            return f"{found.value:.3f} ({found.difference:+.3f} [{low},{high}])"
+                return "not reached" if found is None else f"{found.value:.3f}"
+            return compared(found)
 
         return cell
+
+    def compared(found: AtBudget) -> str:
+        low, high = (bound(end, "+") for end in found.difference_95)
+        return f"{found.value:.3f} ({found.difference:+.3f} [{low},{high}])"
+
+    def at_own(name: str) -> str:
+        found = one.own[name]
+        return NOTHING if found is None else f"{found.budget:,.{digits}f}: {compared(found)}"
 
     def cost(name: str) -> str:
         found = one.costs[name]
@@ -282,7 +296,8 @@ def _matched(one: Matched, metric: str, fit: Callable[..., list[RenderableType]]
         f"{', '.join(f'{n:g}' for n in one.settings)}"
     )
     columns = [(f"{budget:,.{digits}f}", at_budget(place)) for place, budget in enumerate(one.budgets)]
-    yield from fit(title, [*columns, (f"{one.axis} for\n{best:.3f}", cost)], {name: name for name in one.at})
+    columns += [("at its own", at_own), (f"{one.axis} for\n{best:.3f}", cost)]
+    yield from fit(title, columns, {name: name for name in one.at})
     others = f"; {counted(one.n_left_out, 'task')} without an episode of every row left out" if one.n_left_out else ""
     yield Text(
         "Interpolated between the n of each strategy, never extrapolated. In brackets: the difference to "

@@ -192,15 +192,17 @@ function atEqualSpending(run) {
     const digits = one.axis === "tokens" ? 0 : 1;
     const spent = (value) => (typeof value === "number" ? value.toFixed(digits) : "…");
     const best = Math.max(...Object.values(one.costs).map((cost) => cost.level));
+    const compared = (at) => [fixed(at.value), h("span", { className: "interval" }, ` (${signed(at.difference)}`, interval(at.difference_95), ")")];
     const lines = Object.entries(one.at).map(([name, found]) => {
-      const cost = one.costs[name];
+      const [cost, own] = [one.costs[name], one.own?.[name]];
       return [name,
-        ...found.map((at) => (!at ? "spends less" : name === one.baseline ? fixed(at.value) : [fixed(at.value), h("span", { className: "interval" }, ` (${signed(at.difference)}`, interval(at.difference_95), ")")])),
+        ...found.map((at) => (!at ? "not reached" : name === one.baseline ? fixed(at.value) : compared(at))),
+        own ? [`${spent(own.budget)}: `, ...compared(own)] : "",
         cost.spent === null ? "not reached" : [spent(cost.spent), h("span", { className: "interval" }, ` [${spent(cost.low)}, ${spent(cost.high)}]`)]];
     });
     const of = Object.keys(run.matched).length > 1 ? ` of ${agent}` : "";
     return [
-      table(`At equal spending${of}`, [`${named(run, one.metric)}${of} at`, ...one.budgets.map((budget) => `${spent(budget)} ${one.axis}`), `${one.axis} for ${fixed(best)}`], lines),
+      table(`At equal spending${of}`, [`${named(run, one.metric)}${of} at`, ...one.budgets.map((budget) => `${spent(budget)} ${one.axis}`), "its own", `${one.axis} for ${fixed(best)}`], lines),
       h("p", { className: "quiet" }, `Mean ${one.axis} per episode: those of ${one.baseline} with n = ${one.settings.join(", ")}. Interpolated between the n of each strategy, never extrapolated. In brackets: the difference to ${one.baseline}, with intervals of a paired bootstrap over ${plural(one.n_tasks, "task")}${one.n_left_out ? `; ${plural(one.n_left_out, "task")} without an episode of every row left out` : ""}.`),
     ];
   });

@@ -38,6 +38,9 @@ def test_curves_are_read_at_the_baselines_spending_by_hand() -> None:
     assert between.difference == pytest.approx(0.1)
     assert between.difference_95.low < 0.1 < between.difference_95.high
     assert [one is None for one in found.at["one"]] == [False, True, True]
+    own = {name: one and (one.budget, round(one.value, 9), round(one.difference, 9)) for name, one in found.own.items()}
+    assert own == {"base": None, "own": (8.0, 0.7, 0.25), "one": (2.0, 0.2, 0.0)}
+    assert matched({**lines, "more": line((12, 0.9))}, "base", n_resamples=50).own["more"] is None
     assert [one is not None and one.difference for one in found.at["base"]] == [0.0, 0.0, 0.0]
 
 
@@ -167,7 +170,7 @@ def test_a_run_tells_it_in_its_table_and_its_summary() -> None:
     )
     table = results.table(120)
     assert "success at equal proposals per episode: those of bon-sc with n = 1, 2, 3" in table
-    assert "spends less" in table
+    assert "not reached" in table
     found = results.figures(100)
     stored = results.as_json(found)["matched"]["shopper"]
     assert stored["budgets"] == found.matched["shopper"].budgets
