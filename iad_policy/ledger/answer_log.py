@@ -326,7 +326,7 @@ def whole_line(line: dict[str, Any], value: Callable[[Any], Any]) -> dict[str, A
         return line
     text = value(line["line"])
     record = record_of(text.encode()) if isinstance(text, str) else None
-    if not is_answer(record):
+    if record is None or not is_answer(record):
         raise ValueError(f"expected a line of the log in its blob, got {text!r:.100}")
     return record
 

@@ -54,7 +54,7 @@ class EpisodeRun:
                 self._stop_reason = info.get("stop_reason") or ("terminated" if terminated else "truncated")
                 return
 
-    def stop(self, reason: str, *, cut: str = "", error: Exception | None = None) -> None:
+    def stop(self, reason: str, *, cut: str = "", error: Exception | SystemExit | None = None) -> None:
         """Record that the episode was stopped early, and why."""
         self._stop_reason, self._cut = reason, cut
         if error is not None:
