@@ -100,7 +100,7 @@ def test_it_is_listed_compared_and_played_with_its_own_agent_verifier_and_prompt
 @pytest.mark.slow
 def test_a_policy_is_trained_in_it_as_the_page_says_without_installing_it(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "learning.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"^In `examples/iad_elevator` .*:\n\n```\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    (block,) = re.findall(r"^After `cd examples/iad_elevator` .*:\n\n```\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     run = run_with(os.pathsep.join([str(ROOT), str(EXAMPLE)]), tmp_path)
     said = {words[1]: run(COMMAND, *words[1:]) for words in map(shlex.split, block.splitlines())}
     assert list(said) == ["explore", "train", "improve", "compare"]

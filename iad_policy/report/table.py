@@ -259,7 +259,7 @@ def _reached(one: Matched, name: str) -> str:
         return f"{name} {found.value:.3f}"
     if own is None:
         return f"{name} not reached"
-    return f"{name} {own.value:.3f} at its {own.budget:,.1f} ({own.difference:+.3f} to {one.baseline} there)"
+    return f"{name} {own.value:.3f} at its {own.budget:,.1f} ({own.difference:+.3f})"
 
 
 def _matched(one: Matched, metric: str, fit: Callable[..., list[RenderableType]]) -> Iterable[RenderableType]:

@@ -19,7 +19,7 @@ def needs(package: str) -> pytest.MarkDecorator:
 
 def compared(folder: Path, tracker: str, **environment: str) -> None:
     command = ("-m", "iad_policy.cli", *COMPARE, "--out", folder, "--track", tracker)
-    assert "failed" not in python(*command, cwd=folder.parent, **environment)
+    assert "failed:" not in python(*command, cwd=folder.parent, **environment)
 
 
 @needs("mlflow")
