@@ -17,11 +17,8 @@ ENTRY_POINTS: Mapping[str, str] = {
 }
 """Id -> "module:Class"."""
 
-VECTOR_ENTRY_POINTS: Mapping[str, str] = {"IAD/WebShop-v0": "iad_envs.webshop.vector_env:WebShopVectorEnv"}
-"""Id -> "module:Class" of its vector environment, where there is one of its own."""
-
 for _name, _entry_point in ENTRY_POINTS.items():
-    register(id=_name, entry_point=_entry_point, vector_entry_point=VECTOR_ENTRY_POINTS.get(_name))
+    register(id=_name, entry_point=_entry_point)
 
 ENVIRONMENTS = tuple(ENTRY_POINTS)
 """Registered ids."""

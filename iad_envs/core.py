@@ -239,13 +239,21 @@ class IADEnv(gym.Env[ObsT, str], Generic[ObsT, StateT], ABC):
     """True if states can't be pickled. An unpickled environment then does the episode's actions again."""
     domain: ClassVar[str] = ""
     """Where the policy side is, as "module:DOMAIN": its agent, verifier, prompts. Loaded when somebody asks."""
+    GONE: ClassVar[Mapping[str, str]] = {}
+    """Arguments of the last version that are gone -> what to use instead."""
     success_rule: str = ""
     """What counts as success where that is not a reward of 1, such as `layout >= 0.75`. Every table names it."""
 
     _made_with: tuple[tuple[Any, ...], dict[str, Any]]
 
     def __new__(cls, *arguments: Any, **options: Any) -> Self:
-        """Keep the arguments, with which copies are made."""
+        """Keep the arguments, with which copies are made.
+
+        Raises:
+            ValueError: One of them is gone.
+        """
+        for name in cls.GONE.keys() & options.keys():
+            raise ValueError(f"expected no argument {name}, which is gone; {cls.GONE[name]}")
         made = super().__new__(cls)
         made._made_with = arguments, options
         return made

@@ -1,28 +1,18 @@
 """Finds an environment's data folder and identifies its version."""
 
-import json
 import os
 from collections import Counter
-from collections.abc import Mapping
-from functools import cache, lru_cache
-from hashlib import file_digest, sha256
+from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
 from iad_envs.errors import DataNotFound
+from iad_envs.official.hashes import official_sha256, sha256_of
+from iad_envs.official.place import DATA_VARIABLE, OFFICIAL, resolve_official
 
-DATA_VARIABLE = "IAD_DATA"
-OFFICIAL = "official:"
-"""Begins a `data_dir` that is a name of official data and no path."""
 _PACKAGE = Path(__file__).parent
 _BUNDLED = (_PACKAGE / "bundled", _PACKAGE.parent / "data")  # in an installed wheel; in a source tree
-
-
-@cache
-def official_sha256() -> Mapping[str, str]:
-    """Return the SHA-256 hashes of the official files, by name, or by folder and name where two have one name."""
-    found: dict[str, str] = json.loads((_PACKAGE / "official_sha256.json").read_text(encoding="utf-8"))
-    return found
 
 
 class DataVersion(NamedTuple):
@@ -52,8 +42,6 @@ def data_folder(environment: str, data_dir: str | Path | None = None) -> Path:
         ValueError: There are no official data of that name, or they are of another environment.
     """
     if isinstance(data_dir, str) and data_dir.startswith(OFFICIAL):
-        from iad_envs.official.place import resolve_official
-
         return resolve_official(data_dir, environment)
     if data_dir is not None:
         folder = Path(data_dir)
@@ -89,14 +77,3 @@ def data_version(folder: Path, files: tuple[str, ...]) -> DataVersion:
         name = "official" if official else "other"
     digest = sha256(repr(sorted(hashes.items())).encode()).hexdigest()[:16]
     return DataVersion(name, digest, str(folder))
-
-
-def is_official(path: Path) -> bool:
-    """Whether a file is the official file of its name. False if the name is not known."""
-    return official_sha256().get(path.name) == sha256_of(path)
-
-
-def sha256_of(path: Path) -> str:
-    """Return a file's hash as hex digits."""
-    with path.open("rb") as file:  # official databases are up to 600 MB large
-        return file_digest(file, "sha256").hexdigest()

@@ -25,28 +25,21 @@ class Progress(NamedTuple):
     best: float = 0.0
 
 
-NO_PROGRESS = Progress()
-
-
 def advance(progress: Progress, page: Page, goal: Goal, scorer: PurchaseScorer, *, mode: Mode = "maximum") -> Progress:
     """Return the progress after a page was shown. The argument is not changed."""
-    return joined(progress, worth(page, goal, scorer, mode=mode))
+    shown = _worth(page, goal, scorer, mode)
+    search, item, purchase = map(max, progress[:3], shown[:3])
+    current = search / 3.0 + item / 3.0 + purchase / 3.0
+    return Progress(search, item, purchase, max(progress.best, current, purchase))
 
 
-def worth(page: Page, goal: Goal, scorer: PurchaseScorer, *, mode: Mode = "maximum") -> Progress:
+def _worth(page: Page, goal: Goal, scorer: PurchaseScorer, mode: Mode) -> Progress:
     """Return the best rewards of a page by itself. `best` is 0."""
     if page.products:
         return Progress(search=max([scorer.best(goal, product) for product in page.products]))
     if page.product is None:
-        return NO_PROGRESS
+        return Progress()
     if page.kind == "done":
         return Progress(purchase=scorer.score(goal, page.product, dict(page.selected)).total)
     possible = scorer.last_or_full if mode == "agentboard" else scorer.best
     return Progress(item=possible(goal, page.product))
-
-
-def joined(progress: Progress, shown: Progress) -> Progress:
-    """Return the progress after a page, given what it is worth."""
-    search, item, purchase = map(max, progress[:3], shown[:3])
-    current = search / 3.0 + item / 3.0 + purchase / 3.0
-    return Progress(search, item, purchase, max(progress.best, current, purchase))

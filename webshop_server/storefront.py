@@ -1,15 +1,12 @@
-"""The interface between shop and environment: tasks, transitions, views and scores.
-
-`LocalStorefront` runs the shop in this process. `hosted.HostedStorefront` uses a server.
-"""
+"""The interface between shop and environment: tasks, transitions, views and scores."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 from webshop_server.engine import Shop, ShopState, ShopStep
 from webshop_server.goals import Goals
-from webshop_server.pages import RENDERERS, Page, render_text, render_text_rich
-from webshop_server.progress import NO_PROGRESS, Mode, Progress, advance, worth
+from webshop_server.pages import RENDERERS, render_text, render_text_rich
+from webshop_server.progress import Mode, Progress, advance
 from webshop_server.reward import PurchaseScorer
 
 ProgressMode = Mode | Literal["off"]
@@ -46,28 +43,8 @@ class Assessment(NamedTuple):
     parts: Mapping[str, float]
 
 
-class Storefront(Protocol):
-    """A shop in this process or on a server. Read-only, so any number of episodes and threads may use it."""
-
-    @property
-    def tasks(self) -> Sequence[ShopTask]:
-        """All tasks, in order."""
-
-    def act(self, state: ShopState, action: str, mode: str) -> ShopStep:
-        """Return the state after an action. `mode` is the observation mode that will be requested next."""
-
-    def view(self, state: ShopState, mode: str, score: float | None = None) -> ShopView:
-        """Return the view of a state. With a score, the done page is that of the original, which shows the reward."""
-
-    def assess(self, task_id: str, state: ShopState, before: Progress, mode: ProgressMode) -> Assessment:
-        """Return the gold assessment of a state, given the progress before it."""
-
-    def reference(self, task_id: str) -> dict[str, Any]:
-        """Return the gold product: `asin`, `options`, `title`."""
-
-
 class LocalStorefront:
-    """The shop of this process.
+    """A shop with its goals. Read-only, so any number of episodes and threads may use it.
 
     Args:
         shop: The engine with pages and transitions.
@@ -94,16 +71,13 @@ class LocalStorefront:
         goal = self._goals.by_id(task_id)
         return ShopTask(goal.goal_id, goal.split, goal.difficulty, goal.weight, goal.instruction)
 
-    def act(self, state: ShopState, action: str, mode: str) -> ShopStep:
+    def act(self, state: ShopState, action: str) -> ShopStep:
         """Return the state after an action."""
         return self.shop.act(state, action)
 
     def view(self, state: ShopState, mode: str, score: float | None = None) -> ShopView:
-        """Return the view of a state."""
-        return self.show(self.shop.page(state), mode, score)
-
-    def show(self, page: Page, mode: str, score: float | None = None) -> ShopView:
-        """Return the view of a page."""
+        """Return the view of a state. With a score, the done page is that of the original, which shows the reward."""
+        page = self.shop.page(state)
         if score is None or mode == "url":
             observation = RENDERERS[mode](page)
         else:
@@ -112,7 +86,7 @@ class LocalStorefront:
         return ShopView(observation, page.clickables, takes_search, page.public())
 
     def assess(self, task_id: str, state: ShopState, before: Progress, mode: ProgressMode) -> Assessment:
-        """Return the gold assessment of a state. With mode "off" the progress does not change."""
+        """Return the gold assessment of a state, given the progress before it, which mode "off" leaves as it is."""
         goal = self._goals.by_id(task_id)
         progress = before
         if mode != "off":
@@ -122,11 +96,7 @@ class LocalStorefront:
         reward = self._scorer.score(goal, *self.shop.purchase(state))
         return Assessment(progress, reward.total, {name: float(part) for name, part in reward.parts().items()})
 
-    def worth(self, task_id: str, page: Page, mode: ProgressMode) -> Progress:
-        """Return the best rewards of a page by itself."""
-        return NO_PROGRESS if mode == "off" else worth(page, self._goals.by_id(task_id), self._scorer, mode=mode)
-
     def reference(self, task_id: str) -> dict[str, Any]:
-        """Return the gold product."""
+        """Return the gold product: `asin`, `options`, `title`."""
         goal = self._goals.by_id(task_id)
         return {"asin": goal.asin, "options": list(goal.option_values), "title": goal.name}

@@ -8,8 +8,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from iad_envs.data import DataVersion, data_version, is_official
+from iad_envs.data import DataVersion, data_version
 from iad_envs.errors import DataNotFound, UnknownTask
+from iad_envs.official.hashes import is_official
 
 SEPARATOR = "\t----- bird -----\t"
 """What stands between a query and its database in a prediction that is submitted."""

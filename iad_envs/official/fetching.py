@@ -14,10 +14,10 @@ from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from iad_envs.data import sha256_of
 from iad_envs.official.archives import Free, Unpacker, free_bytes, require_space
 from iad_envs.official.download import Wait, discard, download, hub_address
 from iad_envs.official.errors import ArchiveError, DownloadError, FetchError
+from iad_envs.official.hashes import sha256_of
 from iad_envs.official.record import DownloadRecord, Held, SourceRecord, files_of, read_record, write_record
 from iad_envs.official.sources import DataSource, SourceFile
 

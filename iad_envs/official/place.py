@@ -5,10 +5,13 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
-from iad_envs.data import DATA_VARIABLE, OFFICIAL
 from iad_envs.errors import DataNotFound
 from iad_envs.official.sources import DataSource, source_of
 
+DATA_VARIABLE = "IAD_DATA"
+"""Variable with the folder of data, in which each environment has a folder of its own."""
+OFFICIAL = "official:"
+"""Begins a `data_dir` that is a name of official data and no path."""
 FOLDER_VARIABLE = "IAD_OFFICIAL"
 """Variable with the folder of official data, in which each name has a folder of its own."""
 

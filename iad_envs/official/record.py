@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from iad_envs.data import official_sha256, sha256_of
+from iad_envs.official.hashes import official_sha256, sha256_of
 from iad_envs.official.sources import DataSource
 
 RECORD = "SOURCE.json"

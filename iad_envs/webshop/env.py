@@ -1,8 +1,6 @@
 """`IAD/WebShop-v0`: an online shop as text."""
 
-import inspect
 import math
-import os
 from collections.abc import Callable, Hashable, Mapping
 from functools import lru_cache
 from hashlib import sha256
@@ -23,19 +21,10 @@ from webshop_server.engine import Shop, ShopState, parse_action
 from webshop_server.goals import Goals, load_goals
 from webshop_server.pages import RENDERERS
 from webshop_server.progress import Progress
-from webshop_server.remote.hosted import TOKEN_VARIABLE, HostedStorefront
 from webshop_server.reward import PurchaseScorer
 from webshop_server.search import SearchEngine
 from webshop_server.storage.loading import PLACES, open_shop
-from webshop_server.storefront import (
-    PROGRESS_MODES,
-    Assessment,
-    LocalStorefront,
-    ProgressMode,
-    ShopTask,
-    ShopView,
-    Storefront,
-)
+from webshop_server.storefront import PROGRESS_MODES, LocalStorefront, ProgressMode, ShopTask, ShopView
 from webshop_server.tagger import LightTagger, SpacyTagger, Tagger
 
 TAGGERS: Mapping[str, Callable[[], Tagger]] = {"light": LightTagger, "spacy": SpacyTagger}
@@ -45,6 +34,9 @@ NO_PARTS: Mapping[str, float] = dict.fromkeys(
         *("query_match", "category_match", "title_score"),
     ),
     0.0,
+)
+NO_HOSTED_SHOP = (
+    "processes share a large catalogue with catalog='disk', and other machines use: iad serve --openenv IAD/WebShop-v0"
 )
 
 
@@ -62,10 +54,6 @@ def load_store(folder: Path, goals: str | None, search: str, tagger: str, *, cat
     """Load a data folder once per process."""
     products, engine = open_shop(folder, search, catalog=catalog)
     return LoadedData(products, load_goals(folder, products, goals), engine, PurchaseScorer(TAGGERS[tagger]()))
-
-
-_hosted = lru_cache(maxsize=8)(HostedStorefront)
-"""Opens a hosted shop once per process."""
 
 
 class WebShopEnv(IADEnv[str, ShopState]):
@@ -115,10 +103,6 @@ class WebShopEnv(IADEnv[str, ShopState]):
         max_pages: Maximum number of results pages (AgentBoard: 6). None means no limit.
         show_attributes: Whether there is a tab with the product's attributes. The original turns this aid off.
         special_queries: Whether `<r> <a> <c> <q>` queries work, an unintended shortcut of the original.
-        server: URL of a shop hosted by `iad serve --api`, used instead of a shop in this process. The server then
-            determines `data_dir goals search tagger catalog page_size search_anywhere max_pages show_attributes
-            special_queries`.
-        token: Token of the server. Default: `$IAD_SHOP_TOKEN`, which keeps it out of specs and run folders.
         render_mode: `ansi` or None.
 
     ## Version History
@@ -128,6 +112,7 @@ class WebShopEnv(IADEnv[str, ShopState]):
     domain = "iad_envs.webshop.policy:DOMAIN"
 
     OPTIONS: ClassVar[tuple[Requirement, ...]] = (JAVA,)
+    GONE: ClassVar[Mapping[str, str]] = dict.fromkeys(("server", "token"), NO_HOSTED_SHOP)
 
     def __init__(
         self,
@@ -147,40 +132,24 @@ class WebShopEnv(IADEnv[str, ShopState]):
         max_pages: int | None = None,
         show_attributes: bool = False,
         special_queries: bool = False,
-        server: str | None = None,
-        token: str | None = None,
         render_mode: str | None = None,
     ) -> None:
         require_known("observation_mode", observation_mode, RENDERERS)
         require_known("progress", progress, PROGRESS_MODES)
-        shop: dict[str, Any] = {
-            "page_size": page_size,
-            "search_anywhere": search_anywhere,
-            "max_pages": max_pages,
-            "show_attributes": show_attributes,
-            "special_queries": special_queries,
-        }
-        data = {"data_dir": data_dir, "goals": goals, "search": search, "tagger": tagger, "catalog": catalog}
-        self._folder: Path | None = None
-        if server is None:
-            require_known("tagger", tagger, TAGGERS)
-            require_known("catalog", catalog, PLACES)
-            self._folder = data_folder("webshop", data_dir).resolve()
-            store = load_store(self._folder, goals, search, tagger, catalog=catalog)
-            self.storefront: Storefront = LocalStorefront(
-                Shop(store.catalog, store.engine, **shop), store.goals, store.scorer
-            )
-        else:
-            parameters = inspect.signature(WebShopEnv).parameters
-            for name, value in {**data, **shop}.items():
-                if value != parameters[name].default:
-                    fix = "pass it to iad serve"
-                    raise ValueError(f"expected {name} to be the server's, got {value!r} with server=; {fix}")
-            token = token or os.environ.get(TOKEN_VARIABLE, "")
-            if not token:
-                fix = f"pass token= or set {TOKEN_VARIABLE}"
-                raise ValueError(f"expected the token of the hosted shop, got none; {fix}")
-            self.storefront = _hosted(server, token)
+        require_known("tagger", tagger, TAGGERS)
+        require_known("catalog", catalog, PLACES)
+        self._folder = data_folder("webshop", data_dir).resolve()
+        store = load_store(self._folder, goals, search, tagger, catalog=catalog)
+        shop = Shop(
+            store.catalog,
+            store.engine,
+            page_size=page_size,
+            search_anywhere=search_anywhere,
+            max_pages=max_pages,
+            show_attributes=show_attributes,
+            special_queries=special_queries,
+        )
+        self.storefront = LocalStorefront(shop, store.goals, store.scorer)
         tasks = {task.task_id: task for task in self.storefront.tasks}
         super().__init__(tasks, max_steps=max_steps, split=split, render_mode=render_mode)
         self._mode = observation_mode
@@ -192,11 +161,7 @@ class WebShopEnv(IADEnv[str, ShopState]):
     @property
     def data(self) -> DataVersion:
         """Version of the data this environment runs on."""
-        if self._folder is not None:
-            return data_version(self._folder, ("items_*.json", "goals.jsonl"))
-        assert isinstance(self.storefront, HostedStorefront)
-        about = self.storefront.data
-        return DataVersion(about["name"], about["digest"], self.storefront.server)
+        return data_version(self._folder, ("items_*.json", "goals.jsonl"))
 
     def action_key(self, action: str) -> str:
         """Return `name[argument]` as parsed by the shop: the argument in lower case, and without trailing text."""
@@ -208,21 +173,14 @@ class WebShopEnv(IADEnv[str, ShopState]):
         return parse_action(action) == ("click", "buy now")
 
     def subject_of(self, task_id: str) -> str:
-        """Return a hash of the product that a task asks for; "" for a hosted shop, which is not asked for gold."""
-        if isinstance(self.storefront, HostedStorefront):
-            return ""
+        """Return a hash of the product that a task asks for."""
         return sha256(self.storefront.reference(task_id)["asin"].encode()).hexdigest()[:16]
-
-    def close(self) -> None:
-        """Close the connection to a hosted shop. Using the environment again opens a new one."""
-        if isinstance(self.storefront, HostedStorefront):
-            self.storefront.close()
 
     def _start(self, task: ShopTask) -> ShopState:
         return ShopState(task.instruction)
 
     def _transition(self, state: ShopState, action: str, rng: np.random.Generator | None) -> Transition:
-        after, complaint = self.storefront.act(state, action, self._mode)
+        after, complaint = self.storefront.act(state, action)
         return Transition(after, complaint, after.kind == "done")
 
     def _view(self, state: ShopState, complaint: str) -> View:
@@ -238,9 +196,7 @@ class WebShopEnv(IADEnv[str, ShopState]):
         return f"{observation}\nInvalid action: {complaint}\n" if self._mode == "text_rich" else observation
 
     def _score(self, task: ShopTask, now: Snapshot, memory: Progress | None) -> Score:
-        return self._score_of(self.storefront.assess(task.task_id, now.state, memory or Progress(), self._progress))
-
-    def _score_of(self, found: Assessment) -> Score:
+        found = self.storefront.assess(task.task_id, now.state, memory or Progress(), self._progress)
         parts = {**NO_PARTS, **found.parts}
         success = found.reward == 1.0 and bool(found.parts)
         progress = math.nan if self._progress == "off" else found.progress.best
@@ -254,13 +210,9 @@ class WebShopEnv(IADEnv[str, ShopState]):
         return ", ".join(f"{name} {score.parts[part]:.2f}" for part, name in names.items() if score.parts[part] < 1.0)
 
     def _reveal(self, view: View, score: Score) -> str:
-        return self._receipt(self._required().state, view.observation, score.reward)
-
-    def _receipt(self, state: ShopState, observation: str, reward: float) -> str:
-        """Return the observation after a purchase."""
         if not self._published or self._mode == "url":
-            return observation
-        return self.storefront.view(state, self._mode, reward).observation
+            return view.observation
+        return self.storefront.view(self._required().state, self._mode, score.reward).observation
 
     def _reference(self, task: ShopTask) -> dict[str, Any]:
         return self.storefront.reference(task.task_id)

@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 import iad_envs
-from iad_envs.data import DATA_VARIABLE
+from iad_envs.official.place import DATA_VARIABLE
 from iad_policy.commands.doctor import LIMIT_S, examine, page
 from iad_policy.commands.options import DataDir, EnvArgs, EnvIds, Seed, Split, pairs
 from iad_policy.commands.terminal import BAD_INPUT, clear_errors, make_console

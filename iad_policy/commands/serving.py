@@ -15,6 +15,7 @@ import typer
 
 from iad_envs.booking.site.serving import open_booking_site
 from iad_envs.errors import require_known
+from iad_envs.webshop.env import NO_HOSTED_SHOP
 from iad_policy.bridges.chat import ChatOutcome
 from iad_policy.commands.asgi import AsgiServer
 from iad_policy.commands.options import DataDir, EnvArgs, Split, pairs
@@ -27,7 +28,6 @@ from webshop_server.site.serving import open_site
 WEBSHOP, BOOKING, MCP, OPENENV, MODEL = "--site webshop", "--site booking", "--mcp", "--openenv", "--model"
 SITES = ("webshop", "booking")
 ONLY_FOR: Mapping[str, tuple[str, ...]] = {
-    "--api": (WEBSHOP,),
     "--env-arg": (WEBSHOP, MCP, OPENENV),
     "--preview": (MCP,),
     "--snapshots": (MCP, OPENENV),
@@ -51,7 +51,6 @@ class Served:
     outcomes: Path | None = None
     host: str | None = None
     port: int | None = None
-    api: bool = False
     split: str | None = None
     env_args: Mapping[str, Any] = field(default_factory=dict)
     data_dir: str | None = None
@@ -73,7 +72,7 @@ class Served:
             require_known("site", self.site, SITES)
         kind = given[0] if given and given[0] != "--site" else f"--site {self.site or SITES[0]}"
         trying = {"--preview": self.preview, "--snapshots": self.snapshots, "--oracle": self.oracle}
-        options = {"--api": self.api, "--env-arg": self.env_args, "--outcomes": self.outcomes, **trying}
+        options = {"--env-arg": self.env_args, "--outcomes": self.outcomes, **trying}
         for option, value in options.items():
             if value and kind not in ONLY_FOR[option]:
                 wanted = " or ".join(ONLY_FOR[option])
@@ -122,9 +121,7 @@ def serve(
         int | None,
         typer.Option(help="Port to listen on, or the next free one; 3000 by default, and for MCP stdin and stdout."),
     ] = None,
-    api: Annotated[
-        bool, typer.Option("--api", help="Also serve environments on other machines, with a token. For webshop only.")
-    ] = False,
+    api: Annotated[bool, typer.Option("--api", hidden=True)] = False,
     split: Split = None,
     env_arg: EnvArgs = None,
     data_dir: DataDir = None,
@@ -133,7 +130,9 @@ def serve(
     with clear_errors():
         asked: dict[str, Any] = {"site": site, "mcp": mcp, "openenv": openenv, "model": model, "preview": preview}
         asked |= {"snapshots": snapshots, "oracle": oracle}
-        asked |= {"api": api, "outcomes": outcomes, "host": host, "port": port, "split": split, "data_dir": data_dir}
+        if api:
+            raise ValueError(f"expected no --api, which is gone; {NO_HOSTED_SHOP}")
+        asked |= {"outcomes": outcomes, "host": host, "port": port, "split": split, "data_dir": data_dir}
         serving = opened(Served(**asked, env_args=pairs(env_arg, "--env-arg")), tell)
     serving()
 
@@ -173,8 +172,7 @@ def opened(served: Served, tell: Callable[[str], None]) -> Callable[[], None]:
     else:
         made = make_env("IAD/WebShop-v0", served.env_args, split=served.split, data_dir=served.data_dir)
         env: Any = made.unwrapped
-        data = {"name": env.data.name, "digest": env.data.digest}
-        server, message = open_site(env.storefront, split=env.split, host=host, port=port, api=served.api, data=data)
+        server, message = open_site(env.storefront, split=env.split, host=host, port=port)
     return lambda: serve_until_stopped(server, lambda: tell(message))
 
 

@@ -86,6 +86,7 @@ def make_env(env: str, env_args: Mapping[str, Any], *, split: str | None, data_d
         ValueError: The arguments contain the split or the data folder, which have their own options.
     """
     known = parameters_of(env)
+    gone = getattr(class_of(gym.spec(env.rpartition(":")[2])), "GONE", {})  # the environment says what replaces them
     given = {name: value for name, value in (("split", split), ("data_dir", data_dir)) if value is not None}
     for name in {**env_args, **given}:
         if name == "split" and name not in known:
@@ -93,7 +94,7 @@ def make_env(env: str, env_args: Mapping[str, Any], *, split: str | None, data_d
                 f"expected an environment with the argument split, which {env} has not, got split={split!r}; "
                 "add it to its class"
             )
-        if name not in known:
+        if name not in known and name not in gone:
             raise UnknownName(f"argument of {env}", name, known)
     for name in ("split", "data_dir"):
         if name in env_args:

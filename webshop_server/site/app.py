@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Sequence
 from itertools import accumulate
 
-from flask import Blueprint, Flask, Response, jsonify, redirect, render_template, request
+from flask import Flask, Response, jsonify, redirect, render_template, request
 
 from webshop_server.engine import MAX_QUERY_LENGTH, Shop, ShopState
 from webshop_server.pages import SUB_PAGES, sub_page_lines
@@ -157,13 +157,8 @@ class Site:
         return self.html(session, state)
 
 
-def create_app(site: Site, *, api: Blueprint | None = None) -> Flask:
-    """Return the site as a WSGI application.
-
-    Args:
-        site: The pages.
-        api: The JSON API from `api.create_api`, served under `/api`. If None, progress and rewards stay in the server.
-    """
+def create_app(site: Site) -> Flask:
+    """Return the site as a WSGI application. Progress and rewards stay in the server."""
     app = strict_app(
         __name__,
         brand="WebShop",
@@ -182,6 +177,4 @@ def create_app(site: Site, *, api: Blueprint | None = None) -> Flask:
     )
     app.json.sort_keys = False  # type: ignore[attr-defined]  # options come in the order of the page
     app.jinja_env.globals["dict"] = dict
-    if api is not None:
-        app.register_blueprint(api)
     return app

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from iad_envs.bird.data import load_data, read_descriptions
-from iad_envs.data import data_version, is_official, official_sha256
+from iad_envs.data import data_version
 from iad_envs.errors import DataNotFound
+from iad_envs.official.hashes import is_official, official_sha256
 from tests.iad_envs.bird.small_bird import QUESTIONS, make_folder
 
 HEADER = "original_column_name,column_name,column_description,data_format,value_description\n"

@@ -11,8 +11,8 @@ import pytest
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.bird.actions import parse_action
 from iad_envs.bird.env import BirdEnv
-from iad_envs.data import DATA_VARIABLE
 from iad_envs.errors import DataNotFound, UnknownTask
+from iad_envs.official.place import DATA_VARIABLE
 from tests.contract.environments import EnvironmentContract, Subject, solution_of
 from tests.iad_envs.bird.small_bird import QUESTIONS, make_folder
 

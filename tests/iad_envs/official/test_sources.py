@@ -8,7 +8,7 @@ import pytest
 
 import iad_envs
 from iad_envs import ENVIRONMENTS
-from iad_envs.data import official_sha256
+from iad_envs.official.hashes import official_sha256
 from iad_envs.official.sources import TABLE, DataSource, read_sources
 
 SOURCES = read_sources()

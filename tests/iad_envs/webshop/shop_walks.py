@@ -5,12 +5,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from iad_envs.webshop.env import WebShopEnv
 from tests.contract.environments import same
-from webshop_server.site.server import Server
-from webshop_server.site.serving import host_shop
 
-TOKEN = "known to these tests alone"
 QUERIES = (
     "red shoe",
     "hdmi cable 6 feet",
@@ -34,13 +30,6 @@ def choose(info: dict[str, Any], rng: random.Random) -> str:
     if "click[buy now]" in clicks and rng.random() < 0.12:
         return "click[buy now]"
     return rng.choice([action for action in clicks if action != "click[buy now]"])
-
-
-def hosted_shop(port: int = 0, **rules: Any) -> Server:
-    """A server of the bundled shop, which opens to `TOKEN`."""
-    shop = WebShopEnv(**rules)
-    data = {"name": shop.data.name, "digest": shop.data.digest}
-    return host_shop(shop.storefront, port=port, token=TOKEN, data=data)  # type: ignore[arg-type]
 
 
 def walk_together(envs: Sequence[Any], seed: int) -> int:
