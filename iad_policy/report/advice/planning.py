@@ -17,6 +17,7 @@ Where tasks take several decisions no candidate has a result of its own. There t
 """
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
@@ -317,11 +318,7 @@ class _Walks:
         self.n_open = 0
         for task in tasks:
             own = [
-                {
-                    at: (int(np.searchsorted(self.edges, score, side="right")), right)
-                    for at, (score, right) in path.items()
-                }
-                for path in task
+                {at: (bisect_right(self.edges, score), right) for at, (score, right) in path.items()} for path in task
             ]
             # Orders without refinements would follow a table that refines only as far as they go.
             longest = max(map(len, own))
@@ -362,7 +359,8 @@ class _Walks:
 
     def given(self, table: Mapping[At, str]) -> Array:
         """Return the success and the spending of each task under a table: (tasks, 2)."""
-        return np.array([np.mean([self._walk(path, table) for path in own], axis=0) for own in self._paths])
+        walks = [[self._walk(path, table) for path in own] for own in self._paths]
+        return np.array([[sum(values) / len(own) for values in zip(*own, strict=True)] for own in walks])
 
     def for_spending(self, moves: str, spending: float) -> PlannedTables:
         """Return the tables below and above a mean spending, and the share of the latter that meets it.
