@@ -144,12 +144,35 @@ class NoProxyVerifier(IADError, ValueError):
         )
 
 
-class NoFeatures(IADError, ValueError):
-    """An environment has no features of its actions. The message says where they are declared."""
+class NoAgent(IADError, ValueError):
+    """No agent was named for an environment that has none of its own. The message says which to name."""
 
-    def __init__(self, env: str, known: Iterable[str]) -> None:
+    def __init__(self, env: str, advised: str) -> None:
+        super().__init__(f"expected an agent for {env}, which has none of its own, got none; name one: {advised}")
+
+
+class GoneAgent(IADError, ValueError):
+    """An agent of an earlier version was named. The message says what replaces it."""
+
+    def __init__(self, name: str, instead: str) -> None:
+        super().__init__(f"expected an agent of this version, got {name}, which is gone; name another: {instead}")
+
+
+class NoFeatures(IADError, ValueError):
+    """An environment has no features of its actions. The message says what to train there, or where they are declared.
+
+    Args:
+        env: The environment's id.
+        known: The environments that have features.
+        is_for_models: Whether only a language model can play it.
+    """
+
+    def __init__(self, env: str, known: Iterable[str], *, is_for_models: bool = False) -> None:
         super().__init__(
-            f"expected an environment with features, by which a policy without a language model sees actions, got "
+            f"expected a language model to train for {env}, which has no features for a policy without one; pass "
+            "--backend hf:<model>"
+            if is_for_models
+            else f"expected an environment with features, by which a policy without a language model sees actions, got "
             f"{env}, whose class declares none; write them (iad_policy.trained.features.Features) and name them in the "
             "Domain that its class names, features=module:Class (docs/add-an-environment.md), or train a language "
             f"model: --backend hf:<model>. With features: {', '.join(sorted(known)) or 'none'}"

@@ -88,6 +88,7 @@ class PaperComparison:
         pictures: What is drawn of the arms, beside the paper's numbers.
         envs: The environments that it is for. Empty for the one that is run everywhere else.
         needs_model: Whether the agent has to be a language model, so that it is not run without one.
+        minutes: About how long it takes with a model of half a billion parameters on two cores; 0 if that is not known.
     """
 
     title: str
@@ -98,6 +99,7 @@ class PaperComparison:
     pictures: tuple["ArmPicture", ...]
     envs: tuple[str, ...] = ()
     needs_model: bool = False
+    minutes: int = 0
 
     def for_what_is_trained(self, *, reads_text: bool, has_simulator: bool = False) -> "PaperComparison":
         """Return the comparison without the arms that say nothing for what is trained, nor their claims."""

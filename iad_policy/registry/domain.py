@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 
 import gymnasium as gym
 
-from iad_policy.errors import DomainError, NoProxyVerifier
+from iad_policy.errors import DomainError, NoAgent, NoProxyVerifier
 from iad_policy.registry import load_object
 from iad_policy.registry.environments import class_of, others, registered
 from iad_policy.types import Verifier
@@ -23,6 +23,14 @@ from iad_policy.types.names import Syntax
 Kind = Literal["agents", "verifiers", "critics"]
 ANY_RENDERING = "iad_policy.prompts.rendering:Rendering"
 LANGUAGE_AGENT = "iad_policy.agents.language:LanguageAgent"
+SMALL_MODEL, SMALL_MODEL_MB = "local:qwen2.5-coder-0.5b", 491
+"""A language model that any machine can run, and the size of its file."""
+A_MODEL = (
+    f"{SMALL_MODEL}, a language model that is fetched once ({SMALL_MODEL_MB} MB) and runs on this machine, "
+    "litellm:<model> for any name that litellm knows, or, to try things out, solution:0.4, which knows the answers and "
+    "errs at that rate"
+)
+"""What to name as the agent of an environment that only a language model can play."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +53,9 @@ class Domain:
     Attributes:
         name: A short name, for files and tasks of other frameworks; "" for the environment's id.
         group: What AgentBoard averages it with, such as `web`.
-        agent: The default agent, as `--agent` takes it: one of `agents`, or any other.
+        agent: The default agent, as `--agent` takes it: one of `agents`, or any other. "" for none, so that whoever
+            runs the environment has to name one.
+        advised: Which agent to name where there is no default, for the error text.
         agents: Agents that the domain adds to those of `--agent`: name -> "module:factory".
         verifier: The proxy verifier as "module:factory"; "" for none.
         verifiers: Verifiers that the domain adds to those of `--verifier`: name -> "module:factory".
@@ -78,6 +88,7 @@ class Domain:
     name: str = ""
     group: str = "other"
     agent: str = "random"
+    advised: str = A_MODEL
     agents: Mapping[str, str] = field(default_factory=dict)
     verifier: str = ""
     verifiers: Mapping[str, str] = field(default_factory=dict)
@@ -126,7 +137,7 @@ TEXT = ("a text", lambda given: isinstance(given, str))
 PATH = ('a text "module:object", or ""', lambda given: given == "" or _is_path(given))
 NAMED = ('a mapping of names to "module:factory"', _is_named)
 WANTED: Mapping[str, tuple[str, Any]] = {
-    **dict.fromkeys(("name", "group", "agent", "mode_argument", "development", "tested"), TEXT),
+    **dict.fromkeys(("name", "group", "agent", "advised", "mode_argument", "development", "tested"), TEXT),
     **dict.fromkeys(("rendering", "language"), ('a text "module:Class"', _is_path)),
     "agents": NAMED,
     "verifiers": NAMED,
@@ -216,6 +227,18 @@ def all_named(kind: Kind) -> dict[str, str]:
 def env_id(env: gym.Env[Any, Any]) -> str:
     """Return an environment's id without its module, or its class name if it has no id."""
     return type(env.unwrapped).__name__ if env.spec is None else env.spec.id.rpartition(":")[2]
+
+
+def default_agent(env: gym.Env[Any, Any] | str) -> str:
+    """Return the name of the agent that an environment, or one of an id, has by default.
+
+    Raises:
+        NoAgent: It has none.
+    """
+    own = domain_by_id(env) if isinstance(env, str) else domain_of(env)
+    if not own.agent:
+        raise NoAgent(env if isinstance(env, str) else env_id(env), own.advised)
+    return own.agent
 
 
 def proxy_verifier(env: gym.Env[Any, Any]) -> Verifier:

@@ -11,7 +11,7 @@ from iad_policy.agents import asks_a_model
 from iad_policy.errors import NoProxyVerifier, UnknownName
 from iad_policy.papers import find_experiment
 from iad_policy.registry import import_named
-from iad_policy.registry.domain import domain_by_id, domains
+from iad_policy.registry.domain import default_agent, domain_by_id, domains
 from iad_policy.registry.environments import class_of, others, registered
 from iad_policy.run.config import DEFAULT_STRATEGIES, RunConfig
 from iad_policy.run.presets import applied
@@ -53,7 +53,7 @@ def resolve(
     return RunConfig(
         **{
             **asked,
-            "agent": asked.get("agent") or own.agent,
+            "agent": asked.get("agent") or default_agent(env),
             "verifier": tuple("" if one == NO_VERIFIER else one for one in verifiers),
             "split": parameters.get("split") if split is None else split,
         }
@@ -72,7 +72,8 @@ def _preset(asked: Mapping[str, Any], default: tuple[str, ...]) -> dict[str, Any
     name = asked["preset"]
     preset = find_experiment(name, asked.get("env"))
     default = preset.strategies if len(default) > 1 else preset.strategies[-1:]
-    given = {"env": preset.env, "agent": domain_by_id(preset.env).agent, "strategies": default, **asked}
+    own = {} if "agent" in asked else {"agent": default_agent(asked.get("env", preset.env))}
+    given = {"env": preset.env, **own, "strategies": default, **asked}
     agents = given["agent"] if isinstance(given["agent"], tuple) else (given["agent"],)
     settings, lines = applied(name, preset, given, takes_sampling=all(map(asks_a_model, agents)))
     return {**settings, "notes": lines}
