@@ -152,10 +152,19 @@ class NoAgent(IADError, ValueError):
 
 
 class GoneAgent(IADError, ValueError):
-    """An agent of an earlier version was named. The message says what replaces it."""
+    """An agent of an earlier version was named. The message says what replaces it.
 
-    def __init__(self, name: str, instead: str) -> None:
-        super().__init__(f"expected an agent of this version, got {name}, which is gone; name another: {instead}")
+    Args:
+        name: The agent's name.
+        instead: What to name in its place.
+        folder: The folder of a run with it, which was to go on; None for no such run.
+    """
+
+    def __init__(self, name: str, instead: str, folder: Path | None = None) -> None:
+        expected = "an agent of this version" if folder is None else f"a run in {folder} that can go on"
+        has = name if folder is None else f"one of the agent {name}"
+        where = "" if folder is None else ", for a new run in another folder"
+        super().__init__(f"expected {expected}, got {has}, which is gone; name another{where}: {instead}")
 
 
 class NoFeatures(IADError, ValueError):

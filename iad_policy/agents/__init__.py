@@ -6,6 +6,7 @@ To add one that any environment can have, write its file and name it in `AGENTS`
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -142,11 +143,16 @@ def load_agent(
     )
 
 
-def refuse_gone(agent: str) -> None:
-    """Raise `GoneAgent` if a name is that of an agent that is gone, whatever follows it, unless a domain has it."""
+def refuse_gone(agent: str, folder: Path | None = None) -> None:
+    """Raise `GoneAgent` if a name is that of an agent that is gone, whatever follows it, unless a domain has it.
+
+    Args:
+        agent: The name.
+        folder: The folder of a run with it.
+    """
     name = agent.partition(":")[0]
     if name in GONE and not find_named("agents", name):
-        raise GoneAgent(name, GONE[name])
+        raise GoneAgent(name, GONE[name], folder)
 
 
 def _may_act(own: Any) -> bool:
