@@ -145,10 +145,24 @@ class NoProxyVerifier(IADError, ValueError):
 
 
 class NoAgent(IADError, ValueError):
-    """No agent was named for an environment that has none of its own. The message says which to name."""
+    """No agent was named for an environment that has none of its own. The message says which to name.
 
-    def __init__(self, env: str, advised: str) -> None:
-        super().__init__(f"expected an agent for {env}, which has none of its own, got none; name one: {advised}")
+    Args:
+        env: The environment's id.
+        advised: Language models that can play it.
+        time: How long one of them takes; "" if that is not known.
+    """
+
+    def __init__(self, env: str, advised: str, time: str = "") -> None:
+        super().__init__(
+            f"expected an agent for {env}, which has none of its own, got none; name one: {or_solution(advised)}"
+            f"{time and f' ({time})'}"
+        )
+
+
+def or_solution(advised: str) -> str:
+    """Return what to name as an agent: language models, and the one that needs none."""
+    return f"{advised}, or, to try things out, solution:0.4, which knows the answers and errs at that rate"
 
 
 class GoneAgent(IADError, ValueError):

@@ -12,9 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 
-from iad_policy.errors import GoneAgent, UnknownName
+from iad_policy.errors import GoneAgent, UnknownName, or_solution
 from iad_policy.registry import instantiate, load_object, load_own, with_defaults
-from iad_policy.registry.domain import A_MODEL, all_named, default_agent, domain_of, domains, env_id, find_named
+from iad_policy.registry.domain import (
+    A_MODEL,
+    A_SEEING_MODEL,
+    all_named,
+    default_agent,
+    domain_of,
+    domains,
+    env_id,
+    find_named,
+)
 from iad_policy.types import Agent, AsyncAgent, Candidate, Feedback, LoadedAgent, State, Usage
 from iad_policy.types.call_context import current_call
 
@@ -37,7 +46,8 @@ AGENTS: Mapping[str, str] = {
 }
 """Name -> "module:factory". A factory is called with the environment and, for `name:argument`, the argument."""
 GONE: Mapping[str, str] = {
-    **dict.fromkeys(("linker", "scripter", "tracer"), A_MODEL),
+    **dict.fromkeys(("linker", "scripter"), or_solution(A_MODEL)),
+    "tracer": or_solution(A_SEEING_MODEL),
     "caller": "solution:<error rate>, which plays gold with mistakes, or a language model, litellm:<model>",
     "noisy-oracle": "solution:0.5",
     "feedback-responsive": "solution:0.5:sigma=0.3:rho=0.6",

@@ -88,7 +88,6 @@ class PaperComparison:
         pictures: What is drawn of the arms, beside the paper's numbers.
         envs: The environments that it is for. Empty for the one that is run everywhere else.
         needs_model: Whether the agent has to be a language model, so that it is not run without one.
-        minutes: About how long it takes with a model of half a billion parameters on two cores; 0 if that is not known.
     """
 
     title: str
@@ -99,7 +98,11 @@ class PaperComparison:
     pictures: tuple["ArmPicture", ...]
     envs: tuple[str, ...] = ()
     needs_model: bool = False
-    minutes: int = 0
+
+    @property
+    def n_proposals(self) -> int:
+        """How many proposals per decision its arms make together."""
+        return sum(int(arm.options.get("n", 1)) for arm in self.arms.values())
 
     def for_what_is_trained(self, *, reads_text: bool, has_simulator: bool = False) -> "PaperComparison":
         """Return the comparison without the arms that say nothing for what is trained, nor their claims."""

@@ -8,6 +8,7 @@ DOMAIN = Domain(
     name="intercode-bash",
     group="tool",
     agent="",
+    model_s=20.0,  # six or seven commands
     verifier="iad_envs.bash.policy.verifier:BashVerifier",
     rendering="iad_envs.bash.policy.rendering:ShellRendering",
     prompts=(Path(__file__).parent / "prompts",),

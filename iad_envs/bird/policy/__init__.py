@@ -9,6 +9,7 @@ DOMAIN = Domain(
     name="bird",
     group="tool",
     agent="",
+    model_s=3.0,  # a query: twelve tasks with five queries each take three minutes
     verifier="iad_envs.bird.policy.verifier:BirdVerifier",
     rendering="iad_envs.bird.policy.rendering:DatabaseRendering",
     prompts=(PROMPTS,),

@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
-from iad_policy.registry.domain import Domain
+from iad_policy.registry.domain import A_SEEING_MODEL, Domain
 
 DOMAIN = Domain(
     name="sketch2code",
     group="web",
     agent="",
+    advised=A_SEEING_MODEL,
     verifier="iad_envs.sketch2code.policy.verifier:Sketch2CodeVerifier",
     verifiers={
         "reference": "iad_envs.sketch2code.policy.verifier:reference_verifier",
