@@ -4,18 +4,12 @@ A world says how often an attempt is right (it differs by task), how many times 
 the verifier tells. A pilot of 60 tasks with n = 4 makes the plan; `adaptive`, `bon` and `iad` then decide other tasks
 of that world. In `mixed`, refining helps at every second task and hurts at the others.
 
-On BIRD's tasks for training, plans are made of one half and the other half is decided, by the rule-based agent.
-
-`--full` has more pilots, pilots of 200 tasks, and more halves.
+`--full` has more pilots, and pilots of 200 tasks.
 """
 
 import math
-import tempfile
 from collections.abc import Generator, Sequence
-from dataclasses import replace
 from itertools import product
-from pathlib import Path
-from random import Random
 from statistics import NormalDist, median
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -25,10 +19,9 @@ from reference import Reference
 from support.figures import FULL, figure
 
 import iad_envs  # noqa: F401 (registers)
-from iad_policy import Candidate, Commit, Propose, State, Verdict, evaluate
-from iad_policy.ledger.run import Run
+from iad_policy import Candidate, Commit, Propose, State, Verdict
 from iad_policy.report.advice.paths import paths_of
-from iad_policy.report.advice.pilot import Pilot, PilotAttempt, PilotLine, read_pilot
+from iad_policy.report.advice.pilot import Pilot, PilotAttempt, PilotLine
 from iad_policy.report.advice.planning import PlanSettings, plan_of
 from iad_policy.strategies import load_strategy
 
@@ -143,33 +136,6 @@ def measure(world: str, auc: float, size: int) -> None:
     figure(f"{name}.pilots_that_refine", float(np.mean([one > 0.1 for one in refines])), "share", n=N_PILOTS)
 
 
-def crossed(n_halves: int, n_tasks: int = 200) -> None:
-    """Print success and proposals at the half of the tasks that a plan was not made of, and that of `bon` and `iad`."""
-    how: dict[str, Any] = {"split": "train", "env_args": {"mode": "answer"}}
-    rows = []
-    with tempfile.TemporaryDirectory() as folder:
-        evaluate("IAD/BIRD-v0", ["bon", "iad"], n_tasks, n=N, out=Path(folder) / "pilot", **how)
-        whole = read_pilot(Run(Path(folder) / "pilot"), with_paths=True)
-        for place in range(n_halves):
-            tasks = Random(place // 2).sample(whole.tasks, n_tasks)
-            known, later = tasks[place % 2 :: 2], tasks[1 - place % 2 :: 2]
-            lines = {
-                name: replace(one, success={N: one.success[N]}, spent={N: {task: one.spent[N][task] for task in known}})
-                for name, one in whole.lines.items()
-            }
-            plan = plan_of(replace(whole, tasks=tuple(known), lines=lines), PlanSettings())
-            out = Path(folder) / str(place)
-            evaluate(
-                "IAD/BIRD-v0", ["adaptive"], n_tasks, out=out, strategy_args={"adaptive.plan": plan.as_dict()}, **how
-            )
-            own = {one.task_id: one for one in Run(out).records.values()}
-            others = [float(np.mean([one.success[N][task] for task in later])) for one in whole.lines.values()]
-            success = float(np.mean([own[task].success for task in later]))
-            rows.append([success, *others, float(np.mean([own[task].spent.proposals for task in later])), plan.success])
-    for name, value in zip(("success", "bon", "iad", "proposals", "expected"), np.mean(rows, axis=0), strict=True):
-        figure(f"adaptive.bird.{name}", float(value), "proposals" if name == "proposals" else "success", n=n_halves)
-
-
 def deciding() -> None:
     """Print what one look at the plan takes."""
     rng = np.random.default_rng(0)
@@ -190,7 +156,6 @@ def main() -> None:
     deciding()
     for size, world, auc in product(SIZES, USES, AUCS):
         measure(world, auc, size)
-    crossed(20 if FULL else 4)
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@ source, over all options and halves. Halves of one run overlap, so it is a check
 
     advice.py [run folder or kept figures ...]
 
-With run folders those are measured, or the figures of runs in `docs/measurements/`, which hold whole episodes only. The
-agents are rule-based otherwise.
+With run folders those are measured, or the figures of runs in `docs/measurements/`, which hold whole episodes only.
+Otherwise it is the shop's rule-based agent.
 """
 
 import json
@@ -28,7 +28,6 @@ from iad_policy.report.advice.pilot import Pilot, PilotLine, read_pilot
 from iad_policy.report.advice.prediction import predict
 
 RUNS = {
-    "bird": ("IAD/BIRD-v0", 200, {"split": "train", "env_args": {"mode": "answer"}, "n": (2, 4, 8, 16)}),
     "webshop": ("IAD/WebShop-v0", 100, {"split": "dev", "n": (2, 4)}),
 }
 """Name -> environment, number of tasks, and options of a comparison with a rule-based agent."""

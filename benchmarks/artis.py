@@ -2,8 +2,8 @@
 
 The agents are rule-based and follow a plan, and the evaluator uses the proxy verifier's verdict. So it checks the
 mechanism and says nothing about language models. Each gain is paired by task and has a bootstrap interval. It is
-printed with the simulator's measured fidelity. `--full` adds trained simulators, recorded outcomes, and shell and SQL
-tasks. What each part of ARTIS is worth is in `iad reproduce artis`.
+printed with the simulator's measured fidelity. `--full` adds trained simulators and recorded outcomes. What each part
+of ARTIS is worth is in `iad reproduce artis`.
 """
 
 import sys
@@ -19,7 +19,7 @@ from iad_policy.evaluation import evaluate
 from iad_policy.learn.fidelity import fidelity
 from iad_policy.learn.simulators import record_outcomes, train_simulator
 
-SHOP, BASH = "IAD/WebShop-v0", "IAD/InterCodeBash-v0"
+SHOP = "IAD/WebShop-v0"
 NOISY = [f"noisy:{level:g}" for level in (0.0, 0.5, 0.8, 0.95, 1.0)]
 N = 5
 
@@ -28,15 +28,12 @@ def main() -> None:
     levels(SHOP, 200, NOISY)
     if "--full" in sys.argv[1:]:
         levels(SHOP, 200, ["retrieval"])
-        levels(BASH, 83, [*NOISY, "retrieval"])
-        levels("IAD/BIRD-v0", 216, NOISY)
-        for env_id in (SHOP, BASH):
-            with tempfile.TemporaryDirectory() as folder:
-                outcomes = Path(folder) / "outcomes.jsonl"
-                record_outcomes(env_id, outcomes)
-                for driven in ("normal", "failures"):
-                    train_simulator(outcomes, env_id, out=Path(folder) / driven, driven=driven)
-                levels(env_id, 40, [f"learned:{folder}/{driven}" for driven in ("normal", "failures")])
+        with tempfile.TemporaryDirectory() as folder:
+            outcomes = Path(folder) / "outcomes.jsonl"
+            record_outcomes(SHOP, outcomes)
+            for driven in ("normal", "failures"):
+                train_simulator(outcomes, SHOP, out=Path(folder) / driven, driven=driven)
+            levels(SHOP, 40, [f"learned:{folder}/{driven}" for driven in ("normal", "failures")])
 
 
 def levels(env_id: str, n_tasks: int, simulators: Sequence[str]) -> None:

@@ -15,6 +15,7 @@ from support.figures import figure, in_fresh_process, timed
 
 import iad_envs
 from iad_envs.bash.sandbox import open_sandbox
+from iad_policy.registry.domain import SMALL_MODEL
 
 # Median milliseconds of the original with containers, on the machine where the targets were set.
 RECORDED_MS = {"create": 9700.0, "reset": 219.0, "step": 225.0, "submit": 1100.0}
@@ -117,7 +118,7 @@ def main() -> None:
     episode_figures(83, reference)
     reference.report()
     figure("sandboxes_32_mb", in_fresh_process(MANY, N_SANDBOXES, n=1)["mb"], "MB", target=600, n=1)
-    bundled_tasks("IAD/InterCodeBash-v0", "intercode", "scripter")
+    bundled_tasks("IAD/InterCodeBash-v0", "intercode", SMALL_MODEL, n_runs=4, n_tasks=20)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ from iad_envs.bird.data import load_data
 from iad_envs.bird.database import DatabaseClient
 from iad_envs.bird.env import BirdEnv
 from iad_envs.bird.scoring import GOLDS, QueryScorer, ScoringJob, run_jobs
+from iad_policy.registry.domain import SMALL_MODEL
 
 Pair = tuple[str, str, str]
 
@@ -141,7 +142,7 @@ def main() -> None:
         print(json.dumps(measure_speed(Path(folder), int(n_cores), int(n_runs))))
         return
     reference = Reference()
-    bundled_tasks("IAD/BIRD-v0", "bird", "linker", n_tasks=None if given.full else 100)
+    bundled_tasks("IAD/BIRD-v0", "bird", SMALL_MODEL, n_runs=4, n_tasks=100, mode="answer")
     real = os.environ.get("IAD_REAL_DATA")
     if real:
         latencies(Path(real) / "bird", reference)

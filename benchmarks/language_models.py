@@ -7,7 +7,6 @@ tokens from the server's cache, and of refinements that repeat an earlier attemp
 """
 
 import argparse
-import json
 import os
 import sys
 from importlib.util import find_spec
@@ -17,8 +16,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.bash_verifier import bash_evidence
-from support.bird_verifier import bird_evidence, sources
-from support.figures import figure
+from support.bird_verifier import bird_evidence, has_systems
+from support.figures import figure, nothing
 from support.local_model import report_local_model
 from support.measured_models import MeasuredRun
 from support.webshop_verifier import webshop_evidence
@@ -29,12 +28,11 @@ from iad_policy.report.verifier_evidence import VerifierEvidence
 from tests.iad_policy.models.answer_table import TABLES, rows
 
 
-def nothing(metric: str, why: str) -> None:
-    print(json.dumps({"metric": metric, "value": None, "why": why}), flush=True)
-
-
-def of_verifier(name: str, found: VerifierEvidence, *, target: float) -> None:
-    """Print a verifier's AUC, or that it can't be told from so few candidates, and its calibration error."""
+def of_verifier(name: str, found: VerifierEvidence | None, *, target: float) -> None:
+    """Print a verifier's AUC, or that it can't be told from so few candidates or none, and its calibration error."""
+    if found is None:
+        nothing(f"{name}_auc", "IAD_REAL_DATA or IAD_VECTORS is not set, which hold the candidates of models")
+        return
     n = found.n_pos + found.n_neg
     if found.auc is None:
         nothing(f"{name}_auc", f"cannot be told: {found.n_pos} right, {found.n_neg} wrong")
@@ -72,8 +70,7 @@ def main() -> None:
     if given.full:
         of_verifier("webshop_buy", webshop_evidence(), target=0.75)
         of_verifier("bash_submit", bash_evidence(), target=0.75)
-        for source in sources():
-            of_verifier(f"bird_{source}", bird_evidence(source), target=0.7)
+        of_verifier("bird_systems", bird_evidence() if has_systems() else None, target=0.7)
     for run_folder in given.runs:
         recorded(run_folder)
     if find_spec(PACKAGE) is None or (given.model is None and not (models_folder() / "smollm2.gguf").is_file()):

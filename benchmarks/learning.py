@@ -2,8 +2,8 @@
 
 Every comparison is on the 200 test tasks of the shop, with sampled policies, paired by task and seed. Intervals are
 bootstrapped over tasks. A row holds if its interval is above 0, or says what else is asked of it. `--full` takes five
-seeds instead of one, and adds rounds of improvement and two other environments. What search at the end, PPO, targets of
-values, few demonstrations and simulators are worth is in `iad reproduce agentq`, `qstar` and `artis`.
+seeds instead of one, and adds rounds of improvement. What search at the end, PPO, targets of values, few demonstrations
+and simulators are worth is in `iad reproduce agentq`, `qstar` and `artis`.
 """
 
 import tempfile
@@ -100,28 +100,11 @@ def rounds(folder: Path) -> None:
         row(f"9_improve_{method}_best_round_minus_0", best, first)
 
 
-def beyond_shopping(env: str, agent: str, folder: Path) -> None:
-    """Print what is learned from the training tasks of another environment, against its agent at equal proposals."""
-    short = env.split("/")[1].split("-")[0].lower()
-    arms: Arms = {}
-    for seed in SEEDS:
-        one = Trained(env, folder / f"{short}-{seed}", seed)
-        one.trained("bc", one.explored("demos", episodes=1, temperature=0.0), keep=0.99)
-        one.trained("qnet", one.explored("trees", "bc", how="tree"))
-        voted = one.rewards(agent, "bon-sc", n=16)
-        for name, own in (("bc", one.rewards(one.agent("bc"))), ("voted", voted), ("guided", one.guided(3))):
-            arms.setdefault(name, {}).update(own)
-    row(f"18_{short}_bc_minus_agent_of_16_voted", arms["bc"], arms["voted"], least=None)
-    row(f"18_{short}_q_guided_3_minus_bc", arms["guided"], arms["bc"], least=None)
-
-
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         in_the_shop(Path(name))
         if FULL:
             rounds(Path(name))
-            beyond_shopping("IAD/InterCodeBash-v0", "scripter", Path(name))
-            beyond_shopping("IAD/BIRD-v0", "linker", Path(name))
 
 
 if __name__ == "__main__":

@@ -134,7 +134,7 @@ def main() -> None:
     speed(pages, assets, reference)
     reference.report()
     if FULL:
-        bundled_tasks("IAD/Sketch2Code-v0", "sketch2code", "tracer")
+        bundled_tasks("IAD/Sketch2Code-v0", "sketch2code", None)
 
 
 if __name__ == "__main__":

@@ -144,12 +144,58 @@ class NoProxyVerifier(IADError, ValueError):
         )
 
 
-class NoFeatures(IADError, ValueError):
-    """An environment has no features of its actions. The message says where they are declared."""
+class NoAgent(IADError, ValueError):
+    """No agent was named for an environment that has none of its own. The message says which to name.
 
-    def __init__(self, env: str, known: Iterable[str]) -> None:
+    Args:
+        env: The environment's id.
+        advised: Language models that can play it.
+        time: How long one of them takes; "" if that is not known.
+    """
+
+    def __init__(self, env: str, advised: str, time: str = "") -> None:
         super().__init__(
-            f"expected an environment with features, by which a policy without a language model sees actions, got "
+            f"expected an agent for {env}, which has none of its own, got none; name one: {or_solution(advised)}"
+            f"{time and f' ({time})'}"
+        )
+
+
+def or_solution(advised: str) -> str:
+    """Return what to name as an agent: language models, and the one that needs none."""
+    return f"{advised}, or, to try things out, solution:0.4, which knows the answers and errs at that rate"
+
+
+class GoneAgent(IADError, ValueError):
+    """An agent of an earlier version was named. The message says what replaces it.
+
+    Args:
+        name: The agent's name.
+        instead: What to name in its place.
+        folder: The folder of a run with it, which was to go on; None for no such run.
+    """
+
+    def __init__(self, name: str, instead: str, folder: Path | None = None) -> None:
+        expected = "an agent of this version" if folder is None else f"a run in {folder} that can go on"
+        has = name if folder is None else f"one of the agent {name}"
+        where = "" if folder is None else ", for a new run in another folder"
+        super().__init__(f"expected {expected}, got {has}, which is gone; name another{where}: {instead}")
+
+
+class NoFeatures(IADError, ValueError):
+    """An environment has no features of its actions. The message says what to train there, or where they are declared.
+
+    Args:
+        env: The environment's id.
+        known: The environments that have features.
+        is_for_models: Whether only a language model can play it.
+    """
+
+    def __init__(self, env: str, known: Iterable[str], *, is_for_models: bool = False) -> None:
+        super().__init__(
+            f"expected a language model to train for {env}, which has no features for a policy without one; pass "
+            "--backend hf:<model>"
+            if is_for_models
+            else f"expected an environment with features, by which a policy without a language model sees actions, got "
             f"{env}, whose class declares none; write them (iad_policy.trained.features.Features) and name them in the "
             "Domain that its class names, features=module:Class (docs/add-an-environment.md), or train a language "
             f"model: --backend hf:<model>. With features: {', '.join(sorted(known)) or 'none'}"

@@ -82,7 +82,7 @@ def evaluate(
     for name in ("n", "seed"):
         if isinstance(asked.get(name), list | range):
             asked[name] = tuple(asked[name])
-    config = resolve(asked, is_known=isinstance(env, str))
+    config = resolve(asked, is_known=isinstance(env, str), folder=out)
     runner = Runner(config, partial(env_of, config) if isinstance(env, str) else env, load_components)
     with TemporaryDirectory() as nowhere:
         try:

@@ -1,12 +1,13 @@
-"""Compares success on an environment's bundled tasks: rule-based agent, random agent, and best of many episodes."""
+"""Compares success on an environment's bundled tasks: an agent, a random agent, and best of many episodes."""
 
 from typing import Any
 
 import gymnasium as gym
-from support.figures import ROOT, figure
+from support.figures import FULL, ROOT, figure, nothing
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import IADPolicyWrapper
+from iad_policy.agents import asks_a_model
 
 RANDOM_AT_MOST = 0.05
 GAINED_BY_MANY = 0.15
@@ -15,7 +16,7 @@ GAINED_BY_MANY = 0.15
 def bundled_tasks(
     env_id: str,
     folder: str,
-    agent: str,
+    agent: str | None,
     *,
     n_runs: int = 16,
     n_tasks: int | None = None,
@@ -27,7 +28,8 @@ def bundled_tasks(
     Args:
         env_id: Environment id.
         folder: Name of its data folder in `data/`.
-        agent: Name of its rule-based agent.
+        agent: Name of its rule-based agent, or of a language model, which is only asked under `--full`. None for an
+            environment that no model of this machine can play: only the random agent plays.
         n_runs: Number of episodes per task, each with another seed.
         n_tasks: Number of tasks, from the start of the environment's own split. None takes all.
         about: Beginning of the figures' names, where an environment is measured in several ways.
@@ -35,12 +37,18 @@ def bundled_tasks(
     """
     env = gym.make(env_id, data_dir=ROOT / "data" / folder, **env_args)
     about = f"{about}_" if about else ""
+    random = [success for success, _ in _solved(env, "random", 0, n_tasks)]
+    figure(f"{about}random_success", _share(random), "share", target=RANDOM_AT_MOST, n=len(random))
+    if agent is None or (asks_a_model(agent) and not FULL):
+        why = f"{agent} plays, which takes --full" if agent else "no language model of this machine sees pictures"
+        for name in ("single", f"pass{n_runs}", "hard", "easy"):
+            nothing(f"{about}{name}_success", why)
+        env.close()
+        return
     runs = [_solved(env, agent, seed, n_tasks) for seed in range(n_runs)]
     tasks = list(zip(*runs, strict=True))
     single = [success for run in runs for success, _ in run]
     figure(f"{about}single_success", _share(single), "share", n=len(single))
-    random = [success for success, _ in _solved(env, "random", 0, n_tasks)]
-    figure(f"{about}random_success", _share(random), "share", target=RANDOM_AT_MOST, n=len(random))
     any_of_them = _share([any(success for success, _ in task) for task in tasks])
     target = _share(single) + GAINED_BY_MANY
     figure(f"{about}pass{n_runs}_success", any_of_them, "share", target=target, better="higher", n=len(tasks))

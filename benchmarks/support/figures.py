@@ -19,6 +19,11 @@ def held_mb(): return int(open("/proc/self/statm").read().split()[1]) * resource
 """
 
 
+def nothing(metric: str, why: str) -> None:
+    """Print that a figure is not measured, and why."""
+    print(json.dumps({"metric": metric, "value": None, "why": why}), flush=True)
+
+
 def figure(
     metric: str,
     value: float,

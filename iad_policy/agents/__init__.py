@@ -6,14 +6,24 @@ To add one that any environment can have, write its file and name it in `AGENTS`
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 
-from iad_policy.errors import UnknownName
+from iad_policy.errors import GoneAgent, UnknownName, or_solution
 from iad_policy.registry import instantiate, load_object, load_own, with_defaults
-from iad_policy.registry.domain import all_named, domain_of, domains, env_id, find_named
+from iad_policy.registry.domain import (
+    A_MODEL,
+    A_SEEING_MODEL,
+    all_named,
+    default_agent,
+    domain_of,
+    domains,
+    env_id,
+    find_named,
+)
 from iad_policy.types import Agent, AsyncAgent, Candidate, Feedback, LoadedAgent, State, Usage
 from iad_policy.types.call_context import current_call
 
@@ -36,6 +46,8 @@ AGENTS: Mapping[str, str] = {
 }
 """Name -> "module:factory". A factory is called with the environment and, for `name:argument`, the argument."""
 GONE: Mapping[str, str] = {
+    **dict.fromkeys(("linker", "scripter"), or_solution(A_MODEL)),
+    "tracer": or_solution(A_SEEING_MODEL),
     "caller": "solution:<error rate>, which plays gold with mistakes, or a language model, litellm:<model>",
     "noisy-oracle": "solution:0.5",
     "feedback-responsive": "solution:0.5:sigma=0.3:rho=0.6",
@@ -95,21 +107,25 @@ def _as_candidate(answer: Any) -> Candidate:
 
 
 def load_agent(
-    agent: str | Agent | AsyncAgent | Callable[..., Any], env: gym.Env[Any, Any], **options: Any
+    agent: str | Agent | AsyncAgent | Callable[..., Any] | None, env: gym.Env[Any, Any], **options: Any
 ) -> LoadedAgent:
     """Return an agent.
 
     Args:
         agent: A name (`"shopper"`, `"litellm:gpt-4o-mini"`), `module:object` of your own (a class, called with the
             environment and the options, an object with `propose`, or a function), such an object, or such a function.
+            None is the environment's own.
         env: The environment it will act in.
         options: Options of the agent that is created, such as `max_tokens=`.
 
     Raises:
         UnknownName: There is no such name, or no such option.
+        NoAgent: None was named, and the environment has none of its own.
         TypeError: It is neither a name nor something that proposes, or options were given for an existing object.
     """
+    agent = default_agent(env) if agent is None else agent
     if isinstance(agent, str):
+        refuse_gone(agent)
         name, _, argument = agent.partition(":")
         if path := AGENTS.get(name) or domain_of(env).agents.get(name, ""):
             factory = load_object(path)
@@ -121,8 +137,6 @@ def load_agent(
             made = factory(env, *([argument] if argument else []), **options)
             return with_defaults(made, LoadedAgent)  # type: ignore[no-any-return]
         kind = "agent, litellm:<model> for a language model"
-        if name in GONE:
-            kind = f"agent ({name} is gone: use {GONE[name]})"
         plays = [one for one, domain in domains() if name in domain.agents]
         if plays:
             kind = f"agent of {env_id(env)} ({name} plays {', '.join(plays)})"
@@ -137,6 +151,18 @@ def load_agent(
         f"expected an agent's name, an object with propose(), or a function f(observation, info), got {agent!r:.200}; "
         "give it a method propose()"
     )
+
+
+def refuse_gone(agent: str, folder: Path | None = None) -> None:
+    """Raise `GoneAgent` if a name is that of an agent that is gone, whatever follows it, unless a domain has it.
+
+    Args:
+        agent: The name.
+        folder: The folder of a run with it.
+    """
+    name = agent.partition(":")[0]
+    if name in GONE and not find_named("agents", name):
+        raise GoneAgent(name, GONE[name], folder)
 
 
 def _may_act(own: Any) -> bool:

@@ -18,8 +18,7 @@ from iad_policy.types.names import CUT_OFF
 class ChoosingLanguageAgent(LanguageAgent):
     """Asks a language model for the number of one of the actions that an environment's features offer.
 
-    These are what a page offers, or proposals of the environment's rule-based agent, in which case the model's part is
-    the choice alone. See `LanguageAgent`.
+    These are what a page offers. See `LanguageAgent`.
 
     Args:
         given: As for `LanguageAgent`.

@@ -6,7 +6,7 @@ from typing import Any
 import gymnasium as gym
 
 from iad_policy.agents import load_agent
-from iad_policy.registry.domain import domain_of
+from iad_policy.registry.domain import default_agent
 from iad_policy.types import Agent, Candidate, Feedback, State
 
 
@@ -17,11 +17,11 @@ class PlanFollowingAgent:
 
     Args:
         env: The environment.
-        agent: The other agent's name. By default it is the environment's rule-based agent.
+        agent: The other agent's name. By default it is the environment's own.
     """
 
     def __init__(self, env: gym.Env[Any, Any], agent: str | Agent | None = None) -> None:
-        name = agent if agent is not None else domain_of(env).agent
+        name = default_agent(env) if agent is None else agent
         self._agent = load_agent(name, env)
         inner = self._agent.identity or (name if isinstance(name, str) else type(name).__name__)
         self.identity = f"plan-following {inner}"

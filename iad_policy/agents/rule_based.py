@@ -11,8 +11,10 @@ import gymnasium as gym
 from iad_policy.types import Candidate, Feedback, State
 
 
-class RuleBasedAgent(ABC):
-    """An agent that reads observations and draws its choices at a temperature.
+class ChoosingAgent(ABC):
+    """An agent that weighs the sensible actions of a state, and draws one of them at a temperature.
+
+    Given best and worst, it draws another one than those that were tried.
 
     Args:
         env: Not used. The agent reads observations only.
@@ -24,32 +26,16 @@ class RuleBasedAgent(ABC):
 
     name: str
     """The registered name, which is part of the identity."""
+    scale: ClassVar[float]
+    """Difference of the fit that makes an action e times as likely at temperature 1."""
+    choice: ClassVar[str] = "actions"
+    """What it calls its choices in a thought."""
 
     def __init__(self, env: gym.Env[Any, Any] | None = None, temperature: float | str = 1.0) -> None:
         self.temperature = float(temperature)
         if not 0.0 <= self.temperature < math.inf:
             raise ValueError(f"expected a temperature of 0 or more, got {temperature}; such as {self.name}:1")
         self.identity = f"{self.name}:{self.temperature:g}"
-
-    @abstractmethod
-    def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:
-        """Return the next action."""
-
-    def heat(self, temperature: float | None) -> float:
-        """Return the temperature of one proposal: the strategy's, or else the agent's own."""
-        return self.temperature if temperature is None else temperature
-
-
-class ChoosingAgent(RuleBasedAgent):
-    """An agent that weighs the sensible actions of a state, and draws one of them.
-
-    Given best and worst, it draws another one than those that were tried.
-    """
-
-    scale: ClassVar[float]
-    """Difference of the fit that makes an action e times as likely at temperature 1."""
-    choice: ClassVar[str] = "actions"
-    """What it calls its choices in a thought."""
 
     @abstractmethod
     def choices(self, state: State) -> dict[str, float]:
@@ -65,6 +51,10 @@ class ChoosingAgent(RuleBasedAgent):
                 return Candidate(feedback.best.action, thought="Nothing else to try.")
         action = self._drawn(choices, self.heat(temperature), rng)
         return Candidate(action, thought=f"Of {len(choices)} {self.choice} that make sense here I take {action}.")
+
+    def heat(self, temperature: float | None) -> float:
+        """Return the temperature of one proposal: the strategy's, or else the agent's own."""
+        return self.temperature if temperature is None else temperature
 
     def _drawn(self, choices: Mapping[str, float], heat: float, rng: Random) -> str:
         if heat <= 0.0:

@@ -20,6 +20,7 @@ from iad_policy.learn.train import train
 from iad_policy.ledger.run import Run
 from iad_policy.papers import compared_in, comparisons, load_comparison
 from iad_policy.registry import importing_only
+from iad_policy.registry.domain import domain_by_id
 from iad_policy.registry.environments import registered
 from iad_policy.run.resolve import parameters_of
 from iad_policy.trained.backends import BACKENDS
@@ -198,7 +199,7 @@ def reproduce_paper(
             if not (env or agent) and load_comparison(paper, one).needs_model:
                 tell(
                     f"{one} is left out, as its comparison needs a language model: iad reproduce {paper} --env {one} "
-                    "--agent local:<model> (or litellm:<model>)"
+                    f"--agent {domain_by_id(one).advised}"
                 )
                 continue
             folder = (out or Path("runs") / paper) / ("" if env else one.rpartition("/")[2])

@@ -80,7 +80,8 @@ def _plan(given: dict[str, Any], default: tuple[str, ...]) -> list[tuple[Path, R
         for env in (envs or [None])
     ]
     names = [entry.pop("name", None) for entry in entries]
-    configs = [resolve(entry, default=default) for entry in entries]
+    folder = given["out"] if len(entries) == 1 else None  # several share a parent folder
+    configs = [resolve(entry, default=default, folder=folder) for entry in entries]
     folders = [Path(name or config.name()) for name, config in zip(names, configs, strict=True)]
     if len(set(folders)) < len(folders):
         raise ValueError(

@@ -113,7 +113,7 @@ def explore(
 
 def run_episodes(asked: Mapping[str, Any], tasks: int | None, out: Path | str) -> Results:
     """Run the missing episodes of a run on its first tasks, on all for None, and tell how many are there."""
-    config = replace(resolve(asked), tasks=tasks)  # to `resolve`, None is an option that was not set
+    config = replace(resolve(asked, folder=out), tasks=tasks)  # to `resolve`, None is an option that was not set
     runner = Runner(config, partial(env_of, config), load_components)
 
     @contextmanager

@@ -11,7 +11,6 @@ import numpy as np
 
 from iad_policy.agents import load_agent
 from iad_policy.errors import ModelError
-from iad_policy.registry.domain import domain_of
 from iad_policy.report.statistics import Interval, mean_interval, wilson
 from iad_policy.simulators import load_simulator
 from iad_policy.simulators.recorded import Kind, begun, proposals, provoked, stepped
@@ -130,7 +129,7 @@ def fidelity(
     Args:
         env: The environment, on tasks that the simulator has not learned from.
         simulator: A simulator or its name, as for `IADPolicyWrapper`.
-        agent: An agent or its name. The default is the environment's rule-based agent.
+        agent: An agent or its name. The default is the environment's own.
         tasks: Task ids, or the number of tasks from the start of the split. For an environment without task ids it is
             the number of seeds.
         steps: Numbers of simulated steps after which states are compared.
@@ -141,7 +140,7 @@ def fidelity(
         ValueError: There was no outcome to compare.
     """
     world, simulator, embedder = adapt(env), load_simulator(simulator, env), encoder or HashedNgrams()
-    agent = load_agent(agent if agent is not None else domain_of(env).agent, env)
+    agent = load_agent(agent, env)
     known = getattr(env.unwrapped, "task_ids", None)
     chosen: Sequence[Any] = tasks if not isinstance(tasks, int) else known[:tasks] if known else range(tasks)
     compared: list[FidelityCheck] = []

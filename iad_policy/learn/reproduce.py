@@ -10,7 +10,7 @@ from rich.console import Console, Group
 from rich.table import Column, Table
 from rich.text import Text
 
-from iad_policy.agents import asks_a_model
+from iad_policy.agents import asks_a_model, refuse_gone
 from iad_policy.errors import MissingExtra
 from iad_policy.learn.laboratory import N_TEST, SeededLaboratory
 from iad_policy.learn.train import LANGUAGE
@@ -26,7 +26,7 @@ from iad_policy.papers import (
     load_comparison,
     what_differs,
 )
-from iad_policy.registry.domain import domain_by_id
+from iad_policy.registry.domain import domain_by_id, time_with_small_model
 from iad_policy.report.arm_pictures import draw_pictures
 from iad_policy.report.compare import differences, over_tasks
 from iad_policy.report.samples import REWARD, SUCCESS, CountingRules, by_task, samples_of
@@ -113,12 +113,19 @@ def reproduce(
         ValueError: The agent knows the answer, so nothing can be claimed with it, or it asks no language model where
             one is needed, or an agent was given where one is trained, or a simulator where no arm needs one.
     """
-    known, own = load_comparison(paper, env), agent or domain_by_id(env).agent
+    known, domain = load_comparison(paper, env), domain_by_id(env)
+    own = agent or domain.agent
+    refuse_gone(own)
     if known.needs_model and not asks_a_model(own):
+        time = time_with_small_model(domain, known.n_proposals)
         raise ValueError(
-            f"expected a language model as the agent for {known.title}, which also judges, evaluates and summarises, "
-            f"got {agent or f'none, and the agent of {env} is {own}'}; pass --agent local:<model> or --agent "
-            "litellm:<model>"
+            f"expected a language model as the agent for {known.title}, got {own or 'none'}; pass --agent "
+            f"{domain.advised}{time and f' ({time})'}"
+        )
+    if not own:
+        raise ValueError(
+            f"expected an environment whose own agent shows how {known.title} begins, got {env}, which has none; use "
+            f"{WEBSHOP}"
         )
     if own.partition(":")[0] == "solution":
         raise ValueError(

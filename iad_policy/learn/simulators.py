@@ -19,7 +19,7 @@ from iad_policy.learn.objectives import cross_entropy
 from iad_policy.learn.splits import SplitError, subjects_of, training_tasks
 from iad_policy.learn.train import LANGUAGE
 from iad_policy.learn.trainable import load_trainable
-from iad_policy.registry.domain import domain_of, env_id
+from iad_policy.registry.domain import default_agent, domain_of, env_id
 from iad_policy.simulators.llm import PredictedOutcome
 from iad_policy.simulators.recorded import AGENT, OUTCOMES, Recorded, read, record, write
 from iad_policy.trained.heads import Array
@@ -117,9 +117,11 @@ def record_outcomes(
         SplitError: The environment has no training tasks.
     """
     made = training_tasks(env)
-    own = domain_of(made).agent
+    if not agents:
+        own = default_agent(made)
+        agents = (f"{own.partition(':')[0]}:0", own, "random")
     found: list[Recorded] = []
-    for agent in agents or (f"{own.partition(':')[0]}:0", own, "random"):
+    for agent in agents:
         known = list(made.unwrapped.task_ids)[:tasks]  # type: ignore[attr-defined]
         found += record(made, agent, tasks=known, n_episodes=1, seed=seed)
         report(f"{agent}: {len(found)} outcomes so far")

@@ -99,6 +99,11 @@ class PaperComparison:
     envs: tuple[str, ...] = ()
     needs_model: bool = False
 
+    @property
+    def n_proposals(self) -> int:
+        """How many proposals per decision its arms make together."""
+        return sum(int(arm.options.get("n", 1)) for arm in self.arms.values())
+
     def for_what_is_trained(self, *, reads_text: bool, has_simulator: bool = False) -> "PaperComparison":
         """Return the comparison without the arms that say nothing for what is trained, nor their claims."""
         arms = {

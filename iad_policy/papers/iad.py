@@ -46,12 +46,6 @@ SHOWN: Mapping[str, str] = {
 }
 SKETCH, BIRD, BASH = "IAD/Sketch2Code-v0", "IAD/BIRD-v0", "IAD/InterCodeBash-v0"
 DIFFERS: Mapping[str, PaperDifference] = {
-    "6a the judge": PaperDifference(
-        "In the paper's IAD-fb and Sk2code a model that sees the reference writes the text. Here, without --agent, a "
-        "template names the boxes that differ, and the rule-based agent reads no text.",
-        "comparison",
-        (SKETCH,),
-    ),
     "7 as many texts as proposals": PaperDifference(
         "The paper's tables have K = N texts of the judge. Here at most n - 1 are read, as the first of n proposals "
         "gets no feedback.",
@@ -70,11 +64,6 @@ DIFFERS: Mapping[str, PaperDifference] = {
     ),
     "10b the verifier": PaperDifference("The verifier is the proxy, which reads no gold.", "training"),
     "10c learning": PaperDifference("Learning from IAD's own candidates is not in the paper.", "training"),
-    "10d the agent": PaperDifference(
-        "Without --agent the agent is rule-based. It reads feedback as data, and instructions not at all.",
-        "comparison",
-        (SKETCH, BIRD, BASH),
-    ),
     "10e the judge": PaperDifference(
         "The score that guides the methods is the proxy verifier's, not a judge's.", "comparison", (BIRD, BASH)
     ),
@@ -311,6 +300,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
             claims=OF_SKETCHES,
             pictures=PICTURES_OF_SKETCHES,
             envs=(SKETCH,),
+            needs_model=True,
         ),
         figures={
             "3": (
@@ -433,6 +423,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
                 ),
             ),
             envs=(BIRD,),
+            needs_model=True,
         ),
         figures={
             "4": (
@@ -481,6 +472,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
                 ),
             ),
             envs=(BASH,),
+            needs_model=True,
         ),
     ),
 }

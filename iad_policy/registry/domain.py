@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 
 import gymnasium as gym
 
-from iad_policy.errors import DomainError, NoProxyVerifier
+from iad_policy.errors import DomainError, NoAgent, NoProxyVerifier
 from iad_policy.registry import load_object
 from iad_policy.registry.environments import class_of, others, registered
 from iad_policy.types import Verifier
@@ -23,6 +23,16 @@ from iad_policy.types.names import Syntax
 Kind = Literal["agents", "verifiers", "critics"]
 ANY_RENDERING = "iad_policy.prompts.rendering:Rendering"
 LANGUAGE_AGENT = "iad_policy.agents.language:LanguageAgent"
+SMALL_MODEL = "local:qwen2.5-coder-0.5b"
+"""A language model that any machine can run."""
+A_MODEL = (
+    f"{SMALL_MODEL}, which is fetched once (491 MB) and runs on this machine, or litellm:<model>, with any name that "
+    "litellm knows"
+)
+A_SEEING_MODEL = (
+    f"litellm:<model>, with a model that sees pictures, which {SMALL_MODEL} (491 MB) and other local ones don't"
+)
+"""What to name as the agent of an environment that only a language model can play."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +55,11 @@ class Domain:
     Attributes:
         name: A short name, for files and tasks of other frameworks; "" for the environment's id.
         group: What AgentBoard averages it with, such as `web`.
-        agent: The default agent, as `--agent` takes it: one of `agents`, or any other.
+        agent: The default agent, as `--agent` takes it: one of `agents`, or any other. "" for none, so that whoever
+            runs the environment has to name one.
+        advised: Which language models to name where there is no default, for the error text.
+        model_s: About how many seconds an episode of `SMALL_MODEL` takes on two cores, with one proposal per decision;
+            0 if that is not known, or it can't play.
         agents: Agents that the domain adds to those of `--agent`: name -> "module:factory".
         verifier: The proxy verifier as "module:factory"; "" for none.
         verifiers: Verifiers that the domain adds to those of `--verifier`: name -> "module:factory".
@@ -78,6 +92,8 @@ class Domain:
     name: str = ""
     group: str = "other"
     agent: str = "random"
+    advised: str = A_MODEL
+    model_s: float = 0.0
     agents: Mapping[str, str] = field(default_factory=dict)
     verifier: str = ""
     verifiers: Mapping[str, str] = field(default_factory=dict)
@@ -126,12 +142,13 @@ TEXT = ("a text", lambda given: isinstance(given, str))
 PATH = ('a text "module:object", or ""', lambda given: given == "" or _is_path(given))
 NAMED = ('a mapping of names to "module:factory"', _is_named)
 WANTED: Mapping[str, tuple[str, Any]] = {
-    **dict.fromkeys(("name", "group", "agent", "mode_argument", "development", "tested"), TEXT),
+    **dict.fromkeys(("name", "group", "agent", "advised", "mode_argument", "development", "tested"), TEXT),
     **dict.fromkeys(("rendering", "language"), ('a text "module:Class"', _is_path)),
     "agents": NAMED,
     "verifiers": NAMED,
     "critics": NAMED,
     "prompts": ("a tuple of pathlib.Path", lambda given: _is_tuple(given, Path)),
+    "model_s": ("a number, 0 or more", lambda given: isinstance(given, int | float) and given >= 0),
     "stand_ins": ("a tuple of texts", lambda given: _is_tuple(given, str)),
     "reading": (f"one of {', '.join(get_args(Syntax))}", lambda given: given in get_args(Syntax)),
     "modes": (
@@ -216,6 +233,29 @@ def all_named(kind: Kind) -> dict[str, str]:
 def env_id(env: gym.Env[Any, Any]) -> str:
     """Return an environment's id without its module, or its class name if it has no id."""
     return type(env.unwrapped).__name__ if env.spec is None else env.spec.id.rpartition(":")[2]
+
+
+def default_agent(env: gym.Env[Any, Any] | str, *, n_proposals: int = 0) -> str:
+    """Return the name of the agent that an environment, or one of an id, has by default.
+
+    Args:
+        env: The environment or its id.
+        n_proposals: How many proposals per decision all runs make together that are about to begin, for the error text.
+
+    Raises:
+        NoAgent: It has none.
+    """
+    own = domain_by_id(env) if isinstance(env, str) else domain_of(env)
+    if not own.agent:
+        name = env if isinstance(env, str) else env_id(env)
+        raise NoAgent(name, own.advised, time_with_small_model(own, n_proposals))
+    return own.agent
+
+
+def time_with_small_model(own: Domain, n_proposals: int) -> str:
+    """Return in words how long so many proposals per decision take in a domain; "" if that is not known."""
+    minutes = own.model_s * n_proposals / 60
+    return f"with {SMALL_MODEL} it takes about {minutes:.2g} minutes a task and seed on two cores" if minutes else ""
 
 
 def proxy_verifier(env: gym.Env[Any, Any]) -> Verifier:

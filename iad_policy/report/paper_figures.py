@@ -14,6 +14,7 @@ from typing import Any
 from iad_policy.errors import UnknownName
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.papers import FigurePanel, experiments_of
+from iad_policy.registry.domain import default_agent
 from iad_policy.report.compare import over_tasks
 from iad_policy.report.curves import spent_on
 from iad_policy.report.metrics import per_task
@@ -83,6 +84,7 @@ def sweep_figures(names: Sequence[str], sweep: Sweep) -> Iterator[Path]:
     Raises:
         UnknownName: There is no such figure or metric. Nothing has run yet.
         ValueError: Figure 5 is requested without parts of the reward. Nothing has run yet.
+        NoAgent: No agent is given, and the environment has none of its own. Nothing has run yet.
     """
     for name in names:
         if name not in FIGURES:
@@ -91,8 +93,19 @@ def sweep_figures(names: Sequence[str], sweep: Sweep) -> Iterator[Path]:
         raise UnknownName("metric", sweep.metric, METRICS)
     if "5" in names and not sweep.parts:
         raise ValueError("expected parts of the reward for figure 5, as its verifiers, got none; pass --parts")
+    if sweep.agent is None:
+        default_agent(sweep.env, n_proposals=sum(_n_proposals(one, sweep) for name in names for one in FIGURES[name]))
     for name in names:
         yield from write_figure(name, [made for panel in FIGURES[name] for made in panels_of(panel, sweep)], sweep)
+
+
+def _n_proposals(panel: FigurePanel, sweep: Sweep) -> int:
+    """Return how many proposals per decision the runs of a panel make together."""
+    if panel.agent == "weak" and sweep.weak is None:
+        return 0
+    n_runs = max(1, len(panel.settings)) * max(1, len(sweep.parts) if panel.parts == "verifiers" else 1)
+    own = panel.options.get("n")
+    return n_runs * sum(1 if one == "single" else own or sum(sweep.ns) for one in panel.strategies)
 
 
 def panels_of(panel: FigurePanel, sweep: Sweep) -> Iterator[Panel]:

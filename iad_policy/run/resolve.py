@@ -3,15 +3,17 @@
 import inspect
 from collections.abc import Collection, Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 
-from iad_policy.agents import asks_a_model
-from iad_policy.errors import NoProxyVerifier, UnknownName
+from iad_policy.agents import asks_a_model, refuse_gone
+from iad_policy.errors import NoAgent, NoProxyVerifier, UnknownName
+from iad_policy.ledger.run_folder import CONFIG, read_config
 from iad_policy.papers import find_experiment
 from iad_policy.registry import import_named
-from iad_policy.registry.domain import domain_by_id, domains
+from iad_policy.registry.domain import default_agent, domain_by_id, domains
 from iad_policy.registry.environments import class_of, others, registered
 from iad_policy.run.config import DEFAULT_STRATEGIES, RunConfig
 from iad_policy.run.presets import applied
@@ -20,7 +22,11 @@ from iad_policy.types.names import NO_VERIFIER
 
 
 def resolve(
-    asked: Mapping[str, Any], *, is_known: bool = True, default: tuple[str, ...] = DEFAULT_STRATEGIES
+    asked: Mapping[str, Any],
+    *,
+    is_known: bool = True,
+    default: tuple[str, ...] = DEFAULT_STRATEGIES,
+    folder: Path | str | None = None,
 ) -> RunConfig:
     """Return the configuration of a run. Missing options come from the preset, or else from the environment's defaults.
 
@@ -28,16 +34,19 @@ def resolve(
         asked: Fields of a `RunConfig` by name; None for a field that is not set. A verifier may be `none`.
         is_known: Whether the environment is registered by its id.
         default: The strategies if none are given: several to compare, or one to run.
+        folder: The folder that the run is for, if that is known.
 
     Raises:
         ValueError: There is no environment, or neither a verifier nor a proxy verifier of the environment.
         UnknownName: There is no such field, environment or preset.
+        NoAgent: No agent is given, and the environment has none of its own.
+        GoneAgent: Neither has it, and the run in the folder is of one that is gone.
     """
     known = [part.name for part in fields(RunConfig)]
     for name in asked:
         if name not in known:
             raise UnknownName("option", name, known)
-    asked = _preset({name: value for name, value in asked.items() if value is not None}, default)
+    asked = _preset({name: value for name, value in asked.items() if value is not None}, default, folder)
     env = asked["env"]
     parameters = parameters_of(env) if is_known else {}  # report an unknown environment first
     own = domain_by_id(env)
@@ -53,14 +62,26 @@ def resolve(
     return RunConfig(
         **{
             **asked,
-            "agent": asked.get("agent") or own.agent,
+            "agent": asked.get("agent") or _own_agent(env, folder),
             "verifier": tuple("" if one == NO_VERIFIER else one for one in verifiers),
             "split": parameters.get("split") if split is None else split,
         }
     )
 
 
-def _preset(asked: Mapping[str, Any], default: tuple[str, ...]) -> dict[str, Any]:
+def _own_agent(env: str, folder: Path | str | None) -> str:
+    """Return the environment's own agent; where there is none, say so, and whether a run in the folder had one."""
+    try:
+        return default_agent(env)
+    except NoAgent:
+        if folder is not None and (Path(folder) / CONFIG).is_file():
+            had = read_config(Path(folder))["agent"]
+            for agent in [had] if isinstance(had, str) else had:
+                refuse_gone(str(agent), Path(folder))
+        raise
+
+
+def _preset(asked: Mapping[str, Any], default: tuple[str, ...], folder: Path | str | None) -> dict[str, Any]:
     """Return the requested options, completed by those of the preset, if there is one."""
     if "preset" not in asked:
         if "env" not in asked:
@@ -72,7 +93,8 @@ def _preset(asked: Mapping[str, Any], default: tuple[str, ...]) -> dict[str, Any
     name = asked["preset"]
     preset = find_experiment(name, asked.get("env"))
     default = preset.strategies if len(default) > 1 else preset.strategies[-1:]
-    given = {"env": preset.env, "agent": domain_by_id(preset.env).agent, "strategies": default, **asked}
+    own = {} if "agent" in asked else {"agent": _own_agent(preset.env, folder)}
+    given = {"env": preset.env, **own, "strategies": default, **asked}
     agents = given["agent"] if isinstance(given["agent"], tuple) else (given["agent"],)
     settings, lines = applied(name, preset, given, takes_sampling=all(map(asks_a_model, agents)))
     return {**settings, "notes": lines}

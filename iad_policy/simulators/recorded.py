@@ -90,7 +90,7 @@ def record(
 
     Args:
         env: The environment, with tasks that are not used for any measurement.
-        agent: The agent that proposes. By default it is the environment's rule-based agent.
+        agent: The agent that proposes. By default it is the environment's own.
         tasks: Task ids. By default the first 100. Without task ids, as many seeds, starting at `seed`.
         n_episodes: Number of episodes per task.
         n_proposals: Number of proposals per state.
@@ -98,7 +98,7 @@ def record(
     """
     prompts, has_text = prompts_of(env), is_text(env.observation_space)
     seen_kinds: Counter[Kind] = Counter()
-    world, proposer = adapt(env), load_agent(agent if agent is not None else domain_of(env).agent, env)
+    world, proposer = adapt(env), load_agent(agent, env)
     known = getattr(env.unwrapped, "task_ids", None)
     chosen: Sequence[Any] = tasks if tasks is not None else list(known)[:100] if known else range(seed, seed + 100)
     found: dict[str, Recorded] = {}

@@ -70,8 +70,8 @@ def load_features(env: str) -> Features:
     Raises:
         NoFeatures: It has none.
     """
-    path = domain_by_id(env).features
-    if not path:
-        raise NoFeatures(env, [name for name, own in domains() if own.features])
-    made: Features = load_object(path)()
+    own = domain_by_id(env)
+    if not own.features:
+        raise NoFeatures(env, [name for name, one in domains() if one.features], is_for_models=not own.agent)
+    made: Features = load_object(own.features)()
     return made

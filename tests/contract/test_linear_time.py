@@ -39,14 +39,10 @@ GRAMMARS: Mapping[str, Grammar] = {
     "text": Grammar.of(()),
 }
 SHORT = {
-    "iad_envs/bash/policy/features.py": "MAX_READ characters of a command",
     "iad_envs/bash/policy/findings.py": "MAX_READ characters of commands",
     "iad_envs/bash/policy/instruction.py": "an instruction of the data",
     "iad_envs/bash/tasks.py": "the names of files of tasks",
     "iad_envs/bird/failure.py": "MAX_MESSAGE characters of an error",
-    "iad_envs/bird/policy/forms.py": "a question of the data",
-    "iad_envs/bird/policy/grounding.py": "evidence of the data",
-    "iad_envs/bird/policy/question.py": "a question and evidence of the data",
     "iad_envs/bird/wording.py": "evidence of the data",
     "iad_envs/requirements/browser.py": "what a program says of its version",
     "iad_envs/toolcalls/acebench/user.py": "the user's sentences in the data",
@@ -55,7 +51,6 @@ SHORT = {
 }
 """Files with patterns that take more than linear time, and what they read with them: what is short, or trusted."""
 CALLED = {
-    "iad_envs/bird/policy/features.py": "the patterns in FORMS",
     "iad_envs/booking/policy/instruction.py": "three forms of a person's name, in an instruction of the data",
     "iad_envs/toolcalls/bfcl/precautions.py": "the lists in errors of the official classes",
     "iad_policy/models/parsing/shell.py": "NEXT_PART, which is read in `types/answers.py`, and an empty line",

@@ -11,7 +11,7 @@ from iad_envs.bash.policy.instruction import ShellInstruction, read_instruction
 from iad_policy.types import State
 
 MAX_READ = 4000
-"""Characters of commands that are read for findings and features, as some patterns take quadratic time."""
+"""Characters of commands that are read for findings, as some patterns take quadratic time."""
 
 
 @dataclass(frozen=True)

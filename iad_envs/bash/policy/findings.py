@@ -13,13 +13,11 @@ from typing import NamedTuple
 
 from iad_envs.bash.policy.effects import MAX_READ, Done, error_line
 
-COMMAND_FINDINGS = ("unused", "other_case", "unnamed", "lacks", "adds_up_totals", "loose_or", "only_looks")
-"""Names of the findings that need no output."""
 FINDINGS = (
     *("failed", "found_nothing", "invalid", "timed_out", "error_text", "nothing_printed", "printed_unasked"),
     *("not_a_number", "one_for_all", "zero", "not_a_digest", "not_paths", "wrong_ending", "wrong_line_count"),
     *("nothing_changed", "changed_unasked", "elsewhere", "target_untouched", "not_removed", "removed_unasked"),
-    *("wrong_kind", *COMMAND_FINDINGS),
+    *("wrong_kind", "unused", "other_case", "unnamed", "lacks", "adds_up_totals", "loose_or", "only_looks"),
 )
 """Names of all findings."""
 N_NAMED = 3

@@ -1,7 +1,7 @@
 """Reads shell instructions by their words: paths, kinds of files, quoted words, numbers, and what is asked for.
 
-The rule-based agent and the proxy verifier of `IAD/InterCodeBash-v0` share this code. It uses no gold. The verbs at the
-beginnings of clauses decide whether a change is asked for. The words around them tell the kind of answer.
+The proxy verifier of `IAD/InterCodeBash-v0` uses it. It knows no gold. The verbs at the beginnings of clauses decide
+whether a change is asked for. The words around them tell the kind of answer.
 """
 
 import re
@@ -74,7 +74,6 @@ class ShellInstruction:
         quoted: Quoted texts, in order.
         endings: File name endings, without the dot.
         numbers: Whole numbers as written, in order.
-        date: The first date as written, or "" if there is none.
         asked: What it asks for.
     """
 
@@ -85,7 +84,6 @@ class ShellInstruction:
     quoted: tuple[str, ...]
     endings: tuple[str, ...]
     numbers: tuple[str, ...]
-    date: str
     asked: Asked
 
     @property
@@ -105,7 +103,6 @@ def read_instruction(instruction: str) -> ShellInstruction:
     # Names are no words of the sentence, but a sentence without them would lose its objects.
     plain = _PATH.sub("it", _QUOTED.sub("it", instruction)).lower()
     rest = _QUOTED.sub(" ", _PATH.sub(" ", instruction))
-    date = _DATE.search(rest)
     rest = _DATE.sub(" ", rest)
     dotted_or_word = re.findall(r"(?<![\w/])\*?\.(\w{1,5})\b|\b([a-z]\w{0,4}) files?\b", rest.lower())
     endings = (dotted or word * (word in KINDS) for dotted, word in dotted_or_word)
@@ -117,7 +114,6 @@ def read_instruction(instruction: str) -> ShellInstruction:
         quoted=tuple(dict.fromkeys(one or other for one, other in _QUOTED.findall(instruction))),
         endings=tuple(dict.fromkeys(filter(None, endings))),
         numbers=tuple(re.findall(r"(?<![\w.-])\d+(?![\w-])", rest)),
-        date=date[0] if date else "",
         asked=what_is_asked(plain),
     )
 

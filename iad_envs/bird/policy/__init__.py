@@ -1,8 +1,4 @@
-"""Schema linking without a model: it turns a question and a schema into a query, for the agent of `IAD/BIRD-v0`.
-
-`question` parses the question, evidence and schema. `grounding` links words to columns and conditions. `forms` finds
-the kind of query for a wording. `query` represents it in parts that can be exchanged.
-"""
+"""What belongs to `IAD/BIRD-v0`: a proxy verifier, and words for a language model."""
 
 from pathlib import Path
 
@@ -12,13 +8,12 @@ PROMPTS = Path(__file__).parent / "prompts"
 DOMAIN = Domain(
     name="bird",
     group="tool",
-    agent="linker",
-    agents={"linker": "iad_envs.bird.policy.agent:BirdAgent"},
+    agent="",
+    model_s=3.0,  # a query: twelve tasks with five queries each take three minutes
     verifier="iad_envs.bird.policy.verifier:BirdVerifier",
     rendering="iad_envs.bird.policy.rendering:DatabaseRendering",
     prompts=(PROMPTS,),
     reading="sql",
-    features="iad_envs.bird.policy.features:QueryFeatures",
     modes={"answer": Mode((PROMPTS / "answer",), "iad_envs.bird.policy.rendering:AnswerRendering")},
     stand_ins=("execute[SELECT 1]", "execute[SELECT nothing]", "execute[SELECT 1 FROM none]", "submit[SELECT 2]"),
     development="validation",

@@ -1,14 +1,14 @@
-"""Sketches: rule-based agent, agent for models with vision, proxy verifier, and the code that reads sketches."""
+"""Sketches: agent for models with vision, proxy verifier, and the code that reads sketches."""
 
 from pathlib import Path
 
-from iad_policy.registry.domain import Domain
+from iad_policy.registry.domain import A_SEEING_MODEL, Domain
 
 DOMAIN = Domain(
     name="sketch2code",
     group="web",
-    agent="tracer",
-    agents={"tracer": "iad_envs.sketch2code.policy.agent:Sketch2CodeAgent"},
+    agent="",
+    advised=A_SEEING_MODEL,
     verifier="iad_envs.sketch2code.policy.verifier:Sketch2CodeVerifier",
     verifiers={
         "reference": "iad_envs.sketch2code.policy.verifier:reference_verifier",
@@ -18,7 +18,6 @@ DOMAIN = Domain(
     rendering="iad_envs.sketch2code.policy.rendering:SketchRendering",
     prompts=(Path(__file__).parent / "prompts",),
     language="iad_envs.sketch2code.policy.language_agent:Sketch2CodeLanguageAgent",
-    features="iad_envs.sketch2code.policy.features:PageFeatures",
-    solution="iad_envs.sketch2code.policy.agent:solution",
+    solution="iad_envs.sketch2code.policy.solution:page",
     predictions="iad_envs.sketch2code.predictions:PagePredictions",
 )
