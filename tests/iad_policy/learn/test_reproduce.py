@@ -336,7 +336,9 @@ def test_every_comparison_runs(paper: str, one: PaperComparison, model: OpenAISe
     if paper == "agentq":
         given["scale"] = 0.2  # two trees with rewards of 0 or 1 order no actions
     if one.needs_model:
-        given |= {"tasks": 2, "agent": "litellm:openai/toy", "simulator": "noisy:0.8"}
+        given |= {"tasks": 2, "agent": "litellm:openai/toy"}
+        if any(arm.needs_simulator for arm in one.arms.values()):
+            given["simulator"] = "noisy:0.8"
     found = reproduce(paper, env=env, out=tmp_path, **given)
     assert found.record["title"] == one.title
     known = one.for_what_is_trained(reads_text=False, has_simulator="simulator" in given)
