@@ -13,7 +13,7 @@ from iad_envs.browser.images import opencv
 Ink = NDArray[np.uint8]
 MIN_SIDE_PX = 16
 STROKE, CORNER, BRIDGE = 22.0, 16.0, 9.0
-"""In pixels: length of a frame's shortest stroke, how far the ends of two that meet are apart, the largest gap in one."""
+"""In pixels: length of a frame's shortest stroke, how far ends that meet are apart, the largest gap in a stroke."""
 PURITY = 0.62
 """Share of the ink around a straight stroke that lies on it."""
 
