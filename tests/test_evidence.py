@@ -59,9 +59,10 @@ def test_candidates_are_labelled_by_running_them_and_the_gap_to_the_best_choice_
     load_benchmark: Benchmark,
 ) -> None:
     measured = load_benchmark("support.bird_verifier")
-    question = json.loads((BUNDLED / "bird" / "dev.json").read_text())[0]
-    task, gold = str(question["question_id"]), question["SQL"]
-    env = measured.BirdEnv(data_dir=BUNDLED / "bird", split=question["split"])
+    env = measured.BirdEnv(data_dir=BUNDLED / "bird")
+    task = env.task_ids[0]
+    questions = json.loads((BUNDLED / "bird" / "dev.json").read_text())
+    gold = next(one["SQL"] for one in questions if str(one["question_id"]) == task)
     state = measured.start(env, task)
     actions = ["submit[SELECT 1]", f"submit[{gold}]", "submit[SELECT 1 AS one]", f"execute[{gold}]"]
     members = [measured.Labelled("me", *measured.labelled(env, action)) for action in actions]

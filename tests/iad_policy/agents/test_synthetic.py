@@ -175,7 +175,7 @@ def test_one_that_can_make_no_mistake_says_so() -> None:
 
 
 def test_a_table_says_that_its_agent_knows_gold(tmp_path: Path) -> None:
-    for agent, verifier, said in (("solution:0.5", "none", True), ("linker", "proxy", False)):
+    for agent, verifier, said in (("solution:0.5", "none", True), ("random", "proxy", False)):
         out = tmp_path / agent.partition(":")[0]
         given = ["--agent", agent, "--verifier", verifier, "--strategy", "single", "--tasks", "1", "--out", str(out)]
         done = CliRunner().invoke(app, ["run", "IAD/BIRD-v0", *given])
