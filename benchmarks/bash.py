@@ -118,7 +118,7 @@ def main() -> None:
     episode_figures(83, reference)
     reference.report()
     figure("sandboxes_32_mb", in_fresh_process(MANY, N_SANDBOXES, n=1)["mb"], "MB", target=600, n=1)
-    bundled_tasks("IAD/InterCodeBash-v0", "intercode", SMALL_MODEL, n_runs=4, n_tasks=20)
+    bundled_tasks("IAD/InterCodeBash-v0", "intercode", SMALL_MODEL, n_tasks=8)
 
 
 if __name__ == "__main__":

@@ -173,10 +173,18 @@ def design(rows: Sequence[Tried]) -> Floats:
 
 
 def fit(table: Floats, is_right: Floats, weights: Floats) -> Floats:
-    """Return the weights of a logistic regression in which no finding speaks for success."""
-    bounds = [(None, 0.0)] * len(WEIGHTED) + [(None, None)] * len(STARTS)
-    penalties = [1.5] * len(WEIGHTED) + [0.15] * len(STARTS)  # in attempts
-    return logistic(table, is_right, weights, penalties=penalties, bounds=bounds)
+    """Return the weights of a logistic regression in which no finding speaks for success.
+
+    The weight of a finding is one that all share and its own deviation, and both are drawn to 0, so that a rare finding
+    weighs about as much as the others. The penalty is the one of 0.05 to 5 attempts with the smallest loss of a task in
+    ten-fold cross-validation: 0.320 (standard error 0.026).
+    """
+    n = len(WEIGHTED)
+    bounds = [(None, 0.0), *[(None, None)] * (n + len(STARTS))]
+    penalties = [0.5] * (1 + n) + [0.15] * len(STARTS)  # in attempts
+    with_sum = np.column_stack([table[:, :n].sum(1), table])
+    found = logistic(with_sum, is_right, weights, penalties=penalties, bounds=bounds)
+    return np.concatenate([np.minimum(0.0, found[0] + found[1 : 1 + n]), found[1 + n :]])
 
 
 def importance(rows: Sequence[Tried]) -> Floats:

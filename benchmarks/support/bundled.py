@@ -29,7 +29,8 @@ def bundled_tasks(
         env_id: Environment id.
         folder: Name of its data folder in `data/`.
         agent: Name of its rule-based agent, or of a language model, which is only asked under `--full`. None for an
-            environment that no model of this machine can play: only the random agent plays.
+            environment that no model of this machine can play: only the random agent plays. A model takes most of an
+            hour.
         n_runs: Number of episodes per task, each with another seed.
         n_tasks: Number of tasks, from the start of the environment's own split. None takes all.
         about: Beginning of the figures' names, where an environment is measured in several ways.

@@ -11,6 +11,7 @@
 
     [[run]]
     env = "IAD/BIRD-v0"
+    agent = "solution:0.4"
 
 Keys are those of `config.json`, and `name`, the folder of a run. Without `[[run]]` the file is one run, or one for each
 of several environments.

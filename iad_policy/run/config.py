@@ -85,7 +85,7 @@ class RunConfig:
     env: str = _option(MISSING, "Environment id, such as IAD/WebShop-v0.")
     agent: tuple[str, ...] = _option(
         MISSING,
-        "Base agent; by default the environment's, rule-based or an oracle.",
+        "Base agent; by default the environment's own, if it has one.",
         takes_several=True,
         metavar="NAME[,NAME...]",
     )

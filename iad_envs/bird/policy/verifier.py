@@ -88,6 +88,8 @@ class BirdVerifier:
 
     def __init__(self, env: gym.Env[Any, Any] | None = None, *, agreement: float = AGREEMENT) -> None:
         self._agreement = agreement
+        # Its number is raised with every change of the scores, so that no run goes on with other ones.
+        self.identity = f"proxy:bird:2 agreement={agreement:g}"
 
     def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
         """Score each candidate's preview, and compare it with the others' results."""

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from iad_envs.browser.images import opencv
 from iad_envs.sketch2code.layout import Box, Boxes, iou
 from iad_envs.sketch2code.policy.strokes import (
+    CORNER,
+    STROKE,
     Ink,
-    SketchParams,
     Stroke,
     StrokeBlock,
     distinct,
@@ -23,6 +24,17 @@ from iad_envs.sketch2code.policy.strokes import (
     strokes_of,
 )
 
+DARKER = 60.0
+"""How much darker than the paper ink is, in grey values."""
+CROSS = 0.4
+"""How much more ink is on a diagonal than next to it if it is a cross, as a share."""
+RULE = 0.85
+"""Share of the ink around a stroke outside of frames that lies on it. Below it, the stroke is text."""
+WORD_GAP, LINE_GAP, LEADING = 12.0, 0.9, 1.5
+"""Largest gap between wavy lines of one line of text; largest gap between lines of one text, as a share of a line's
+height; height of a line, as a multiple of its ink's height."""
+MARGIN = 0.0155
+"""Margin of the sheet around the page, as a share of its width."""
 FRAMES = ("nav_bar", "form_table", "button")
 """Types of parts that are drawn as a frame."""
 
@@ -39,42 +51,41 @@ class SketchReading(NamedTuple):
     height: float
 
 
-def read_sketch(sketch: NDArray[np.uint8], size: Sequence[int], params: SketchParams) -> SketchReading:
+def read_sketch(sketch: NDArray[np.uint8], size: Sequence[int]) -> SketchReading:
     """Read a sketch.
 
     Args:
         sketch: The observed sketch, shape (height, width, 3).
         size: Height and width of the sketch without its padding.
-        params: Thresholds for reading.
     """
-    ink = ink_of(sketch, size, params.darker)
-    across, down = strokes_of(ink, params), strokes_of(np.ascontiguousarray(ink.T), params)
-    frames, loose = frames_of(across, down, params)
-    kinds = [StrokeBlock("image" if _crossed(ink, frame, params.cross) else "frame", *frame[1:]) for frame in frames]
-    kinds += [frame._replace(kind="image") for frame in loose if _crossed(ink, frame, params.cross)]
+    ink = ink_of(sketch, size)
+    across, down = strokes_of(ink), strokes_of(np.ascontiguousarray(ink.T))
+    frames, loose = frames_of(across, down)
+    kinds = [StrokeBlock("image" if _crossed(ink, frame) else "frame", *frame[1:]) for frame in frames]
+    kinds += [frame._replace(kind="image") for frame in loose if _crossed(ink, frame)]
     images = [frame for frame in kinds if frame.kind == "image"]
     frames = kinds = [
         frame for frame in distinct(kinds) if frame.kind == "image" or _overlap(frame, images) < 0.5
     ]  # what pictures cover by half is only the space between them
-    across = [stroke for stroke in across if stroke.purity >= params.rule or _on_edge(stroke, frames, params.corner)]
+    across = [stroke for stroke in across if stroke.purity >= RULE or _on_edge(stroke, frames)]
     turned = [StrokeBlock(frame.kind, frame.y, frame.x, frame.h, frame.w) for frame in frames]
-    down = [stroke for stroke in down if stroke.purity >= params.rule or _on_edge(stroke, turned, params.corner)]
+    down = [stroke for stroke in down if stroke.purity >= RULE or _on_edge(stroke, turned)]
     rules = [
         StrokeBlock("divider", stroke.start, stroke.at - 1, stroke.end - stroke.start, 2.0)
         for stroke in across
-        if not _on_edge(stroke, frames, params.corner)
+        if not _on_edge(stroke, frames)
     ]
     rules = [
         rule
         for rule in rules
-        if rule.w > 3 * params.stroke and not any(one.kind == "image" and one.holds(rule) for one in kinds)
+        if rule.w > 3 * STROKE and not any(one.kind == "image" and one.holds(rule) for one in kinds)
     ]
     left = _without(ink, kinds, across, down)
-    kinds += _outlined(left, params)
-    blocks = [*kinds, *rules, *_texts(left, params)]
+    kinds += _outlined(left)
+    blocks = [*kinds, *rules, *_texts(left)]
     long = [stroke.slope for stroke in across if stroke.end - stroke.start > 150]
-    tilt = math.tan(float(np.median(long))) * params.upright if long else 0.0
-    return _straight(blocks, ink.shape, params.margin, tilt)
+    tilt = math.tan(float(np.median(long))) if long else 0.0
+    return _straight(blocks, ink.shape, tilt)
 
 
 def frame_fits(frame: StrokeBlock, reading: SketchReading) -> Mapping[str, float]:
@@ -111,17 +122,17 @@ def boxes_read(reading: SketchReading, page: Boxes) -> dict[str, list[Box]]:
     return {**found, "text_block": texts}
 
 
-def ink_of(sketch: NDArray[np.uint8], size: Sequence[int], darker: float) -> Ink:
+def ink_of(sketch: NDArray[np.uint8], size: Sequence[int]) -> Ink:
     """Return a sketch's ink, 0 or 1, scaled to the width of reading."""
     cv2 = opencv()
     grey = sketch[: size[0], : size[1], 1]
     width = 1024
     height = max(8, round(width * grey.shape[0] / max(1, grey.shape[1])))
     large = cv2.resize(grey, (width, height), interpolation=cv2.INTER_AREA if size[1] > width else cv2.INTER_CUBIC)
-    return np.asarray(large < float(np.median(large)) - darker, dtype=np.uint8)
+    return np.asarray(large < float(np.median(large)) - DARKER, dtype=np.uint8)
 
 
-def _outlined(ink: Ink, params: SketchParams) -> list[StrokeBlock]:
+def _outlined(ink: Ink) -> list[StrokeBlock]:
     """Return frames and pictures in the connected ink that no strokes explained, and erase them."""
     found = []
     _, labels, stats, _ = opencv().connectedComponentsWithStats(ink, connectivity=8)
@@ -130,7 +141,7 @@ def _outlined(ink: Ink, params: SketchParams) -> list[StrokeBlock]:
             continue
         component = (labels[y : y + h, x : x + w] == label).astype(np.uint8)
         block = StrokeBlock("frame", x, y, w, h)
-        if _crossed(ink, block, params.cross):
+        if _crossed(ink, block):
             ink[y : y + h, x : x + w] = 0
             found.append(block._replace(kind="image"))
             continue
@@ -148,7 +159,7 @@ def _bands(ink: Ink) -> list[tuple[Ink, int]]:
     return [(ink[:px], 0), (ink[-px:], 0), (ink[:, :px], 1), (ink[:, -px:], 1)]
 
 
-def _crossed(ink: Ink, frame: StrokeBlock, more: float) -> bool:
+def _crossed(ink: Ink, frame: StrokeBlock) -> bool:
     """Return whether a frame has a diagonal with more ink on it than next to it."""
     near = np.asarray(opencv().dilate(ink, np.ones((9, 9), np.uint8)))
     shares = np.linspace(0.12, 0.88, 60)
@@ -160,7 +171,7 @@ def _crossed(ink: Ink, frame: StrokeBlock, more: float) -> bool:
         rows = [np.clip(np.round(ys + shift).astype(int), 0, near.shape[0] - 1) for shift in (0, -14, 14)]
         on, *around = (float(near[row, columns].mean()) for row in rows)
         gains.append(on - float(np.mean(around)))
-    return max(gains) >= more and frame.h > 24
+    return max(gains) >= CROSS and frame.h > 24
 
 
 def _overlap(frame: StrokeBlock, others: Sequence[StrokeBlock]) -> float:
@@ -173,11 +184,11 @@ def _overlap(frame: StrokeBlock, others: Sequence[StrokeBlock]) -> float:
     return shared / (frame.w * frame.h)
 
 
-def _on_edge(stroke: Stroke, frames: Sequence[StrokeBlock], near: float) -> bool:
+def _on_edge(stroke: Stroke, frames: Sequence[StrokeBlock]) -> bool:
     return any(
-        min(abs(stroke.at - frame.y), abs(stroke.at - frame.bottom)) <= near
-        and stroke.start >= frame.x - 2 * near
-        and stroke.end <= frame.right + 2 * near
+        min(abs(stroke.at - frame.y), abs(stroke.at - frame.bottom)) <= CORNER
+        and stroke.start >= frame.x - 2 * CORNER
+        and stroke.end <= frame.right + 2 * CORNER
         for frame in frames
     )
 
@@ -204,22 +215,22 @@ def _wipe(ink: Ink, stroke: Stroke) -> None:
         ink[max(0, y - 4) : y + 5, x] = 0
 
 
-def _texts(ink: Ink, params: SketchParams) -> list[StrokeBlock]:
+def _texts(ink: Ink) -> list[StrokeBlock]:
     """Return texts: bands of ink, joined if one is below the other."""
     cv2 = opencv()
-    bands = cv2.dilate(ink, np.ones((1, round(params.word_gap)), np.uint8))
+    bands = cv2.dilate(ink, np.ones((1, round(WORD_GAP)), np.uint8))
     _, _, stats, _ = cv2.connectedComponentsWithStats(bands, connectivity=8)
     lines = []
     for x, y, w, h, _ in stats[1:].tolist():
-        if w - params.word_gap >= 9 and h >= 4:
-            padding = h * (params.leading - 1) if h < 18 else 4.0
-            wide = w - params.word_gap
-            lines.append(StrokeBlock("text_block", x + params.word_gap / 2, y - padding / 2, wide, h + padding))
+        if w - WORD_GAP >= 9 and h >= 4:
+            padding = h * (LEADING - 1) if h < 18 else 4.0
+            wide = w - WORD_GAP
+            lines.append(StrokeBlock("text_block", x + WORD_GAP / 2, y - padding / 2, wide, h + padding))
     texts: list[tuple[StrokeBlock, float]] = []
     for line in sorted(lines, key=lambda line: (line.y, line.x)):
         for place, (text, height) in enumerate(texts):
             aligned = abs(text.x - line.x) <= 12 and line.w <= text.w + 24
-            if aligned and -0.6 * height <= line.y - text.bottom <= (params.line_gap - 0.5) * height:
+            if aligned and -0.6 * height <= line.y - text.bottom <= (LINE_GAP - 0.5) * height:
                 right, bottom = max(text.right, line.right), max(text.bottom, line.bottom)
                 x = min(text.x, line.x)
                 texts[place] = StrokeBlock("text_block", x, text.y, right - x, bottom - text.y), line.h
@@ -229,9 +240,9 @@ def _texts(ink: Ink, params: SketchParams) -> list[StrokeBlock]:
     return [text for text, _ in texts]
 
 
-def _straight(blocks: Sequence[StrokeBlock], shape: tuple[int, ...], margin: float, tilt: float) -> SketchReading:
+def _straight(blocks: Sequence[StrokeBlock], shape: tuple[int, ...], tilt: float) -> SketchReading:
     """Correct tilt and margin, and convert pixels to shares of the page's width."""
-    edge = margin * shape[1]
+    edge = MARGIN * shape[1]
     width, height = shape[1] - 2 * edge, shape[0] - 2 * edge
     turned = []
     for block in blocks:

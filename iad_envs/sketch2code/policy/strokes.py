@@ -12,38 +12,10 @@ from iad_envs.browser.images import opencv
 
 Ink = NDArray[np.uint8]
 MIN_SIDE_PX = 16
-
-
-class SketchParams(NamedTuple):
-    """Thresholds for reading a sketch. Lengths are in pixels unless they are shares.
-
-    Attributes:
-        darker: How much darker than the paper ink is, in grey values.
-        stroke: Length of the shortest stroke of a frame.
-        corner: Maximum distance between the ends of two strokes that meet.
-        cross: How much more ink is on a diagonal than next to it if it is a cross, as a share.
-        bridge: Largest gap within a stroke.
-        purity: Share of the ink around a straight stroke that lies on it.
-        rule: The same share for a stroke outside of frames. Below it, the stroke is text.
-        word_gap: Largest gap between wavy lines that belong to one line of text.
-        line_gap: Largest gap between lines that belong to one text, as a share of a line's height.
-        leading: Height of a line of text, as a multiple of its ink's height.
-        margin: Margin of the sheet around the page, as a share of its width.
-        upright: Share of the sheet's tilt that is corrected.
-    """
-
-    darker: float = 60.0
-    stroke: float = 22.0
-    corner: float = 16.0
-    cross: float = 0.4
-    bridge: float = 9.0
-    purity: float = 0.62
-    rule: float = 0.85
-    word_gap: float = 12.0
-    line_gap: float = 0.9
-    leading: float = 1.5
-    margin: float = 0.0155
-    upright: float = 1.0
+STROKE, CORNER, BRIDGE = 22.0, 16.0, 9.0
+"""In pixels: length of a frame's shortest stroke, how far ends that meet are apart, the largest gap in a stroke."""
+PURITY = 0.62
+"""Share of the ink around a straight stroke that lies on it."""
 
 
 class StrokeBlock(NamedTuple):
@@ -81,21 +53,21 @@ class Stroke(NamedTuple):
     purity: float
 
 
-def strokes_of(ink: Ink, params: SketchParams) -> list[Stroke]:
+def strokes_of(ink: Ink) -> list[Stroke]:
     """Return the horizontal strokes. For transposed ink, these are the vertical ones."""
     cv2 = opencv()
     thick = cv2.dilate(ink, np.ones((2, 1), np.uint8))
     # A stroke is straight for 15 pixels without a break. Wavy lines never are.
     straight = cv2.morphologyEx(thick, cv2.MORPH_OPEN, np.ones((1, 15), np.uint8))
-    joined = cv2.morphologyEx(straight, cv2.MORPH_CLOSE, np.ones((7, round(params.bridge)), np.uint8))
+    joined = cv2.morphologyEx(straight, cv2.MORPH_CLOSE, np.ones((7, round(BRIDGE)), np.uint8))
     _, labels, stats, _ = cv2.connectedComponentsWithStats(joined, connectivity=8)
     found = []
     for label, (x, y, w, h, _) in enumerate(stats.tolist()):
-        if label == 0 or w < params.stroke or h > 0.25 * w + 10:
+        if label == 0 or w < STROKE or h > 0.25 * w + 10:
             continue
         rows, columns = np.nonzero(labels[y : y + h, x : x + w] == label)
         purity = _purity(ink, x + columns, y + rows)
-        if purity < params.purity:
+        if purity < PURITY:
             continue
         slope = float(np.polyfit(columns, rows, 1)[0]) if w > 60 else 0.0
         found.append(Stroke(float(y + rows.mean()), float(x), float(x + w), math.atan(slope), purity))
@@ -119,11 +91,9 @@ def _purity(ink: Ink, columns: NDArray[np.int64], rows: NDArray[np.int64]) -> fl
     return float(on / max(1, per_offset.sum()))
 
 
-def frames_of(
-    across: Sequence[Stroke], down: Sequence[Stroke], params: SketchParams
-) -> tuple[list[StrokeBlock], list[StrokeBlock]]:
+def frames_of(across: Sequence[Stroke], down: Sequence[Stroke]) -> tuple[list[StrokeBlock], list[StrokeBlock]]:
     """Return the rectangles with three sides of their own, and those whose sides may belong to neighbours."""
-    near = params.corner
+    near = CORNER
     own: list[StrokeBlock] = []
     shared: list[StrokeBlock] = []
     for strokes, others, turned in ((across, down, False), (down, across, True)):

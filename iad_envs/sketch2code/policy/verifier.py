@@ -17,7 +17,6 @@ from iad_envs.sketch2code.policy.differences import NAMES, PartDifference, diffe
 from iad_envs.sketch2code.policy.pictures import PAGE_WIDTH_PX, Screenshot, image_part, page_scale, sent_size
 from iad_envs.sketch2code.policy.reading import boxes_read, read_sketch
 from iad_envs.sketch2code.policy.rendering import page_height
-from iad_envs.sketch2code.policy.strokes import SketchParams
 from iad_policy.errors import UnknownName
 from iad_policy.models import LanguageModel, identity_of
 from iad_policy.models.component import ModelComponent
@@ -82,7 +81,7 @@ class Sketch2CodeVerifier:
     def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
         """Compare each candidate's preview with the sketch."""
         size = state.info["facts"]["sketch_size"]
-        reading = read_sketch(state.observation["sketch"], size, SketchParams())
+        reading = read_sketch(state.observation["sketch"], size)
         height = page_height(*size)
         verdicts = []
         for preview in map(_preview, candidates):

@@ -138,8 +138,8 @@ def test_every_preset_names_the_paper_s_model_and_figures_and_says_when_it_is_no
     assert preset.model
     assert any(character.isdigit() for character in preset.published) or "curve" in preset.published
     there = f"There with: {preset.model}. {preset.published}"
-    lines = configured(name)[1].splitlines()
-    ours = domain_by_id(preset.env).agent
+    ours = domain_by_id(preset.env).agent or "solution:0.4"
+    lines = configured(name, agent=ours)[1].splitlines()
     assert lines[1:3] == [f"This is no reproduction of the paper: the agent {ours} asks no language model", there]
     lines = configured(name, agent=f"{preset.agent or 'litellm'}:m")[1].splitlines()
     assert there in lines
@@ -284,6 +284,7 @@ def test_what_makes_no_sense_is_one_sentence(arguments: tuple[object, ...], said
     "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in PRESETS]
 )
 def test_every_preset_runs_with_the_rule_based_agent(name: str, tmp_path: Path) -> None:
-    done = iad("compare", "--preset", name, "--tasks", 1, "--out", tmp_path)
+    agent = domain_by_id(PRESETS[name].env).agent or "solution:0.4"
+    done = iad("compare", "--preset", name, "--agent", agent, "--tasks", 1, "--out", tmp_path)
     assert done.exit_code == 0, done.output
     assert "ERRORED" not in done.stdout

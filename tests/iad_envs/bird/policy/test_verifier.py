@@ -13,7 +13,8 @@ import gymnasium as gym
 import pytest
 
 import iad_envs  # noqa: F401 (registers)
-from iad_envs.bird.policy.verifier import EMPTY, BirdVerifier
+from iad_envs.bird.policy.calibration import WEIGHTS
+from iad_envs.bird.policy.verifier import EMPTY, BirdVerifier, read_preview
 from iad_policy import Candidate, Feedback, IADPolicyWrapper, State
 from iad_policy.ledger.replay import Replay, read_systems, replay_agent
 from iad_policy.strategies.building_blocks.voting import majority
@@ -118,10 +119,12 @@ def test_the_verifier_orders_right_odd_empty_and_failed(env: gym.Env[Any, Any]) 
     assert "the query does not" in verdicts[1].critique
     assert "no such table" in verdicts[3].critique
     # A critique starts with what speaks most against a query. One that only looks need not fit the question.
+    weights = [[WEIGHTS.get(one["code"], 0.0) for one in read_preview(member).findings] for member in candidates]
+    assert weights == list(map(sorted, weights))
     looks = ("execute[SELECT name FROM city]", "execute[SELECT nam FROM city]")
     wrong, look, failed, several = BirdVerifier().verify(state, previewed(env, WRONG, *looks, SEVERAL))
-    assert wrong.details["single_zero"] < wrong.details["literal_not_found"] < 0.0
-    assert wrong.critique.startswith("the result is a single zero. 'Bern' is no value of shop.name")
+    assert wrong.details["single_zero"] <= wrong.details["literal_not_found"] < 0.0
+    assert all(said in wrong.critique for said in ("the result is a single zero.", "'Bern' is no value of shop.name"))
     assert look.critique == ""
     assert failed.critique.startswith("no such column: nam; near: city.name")
     assert "asks for one number" in several.critique

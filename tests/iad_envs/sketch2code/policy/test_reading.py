@@ -7,7 +7,7 @@ import pytest
 
 from iad_envs.sketch2code.layout import Box
 from iad_envs.sketch2code.policy.reading import FRAMES, SketchReading, boxes_read, frame_fits, read_sketch
-from iad_envs.sketch2code.policy.strokes import SketchParams, StrokeBlock
+from iad_envs.sketch2code.policy.strokes import StrokeBlock
 from iad_envs.sketch2code.sketcher import draw_sketch
 
 
@@ -25,7 +25,7 @@ def drawn() -> np.ndarray[Any, Any]:
 
 def test_a_drawing_is_read_part_by_part() -> None:
     sheet = drawn()
-    reading = read_sketch(sheet, sheet.shape[:2], SketchParams())
+    reading = read_sketch(sheet, sheet.shape[:2])
     kinds = sorted(block.kind for block in reading.blocks)
     assert kinds == ["frame", "frame", "frame", "image", *["text_block"] * 3]
     (picture,) = (block for block in reading.blocks if block.kind == "image")
@@ -38,12 +38,12 @@ def test_a_drawing_is_read_part_by_part() -> None:
 
 def test_an_empty_sheet_has_no_parts() -> None:
     sheet = np.full((300, 400, 3), 255, np.uint8)
-    assert read_sketch(sheet, sheet.shape[:2], SketchParams()) == SketchReading((), pytest.approx(0.74, abs=0.06))
+    assert read_sketch(sheet, sheet.shape[:2]) == SketchReading((), pytest.approx(0.74, abs=0.06))
 
 
 def test_frames_are_the_page_s_parts_at_their_place_and_the_words_of_buttons_are_left_out() -> None:
     sheet = drawn()
-    reading = read_sketch(sheet, sheet.shape[:2], SketchParams())
+    reading = read_sketch(sheet, sheet.shape[:2])
     alone = boxes_read(reading, {})
     assert {kind: len(found) for kind, found in alone.items()} == {
         "nav_bar": 1, "form_table": 1, "button": 1, "image": 1, "text_block": 2

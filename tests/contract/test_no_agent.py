@@ -1,0 +1,111 @@
+"""Environments that only a language model plays: what everything says where no agent is named, or one that is gone."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import pytest
+
+import iad_envs
+from iad_policy import IADPolicyWrapper, evaluate
+from iad_policy.agents import load_agent
+from iad_policy.errors import GoneAgent, NoAgent, NoFeatures
+from iad_policy.learn.explore import explore
+from iad_policy.learn.fidelity import fidelity
+from iad_policy.learn.reproduce import reproduce
+from iad_policy.learn.simulators import record_outcomes
+from iad_policy.models.local.files import KNOWN
+from iad_policy.registry.domain import SMALL_MODEL, default_agent, domain_by_id
+from iad_policy.simulators.recorded import record
+from iad_policy.trained.features import load_features
+from tests.command_line import iad
+
+BIRD, BASH, SKETCH, SHOP = "IAD/BIRD-v0", "IAD/InterCodeBash-v0", "IAD/Sketch2Code-v0", "IAD/WebShop-v0"
+ENVIRONMENTS = (BIRD, BASH, SKETCH)
+NAMED = (SMALL_MODEL, "491 MB", "litellm:<model>", "solution:0.4")
+GONE = {"linker": BIRD, "scripter": BASH, "tracer": SKETCH}
+
+
+def refused(*command: Any) -> str:
+    """Run a command that is refused as bad input, and return its one sentence."""
+    result = iad(*command)
+    assert result.exit_code == 2, result.output
+    (said,) = result.output.strip().splitlines()
+    assert said.startswith("iad: expected ")
+    return said
+
+
+def test_only_these_have_no_agent_of_their_own() -> None:
+    assert {env for env in iad_envs.ENVIRONMENTS if not domain_by_id(env).agent} == {*ENVIRONMENTS}
+    assert default_agent("CartPole-v1") == "random"
+    assert f"{KNOWN[SMALL_MODEL.partition(':')[2]].size / 1e6:.0f} MB" == NAMED[1]
+
+
+@pytest.mark.parametrize("env", ENVIRONMENTS)
+@pytest.mark.parametrize("command", ["run", "compare", "explore", "sweep"])
+def test_a_command_without_an_agent_says_which_to_name(command: str, env: str, tmp_path: Path) -> None:
+    said = refused(command, env, "--out", tmp_path / "out")
+    assert all(word in said for word in (env, *NAMED))
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        lambda env, out: load_agent(None, env),
+        lambda env, out: load_agent("plan-following", env),
+        lambda env, out: IADPolicyWrapper(None, env),  # type: ignore[arg-type]
+        lambda env, out: evaluate(BIRD, tasks=1, out=out),
+        lambda env, out: evaluate(BIRD, tasks=1, out=out, preset="iad/bird"),
+        lambda env, out: explore(BIRD, out=out, tasks=1),
+        lambda env, out: record(env),
+        lambda env, out: record_outcomes(BIRD, out),
+        lambda env, out: fidelity(env, "noisy:0.5"),
+    ],
+)
+def test_so_does_everything_in_python(asked: Callable[[Any, Path], Any], tmp_path: Path) -> None:
+    env = gym.make(BIRD)
+    with pytest.raises(NoAgent) as error:
+        asked(env, tmp_path / "out")
+    env.close()
+    assert all(word in str(error.value) for word in (BIRD, *NAMED))
+
+
+def test_a_sweep_says_how_long_a_model_takes_and_a_shop_takes_its_own(tmp_path: Path) -> None:
+    said = refused("sweep", BIRD, "--figures", "4", "--n", "2,4", "--out", tmp_path)
+    assert "about 1.5 minutes a task and seed" in said  # (3 + 2) strategies, 6 proposals, 3 s
+    assert default_agent(SHOP, n_proposals=30) == "shopper"
+
+
+@pytest.mark.parametrize(("env", "minutes"), [(BIRD, "2.4"), (BASH, "4.3"), (SKETCH, "")])
+def test_a_comparison_there_needs_a_model_and_says_how_long_it_takes(env: str, minutes: str, tmp_path: Path) -> None:
+    for agent in ((), ("--agent", "random")):
+        said = refused("reproduce", "iad", "--env", env, *agent, "--out", tmp_path)
+        assert all(word in said for word in ("a language model", SMALL_MODEL, "litellm:<model>"))
+        assert ("minutes" in said) == bool(minutes)
+        assert f"about {minutes} minutes" in said or not minutes
+    with pytest.raises(ValueError, match=f"own agent .* got {env}, which has none"):
+        reproduce("agentq", out=tmp_path, env=env)
+
+
+@pytest.mark.parametrize(("agent", "env"), GONE.items())
+@pytest.mark.parametrize("temperature", ["", ":0.5"])
+def test_a_name_that_is_gone_says_what_replaces_it(agent: str, env: str, temperature: str, tmp_path: Path) -> None:
+    given = ("--agent", f"{agent}{temperature}", "--out", tmp_path)
+    for command in (("run", env), ("reproduce", "iad", "--env", env), ("sweep", env), ("explore", env)):
+        said = refused(*command, *given)
+        assert all(word in said for word in (agent, "gone", *NAMED))
+    shop = gym.make(SHOP)
+    with pytest.raises(GoneAgent, match=agent):
+        load_agent(f"plan-following:{agent}", shop)
+    shop.close()
+
+
+@pytest.mark.parametrize("env", ENVIRONMENTS)
+def test_policies_there_are_language_models(env: str) -> None:
+    with pytest.raises(NoFeatures, match=rf"{env}.*--backend hf:") as error:
+        load_features(env)
+    assert "module:Class" not in str(error.value)
+    with pytest.raises(NoFeatures, match=r"module:Class.*--backend hf:"):
+        load_features("CartPole-v1")
