@@ -8,9 +8,10 @@ import pytest
 from iad_envs.browser.devtools import Browser
 from iad_envs.sketch2code.renderer import Renderer, photographed
 from tests.browser import Browsers
-from tests.security.html_pages import LEAVING, ROUTES
+from tests.security.attacks import PAGES
 from tests.security.html_witness import Witness
 
+ROUTES, LEAVING = PAGES["routes"], PAGES["leaving"]
 TOGETHER: list[list[str]] = [[*ROUTES], *([route] for route in LEAVING)]
 """The routes of each page: whoever leaves one does it alone."""
 
@@ -22,7 +23,7 @@ def renderer(request: pytest.FixtureRequest, browsers: Browsers) -> Iterator[Ren
 
 
 def page_with(routes: Sequence[str], witness: Witness, prefix: str) -> str:
-    return "".join((ROUTES | LEAVING)[route].format(url=witness.url(f"{prefix}-{route}")) for route in routes)
+    return "".join((ROUTES | LEAVING)[route].replace("{url}", witness.url(f"{prefix}-{route}")) for route in routes)
 
 
 @pytest.mark.parametrize("routes", [routes for routes in TOGETHER if routes != ["window_open"]], ids=len)

@@ -13,12 +13,12 @@ from iad_envs.sketch2code.tab import Tab
 from iad_envs.sketch2code.visual import VisualScore, visual_score
 from tests.browser import Browsers, living
 from tests.iad_envs.browser.fake_chromium import HARMFUL, make_chromium
-from tests.security.html_pages import TOO_LARGE
+from tests.security.attacks import PAGES
 from tests.waiting import until
 
 GOOD = "<p>good</p>"
 PATIENT = RenderLimits(load_s=30.0, collect_s=30.0, screenshot_s=30.0)
-HASTY = PATIENT._replace(screenshot_s=0.5)
+HASTY = PATIENT._replace(screenshot_s=0.1)
 WITHOUT_A_SIZE = "<html style='display:none'><p>words</p>"
 
 
@@ -26,7 +26,7 @@ WITHOUT_A_SIZE = "<html style='display:none'><p>words</p>"
     ("html", "reason"),
     [
         (WITHOUT_A_SIZE, "expected a page with an area, got one of 0 by 0 pixels"),
-        pytest.param(TOO_LARGE, "the browser refused", marks=pytest.mark.slow),
+        pytest.param(PAGES["lingering"]["too large for a picture"], "the browser refused", marks=pytest.mark.slow),
     ],
 )
 def test_the_page_has_failed_and_the_next_one_has_not(html: str, reason: str, browsers: Browsers) -> None:
