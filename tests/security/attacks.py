@@ -13,6 +13,8 @@ def _whole(value: Any) -> Any:
         return {name: _whole(part) for name, part in value.items()}
     if isinstance(value, list):
         return [_whole(part) for part in value]
+    if not isinstance(value, str):
+        return value
     text = value.replace("{endless}", ENDLESS)
     return re.sub("⟦(.*?)×([0-9]+)⟧", lambda found: found[1] * int(found[2]), text, flags=re.DOTALL)
 

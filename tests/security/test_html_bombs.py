@@ -23,7 +23,7 @@ from tests.waiting import until
 GOOD = (
     "<!doctype html><body><h1>Title</h1><p>Some words.</p><img src='x' width=200 height=100><noscript>hidden</noscript>"
 )
-FAST = RenderLimits(load_s=1.0, collect_s=1.0)
+FAST = RenderLimits(load_s=1.5, collect_s=1.5)
 BOMBS, SCRIPT_BOMBS = PAGES["bombs"], PAGES["script_bombs"]
 HARMLESS = {**PAGES["harmless"], "half a surrogate pair": "<p>\ud83d words</p>"}
 
@@ -109,20 +109,22 @@ def test_lazy_images_are_there_too(browsers: Browsers) -> None:
     assert lazy.boxes == eager.boxes
 
 
-def test_scripts_leave_nothing_behind_for_the_next(scripted: Renderer) -> None:
-    looks = (
-        "<p id=p></p><script>p.textContent = (localStorage.x || 'nothing') + document.cookie + (window.name || '')"
-        "</script>"
-    )
+def test_a_page_with_scripts_leaves_nothing_behind_cannot_lie_and_is_not_stopped_by_dialogs_and_reloads(
+    renderer: Renderer, scripted: Renderer, good: RenderedPage
+) -> None:
+    looks = "<p id=p></p><script>p.textContent = (localStorage.x || 'nothing') + document.cookie + window.name</script>"
     scripted.page("<script>localStorage.x = 'something'; document.cookie = 'a=b'; window.name = 'n'</script>")
     assert scripted.run(looks, lambda tab, page: tab.evaluate("document.body.innerText"))[1] == "nothing"
-
-
-def test_a_page_cannot_lie_about_its_boxes(scripted: Renderer) -> None:
     lie = "Element.prototype.getBoundingClientRect = () => ({x: 0, y: 0, width: 1, height: 1});"
     lie += "document.querySelectorAll = () => []; JSON.stringify = () => '{}';"
     html = "<!doctype html><p style='width:300px'>words</p><script>{}</script>"
     assert scripted.page(html.format(lie)).boxes == scripted.page(html.format("")).boxes
+    assert not scripted.page("<script>alert(1); confirm(2); prompt(3)</script><p>words</p>").failure
+    scripted.page("<p>words</p><script>onload = () => location.reload()</script>")
+    assert is_unharmed(scripted, good)
+    html = "<!doctype html><p>words</p><noscript><p>more words</p></noscript>"
+    assert len(renderer.page(html).boxes["text_block"]) == 1
+    assert renderer.page(html).boxes == scripted.page(html).boxes
 
 
 def test_names_of_elements_hide_nothing_from_the_collector(renderer: Renderer) -> None:
@@ -133,19 +135,6 @@ def test_names_of_elements_hide_nothing_from_the_collector(renderer: Renderer) -
     plain = renderer.page(html.replace(" name=", " data-name=").replace(" id=", " data-id="))
     assert not named.failure
     assert named.boxes == plain.boxes
-
-
-def test_dialogs_and_reloads_do_not_stop_a_page(scripted: Renderer, good: RenderedPage) -> None:
-    assert not scripted.page("<script>alert(1); confirm(2); prompt(3)</script><p>words</p>").failure
-    assert is_unharmed(scripted, good)
-    scripted.page("<p>words</p><script>onload = () => location.reload()</script>")
-    assert is_unharmed(scripted, good)
-
-
-def test_noscript_stays_hidden_where_scripts_are_off(renderer: Renderer, scripted: Renderer) -> None:
-    html = "<!doctype html><p>words</p><noscript><p>more words</p></noscript>"
-    assert len(renderer.page(html).boxes["text_block"]) == 1
-    assert renderer.page(html).boxes == scripted.page(html).boxes
 
 
 def test_a_browser_is_replaced_if_it_was_killed_and_after_so_many_pages_and_none_is_left(tmp_path: Path) -> None:

@@ -175,7 +175,9 @@ def every_sentence(at: Scene) -> str:
 def all_in_turn(at: Scene, turn: int) -> Iterator[str]:
     """All calls in one turn, and an idle call in the others."""
     for number in range(len(at.turns)):
-        yield from (call for part in at.turns for call in part) if number == turn % len(at.turns) else (IDLE,)
+        yield from (
+            (call for part in at.turns for call in part) if number == turn % len(at.turns) else ("[list_cards()]",)
+        )
         yield "reply[]"
 
 
@@ -202,17 +204,9 @@ def every_value(at: Scene) -> str:
     return " UNION ".join(f'SELECT "{name}" AS v FROM "{table}"' for name, table in found)
 
 
-IDLE = "[list_cards()]"
-ODD = "{0.__class__.__init__.__globals__} {self} %s %(gold)s ${gold} {{gold}} \\N{BULLET} \x1b[2J"
-INSIDE = [
-    "[_load_scenario(scenario={}), _move(state=None), __init__(), __setattr__(name='parcels', value=[])]",
-    "[__class__(), __dict__(), vars(), setattr(), __reduce__(), __getattribute__(name='_state'), eval(), exec()]",
-    "[self.parcels.clear(), Parcels.parcels.append(x=1), parcels.__class__(), world.call(), Library._move(state={})]",
-]
-FULL = "position:absolute;left:0;top:0;width:100%;height:100%;margin:0"
 PLACES = [(x, y) for x in range(0, 100, 25) for y in range(0, 100, 25)]
 LAYER = "<p style='position:absolute;opacity:0;margin:0;left:{}%;top:{}%;width:25%;height:25%'>x</p>"
-WORDS: Mapping[str, Callable[[Scene, str], Any]] = {
+WORDS: dict[str, Callable[..., Any]] = {
     "solution": lambda at, _: at.gold,
     "answer": lambda at, _: answer(at),
     "quoted answer": lambda at, _: quoted(answer(at)),
@@ -245,11 +239,7 @@ WORDS: Mapping[str, Callable[[Scene, str], Any]] = {
     "tasks file": lambda at, _: f"{FOLDER.as_uri()}/tasks.jsonl",
     # sketches
     "head": lambda at, _: f"<!DOCTYPE html><title>{at.env._tasks[at.task_id].page.stem}</title><body style='margin:0'>",
-    "full": lambda at, _: FULL,
     "layers": lambda at, _: "".join(LAYER.format(*place) for place in PLACES),
-    "every kind": lambda at, _: "".join(
-        f"<{tag} style='{FULL}'>x</{tag}>" for tag in ("p", "form", "button", "nav", "hr", "video")
-    ),
     "sketch": lambda at, _: f"data:image/png;base64,{b64encode(encoded(at.observation['sketch'])).decode()}",
     "file": lambda at, _: at.env._tasks[at.task_id].page.as_uri(),
     "folder": lambda at, _: at.env._tasks[at.task_id].page.parent.as_uri(),
@@ -257,7 +247,6 @@ WORDS: Mapping[str, Callable[[Scene, str], Any]] = {
     "words": lambda at, _: " ".join(at.info["instruction"].split()),
     "many words": lambda at, _: f"{' '.join(at.info['instruction'].split())} " * 400,
     # the shell
-    "made": lambda at, _: "/project/build/install.md",
     "watched": lambda at, _: watched(at),
     # SQL
     "a table": lambda at, _: at.page["tables"][0]["name"],
@@ -275,15 +264,14 @@ WORDS: Mapping[str, Callable[[Scene, str], Any]] = {
     "turn": lambda at, number: at.turns[int(number)],
     "other turns": lambda at, _: [one for turn in at.turns[1:] for one in (*turn, "reply[]")],
     "all in turn": lambda at, number: list(all_in_turn(at, int(number))),
-    "idle calls": lambda at, _: [IDLE] * 21,
+    "idle calls": lambda at, _: ["[list_cards()]"] * 21,
     "endings": lambda at, _: ["reply[finish conversation]"] * len(at.gold),
-    "inside": lambda at, _: INSIDE,
-    "odd": lambda at, _: repr(ODD),
     "long": lambda at, _: "x" * 90_000,
     "parcels": lambda at, _: ", ".join(called("track_parcel", parcel_id=f"PC-{number}") for number in range(90, 150)),
     "PINs": lambda at, _: ", ".join(called("log_in_phone", pin=f"{number:04}") for number in range(60)),
     "every sentence": lambda at, _: every_sentence(at),
 }
+WORDS |= {name: lambda at, _, text=text: text for name, text in TRICKS["words"].items()}
 BLANK = re.compile(r"\{(" + "|".join(WORDS) + r")(?::([^{}]*))?\}")
 
 
