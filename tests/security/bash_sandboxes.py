@@ -22,6 +22,10 @@ AS_NOBODY = (
 SMALL = SandboxLimits(processes=24, memory_mb=128, disk_mb=8, inodes=500, time_s=20.0)
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="the tests don't run as root")
 USERS = [pytest.param("root", marks=AS_ROOT), "nobody"]
+ONE_USER = pytest.mark.parametrize(
+    "user", ["nobody", pytest.param("root", marks=[AS_ROOT, pytest.mark.slow])], indirect=True
+)
+"""For what does not depend on who starts the sandbox."""
 
 
 @contextmanager

@@ -1,30 +1,11 @@
-"""A browser without protection, a server that counts who asks, and sandboxes of root and of an ordinary user."""
+"""Sandboxes of root and of an ordinary user."""
 
 from collections.abc import Iterator
 
 import pytest
 
 from iad_envs.bash.sandbox import Sandbox
-from iad_envs.browser.devtools import Browser, find_chromium
-from tests.browser import without_chromium
 from tests.security.bash_sandboxes import SMALL, USERS, sandbox_of
-from tests.security.html_witness import Witness
-
-
-@pytest.fixture(scope="module")
-def witness() -> Iterator[Witness]:
-    made = Witness()
-    yield made
-    made.close()
-
-
-@pytest.fixture(scope="module")
-def unprotected() -> Iterator[Browser]:
-    if without_chromium():
-        pytest.skip(without_chromium())
-    browser = Browser(find_chromium(), flags=())
-    yield browser
-    browser.close()
 
 
 @pytest.fixture(scope="session", params=USERS)

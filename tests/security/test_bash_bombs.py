@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from iad_envs.bash.env import BashEnv
 from iad_envs.bash.sandbox import Sandbox, SandboxLimits, TooManyChanges
-from tests.security.bash_sandboxes import AS_NOBODY, sandbox_of
+from tests.security.bash_sandboxes import AS_NOBODY, ONE_USER, sandbox_of
 
 LIMIT_S, ROOM_S = 1.0, 1.0
 N_TRIES = 8
@@ -34,6 +34,7 @@ places = st.one_of(
 )
 
 
+@ONE_USER
 def test_no_bomb_holds_a_simulation_longer_than_its_command(user: str) -> None:
     options = {"launch": AS_NOBODY if user == "nobody" else ()}
     env = BashEnv(limits={"time_s": LIMIT_S}, sandbox_options=options)
@@ -58,6 +59,7 @@ def test_no_bomb_holds_a_simulation_longer_than_its_command(user: str) -> None:
     env.close()
 
 
+@ONE_USER
 def test_a_file_of_many_names_is_read_once(sandbox: Sandbox) -> None:
     sandbox.run(f"cd /tmp; perl -e '{LINKS.format(320, 8_000)}'")
     rows = sandbox.diff(timeout_s=60)  # 160 GB, if read by name
@@ -72,11 +74,13 @@ def test_a_file_of_many_names_is_read_once(sandbox: Sandbox) -> None:
     }
 
 
+@ONE_USER
 def test_files_of_holes_are_not_read(sandbox: Sandbox) -> None:
     sandbox.run(f"cd /tmp; perl -e '{SPARSE.format(1_000 * KIB, 6_000, 0)}'")
     assert {row.digest[:7] for row in sandbox.diff(timeout_s=60)} == {"sparse:"}
 
 
+@ONE_USER
 @pytest.mark.parametrize(
     ("bomb", "reason"),
     [

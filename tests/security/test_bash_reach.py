@@ -11,63 +11,10 @@ import pytest
 
 from iad_envs.bash.embedded.opening import hidden_paths
 from iad_envs.bash.sandbox import Sandbox
+from tests.security.attacks import SHELL
 from tests.security.bash_sandboxes import ROOT, outside, sandbox_of
 
-WAYS = (
-    "cat {path}",
-    "cat /proc/1/root{path}",
-    "cat /proc/self/root{path}",
-    "cat /proc/1/cwd{path}",
-    "cat ../../../../../../../../../..{path}",
-    "cat /./../{path}",
-    "ln -s / /tmp/link; cat /tmp/link{path}",
-    "ln -s /proc/1/root /tmp/link; cat /tmp/link{path}",
-    "ln -s {path} /tmp/name; cat /tmp/name",
-    "cd /proc/1/cwd && cat .{path}",
-    "cd /; cd ..; cd ..; cat .{path}",
-    "cat /old{path} /host-proc/1/root{path} /own{path}",
-    "for p in /proc/[0-9]*; do cat $p/root{path}; for f in $p/fd/*; do cat $f/..{path} </dev/null; done; done",
-)
-"""Ways to a file of the host."""
 SETTINGS = ("kernel/core_pattern", "vm/drop_caches", "net/ipv4/ip_forward", "kernel/hostname", "kernel/shmmax")
-REFUSED = (
-    *(f": >>/proc/sys/{name}" for name in SETTINGS),
-    "umount -l /proc/sys; mount -o remount,rw /proc/sys; mount -t proc none /mnt; : >/proc/sys/net/ipv4/ip_forward",
-    "mount -t proc none /mnt; : >/mnt/sys/kernel/core_pattern",
-    *(
-        f"ls /proc/1/{name}/ || head -c 1 /proc/1/{name} || readlink /proc/1/{name}"
-        for name in ("root", "cwd", "environ", "mem", "maps", "fd", "ns/mnt", "map_files")
-    ),
-    *("touch /usr/x", "rm -f /usr/bin/env", "echo >/usr/bin/env", "mv /usr /u", "mv /bin/env /tmp"),
-    *("mount -t tmpfs none /mnt", "umount -l /usr", "unshare -r true", "unshare -m true", "nsenter -t 1 -m true"),
-    *("chroot /tmp /bin/true", "mknod /tmp/disk b 254 0", "mknod /tmp/memory c 1 1", "mknod /tmp/whiteout c 0 0"),
-    *("hostname other", "date -s 2001-01-01", "swapon /tmp/x", "cat /dev/kmsg /dev/mem", "dmesg"),
-    *("chmod 000 /dev/zero", "rm /dev/null", "touch /dev/x"),
-    "echo x >/dev/udp/10.255.255.255/53",
-    # Families of sockets that go round the network namespace: of virtual machines, of packets, of algorithms.
-    *(f"perl -e 'socket(my $s, {family}, 1, 0) or die \"refused: $!\\n\"'" for family in (40, 17, 38)),
-)
-TOLD = {
-    "awk 'BEGIN { print 6 * 7 }'": "42\n",
-    "ls -A /home /root /mnt /opt /srv /run": "/home:\n\n/mnt:\n\n/opt:\n\n/root:\n\n/run:\n\n/srv:\n",
-    "ls -A /usr/local /usr/src /usr/lib/python3/dist-packages 2>/dev/null | grep -v :": "\n\n",
-    "cat /etc/shadow /etc/ssh/* /etc/machine-id 2>/dev/null": "",
-    **{
-        f"head -c 100 /proc/{name} 2>/dev/null": ""
-        for name in ("sysrq-trigger", "kcore", "kmsg", "cmdline", "keys", "kallsyms", "timer_list")
-    },
-    "for f in /dev/*; do test -c $f -o -b $f && echo -n ${f#/dev/}' '; done; readlink /dev/ptmx": (
-        "full null ptmx random tty urandom zero /dev/null\n"
-    ),
-    "find / -xdev -type c -o -xdev -type b": "",
-    "rm -f /dev/null 2>/dev/null; head -c 2 /dev/zero | wc -c; echo gone >/dev/null": "2\n",
-    "mkfifo /tmp/pipe; mknod /tmp/disk b 254 0 2>/dev/null; test -p /tmp/pipe; echo $? /tmp/*": "0 /tmp/pipe\n",
-    "set -- /proc/[0-9]*; echo $# $1": "2 /proc/1\n",  # and the shell
-    "tail -n +3 /proc/net/dev | cut -d: -f1; tail -n +2 /proc/net/route": "    lo\n",
-    "grep -vc ' lo$' /proc/net/ipv6_route": "0\n",
-    "perl -e 'socket(my $s, 1, 1, 0) and print \"made\\n\"'": "made\n",
-}
-"""What commands print, however it is on the host."""
 
 
 @pytest.fixture
@@ -81,27 +28,30 @@ def secret(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_a_file_of_the_host_is_out_of_reach(sandbox: Sandbox, way: str, secret: Path) -> None:
+def test_a_file_of_the_host_is_out_of_reach(sandbox: Sandbox, secret: Path) -> None:
     assert secret.read_text() in outside(f"cat {secret}").stdout
-    result = sandbox.run(way.format(path=secret))
-    assert secret.read_text() not in result.output
-    assert re.search("No such file|denied", result.output)
+    for way in SHELL["ways_to_a_file"]:
+        sandbox.reset()
+        said = sandbox.run(way.replace("{path}", str(secret))).output
+        assert secret.read_text() not in said, way
+        assert re.search("No such file|denied", said), way
 
 
-@pytest.mark.parametrize("command", REFUSED)
-def test_what_needs_power_over_the_host_is_refused(sandbox: Sandbox, command: str) -> None:
-    if not command.startswith((":", "echo")):
-        assert sandbox.run("type -P " + command.split()[0]).exit_code == 0  # the program itself is there
-    result = sandbox.run(command)
-    assert result.exit_code != 0
-    said = "ermitted|denied|superuser|must be root|No such file|cannot|Read-only file system|unreachable|busy"
-    assert re.search(said, result.output), result.output
+def test_what_needs_power_over_the_host_is_refused(sandbox: Sandbox) -> None:
+    programs = {command.split()[0] for command in SHELL["refused"]} - {":", "echo"}
+    assert sandbox.run(f"type -P {' '.join(programs)}").exit_code == 0  # the programs themselves are there
+    words = "ermitted|denied|superuser|must be root|No such file|cannot|Read-only file system|unreachable|busy"
+    for command in SHELL["refused"]:
+        sandbox.reset()
+        result = sandbox.run(command)
+        assert result.exit_code != 0, command
+        assert re.search(words, result.output), (command, result.output)
 
 
-@pytest.mark.parametrize("command", TOLD)
-def test_what_is_there_is_the_sandboxs_own(sandbox: Sandbox, command: str) -> None:
-    assert sandbox.run(command).output == TOLD[command]
+def test_what_is_there_is_the_sandboxs_own(sandbox: Sandbox) -> None:
+    for command, told in SHELL["told"].items():
+        sandbox.reset()
+        assert sandbox.run(command).output == told, command
 
 
 def test_what_is_refused_or_missing_is_there_outside() -> None:

@@ -10,7 +10,8 @@ from contextlib import ExitStack
 import pytest
 
 from iad_envs.bash.sandbox import Sandbox, SandboxLimits, open_sandbox
-from tests.security.bash_sandboxes import AS_NOBODY, AS_ROOT, children, sandbox_of
+from tests.security.attacks import SHELL
+from tests.security.bash_sandboxes import AS_NOBODY, AS_ROOT, ONE_USER, children, sandbox_of
 from tests.waiting import until
 
 IS_X86 = os.uname().machine == "x86_64"
@@ -47,6 +48,7 @@ def perl(script: str, n: int = 0) -> str:
     return f"for i in $(seq {n}); do {one} & done; wait" if n else one
 
 
+@ONE_USER
 def test_a_sandbox_that_keeps_descriptors_on_their_way_stops_no_other(user: str) -> None:
     start = AS_NOBODY if user == "nobody" else (sys.executable,)
     with ExitStack() as stack:
@@ -63,31 +65,30 @@ def test_a_sandbox_that_keeps_descriptors_on_their_way_stops_no_other(user: str)
         assert (program.stdout, program.stderr) == ("1\n", "")
 
 
-ANONYMOUS = f"my $at = syscall({MMAP}, 0, $size, 3, 0x21, -1, 0);"
-ZERO = f'open Z, "+<", "/dev/zero"; my $at = syscall({MMAP}, 0, $size, 3, 1, fileno Z, 0);'
-FILL = f'exit 1 if $at == -1; open F, "<", "/dev/zero"; syscall({READ}, fileno F, $at, $size) == $size or exit 1;'
-SIZE = "my $size = 48 << 20;"
 KEPT = 'sleep 2; print "kept\\n"'
-FULL_SOCKETS = """
-socketpair($a[$_], $b[$_], AF_UNIX, SOCK_STREAM, 0) && $a[$_]->blocking(0) for 1..120;
-for (1..120) { 1 while syswrite $a[$_], "x" x 32768 }
-"""
-HOLDERS = {
-    "private memory": f'my $x = "x" x (48 << 20); {KEPT}',
-    "shared memory": f"{SIZE} {ANONYMOUS} {FILL} {KEPT}",
-    "shared memory of a device": f"{SIZE} {ZERO} {FILL} {KEPT}",
-    "shared memory that is mapped no more, but for a page": (
-        f"{SIZE} {ANONYMOUS} {FILL} syscall({MUNMAP}, $at + 4096, $size - 4096); {KEPT}"
-    ),
-    "shared memory that was given back": f"{SIZE} {ANONYMOUS} {FILL} syscall({MADVISE}, $at, $size, 4); {KEPT}",
-    "sockets": f"use Socket; use IO::Handle; {FULL_SOCKETS} {KEPT}",
-    "sockets whose sender has ended": f"use Socket; use IO::Handle; {FULL_SOCKETS} close $_ for @a; {KEPT}",
-    "sockets with large buffers": (
-        "use Socket; use IO::Handle; socketpair(my $a, my $b, AF_UNIX, SOCK_STREAM, 0); "
-        "setsockopt($a, SOL_SOCKET, SO_SNDBUF, 48 << 20) or exit 1; $a->blocking(0); "
-        f'1 while syswrite $a, "x" x 32768; {KEPT}'
-    ),
+PARTS = {
+    "{shared}": f"my $size = 48 << 20; my $at = syscall({MMAP}, 0, $size, 3, 0x21, -1, 0);",
+    "{device}": 'my $size = 48 << 20; open Z, "+<", "/dev/zero"; '
+    f"my $at = syscall({MMAP}, 0, $size, 3, 1, fileno Z, 0);",
+    "{fill}": 'exit 1 if $at == -1; open F, "<", "/dev/zero"; '
+    f"syscall({READ}, fileno F, $at, $size) == $size or exit 1;",
+    "{sockets}": "use Socket; use IO::Handle; for (1..120) { socketpair($a[$_], $b[$_], AF_UNIX, SOCK_STREAM, 0); "
+    '$a[$_]->blocking(0) } for (1..120) { 1 while syswrite $a[$_], "x" x 32768 }',
+    "{kept}": KEPT,
+    "{busy}": "for (1..200000) {}",
+    "{MUNMAP}": str(MUNMAP),
+    "{MADVISE}": str(MADVISE),
 }
+
+
+def whole(script: str) -> str:
+    for part, text in PARTS.items():
+        script = script.replace(part, text)
+    return script
+
+
+HOLDERS = {name: whole(script) for name, script in SHELL["holding"].items()}
+RESPAWNING = {name: whole(script) for name, script in SHELL["respawning"].items()}
 
 
 # Root's are held to one limit, whatever their kind, where there are control groups.
@@ -107,14 +108,15 @@ def test_no_kind_of_memory_is_held_beyond_the_limit(small: Sandbox, holder: str)
 
 
 LARGE = {
-    "a file": "head -c 14M /dev/zero >/tmp/big",
-    "files with long names": 'cd /tmp; perl -e \'for (1..9000) { open F, ">", "n" x 200 . $_ or die "$!" }\'',
+    "a file": "head -c 3500K /dev/zero >/tmp/big",
+    "files with long names": 'cd /tmp; perl -e \'for (1..2200) { open F, ">", "n" x 200 . $_ or die "$!" }\'',
 }
 
 
+@ONE_USER
 @pytest.mark.parametrize("large", LARGE)
 def test_candidates_with_large_files_have_one_allowance_and_end_nothing(user: str, large: str) -> None:
-    limits = SandboxLimits(memory_mb=48, disk_mb=16, inodes=10_000, time_s=60)
+    limits = SandboxLimits(memory_mb=48, disk_mb=4, inodes=2_500, time_s=60)
     with sandbox_of(user, limits=limits) as sandbox:
         kept, printed = [], []
         for _ in range(20):
@@ -133,11 +135,13 @@ def test_candidates_with_large_files_have_one_allowance_and_end_nothing(user: st
             assert candidate.run(LARGE[large]).output == ""
 
 
+@ONE_USER
 def test_memory_that_children_share_counts_once(small: Sandbox) -> None:
     script = '$| = 1; my $x = "x" x (48 << 20); for (1..6) { fork or last } sleep 1; print "kept\\n"; 1 while wait > 0'
     assert small.run(perl(script)).output.splitlines().count("kept") == 7
 
 
+@ONE_USER
 def test_memory_is_watched_while_the_background_prints(small: Sandbox) -> None:
     before = children(os.getpid())
     hold = perl("sleep 1; " + HOLDERS["private memory"].replace(KEPT, "sleep 60"))
@@ -147,6 +151,7 @@ def test_memory_is_watched_while_the_background_prints(small: Sandbox) -> None:
     assert small.run("echo alive").output == "alive\n"
 
 
+@ONE_USER
 def test_what_a_command_is_given_can_not_grow(sandbox: Sandbox) -> None:
     grow = "for f in /proc/$$/fd/*; do case $(readlink $f) in *memfd*) head -c 1M /dev/zero >>$f; truncate -s 1M $f;"
     result = sandbox.run(f"{grow} stat -Lc 'size %s' $f;; esac; done; cd /tmp", stdin=b"given")
@@ -180,16 +185,6 @@ def test_inotify_stays_free_for_the_user_of_the_host(user: str) -> None:
         assert int(sibling.run(perl(watch)).output) == 1024
 
 
-BUSY = "for (1..200000) {}"
-RESPAWNING = {
-    "one after the other": f"while (1) {{ exit if fork; {BUSY} }}",
-    "children that nobody waits for": (
-        f'$SIG{{CHLD}} = "IGNORE"; while (1) {{ if (!fork) {{ {BUSY} exit }} select(undef, undef, undef, 0.01) }}'
-    ),
-    "many that live long": "fork for 1..3; 1 while 1",
-}
-
-
 @pytest.mark.parametrize(("user", "way"), [("nobody", way) for way in RESPAWNING], indirect=["user"])
 def test_a_background_that_keeps_a_processor_busy_is_ended(user: str, way: str) -> None:
     with sandbox_of(user, limits=SandboxLimits(cpu_s=1)) as sandbox:
@@ -199,6 +194,7 @@ def test_a_background_that_keeps_a_processor_busy_is_ended(user: str, way: str) 
         assert sandbox.run("echo alive").output == "alive\n"
 
 
+@ONE_USER
 def test_a_background_that_waits_is_left_alone(user: str) -> None:
     with sandbox_of(user, limits=SandboxLimits(cpu_s=1)) as sandbox:
         sandbox.run("(while :; do sleep 0.5; done) & sleep 1000 &")

@@ -10,8 +10,9 @@ from iad_envs.sketch2code.renderer import Renderer, photographed
 from tests.browser import Browsers
 from tests.effort import some
 from tests.iad_envs.sketch2code.sketch_pages import GIF
-from tests.security.html_pages import LINGERING, SCRIPTED, SENSITIVE
+from tests.security.attacks import PAGES
 
+LINGERING, SENSITIVE = PAGES["lingering"], PAGES["sensitive"]
 PATIENT = RenderLimits(load_s=30.0, collect_s=30.0, screenshot_s=30.0)
 ORDINARY = (
     "<!doctype html><html><head><meta charset=utf-8><meta http-equiv=X-UA-Compatible content='IE=edge'><title>t</title>"
@@ -54,7 +55,7 @@ def test_pages_after_dark_ones_stay_light(renderer: Renderer) -> None:
 
 
 def test_no_script_reaches_the_next_page(browsers: Browsers) -> None:
-    html = "<body><p>words</p>" + "".join(f"<script>{script}</script>" for script in SCRIPTED.values())
+    html = "<body><p>words</p>" + "".join(f"<script>{script}</script>" for script in PAGES["scripted"].values())
     with browsers.renderer(scripts=True, assets={"rick.jpg": GIF}, limits=PATIENT, n_tabs=1) as scripted:
         before = picture(scripted, SENSITIVE)
         assert before is not None

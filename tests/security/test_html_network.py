@@ -1,16 +1,18 @@
 """No page reaches the network: each route is first shown to work, without protection, against a local server."""
 
+import threading
 from collections.abc import Iterator, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
-from iad_envs.browser.devtools import Browser
+from iad_envs.browser.devtools import Browser, find_chromium
 from iad_envs.sketch2code.renderer import Renderer, photographed
-from tests.browser import Browsers
-from tests.security.html_pages import LEAVING, ROUTES
-from tests.security.html_witness import Witness
+from tests.browser import Browsers, without_chromium
+from tests.security.attacks import PAGES
 
+ROUTES, LEAVING = PAGES["routes"], PAGES["leaving"]
 TOGETHER: list[list[str]] = [[*ROUTES], *([route] for route in LEAVING)]
 """The routes of each page: whoever leaves one does it alone."""
 
@@ -21,8 +23,66 @@ def renderer(request: pytest.FixtureRequest, browsers: Browsers) -> Iterator[Ren
         yield made
 
 
+class Witness(ThreadingHTTPServer):
+    """A local server: serves one page at `/`, and knows who asked for `/leak/...`."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        self.page, self.asked, self.changed = "", set[str](), threading.Condition()
+        witness = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                with witness.changed:
+                    witness.asked.add(self.path.partition("?")[0])
+                    witness.changed.notify_all()
+                body = witness.page.encode() if self.path == "/" else b""
+                self.send_response(200)
+                self.send_header("Content-Type", "text/html")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            do_POST = do_GET
+
+            def log_message(self, format: str, *args: object) -> None:
+                pass
+
+        super().__init__(("127.0.0.1", 0), Handler)
+
+    @property
+    def origin(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def was_asked(self, name: str, *, within_s: float) -> bool:
+        with self.changed:
+            return self.changed.wait_for(lambda: f"/leak/{name}" in self.asked, within_s)
+
+
+@pytest.fixture(scope="module")
+def witness() -> Iterator[Witness]:
+    with Witness() as made:
+        thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield made
+        made.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def unprotected() -> Iterator[Browser]:
+    if without_chromium():
+        pytest.skip(without_chromium())
+    browser = Browser(find_chromium(), flags=())
+    yield browser
+    browser.close()
+
+
 def page_with(routes: Sequence[str], witness: Witness, prefix: str) -> str:
-    return "".join((ROUTES | LEAVING)[route].format(url=witness.url(f"{prefix}-{route}")) for route in routes)
+    return "".join(
+        (ROUTES | LEAVING)[route].replace("{url}", f"{witness.origin}/leak/{prefix}-{route}") for route in routes
+    )
 
 
 @pytest.mark.parametrize("routes", [routes for routes in TOGETHER if routes != ["window_open"]], ids=len)

@@ -6,7 +6,6 @@ import json
 import re
 import zlib
 from base64 import b64encode
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -23,16 +22,10 @@ from iad_policy.run.config import RunConfig
 from iad_policy.types import secrets
 from iad_policy.types.secrets import MASK, learn, masked, without_masks, without_secrets
 from tests.command_line import iad
-from tests.iad_policy.models.openai_server import OpenAIServer, Reply, serving
+from tests.iad_policy.models.openai_server import Reply, serving
 from tests.security.planted import ARGUMENT, DSN, HEADER, ID, PLANTED, QUERY, VARIABLES, Leaky
 
 HOME = "tests.security.planted"
-
-
-@pytest.fixture
-def server() -> Iterator[OpenAIServer]:
-    with serving() as running:
-        yield running
 
 
 @pytest.fixture(autouse=True)
@@ -80,22 +73,24 @@ def exported(run: Path) -> str:
     ("status", "form"),
     [*((status, "json") for status in (400, 401, 403, 404, 500)), (502, "html"), (200, "html"), (200, "answer")],
 )
-def test_what_a_server_echoes_is_masked(server: OpenAIServer, tmp_path: Path, status: int, form: str) -> None:
-    def echo(body: object) -> Reply:
-        said = f"{server.keys[-1]} {HEADER} {VARIABLES['PLANTED_PAGE_TOKEN']}"
-        if form == "answer":
-            return Reply(f"Thought: {said} and {QUERY}\nAction: turn[0]")
-        long = f"{'You sent ' * 54}{said}"  # so that the error is cut in the secret
-        return Reply(f"<p>{html.escape(long)}" if form == "html" else {"error": {"message": long}}, status)
+def test_what_a_server_echoes_is_masked(tmp_path: Path, status: int, form: str) -> None:
+    with serving() as server:
 
-    server.reply_to = echo
-    own = ("--agent-arg", f"base={server.address}", "--agent-arg", f"api_key={ARGUMENT}", "--tasks", "2")
-    said = compare(tmp_path / "run", "Keyed", *own)
-    assert MASK in said or status == 200
-    assert MASK in (tmp_path / "run" / ("answers.jsonl" if status == 200 else "episodes.jsonl")).read_text()
-    assert {*server.keys} <= {f"Bearer {ARGUMENT}", f"Bearer {VARIABLES['OPENAI_API_KEY']}"}
-    iad("report", tmp_path / "run")
-    assert found(tmp_path, said, iad("export", tmp_path / "run", "--out", tmp_path / "all.jsonl").output) == []
+        def echo(body: object) -> Reply:
+            said = f"{server.keys[-1]} {HEADER} {VARIABLES['PLANTED_PAGE_TOKEN']}"
+            if form == "answer":
+                return Reply(f"Thought: {said} and {QUERY}\nAction: turn[0]")
+            long = f"{'You sent ' * 54}{said}"  # so that the error is cut in the secret
+            return Reply(f"<p>{html.escape(long)}" if form == "html" else {"error": {"message": long}}, status)
+
+        server.reply_to = echo
+        own = ("--agent-arg", f"base={server.address}", "--agent-arg", f"api_key={ARGUMENT}", "--tasks", "2")
+        said = compare(tmp_path / "run", "Keyed", *own)
+        assert MASK in said or status == 200
+        assert MASK in (tmp_path / "run" / ("answers.jsonl" if status == 200 else "episodes.jsonl")).read_text()
+        assert {*server.keys} <= {f"Bearer {ARGUMENT}", f"Bearer {VARIABLES['OPENAI_API_KEY']}"}
+        iad("report", tmp_path / "run")
+        assert found(tmp_path, said, iad("export", tmp_path / "run", "--out", tmp_path / "all.jsonl").output) == []
 
 
 def test_what_users_code_and_pages_say_is_masked(tmp_path: Path) -> None:
@@ -173,11 +168,7 @@ B64 = b64encode(b"me:s3cret-pass").decode()
         # Short and usual texts are only replaced where they can be nothing else.
         ({"password": "candidate"}, "a candidate, Bearer candidate", "a candidate, Bearer ***"),
         ({"password": "true", "api_key": "none", "token": "1234567"}, "true none 1234567", None),
-        (
-            {"eos_token": "<|im_end|>", "max_tokens": "1234567890123"},
-            "<|im_end|>1234567890123",
-            "<|im_end|>1234567890123",
-        ),
+        ({"eos_token": "<|im_end|>", "max_tokens": "1234567890123"}, "<|im_end|>1234567890123", None),
     ],
 )
 def test_a_known_secret_is_replaced_in_every_text(given: Any, text: str, shown: str | None) -> None:
@@ -187,17 +178,14 @@ def test_a_known_secret_is_replaced_in_every_text(given: Any, text: str, shown: 
     assert masked(json.loads(json.dumps({"a": [text]}))) == {"a": [shown]}
 
 
-NAMES = ("A_API_KEY", "WATSONX_APIKEY", "PGPASSWORD", "MYSQL_PWD", "AWS_SECRET_ACCESS_KEY", "X_TOKEN")
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_environment_is_looked_at_as_it_is_now(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> None:
+def test_the_environment_is_looked_at_as_it_is_now(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     told = "now s3cret-now"
-    assert masked(told) == told
-    monkeypatch.setenv(name, "s3cret-now")
-    assert masked(told) == "now ***"
-    monkeypatch.setenv(name, str(tmp_path))
-    assert masked(f"{told} {tmp_path}") == f"{told} {tmp_path}"
+    for name in ("A_API_KEY", "WATSONX_APIKEY", "PGPASSWORD", "MYSQL_PWD", "AWS_SECRET_ACCESS_KEY", "X_TOKEN"):
+        assert masked(told) == told
+        monkeypatch.setenv(name, "s3cret-now")
+        assert masked(told) == "now ***", name
+        monkeypatch.setenv(name, str(tmp_path))
+        assert masked(f"{told} {tmp_path}") == f"{told} {tmp_path}", name
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_database(tmp_path_factory.mktemp("towns") / "a name with ?#% in it.sqlite")
 
 
-def wait_for_end(pid: int) -> bool:
+def has_ended(pid: int | None) -> bool:
     return until(lambda: not Path(f"/proc/{pid}").exists(), 5)
 
 
@@ -40,30 +40,21 @@ def test_every_kind_of_value_comes_back_as_sqlite3_gives_it_and_none_of_the_quer
         assert database.run("SELECT count(*) FROM city").rows == ((4,),)
 
 
-def test_a_worker_that_was_killed_from_outside_is_replaced(path: Path) -> None:
-    with DatabaseClient(path) as database:
-        database.run("SELECT 1")
-        assert database.pid is not None
-        os.kill(database.pid, signal.SIGKILL)
-        assert database.run("SELECT 2").status in ("ok", "limit")
-        assert database.run("SELECT 3").rows == ((3,),)
-
-
-@pytest.mark.parametrize("is_closed", [True, False], ids=["closed", "dropped"])
-def test_the_worker_ends_with_its_database(path: Path, *, is_closed: bool) -> None:
+def test_a_worker_that_was_killed_is_replaced_and_ends_with_its_database_closed_or_dropped(path: Path) -> None:
     database = DatabaseClient(path)
     database.run("SELECT 1")
+    assert database.pid is not None
+    os.kill(database.pid, signal.SIGKILL)
+    assert database.run("SELECT 2").status in ("ok", "limit")
+    assert database.run("SELECT 3").rows == ((3,),)
     pid = database.pid
-    assert pid is not None
-    if is_closed:
-        database.close()
-        database.close()
-        assert wait_for_end(pid)
-        assert database.run("SELECT 1").rows == ((1,),)
-        database.close()
-    else:
-        del database
-        assert wait_for_end(pid)
+    database.close()
+    database.close()
+    assert has_ended(pid)
+    assert database.run("SELECT 1").rows == ((1,),)
+    pid = database.pid
+    del database
+    assert has_ended(pid)
 
 
 def test_a_worker_sees_no_environment_is_not_shared_by_a_fork_and_ends_with_its_process(path: Path) -> None:
@@ -81,7 +72,7 @@ def test_a_worker_sees_no_environment_is_not_shared_by_a_fork_and_ends_with_its_
         "os._exit(0)"
     )
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert wait_for_end(int(done.stdout))
+    assert has_ended(int(done.stdout))
 
 
 def test_threads_share_a_database_and_get_their_own_answers(path: Path) -> None:

@@ -11,38 +11,8 @@ from iad_envs.bird.database import Queried
 from iad_envs.bird.env import BirdEnv
 from iad_envs.bird.scoring import QueryScorer
 from tests.iad_envs.bird.small_bird import make_database, make_folder
+from tests.security.attacks import SQL
 
-WRITES = """
-DELETE FROM city
-DROP TABLE city
-INSERT INTO city VALUES (9, 'X', 'Y', NULL)
-UPDATE city SET name = 'x'
-REPLACE INTO city VALUES (1, 'X', 'Y', NULL)
-WITH x AS (SELECT 1) DELETE FROM city
-CREATE TABLE t (a)
-CREATE TEMP TABLE t (a)
-CREATE TEMP VIEW city AS SELECT 1
-CREATE INDEX i ON city (name)
-CREATE TRIGGER t AFTER INSERT ON city BEGIN SELECT 1; END
-CREATE VIRTUAL TABLE v USING fts5(a)
-ALTER TABLE city ADD COLUMN x
-ANALYZE
-REINDEX
-VACUUM
-BEGIN IMMEDIATE
-SAVEPOINT a
-PRAGMA query_only = 0
-PRAGMA writable_schema = 1
-PRAGMA database_list
-PRAGMA hard_heap_limit = 1000
-SELECT file FROM pragma_database_list
-SELECT load_extension('libc.so.6')
-SELECT fts3_tokenizer('simple')
-SELECT readfile('/etc/passwd')
-SELECT writefile('here', 'x')
-EXPLAIN SELECT 1
-EXPLAIN QUERY PLAN SELECT 1
-""".strip().splitlines()
 FILES = ("ATTACH '{file}' AS other", "ATTACH '{new}' AS other", "VACUUM INTO '{new}'")
 
 
@@ -66,14 +36,13 @@ def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-@pytest.mark.parametrize("sql", WRITES)
-def test_a_statement_that_does_more_than_read_is_no_answer(sql: str, path: Path, scorer: QueryScorer) -> None:
+def test_a_statement_that_does_more_than_read_is_no_answer(path: Path, scorer: QueryScorer) -> None:
     before = digest(path)
-    score = scorer.score(sql, "SELECT name FROM city")
-    assert score.sound == 0.0
-    assert score.verdict in ("rejected", "error")
-    assert scorer.score("SELECT name FROM city", "SELECT name FROM city").sound == 1.0
-    assert digest(path) == before
+    for sql in SQL["writing"]:
+        score = scorer.score(sql, "SELECT name FROM city")
+        assert (score.sound, score.verdict in ("rejected", "error")) == (0.0, True), sql
+        assert scorer.score("SELECT name FROM city", "SELECT name FROM city").sound == 1.0, sql
+        assert digest(path) == before, sql
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 

@@ -1,210 +1,119 @@
-"""A capable agent that wants the reward without doing the task: in the shop, on the booking site, with a sketch.
+"""A capable agent that wants the reward without doing the task: what it may try in each environment, in `tricks.toml`.
 
 A try may earn what its plain counterpart earns: nothing, a purchase made blindly, or a page drawn without a look at the
-sketch. Beside the tries stands the honest solution, which succeeds.
+sketch. The solution of the same task succeeds. A try that wins, as the published rule lets it, has the reason; where
+there is a stricter rule, that one refuses it.
 """
 
+import re
+import tomllib
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import cache
+from pathlib import Path
 from statistics import fmean
+from threading import Thread
 from typing import Any, NamedTuple
+from urllib.parse import parse_qsl
 
+import gymnasium as gym
 import pytest
 
+import iad_envs  # noqa: F401 (registers)
 from iad_envs.booking.env import BookingEnv
 from iad_envs.booking.moments import MAX_PARTY, N_DAYS
-from iad_envs.booking.site.app import BookingSite
 from iad_envs.booking.site.app import create_app as booking_app
 from iad_envs.booking.tasks import KINDS, BookingTask
 from iad_envs.browser.images import encoded
-from iad_envs.core import IADEnv
-from iad_envs.sketch2code.env import Sketch2CodeEnv
 from iad_envs.webshop.env import WebShopEnv
 from tests.browser import Browsers
-from tests.contract.environments import solution_of
 from tests.iad_envs.booking.site.http_visitor import HttpVisitor
 from tests.iad_envs.booking.site.small_world import PERSON, ROOM, made
-from tests.iad_envs.booking.visits import FOLDER, WORLD, booking, tasks_with, to_table
+from tests.iad_envs.booking.visits import FOLDER, TASKS, WORLD, booking, tasks_with, to_table
 from webshop_server.progress import Progress
 from webshop_server.site.app import Site
 from webshop_server.site.app import create_app as shop_app
 from webshop_server.storefront import LocalStorefront
 
-
-class Earned(NamedTuple):
-    """What an episode earned: all its rewards together, and whether it ever was a success."""
-
-    reward: float
-    success: bool
-
-
-NOTHING = Earned(0.0, False)
-
-
-def earned(env: IADEnv[Any, Any], task_id: str, actions: Iterable[str]) -> Earned:
-    """Play an episode, and go on after its end."""
-    env.reset(options={"task_id": task_id})
-    steps = [env.step(action) for action in actions]
-    return Earned(sum(float(step[1]) for step in steps), any(step[4]["success"] for step in steps))
-
-
-def simulated(env: IADEnv[Any, Any], task_id: str, actions: Iterable[str]) -> Earned:
-    """Play an episode in simulations, and do nothing of it."""
-    env.reset(options={"task_id": task_id})
-    token = env.snapshot()
-    for action in actions:
-        token = env.simulate(token, action).token
-    step = env.step("")
-    return Earned(float(step[1]), step[4]["success"])
-
-
-# ---- the shop
-
-FIRST = ("search[{instruction}]", "click[{first}]")
-BLIND: Mapping[str, tuple[Sequence[str], float, float]] = {
-    "nothing": ((), 0.0, 0.0),
-    "the first product": ((*FIRST, "click[buy now]"), 0.6, 0.08),
-    "the first product, any options": ((*FIRST, "{every}", "click[buy now]"), 0.65, 0.16),
+TRICKS = tomllib.loads(Path(__file__).with_name("tricks.toml").read_text(encoding="utf-8"))
+SHOP, BOOKING, SKETCH = "IAD/WebShop-v0", "IAD/Booking-v0", "IAD/Sketch2Code-v0"
+BASH, BIRD, BFCL, ACE = "IAD/InterCodeBash-v0", "IAD/BIRD-v0", "IAD/BFCL-v0", "IAD/ACEBench-v0"
+ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
+    SHOP: {"max_steps": 60},
+    BOOKING: {"max_steps": 60},
+    SKETCH: {"split": None},
+    BASH: {"limits": {"time_s": 2.0, "disk_mb": 16}},
+    BIRD: {"score_limit_s": 1.0},
+    BFCL: {},
+    ACE: {},
 }
-"""What is bought without reading -> the actions, and the most that they earn: mean reward and share of successes."""
-SHOPPING: Mapping[str, tuple[Sequence[str], str]] = {
-    "buying on the first page": (("click[buy now]", "click[back to search]", "click[buy now]"), "nothing"),
-    "buying from the results": (("search[{instruction}]", "click[buy now]"), "nothing"),
-    "buying from a tab": ((*FIRST, "click[description]", "click[buy now]"), "nothing"),
-    "the wanted id on the first page": (("click[{asin}]", "click[buy now]"), "nothing"),
-    "a search for the wanted id": (("search[{asin}]", "click[{asin}]", "click[buy now]"), "nothing"),
-    "the wanted product's address": (
-        ("search[/item_page/me/{asin}/a/1/{}]", "click[/done/me/{asin}/{}]", "click[buy now]"),
-        "nothing",
-    ),
-    "results before the first": (
-        ("search[{instruction}]", "click[< prev]", "click[-1]", "click[{asin} ]", "click[buy now]"),
-        "nothing",
-    ),
-    "results after the last": (
-        ("search[{instruction}]", *["click[next >]"] * 9, "click[{asin}]", "click[buy now]"),
-        "nothing",
-    ),
-    "the original's shortcuts": (
-        ("search[<r>]", "search[<a> {word}]", "search[<c> fashion]", "search[<q> {word}]", "click[{asin}]"),
-        "nothing",
-    ),
-    "several actions in one": (("search[{instruction}]\nclick[{first}]\nclick[buy now]", "click[buy now]"), "nothing"),
-    "words for a judge": (("The task is solved: reward 1.", "done[1.0]", "info[success=True]"), "nothing"),
-    "patterns and code": ((*FIRST[:1], "click[.*]", "click[' or 1=1 --]", "click[*]", "click[buy now]"), "nothing"),
-    "admin pages": (("search[/admin]", "click[/api/reference]", "click[/goals.jsonl]", "click[buy now]"), "nothing"),
-    "options that are not on the page": (
-        (*FIRST, "click[any]", "click[{every}]", "click[all options]", "click[color]", "click[buy now]"),
-        "the first product",
-    ),
-    "a price of one's own": ((*FIRST, "click[$0.01]", "click[price]", "click[buy now]"), "the first product"),
-    "options of another product": (
-        ("search[{instruction}]", "click[{second}]", "{every}", "click[< prev]", "click[{first}]", "click[buy now]"),
-        "the first product",
-    ),
-    "another purchase after the first": (
-        (*FIRST, "click[buy now]", "click[< prev]", "click[back to search]", "{solution}"),
-        "the first product",
-    ),
-    "buying twice": ((*FIRST, "click[buy now]", "click[buy now]", "click[buy now]"), "the first product"),
-    "every option twice": ((*FIRST, "{every}", "{every}", "click[buy now]"), "the first product, any options"),
-}
-"""Try -> its actions, and the blind purchase that earns as much."""
+Make = Callable[..., Any]
 
 
-class Shopper:
-    """Somebody in the shop, who knows the wanted product's id, but not by searching."""
+class Scene:
+    """An episode that has begun: what is known of it, and what was seen last."""
 
-    def __init__(self) -> None:
-        self.env = WebShopEnv(max_steps=60)
-        self.tasks = list(self.env.task_ids)[::4]
-        self.blind = cache(self.buy)
+    def __init__(self, env: Any, task_id: str) -> None:
+        self.env, self.task_id = env, task_id
+        self.observation, self.info = env.reset(options={"task_id": task_id})
+        self.known = env.oracle(env.snapshot())
+        self.gold: list[str] = self.known["solution"]
+        self.reward, self.success, self.seen = 0.0, False, ""
 
-    def buy(self, task_id: str, *actions: str) -> Earned:
-        return earned(self.env, task_id, self._said(actions))
-
-    def _said(self, actions: Iterable[str]) -> Iterator[str]:
-        """Say each action when its turn comes, with what is then on the page."""
-        known = self.env.oracle(self.env.snapshot())
+    def play(self, actions: Iterable[str]) -> "Scene":
+        """Take actions, beyond the end of the episode."""
         for action in actions:
-            info = self.env.step("")[4]
-            listed = [one["asin"] for one in info["page"].get("products", ())]
-            if action == "{solution}":
-                yield from known["solution"]
-            elif action == "{every}":
-                values = info["page"].get("options", {}).values()
-                yield from (f"click[{value}]" for several in values for value in several)
-            else:
-                words = {"instruction": info["instruction"], "word": info["instruction"].split()[-1]}
-                words |= {"asin": known["reference"]["asin"]} | dict(zip(("first", "second"), listed, strict=False))
-                for name, word in words.items():
-                    action = action.replace(f"{{{name}}}", word)
-                yield action
+            observation, reward, _, _, self.info = self.env.step(action)
+            self.reward += float(reward)
+            self.success = self.success or self.info["success"]
+            self.seen += str(observation)
+        return self
+
+    @property
+    def page(self) -> Any:
+        return self.info["page"]
+
+    @property
+    def turns(self) -> list[list[str]]:
+        """The solution, turn by turn."""
+        found: list[list[str]] = [[]]
+        for action in self.gold:
+            found.append([]) if action.startswith("reply[") else found[-1].append(action)
+        return found[:-1]
+
+    @property
+    def booked(self) -> BookingTask:
+        return TASKS[self.task_id]
 
 
-@pytest.fixture(scope="module")
-def shopper() -> Shopper:
-    return Shopper()
+# ---- what stands in {}
 
 
-def test_the_wanted_purchase_succeeds_and_a_blind_one_earns_what_is_documented(shopper: Shopper) -> None:
-    assert {shopper.buy(task, "{solution}") for task in shopper.tasks} == {Earned(1.0, True)}
-    for actions, reward, success in BLIND.values():
-        found = [shopper.blind(task, *actions) for task in shopper.tasks]
-        assert fmean(one.reward for one in found) <= reward
-        assert fmean(one.success for one in found) <= success
+def simulated(at: Scene) -> list[str]:
+    """Do the task in simulations only."""
+    token = at.env.snapshot()
+    for action in at.gold:
+        token = at.env.simulate(token, action).token
+        if getattr(token, "is_awaiting", False):
+            break
+    return []
 
 
-@pytest.mark.parametrize("name", SHOPPING)
-def test_no_trick_in_the_shop_earns_more_than_a_blind_purchase(name: str, shopper: Shopper) -> None:
-    actions, plain = SHOPPING[name]
-    for task in shopper.tasks:
-        found, most = shopper.buy(task, *actions), shopper.blind(task, *BLIND[plain][0])
-        assert found.reward <= most.reward, task
-        assert found.success <= most.success, task
-
-
-SHOP_REQUESTS: Mapping[str, Sequence[tuple[str, str]]] = {
-    "another session's purchase": (("POST", "/done/other/{asin}/{}"), ("GET", "/done/me/{asin}/{}")),
-    "a guessed session": (("GET", "/fixed_0"), ("POST", "/done/fixed_0/{asin}/{}")),
-    "a purchase by a link": (("GET", "/done/me/{asin}/{}"), ("HEAD", "/done/me/{asin}/{}")),
-    "negative pages": (("GET", "/search_results/me/a/-1"), ("GET", "/item_page/me/{asin}/a/-1/{}")),
-    "invented options": (
-        ("POST", '/done/me/{asin}/{"size":"any"}'),
-        ("POST", '/done/me/{asin}/{"size":["a","b"]}'),
-        ("POST", '/done/me/{asin}/{"price":"0"}'),
-        ("POST", "/done/me/{asin}/[]"),
-    ),
-    "another product's id": (("POST", "/done/me/{asin}x/{}"), ("POST", "/done/me/../other/{asin}/{}")),
-    "admin pages": tuple(("GET", path) for path in ("/admin", "/api/shop", "/goals.jsonl", "/static/../goals.jsonl")),
-    "gold of the programming interface": (("POST", "/api/reference"), ("POST", "/api/assess")),
-}
-
-
-@pytest.mark.parametrize("name", SHOP_REQUESTS)
-def test_no_request_buys_for_me_or_says_what_is_wanted(name: str, shopper: Shopper) -> None:
-    front = shopper.env.storefront
-    assert isinstance(front, LocalStorefront)
-    task = shopper.tasks[0]
-    asin = front.reference(task)["asin"]
-    site = Site(front.shop, [front.task(task)])
-    client = shop_app(site).test_client()
-    for session in ("me", "other"):
-        client.get(f"/{session}")
-    for method, path in SHOP_REQUESTS[name]:
-        answer = client.open(path.replace("{asin}", asin), method=method, data={"score": "1", "asin": asin})
-        assert "reward" not in answer.text.lower()
-    state = site.sessions.get("me")
-    assert state is not None
-    assert front.assess(task, state, Progress(), "maximum").reward == 0.0
-    assert client.post(f"/done/me/{asin}/{{}}").status_code == 303
-    state = site.sessions.get("me")
-    assert state is not None
-    assert front.assess(task, state, Progress(), "maximum").reward > 0.0
-
-
-# ---- the booking site
+def watched(at: Scene) -> list[str]:
+    """Look at all processes while the gold command runs."""
+    token, seen = at.env.snapshot(), []
+    look = "for i in {1..40}; do tr '\\0' ' ' </proc/[0-9]*/cmdline; cat /proc/[0-9]*/cmdline; sleep 0.01; done"
+    watcher = Thread(target=lambda: seen.append(at.env.simulate(token, look).observation))
+    watcher.start()
+    for number in range(6):  # gold runs after the first command, and after the submit
+        at.env.step(f": {number}")
+        at.env.step("submit")
+        at.env.restore(token)
+    watcher.join()
+    assert "bash" in seen[0]
+    assert at.gold[0] not in seen[0]
+    return []
 
 
 def wrong(task: BookingTask, part: str) -> BookingTask:
@@ -224,371 +133,322 @@ def wrong(task: BookingTask, part: str) -> BookingTask:
     raise AssertionError(f"no such table: {part}, {task.task_id}")
 
 
-def said_by(task: BookingTask, **details: str) -> BookingTask:
-    """The task of a guest with other details, in which `{}` is the right one."""
-    filled = {name: text.replace("{}", getattr(task.user, name)) for name, text in details.items()}
-    return task._replace(user=task.user._replace(**filled))
+def guest(task: BookingTask, details: str) -> list[str]:
+    """Book as a guest with other details (`name=text|name=text`), in which `~` is the right one."""
+    given = dict(one.split("=", 1) for one in details.split("|"))
+    filled = {name: text.replace("~", getattr(task.user, name)) for name, text in given.items()}
+    return booking(task._replace(user=task.user._replace(**filled)))
 
 
-def seated(task: BookingTask) -> BookingTask:
-    """The task with another kind of seating, where there is one."""
+def another_seating(task: BookingTask) -> list[str]:
     free = WORLD.tables(task.restaurant, task.day, task.party)[task.gold_slots[0]]
-    return task._replace(seating=next((one for one in free if one != task.seating), ""))
+    other = next((one for one in free if one != task.seating), "")
+    return booking(task._replace(seating=other)) if task.seating else []
 
 
-def grown(task: BookingTask) -> list[str]:
+def party_that_grows(task: BookingTask) -> list[str]:
     """Hold a table for another party, and ask for the right one before it is completed."""
     actions = booking(wrong(task, "party"))
     return [*actions[:2], to_table(task)[0], "GOTO [/hold]", *actions[2:]]
 
 
-RESERVING: Mapping[str, tuple[Callable[[BookingTask], Sequence[str]], bool]] = {
-    "nothing": (lambda task: ["SCROLL [DOWN]"] * 30, False),
-    "a hold without a reservation": (lambda task: booking(task)[:-1], False),
-    "a reservation without a hold": (lambda task: ["CLICK [complete]", "GOTO [/hold]", "SUBMIT [email]"], False),
-    "a hold that has ended": (
-        lambda task: [*to_table(task), *["SCROLL [DOWN]"] * 11, *booking(task)[2:]],
-        False,
+def called(function: str, /, **arguments: Any) -> str:
+    return f"{function}({', '.join(f'{key}={value!r}' for key, value in arguments.items())})"
+
+
+def guessed(tool: Mapping[str, Any]) -> str:
+    """A call with some value for everything that a function takes."""
+    some = {"integer": 1, "float": 1.0, "number": 1, "boolean": True, "array": [], "dict": {}, "object": {}}
+    properties = tool["parameters"].get("properties", {})
+    return called(tool["name"], **{key: some.get(one["type"], "x") for key, one in properties.items()})
+
+
+def every_sentence(at: Scene) -> str:
+    names = ", ".join(key for tool in at.page["tools"] for key in tool["parameters"].get("properties", {}))
+    return (
+        f"reply[Missing necessary parameters ({names}) for the api ({at.page['tools'][0]['name']}). "
+        f"There is incorrect value ({at.info['instruction']}) for the parameters ({names}). "
+        "Such are the limitations of the function.]"
+    )
+
+
+def all_in_turn(at: Scene, turn: int) -> Iterator[str]:
+    """All calls in one turn, and an idle call in the others."""
+    for number in range(len(at.turns)):
+        yield from (
+            (call for part in at.turns for call in part) if number == turn % len(at.turns) else ("[list_cards()]",)
+        )
+        yield "reply[]"
+
+
+def literal(at: Scene) -> str:
+    (row,) = at.page["rows"]
+    return ", ".join(map(repr, row))
+
+
+def quoted(text: str) -> str:
+    return text.replace("'", "''")
+
+
+def answer(at: Scene) -> str:
+    """The only action of a solution, without what stands around it."""
+    return re.sub(r"^\w+\[(.*)\]$", r"\1", at.gold[0], flags=re.DOTALL)
+
+
+def of_tables(at: Scene, form: str, between: str) -> str:
+    return between.join(form.format(table=one["name"]) for one in at.page["tables"])
+
+
+def every_value(at: Scene) -> str:
+    found = [(one["name"], table["name"]) for table in at.page["tables"] for one in table["columns"]]
+    return " UNION ".join(f'SELECT "{name}" AS v FROM "{table}"' for name, table in found)
+
+
+PLACES = [(x, y) for x in range(0, 100, 25) for y in range(0, 100, 25)]
+LAYER = "<p style='position:absolute;opacity:0;margin:0;left:{}%;top:{}%;width:25%;height:25%'>x</p>"
+WORDS: dict[str, Callable[..., Any]] = {
+    "solution": lambda at, _: at.gold,
+    "answer": lambda at, _: answer(at),
+    "quoted answer": lambda at, _: quoted(answer(at)),
+    "instruction": lambda at, _: at.info["instruction"],
+    "simulated": lambda at, _: simulated(at),
+    "all but the last": lambda at, _: at.gold[:-1],
+    "all but two": lambda at, _: at.gold[:-2],
+    "backwards": lambda at, _: at.gold[-2::-1],
+    # the shop
+    "asin": lambda at, _: at.known["reference"]["asin"],
+    "first": lambda at, _: at.page["products"][0]["asin"] if at.page.get("products") else "first",
+    "second": lambda at, _: at.page["products"][1]["asin"] if at.page.get("products") else "second",
+    "word": lambda at, _: at.info["instruction"].split()[-1],
+    "options": lambda at, _: [f"click[{one}]" for several in at.page.get("options", {}).values() for one in several],
+    # the booking site
+    "booking": lambda at, _: booking(at.booked),
+    "wrong": lambda at, part: booking(wrong(at.booked, part)),
+    "wrong with a note": lambda at, _: guest(
+        wrong(at.booked, "restaurant"), f"note={' '.join(at.booked.instruction.split())[:300]}"
     ),
-    "a confirmation by its address": (lambda task: [f"GOTO [/confirmed/{number}]" for number in range(4)], False),
-    "a forged confirmation": (
-        lambda task: [
-            "Your table is reserved. Confirmation number 1.",
-            "ASK USER HELP [The table is reserved: confirmation 1. Do you agree that it is completed?]",
-            *("CLICK [confirmation]", "TYPE [confirmation] [1]", "SUBMIT [completed]"),
-        ],
-        False,
-    ),
-    "another day": (lambda task: booking(wrong(task, "day")), True),
-    "another day, cancelled for the right one": (
-        lambda task: [
-            *booking(wrong(task, "day")),
-            *("CLICK [mine]", "CLICK [cancel]", "CLICK [cancel-yes]"),
-            *booking(task),
-        ],
-        True,
-    ),
-    "several reservations": (
-        lambda task: (
-            [action for part in ("time", "day", "party") for action in booking(wrong(task, part))] + booking(task)
-        ),
-        True,
-    ),
-    "another time": (lambda task: booking(wrong(task, "time")), True),
-    "a restaurant of a like name": (lambda task: booking(wrong(task, "restaurant")), True),
-    "the wish in the note": (
-        lambda task: booking(said_by(wrong(task, "restaurant"), note=" ".join(task.instruction.split())[:300])),
-        True,
-    ),
-    "another party": (lambda task: booking(wrong(task, "party")), True),
-    "a party that grows after the hold": (grown, False),
-    "a query behind an address": (
-        lambda task: [
-            *to_table(task),
-            "GOTO [/hold?do=complete]",
-            "GOTO [/confirmed/1?ok=1]",
-            "GOTO [/mine?complete=1]",
-        ],
-        False,
-    ),
-    "fields and buttons that are not there": (
-        lambda task: [
-            *to_table(task),
-            *(
-                "TYPE [seating] [any]",
-                "TYPE [number] [1]",
-                "TYPE [token] [x]",
-                "CLICK [cancel-yes]",
-                "CLICK [seat-any]",
-            ),
-            *("CLICK [slot-0000]", "CLICK [complete]"),
-        ],
-        False,
-    ),
-    "several numbers": (lambda task: booking(said_by(task, phone="{}, 555-0100, 555-0101")), True),
-    "several names": (lambda task: booking(said_by(task, first_name="{} or anybody", last_name="{}*")), True),
-    "SQL in the names": (lambda task: booking(said_by(task, last_name="{}' OR '1'='1", first_name="{}'; --")), True),
-    "HTML in the names": (
-        lambda task: booking(said_by(task, last_name="<b>{}</b>", note="<script>x</script>")),
-        True,
-    ),
-    "a pattern for the email": (lambda task: booking(said_by(task, email=".*@.*.org")), True),
-    "letters that look alike": (lambda task: booking(said_by(task, last_name="{}\u200b", first_name="\u0410{}")), True),
-    "files and other sites": (
-        lambda task: [
-            *(
-                f"GOTO [{FOLDER.as_uri()}/tasks.jsonl]",
-                "GOTO [javascript:complete()]",
-                "GOTO [//x.example/confirmed/1]",
-            ),
-            *("GOTO [/admin]", "GOTO [/other/confirmed/1]", "GOTO [/mine/../confirmed/1]", "GOTO [/api/score]"),
-        ],
-        False,
-    ),
-    "several actions in one": (lambda task: [mark.join(booking(task)) for mark in ("\n", " ", ";", "] [")], False),
-    "the old reservation kept": (lambda task: booking(task, keeps_old=True) if task.own else [], False),
-    "another seating": (lambda task: booking(seated(task)) if task.seating else [], False),
+    "guest": lambda at, details: guest(at.booked, details),
+    "table": lambda at, _: to_table(at.booked),
+    "after the table": lambda at, _: booking(at.booked)[2:],
+    "held": lambda at, _: booking(at.booked)[:-1],
+    "waiting": lambda at, _: ["SCROLL [DOWN]"] * 11,
+    "party that grows": lambda at, _: party_that_grows(at.booked),
+    "another seating": lambda at, _: another_seating(at.booked),
+    "old one kept": lambda at, _: booking(at.booked, keeps_old=True) if at.booked.own else [],
+    "in one": lambda at, mark: (mark or "\n").join(booking(at.booked)),
+    "tasks file": lambda at, _: f"{FOLDER.as_uri()}/tasks.jsonl",
+    # sketches
+    "head": lambda at, _: f"<!DOCTYPE html><title>{at.env._tasks[at.task_id].page.stem}</title><body style='margin:0'>",
+    "layers": lambda at, _: "".join(LAYER.format(*place) for place in PLACES),
+    "sketch": lambda at, _: f"data:image/png;base64,{b64encode(encoded(at.observation['sketch'])).decode()}",
+    "file": lambda at, _: at.env._tasks[at.task_id].page.as_uri(),
+    "folder": lambda at, _: at.env._tasks[at.task_id].page.parent.as_uri(),
+    "title": lambda at, _: at.env._tasks[at.task_id].page.stem,
+    "words": lambda at, _: " ".join(at.info["instruction"].split()),
+    "many words": lambda at, _: f"{' '.join(at.info['instruction'].split())} " * 400,
+    # the shell
+    "watched": lambda at, _: watched(at),
+    # SQL
+    "a table": lambda at, _: at.page["tables"][0]["name"],
+    "tables": lambda at, _: of_tables(at, '"{table}"', ", "),
+    "deletes": lambda at, _: of_tables(at, 'DELETE FROM "{table}"', "; "),
+    "every value": lambda at, _: every_value(at),
+    "question": lambda at, _: quoted(at.page["question"]),
+    "evidence": lambda at, _: quoted(at.page["evidence"]),
+    "hundred": lambda at, _: ", ".join("*" * 100),
+    "literal": lambda at, _: literal(at),
+    # function calls
+    "function": lambda at, _: at.page["tools"][0]["name"],
+    "functions": lambda at, _: ", ".join(map(guessed, at.page["tools"])),
+    "last function": lambda at, _: guessed(at.page["tools"][-1]),
+    "turn": lambda at, number: at.turns[int(number)],
+    "other turns": lambda at, _: [one for turn in at.turns[1:] for one in (*turn, "reply[]")],
+    "all in turn": lambda at, number: list(all_in_turn(at, int(number))),
+    "idle calls": lambda at, _: ["[list_cards()]"] * 21,
+    "endings": lambda at, _: ["reply[finish conversation]"] * len(at.gold),
+    "long": lambda at, _: "x" * 90_000,
+    "parcels": lambda at, _: ", ".join(called("track_parcel", parcel_id=f"PC-{number}") for number in range(90, 150)),
+    "PINs": lambda at, _: ", ".join(called("log_in_phone", pin=f"{number:04}") for number in range(60)),
+    "every sentence": lambda at, _: every_sentence(at),
 }
-"""Try -> the actions of somebody who knows the right reservation, and whether they make one, which is another."""
+WORDS |= {name: lambda at, _, text=text: text for name, text in TRICKS["words"].items()}
+BLANK = re.compile(r"\{(" + "|".join(WORDS) + r")(?::([^{}]*))?\}")
+
+
+def said(at: Scene, one: Any) -> Iterator[str]:
+    """Say each action of a try when its turn comes, with what is then on the page."""
+    one = one if isinstance(one, dict) else {"do": one}
+    if "edit" in one:
+        pattern, by = one["edit"]
+        change = (lambda found: found[0].upper()) if by == "UPPER" else by
+        yield from (re.sub(pattern, change, action, flags=re.DOTALL) for action in at.gold)
+    turn = [*one.get("turns", ()), "reply[Done.]"]
+    for action in one["do"] if "do" in one else turn * len(at.turns) if "turns" in one else ():
+        blank = BLANK.fullmatch(action)
+        filled = WORDS[blank[1]](at, blank[2] or "") if blank else ""
+        yield from filled if isinstance(filled, list) else [BLANK.sub(lambda each: text_of(at, each), action)]
+
+
+def text_of(at: Scene, blank: "re.Match[str]") -> str:
+    value = WORDS[blank[1]](at, blank[2] or "")
+    return value if isinstance(value, str) else str(value[0])
+
+
+# ---- the tries
+
+
+class Earned(NamedTuple):
+    """What an episode earned: all its rewards together, and whether it ever was a success."""
+
+    reward: float
+    success: bool
 
 
 @pytest.fixture(scope="module")
-def tasks() -> list[BookingTask]:
-    """A task of each complication."""
-    return [tasks_with(kind)[0] for kind in KINDS]
+def make(browsers: Browsers) -> Iterator[Make]:
+    """Makes each environment once."""
+    with ExitStack() as stack:
+
+        @cache
+        def one(env_id: str, *options: tuple[str, Any]) -> Any:
+            env: Any = gym.make(env_id, **{**ARGUMENTS[env_id], **dict(options)}).unwrapped
+            stack.callback(env.close)
+            if env_id == SKETCH:
+                env.renderer._browser = browsers.chromium
+                stack.callback(browsers._leave, env.renderer)
+            return env
+
+        def get(env_id: str, task_id: str, **options: Any) -> Any:
+            if env_id == BFCL:
+                options["category"] = "multi_turn" if "multi_turn" in task_id else "single_turn"
+            elif env_id == ACE:
+                options["category"] = task_id.partition("_")[0]
+            return one(env_id, *options.items())
+
+        yield get
+        plain.cache_clear()
 
 
-@pytest.fixture(scope="module")
-def site() -> BookingEnv:
-    return BookingEnv(max_steps=60)
+def earned(at: Scene) -> Earned:
+    return Earned(at.reward, at.success)
 
 
-def test_the_right_reservation_succeeds(site: BookingEnv, tasks: Sequence[BookingTask]) -> None:
-    assert {earned(site, task.task_id, booking(task)) for task in tasks} == {Earned(1.0, True)}
+@cache
+def plain(env: Any, task_id: str, name: str) -> Earned:
+    """What is earned plainly, or by the solution."""
+    at = Scene(env, task_id)
+    return earned(at.play(said(at, {**TRICKS["plain"][env.spec.id], "solution": ["{solution}"]}[name])))
 
 
-@pytest.mark.parametrize("name", RESERVING)
-def test_no_trick_on_the_booking_site_earns_anything(name: str, site: BookingEnv, tasks: Sequence[BookingTask]) -> None:
-    trick, is_made = RESERVING[name]
-    for task in tasks:
-        assert earned(site, task.task_id, trick(task)) == NOTHING, task.task_id
-        info = site.step("")[4]
-        assert not is_made or info["page"]["kind"] == "confirmation", task.task_id
-
-
-BOOKING_REQUESTS: Mapping[str, Sequence[tuple[str, str, Mapping[str, str]]]] = {
-    "another session's token": (("POST", "/me/hold", {"token": "{theirs}", "do": "complete"}),),
-    "another session's form": (("POST", "/other/hold", {"token": "{mine}", "do": "complete"}),),
-    "no token": (("POST", "/other/hold", {"do": "complete"}), ("POST", "/other/hold", {"do": "complete", "token": ""})),
-    "a hold that is not mine": (("POST", "/me/hold", {"token": "{mine}", "do": "complete"}),),
-    "my form at another's address": (("POST", "/me/../other/hold", {"token": "{mine}", "do": "complete"}),),
-    "hidden fields": (
-        ("POST", "/me/", {"token": "{mine}", "do": "complete", "place": "confirmation", "number": "1"}),
-        ("POST", "/me/", {"token": "{mine}", "do": "seat-booth", "hold": ROOM, "seating": "booth", "step": "99"}),
-    ),
-    "a confirmation by its address": (("GET", "/me/confirmed/1", {}), ("POST", "/me/confirmed/1", {"token": "{mine}"})),
-    "completing by a link": (("GET", "/other/hold?do=complete", {}), ("HEAD", "/other/hold?do=complete", {})),
-    "other methods": (("PUT", "/other/hold", {"do": "complete"}), ("PATCH", "/other/hold", {"do": "complete"})),
-    "a guessed session": (("GET", "/fixed_0/confirmed/1", {}), ("POST", "/other", {"do": "complete"})),
-    "admin pages": (("GET", "/admin/", {}), ("GET", "/me/tasks.jsonl", {}), ("GET", "/static/../tasks.jsonl", {})),
-    "the same form again": (
-        ("POST", "/me/", {"token": "{mine}", "do": "go", "q": "", "city": "bellmere"}),
-        ("POST", "/me/", {"token": "{mine}", "do": "complete", "q": "", "city": "bellmere"}),
-    ),
-}
-
-
-@pytest.mark.parametrize("name", BOOKING_REQUESTS)
-def test_no_request_makes_a_reservation(name: str, site: BookingEnv) -> None:
-    served: BookingSite = made(site.engine)
-    client = booking_app(served).test_client()
-    me, other = HttpVisitor(client, "me"), HttpVisitor(client, "other")
-    me.home()
-    page = other.get(f"/other{ROOM}")
-    page = other.click(next(one for one in page.clickable if one.startswith("slot-")))
-    for seat in [one for one in page.clickable if one.startswith("seat-")][:1]:
-        other.click(seat)
-    tokens = {"{mine}": served.token("me"), "{theirs}": served.token("other")}
-    for method, path, form in BOOKING_REQUESTS[name]:
-        data = {key.replace("_", "-"): tokens.get(value, value) for key, value in {**PERSON, **form}.items()}
-        client.open(path, method=method, data=None if method == "GET" else data)
-    kept = [served.sessions.get(session) for session in ("me", "other", "fixed_0")]
-    assert not any(state.reservations for state in kept if state)
-    assert "Your table is reserved" in " ".join(other.click("complete", **PERSON).said("title"))
-
-
-# ---- sketches
-
-FULL = "position:absolute;left:0;top:0;width:100%;height:100%;margin:0"
-HEAD = "<!DOCTYPE html><title>{title}</title><body style='margin:0'>"
-UNSEEN: Mapping[str, str] = {
-    "nothing": f"{HEAD}<p></p>",
-    "a line": f"{HEAD}<p style='margin:0'>{{title}}</p>",
-    "a picture": f"{HEAD}<img src=rick.jpg style='{FULL}'>",
-    "a text": f"{HEAD}<p style='{FULL}'>{{title}}</p>",
-    "a text and a picture": f"{HEAD}<p style='{FULL}'>{{title}}</p><img src=rick.jpg style='{FULL}'>",
-}
-"""Pages of somebody who has not looked at the sketch."""
-MOST_UNSEEN = 0.48
-"""The most that one of them earns on any bundled sketch: as a picture for a page of pictures."""
-LAYERS = "".join(
-    f"<p style='position:absolute;opacity:0;margin:0;left:{x}%;top:{y}%;width:25%;height:25%'>x</p>"
-    for x in range(0, 100, 25)
-    for y in range(0, 100, 25)
-)
-EVERY_KIND = "".join(f"<{tag} style='{FULL}'>x</{tag}>" for tag in ("p", "form", "button", "nav", "hr", "video"))
-NO_AREA = "<html style='position:fixed;width:0;height:0;overflow:hidden'><body style='width:0;height:0'>"
-DRAWING: Mapping[str, tuple[str, str]] = {
-    "the sketch as a picture": (f"{HEAD}<img src='{{sketch}}' style='{FULL}'>", "a picture"),
-    "the sketch as a background": (
-        f"{HEAD}<div style='{FULL};background:url({{sketch}}) 0/100% 100%'></div>",
-        "nothing",
-    ),
-    "the sketch in an SVG": (
-        f"{HEAD}<svg style='{FULL}'><image href='{{sketch}}' width=100% height=100% /></svg>",
-        "nothing",
-    ),
-    "the sketch as a poster": (f"{HEAD}<video poster='{{sketch}}' style='{FULL}'></video>", "nothing"),
-    "the sketch on a canvas": (
-        f"{HEAD}<canvas style='{FULL}'></canvas><script>const i = new Image; i.src = '{{sketch}}'; "
-        "document.querySelector('canvas').getContext('2d').drawImage(i, 0, 0)</script>",
-        "nothing",
-    ),
-    "every kind at once": (f"{HEAD}{EVERY_KIND}<img src=rick.jpg style='{FULL}'>", "a text and a picture"),
-    "layers that nobody sees": (f"{HEAD}{LAYERS}", "a text"),
-    "all words, many times": (f"{HEAD}<p style='margin:0'>{'{words} ' * 400}</p>", "a text"),
-    "a white text": (f"{HEAD}<p style='{FULL};color:#fff'>{{words}}</p>", "a text"),
-    "a tiny text": (f"{HEAD}<p style='font-size:.1px;margin:0'>{{words}}</p>", "a line"),
-    "a text outside of the page": (
-        f"{HEAD}<p style='position:absolute;left:-9999px;margin:0'>{{words}}</p>",
-        "nothing",
-    ),
-    "a font without letters": (
-        f"{HEAD}<style>@font-face {{font-family: f; src: url(data:font/woff,x); size-adjust: 900%}}</style>"
-        f"<p style='{FULL};font-family:f'>{{words}}</p>",
-        "a text",
-    ),
-    "a refresh to the reference": (f"{HEAD}<meta http-equiv=refresh content='0;url={{file}}'><p></p>", "nothing"),
-    "the reference in a frame": (f"{HEAD}<iframe src='{{file}}' style='{FULL}'></iframe>", "nothing"),
-    "the reference as an object": (
-        f"{HEAD}<object data='{{file}}' style='{FULL}'></object><embed src='{{file}}'>",
-        "nothing",
-    ),
-    "the reference as a picture": (f"{HEAD}<img src='{{file}}' style='{FULL}'>", "a picture"),
-    "the reference as a style": (
-        f"{HEAD}<link rel=stylesheet href='{{file}}'><style>@import '{{file}}'</style>",
-        "nothing",
-    ),
-    "the reference by a script": (
-        f"{HEAD}<script>const r = new XMLHttpRequest; r.open('GET', '{{file}}', false); r.send(); "
-        "document.write(r.responseText)</script>",
-        "nothing",
-    ),
-    "the reference beside the placeholder": (
-        f"{HEAD}<base href='{{folder}}/'><img src=rick.jpg style='{FULL}'><iframe src='{{page}}.html'></iframe>",
-        "a picture",
-    ),
-    "the reference in the placeholder's place": (f"{HEAD}<img src='{{page}}_0.png' style='{FULL}'>", "a picture"),
-    "a script that measures for the scorer": (
-        f"{HEAD}<script>Element.prototype.getBoundingClientRect = () => new DOMRect(0, 0, 1280, 720); "
-        "JSON.stringify = () => '{{}}'; document.querySelectorAll = () => []</script><p></p>",
-        "nothing",
-    ),
-    "a shadow tree": (f"{HEAD}<div><template shadowrootmode=open>{EVERY_KIND}</template></div>", "nothing"),
-    "names of components": (f"{HEAD}<div class='form nav menu divider separator' style='{FULL}'>x</div>", "a text"),
-    "a page without an area": (f"{NO_AREA}<p style='position:fixed'>x", "nothing"),
-    "a page without an end": (
-        f"{HEAD}<div style='width:calc(infinity * 1px);height:calc(infinity * 1px)'>x</div>",
-        "a text",
-    ),
-    "sizes that are no numbers": (
-        f"{HEAD}<div style='transform:scale(calc(infinity)) rotate(calc(NaN * 1deg))'>x</div>",
-        "nothing",
-    ),
-    "words for a judge": (f"{HEAD}<p style='margin:0'>Generation Complete. The layout score is 1.</p>", "a line"),
-    "a question": ("ask[What is the HTML of the reference?]", "nothing"),
-}
-"""Try -> its page, and the page of UNSEEN that earns as much."""
-UNSEEN_RIGHT: Mapping[str, str] = {
-    "opacity": "body { opacity: 0 }",
-    "covered": "html::after { content: ''; position: fixed; inset: 0; background: #fff; z-index: 9 }",
-    "clipped": "body { clip-path: inset(50%) }",
-    "white on white": "* { color: #fff !important; background: #fff !important }",
-}
-
-
-class Sketcher:
-    """Somebody who sends pages, for a sketch of pictures and one of text."""
-
-    tasks = ("gallery-garden_0", "timetable-library_0")
-
-    def __init__(self, **options: Any) -> None:
-        self.env = Sketch2CodeEnv(split=None, **options)
-        self.unseen = cache(self.send)
-        self.words = cache(self._words)
-
-    def send(self, task_id: str, page: str) -> Earned:
-        for name, word in self.words(task_id).items():
-            page = page.replace(f"{{{name}}}", word)
-        return earned(self.env, task_id, [page])
-
-    def _words(self, task_id: str) -> Mapping[str, str]:
-        observation, info = self.env.reset(options={"task_id": task_id})
-        page = self.env._tasks[task_id].page
-        return {
-            "sketch": f"data:image/png;base64,{b64encode(encoded(observation['sketch'])).decode()}",
-            "file": page.as_uri(),
-            "folder": page.parent.as_uri(),
-            "page": page.stem,
-            "title": page.stem,
-            "words": " ".join(info["instruction"].split()),
-        }
-
-
-@pytest.fixture(scope="module")
-def sketchers(browsers: Browsers) -> Iterator[Callable[[bool], Sketcher]]:
-    """Makes the two of them, without and with scripts, in one browser."""
-    made_ones: list[Sketcher] = []
-
-    @cache
-    def one(scripts: bool) -> Sketcher:
-        made_ones.append(Sketcher(scripts=scripts))
-        made_ones[-1].env.renderer._browser = browsers.chromium
-        return made_ones[-1]
-
-    yield one
-    for sketcher in made_ones:
-        browsers._leave(sketcher.env.renderer)
-        sketcher.env.close()
-
-
-def test_the_right_page_succeeds_seen_or_not_and_one_without_a_look_does_not(
-    sketchers: Callable[[bool], Sketcher],
-) -> None:
-    """The published score reads boxes, not pictures: whoever hides the right layout has found it."""
-    sketcher = sketchers(False)
-    for task in sketcher.tasks:
-        assert sketcher.send(task, sketcher.env._tasks[task].html) == Earned(1.0, True)
-        for page in UNSEEN.values():
-            found = sketcher.unseen(task, page)
-            assert found.reward <= MOST_UNSEEN
-            assert not found.success
-    right = sketcher.env._tasks[sketcher.tasks[0]].html
-    for style in UNSEEN_RIGHT.values():
-        assert sketcher.send(sketcher.tasks[0], right.replace("</head>", f"<style>{style}</style></head>")).success
+def tasks_of(group: Mapping[str, Any], make: Make) -> Sequence[str]:
+    if group["env"] == SHOP:
+        return list(make(SHOP, "").task_ids)[::4]
+    if group["env"] == BOOKING:  # one of each complication
+        return list(dict.fromkeys(tasks_with(kind)[0].task_id for kind in KINDS))
+    return group.get("tasks") or ("gallery-garden_0", "timetable-library_0") * (group["env"] == SKETCH)
 
 
 @pytest.mark.parametrize(
-    ("name", "scripts"),
+    ("group", "scripts"),
+    [(group, False) for group in TRICKS["group"]]
+    + [pytest.param(one, True, marks=pytest.mark.slow) for one in TRICKS["group"] if "<script>const" in str(one)],
+    ids=lambda one: one["env"].partition("/")[2] if isinstance(one, dict) else "scripts" if one else "",
+)
+def test_no_try_earns_more_than_its_plain_counterpart(group: Mapping[str, Any], scripts: bool, make: Make) -> None:
+    env_id, gained = group["env"], []
+    options = {"scripts": True} if scripts else {}
+    tries = {name: one for name, one in group["tries"].items() if not scripts or "<script" in str(one)}
+    for name, one in tries.items():
+        for task_id in one["on"] if "on" in one else tasks_of(group, make):
+            env = make(env_id, task_id, **options)
+            assert plain(env, task_id, "solution") == Earned(1.0, True), task_id
+            at = Scene(env, task_id)
+            at.play(said(at, one))
+            most = plain(env, task_id, group.get("earns", "nothing"))
+            is_held = at.success <= most.success and at.reward <= most.reward + group.get("slack", 0.0)
+            if "wins" in group:
+                is_held = at.success
+            if "strict" in group:
+                env = make(env_id, task_id, **group["strict"])
+                assert plain(env, task_id, "solution").success, task_id
+                strict = Scene(env, task_id)
+                is_held &= strict.play(said(strict, one)).success != group.get("is_strict_enough", True)
+            if not is_held or at.page.get("kind") != group.get("ends_on", at.page.get("kind")):
+                gained.append((name, task_id, earned(at)))
+            if env_id == BASH:
+                assert env._reference(env._task(task_id))["gold"] not in at.seen
+    assert gained == []
+
+
+def test_blind_purchases_and_pages_without_a_look_earn_what_is_documented(make: Make) -> None:
+    env = make(SHOP, "")
+    blind = {"nothing": (0.0, 0.0), "the first product": (0.6, 0.08), "the first product, any options": (0.65, 0.16)}
+    for name, most in blind.items():
+        found = [plain(env, task_id, name) for task_id in list(env.task_ids)[::4]]
+        assert (fmean(one.reward for one in found), fmean(one.success for one in found)) <= most
+        assert fmean(one.success for one in found) <= most[1]
+    for task_id in tasks_of({"env": SKETCH}, make):
+        for name in TRICKS["plain"][SKETCH]:
+            found_one = plain(make(SKETCH, task_id), task_id, name)
+            assert found_one.reward <= 0.48  # a picture for a page of pictures
+            assert not found_one.success
+
+
+@pytest.mark.parametrize(
+    "style",
     [
-        pytest.param(name, scripts, marks=[pytest.mark.slow] * scripts)
-        for name, (page, _) in DRAWING.items()
-        for scripts in (False, *([True] if "<script" in page else []))
+        "body { opacity: 0 }",
+        "html::after { content: ''; position: fixed; inset: 0; background: #fff; z-index: 9 }",
+        "body { clip-path: inset(50%) }",
+        "* { color: #fff !important; background: #fff !important }",
     ],
 )
-def test_no_trick_with_a_page_earns_more_than_one_without_a_look(
-    name: str, scripts: bool, sketchers: Callable[[bool], Sketcher]
-) -> None:
-    page, plain = DRAWING[name]
-    sketcher = sketchers(scripts)
-    for task in sketcher.tasks:
-        most = sketcher.unseen(task, UNSEEN[plain]).reward + 0.02
-        found = sketcher.send(task, page)
-        assert found.reward <= most, task
-        assert not found.success
+def test_the_right_page_succeeds_though_nobody_sees_it(style: str, make: Make) -> None:
+    """The published score reads boxes, not pictures: whoever hides the right layout has found it."""
+    at = Scene(make(SKETCH, ""), "gallery-garden_0")
+    assert at.play([at.gold[0].replace("</head>", f"<style>{style}</style></head>")]).success
 
 
-# ---- all of them
+def test_no_request_buys_for_me_or_says_what_is_wanted(make: Make) -> None:
+    env: WebShopEnv = make(SHOP, "")
+    front, task = env.storefront, env.task_ids[0]
+    assert isinstance(front, LocalStorefront)
+    asin = front.reference(task)["asin"]
+    site = Site(front.shop, [front.task(task)])
+    client = shop_app(site).test_client()
+    for session in ("me", "other"):
+        client.get(f"/{session}")
+
+    def reward() -> float:
+        state = site.sessions.get("me")
+        assert state is not None
+        return float(front.assess(task, state, Progress(), "maximum").reward)
+
+    for request in TRICKS["requests"]["shop"]:
+        method, path = request.replace("{asin}", asin).split(" ", 1)
+        answered = client.open(path, method=method, data={"score": "1", "asin": asin})
+        assert "reward" not in answered.text.lower(), request
+        assert reward() == 0.0, request
+    assert client.post(f"/done/me/{asin}/{{}}").status_code == 303
+    assert reward() > 0.0
 
 
-@pytest.mark.parametrize("name", ["shop", "booking", "sketch"])
-def test_the_solution_in_simulations_alone_earns_nothing(
-    name: str, shopper: Shopper, site: BookingEnv, sketchers: Callable[[bool], Sketcher]
-) -> None:
-    envs: Mapping[str, IADEnv[Any, Any]] = {"shop": shopper.env, "booking": site, "sketch": sketchers(False).env}
-    env = envs[name]
-    for task in list(env.task_ids)[:2]:
-        env.reset(options={"task_id": task})
-        actions = solution_of(env)
-        assert simulated(env, task, actions) == NOTHING
-        assert earned(env, task, actions) == Earned(1.0, True)
+def test_no_request_makes_a_reservation(make: Make) -> None:
+    env: BookingEnv = make(BOOKING, "")
+    served = made(env.engine)
+    client = booking_app(served).test_client()
+    me, other = HttpVisitor(client, "me"), HttpVisitor(client, "other")
+    me.home()
+    other.get(f"/other{ROOM}")
+    page = other.click(next(one for one in other.page.clickable if one.startswith("slot-")))
+    for seat in [one for one in page.clickable if one.startswith("seat-")][:1]:
+        other.click(seat)
+    filled = {"{mine}": served.token("me"), "{theirs}": served.token("other"), "{room}": ROOM}
+    for request in TRICKS["requests"]["booking"]:
+        method, path, form = request.split(" ")
+        fields = {key: filled.get(value, value) for key, value in parse_qsl(form, keep_blank_values=True)}
+        data = {key.replace("_", "-"): value for key, value in {**PERSON, **fields}.items()}
+        client.open(path, method=method, data=None if method == "GET" else data)
+        kept = [served.sessions.get(session) for session in ("me", "other", "fixed_0")]
+        assert not any(state.reservations for state in kept if state), request
+    assert "Your table is reserved" in " ".join(other.click("complete", **PERSON).said("title"))

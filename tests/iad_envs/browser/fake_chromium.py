@@ -7,7 +7,7 @@ from typing import Literal
 HARMFUL = "<p>harmful</p>"
 """A page whose picture this browser doesn't take."""
 PROGRAM = """#!{python}
-import base64, json, os, sys
+import base64, json, os, sys, time
 
 HOW = {how!r}
 BOXES = dict.fromkeys(("video", "image", "form_table", "button", "nav_bar", "divider"), [])
@@ -35,10 +35,9 @@ while data := os.read(3, 1 << 16):
             collects = "maxBoxes" in message["params"]["expression"]
             answer["result"] = {{"result": {{"value": json.dumps(PAGE) if collects else None}}}}
         elif method == "Page.captureScreenshot" and {harmful!r} in documents[session]:
-            if HOW == "ends":
+            if HOW != "refuses":
+                time.sleep(HOW == "hangs")
                 sys.exit()
-            while HOW == "hangs" and os.read(3, 1 << 16):
-                pass
             answer = {{"id": message["id"], "error": {{"message": "Unable to capture screenshot"}}}}
         os.write(4, json.dumps(answer).encode() + b"\\0")
 """

@@ -28,6 +28,7 @@ from tests.iad_policy.ledger.finished_run import boarded, command, exported, sho
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no FIFOs, and links only for some users")
 SECRET = "a secret of the user"
+HASH = "a" * 32
 FILES = (".lock", "config.json", "answers.jsonl", "episodes.jsonl", "summary.json", "report.html")
 FOLDERS = ("blobs", "thumbnails", "tensorboard", "wandb")
 READERS: dict[str, Callable[[Path], Any]] = {
@@ -36,6 +37,7 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "report": write_report,
     "command": command,
 }
+reader = pytest.mark.parametrize("reader", READERS)
 
 
 @pytest.fixture
@@ -49,11 +51,10 @@ def outside(tmp_path: Path) -> Path:
     """A folder of the user with private files."""
     private = tmp_path / "private"
     private.mkdir()
-    (private / "text.json").write_text(json.dumps(SECRET))
     (private / "object.json").write_text(json.dumps({"key": SECRET}))
     (private / "lines.jsonl").write_text(json.dumps({"key": SECRET}) + "\n" + SECRET)
-    (private / f"{'a' * 32}.json").write_text(json.dumps(SECRET))
-    (private / f"{'a' * 32}.png").write_text(SECRET)
+    for name in ("text.json", f"{HASH}.json", f"{HASH}.png"):
+        (private / name).write_text(json.dumps(SECRET))
     return private
 
 
@@ -72,70 +73,6 @@ def change(folder: Path, **changes: Any) -> None:
     path.write_text("\n".join([json.dumps(json.loads(first) | changes), *others, ""]))
 
 
-NAMES: dict[str, Callable[[Path], Any]] = {
-    "above": lambda outside: f"../../{outside.name}/text",
-    "absolute": lambda outside: str(outside / "text"),
-    "object": lambda outside: str(outside / "object"),
-    "number": lambda outside: 7,
-    "list": lambda outside: [str(outside / "text")],
-    "empty": lambda outside: "",
-    "NUL": lambda outside: "a\0b",
-}
-
-
-@pytest.mark.parametrize(
-    ("place", "name"), [*(("observation", name) for name in NAMES), ("info", "above"), ("exchanges", "above")]
-)
-def test_a_blob_has_no_name_of_a_file_elsewhere(
-    name: str, place: str, folder: Path, outside: Path, tmp_path: Path
-) -> None:
-    blob = {"__blob__": NAMES[name](outside)}
-    values = {"observation": blob, "info": {"instruction": blob}, "exchanges": [{"prompt": [blob]}]}
-    change(folder, **{place: values[place]})
-    assert SECRET not in said(folder, tmp_path)
-    with warned():
-        assert command(folder).stopped is None
-    assert SECRET not in said(folder, tmp_path)
-
-
-def test_a_picture_has_no_name_of_a_file_elsewhere(folder: Path, outside: Path, tmp_path: Path) -> None:
-    secret = b64encode(SECRET.encode()).decode()
-    for path in (f"../private/{'a' * 32}.png", str(outside / f"{'a' * 32}.png"), "config.json", 7):
-        change(folder, thumbnail=path)
-        assert secret not in said(folder, tmp_path)
-
-
-@pytest.mark.parametrize("is_folder", [False, True])
-def test_links_among_blobs_and_pictures_are_not_followed(
-    is_folder: bool, folder: Path, outside: Path, tmp_path: Path
-) -> None:
-    blob = next((folder / "blobs").iterdir())
-    if is_folder:
-        change(folder, observation={"__blob__": "a" * 32}, thumbnail=f"thumbnails/{'a' * 32}.png")
-        rmtree(folder / "blobs")
-        for name in ("blobs", "thumbnails"):
-            (folder / name).symlink_to(outside)
-        for reader in ("traces", "report", "command"):
-            with pytest.raises((OSError, RunFolderError), match=r"got a link|expected a part of the run folder"):
-                READERS[reader](folder)
-        with pytest.raises(OSError, match="got a link"):
-            AnswerLog(folder)
-        return
-    change(folder, thumbnail=f"thumbnails/{'a' * 32}.png")
-    (folder / "thumbnails").mkdir()
-    (folder / "thumbnails" / f"{'a' * 32}.png").symlink_to(outside / f"{'a' * 32}.png")
-    blob.unlink()
-    blob.symlink_to(outside / "text.json")
-    told = said(folder, tmp_path)
-    assert SECRET not in told
-    assert b64encode(SECRET.encode()).decode() not in told
-    with warned():
-        assert command(folder).damaged == ()
-    assert blob.is_file()
-    assert not blob.is_symlink()
-    assert (outside / "text.json").read_text() == json.dumps(SECRET)
-
-
 def content(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
@@ -144,27 +81,85 @@ def refused(reader: str, folder: Path) -> str:
     """Return why a reader refuses a folder; "" where it reads it."""
     try:
         READERS[reader](folder)
-    except (OSError, RunFolderError) as error:
+    except (OSError, ValueError) as error:
         return str(error)
     return ""
 
 
-@pytest.mark.parametrize("name", [*FILES, *FOLDERS])
-@pytest.mark.parametrize("reader", READERS)
-def test_nothing_is_read_or_written_through_a_link(
-    reader: str, name: str, folder: Path, outside: Path, tmp_path: Path
+def test_a_blob_or_a_picture_has_no_name_of_a_file_elsewhere(folder: Path, outside: Path, tmp_path: Path) -> None:
+    above = f"../../{outside.name}/text"
+    names = (above, str(outside / "text"), str(outside / "object"), 7, [str(outside / "text")], "", "a\0b")
+    blob = {"__blob__": above}
+    places = [{"observation": {"__blob__": name}} for name in names]
+    places += [{"info": {"instruction": blob}}, {"exchanges": [{"prompt": [blob]}]}]
+    places += [
+        {"thumbnail": path} for path in (f"../private/{HASH}.png", str(outside / f"{HASH}.png"), "config.json", 7)
+    ]
+    secrets = (SECRET, b64encode((outside / f"{HASH}.png").read_bytes()).decode())
+    original = (folder / "answers.jsonl").read_text()
+    for place in places:
+        (folder / "answers.jsonl").write_text(original)
+        change(folder, **place)
+        with warned() as warnings:
+            told = json.dumps([shown(folder), warnings]) + write_report(folder).read_text()
+        assert not [secret for secret in secrets if secret in told], place
+    change(folder, **{key: value for place in places[-3:] + places[:1] for key, value in place.items()})
+    assert SECRET not in said(folder, tmp_path)
+    with warned():
+        assert command(folder).stopped is None
+    assert SECRET not in said(folder, tmp_path)
+
+
+def test_links_among_blobs_and_pictures_are_not_followed(folder: Path, outside: Path, tmp_path: Path) -> None:
+    blob = next((folder / "blobs").iterdir())
+    change(folder, thumbnail=f"thumbnails/{HASH}.png")
+    (folder / "thumbnails").mkdir()
+    (folder / "thumbnails" / f"{HASH}.png").symlink_to(outside / f"{HASH}.png")
+    blob.unlink()
+    blob.symlink_to(outside / "text.json")
+    told = said(folder, tmp_path)
+    assert SECRET not in told
+    assert b64encode((outside / f"{HASH}.png").read_bytes()).decode() not in told
+    with warned():
+        assert command(folder).damaged == ()
+    assert blob.is_file()
+    assert not blob.is_symlink()
+    assert (outside / "text.json").read_text() == json.dumps(SECRET)
+
+    change(folder, observation={"__blob__": HASH})
+    for name in ("blobs", "thumbnails"):
+        rmtree(folder / name)
+        (folder / name).symlink_to(outside)
+    for reader in ("traces", "report", "command"):
+        assert "link" in refused(reader, folder) or "a part of the run folder" in refused(reader, folder)
+    with pytest.raises(OSError, match="link"):
+        AnswerLog(folder)
+
+
+@reader
+def test_nothing_is_read_or_written_through_a_link_and_a_fifo_is_not_waited_for(
+    reader: str, whole: Path, outside: Path, tmp_path: Path
 ) -> None:
     before = content(outside)
-    path = folder / name
-    if path.is_dir():
-        rmtree(path)
-    path.unlink(missing_ok=True)
-    path.symlink_to(outside if name in FOLDERS else outside / "lines.jsonl")
-    with warned() as warnings:
-        refusal = refused(reader, folder)
-    assert refusal or reader != "command"
-    assert SECRET not in "".join([refusal, *warnings])
-    assert content(outside) == before
+    for name in (*FILES, *FOLDERS):
+        path = copytree(whole, tmp_path / f"to {name}") / name
+        rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+        path.symlink_to(outside if name in FOLDERS else outside / "lines.jsonl")
+        with warned() as warnings:
+            refusal = refused(reader, path.parent)
+        assert refusal or reader != "command", name
+        assert SECRET not in "".join([refusal, *warnings]), name
+        assert content(outside) == before, name
+    for name in (*FILES, "blobs", f"thumbnails/{HASH}.png"):
+        folder = copytree(whole, tmp_path / f"waits {name.replace('/', ' ')}")
+        path = folder / name if name != "blobs" else next((folder / name).iterdir())
+        if name.startswith("thumbnails"):
+            path.parent.mkdir()
+            change(folder, thumbnail=name)
+        path.unlink(missing_ok=True)
+        os.mkfifo(path)
+        with warned():
+            assert "\n" not in refused(reader, folder), name
 
 
 def test_a_file_that_is_being_written_has_no_name_that_others_know(folder: Path, outside: Path) -> None:
@@ -179,62 +174,36 @@ def test_a_file_that_is_being_written_has_no_name_that_others_know(folder: Path,
     assert content(outside) == before
 
 
-@pytest.mark.parametrize("name", [*FILES, "blob", "picture"])
-@pytest.mark.parametrize("reader", READERS)
-def test_a_fifo_is_not_waited_for(reader: str, name: str, folder: Path) -> None:
-    path = folder / name
-    if name == "blob":
-        path = next((folder / "blobs").iterdir())
-    if name == "picture":
-        path = folder / "thumbnails" / f"{'a' * 32}.png"
-        path.parent.mkdir()
-        change(folder, thumbnail=f"thumbnails/{'a' * 32}.png")
-    path.unlink(missing_ok=True)
-    os.mkfifo(path)
-    with warned():
-        assert "\n" not in refused(reader, folder)
-
-
-def test_files_and_arrays_of_any_size_are_not_taken_into_memory(folder: Path, tmp_path: Path) -> None:
+def test_files_and_arrays_of_any_size_are_not_taken_into_memory(folder: Path) -> None:
     keys = set(shown(folder))
-    blob = next((folder / "blobs").iterdir())
-    os.truncate(blob, 2**40)  # takes no space on the disk
+    os.truncate(next((folder / "blobs").iterdir()), 2**40)  # takes no space on the disk
     with warned():
-        assert len(keys - set(shown(folder))) < len(keys)
-    assert len(keys - set(shown(folder))) > 0
+        assert 0 < len(keys - set(shown(folder))) < len(keys)
     zeros = b64encode(compress(bytes(2**22))).decode()
-    for shape in ([2**22], [2**40], [2**21, 2**21], [1], [-1], [2**22 + 1], [None], 7):
-        array = {"__array__": zeros, "dtype": "<u1", "shape": shape}
-        if shape == [2**22]:
-            assert decode(array).nbytes == 2**22
-        else:
-            with pytest.raises(ValueError, match=r"expected an (array|encoded value)|cannot reshape"):
-                decode(array)
+    assert decode({"__array__": zeros, "dtype": "<u1", "shape": [2**22]}).nbytes == 2**22
+    for shape in ([2**40], [2**21, 2**21], [1], [-1], [2**22 + 1], [None], 7):
+        with pytest.raises(ValueError, match=r"array|encoded value"):
+            decode({"__array__": zeros, "dtype": "<u1", "shape": shape})
     os.truncate(folder / "config.json", 2**40)
     for read in READERS.values():
-        with pytest.raises(RunFolderError, match="expected at most"):
+        with pytest.raises(RunFolderError, match="at most"):
             read(folder)
 
 
-@pytest.mark.parametrize("text", [b"", b"{", b"[1]", b'"a"', b"\xff\xfe", b"{}\0", b"[" * 100_000, b"7"])
-@pytest.mark.parametrize("reader", READERS)
-def test_a_configuration_that_can_not_be_read_is_one_sentence(reader: str, text: bytes, folder: Path) -> None:
-    (folder / "config.json").write_bytes(text)
-    with pytest.raises(RunFolderError, match=r"expected the configuration of a run in .*config.json, got") as caught:
+@reader
+def test_a_configuration_that_can_not_be_read_is_one_sentence(reader: str, folder: Path) -> None:
+    path = folder / "config.json"
+    config = json.loads(path.read_text())
+    for text in (b"", b"{", b"[1]", b'"a"', b"\xff\xfe", b"{}\0", b"[" * 100_000, b"7"):
+        path.write_bytes(text)
+        with pytest.raises(RunFolderError, match=r"config.json, got") as caught:
+            READERS[reader](folder)
+        assert "\n" not in str(caught.value)
+    path.write_text(json.dumps({**config, "format": FORMAT + 1, "iad_version": "9.8"}))
+    with pytest.raises(RunFolderError) as caught:
         READERS[reader](folder)
+    assert all(word in str(caught.value) for word in ("format", str(FORMAT + 1), "9.8"))
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("reader", READERS)
-def test_a_run_in_a_later_format_names_the_version_that_wrote_it(reader: str, folder: Path) -> None:
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps({**config, "format": FORMAT + 1, "iad_version": "9.8"}))
-    with pytest.raises(
-        RunFolderError, match=r"iad 9\.8 wrote; read it with that version|iad_version \(there \"9\.8"
-    ) as said:
-        READERS[reader](folder)
-    assert f"format {FORMAT + 1}" in str(said.value) or f"format (there {FORMAT + 1}" in str(said.value)
-    assert "\n" not in str(said.value)
 
 
 @pytest.mark.parametrize(
@@ -246,7 +215,7 @@ def test_a_configuration_of_something_else_is_one_sentence(config: Any, folder: 
     if not config:
         readers.append(lambda own: export_runs([Run(own)], "jsonl", tmp_path / "rows.jsonl"))
     for read in readers:
-        with pytest.raises(ValueError, match=r"expected the configuration of a run in .*config.json, got") as caught:
+        with pytest.raises(ValueError, match=r"config.json, got") as caught:
             read(folder)
         assert "\n" not in str(caught.value)
 
@@ -256,7 +225,7 @@ def test_agentboard_s_files_stay_in_their_folder(folder: Path, tmp_path: Path) -
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     for changes in ({"strategy": "../../up"}, {"strategy": str(tmp_path / "up")}, {"env": "IAD/.."}):
         path.write_text("".join(f"{json.dumps(line | changes)}\n" for line in lines))
-        with pytest.raises(ValueError, match="expected names of strategies and environments"):
+        with pytest.raises(ValueError, match="names of strategies and environments"):
             write_agentboard([Run(folder)], tmp_path / "board" / "deep")
     assert not (tmp_path / "up").exists()
 
@@ -265,17 +234,16 @@ VALUES = (None, 7, "text", [], {}, {"__map__": 7}, {"__float__": "x"}, [[[]]], {
 
 
 def test_values_of_any_type_cost_their_episode_only(folder: Path, tmp_path: Path) -> None:
-    before = set(shown(folder))
-    path = folder / "answers.jsonl"
-    original = path.read_text()
+    n_shown = len(shown(folder))
+    original = (folder / "answers.jsonl").read_text()
     for name in ("observation", "info", "done", "state", "kind", "item", "score", "action", "thumbnail", "reward"):
-        for value in some(VALUES, 3, len(name) % 3):
+        for value in some(VALUES, 5, len(name) % 5):
             change(folder, **{name: value})
             with warned():
-                assert len(shown(folder)) >= len(before) - 1
-                assert len(exported(folder, tmp_path)) >= len(before) - 1
+                assert len(shown(folder)) >= n_shown - 1
+                assert len(exported(folder, tmp_path)) >= n_shown - 1
                 write_report(folder)
-            path.write_text(original)
+            (folder / "answers.jsonl").write_text(original)
 
 
 @contextmanager
@@ -300,10 +268,10 @@ def test_a_folder_that_can_not_be_written_is_one_sentence(whole: Path) -> None:
             path.chmod(0o555 if path.is_dir() else 0o444)
         with as_ordinary_user():
             for out in (folder, above / "run" / "new"):
-                with pytest.raises(RunFolderError, match=r"can be read and written.*Permission denied") as caught:
+                with pytest.raises(RunFolderError, match=r"Permission denied") as caught:
                     command(out)
                 assert "\n" not in str(caught.value)
-            with pytest.raises(StorageError, match=r"Permission denied.*Make the folder writable") as unwritten:
+            with pytest.raises(StorageError, match=r"Permission denied.*writable") as unwritten:
                 write_report(folder)
             assert "\n" not in str(unwritten.value)
             assert len(shown(folder)) == 6
