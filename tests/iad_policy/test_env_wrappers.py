@@ -1,6 +1,7 @@
 """Wrappers around an environment: what is simulated is what is seen outside of them, and others are refused."""
 
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -23,26 +24,15 @@ ORDERS = ("go north", "go south", "go west", "go east", "dig", "GO  WEST")
 class Numbered(gym.ActionWrapper[Any, Any, Any]):
     """Actions are numbers of orders. Two of them mean the same."""
 
-    def __init__(self, env: gym.Env[Any, Any]) -> None:
-        super().__init__(env)
-        self.action_space = gym.spaces.Discrete(len(ORDERS))
+    action_space = gym.spaces.Discrete(len(ORDERS))
 
     def action(self, action: Any) -> str:
         return ORDERS[action].lower()
 
 
 class Loud(gym.ObservationWrapper[Any, Any, Any]):
-    """Shouts."""
-
     def observation(self, observation: str) -> str:
         return observation.upper() + "!"
-
-
-class Turned(gym.ActionWrapper[Any, Any, Any]):
-    """Counts the actions of a taxi from the end."""
-
-    def action(self, action: Any) -> Any:
-        return 5 - action
 
 
 class Told(gym.ObservationWrapper[Any, Any, Any]):
@@ -88,9 +78,7 @@ class Remembering(gym.ObservationWrapper[Any, Any, Any]):
 class Table(gym.Wrapper[Any, Any, Any, Any]):
     """Numbers instead of texts, as for training, with a `step` of its own."""
 
-    def __init__(self, env: gym.Env[Any, Any]) -> None:
-        super().__init__(env)
-        self.action_space = gym.spaces.Discrete(len(ORDERS))
+    action_space = gym.spaces.Discrete(len(ORDERS))
 
     def step(self, action: Any) -> Any:
         return self.env.step(ORDERS[action].lower())
@@ -101,20 +89,12 @@ def digger() -> gym.Env[Any, Any]:
 
 
 def taxi() -> gym.Env[Any, Any]:
-    return Turned(Counting(Told(gym.make(TAXI))))
-
-
-def dice(*, is_copyable: bool = False) -> gym.Env[Any, Any]:
-    return Told(wrappers.TransformAction(gym.make("Toy/Dice-v0", is_copyable=is_copyable), lambda one: 2 - one, None))
+    return wrappers.TransformAction(Counting(Told(gym.make(TAXI))), lambda action: 5 - action, gym.spaces.Discrete(6))
 
 
 def rotating(n: int) -> Callable[..., Any]:
-    asked = iter(range(10**6))
-
-    def agent(observation: Any, info: Any) -> int:
-        return next(asked) % n
-
-    return agent
+    turns = cycle(range(n))
+    return lambda observation, info: next(turns)
 
 
 WRAPPED = {"native": (digger, 4), "forked": (taxi, 6)}
@@ -135,17 +115,16 @@ def test_what_is_committed_is_seen_as_it_was_simulated(name: str, strategy: str)
             observation, _, terminated, truncated, info = env.step(action)
             policy.observe(observation, info, done=terminated or truncated)
             assert env.action_space.contains(action)
-            for one in decision.candidates:
-                if one.preview is not None and one.key == decision.committed.key and len(one.preview.path) == 1:
-                    assert one.preview.observation == observation
-                    n_compared += 1
+            own = [one.preview for one in decision.candidates if one.key == decision.committed.key and one.preview]
+            seen = [one.observation for one in own if len(one.path) == 1]
+            assert all(one == observation for one in seen)
+            n_compared += len(seen)
         assert n_compared >= 4
 
 
 def chain(here: Any) -> Any:
     """Look three steps ahead, then commit the same steps."""
-    there, moves = here, [Candidate(1), Candidate(0), Candidate(3)]
-    seen = []
+    there, moves, seen = here, [Candidate(1), Candidate(0), Candidate(3)], []
     for move in moves:
         there = yield from Simulate(there, move)
         seen.append(there.observation)
@@ -153,8 +132,7 @@ def chain(here: Any) -> Any:
         here = yield from Commit(move)
         assert here.observation == ahead
     while not here.done:
-        (one,) = yield from Propose(here)
-        here = yield from Commit(one)
+        here = yield from Commit((yield from Propose(here))[0])
 
 
 @pytest.mark.parametrize("name", WRAPPED)
@@ -166,7 +144,9 @@ def test_a_simulation_goes_on_from_what_was_simulated(name: str) -> None:
 def test_a_replay_and_a_copy_simulate_alike_through_wrappers() -> None:
     outcomes = []
     for is_copyable in (True, False):
-        env = dice(is_copyable=is_copyable)
+        env = Told(
+            wrappers.TransformAction(gym.make("Toy/Dice-v0", is_copyable=is_copyable), lambda one: 2 - one, None)
+        )
         world = adapt(env)
         world.begin(env.reset(seed=7)[0])
         world.committed(0)
@@ -229,61 +209,40 @@ class Drawn(Digger):
         return np.zeros((2, 2, 3), np.uint8)
 
 
-def stacked(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
-    return wrappers.FrameStackObservation(env, 2)
+EFFECTS: dict[str, list[Callable[[gym.Env[Any, Any]], gym.Env[Any, Any]]]] = {
+    "none": [
+        *(wrappers.PassiveEnvChecker, wrappers.OrderEnforcing, wrappers.RecordEpisodeStatistics, Idle, Counting),
+        *(wrappers.NormalizeReward, wrappers.RenderCollection, lambda env: wrappers.TimeLimit(env, 50)),
+        *(lambda env: wrappers.ClipReward(env, 0, 1), lambda env: wrappers.TransformReward(env, abs)),
+        lambda env: wrappers.ObstructView(env, 0.3, 1),
+    ],
+    "observation": [
+        *(wrappers.FlattenObservation, lambda env: wrappers.DtypeObservation(env, np.float64)),
+        lambda env: wrappers.TransformObservation(env, np.abs, None),
+    ],
+    "action": [lambda env: wrappers.TransformAction(env, int, None)],
+    "unknown": [
+        *(Undeclared, Remembering, Table, wrappers.NormalizeObservation, wrappers.TimeAwareObservation),
+        *(lambda env: wrappers.FrameStackObservation(env, 2), lambda env: wrappers.DelayObservation(env, 1)),
+        *(lambda env: wrappers.StickyAction(env, 0.5), lambda env: wrappers.RepeatAction(env, 2)),
+        lambda env: wrappers.AddRenderObservation(Drawn(render_mode="rgb_array")),
+    ],
+}
 
 
-def with_numbers(make: Callable[[gym.Env[Any, Any]], gym.Env[Any, Any]]) -> Callable[[], gym.Env[Any, Any]]:
-    return lambda: make(gym.make("CartPole-v1", render_mode="rgb_array"))
-
-
-EFFECTS: list[tuple[Callable[[], Any], str]] = [
-    (with_numbers(wrappers.PassiveEnvChecker), "none"),
-    (with_numbers(wrappers.OrderEnforcing), "none"),
-    (with_numbers(lambda env: wrappers.TimeLimit(env, 50)), "none"),
-    (with_numbers(wrappers.RecordEpisodeStatistics), "none"),
-    (with_numbers(wrappers.NormalizeReward), "none"),
-    (with_numbers(lambda env: wrappers.ClipReward(env, 0, 1)), "none"),
-    (with_numbers(lambda env: wrappers.TransformReward(env, abs)), "none"),
-    (with_numbers(wrappers.RenderCollection), "none"),
-    (with_numbers(lambda env: wrappers.ObstructView(env, 0.3, 1)), "none"),
-    (with_numbers(Idle), "none"),
-    (with_numbers(Counting), "none"),
-    (with_numbers(wrappers.FlattenObservation), "observation"),
-    (with_numbers(lambda env: wrappers.DtypeObservation(env, np.float64)), "observation"),
-    (with_numbers(lambda env: wrappers.TransformObservation(env, np.abs, None)), "observation"),
-    (with_numbers(lambda env: wrappers.TransformAction(env, int, None)), "action"),
-    (with_numbers(Undeclared), "unknown"),
-    (with_numbers(Remembering), "unknown"),
-    (with_numbers(Table), "unknown"),
-    (with_numbers(stacked), "unknown"),
-    (with_numbers(wrappers.NormalizeObservation), "unknown"),
-    (with_numbers(wrappers.TimeAwareObservation), "unknown"),
-    (with_numbers(lambda env: wrappers.DelayObservation(env, 1)), "unknown"),
-    (lambda: wrappers.AddRenderObservation(Drawn(render_mode="rgb_array")), "unknown"),
-    (with_numbers(lambda env: wrappers.StickyAction(env, 0.5)), "unknown"),
-    (with_numbers(lambda env: wrappers.RepeatAction(env, 2)), "unknown"),
-]
-
-
-@pytest.mark.parametrize(("make", "effect"), EFFECTS)
-def test_the_effect_of_every_kind_of_wrapper_is_known(make: Callable[[], Any], effect: str) -> None:
-    env = make()
+@pytest.mark.parametrize(("effect", "wrap"), [(effect, wrap) for effect, known in EFFECTS.items() for wrap in known])
+def test_the_effect_of_every_kind_of_wrapper_is_known(effect: str, wrap: Any) -> None:
+    env = wrap(gym.make("CartPole-v1", render_mode="rgb_array"))
     assert effect_of(env) == effect
     env.close()
 
 
 @pytest.mark.parametrize("wrap", [Undeclared, Remembering, Table])
 def test_a_wrapper_of_unknown_effect_is_refused_and_told_what_to_declare(wrap: Any) -> None:
-    def make() -> gym.Env[Any, Any]:
-        return wrappers.RecordEpisodeStatistics(wrap(Digger()))
-
-    name = wrap.__name__
-    said = (
-        rf"got {name}: simulations go .* set iad_neutral = True in {name}; else unwrap it, or use .*needs_preview=False"
-    )
+    said = rf"got {wrap.__name__}: .*set iad_neutral = True in {wrap.__name__}; .*needs_preview=False"
+    agent = rotating(4) if wrap is Table else lambda *_: "go north"
     with pytest.raises(SimulationError, match=said):
-        play(make, {"strategy": "iad", "agent": rotating(4) if wrap is Table else lambda *_: "go north"})
+        play(lambda: wrappers.RecordEpisodeStatistics(wrap(Digger())), {"strategy": "iad", "agent": agent})
 
 
 def test_what_simulates_nothing_may_be_wrapped_in_anything() -> None:

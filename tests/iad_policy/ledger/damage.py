@@ -7,6 +7,7 @@ from pathlib import Path
 from random import Random
 
 LINES = ("answers.jsonl", "episodes.jsonl")
+ODD = (b"[1]", b"null", b"7", b"{}", b'"text"', b'{"key": "x"}', b'{"episode": [], "kind": {}}')
 REQUIRED = {"episode", "item", "question", "kind", "action", "key", "score", "observation", "info", "done", "candidate"}
 """Fields of a log's line without which it can't be read. Without another one it reads as one that never had it."""
 
@@ -17,26 +18,7 @@ def lines_of(path: Path) -> list[bytes]:
 
 def a_file(folder: Path, random: Random) -> Path:
     """One of the files of lines, or a blob."""
-    blobs = sorted((folder / "blobs").iterdir())
-    return random.choice([*(folder / name for name in LINES), random.choice(blobs)])
-
-
-def in_a_line(change: Callable[[bytes, Random], bytes]) -> Callable[[Path, Random], None]:
-    """Damage one line of a file, or a whole blob."""
-
-    def damage(folder: Path, random: Random) -> None:
-        path = a_file(folder, random)
-        lines = lines_of(path)
-        place = random.randrange(len(lines))
-        lines[place] = change(lines[place], random)
-        path.write_bytes(b"".join(lines))
-
-    return damage
-
-
-def cut(line: bytes, random: Random) -> bytes:
-    """The line stops somewhere; a line feed may follow."""
-    return line[: random.randrange(len(line))] + random.choice([b"", b"\n"])
+    return random.choice([*(folder / name for name in LINES), random.choice(sorted((folder / "blobs").iterdir()))])
 
 
 def zeroed(line: bytes, random: Random) -> bytes:
@@ -45,27 +27,26 @@ def zeroed(line: bytes, random: Random) -> bytes:
     return line[:start] + bytes(end - start) + line[end:]
 
 
-def turned(line: bytes, random: Random) -> bytes:
-    """Its two parts change places."""
-    place = random.randrange(1, len(line))
-    return line[place:] + line[:place]
+LINE_CHANGES: dict[str, Callable[[bytes, Random], bytes]] = {
+    "cut": lambda line, random: line[: random.randrange(len(line))] + random.choice([b"", b"\n"]),
+    "zeroed": zeroed,
+    "turned": lambda line, random: line[(place := random.randrange(1, len(line))) :] + line[:place],
+    "in latin 1": lambda line, random: line[: (at := random.randrange(len(line)))] + b"d\xe9j\xe0" + line[at:],
+    "nested": lambda line, random: b"[" * random.choice([500, 5000, 200_000]) + b"\n",
+    "of another kind": lambda line, random: random.choice(ODD) + b"\n",
+}
+"""What happens to one line of a file, or to a whole blob."""
 
 
-def in_latin_1(line: bytes, random: Random) -> bytes:
-    place = random.randrange(len(line))
-    return line[:place] + "déjà".encode("latin-1") + line[place:]
+def in_a_line(change: Callable[[bytes, Random], bytes]) -> Callable[[Path, Random], None]:
+    def damage(folder: Path, random: Random) -> None:
+        path = a_file(folder, random)
+        lines = lines_of(path)
+        place = random.randrange(len(lines))
+        lines[place] = change(lines[place], random)
+        path.write_bytes(b"".join(lines))
 
-
-def nested(line: bytes, random: Random) -> bytes:
-    return b"[" * random.choice([500, 5000, 200_000]) + b"\n"
-
-
-def of_another_kind(line: bytes, random: Random) -> bytes:
-    """JSON, but not of such a line."""
-    return (
-        random.choice([b"[1]", b"null", b"7", b"{}", b'"text"', b'{"key": "x"}', b'{"episode": [], "kind": {}}'])
-        + b"\n"
-    )
+    return damage
 
 
 def shortened(folder: Path, random: Random) -> None:
@@ -106,10 +87,8 @@ def lacking(folder: Path, random: Random) -> None:
     lines = lines_of(path)
     place = random.randrange(len(lines))
     record = json.loads(lines[place])
-    names = sorted(record.keys() & REQUIRED if path.name == "answers.jsonl" else {"key", "env", "task_id", "seed"})
-    if record.get("kind") == "outcome":
-        names.remove("key")
-    del record[random.choice(names)]
+    names = record.keys() & REQUIRED if path.name == "answers.jsonl" else {"key", "env", "task_id", "seed"}
+    del record[random.choice(sorted(names - {"key"} if record.get("kind") == "outcome" else names))]
     lines[place] = f"{json.dumps(record)}\n".encode()
     path.write_bytes(b"".join(lines))
 
@@ -123,7 +102,7 @@ def lost(folder: Path, random: Random) -> None:
 
 
 DAMAGES: dict[str, Callable[[Path, Random], None]] = {
-    **{change.__name__: in_a_line(change) for change in (cut, zeroed, turned, in_latin_1, nested, of_another_kind)},
+    **{name: in_a_line(change) for name, change in LINE_CHANGES.items()},
     **{damage.__name__: damage for damage in (shortened, swapped, duplicated, lacking, lost)},
 }
 
@@ -134,13 +113,7 @@ def touched(whole: Path, damaged: Path) -> set[str]:
     for name, part in zip(LINES, ("episode", "key"), strict=True):
         missing = Counter(lines_of(whole / name)) - Counter(lines_of(damaged / name))
         keys |= {json.loads(line)[part] for line in missing}
-    changed = [
-        blob.stem.encode()
-        for blob in (whole / "blobs").iterdir()
-        if not (damaged / "blobs" / blob.name).exists()
-        or (damaged / "blobs" / blob.name).read_bytes() != blob.read_bytes()
-    ]
-    for line in lines_of(whole / "answers.jsonl"):
-        if any(name in line for name in changed):
-            keys.add(json.loads(line)["episode"])
-    return keys
+    here = {blob.name: blob.read_bytes() for blob in (damaged / "blobs").iterdir()}
+    changed = [blob.stem.encode() for blob in (whole / "blobs").iterdir() if here.get(blob.name) != blob.read_bytes()]
+    lines = [line for line in lines_of(whole / "answers.jsonl") if any(name in line for name in changed)]
+    return keys | {json.loads(line)["episode"] for line in lines}

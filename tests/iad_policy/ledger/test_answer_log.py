@@ -41,28 +41,18 @@ def test_a_torn_last_line_is_cut_off_and_a_broken_one_is_named_and_removed(tmp_p
 
 
 def test_a_changed_question_drops_what_was_not_replayed_for_good(tmp_path: Path) -> None:
-    log = AnswerLog(tmp_path)
-    log.episode("e").write(*(AnswerLine(str(item), f"q{item}", SAID) for item in range(4)))
-    log.close()
-
-    log = AnswerLog(tmp_path)
-    episode = log.episode("e")
-    assert episode.recorded("0", "q0") is not None
-    assert episode.recorded("9", "q9") is None
-    assert episode.recorded("1", "another") is None
-    assert episode.recorded("2", "q2") is None
-    episode.write(AnswerLine("1", "another", SAID))
-    log.close()
-
-    log = AnswerLog(tmp_path)
-    episode = log.episode("e")
-    assert [episode.recorded(item, question) is not None for item, question in (("0", "q0"), ("1", "another"))] == [
-        True,
-        True,
-    ]
-    assert episode.recorded("2", "q2") is None
-    assert episode.n_replayed == 2
-    log.close()
+    with closing(AnswerLog(tmp_path)) as log:
+        log.episode("e").write(*(AnswerLine(str(item), f"q{item}", SAID) for item in range(4)))
+    with closing(AnswerLog(tmp_path)) as log:
+        episode = log.episode("e")
+        asked = [("0", "q0"), ("9", "q9"), ("1", "another"), ("2", "q2")]
+        assert [episode.recorded(*one) is not None for one in asked] == [True, False, False, False]
+        episode.write(AnswerLine("1", "another", SAID))
+    with closing(AnswerLog(tmp_path)) as log:
+        episode = log.episode("e")
+        asked = [("0", "q0"), ("1", "another"), ("2", "q2")]
+        assert [episode.recorded(*one) is not None for one in asked] == [True, True, False]
+        assert episode.n_replayed == 2
 
 
 @pytest.fixture
@@ -108,14 +98,14 @@ def test_functions_that_a_model_is_offered_are_kept_once(episode: EpisodeLog, tm
 
 def test_threads_may_write_the_same_blob_and_lines_at_once(episode: EpisodeLog, tmp_path: Path) -> None:
     def write(item: int) -> None:
-        for part in range(20):
+        for part in range(10):
             episode.put("text " * 500 + str(part))
             episode.write(AnswerLine(f"{item}.{part}", "q", {"kind": "text", "text": "x" * 300}))
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(write, range(8)))
-    assert len(list(read_lines(tmp_path / ANSWERS))) == 160
-    assert sorted(path.suffix for path in (tmp_path / "blobs").iterdir()) == [".json"] * 20
+    assert len(list(read_lines(tmp_path / ANSWERS))) == 80
+    assert sorted(path.suffix for path in (tmp_path / "blobs").iterdir()) == [".json"] * 10
 
 
 def test_every_kind_of_answer_comes_back(episode: EpisodeLog) -> None:

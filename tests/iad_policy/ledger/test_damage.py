@@ -9,12 +9,12 @@ import pytest
 from iad_policy.report.results import read_results
 from iad_policy.report.viewer.server import create_app
 from tests.command_line import iad
-from tests.effort import times
+from tests.effort import some, times
 from tests.iad_policy.ledger.damage import DAMAGES, touched
 from tests.iad_policy.ledger.finished_run import Episodes, boarded, command, exported, shown, warned
 
-N_DAMAGES = times(500)
-N_RUN_AGAIN = times(60)
+N_DAMAGES = times(300)
+N_RUN_AGAIN = times(40)
 SEED = 16
 
 
@@ -32,7 +32,7 @@ def damaged(whole: Path, folder: Path, seed: int) -> str:
     return f"{name}, seed {seed}"
 
 
-SEEDS = (*range(SEED, SEED + N_DAMAGES), *(SystemRandom().randrange(2**32) for _ in range(times(20))))
+SEEDS = (*range(SEED, SEED + N_DAMAGES), SystemRandom().randrange(2**32))
 
 
 def test_all_readers_read_all_that_damage_did_not_touch(whole: Path, tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_the_same_command_repairs_the_run(whole: Path, tmp_path: Path) -> None:
         assert said == [], done
 
 
-@pytest.mark.parametrize("name", sorted(DAMAGES))
+@pytest.mark.parametrize("name", some(sorted(DAMAGES), 3))
 def test_viewer_results_and_agentboard_go_on_without_the_damaged_episodes(
     name: str, whole: Path, tmp_path: Path
 ) -> None:
@@ -93,18 +93,19 @@ def test_the_commands_say_what_is_damaged_and_go_on(tmp_path: Path) -> None:
     assert iad(*run).exit_code == 0
     log = folder / "answers.jsonl"
     lines = log.read_bytes().splitlines(keepends=True)
-    lines[1] = lines[1][:50] + bytes(20) + lines[1][70:]
-    log.write_bytes(b"".join(lines))
-    exported = iad("export", folder, "--out", tmp_path / "rows.jsonl")
-    assert (exported.exit_code, "expected a JSON object" in exported.stderr) == (0, True)
-    again = iad(*run)
-    assert again.exit_code == 0
-    assert "1 of 3 episodes had damaged answers. They are run again." in again.stdout
-    report = iad("report", folder)
-    assert (report.exit_code, report.stderr) == (0, "")
+    log.write_bytes(b"".join([lines[0], lines[1][:50] + bytes(20) + lines[1][70:], *lines[2:]]))
+    for asked, stream, said in (
+        (("export", folder, "--out", tmp_path / "rows.jsonl"), "stderr", "expected a JSON object"),
+        (run, "stdout", "1 of 3 episodes had damaged answers. They are run again."),
+        (("report", folder), "stdout", "Report: "),
+    ):
+        done = iad(*asked)
+        assert done.exit_code == 0
+        assert said in getattr(done, stream)
+    assert done.stderr == ""
     (folder / "config.json").write_text("{")
-    for arguments in (run, ("view", folder)):
-        refused = iad(*arguments)
+    for asked in (run, ("view", folder)):
+        refused = iad(*asked)
         assert refused.exit_code == 2
         assert refused.stderr.startswith("iad: expected the configuration of a run in ")
         assert refused.stderr.count("\n") == 1

@@ -67,15 +67,6 @@ def test_a_candidate_keeps_the_prompt_as_sent_and_the_answer_as_sampled(agent: A
         assert one.exchanges == (Exchange(one.exchanges[0].prompt, ANSWER, "length", sampling, "model", 12),)
 
 
-def test_a_long_prompt_is_stored_once_by_content(agent: Any, tmp_path: Path) -> None:
-    agent.model.text = "y" * 5000
-    run(tmp_path, Components(agent, Liked(), TemplateRoles()), strategies=("bon",), n=3, max_steps=1)
-    (own,) = [line for line in lines_of(tmp_path) if line["item"] == "0.0.0"]
-    assert own["exchanges"][0]["text"] == "y" * 5000
-    prompts = [line["exchanges"][0]["prompt"] for line in lines_of(tmp_path) if line["kind"] == "candidate"]
-    assert prompts[0] == prompts[1] == prompts[2]
-
-
 class Liked:
     """Likes all, by comparing."""
 
@@ -87,7 +78,9 @@ class Liked:
         return [Verdict(0.5) for _ in candidates]
 
 
-def test_judges_and_roles_keep_their_exchanges_and_subjects_too(agent: Any, tmp_path: Path) -> None:
+def test_judges_and_roles_keep_their_exchanges_and_subjects_too_and_prompts_are_stored_once(
+    agent: Any, tmp_path: Path
+) -> None:
     judge, critic = ScoringJudge(Saying("Score: 5")), ModelRoles(Saying("Turn on."))
     run(tmp_path, Components(agent, judge, critic), strategies=("iad-fb",), n=2, max_steps=1)
     by_kind: dict[str, list[dict[str, Any]]] = {}
@@ -97,6 +90,11 @@ def test_judges_and_roles_keep_their_exchanges_and_subjects_too(agent: Any, tmp_
     (said,) = by_kind["text"]
     assert said["exchanges"][0]["text"] == said["text"] == "Turn on."
     assert said["subject"] == [by_kind["candidate"][0]["item"]]
+    agent.model.text = "y" * 5000
+    run(tmp_path / "bon", Components(agent, Liked(), TemplateRoles()), strategies=("bon",), n=3, max_steps=1)
+    sent = [line["exchanges"][0] for line in lines_of(tmp_path / "bon") if line["kind"] == "candidate"]
+    assert {str(one["prompt"]) for one in sent} == {str(sent[0]["prompt"])}
+    assert sent[0]["text"] == "y" * 5000
 
 
 def test_verdicts_and_outcomes_say_what_they_are_of(tmp_path: Path) -> None:
@@ -108,37 +106,27 @@ def test_verdicts_and_outcomes_say_what_they_are_of(tmp_path: Path) -> None:
     assert {(line["at"], line["draw"]) for line in lines if line["kind"] == "outcome"} == {(reset["state"], 0)}
 
 
-class Sure(Liked):
-    """Sees the gold."""
-
-    information = "oracle"
-
-
 def test_an_oracle_s_score_is_the_reward_where_the_episode_ends_and_progress_elsewhere(tmp_path: Path) -> None:
-    run(tmp_path, Components(Guesser(), Sure(), TemplateRoles()), strategies=("bon",), n=1, max_steps=3)
-    assert [line["of"] for line in lines_of(tmp_path) if line["kind"] == "verdict"] == [
-        "progress",
-        "progress",
-        "reward",
-    ]
+    sure = Liked()
+    sure.information = "oracle"
+    run(tmp_path, Components(Guesser(), sure, TemplateRoles()), strategies=("bon",), n=1, max_steps=3)
+    said = [line["of"] for line in lines_of(tmp_path) if line["kind"] == "verdict"]
+    assert said == ["progress", "progress", "reward"]
 
 
-def test_lines_of_a_kind_that_is_not_known_are_skipped(agent: Any, tmp_path: Path) -> None:
+def test_lines_of_an_unknown_kind_are_skipped_and_rows_of_an_export_say_what_the_model_was_asked(
+    agent: Any, tmp_path: Path
+) -> None:
     components = Components(agent, None, TemplateRoles())
-    before = run(tmp_path, components, strategies=("single",))
+    before = run(tmp_path, components, strategies=("single",), split="train")
     (key,) = before.records
     steps = before.episode(key).steps
     with (tmp_path / "answers.jsonl").open("a") as log:
         log.write(json.dumps({"episode": key, "item": "0.9", "question": "", "kind": "drawing", "lines": []}) + "\n")
     assert Run(tmp_path).episode(key).steps == steps
-    assert run(tmp_path, components, strategies=("single",)).episode(key).steps == steps
-
-
-def test_rows_of_an_export_say_their_data_and_split_and_what_the_model_was_asked(agent: Any, tmp_path: Path) -> None:
-    run(tmp_path / "run", Components(agent, None, TemplateRoles()), strategies=("single",), split="train")
-    export_runs([Run(tmp_path / "run")], "jsonl", tmp_path / "rows.jsonl")
+    assert run(tmp_path, components, strategies=("single",), split="train").episode(key).steps == steps
+    export_runs([Run(tmp_path)], "jsonl", tmp_path / "rows.jsonl")
     rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text().splitlines()]
-    assert {row["split"] for row in rows} == {"train"}
-    assert all("data" in row for row in rows)
+    assert all((row["split"], "data" in row) == ("train", True) for row in rows)
     (asked,) = rows[0]["candidates"][0]["exchanges"]
     assert (asked["text"], asked["finish"], asked["prompt"][-1]["role"]) == (ANSWER, "length", "user")

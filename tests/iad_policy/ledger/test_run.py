@@ -89,20 +89,41 @@ def test_files_that_were_replaced_by_another_form_of_the_same_are_read_anew(form
         assert {key: own.episode(key) for key in own.records} == expected
 
 
+def changed(folder: Path, change: Callable[[dict[str, Any]], Any]) -> tuple[Any, Any]:
+    """The steps of a first episode, and those after a change of its lines: True keeps a line, False drops it."""
+    run(folder)
+    key, whole = next((key, Run(folder).episode(key)) for key in Run(folder).records)
+    log = folder / "answers.jsonl"
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    new = [(line, change(line) if line["episode"] == key else True) for line in lines]
+    log.write_text("".join(f"{json.dumps(line if one is True else one)}\n" for line, one in new if one))
+    return whole.steps, Run(folder).episode(key).steps
+
+
 def test_a_decision_that_was_not_finished_says_so_and_keeps_what_was_proposed(tmp_path: Path) -> None:
-    run(tmp_path)
-    key, whole = next((key, Run(tmp_path).episode(key)) for key in Run(tmp_path).records)
-    change_lines(tmp_path, key, lambda line: line["item"] not in ("2.commit", "2.step"))
+    whole, (*others, last) = changed(tmp_path, lambda line: line["item"] not in ("2.commit", "2.step"))
     episodes = tmp_path / "episodes.jsonl"
-    records = [json.loads(line) for line in episodes.read_text().splitlines()]
-    records[0] |= {"actions": records[0]["actions"][:2]}
+    first, *records = [json.loads(line) for line in episodes.read_text().splitlines()]
+    records.insert(0, first | {"actions": first["actions"][:2]})
     episodes.write_text("".join(f"{json.dumps(one)}\n" for one in records))
-    *others, last = Run(tmp_path).episode(key).steps
-    assert (*others, len(last.decision.candidates)) == (*whole.steps[:2], len(whole.steps[2].decision.candidates))
+    *others, last = Run(tmp_path).episode(first["key"]).steps
+    assert (*others, last.decision.candidates) == (*whole[:2], whole[2].decision.candidates)
     assert [step.is_finished for step in (*others, last)] == [True, True, False]
-    assert last.decision.committed == UNFINISHED
-    assert (last.action, last.after, last.proposed) == (None, None, None)
+    assert (last.decision.committed, last.action, last.after, last.proposed) == (UNFINISHED, None, None, None)
     assert all(step.proposed == step.decision.committed for step in others)
+
+
+def test_what_the_strategy_made_itself_has_the_action_alone(tmp_path: Path) -> None:
+    _, steps = changed(tmp_path, lambda line: line["kind"] != "commit" or line | {"candidate": ""})
+    for step in steps:
+        assert (step.decision.committed, step.is_finished, step.proposed) == (Candidate(step.action), True, None)
+
+
+def test_a_state_whose_line_is_damaged_is_not_known_and_the_rest_is_read(tmp_path: Path) -> None:
+    whole, (first, *others) = changed(tmp_path, lambda line: line["item"] != "reset")
+    assert (first.before, first.decision.state) == (None, UNKNOWN)
+    assert first.decision.candidates == whole[0].decision.candidates
+    assert tuple(others) == whole[1:]
 
 
 def test_what_stood_in_for_an_answer_that_is_no_action_keeps_its_error(tmp_path: Path) -> None:
@@ -112,38 +133,6 @@ def test_what_stood_in_for_an_answer_that_is_no_action_keeps_its_error(tmp_path:
         for step in traces.episode(key).steps:
             assert step.decision.committed.error
             assert step.decision.committed.action == step.action == record.actions[step.index]
-            assert step.is_finished
-            assert step.decision.is_fallback
-            assert step.decision.notes == (FALLBACK,)
+            assert (step.is_finished, step.decision.is_fallback, step.decision.notes) == (True, True, (FALLBACK,))
             assert step.proposed is not None
             assert step.proposed.action == "blah"
-
-
-def test_what_the_strategy_made_itself_has_the_action_alone(tmp_path: Path) -> None:
-    run(tmp_path)
-    key = next(iter(Run(tmp_path).records))
-    change_lines(tmp_path, key, lambda line: line["kind"] != "commit" or line | {"candidate": ""})
-    for step in Run(tmp_path).episode(key).steps:
-        assert step.decision.committed == Candidate(step.action)
-        assert step.is_finished
-        assert step.proposed is None
-
-
-def test_a_state_whose_line_is_damaged_is_not_known_and_the_rest_is_read(tmp_path: Path) -> None:
-    run(tmp_path)
-    key, whole = next((key, Run(tmp_path).episode(key)) for key in Run(tmp_path).records)
-    change_lines(tmp_path, key, lambda line: line["item"] != "reset")
-    first, *others = Run(tmp_path).episode(key).steps
-    assert first.before is None
-    assert first.decision.state == UNKNOWN
-    assert first.decision.candidates == whole.steps[0].decision.candidates
-    assert tuple(others) == whole.steps[1:]
-
-
-def change_lines(folder: Path, key: str, change: Any) -> None:
-    """Put other lines in the place of an episode's, or none."""
-    log = folder / "answers.jsonl"
-    lines = [json.loads(line) for line in log.read_text().splitlines()]
-    changed = [(line, change(line) if line["episode"] == key else True) for line in lines]
-    others = [line if new is True else new for line, new in changed if new]
-    log.write_text("".join(f"{json.dumps(line)}\n" for line in others))

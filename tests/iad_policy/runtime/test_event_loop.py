@@ -96,38 +96,37 @@ def test_proposals_that_are_asked_in_parallel_wait_together_and_see_their_own_ca
     assert sorted(indices) == [0, 1, 2, 3]
 
 
-def test_it_works_below_a_running_loop() -> None:
+def test_it_works_below_a_running_loop_and_its_error_is_the_callers_also_one_that_times_out() -> None:
     async def notebook() -> Any:
         return decided(walk).committed.action
 
-    assert asyncio.run(notebook()) == "go north"
-
-
-def test_verifiers_and_roles_may_be_coroutine_functions() -> None:
-    class Later(Hunch):
-        async def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:  # type: ignore[override]
-            await asyncio.sleep(0)
-            return super().verify(state, candidates)
-
-    class LaterRoles(TemplateRoles):
-        async def answer(self, role: str, state: State, subject: Any) -> str:  # type: ignore[override]
-            await asyncio.sleep(0)
-            return super().answer(role, state, subject)
-
-    told = []
-    for verifier, roles in ((Hunch(), TemplateRoles()), (Later(), LaterRoles())):
-        decision = decided(walk, strategy="iad", n=3, feedback="judge", verifier=verifier, roles=roles)
-        told.append(([one.verdict for one in decision.candidates], [one.text for one in decision.role_answers]))
-    assert told[0] == told[1]
-    assert told[0][1]
-
-
-def test_its_error_is_the_callers_also_one_that_times_out() -> None:
     async def fail(observation: Any, info: Mapping[str, Any]) -> str:
         raise TimeoutError("the model is silent")
 
+    assert asyncio.run(notebook()) == "go north"
     with pytest.raises(TimeoutError, match="the model is silent"):
         decided(fail)
+
+
+class Later(Hunch):
+    async def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:  # type: ignore[override]
+        await asyncio.sleep(0)
+        return super().verify(state, candidates)
+
+
+class LaterRoles(TemplateRoles):
+    async def answer(self, role: str, state: State, subject: Any) -> str:  # type: ignore[override]
+        await asyncio.sleep(0)
+        return super().answer(role, state, subject)
+
+
+def test_verifiers_and_roles_may_be_coroutine_functions() -> None:
+    now, later = (
+        decided(walk, strategy="iad", n=3, feedback="judge", verifier=verifier, roles=roles)
+        for verifier, roles in ((Hunch(), TemplateRoles()), (Later(), LaterRoles()))
+    )
+    assert [one.verdict for one in later.candidates] == [one.verdict for one in now.candidates]
+    assert [one.text for one in later.role_answers] == [one.text for one in now.role_answers] != []
 
 
 def test_when_the_run_is_stopped_a_late_answer_is_kept_and_one_that_never_comes_is_cancelled() -> None:
@@ -190,17 +189,18 @@ def test_a_run_has_one_loop_for_all_its_episodes_and_workers(tmp_path: Any) -> N
     async def turn(observation: Any, info: Mapping[str, Any], rng: Random) -> str:
         seen.add(id(asyncio.get_running_loop()))
         await asyncio.sleep(0)
-        return f"turn[{rng.choice('012')}]"
-
-    results = evaluate(DialsEnv, ("single", "bon"), 4, agent=turn, verifier=Liker(), workers=3, threads=2, out=tmp_path)
-    assert len(seen) == 1
-    assert [one.error for records in results.records.values() for one in records] == [""] * 8
+        return turn_now(observation, info, rng)
 
     def turn_now(observation: Any, info: Mapping[str, Any], rng: Random) -> str:
         return f"turn[{rng.choice('012')}]"
 
-    plain = evaluate(DialsEnv, ("single", "bon"), 4, agent=turn_now, verifier=Liker())
-    assert [one.actions for one in results.records["bon"]] == [one.actions for one in plain.records["bon"]]
+    asked: dict[str, Any] = {"strategies": ("bon",), "tasks": 4, "verifier": Liker()}
+    later = evaluate(DialsEnv, agent=turn, workers=3, threads=2, out=tmp_path, **asked).records["bon"]
+    assert len(seen) == 1
+    assert [one.error for one in later] == [""] * 4
+    assert [one.actions for one in later] == [
+        one.actions for one in evaluate(DialsEnv, agent=turn_now, **asked).records["bon"]
+    ]
 
 
 def test_a_stopped_run_ends_though_its_agent_never_answers() -> None:

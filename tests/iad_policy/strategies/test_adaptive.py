@@ -21,26 +21,20 @@ HERE = State("start", {"instruction": "Say what is asked."}, id="here", steps_le
 
 
 def asked(
-    strategy: str,
-    scores: list[float],
-    *,
-    keys: str = "abcdefgh",
-    passed: bool | None = None,
-    here: State = HERE,
-    **options: Any,
+    strategy: str, scores: list[float], *, keys: str = "abcdefgh", passed: bool = False, here: State = HERE, **how: Any
 ) -> tuple[str, str]:
     """What a decision asks for, a letter each (s: a sample, r: a refinement), and what it commits."""
     letters, made = [], [Candidate(key, key=key) for key in keys]
-    given = dict(zip(keys, scores, strict=False))
+    worth = dict(zip(keys, scores, strict=False))
 
     def propose(request: Propose) -> list[Candidate]:
         letters.extend(request.n * (SAMPLE if request.feedback is None else REFINE))
         return [made.pop(0) for _ in range(request.n)]
 
     def verify(request: Verify) -> list[Candidate]:
-        return [replace(one, verdict=Verdict(given[one.key], passed=passed)) for one in request.candidates]
+        return [replace(one, verdict=Verdict(worth[one.key], passed=passed or None)) for one in request.candidates]
 
-    (action,) = drive(load_strategy(strategy, **options)(here), {Propose: propose, Verify: verify})
+    (action,) = drive(load_strategy(strategy, **how)(here), {Propose: propose, Verify: verify})
     return "".join(letters), action
 
 
@@ -62,23 +56,24 @@ def test_it_does_what_the_plan_says_after_each_verdict(scores: list[float], lett
     assert asked("adaptive", scores, plan=plan) == (letters, committed)
 
 
-def test_what_the_verifier_passes_is_not_refined() -> None:
-    plan = replace(PLAN, rows={"1,0": "rrr", "2,0": "xxx"})
-    assert asked("adaptive", [0.5, 0.6], plan=plan)[0] == "sr"
-    assert asked("adaptive", [0.5, 0.6], plan=plan, passed=True)[0] == "ss"
+REFINING = {"1,0": "rrr", "1,1": "rrr", "1,2": "xxx", "2,0": "xxx", "2,1": "xxx"}
+EARLY = replace(HERE, steps_left=2)
+"""Other decisions follow this one."""
 
 
-def test_what_a_refinement_only_repeated_is_not_refined_again() -> None:
-    plan = replace(PLAN, rows={"1,0": "rrr", "1,1": "rrr", "2,1": "xxx"})
-    assert asked("adaptive", [0.5] * 3, plan=plan)[0] == "srr"
-    assert asked("adaptive", [0.5] * 3, plan=plan, keys="aab")[0] == "srs"
-
-
-def test_a_decision_that_others_follow_ends_with_what_passes_and_with_a_repeat() -> None:
-    plan, early = replace(PLAN, rows={"1,0": "rrr", "1,1": "rrr", "1,2": "xxx"}), replace(HERE, steps_left=2)
-    assert asked("adaptive", [0.5] * 3, plan=plan, here=early)[0] == "srr"
-    assert asked("adaptive", [0.5] * 3, plan=plan, here=early, passed=True)[0] == "s"
-    assert asked("adaptive", [0.5] * 3, plan=plan, here=early, keys="aab")[0] == "sr"
+@pytest.mark.parametrize(
+    ("given", "letters"),
+    [
+        ({}, "srr"),
+        ({"passed": True}, "ss"),  # what the verifier passes is not refined
+        ({"keys": "aab"}, "srs"),  # nor is what a refinement only repeated
+        ({"here": EARLY}, "srr"),
+        ({"here": EARLY, "passed": True}, "s"),
+        ({"here": EARLY, "keys": "aab"}, "sr"),
+    ],
+)
+def test_what_passed_or_was_repeated_is_not_refined_and_ends_an_early_decision(given: Any, letters: str) -> None:
+    assert asked("adaptive", [0.5] * 3, plan=replace(PLAN, rows=REFINING), **given)[0] == letters
 
 
 def test_without_a_plan_it_samples_until_a_candidate_passes_or_the_votes_are_settled() -> None:
@@ -102,18 +97,18 @@ def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert [A_PLAN.move(A_PLAN.rows, score, 1, 0) for score in (float("nan"), 0.4, 0.7)] == [SAMPLE, REFINE, STOP]
     assert A_PLAN.move(A_PLAN.rows, 0.0, 9, 9) == STOP
     assert replace(A_PLAN, pilot={"tasks": 60, "proposals": 480, "usd": 0.5}).pilot_usage() == Usage(480, usd=0.5)
-    with pytest.raises(ValueError, match=r"expected a plan with its pilot's proposals, .* make it again: iad advise"):
+    with pytest.raises(ValueError, match="pilot's proposals"):
         A_PLAN.pilot_usage()
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda text: text.replace("version = 2", "version = 7"), r"expected a plan of version 2, got .* of version 7"),
-        (lambda text: text.replace('"srx"', '"sr"'), r"expected 3 letters of s, r and x in each row of .*1,0 = 'sr'"),
-        (lambda text: text.replace("worth = 10.0\n", ""), r"where these differ: worth"),
-        (lambda text: text + "{", r"expected a plan in TOML, got .*; make one: iad advise RUN --policy FILE"),
-        (lambda text: None, r"which can't be read: No such file or directory; make one"),
+        (lambda text: text.replace("version = 2", "version = 7"), "of version 7"),
+        (lambda text: text.replace('"srx"', '"sr"'), "3 letters of s, r and x in each row of .*1,0 = 'sr'"),
+        (lambda text: text.replace("worth = 10.0\n", ""), "differ: worth"),
+        (lambda text: text + "{", "in TOML, got .*iad advise RUN --policy FILE"),
+        (lambda text: None, "No such file or directory; make one"),
     ],
 )
 def test_what_is_no_plan_is_refused(tmp_path: Path, change: Any, said: str) -> None:
@@ -126,7 +121,7 @@ def test_what_is_no_plan_is_refused(tmp_path: Path, change: Any, said: str) -> N
 
 def test_a_plan_of_something_else_is_refused_with_both_names() -> None:
     A_PLAN.refuse_other(env="Digger", agent="wanderer")
-    with pytest.raises(ValueError, match=r"expected the agent wanderer, which the plan was made with, got shopper"):
+    with pytest.raises(ValueError, match="the agent wanderer, which the plan was made with, got shopper"):
         A_PLAN.refuse_other(env="Digger", agent="shopper")
 
 
@@ -135,7 +130,7 @@ def test_mixed_refines_after_its_share_of_samples() -> None:
     assert asked("mixed", [0.1, 0.2, 0.3, 0.4], n=4) == ("ssrr", "d")
     assert asked("mixed", [0.1] * 4, n=4, fresh=1.0)[0] == "ssss"
     assert asked("mixed", [0.1] * 4, n=4, fresh=0.0)[0] == "srrr"
-    with pytest.raises(ValueError, match="expected fresh, a share of the proposals, from 0 to 1, got 2"):
+    with pytest.raises(ValueError, match="from 0 to 1, got 2"):
         asked("mixed", [0.1], fresh=2)
 
 
@@ -168,7 +163,7 @@ def test_ab_mcts_commits_the_best_and_is_the_same_again() -> None:
     assert asked("ab-mcts", scores, n=6) == (letters, action)
 
 
-def test_ab_mcts_decides_as_the_published_package(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ab_mcts_decides_as_the_published_package() -> None:
     """The same posteriors after the same tree, and the same choices as often: treequest of the paper's authors."""
     theirs = pytest.importorskip("treequest.algos.ab_mcts_a.algo", reason="treequest is not installed: the extra dev")
     scores = [0.3, 0.8, 0.1, 0.6, 0.9, 0.2, 0.7, 0.4]

@@ -39,16 +39,10 @@ def test_a_line_that_can_not_be_read_costs_only_itself_and_keeps_its_number(tmp_
 @pytest.mark.parametrize(
     ("text", "n_items", "place"),
     [
-        ('{"a": 1,\n"b": 2,\n"c": "cut o', 2, ", line 3"),
-        ('{"a": 1,\n"b" 2}', 1, ", line 2"),
-        ('{"a": 1 "b": 2}', 1, ", line 1"),
-        ("{1: 2}", 0, ", line 1"),
-        ('[1,\n2,\n{"a":', 2, ", line 3"),
-        ("[1,\n" + "[" * 10**5, 1, ", line 2"),
-        ("[1, " + "9" * 10**4 + "]", 1, ", line 1"),
-        ("", 0, ""),
-        ("no JSON", 0, ""),
-        ("12", 0, ""),
+        *(('{"a": 1,\n"b": 2,\n"c": "cut o', 2, ", line 3"), ('{"a": 1,\n"b" 2}', 1, ", line 2")),
+        *(('{"a": 1 "b": 2}', 1, ", line 1"), ("{1: 2}", 0, ", line 1"), ('[1,\n2,\n{"a":', 2, ", line 3")),
+        *(("[1,\n" + "[" * 10**5, 1, ", line 2"), ("[1, " + "9" * 10**4 + "]", 1, ", line 1")),
+        *(("", 0, ""), ("no JSON", 0, ""), ("12", 0, "")),
     ],
 )
 def test_what_comes_before_a_damaged_place_is_kept(text: str, n_items: int, place: str, tmp_path: Path) -> None:

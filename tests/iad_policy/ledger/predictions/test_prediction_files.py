@@ -42,37 +42,26 @@ def test_a_line_is_an_attempt_and_bad_ones_are_named(tmp_path: Path, form: Actio
         ["x"],
     )
     read = read_predictions(path, form, ["a", "b", "7"])
-    assert [(one.task_id, one.actions, one.seed, one.arm, one.answer) for one in read.attempts] == [
-        ("a", ("x", "y"), 3, "", None),
-        ("7", (), 0, "", None),
-        ("b", (), 0, "mine", None),
-    ]
-    assert read.attempts[0].place == f"{path}, line 1"
-    assert read.unknown == ["nope"]
-    assert [problem.split(": ")[0].rpartition(" ")[2] for problem in read.problems[:6]] == [
-        "3",
-        "4",
-        "5",
-        "6",
-        "7",
-        "8",
-    ]
-    assert read.problems[6].startswith(f"{path}, line 11 and 1 more: expected recorded actions")
+    expected = [("a", ("x", "y"), 3, "", None), ("7", (), 0, "", None), ("b", (), 0, "mine", None)]
+    assert [(one.task_id, one.actions, one.seed, one.arm, one.answer) for one in read.attempts] == expected
+    assert (read.attempts[0].place, read.unknown) == (f"{path}, line 1", ["nope"])
+    places = [problem.removeprefix(f"{path}, line ").partition(": ")[0] for problem in read.problems]
+    assert places == ["3", "4", "5", "6", "7", "8", "11 and 1 more"]
 
 
 def test_an_object_may_be_one_attempt_and_an_array_several(tmp_path: Path, form: ActionsOnly) -> None:
-    one, several = tmp_path / "one.json", tmp_path / "several.json"
-    one.write_text('{"task_id": "a", "actions": ["x"]}')
-    several.write_text('[{"task_id": "a", "actions": ["x"]}, {"task_id": "a", "actions": ["y"]}]')
-    assert [attempt.actions for attempt in read_predictions(one, form, ["a"]).attempts] == [("x",)]
-    assert [attempt.actions for attempt in read_predictions(several, form, ["a"]).attempts] == [("x",), ("y",)]
+    path, one = tmp_path / "file.json", '{"task_id": "a", "actions": ["x"]}'
+    for text, n in ((one, 1), (f"[{one}, {one}]", 2)):
+        path.write_text(text)
+        assert [attempt.actions for attempt in read_predictions(path, form, ["a"]).attempts] == [("x",)] * n
 
 
 def test_actions_that_are_no_text_are_read_as_runs_record_them(tmp_path: Path, form: ActionsOnly) -> None:
-    path = write(tmp_path / "file.jsonl", {"task_id": "a", "actions": [1, encode((1, 2)), {"__array__": "no"}]})
-    assert read_predictions(path, form, []).problems[0].startswith(f"{path}, line 1: expected an encoded value")
-    path = write(tmp_path / "file.jsonl", {"task_id": "a", "actions": [1, encode((1, 2))]})
-    assert read_predictions(path, form, []).attempts[0].actions == (1, (1, 2))
+    actions = [1, encode((1, 2))]
+    lines = [{"task_id": "a", "actions": one} for one in ([*actions, {"__array__": "no"}], actions)]
+    read = read_predictions(write(tmp_path / "file.jsonl", *lines), form, [])
+    assert "line 1: expected an encoded value" in read.problems[0]
+    assert [one.actions for one in read.attempts] == [(1, (1, 2))]
 
 
 def test_a_folder_has_files(tmp_path: Path, form: ActionsOnly) -> None:

@@ -66,16 +66,12 @@ def agent_q(n: int, **options: Any) -> Tree:
 
 
 @pytest.mark.parametrize("n", range(1, 9))
-def test_visits_and_values_of_agent_q_are_those_of_a_tree_worked_by_hand(n: int) -> None:
+def test_visits_and_values_are_those_of_trees_worked_by_hand(n: int) -> None:
     assert visits(agent_q(n)) == AGENT_Q[n - 1]
-
-
-@pytest.mark.parametrize("n", range(1, 7))
-def test_visits_and_values_of_lats_are_those_of_a_tree_worked_by_hand(n: int) -> None:
-    world = TwoLetters(LATS_WORTH)
-    committed = world.run(load_strategy("lats", n=n, k=2, k_root=2, n_reflections=0))
-    assert visits(world.kept[0]) == LATS[n - 1]
-    assert committed == ("ab" if n == 1 else "ba")
+    if n <= len(LATS):
+        world = TwoLetters(LATS_WORTH)
+        committed = world.run(load_strategy("lats", n=n, k=2, k_root=2, n_reflections=0))
+        assert (visits(world.kept[0]), committed) == (LATS[n - 1], "ab" if n == 1 else "ba")
 
 
 def test_a_state_is_expanded_once_and_ranked_by_removing_the_best_again_and_again() -> None:
@@ -180,22 +176,17 @@ def test_as_published_an_unvisited_action_has_a_score_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("statistics", "by_visits", "by_value"),
+    ("a", "b", "by_visits", "by_value"),
     [
-        ({"a": (5, 0.2, 1.0), "b": (3, 0.4, 0.0)}, "a", "b"),
-        ({"a": (3, 0.2, 1.0), "b": (3, 0.4, 0.0)}, "b", "b"),
-        ({"a": (5, 0.4, 1.0), "b": (6, 0.4, 0.0)}, "b", "b"),
-        ({"a": (2, 0.4, 1.0), "b": (2, 0.4, 0.0)}, "a", "a"),
-        ({"a": (1, -0.5, 1.0), "b": (0, 0.0, 0.0)}, "a", "a"),
-        ({"a": (0, 0.0, 1.0), "b": (0, 0.0, 0.0)}, "a", "a"),
+        *(((5, 0.2), (3, 0.4), "a", "b"), ((3, 0.2), (3, 0.4), "b", "b"), ((5, 0.4), (6, 0.4), "b", "b")),
+        *(((2, 0.4), (2, 0.4), "a", "a"), ((1, -0.5), (0, 0.0), "a", "a"), ((0, 0.0), (0, 0.0), "a", "a")),
     ],
 )
 def test_the_committed_action_is_picked_by_the_statistic_that_is_named(
-    statistics: dict[str, tuple[int, float, float]], by_visits: str, by_value: str
+    a: tuple[int, float], b: tuple[int, float], by_visits: str, by_value: str
 ) -> None:
-    tree = tree_of(**statistics)
-    assert tree.chosen("visits").action == by_visits
-    assert tree.chosen("value").action == by_value
+    tree = tree_of(a=(*a, 1.0), b=(*b, 0.0))
+    assert [tree.chosen(statistic).action for statistic in ("visits", "value")] == [by_visits, by_value]
 
 
 def test_preference_pairs_need_two_visited_actions_and_a_margin() -> None:
