@@ -1,14 +1,32 @@
+"""Runs as they are read: episodes by task, steps and search trees as they were; and runs of recorded actions."""
+
+import gc
 import json
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Generator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+import gymnasium as gym
 import pytest
+from typer.testing import CliRunner
 
+import iad_envs  # noqa: F401 (registers)
+from iad_policy import Keep, evaluate
+from iad_policy.cli import app
+from iad_policy.learn.recipes.qnet import Backup, q_values
 from iad_policy.ledger.episode import UNFINISHED, UNKNOWN
+from iad_policy.ledger.episode_index import EpisodeIndex
+from iad_policy.ledger.episode_record import EPISODES, EpisodeRecord
+from iad_policy.ledger.gc_pause import without_collector
 from iad_policy.ledger.run import Run
-from iad_policy.types import FALLBACK, Candidate
+from iad_policy.strategies import load_strategy
+from iad_policy.strategies.building_blocks.tree import Tree, preference_pairs
+from iad_policy.strategies.building_blocks.tree_record import grown
+from iad_policy.types import FALLBACK, Candidate, State
+from iad_policy.types.hashing import dumps
 from tests.iad_policy.evaluation_toy import Babbler, kept, runner
 
 
@@ -136,3 +154,178 @@ def test_what_stood_in_for_an_answer_that_is_no_action_keeps_its_error(tmp_path:
             assert (step.is_finished, step.decision.is_fallback, step.decision.notes) == (True, True, (FALLBACK,))
             assert step.proposed is not None
             assert step.proposed.action == "blah"
+
+
+SEARCHES = {
+    "mcts": {"n": 6, "k": 2},
+    "lats": {"n": 3, "k": 2, "k_root": 2},
+    "beam": {"n": 2, "k": 2},
+    "best-first": {"n": 4, "samples": 4},
+}
+N_TASKS = 2
+TOLD = ("action", "id", "score")
+
+
+def noting(name: str, seen: list[Tree], here: State) -> Generator[Any, Any, Any]:
+    """Run a strategy and note the trees that it keeps."""
+    strategy = load_strategy(name, **SEARCHES[name], temperature=1.0)(here)
+    request = next(strategy)
+    while True:
+        if isinstance(request, Keep):
+            seen.append(request.tree)
+        answer = yield request
+        try:
+            request = strategy.send(answer)
+        except StopIteration:
+            return
+
+
+def trees_of(folder: Path) -> list[Tree]:
+    run = Run(folder)
+    steps = [step for key in run.records for step in run.episode(key).steps]
+    trees = []
+    for step in steps:
+        assert step.before is not None
+        trees += [grown(one.record, step.before, states=one.states, candidates=one.candidates) for one in step.trees]
+    return trees
+
+
+def shape(tree: Tree) -> list[Any]:
+    """Everything that a tree says, by its own words, and what is made of it."""
+    shown = [
+        (
+            *(node.state.id, node.state.observation, node.state.done, [move.action for move in node.state.path]),
+            None if node.ended is None else node.ended.value,
+            [(*(getattr(edge.candidate, name) for name in TOLD), edge.rank, edge.n, edge.q) for edge in node.edges],
+            [[child.state.id for child in edge.draws] for edge in node.edges],
+        )
+        for node in tree.nodes()
+    ]
+    values = [[(row.action, row.q) for row in q_values(tree, backup)] for backup in get_args(Backup)]
+    pairs = [(one.state.id, one.chosen.action, one.rejected.action, one.margin) for one in preference_pairs(tree)]
+    return [shown, values, pairs]
+
+
+@pytest.mark.parametrize("name", list(SEARCHES))
+def test_trees_come_back_from_the_log_as_they_grew(name: str, tmp_path: Path) -> None:
+    live: list[Tree] = []
+    strategy = partial(noting, name, live)
+    given: dict[str, Any] = {"tasks": N_TASKS, "split": "train", "verifier": "oracle"}
+    evaluate("IAD/WebShop-v0", {"searching": strategy}, out=tmp_path, baseline="searching", **given)
+    read = trees_of(tmp_path)
+    assert len(read) == len(live) >= N_TASKS
+    assert [shape(tree) for tree in read] == [shape(tree) for tree in live]
+    assert any(edge.draws for tree in read for node in tree.nodes() for edge in node.edges)
+
+
+WORDS = {"IAD/WebShop-v0": "search[lamp]", "IAD/InterCodeBash-v0": "ls", "IAD/BIRD-v0": "execute[SELECT 1]"}
+ENVS = (*WORDS, "IAD/Booking-v0", "IAD/BFCL-v0", "IAD/ACEBench-v0")
+N_TASKS = 3
+
+
+def recorded(env_id: str, path: Path) -> Path:
+    """A file with the solutions of two tasks, and actions for a third one that don't solve it."""
+    env = gym.make(env_id)
+    lines = []
+    for task in env.unwrapped.task_ids[:N_TASKS]:  # type: ignore[attr-defined]
+        env.reset(options={"task_id": task})
+        solution = list(env.unwrapped.oracle(env.unwrapped.snapshot())["solution"])  # type: ignore[attr-defined]
+        lines.append({"task_id": task, "actions": solution})
+    env.close()
+    lines[-1]["actions"] = [*([WORDS[env_id]] if env_id in WORDS else []), lines[-1]["actions"][-1]]
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    return path
+
+
+@pytest.mark.parametrize("env_id", ENVS)
+def test_a_run_of_recorded_actions_gets_what_score_gives(env_id: str, tmp_path: Path) -> None:
+    file = recorded(env_id, tmp_path / "actions.jsonl")
+    evaluate(env_id, ["single"], N_TASKS, agent=f"replay:{file}", out=tmp_path / "run")
+    records = {one.task_id: one for one in Run(tmp_path / "run").records.values()}
+    lines = tmp_path / "scored.jsonl"
+    asked = ("score", str(file), "--env", env_id, "--tasks", str(N_TASKS), "--workers", "1", "--out", str(lines))
+    said = CliRunner().invoke(app, asked)
+    assert said.exit_code == 0, said.output
+    scored: list[dict[str, Any]] = [json.loads(line) for line in lines.read_text().splitlines()]
+    assert len(scored) == len(records) == N_TASKS
+    for one in scored:
+        record = records[one["task_id"]]
+        assert record.success == one["success"]
+        assert record.progress == pytest.approx(one["progress"])
+        assert record.reward == pytest.approx(one["reward"])
+    assert [records[one["task_id"]].success for one in scored][:2] == [1.0, 1.0]
+
+
+NAMES = [("b", 1), ("a", 0), ('quoted "a"', 0), ("b", 0), ("\u05d0 \\ b", 2), ("a", 0)]
+RECORDS = [
+    EpisodeRecord(f"{place:032x}", "Toy", name, "iad", seed, instruction=f"Do {name}", reward=float(place))
+    for place, (name, seed) in enumerate(NAMES)
+]
+
+
+def written(folder: Path, *lines: str | EpisodeRecord) -> Path:
+    path = folder / EPISODES
+    path.write_text("".join(f"{one if isinstance(one, str) else dumps(one.as_json())}\n" for one in lines))
+    return path
+
+
+def test_it_holds_the_records_by_task_and_seed(tmp_path: Path) -> None:
+    spaced = json.dumps(RECORDS[1].as_json())  # as others write JSON
+    turned = json.dumps(dict(reversed(RECORDS[3].as_json().items())))
+    path = written(tmp_path, RECORDS[0], spaced, RECORDS[2], turned, *RECORDS[4:])
+    index = EpisodeIndex(path)
+    assert index.refresh()
+    assert not index.refresh()
+    assert index.all() == {one.key: one for one in RECORDS}
+    in_order = [index.record(key) for key in index.in_order]
+    assert in_order == sorted(RECORDS, key=lambda one: (one.task_id, one.seed))
+    assert index.read_to == path.stat().st_size
+    assert RECORDS[0].key in index
+    with pytest.raises(KeyError):
+        index.record("f")
+
+
+def test_only_what_is_asked_for_is_parsed(tmp_path: Path) -> None:
+    damaged = dumps(RECORDS[1].as_json()).replace('"reward":1.0', '"reward":"much"')
+    index = EpisodeIndex(written(tmp_path, RECORDS[0], damaged, "no record"))
+    with pytest.warns(UserWarning, match="the line is skipped"):
+        index.refresh()
+    assert len(index) == 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert list(index.records([RECORDS[0].key])) == RECORDS[:1]
+    with pytest.warns(UserWarning, match="line 2"):
+        assert index.all() == {RECORDS[0].key: RECORDS[0]}
+    assert index.in_order == [RECORDS[0].key]
+
+
+def test_the_later_of_two_lines_counts_unless_it_is_damaged(tmp_path: Path) -> None:
+    again = EpisodeRecord.of({**RECORDS[0].as_json(), "reward": 9.0})
+    path = written(tmp_path, RECORDS[0], RECORDS[1])
+    index = EpisodeIndex(path)
+    index.refresh()
+    assert index.record(again.key).reward == 0.0
+    with path.open("a") as file:
+        file.write(f"{dumps(again.as_json())}\n{dumps(RECORDS[2].as_json())[:40]}")
+    assert index.refresh()
+    assert index.record(again.key).reward == 9.0
+    assert (len(index), list(index.all())) == (2, [again.key, RECORDS[1].key])
+    damaged = dumps(again.as_json()).replace('"reward":9.0', '"reward":[]')
+    index = EpisodeIndex(written(tmp_path, RECORDS[0], damaged))
+    index.refresh()
+    with pytest.warns(UserWarning, match="the line is skipped"):
+        assert index.record(again.key) == RECORDS[0]
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_the_collector_rests_inside_and_is_as_before_after_also_after_an_error(is_on: bool) -> None:
+    try:
+        (gc.enable if is_on else gc.disable)()
+        with without_collector(), without_collector():
+            assert not gc.isenabled()
+        assert gc.isenabled() is is_on
+        with pytest.raises(ValueError, match="inside"), without_collector():
+            raise ValueError("inside")
+        assert (without_collector()(gc.isenabled)(), gc.isenabled()) == (False, is_on)
+    finally:
+        gc.enable()
