@@ -18,9 +18,7 @@ def write_half(path: Path, error: BaseException) -> None:
 
 
 @pytest.mark.parametrize("is_synced", [False, True])
-def test_a_file_is_replaced_when_the_block_ends_unless_it_raises_or_writes_nothing(
-    is_synced: bool, tmp_path: Path
-) -> None:
+def test_a_file_is_replaced_when_the_block_ends_and_only_then(is_synced: bool, tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text("old")
     with pytest.raises(KeyboardInterrupt):
@@ -60,9 +58,7 @@ def test_several_threads_may_write_one_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_the_cache_can_be_named_and_is_else_in_the_users_cache_folder(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_cache_can_be_named_and_is_else_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "mine.sqlite"))

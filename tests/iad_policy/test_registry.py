@@ -77,9 +77,7 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     gym.registry.pop("MyLamp-v0", None)
 
 
-def test_the_working_folder_is_looked_at_last_and_only_for_what_is_named(
-    mine: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_working_folder_is_looked_at_last(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [one for one in sys.path if one != str(mine)])
     before = list(sys.path)
     for name in ("tests", "colorsys"):  # are elsewhere, too
@@ -268,7 +266,7 @@ def test_an_environment_without_a_split_is_told_from_one_with_another(mine: Path
         (("--simulator", "learned:none", "--strategies", "mcts"), "iad train simulator OUTCOMES --env ENV --out none"),
     ],
 )
-def test_a_model_that_is_not_there_is_to_be_trained_by_what_makes_such_a_model(
+def test_a_missing_model_names_the_command_that_trains_one(
     given: tuple[str, ...], recommended: str, tmp_path: Path
 ) -> None:
     refused = iad("compare", "IAD/WebShop-v0", "--tasks", 1, *given, "--out", tmp_path / "run")

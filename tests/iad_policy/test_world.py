@@ -101,9 +101,7 @@ def begun_again() -> World:
         (begun_again, r"not the one that reset\(seed=1\) gives"),
     ],
 )
-def test_an_environment_that_can_neither_be_copied_nor_replayed_says_what_is_missing(
-    made: Callable[[], World], said: str
-) -> None:
+def test_what_is_missing_for_a_simulation_is_said(made: Callable[[], World], said: str) -> None:
     world = made()
     with pytest.raises(SimulationError, match=rf"can't be copied .*lock.* nor replayed: .*{said}.*bon-sc, .*False"):
         world.snapshot()
@@ -159,9 +157,7 @@ TEXTUAL: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("name", "options"), TEXTUAL)
-def test_where_no_candidate_is_usable_the_first_available_action_is_committed_else_nothing(
-    name: str, options: dict[str, Any]
-) -> None:
+def test_the_fallback_is_the_first_available_action_or_none(name: str, options: dict[str, Any]) -> None:
     env = gym.make(name, **options)
     with IADPolicyWrapper(lambda *_: Candidate(None, error="no idea"), env, strategy="single") as policy:
         observation, info = env.reset(seed=0)

@@ -47,9 +47,7 @@ class Door(gym.Env[str, str]):
         ("IAD/BIRD-v0", "tool", "no idea"),
     ],
 )
-def test_an_answer_that_is_no_action_costs_a_step_and_is_told_what_was_expected(
-    env: str, style: str | None, answer: str
-) -> None:
+def test_an_answer_that_is_no_action_costs_a_step_and_is_told_why(env: str, style: str | None, answer: str) -> None:
     with Chat(env, style=style) as chat:
         chat.begin(seed=1)
         left = chat.state.steps_left

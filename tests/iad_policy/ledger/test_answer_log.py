@@ -194,9 +194,7 @@ class Liked:
         return [Verdict(0.5) for _ in candidates]
 
 
-def test_judges_and_roles_keep_their_exchanges_and_subjects_too_and_prompts_are_stored_once(
-    agent: Any, tmp_path: Path
-) -> None:
+def test_judges_and_roles_keep_their_exchanges_and_prompts_are_stored_once(agent: Any, tmp_path: Path) -> None:
     judge, critic = ScoringJudge(Saying("Score: 5")), ModelRoles(Saying("Turn on."))
     run(tmp_path, Components(agent, judge, critic), strategies=("iad-fb",), n=2, max_steps=1)
     by_kind: dict[str, list[dict[str, Any]]] = {}
@@ -230,9 +228,7 @@ def test_an_oracle_s_score_is_the_reward_where_the_episode_ends_and_progress_els
     assert said == ["progress", "progress", "reward"]
 
 
-def test_lines_of_an_unknown_kind_are_skipped_and_rows_of_an_export_say_what_the_model_was_asked(
-    agent: Any, tmp_path: Path
-) -> None:
+def test_unknown_lines_are_skipped_and_exported_rows_say_what_was_asked(agent: Any, tmp_path: Path) -> None:
     components = Components(agent, None, TemplateRoles())
     before = run(tmp_path, components, strategies=("single",), split="train")
     (key,) = before.records

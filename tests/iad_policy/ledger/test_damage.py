@@ -182,9 +182,7 @@ def test_the_same_command_repairs_the_run(whole: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", some(sorted(DAMAGES), 3))
-def test_viewer_results_and_agentboard_go_on_without_the_damaged_episodes(
-    name: str, whole: Path, tmp_path: Path
-) -> None:
+def test_viewer_and_agentboard_go_on_without_damaged_episodes(name: str, whole: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     shutil.copytree(whole, folder)
     DAMAGES[name](folder, Random(SEED))

@@ -81,9 +81,7 @@ def test_a_run_that_is_killed_ends_with_the_same_episodes(place: int, undisturbe
     ends_the_same(tmp_path, undisturbed)
 
 
-def test_a_second_process_changes_nothing_of_a_run_that_goes_on_and_is_killed(
-    undisturbed: Undisturbed, tmp_path: Path
-) -> None:
+def test_a_second_process_is_refused_and_a_killed_one_leaves_no_lock(undisturbed: Undisturbed, tmp_path: Path) -> None:
     process = started(tmp_path / "run", tmp_path / "answers", 0.02)
     assert until(lambda: n_answers(tmp_path / "answers") > 20, 60)
     with pytest.raises(RunFolderError, match="no other process writes to"):

@@ -101,7 +101,7 @@ def test_an_interruption_anywhere_costs_no_answer_and_changes_nothing(tmp_path: 
 @pytest.mark.parametrize(
     ("error", "kind"), [(ModelError("slow down", kind="rate_limit"), "rate_limit"), (ZeroDivisionError(), "crash")]
 )
-def test_a_failed_episode_is_no_wrong_answer_and_is_tried_again(
+def test_a_failed_episode_is_tried_again(
     error: Exception, kind: str, whole: list[EpisodeRecord], tmp_path: Path
 ) -> None:
     records = run(runner(Guesser({2: error})), tmp_path)
@@ -372,9 +372,7 @@ def test_a_configuration_says_its_axis_of_equality_its_baseline_and_a_name_for_i
     assert config().name() == config(threads=4).name() != config(seed=1).name()
 
 
-def test_a_language_model_is_asked_once_for_the_same_sample_of_any_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_is_asked_once_for_a_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving() as server:
         given = {"OPENAI_API_BASE": server.address, "OPENAI_API_KEY": "none", CACHE_VARIABLE: str(tmp_path / "cache")}
         for name, value in given.items():

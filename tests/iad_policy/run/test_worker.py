@@ -67,9 +67,7 @@ class Spender:
 
 
 @pytest.mark.parametrize(("axis", "limit", "most"), [("tokens", 60, 10), ("proposals", 6, 6)])
-def test_a_budget_of_the_run_is_passed_by_one_call_of_each_worker_at_most(
-    axis: str, limit: int, most: int, tmp_path: Path
-) -> None:
+def test_a_runs_budget_is_passed_by_a_call_of_each_worker(axis: str, limit: int, most: int, tmp_path: Path) -> None:
     agent = Spender(4)
     asked = config(workers=4, strategies=("single",), budget={f"run.{axis}": limit})
     with pytest.raises(RunStopped, match=f"run.{axis}"):
@@ -131,9 +129,7 @@ def test_workers_share_one_cache_and_wait_for_an_answer_that_another_one_asked_f
         assert connection.execute("SELECT count(*) FROM completions").fetchone() == (n_asked[0],)
 
 
-def test_seats_load_one_client_behind_one_cache_wide_enough_for_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_seats_load_one_client_behind_one_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache.sqlite"))
     asked = RunConfig("Dials", "litellm:openai/toy", workers=16, threads=2)
     agents: list[Any] = [load_components(asked, DialsEnv(), "litellm:openai/toy").agent for _ in range(2)]
@@ -194,9 +190,7 @@ def plain(records: list[EpisodeRecord]) -> dict[str, EpisodeRecord]:
 @pytest.mark.parametrize(
     ("n_workers", "n_tasks", "max_retries"), [pytest.param(1, 2, 1, marks=pytest.mark.slow), (8, 3, 1), (8, 2, 12)]
 )
-def test_every_episode_ends_and_what_was_answered_in_the_end_is_the_calm_runs(
-    n_workers: int, n_tasks: int, max_retries: int, tmp_path: Path
-) -> None:
+def test_a_run_in_chaos_ends_as_a_calm_one(n_workers: int, n_tasks: int, max_retries: int, tmp_path: Path) -> None:
     with serving() as server:
         server.reply_to = Moody(0.0)
         calm = plain(run(server, tmp_path / "calm", n_tasks, n_workers))

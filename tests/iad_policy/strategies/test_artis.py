@@ -151,9 +151,7 @@ def test_cut_before_anything_was_simulated_the_first_proposal_is_committed_or_a_
         *((2, (what, 1), "") for what in (Verify, "evaluator")),
     ],
 )
-def test_cut_during_or_after_the_first_attempt_the_execution_is_told_what_there_was(
-    length: int, spent_from: Any, evaluation: str
-) -> None:
+def test_cut_in_the_first_attempt_what_there_was_is_told(length: int, spent_from: Any, evaluation: str) -> None:
     seen = Rehearsal(length=length, spent_from=spent_from).run(n=1)
     (summariser,) = seen.of("summariser")
     ((end, said),) = summariser.subject

@@ -136,9 +136,7 @@ def test_attempts_at_other_tasks_are_left_out_and_named(tmp_path: Path, form: Ac
     assert read.notes[0].endswith("outside of split dev, which are not scored: 2 (other)")
 
 
-def test_files_are_samples_of_one_arm_or_arms_with_names_that_tell_them_apart(
-    tmp_path: Path, form: ActionsOnly
-) -> None:
+def test_files_are_samples_of_one_arm_or_arms_with_their_own_names(tmp_path: Path, form: ActionsOnly) -> None:
     (tmp_path / "deep").mkdir()
     paths = [write(tmp_path / name, {"task_id": "a", "actions": []}) for name in ("x.jsonl", "y.json", "deep/x.jsonl")]
     assert {arm for arm, _ in read_files(paths, form, TASKS, is_compared=False)} == {"3 files"}

@@ -156,9 +156,7 @@ class Odd(Exception):
     ("error", "kind", "said"),
     [(FileNotFoundError("no data here"), FileNotFoundError, "no data"), (Odd("ours"), RuntimeError, "Odd: ours")],
 )
-def test_what_keeps_an_environment_from_being_made_is_raised_where_it_was_asked_for(
-    error: Exception, kind: type[Exception], said: str
-) -> None:
+def test_an_error_in_making_an_environment_is_the_askers(error: Exception, kind: type[Exception], said: str) -> None:
     def broken() -> DialsEnv:
         raise error
 

@@ -74,9 +74,7 @@ def test_best_alone_is_told_while_it_is_the_only_one_and_of_equally_bad_ones_the
         ([0.5, 0.55, 0.9], 0.0, "c", "b"),
     ],
 )
-def test_best_and_worst_are_the_incumbent_under_delta_and_what_it_was_compared_with(
-    scores: list[float], delta: float, best: str, worst: str
-) -> None:
+def test_best_and_worst_are_as_in_the_paper(scores: list[float], delta: float, best: str, worst: str) -> None:
     """Equations 3 and 4 of arXiv 2504.01931 v2: of the new candidate and the incumbent before it."""
     candidates = [Candidate(name, key=name, verdict=Verdict(one)) for name, one in zip("abc", scores, strict=False)]
     assert form("best-worst", *candidates, delta=delta).text == f"Best: {best}\nWorst: {worst}"
@@ -140,9 +138,7 @@ DOUBTED = Candidate("doubted", key="doubted", verdict=Verdict(0.4))
         *(((DOUBTED, BEST, replace(DOUBTED)), False), ((DOUBTED, replace(DOUBTED), BEST), True)),
     ],
 )
-def test_findings_are_not_told_where_the_best_passed_or_the_newest_is_a_repeat(
-    tried: tuple[Candidate, ...], is_told: bool
-) -> None:
+def test_findings_end_with_a_pass_or_a_repeat(tried: tuple[Candidate, ...], is_told: bool) -> None:
     assert (form("findings", *tried) is not None) == is_told
     assert form("best-worst", *tried) is not None  # the papers' form keeps asking
 

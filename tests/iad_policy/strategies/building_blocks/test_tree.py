@@ -189,7 +189,7 @@ def test_as_published_an_unvisited_action_has_a_score_too() -> None:
         *(((2, 0.4), (2, 0.4), "a", "a"), ((1, -0.5), (0, 0.0), "a", "a"), ((0, 0.0), (0, 0.0), "a", "a")),
     ],
 )
-def test_the_committed_action_is_picked_by_the_statistic_that_is_named(
+def test_the_committed_action_is_picked_by_a_statistic(
     a: tuple[int, float], b: tuple[int, float], by_visits: str, by_value: str
 ) -> None:
     tree = tree_of(a=(*a, 1.0), b=(*b, 0.0))
@@ -239,9 +239,7 @@ def valued_words(world: TwoLetters) -> list[str]:
         (9, 1.0, "ab", "b a ab"),  # it stops at the value 1
     ],
 )
-def test_best_first_values_the_most_promising_state_first_and_commits_the_whole_way_to_the_best(
-    n: int, worth: float, word: str, valued: str
-) -> None:
+def test_best_first_values_the_most_promising_state_first(n: int, worth: float, word: str, valued: str) -> None:
     world = TwoLetters(WORTH | {"ab": worth}, letters="abb")
     committed = world.run(load_strategy("best-first", n=n, branching=2, samples=3, votes=1))
     assert {word for word, (n_visits, _) in visits(world.kept[0]).items() if n_visits} == set(valued.split())
@@ -335,9 +333,7 @@ def test_a_search_that_the_budget_ends_commits_by_what_it_knows(name: str, n_gra
 
 @pytest.mark.parametrize("name", list(SEARCHES))
 @given(n_granted=st.integers(0, 40), letters=st.text("ab ", min_size=1, max_size=4))
-def test_wherever_the_budget_ends_an_action_is_committed_if_one_was_proposed(
-    name: str, n_granted: int, letters: str
-) -> None:
+def test_wherever_the_budget_ends_an_action_is_committed(name: str, n_granted: int, letters: str) -> None:
     word = TwoLetters(WORTH, letters=letters, n_granted=n_granted).run(load_strategy(name, **SEARCHES[name]))
     assert len(word) == 2
     n_proposed = 3 if name == "best-first" else 2
