@@ -18,7 +18,7 @@ from iad_policy.strategies.building_blocks.stop import chance_ahead, load_stop
 from iad_policy.types import Candidate, State, Usage, Verdict
 from iad_policy.types.hashing import digest
 from iad_policy.types.plan import REFINE, SAMPLE, STOP, load_plan
-from tests.contract.canned import canned, drive
+from tests.contract.canned import canned, drive, seen_by
 from tests.contract.components import A_PLAN
 
 HERE = State("start", {"instruction": "Say what is asked."}, id="here", steps_left=1)
@@ -172,7 +172,9 @@ def test_ab_mcts_decides_as_the_published_package() -> None:
         state = algorithm.tell(state, trial.trial_id, (place, score))
         nodes[above[-1].children[-1].path] = parent.children[-1]
     for path, node in nodes.items():
-        own = _node(root, path)
+        own = root
+        for place in path:
+            own = next(child for child in own.children if child.path[-1] == place)
         known = state.thompson_states.get(node)
         if known is None:
             assert not own.children
@@ -191,13 +193,6 @@ def test_ab_mcts_decides_as_the_published_package() -> None:
     again = Counter(algorithm._get_expand_node_and_action(state, ["answer"])[0].expand_idx for _ in range(n))
     for path, node in nodes.items():
         assert found[path] / n == pytest.approx(again[node.expand_idx] / n, abs=0.08), path
-
-
-def _node(root: AnswerNode, path: tuple[int, ...]) -> AnswerNode:
-    node = root
-    for depth in range(len(path)):
-        node = next(child for child in node.children if child.path == path[: depth + 1])
-    return node
 
 
 BAD = Candidate(None, error="unreadable")
@@ -246,26 +241,18 @@ def test_a_votes_confidence_is_the_share_of_a_beta_distribution_above_a_half() -
 )
 def test_proposals_that_a_rule_saves_are_not_asked_for(strategy: str, stop: str, n_asked: int) -> None:
     """Scores are the lengths of the actions, and the fourth action is the first again."""
-    answers = canned("a", "bb", "ccc", "a", "e")
-    asked: list[int] = []
-
-    def propose(request: Propose) -> list[Candidate]:
-        asked.append(request.n)
-        return answers[Propose](request)  # type: ignore[no-any-return]
-
+    answers, asked = seen_by(canned("a", "bb", "ccc", "a", "e"), Propose)
     options = {"k": 1} if strategy == "chains" else {}
     options |= {} if strategy == "mixed" else {"stop": stop}
-    drive(load_strategy(strategy, n=5, **options)(HERE), {**answers, Propose: propose})
-    assert sum(asked) == n_asked
+    drive(load_strategy(strategy, n=5, **options)(HERE), answers)
+    assert sum(request.n for request in asked) == n_asked
     assert (len(asked) == 1) is ((strategy == "bon" and stop == "never") or n_asked == 1)
 
 
 def test_a_vote_is_of_results_where_a_strategy_looks_at_them() -> None:
-    asked: list[int] = []
-    answers = canned(*"abcdefgh")
-    same = {Simulate: lambda request: State("the same", {}, id=request.candidate.key, done=True)}
-    counting = {Propose: lambda request: asked.append(request.n) or answers[Propose](request)}
-    drive(load_strategy("bon-sc", n=8, by="result", stop="vote:0.95")(HERE), {**answers, **same, **counting})
+    answers, asked = seen_by(canned(*"abcdefgh"), Propose)
+    answers[Simulate] = lambda request: State("the same", {}, id=request.candidate.key, done=True)
+    drive(load_strategy("bon-sc", n=8, by="result", stop="vote:0.95")(HERE), answers)
     assert len(asked) == 4
 
 
