@@ -51,9 +51,7 @@ def test_different_values_have_different_names(one: list[Any], other: list[Any])
 def test_a_name_is_the_same_in_every_process() -> None:  # the salt of this one is drawn
     code = "from iad_policy.types.hashing import digest; print(digest('a', {'x': {1, 'b'}}, 0.1, (None,)))"
     environ = {**os.environ, "PYTHONHASHSEED": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, env=environ, capture_output=True, text=True, check=True
-    )
+    done = subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, env=environ, text=True)
     assert done == digest("a", {"x": {1, "b"}}, 0.1, (None,)) + "\n"
 
 
