@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from iad_envs.bash.policy.rendering import ShellRendering
-from iad_envs.sketch2code.policy.rendering import SketchRendering
 from iad_envs.webshop.policy.rendering import ShopRendering
 from iad_policy.prompts.feedback import feedback_text
 from iad_policy.prompts.rendering import Rendering
@@ -186,36 +185,20 @@ def test_equally_good_candidates_are_called_so_and_a_single_one_is_not_compared(
 
 LAMP = State("Instruction: a lamp [SEP] Back [SEP] size [SEP] S", {"page": {"selected": {}}})
 THIRTEEN = State("13\n[exit code 0]", {"facts": {"exit_code": 0}})
-OUTPUT = "\n".join(f"line {number}" for number in range(500))
-FACTS = {"exit_code": 0, "created": ("/a", "/b"), "n_created": 12, "changed": (), "deleted": ("/c",)}
-BOXES = {"nav_bar": [(0, 0, 1, 1)], "text_block": [(0, 0, 1, 1)] * 2, "image": []}
-PAGE = {"width": 1280, "height": 640, "boxes": BOXES}
 
 
 @pytest.mark.parametrize(
     ("words", "one", "told"),
     [
-        (
-            ShopRendering(),
-            tried("click[f]", "Instruction: a lamp [SEP] Back [SEP] Oak [SEP] big", here=LAMP),
-            ["Oak | big"],
-        ),
-        (ShopRendering(), tried("click[s]", here=LAMP, page={"selected": {"size": "S"}}), ["Selected: size = S"]),
-        (ShopRendering(), tried("click[s]", here=LAMP, page={"selected": {}}), ["nothing that can be seen changed"]),
-        (SketchRendering(), tried("<p>", page=PAGE), ["A page of 1280 x 640 pixels with 1 nav bar, 2 text blocks."]),
-        (ShellRendering(), tried("echo 13", here=THIRTEEN, facts={"exit_code": 0}), ["13\n[exit code 0]"]),  # again
-        (
-            ShellRendering(),
-            tried("make", OUTPUT, facts=FACTS, page={"output": OUTPUT}),
-            ["Created: /a, /b and 4 more", "Deleted: /c", "line 499"],
-        ),
+        (ShopRendering(), tried("click[f]", "Instruction: a lamp [SEP] Back [SEP] Oak", here=LAMP), "Oak"),
+        (ShopRendering(), tried("click[s]", here=LAMP, page={"selected": {"size": "S"}}), "Selected: size = S"),
+        (ShopRendering(), tried("click[s]", here=LAMP, page={"selected": {}}), "nothing that can be seen changed"),
+        (ShellRendering(), tried("echo 13", here=THIRTEEN, facts={"exit_code": 0}), "13\n[exit code 0]"),  # again
     ],
 )
-def test_a_result_is_told_by_what_is_new_in_the_environments_words(words: Any, one: Candidate, told: list[str]) -> None:
-    text = form("results:300:20", one, words=words).text
-    assert all(part in text for part in told), text
-    assert "line 480\n" not in text
-    assert len(told) > 1 or f"Result: {told[0]}" in text
+def test_a_result_is_told_by_what_is_new_in_the_environments_words(words: Any, one: Candidate, told: str) -> None:
+    """What a page, a picture and an output are in words: the environments' own tests."""
+    assert f"Result: {told}" in form("results:300:20", one, words=words).text
 
 
 def test_a_page_is_not_cut_inside_a_tag() -> None:
