@@ -146,10 +146,7 @@ def test_cut_before_anything_was_simulated_the_first_proposal_is_committed_or_a_
 
 @pytest.mark.parametrize(
     ("length", "spent_from", "evaluation"),
-    [
-        (4, (Simulate, 3), "Verdict: fail\nCause: none"),
-        *((2, (what, 1), "") for what in (Verify, "evaluator")),
-    ],
+    [(4, (Simulate, 3), "Verdict: fail\nCause: none"), *((2, (what, 1), "") for what in (Verify, "evaluator"))],
 )
 def test_cut_in_the_first_attempt_what_there_was_is_told(length: int, spent_from: Any, evaluation: str) -> None:
     seen = Rehearsal(length=length, spent_from=spent_from).run(n=1)

@@ -98,10 +98,7 @@ def test_the_critic_is_shown_the_verdict_and_the_agent_words_alone() -> None:
 
 @pytest.mark.parametrize(
     ("shown", "text"),
-    [
-        ("all", "Tried 1: a\nTried 2: b\nFindings: the critic said"),
-        ("last", "Last: b\nReview: the critic said"),
-    ],
+    [("all", "Tried 1: a\nTried 2: b\nFindings: the critic said"), ("last", "Last: b\nReview: the critic said")],
 )
 def test_a_revision_is_given_all_answers_before_it_and_the_text_about_the_last(shown: str, text: str) -> None:
     answers, proposals = seen_by(canned("a", "b", "c"), Propose)
