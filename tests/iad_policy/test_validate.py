@@ -18,8 +18,6 @@ COUNTER = itertools.count()
 
 
 class Card:
-    """A task: say the word on a card."""
-
     def __init__(self, task_id: str) -> None:
         self.task_id = task_id
         self.word = WORDS[int(task_id) % len(WORDS)]
@@ -79,8 +77,6 @@ class Leaking(CardEnv):
 
 
 class InPlace(CardEnv):
-    """A card whose states are changed, not made anew."""
-
     def _start(self, task: Card) -> Any:
         return list(super()._start(task))
 

@@ -236,8 +236,6 @@ class Loud(gym.ObservationWrapper[Any, Any, Any]):
 
 
 class Told(gym.ObservationWrapper[Any, Any, Any]):
-    """Tells a number in words."""
-
     def observation(self, observation: int) -> dict[str, str]:
         return {"seen": f"state {observation}"}
 
@@ -262,8 +260,6 @@ class Undeclared(Counting):
 
 
 class Remembering(gym.ObservationWrapper[Any, Any, Any]):
-    """Shows the last observation, too."""
-
     _last = ""
 
     def reset(self, **options: Any) -> Any:
@@ -401,8 +397,6 @@ def test_the_fallback_and_the_random_agent_take_actions_of_the_wrapper() -> None
 
 
 class Drawn(Digger):
-    """Has a picture."""
-
     metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 1}  # noqa: RUF012
 
     def render(self) -> Any:

@@ -174,8 +174,6 @@ def test_a_candidate_keeps_the_prompt_as_sent_and_the_answer_as_sampled(agent: A
 
 
 class Liked:
-    """Likes all, by comparing."""
-
     information = "proxy"
     needs_preview = True
     compares = True

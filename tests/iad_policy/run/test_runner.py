@@ -190,8 +190,6 @@ def test_missing_verdicts_are_counted_and_end_a_run_that_has_no_others(tmp_path:
 
 
 class Crashing(Guesser):
-    """Crashes in some tasks."""
-
     def __init__(self, tasks: str) -> None:
         super().__init__()
         self._tasks = tasks
@@ -203,8 +201,6 @@ class Crashing(Guesser):
 
 
 class Leaving(Guesser):
-    """Leaves where it is told something."""
-
     def propose(self, state: State, *, feedback: str | None, **given: Any) -> Candidate:
         return sys.exit(3) if feedback else super().propose(state, feedback=feedback, **given)
 

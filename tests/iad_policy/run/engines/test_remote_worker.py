@@ -36,8 +36,6 @@ from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, Liker, cast, conf
 
 
 class Waiting(Guesser):
-    """Answers when it is let."""
-
     def __init__(self) -> None:
         super().__init__()
         self.asked, self.let = threading.Event(), threading.Event()
