@@ -8,6 +8,7 @@ from typing import Any
 
 import gymnasium as gym
 import pytest
+from gymnasium.envs.classic_control import CartPoleEnv
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy.bridges.chat import OVER, Chat
@@ -17,29 +18,20 @@ from iad_policy.errors import MissingExtra
 SHOP = "IAD/WebShop-v0"
 
 
-class CountedLamp(gym.Env[str, int]):
-    """A foreign environment without tasks or splits: 1 lights the lamp."""
+class CountedPole(CartPoleEnv):
+    """A foreign environment without tasks or splits, whose actions are numbers."""
 
-    observation_space = gym.spaces.Text(100)
-    action_space = gym.spaces.Discrete(2)
     n_closed = 0
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
-        super().reset(seed=seed)
-        return f"lamp{seed}", {}
-
-    def step(self, action: int) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        return "light" if action else "dark", float(action), bool(action), False, {}
 
     def close(self) -> None:
         type(self).n_closed += 1
 
 
 @pytest.fixture(scope="module", autouse=True)
-def lamp() -> Any:
-    gym.register("Lamp-v0", entry_point=CountedLamp, max_episode_steps=3)
-    yield "Lamp-v0"
-    del gym.registry["Lamp-v0"]
+def pole() -> Any:
+    gym.register("Pole-v0", entry_point=CountedPole, max_episode_steps=3)
+    yield "Pole-v0"
+    del gym.registry["Pole-v0"]
 
 
 def task_ids() -> list[str]:
@@ -110,16 +102,16 @@ def test_what_is_no_action_costs_a_step() -> None:
         assert environment.outcome.stop_reason == "max_steps"
 
 
-def test_an_action_that_is_no_text_is_read_and_a_freed_object_closes_its_environment(lamp: str) -> None:
-    environment = grpo_environment(lamp, split=None)()
+def test_an_action_that_is_no_text_is_read_and_a_freed_object_closes_its_environment(pole: str) -> None:
+    environment = grpo_environment(pole, split=None)()
     environment.reset(seed=4)
-    rewards = [(environment.act(action), environment.get_reward())[1] for action in (0, 1)]  # type: ignore[arg-type]
-    assert rewards == [0, 1]
+    environment.act(0)  # type: ignore[arg-type]
+    assert (environment.get_reward(), environment.outcome.invalid) == (1, 0)
     gc.collect()
-    before = CountedLamp.n_closed
+    before = CountedPole.n_closed
     del environment
     gc.collect()
-    assert CountedLamp.n_closed == before + 1
+    assert CountedPole.n_closed == before + 1
 
 
 def test_a_sketch_is_a_picture_as_trl_takes_it() -> None:
@@ -158,14 +150,14 @@ def test_what_is_said_once_is_the_same_for_every_task(name: str) -> None:
     assert others == [first] * 2
 
 
-def test_an_environment_without_tasks_is_picked_by_seed(lamp: str) -> None:
-    rows = grpo_rows(lamp, split=None, n=3, seed=5)
+def test_an_environment_without_tasks_is_picked_by_seed(pole: str) -> None:
+    rows = grpo_rows(pole, split=None, n=3, seed=5)
     assert [(row["task_id"], row["seed"]) for row in rows] == [(None, 5), (None, 6), (None, 7)]
-    environment = grpo_environment(lamp, split=None)()
-    assert "lamp6" in str(environment.reset(**rows[1]))
+    environment = grpo_environment(pole, split=None)()
+    assert environment.reset(**rows[1]) == environment.reset(seed=6) != environment.reset(seed=5)
     for n, said in ((None, "pass n="), (0, "1 row or more")):
         with pytest.raises(ValueError, match=said):
-            grpo_rows(lamp, split=None, n=n)
+            grpo_rows(pole, split=None, n=n)
 
 
 def test_outcomes_are_logged_and_give_no_reward() -> None:
