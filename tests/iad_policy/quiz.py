@@ -16,8 +16,6 @@ N_QUESTIONS = 10_000
 
 
 class Question(NamedTuple):
-    """Which question, by its number."""
-
     task_id: str
 
     @property

@@ -18,24 +18,17 @@ def write_half(path: Path, error: BaseException) -> None:
 
 
 @pytest.mark.parametrize("is_synced", [False, True])
-def test_a_file_is_replaced_when_the_block_ends(is_synced: bool, tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
-    path.write_text("old")
-    with write_atomically(path, is_synced=is_synced) as part:
-        part.write_text("new")
-        assert path.read_text() == "old"
-    assert path.read_text() == "new"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_block_that_raises_or_writes_nothing_leaves_the_old_file_and_no_part(tmp_path: Path) -> None:
+def test_a_file_is_replaced_when_the_block_ends_and_only_then(is_synced: bool, tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text("old")
     with pytest.raises(KeyboardInterrupt):
         write_half(path, KeyboardInterrupt())
-    with write_atomically(path, is_synced=True):
+    with write_atomically(path, is_synced=is_synced):
         pass
-    assert path.read_text() == "old"
+    with write_atomically(path, is_synced=is_synced) as part:
+        part.write_text("new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -65,9 +58,7 @@ def test_several_threads_may_write_one_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_the_cache_can_be_named_and_is_else_in_the_users_cache_folder(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_cache_can_be_named_and_is_else_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "mine.sqlite"))

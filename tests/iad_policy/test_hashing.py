@@ -37,13 +37,10 @@ def identical(one: Any, other: Any) -> bool:
 
 
 @given(VALUES)
-def test_decoding_gives_back_what_was_encoded(value: Any) -> None:
-    assert identical(decode(json.loads(dumps({"value": encode(value)}))["value"]), value)
-
-
-@given(VALUES)
-def test_a_value_keeps_its_name_through_the_log(value: Any) -> None:
-    assert digest(decode(json.loads(dumps({"value": encode(value)}))["value"])) == digest(value)
+def test_decoding_gives_back_what_was_encoded_and_its_name(value: Any) -> None:
+    back = decode(json.loads(dumps({"value": encode(value)}))["value"])
+    assert identical(back, value)
+    assert digest(back) == digest(value)
 
 
 @given(st.lists(SCALARS, max_size=4), st.lists(SCALARS, max_size=4))
@@ -51,15 +48,11 @@ def test_different_values_have_different_names(one: list[Any], other: list[Any])
     assert (digest(*one) == digest(*other)) == (repr(one) == repr(other))
 
 
-def test_a_name_is_the_same_in_every_process() -> None:
+def test_a_name_is_the_same_in_every_process() -> None:  # the salt of this one is drawn
     code = "from iad_policy.types.hashing import digest; print(digest('a', {'x': {1, 'b'}}, 0.1, (None,)))"
-    seen = set()
-    for salt in ("1", "2"):
-        environ = {**os.environ, "PYTHONHASHSEED": salt}
-        command = [sys.executable, "-c", code]
-        done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=True)
-        seen.add(done.stdout)
-    assert seen == {digest("a", {"x": {1, "b"}}, 0.1, (None,)) + "\n"}
+    environ = {**os.environ, "PYTHONHASHSEED": "1"}
+    done = subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, env=environ, text=True)
+    assert done == digest("a", {"x": {1, "b"}}, 0.1, (None,)) + "\n"
 
 
 def test_numpy_scalars_are_named_as_their_numbers() -> None:

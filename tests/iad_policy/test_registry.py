@@ -3,7 +3,7 @@
 import json
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -24,7 +24,6 @@ from tests.command_line import iad
 from tests.iad_policy.toy_lamp import LampEnv
 from webshop_server.extras import extra_command as shop_extra
 
-ARGS = {"k": 2, "chains.delta": 0.5}
 MINE = '''
 import gymnasium as gym
 from iad_policy import Candidate, Propose, Verdict, per_step
@@ -78,9 +77,7 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     gym.registry.pop("MyLamp-v0", None)
 
 
-def test_the_working_folder_is_looked_at_last_and_only_for_what_is_named(
-    mine: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_working_folder_is_looked_at_last(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [one for one in sys.path if one != str(mine)])
     before = list(sys.path)
     for name in ("tests", "colorsys"):  # are elsewhere, too
@@ -111,34 +108,32 @@ def test_each_kind_is_found_by_the_same_rule(mine: Path) -> None:
     assert load_verifier("mine_here:Strict", env).information == "proxy"
 
 
+def agent(name: str, **options: Any) -> Any:
+    return load_agent(name, LampEnv(), **options)
+
+
 @pytest.mark.parametrize(
     ("load", "said"),
     [
         ("sinlge", "near: single"),
-        ("no_such_module:f", "there is no module 'no_such_module'"),
-        ("mine_here.inner:f", "there is no module 'mine_here.inner'"),
+        ("no_such_module:f", "no module 'no_such_module'"),
+        ("mine_here.inner:f", "no module 'mine_here.inner'"),
         ("mine_here:last_off", "near: last_of"),
         ("mine_here:", "or module:object"),
         ("a b:c", "or module:object"),
         ("broken_here:f", "ZeroDivisionError: division by zero; fix the module"),
         ("lacking_here:f", "No module named 'no_such_package_at_all'"),
         ("mine_here:not_callable", "a generator function"),
-        (lambda: load_agent("mine_here:not_callable", LampEnv()), "object with propose"),
-        (lambda: load_agent("mine_here:leaver", LampEnv(), colour="red"), "write a class that takes them"),
-        (lambda: load_agent("mine_here:Painter", LampEnv(), size=3), r"give it __init__\(self, env, size\)"),
-        (
-            lambda: load_agent("mine_here:of_one", LampEnv()),
-            r"agent f\(observation, info\), got .*: too many positional",
-        ),
-        (
-            lambda: load_agent("mine_here:Nobody", LampEnv()),
-            r"known agent in .*mine_here.*known: Painter, leaver$",
-        ),
+        (lambda: agent("mine_here:not_callable"), "object with propose"),
+        (lambda: agent("mine_here:leaver", colour="red"), "write a class that takes them"),
+        (lambda: agent("mine_here:Painter", size=3), r"give it __init__\(self, env, size\)"),
+        (lambda: agent("mine_here:of_one"), r"agent f\(observation, info\), got .*: too many positional"),
+        (lambda: agent("mine_here:Nobody"), r"known agent in .*mine_here.*known: Painter, leaver$"),
         (lambda: load_verifier("mine_here:Nobody", LampEnv()), "known: Strict$"),
         (lambda: load_verifier("mine_here:NoArguments", LampEnv()), r"give it __init__\(self, env\)"),
         (lambda: load_verifier("mine_here:leaver", LampEnv()), "without verify"),
-        (lambda: load_agent("random", LampEnv(), colour="red"), "option of the agent random"),
-        (lambda: load_agent("shopper", LampEnv()), r"agent of LampEnv \(shopper plays IAD/WebShop-v0, IAD/WebShopB"),
+        (lambda: agent("random", colour="red"), "option of the agent random"),
+        (lambda: agent("shopper"), r"agent of LampEnv \(shopper plays IAD/WebShop-v0, IAD/WebShopB"),
         (lambda: load_strategy("mine_here:last_of", treshold=1), "near: threshold"),
     ],
 )
@@ -157,75 +152,72 @@ def test_an_installed_package_adds_names_and_one_that_is_broken_costs_one_line(m
     installed.cache_clear()
     try:
         listed = " ".join(iad("list", "agents", "verifiers", "strategies").stdout.split())
-        assert "painter Paints in one colour" in listed
-        assert "broken not available here, ZeroDivisionError: division by zero" in listed
-        assert "last Commit the last of n" in listed
-        asked = ["--agent", "painter", "--agent-arg", "colour=green", "--verifier", "strict"]
-        asked += ["--strategies", "single,last"]
+        for said in (
+            "painter Paints in one colour",
+            "broken not available here, ZeroDivisionError: division by zero",
+            "last Commit the last of n",
+        ):
+            assert said in listed
+        asked = (
+            "--agent",
+            "painter",
+            "--agent-arg",
+            "colour=green",
+            "--verifier",
+            "strict",
+            "--strategies",
+            "single,last",
+        )
         done = iad("compare", "mine_here:MyLamp-v0", *asked, "--out", mine / "run")
         assert done.exit_code == 0, done.output
         with pytest.raises(ImportError, match="ZeroDivisionError: division by zero; fix the module"):
-            load_agent("broken", LampEnv())
+            agent("broken")
         with pytest.raises(UnknownName, match="near: painter"):
-            load_agent("paintr", LampEnv())
+            agent("paintr")
     finally:
         installed.cache_clear()
 
 
 def test_on_the_command_line_all_four_can_be_yours(mine: Path) -> None:
-    out = mine / "run"
     done = iad(
         *("compare", "mine_here:MyLamp-v0", "--agent", "mine_here:Painter", "--agent-arg", "colour=green"),
-        *("--verifier", "mine_here:Strict", "--strategies", "single,bon,mine_here:last_of", "--out", out),
+        *("--verifier", "mine_here:Strict", "--strategies", "single,bon,mine_here:last_of", "--out", mine / "run"),
         *("--strategy-arg", "mine_here:last_of.threshold=0.9", "--strategy-arg", "bon.n=2"),
     )
     assert done.exit_code == 0, done.output
-    said = "not equal: n = 2, proposals per decision, for bon; n = 3, proposals per decision, for"
-    assert said in " ".join(done.stdout.split())
-    config = json.loads((out / "config.json").read_text())
+    assert "not equal: n = 2, proposals per decision, for bon; n = 3" in " ".join(done.stdout.split())
+    config, summary = (json.loads((mine / "run" / f"{name}.json").read_text()) for name in ("config", "summary"))
     assert config["strategy_args"] == {"mine_here:last_of.threshold": 0.9, "bon.n": 2}
-    assert config["agent_args"] == {"colour": "green"}
-    summary = json.loads((out / "summary.json").read_text())
-    assert summary["n_tasks"] == 3
+    assert (config["agent_args"], summary["n_tasks"]) == ({"colour": "green"}, 3)
     assert summary["strategies"]["mine_here:last_of"]["success"] == pytest.approx(1 / 3)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("environment", "option", "said"),
     [
-        (("no_such_module:Lamp-v0",), "there is no module"),
-        (("mine_here:MyLamb-v0",), "or module:Id"),
-        (("mine_here:MyLamp-v0", "--strategy-arg", "bon.k=3"), "known: n, stop, temperature"),
-        (("mine_here:MyLamp-v0", "--strategy-arg", "tresholds=3"), "option of single, bon"),
-        (("mine_here:MyLamp-v0", "--strategy-arg", "iad.n=3"), "strategy of this run"),
-        (("mine_here:MyLamp-v0", "--strategy-arg", "n=3"), "use --n"),
-        (("mine_here:MyLamp-v0", "--strategy-arg", "bon.n=many"), "expected a number for n"),
-        (("mine_here:MyLamp-v0", "--strategy-arg", "bon.n=0"), "1 or more"),
-        (("mine_here:MyLamp-v0", "--agent-arg", "colour=red"), "option of the agent random"),
+        ("no_such_module:Lamp-v0", "", "there is no module"),
+        ("mine_here:MyLamb-v0", "", "or module:Id"),
+        ("mine_here:MyLamp-v0", "bon.k=3", "known: n, stop, temperature"),
+        ("mine_here:MyLamp-v0", "tresholds=3", "option of single, bon"),
+        ("mine_here:MyLamp-v0", "iad.n=3", "strategy of this run"),
+        ("mine_here:MyLamp-v0", "n=3", "use --n"),
+        ("mine_here:MyLamp-v0", "bon.n=many", "expected a number for n"),
+        ("mine_here:MyLamp-v0", "bon.n=0", "1 or more"),
+        ("mine_here:MyLamp-v0", "--agent-arg colour=red", "option of the agent random"),
     ],
 )
-def test_bad_names_and_options_are_one_sentence(mine: Path, arguments: tuple[object, ...], said: str) -> None:
-    done = iad("compare", *arguments, "--verifier", "oracle", "--strategies", "single,bon", "--out", mine / "run")
-    assert done.exit_code == 2, done.output
+def test_bad_names_and_options_are_one_sentence(mine: Path, environment: str, option: str, said: str) -> None:
+    given = option.split() if "--" in option else ["--strategy-arg", option] * bool(option)
+    asked = ("--verifier", "oracle", "--strategies", "single,bon", "--out", mine / "run")
+    done = iad("compare", environment, *given, *asked)
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1), done.output
     assert said in done.stderr
-    assert done.stderr.count("\n") == 1
 
 
-def test_an_option_of_all_strategies_gives_way_to_that_of_one(tmp_path: Path) -> None:
-    def keys(k: int) -> dict[str, str]:
-        done = iad(
-            *("compare", "IAD/WebShop-v0", "--strategies", "iad,chains", "--tasks", 1, "--out", tmp_path / str(k)),
-            *("--strategy-arg", f"k={k}", "--strategy-arg", "chains.delta=0.5", "--delta", 0.1),
-        )
-        assert done.exit_code == 0, done.output
-        lines = (tmp_path / str(k) / "episodes.jsonl").read_text().splitlines()
-        return {record["strategy"]: record["key"] for record in map(json.loads, lines)}
-
-    two, three = keys(2), keys(3)
-    assert two["iad"] == three["iad"]  # it has no k
-    assert two["chains"] != three["chains"]
-    config = RunConfig("IAD/WebShop-v0", "shopper", strategies=("iad", "chains"), delta=0.1, strategy_args=ARGS)
-    assert config.options("iad") == {"delta": 0.1, "n": 3}
+def test_an_option_of_all_strategies_gives_way_to_that_of_one() -> None:
+    given = {"k": 2, "chains.delta": 0.5}
+    config = RunConfig("IAD/WebShop-v0", "shopper", strategies=("iad", "chains"), delta=0.1, strategy_args=given)
+    assert config.options("iad") == {"delta": 0.1, "n": 3}  # it has no k
     assert config.options("chains") == {"delta": 0.5, "k": 2, "n": 3}
 
 
@@ -241,40 +233,29 @@ def test_an_edited_file_is_another_run(mine: Path) -> None:
     assert iad(*run, "--fresh").exit_code == 0
 
 
-def test_what_is_recommended_without_a_proxy_runs(mine: Path) -> None:
-    run = ("compare", "mine_here:MyLamp-v0", "--agent", "mine_here:leaver", "--tasks", 1)
-    for given in ((), ("--verifier", "proxy")):
-        refused = iad(*run, *given, "--out", "refused")
-        assert refused.exit_code == 2
-        assert "write one and pass --verifier module:Class" in refused.stderr
-        assert "judge:<model>, or oracle for a diagnosis" in refused.stderr
-        assert "such as single and bon-sc, run with --verifier none" in refused.stderr
-    recommended = (
-        ("--verifier", "mine_here:Strict"),
-        ("--verifier", "oracle"),
-        ("--verifier", "none", "--strategies", "single,bon-sc"),
-    )
-    for place, given in enumerate(recommended):
-        done = iad(*run, *given, "--out", f"run-{place}")
-        assert (done.exit_code, "ERRORED" in done.stdout) == (0, False), done.output
-    assert "No verifier" in done.stdout
-    refused = iad(*run, "--verifier", "none", "--out", "lacking")
-    assert (refused.exit_code, refused.stdout, Path("lacking").exists()) == (2, "", False)
-    for said in (
-        "expected a verifier for iad, which asks for verdicts, got none",
-        "name one: --verifier module:Class or judge:<model> (in Python verifier=...)",
-    ):
-        assert said in " ".join(refused.stderr.split())
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        *(((), "--verifier module:Class"), (("--verifier", "proxy"), "judge:<model>, or oracle for a diagnosis")),
+        (("--verifier", "none"), "a verifier for iad, which asks for verdicts, got none"),
+        *((("--verifier", "mine_here:Strict"), ""), (("--verifier", "oracle"), "")),
+        (("--verifier", "none", "--strategies", "single,bon-sc"), ""),
+    ],
+)
+def test_without_a_proxy_what_is_recommended_runs(mine: Path, given: tuple[str, ...], said: str) -> None:
+    done = iad("compare", "mine_here:MyLamp-v0", "--agent", "mine_here:leaver", "--tasks", 1, *given, "--out", "run")
+    assert (done.exit_code, Path("run").exists(), "ERRORED" in done.stdout) == (2 if said else 0, not said, False)
+    assert said in " ".join(done.stderr.split())
+    assert ("No verifier" in done.stdout) == ("single,bon-sc" in given)
 
 
 def test_an_environment_without_a_split_is_told_from_one_with_another(mine: Path) -> None:
     refused = iad("explore", "mine_here:MyLamp-v0", "--tasks", 1, "--out", "explored")
-    assert "expected an environment with the argument split, which mine_here:MyLamp-v0 has not" in refused.stderr
-    assert (
-        iad("run", "mine_here:MyLamp-v0", "--strategy", "single", "--verifier", "none", "--out", "run").exit_code == 0
-    )
+    assert "argument split, which mine_here:MyLamp-v0 has not" in refused.stderr
+    asked = ("--strategy", "single", "--verifier", "none", "--out", "run")
+    assert iad("run", "mine_here:MyLamp-v0", *asked).exit_code == 0
     refused = iad("train", "bc", "run", "--out", "model")
-    assert "where the environment has no split, give its class the argument split" in refused.stderr
+    assert "give its class the argument split" in refused.stderr
 
 
 @pytest.mark.parametrize(
@@ -285,7 +266,7 @@ def test_an_environment_without_a_split_is_told_from_one_with_another(mine: Path
         (("--simulator", "learned:none", "--strategies", "mcts"), "iad train simulator OUTCOMES --env ENV --out none"),
     ],
 )
-def test_a_model_that_is_not_there_is_to_be_trained_by_what_makes_such_a_model(
+def test_a_missing_model_names_the_command_that_trains_one(
     given: tuple[str, ...], recommended: str, tmp_path: Path
 ) -> None:
     refused = iad("compare", "IAD/WebShop-v0", "--tasks", 1, *given, "--out", tmp_path / "run")
@@ -293,11 +274,8 @@ def test_a_model_that_is_not_there_is_to_be_trained_by_what_makes_such_a_model(
 
 
 @pytest.mark.parametrize("command", [policy_extra, shop_extra], ids=["iad_policy", "webshop_server"])
-def test_an_extra_is_installed_by_a_command_that_works_in_any_folder(
-    command: Callable[..., str], tmp_path: Path
-) -> None:
-    said = command("local")
-    python, place = said.split(" -m pip install -e ")
+def test_an_extra_is_installed_by_a_command_that_works_in_any_folder(command: Any, tmp_path: Path) -> None:
+    python, place = command("local").split(" -m pip install -e ")
     folder, _, extra = place.strip('"]').partition("[")
     assert python == sys.executable
     assert extra in tomllib.loads((Path(folder) / "pyproject.toml").read_text())["project"]["optional-dependencies"]

@@ -11,8 +11,6 @@ COLOURS = ("red", "green", "blue")
 
 
 class Lamp(NamedTuple):
-    """Which colour is asked for."""
-
     task_id: str
 
     @property

@@ -16,27 +16,16 @@ def letter(action: str) -> Candidate:
 
 @dataclass
 class TwoLetters:
-    """Answers what a strategy asks.
+    """Answers what a strategy asks, and notes it, and the search trees that are kept."""
 
-    Attributes:
-        worth: The verifier's score of each word, "a" to "bb".
-        favourite: The ranker's, by the word so far.
-        letters: What is proposed, over and over; a single proposal is the first.
-        n_granted: Requests that the budget of a decision covers, beside its first proposal and the commits.
-        length: Of a word.
-        asked: What was asked so far.
-        kept: The search trees so far.
-    """
-
-    worth: Mapping[str, float] = field(default_factory=dict)
-    favourite: Mapping[str, str] = field(default_factory=dict)
-    letters: str = "ab"
-    n_granted: float = float("inf")
+    worth: Mapping[str, float] = field(default_factory=dict)  # the verifier's score of each word, "a" to "bb"
+    favourite: Mapping[str, str] = field(default_factory=dict)  # the ranker's, by the word so far
+    letters: str = "ab"  # what is proposed, over and over; a single proposal is the first
+    n_granted: float = float("inf")  # requests that a decision's budget covers, beside its first proposal and commits
     length: int = 2
     asked: list[Any] = field(default_factory=list)
     kept: list[Any] = field(default_factory=list)
     word: str = ""
-
     _n_left: float = 0.0
     _is_owed: bool = True
 

@@ -14,12 +14,7 @@ FIGURES = ("{:.2f}", "{:.3f}", "{:.4f}", "{:.10g}", "{!r}")
 
 
 class Told(NamedTuple):
-    """What was said in an episode.
-
-    Attributes:
-        texts: What the model was told, the first messages included.
-        answers: What it said.
-    """
+    """What a model was told in an episode, the first messages included, and what it said."""
 
     texts: Sequence[str]
     answers: Sequence[str]

@@ -1,14 +1,32 @@
+"""Runs as they are read: episodes by task, steps and search trees as they were; and runs of recorded actions."""
+
+import gc
 import json
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Generator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+import gymnasium as gym
 import pytest
+from typer.testing import CliRunner
 
+import iad_envs  # noqa: F401 (registers)
+from iad_policy import Keep, evaluate
+from iad_policy.cli import app
+from iad_policy.learn.recipes.qnet import Backup, q_values
 from iad_policy.ledger.episode import UNFINISHED, UNKNOWN
+from iad_policy.ledger.episode_index import EpisodeIndex
+from iad_policy.ledger.episode_record import EPISODES, EpisodeRecord
+from iad_policy.ledger.gc_pause import without_collector
 from iad_policy.ledger.run import Run
-from iad_policy.types import FALLBACK, Candidate
+from iad_policy.strategies import load_strategy
+from iad_policy.strategies.building_blocks.tree import Tree, preference_pairs
+from iad_policy.strategies.building_blocks.tree_record import grown
+from iad_policy.types import FALLBACK, Candidate, State
+from iad_policy.types.hashing import dumps
 from tests.iad_policy.evaluation_toy import Babbler, kept, runner
 
 
@@ -89,20 +107,41 @@ def test_files_that_were_replaced_by_another_form_of_the_same_are_read_anew(form
         assert {key: own.episode(key) for key in own.records} == expected
 
 
+def changed(folder: Path, change: Callable[[dict[str, Any]], Any]) -> tuple[Any, Any]:
+    """The steps of a first episode, and those after a change of its lines: True keeps a line, False drops it."""
+    run(folder)
+    key, whole = next((key, Run(folder).episode(key)) for key in Run(folder).records)
+    log = folder / "answers.jsonl"
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    new = [(line, change(line) if line["episode"] == key else True) for line in lines]
+    log.write_text("".join(f"{json.dumps(line if one is True else one)}\n" for line, one in new if one))
+    return whole.steps, Run(folder).episode(key).steps
+
+
 def test_a_decision_that_was_not_finished_says_so_and_keeps_what_was_proposed(tmp_path: Path) -> None:
-    run(tmp_path)
-    key, whole = next((key, Run(tmp_path).episode(key)) for key in Run(tmp_path).records)
-    change_lines(tmp_path, key, lambda line: line["item"] not in ("2.commit", "2.step"))
+    whole, (*others, last) = changed(tmp_path, lambda line: line["item"] not in ("2.commit", "2.step"))
     episodes = tmp_path / "episodes.jsonl"
-    records = [json.loads(line) for line in episodes.read_text().splitlines()]
-    records[0] |= {"actions": records[0]["actions"][:2]}
+    first, *records = [json.loads(line) for line in episodes.read_text().splitlines()]
+    records.insert(0, first | {"actions": first["actions"][:2]})
     episodes.write_text("".join(f"{json.dumps(one)}\n" for one in records))
-    *others, last = Run(tmp_path).episode(key).steps
-    assert (*others, len(last.decision.candidates)) == (*whole.steps[:2], len(whole.steps[2].decision.candidates))
+    *others, last = Run(tmp_path).episode(first["key"]).steps
+    assert (*others, last.decision.candidates) == (*whole[:2], whole[2].decision.candidates)
     assert [step.is_finished for step in (*others, last)] == [True, True, False]
-    assert last.decision.committed == UNFINISHED
-    assert (last.action, last.after, last.proposed) == (None, None, None)
+    assert (last.decision.committed, last.action, last.after, last.proposed) == (UNFINISHED, None, None, None)
     assert all(step.proposed == step.decision.committed for step in others)
+
+
+def test_what_the_strategy_made_itself_has_the_action_alone(tmp_path: Path) -> None:
+    _, steps = changed(tmp_path, lambda line: line["kind"] != "commit" or line | {"candidate": ""})
+    for step in steps:
+        assert (step.decision.committed, step.is_finished, step.proposed) == (Candidate(step.action), True, None)
+
+
+def test_a_state_whose_line_is_damaged_is_not_known_and_the_rest_is_read(tmp_path: Path) -> None:
+    whole, (first, *others) = changed(tmp_path, lambda line: line["item"] != "reset")
+    assert (first.before, first.decision.state) == (None, UNKNOWN)
+    assert first.decision.candidates == whole[0].decision.candidates
+    assert tuple(others) == whole[1:]
 
 
 def test_what_stood_in_for_an_answer_that_is_no_action_keeps_its_error(tmp_path: Path) -> None:
@@ -112,38 +151,181 @@ def test_what_stood_in_for_an_answer_that_is_no_action_keeps_its_error(tmp_path:
         for step in traces.episode(key).steps:
             assert step.decision.committed.error
             assert step.decision.committed.action == step.action == record.actions[step.index]
-            assert step.is_finished
-            assert step.decision.is_fallback
-            assert step.decision.notes == (FALLBACK,)
+            assert (step.is_finished, step.decision.is_fallback, step.decision.notes) == (True, True, (FALLBACK,))
             assert step.proposed is not None
             assert step.proposed.action == "blah"
 
 
-def test_what_the_strategy_made_itself_has_the_action_alone(tmp_path: Path) -> None:
-    run(tmp_path)
-    key = next(iter(Run(tmp_path).records))
-    change_lines(tmp_path, key, lambda line: line["kind"] != "commit" or line | {"candidate": ""})
-    for step in Run(tmp_path).episode(key).steps:
-        assert step.decision.committed == Candidate(step.action)
-        assert step.is_finished
-        assert step.proposed is None
+SEARCHES = {
+    "mcts": {"n": 6, "k": 2},
+    "lats": {"n": 3, "k": 2, "k_root": 2},
+    "beam": {"n": 2, "k": 2},
+    "best-first": {"n": 4, "samples": 4},
+}
+N_TASKS = 2
+TOLD = ("action", "id", "score")
 
 
-def test_a_state_whose_line_is_damaged_is_not_known_and_the_rest_is_read(tmp_path: Path) -> None:
-    run(tmp_path)
-    key, whole = next((key, Run(tmp_path).episode(key)) for key in Run(tmp_path).records)
-    change_lines(tmp_path, key, lambda line: line["item"] != "reset")
-    first, *others = Run(tmp_path).episode(key).steps
-    assert first.before is None
-    assert first.decision.state == UNKNOWN
-    assert first.decision.candidates == whole.steps[0].decision.candidates
-    assert tuple(others) == whole.steps[1:]
+def noting(name: str, seen: list[Tree], here: State) -> Generator[Any, Any, Any]:
+    """Run a strategy and note the trees that it keeps."""
+    strategy = load_strategy(name, **SEARCHES[name], temperature=1.0)(here)
+    request = next(strategy)
+    while True:
+        if isinstance(request, Keep):
+            seen.append(request.tree)
+        answer = yield request
+        try:
+            request = strategy.send(answer)
+        except StopIteration:
+            return
 
 
-def change_lines(folder: Path, key: str, change: Any) -> None:
-    """Put other lines in the place of an episode's, or none."""
-    log = folder / "answers.jsonl"
-    lines = [json.loads(line) for line in log.read_text().splitlines()]
-    changed = [(line, change(line) if line["episode"] == key else True) for line in lines]
-    others = [line if new is True else new for line, new in changed if new]
-    log.write_text("".join(f"{json.dumps(line)}\n" for line in others))
+def trees_of(folder: Path) -> list[Tree]:
+    run = Run(folder)
+    steps = [step for key in run.records for step in run.episode(key).steps]
+    trees = []
+    for step in steps:
+        assert step.before is not None
+        trees += [grown(one.record, step.before, states=one.states, candidates=one.candidates) for one in step.trees]
+    return trees
+
+
+def shape(tree: Tree) -> list[Any]:
+    """Everything that a tree says, by its own words, and what is made of it."""
+    shown = [
+        (
+            *(node.state.id, node.state.observation, node.state.done, [move.action for move in node.state.path]),
+            None if node.ended is None else node.ended.value,
+            [(*(getattr(edge.candidate, name) for name in TOLD), edge.rank, edge.n, edge.q) for edge in node.edges],
+            [[child.state.id for child in edge.draws] for edge in node.edges],
+        )
+        for node in tree.nodes()
+    ]
+    values = [[(row.action, row.q) for row in q_values(tree, backup)] for backup in get_args(Backup)]
+    pairs = [(one.state.id, one.chosen.action, one.rejected.action, one.margin) for one in preference_pairs(tree)]
+    return [shown, values, pairs]
+
+
+@pytest.mark.parametrize("name", list(SEARCHES))
+def test_trees_come_back_from_the_log_as_they_grew(name: str, tmp_path: Path) -> None:
+    live: list[Tree] = []
+    strategy = partial(noting, name, live)
+    given: dict[str, Any] = {"tasks": N_TASKS, "split": "train", "verifier": "oracle"}
+    evaluate("IAD/WebShop-v0", {"searching": strategy}, out=tmp_path, baseline="searching", **given)
+    read = trees_of(tmp_path)
+    assert len(read) == len(live) >= N_TASKS
+    assert [shape(tree) for tree in read] == [shape(tree) for tree in live]
+    assert any(edge.draws for tree in read for node in tree.nodes() for edge in node.edges)
+
+
+WORDS = {"IAD/WebShop-v0": "search[lamp]", "IAD/InterCodeBash-v0": "ls", "IAD/BIRD-v0": "execute[SELECT 1]"}
+ENVS = (*WORDS, "IAD/Booking-v0", "IAD/BFCL-v0", "IAD/ACEBench-v0")
+N_TASKS = 3
+
+
+def recorded(env_id: str, path: Path) -> Path:
+    """A file with the solutions of two tasks, and actions for a third one that don't solve it."""
+    env = gym.make(env_id)
+    lines = []
+    for task in env.unwrapped.task_ids[:N_TASKS]:  # type: ignore[attr-defined]
+        env.reset(options={"task_id": task})
+        solution = list(env.unwrapped.oracle(env.unwrapped.snapshot())["solution"])  # type: ignore[attr-defined]
+        lines.append({"task_id": task, "actions": solution})
+    env.close()
+    lines[-1]["actions"] = [*([WORDS[env_id]] if env_id in WORDS else []), lines[-1]["actions"][-1]]
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    return path
+
+
+@pytest.mark.parametrize("env_id", ENVS)
+def test_a_run_of_recorded_actions_gets_what_score_gives(env_id: str, tmp_path: Path) -> None:
+    file = recorded(env_id, tmp_path / "actions.jsonl")
+    evaluate(env_id, ["single"], N_TASKS, agent=f"replay:{file}", out=tmp_path / "run")
+    records = {one.task_id: one for one in Run(tmp_path / "run").records.values()}
+    lines = tmp_path / "scored.jsonl"
+    asked = ("score", str(file), "--env", env_id, "--tasks", str(N_TASKS), "--workers", "1", "--out", str(lines))
+    said = CliRunner().invoke(app, asked)
+    assert said.exit_code == 0, said.output
+    scored: list[dict[str, Any]] = [json.loads(line) for line in lines.read_text().splitlines()]
+    assert len(scored) == len(records) == N_TASKS
+    for one in scored:
+        record = records[one["task_id"]]
+        assert record.success == one["success"]
+        assert record.progress == pytest.approx(one["progress"])
+        assert record.reward == pytest.approx(one["reward"])
+    assert [records[one["task_id"]].success for one in scored][:2] == [1.0, 1.0]
+
+
+NAMES = [("b", 1), ("a", 0), ('quoted "a"', 0), ("b", 0), ("\u05d0 \\ b", 2), ("a", 0)]
+RECORDS = [
+    EpisodeRecord(f"{place:032x}", "Toy", name, "iad", seed, instruction=f"Do {name}", reward=float(place))
+    for place, (name, seed) in enumerate(NAMES)
+]
+
+
+def written(folder: Path, *lines: str | EpisodeRecord) -> Path:
+    path = folder / EPISODES
+    path.write_text("".join(f"{one if isinstance(one, str) else dumps(one.as_json())}\n" for one in lines))
+    return path
+
+
+def test_it_holds_the_records_by_task_and_seed(tmp_path: Path) -> None:
+    spaced = json.dumps(RECORDS[1].as_json())  # as others write JSON
+    turned = json.dumps(dict(reversed(RECORDS[3].as_json().items())))
+    path = written(tmp_path, RECORDS[0], spaced, RECORDS[2], turned, *RECORDS[4:])
+    index = EpisodeIndex(path)
+    assert index.refresh()
+    assert not index.refresh()
+    assert index.all() == {one.key: one for one in RECORDS}
+    in_order = [index.record(key) for key in index.in_order]
+    assert in_order == sorted(RECORDS, key=lambda one: (one.task_id, one.seed))
+    assert index.read_to == path.stat().st_size
+    assert RECORDS[0].key in index
+    with pytest.raises(KeyError):
+        index.record("f")
+
+
+def test_only_what_is_asked_for_is_parsed(tmp_path: Path) -> None:
+    damaged = dumps(RECORDS[1].as_json()).replace('"reward":1.0', '"reward":"much"')
+    index = EpisodeIndex(written(tmp_path, RECORDS[0], damaged, "no record"))
+    with pytest.warns(UserWarning, match="the line is skipped"):
+        index.refresh()
+    assert len(index) == 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert list(index.records([RECORDS[0].key])) == RECORDS[:1]
+    with pytest.warns(UserWarning, match="line 2"):
+        assert index.all() == {RECORDS[0].key: RECORDS[0]}
+    assert index.in_order == [RECORDS[0].key]
+
+
+def test_the_later_of_two_lines_counts_unless_it_is_damaged(tmp_path: Path) -> None:
+    again = EpisodeRecord.of({**RECORDS[0].as_json(), "reward": 9.0})
+    path = written(tmp_path, RECORDS[0], RECORDS[1])
+    index = EpisodeIndex(path)
+    index.refresh()
+    assert index.record(again.key).reward == 0.0
+    with path.open("a") as file:
+        file.write(f"{dumps(again.as_json())}\n{dumps(RECORDS[2].as_json())[:40]}")
+    assert index.refresh()
+    assert index.record(again.key).reward == 9.0
+    assert (len(index), list(index.all())) == (2, [again.key, RECORDS[1].key])
+    damaged = dumps(again.as_json()).replace('"reward":9.0', '"reward":[]')
+    index = EpisodeIndex(written(tmp_path, RECORDS[0], damaged))
+    index.refresh()
+    with pytest.warns(UserWarning, match="the line is skipped"):
+        assert index.record(again.key) == RECORDS[0]
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_the_collector_rests_inside_and_is_as_before_after_also_after_an_error(is_on: bool) -> None:
+    try:
+        (gc.enable if is_on else gc.disable)()
+        with without_collector(), without_collector():
+            assert not gc.isenabled()
+        assert gc.isenabled() is is_on
+        with pytest.raises(ValueError, match="inside"), without_collector():
+            raise ValueError("inside")
+        assert (without_collector()(gc.isenabled)(), gc.isenabled()) == (False, is_on)
+    finally:
+        gc.enable()

@@ -13,26 +13,19 @@ from typing import Any
 import pytest
 
 from iad_policy.errors import RunFolderError
-from tests.effort import some
+from tests.iad_policy.ledger.finished_run import timeless
 from tests.iad_policy.run.interrupted_run import main
 from tests.waiting import until
 
 ROOT = Path(__file__).parents[3]
 MODULE = "tests.iad_policy.run.interrupted_run"
 N_WORKERS = 4
-MEASURED = ("wall_s",)
 N_PLACES = 30
 
 
 def started(folder: Path, answers: Path, answer_s: float = 0.008) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", MODULE, str(folder), str(answers), str(answer_s)]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-
-
-def ended(process: "subprocess.Popen[str]") -> int:
-    """Return the exit status."""
-    process.communicate(timeout=60)
-    return process.returncode
 
 
 def finished(folder: Path) -> None:
@@ -44,24 +37,12 @@ def n_answers(path: Path) -> int:
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
-def killed(folder: Path, *, after: int, wait_s: float) -> None:
-    """Start the run, and kill it a moment after so many answers."""
-    process = started(folder / "run", folder / "answers")
-    while n_answers(folder / "answers") < after and process.poll() is None:
-        time.sleep(0.001)
-    time.sleep(wait_s)
-    process.kill()
-    ended(process)
-
-
 def episodes(folder: Path) -> list[dict[str, Any]]:
     """The records by key, without what was measured."""
     found: dict[str, dict[str, Any]] = {}
     for line in (folder / "episodes.jsonl").read_text().splitlines():
         record = json.loads(line)
-        for usage in record["usage"].values():
-            usage.pop("seconds", None)
-        found[record["key"]] = {name: value for name, value in record.items() if name not in MEASURED}
+        found[record["key"]] = timeless(record)
     return [found[key] for key in sorted(found)]
 
 
@@ -76,53 +57,46 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
     return episodes(folder / "run"), Counter((folder / "answers").read_text().splitlines())
 
 
+def ends_the_same(folder: Path, undisturbed: Undisturbed) -> None:
+    """The same command ends the run. An answer that was not yet written down is lost: one of each worker at most."""
+    finished(folder)
+    expected, answered = undisturbed
+    assert len(expected) == 18
+    assert episodes(folder / "run") == expected
+    assert (Counter((folder / "answers").read_text().splitlines()) - answered).total() <= N_WORKERS
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("place", range(N_PLACES))
 def test_a_run_that_is_killed_ends_with_the_same_episodes(place: int, undisturbed: Undisturbed, tmp_path: Path) -> None:
     """Kill a run somewhere in one part of many, and let the same command end it."""
-    expected, answered = undisturbed
     random = Random(1000 * N_PLACES + place)
-    after = int((place + random.random()) / N_PLACES * answered.total())
-    killed(tmp_path, after=after, wait_s=0.01 * random.random())
-    finished(tmp_path)
-    assert episodes(tmp_path / "run") == expected
-    again = Counter((tmp_path / "answers").read_text().splitlines()) - answered
-    # An answer that was given, but not yet written down when the kill came, is lost: one of each worker at most.
-    assert again.total() <= N_WORKERS
-    assert len(expected) == 18
+    after = int((place + random.random()) / N_PLACES * undisturbed[1].total())
+    process = started(tmp_path / "run", tmp_path / "answers")
+    while n_answers(tmp_path / "answers") < after and process.poll() is None:
+        time.sleep(0.001)
+    time.sleep(0.01 * random.random())
+    process.kill()
+    process.communicate(timeout=60)
+    ends_the_same(tmp_path, undisturbed)
 
 
-def test_a_run_that_is_killed_again_and_again_comes_to_its_end(undisturbed: Undisturbed, tmp_path: Path) -> None:
-    expected, answered = undisturbed
-    for after in some((20, 70, 45, 95), 2):
-        killed(tmp_path, after=after, wait_s=0.003)
-    finished(tmp_path)
-    assert episodes(tmp_path / "run") == expected
-    again = Counter((tmp_path / "answers").read_text().splitlines()) - answered
-    assert again.total() <= 4 * N_WORKERS
-    assert len(expected) == 18
-
-
-def test_a_second_process_changes_nothing_of_a_run_that_goes_on(undisturbed: Undisturbed, tmp_path: Path) -> None:
-    expected, answered = undisturbed
-    process = started(tmp_path / "run", tmp_path / "answers", 0.05)
-    assert until(lambda: n_answers(tmp_path / "answers") > 0, 60)
+def test_a_second_process_is_refused_and_a_killed_one_leaves_no_lock(undisturbed: Undisturbed, tmp_path: Path) -> None:
+    process = started(tmp_path / "run", tmp_path / "answers", 0.02)
+    assert until(lambda: n_answers(tmp_path / "answers") > 20, 60)
     with pytest.raises(RunFolderError, match="no other process writes to"):
         main(tmp_path / "run", tmp_path / "others", 0.0)
     assert process.poll() is None
     process.kill()
-    ended(process)
-    finished(tmp_path)  # no lock is left
+    process.communicate(timeout=60)
     assert not (tmp_path / "others").exists()
-    assert episodes(tmp_path / "run") == expected
-    assert (Counter((tmp_path / "answers").read_text().splitlines()) - answered).total() <= N_WORKERS
+    ends_the_same(tmp_path, undisturbed)  # no lock is left
 
 
 def test_ctrl_c_waits_for_the_answers_under_way_and_keeps_them(undisturbed: Undisturbed, tmp_path: Path) -> None:
     expected, answered = undisturbed
     process = started(tmp_path / "run", tmp_path / "answers", 0.2)
-    while not n_answers(tmp_path / "answers"):
-        time.sleep(0.01)
+    assert until(lambda: n_answers(tmp_path / "answers") > 0, 60)
     process.send_signal(signal.SIGINT)
     said, _ = process.communicate(timeout=60)
     assert process.returncode == 130
@@ -138,8 +112,8 @@ def test_ctrl_c_waits_for_the_answers_under_way_and_keeps_them(undisturbed: Undi
 
 def test_a_second_ctrl_c_does_not_wait(tmp_path: Path) -> None:
     process = started(tmp_path / "run", tmp_path / "answers", 50.0)
-    while not (tmp_path / "run" / "answers.jsonl").exists() or not (tmp_path / "run" / "answers.jsonl").stat().st_size:
-        time.sleep(0.01)  # the first states are kept before the first calls are made
+    # The first states are kept before the first calls are made.
+    assert until(lambda: n_answers(tmp_path / "run" / "answers.jsonl") > 0, 60)
     process.send_signal(signal.SIGINT)
     assert process.stdout is not None
     assert "Waiting for the answers" in process.stdout.readline()

@@ -1,14 +1,114 @@
-"""Several verifiers in one run: each strategy that asks one has a row per verifier, on the same proposals."""
+"""A folder takes more tasks and another baseline; a run may have several verifiers, on the same proposals."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import iad_envs  # noqa: F401 (registers the environment)
 from iad_policy import evaluate
+from iad_policy.errors import RunFolderError, UnknownName
 from iad_policy.ledger.run import Run
-from iad_policy.report.results import read_results
+from iad_policy.report.results import read_results, rebase
 from iad_policy.run.config import RunConfig
+from tests.command_line import iad
+
+SHOP = "IAD/WebShop-v0"
+
+
+def config(folder: Path) -> dict[str, object]:
+    found: dict[str, object] = json.loads((folder / "config.json").read_text())
+    return found
+
+
+def lines(folder: Path) -> list[str]:
+    return (folder / "episodes.jsonl").read_text().splitlines()
+
+
+def test_more_tasks_are_added_and_what_is_there_is_kept_and_said(tmp_path: Path) -> None:
+    command = ("compare", SHOP, "--strategies", "single,bon", "--split", "test", "--no-cache", "--out")
+    assert "kept" not in iad(*command, tmp_path / "run", "--tasks", 2).stdout
+    before = lines(tmp_path / "run")
+    again = iad(*command, tmp_path / "run", "--tasks", 5).stdout
+    assert again.startswith("4 episodes kept, 6 to go\n")
+    assert "10/10 " in again
+    assert lines(tmp_path / "run")[: len(before)] == before
+    assert (len(lines(tmp_path / "run")), config(tmp_path / "run")["tasks"]) == (10, 5)
+    more = read_results(tmp_path / "run")
+    whole = evaluate(SHOP, ["single", "bon"], 5, split="test", cache=False)
+    for row, own in whole.records.items():
+        assert {one.key for one in more.records[row]} == {one.key for one in own}
+
+
+def test_another_baseline_is_recorded_and_told(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    evaluate(SHOP, ["single", "bon", "iad"], 4, split="test", out=folder, cache=False)
+    answers = (folder / "answers.jsonl").read_bytes()
+    assert set(read_results(folder).figures(100).differences) == {"single", "iad"}  # bon is the default here
+    done = iad("report", folder, "--baseline", "iad")
+    assert "Difference to iad on the same tasks (as asked)" in done.stdout
+    assert config(folder)["baseline"] == "iad"
+    assert json.loads((folder / "summary.json").read_text())["baseline"] == "iad"
+    assert set(read_results(folder).figures(100).differences) == {"single", "bon"}
+    assert (folder / "answers.jsonl").read_bytes() == answers
+    with pytest.raises(UnknownName, match="bon-sc"):
+        rebase(folder, "bon-sc")
+    assert config(folder)["baseline"] == "iad"
+    with pytest.raises(RunFolderError):
+        rebase(tmp_path, "bon")
+
+
+def test_a_matched_run_takes_a_baseline_without_a_curve_and_says_what_it_lacks(tmp_path: Path) -> None:
+    command = ("compare", SHOP, "--strategies", "single,bon", "--n", "1,2", "--match", "proposals", "--tasks", 3)
+    assert iad(*command, "--out", tmp_path / "run").exit_code == 0
+    done = iad("report", tmp_path / "run", "--baseline", "single")
+    assert (done.exit_code, done.stderr) == (0, "")
+    said = " ".join(done.stdout.split())
+    for part in ("Difference to single", "Not compared at equal spending", "--baseline bon", "Report: "):
+        assert part in said
+    stored = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert (stored["baseline"], "matched" in stored) == ("single", False)
+    assert "at equal proposals per episode" in iad("report", tmp_path / "run", "--baseline", "bon").stdout
+
+
+@pytest.mark.parametrize(
+    ("strategies", "given", "baseline", "why"),
+    [
+        (("single", "bon", "iad"), {}, "bon", "by default"),
+        (("single", "bon", "bon-sc"), {}, "bon-sc", "by default"),
+        (("iad", "single"), {}, "iad", "the first, without bon-sc or bon"),
+        (("iad", "single"), {"baseline": "single"}, "single", "as asked"),
+    ],
+)
+def test_the_default_baseline_says_why(strategies: tuple[str, ...], given: Any, baseline: str, why: str) -> None:
+    one = RunConfig(env=SHOP, agent=("shopper",), strategies=strategies, **given)
+    assert (one.compared_with, one.why_compared.partition(";")[0]) == (baseline, why)
+
+
+def test_differences_name_the_n_of_the_baseline_where_it_has_several() -> None:
+    def compared(*n: int) -> list[list[str]]:
+        table = evaluate(SHOP, ["single", "bon-sc", "iad"], 2, n=n, split="test", cache=False).table(80)
+        assert max(map(len, table.splitlines())) <= 80
+        differences = table[table.index("Difference to bon-sc") :].split("\n\n")[0].splitlines()
+        heading = next(place for place, line in enumerate(differences) if line.startswith("strategy"))
+        return [line.split("  ") for line in (differences[heading], *differences[heading + 2 :])]
+
+    heading, *rows = compared(1, 2)
+    assert heading[1].strip() == "to n"
+    found = {row[0]: next(cell for cell in row[1:] if cell).strip() for row in rows}
+    assert found == {"single": "2", "iad n=1": "1", "iad n=2": "2"}  # single has no n
+    assert "to n" not in "".join(compared(2)[0])
+
+
+def test_official_data_have_keys_of_their_own(real_data: Path) -> None:
+    bundled, official = (
+        evaluate(SHOP, "single", 2, data_dir=where, cache=False).records["single"]
+        for where in (None, str(real_data / "webshop"))
+    )
+    assert not {one.key for one in bundled} & {one.key for one in official}
+    assert all(one.stop_reason in ("done", "max_steps") for one in official)
+
 
 SHOP = "IAD/WebShop-v0"
 STRATEGIES = ("single", "bon", "iad")
@@ -46,42 +146,33 @@ def test_verifiers_judge_the_same_first_proposals(folder: Path) -> None:
     assert all(first[task, "proxy"] == first[task, "oracle"] for task, _ in first)
 
 
-def test_table_and_summary_name_each_verifier_with_its_label_and_what_asks_none_runs_once(folder: Path) -> None:
+def test_each_verifier_has_its_rows_and_label_and_is_compared_with_itself(folder: Path) -> None:
     results = read_results(folder)
+    figures = results.figures(100)
     assert list(results.records) == ["single", "bon proxy", "bon oracle", "iad proxy", "iad oracle"]
-    table = " ".join(results.table(120).split())
-    assert "verifiers proxy, oracle" in table
-    assert "proxy: proxy verifier: executes, parses or matches; never reads gold" in table
-    assert "*** oracle: oracle verifier: reads the true score" in table
-    stored = results.as_json(results.figures(100))
-    assert stored["verifier"] == ("proxy", "oracle")
+    table = results.table(120)
+    assert all(part in table for part in ("verifiers proxy, oracle", "proxy: proxy", "*** oracle: oracle"))
+    stored = results.as_json(figures)
+    assert (stored["verifier"], set(stored["verifiers"])) == (("proxy", "oracle"), {"proxy", "oracle"})
     assert stored["informations"] == {"proxy": "proxy", "oracle": "oracle"}
-    assert "never reads gold" in stored["verifiers"]["proxy"]
-    assert "true score" in stored["verifiers"]["oracle"]
-
-
-def test_differences_are_to_the_same_verifier_and_between_verifiers(folder: Path) -> None:
-    found = read_results(folder).figures(200).differences
-    assert {row: one.baseline for row, one in found.items()} == {
+    assert {row: one.baseline for row, one in figures.differences.items()} == {
         "single": "bon proxy",
         "bon oracle": "bon proxy",
         "iad proxy": "bon proxy",
         "iad oracle": "bon oracle",
     }
-    single = evaluate(SHOP, STRATEGIES, 2, split="test", verifier=("proxy", "oracle"), baseline="single", cache=False)
+
+
+def test_one_baseline_and_curves_of_several_verifiers() -> None:
+    asked: dict[str, Any] = {"split": "test", "verifier": ("proxy", "oracle"), "cache": False}
+    single = evaluate(SHOP, STRATEGIES, 2, baseline="single", **asked)
     assert {one.baseline for one in single.figures(100).differences.values()} == {"single"}
-
-
-def test_curves_at_equal_spending_are_of_a_strategy_with_its_verifier() -> None:
-    results = evaluate(
-        SHOP, ["bon", "iad"], 5, split="test", verifier=("proxy", "oracle"), n=(1, 2), match="proposals", cache=False
-    )
+    results = evaluate(SHOP, ["bon", "iad"], 5, n=(1, 2), match="proposals", **asked)
     (equal,) = results.figures(100).matched.values()
     assert (equal.baseline, list(equal.at)) == ("bon proxy", ["bon proxy", "bon oracle", "iad proxy", "iad oracle"])
 
 
-def test_none_is_not_one_of_several() -> None:
-    with pytest.raises(ValueError, match="none among several"):
-        RunConfig(env=SHOP, agent=("shopper",), verifier=("proxy", ""))
-    with pytest.raises(ValueError, match="different verifiers"):
-        RunConfig(env=SHOP, agent=("shopper",), verifier=("proxy", "proxy"))
+@pytest.mark.parametrize(("verifiers", "said"), [(("proxy", ""), "none among"), (("proxy", "proxy"), "different")])
+def test_none_and_the_same_are_not_among_several(verifiers: tuple[str, ...], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        RunConfig(env=SHOP, agent=("shopper",), verifier=verifiers)

@@ -1,5 +1,5 @@
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +56,8 @@ def tracked(one: Runner, out: Path, *trackers: str | MakeTracker) -> tuple[int, 
     return status, console.file.getvalue()  # type: ignore[attr-defined]
 
 
-def test_a_tracker_hears_of_every_episode_then_of_the_table_then_of_the_end(tmp_path: Path) -> None:
-    book = Notebook()
+def test_a_tracker_hears_of_every_episode_then_of_the_table_then_of_the_end_also_again(tmp_path: Path) -> None:
+    book, again = Notebook(), Notebook()
     assert tracked(runner(), tmp_path / "run", book)[0] == 0
     assert [kind for kind, _ in book.told] == ["begin", *["episode"] * 12, "summary", "close"]
     assert sorted(n for _, n in book.of("episode")) == sorted([1, 2, 3, 4] * 3)
@@ -66,14 +66,10 @@ def test_a_tracker_hears_of_every_episode_then_of_the_table_then_of_the_end(tmp_
         for name in ("success", "progress", "reward", "proposals", "tokens"):
             assert book.means[f"{row}/{name}"] == pytest.approx(summary["strategies"][row][name])
     assert book.config["env"] == "Dials"
-
-
-def test_a_run_that_goes_on_is_told_whole(tmp_path: Path) -> None:
-    first, again = Notebook(), Notebook()
-    tracked(runner(), tmp_path / "run", first)
+    assert labels_of(book.config) == dict(zip(LABELS, ("proxy", "none", "none"), strict=True))
     tracked(runner(), tmp_path / "run", again)
-    assert sorted(first.of("episode")) == sorted(again.of("episode"))
-    assert first.of("summary") == again.of("summary")
+    assert sorted(book.of("episode")) == sorted(again.of("episode"))
+    assert again.of("summary") == [summary]
 
 
 def test_an_episode_that_failed_counts_as_such_and_in_no_mean(tmp_path: Path) -> None:
@@ -89,8 +85,7 @@ def test_an_episode_that_failed_counts_as_such_and_in_no_mean(tmp_path: Path) ->
 def test_a_tracker_that_fails_is_said_and_left_and_costs_nothing(moment: str, tmp_path: Path) -> None:
     bad, good = Notebook(fails_at=moment), Notebook()
     status, said = tracked(runner(), tmp_path / "run", bad, good)
-    assert status == 0
-    assert said.count("Notebook failed and is not used any more; the run goes on: OSError: the server is gone") == 1
+    assert (status, said.count("OSError: the server is gone")) == (0, 1)
     assert bad.told[-1][0] == moment
     assert len(good.of("episode")) == 12
     assert len((tmp_path / "run" / "episodes.jsonl").read_text().splitlines()) == 12
@@ -98,10 +93,9 @@ def test_a_tracker_that_fails_is_said_and_left_and_costs_nothing(moment: str, tm
 
 def test_a_tracker_that_can_not_begin_ends_the_run_before_anything_is_asked(tmp_path: Path) -> None:
     agent, good = Guesser(), Notebook()
-    with pytest.raises(TrackerError, match="to start, got OSError: the server is gone; set them up, or leave them out"):
+    with pytest.raises(TrackerError, match="OSError: the server is gone"):
         tracked(runner(agent), tmp_path / "run", good, Notebook(fails_at="begin"))
-    assert agent.n_calls == 0
-    assert good.told[-1][0] == "close"
+    assert (agent.n_calls, good.told[-1][0]) == (0, "close")
 
 
 def test_a_session_that_is_cut_short_still_tells_the_end(tmp_path: Path) -> None:
@@ -111,47 +105,29 @@ def test_a_session_that_is_cut_short_still_tells_the_end(tmp_path: Path) -> None
     assert (summary["is_complete"], book.told[-1][0]) == (False, "close")
 
 
+LABELS = ("information", "agent_information", "role_information")
+
+
 def test_the_labels_of_a_run_name_an_oracle_wherever_it_is(tmp_path: Path) -> None:
-    class Knower(Liker):
-        information = "oracle"  # type: ignore[assignment]
-
-    class Cheat(Guesser):
-        information = "oracle"
-
-    class Seer(TemplateRoles):
-        information = "oracle"
-
     book = Notebook()
-    here = Components(Cheat(), Knower(), AssignedRoles({"critic": Seer()}, TemplateRoles()))
+    knower, cheat, seer = Liker(), Guesser(), TemplateRoles()
+    for one in (knower, cheat, seer):
+        one.information = "oracle"  # type: ignore[union-attr]
+    here = Components(cheat, knower, AssignedRoles({"critic": seer}, TemplateRoles()))
     said = tracked(Runner(config(), DialsEnv, lambda *_: here), tmp_path / "run", book)[1]
-    assert labels_of(book.config) == {
-        "information": "oracle",
-        "agent_information": "oracle",
-        "role_information": "oracle",
-    }
+    assert labels_of(book.config) == dict.fromkeys(LABELS, "oracle")
     assert known_by(book.config) == ["oracle", "agent-oracle", "role-oracle"]
-    assert "*** critic is an oracle role: sees the reference of each task" in said
+    assert "*** critic is an oracle role" in said
     assert any(alarm.startswith("critic is an oracle role") for alarm in book.of("summary")[0]["alarms"])
-    plain = Notebook()
-    said = tracked(runner(), tmp_path / "plain", plain)[1]
-    assert labels_of(plain.config) == {
-        "information": "proxy",
-        "agent_information": "none",
-        "role_information": "none",
-    }
-    assert "oracle role" not in said
 
 
 def test_a_configuration_is_flat_texts_without_what_is_empty() -> None:
-    given = {"env": "Dials", "n": 3, "agent": ["a", "b"], "budget": {"decision.proposals": 2}}
-    given |= {"split": None, "baseline": ""}
+    given = {"env": "Dials", "n": 3, "agent": ["a", "b"], "budget": {"decision.proposals": 2}, "split": None}
     expected = {"env": "Dials", "n": "3", "agent": "a, b", "budget.decision.proposals": "2"}
-    assert dict(flat(given)) == expected
+    assert dict(flat({**given, "baseline": ""})) == expected
 
 
 def test_every_named_tracker_is_there_and_an_unknown_one_is_refused_by_name() -> None:
-    for name in TRACKERS:
-        made: Callable[..., Any] = load_tracker(name)
-        assert made.__doc__
+    assert all(load_tracker(name).__doc__ for name in TRACKERS)
     with pytest.raises(UnknownName, match="known: mlflow, tensorboard, wandb"):
         load_tracker("neptune")

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from random import Random
 from threading import Event, Thread
@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-import iad_envs  # noqa: F401 (registers)
 from iad_policy import Candidate, IADPolicyWrapper, State, Usage, Verdict, evaluate
 from iad_policy.budget import Meter
 from iad_policy.errors import Interrupted
@@ -23,11 +22,9 @@ from tests.contract.components import Hunch
 from tests.contract.toy import Digger
 from tests.iad_policy.evaluation_toy import DialsEnv, Liker
 
-LOOP = "iad-event-loop"
-
 
 def loops() -> list[Thread]:
-    return [thread for thread in threading.enumerate() if thread.name == LOOP]
+    return [thread for thread in threading.enumerate() if thread.name == "iad-event-loop"]
 
 
 @pytest.fixture(autouse=True)
@@ -46,9 +43,9 @@ def decided(agent: Any, **options: Any) -> Decision:
         return policy.decisions[-1]
 
 
-async def walk(observation: Any, info: Mapping[str, Any]) -> str:
+async def walk(observation: Any, info: Mapping[str, Any]) -> Candidate:
     await asyncio.sleep(0)
-    return "go north"
+    return Candidate("go north", usage=Usage(prompt_tokens=3))
 
 
 async def walk_with(word: str, observation: Any, info: Mapping[str, Any]) -> str:
@@ -56,30 +53,22 @@ async def walk_with(word: str, observation: Any, info: Mapping[str, Any]) -> str
 
 
 class Walker:
-    async def __call__(self, observation: Any, info: Mapping[str, Any]) -> Candidate:
-        return Candidate("go north", thought="why not")
+    async def __call__(self, observation: Any, info: Any) -> Candidate:
+        return await walk(observation, info)
 
 
 class Proposer:
     async def propose(self, state: State, *, feedback: Any, temperature: Any, rng: Random) -> Candidate:
-        await asyncio.sleep(0)
-        return Candidate("go north", usage=Usage(prompt_tokens=3))
+        return await walk(None, {})
 
 
-AGENTS = {
-    "function": walk,
-    "partial": partial(walk_with, "north"),
-    "lambda": lambda observation, info: walk(observation, info),
-    "callable object": Walker(),
-    "object with propose": Proposer(),
-}
+AGENTS = [(walk, 3), (partial(walk_with, "north"), 0), (lambda *given: walk(*given), 3), (Walker(), 3), (Proposer(), 3)]
 
 
-@pytest.mark.parametrize("name", list(AGENTS))
-def test_a_coroutine_functions_action_is_its_result(name: str) -> None:
-    candidates = decided(AGENTS[name], strategy="bon", n=2).candidates
-    assert [(one.action, one.error) for one in candidates] == [("go north", "")] * 2
-    assert all(one.usage.prompt_tokens == (3 if name == "object with propose" else 0) for one in candidates)
+@pytest.mark.parametrize(("agent", "tokens"), AGENTS)
+def test_a_coroutine_functions_action_is_its_result(agent: Any, tokens: int) -> None:
+    candidates = decided(agent, strategy="bon", n=2).candidates
+    assert [(one.action, one.error, one.usage.prompt_tokens) for one in candidates] == [("go north", "", tokens)] * 2
 
 
 def test_proposals_that_are_asked_in_parallel_wait_together_and_see_their_own_call() -> None:
@@ -96,82 +85,72 @@ def test_proposals_that_are_asked_in_parallel_wait_together_and_see_their_own_ca
     assert sorted(indices) == [0, 1, 2, 3]
 
 
-def test_it_works_below_a_running_loop() -> None:
+def test_it_works_below_a_running_loop_and_its_error_is_the_callers_also_one_that_times_out() -> None:
     async def notebook() -> Any:
         return decided(walk).committed.action
 
-    assert asyncio.run(notebook()) == "go north"
-
-
-def test_verifiers_and_roles_may_be_coroutine_functions() -> None:
-    class Later(Hunch):
-        async def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:  # type: ignore[override]
-            await asyncio.sleep(0)
-            return super().verify(state, candidates)
-
-    class LaterRoles(TemplateRoles):
-        async def answer(self, role: str, state: State, subject: Any) -> str:  # type: ignore[override]
-            await asyncio.sleep(0)
-            return super().answer(role, state, subject)
-
-    told = []
-    for verifier, roles in ((Hunch(), TemplateRoles()), (Later(), LaterRoles())):
-        decision = decided(walk, strategy="iad", n=3, feedback="judge", verifier=verifier, roles=roles)
-        told.append(([one.verdict for one in decision.candidates], [one.text for one in decision.role_answers]))
-    assert told[0] == told[1]
-    assert told[0][1]
-
-
-def test_its_error_is_the_callers_also_one_that_times_out() -> None:
     async def fail(observation: Any, info: Mapping[str, Any]) -> str:
         raise TimeoutError("the model is silent")
 
+    assert asyncio.run(notebook()) == "go north"
     with pytest.raises(TimeoutError, match="the model is silent"):
         decided(fail)
 
 
+class Later(Hunch):
+    async def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:  # type: ignore[override]
+        await asyncio.sleep(0)
+        return super().verify(state, candidates)
+
+
+class LaterRoles(TemplateRoles):
+    async def answer(self, role: str, state: State, subject: Any) -> str:  # type: ignore[override]
+        await asyncio.sleep(0)
+        return super().answer(role, state, subject)
+
+
+def test_verifiers_and_roles_may_be_coroutine_functions() -> None:
+    now, later = (
+        decided(walk, strategy="iad", n=3, feedback="judge", verifier=verifier, roles=roles)
+        for verifier, roles in ((Hunch(), TemplateRoles()), (Later(), LaterRoles()))
+    )
+    assert [one.verdict for one in later.candidates] == [one.verdict for one in now.candidates]
+    assert [one.text for one in later.role_answers] == [one.text for one in now.role_answers] != []
+
+
+async def never(begun: Event, cleaned: Event) -> None:
+    begun.set()
+    try:
+        await asyncio.Event().wait()
+    finally:
+        await asyncio.sleep(0)
+        cleaned.set()
+
+
 def test_when_the_run_is_stopped_a_late_answer_is_kept_and_one_that_never_comes_is_cancelled() -> None:
-    is_cancelled, stopped = Event(), Event()
+    stopped, cleaned = Event(), Event()
 
     async def late() -> str:
         stopped.set()
         await asyncio.sleep(0.05)
         return "kept"
 
-    async def never() -> str:
-        try:
-            await asyncio.Event().wait()
-        finally:
-            is_cancelled.set()
-        return "never"
-
-    loop = EventLoop(grace_s=20)
-    assert loop.result_of("a plain answer") == "a plain answer"
-    assert not loops()
-    with use_call(Call(stopped=stopped)):
-        assert loop.result_of(late()) == "kept"
-    impatient = EventLoop(grace_s=0)
-    with use_call(Call(stopped=stopped)), pytest.raises(Interrupted):
-        impatient.result_of(never())
-    assert is_cancelled.wait(20)
-    loop.close()
-    impatient.close()
+    with closing(EventLoop(grace_s=20)) as loop, closing(EventLoop(grace_s=0)) as impatient:
+        assert loop.result_of("a plain answer") == "a plain answer"
+        assert not loops()
+        with use_call(Call(stopped=stopped)):
+            assert loop.result_of(late()) == "kept"
+            with pytest.raises(Interrupted):
+                impatient.result_of(never(Event(), cleaned))
+        assert cleaned.wait(20)
 
 
 def test_closing_cancels_what_runs_lets_it_clean_up_and_is_harmless_twice() -> None:
     begun, cleaned = Event(), Event()
 
-    async def never() -> None:
-        begun.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            await asyncio.sleep(0)
-            cleaned.set()
-
     def ask() -> None:
         with suppress(BaseException):
-            loop.result_of(never())
+            loop.result_of(never(begun, cleaned))
 
     loop = EventLoop()
     asking = Thread(target=ask)
@@ -180,8 +159,7 @@ def test_closing_cancels_what_runs_lets_it_clean_up_and_is_harmless_twice() -> N
     loop.close()
     loop.close()
     asking.join(20)
-    assert cleaned.is_set()
-    assert not asking.is_alive()
+    assert (cleaned.is_set(), asking.is_alive()) == (True, False)
 
 
 def test_a_run_has_one_loop_for_all_its_episodes_and_workers(tmp_path: Any) -> None:
@@ -190,31 +168,31 @@ def test_a_run_has_one_loop_for_all_its_episodes_and_workers(tmp_path: Any) -> N
     async def turn(observation: Any, info: Mapping[str, Any], rng: Random) -> str:
         seen.add(id(asyncio.get_running_loop()))
         await asyncio.sleep(0)
-        return f"turn[{rng.choice('012')}]"
-
-    results = evaluate(DialsEnv, ("single", "bon"), 4, agent=turn, verifier=Liker(), workers=3, threads=2, out=tmp_path)
-    assert len(seen) == 1
-    assert [one.error for records in results.records.values() for one in records] == [""] * 8
+        return turn_now(observation, info, rng)
 
     def turn_now(observation: Any, info: Mapping[str, Any], rng: Random) -> str:
         return f"turn[{rng.choice('012')}]"
 
-    plain = evaluate(DialsEnv, ("single", "bon"), 4, agent=turn_now, verifier=Liker())
-    assert [one.actions for one in results.records["bon"]] == [one.actions for one in plain.records["bon"]]
+    asked: dict[str, Any] = {"strategies": ("bon",), "tasks": 4, "verifier": Liker()}
+    later = evaluate(DialsEnv, agent=turn, workers=3, threads=2, out=tmp_path, **asked).records["bon"]
+    now = evaluate(DialsEnv, agent=turn_now, **asked).records["bon"]
+    assert len(seen) == 1
+    assert [(one.actions, one.error) for one in later] == [(one.actions, "") for one in now]
 
 
 def test_a_stopped_run_ends_though_its_agent_never_answers() -> None:
     meter = Meter()
 
-    async def never(observation: Any, info: Mapping[str, Any]) -> str:
+    async def stopping(observation: Any, info: Mapping[str, Any]) -> None:
         meter.stopped.set()
-        await asyncio.Event().wait()
-        return "go north"
+        await never(Event(), Event())
 
-    env, loop = Digger(), EventLoop(grace_s=0)
-    with IADPolicyWrapper(never, env, strategy="single", run_meter=meter, event_loop=loop) as policy:
+    env = Digger()
+    with (
+        closing(EventLoop(grace_s=0)) as loop,
+        IADPolicyWrapper(stopping, env, strategy="single", run_meter=meter, event_loop=loop) as policy,
+    ):
         with pytest.raises(Interrupted):
             policy.act(*env.reset(seed=0))
         policy.close()
         assert loops()  # it is the caller's
-    loop.close()

@@ -1,8 +1,8 @@
 """ARTIS with canned answers: who is told what, and what is left where the budget ends."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any
 
 import gymnasium as gym
@@ -11,7 +11,6 @@ import pytest
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import Ask, Candidate, Commit, IADPolicyWrapper, Propose, Simulate, State, Verdict, Verify
 from iad_policy.errors import BudgetExhausted
-from iad_policy.registry.domain import domain_by_id
 from iad_policy.roles.templates import ToldAttempt, evaluation_of, summary_of
 from iad_policy.strategies import load_strategy
 from iad_policy.strategies.artis import REAL
@@ -26,55 +25,45 @@ START = State("start", {}, id="start")
 class Rehearsal:
     """Answers requests: actions are `a1, a2 ...` in the order they are proposed, an attempt is over after `length`.
 
-    Args:
-        verdicts: What the evaluator says of each attempt in turn; the last one is repeated.
-        spent_from: Which kind of request the budget does not cover, and from which one on (counted from 1).
+    `verdicts` are what the evaluator says of each attempt in turn; the last one is repeated. `spent_from` says which
+    kind of request, or which role, the budget does not cover, and from which one on (counted from 1).
     """
 
-    def __init__(
-        self, *, length: int = 2, verdicts: Sequence[str] = ("fail",), spent_from: tuple[Any, int] | None = None
-    ) -> None:
+    def __init__(self, *, length: int = 2, verdicts: Sequence[str] = ("fail",), spent_from: Any = (None, 0)) -> None:
         self.asked: list[Any] = []
         self.commits: list[Any] = []
         self._length, self._verdicts, self._spent = length, list(verdicts), spent_from
+        self._names = (f"a{n}" for n in count(1))
 
     def run(self, *, n_commits: int = 1, **options: Any) -> "Rehearsal":
         answers = dict.fromkeys((Propose, Simulate, Verify, Ask, Commit), self._answer)
         self.commits = drive(load_strategy("artis", **options)(START), answers, n_commits=n_commits)
         return self
 
-    def of(self, kind: type, role: str = "") -> list[Any]:
-        return [one for one in self.asked if isinstance(one, kind) and (not role or one.role == role)]
+    def of(self, kind: Any) -> list[Any]:
+        """What was asked of a kind, or of a role."""
+        return [one for one in self.asked if kind in (type(one), getattr(one, "role", ""))]
 
     def _answer(self, request: Any) -> Any:
         self.asked.append(request)
-        kind, limit = self._spent or (None, 0)
-        name = request.role if isinstance(request, Ask) else type(request)
-        same = [one for one in self.asked if name == (one.role if isinstance(one, Ask) else type(one))]
-        if kind == name and len(same) >= limit:
+        kind, limit = self._spent
+        if request in self.of(kind)[-1:] and len(self.of(kind)) >= limit:
             raise BudgetExhausted("decision.test")
-        return getattr(self, f"_{type(request).__name__.lower()}")(request)
-
-    def _propose(self, request: Propose) -> list[Candidate]:
-        action = f"a{len(self.of(Propose))}"
-        return [Candidate(action, key=action)]
-
-    def _simulate(self, request: Simulate) -> State:
-        at = request.at
-        history = (*at.history, Turn(at.observation, request.candidate.action))
-        path = (*at.path, Move(request.candidate.action, 0))
-        return replace(at, observation="there", history=history, path=path, done=len(path) >= self._length)
-
-    def _verify(self, request: Verify) -> list[Candidate]:
-        return [replace(one, verdict=Verdict(0.5)) for one in request.candidates]
-
-    def _ask(self, request: Ask) -> str:
-        if request.role == "summariser":
-            return "the summary"
-        said = self._verdicts.pop(0) if len(self._verdicts) > 1 else self._verdicts[0]
-        return f"Verdict: {said}\nCause: none"
-
-    def _commit(self, request: Commit) -> State:
+        match request:
+            case Propose():
+                action = next(self._names)
+                return [Candidate(action, key=action)]
+            case Simulate(at=at, candidate=candidate):
+                history = (*at.history, Turn(at.observation, candidate.action))
+                path = (*at.path, Move(candidate.action, 0))
+                return replace(at, observation="there", history=history, path=path, done=len(path) >= self._length)
+            case Verify():
+                return [replace(one, verdict=Verdict(0.5)) for one in request.candidates]
+            case Ask(role="summariser"):
+                return "the summary"
+            case Ask():
+                said = self._verdicts.pop(0) if len(self._verdicts) > 1 else self._verdicts[0]
+                return f"Verdict: {said}\nCause: none"
         return replace(START, id=f"real{len(self.of(Commit))}")
 
 
@@ -84,9 +73,7 @@ def told(request: Propose) -> str:
 
 def test_always_n_attempts_each_evaluated_one_summary_and_one_execution() -> None:
     seen = Rehearsal(verdicts=("pass",)).run(n=3)
-    assert len(seen.of(Ask, "evaluator")) == 3
-    assert len(seen.of(Ask, "summariser")) == 1
-    assert len(seen.of(Simulate)) == 6
+    assert (len(seen.of("evaluator")), len(seen.of("summariser")), len(seen.of(Simulate))) == (3, 1, 6)
     assert seen.commits == ["a7"]
     assert told(seen.of(Propose)[-1]) == f"{REAL}\nthe summary"
     assert seen.of(Propose)[-1].at.plan == PlannedActions(0, ("a1", "a2"))
@@ -94,31 +81,25 @@ def test_always_n_attempts_each_evaluated_one_summary_and_one_execution() -> Non
 
 def test_a_sequential_attempt_is_told_of_all_before_it_and_a_parallel_one_of_none() -> None:
     seen = Rehearsal(verdicts=("fail", "pass", "fail")).run(n=3)
-    firsts = [told(request) for request in seen.of(Propose) if not request.at.path]
-    assert firsts[0] == ""
-    assert "Attempt 1" in firsts[1]
-    assert "Verdict: fail" in firsts[1]
-    assert "Attempt 2" not in firsts[1]
-    assert 'Actions 1-2: ["a3", "a4"]' in firsts[2]
-    assert "Verdict: pass" in firsts[2]
+    first, second, third = [told(request) for request in seen.of(Propose) if not request.at.path][:3]
+    assert first == ""
+    assert [part in second for part in ("Attempt 1", "Verdict: fail", "Attempt 2")] == [True, True, False]
+    assert all(part in third for part in ('Actions 1-2: ["a3", "a4"]', "Verdict: pass"))
     apart = Rehearsal().run(n=3, mode="parallel")
-    firsts = [told(request) for request in apart.of(Propose) if not request.at.path]
-    assert firsts[:3] == ["", "", ""]
-    assert len(apart.of(Ask, "evaluator")) == 3
+    assert [told(request) for request in apart.of(Propose) if not request.at.path][:3] == [""] * 3
+    assert len(apart.of("evaluator")) == 3
 
 
 def test_attempts_go_on_until_depth_and_the_summary_is_told_at_every_real_step() -> None:
     seen = Rehearsal(length=9).run(n=2, depth=4, n_commits=3)
-    assert len(seen.of(Simulate)) == 8
-    assert len(seen.of(Ask, "summariser")) == 1
+    assert (len(seen.of(Simulate)), len(seen.of("summariser"))) == (8, 1)
     assert [told(request) for request in seen.of(Propose)[-3:]] == [f"{REAL}\nthe summary"] * 3
 
 
 def test_every_k_commits_is_simulated_anew() -> None:
     seen = Rehearsal().run(n=2, every=2, n_commits=4)
-    assert len(seen.of(Ask, "summariser")) == 2
-    assert len(seen.of(Simulate)) == 8
-    assert seen.of(Ask, "summariser")[1].at.id == "real2"
+    assert (len(seen.of(Simulate)), len(seen.of("summariser"))) == (8, 2)
+    assert seen.of("summariser")[1].at.id == "real2"
 
 
 @pytest.mark.parametrize(
@@ -127,6 +108,7 @@ def test_every_k_commits_is_simulated_anew() -> None:
         ({"evaluate": False}, ["summariser"], "the summary"),
         ({"summarise": False}, ["evaluator", "evaluator"], "Verdict: fail"),
         ({"evaluate": False, "summarise": False}, [], "At the end: there"),
+        ({"verify": False}, ["evaluator", "evaluator", "summariser"], "the summary"),  # an evaluator needs no verifier
     ],
 )
 def test_the_ablations_leave_out_what_they_name(options: dict[str, Any], roles: list[str], advice: str) -> None:
@@ -134,23 +116,15 @@ def test_the_ablations_leave_out_what_they_name(options: dict[str, Any], roles: 
     assert [ask.role for ask in seen.of(Ask)] == roles
     last = told(seen.of(Propose)[-1])
     assert advice in last
-    assert ("Verdict" in last) == ("evaluator" in roles)
     assert ("Attempt 2" in last) == ("summariser" not in roles)
-    assert bool(seen.of(Verify)) == ("evaluator" in roles)
-
-
-def test_an_evaluator_of_its_own_needs_no_verifier() -> None:
-    seen = Rehearsal().run(n=2, verify=False)
-    assert not seen.of(Verify)
-    assert len(seen.of(Ask, "evaluator")) == 2
+    assert ("Verdict" in last) == (options == {"summarise": False})
+    assert bool(seen.of(Verify)) == ("evaluator" in roles and options.get("verify", True))
 
 
 def test_the_naive_loop_ends_with_the_first_attempt_that_passes_and_tells_it_alone() -> None:
     seen = Rehearsal(verdicts=("fail", "pass")).run(n=5, until_pass=True)
     assert len(seen.of(Ask)) == 2
-    last = told(seen.of(Propose)[-1])
-    assert "Verdict: pass" in last
-    assert "Verdict: fail" not in last
+    assert [part in told(seen.of(Propose)[-1]) for part in ("Verdict: pass", "Verdict: fail")] == [True, False]
     assert len(Rehearsal().run(n=3, until_pass=True).of(Ask)) == 3
 
 
@@ -170,20 +144,17 @@ def test_cut_before_anything_was_simulated_the_first_proposal_is_committed_or_a_
     assert Rehearsal(spent_from=(Propose, 2)).run(n=3, mode=mode).commits == ["a1"]
 
 
-def test_cut_during_the_first_attempt_the_execution_is_told_what_there_was() -> None:
-    seen = Rehearsal(length=4, spent_from=(Simulate, 3)).run(n=1)
-    ((end, evaluation),) = seen.of(Ask, "summariser")[0].subject
-    assert ([turn.action for turn in end.history], evaluation) == (["a1", "a2"], "Verdict: fail\nCause: none")
-    cut = Rehearsal(length=4, spent_from=(Simulate, 3)).run(n=1, summarise=False)
-    assert 'Actions 1-2: ["a1", "a2"]' in told(cut.of(Propose)[-1])
-
-
-@pytest.mark.parametrize("what", [Verify, "evaluator"])
-def test_cut_before_the_evaluation_the_attempt_is_told_without_one(what: Any) -> None:
-    seen = Rehearsal(spent_from=(what, 1)).run(n=1)
-    (summariser,) = seen.of(Ask, "summariser")
-    ((end, evaluation),) = summariser.subject
-    assert ([turn.action for turn in end.history], evaluation) == (["a1", "a2"], "")
+@pytest.mark.parametrize(
+    ("length", "spent_from", "evaluation"),
+    [(4, (Simulate, 3), "Verdict: fail\nCause: none"), *((2, (what, 1), "") for what in (Verify, "evaluator"))],
+)
+def test_cut_in_the_first_attempt_what_there_was_is_told(length: int, spent_from: Any, evaluation: str) -> None:
+    seen = Rehearsal(length=length, spent_from=spent_from).run(n=1)
+    (summariser,) = seen.of("summariser")
+    ((end, said),) = summariser.subject
+    assert ([turn.action for turn in end.history], said) == (["a1", "a2"], evaluation)
+    untold = Rehearsal(length=length, spent_from=spent_from).run(n=1, summarise=False)
+    assert 'Actions 1-2: ["a1", "a2"]' in told(untold.of(Propose)[-1])
 
 
 def test_cut_before_the_summary_the_attempts_are_told_themselves() -> None:
@@ -192,22 +163,18 @@ def test_cut_before_the_summary_the_attempts_are_told_themselves() -> None:
     assert seen.of(Propose)[-1].at.plan == PlannedActions(0, ("a3", "a4"))
 
 
-def test_cut_before_the_execution_the_first_action_of_what_passed_is_committed() -> None:
-    assert Rehearsal(verdicts=("fail", "pass"), spent_from=(Propose, 5)).run(n=2).commits == ["a3"]
-    assert Rehearsal(verdicts=("fail",), spent_from=(Propose, 5)).run(n=2).commits == ["a1"]
+@pytest.mark.parametrize(("verdicts", "action"), [(("fail", "pass"), "a3"), (("fail",), "a1")])
+def test_cut_before_the_execution_the_first_action_of_what_passed_is_committed(verdicts: Any, action: str) -> None:
+    assert Rehearsal(verdicts=verdicts, spent_from=(Propose, 5)).run(n=2).commits == [action]
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("Verdict: pass\nCause: fine", True),
-        ("**Verdict:** PASS.", True),
-        ("I doubt it.\nVerdict: **Failed**", False),
-        ("Verdict (final): passed", True),
+        *(("Verdict: pass\nCause: fine", True), ("**Verdict:** PASS.", True), ("Verdict (final): passed", True)),
+        *(("I doubt it.\nVerdict: **Failed**", False), ("fail", False), ("", None)),
         ("verdict: fail, though it could pass", None),
         ("The attempt was nice and long and nobody can say whether it will pass or fail.", None),
-        ("fail", False),
-        ("", None),
     ],
 )
 def test_a_models_evaluation_is_read_however_it_is_decorated(text: str, expected: bool | None) -> None:
@@ -221,14 +188,9 @@ OPEN = State("on the way", {})
 @pytest.mark.parametrize(
     ("verdict", "preview", "expected"),
     [
-        (Verdict(0.1, passed=True), OVER, True),
-        (Verdict(0.9, passed=True), OPEN, False),
-        (Verdict(0.9, passed=False), OVER, False),
-        (Verdict(0.6), OVER, True),
-        (Verdict(0.4), OVER, False),
-        (Verdict(0.9), OPEN, False),
-        (Verdict(0.9), None, False),
-        (None, OVER, False),
+        *((Verdict(0.1, passed=True), OVER, True), (Verdict(0.9, passed=True), OPEN, False), (None, OVER, False)),
+        *((Verdict(0.9, passed=False), OVER, False), (Verdict(0.6), OVER, True), (Verdict(0.4), OVER, False)),
+        *((Verdict(0.9), OPEN, False), (Verdict(0.9), None, False)),
     ],
 )
 def test_without_a_model_the_verdict_evaluates(verdict: Verdict | None, preview: State | None, expected: bool) -> None:
@@ -249,25 +211,20 @@ def test_the_plan_is_the_best_scored_attempt_that_passed() -> None:
 
 SAYS = ("ASK", "reply[")
 """How an action begins that a user answers."""
-WITH_A_USER: Mapping[str, Any] = {"IAD/ACEBench-v0": {"category": "agent_multi_turn"}}
 
 
 @pytest.mark.parametrize(
-    ("env_id", "mode", "simulator"),
+    ("env_id", "mode", "given"),
     [
-        ("IAD/WebShop-v0", "parallel", "noisy:0.7"),
-        ("IAD/BIRD-v0", "sequential", "perfect"),
-        ("IAD/BFCL-v0", "sequential", "perfect"),
-        ("IAD/ACEBench-v0", "parallel", "perfect"),
-        pytest.param("IAD/Booking-v0", "sequential", "perfect", marks=pytest.mark.slow),
+        ("IAD/WebShop-v0", "parallel", {"simulator": "noisy:0.7"}),
+        ("IAD/BFCL-v0", "sequential", {}),
+        ("IAD/ACEBench-v0", "parallel", {}),
+        pytest.param("IAD/Booking-v0", "sequential", {}, marks=pytest.mark.slow),
     ],
 )
-def test_it_runs_with_the_rule_based_agents(env_id: str, mode: str, simulator: str) -> None:
-    agent, options = "plan-following", dict(WITH_A_USER.get(env_id, {}))
-    if simulator != "perfect" and domain_by_id(env_id).agent.startswith("solution"):
-        agent, options["max_steps"] = "plan-following:random", 8  # no gold is simulated, which its own agent needs
-    env = gym.make(env_id, **options)
-    with IADPolicyWrapper(agent, env, strategy="artis", n=2, mode=mode, simulator=simulator) as policy:
+def test_an_agent_that_follows_plans_plans_anew_where_a_user_spoke(env_id: str, mode: str, given: Any) -> None:
+    env = gym.make(env_id, **({"category": "agent_multi_turn"} if "ACE" in env_id else {}))
+    with IADPolicyWrapper("plan-following", env, strategy="artis", n=2, mode=mode, **given) as policy:
         for task_id in env.unwrapped.task_ids[:2]:  # type: ignore[attr-defined]
             play(env, policy, options={"task_id": task_id})
             first = policy.decisions[0]
@@ -279,8 +236,7 @@ def test_it_runs_with_the_rule_based_agents(env_id: str, mode: str, simulator: s
 
 
 def test_a_plan_following_agent_does_what_the_plan_says_and_gives_it_up_where_it_was_refused() -> None:
-    env = gym.make("IAD/WebShop-v0")
-    observation, info = env.reset(options={"task_id": env.unwrapped.task_ids[0]})  # type: ignore[attr-defined]
+    env = gym.make("IAD/WebShop-v0", max_steps=4)
     plan = PlannedActions(0, ("search[tea]", "click[no such thing]", "search[never]"))
 
     def planned(here: State) -> Any:
@@ -288,9 +244,6 @@ def test_a_plan_following_agent_does_what_the_plan_says_and_gives_it_up_where_it
             here = yield from Commit((yield from Propose(here.planned(plan), 1))[0])
 
     with IADPolicyWrapper("plan-following:shopper", env, strategy=planned) as policy:
-        actions = []
-        for _ in range(4):
-            actions.append(policy.act(observation, info))
-            observation, _, _, _, info = env.step(actions[-1])
+        actions, *_ = play(env, policy, options={"task_id": "test-0001"})
     assert actions[:2] == ["search[tea]", "click[no such thing]"]
     assert "search[never]" not in actions

@@ -1,4 +1,4 @@
-"""Every registered strategy plays every environment with its rule-based agent, moving it by its commits only."""
+"""Every registered strategy plays every environment, moving it by its commits only."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,22 +6,21 @@ from typing import Any
 import gymnasium as gym
 import pytest
 
+from iad_envs import ENVIRONMENTS
 from iad_policy import IADPolicyWrapper
-from iad_policy.registry.domain import domain_by_id
 from iad_policy.strategies import STRATEGIES, declaration_of
 from iad_policy.types.hashing import digest
 from tests.contract.components import SMALL
-from tests.contract.rule_based import KEYLESS, made
+from tests.contract.rule_based import made
 
-SLOW = ("IAD/WebShopBrowser-v0", "IAD/Sketch2Code-v0", "IAD/BookingBrowser-v0")
-"""Environments with a browser."""
-FEW = ("iad",)
-"""Strategies that `make test` plays in a browser; the rest is for `make test-full`."""
-PLAYED = [
-    pytest.param(env, name, marks=[pytest.mark.slow] if env in SLOW and name not in FEW else [])
-    for env in KEYLESS
-    for name in STRATEGIES
-]
+QUICK = ("IAD/WebShop-v0", "IAD/BFCL-v0")
+"""Environments in which `make test` plays every strategy. In the others it plays few, and in browsers none."""
+FEW = ("iad", "mcts", "bon-episode")
+
+
+def marks(env: str, name: str) -> list[pytest.MarkDecorator]:
+    is_quick = env in QUICK or (name in FEW and "Browser" not in env and ("Sketch" not in env or name == "iad"))
+    return [] if is_quick else [pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
@@ -31,21 +30,23 @@ def env(request: pytest.FixtureRequest) -> Iterator[gym.Env[Any, Any]]:
     env.close()
 
 
-@pytest.mark.parametrize(("env", "name"), PLAYED, indirect=["env"])
+@pytest.mark.parametrize(
+    ("env", "name"),
+    [pytest.param(env, name, marks=marks(env, name)) for env in ENVIRONMENTS for name in STRATEGIES],
+    indirect=["env"],
+)
 def test_a_strategy_plays_an_environment_to_its_end(env: gym.Env[Any, Any], name: str) -> None:
     inner: Any = env.unwrapped
-    assert env.spec is not None
     declared = declaration_of(name)
     how = {"strategy": name, "n": 2, "verifier": "oracle" if declared.needs == "oracle" else "proxy"}
-    with IADPolicyWrapper(domain_by_id(env.spec.id).agent, env, **{**how, **SMALL.get(name, {})}) as policy:
-        for task_id in inner.task_ids[:1]:
-            observation, info = env.reset(options={"task_id": task_id})
-            done = False
-            while not done:
-                before = digest(observation)
-                action = policy.act(observation, info)
-                assert digest(inner.restore(inner.snapshot())[0]) == before
-                observation, _, terminated, truncated, info = env.step(action)
-                done = terminated or truncated
-            assert policy.usage.verifications > 0 or declared.needs == "nothing"
+    with IADPolicyWrapper("solution:0.3", env, **{**how, **SMALL.get(name, {})}) as policy:
+        observation, info = env.reset(options={"task_id": inner.task_ids[0]})
+        done = False
+        while not done:
+            before = digest(observation)
+            action = policy.act(observation, info)
+            assert digest(inner.restore(inner.snapshot())[0]) == before
+            observation, _, terminated, truncated, info = env.step(action)
+            done = terminated or truncated
+        assert policy.usage.verifications > 0 or declared.needs == "nothing"
         assert policy.usage.env_steps >= 1

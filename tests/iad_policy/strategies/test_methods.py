@@ -1,6 +1,6 @@
 """The step-level and whole-episode methods on canned answers: what each commits, asks and shows, also when cut."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -21,6 +21,11 @@ def text_of(request: Propose) -> str | None:
     return request.feedback and feedback_text(request.feedback, Rendering())
 
 
+def judged(score: Callable[[str], float], **given: Any) -> Any:
+    """Answers a request for verdicts by the action."""
+    return lambda request: [replace(one, verdict=Verdict(score(one.action)), **given) for one in request.candidates]
+
+
 def committed(name: str, answers: Mapping[type, Any], *, n_commits: int = 1, **options: Any) -> list[Any]:
     return drive(load_strategy(name, **{"n": 3, **options})(HERE), answers, n_commits=n_commits)
 
@@ -28,130 +33,90 @@ def committed(name: str, answers: Mapping[type, Any], *, n_commits: int = 1, **o
 @pytest.mark.parametrize(
     ("name", "proposed", "action"),
     [
-        ("weighted-bon", ["a", "ccc", "bb", "bb"], "bb"),  # 2 + 2 is more than 3
-        ("weighted-bon", ["ccc", "bb", "a", "d"], "ccc"),
-        ("weighted-bon", ["bb", "aa", "c", ""], "bb"),
-        ("weighted-bon", ["", "", "", ""], ""),
-        ("self-refine", ["aaaa", "bb", "c", "d"], "d"),
-        ("self-refine", ["aaaa", "bb", "c", ""], "c"),
-        ("self-refine", ["", "", "a", ""], "a"),
-        ("sk2code-feedback", ["aaaa", "bb", "c", "d"], "d"),
-        ("sk2code-feedback", ["aaaa", "", "c", ""], "c"),
-        ("self-debug", ["a"], "a"),
-        ("self-debug", ["", "", "c"], "c"),
-        ("try-again", ["", "a"], "a"),
-        ("sequential-revision", ["a", "ccc", "bb", "bb"], "bb"),
-        ("sequential-revision", ["", "a", "b", ""], "a"),
-        ("iad-fb", ["a", "bb", "c", "d"], "bb"),
-        ("q-guided", ["a", "bb", "ccc", "d"], "ccc"),
-        ("bon-episode", ["a", "bb", "ccc", "d"], "ccc"),
-        ("reflexion", ["aaaa", "bb", "ccc", "d"], "d"),
+        ("weighted-bon", "a ccc bb bb", "bb"),  # 2 + 2 is more than 3
+        ("weighted-bon", "ccc bb a d", "ccc"), ("weighted-bon", "bb aa c -", "bb"), ("weighted-bon", "- - - -", ""),
+        ("self-refine", "aaaa bb c d", "d"), ("self-refine", "aaaa bb c -", "c"), ("self-refine", "- - a -", "a"),
+        ("sk2code-feedback", "aaaa bb c d", "d"), ("sk2code-feedback", "aaaa - c -", "c"),
+        ("self-debug", "a", "a"), ("self-debug", "- - c", "c"), ("try-again", "- a", "a"),
+        ("sequential-revision", "a ccc bb bb", "bb"), ("sequential-revision", "- a b -", "a"),
+        ("iad-fb", "a bb c d", "bb"), ("q-guided", "a bb ccc d", "ccc"), ("bon-episode", "a bb ccc d", "ccc"),
+        ("reflexion", "aaaa bb ccc d", "d"),
     ],
-)
-def test_what_is_committed(name: str, proposed: list[str], action: str) -> None:
-    assert committed(name, canned(*proposed), n=4) == [action]
+)  # fmt: skip
+def test_what_is_committed(name: str, proposed: str, action: str) -> None:
+    assert committed(name, canned(*(one.strip("-") for one in proposed.split())), n=4) == [action]
 
 
 @pytest.mark.parametrize(
     ("name", "kind", "n", "action"),
     [
-        ("weighted-bon", Verify, 0, "a"),
-        ("self-refine", Ask, 0, "a"),
-        ("self-refine", Propose, 2, "bbb"),
-        ("sk2code-feedback", Verify, 0, "a"),
-        ("sk2code-feedback", Propose, 2, "bbb"),
-        ("sk2code-feedback", Ask, 1, "bbb"),
-        ("self-debug", Simulate, 0, "a"),
-        ("self-debug", Simulate, 1, "bbb"),
-        ("self-debug", Propose, 1, "a"),
-        ("try-again", Verify, 0, "a"),
-        ("try-again", Verify, 1, "a"),
-        ("try-again", Propose, 2, "bbb"),
-        ("sequential-revision", Verify, 0, "a"),
-        ("sequential-revision", Verify, 2, "bbb"),
-        ("sequential-revision", Ask, 0, "a"),
-        ("iad-fb", Verify, 0, "a"),
-        ("iad-fb", Ask, 1, "bbb"),
-        ("q-guided", Verify, 0, "a"),
-        ("q-guided", Propose, 2, "bbb"),
-        ("q-guided", Ask, 0, "bbb"),
-        ("bon-episode", Verify, 0, "a"),
-        ("bon-episode", Verify, 1, "a"),
-        ("bon-episode", Simulate, 0, "a"),
-        ("bon-episode", Simulate, 2, "bbb"),
-        ("bon-episode", Propose, 1, "a"),
-        ("reflexion", Verify, 0, "a"),
-        ("reflexion", Simulate, 0, "a"),
-        ("reflexion", Simulate, 1, "a"),
-        ("reflexion", Propose, 2, "bbb"),
+        ("weighted-bon", Verify, 0, "a"), ("self-refine", Ask, 0, "a"), ("self-refine", Propose, 2, "bbb"),
+        ("sk2code-feedback", Verify, 0, "a"), ("sk2code-feedback", Propose, 2, "bbb"), ("self-debug", Simulate, 0, "a"),
+        ("sk2code-feedback", Ask, 1, "bbb"), ("self-debug", Simulate, 1, "bbb"), ("self-debug", Propose, 1, "a"),
+        ("try-again", Verify, 0, "a"), ("try-again", Verify, 1, "a"), ("try-again", Propose, 2, "bbb"),
+        ("sequential-revision", Verify, 0, "a"), ("sequential-revision", Verify, 2, "bbb"),
+        ("sequential-revision", Ask, 0, "a"), ("iad-fb", Verify, 0, "a"), ("iad-fb", Ask, 1, "bbb"),
+        ("q-guided", Verify, 0, "a"), ("q-guided", Propose, 2, "bbb"), ("q-guided", Ask, 0, "bbb"),
+        ("bon-episode", Verify, 0, "a"), ("bon-episode", Verify, 1, "a"), ("bon-episode", Simulate, 0, "a"),
+        ("bon-episode", Simulate, 2, "bbb"), ("bon-episode", Propose, 1, "a"), ("reflexion", Verify, 0, "a"),
+        ("reflexion", Simulate, 0, "a"), ("reflexion", Simulate, 1, "a"), ("reflexion", Propose, 2, "bbb"),
         ("reflexion", Ask, 0, "a"),
     ],
-)
+)  # fmt: skip
 def test_what_is_committed_when_the_budget_ends(name: str, kind: type, n: int, action: str) -> None:
     """Each docstring says it. Nothing that is executed fails, but what self-debug tries."""
     answers = canned("a", "bbb", "cc", "d", "e", "f")
     if name == "self-debug":
         answers[Simulate] = lambda request: State("it failed", {}, failure="it failed")
     if name == "try-again":
-        answers[Verify] = lambda request: [
-            replace(one, verdict=Verdict(len(one.action) / 9)) for one in request.candidates
-        ]
+        answers[Verify] = judged(lambda action: len(action) / 9)
     assert committed(name, cut(answers, kind, n)) == [action]
 
 
-def test_weights_are_added_up_by_key_and_not_by_text() -> None:
+def test_weights_are_added_up_by_key_and_not_by_text_and_a_failed_verification_takes_none_away() -> None:
     answers = canned("SELECT 1", "Select  1", "SELECT 22")
-    answers[Propose] = lambda request: [
-        Candidate("SELECT 22", key="22"), Candidate("SELECT 1", key="1"), Candidate("select 1", key="1"),
-    ]  # fmt: skip
+    texts = {"SELECT 22": "22", "SELECT 1": "1", "select 1": "1"}
+    answers[Propose] = lambda request: [Candidate(text, key=key) for text, key in texts.items()]
     assert committed("weighted-bon", answers) == ["SELECT 1"]
-
-
-def test_a_failed_verification_takes_no_weight_away() -> None:
-    answers = canned()
-    scores = [float("-inf"), 2.0, 1.5]
+    scores = iter([float("-inf"), 2.0, 1.5])
     answers[Propose] = lambda request: [Candidate(action, key=action) for action in ("a", "a", "b")]
-    answers[Verify] = lambda request: [
-        replace(one, verdict=Verdict(score)) for one, score in zip(request.candidates, scores, strict=True)
-    ]
-    assert committed("weighted-bon", answers) == ["a"]
+    assert committed("weighted-bon", {**answers, Verify: judged(lambda action: next(scores))}) == ["a"]
 
 
-def test_sk2code_feedback_shows_the_critic_the_verdict_and_the_agent_words_alone() -> None:
-    answers, proposals = seen_by(canned("aaaaaaa", "b", "c"), Propose)
-    answers, asked = seen_by(answers, Ask)
-    committed("sk2code-feedback", answers)
-    assert [(one.role, one.subject.score) for one in asked] == [("critic", 7.0), ("critic", 1.0)]
-    assert [text_of(one) for one in proposals] == [
-        None, "Last: aaaaaaa\nReview: the critic said", "Last: b\nReview: the critic said",
-    ]  # fmt: skip
-
-
-def test_sequential_revision_hides_the_score_from_the_agent_and_shows_it_to_the_critic() -> None:
-    answers, proposals = seen_by(canned("aaaaaaa", "b", "c"), Propose)
-    answers, asked = seen_by(answers, Ask)
-    answers, verified = seen_by(answers, Verify)
-    committed("sequential-revision", answers)
-    assert [one.subject.score for one in asked] == [7.0, 1.0]
-    told = [one.feedback for one in proposals[1:]]
-    assert all("7" not in feedback_text(one, Rendering()) and one.best.verdict is None for one in told)
-    assert [len(one.candidates) for one in verified] == [1, 2, 3]
+def test_the_critic_is_shown_the_verdict_and_the_agent_words_alone() -> None:
+    told = [f"Last: {action}\nReview: the critic said" for action in ("aaaaaaa", "b")]
+    for name, n_verified in (("sk2code-feedback", [1, 1]), ("sequential-revision", [1, 2, 3])):
+        answers, proposals = seen_by(canned("aaaaaaa", "b", "c"), Propose)
+        answers, asked = seen_by(answers, Ask)
+        answers, verified = seen_by(answers, Verify)
+        committed(name, answers)
+        assert [(one.role, one.subject.score) for one in asked] == [("critic", 7.0), ("critic", 1.0)]
+        assert all("7" not in str(text_of(one)) and one.feedback.best.verdict is None for one in proposals[1:])
+        assert [len(one.candidates) for one in verified] == n_verified
+        assert name != "sk2code-feedback" or [text_of(one) for one in proposals] == [None, *told]
 
 
 @pytest.mark.parametrize(
     ("shown", "text"),
-    [
-        ("all", "Tried 1: a\nTried 2: b\nFindings: the critic said"),
-        ("last", "Last: b\nReview: the critic said"),
-    ],
+    [("all", "Tried 1: a\nTried 2: b\nFindings: the critic said"), ("last", "Last: b\nReview: the critic said")],
 )
 def test_a_revision_is_given_all_answers_before_it_and_the_text_about_the_last(shown: str, text: str) -> None:
     answers, proposals = seen_by(canned("a", "b", "c"), Propose)
     committed("sequential-revision", answers, shown=shown)
     assert text_of(proposals[-1]) == text
     assert proposals[-1].feedback.best.action == "b"
-    with pytest.raises(ValueError, match="'all' or 'last', got 'none'"):
-        committed("sequential-revision", canned("a"), shown="none")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "said"),
+    [
+        ("sequential-revision", {"shown": "none"}, "'all' or 'last', got 'none'"),
+        ("iad-fb", {"k": -1}, "0 or more, got -1"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(name: str, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        committed(name, canned("a"), **options)
 
 
 @pytest.mark.parametrize(("k", "n_texts"), [(None, 3), (0, 0), (1, 1), (2, 2), (9, 3)])
@@ -160,11 +125,8 @@ def test_iad_fb_asks_for_k_judge_texts_at_most(k: int | None, n_texts: int) -> N
     answers, asked = seen_by(answers, Ask)
     assert committed("iad-fb", answers, n=4, k=k) == ["bb"]
     assert len(asked) == n_texts
-    assert ["Review: the critic said" in text_of(one) for one in proposals[1:]] == [
-        place < n_texts for place in range(3)
-    ]
-    with pytest.raises(ValueError, match="k, the number of judge texts, to be 0 or more, got -1"):
-        committed("iad-fb", answers, k=-1)
+    told = ["Review: the critic said" in text_of(one) for one in proposals[1:]]
+    assert told == [place < n_texts for place in range(3)]
 
 
 def test_self_debug_feeds_back_the_error_in_the_environments_words() -> None:
@@ -182,14 +144,10 @@ def test_self_debug_feeds_back_the_error_in_the_environments_words() -> None:
 def test_try_again_shows_the_reward_and_ends_at_1() -> None:
     rewards = {"a": 0.25, "b": 0.125, "c": 1.0, "d": 0.5}
     answers, proposals = seen_by(canned("a", "b", "c", "d"), Propose)
-    answers[Verify] = lambda request: [
-        replace(one, verdict=Verdict(rewards[one.action]), preview=State(f"saw {one.action}", {}))
-        for one in request.candidates
-    ]
+    answers[Verify] = judged(rewards.__getitem__, preview=State("saw it", {}))
     assert committed("try-again", answers, n=9) == ["c"]
-    assert [text_of(one) for one in proposals] == [
-        None, "Last: a\nOutput: saw a\nReward: 0.25", "Last: b\nOutput: saw b\nReward: 0.125",
-    ]  # fmt: skip
+    told = [f"Last: {action}\nOutput: saw it\nReward: {rewards[action]}" for action in "ab"]
+    assert [text_of(one) for one in proposals] == [None, *told]
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
@@ -231,23 +189,15 @@ def test_q_guided_episodes_are_guided_at_each_step_and_the_best_one_is_committed
 
 def two_steps(answers: dict[type, Any]) -> dict[type, Any]:
     """Answers of a world whose episodes are two actions long, for real and simulated."""
-    n_done = [0]
 
     def simulate(request: Simulate) -> State:
         path = (*request.at.path, Move(request.candidate.action, request.draw))
-        return State(
-            f"after {'/'.join(move.action for move in path)}",
-            {},
-            path=path,
-            wording=request.at.wording,
-            done=len(path) == 2,
-        )
+        there = f"after {'/'.join(move.action for move in path)}"
+        return State(there, {}, path=path, wording=request.at.wording, done=len(path) == 2)
 
     def commit(request: Commit) -> State:
-        n_done[0] += 1
-        there = "/".join([*acted, request.candidate.action])
         acted.append(request.candidate.action)
-        return State(f"after {there}", {}, done=n_done[0] == 2)
+        return State(f"after {'/'.join(acted)}", {}, done=len(acted) == 2)
 
     acted: list[str] = []
     return {**answers, Simulate: simulate, Commit: commit}
@@ -276,23 +226,13 @@ def test_an_episode_that_came_to_its_end_goes_before_one_that_the_budget_cut() -
     assert committed("bon-episode", answers, n=2, n_commits=2) == ["a", "a"]
 
 
-def test_a_proposal_that_could_not_be_simulated_any_more_is_committed_all_the_same() -> None:
-    answers, proposals = seen_by(cut(two_steps(canned("a", "b", "live")), Simulate, 1), Propose)
-    assert committed("bon-episode", answers, n=1, n_commits=2) == ["a", "b"]
-    assert len(proposals) == 2
-
-
-def test_reflexion_retries_with_reflections_and_commits_the_last_attempt() -> None:
+def test_reflexion_retries_with_reflections_until_one_passes_and_commits_the_last_attempt() -> None:
     answers, proposals = seen_by(two_steps(canned("a", "a", "b", "b", "c", "c")), Propose)
     answers, asked = seen_by(answers, Ask)
     assert committed("reflexion", answers, n_commits=2) == ["c", "c"]
     assert [len(one.at.notes) for one in proposals] == [0, 0, 1, 1, 2, 2]
-    assert [(one.role, one.subject[0].observation) for one in asked] == [
-        ("reflector", "after a/a"), ("reflector", "after b/b"),
-    ]  # fmt: skip
-
-
-def test_reflexion_ends_with_the_first_attempt_that_the_verifier_passes() -> None:
+    told = [(one.role, one.subject[0].observation) for one in asked]
+    assert told == [("reflector", "after a/a"), ("reflector", "after b/b")]
     answers, proposals = seen_by(two_steps(canned("a", "a", "b", "b", "c", "c")), Propose)
     answers[Verify] = lambda request: [
         replace(one, verdict=Verdict(0.5, passed=one.action == "b")) for one in request.candidates
@@ -318,11 +258,9 @@ def test_a_whole_episode_method_ends_where_an_environment_has_no_end() -> None:
 @pytest.mark.parametrize(
     ("name", "options", "means"),
     [
-        ("bon", {}, "proposals per decision"),
-        ("self-refine", {}, "proposals per decision"),
-        ("q-guided", {"n": 2}, "proposals per decision"),
+        *(("bon", {}, "proposals per decision"), ("self-refine", {}, "proposals per decision")),
+        *(("q-guided", {"n": 2}, "proposals per decision"), ("bon-episode", {}, "simulated episodes")),
         ("q-guided", {"episodes": 2}, "proposals per step of each simulated episode"),
-        ("bon-episode", {}, "simulated episodes"),
         ("reflexion", {}, "simulated episodes"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Files of predictions: recorded actions, and what is about no task."""
+"""Files of predictions: what can be read of them is read, and the rest is named with its place."""
 
 import json
 from pathlib import Path
@@ -8,9 +8,67 @@ import gymnasium as gym
 import pytest
 
 from iad_policy.ledger.predictions.formats import ActionsOnly
+from iad_policy.ledger.predictions.json_items import read_items
 from iad_policy.ledger.predictions.prediction_files import files_of, read_predictions
 from iad_policy.report.predictions.scored_files import ExpectedTasks, read_files
 from iad_policy.types.hashing import encode
+
+
+def read(tmp_path: Path, text: str | bytes, name: str = "file.json") -> tuple[list[tuple[Any, ...]], list[str]]:
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    items, problems = read_items(path)
+    for place in [item.place for item in items] + problems:
+        assert place.startswith(str(path))
+    shown = [(item.place.removeprefix(f"{path}, line "), *item[1:]) for item in items]
+    return shown, [problem.removeprefix(f"{path}") for problem in problems]
+
+
+def test_members_of_objects_and_arrays_and_lines_have_their_places(tmp_path: Path) -> None:
+    assert read(tmp_path, '{"a": 1,\n"b": [2]}') == ([("1", 0, "a", 1), ("2", 1, "b", [2])], [])
+    assert read(tmp_path, '\ufeff [1,\n\n{"b": 2} ]\n') == ([("1", 0, None, 1), ("3", 1, None, {"b": 2})], [])
+    lines = '{"a": 1}\n\n{"a": 2}\n'
+    for name in ("file.jsonl", "file.ndjson", "file.json"):
+        assert read(tmp_path, lines, name) == ([("1", 0, None, {"a": 1}), ("3", 1, None, {"a": 2})], [])
+    assert read(tmp_path, "{}") == read(tmp_path, "[]") == ([], [])
+
+
+def test_a_line_that_can_not_be_read_costs_only_itself_and_keeps_its_number(tmp_path: Path) -> None:
+    items, problems = read(tmp_path, '{"a": 1}\n{"a": \nNaN\n"\udc80'.encode("utf-8", "surrogateescape"), "file.jsonl")
+    assert [(place, position) for place, position, *_ in items] == [("1", 0), ("3", 2)]
+    assert [problem.partition(":")[0] for problem in problems] == [", line 2", ", line 4"]
+    assert "not UTF-8" in problems[1]
+    items, problems = read(tmp_path, '{bad}\n{"a": 2}\n')
+    assert ([position for _, position, *_ in items], len(problems)) == ([1], 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "n_items", "place"),
+    [
+        *(('{"a": 1,\n"b": 2,\n"c": "cut o', 2, ", line 3"), ('{"a": 1,\n"b" 2}', 1, ", line 2")),
+        *(('{"a": 1 "b": 2}', 1, ", line 1"), ("{1: 2}", 0, ", line 1"), ('[1,\n2,\n{"a":', 2, ", line 3")),
+        *(("[1,\n" + "[" * 10**5, 1, ", line 2"), ("[1, " + "9" * 10**4 + "]", 1, ", line 1")),
+        *(("", 0, ""), ("no JSON", 0, ""), ("12", 0, "")),
+    ],
+)
+def test_what_comes_before_a_damaged_place_is_kept(text: str, n_items: int, place: str, tmp_path: Path) -> None:
+    items, (problem,) = read(tmp_path, text)
+    assert len(items) == n_items
+    assert problem.startswith(f"{place}: expected ")
+
+
+def test_of_two_members_with_one_key_the_later_one_counts_and_the_first_is_named(tmp_path: Path) -> None:
+    assert read(tmp_path, '{"a": 1,\n"b": 2,\n"a": 3}') == (
+        [("2", 1, "b", 2), ("3", 2, "a", 3)],
+        [", line 1: the key 'a' is there again in a later line, which counts"],
+    )
+
+
+def test_a_member_that_is_not_utf_8_is_named_and_the_others_are_kept(tmp_path: Path) -> None:
+    items, problems = read(tmp_path, b'{"a": "x",\n"b": "\xff",\n"c": "\xc3\xa9"}')
+    assert [(key, value) for *_, key, value in items] == [("a", "x"), ("c", "é")]
+    assert problems == [", line 2: expected UTF-8, got other bytes"]
+
 
 TASKS = ExpectedTasks({"a": "easy", "b": ""}, {"a": 1, "b": 1, "other": 1}, "split dev")
 
@@ -42,37 +100,26 @@ def test_a_line_is_an_attempt_and_bad_ones_are_named(tmp_path: Path, form: Actio
         ["x"],
     )
     read = read_predictions(path, form, ["a", "b", "7"])
-    assert [(one.task_id, one.actions, one.seed, one.arm, one.answer) for one in read.attempts] == [
-        ("a", ("x", "y"), 3, "", None),
-        ("7", (), 0, "", None),
-        ("b", (), 0, "mine", None),
-    ]
-    assert read.attempts[0].place == f"{path}, line 1"
-    assert read.unknown == ["nope"]
-    assert [problem.split(": ")[0].rpartition(" ")[2] for problem in read.problems[:6]] == [
-        "3",
-        "4",
-        "5",
-        "6",
-        "7",
-        "8",
-    ]
-    assert read.problems[6].startswith(f"{path}, line 11 and 1 more: expected recorded actions")
+    expected = [("a", ("x", "y"), 3, "", None), ("7", (), 0, "", None), ("b", (), 0, "mine", None)]
+    assert [(one.task_id, one.actions, one.seed, one.arm, one.answer) for one in read.attempts] == expected
+    assert (read.attempts[0].place, read.unknown) == (f"{path}, line 1", ["nope"])
+    places = [problem.removeprefix(f"{path}, line ").partition(": ")[0] for problem in read.problems]
+    assert places == ["3", "4", "5", "6", "7", "8", "11 and 1 more"]
 
 
 def test_an_object_may_be_one_attempt_and_an_array_several(tmp_path: Path, form: ActionsOnly) -> None:
-    one, several = tmp_path / "one.json", tmp_path / "several.json"
-    one.write_text('{"task_id": "a", "actions": ["x"]}')
-    several.write_text('[{"task_id": "a", "actions": ["x"]}, {"task_id": "a", "actions": ["y"]}]')
-    assert [attempt.actions for attempt in read_predictions(one, form, ["a"]).attempts] == [("x",)]
-    assert [attempt.actions for attempt in read_predictions(several, form, ["a"]).attempts] == [("x",), ("y",)]
+    path, one = tmp_path / "file.json", '{"task_id": "a", "actions": ["x"]}'
+    for text, n in ((one, 1), (f"[{one}, {one}]", 2)):
+        path.write_text(text)
+        assert [attempt.actions for attempt in read_predictions(path, form, ["a"]).attempts] == [("x",)] * n
 
 
 def test_actions_that_are_no_text_are_read_as_runs_record_them(tmp_path: Path, form: ActionsOnly) -> None:
-    path = write(tmp_path / "file.jsonl", {"task_id": "a", "actions": [1, encode((1, 2)), {"__array__": "no"}]})
-    assert read_predictions(path, form, []).problems[0].startswith(f"{path}, line 1: expected an encoded value")
-    path = write(tmp_path / "file.jsonl", {"task_id": "a", "actions": [1, encode((1, 2))]})
-    assert read_predictions(path, form, []).attempts[0].actions == (1, (1, 2))
+    actions = [1, encode((1, 2))]
+    lines = [{"task_id": "a", "actions": one} for one in ([*actions, {"__array__": "no"}], actions)]
+    read = read_predictions(write(tmp_path / "file.jsonl", *lines), form, [])
+    assert "line 1: expected an encoded value" in read.problems[0]
+    assert [one.actions for one in read.attempts] == [(1, (1, 2))]
 
 
 def test_a_folder_has_files(tmp_path: Path, form: ActionsOnly) -> None:
@@ -89,9 +136,7 @@ def test_attempts_at_other_tasks_are_left_out_and_named(tmp_path: Path, form: Ac
     assert read.notes[0].endswith("outside of split dev, which are not scored: 2 (other)")
 
 
-def test_files_are_samples_of_one_arm_or_arms_with_names_that_tell_them_apart(
-    tmp_path: Path, form: ActionsOnly
-) -> None:
+def test_files_are_samples_of_one_arm_or_arms_with_their_own_names(tmp_path: Path, form: ActionsOnly) -> None:
     (tmp_path / "deep").mkdir()
     paths = [write(tmp_path / name, {"task_id": "a", "actions": []}) for name in ("x.jsonl", "y.json", "deep/x.jsonl")]
     assert {arm for arm, _ in read_files(paths, form, TASKS, is_compared=False)} == {"3 files"}

@@ -4,6 +4,7 @@ import json
 import pickle
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -35,8 +36,6 @@ from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, Liker, cast, conf
 
 
 class Waiting(Guesser):
-    """Answers when it is let."""
-
     def __init__(self) -> None:
         super().__init__()
         self.asked, self.let = threading.Event(), threading.Event()
@@ -47,13 +46,10 @@ class Waiting(Guesser):
         return super().propose(state, feedback=feedback, temperature=temperature, rng=rng)
 
 
-@contextmanager
-def worker(agent: Any = None, n_workers: int = 1, **changes: Any) -> Iterator[tuple[RemoteWorker, Runner]]:
+def worker(agent: Any = None, make_env: Any = DialsEnv, n_workers: int = 1) -> tuple[RemoteWorker, Runner]:
     here = cast(agent or Guesser(), Liker())
-    asked = config(**changes)
-    made = RemoteWorker(WorkerSpec(asked, DialsEnv, lambda *_: here), n_workers)
-    yield made, Runner(asked, DialsEnv, lambda *_: here)
-    made.close()
+    made = RemoteWorker(WorkerSpec(config(), make_env, lambda *_: here), n_workers)
+    return made, Runner(config(), DialsEnv, lambda *_: here)
 
 
 def requests(runner: Runner, n: int, answers: Any = None, blobs: Any = None) -> tuple[EpisodeRequest, ...]:
@@ -77,10 +73,8 @@ def shop() -> Iterator[tuple[RemoteWorker, Runner]]:
     """Two tasks in the shop, whose pages are long enough to be kept as blobs."""
     asked = RunConfig("IAD/WebShop-v0", "shopper", "proxy", ("single", "iad"), n=2, tasks=2)
     make_env = partial(env_of, asked)
-    made, runner = (
-        RemoteWorker(WorkerSpec(asked, make_env, load_components), 1),
-        Runner(asked, make_env, load_components),
-    )
+    made = RemoteWorker(WorkerSpec(asked, make_env, load_components), 1)
+    runner = Runner(asked, make_env, load_components)
     yield made, runner
     made.close()
     runner.close()
@@ -117,22 +111,22 @@ def test_an_order_with_answers_is_replayed_and_asks_for_the_rest_only(tmp_path: 
 
 def test_stopped_it_hands_over_what_was_under_way_and_no_more() -> None:
     agent = Waiting()
-    with worker(agent) as (there, runner):
-        batches = there.run(requests(runner, 9))
-        received: list[Message] = []
-        listening = threading.Thread(target=lambda: received.extend(message for batch in batches for message in batch))
-        listening.start()
-        assert agent.asked.wait(10)
-        there.stop()
-        agent.let.set()
-        listening.join(10)
+    there, runner = worker(agent)
+    batches = there.run(requests(runner, 9))
+    received: list[Message] = []
+    listening = threading.Thread(target=lambda: received.extend(message for batch in batches for message in batch))
+    listening.start()
+    assert agent.asked.wait(10)
+    there.stop()
+    agent.let.set()
+    listening.join(10)
+    there.close()
     assert agent.n_calls == 1
     assert sum(message.lines.count(b'"kind":"candidate"') for message in received if isinstance(message, LogLines)) == 1
     assert not any(isinstance(message, EpisodeRecord) for message in received)
 
 
 def test_workers_of_a_station_run_side_by_side_each_in_its_own_thread() -> None:
-    agent = Waiting()
     threads: set[int] = set()
     both = threading.Barrier(2, timeout=10)  # one worker alone would never pass it
 
@@ -141,43 +135,40 @@ def test_workers_of_a_station_run_side_by_side_each_in_its_own_thread() -> None:
         threads.add(threading.get_ident())
         return DialsEnv()
 
-    here = cast(agent, Liker())
-    made = RemoteWorker(WorkerSpec(config(), make, lambda *_: here), 2)
-    runner = Runner(config(), DialsEnv, lambda *_: here)
-    jobs = requests(runner, 2)
-    done: list[Any] = []
-    listening = [
-        threading.Thread(target=lambda request=request: done.extend(made.run((request,)))) for request in jobs
-    ]  # fmt: skip
-    for thread in listening:
-        thread.start()
-    agent.let.set()
-    for thread in listening:
-        thread.join(10)
-    made.close()
+    there, runner = worker(make_env=make, n_workers=2)
+    with ThreadPoolExecutor(2) as pool:
+        done = list(pool.map(lambda request: list(there.run((request,))), requests(runner, 2)))
+    there.close()
     assert len(threads) == 2
     assert threading.get_ident() not in threads
-    assert sum(isinstance(message, EpisodeRecord) for batch in done for message in batch) == 2
+    assert sum(isinstance(message, EpisodeRecord) for batches in done for batch in batches for message in batch) == 2
 
 
-def test_what_keeps_an_environment_from_being_made_is_raised_where_it_was_asked_for() -> None:
+class Odd(Exception):
+    """Does not travel, as its class is not known elsewhere."""
+
+    __qualname__ = "nowhere.Odd"
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "said"),
+    [(FileNotFoundError("no data here"), FileNotFoundError, "no data"), (Odd("ours"), RuntimeError, "Odd: ours")],
+)
+def test_an_error_in_making_an_environment_is_the_askers(error: Exception, kind: type[Exception], said: str) -> None:
     def broken() -> DialsEnv:
-        raise FileNotFoundError("no data here")
+        raise error
 
-    here = cast(Guesser(), Liker())
-    made = RemoteWorker(WorkerSpec(config(), broken, lambda *_: here), 1)
-    with pytest.raises(FileNotFoundError, match="no data"):
-        made.handshake()
-    made.close()
+    there, _ = worker(make_env=broken)
+    with pytest.raises(kind, match=said):
+        there.handshake()
+    there.close()
 
 
 def test_a_greeting_tells_what_a_run_records() -> None:
-    with worker() as (there, runner):
-        facts = there.handshake()
-        recorded = runner.recorded_config()
-    assert {part: facts[part] for part in ("data", "identity", "iad_version")} == {
-        part: recorded[part] for part in ("data", "identity", "iad_version")
-    }
+    there, runner = worker()
+    facts, recorded = there.handshake(), runner.recorded_config()
+    there.close()
+    assert all(facts[part] == recorded[part] for part in ("data", "identity", "iad_version"))
 
 
 @pytest.mark.parametrize(
@@ -188,27 +179,11 @@ def test_our_errors_travel(error: Exception) -> None:
     assert (type(there), str(there), vars(there)) == (type(error), str(error), vars(error))
 
 
-def test_an_error_that_does_not_travel_is_told_in_words() -> None:
-    class Odd(Exception):
-        pass
-
-    def broken() -> DialsEnv:
-        raise Odd("a local class")
-
-    here = cast(Guesser(), Liker())
-    made = RemoteWorker(WorkerSpec(config(), broken, lambda *_: here), 1)
-    with pytest.raises(RuntimeError, match="Odd: a local class"):
-        made.handshake()
-    made.close()
-
-
-def test_a_file_that_did_not_come_along_is_missed_as_one_that_is_gone(tmp_path: Path) -> None:
-    with worker() as (_, runner):
-        (request,) = requests(runner, 1)
+def test_a_file_that_did_not_come_along_is_missed_as_one_that_is_gone() -> None:
+    (request,) = requests(worker()[1], 1)
     messages: list[Message] = []
     log = EpisodeLog(RelayedLog(request, messages.append), request.job.key, {})
-    long = log.put("x" * 5000)
-    log.put("x" * 5000)
+    long, _ = log.put("x" * 5000), log.put("x" * 5000)
     log.write(AnswerLine("0.0.0", "q", {"kind": "text", "text": long}))
     assert [type(message) for message in messages] == [FileContent, LogLines]
     with pytest.raises(FileNotFoundError):

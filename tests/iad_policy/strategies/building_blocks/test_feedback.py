@@ -7,18 +7,12 @@ from typing import Any
 import pytest
 
 from iad_envs.bash.policy.rendering import ShellRendering
-from iad_envs.sketch2code.policy.rendering import SketchRendering
 from iad_envs.webshop.policy.rendering import ShopRendering
 from iad_policy.prompts.feedback import feedback_text
 from iad_policy.prompts.rendering import Rendering
 from iad_policy.requests import Ask, Simulate
 from iad_policy.roles import TemplateRoles
-from iad_policy.strategies.building_blocks.feedback_forms import (
-    FORMS,
-    about_last,
-    fingerprint,
-    load_feedback,
-)
+from iad_policy.strategies.building_blocks.feedback_forms import FORMS, about_last, fingerprint, load_feedback
 from iad_policy.types import DIFFER, Candidate, Feedback, Said, State, Turn, Verdict
 from iad_policy.types.names import ROLES
 from iad_policy.types.texts import CHARS_PER_TOKEN, truncated
@@ -54,63 +48,49 @@ def test_only_the_scalar_form_tells_a_score(name: str) -> None:
         return
     assert ("0.875" in feedback.text) == (name == "scalar")
     assert "0.125" not in feedback.text
-    assert feedback.best.verdict is None
     assert ("the best" in feedback.text) == (name != "hints")
     assert ("the worst" in feedback.text) == (name not in ("scalar", "judge", "hints"))
-    assert feedback.worst is None or feedback.worst.verdict is None
-    assert all(one.verdict is None for one in feedback.tried)
+    told = [feedback.best, *([feedback.worst] if feedback.worst else []), *feedback.tried]
+    assert all(one.verdict is None for one in told)
     assert ("Look left." in feedback.text) == (feedback.critique != "") == name.endswith("judge")
 
 
-def test_best_alone_is_told_while_it_is_the_only_one() -> None:
-    for tried in ((BEST,), (BEST, BEST)):
-        feedback = form("best-worst", *tried)
-        assert feedback.text == "Best: the best"
-        assert feedback.worst is None
-
-
-def test_of_equally_bad_candidates_the_newest_is_told() -> None:
+def test_best_alone_is_told_while_it_is_the_only_one_and_of_equally_bad_ones_the_newest() -> None:
+    for alone in ((BEST,), (BEST, BEST)):
+        feedback = form("best-worst", *alone)
+        assert (feedback.text, feedback.worst) == ("Best: the best", None)
     tied = [Candidate(name, key=name, verdict=Verdict(0.5)) for name in "abc"]
     assert form("best-worst", *tied).text == "Best: a\nWorst: c"
 
 
 @pytest.mark.parametrize(
-    ("scores", "delta", "text"),
+    ("scores", "delta", "best", "worst"),
     [
-        ({"a": 0.1, "b": 0.5, "c": 0.4}, 0.0, "Best: b\nWorst: c"),  # a was replaced long ago
-        ({"a": 0.1, "b": 0.5, "c": 0.7}, 0.0, "Best: c\nWorst: b"),
-        ({"a": 0.5, "b": 0.55}, 0.1, "Best: a\nWorst: b"),  # b is better by less than delta
-        ({"a": 0.5, "b": 0.55, "c": 0.9}, 0.1, "Best: c\nWorst: a"),
-        ({"a": 0.5, "b": 0.55, "c": 0.9}, 0.0, "Best: c\nWorst: b"),
+        ([0.1, 0.5, 0.4], 0.0, "b", "c"),  # a was replaced long ago
+        ([0.1, 0.5, 0.7], 0.0, "c", "b"),
+        ([0.5, 0.55], 0.1, "a", "b"),  # b is better by less than delta
+        ([0.5, 0.55, 0.9], 0.1, "c", "a"),
+        ([0.5, 0.55, 0.9], 0.0, "c", "b"),
     ],
 )
-def test_best_and_worst_are_the_incumbent_under_delta_and_what_it_was_compared_with(
-    scores: dict[str, float], delta: float, text: str
-) -> None:
+def test_best_and_worst_are_as_in_the_paper(scores: list[float], delta: float, best: str, worst: str) -> None:
     """Equations 3 and 4 of arXiv 2504.01931 v2: of the new candidate and the incumbent before it."""
-    candidates = [Candidate(name, key=name, verdict=Verdict(score)) for name, score in scores.items()]
-    assert form("best-worst", *candidates, delta=delta).text == text
+    candidates = [Candidate(name, key=name, verdict=Verdict(one)) for name, one in zip("abc", scores, strict=False)]
+    assert form("best-worst", *candidates, delta=delta).text == f"Best: {best}\nWorst: {worst}"
     for name in ("scalar", "judge", "best-worst-judge", "best-worst-ever"):
-        assert form(name, *candidates, delta=delta).best.action == text[6], name
-    worst = form("best-worst-ever", *candidates, delta=delta).worst
-    assert (worst and worst.action) == (None if text[6] == "a" else "a")
+        assert form(name, *candidates, delta=delta).best.action == best, name
+    ever = form("best-worst-ever", *candidates, delta=delta).worst
+    assert (ever and ever.action) == (None if best == "a" else "a")
 
 
 SHOP = State("lamp | chair", {"page": {"selected": {}}})
 
 
-def tried(
-    action: str,
-    seen: str = "",
-    critique: str = "",
-    score: float = 0.5,
-    *,
-    failure: str = "",
-    here: State = SHOP,
-    **info: Any,
-) -> Candidate:
+def tried(action: str, seen: str = "", critique: str = "", score: float = 0.5, **given: Any) -> Candidate:
+    """A candidate with its outcome; `failure` and `here`, and further fields of its info."""
+    here, failure = given.pop("here", SHOP), given.pop("failure", "")
     before = (Turn(here.observation, action, here.info),)
-    preview = State(seen or here.observation, info, history=before, key=seen, failure=failure)
+    preview = State(seen or here.observation, given, history=before, key=seen, failure=failure)
     return Candidate(action, key=action, preview=preview, verdict=Verdict(score, critique))
 
 
@@ -140,37 +120,24 @@ def test_every_candidate_is_told_with_its_result_and_the_findings_and_nothing_tw
     ]
     assert [one.action for one in feedback.tried] == ["ls /x", "ls", "ls", "ls .", None]
     assert feedback.best.action == "ls"
-
-
-def test_findings_that_only_repeat_the_error_are_not_told_again() -> None:
     error = "no such column: age; near: pages"
-    failed = tried("submit[x]", critique=f"{error}.", failure=error)
-    assert form("findings", failed).text.splitlines() == [
-        "Tried 1: submit[x]",
-        "Result: it failed: no such column: age; near: pages",
-    ]
+    failed = form("findings", tried("submit[x]", critique=f"{error}.", failure=error))  # which only repeats the error
+    assert failed.text.splitlines() == ["Tried 1: submit[x]", f"Result: it failed: {error}"]
 
 
-PASSED, DOUBTED = (
-    Candidate(name, key=name, verdict=Verdict(score, passed=passed))
-    for name, score, passed in (("passed", 0.9, True), ("doubted", 0.4, None))
-)
+PASSED = Candidate("passed", key="passed", verdict=Verdict(0.9, passed=True))
+DOUBTED = Candidate("doubted", key="doubted", verdict=Verdict(0.4))
 
 
 @pytest.mark.parametrize(
     ("tried", "is_told"),
     [
-        ((DOUBTED,), True),
-        ((PASSED,), False),
-        ((DOUBTED, PASSED), False),
+        *(((DOUBTED,), True), ((PASSED,), False), ((DOUBTED, PASSED), False)),
         ((replace(PASSED, verdict=Verdict(0.1, passed=True)), DOUBTED), True),
-        ((DOUBTED, BEST, replace(DOUBTED)), False),
-        ((DOUBTED, replace(DOUBTED), BEST), True),
+        *(((DOUBTED, BEST, replace(DOUBTED)), False), ((DOUBTED, replace(DOUBTED), BEST), True)),
     ],
 )
-def test_findings_are_not_told_where_the_best_passed_or_the_newest_is_a_repeat(
-    tried: tuple[Candidate, ...], is_told: bool
-) -> None:
+def test_findings_end_with_a_pass_or_a_repeat(tried: tuple[Candidate, ...], is_told: bool) -> None:
     assert (form("findings", *tried) is not None) == is_told
     assert form("best-worst", *tried) is not None  # the papers' form keeps asking
 
@@ -184,12 +151,8 @@ def test_hints_tell_what_was_wrong_without_the_attempts() -> None:
         Candidate("submit[SELECT 4]", key="4", verdict=Verdict(0.9, "Nothing odd.", passed=True)),
         Candidate(None, error="expected a query, got\nnone"),
     )
-    assert feedback.text.splitlines() == [
-        "Mind:",
-        "- Two columns come back.",
-        "- no such column: age",
-        "- expected a query, got none",
-    ]
+    told = ["Two columns come back.", "no such column: age", "expected a query, got none"]
+    assert feedback.text.splitlines() == ["Mind:", *(f"- {one}" for one in told)]
     assert feedback.tried == ()  # so nothing shows their pictures either
     passed = Candidate("a", key="a", preview=SHOP, verdict=Verdict(0.9, "Nothing odd.", passed=True))
     assert form("hints", passed, tried("b", "seen b")) is None
@@ -209,8 +172,7 @@ def test_facts_tell_what_attempts_led_to_and_neither_the_attempts_nor_a_judgemen
     assert [fact for fact in facts if "one row: 7" in fact] == [facts[0]]
     assert facts[1] == "- no such column: age"
     assert "after 4" in facts[2]
-    assert "SELECT" not in feedback.text
-    assert "Two columns" not in feedback.text
+    assert not any(untold in feedback.text for untold in ("SELECT", "Two columns"))
     assert feedback.tried == ()
 
 
@@ -221,37 +183,22 @@ def test_equally_good_candidates_are_called_so_and_a_single_one_is_not_compared(
     assert "Findings" not in form("results", tried("a", "seen a", "bad")).text
 
 
-def test_only_what_is_new_on_a_page_is_told() -> None:
-    here = State("Instruction: a lamp [SEP] Back [SEP] size [SEP] S", {"page": {"selected": {}}})
-    page = "Instruction: a lamp [SEP] Back [SEP] Features [SEP] made of oak"
-    there = tried("click[features]", page, here=here)
-    assert "Result: Features | made of oak" in form("results", there, words=ShopRendering()).text
-    same = tried("click[s]", here=here, page={"selected": {"size": "S"}})
-    assert "Result: Selected: size = S" in form("results", same, words=ShopRendering()).text
-    unchanged = tried("click[s]", here=here, page={"selected": {}})
-    assert "Result: nothing that can be seen changed" in form("results", unchanged, words=ShopRendering()).text
+LAMP = State("Instruction: a lamp [SEP] Back [SEP] size [SEP] S", {"page": {"selected": {}}})
+THIRTEEN = State("13\n[exit code 0]", {"facts": {"exit_code": 0}})
 
 
-def test_a_rendered_page_is_told_by_how_many_parts_of_each_kind_it_has() -> None:
-    boxes = {"nav_bar": [(0, 0, 1, 1)], "text_block": [(0, 0, 1, 1)] * 2, "image": []}
-    page = {"width": 1280, "height": 640, "boxes": boxes}
-    text = form("results", tried("<p>", page=page), words=SketchRendering()).text
-    assert "Result: A page of 1280 x 640 pixels with 1 nav bar, 2 text blocks." in text
-
-
-def test_a_command_is_told_by_its_last_lines_and_the_files_that_it_touched() -> None:
-    output = "\n".join(f"line {number}" for number in range(500))
-    facts = {"exit_code": 0, "created": ("/a", "/b"), "n_created": 12, "changed": (), "deleted": ("/c",)}
-    text = form(
-        "results:300:20", tried("make", output, facts=facts, page={"output": output}), words=ShellRendering()
-    ).text
-    assert "Created: /a, /b and 4 more" in text
-    assert "Deleted: /c" in text
-    assert "line 499" in text
-    assert "line 480\n" not in text
-    here = State("13\n[exit code 0]", {"facts": {"exit_code": 0}})
-    again = tried("echo 13", here=here, facts={"exit_code": 0})  # as that of the last command
-    assert "Result: 13\n[exit code 0]" in form("results", again, words=ShellRendering()).text
+@pytest.mark.parametrize(
+    ("words", "one", "told"),
+    [
+        (ShopRendering(), tried("click[f]", "Instruction: a lamp [SEP] Back [SEP] Oak", here=LAMP), "Oak"),
+        (ShopRendering(), tried("click[s]", here=LAMP, page={"selected": {"size": "S"}}), "Selected: size = S"),
+        (ShopRendering(), tried("click[s]", here=LAMP, page={"selected": {}}), "nothing that can be seen changed"),
+        (ShellRendering(), tried("echo 13", here=THIRTEEN, facts={"exit_code": 0}), "13\n[exit code 0]"),  # again
+    ],
+)
+def test_a_result_is_told_by_what_is_new_in_the_environments_words(words: Any, one: Candidate, told: str) -> None:
+    """What a page, a picture and an output are in words: the environments' own tests."""
+    assert f"Result: {told}" in form("results:300:20", one, words=words).text
 
 
 def test_a_page_is_not_cut_inside_a_tag() -> None:
@@ -292,7 +239,7 @@ def test_a_form_s_name_may_say_how_much_of_the_critique_is_shown() -> None:
         ("findings:1:2:3:4", "findings:<shown_tokens>:<result_tokens>:<critique_tokens>"),
         ("scalar:-1", "scalar:<shown_tokens>"),
     ],
-)
+)  # fmt: skip
 def test_a_length_that_makes_no_sense_shows_the_form_s_name(name: str, form: str) -> None:
     with pytest.raises(ValueError, match=f"expected the feedback form {form}"):
         load_feedback(name)
@@ -305,29 +252,26 @@ def test_feedback_on_different_candidates_is_told_apart_where_its_text_is_the_sa
 
 
 def test_roles_without_a_model_answer_from_verdicts_and_templates() -> None:
-    roles = TemplateRoles()
-    assert roles.answer("ranker", HERE, [WORST, BEST]) == "1"
-    assert roles.answer("judge", HERE, [BEST]) == "the best: 0.875. well done"
-    assert "Cause: well done" in roles.answer("evaluator", HERE, [BEST])
-    assert roles.answer("critic", HERE, BEST) == "well done"
-    assert roles.answer("critic", HERE, Candidate("x"))
+    answer = TemplateRoles().answer
     path = State("end", {}, history=(Turn("a", "go"), Turn("b", "stop")))
-    assert "go -> stop" in roles.answer("summariser", HERE, [path])
-    assert "go -> stop" in roles.answer("reflector", HERE, path)
-    assert "as it is" in roles.answer("paraphraser", HERE, "as it is") != "as it is"
-    assert {roles.answer(role, HERE, [BEST]) != "" for role in ROLES} == {True}
+    assert answer("ranker", HERE, [WORST, BEST]) == "1"
+    assert answer("judge", HERE, [BEST]) == "the best: 0.875. well done"
+    assert answer("critic", HERE, BEST) == "well done"
+    assert answer("critic", HERE, Candidate("x"))
+    assert "Cause: well done" in answer("evaluator", HERE, [BEST])
+    assert all("go -> stop" in one for one in (answer("summariser", HERE, [path]), answer("reflector", HERE, path)))
+    assert "as it is" in answer("paraphraser", HERE, "as it is") != "as it is"
+    assert {answer(role, HERE, [BEST]) != "" for role in ROLES} == {True}
 
 
 def test_feedback_is_data_of_which_the_words_are_made() -> None:
     failed = tried("b", "seen b", "It failed.", 0.25, failure="no such button")
     feedback = form("findings", tried("a", "seen a", "Fine."), failed, tried("c", "seen c", "Fine.", 0.75))
-    assert [(one.candidate.action, one.findings, one.failure) for one in feedback.attempts] == [
-        ("a", "Fine.", ""), ("b", "It failed.", "no such button"), ("c", "Fine.", "")
-    ]  # fmt: skip
+    told = [("a", "Fine.", ""), ("b", "It failed.", "no such button"), ("c", "Fine.", "")]
+    assert [(one.candidate.action, one.findings, one.failure) for one in feedback.attempts] == told
     assert feedback.attempts[1].outcome is failed.preview
     assert (feedback.preferred, feedback.best.action, feedback.worst.action) == ((3,), "c", "b")
     assert (feedback.instruction, feedback.shown.result) == (DIFFER, 150)
     assert [one.shown_as for one in form("best-worst").attempts] == ["best", "worst"]
-    assert [one.said for one in about_last(BEST, Said("error", "it broke"), Said("output", "")).attempts] == [
-        (Said("error", "it broke"),)
-    ]
+    (last,) = about_last(BEST, Said("error", "it broke"), Said("output", "")).attempts
+    assert last.said == (Said("error", "it broke"),)
