@@ -11,18 +11,11 @@ from webshop_server.search import Hit
 def record(asin: str, name: str, **fields: Any) -> dict[str, Any]:
     """A product in the official format; `fields` replace or add keys."""
     return {
-        "asin": asin,
-        "name": name,
-        "category": "fashion",
-        "query": " Walking Shoes ",
-        "product_category": "Clothing › Women › Shoes",
-        "full_description": "Made for the park.",
-        "small_description": ["Memory foam insole ", "Machine wash "],
-        "pricing": "$39.99",
-        "images": ["https://example.org/shoe.jpg"],
-        "customization_options": "",
-        **fields,
-    }
+        "asin": asin, "name": name, "category": "fashion", "query": " Walking Shoes ",
+        "product_category": "Clothing › Women › Shoes", "full_description": "Made for the park.",
+        "small_description": ["Memory foam insole ", "Machine wash "], "pricing": "$39.99",
+        "images": ["https://example.org/shoe.jpg"], "customization_options": "", **fields,
+    }  # fmt: skip
 
 
 SHOE_OPTIONS = {

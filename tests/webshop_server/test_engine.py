@@ -26,14 +26,11 @@ def walk(shop: Shop, *actions: str) -> ShopState:
 
 def test_actions_are_read_as_by_the_original_pattern() -> None:
     for action, parsed in {
-        "search[Red Shoes]": ("search", "red shoes"),
-        "search[x]y": ("search", "x"),
-        "search[a]b]": ("search", "a]b"),
-        "click[a [b] c]": ("click[a ", "b] c"),
-        "search[x]\nsecond line]": ("search", "x"),
+        "search[Red Shoes]": ("search", "red shoes"), "search[x]y": ("search", "x"), "search[a]b]": ("search", "a]b"),
+        "click[a [b] c]": ("click[a ", "b] c"), "search[x]\nsecond line]": ("search", "x"),
         " search[x]": (" search", "x"),
         **dict.fromkeys(("search[]", "[x]", "search[x", "\nsearch[x]", "search[a\nb]", ""), ("", "")),
-    }.items():
+    }.items():  # fmt: skip
         assert parse_action(action) == parsed, action
 
 
@@ -80,25 +77,17 @@ def test_a_search_is_taken_on_every_page_unless_forbidden(catalog: Catalog, shop
     assert "search[words]" not in strict.act(item, "click[nothing]").invalid
 
 
-@pytest.mark.parametrize(
-    ("action", "message"),
-    [
-        (
-            "click[foo]",
-            "click['foo'] is not possible here; you can click: back to search, < prev, description",
-        ),
-        ("think[hm]", "expected search[words] or click[button], got 'think[hm]'"),
-        ("Search[x]", "expected search[words] or click[button], got 'Search[x]'"),
-        ("click[" + "x" * 99 + "]", "click['" + "x" * 60 + "...'] is not possible"),
-        ("\x00\x07", r"got '\x00\x07'"),
-        (f"search[{'x' * (MAX_QUERY_LENGTH + 1)}]", "expected at most 4096 characters to search, got 4097"),
-    ],
-)
-def test_an_impossible_action_changes_nothing_and_says_what_is_possible(shop: Shop, action: str, message: str) -> None:
-    item = walk(shop, "search[sneakers]", "click[b000shoe01]")
-    state, invalid = shop.act(item, action)
-    assert state is item
-    assert message in invalid
+def test_an_impossible_action_changes_nothing_and_says_what_is_possible(shop: Shop) -> None:
+    item, nothing = walk(shop, "search[sneakers]", "click[b000shoe01]"), " is not possible"
+    for action, said in {
+        "click[foo]": f"click['foo']{nothing} here; you can click: back to search, < prev, description",
+        "think[hm]": "search[words] or click[button], got 'think[hm]'", "Search[x]": "click[button], got 'Search[x]'",
+        "click[" + "x" * 99 + "]": "click['" + "x" * 60 + f"...']{nothing}", "\x00\x07": r"got '\x00\x07'",
+        f"search[{'x' * (MAX_QUERY_LENGTH + 1)}]": "at most 4096 characters to search, got 4097",
+    }.items():  # fmt: skip
+        state, invalid = shop.act(item, action)
+        assert (state is item, said in invalid) == (True, True), (action, invalid)
+    assert not shop.act(item, f"search[{'x' * MAX_QUERY_LENGTH}]").invalid
 
 
 def test_a_value_under_two_names_belongs_to_the_last_and_a_long_list_is_cut_in_a_complaint(tmp_path: Path) -> None:
@@ -121,8 +110,7 @@ def test_special_queries_work_only_where_switched_on(catalog: Catalog, shop: Sho
 
 
 def test_hits_outside_the_catalogue_are_dropped(folder: Path, catalog: Catalog) -> None:
-    smaller = load_catalog(write_folder(folder, [record("B000SHOE01", "Acme Sneakers")], ANNOTATIONS))
-    shop = Shop(smaller, SharedWords(catalog))
+    shop = Shop(load_catalog(write_folder(folder, [record("B000SHOE01", "Acme")], ANNOTATIONS)), SharedWords(catalog))
     assert [product.asin for product in shop.page(walk(shop, "search[sneakers]")).products] == ["B000SHOE01"]
 
 
@@ -155,9 +143,9 @@ def test_any_actions_are_survived_without_purchase_and_states_are_values(shop: S
             assert (shop.act(state, f"click[{name}]").invalid != "") == (name == "search")
 
 
-@pytest.mark.parametrize("action", ["[" * 2**20, "]" * 2**20, "search[" * 2**17, "click[" + "\x00" * 2**20 + "]"])
-def test_a_megabyte_of_anything_is_answered_at_once(shop: Shop, action: str) -> None:
-    start = time.process_time()
-    _, invalid = shop.act(shop.start("navy shoes"), action)
-    assert time.process_time() - start < 0.5
-    assert 0 < len(invalid) < 1000
+def test_a_megabyte_of_anything_is_answered_at_once(shop: Shop) -> None:
+    for action in ("[" * 2**20, "]" * 2**20, "search[" * 2**17, "click[" + "\x00" * 2**20 + "]"):
+        start = time.process_time()
+        _, invalid = shop.act(shop.start("navy shoes"), action)
+        assert time.process_time() - start < 0.5
+        assert 0 < len(invalid) < 1000

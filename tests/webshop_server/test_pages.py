@@ -52,24 +52,18 @@ def test_the_done_page_shows_a_score_only_where_one_is_given(shop: Shop) -> None
 
 
 def test_public_pages_show_what_the_observation_shows(shop: Shop) -> None:
-    assert shop.page(ITEM).public() == {
-        "kind": "item",
-        "asin": "B000SHOE01",
-        "title": "Acme Women Canvas Sneakers",
-        "price": "$39.99",
-        "options": {"color": ["navy blue", "black | white"], "size": ["8", "9"]},
-        "selected": {"size": "8"},
-    }
-    assert shop.page(ITEM._replace(kind="features")).public() == {
-        "kind": "features",
-        "asin": "B000SHOE01",
-        "lines": ["Memory foam insole", "Machine wash"],
-    }
-    results = shop.page(ShopState("x", "results", "vase", 1)).public()
-    assert results["products"] == [{"asin": "B000VASE01", "title": "Ceramic Flower Vase", "price": "$100.0"}]
-    assert (results["query"], results["page"], results["total"]) == ("vase", 1, 1)
-    assert shop.page(ITEM._replace(kind="done")).public() == {"kind": "done"}
-    assert shop.page(shop.start("x")).public() == {"kind": "index"}
+    vase = {"asin": "B000VASE01", "title": "Ceramic Flower Vase", "price": "$100.0"}
+    options = {"color": ["navy blue", "black | white"], "size": ["8", "9"]}
+    for state, public in (
+        (ITEM, {"kind": "item", "asin": "B000SHOE01", "title": "Acme Women Canvas Sneakers", "price": "$39.99",
+                "options": options, "selected": {"size": "8"}}),
+        (ITEM._replace(kind="features"), {
+            "kind": "features", "asin": "B000SHOE01", "lines": ["Memory foam insole", "Machine wash"]}),
+        (ShopState("x", "results", "vase", 1), {
+            "kind": "results", "query": "vase", "page": 1, "total": 1, "products": [vase]}),
+        (ITEM._replace(kind="done"), {"kind": "done"}), (shop.start("x"), {"kind": "index"}),
+    ):  # fmt: skip
+        assert shop.page(state).public() == public
 
 
 def test_attributes_are_shown_only_where_switched_on(catalog: Catalog, shop: Shop) -> None:

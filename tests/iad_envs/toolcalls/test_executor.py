@@ -4,8 +4,6 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pytest
-
 from iad_envs.toolcalls.calls import FunctionCall, read_calls
 from iad_envs.toolcalls.copying import copied
 from iad_envs.toolcalls.executor import (
@@ -34,16 +32,12 @@ def test_results_have_the_official_texts() -> None:
         " no_such(a=1), total(numbers=['a'])"
     )
     assert ran(calls) == (
-        "0 tickets",
-        "[]",
-        '{"result": 3.5}',
-        "{'object': <sums>}",
-        "Error during execution: 1",
+        "0 tickets", "[]", '{"result": 3.5}', "{'object': <sums>}", "Error during execution: 1",
         "Error during execution: PlainSums.total() missing 1 required positional argument: 'numbers'",
         "Error during execution: PlainSums.total() got an unexpected keyword argument 'n'",
         "Error during execution: name 'no_such' is not defined",
         "Error during execution: unsupported operand type(s) for +: 'int' and 'str'",
-    )
+    )  # fmt: skip
 
 
 def test_a_state_is_a_value_and_only_what_is_called_is_copied() -> None:
@@ -59,53 +53,39 @@ def test_a_state_is_a_value_and_only_what_is_called_is_copied() -> None:
     assert box.run(start, read_calls("no_such()")).state is start
 
 
-def test_what_a_function_keeps_and_changes_is_not_the_calls_own() -> None:
+def test_what_a_function_keeps_and_changes_is_not_the_calls_or_the_scenarios_own() -> None:
     box = toolbox()
     opened = box.run(box.start({"TicketDesk": {"random_seed": 3}}), OPEN)
     number = next(iter(opened.state.instances["TicketDesk"].tickets))
     tagged = box.run(opened.state, [FunctionCall("tag_ticket", {"ticket": number, "tag": "urgent"})])
     assert tagged.state.instances["TicketDesk"].tickets[number]["tags"] == ["light", "urgent"]
     assert opened.state.instances["TicketDesk"].tickets[number]["tags"] == OPEN[0].arguments["tags"] == ["light"]
-
-
-def test_a_scenario_is_not_changed() -> None:
-    box = toolbox()
     config: dict[str, Any] = {"TicketDesk": {"tickets": {1: {"title": "x", "tags": []}}}}
     before = copy.deepcopy(config)
     state = box.start(config, long_context=True)
     box.run(state, read_calls("tag_ticket(ticket=1, tag='y')"))
     assert config == before
-    assert len(public_attributes(state.instances["TicketDesk"])["log"]) == 100
-    assert set(public_attributes(state.instances["TicketDesk"])) == {"tickets", "log"}
+    public = public_attributes(state.instances["TicketDesk"])
+    assert (set(public), len(public["log"])) == ({"tickets", "log"}, 100)
 
 
-def test_withheld_functions_are_unknown() -> None:
-    results = ran(read_calls("describe(), list_tickets()"), withheld={"describe"})
-    assert results == ("Error during execution: name 'describe' is not defined", "[]")
-
-
-def test_a_call_in_an_argument_runs_first() -> None:
+def test_withheld_functions_are_unknown_and_a_call_in_an_argument_runs_first() -> None:
+    unknown = "Error during execution: name '{}' is not defined"
+    assert ran(read_calls("describe(), list_tickets()"), withheld={"describe"}) == (unknown.format("describe"), "[]")
     calls = [FunctionCall("total", {"numbers": FunctionCall(name, {})}) for name in ("list_tickets", "no_such")]
-    assert ran(calls, {4: {}, 5: {}}) == (
-        '{"result": 9}',
-        "Error during execution: name 'no_such' is not defined",
-    )
+    assert ran(calls, {4: {}, 5: {}}) == ('{"result": 9}', unknown.format("no_such"))
 
 
-@pytest.mark.parametrize(
-    ("value", "said"),
-    [
-        ("x" * (MAX_TEXT + 1), "at most 65536 characters"),
-        (MAX_INTEGER + 1, "must be between"),
-        ([1, -MAX_INTEGER - 1], "must be between"),
-        ({"a": float("inf")}, "name 'inf' is not defined"),
-        (float("nan"), "name 'nan' is not defined"),
-    ],
-)
-def test_arguments_that_are_too_large_fail_as_a_call_does(value: Any, said: str) -> None:
-    (result,) = ran([FunctionCall("open_ticket", {"title": value})])
-    assert result.startswith("Error during execution: ")
-    assert said in result
+def test_arguments_that_are_too_large_fail_as_a_call_does() -> None:
+    values: tuple[tuple[Any, str], ...] = (
+        ("x" * (MAX_TEXT + 1), "at most 65536 characters"), (MAX_INTEGER + 1, "must be between"),
+        ([1, -MAX_INTEGER - 1], "must be between"), ({"a": float("inf")}, "name 'inf'"), (float("nan"), "name 'nan'"),
+    )  # fmt: skip
+    for value, said in values:
+        (result,) = ran([FunctionCall("open_ticket", {"title": value})])
+        assert (result.startswith("Error during execution: "), said in result) == (True, True), said
+    for value in ("x" * MAX_TEXT, MAX_INTEGER, -MAX_INTEGER):
+        assert ran([FunctionCall("open_ticket", {"title": value})])[0].startswith('{"ticket": ')
 
 
 def test_precautions_stand_around_a_function() -> None:
@@ -121,23 +101,16 @@ def test_precautions_stand_around_a_function() -> None:
 
 
 def test_a_copy_has_the_same_shape_and_shares_nothing_that_changes() -> None:
-    desk = TicketDesk()
-    shared = ["x"]
-    desk.tickets = {
-        1: {"title": "a", "tags": shared},
-        2: {"title": "b", "tags": shared, "pair": (shared, 1), "set": {1}},
-    }
-    desk.tickets[2]["itself"] = desk
+    desk, shared = TicketDesk(), ["x"]
+    desk.tickets = {1: {"tags": shared}, 2: {"tags": shared, "pair": (shared, 1), "set": {1}, "itself": desk}}
     desk.tickets[1]["circle"] = desk.tickets
     new = copied(desk)
     first, second = new.tickets[1], new.tickets[2]
-    assert first["tags"] == ["x"]
-    assert first["tags"] is not shared
+    assert (first["tags"], first["tags"] is shared) == (["x"], False)
     assert first["tags"] is second["tags"] is second["pair"][0]
     assert second["itself"] is new
     assert first["circle"] is new.tickets
-    assert second["set"] == {1}
-    assert second["set"] is not desk.tickets[2]["set"]
+    assert (second["set"], second["set"] is desk.tickets[2]["set"]) == ({1}, False)
     assert new._random is not desk._random
     assert new._random.random() == desk._random.random()
 

@@ -35,65 +35,54 @@ def changed(turn: int, *responses: str) -> list[list[str]]:
     return [list(responses) if index == turn else given for index, given in enumerate(RIGHT)]
 
 
-@pytest.mark.parametrize("scoring", RULES)
+STATE, RESPONSE, EMPTY = "instance_state_mismatch", "execution_response_mismatch", "empty_turn_model_response"
+CALLED, WITHHELD, FORCED = "irrelevance_error:decoder_success", "withheld_function", "force_terminated"
+MANY = ["[describe()]"] * 20
+
+
 @pytest.mark.parametrize(
-    ("answer", "error", "turn"),
+    ("answer", "error", "turn", "said"),
     [
-        (RIGHT, "", None),
-        (changed(0, f"[{OPEN}]", "[describe()]", "I am done."), "", None),
-        (changed(0, f"[{OPEN}, describe(), describe()]"), "", None),
-        (changed(0, f"[no_such(), {OPEN}, describe()]"), "", None),
-        (changed(0, "[describe()]"), "multi_turn:instance_state_mismatch", 0),
-        (changed(0, f"[{OPEN}, {OPEN}, describe()]"), "multi_turn:instance_state_mismatch", 0),
-        (changed(0, f"[{OPEN}]"), "multi_turn:execution_response_mismatch", 0),
-        (changed(0, "Which lamp?"), "multi_turn:empty_turn_model_response", 0),
-        (changed(2), "multi_turn:empty_turn_model_response", 2),
-        (RIGHT[:2], "multi_turn:force_terminated", None),
-        ([*RIGHT, []], "multi_turn:force_terminated", None),
+        (RIGHT, "", None, ""),
+        (changed(0, f"[{OPEN}]", "[describe()]", "I am done."), "", None, ""),
+        (changed(0, f"[{OPEN}, describe(), describe()]"), "", None, ""),
+        (changed(0, f"[no_such(), {OPEN}, describe()]"), "", None, ""),
+        (changed(0, "[describe()]"), STATE, 0, "tickets: expected {1926: {'title': 'lamp', 'tags': []}}, got {}"),
+        (changed(0, f"[{OPEN}, {OPEN}, describe()]"), STATE, 0, "TicketDesk.tickets"),
+        (changed(0, f"[write_log(line='x'), {OPEN}, describe()]"), STATE, 0, "log: missing [], too many ['x']"),
+        (changed(0, f"[{OPEN}]"), RESPONSE, 0, "in turn 1: no result as that of 'describe()'"),
+        (changed(0, "Which lamp?"), EMPTY, 0, "in turn 1"),
+        (changed(2), EMPTY, 2, "in turn 3: expected 'total(numbers=[1, 2])', got no call"),
+        (RIGHT[:2], FORCED, None, "2 of 3 turns came to their end"),
+        ([*RIGHT, []], FORCED, None, ""),
     ],
-)
-def test_both_rules_agree_where_the_official_one_has_no_hole(
-    scoring: Rules, answer: list[list[str]], error: str, turn: int | None
+)  # fmt: skip
+def test_both_rules_agree_where_the_official_one_has_no_hole_and_a_failure_is_explained(
+    answer: list[list[str]], error: str, turn: int | None, said: str
 ) -> None:
-    assert verdict(answer, scoring) == TurnsVerdict(not error, error, turn)
+    for scoring in RULES:
+        assert verdict(answer, scoring) == TurnsVerdict(not error, error and f"multi_turn:{error}", turn), scoring
+    explained = judge_of("sound").explained(play(judge_of("sound"), answer, read_officially))
+    assert said in explained
+    assert (explained == "") == (error == "")
 
 
 @pytest.mark.parametrize(
-    ("answer", "error", "turn"),
+    ("answer", "error", "turn", "said"),
     [
-        (changed(1, "[describe()]"), "multi_turn:irrelevance_error:decoder_success", 1),
-        (changed(1, "[total(numbers=[1, 2])]"), "multi_turn:irrelevance_error:decoder_success", 1),
-        (changed(0, f"[{OPEN}, describe(), total(numbers=[1, 2])]"), "multi_turn:withheld_function", 0),
-        (changed(2, *["[describe()]"] * 20, "[total(numbers=[1, 2])]"), "multi_turn:force_terminated", 2),
-        (changed(0, *["[list_tickets()]"] * 20, f"[{OPEN}, describe()]"), "multi_turn:force_terminated", 0),
+        (changed(1, "[describe()]"), CALLED, 1, "in turn 2: nothing was to be called, got 'describe()'"),
+        (changed(1, "[total(numbers=[1, 2])]"), CALLED, 1, "in turn 2"),
+        (changed(0, f"[{OPEN}, describe(), total(numbers=[1, 2])]"), WITHHELD, 0, "in turn 1: not offered yet: total"),
+        (changed(2, *MANY, "[total(numbers=[1, 2])]"), FORCED, 2, "in turn 3: 21 responses"),
+        (changed(0, *["[list_tickets()]"] * 20, f"[{OPEN}, describe()]"), FORCED, 0, "in turn 1"),
     ],
 )
-def test_the_sound_rule_closes_holes_of_the_official_one(answer: list[list[str]], error: str, turn: int) -> None:
+def test_the_sound_rule_closes_holes_of_the_official_one(
+    answer: list[list[str]], error: str, turn: int, said: str
+) -> None:
     assert verdict(answer, "official") == TurnsVerdict(True)
-    assert verdict(answer, "sound") == TurnsVerdict(False, error, turn)
-
-
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        (RIGHT, ""),
-        (changed(2), "empty_turn_model_response in turn 3: expected 'total(numbers=[1, 2])', got no call"),
-        (
-            changed(0, "[describe()]"),
-            "turn 1: TicketDesk.tickets: expected {1926: {'title': 'lamp', 'tags': []}}, got {}",
-        ),
-        (changed(0, f"[{OPEN}]"), "execution_response_mismatch in turn 1: no result as that of 'describe()'"),
-        (changed(1, "[describe()]"), "decoder_success in turn 2: nothing was to be called, got 'describe()'"),
-        (changed(0, f"[{OPEN}, describe(), total(numbers=[1, 2])]"), "in turn 1: not offered yet: total"),
-        (changed(2, *["[describe()]"] * 20, "[total(numbers=[1, 2])]"), "force_terminated in turn 3: 21 responses"),
-        (RIGHT[:2], "multi_turn:force_terminated: 2 of 3 turns came to their end"),
-        (changed(0, f"[write_log(line='x'), {OPEN}, describe()]"), "TicketDesk.log: missing [], too many ['x']"),
-    ],
-)
-def test_a_failure_is_explained_with_what_gold_has(answer: list[list[str]], said: str) -> None:
-    judge = judge_of("sound")
-    explained = judge.explained(play(judge, answer, read_officially))
-    assert (said in explained) if said else (explained == "")
+    assert verdict(answer, "sound") == TurnsVerdict(False, f"multi_turn:{error}", turn)
+    assert said in judge_of("sound").explained(play(judge_of("sound"), answer, read_officially))
 
 
 def test_a_result_of_an_earlier_turn_counts_in_a_later_one_but_only_once() -> None:

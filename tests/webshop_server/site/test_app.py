@@ -24,16 +24,13 @@ from webshop_server.storefront import ShopTask
 
 TASKS = [ShopTask(f"t{n}", "test", "", 1.0, f"Find me thing {n} & <more>") for n in range(4)]
 AWKWARD = record(
-    "B000ODD&01",
-    'Odd <b>"name"</b> & {{ 7 * 7 }} ’s',
-    full_description="Line one\n<script>alert(1)</script>",
+    "B000ODD&01", 'Odd <b>"name"</b> & {{ 7 * 7 }} ’s', full_description="Line one\n<script>alert(1)</script>",
     small_description=["<img src=x onerror=alert(1)>", "", " plain "],
     customization_options={
         "Co/lor & more": [{"value": "Red/Blue"}, {"value": "..."}, {"value": "a%2Fb"}],
-        "size": [{"value": "one"}, {"value": '"two"'}, {"value": "description"}],
-        "other size": [{"value": "one"}],
+        "size": [{"value": "one"}, {"value": '"two"'}, {"value": "description"}], "other size": [{"value": "one"}],
     },
-)
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -172,7 +169,7 @@ BAD_PATHS = {
 }
 
 
-def test_a_bad_address_is_a_page_that_says_why(client: FlaskClient) -> None:
+def test_a_bad_address_is_a_page_that_says_why(client: FlaskClient, site: Site) -> None:
     seen(client, "/me")
     for path, said in BAD_PATHS.items():
         answer = client.get(path)
@@ -185,23 +182,18 @@ def test_a_bad_address_is_a_page_that_says_why(client: FlaskClient) -> None:
     # Half a surrogate pair, and what is no UTF-8.
     for part in (escaped(chr(0xD800)), "%25FF%25FE"):
         assert client.get(f"/search_results/me/{part}/1").status_code == 200
-
-
-@pytest.mark.parametrize(
-    ("path", "home"),
-    [("/done/me/B000SHOE01/%257B%257D", "/me"), ("/me.html", "/"), ("/nothing/here", "/"), ("/frame/frame.html", "/")],
-)
-def test_the_page_of_an_error_has_the_sites_name_and_leads_back(client: FlaskClient, path: str, home: str) -> None:
-    seen(client, "/me")
-    answer = client.get(path)
-    assert (answer.status_code, "<title>There is no such page - WebShop</title>" in answer.text) == (404, True)
-    assert f'<a class="button" href="{home}">Go to the search</a>' in answer.text
-
-
-def test_half_a_surrogate_pair_can_be_shown(site: Site) -> None:
-    with create_app(site).app_context():
+    with client.application.app_context():
         shown = site.html("me", ShopState("\ud800"), complaint="\udfff!")
     assert '<p class="complaint" role="alert">?!</p>' in shown
+
+
+def test_the_page_of_an_error_has_the_sites_name_and_leads_back(client: FlaskClient) -> None:
+    seen(client, "/me")
+    bought = "/done/me/B000SHOE01/%257B%257D"
+    for path, home in ((bought, "/me"), ("/me.html", "/"), ("/nothing/here", "/"), ("/frame/frame.html", "/")):
+        answer = client.get(path)
+        assert (answer.status_code, "<title>There is no such page - WebShop</title>" in answer.text) == (404, True)
+        assert f'<a class="button" href="{home}">Go to the search</a>' in answer.text
 
 
 def test_the_rules_of_a_shop_hold_on_its_site(shop: Shop) -> None:
@@ -219,9 +211,9 @@ def test_the_rules_of_a_shop_hold_on_its_site(shop: Shop) -> None:
 def test_a_bad_query_is_said_on_the_page(client: FlaskClient) -> None:
     seen(client, "/me")
     for form, said in (
-        ({"search_query": "x" * 100_000}, "at most 4096 characters"),
-        ({"search_query": ""}, "expected words to search"),
-        ({}, "expected words"),
+        ({"search_query": "x" * 100_000}, "at most 4096"),
+        ({"search_query": ""}, "words"),
+        ({}, "words"),
     ):
         answer = client.post("/me", data=form)
         assert (answer.status_code, said in answer.text, len(answer.text) < 5000) == (400, True, True)
@@ -280,12 +272,9 @@ def is_usable_without_seeing_it_or_a_mouse(tags: Sequence[tuple[str, dict[str, s
 def test_every_answer_has_a_strict_policy_and_no_page_has_a_script_or_a_style_of_its_own(client: FlaskClient) -> None:
     for answer in all_pages(client):
         policy = answer.headers["Content-Security-Policy"]
-        assert "default-src 'none'" in policy
-        assert "unsafe" not in policy
-        assert "script-src" not in policy
-        assert answer.headers["X-Content-Type-Options"] == "nosniff"
-        assert answer.headers["Referrer-Policy"] == "no-referrer"
-        assert "Set-Cookie" not in answer.headers
+        assert [word in policy for word in ("default-src 'none'", "unsafe", "script-src")] == [True, False, False]
+        named = [answer.headers.get(name) for name in ("X-Content-Type-Options", "Referrer-Policy", "Set-Cookie")]
+        assert named == ["nosniff", "no-referrer", None]
         if answer.mimetype == "text/html" and answer.status_code == 200:
             tags = read_page(answer.text).tags
             is_usable_without_seeing_it_or_a_mouse(tags)
@@ -299,20 +288,17 @@ def test_every_answer_has_a_strict_policy_and_no_page_has_a_script_or_a_style_of
 def test_no_gold_reaches_a_page(tmp_path: Any) -> None:
     """The goal's product, attributes, options and price limit are words that stand nowhere else."""
     target = record("B0TARGET01", "Unfindable", customization_options={"hue": [{"value": "secrethue"}]})
-    annotations = {
-        **ANNOTATIONS,
-        "B0TARGET01": {"attributes": ["goldattribute"], "instruction_attributes": ["goldwish"]},
-    }
-    catalog = load_catalog(write_folder(tmp_path, [*RECORDS, target], annotations))
-    client = create_app(
-        Site(Shop(catalog, SharedWords(catalog)), [ShopTask("the-task", "test", "hard", 7.75, "Buy it")])
-    ).test_client()
+    hidden = {"B0TARGET01": {"attributes": ["goldattribute"], "instruction_attributes": ["goldwish"]}}
+    catalog = load_catalog(write_folder(tmp_path, [*RECORDS, target], {**ANNOTATIONS, **hidden}))
+    task = ShopTask("the-task", "test", "hard", 7.75, "Buy it")
+    client = create_app(Site(Shop(catalog, SharedWords(catalog)), [task])).test_client()
     for answer in all_pages(client):
         answer.headers.remove("ETag")  # a file's time, in which any number may stand
         shown = f"{answer.text} {answer.headers}".lower()
-        for word in ("b0target01", "goldattribute", "goldwish", "secrethue", "reward", "score", "progress", "goal"):
-            assert word not in shown
-        for word in ("the-task", "7.75", "rubber sole", "arch support"):
+        for word in (
+            "b0target01", "goldattribute", "goldwish", "secrethue", "reward", "score", "progress", "goal", "the-task",
+            "7.75", "rubber sole", "arch support",
+        ):  # fmt: skip
             assert word not in shown
 
 

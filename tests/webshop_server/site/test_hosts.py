@@ -7,21 +7,15 @@ import pytest
 
 from webshop_server.site.hosts import OwnHostsAsgi
 
+HERE = "127.0.0.1:3000"
 OWN = [
     {},  # only HTTP/1.0 can do without
-    {"host": "127.0.0.1:3000"},
-    {"host": "localhost"},
-    {"host": "[::1]:3000"},
-    {"host": "127.0.0.1:3000", "origin": "http://127.0.0.1:3000"},
-    {"host": "127.0.0.1:3000", "origin": "http://localhost:5173"},
+    *({"host": host} for host in (HERE, "localhost", "[::1]:3000")),
+    *({"host": HERE, "origin": origin} for origin in (f"http://{HERE}", "http://localhost:5173")),
 ]
 OTHERS = [
-    {"host": "shop.example:3000"},
-    {"host": "127.0.0.1.shop.example"},
-    {"host": "192.0.2.1:3000"},
-    {"host": "127.0.0.1:3000", "origin": "http://shop.example"},
-    {"host": "127.0.0.1:3000", "origin": "null"},
-    {"host": "127.0.0.1:3000", "origin": "http://127.0.0.1@shop.example"},
+    *({"host": host} for host in ("shop.example:3000", "127.0.0.1.shop.example", "192.0.2.1:3000")),
+    *({"host": HERE, "origin": origin} for origin in ("http://shop.example", "null", "http://127.0.0.1@shop.example")),
 ]
 
 

@@ -8,7 +8,6 @@ import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any
 
 import pytest
 from flask import Flask
@@ -16,8 +15,7 @@ from flask import Flask
 from webshop_server.engine import Shop
 from webshop_server.site.app import Site, create_app
 from webshop_server.site.server import Server, announcement
-from webshop_server.site.serving import host_shop, new_token, open_site
-from webshop_server.storefront import LocalStorefront, ShopTask
+from webshop_server.storefront import ShopTask
 
 
 @pytest.fixture
@@ -159,28 +157,3 @@ def test_it_closes_under_load(site: Site) -> None:
         stop.set()
         for one in asking:
             one.result(20)
-
-
-def test_the_api_is_closed_unless_a_token_opens_it(front: LocalStorefront) -> None:
-    token = new_token()
-    with host_shop(front, port=0) as closed, host_shop(front, port=0, token=token) as opened:
-        for server, given, expected in ((closed, token, 404), (opened, token, 200), (opened, "x" * 32, 401)):
-            bearer = f"Authorization: Bearer {given}"
-            assert status(server, "Host: localhost", bearer, path="/api/shop") == expected
-
-
-def test_who_opens_a_site_is_told_what_they_need_and_no_secret_of_theirs(
-    front: LocalStorefront, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("IAD_SHOP_TOKEN", raising=False)
-    how: dict[str, Any] = {"split": None, "host": "127.0.0.1", "data": {}}
-    first, said = open_site(front, port=0, api=True, **how)
-    with first:
-        assert said.startswith(f"The shop is open at {first.address}\nEnvironments get in with IAD_SHOP_TOKEN=")
-        monkeypatch.setenv("IAD_SHOP_TOKEN", "a secret of long standing")
-        for api in (True, False):
-            second, said = open_site(front, port=first.port, api=api, **how)
-            with second:
-                assert f"Port {first.port} is in use, so {second.port} is used." in said
-                assert "TOKEN" not in said
-                assert "secret" not in said

@@ -32,12 +32,9 @@ def test_over_the_limit_the_longest_unused_is_freed() -> None:
     assert (len(sessions), sessions.get("999"), sessions.get("990")) == (3, state, None)
 
 
-@pytest.mark.parametrize("limits", [{"idle_s": 0}, {"max_sessions": 0}, {"idle_s": float("nan")}])
-def test_limits_that_keep_nothing_are_refused(limits: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match="1 or more"):
-        Sessions(**limits)  # type: ignore[arg-type]
-
-
-def test_a_session_is_named_by_what_needs_no_escape_in_an_address() -> None:
+def test_limits_that_keep_nothing_are_refused_and_names_need_no_escape_in_an_address() -> None:
+    for limits in ({"idle_s": 0}, {"max_sessions": 0}, {"idle_s": float("nan")}):
+        with pytest.raises(ValueError, match="1 or more"):
+            Sessions(**limits)  # type: ignore[arg-type]
     assert all(SESSION_ID.fullmatch(name) for name in ("a", "me_2-x", "x" * 64))
     assert not any(SESSION_ID.fullmatch(name) for name in ("", "a b", "a/b", "a.b", "é", "x" * 65))

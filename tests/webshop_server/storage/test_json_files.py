@@ -56,16 +56,6 @@ def test_what_is_not_json_is_an_error_that_names_the_file(path: Path, text: str,
                 list(read(path, chunk=chunk))  # type: ignore[operator]
 
 
-def test_another_top_level_and_bytes_that_are_no_text_are_told(path: Path) -> None:
-    with pytest.raises(CatalogError, match="expected a JSON list, got dict"):
-        list(read_items(written(path, "{}")))
-    with pytest.raises(CatalogError, match="expected a JSON object, got int"):
-        list(read_pairs(written(path, "12")))
-    path.write_bytes(b'["\xff"]')
-    with pytest.raises(CatalogError, match="does not parse"):
-        list(read_items(path))
-
-
 def test_memory_does_not_grow_with_the_file(path: Path) -> None:
     record = json.dumps({"asin": "B1", "text": "word " * 100})
     written(path, "[" + ",\n".join([record] * 3_000) + "]")
@@ -78,3 +68,13 @@ def test_memory_does_not_grow_with_the_file(path: Path) -> None:
     assert peak < path.stat().st_size / 10
     assert read == sorted(read)
     assert read[-1] == path.stat().st_size
+
+
+def test_another_top_level_and_bytes_that_are_no_text_are_told(path: Path) -> None:
+    for read, content, said in (
+        (read_items, b"{}", "list, got dict"), (read_pairs, b"12", "object, got int"),
+        (read_items, b'["\xff"]', "parse")
+    ):  # fmt: skip
+        path.write_bytes(content)
+        with pytest.raises(CatalogError, match=said):
+            list(read(path))  # type: ignore[operator]

@@ -29,23 +29,16 @@ def changed(**attributes: Any) -> list[Any]:
 
 
 def test_states() -> None:
+    two = {"1": {"text": "a"}, "2": {"text": "b"}}
     for final, expected in (
-        (STATE, (True, True)),
-        (STATE[::-1], (True, True)),
-        (changed(names=["y"]), (False, False)),
-        (changed(inbox={}), (False, False)),
-        (changed(inbox=5), (False, False)),
-        (changed(extra=1), (False, False)),
-        (STATE[:1], (False, False)),
-        ([], (False, False)),
-        ([{"Base": {"on": 1}}, STATE[1]], (True, False)),
+        (STATE, (True, True)), (STATE[::-1], (True, True)), (changed(names=["y"]), (False, False)),
+        (changed(inbox={}), (False, False)), (changed(inbox=5), (False, False)), (changed(extra=1), (False, False)),
+        (STATE[:1], (False, False)), ([], (False, False)), ([{"Base": {"on": 1}}, STATE[1]], (True, False)),
         # What gold lacks in a dictionary, and attributes that the answer lacks, pass officially.
-        (changed(inbox={"1": {"text": "a"}, "2": {"text": "b"}}), (True, False)),
-        ([STATE[0], {"Messages": {}}], (True, False)),
+        (changed(inbox=two), (True, False)), ([STATE[0], {"Messages": {}}], (True, False)),
         # A class without its name takes the verdict before it.
-        ([{"Anything": {"on": False}}, STATE[1]], (True, False)),
-        ([STATE[0], {"Anything": {}}], (True, False)),
-    ):
+        ([{"Anything": {"on": False}}, STATE[1]], (True, False)), ([STATE[0], {"Anything": {}}], (True, False)),
+    ):  # fmt: skip
         assert both(final) == expected, final
     gold = [{"Base": {"on": True}}, {"Mesages": {"inbox": 1}}]
     assert not ends_right(AceGold(gold), [{"Base": {"on": False}}, {"Messages": {"inbox": 1}}])
@@ -66,14 +59,10 @@ def test_gold_that_misspells_a_class_still_means_it() -> None:
 
 def test_milestones_are_texts_in_order_and_a_missing_one_eats_the_rest() -> None:
     for messages, share in (
-        (STONES, 1),
-        (("[noise()]", " [switch()] ", "[add(text='a')]", "[noise()]", "[stop()]"), 1),
-        (STONES[1:], 0),
-        ((STONES[0], STONES[2]), 1 / 3),
-        (STONES[:2], 2 / 3),
-        (("[switch()]", '[add(text="a")]', "[stop()]"), 1 / 3),
+        (STONES, 1), (("[noise()]", " [switch()] ", "[add(text='a')]", "[noise()]", "[stop()]"), 1), (STONES[1:], 0),
+        ((STONES[0], STONES[2]), 1 / 3), (STONES[:2], 2 / 3), (("[switch()]", '[add(text="a")]', "[stop()]"), 1 / 3),
         ((), 0),
-    ):
+    ):  # fmt: skip
         assert process_share([STONES], messages) == pytest.approx(share)
     assert process_share([STONES, ("[stop()]",)], ["[stop()]"]) == 1.0
     assert process_share([STONES, STONES], STONES[:1]) == 0.333

@@ -33,16 +33,11 @@ def folder(tmp_path: Path) -> Path:
     data = tmp_path / "data_all" / "data_en" / "possible_answer"
     data.mkdir(parents=True)
     question = {
-        "id": "agent_multi_step_0", "question": "Send it.", "function": [{"name": "turn_on_wifi"}],
-        "initial_config": {"BaseApi": {"wifi": False}}, "involved_classes": ["BaseApi", "MessageApi"],
+        "question": "Send it.", "function": [], "initial_config": {}, "involved_classes": ["BaseApi", "MessageApi"],
     }  # fmt: skip
-    answer = {
-        "id": "agent_multi_step_0",
-        "ground_truth": [{"BaseApi": {"wifi": True}}],
-        "mile_stone": ["[turn_on_wifi()]"],
-    }
-    (data.parent / "data_agent_multi_step.json").write_text(json.dumps(question) + "\n")
-    (data / "data_agent_multi_step.json").write_text(json.dumps(answer) + "\n\n")
+    answer = {"ground_truth": [{"BaseApi": {"wifi": True}}], "mile_stone": ["[turn_on_wifi()]"]}
+    for place, row in ((data.parent, question), (data, answer)):
+        (place / "data_agent_multi_step.json").write_text(json.dumps({"id": "agent_multi_step_0", **row}) + "\n\n")
     for loop in ("multi_step", "multi_turn"):
         code = tmp_path / "model_inference" / loop / "scenariosen" / "phone_platform"
         code.mkdir(parents=True)
@@ -54,10 +49,8 @@ def folder(tmp_path: Path) -> Path:
 def test_tasks_and_gold_are_read_apart(folder: Path) -> None:
     checkout = AceCheckout(folder)
     (task,) = checkout.tasks("agent_multi_step")
-    assert (task.task_id, task.question, task.involved_classes) == (
-        "agent_multi_step_0", "Send it.", ("BaseApi", "MessageApi"),
-    )  # fmt: skip
-    assert not task.multi_turn
+    assert (task.task_id, task.question, task.multi_turn) == ("agent_multi_step_0", "Send it.", False)
+    assert task.involved_classes == ("BaseApi", "MessageApi")
     gold = checkout.gold("agent_multi_step")
     assert gold == {"agent_multi_step_0": AceGold([{"BaseApi": {"wifi": True}}], (("[turn_on_wifi()]",),))}
     path = folder / "data_all" / "data_en" / "possible_answer" / "data_agent_multi_step.json"
@@ -79,12 +72,12 @@ def test_simulated_classes_leave_no_trace(folder: Path, capsys: pytest.CaptureFi
 
 
 def test_what_is_missing_says_how_to_get_it(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(DataNotFound, match=r"expected a checkout of ACEBench .*nowhere.* git clone"):
-        AceCheckout(tmp_path / "nowhere")
     checkout = AceCheckout(folder)
-    with pytest.raises(DataNotFound, match=r"data_normal_preference\.json.* git clone"):
-        checkout.tasks("normal_preference")
-    with pytest.raises(DataNotFound, match=r"travel\.py.* git clone"):
-        checkout.classes()["Travel"]
-    with pytest.raises(UnknownTask, match="near: agent_multi_step"):
-        checkout.tasks("agent_multistep")
+    for call, error, said in (
+        (lambda: AceCheckout(tmp_path / "nowhere"), DataNotFound, r"nowhere.* git clone"),
+        (lambda: checkout.tasks("normal_preference"), DataNotFound, r"data_normal_preference\.json.* git clone"),
+        (lambda: checkout.classes()["Travel"], DataNotFound, r"travel\.py.* git clone"),
+        (lambda: checkout.tasks("agent_multistep"), UnknownTask, "near: agent_multi_step"),
+    ):
+        with pytest.raises(error, match=said):
+            call()

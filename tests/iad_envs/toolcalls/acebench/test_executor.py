@@ -19,13 +19,14 @@ def executed(message: str, config: Mapping[str, Any] = {}, **options: Any) -> Ac
 
 
 @pytest.mark.parametrize("rules", RULES)
-def test_a_method_runs_on_every_class_that_has_it_and_the_last_result_counts(rules: Rules) -> None:
+def test_a_method_runs_on_every_class_that_has_it_the_last_result_counts_and_no_call_is_answered(rules: Rules) -> None:
     done = executed("[switch()]", rules=rules)
     assert shown(done) == [{"status": True, "message": "radio True"}]
-    assert saved_state(done.state, SAVED_HERE) == [
-        {"Lamp": {"on": True, "colours": []}},
-        {"Radio": {"on": True, "stations": {"1": "one"}}},
-    ]
+    lamp, radio = {"on": True, "colours": []}, {"on": True, "stations": {"1": "one"}}
+    assert saved_state(done.state, SAVED_HERE) == [{"Lamp": lamp}, {"Radio": radio}]
+    done = executed("What is it?", rules=rules)
+    assert (done.results[0].has_failed, done.state.has_run) == (True, False)
+    assert (shown(done) == NOT_UNDERSTOOD, "expected" in shown(done)) == (rules == "official", rules == "sound")
 
 
 def test_a_class_reads_its_own_configuration_and_then_the_base() -> None:
@@ -48,13 +49,9 @@ def test_a_run_leaves_the_state_the_values_of_its_calls_and_what_it_does_not_tou
 
 def test_officially_an_unknown_function_returns_the_result_before_it() -> None:
     done = executed("[nothing(), tune(station=7), nothing(), a.tune(station=1)]")
-    assert shown(done) == [
-        "Error during execution: cannot access local variable 'func_call_result' where it is not associated with "
-        "a value",
-        7,
-        7,
-        "Error during execution: name 'a' is not defined",
-    ]
+    first, *others = shown(done)
+    assert first.startswith("Error during execution: cannot access local variable 'func_call_result'")
+    assert others == [7, 7, "Error during execution: name 'a' is not defined"]
     assert [one.has_failed for one in done.results] == [True, False, True, True]
 
 
@@ -92,13 +89,6 @@ def test_soundly_a_call_that_is_refused_says_why(call: str, said: str) -> None:
     (result,) = executed(f"[{call}]", rules="sound", offered=["tune", "add_colour"]).results
     assert result.has_failed
     assert said in result.shown.values()
-
-
-@pytest.mark.parametrize("rules", RULES)
-def test_a_message_without_calls_is_answered_by_a_sentence(rules: Rules) -> None:
-    done = executed("What is it?", rules=rules)
-    assert (done.results[0].has_failed, done.state.has_run) == (True, False)
-    assert (shown(done) == NOT_UNDERSTOOD, "expected" in shown(done)) == (rules == "official", rules == "sound")
 
 
 def test_officially_a_dictionary_as_an_argument_is_a_call_of_nothing() -> None:

@@ -5,6 +5,8 @@ import pytest
 from iad_envs.toolcalls.acebench.checkout import AceGold
 from iad_envs.toolcalls.acebench.equality import same_value, sound_text
 from iad_envs.toolcalls.acebench.scoring.normal import check_normal, gold_answer, gold_calls
+from iad_envs.toolcalls.acebench.scoring.special import check_special
+from iad_envs.toolcalls.rules import RULES
 from tests.iad_envs.toolcalls.acebench.small_scenario import document, task
 
 BOOK = document(
@@ -31,34 +33,22 @@ def booked(**changes: Any) -> str:
     return f"[book({', '.join(f'{name}={value!r}' for name, value in arguments.items())})]"
 
 
-@pytest.mark.parametrize(
-    ("changes", "officially"),
-    [
-        (
-            (
-                *({"nights": 4}, {"price": 99.0}, {"price": 2}, {"breakfast": False}, {"breakfast": "true"}),
-                *({"kind": "cellar"}, {"city": "not St. Malo at all"}, {"nights": None}),
-                *({"guest": {"name": "Ana", "age": 130}}, {"rooms": [{"beds": 12}]}),
-            ),
-            True,
-        ),
-        (
-            (
-                *({"city": None}, {"city": "Malo"}, {"city": 3}, {"nights": "3"}, {"breakfast": "yes"}),
-                *({"tags": ["loud"]}, {"tags": ["quiet", "cheap"]}, {"guest": {"name": "Ana"}}),
-                *({"guest": {"name": "Ana", "years": 30}}, {"guest": "Ana"}, {"rooms": [{"beds": 2}, {"beds": 1}]}),
-                {"pets": 1},
-            ),
-            False,
-        ),
-    ],
-)
-def test_what_passes_officially_and_should_not(changes: tuple[dict[str, Any], ...], officially: bool) -> None:
+def test_what_passes_officially_and_should_not() -> None:
     assert gold_answer(task(BOOK), AceGold({"book": GOLD})) == booked()
     for right in ({}, {"city": "st malo", "tags": ["Quiet."]}):
         assert verdicts(booked(**right)) == (True, True)
-    for change in changes:
-        assert verdicts(booked(**change)) == (officially, False), change
+    holes: tuple[dict[str, Any], ...] = (
+        {"nights": 4}, {"price": 99.0}, {"price": 2}, {"breakfast": False}, {"breakfast": "true"}, {"kind": "cellar"},
+        {"city": "not St. Malo at all"}, {"nights": None}, {"guest": {"name": "Ana", "age": 130}},
+        {"rooms": [{"beds": 12}]},
+    )  # fmt: skip
+    wrong: tuple[dict[str, Any], ...] = (
+        {"city": None}, {"city": "Malo"}, {"city": 3}, {"nights": "3"}, {"breakfast": "yes"}, {"tags": ["loud"]},
+        {"tags": ["quiet", "cheap"]}, {"guest": {"name": "Ana"}}, {"guest": {"name": "Ana", "years": 30}},
+        {"guest": "Ana"}, {"rooms": [{"beds": 2}, {"beds": 1}]}, {"pets": 1},
+    )  # fmt: skip
+    for change in (*holes, *wrong):
+        assert verdicts(booked(**change)) == (change in holes, False), change
 
 
 def test_two_gold_calls_are_met_by_one_call_officially_and_one_of_several_alternatives_is_enough() -> None:
@@ -98,3 +88,36 @@ def test_sound_equality() -> None:
     ):  # fmt: skip
         assert same_value(given, gold) is same, (given, gold)
     assert sound_text("...") == "..."
+
+
+MISSING, VALUE, LIMITS = "Missing necessary parameters", "There is incorrect value", "the limitations of the function"
+SEND = document("send_mail", ("to", "text"), to="string", text="string")
+
+
+@pytest.mark.parametrize(
+    ("category", "gold", "official", "sound"),
+    [
+        ("incomplete", {"send_mail": ["to", "text"]}, [
+            f"{MISSING} (to, text, cc) for the api (send_mail)", f"{MISSING} (to, context) for the api (send_mail)",
+            f"{MISSING} (to, text) for the api (send_mail_now)", f"{MISSING}, to and text of send_mail",
+            f"{MISSING} (to, text) for the api (send_mail) [send_mail(to='x')]",
+        ], [f"{MISSING} (to, text) for the api (send_mail)", f"{MISSING} ('text','to') for the api: send_mail."]),
+        ("error_param", {"to": ["1,5 (x)"]}, [
+            f"{VALUE} (1,5 (x)) for the parameters (text)", f"{VALUE} (1,5 (x), hello) for the parameters (to)",
+            f"{VALUE}: all of 1,5 (x)",
+        ], [f"{VALUE} (1,5 (x)) for the parameters (to) in the conversation history."]),
+        ("irrelevant", f"Due to {LIMITS} ...", [f"Due to {LIMITS} [send_mail()]", f"{LIMITS}. {VALUE}"],
+         [f"Due to {LIMITS}, I cannot solve this problem."]),
+    ],
+)  # fmt: skip
+def test_a_sentence_is_looked_for_officially_and_read_soundly(
+    category: str, gold: object, official: list[str], sound: list[str]
+) -> None:
+    wrong = (
+        f"{MISSING} (to) for the api (send_mail)", "Please tell me to and text for send_mail", "I can't.",
+        f"{VALUE} (15) for the parameters (to)",
+    )  # fmt: skip
+    for answer in (*official, *sound, *wrong):
+        these, wanted = task(SEND, category=f"special_{category}"), AceGold(gold)
+        found = [check_special(these, wanted, answer, rules) for rules in RULES]
+        assert found == [answer not in wrong, answer in sound], answer

@@ -1,20 +1,7 @@
 from typing import Any
 
-from iad_envs.toolcalls.acebench.user import (
-    DONT_KNOW,
-    STOP,
-    UserFact,
-    UserGoal,
-    UserScript,
-    asked_facts,
-    by_class,
-    first_message,
-    first_person,
-    holds,
-    next_message,
-    script_of_instruction,
-    words_of,
-)
+from iad_envs.toolcalls.acebench import user
+from iad_envs.toolcalls.acebench.user import DONT_KNOW, STOP, UserFact, UserGoal, UserScript, next_message
 
 SCRIPT = UserScript(
     (
@@ -22,19 +9,17 @@ SCRIPT = UserScript(
         UserGoal("And I want a message sent.", {"Messages": {"sent": {"7": {"to": "Ana"}}}}),
     ),
     (
-        UserFact("reminder title", "The title is Tea."),
-        UserFact("reminder time", "It is at 9.", ("when", "hour")),
-        UserFact("message receiver", "It is for Ana.", ("whom", "person")),
-        UserFact("message text", "It says hello."),
+        UserFact("reminder title", "The title is Tea."), UserFact("reminder time", "It is at 9.", ("when", "hour")),
+        UserFact("message receiver", "It is for Ana.", ("whom", "person")), UserFact("message text", "It says hello."),
     ),
-)
+)  # fmt: skip
 NOTHING: dict[str, Any] = {"Reminders": {"list": []}}
 REMINDED = {"Reminders": {"list": [{"title": "Soup"}, {"title": "tea", "time": 9}]}}
 ALL = {**REMINDED, "Messages": {"sent": {"7": {"to": "Ana", "text": "hello"}}}}
 
 
 def test_it_opens_with_its_first_goal_and_goes_on_when_the_state_holds() -> None:
-    said = first_message(SCRIPT)
+    said = user.first_message(SCRIPT)
     assert (said.text, said.goal, said.is_last) == ("I want a reminder.", 0, False)
     assert next_message(SCRIPT, 0, "Done!", NOTHING).text == DONT_KNOW
     reached = next_message(SCRIPT, 0, "Done!", REMINDED)
@@ -42,27 +27,24 @@ def test_it_opens_with_its_first_goal_and_goes_on_when_the_state_holds() -> None
     last = next_message(SCRIPT, 1, "Done!", ALL)
     assert (last.text, last.goal, last.is_last) == (STOP, 2, True)
     assert next_message(SCRIPT, 0, "Both are done.", ALL).is_last
-    assert first_message(UserScript(())).is_last
+    assert user.first_message(UserScript(())).is_last
 
 
 def test_a_question_gets_at_most_two_facts() -> None:
     for question, names in {
         "What is the title?": ["reminder title"],
         "Which title and time should the reminder have?": ["reminder title", "reminder time"],
-        "At which HOUR?": ["reminder time"],
-        "Who is the person?": ["message receiver"],
+        "At which HOUR?": ["reminder time"], "Who is the person?": ["message receiver"],
         "What should the messages say?": ["message receiver", "message text"],
-        "Title, time, receiver and text, please.": ["reminder title", "reminder time"],
-        "Which colour?": [],
-        "": [],
-    }.items():
-        said = asked_facts(question, SCRIPT.facts)
+        "Title, time, receiver and text, please.": ["reminder title", "reminder time"], "Which colour?": [], "": [],
+    }.items():  # fmt: skip
+        said = user.asked_facts(question, SCRIPT.facts)
         assert [fact.name for fact in said] == names
         told = " ".join(fact.says for fact in said) or "I don't know."
         assert next_message(SCRIPT, 0, question, NOTHING).text == told
     # A rarer word counts more.
-    assert [fact.name for fact in asked_facts("The text of the reminder?", SCRIPT.facts)][-1] == "message text"
-    assert words_of("What are the 2 names of the flights?") == {"2", "name", "flight"}
+    assert [fact.name for fact in user.asked_facts("The text of the reminder?", SCRIPT.facts)][-1] == "message text"
+    assert user.words_of("What are the 2 names of the flights?") == {"2", "name", "flight"}
 
 
 def test_what_holds() -> None:
@@ -72,8 +54,8 @@ def test_what_holds() -> None:
         ([1, 1], [1, 2], False), ([{"x": 1}, {}], [{"y": 1}, {"x": 1}], True), ([1], {"1": 1}, False),
         ({"a": 1}, [1], False), ("New York", "new york", True),
     ):  # fmt: skip
-        assert holds(wanted, state) is is_held, (wanted, state)
-    assert by_class([{"A": {"x": 1}}, {"B": {}}]) == {"A": {"x": 1}, "B": {}}
+        assert user.holds(wanted, state) is is_held, (wanted, state)
+    assert user.by_class([{"A": {"x": 1}}, {"B": {}}]) == {"A": {"x": 1}, "B": {}}
 
 
 def test_a_script_is_data() -> None:
@@ -88,8 +70,8 @@ def test_a_script_from_an_instruction_speaks_in_the_first_person() -> None:
         "You are Ana. You need to answer a message Bob sent to you: 'Are you free, isn't it?'. Your account is Ana. "
         "You will respond to the agent but will not say more. If one must go, you delete the oldest message."
     )
-    assert first_person("You say 'you are' and \"your\".") == "I say 'you are' and \"your\"."
-    script = script_of_instruction(instruction, {"Messages": {"sent": [1]}})
+    assert user.first_person("You say 'you are' and \"your\".") == "I say 'you are' and \"your\"."
+    script = user.script_of_instruction(instruction, {"Messages": {"sent": [1]}})
     assert script.goals[0].says == "I need to answer a message Bob sent to me: 'Are you free, isn't it?'."
     said = next_message(script, 0, "What is the account?", {})
     assert said.text == "My account is Ana."

@@ -95,23 +95,16 @@ def test_names_with_dots_are_written_without_and_read_back() -> None:
     assert json.loads(candidate.action) == [{"name": name, "arguments": {}}]
 
 
-@pytest.mark.parametrize(
-    ("answer", "action", "thought"),
-    [
-        ("[list_loans(member_id='MB-18')]", "[list_loans(member_id='MB-18')]", ""),
-        ("<think>\nHm.\n</think>\n[list_loans(member_id='MB-18')]", "[list_loans(member_id='MB-18')]", "Hm."),
-        ("Which member?", "reply[Which member?]", ""),
-        ("<think>\nI still think", None, None),
-        ("[list_loans(member_id=", None, None),
-    ],
-)
-def test_an_answer_becomes_an_action_or_an_error_that_says_what_was_expected(
-    answer: str, action: str | None, thought: str | None
-) -> None:
-    candidate = proposed(agent(answer, answer), walked(BASE))
-    assert candidate.action == action
-    expected = "" if action else "unreadable answer: expected a list of calls such as "
-    assert (candidate.error[: len(expected) or None], candidate.thought if action else None) == (expected, thought)
+def test_an_answer_becomes_an_action_or_an_error_that_says_what_was_expected() -> None:
+    call, state = "[list_loans(member_id='MB-18')]", walked(BASE)
+    for answer, action, thought in (
+        (call, call, ""), (f"<think>\nHm.\n</think>\n{call}", call, "Hm."),
+        ("Which member?", "reply[Which member?]", ""), ("<think>\nHm.", None, ""), ("[list_loans(m=", None, ""),
+    ):  # fmt: skip
+        candidate = proposed(agent(answer, answer), state)
+        assert (candidate.action, candidate.thought if action else "") == (action, thought)
+        expected = "" if action else "unreadable answer: expected a list of calls such as "
+        assert candidate.error[: len(expected) or None] == expected
 
 
 def test_a_dialogue_with_known_facts_begins_in_the_system_text_and_neighbouring_messages_are_one() -> None:

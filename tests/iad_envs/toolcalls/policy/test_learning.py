@@ -1,21 +1,20 @@
 """Learning from conversations with function calls: values and evaluators on their features, and simulators."""
 
+from dataclasses import replace
 from pathlib import Path
 
-import gymnasium as gym
 import pytest
 
-import iad_envs  # noqa: F401 (registers)
 from iad_policy import evaluate
 from iad_policy.learn.explore import explore
 from iad_policy.learn.simulators import record_outcomes, train_simulator
 from iad_policy.learn.train import train
 from iad_policy.simulators import load_simulator
 from iad_policy.simulators.recorded import PROVOKED, read
-from iad_policy.types import AWAITING, PublicInfo, State
+from iad_policy.types import AWAITING
 from iad_policy.types.outcome_types import type_of
 from iad_policy.world import adapt
-from tests.iad_envs.toolcalls.policy.all_readers import read_by_all
+from tests.iad_envs.toolcalls.policy.talks import Talk, read_by_all
 
 BFCL = "IAD/BFCL-v0"
 
@@ -43,36 +42,28 @@ def test_value_models_and_evaluators_learn_from_episodes_and_trees(
     assert not any(one.error_kind for records in shown.records.values() for one in records)
 
 
-def test_outcomes_are_of_the_types_of_their_findings(outcomes: Path) -> None:
+def test_outcomes_are_of_the_types_of_their_findings_and_read_by_everybody(outcomes: Path) -> None:
     found = list(read(outcomes))
     kinds = {(type_of(one.info, one.done), one.source) for one in found}
     wanted = {("success", "agent"), ("tool_error", "agent"), ("invalid", PROVOKED), ("unknown_function", PROVOKED)}
     assert wanted <= kinds
     assert any(one.info["stop_reason"] == AWAITING for one in found)
-
-
-@pytest.mark.parametrize("failures", [pytest.param(0.0, marks=pytest.mark.slow), 1.0])
-def test_attempts_are_made_with_a_trained_simulator(outcomes: Path, failures: float, tmp_path: Path) -> None:
-    trained = train_simulator(outcomes, BFCL, out=tmp_path, failures=failures, epochs=10)
-    simulator = f"learned:{trained.folder}"
-    how = {"env_args": {"max_steps": 6}, "baseline": "artis", "simulator": simulator}
-    shown = evaluate(BFCL, ["artis"], 2, n=2, agent="plan-following:random", **how)
-    (records,) = shown.records.values()
-    assert not any(one.error_kind for one in records)
-    assert all(one.usage["simulator"]["simulations"] > 0 for one in records)
-
-
-def test_what_a_simulator_remembers_is_read_by_everybody(outcomes: Path) -> None:
-    env = gym.make(BFCL)
-    observation, info = env.reset(seed=0)
-    world = adapt(env)
-    world.begin(observation)
-    here = State(observation, PublicInfo(info, world.gold_keys), steps_left=world.max_steps, id="here")
-    simulator = load_simulator(f"retrieval:{outcomes}", env)
+    talk = Talk("multi_turn_base_13")
+    world, here = adapt(talk.env), replace(talk.state, id="here")
+    world.begin(here.observation)
+    simulator = load_simulator(f"retrieval:{outcomes}", talk.env)
     for action in ("[nothing_such(a=1)]", "[find_books(words='x')]", "no action", "[]", "reply[Done.]"):
         for draw in range(3):
             outcome = simulator.simulate(world, simulator.begin(world, here), action, draw)
             further = simulator.simulate(world, outcome.token, "[read_note(title='x')]", draw)
             for one in (outcome, further):
                 read_by_all(one.token, here, action)
-    env.close()
+
+
+def test_attempts_are_made_with_a_trained_simulator(outcomes: Path, tmp_path: Path) -> None:
+    trained = train_simulator(outcomes, BFCL, out=tmp_path, failures=1.0, epochs=10)
+    how = {"env_args": {"max_steps": 6}, "baseline": "artis", "simulator": f"learned:{trained.folder}"}
+    shown = evaluate(BFCL, ["artis"], 2, n=2, agent="plan-following:random", **how)
+    (records,) = shown.records.values()
+    assert not any(one.error_kind for one in records)
+    assert all(one.usage["simulator"]["simulations"] > 0 for one in records)

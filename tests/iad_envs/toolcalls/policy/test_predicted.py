@@ -9,8 +9,7 @@ import pytest
 from iad_envs.toolcalls.policy.language_agent import CHATS
 from iad_policy.simulators.llm import Unpredicted
 from iad_policy.types import Candidate, State, Turn
-from tests.iad_envs.toolcalls.policy.all_readers import WORDS, chat, read_by_all
-from tests.iad_envs.toolcalls.policy.talks import Talk
+from tests.iad_envs.toolcalls.policy.talks import WORDS, Talk, chat, read_by_all
 
 BASE = "multi_turn_base_13"
 
@@ -40,14 +39,14 @@ def partial_infos(info: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     yield {"task_id": "x", "instruction": "Do it."}
 
 
-@pytest.mark.parametrize("moment", list(moments()), ids=lambda one: f"{one.info['page']['kind']}-{len(one.history)}")
-def test_a_page_or_facts_that_lack_something_are_read_all_the_same(moment: State) -> None:
-    action = str(moment.history[-1].action) if moment.history else "[f(a=1)]"
-    before = State(moment.observation, moment.info)
-    for info in partial_infos(moment.info):
-        read_by_all(replace(moment, info=info), before, action)
-        earlier = Turn(moment.observation, action, info)
-        read_by_all(replace(moment, history=(*moment.history, earlier)), replace(moment, info=info), action)
+def test_a_page_or_facts_that_lack_something_are_read_all_the_same() -> None:
+    for moment in moments():
+        action = str(moment.history[-1].action) if moment.history else "[f(a=1)]"
+        before = State(moment.observation, moment.info)
+        for info in partial_infos(moment.info):
+            read_by_all(replace(moment, info=info), before, action)
+            earlier = Turn(moment.observation, action, info)
+            read_by_all(replace(moment, history=(*moment.history, earlier)), replace(moment, info=info), action)
 
 
 @pytest.mark.parametrize("style", CHATS)

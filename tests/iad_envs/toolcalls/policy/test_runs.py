@@ -26,16 +26,14 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 
 
 def test_the_viewer_shows_calls_results_candidates_and_what_the_verifier_says(run: Run) -> None:
-    keys = [key for key, record in run.records.items() if record.strategy == "bon"]
-    table = ShownTable()
-    shown = json.dumps([*(episode_json(run, key, table) for key in keys), table.texts], ensure_ascii=False)
+    keys, table = [key for key, record in run.records.items() if record.strategy == "bon"], ShownTable()
+    episodes = [episode_json(run, key, table) for key in keys]
+    shown = json.dumps([*episodes, table.texts], ensure_ascii=False)
     for text in ("Functions:", "Results:", "User: ", "Nothing speaks against it.", "reply["):
         assert text in shown
-    states = [step["before"] for key in keys for step in episode_json(run, key, table)["steps"]]
+    states = [step["before"] for episode in episodes for step in episode["steps"]]
     assert all(state["said"][0][0] == "User" for state in states)
-    calls = [state["calls"] for state in states if "calls" in state]
-    assert calls
-    assert all(len(row) == 2 for rows in calls for row in rows)
+    assert {len(row) for state in states for row in state.get("calls", ())} == {2}
     # The documents of functions are kept once, and a page is whole when it is read.
     blobs = [path.read_text() for path in (run.folder / "blobs").glob("*.json")]
     assert len(blobs) == len(set(blobs)) > 0

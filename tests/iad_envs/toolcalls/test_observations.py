@@ -1,5 +1,7 @@
-"""Numbers that Python refuses to write down or to turn into floats are observations like everything else."""
+"""Observations: those that the documents show are real ones, and huge numbers are in them like everything else."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -7,10 +9,28 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers the environments)
 
+DOCS = Path(__file__).parents[3] / "docs"
 NUMBERS = (
     *("9" * 400, "-" + "9" * 400, "9" * 4299, "9" * 4400, "0x" + "f" * 400, "0x" + "f" * 5000, "-0x" + "f" * 5000),
     *("1e400", "-1e400", "2**14283 + 2**14283", "10**4000 * 10**290", "[0x" + "f" * 5000 + "] + [1]"),
 )
+"""Python refuses to write these down, or to turn them into floats."""
+
+
+PARCEL = "[create_parcel(address_id='AD-31', weight_kg=10, service='express')]"
+REMINDER = "[set_reminder(title='sharpen the skates', day='2026-04-04', hour='12:30')]"
+
+
+@pytest.mark.parametrize(
+    ("name", "task", "action"),
+    [("BFCL", "multi_turn_base_45", PARCEL), ("ACEBench", "agent_multi_turn_27", REMINDER)],
+)
+def test_a_documented_observation_is_a_real_one(name: str, task: str, action: str) -> None:
+    text = (DOCS / f"{name.lower()}.md").read_text(encoding="utf-8")
+    env: Any = gym.make(f"IAD/{name}-v0")
+    env.reset(options={"task_id": task})
+    assert re.findall(r"^```text\n(.*?)\n```$", text, re.MULTILINE | re.DOTALL) == [env.step(action)[0]]
+    env.close()
 
 
 @pytest.mark.parametrize("category", ["multi_turn", "single_turn"])
