@@ -1,3 +1,6 @@
+"""Rewards, the nouns that they compare, and progress."""
+
+import importlib.util
 import itertools
 from dataclasses import replace
 from typing import Any
@@ -8,8 +11,10 @@ from hypothesis import strategies as st
 
 from webshop_server.catalog import Product
 from webshop_server.goals import Goal
+from webshop_server.pages import Page
+from webshop_server.progress import Progress, advance
 from webshop_server.reward import COLOURS, PurchaseScorer, UnscorableError, n_matched_options
-from webshop_server.tagger import LightTagger
+from webshop_server.tagger import LightTagger, SpacyTagger
 
 SHOE = Product(
     asin="B000SHOE01", name="Acme Women Canvas Sneakers", category="fashion", query="walking shoes",
@@ -82,3 +87,51 @@ def test_the_best_reward_is_that_of_the_best_combination(wanted: list[str], opti
     ]
     assert SCORER.best(goal, product) == max(rewards)
     assert SCORER.last_or_full(goal, product) == (1.0 if 1.0 in rewards else rewards[-1])
+
+
+def test_numbers_units_function_words_and_common_adjectives_are_not_nouns() -> None:
+    for title, nouns in {
+        "Acme Women's Walking Sneakers, 2 Pack of 10oz": ("acme", "women", "walking", "sneakers"),
+        "Soft Blue Throw Blanket 50 x 62 inch for the Sofa": ("throw", "blanket", "sofa"),
+        "Shirt and T-Shirt and Shirt": ("shirt", "t", "shirt", "shirt"), "12 x 16 & 3D, with!": (), "": (),
+    }.items():  # fmt: skip
+        assert LightTagger().nouns(title) == nouns, title
+
+
+@pytest.mark.skipif(importlib.util.find_spec("spacy") is not None, reason="spaCy is installed")
+def test_without_spacy_the_error_names_the_extra() -> None:
+    with pytest.raises(ImportError, match=r'pip install -e ".+\[spacy\]"'):
+        SpacyTagger()
+
+
+VASE = replace(SHOE, asin="B000VASE01", name="Ceramic Vase")
+INDEX = Page("index", "", ())
+RESULTS = Page("results", "", (), products=(VASE, SHOE))
+ITEM = Page("item", "", (), product=SHOE)
+DONE = Page("done", "", (), product=SHOE)
+
+
+def test_search_item_and_purchase_count_a_third_each() -> None:
+    progress, seen = Progress(), []
+    for page in (INDEX, RESULTS, ITEM, DONE._replace(selected=(("color", "blue"), ("size", "9 wide")))):
+        progress = advance(progress, page, GOAL, SCORER)
+        seen.append(progress.best)
+    assert seen == pytest.approx([0, 1 / 3, 2 / 3, 1])
+    assert advance(Progress(), DONE, GOAL, SCORER).best == pytest.approx(3 / 5)  # at least the reward
+    for kind in ("description", "features", "reviews", "attributes"):
+        assert advance(Progress(), ITEM._replace(kind=kind), GOAL, SCORER).item == 1.0
+
+
+def test_progress_never_falls() -> None:
+    far = advance(advance(Progress(), RESULTS, GOAL, SCORER), ITEM, GOAL, SCORER)
+    assert advance(far, ITEM._replace(product=VASE), GOAL, SCORER) == far
+    assert advance(far, INDEX, GOAL, SCORER) == far
+
+
+def test_agentboard_counts_the_last_combination_where_none_is_full() -> None:
+    first_is_better = replace(SHOE, options={"color": ("blue", "red"), "size": ("8",)})
+    page = ITEM._replace(product=first_is_better)
+    assert advance(Progress(), page, GOAL, SCORER).item == pytest.approx(4 / 5)
+    assert advance(Progress(), page, GOAL, SCORER, mode="agentboard").item == pytest.approx(3 / 5)
+    full = ITEM._replace(product=replace(SHOE, options={"color": ("blue", "red"), "size": ("9 wide", "8")}))
+    assert advance(Progress(), full, GOAL, SCORER, mode="agentboard").item == 1.0

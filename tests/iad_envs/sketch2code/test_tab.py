@@ -2,7 +2,7 @@
 
 import base64
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
@@ -55,9 +55,6 @@ LATE = {
 }
 
 
-T = TypeVar("T", bound=Tab)
-
-
 class Drawing(Tab):
     """Draws every page, and measures it after some frames."""
 
@@ -75,15 +72,15 @@ def browser(browsers: Browsers) -> Browser:
     return browsers.chromium
 
 
-def opened(kind: type[T], browser: Any) -> T:
+def opened(kind: type[Tab], browser: Any) -> Any:
     return kind(browser, scripts=False, assets={"rick.jpg": GIF}, limits=RenderLimits())
 
 
-def measured(kind: type[Tab], browser: Any, html: str) -> RenderedPage:
+def measured(html: str, browser: Any) -> RenderedPage:
     """Measure a page in a new tab, where nothing is cached. That costs a process."""
-    tab = opened(kind, browser)
+    tab = opened(Tab, browser)
     tab.load(html)
-    page = tab.collect()
+    page: RenderedPage = tab.collect()
     tab.close()
     return page
 
@@ -94,7 +91,7 @@ def test_pages_have_the_same_boxes_drawn_or_not_and_what_arrives_late_is_waited_
         html = (PAGES | LATE)[name]
         for one in (tab, drawing) if name in PAGES else (drawing,):
             one.load(html)
-        page, wanted = tab.collect() if name in PAGES else measured(Tab, browser, html), drawing.collect()
+        page, wanted = tab.collect() if name in PAGES else measured(html, browser), drawing.collect()
         assert page == wanted, name
         assert any(page.boxes.values()), name
     tab.close()
@@ -103,7 +100,7 @@ def test_pages_have_the_same_boxes_drawn_or_not_and_what_arrives_late_is_waited_
 
 @pytest.mark.skipif(MONOSPACED is None, reason="no monospaced font is installed")
 def test_a_font_in_the_page_is_used(browser: Browser) -> None:
-    with_font, without = (measured(Tab, browser, html) for html in (LATE["font"], "<a>words</a>"))
+    with_font, without = (measured(html, browser) for html in (LATE["font"], "<a>words</a>"))
     assert with_font.boxes["text_block"] != without.boxes["text_block"]
 
 

@@ -27,17 +27,16 @@ def ran(calls: Sequence[FunctionCall], tickets: Mapping[int, Any] = {}, **option
 
 
 def test_results_have_the_official_texts() -> None:
-    calls = read_calls(
-        "describe(), list_tickets(), total(numbers=[1, 2.5]), itself(), read_ticket(ticket=1), total(), total(n=1),"
-        " no_such(a=1), total(numbers=['a'])"
-    )
-    assert ran(calls) == (
-        "0 tickets", "[]", '{"result": 3.5}', "{'object': <sums>}", "Error during execution: 1",
-        "Error during execution: PlainSums.total() missing 1 required positional argument: 'numbers'",
-        "Error during execution: PlainSums.total() got an unexpected keyword argument 'n'",
-        "Error during execution: name 'no_such' is not defined",
-        "Error during execution: unsupported operand type(s) for +: 'int' and 'str'",
-    )  # fmt: skip
+    error = "Error during execution: "
+    expected = {
+        "describe()": "0 tickets", "list_tickets()": "[]", "total(numbers=[1, 2.5])": '{"result": 3.5}',
+        "itself()": "{'object': <sums>}", "read_ticket(ticket=1)": f"{error}1",
+        "total()": f"{error}PlainSums.total() missing 1 required positional argument: 'numbers'",
+        "total(n=1)": f"{error}PlainSums.total() got an unexpected keyword argument 'n'",
+        "no_such(a=1)": f"{error}name 'no_such' is not defined",
+        "total(numbers=['a'])": f"{error}unsupported operand type(s) for +: 'int' and 'str'",
+    }  # fmt: skip
+    assert ran(read_calls(", ".join(expected))) == tuple(expected.values())
 
 
 def test_a_state_is_a_value_and_only_what_is_called_is_copied() -> None:
@@ -94,8 +93,8 @@ def test_precautions_stand_around_a_function() -> None:
             raise ToolLimit("at most two numbers")
         return {"numbers": [10 * number for number in arguments["numbers"]]}
 
-    precaution = Precaution(arguments=at_most_two, result=lambda result: {**result, "checked": True})
-    box = Toolbox({"PlainSums": PlainSums}, precautions={"total": precaution})
+    around = {"total": Precaution(arguments=at_most_two, result=lambda result: {**result, "checked": True})}
+    box = Toolbox({"PlainSums": PlainSums}, precautions=around)
     done = box.run(box.start({}), read_calls("total(numbers=[1, 2]), total(numbers=[1, 2, 3])"))
     assert done.results == ('{"result": 30, "checked": true}', "Error during execution: at most two numbers")
 

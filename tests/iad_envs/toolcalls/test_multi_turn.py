@@ -99,11 +99,8 @@ def test_a_result_of_an_earlier_turn_counts_in_a_later_one_but_only_once() -> No
 
 def test_gold_calls_get_names_for_their_arguments() -> None:
     calls = gold_calls(("open_ticket('lamp', tags=['x'])", "total([1, 2])", "describe()"), toolbox())
-    assert calls == (
-        FunctionCall("open_ticket", {"title": "lamp", "tags": ["x"]}),
-        FunctionCall("total", {"numbers": [1, 2]}),
-        FunctionCall("describe", {}),
-    )
+    named = {"open_ticket": {"title": "lamp", "tags": ["x"]}, "total": {"numbers": [1, 2]}, "describe": {}}
+    assert calls == tuple(FunctionCall(name, arguments) for name, arguments in named.items())
     for text in ("describe(1)", "1 + 1", "total(x)"):
         with pytest.raises(ValueError, match="expected"):
             gold_calls((text,), toolbox())
@@ -118,31 +115,27 @@ def test_progress_grows_with_turns_and_with_results() -> None:
 
     turn = PlayedTurn(judge.start)
     assert progress([]) == progress([turn], n_over=0) == 0
-    turn = extended(turn, read_calls(OPEN), judge.toolbox)
-    assert progress([turn], n_over=0) == pytest.approx(1 / 6)
-    assert progress([turn]) == pytest.approx(1 / 6), "the turn is over, and a result is missing"
+    turn = extended(turn, read_calls(OPEN), judge.toolbox)  # where the turn is over, a result is missing
+    assert [progress([turn], n_over=0), progress([turn])] == pytest.approx([1 / 6, 1 / 6])
     turn = extended(turn, read_calls("describe()"), judge.toolbox)
-    assert progress([turn]) == pytest.approx(1 / 3)
     turns = [turn, PlayedTurn(turn.state)]
-    assert progress(turns, n_over=1) == pytest.approx(1 / 3)
-    assert progress(turns) == pytest.approx(2 / 3)
+    shares = [progress([turn]), progress(turns, n_over=1), progress(turns)]
+    assert shares == pytest.approx([1 / 3, 1 / 3, 2 / 3])
     last = extended(PlayedTurn(turn.state), read_calls("total(numbers=[1, 2])"), judge.toolbox)
     assert progress([*turns, last]) == 1
 
 
 def test_parts_say_what_was_wrong() -> None:
-    judge = judge_of("sound")
+    judge, names = judge_of("sound"), ("state", "response", "irrelevance", "cap", "turns_passed")
 
-    def parts(answer: list[list[str]]) -> dict[str, float]:
-        return judge.parts_of(judge.tallied(play(judge, answer, read_officially)))
+    def parts(answer: list[list[str]]) -> list[float]:
+        found = judge.parts_of(judge.tallied(play(judge, answer, read_officially)))
+        return [found[name] for name in names] if found.keys() == {*names} else []
 
-    right = parts(RIGHT)
-    assert right == {"state": 1, "response": 1, "irrelevance": 1, "cap": 1, "turns_passed": 3}
-    wrong = parts([["[describe()]"], ["[describe()]"], ["[total(numbers=[1, 2])]"]])
-    assert wrong == {"state": 0, "response": 0.5, "irrelevance": 0, "cap": 1, "turns_passed": 0}
-    capped = parts(changed(2, *["[describe()]"] * 21))
-    assert capped["cap"] == 0
-    assert parts([]) == {"state": 0, "response": 0, "irrelevance": 0, "cap": 1, "turns_passed": 0}
+    assert parts(RIGHT) == [1, 1, 1, 1, 3]
+    assert parts([["[describe()]"], ["[describe()]"], ["[total(numbers=[1, 2])]"]]) == [0, 0.5, 0, 1, 0]
+    assert parts(changed(2, *["[describe()]"] * 21))[3] == 0
+    assert parts([]) == [0, 0, 0, 1, 0]
 
 
 def test_states_that_cannot_be_compared_are_unequal() -> None:

@@ -67,7 +67,7 @@ def test_what_is_missing_is_named_with_the_command_that_brings_it(folder: Path, 
         (lambda: OfficialClasses(tmp_path / "elsewhere"), DataNotFound, command),
         (lambda: classes["TravelAPI"], DataNotFound, r"travel_booking\.py"),
         (lambda: classes["TicketApi"], UnknownTask, "known simulated class"),
-        (lambda: classes["TwitterAPI"], ZeroDivisionError, ""),
+        (lambda: classes["TwitterAPI"], ZeroDivisionError, "zero"),
     ):
         with pytest.raises(error, match=said):
             call()

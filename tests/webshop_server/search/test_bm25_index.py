@@ -47,8 +47,7 @@ def test_the_best_of_many_uneven_products_are_the_same() -> None:
 
 
 def test_threads_do_not_add_into_each_others_sums() -> None:
-    documents = shop_of(2000, 3)
-    draw = random.Random(0)
+    documents, draw = shop_of(2000, 3), random.Random(0)
     queries = [" ".join(f"word{draw.randrange(60)}" for _ in range(5)) for _ in range(120)]
     with ThreadPoolExecutor(3) as threads:
         found = list(threads.map(BM25(documents, all_scored=0).search, queries))

@@ -115,29 +115,25 @@ def test_connections_that_say_nothing_keep_nobody_out(site: Site, sent: bytes) -
 
 
 def test_a_connection_whose_request_is_being_answered_is_kept() -> None:
-    begun, go_on = threading.Event(), threading.Event()
-    app = Flask(__name__)
+    begun, go_on, app = threading.Event(), threading.Event(), Flask(__name__)
 
-    @app.get("/slow")
-    def slow() -> str:
-        begun.set()
-        go_on.wait(30)
+    @app.get("/<path>")
+    def answer(path: str) -> str:
+        if path == "slow":
+            begun.set()
+            go_on.wait(30)
         return "done"
 
-    @app.get("/fast")
-    def fast() -> str:
-        return "done"
-
-    def read(server: Server, path: str) -> bytes:
-        with urllib.request.urlopen(f"{server.address}/{path}", timeout=30) as answer:
-            return bytes(answer.read())
+    def read(path: str) -> bytes:
+        with urllib.request.urlopen(f"{server.address}/{path}", timeout=30) as found:
+            return bytes(found.read())
 
     with Server(app, connections=2) as server, ThreadPoolExecutor(1) as pool:
-        answer = pool.submit(read, server, "slow")
+        slow = pool.submit(read, "slow")
         assert begun.wait(30)
-        assert [read(server, "fast") for _ in range(5)] == [b"done"] * 5
+        assert [read("fast") for _ in range(5)] == [b"done"] * 5
         go_on.set()
-        assert answer.result(30) == b"done"
+        assert slow.result(30) == b"done"
 
 
 def test_it_closes_under_load(site: Site) -> None:

@@ -87,7 +87,7 @@ def test_an_index_for_other_data_is_named_and_not_used(folder: Path, indexes: In
     assert len(indexes.all()) == 4
 
 
-def test_data_that_were_only_touched_or_copied_are_the_same_and_an_index_of_another_version_is_not_used(
+def test_touched_or_copied_data_are_the_same_and_an_index_of_another_version_is_not_used(
     folder: Path, indexes: Indexes, tmp_path: Path
 ) -> None:
     catalog, bm25 = indexes.build(folder)

@@ -42,30 +42,25 @@ def proposed(one: ToolCallLanguageAgent, state: State) -> Candidate:
 
 
 def test_the_chat_has_what_was_said_called_and_returned_and_no_thought() -> None:
-    state = walked(BASE, "[list_loans(member_id='MB-18')]", "reply[There is one.]")
-    messages = agent().messages(state)
+    call = "[list_loans(member_id='MB-18')]"
+    messages = agent().messages(walked(BASE, call, "reply[There is one.]"))
     assert [one["role"] for one in messages] == ["system", "user", "assistant", "user", "assistant", "user"]
     system, first, called, returned, said, now = (one["content"] for one in messages)
     assert '"name": "lend_book"' in system
-    assert first == "List the loans of MB-18."
-    assert called == "[list_loans(member_id='MB-18')]"
+    assert (first, called, said) == ("List the loans of MB-18.", call, "reply[There is one.]")
     assert returned.startswith("[{'role': 'tool', 'name': 'list_loans', 'content': '{\"loans\": ")
-    assert said == "reply[There is one.]"
     assert now.startswith("Osric Pemberton wants to borrow")
     assert "nobody reads" not in json.dumps(messages)
 
 
 def test_functions_calls_and_results_go_through_the_models_own_interface() -> None:
-    state = walked(BASE, "[list_loans(member_id='MB-18')]")
-    system, _, called, returned = agent(style="fc").messages(state)
+    system, _, called, returned = agent(style="fc").messages(walked(BASE, "[list_loans(member_id='MB-18')]"))
     assert "lend_book" not in system["content"]
     tools = {one["function"]["name"]: one["function"] for one in system["tools"]}
     assert tools["lend_book"]["parameters"]["type"] == "object"
     (call,) = called["tool_calls"]
-    assert (call["function"]["name"], json.loads(call["function"]["arguments"])) == (
-        "list_loans",
-        {"member_id": "MB-18"},
-    )
+    function = call["function"]
+    assert (function["name"], json.loads(function["arguments"])) == ("list_loans", {"member_id": "MB-18"})
     assert (returned["role"], returned["tool_call_id"]) == ("tool", call["id"])
     assert "LN-93" in returned["content"]
 
@@ -81,11 +76,8 @@ def test_functions_that_come_later_are_told_when_they_come() -> None:
 
 
 def test_names_with_dots_are_written_without_and_read_back() -> None:
-    document = {
-        "name": "shop.find",
-        "parameters": {"type": "dict", "properties": {"n": {"type": "float"}, "x": {"type": "any"}}},
-    }
-    written = as_tool(document)["function"]
+    types = {"n": {"type": "float"}, "x": {"type": "any"}}
+    written = as_tool({"name": "shop.find", "parameters": {"type": "dict", "properties": types}})["function"]
     assert (written["name"], written["parameters"]["properties"]) == ("shop_find", {"n": {"type": "number"}, "x": {}})
     state = walked("simple_python")
     name = state.info["page"]["tools"][0]["name"]
