@@ -181,12 +181,18 @@ def _soundly(ace: Benchmark, task: AceTask, stones: Sequence[str], config: Any =
     return score_agent_soundly(ace.gold[task.task_id], saved_state(state), results)
 
 
-def test_milestones_read_as_calls_reach_the_state_but_of_known_defects(ace: Benchmark) -> None:
+def test_milestones_read_as_calls_reach_the_state_but_of_known_defects_if_they_ran(ace: Benchmark) -> None:
     missed = set()
     for task in ace.of(AGENT):
         if not any(_soundly(ace, task, stones).end_to_end for stones in ace.gold[task.task_id].milestones):
             missed.add(task.task_id)
     assert (missed, len(missed)) == (UNREACHABLE.keys() | WRONG_MILESTONES.keys(), 9)
+    # Officially the milestones count as texts, whatever came of them.
+    task = ace.tasks["agent_multi_step_3"]
+    stones = ace.gold[task.task_id].milestones[0]
+    asleep = {"BaseApi": {"wifi": False, "logged_in": True}}
+    assert score_agent(ace.gold[task.task_id], [], stones).process == 1.0
+    assert _soundly(ace, task, stones, asleep).process == 0.0
 
 
 def test_gold_as_a_state_passes_soundly_and_its_corruptions_fail(ace: Benchmark, episodes: list[Row]) -> None:
@@ -194,15 +200,6 @@ def test_gold_as_a_state_passes_soundly_and_its_corruptions_fail(ace: Benchmark,
         if row["kind"] in MADE_FROM_GOLD:
             is_right = score_agent_soundly(ace.gold[row["id"]], row["final"], ()).end_to_end
             assert is_right == (row["kind"] == "gold_state"), (row["id"], row["kind"])
-
-
-def test_messages_that_never_ran_are_no_milestones_soundly(ace: Benchmark) -> None:
-    """Officially the milestones count as texts, whatever came of them."""
-    task = ace.tasks["agent_multi_step_3"]
-    stones = ace.gold[task.task_id].milestones[0]
-    asleep = {"BaseApi": {"wifi": False, "logged_in": True}}
-    assert score_agent(ace.gold[task.task_id], [], stones).process == 1.0
-    assert _soundly(ace, task, stones, asleep).process == 0.0
 
 
 def test_the_scripted_user_ends_every_official_episode_that_reaches_its_state(ace: Benchmark) -> None:

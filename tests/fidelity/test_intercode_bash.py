@@ -138,27 +138,20 @@ def scripts(rng: Random) -> tuple[str, str]:
         where = path()
         return f"mkdir -p $(dirname {where} 2>/dev/null) ; mkdir -p {path()}; echo {rng.randint(0, 9)} > {where}"
 
-    def apart() -> tuple[str, str]:
-        """Two paths, neither above the other: a folder copied or linked into itself comes out differently each time."""
-        while True:
-            one, other = path(), path()
-            if not f"{one}/".startswith(f"{other}/") and not f"{other}/".startswith(f"{one}/"):
-                return one, other
-
     def change() -> str:
-        one, other = apart()
-        kinds = [
-            lambda: f"echo {rng.randint(0, 9)} >> {path()}",
-            lambda: f"mkdir -p {path()} && echo new > {path()}",
-            lambda: f"rm -rf {path()}",
-            lambda: f"mv {one} {other}",
-            lambda: f"chmod {rng.choice(['+x', '600', '755'])} {path()}",
-            lambda: f"ln -sfn gone{rng.randint(0, 3)} {other}",
-            lambda: f"cp -r {one} {other}",
-            lambda: f"mkfifo {path()}/pipe",  # a name that nothing is written to
-            lambda: f"touch -d 2001-01-01 {path()}",
-        ]
-        return rng.choice(kinds)()
+        one = other = path()
+        # Neither is above the other: a folder copied or linked into itself comes out differently each time.
+        while f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/"):
+            one, other = path(), path()
+        return rng.choice(
+            [
+                f"echo {rng.randint(0, 9)} >> {path()}", f"mkdir -p {path()} && echo new > {path()}",
+                f"rm -rf {path()}", f"mv {one} {other}",
+                f"chmod {rng.choice(['+x', '600', '755'])} {path()}", f"cp -r {one} {other}",
+                f"ln -sfn gone{rng.randint(0, 3)} {other}", f"touch -d 2001-01-01 {path()}",
+                f"mkfifo {path()}/pipe",  # a name that nothing is written to
+            ]
+        )  # fmt: skip
 
     first = "; ".join([*(make() for _ in range(rng.randint(6, 16))), "mkdir -p t1/hollow/deep"])
     return first, "; ".join(change() for _ in range(rng.randint(4, 20)))

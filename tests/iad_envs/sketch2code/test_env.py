@@ -118,7 +118,9 @@ def test_a_user_comments_in_steps_but_not_in_simulations_and_progress_is_the_bes
     assert [env.step(html)[4]["progress"] for html in (gold(env), HALF)] == [1.0, 1.0]
 
 
-def test_a_user_who_sees_the_reference_is_named_and_can_end_it(make: Any) -> None:
+def test_users_who_see_the_reference_are_named_and_end_it_and_questions_are_answered_where_somebody_does(
+    make: Any,
+) -> None:
     env = make(setting="feedback", user=PointingUser())
     observation, _, terminated, _, info = env.step(HALF)
     assert (info["facts"]["user_saw_reference"], terminated) == (True, False)
@@ -126,9 +128,6 @@ def test_a_user_who_sees_the_reference_is_named_and_can_end_it(make: Any) -> Non
     observation, reward, terminated, _, info = env.step(gold(env))
     assert COMPLETE in observation["text"]
     assert (reward, terminated, info["stop_reason"]) == (1.0, True, "done")
-
-
-def test_questions_are_answered_count_as_turns_and_are_refused_where_nobody_answers(make: Any) -> None:
     env = make(setting="question", user=lambda turn: f"You asked {turn.question!r}.", max_steps=2)
     _, info = env.reset(options={"task_id": "1_0"})
     assert "ask[...]" in info["available_actions"]

@@ -39,11 +39,18 @@ def test_the_score_is_the_share_of_covered_pixels(one: dict[str, list[Box]], oth
     assert score_layout(one, one).layout == (1.0 if any(one.values()) else 0.0)
 
 
-def test_thousands_of_boxes_are_scored_in_blocks_of_rows() -> None:
+def test_thousands_of_boxes_are_scored_and_pages_of_different_engines_are_not() -> None:
     boxes = [Box(x / 40, y / 40, 1 / 80, 1 / 80) for x in range(40) for y in range(40)]
     half = score_layout({"image": boxes}, {"image": boxes[:800]})
     assert half.kinds["image"].iou == pytest.approx(0.5)
     assert score_layout({}, {}).layout == 0.0  # as there is no component
+    page = RenderedPage({}, 1, 1, "", "A/1")
+    for reference, other, said in (
+        (page, RenderedPage({}, 1, 1, "", "B/1"), "one engine"),
+        (RenderedPage({}, 1, 1, "", "A/1", "too long"), page, "reference that can be rendered"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            score_pages(reference, other)
 
 
 def test_text_boxes_are_joined_as_published() -> None:
@@ -57,26 +64,6 @@ def test_text_boxes_are_joined_as_published() -> None:
         assert merge_text(Box(*box) for box in boxes) == [Box(*box) for box in merged], boxes
 
 
-def test_pages_of_different_engines_are_not_compared() -> None:
-    page = RenderedPage({}, 1, 1, "", "A/1")
-    for reference, other, said in (
-        (page, RenderedPage({}, 1, 1, "", "B/1"), "one engine"),
-        (RenderedPage({}, 1, 1, "", "A/1", "too long"), page, "reference that can be rendered"),
-    ):
-        with pytest.raises(ValueError, match=said):
-            score_pages(reference, other)
-
-
-def test_colours_differ_as_ciede2000_says() -> None:
-    red, green, blue = (255, 0, 0), (0, 255, 0), (0, 0, 255)
-    for one, other, expected in (
-        ((12, 200, 7), (12, 200, 7), 0.0), ((0, 0, 0), (255, 255, 255), 100.0), (red, green, 86.6), (red, blue, 52.9)
-    ):  # fmt: skip
-        assert colour_difference(one, other) == pytest.approx(expected, abs=0.1 if expected < 99 else 0.01)
-    assert colour_difference((12, 200, 7), (12, 200, 7)) == 0.0
-    assert colour_difference(green, blue) == colour_difference(blue, green)
-
-
 def test_blocks_are_scored_by_area_text_position_and_colour() -> None:
     title = TextBlock("a title", Box(0.1, 0.1, 0.2, 0.1), (0, 0, 0))
     words = TextBlock("some other words", Box(0.1, 0.5, 0.4, 0.1), (0, 0, 0))
@@ -86,6 +73,13 @@ def test_blocks_are_scored_by_area_text_position_and_colour() -> None:
     assert score.block_match == pytest.approx(0.04 / 0.08)
     assert score.position == pytest.approx(0.9)
     assert score_blocks([title], []) == VisualScore(0.0, 0.0, 0.0, 0.0)
+    red, green, blue = (255, 0, 0), (0, 255, 0), (0, 0, 255)
+    for one, other, expected in (
+        ((12, 200, 7), (12, 200, 7), 0.0), ((0, 0, 0), (255, 255, 255), 100.0), (red, green, 86.6), (red, blue, 52.9)
+    ):  # fmt: skip
+        assert colour_difference(one, other) == pytest.approx(expected, abs=0.1 if expected < 99 else 0.01)
+    assert colour_difference((12, 200, 7), (12, 200, 7)) == 0.0
+    assert colour_difference(green, blue) == colour_difference(blue, green)
 
 
 def test_blocks_are_paired_by_text_whatever_their_order_and_number_and_merged_where_that_fits_better() -> None:
@@ -127,9 +121,6 @@ def test_answers_are_pages_questions_or_neither() -> None:
     assert read_answer("```html\n<p>b</p>\n```", as_published=True).html == "html\n<p>b</p>\n"
     assert read_answer(" ask[how  wide?] ") == ("", "how wide?")
     assert read_answer("2 < 3 and so on") == ("", "")
-
-
-def test_the_texts_of_a_page_are_listed_without_styles_and_comments() -> None:
     html = "<title> A &amp; B </title><style>p{}</style><!-- no --><p>one\n two<b>three</b></p><script>x</script>"
     assert texts_of(html) == ("A & B", "one two", "three")
     assert title_of(html) == "A & B"

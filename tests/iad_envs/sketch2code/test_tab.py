@@ -1,6 +1,8 @@
 """A tab draws nothing unless it must. What it measures is as if it had drawn, and what it refuses stays refused."""
 
 import base64
+import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -15,44 +17,24 @@ from tests.effort import some
 from tests.iad_envs.sketch2code.sketch_pages import GIF, PAGE
 
 MONOSPACED = next(Path("/usr/share/fonts").rglob("LiberationMono-Regular.ttf"), None)
-PARAGRAPHS = "".join(f"<p>paragraph {number}</p>" for number in range(60))
-MOVES = "@keyframes move { from { margin-left: 100px } to { margin-left: 500px } }"
-
-
-def styled(style: str, body: str = "<p>words</p>") -> str:
-    return f"<style>{style}</style>{body}"
-
-
 FONT = f"data:font/ttf;base64,{base64.b64encode(MONOSPACED.read_bytes()).decode() if MONOSPACED else ''}"
+PARAGRAPHS = "".join(f"<p>paragraph {number}</p>" for number in range(60))
+PARTS = {
+    "PARAGRAPHS": PARAGRAPHS, "DIVISIONS": f"<div>{PARAGRAPHS}</div>" * 5, "FONT": FONT,
+    "MOVES": "@keyframes move { from { margin-left: 100px } to { margin-left: 500px } }",
+}  # fmt: skip
+FILE = tomllib.loads(Path(__file__).with_name("tab_pages.toml").read_text(encoding="utf-8"))
+
+
+def whole(page: str) -> str:
+    return re.sub("|".join(PARTS), lambda found: PARTS[found[0]], page)
+
+
 PAGES = {
     "plain": PAGE.format(title="Tea", width=300),
-    "skipped content": styled("div { content-visibility: auto }", f"<div>{PARAGRAPHS}</div>" * 5),
-    "in capitals": f'<div style="CONTENT-VISIBILITY: AUTO">{PARAGRAPHS}</div><p>after</p>',
-    "focus": styled("input:focus { height: 300px }", "<input autofocus><p>after</p>"),
-    "lazy image": f'{PARAGRAPHS}<img loading="lazy" src="rick.jpg">',
-    "animation": styled(f"{MOVES} p {{ animation: move 3s 2s both }}"),
-    "endless animation": styled(f"{MOVES} p {{ animation: move 3s infinite }}"),
-    "animation by scrolling": styled(f"{MOVES} p {{ animation: move both; animation-timeline: view() }}", PARAGRAPHS),
-    "transition": styled("p { transition: margin-left 3s } @starting-style { p { margin-left: 400px } }"),
-    "sticky": f'{PARAGRAPHS}<div style="position: sticky; bottom: 0"><p>foot</p></div>',
-    "container": styled(
-        "div { container-type: inline-size; width: 300px } @container (width < 400px) { p { margin: 70px } }",
-        "<div><p>words</p></div>",
-    ),
-    "style in the page": '<link rel="stylesheet" href="data:text/css,p{margin:70px}"><p>words</p>',
-    "refused": '<link rel="stylesheet" href="a.css"><img src="other.jpg" alt="words"><img src="http://a.invalid/b.png">'
-    "<p>words</p>",
-    "background": '<div style="background: url(rick.jpg); width: 300px; height: 200px">words</div>',
+    **{name: whole(one) for name, one in FILE["drawn_or_not"].items()},
 }
-LATE = {
-    "poster": '<video poster="rick.jpg"></video><p>words</p>',
-    "poster that is refused": '<video poster="other.jpg"></video><p>words</p>',
-    "image button": '<form><input type="IMAGE" src="rick.jpg" name="src"></form><p>words</p>',
-    "image of the style": styled("b { content: url(rick.jpg) }", "<p><b>words</b></p>"),
-    "image before words": styled("p::before { content: url(rick.jpg) }"),
-    "font": styled(f"@font-face {{ font-family: X; src: url({FONT}) }} a {{ font-family: X }}", "<a>words</a>"),
-    "part of another file": '<svg width="100" height="100"><use href="other.svg#part"/></svg><p>words</p>',
-}
+LATE = {name: whole(one) for name, one in FILE["late"].items()}
 
 
 class Drawing(Tab):

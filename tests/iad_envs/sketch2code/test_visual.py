@@ -60,15 +60,12 @@ def texts(html: str) -> list[tuple[str, int]]:
     return list(zip(colours.texts, colours.numbers, strict=True))
 
 
-def test_texts_are_those_of_the_files_body_with_the_colour_of_the_element_around() -> None:
+def test_texts_of_the_files_body_have_the_last_colour_around_them_that_the_published_code_can_read() -> None:
     html = "<html><head><title>no</title></head><body>bare<p>a<!-- no --><b>b</b><i> c </i></p><p> \n</p></body></html>"
     assert texts(html) == [("bare", OTHER_COLOUR), ("a", 4095), ("b", 4094), ("c", 4095)]
     assert texts("<p>no body</p>") == []
     script = "document.body.innerHTML = '<p>made</p>'"
     assert texts(f"<body><script>{script}</script></body>") == [(script, OTHER_COLOUR)]
-
-
-def test_the_last_colour_of_a_style_counts_if_the_published_code_can_read_it() -> None:
     for styles, number in (
         (("color: red", "color: RED", "color: hsl(1, 2%, 3%)", "color: #123", "color: #123456"), OTHER_COLOUR),
         (("border-color: white",), OTHER_COLOUR), (("color: rgb(10, 10, 10)",), 0),

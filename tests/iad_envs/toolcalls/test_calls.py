@@ -107,6 +107,10 @@ def test_the_official_reading_is_more_lenient() -> None:
         with pytest.raises(UnreadableCalls):
             read_calls(f"[f({text})]")
     assert decoded("[f(a=1, a=2)]") == [FunctionCall("f", {"a": 2})]
+    (call,) = runnable(decoded("[f(a=g(b=1), c={'k': 1})]"))
+    assert call.arguments == {"a": FunctionCall("g", {"b": 1}), "c": {"k": 1}}
+    with pytest.raises(UnreadableCalls):
+        runnable(decoded("[f(a={})]"))
 
 
 def test_the_official_reading_refuses_what_it_would_have_to_run_or_takes_long() -> None:
@@ -119,13 +123,6 @@ def test_the_official_reading_refuses_what_it_would_have_to_run_or_takes_long() 
     for text in ("```python\n[f()]\n```", "none"):
         with pytest.raises(UnreadableCalls):
             decoded(text)
-
-
-def test_a_call_in_an_argument_is_one_when_it_is_run() -> None:
-    (call,) = runnable(decoded("[f(a=g(b=1), c={'k': 1})]"))
-    assert call.arguments == {"a": FunctionCall("g", {"b": 1}), "c": {"k": 1}}
-    with pytest.raises(UnreadableCalls):
-        runnable(decoded("[f(a={})]"))
 
 
 def test_random_texts_are_read_or_refused_and_nothing_happens() -> None:

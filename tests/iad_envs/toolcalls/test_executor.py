@@ -37,6 +37,15 @@ def test_results_have_the_official_texts() -> None:
         "total(numbers=['a'])": f"{error}unsupported operand type(s) for +: 'int' and 'str'",
     }  # fmt: skip
     assert ran(read_calls(", ".join(expected))) == tuple(expected.values())
+    circle: dict[str, Any] = {}
+    circle["it"] = circle
+    assert text_of(circle) == "{'it': {...}}"
+    assert text_of({"a": 1 + 2j}) == "{'a': (1+2j)}"
+    assert text_of(None) == "None"
+    unknown = "Error during execution: name '{}' is not defined"
+    assert ran(read_calls("describe(), list_tickets()"), withheld={"describe"}) == (unknown.format("describe"), "[]")
+    calls = [FunctionCall("total", {"numbers": FunctionCall(name, {})}) for name in ("list_tickets", "no_such")]
+    assert ran(calls, {4: {}, 5: {}}) == ('{"result": 9}', unknown.format("no_such"))
 
 
 def test_a_state_is_a_value_and_only_what_is_called_is_copied() -> None:
@@ -68,13 +77,6 @@ def test_what_a_function_keeps_and_changes_is_not_the_calls_or_the_scenarios_own
     assert (set(public), len(public["log"])) == ({"tickets", "log"}, 100)
 
 
-def test_withheld_functions_are_unknown_and_a_call_in_an_argument_runs_first() -> None:
-    unknown = "Error during execution: name '{}' is not defined"
-    assert ran(read_calls("describe(), list_tickets()"), withheld={"describe"}) == (unknown.format("describe"), "[]")
-    calls = [FunctionCall("total", {"numbers": FunctionCall(name, {})}) for name in ("list_tickets", "no_such")]
-    assert ran(calls, {4: {}, 5: {}}) == ('{"result": 9}', unknown.format("no_such"))
-
-
 def test_arguments_that_are_too_large_fail_as_a_call_does() -> None:
     values: tuple[tuple[Any, str], ...] = (
         ("x" * (MAX_TEXT + 1), "at most 65536 characters"), (MAX_INTEGER + 1, "must be between"),
@@ -99,7 +101,7 @@ def test_precautions_stand_around_a_function() -> None:
     assert done.results == ('{"result": 30, "checked": true}', "Error during execution: at most two numbers")
 
 
-def test_a_copy_has_the_same_shape_and_shares_nothing_that_changes() -> None:
+def test_a_copy_has_the_same_shape_shares_nothing_that_changes_and_may_be_deep() -> None:
     desk, shared = TicketDesk(), ["x"]
     desk.tickets = {1: {"tags": shared}, 2: {"tags": shared, "pair": (shared, 1), "set": {1}, "itself": desk}}
     desk.tickets[1]["circle"] = desk.tickets
@@ -112,9 +114,6 @@ def test_a_copy_has_the_same_shape_and_shares_nothing_that_changes() -> None:
     assert (second["set"], second["set"] is desk.tickets[2]["set"]) == ({1}, False)
     assert new._random is not desk._random
     assert new._random.random() == desk._random.random()
-
-
-def test_a_copy_may_be_deeper_than_functions_may_call_one_another() -> None:
     deep: list[Any] = []
     for _ in range(100_000):
         deep = [deep]
@@ -124,11 +123,3 @@ def test_a_copy_may_be_deeper_than_functions_may_call_one_another() -> None:
     assert depth == 100_000
     while deep:  # taken apart here: freeing it all at once would be deep as well
         deep = deep[0]
-
-
-def test_a_result_that_json_cannot_hold_is_shown_by_str() -> None:
-    circle: dict[str, Any] = {}
-    circle["it"] = circle
-    assert text_of(circle) == "{'it': {...}}"
-    assert text_of({"a": 1 + 2j}) == "{'a': (1+2j)}"
-    assert text_of(None) == "None"

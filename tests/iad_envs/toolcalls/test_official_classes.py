@@ -43,15 +43,12 @@ def folder(tmp_path: Path) -> Path:
     return package
 
 
-def test_a_class_is_loaded_with_what_it_imports_and_nothing_else_of_the_package(folder: Path) -> None:
+def test_a_class_is_loaded_with_what_it_imports_and_a_shared_table_is_not_shared_by_states(folder: Path) -> None:
     classes = OfficialClasses(folder)
     assert classes["TicketAPI"] is OfficialClasses(folder)["TicketAPI"], "once"
     assert classes["TicketAPI"].__name__ == "TicketAPI"
     assert not [name for name in sys.modules if name.startswith("bfcl_eval")]
     assert not list(folder.rglob("__pycache__")), "the folder is the user's"
-
-
-def test_a_table_that_classes_share_is_not_shared_by_states(folder: Path) -> None:
     box = OfficialClasses(folder).toolbox(["TicketAPI"])
     start = box.start({})
     closed = box.run(start, read_calls("close_ticket(ticket=1)")).state

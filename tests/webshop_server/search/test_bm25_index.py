@@ -36,7 +36,7 @@ def test_products_that_are_left_out_are_not_among_the_best(texts: list[str], que
     assert BM25(documents, all_scored=0).search(query, k) == BM25(documents).search(query, k)
 
 
-def test_the_best_of_many_uneven_products_are_the_same() -> None:
+def test_the_best_of_many_uneven_products_are_the_same_and_threads_do_not_add_into_each_others_sums() -> None:
     documents = shop_of(3000, 1)
     everything, pruned = BM25(documents), BM25(documents, all_scored=0)
     draw = random.Random(2)
@@ -44,9 +44,6 @@ def test_the_best_of_many_uneven_products_are_the_same() -> None:
         query = " ".join(f"word{int(300 ** draw.random())}" for _ in range(draw.randint(1, 9)))
         k = draw.choice((1, 10, 50))
         assert pruned.search(query, k) == everything.search(query, k)
-
-
-def test_threads_do_not_add_into_each_others_sums() -> None:
     documents, draw = shop_of(2000, 3), random.Random(0)
     queries = [" ".join(f"word{draw.randrange(60)}" for _ in range(5)) for _ in range(120)]
     with ThreadPoolExecutor(3) as threads:

@@ -90,13 +90,10 @@ def test_hits_are_sorted_by_score_then_id_and_are_at_most_k(query: str, k: int) 
     assert ENGINE.search(" ".join(reversed(query.split()))) == every
 
 
-def test_the_score_is_the_formula_of_bm25() -> None:
+def test_the_score_is_the_formula_of_bm25_for_given_terms_and_lengths_as_well() -> None:
     engine = BM25([("B1", "mug mug red"), ("B2", "red shirt"), ("B3", "shirt shirt shirt shirt")])
     score = math.log(1 + (3 - 1 + 0.5) / 1.5) * 2 / (2 + 0.9 * (0.6 + 0.4 * 3 / 3))
     assert engine.search("mug") == [Hit("B1", pytest.approx(score, rel=1e-6))]
-
-
-def test_given_terms_and_lengths_replace_the_analysis() -> None:
     documents = [("B1", "mug"), ("B2", "mug")]
     engine = BM25(documents, lengths={"B1": 9})
     assert _asins(engine.search("mugs")) == ["B2", "B1"]
@@ -113,7 +110,7 @@ def test_lengths_are_stored_in_one_byte(length: int) -> None:
     assert stored_length(stored) == stored
 
 
-def test_words_are_found_as_lucene_finds_them() -> None:
+def test_words_and_terms_are_found_as_lucene_finds_them() -> None:
     for text, tokens in {
         "a.b. c:d e’f g-h": ["a.b", "c:d", "e’f", "g", "h"], "x_y _1_ __": ["x_y", "_1_"], "１２ ３": ["１２", "３"],
         "3.5, 1,000;2 n95's 5'4": ["3.5", "1,000;2", "n95", "s", "5'4"], "cafe\u0301 naïve": ["cafe\u0301", "naïve"],
@@ -123,20 +120,8 @@ def test_words_are_found_as_lucene_finds_them() -> None:
         "#️⃣ 1️⃣ # * 🇩🇪🇫🇷": ["#️⃣", "1️⃣", "🇩🇪", "🇫🇷"],
     }.items():  # fmt: skip
         assert tokenize(text) == tokens, text
-
-
-@given(st.text("ab19_.,:;'\"#* -Z\n", max_size=20))
-def test_ascii_text_is_split_alike_beside_other_text(text: str) -> None:
-    assert tokenize(f"{text} é") == [*tokenize(text), "é"]
-    assert tokenize(text.replace("a", "é")) == [token.replace("a", "é") for token in tokenize(text)]
-
-
-def test_a_long_run_is_cut_at_the_longest_token() -> None:
     assert [len(token) for token in tokenize("a" * 600 + " b")] == [MAX_TOKEN_LENGTH, MAX_TOKEN_LENGTH, 90, 1]
     assert [len(token) for token in tokenize("é" * 256)] == [MAX_TOKEN_LENGTH, 1]
-
-
-def test_terms_lose_possessive_case_stop_words_and_endings() -> None:
     for text, terms in {
         "Men's WOMEN’S kid＇s o'neills": ["men", "women", "kid", "o'neil"],
         "The shirts with A THE pocket": ["shirt", "pocket"],
@@ -144,6 +129,12 @@ def test_terms_lose_possessive_case_stop_words_and_endings() -> None:
     }.items():
         assert analyze(text) == terms
     assert len(STOP_WORDS) == 33
+
+
+@given(st.text("ab19_.,:;'\"#* -Z\n", max_size=20))
+def test_ascii_text_is_split_alike_beside_other_text(text: str) -> None:
+    assert tokenize(f"{text} é") == [*tokenize(text), "é"]
+    assert tokenize(text.replace("a", "é")) == [token.replace("a", "é") for token in tokenize(text)]
 
 
 def test_words_are_stemmed_by_porters_rules() -> None:

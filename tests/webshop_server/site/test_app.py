@@ -161,7 +161,7 @@ BAD_PATHS = {
 }
 
 
-def test_a_bad_address_is_a_page_that_says_why(client: FlaskClient, site: Site) -> None:
+def test_a_bad_address_is_a_page_that_says_why_and_leads_back(client: FlaskClient, site: Site) -> None:
     seen(client, "/me")
     for path, said in BAD_PATHS.items():
         answer = client.get(path)
@@ -177,9 +177,6 @@ def test_a_bad_address_is_a_page_that_says_why(client: FlaskClient, site: Site) 
     with client.application.app_context():
         shown = site.html("me", ShopState("\ud800"), complaint="\udfff!")
     assert '<p class="complaint" role="alert">?!</p>' in shown
-
-
-def test_the_page_of_an_error_has_the_sites_name_and_leads_back(client: FlaskClient) -> None:
     seen(client, "/me")
     bought = "/done/me/B000SHOE01/%257B%257D"
     for path, home in ((bought, "/me"), ("/me.html", "/"), ("/nothing/here", "/"), ("/frame/frame.html", "/")):

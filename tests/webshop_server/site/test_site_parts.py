@@ -10,7 +10,6 @@ import pytest
 
 from tests.webshop_server.small_shop import RECORDS, record, write_folder
 from webshop_server.catalog import Product, load_catalog
-from webshop_server.engine import ShopState
 from webshop_server.site.hosts import OwnHostsAsgi
 from webshop_server.site.pictures import _drawings, picture, shape_of
 from webshop_server.site.sessions import SESSION_ID, Sessions
@@ -30,16 +29,15 @@ def test_a_session_is_freed_when_it_was_idle_for_too_long_and_kept_while_it_is_u
 
 
 def test_over_the_limit_the_longest_unused_is_freed() -> None:
-    state = ShopState("buy")
-    sessions: Sessions[ShopState] = Sessions(max_sessions=3)
+    sessions: Sessions[str] = Sessions(max_sessions=3)
     for name in "abc":
-        sessions.put(name, state)
+        sessions.put(name, "buy")
     sessions.get("a")
-    sessions.put("d", state)
+    sessions.put("d", "buy")
     assert [name for name in "abcd" if sessions.get(name)] == ["a", "c", "d"]
     for number in range(1000):
-        sessions.put(str(number), state)
-    assert (len(sessions), sessions.get("999"), sessions.get("990")) == (3, state, None)
+        sessions.put(str(number), "buy")
+    assert (len(sessions), sessions.get("999"), sessions.get("990")) == (3, "buy", None)
 
 
 def test_limits_that_keep_nothing_are_refused_and_names_need_no_escape_in_an_address() -> None:
@@ -95,19 +93,18 @@ OTHERS = [
 ]
 
 
-async def greeting(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    await send({"type": "greeting", "scope": scope["type"]})
-
-
 def asked(kind: str, headers: dict[str, str], bound: str = "127.0.0.1") -> list[dict[str, Any]]:
     """What the application, or what stands before it, sends."""
     sent: list[dict[str, Any]] = []
 
-    async def send(message: dict[str, Any]) -> None:
+    async def send(message: Any) -> None:
         sent.append(message)
 
     async def receive() -> dict[str, Any]:
         return {"type": "websocket.connect"}
+
+    async def greeting(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "greeting", "scope": scope["type"]})
 
     scope = {"type": kind, "headers": [(name.encode(), value.encode()) for name, value in headers.items()]}
     asyncio.run(OwnHostsAsgi(greeting, bound)(scope, receive, send))  # type: ignore[arg-type]

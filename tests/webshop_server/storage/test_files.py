@@ -141,7 +141,7 @@ def facts(catalog: Any) -> list[dict[str, Any]]:
     return [asdict(product) for product in catalog]
 
 
-def test_products_their_order_and_their_ids_are_the_same(catalog: Catalog, stored: Catalog) -> None:
+def test_products_their_order_and_their_ids_are_the_same_also_in_threads(catalog: Catalog, stored: Catalog) -> None:
     assert facts(stored) == facts(catalog)
     assert list(stored.asins()) == list(catalog.asins())
     assert facts(stored.products[2:20:3]) == facts(catalog.products[2:20:3])
@@ -154,6 +154,9 @@ def test_products_their_order_and_their_ids_are_the_same(catalog: Catalog, store
             each["B1"]
     with pytest.raises(IndexError):
         stored.products[23]
+    asins = [asin for seed in range(4) for asin in random.Random(seed).sample(list(catalog.asins()), len(catalog))]
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(lambda asin: stored[asin].name, asins)) == [catalog[asin].name for asin in asins]
 
 
 def test_repeated_ids_are_left_out_and_a_repeated_annotation_counts_last(tmp_path: Path) -> None:
@@ -178,9 +181,3 @@ def test_a_broken_record_is_the_same_error_as_in_memory(tmp_path: Path) -> None:
             read()
         said.append(str(refused.value))
     assert said[0] == said[1]
-
-
-def test_threads_read_side_by_side(catalog: Catalog, stored: Catalog) -> None:
-    asins = [asin for seed in range(4) for asin in random.Random(seed).sample(list(catalog.asins()), len(catalog))]
-    with ThreadPoolExecutor(4) as threads:
-        assert list(threads.map(lambda asin: stored[asin].name, asins)) == [catalog[asin].name for asin in asins]

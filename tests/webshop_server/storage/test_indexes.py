@@ -42,16 +42,14 @@ def folder(tmp_path: Path) -> Path:
 
 def test_what_was_built_is_found_and_not_built_again(folder: Path, indexes: Indexes) -> None:
     in_memory = open_shop(folder, indexes=indexes)
-    assert not indexes.home.exists()
-    assert indexes.find(folder, CATALOG) is None
+    assert (indexes.home.exists(), indexes.find(folder, CATALOG)) == (False, None)
     told: list[tuple[str, int, int]] = []
     paths = indexes.build(folder, report=lambda *what: told.append(what))
     size = (folder / "items_shuffle_1000.json").stat().st_size
     assert told == [("reading products", size, size), ("indexing for bm25", 0, 23), ("writing the index bm25", 23, 23)]
     assert [indexes.find(folder, part) for part in (CATALOG, "bm25")] == paths
     assert indexes.build(folder, report=lambda *what: told.append(what)) == paths
-    assert len(told) == 3
-    assert sorted(index.part for index in indexes.all()) == ["bm25", CATALOG]
+    assert (len(told), sorted(index.part for index in indexes.all())) == (3, ["bm25", CATALOG])
     assert all(index.is_current and index.n_products == 23 and index.n_bytes > 0 for index in indexes.all())
     after = open_shop(folder, indexes=indexes)
     assert (in_memory.catalog.is_on_disk, after.catalog.is_on_disk) == (False, False)  # as they are few
@@ -120,17 +118,18 @@ def test_a_killed_build_leaves_nothing_that_is_used(folder: Path, indexes: Index
     assert left == {"sources.json", "lock.sqlite", *(path.name for path in paths)}
 
 
-@pytest.mark.parametrize("is_killed", [True, False], ids=["killed", "done"])
-def test_a_rebuild_disturbs_nobody_who_reads(folder: Path, indexes: Indexes, *, is_killed: bool) -> None:
+def test_a_rebuild_killed_or_done_disturbs_nobody_who_reads(folder: Path, indexes: Indexes) -> None:
     indexes.build(folder)
     shops = [open_shop(folder, catalog="disk", indexes=indexes)]
-    if is_killed:
-        killed_while("writing the index bm25", folder, indexes, ", rebuild=True")
-    else:
-        indexes.build(folder, rebuild=True)
-    for catalog, engine in (*shops, open_shop(folder, catalog="disk", indexes=indexes)):
-        assert engine.search("vase")[0].asin == "B000VASE01"
-        assert [product.asin for product in catalog][2] == "B000VASE01"
+    for rebuild in (
+        lambda: killed_while("writing the index bm25", folder, indexes, ", rebuild=True"),
+        lambda: indexes.build(folder, rebuild=True),
+    ):
+        rebuild()
+        shops.append(open_shop(folder, catalog="disk", indexes=indexes))
+        for catalog, engine in shops:
+            found = engine.search("vase")[0].asin, [product.asin for product in catalog][2]
+            assert found == ("B000VASE01", "B000VASE01")
 
 
 def test_two_who_build_at_once_build_once(folder: Path, indexes: Indexes) -> None:

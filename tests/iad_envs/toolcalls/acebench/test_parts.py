@@ -111,17 +111,6 @@ def test_a_method_runs_on_every_class_that_has_it_the_last_result_counts_and_no_
     done = executed("What is it?", rules=rules)
     assert (done.results[0].has_failed, done.state.has_run) == (True, False)
     assert (shown(done) == NOT_UNDERSTOOD, "expected" in shown(done)) == (rules == "official", rules == "sound")
-
-
-def test_a_class_reads_its_own_configuration_and_then_the_base() -> None:
-    state = AceExecutor(CLASSES, BOTH).start({"Lamp": {"on": True}, "BaseApi": {}})
-    assert [one["on"] for (one,) in (found.values() for found in saved_state(state, SAVED_HERE))] == [True, False]
-    state = AceExecutor(CLASSES, BOTH).start({"Lamp": {"on": True}, "BaseApi": {"on": False}})
-    assert not state.instances["Lamp"].on
-
-
-@pytest.mark.parametrize("rules", RULES)
-def test_a_run_leaves_the_state_the_values_of_its_calls_and_what_it_does_not_touch(rules: Rules) -> None:
     executor = AceExecutor(CLASSES, BOTH, rules)
     state, colour = executor.start({"BaseApi": {"on": True}}), ["red"]
     done = executor.run(state, [FunctionCall("add_colour", {"colour": colour})])
@@ -131,18 +120,27 @@ def test_a_run_leaves_the_state_the_values_of_its_calls_and_what_it_does_not_tou
     assert done.state.instances["Radio"] is state.instances["Radio"]
 
 
-def test_officially_an_unknown_function_returns_the_result_before_it() -> None:
+def test_a_class_reads_its_own_configuration_and_then_the_base() -> None:
+    state = AceExecutor(CLASSES, BOTH).start({"Lamp": {"on": True}, "BaseApi": {}})
+    assert [one["on"] for (one,) in (found.values() for found in saved_state(state, SAVED_HERE))] == [True, False]
+    state = AceExecutor(CLASSES, BOTH).start({"Lamp": {"on": True}, "BaseApi": {"on": False}})
+    assert not state.instances["Lamp"].on
+
+
+def test_officially_an_unknown_function_returns_the_result_before_it_and_results_are_written_down_last() -> None:
     done = executed("[nothing(), tune(station=7), nothing(), a.tune(station=1)]")
     first, *others = shown(done)
     assert first.startswith("Error during execution: cannot access local variable 'func_call_result'")
     assert others == [7, 7, "Error during execution: name 'a' is not defined"]
     assert [one.has_failed for one in done.results] == [True, False, True, True]
-
-
-def test_officially_results_are_written_down_after_the_last_call() -> None:
     message, lit = "[add_colour(colour='red'), add_colour(colour='blue')]", {"BaseApi": {"on": True}}
     assert shown(executed(message, lit)) == ["['red', 'blue']"] * 2
     assert shown(executed(message, lit, rules="sound")) == [["red"], ["red", "blue"]]
+    done = executed("[tune(station=dict(a=1)), tune(station=1e999)]")
+    assert shown(done) == [f"Error during execution: name '{name}' is not defined" for name in ("dict", "inf")]
+    assert as_data({1: (1, 2.0), None: True, "x": {1.5: "y"}}) == {"1": [1, 2.0], "null": True, "x": {"1.5": "y"}}
+    with pytest.raises(UnknownTask, match="expected a known simulated class"):
+        AceExecutor(CLASSES, ["Lamps"])
 
 
 def test_an_error_changes_nothing_soundly_and_drops_the_rest_in_the_loop_with_a_user() -> None:
@@ -173,14 +171,6 @@ def test_soundly_a_call_that_is_refused_says_why(call: str, said: str) -> None:
     (result,) = executed(f"[{call}]", rules="sound", offered=["tune", "add_colour"]).results
     assert result.has_failed
     assert said in result.shown.values()
-
-
-def test_officially_a_dictionary_as_an_argument_is_a_call_of_nothing() -> None:
-    done = executed("[tune(station=dict(a=1)), tune(station=1e999)]")
-    assert shown(done) == [f"Error during execution: name '{name}' is not defined" for name in ("dict", "inf")]
-    assert as_data({1: (1, 2.0), None: True, "x": {1.5: "y"}}) == {"1": [1, 2.0], "null": True, "x": {"1.5": "y"}}
-    with pytest.raises(UnknownTask, match="expected a known simulated class"):
-        AceExecutor(CLASSES, ["Lamps"])
 
 
 SCRIPT = UserScript(
@@ -227,7 +217,7 @@ def test_a_question_gets_at_most_two_facts() -> None:
     assert user.words_of("What are the 2 names of the flights?") == {"2", "name", "flight"}
 
 
-def test_what_holds() -> None:
+def test_what_holds_and_that_a_script_is_data() -> None:
     for wanted, state, is_held in (
         ({}, {}, True), ({"a": {"b": 1}}, {"a": {"b": 1, "c": 2}}, True), ({"a": {"b": 1}}, {"a": {}}, False),
         ({"a": None}, {}, True), ({"a": None}, {"a": 1}, False), ({"a": 1}, {"a": True}, False),
@@ -236,9 +226,6 @@ def test_what_holds() -> None:
     ):  # fmt: skip
         assert user.holds(wanted, state) is is_held, (wanted, state)
     assert user.by_class([{"A": {"x": 1}}, {"B": {}}]) == {"A": {"x": 1}, "B": {}}
-
-
-def test_a_script_is_data() -> None:
     goals = [goal._asdict() for goal in SCRIPT.goals]
     facts = [{**fact._asdict(), "words": list(fact.words)} for fact in SCRIPT.facts]
     assert UserScript.from_record({"goals": goals, "facts": facts}) == SCRIPT

@@ -13,14 +13,8 @@ from iad_envs.toolcalls.acebench.equality import same_value, sound_text
 from iad_envs.toolcalls.acebench.executor import CallResult
 from iad_envs.toolcalls.acebench.gold_classes import gold_by_class
 from iad_envs.toolcalls.acebench.reading import is_execution, read_agent, read_normal
-from iad_envs.toolcalls.acebench.scoring.agent_tasks import (
-    AgentScore,
-    ends_right,
-    milestone_calls,
-    process_share,
-    score_agent,
-    score_agent_soundly,
-)
+from iad_envs.toolcalls.acebench.scoring import agent_tasks
+from iad_envs.toolcalls.acebench.scoring.agent_tasks import AgentScore, ends_right, process_share, score_agent
 from iad_envs.toolcalls.acebench.scoring.normal import check_normal, gold_answer, gold_calls
 from iad_envs.toolcalls.acebench.scoring.special import check_special
 from iad_envs.toolcalls.calls import MAX_CALLS, MAX_CHARACTERS, MAX_DEPTH, FunctionCall, UnreadableCalls
@@ -34,10 +28,20 @@ def one(text: str, rules: Rules = "official", *, multi_turn: bool = False) -> Fu
 
 
 @pytest.mark.parametrize("rules", RULES)
-def test_the_outermost_brackets_count(rules: Rules) -> None:
+def test_the_outermost_brackets_count_and_there_are_limits(rules: Rules) -> None:
     text = "I call [a.b(x=1, y=[2, {'k': None}]), c()] now."
     expected = [FunctionCall("a.b", {"x": 1, "y": [2, {"k": None}]}), FunctionCall("c", {})]
     assert read_normal(text, multi_turn=False, rules=rules) == expected
+
+    def nested(depth: int) -> str:
+        return f"[f(a={'[' * depth}{']' * depth})]"
+
+    assert len(read_normal(f"[{'f(),' * MAX_CALLS}]", multi_turn=False, rules=rules)) == MAX_CALLS
+    assert one(nested(MAX_DEPTH), rules)
+    too_long = ("x" * (MAX_CHARACTERS + 1), f"[f(a={'9' * 5000})]", f"[f(a=0x{'f' * 9000})]", "[" * 9000)
+    for text in (nested(MAX_DEPTH + 2), f"[{'f(),' * (MAX_CALLS + 1)}]", *too_long):
+        with pytest.raises(UnreadableCalls, match="expected"):
+            one(text, rules)
 
 
 def test_officially_a_multi_turn_answer_loses_its_blanks_and_is_read_whole() -> None:
@@ -64,19 +68,6 @@ def test_what_the_official_reader_takes_for_a_value_and_sound_values_are_literal
     assert one(f"[{call}]", "sound") == call  # a call as text is read again
 
 
-@pytest.mark.parametrize("rules", RULES)
-def test_limits(rules: Rules) -> None:
-    def nested(depth: int) -> str:
-        return f"[f(a={'[' * depth}{']' * depth})]"
-
-    assert len(read_normal(f"[{'f(),' * MAX_CALLS}]", multi_turn=False, rules=rules)) == MAX_CALLS
-    assert one(nested(MAX_DEPTH), rules)
-    too_long = ("x" * (MAX_CHARACTERS + 1), f"[f(a={'9' * 5000})]", f"[f(a=0x{'f' * 9000})]", "[" * 9000)
-    for text in (nested(MAX_DEPTH + 2), f"[{'f(),' * (MAX_CALLS + 1)}]", *too_long):
-        with pytest.raises(UnreadableCalls, match="expected"):
-            one(text, rules)
-
-
 def test_nothing_warns_in_any_thread() -> None:
     def read(text: str) -> None:
         with suppress(UnreadableCalls):
@@ -88,7 +79,7 @@ def test_nothing_warns_in_any_thread() -> None:
             list(pool.map(read, [r"[f(a='\d')]", "[f(a='3d')]", "[f(a=1if 1 else 2)]", r"[f(a='\400')]"] * 160))
 
 
-def test_the_agents_reader_ignores_brackets_and_quotes_at_the_ends() -> None:
+def test_the_agents_reader_ignores_brackets_and_quotes_at_the_ends_and_the_sound_one_wants_brackets() -> None:
     assert [is_execution(text) for text in ("[f()] and more", "I call [f()]", "[\nf()]")] == [True, False, False]
     for text in ("[f(a=1)]", "f(a=1)", " [f(a=1)]", "'[f(a=1)]'", "[[f(a=1)]]"):
         assert read_agent(text) == [FunctionCall("f", {"a": 1})]
@@ -98,9 +89,6 @@ def test_the_agents_reader_ignores_brackets_and_quotes_at_the_ends() -> None:
         with pytest.raises(UnreadableCalls):
             read_agent(text)
     assert read_agent("[f(a=g(b=1), c=h())]") == [FunctionCall("f", {"a": {"g": {"b": 1}}, "c": "h()"})]
-
-
-def test_the_sound_agents_reader_wants_the_whole_message_in_brackets() -> None:
     assert read_agent("\n[f(a={'b': 1})] ", "sound") == [FunctionCall("f", {"a": {"b": 1}})]
     assert read_agent("[]", "sound") == []
     for text in ("f()", "[f()] now", "hello"):
@@ -150,7 +138,7 @@ def test_what_passes_officially_and_should_not() -> None:
         assert verdicts(booked(**change)) == (change in holes, False), change
 
 
-def test_two_gold_calls_are_met_by_one_call_officially_and_one_of_several_alternatives_is_enough() -> None:
+def test_gold_calls_are_met_by_other_calls_officially_and_one_of_several_alternatives_is_enough() -> None:
     gold = {"book_0": {"city": "Rome"}, "book_1": {"city": "Oslo"}}
     assert verdicts("[book(city='Oslo'), book(city='Rome')]", gold) == (True, True)
     assert verdicts("[book(city='Rome and Oslo'), book(city='Nowhere')]", gold) == (True, False)
@@ -160,17 +148,11 @@ def test_two_gold_calls_are_met_by_one_call_officially_and_one_of_several_altern
     either = [{"book": {"city": "Rome"}}, {"book": {"city": "Oslo"}}]
     assert verdicts("[book(city='Oslo')]", either) == (True, True)
     assert verdicts("[book(city='Nice')]", either) == (False, False)
-
-
-def test_a_name_that_ends_in_a_number_or_a_function_without_properties_fails_officially() -> None:
     numbered = document("scan_3", city="string")
     assert verdicts("[scan_3(city='Rome')]", {"scan_3": {"city": "Rome"}}, numbered) == (False, True)
     assert [call.name for call in gold_calls({"scan_3": {}, "scan_3_1": {}}, ["scan_3"])] == ["scan_3", "scan_3"]
     assert verdicts("[ping()]", {"ping": {}}, document("ping")) == (False, True)
     assert verdicts("[ping(a=1)]", {"ping": {}}, document("ping")) == (True, False)
-
-
-def test_other_calls_are_wrong_and_so_is_an_answer_on_which_the_official_code_fails() -> None:
     for answer in ("none", "[]", "[cook(city='x')]", "[book(nights=1)]"):
         assert verdicts(answer) == (False, False), answer
     assert verdicts("[cook(a=1)]", {"cook": {"a": 1}}) == (False, True)
@@ -228,7 +210,7 @@ STONES = ("[switch()]", "[add(text='a')]", "[stop()]")
 
 def both(final: list[Any], gold: list[Any] = STATE) -> tuple[bool, bool]:
     """Return the official and the sound verdict on a state."""
-    return ends_right(AceGold(gold), final), score_agent_soundly(AceGold(gold), final, ()).end_to_end
+    return ends_right(AceGold(gold), final), agent_tasks.score_agent_soundly(AceGold(gold), final, ()).end_to_end
 
 
 def changed(**attributes: Any) -> list[Any]:
@@ -276,9 +258,9 @@ def test_milestones_are_texts_in_order_and_a_missing_one_eats_the_rest() -> None
     assert process_share([()], ["[stop()]"]) == 1.0
 
 
-def test_soundly_calls_that_ran_count_as_data() -> None:
+def test_soundly_calls_that_ran_count_as_data_and_bare_apostrophes_are_read() -> None:
     def share(*ran: CallResult, stones: tuple[str, ...] = STONES) -> float:
-        return score_agent_soundly(AceGold(STATE, (stones,)), [], ran).process
+        return agent_tasks.score_agent_soundly(AceGold(STATE, (stones,)), [], ran).process
 
     made = FunctionCall("switch", {}), FunctionCall("add", {"text": "a"}), FunctionCall("stop", {})
     on, add, stop = (CallResult(call, 1) for call in made)
@@ -289,13 +271,10 @@ def test_soundly_calls_that_ran_count_as_data() -> None:
     assert share(CallResult(None, "?", True)) == 0.0
     assert share(on, stones=('[ switch( ), add(text="a")] ',)) == 0.5
     assert share(on, stones=()) == 0.0
-
-
-def test_milestones_with_bare_apostrophes_are_read() -> None:
     stone = "[order(shop='Domino's', items=[{'name': 'Tom's pie', 'n': 1}], note='Don't, it's \"Ana's\".')]"
-    (call,) = milestone_calls(stone)
+    (call,) = agent_tasks.milestone_calls(stone)
     assert call.arguments == {
         "shop": "Domino's", "items": [{"name": "Tom's pie", "n": 1}], "note": "Don't, it's \"Ana's\".",
     }  # fmt: skip
     with pytest.raises(UnreadableCalls):
-        milestone_calls("hello")
+        agent_tasks.milestone_calls("hello")

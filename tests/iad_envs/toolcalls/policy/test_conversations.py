@@ -49,7 +49,7 @@ def kind_of(calls: list[tuple[str, dict[str, Any]]]) -> str:
     return "another value" if len(arguments) == 3 else "a dropped argument"
 
 
-def test_calls_go_wrong_in_every_way_and_their_values_keep_their_types() -> None:
+def test_calls_go_wrong_in_every_way_with_values_of_their_types_and_words_as_a_call() -> None:
     found = [calls_of(action) for action in drawn("multi_turn_base_13", SOW)]
     kinds = {"another value", "a dropped argument", "another function", "a call made twice", "words"}
     assert {kind_of(calls) for calls in found} == kinds
@@ -57,9 +57,6 @@ def test_calls_go_wrong_in_every_way_and_their_values_keep_their_types() -> None
         assert [type(arguments[name]) for name in ("bed_id", "species", "count")] == [str, str, int]
     pair = f"{SOW[:-1]}, {SOW[1:]}"
     assert calls_of(SOW) in map(calls_of, drawn("multi_turn_base_13", pair))
-
-
-def test_words_go_wrong_as_a_call_that_nobody_asked_for() -> None:
     offered = {one["name"] for one in Talk("multi_turn_base_1").state.info["page"]["tools"]}
     for action in drawn("multi_turn_base_1", "reply[]", 50):
         ((name, arguments),) = calls_of(action)

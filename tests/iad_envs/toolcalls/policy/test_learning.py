@@ -62,9 +62,6 @@ def test_a_response_is_told_by_what_it_uses_and_what_was_done() -> None:
     talk.did(MOVE)
     assert named(talk.state, "reply[Done.]") == {"reply": 1.0, "made": 0.25, "worked": 0.25}
     assert "repeated_call" in named(talk.state, MOVE)
-
-
-def test_no_policy_chooses_among_responses_that_nobody_proposes() -> None:
     with pytest.raises(ValueError, match=r"features offer actions to choose from, got IAD/BFCL-v0.*--backend hf"):
         numeric("linear", "IAD/BFCL-v0", "policy")
 
