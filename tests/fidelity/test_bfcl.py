@@ -64,7 +64,7 @@ def calls_of(answer: Any, read: Callable[[Any], list[FunctionCall]]) -> list[Fun
         return None
 
 
-def test_every_recorded_conversation_gets_the_official_verdict_states_and_results(
+def test_every_recorded_conversation(
     vectors: Any, conversations: dict[str, Conversation], classes: OfficialClasses
 ) -> None:
     judges: dict[str, TurnsJudge] = {}
@@ -89,9 +89,7 @@ def test_every_recorded_conversation_gets_the_official_verdict_states_and_result
     assert rows
 
 
-def test_every_recorded_answer_to_a_question_gets_the_official_verdict(
-    vectors: Any, questions: dict[str, SingleQuestion]
-) -> None:
+def test_every_recorded_answer_to_a_question(vectors: Any, questions: dict[str, SingleQuestion]) -> None:
     wrong: Counter[str] = Counter()
     rows = vectors("bfcl_single_turn.json")["rows"]
     for row in rows:
@@ -116,10 +114,7 @@ def test_each_hostile_text_is_refused_or_read_as_plain_calls(vectors: Any) -> No
 
 
 def test_reading_and_scoring_run_open_and_start_nothing(
-    vectors: Any,
-    conversations: dict[str, Conversation],
-    questions: dict[str, SingleQuestion],
-    classes: OfficialClasses,
+    vectors: Any, conversations: dict[str, Conversation], questions: dict[str, SingleQuestion], classes: OfficialClasses
 ) -> None:
     """Answers with pieces of other answers, and every hostile one."""
     chooser = random.Random(11)

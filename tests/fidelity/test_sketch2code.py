@@ -76,9 +76,7 @@ def test_recorded_boxes_score_as_published_to_1e_9(scored: dict[str, Any]) -> No
         assert ious == pytest.approx([pair["text_iou"], pair["image_iou"]], abs=1e-9), name
 
 
-def test_pages_have_the_recorded_boxes_to_1e_6_and_score_as_published(
-    scored: dict[str, Any], renderer: Renderer, scripted: Renderer
-) -> None:
+def test_pages_have_the_recorded_boxes_to_1e_6(scored: dict[str, Any], renderer: Renderer, scripted: Renderer) -> None:
     with_scripts = some([*scored], 12)  # each is a page in a process of its own
     for name, pair in scored.items():
         for side in ("ref", "pred"):
@@ -96,9 +94,7 @@ def test_pages_have_the_recorded_boxes_to_1e_6_and_score_as_published(
 
 
 @pytest.mark.parametrize("published", [True, False], ids=["texts of the file", "texts of the page"])
-def test_the_visual_metrics_are_the_published_ones_to_1e_3(
-    published: bool, scored: dict[str, Any], renderer: Renderer
-) -> None:
+def test_visual_metrics_are_as_published_to_1e_3(published: bool, scored: dict[str, Any], renderer: Renderer) -> None:
     pairs = {name: pair for name, pair in scored.items() if "visual" in pair}
     assert pairs
     for name in some([*pairs], 5):

@@ -165,9 +165,7 @@ def test_recorded_conversations_get_the_official_verdict(make: Make, vectors: An
             assert bool(info["success"]) == row["valid"], (row["id"], row["kind"])
 
 
-def test_every_recorded_episode_gets_the_official_process_and_its_state(
-    make: Make, folders: dict[str, Path], vectors: Any
-) -> None:
+def test_every_recorded_episode_is_as_recorded(make: Make, folders: dict[str, Path], vectors: Any) -> None:
     """The messages of every record are sent. Where the record ran them as well, the state is the recorded one.
 
     Recorded verdicts on states were taken in memory, where numbers of messages are integers and never equal gold's
@@ -236,9 +234,7 @@ def form(end: Outcome) -> str:
 
 
 @pytest.mark.parametrize(("env_id", "category", "every"), [(BFCL, "multi_turn", 8), (ACE, "agent_multi_turn", 1)])
-def test_a_simulated_end_of_a_turn_tells_neither_the_next_message_nor_whether_there_is_one(
-    make: Make, env_id: str, category: str, every: int
-) -> None:
+def test_a_simulated_end_of_a_turn_tells_nothing(make: Make, env_id: str, category: str, every: int) -> None:
     env, n_over, end = make(env_id, category), 0, END[env_id]
     for task_id in some(env.task_ids, every):
         env.reset(options={"task_id": task_id})

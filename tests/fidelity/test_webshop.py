@@ -88,9 +88,7 @@ def test_every_reward_and_its_parts_are_the_originals(vectors: Vectors) -> None:
     assert cases
 
 
-def test_every_page_and_its_clickables_are_the_originals(
-    catalog: Catalog, engine: SearchEngine, vectors: Vectors
-) -> None:
+def test_every_page_is_the_originals(catalog: Catalog, engine: SearchEngine, vectors: Vectors) -> None:
     shop, n_pages = Shop(catalog, engine), 0
     for number, episode in enumerate(vectors("webshop_pages.json")["episodes"]):
         mode, session = episode["mode"], ""
@@ -110,9 +108,7 @@ def test_every_page_and_its_clickables_are_the_originals(
     assert n_pages
 
 
-def test_every_step_of_agentboard_has_its_progress_and_grounding(
-    catalog: Catalog, engine: SearchEngine, vectors: Vectors
-) -> None:
+def test_every_step_of_agentboard(catalog: Catalog, engine: SearchEngine, vectors: Vectors) -> None:
     shop = Shop(catalog, engine, page_size=3, max_pages=6, search_anywhere=False)
     n_steps = 0
     for episode in vectors("agentboard_progress.json"):
@@ -146,9 +142,7 @@ def test_every_step_of_agentboard_has_its_progress_and_grounding(
     assert n_steps
 
 
-def test_the_official_small_set_has_its_6910_synthetic_goals(
-    real_data: Path, catalog: Catalog, vectors: Vectors
-) -> None:
+def test_the_official_small_set_has_6910_goals(real_data: Path, catalog: Catalog, vectors: Vectors) -> None:
     goals, human = (load_goals(real_data / "webshop", catalog, kind) for kind in ("synthetic", "human"))
     sizes = {split: len(goals.split(split)) for split in goals.splits}
     assert (len(goals), sizes, len(human)) == (6910, {"test": 500, "dev": 1000, "train": 5410}, 13)

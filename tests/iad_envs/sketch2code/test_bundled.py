@@ -71,9 +71,7 @@ def test_every_page_is_its_own_perfect_answer_and_no_others(browsers: Browsers) 
 
 
 @pytest.mark.slow
-def test_the_proxy_ranks_pages_that_a_reader_wrote_by_eye_as_the_layout_score_does(
-    load_benchmark: Callable[[str], Any], browsers: Browsers
-) -> None:
+def test_the_proxy_ranks_pages_as_the_layout(load_benchmark: Callable[[str], Any], browsers: Browsers) -> None:
     assert browsers.chromium  # or it is skipped, with the reason
     found = load_benchmark("support.sketch_verifier").page_evidence()
     assert found.correlation > 0.6  # .75 with the fonts of Debian 12, which decide text boxes

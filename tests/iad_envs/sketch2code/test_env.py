@@ -118,9 +118,7 @@ def test_a_user_comments_in_steps_but_not_in_simulations_and_progress_is_the_bes
     assert [env.step(html)[4]["progress"] for html in (gold(env), HALF)] == [1.0, 1.0]
 
 
-def test_users_who_see_the_reference_are_named_and_end_it_and_questions_are_answered_where_somebody_does(
-    make: Any,
-) -> None:
+def test_users_who_see_the_reference_end_it_and_questions_are_answered(make: Any) -> None:
     env = make(setting="feedback", user=PointingUser())
     observation, _, terminated, _, info = env.step(HALF)
     assert (info["facts"]["user_saw_reference"], terminated) == (True, False)
@@ -157,15 +155,15 @@ def test_sketch_page_and_reference_are_shown_side_by_side_and_scored_by_their_lo
 def test_given_sketches_are_used_in_either_layout_of_the_folder(make: Any, folder: Path, tmp_path: Path) -> None:
     picture = np.full((300, 400, 3), 255, dtype=np.uint8)
     picture[100:110] = 0
-    for pages, sketches in ((tmp_path / "flat",) * 2, (tmp_path / "two/webpages", tmp_path / "two/sketches")):
+    for data, pages, sketches in (("flat", "flat", "flat"), ("two", "two/webpages", "two/sketches")):
         for place in (pages, sketches):
-            place.mkdir(parents=True, exist_ok=True)
-        shutil.copy(folder / "1.html", pages)
-        (sketches / "1_2.png").write_bytes(encoded(picture))
-        env = make(data_dir=tmp_path / ("flat" if pages == sketches else "two"))
-        assert list(env.task_ids) == ["1_2"]
+            (tmp_path / place).mkdir(parents=True, exist_ok=True)
+        shutil.copy(folder / "1.html", tmp_path / pages)
+        (tmp_path / sketches / "1_2.png").write_bytes(encoded(picture))
+        env = make(data_dir=tmp_path / data)
         observation, info = env.reset()
-        assert (info["facts"]["sketch"], info["facts"]["sketch_size"]) == ("given", [576, 768])
+        found = [*env.task_ids], info["facts"]["sketch"], info["facts"]["sketch_size"]
+        assert found == (["1_2"], "given", [576, 768])
         assert observation["sketch"][200].max() < 10
 
 
@@ -208,11 +206,9 @@ def test_a_verifier_picks_the_better_page(verifier: str, make: Any) -> None:
 
 
 def test_a_run_keeps_a_thumbnail_of_each_candidate_by_content(make: Any, tmp_path: Path) -> None:
-    env = make()
-    pages = iter([HALF, HALF.replace("Tea", "Coffee"), HALF])
-    with IADPolicyWrapper(
-        lambda observation, info: next(pages), env, strategy="bon", n=3, verifier="oracle", log=tmp_path
-    ) as policy:
+    env, pages = make(), iter([HALF, HALF.replace("Tea", "Coffee"), HALF])
+    how: dict[str, Any] = {"strategy": "bon", "n": 3, "verifier": "oracle", "log": tmp_path}
+    with IADPolicyWrapper(lambda observation, info: next(pages), env, **how) as policy:
         policy.act(*env.reset(seed=0))
     lines = map(json.loads, (tmp_path / "answers.jsonl").read_text(encoding="utf-8").splitlines())
     named = [line["thumbnail"] for line in lines if line["kind"] == "outcome"]
@@ -222,9 +218,7 @@ def test_a_run_keeps_a_thumbnail_of_each_candidate_by_content(make: Any, tmp_pat
 
 
 @pytest.mark.parametrize(("visual", "score"), [(False, 1.0), (True, 0.0)])
-def test_a_page_that_cannot_be_photographed_is_alike_whether_it_was_simulated(
-    visual: bool, score: float, make: Any, tmp_path: Path
-) -> None:
+def test_a_page_that_cannot_be_photographed(visual: bool, score: float, make: Any, tmp_path: Path) -> None:
     env = make(chromium=make_chromium(tmp_path, "refuses"), visual=visual)
     for is_simulated in (False, True):
         env.reset(options={"task_id": "1_0"})

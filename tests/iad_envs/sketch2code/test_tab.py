@@ -87,15 +87,13 @@ def test_a_font_in_the_page_is_used(browser: Browser) -> None:
 
 
 def test_only_what_needs_it_is_drawn(browser: Browser) -> None:
-    tab = opened(Tab, browser)
-    seen = []
-    for name in ("plain", "focus", "plain"):
+    tab, state = opened(Tab, browser), "document.visibilityState"
+    for name, seen in (("plain", "hidden"), ("focus", "visible"), ("plain", "hidden")):
         tab.load(PAGES[name])
         page = tab.collect()
-        seen.append(tab.evaluate("document.visibilityState"))
-    assert seen == ["hidden", "visible", "hidden"]
+        assert tab.evaluate(state) == seen
     tab.load(PAGES["plain"], is_drawn=True)
-    assert tab.evaluate("document.visibilityState") == "visible"
+    assert tab.evaluate(state) == "visible"
     tab.load(PAGES["plain"])
     assert tab.screenshot((page.width, page.height)).startswith(b"\x89PNG")
     tab.close()

@@ -39,9 +39,7 @@ def plain(browsers: Browsers) -> Iterator[Renderer]:
         yield made
 
 
-def test_a_page_built_by_a_script_scores_1_but_its_texts_are_the_files_where_the_score_is_the_published_one(
-    browsers: Browsers, tmp_path: Path
-) -> None:
+def test_a_page_built_by_a_script_scores_1_but_published_by_its_file(browsers: Browsers, tmp_path: Path) -> None:
     """The pixels are the script's."""
     folder = make_folder(tmp_path / "sketch2code")
     (folder / "1.html").write_text(PLAIN, encoding="utf-8")

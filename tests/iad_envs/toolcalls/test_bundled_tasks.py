@@ -142,20 +142,17 @@ def spoilt_conversation(fault: str) -> Any:
 
 
 def spoilt_agent_task(fault: str) -> Any:
-    category = "agent_multi_turn" if "user" in fault else "agent_multi_step"
-    difficulty = "easy" if "known" in fault else "hard"
+    difficulty, category = "easy" if "known" in fault else "hard", "agent_multi_turn" if "user" in fault else AGENT[0]
     task, gold = next(one for one in ace(category) if one[0].difficulty == difficulty)
-    stones, goals = gold.milestones[0], task.script.get("goals", ()) if task.script else ()
-    for word, changed in (
-        ("gold", stones[:-1]),
-        ("without", (*stones, "[check_phone()]")),
-        ("refused", ("[log_in_phone(pin='no')]", *stones)),
-    ):
+    stones = gold.milestones[0]
+    refused, needless = ("[log_in_phone(pin='no')]", *stones), (*stones, "[check_phone()]")
+    for word, others in {"gold": stones[:-1], "without": needless, "refused": refused}.items():
         if word in fault:
-            return task, gold._replace(milestones=(changed,))
-    waiting = [{**goal, "holds": {"Phone": {"wifi": "maybe"}}} for goal in goals]
-    change = {"question": "Please go on."} if "known" in fault else {"script": {**task.script, "goals": waiting}}
-    return task._replace(**change), gold
+            return task, gold._replace(milestones=(others,))
+    if "known" in fault:
+        return task._replace(question="Please go on."), gold
+    waiting = [{**goal, "holds": {"Phone": {"wifi": "maybe"}}} for goal in task.script["goals"]]
+    return task._replace(script={**task.script, "goals": waiting}), gold
 
 
 @pytest.mark.parametrize("fault", ["can't be known", "accepted without", "to do nothing is accepted"])

@@ -57,9 +57,7 @@ MANY = ["[describe()]"] * 20
         ([*RIGHT, []], FORCED, None, ""),
     ],
 )  # fmt: skip
-def test_both_rules_agree_where_the_official_one_has_no_hole_and_a_failure_is_explained(
-    answer: list[list[str]], error: str, turn: int | None, said: str
-) -> None:
+def test_both_rules_agree_but_for_holes(answer: list[list[str]], error: str, turn: int | None, said: str) -> None:
     for scoring in RULES:
         assert verdict(answer, scoring) == TurnsVerdict(not error, error and f"multi_turn:{error}", turn), scoring
     explained = judge_of("sound").explained(play(judge_of("sound"), answer, read_officially))
@@ -77,9 +75,7 @@ def test_both_rules_agree_where_the_official_one_has_no_hole_and_a_failure_is_ex
         (changed(0, *["[list_tickets()]"] * 20, f"[{OPEN}, describe()]"), FORCED, 0, "in turn 1"),
     ],
 )
-def test_the_sound_rule_closes_holes_of_the_official_one(
-    answer: list[list[str]], error: str, turn: int, said: str
-) -> None:
+def test_the_sound_rule_closes_holes(answer: list[list[str]], error: str, turn: int, said: str) -> None:
     assert verdict(answer, "official") == TurnsVerdict(True)
     assert verdict(answer, "sound") == TurnsVerdict(False, f"multi_turn:{error}", turn)
     assert said in judge_of("sound").explained(play(judge_of("sound"), answer, read_officially))

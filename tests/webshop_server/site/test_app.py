@@ -129,9 +129,10 @@ def test_a_session_keeps_its_instruction_and_a_fixed_one_has_the_nth(client: Fla
     site.sessions.put("abc", ShopState("something else"))
     assert "something else" in seen(client, "/abc").text
     assert seen(create_app(Site(site.shop, TASKS)).test_client(), "/abc").text == drawn
-    assert len({site.instruction(f"visit{n}") for n in range(60)}) == len(TASKS)
     weighted = [task._replace(weight=float(place == 3)) for place, task in enumerate(TASKS)]
-    assert {Site(site.shop, weighted).instruction(f"visit{n}") for n in range(30)} == {TASKS[3].instruction}
+    for tasks, n in ((TASKS, len(TASKS)), (weighted, 1)):
+        told = {Site(site.shop, tasks).instruction(f"visit{number}") for number in range(60)}
+        assert (len(told), TASKS[3].instruction in told) == (n, True)
     with pytest.raises(ValueError, match="at least one task"):
         Site(site.shop, [])
 
@@ -297,9 +298,7 @@ PATHS = st.lists(st.text(max_size=20), max_size=7).map("/".join)
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(min_size=1, max_size=40), PATHS, st.sampled_from(["GET", "POST", "HEAD"]))
-def test_any_query_is_answered_and_no_address_breaks_the_server(
-    client: FlaskClient, query: str, path: str, method: str
-) -> None:
+def test_no_query_and_no_address_breaks_it(client: FlaskClient, query: str, path: str, method: str) -> None:
     seen(client, "/me")
     assert seen(client, search(client, "me", query)).text.startswith("Instruction:")
     prefix = ("", "search_results/me/", "item_page/me/", "item_sub_page/me/", "done/me/", "picture/")[len(path) % 6]

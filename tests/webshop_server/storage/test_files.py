@@ -41,8 +41,7 @@ def test_a_file_is_replaced_when_its_block_ends_well_and_no_part_is_left(tmp_pat
 
 
 def test_readers_see_whole_files_while_several_threads_write(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    texts = [letter * 50_000 for letter in "abcd"]
+    path, texts = tmp_path / "a.txt", [letter * 50_000 for letter in "abcd"]
 
     def write(text: str) -> None:
         for _ in range(8):
@@ -51,12 +50,10 @@ def test_readers_see_whole_files_while_several_threads_write(tmp_path: Path) -> 
 
     write(texts[0])
     with ThreadPoolExecutor(len(texts)) as threads:
-        writing = [threads.submit(write, text) for text in texts]
-        seen = {path.read_text()}
+        writing, seen = [threads.submit(write, text) for text in texts], {path.read_text()}
         while not all(one.done() for one in writing):
             seen.add(path.read_text())
-        for one in writing:
-            one.result()
+        assert [one.result() for one in writing] == [None] * len(texts)
     assert seen <= set(texts)
     assert list(tmp_path.iterdir()) == [path]
 
@@ -160,14 +157,14 @@ def test_products_their_order_and_their_ids_are_the_same_also_in_threads(catalog
 
 
 def test_repeated_ids_are_left_out_and_a_repeated_annotation_counts_last(tmp_path: Path) -> None:
+    for name in ("shelf", "other"):
+        (tmp_path / name).mkdir()
     write_folder(tmp_path, [record("B1", "First"), record("B1", "Again"), record("nan", "N")])
     (tmp_path / "items_ins_v2_1000.json").write_text('{"B1": {"attributes": ["a"]}, "B1": {"attributes": ["b"]}}')
-    (tmp_path / "shelf").mkdir()
     assert write_disk_catalog(tmp_path, tmp_path / "shelf") == 1
     (product,) = open_disk_catalog(tmp_path / "shelf")
     assert (product.name, product.attributes) == ("First", ("b",))
     write_folder(tmp_path, [record("B1", "Cup \ud800", query="\x00")])  # no Unicode text
-    (tmp_path / "other").mkdir()
     assert write_disk_catalog(tmp_path, tmp_path / "other") == 1
     assert facts(open_disk_catalog(tmp_path / "other")) == facts(load_catalog(tmp_path))
 

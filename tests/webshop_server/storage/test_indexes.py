@@ -85,9 +85,7 @@ def test_an_index_for_other_data_is_named_and_not_used(folder: Path, indexes: In
     assert len(indexes.all()) == 4
 
 
-def test_touched_or_copied_data_are_the_same_and_an_index_of_another_version_is_not_used(
-    folder: Path, indexes: Indexes, tmp_path: Path
-) -> None:
+def test_touched_or_copied_data_are_the_same(folder: Path, indexes: Indexes, tmp_path: Path) -> None:
     catalog, bm25 = indexes.build(folder)
     os.utime(folder / "items_shuffle_1000.json", (1, 1))
     assert indexes.find(folder, CATALOG) == catalog
@@ -146,9 +144,7 @@ def test_two_who_build_at_once_build_once(folder: Path, indexes: Indexes) -> Non
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have other places")
-def test_the_home_can_be_named_and_is_in_the_users_cache_folder(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_home_can_be_named_or_is_a_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     for name, value, home in (
         ("IAD_INDEX", "mine", "mine"),

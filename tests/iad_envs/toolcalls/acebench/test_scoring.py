@@ -191,9 +191,7 @@ SEND = document("send_mail", ("to", "text"), to="string", text="string")
          [f"Due to {LIMITS}, I cannot solve this problem."]),
     ],
 )  # fmt: skip
-def test_a_sentence_is_looked_for_officially_and_read_soundly(
-    category: str, gold: object, official: list[str], sound: list[str]
-) -> None:
+def test_a_sentence_is_looked_for_or_read(category: str, gold: object, official: list[str], sound: list[str]) -> None:
     wrong = (
         f"{MISSING} (to) for the api (send_mail)", "Please tell me to and text for send_mail", "I can't.",
         f"{VALUE} (15) for the parameters (to)",

@@ -79,9 +79,7 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("env", "tasks", "env_args"), [(BFCL, 4, {}), ("IAD/ACEBench-v0", 12, {"category": "agent_multi_turn"})]
 )
-def test_value_models_and_evaluators_learn_from_episodes_and_trees(
-    env: str, tasks: int, env_args: dict[str, str], tmp_path: Path
-) -> None:
+def test_values_and_evaluators_learn(env: str, tasks: int, env_args: dict[str, str], tmp_path: Path) -> None:
     grown = explore(env, "solution:0.5", how="tree", out=tmp_path / "tree", tasks=2, env_args=env_args)
     value = train("qnet", grown, out=tmp_path / "qnet", epochs=10)
     mixed = explore(env, out=tmp_path / "mixed", tasks=tasks, env_args=env_args)

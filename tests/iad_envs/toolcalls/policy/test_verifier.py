@@ -89,9 +89,7 @@ def test_what_is_found_takes_its_share_and_is_said(action: str, code: str) -> No
         (REMIND, (), "[check_phone()]", "reply[finish conversation]"),
     ],
 )  # fmt: skip
-def test_of_two_responses_the_better_one_scores_higher(
-    task_id: str, before: tuple[str, ...], better: str, worse: str
-) -> None:
+def test_the_better_response_scores_higher(task_id: str, before: tuple[str, ...], better: str, worse: str) -> None:
     talk = Talk(task_id).did(*before)
     assert talk.verdict(better).score > talk.verdict(worse).score
 
