@@ -76,17 +76,13 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    ("env", "tasks", "env_args"), [(BFCL, 4, {}), ("IAD/ACEBench-v0", 12, {"category": "agent_multi_turn"})]
-)
-def test_values_and_evaluators_learn(env: str, tasks: int, env_args: dict[str, str], tmp_path: Path) -> None:
-    grown = explore(env, "solution:0.5", how="tree", out=tmp_path / "tree", tasks=2, env_args=env_args)
+def test_values_and_evaluators_learn(tmp_path: Path) -> None:
+    """From episodes and from trees."""
+    grown = explore(BFCL, "solution:0.5", how="tree", out=tmp_path / "tree", tasks=2)
     value = train("qnet", grown, out=tmp_path / "qnet", epochs=10)
-    mixed = explore(env, out=tmp_path / "mixed", tasks=tasks, env_args=env_args)
-    judge = train("evaluator", mixed, out=tmp_path / "evaluator", epochs=10)
-    roles = {"evaluator": f"learned:{judge.folder}"}
-    strategies = ["single", "bon", "artis"]
-    shown = evaluate(env, strategies, 2, verifier=f"qnet:{value.folder}", roles=roles, n=2, env_args=env_args)
+    judge = train("evaluator", explore(BFCL, out=tmp_path / "mixed", tasks=4), out=tmp_path / "evaluator", epochs=10)
+    how = {"verifier": f"qnet:{value.folder}", "roles": {"evaluator": f"learned:{judge.folder}"}, "n": 2}
+    shown = evaluate(BFCL, ["single", "bon", "artis"], 2, **how)
     assert not any(one.error_kind for records in shown.records.values() for one in records)
 
 
