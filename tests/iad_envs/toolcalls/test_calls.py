@@ -100,8 +100,8 @@ def test_the_key_ignores_notation_and_nothing_that_counts() -> None:
 def test_the_official_reading_is_more_lenient() -> None:
     for text, arguments in {
         "a=name": {"a": "name"}, "a=+5, b=~5, c=not True": {"a": -5, "b": -5, "c": -1}, "'dropped', b=1": {"b": 1},
-        "a=2 ** 3 + 1": {"a": 9}, "a=[0] * 3": {"a": [0, 0, 0]}, "a=g(b=1)": {"a": {"g": {"b": 1}}},
-        "a=g(1)": {"a": "g(1)"}, "a=x[0]": {"a": "x[0]"}, "a=...": {"a": "..."},
+        "a=2 ** 3 + 1": {"a": 9}, "a='x' + 'y'": {"a": "xy"}, "a=[0] * 3": {"a": [0, 0, 0]},
+        "a=g(b=1)": {"a": {"g": {"b": 1}}}, "a=g(1)": {"a": "g(1)"}, "a=x[0]": {"a": "x[0]"}, "a=...": {"a": "..."},
     }.items():  # fmt: skip
         assert decoded(f"[f({text})]") == [FunctionCall("f", arguments)], text
         with pytest.raises(UnreadableCalls):

@@ -48,24 +48,21 @@ def test_an_engine_is_loaded_by_its_name(name: str) -> None:
     except ImportError as error:
         pytest.skip(str(error))
     engine: SearchEngine = load_engine(name, DOCUMENTS)
-    assert engine.name == name
-    assert "B2" in _asins(engine.search("ceramic mug"))
+    assert (engine.name, "B2" in _asins(engine.search("ceramic mug"))) == (name, True)
 
 
 def test_engines_their_encoders_and_their_indexes_have_names() -> None:
     for name, said in {
-        "bm26": r"one of bm25.*'bm26'",
-        "bm25:large": r"bm25 or dense:<model> or hybrid:<model>; got 'bm25:large'",
-        "dense:": r"got 'dense:'",
-        "": r"one of bm25, dense, hybrid, lucene; got ''",
-    }.items():
+        "bm26": r"bm25.*'bm26'", "bm25:large": r"or hybrid:<model>; got 'bm25:large'", "dense:": "'dense:'",
+        "": r"bm25, dense, hybrid, lucene; got ''",
+    }.items():  # fmt: skip
         with pytest.raises(UnknownEngineError, match=said):
             load_engine(name, DOCUMENTS)
     assert index_parts("hybrid:x:y:") == ("bm25", "dense:x:y:")
     assert index_parts("hybrid") == ("bm25", "dense")
     names = [index_name(name) for name in ("bm25", "dense", "dense:a/b", "dense:a_b", "dense:a b")]
     assert len(set(names)) == len(names)
-    assert all("/" not in name and " " not in name for name in names)
+    assert not any(character in name for name in names for character in "/ ")
 
 
 def test_queries_have_no_syntax_and_unknown_words_find_nothing() -> None:

@@ -111,13 +111,5 @@ def test_a_dialogue_with_known_facts_begins_in_the_system_text_and_neighbouring_
         observation, info = env.reset(options={"task_id": task_id})
         roles = [one["role"] for one in agent(env_id="IAD/ACEBench-v0").messages(State(observation, info))]
         assert all(left != right for left, right in pairwise(roles)), task_id
-
-
-def test_styles_of_other_environments_are_here_too_and_theirs_are_not_there() -> None:
-    state = walked(BASE)
-    for style in ("direct", "cot", "few-shot"):
-        (system, user) = agent(style=style).messages(state)
-        assert "Now you see:" in user["content"]
-        assert "[function_name(parameter='value')]" in system["content"]
     with pytest.raises(UnknownName, match="style"):
         language_agent(gym.make("IAD/WebShop-v0"), ScriptedModel([]), "fc")  # type: ignore[arg-type]

@@ -47,28 +47,24 @@ def test_functions_have_names_of_their_own_and_some_last(worlds: tuple[str, ...]
 @pytest.mark.parametrize("name", EVERY)
 def test_documents_are_as_the_official_ones_and_have_the_parameters_of_their_functions(name: str) -> None:
     """In order, with the same defaults, and with the choices of a `Literal`. No description names another function."""
-    one = world(name)
-    for document in one.documents:
+    for document in world(name).documents:
         assert json.loads(json.dumps(document)) == document
         assert list(document) == ["name", "description", "parameters", "response"]
-        assert "_" not in document["description"]
-        assert document["parameters"]["type"] == document["response"]["type"] == "dict"
-        for value in document["response"]["properties"].values():
-            assert value["type"] in TYPES | {"dict"}
-            assert value["description"]
-        properties = document["parameters"]["properties"]
-        required = {key for key, value in properties.items() if "default" not in value}
-        assert set(document["parameters"]["required"]) == required
-        method = inspect.getattr_static(type(one), document["name"])
+        parameters, response = document["parameters"], document["response"]
+        assert ("_" in document["description"], parameters["type"], response["type"]) == (False, "dict", "dict")
+        assert all(
+            value["type"] in TYPES | {"dict"} and value["description"] for value in response["properties"].values()
+        )
+        properties = parameters["properties"]
+        assert set(parameters["required"]) == {key for key, value in properties.items() if "default" not in value}
+        method = inspect.getattr_static(type(world(name)), document["name"])
         assert method.__doc__
         own = [*inspect.signature(method).parameters.values()][2:]
         assert [parameter.name for parameter in own] == list(properties)
         for parameter, value in zip(own, properties.values(), strict=True):
-            assert value["type"] in TYPES
-            assert value["description"].endswith(".")
+            assert (value["type"] in TYPES, value["description"][-1]) == (True, ".")
             assert value.get("default", inspect.Parameter.empty) == parameter.default
-            if "enum" in value and "default" in value:
-                assert value["default"] in value["enum"]
+            assert value.get("default") in value.get("enum", (value.get("default"),)) or "default" not in value
             if get_origin(parameter.annotation) is Literal:
                 assert value["enum"] == list(get_args(parameter.annotation))
 
