@@ -90,7 +90,7 @@ def test_a_required_argument_must_be_there_a_default_is_right_and_the_right_docu
 
 
 def test_the_sound_rule_refuses_what_is_no_right_value() -> None:
-    texts = {"3.5": "35", "-5": "5", "x**2": "x2", "2*3": "23", "1/2": "12", ",": "-"}
+    texts = {"3.5": "35", "4.5": "4/5", "-5": "5", "x**2": "x2", "2*3": "23", "1/2": "12", ",": "-"}
     cases: list[tuple[dict[str, Any], str]] = [
         ({"text": ["x", ""]}, "f(text='')"), ({"words": [["a"], ""]}, "f(words=[])"),
         ({"record": [{"k": [1], "l": ["x", ""]}]}, "f(record={'k': 1, 'l': ''})"),

@@ -51,6 +51,9 @@ def test_the_chat_has_what_was_said_called_and_returned_and_no_thought() -> None
     assert returned.startswith("[{'role': 'tool', 'name': 'list_loans', 'content': '{\"loans\": ")
     assert now.startswith("Osric Pemberton wants to borrow")
     assert "nobody reads" not in json.dumps(messages)
+    for style in ("direct", "cot", "few-shot"):  # as in other environments
+        system, user = (one["content"] for one in agent(style=style).messages(walked(BASE, call)))
+        assert ("Now you see:" in user, "[function_name(parameter='value')]" in system) == (True, True)
 
 
 def test_functions_calls_and_results_go_through_the_models_own_interface() -> None:
