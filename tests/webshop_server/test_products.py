@@ -13,7 +13,7 @@ import pytest
 
 from tests.webshop_server.small_shop import record, write_folder
 from webshop_server.catalog import Catalog, index_text, load_catalog
-from webshop_server.goals import NO_LIMIT, GoalError, Goals, load_goals, main, price_limit, write_goals
+from webshop_server.goals import NO_LIMIT, GoalError, Goals, load_goals, main, placed, price_limit, write_goals
 from webshop_server.reward import PurchaseScorer
 from webshop_server.storage.json_files import CatalogError
 from webshop_server.tagger import LightTagger
@@ -112,6 +112,8 @@ def test_limits_are_above_the_price_and_the_same_every_time() -> None:
     limits, again = ([price_limit(f"B{index}", 34.5) for index in range(50)] for _ in range(2))
     assert (limits == again, set(limits)) == (True, {50.0, 60.0, 70.0})
     assert (price_limit("B1", 970.0), price_limit("B1", 980.0)) == (990.0, NO_LIMIT)
+    found = [placed(place, n_terms) for place, n_terms in ((499, 5), (500, 6), (1499, 6), (1500, 6))]
+    assert found == [("test", "easy"), ("dev", "hard"), ("dev", "hard"), ("train", "hard")]
 
 
 def test_frozen_goals_win_unless_a_kind_is_named(
