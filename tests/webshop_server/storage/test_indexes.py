@@ -42,7 +42,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_what_was_built_is_found_and_not_built_again(folder: Path, indexes: Indexes) -> None:
     in_memory = open_shop(folder, indexes=indexes)
-    assert (indexes.home.exists(), indexes.find(folder, CATALOG)) == (False, None)
+    assert (indexes.home.exists(), indexes.find(folder, CATALOG), indexes.all()) == (False, None, [])
     told: list[tuple[str, int, int]] = []
     paths = indexes.build(folder, report=lambda *what: told.append(what))
     size = (folder / "items_shuffle_1000.json").stat().st_size
