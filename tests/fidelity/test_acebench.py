@@ -64,37 +64,31 @@ def ace(real_data: Path) -> Benchmark:
     return Benchmark(checkout, tasks, {key: gold for name in CATEGORIES for key, gold in checkout.gold(name).items()})
 
 
-@pytest.fixture(scope="module")
-def answers(vectors: Callable[[str], Any]) -> list[Row]:
-    rows: list[Row] = vectors("acebench_normal_special.json")["rows"]
-    assert rows
-    return rows
-
-
-@pytest.fixture(scope="module")
-def episodes(vectors: Callable[[str], Any]) -> list[Row]:
-    rows: list[Row] = vectors("acebench_agent.json")["rows"]
-    assert rows
-    return rows
-
-
 def as_in_memory(final: list[dict[str, dict[str, Any]]]) -> list[dict[str, dict[str, Any]]]:
     """Return a state with the keys that the classes use."""
+
+    def keyed(name: str, value: Any) -> Any:
+        return {int(key): item for key, item in value.items()} if name in NUMBERED else value
+
     return [
-        {
-            name: {
-                attribute: {int(key): item for key, item in value.items()} if attribute in NUMBERED else value
-                for attribute, value in attributes.items()
-            }
-            for name, attributes in one.items()
-        }
+        {kind: {name: keyed(name, value) for name, value in attributes.items()} for kind, attributes in one.items()}
         for one in final
     ]
 
 
+@pytest.fixture(scope="module")
+def answers(vectors: Callable[[str], Any]) -> list[Row]:
+    return list(vectors("acebench_normal_special.json")["rows"])
+
+
+@pytest.fixture(scope="module")
+def episodes(vectors: Callable[[str], Any]) -> list[Row]:
+    return list(vectors("acebench_agent.json")["rows"])
+
+
 def test_every_answer_to_a_normal_or_special_task_gets_the_official_verdict(ace: Benchmark, answers: list[Row]) -> None:
-    wrong = [(row["id"], row["kind"]) for row in answers if ace.check(row) != row["valid"]]
-    assert not wrong
+    assert [(row["id"], row["kind"]) for row in answers if ace.check(row) != row["valid"]] == []
+    assert answers
 
 
 def test_every_agent_episode_gets_the_official_scores(ace: Benchmark, episodes: list[Row]) -> None:
@@ -127,35 +121,28 @@ def test_every_executed_episode_has_the_official_outputs_and_state(ace: Benchmar
 
 
 def test_the_holes_of_the_official_checkers_are_closed(ace: Benchmark, answers: list[Row]) -> None:
-    passed: dict[Rules, Counter[str]] = {
-        rules: Counter(row["kind"] for row in answers if ace.check(row, rules)) for rules in RULES
-    }
+    official, sound = (Counter(row["kind"] for row in answers if ace.check(row, rules)) for rules in RULES)
     n_rows = Counter(row["kind"] for row in answers)
     for kind in ("changed_int", "changed_bool", "changed_float", "right_and_a_call"):
-        assert passed["official"][kind] == n_rows[kind]
-        assert passed["sound"][kind] == 0
-    assert n_rows["changed_int"]
-    assert passed["official"]["changed_str"] > 0.9 * n_rows["changed_str"]
-    assert passed["official"]["without_one"] > 0
+        assert (official[kind], sound[kind]) == (n_rows[kind], 0), kind
+    assert (n_rows["changed_int"] > 0, official["without_one"] > 0) == (True, True)
+    assert official["changed_str"] > 0.9 * n_rows["changed_str"]
     for kind in ("changed_str", "without_one", "int_as_text", "extra_parameter", "one_call_replaced_by_another"):
-        assert passed["sound"][kind] == 0
+        assert sound[kind] == 0, kind
     for kind in RIGHT_UNDER_BOTH | {"right"}:
-        assert passed["sound"][kind] == n_rows[kind]
-    other = passed["sound"].keys() - RIGHT_UNDER_BOTH - {"right"}
-    assert other <= {"shortened_str"}  # by a full stop
+        assert sound[kind] == n_rows[kind], kind
+    assert sound.keys() - RIGHT_UNDER_BOTH - {"right"} <= {"shortened_str"}  # by a full stop
 
 
 def test_saying_everything_passes_every_special_task_officially_and_none_soundly(ace: Benchmark) -> None:
     special = ace.of(SPECIAL)
-    told = {task.task_id: gold_sentence(task, ace.gold[task.task_id]) for task in special}
+    assert len(special) == 150
     for task in special:
         gold = ace.gold[task.task_id]
-        for rules in RULES:
-            assert check_special(task, gold, told[task.task_id], rules), (task.task_id, rules)
-        everything = " ".join([told[task.task_id], *PHRASES.values()])
-        assert check_special(task, gold, everything)
-        assert not check_special(task, gold, everything, "sound")
-    assert len(special) == 150
+        told = gold_sentence(task, gold)
+        everything = " ".join([told, *PHRASES.values()])
+        found = [check_special(task, gold, answer, rules) for answer in (told, everything) for rules in RULES]
+        assert found == [True, True, True, False], task.task_id
 
 
 def _replayed(ace: Benchmark, task: AceTask, stones: Sequence[str]) -> tuple[AceState, list[AceExecuted]]:
@@ -194,14 +181,18 @@ def _soundly(ace: Benchmark, task: AceTask, stones: Sequence[str], config: Any =
     return score_agent_soundly(ace.gold[task.task_id], saved_state(state), results)
 
 
-def test_milestones_read_as_calls_reach_the_state_but_of_known_defects(ace: Benchmark) -> None:
-    tasks = ace.of(AGENT)
-    scores = {
-        task.task_id: [_soundly(ace, task, stones) for stones in ace.gold[task.task_id].milestones] for task in tasks
-    }
-    missed = {key for key, found in scores.items() if not any(score.end_to_end for score in found)}
-    assert missed == UNREACHABLE.keys() | WRONG_MILESTONES.keys()
-    assert len(tasks) - len(missed) == 41
+def test_milestones_read_as_calls_reach_the_state_but_of_known_defects_if_they_ran(ace: Benchmark) -> None:
+    missed = set()
+    for task in ace.of(AGENT):
+        if not any(_soundly(ace, task, stones).end_to_end for stones in ace.gold[task.task_id].milestones):
+            missed.add(task.task_id)
+    assert (missed, len(missed)) == (UNREACHABLE.keys() | WRONG_MILESTONES.keys(), 9)
+    # Officially the milestones count as texts, whatever came of them.
+    task = ace.tasks["agent_multi_step_3"]
+    stones = ace.gold[task.task_id].milestones[0]
+    asleep = {"BaseApi": {"wifi": False, "logged_in": True}}
+    assert score_agent(ace.gold[task.task_id], [], stones).process == 1.0
+    assert _soundly(ace, task, stones, asleep).process == 0.0
 
 
 def test_gold_as_a_state_passes_soundly_and_its_corruptions_fail(ace: Benchmark, episodes: list[Row]) -> None:
@@ -209,15 +200,6 @@ def test_gold_as_a_state_passes_soundly_and_its_corruptions_fail(ace: Benchmark,
         if row["kind"] in MADE_FROM_GOLD:
             is_right = score_agent_soundly(ace.gold[row["id"]], row["final"], ()).end_to_end
             assert is_right == (row["kind"] == "gold_state"), (row["id"], row["kind"])
-
-
-def test_messages_that_never_ran_are_no_milestones_soundly(ace: Benchmark) -> None:
-    """Officially the milestones count as texts, whatever came of them."""
-    task = ace.tasks["agent_multi_step_3"]
-    stones = ace.gold[task.task_id].milestones[0]
-    asleep = {"BaseApi": {"wifi": False, "logged_in": True}}
-    assert score_agent(ace.gold[task.task_id], [], stones).process == 1.0
-    assert _soundly(ace, task, stones, asleep).process == 0.0
 
 
 def test_the_scripted_user_ends_every_official_episode_that_reaches_its_state(ace: Benchmark) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from decimal import getcontext
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 
@@ -17,6 +17,8 @@ from iad_envs.toolcalls.bfcl.decoding import decoded
 from iad_envs.toolcalls.bfcl.scoring.multi_turn import TurnsJudge
 from iad_envs.toolcalls.bfcl.scoring.single_turn import check_calls
 from iad_envs.toolcalls.calls import FunctionCall, UnreadableCalls, read_calls
+from iad_envs.toolcalls.rules import RULES
+from tests.effort import times
 from tests.fidelity.attacks import fuzzed, watched
 from tests.iad_envs.toolcalls.official_answers import (
     check,
@@ -24,12 +26,11 @@ from tests.iad_envs.toolcalls.official_answers import (
     play,
     read_messages,
     read_officially,
+    results_digest,
+    state_digest,
 )
-from tests.iad_envs.toolcalls.state_digests import results_digest, state_digest
 
 mpmath = pytest.importorskip("mpmath", reason="an official class needs mpmath: pip install 'iad[bfcl]'")
-
-SCORINGS: tuple[Literal["official", "sound"], ...] = ("official", "sound")
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +50,21 @@ def questions(real_data: Path) -> dict[str, SingleQuestion]:
     return {key: one for category in SINGLE_TURN for key, one in files.questions(category).items()}
 
 
-def test_every_recorded_conversation_gets_the_official_verdict_states_and_results(
+def without_dots(question: SingleQuestion) -> SingleQuestion:
+    """As a model is asked that can't write dots in names."""
+    functions = tuple({**one, "name": one["name"].replace(".", "_")} for one in question.functions)
+    gold = tuple({name.replace(".", "_"): arguments for name, arguments in one.items()} for one in question.gold)
+    return question._replace(functions=functions, gold=gold)
+
+
+def calls_of(answer: Any, read: Callable[[Any], list[FunctionCall]]) -> list[FunctionCall] | None:
+    try:
+        return read(answer)
+    except UnreadableCalls:
+        return None
+
+
+def test_every_recorded_conversation(
     vectors: Any, conversations: dict[str, Conversation], classes: OfficialClasses
 ) -> None:
     judges: dict[str, TurnsJudge] = {}
@@ -74,9 +89,7 @@ def test_every_recorded_conversation_gets_the_official_verdict_states_and_result
     assert rows
 
 
-def test_every_recorded_answer_to_a_question_gets_the_official_verdict(
-    vectors: Any, questions: dict[str, SingleQuestion]
-) -> None:
+def test_every_recorded_answer_to_a_question(vectors: Any, questions: dict[str, SingleQuestion]) -> None:
     wrong: Counter[str] = Counter()
     rows = vectors("bfcl_single_turn.json")["rows"]
     for row in rows:
@@ -100,28 +113,15 @@ def test_each_hostile_text_is_refused_or_read_as_plain_calls(vectors: Any) -> No
         assert plain is None or plain == row["plain_calls"], row["name"]
 
 
-def test_gold_as_it_is_written_is_right_where_all_arguments_have_names(
-    conversations: dict[str, Conversation], classes: OfficialClasses
-) -> None:
-    right: Counter[str] = Counter()
-    for task in conversations.values():
-        judge = TurnsJudge(task, classes.toolbox(task.classes))
-        as_written = play(judge, [[f"[{', '.join(turn)}]"] for turn in task.gold], read_officially)
-        right[task.task_id.rpartition("_")[0]] += check(judge, as_written).valid
-    assert right == dict.fromkeys(MULTI_TURN, 176)
-
-
 def test_reading_and_scoring_run_open_and_start_nothing(
-    vectors: Any,
-    conversations: dict[str, Conversation],
-    questions: dict[str, SingleQuestion],
-    classes: OfficialClasses,
+    vectors: Any, conversations: dict[str, Conversation], questions: dict[str, SingleQuestion], classes: OfficialClasses
 ) -> None:
-    """Ten thousand answers with pieces of other answers, and every hostile one."""
+    """Answers with pieces of other answers, and every hostile one."""
     chooser = random.Random(11)
     rows = vectors("bfcl_multi_turn.json")["rows"]
     hostile = [row["text"] for row in vectors("bfcl_hostile.json")["rows"] if row["text"]]
-    texts = fuzzed([*hostile, *(step for row in rows[:300] for turn in row["answer"] for step in turn)], 10_000)
+    recorded = [step for row in rows[:300] for turn in row["answer"] for step in turn]
+    texts = fuzzed([*hostile, *recorded], max(times(10_000), 2_000))
     judges = [TurnsJudge(conversations[row["id"]], classes.toolbox([*FILES])) for row in rows[:40]]
     assert all(judge.gold for judge in judges)
     asked = [*questions.values()][::50]
@@ -132,44 +132,32 @@ def test_reading_and_scoring_run_open_and_start_nothing(
             verdict = check(judge, play(judge, answer, chooser.choice([read_calls, read_officially])))
             assert verdict.valid or verdict.error_type
             for text in responses[:2]:
-                for scoring in SCORINGS:
+                for scoring in RULES:
                     calls = calls_of(text, decoded if scoring == "official" else partial(read_calls, dots=True))
                     assert check_calls(chooser.choice(asked), calls, scoring=scoring)
     assert not events
+
+
+TOO_PRECISE = "precision must be at most 1000"
+HEAVY = {
+    "logarithm(value=10, base=2, precision=900)": "", "square_root(number=2, precision=900)": "",
+    "logarithm(value=10, base=2, precision=1000000)": TOO_PRECISE,
+    "square_root(number=2, precision=1000000)": TOO_PRECISE, "power(base=10, exponent=1000000000)": "(4300 digits)",
+    "logarithm(value=10, base=2, precision='1000000')": TOO_PRECISE, "power(base=9.5, exponent=1000000000)": "",
+    "logarithm(value='1e999999999', base=2, precision=1000)": "",
+    "square_root(number='1e999999999', precision=1000)": "", "multiply(a=10000000000000000, b=1)": "must be between",
+    "round_number(number=5, decimal_places=-1000000000)": '{"result": 0}',
+    "round_number(number=5.5, decimal_places=1000000000)": "",
+    "multiply(a=1000000000000000, b=1000000000000000)": '{"result": 1000000000000000000000000000000}',
+}  # fmt: skip
 
 
 @pytest.mark.timeout(20)
 def test_precision_is_as_before_and_heavy_arguments_take_no_time(classes: OfficialClasses) -> None:
     box = classes.toolbox(["MathAPI"])
     before = mpmath.mp.prec, getcontext().prec
-    calls = read_calls(
-        "logarithm(value=10, base=2, precision=900), square_root(number=2, precision=900),"
-        " logarithm(value=10, base=2, precision=1000000), logarithm(value=10, base=2, precision='1000000'),"
-        " logarithm(value='1e999999999', base=2, precision=1000), square_root(number=2, precision=1000000),"
-        " square_root(number='1e999999999', precision=1000),"
-        " power(base=10, exponent=1000000000), power(base=9.5, exponent=1000000000),"
-        " round_number(number=5, decimal_places=-1000000000), round_number(number=5.5, decimal_places=1000000000),"
-        " multiply(a=1000000000000000, b=1000000000000000), multiply(a=10000000000000000, b=1)"
-    )
-    results = box.run(box.start({}), calls).results
+    results = box.run(box.start({}), read_calls(", ".join(HEAVY))).results
     assert (mpmath.mp.prec, getcontext().prec) == before
+    for call, result in zip(HEAVY, results, strict=True):
+        assert HEAVY[call] in result, call
     assert all(len(result) > 900 for result in results[:2])
-    assert all("precision must be at most 1000" in results[index] for index in (2, 3, 5))
-    assert "Exceeds the limit (4300 digits)" in results[7]
-    assert results[9] == '{"result": 0}'
-    assert results[11] == '{"result": 1000000000000000000000000000000}'
-    assert "must be between" in results[12]
-
-
-def without_dots(question: SingleQuestion) -> SingleQuestion:
-    """As a model is asked that can't write dots in names."""
-    functions = tuple({**one, "name": one["name"].replace(".", "_")} for one in question.functions)
-    gold = tuple({name.replace(".", "_"): arguments for name, arguments in one.items()} for one in question.gold)
-    return question._replace(functions=functions, gold=gold)
-
-
-def calls_of(answer: Any, read: Callable[[Any], list[FunctionCall]]) -> list[FunctionCall] | None:
-    try:
-        return read(answer)
-    except UnreadableCalls:
-        return None

@@ -10,7 +10,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import settings
 
 from iad_envs.bash.env import BashEnv
 from iad_envs.bash.intercode_compat import IGNORED_NAMES, MalformedCommand, arrives_as, git_status
@@ -18,9 +17,11 @@ from iad_envs.bash.sandbox import open_sandbox
 from iad_envs.bash.scoring.reward import UnreadableStatus, intercode_parts, similarity
 from iad_envs.bash.start_state import StartState
 from iad_envs.bash.tasks import load_tasks
+from tests.effort import times
 
 Vectors = Callable[[str], Any]
 N_TASKS = 200
+PACKS = "packs a compressed archive, whose bytes may hold times"
 TIME_DEPENDENT = {
     "fs_2-42": "prints the time to the second",
     "fs_4-25": "prints the load average",
@@ -28,10 +29,7 @@ TIME_DEPENDENT = {
     "fs_2-49": "fails to download, and prints how long that took",
     "fs_2-36": "prints the free space, which other programs use too",
     "fs_1-6": "measures every text file of the system, where others write at the same time",
-    "fs_1-45": "packs a compressed archive, whose bytes may hold times",
-    "fs_1-46": "packs a compressed archive, whose bytes may hold times",
-    "fs_2-39": "packs a compressed archive, whose bytes may hold times",
-    "fs_2-48": "packs a compressed archive, whose bytes may hold times",
+    **dict.fromkeys(("fs_1-45", "fs_1-46", "fs_2-39", "fs_2-48"), PACKS),
     "fs_1-55": "searches every file of the system when its quotes arrive, which may take longer than a command may",
 }
 """Gold commands whose second run may differ from the first, so that a reward below 1 is no fault."""
@@ -41,14 +39,11 @@ def test_rewards_and_their_parts_are_the_originals(vectors: Vectors) -> None:
     cases = vectors("intercode_bash_reward.json")
     assert len(cases) >= 10
     for case in cases:
-        hashes = case["agent_hashes"], case["gold_hashes"]
-
-        def same_content(path: str, hashes: Any = hashes) -> bool:
-            return bool(hashes[0].get(path) == hashes[1].get(path))
-
-        agent_output, gold_output = outputs = case["agent_obs"], None if case["gold_raises"] else case["gold_obs"]
+        agent, gold = case["agent_hashes"], case["gold_hashes"]
+        outputs = case["agent_obs"], None if case["gold_raises"] else case["gold_obs"]
+        given: dict[str, Any] = dict(zip(("agent_output", "gold_output"), outputs, strict=True))
+        given["same_content"] = lambda path, agent=agent, gold=gold: bool(agent.get(path) == gold.get(path))
         statuses = case["agent_status"], case["gold_status"]
-        given = {"agent_output": agent_output, "gold_output": gold_output, "same_content": same_content}
         if case.get("raises") == "IndexError":
             with pytest.raises(UnreadableStatus):
                 intercode_parts(*statuses, **given)
@@ -76,7 +71,7 @@ def test_commands_are_altered_as_often_as_in_the_original(real_data: Path) -> No
 @pytest.mark.parametrize(
     ("options", "step"),
     [
-        pytest.param({"published": True}, 8, id="some"),
+        pytest.param({"published": True}, 12, id="some"),
         pytest.param({"published": True}, 1, id="published", marks=pytest.mark.slow),
         pytest.param({"limits": {"time_s": 15.0}}, 1, id="plain shell", marks=pytest.mark.slow),
     ],
@@ -143,27 +138,20 @@ def scripts(rng: Random) -> tuple[str, str]:
         where = path()
         return f"mkdir -p $(dirname {where} 2>/dev/null) ; mkdir -p {path()}; echo {rng.randint(0, 9)} > {where}"
 
-    def apart() -> tuple[str, str]:
-        """Two paths, neither above the other: a folder copied or linked into itself comes out differently each time."""
-        while True:
-            one, other = path(), path()
-            if not f"{one}/".startswith(f"{other}/") and not f"{other}/".startswith(f"{one}/"):
-                return one, other
-
     def change() -> str:
-        one, other = apart()
-        kinds = [
-            lambda: f"echo {rng.randint(0, 9)} >> {path()}",
-            lambda: f"mkdir -p {path()} && echo new > {path()}",
-            lambda: f"rm -rf {path()}",
-            lambda: f"mv {one} {other}",
-            lambda: f"chmod {rng.choice(['+x', '600', '755'])} {path()}",
-            lambda: f"ln -sfn gone{rng.randint(0, 3)} {other}",
-            lambda: f"cp -r {one} {other}",
-            lambda: f"mkfifo {path()}/pipe",  # a name that nothing is written to
-            lambda: f"touch -d 2001-01-01 {path()}",
-        ]
-        return rng.choice(kinds)()
+        one = other = path()
+        # Neither is above the other: a folder copied or linked into itself comes out differently each time.
+        while f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/"):
+            one, other = path(), path()
+        return rng.choice(
+            [
+                f"echo {rng.randint(0, 9)} >> {path()}", f"mkdir -p {path()} && echo new > {path()}",
+                f"rm -rf {path()}", f"mv {one} {other}",
+                f"chmod {rng.choice(['+x', '600', '755'])} {path()}", f"cp -r {one} {other}",
+                f"ln -sfn gone{rng.randint(0, 3)} {other}", f"touch -d 2001-01-01 {path()}",
+                f"mkfifo {path()}/pipe",  # a name that nothing is written to
+            ]
+        )  # fmt: skip
 
     first = "; ".join([*(make() for _ in range(rng.randint(6, 16))), "mkdir -p t1/hollow/deep"])
     return first, "; ".join(change() for _ in range(rng.randint(4, 20)))
@@ -182,7 +170,7 @@ needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not i
 @needs_git
 def test_the_status_from_the_sandboxs_changes_is_what_real_git_prints(tmp_path: Path) -> None:
     n_lines = 0
-    for seed in range(settings.default.max_examples):
+    for seed in range(times(60)):
         replica, changes = replica_of(seed, tmp_path)
         with open_sandbox(setup=replica.archive) as sandbox:
             start = StartState(sandbox, published=False)

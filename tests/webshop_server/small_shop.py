@@ -11,18 +11,11 @@ from webshop_server.search import Hit
 def record(asin: str, name: str, **fields: Any) -> dict[str, Any]:
     """A product in the official format; `fields` replace or add keys."""
     return {
-        "asin": asin,
-        "name": name,
-        "category": "fashion",
-        "query": " Walking Shoes ",
-        "product_category": "Clothing › Women › Shoes",
-        "full_description": "Made for the park.",
-        "small_description": ["Memory foam insole ", "Machine wash "],
-        "pricing": "$39.99",
-        "images": ["https://example.org/shoe.jpg"],
-        "customization_options": "",
-        **fields,
-    }
+        "asin": asin, "name": name, "category": "fashion", "query": " Walking Shoes ",
+        "product_category": "Clothing › Women › Shoes", "full_description": "Made for the park.",
+        "small_description": ["Memory foam insole ", "Machine wash "], "pricing": "$39.99",
+        "images": ["https://example.org/shoe.jpg"], "customization_options": "", **fields,
+    }  # fmt: skip
 
 
 SHOE_OPTIONS = {
@@ -36,26 +29,20 @@ RECORDS = [
     record("B000VASE01", "Ceramic Flower Vase", category="garden", query="vases", pricing=""),
     *(record(f"B000SOCK{number:02}", f"Wool Socks Pair {number}", query="socks") for number in range(20)),
 ]
+SOLE = ["rubber sole"]
 ANNOTATIONS = {
     "B000SHOE01": {
-        "attributes": ["rubber sole", "arch support"],
-        "instruction": "Find me walking shoes with rubber sole",
-        "instruction_attributes": ["rubber sole"],
+        "attributes": [*SOLE, "arch support"], "instruction": "Find me walking shoes with rubber sole",
+        "instruction_attributes": SOLE,
     },
     "B000SHOE02": {"attributes": ["rubber soles"]},
     "B000VASE01": {
-        "attributes": ["hand made"],
-        "instruction": "Find me a vase",
-        "instruction_attributes": ["hand made"],
+        "attributes": ["hand made"], "instruction": "Find me a vase", "instruction_attributes": ["hand made"],
     },
-}
+}  # fmt: skip
 HUMAN = {
     "B000SHOE01": [
-        {
-            "instruction": "i need navy shoes.",
-            "instruction_attributes": ["rubber sole"],
-            "instruction_options": ["navy"],
-        },
+        {"instruction": "i need navy shoes.", "instruction_attributes": SOLE, "instruction_options": ["navy"]},
         {"instruction": "skipped", "instruction_attributes": [], "instruction_options": []},
     ]
 }
@@ -78,10 +65,7 @@ class SharedWords:
 
 def write_folder(folder: Path, records: Any = RECORDS, annotations: Any = ANNOTATIONS) -> Path:
     """Write the official files of a small set."""
-    for name, content in (
-        ("items_shuffle_1000", records),
-        ("items_ins_v2_1000", annotations),
-        ("items_human_ins", HUMAN),
-    ):
+    contents = {"items_shuffle_1000": records, "items_ins_v2_1000": annotations, "items_human_ins": HUMAN}
+    for name, content in contents.items():
         (folder / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
     return folder

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -22,17 +21,6 @@ FOLDER = DATA / "sketch2code"
 PAGES = sorted(path.stem for path in FOLDER.glob("*.html"))
 
 
-@pytest.fixture(scope="module")
-def measured() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((FOLDER / "boxes.json").read_text(encoding="utf-8"))
-    return found
-
-
-@pytest.fixture(scope="module")
-def drawing() -> ModuleType:
-    return loaded("sketch2code/draw_sketches.py")
-
-
 def test_the_script_makes_every_page_byte_for_byte_and_names_one_that_differs(tmp_path: Path) -> None:
     assert ran("sketch2code/make_pages.py", "--output", str(tmp_path))[0] == 0
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {
@@ -45,18 +33,14 @@ def test_the_script_makes_every_page_byte_for_byte_and_names_one_that_differs(tm
     assert PAGES[1] not in said
 
 
-def test_sketches_are_drawn_again_from_the_boxes_pixel_for_pixel(measured: dict[str, Any], drawing: ModuleType) -> None:
+def test_sketches_are_drawn_again_from_the_boxes_and_tasks_are_varied() -> None:
+    drawing, measured = loaded("sketch2code/draw_sketches.py"), json.loads((FOLDER / "boxes.json").read_text())
     for page in PAGES[::10]:
         for number, sheet in enumerate(drawing.draw_page(page, measured[page])):
             name = f"{page}_{number}.png"
-            shipped = decoded((FOLDER / name).read_bytes(), name)
-            assert np.array_equal(shipped[:, :, 0], sheet), name
-            assert drawing.png(sheet) == (FOLDER / name).read_bytes(), name
-
-
-def test_there_are_pages_of_many_kinds_with_splits_and_difficulties_by_the_number_of_parts(
-    measured: dict[str, Any], drawing: ModuleType
-) -> None:
+            shipped = (FOLDER / name).read_bytes()
+            assert np.array_equal(decoded(shipped, name)[:, :, 0], sheet), name
+            assert drawing.png(sheet) == shipped, name
     tasks = load_tasks(FOLDER)
     assert (len(PAGES), len(tasks), len({page.partition("-")[0] for page in PAGES})) == (51, 102, 17)
     assert all(task.sketch is not None and task.sketch.is_file() for task in tasks.values())
@@ -69,29 +53,18 @@ def test_there_are_pages_of_many_kinds_with_splits_and_difficulties_by_the_numbe
     assert min(kinds.values()) >= 10
 
 
-def test_pages_are_small_self_contained_and_have_no_script() -> None:
-    for page in PAGES:
-        text = (FOLDER / f"{page}.html").read_text(encoding="utf-8").lower()
-        assert text.startswith("<!doctype html>")
-        for word in ("<script", "http", "www.", "url(", "@import", "<link", "<iframe"):
-            assert word not in text, page
-        assert text.count("<img") == text.count('src="rick.jpg"') == text.count("src="), page
-    assert sum(path.stat().st_size for path in FOLDER.rglob("*") if path.suffix != ".pyc") < 3_000_000
-
-
 def test_every_page_is_its_own_perfect_answer_and_no_others(browsers: Browsers) -> None:
-    sources = [(FOLDER / f"{page}.html").read_text(encoding="utf-8") for page in some(PAGES, 3)]  # one of each kind
+    sources = [(FOLDER / f"{page}.html").read_text(encoding="utf-8") for page in some(PAGES, 5)]
     with browsers.renderer(assets=load_assets(FOLDER)) as renderer:
         pages = [renderer.page(source) for source in sources]
-        again = [renderer.page(f"{source}\n") for source in sources[::5]]
+        again = [renderer.page(f"{source}\n") for source in sources[::4]]
     assert {page.failure for page in pages} == {""}
-    assert {score_pages(one, same).layout for one, same in zip(pages[::5], again, strict=True)} == {1.0}
+    assert {score_pages(one, same).layout for one, same in zip(pages[::4], again, strict=True)} == {1.0}
     assert max(score_pages(one, other).layout for one, other in pairwise(pages)) < 0.75
 
 
-def test_the_proxy_ranks_pages_that_a_reader_wrote_by_eye_as_the_layout_score_does(
-    load_benchmark: Callable[[str], Any], browsers: Browsers
-) -> None:
+@pytest.mark.slow
+def test_the_proxy_ranks_pages_as_the_layout(load_benchmark: Callable[[str], Any], browsers: Browsers) -> None:
     assert browsers.chromium  # or it is skipped, with the reason
     found = load_benchmark("support.sketch_verifier").page_evidence()
     assert found.correlation > 0.6  # .75 with the fonts of Debian 12, which decide text boxes

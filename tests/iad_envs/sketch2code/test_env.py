@@ -108,11 +108,9 @@ def test_a_user_comments_in_steps_but_not_in_simulations_and_progress_is_the_bes
     env = make(setting="feedback", user=user, max_steps=3)
     ahead = env.simulate(env.snapshot(), HALF)
     assert ahead.info["page"]["boxes"]["text_block"]
-    assert "success" not in ahead.info
-    assert not turns
+    assert ("success" in ahead.info, turns) == (False, [])
     observation, reward, terminated, truncated, info = env.step(HALF)
-    assert "Wider, please." in observation["text"]
-    assert "Wider, please." not in ahead.observation["text"]
+    assert ["Wider, please." in one["text"] for one in (observation, ahead.observation)] == [True, False]
     assert (reward, terminated, truncated) == (0.0, False, False)
     assert (turns[0].reference, turns[0].reference_html, info["facts"]["user_saw_reference"]) == (None, "", False)
     assert HALF in observation["text"]
@@ -120,7 +118,7 @@ def test_a_user_comments_in_steps_but_not_in_simulations_and_progress_is_the_bes
     assert [env.step(html)[4]["progress"] for html in (gold(env), HALF)] == [1.0, 1.0]
 
 
-def test_a_user_who_sees_the_reference_is_named_and_can_end_it(make: Any) -> None:
+def test_users_who_see_the_reference_end_it_and_questions_are_answered(make: Any) -> None:
     env = make(setting="feedback", user=PointingUser())
     observation, _, terminated, _, info = env.step(HALF)
     assert (info["facts"]["user_saw_reference"], terminated) == (True, False)
@@ -128,9 +126,6 @@ def test_a_user_who_sees_the_reference_is_named_and_can_end_it(make: Any) -> Non
     observation, reward, terminated, _, info = env.step(gold(env))
     assert COMPLETE in observation["text"]
     assert (reward, terminated, info["stop_reason"]) == (1.0, True, "done")
-
-
-def test_questions_are_answered_count_as_turns_and_are_refused_where_nobody_answers(make: Any) -> None:
     env = make(setting="question", user=lambda turn: f"You asked {turn.question!r}.", max_steps=2)
     _, info = env.reset(options={"task_id": "1_0"})
     assert "ask[...]" in info["available_actions"]
@@ -142,19 +137,6 @@ def test_questions_are_answered_count_as_turns_and_are_refused_where_nobody_answ
     info = env.step("ask[How many images?]")[4]
     assert info["invalid_action"]
     assert "expected HTML" in info["facts"]["complaint"]
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "said"),
-    [
-        ({"setting": "feedback"}, ValueError, "expected a user"),
-        ({"setting": "guess"}, UnknownTask, "direct, feedback, question"),
-        ({"chromium": "/nowhere/chromium"}, BrowserNotFound, "apt-get install chromium"),
-    ],
-)
-def test_arguments_that_do_not_fit_are_refused(options: Any, error: Any, said: str, make: Any) -> None:
-    with pytest.raises(error, match=said):
-        make(**options)
 
 
 def test_sketch_page_and_reference_are_shown_side_by_side_and_scored_by_their_looks_where_asked(make: Any) -> None:
@@ -173,26 +155,31 @@ def test_sketch_page_and_reference_are_shown_side_by_side_and_scored_by_their_lo
 def test_given_sketches_are_used_in_either_layout_of_the_folder(make: Any, folder: Path, tmp_path: Path) -> None:
     picture = np.full((300, 400, 3), 255, dtype=np.uint8)
     picture[100:110] = 0
-    for pages, sketches in ((tmp_path / "flat",) * 2, (tmp_path / "two/webpages", tmp_path / "two/sketches")):
+    for data, pages, sketches in (("flat", "flat", "flat"), ("two", "two/webpages", "two/sketches")):
         for place in (pages, sketches):
-            place.mkdir(parents=True, exist_ok=True)
-        shutil.copy(folder / "1.html", pages)
-        (sketches / "1_2.png").write_bytes(encoded(picture))
-        env = make(data_dir=tmp_path / ("flat" if pages == sketches else "two"))
-        assert list(env.task_ids) == ["1_2"]
+            (tmp_path / place).mkdir(parents=True, exist_ok=True)
+        shutil.copy(folder / "1.html", tmp_path / pages)
+        (tmp_path / sketches / "1_2.png").write_bytes(encoded(picture))
+        env = make(data_dir=tmp_path / data)
         observation, info = env.reset()
-        assert (info["facts"]["sketch"], info["facts"]["sketch_size"]) == ("given", [576, 768])
+        found = [*env.task_ids], info["facts"]["sketch"], info["facts"]["sketch_size"]
+        assert found == (["1_2"], "given", [576, 768])
         assert observation["sketch"][200].max() < 10
 
 
-def test_a_sketch_that_is_no_picture_is_named(make: Any, folder: Path, tmp_path: Path) -> None:
+def test_arguments_and_data_that_do_not_fit_are_refused(make: Any, folder: Path, tmp_path: Path) -> None:
     shutil.copy(folder / "1.html", tmp_path)
     (tmp_path / "1_0.png").write_bytes(b"not a picture")
-    with pytest.raises(DataNotFound, match=r"expected .*1_0\.png to be a picture"):
-        make(data_dir=tmp_path).reset()
     (tmp_path / "empty").mkdir()
-    with pytest.raises(DataNotFound, match="expected pages"):
-        make(data_dir=tmp_path / "empty")
+    for call, error, said in (
+        (lambda: make(setting="feedback"), ValueError, "a user"),
+        (lambda: make(setting="guess"), UnknownTask, "direct, feedback, question"),
+        (lambda: make(chromium="/nowhere/chromium"), BrowserNotFound, "apt-get install chromium"),
+        (lambda: make(data_dir=tmp_path).reset(), DataNotFound, r"1_0\.png to be a picture"),
+        (lambda: make(data_dir=tmp_path / "empty"), DataNotFound, "pages"),
+    ):
+        with pytest.raises(error, match=said):
+            call()
 
 
 def test_environments_share_a_browser_that_ends_with_the_last_also_where_that_is_dropped(folder: Path) -> None:
@@ -219,11 +206,9 @@ def test_a_verifier_picks_the_better_page(verifier: str, make: Any) -> None:
 
 
 def test_a_run_keeps_a_thumbnail_of_each_candidate_by_content(make: Any, tmp_path: Path) -> None:
-    env = make()
-    pages = iter([HALF, HALF.replace("Tea", "Coffee"), HALF])
-    with IADPolicyWrapper(
-        lambda observation, info: next(pages), env, strategy="bon", n=3, verifier="oracle", log=tmp_path
-    ) as policy:
+    env, pages = make(), iter([HALF, HALF.replace("Tea", "Coffee"), HALF])
+    how: dict[str, Any] = {"strategy": "bon", "n": 3, "verifier": "oracle", "log": tmp_path}
+    with IADPolicyWrapper(lambda observation, info: next(pages), env, **how) as policy:
         policy.act(*env.reset(seed=0))
     lines = map(json.loads, (tmp_path / "answers.jsonl").read_text(encoding="utf-8").splitlines())
     named = [line["thumbnail"] for line in lines if line["kind"] == "outcome"]
@@ -233,9 +218,7 @@ def test_a_run_keeps_a_thumbnail_of_each_candidate_by_content(make: Any, tmp_pat
 
 
 @pytest.mark.parametrize(("visual", "score"), [(False, 1.0), (True, 0.0)])
-def test_a_page_that_cannot_be_photographed_is_alike_whether_it_was_simulated(
-    visual: bool, score: float, make: Any, tmp_path: Path
-) -> None:
+def test_a_page_that_cannot_be_photographed(visual: bool, score: float, make: Any, tmp_path: Path) -> None:
     env = make(chromium=make_chromium(tmp_path, "refuses"), visual=visual)
     for is_simulated in (False, True):
         env.reset(options={"task_id": "1_0"})
@@ -255,8 +238,7 @@ def test_a_thumbnail_says_why_there_is_no_picture(make: Any, tmp_path: Path) -> 
     why = env.renderer.run(HARMFUL, lambda tab, page: tab.screenshot((1, 1)))[0].failure
     assert "Unable to capture screenshot" in why
     assert env.thumbnail(env.snapshot()) == encoded(written(f"no picture: {why}", THUMBNAIL))
-    assert env.screenshot(HARMFUL) is None
-    assert env.render().min() == 0
+    assert (env.screenshot(HARMFUL), env.render().min()) == (None, 0)
     env.renderer.close()
     chromium.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
     assert (env.thumbnail(env.snapshot()) or b"").startswith(b"\x89PNG")

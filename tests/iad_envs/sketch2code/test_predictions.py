@@ -26,15 +26,12 @@ def item(key: str | None, value: Any) -> tuple[str, int, str | None, Any]:
     return f"folder/{key}.html", 0, key, value
 
 
-def test_an_id_is_a_tasks_or_a_pages(form: PagePredictions) -> None:
+def test_an_id_is_a_tasks_or_a_pages_what_is_no_page_is_named_and_times_are_refused(form: PagePredictions) -> None:
     found = form.read([item("1_0", "<p>a"), item("2", "<p>b"), item("3_1", ["<p>c", "<p>d"])])
     pages = [("1_0", "<p>a"), ("2_0", "<p>b"), ("2_1", "<p>b"), ("3_1", "<p>c"), ("3_1", "<p>d")]
     assert [(one.task_id, one.text, one.action) for one in found.answers] == [(*one, one[1]) for one in pages]
     assert (found.problems, found.unknown) == ([], [])
     assert found.notes == ["Predictions named after a page, which count for each of its sketches: 1"]
-
-
-def test_what_is_no_page_is_named_and_times_are_refused(form: PagePredictions) -> None:
     found = form.read([item("99_0", "<p>"), item("1_7", "<p>"), item(None, "<p>"), item("1_0", 5)])
     assert (found.answers, found.unknown, found.notes) == ([], ["99_0", "1_7"], [])
     assert [problem.split(", got")[0] for problem in found.problems] == [

@@ -1,8 +1,10 @@
 """A tab draws nothing unless it must. What it measures is as if it had drawn, and what it refuses stays refused."""
 
 import base64
+import re
+import tomllib
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
@@ -15,47 +17,24 @@ from tests.effort import some
 from tests.iad_envs.sketch2code.sketch_pages import GIF, PAGE
 
 MONOSPACED = next(Path("/usr/share/fonts").rglob("LiberationMono-Regular.ttf"), None)
-PARAGRAPHS = "".join(f"<p>paragraph {number}</p>" for number in range(60))
-MOVES = "@keyframes move { from { margin-left: 100px } to { margin-left: 500px } }"
-
-
-def styled(style: str, body: str = "<p>words</p>") -> str:
-    return f"<style>{style}</style>{body}"
-
-
 FONT = f"data:font/ttf;base64,{base64.b64encode(MONOSPACED.read_bytes()).decode() if MONOSPACED else ''}"
+PARAGRAPHS = "".join(f"<p>paragraph {number}</p>" for number in range(60))
+PARTS = {
+    "PARAGRAPHS": PARAGRAPHS, "DIVISIONS": f"<div>{PARAGRAPHS}</div>" * 5, "FONT": FONT,
+    "MOVES": "@keyframes move { from { margin-left: 100px } to { margin-left: 500px } }",
+}  # fmt: skip
+FILE = tomllib.loads(Path(__file__).with_name("tab_pages.toml").read_text(encoding="utf-8"))
+
+
+def whole(page: str) -> str:
+    return re.sub("|".join(PARTS), lambda found: PARTS[found[0]], page)
+
+
 PAGES = {
     "plain": PAGE.format(title="Tea", width=300),
-    "skipped content": styled("div { content-visibility: auto }", f"<div>{PARAGRAPHS}</div>" * 5),
-    "in capitals": f'<div style="CONTENT-VISIBILITY: AUTO">{PARAGRAPHS}</div><p>after</p>',
-    "focus": styled("input:focus { height: 300px }", "<input autofocus><p>after</p>"),
-    "lazy image": f'{PARAGRAPHS}<img loading="lazy" src="rick.jpg">',
-    "animation": styled(f"{MOVES} p {{ animation: move 3s 2s both }}"),
-    "endless animation": styled(f"{MOVES} p {{ animation: move 3s infinite }}"),
-    "animation by scrolling": styled(f"{MOVES} p {{ animation: move both; animation-timeline: view() }}", PARAGRAPHS),
-    "transition": styled("p { transition: margin-left 3s } @starting-style { p { margin-left: 400px } }"),
-    "sticky": f'{PARAGRAPHS}<div style="position: sticky; bottom: 0"><p>foot</p></div>',
-    "container": styled(
-        "div { container-type: inline-size; width: 300px } @container (width < 400px) { p { margin: 70px } }",
-        "<div><p>words</p></div>",
-    ),
-    "style in the page": '<link rel="stylesheet" href="data:text/css,p{margin:70px}"><p>words</p>',
-    "refused": '<link rel="stylesheet" href="a.css"><img src="other.jpg" alt="words"><img src="http://a.invalid/b.png">'
-    "<p>words</p>",
-    "background": '<div style="background: url(rick.jpg); width: 300px; height: 200px">words</div>',
+    **{name: whole(one) for name, one in FILE["drawn_or_not"].items()},
 }
-LATE = {
-    "poster": '<video poster="rick.jpg"></video><p>words</p>',
-    "poster that is refused": '<video poster="other.jpg"></video><p>words</p>',
-    "image button": '<form><input type="IMAGE" src="rick.jpg" name="src"></form><p>words</p>',
-    "image of the style": styled("b { content: url(rick.jpg) }", "<p><b>words</b></p>"),
-    "image before words": styled("p::before { content: url(rick.jpg) }"),
-    "font": styled(f"@font-face {{ font-family: X; src: url({FONT}) }} a {{ font-family: X }}", "<a>words</a>"),
-    "part of another file": '<svg width="100" height="100"><use href="other.svg#part"/></svg><p>words</p>',
-}
-
-
-T = TypeVar("T", bound=Tab)
+LATE = {name: whole(one) for name, one in FILE["late"].items()}
 
 
 class Drawing(Tab):
@@ -75,15 +54,15 @@ def browser(browsers: Browsers) -> Browser:
     return browsers.chromium
 
 
-def opened(kind: type[T], browser: Any) -> T:
+def opened(kind: type[Tab], browser: Any) -> Any:
     return kind(browser, scripts=False, assets={"rick.jpg": GIF}, limits=RenderLimits())
 
 
-def measured(kind: type[Tab], browser: Any, html: str) -> RenderedPage:
+def measured(html: str, browser: Any) -> RenderedPage:
     """Measure a page in a new tab, where nothing is cached. That costs a process."""
-    tab = opened(kind, browser)
+    tab = opened(Tab, browser)
     tab.load(html)
-    page = tab.collect()
+    page: RenderedPage = tab.collect()
     tab.close()
     return page
 
@@ -94,7 +73,7 @@ def test_pages_have_the_same_boxes_drawn_or_not_and_what_arrives_late_is_waited_
         html = (PAGES | LATE)[name]
         for one in (tab, drawing) if name in PAGES else (drawing,):
             one.load(html)
-        page, wanted = tab.collect() if name in PAGES else measured(Tab, browser, html), drawing.collect()
+        page, wanted = tab.collect() if name in PAGES else measured(html, browser), drawing.collect()
         assert page == wanted, name
         assert any(page.boxes.values()), name
     tab.close()
@@ -103,20 +82,18 @@ def test_pages_have_the_same_boxes_drawn_or_not_and_what_arrives_late_is_waited_
 
 @pytest.mark.skipif(MONOSPACED is None, reason="no monospaced font is installed")
 def test_a_font_in_the_page_is_used(browser: Browser) -> None:
-    with_font, without = (measured(Tab, browser, html) for html in (LATE["font"], "<a>words</a>"))
+    with_font, without = (measured(html, browser) for html in (LATE["font"], "<a>words</a>"))
     assert with_font.boxes["text_block"] != without.boxes["text_block"]
 
 
 def test_only_what_needs_it_is_drawn(browser: Browser) -> None:
-    tab = opened(Tab, browser)
-    seen = []
-    for name in ("plain", "focus", "plain"):
+    tab, state = opened(Tab, browser), "document.visibilityState"
+    for name, seen in (("plain", "hidden"), ("focus", "visible"), ("plain", "hidden")):
         tab.load(PAGES[name])
         page = tab.collect()
-        seen.append(tab.evaluate("document.visibilityState"))
-    assert seen == ["hidden", "visible", "hidden"]
+        assert tab.evaluate(state) == seen
     tab.load(PAGES["plain"], is_drawn=True)
-    assert tab.evaluate("document.visibilityState") == "visible"
+    assert tab.evaluate(state) == "visible"
     tab.load(PAGES["plain"])
     assert tab.screenshot((page.width, page.height)).startswith(b"\x89PNG")
     tab.close()

@@ -25,17 +25,6 @@ STYLED = (
 ALL, NOTHING = VisualScore(1.0, 1.0, 1.0, 1.0), VisualScore(0.0, 0.0, 0.0, 0.0)
 
 
-@pytest.fixture(scope="module")
-def plain(browsers: Browsers) -> Iterator[Renderer]:
-    with browsers.renderer() as made:
-        yield made
-
-
-def test_a_page_built_by_a_script_scores_1_here(browsers: Browsers) -> None:
-    with browsers.leased(scripts=True, assets={"rick.jpg": GIF}) as renderer:
-        assert visual_score(renderer, PLAIN, BUILT).parts() == pytest.approx(ALL.parts())
-
-
 def test_colours_are_seen_at_once_and_under_boxes_as_published(plain: Renderer) -> None:
     """A style may change colours slowly. Boxes are made transparent, and a caption has a colour of its own."""
     for published in (False, True):
@@ -44,14 +33,19 @@ def test_colours_are_seen_at_once_and_under_boxes_as_published(plain: Renderer) 
     assert visual_score(plain, PLAIN, "", published=True) == NOTHING
 
 
-def test_the_environment_reads_texts_from_the_file_where_asked_for_the_published_score(
-    browsers: Browsers, tmp_path: Path
-) -> None:
+@pytest.fixture(scope="module")
+def plain(browsers: Browsers) -> Iterator[Renderer]:
+    with browsers.renderer() as made:
+        yield made
+
+
+def test_a_page_built_by_a_script_scores_1_but_published_by_its_file(browsers: Browsers, tmp_path: Path) -> None:
     """The pixels are the script's."""
     folder = make_folder(tmp_path / "sketch2code")
     (folder / "1.html").write_text(PLAIN, encoding="utf-8")
     env = gym.make("IAD/Sketch2Code-v0", data_dir=folder, visual=True, scripts=True, as_published=True)
-    with browsers.leased(scripts=True, assets={"rick.jpg": GIF}):
+    with browsers.leased(scripts=True, assets={"rick.jpg": GIF}) as renderer:
+        assert visual_score(renderer, PLAIN, BUILT).parts() == pytest.approx(ALL.parts())
         env.reset(options={"task_id": "1_0"})
         parts = env.step(CHANGED)[4]["reward_parts"]
         env.close()
@@ -64,35 +58,20 @@ def texts(html: str) -> list[tuple[str, int]]:
     return list(zip(colours.texts, colours.numbers, strict=True))
 
 
-def test_texts_are_those_of_the_files_body_with_the_colour_of_the_element_around() -> None:
+def test_texts_of_the_files_body_have_the_last_colour_around_them_that_the_published_code_can_read() -> None:
     html = "<html><head><title>no</title></head><body>bare<p>a<!-- no --><b>b</b><i> c </i></p><p> \n</p></body></html>"
     assert texts(html) == [("bare", OTHER_COLOUR), ("a", 4095), ("b", 4094), ("c", 4095)]
     assert texts("<p>no body</p>") == []
     script = "document.body.innerHTML = '<p>made</p>'"
     assert texts(f"<body><script>{script}</script></body>") == [(script, OTHER_COLOUR)]
-
-
-@pytest.mark.parametrize(
-    ("style", "number"),
-    [
-        ("color: red", OTHER_COLOUR),
-        ("color: RED", OTHER_COLOUR),
-        ("color: hsl(1, 2%, 3%)", OTHER_COLOUR),
-        ("color: #123", OTHER_COLOUR),
-        ("color: #123456", OTHER_COLOUR),
-        ("border-color: white", OTHER_COLOUR),
-        ("color: #FAFAFA", 4095),
-        ("color: rgb(10, 10, 10)", 0),
-        ("color: rgb(10, 10, 10); border-color: inherit", 4095),
-        ("color: inherit", 4095),
-        ("color: rgba(1, 2, 3, .5)", 4095),
-        ("color:", 4095),
-        ("margin: 0", 4095),
-        ("background-color: red", 4095),
-    ],
-)
-def test_the_last_colour_of_a_style_counts_if_the_published_code_can_read_it(style: str, number: int) -> None:
-    assert texts(f'<body><p><strong style="{style}">x</strong></p></body>') == [("x", number)]
+    for styles, number in (
+        (("color: red", "color: RED", "color: hsl(1, 2%, 3%)", "color: #123", "color: #123456"), OTHER_COLOUR),
+        (("border-color: white",), OTHER_COLOUR), (("color: rgb(10, 10, 10)",), 0),
+        (("color: #FAFAFA", "color: rgb(10, 10, 10); border-color: inherit", "color: inherit", "color:"), 4095),
+        (("color: rgba(1, 2, 3, .5)", "margin: 0", "background-color: red"), 4095),
+    ):  # fmt: skip
+        for style in styles:
+            assert texts(f'<body><p><strong style="{style}">x</strong></p></body>') == [("x", number)], style
 
 
 def test_every_element_gets_a_clear_background_and_some_get_a_colour_that_shifts() -> None:

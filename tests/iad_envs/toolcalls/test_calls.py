@@ -21,80 +21,58 @@ PIECES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[f(a=1, b='x'), g()]",
-        "f(a=1, b='x'), g()",
-        "  [f(\n    a=1,\n    b='x',\n), g()]\n",
-        "```\n[f(a=1, b='x'), g()]\n```",
-        "```python\n[f(a=1, b='x'), g()]\n```",
-        "`[f(a=1, b='x'), g()]`",
-        "[f(a=2, a=1, b='x'), g()]",
-        '[{"name": "f", "arguments": {"a": 1, "b": "x"}}, {"name": "g", "arguments": {}}]',
-        '```json\n[{"name": "f", "arguments": {"a": 1, "b": "x"}}, {"arguments": {}, "name": "g"}]\n```',
-        '<tool_call>\n{"name": "f", "arguments": {"a": 1, "b": "x"}}\n</tool_call>\n'
-        '<tool_call>{"name": "g", "arguments": {}}</tool_call>',
-        '[{"name": "f", "arguments": "{\\"a\\": 1, \\"b\\": \\"x\\"}"}, {"name": "g", "arguments": "{}"}]',
-    ],
-)
-def test_every_notation_gives_the_same_calls(text: str) -> None:
-    assert read_calls(text) == TWO
+PYTHON = "[f(a=1, b='x'), g()]"
+F_JSON, G_JSON = '{"name": "f", "arguments": {"a": 1, "b": "x"}}', '{"name": "g", "arguments": {}}'
+
+
+def test_every_notation_gives_the_same_calls() -> None:
     key = '[{"arguments":{"a":1,"b":"x"},"name":"f"},{"arguments":{},"name":"g"}]'
-    assert key_of(read_calls(text)) == key == key_of(read_calls(key))
+    for text in (
+        PYTHON, PYTHON[1:-1], "  [f(\n    a=1,\n    b='x',\n), g()]\n", f"```\n{PYTHON}\n```",
+        f"```python\n{PYTHON}\n```", f"`{PYTHON}`", PYTHON.replace("a=1", "a=2, a=1"), f"[{F_JSON}, {G_JSON}]",
+        f'```json\n[{F_JSON}, {{"arguments": {{}}, "name": "g"}}]\n```', key,
+        f"<tool_call>\n{F_JSON}\n</tool_call>\n<tool_call>{G_JSON}</tool_call>",
+        '[{"name": "f", "arguments": "{\\"a\\": 1, \\"b\\": \\"x\\"}"}, {"name": "g", "arguments": "{}"}]',
+    ):  # fmt: skip
+        assert read_calls(text) == TWO, text
+        assert key_of(read_calls(text)) == key, text
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("I am done.", "expected"),
-        ("", "got an empty text"),
-        ("```\n```", "got an empty text"),
-        ("[f(1)]", "every argument with its name"),
-        ("[f(**{'a': 1})]", "every argument with its name"),
-        ("[f(*[1])]", "every argument with its name"),
-        ("[f(a=x)]", "expected a literal"),
-        ("[f(a=g())]", "expected a literal"),
-        ("[f(a=1 + 1)]", "expected a literal"),
-        ("[f(a=+1)]", "expected a literal"),
-        ("[f(a=1e999)]", "expected a literal"),
-        ("[f(a={1, 2})]", "expected a literal"),
-        ("[f(a={**{}})]", "expected a literal"),
-        ("[f(a=-True)]", "expected a literal"),
-        ("[f(a=[b'x'])]", "expected a literal"),
-        ("[os.system(a=1)]", "without dots"),
-        ("[f()()]", "expected calls"),
-        ("[f, g]", "expected calls"),
-        ("[f()], [g()]", "expected one list"),
-        ("[f() for f in g]", "expected one list"),
-        ("[f(a=" + "[" * 33 + "]" * 33 + ")]", "at most 32 levels"),
-        ('{"name": "f", "arguments": {"a": ' + "[" * 33 + "]" * 33 + "}}", "at most 32 levels"),
-        ("[" + "f()," * 65 + "]", "at most 64 calls"),
-        ("f(a='" + "x" * 100_000 + "')", "at most 100,000 characters"),
-        ('{"name": "f"}', 'expected {"name"'),
-        ('{"name": "f", "arguments": []}', 'expected {"name"'),
-        ('{"name": "f", "arguments": {}, "more": 1}', 'expected {"name"'),
-        ('{"name": "f", "arguments": {"a": NaN}}', "NaN is no JSON number"),
-        ('{"name": "f", "arguments": {"a": 1e999}}', "a float can hold"),
-        ("<tool_call>f()</tool_call>", "expected JSON"),
-        ("[f(a=1)", "expected calls"),
-        ("f(); g()", "expected calls"),
-        ("[f(a='\x00')]", "expected calls"),
+DEEP = "[" * 33 + "]" * 33
+REFUSED = {
+    "expected": ["I am done."],
+    "an empty text": ["", "```\n```"],
+    "every argument with its name": ["[f(1)]", "[f(**{'a': 1})]", "[f(*[1])]"],
+    "a literal": [
+        f"[f(a={value})]" for value in ("x", "g()", "1 + 1", "+1", "1e999", "{1, 2}", "{**{}}", "-True", "[b'x']")
     ],
-)
-def test_anything_else_is_refused_with_what_was_expected(text: str, said: str) -> None:
-    with pytest.raises(UnreadableCalls) as refused:
-        read_calls(text)
-    assert said in str(refused.value)
-    assert "got" in str(refused.value)
-    assert len(str(refused.value)) < 400
+    "without dots": ["[os.system(a=1)]"],
+    "expected calls": ["[f()()]", "[f, g]", "[f(a=1)", "f(); g()", "[f(a='\x00')]"],
+    "one list": ["[f()], [g()]", "[f() for f in g]"],
+    "32 levels": [f"[f(a={DEEP})]", f'{{"name": "f", "arguments": {{"a": {DEEP}}}}}'],
+    "64 calls": ["[" + "f()," * 65 + "]"],
+    "100,000 characters": ["f(a='" + "x" * 100_000 + "')"],
+    '{"name"': [f'{{"name": "f"{more}}}' for more in ("", ', "arguments": []', ', "arguments": {}, "more": 1')],
+    "NaN": ['{"name": "f", "arguments": {"a": NaN}}'],
+    "a float can hold": ['{"name": "f", "arguments": {"a": 1e999}}'],
+    "JSON": ["<tool_call>f()</tool_call>"],
+}
+
+
+@pytest.mark.parametrize("said", REFUSED)
+def test_anything_else_is_refused_with_what_was_expected(said: str) -> None:
+    for text in REFUSED[said]:
+        with pytest.raises(UnreadableCalls, match="got") as refused:
+            read_calls(text)
+        assert said in str(refused.value), text
+        assert len(str(refused.value)) < 400
 
 
 def test_a_style_accepts_only_its_notation_and_dots_are_read_where_they_are_asked_for() -> None:
     as_json = '[{"name": "g", "arguments": {}}]'
     one = [FunctionCall("g", {})]
     assert read_calls("g()") == read_calls(as_json[1:-1]) == read_calls("[g()]", "python") == one
-    assert read_calls(as_json, "json") == one
+    assert read_calls(as_json, "json") == read_calls("[g()]".ljust(100_000)) == one
     assert read_calls("[]") == read_calls("```\n[]\n```") == []
     styles: tuple[tuple[str, Any], ...] = (("[g()]", "json"), (as_json, "python"))
     for text, style in styles:
@@ -119,45 +97,32 @@ def test_the_key_ignores_notation_and_nothing_that_counts() -> None:
         assert key_of(read_calls(one)) == key_of(read_calls(other))
 
 
-@pytest.mark.parametrize(
-    ("text", "arguments"),
-    [
-        ("[f(a=name)]", {"a": "name"}),
-        ("[f(a=+5, b=~5, c=not True)]", {"a": -5, "b": -5, "c": -1}),
-        ("[f('dropped', b=1)]", {"b": 1}),
-        ("[f(a=1, a=2)]", {"a": 2}),
-        ("[f(a=2 ** 3 + 1)]", {"a": 9}),
-        ("[f(a=[0] * 3)]", {"a": [0, 0, 0]}),
-        ("[f(a=g(b=1))]", {"a": {"g": {"b": 1}}}),
-        ("[f(a=g(1))]", {"a": "g(1)"}),
-        ("[f(a=x[0])]", {"a": "x[0]"}),
-        ("[f(a=...)]", {"a": "..."}),
-    ],
-)
-def test_the_official_reading_is_more_lenient(text: str, arguments: dict[str, Any]) -> None:
-    assert decoded(text) == [FunctionCall("f", arguments)]
-    with pytest.raises(UnreadableCalls):
-        read_calls(text.replace("a=1, a=2", "a=x"))
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        *("10 ** 10 ** 10", "'x' * 10 ** 9", "[[0] * 1000] * 1000", "1 << 10 ** 9", "'%999999999d' % 1"),
-        *("1 / 0", "-'x'", "2 * pi", "{[]: 1}", "lambda: 1", "os.path", "f'{1}'", "{1, 2}", "a if b else c"),
-    ],
-)
-def test_the_official_reading_refuses_what_it_would_have_to_run_or_takes_long(value: str) -> None:
-    for text in (f"[f(a={value})]", "```python\n[f()]\n```", "none"):
+def test_the_official_reading_is_more_lenient() -> None:
+    for text, arguments in {
+        "a=name": {"a": "name"}, "a=+5, b=~5, c=not True": {"a": -5, "b": -5, "c": -1}, "'dropped', b=1": {"b": 1},
+        "a=2 ** 3 + 1": {"a": 9}, "a='x' + 'y'": {"a": "xy"}, "a=[0] * 3": {"a": [0, 0, 0]},
+        "a=g(b=1)": {"a": {"g": {"b": 1}}}, "a=g(1)": {"a": "g(1)"}, "a=x[0]": {"a": "x[0]"}, "a=...": {"a": "..."},
+    }.items():  # fmt: skip
+        assert decoded(f"[f({text})]") == [FunctionCall("f", arguments)], text
         with pytest.raises(UnreadableCalls):
-            decoded(text)
-
-
-def test_a_call_in_an_argument_is_one_when_it_is_run() -> None:
+            read_calls(f"[f({text})]")
+    assert decoded("[f(a=1, a=2)]") == [FunctionCall("f", {"a": 2})]
     (call,) = runnable(decoded("[f(a=g(b=1), c={'k': 1})]"))
     assert call.arguments == {"a": FunctionCall("g", {"b": 1}), "c": {"k": 1}}
     with pytest.raises(UnreadableCalls):
         runnable(decoded("[f(a={})]"))
+
+
+def test_the_official_reading_refuses_what_it_would_have_to_run_or_takes_long() -> None:
+    for value in (
+        "10 ** 10 ** 10", "'x' * 10 ** 9", "[[0] * 1000] * 1000", "1 << 10 ** 9", "'%999999999d' % 1", "1 / 0", "-'x'",
+        "2 * pi", "{[]: 1}", "lambda: 1", "os.path", "f'{1}'", "{1, 2}", "a if b else c",
+    ):  # fmt: skip
+        with pytest.raises(UnreadableCalls):
+            decoded(f"[f(a={value})]")
+    for text in ("```python\n[f()]\n```", "none"):
+        with pytest.raises(UnreadableCalls):
+            decoded(text)
 
 
 def test_random_texts_are_read_or_refused_and_nothing_happens() -> None:

@@ -35,65 +35,50 @@ def changed(turn: int, *responses: str) -> list[list[str]]:
     return [list(responses) if index == turn else given for index, given in enumerate(RIGHT)]
 
 
-@pytest.mark.parametrize("scoring", RULES)
-@pytest.mark.parametrize(
-    ("answer", "error", "turn"),
-    [
-        (RIGHT, "", None),
-        (changed(0, f"[{OPEN}]", "[describe()]", "I am done."), "", None),
-        (changed(0, f"[{OPEN}, describe(), describe()]"), "", None),
-        (changed(0, f"[no_such(), {OPEN}, describe()]"), "", None),
-        (changed(0, "[describe()]"), "multi_turn:instance_state_mismatch", 0),
-        (changed(0, f"[{OPEN}, {OPEN}, describe()]"), "multi_turn:instance_state_mismatch", 0),
-        (changed(0, f"[{OPEN}]"), "multi_turn:execution_response_mismatch", 0),
-        (changed(0, "Which lamp?"), "multi_turn:empty_turn_model_response", 0),
-        (changed(2), "multi_turn:empty_turn_model_response", 2),
-        (RIGHT[:2], "multi_turn:force_terminated", None),
-        ([*RIGHT, []], "multi_turn:force_terminated", None),
-    ],
-)
-def test_both_rules_agree_where_the_official_one_has_no_hole(
-    scoring: Rules, answer: list[list[str]], error: str, turn: int | None
-) -> None:
-    assert verdict(answer, scoring) == TurnsVerdict(not error, error, turn)
+STATE, RESPONSE, EMPTY = "instance_state_mismatch", "execution_response_mismatch", "empty_turn_model_response"
+CALLED, WITHHELD, FORCED = "irrelevance_error:decoder_success", "withheld_function", "force_terminated"
+MANY = ["[describe()]"] * 20
 
 
 @pytest.mark.parametrize(
-    ("answer", "error", "turn"),
+    ("answer", "error", "turn", "said"),
     [
-        (changed(1, "[describe()]"), "multi_turn:irrelevance_error:decoder_success", 1),
-        (changed(1, "[total(numbers=[1, 2])]"), "multi_turn:irrelevance_error:decoder_success", 1),
-        (changed(0, f"[{OPEN}, describe(), total(numbers=[1, 2])]"), "multi_turn:withheld_function", 0),
-        (changed(2, *["[describe()]"] * 20, "[total(numbers=[1, 2])]"), "multi_turn:force_terminated", 2),
-        (changed(0, *["[list_tickets()]"] * 20, f"[{OPEN}, describe()]"), "multi_turn:force_terminated", 0),
+        (RIGHT, "", None, ""),
+        (changed(0, f"[{OPEN}]", "[describe()]", "I am done."), "", None, ""),
+        (changed(0, f"[{OPEN}, describe(), describe()]"), "", None, ""),
+        (changed(0, f"[no_such(), {OPEN}, describe()]"), "", None, ""),
+        (changed(0, "[describe()]"), STATE, 0, "tickets: expected {1926: {'title': 'lamp', 'tags': []}}, got {}"),
+        (changed(0, f"[{OPEN}, {OPEN}, describe()]"), STATE, 0, "TicketDesk.tickets"),
+        (changed(0, f"[write_log(line='x'), {OPEN}, describe()]"), STATE, 0, "log: missing [], too many ['x']"),
+        (changed(0, f"[{OPEN}]"), RESPONSE, 0, "in turn 1: no result as that of 'describe()'"),
+        (changed(0, "Which lamp?"), EMPTY, 0, "in turn 1"),
+        (changed(2), EMPTY, 2, "in turn 3: expected 'total(numbers=[1, 2])', got no call"),
+        (RIGHT[:2], FORCED, None, "2 of 3 turns came to their end"),
+        ([*RIGHT, []], FORCED, None, ""),
+    ],
+)  # fmt: skip
+def test_both_rules_agree_but_for_holes(answer: list[list[str]], error: str, turn: int | None, said: str) -> None:
+    for scoring in RULES:
+        assert verdict(answer, scoring) == TurnsVerdict(not error, error and f"multi_turn:{error}", turn), scoring
+    explained = judge_of("sound").explained(play(judge_of("sound"), answer, read_officially))
+    assert said in explained
+    assert (explained == "") == (error == "")
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "turn", "said"),
+    [
+        (changed(1, "[describe()]"), CALLED, 1, "in turn 2: nothing was to be called, got 'describe()'"),
+        (changed(1, "[total(numbers=[1, 2])]"), CALLED, 1, "in turn 2"),
+        (changed(0, f"[{OPEN}, describe(), total(numbers=[1, 2])]"), WITHHELD, 0, "in turn 1: not offered yet: total"),
+        (changed(2, *MANY, "[total(numbers=[1, 2])]"), FORCED, 2, "in turn 3: 21 responses"),
+        (changed(0, *["[list_tickets()]"] * 20, f"[{OPEN}, describe()]"), FORCED, 0, "in turn 1"),
     ],
 )
-def test_the_sound_rule_closes_holes_of_the_official_one(answer: list[list[str]], error: str, turn: int) -> None:
+def test_the_sound_rule_closes_holes(answer: list[list[str]], error: str, turn: int, said: str) -> None:
     assert verdict(answer, "official") == TurnsVerdict(True)
-    assert verdict(answer, "sound") == TurnsVerdict(False, error, turn)
-
-
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        (RIGHT, ""),
-        (changed(2), "empty_turn_model_response in turn 3: expected 'total(numbers=[1, 2])', got no call"),
-        (
-            changed(0, "[describe()]"),
-            "turn 1: TicketDesk.tickets: expected {1926: {'title': 'lamp', 'tags': []}}, got {}",
-        ),
-        (changed(0, f"[{OPEN}]"), "execution_response_mismatch in turn 1: no result as that of 'describe()'"),
-        (changed(1, "[describe()]"), "decoder_success in turn 2: nothing was to be called, got 'describe()'"),
-        (changed(0, f"[{OPEN}, describe(), total(numbers=[1, 2])]"), "in turn 1: not offered yet: total"),
-        (changed(2, *["[describe()]"] * 20, "[total(numbers=[1, 2])]"), "force_terminated in turn 3: 21 responses"),
-        (RIGHT[:2], "multi_turn:force_terminated: 2 of 3 turns came to their end"),
-        (changed(0, f"[write_log(line='x'), {OPEN}, describe()]"), "TicketDesk.log: missing [], too many ['x']"),
-    ],
-)
-def test_a_failure_is_explained_with_what_gold_has(answer: list[list[str]], said: str) -> None:
-    judge = judge_of("sound")
-    explained = judge.explained(play(judge, answer, read_officially))
-    assert (said in explained) if said else (explained == "")
+    assert verdict(answer, "sound") == TurnsVerdict(False, f"multi_turn:{error}", turn)
+    assert said in judge_of("sound").explained(play(judge_of("sound"), answer, read_officially))
 
 
 def test_a_result_of_an_earlier_turn_counts_in_a_later_one_but_only_once() -> None:
@@ -110,11 +95,8 @@ def test_a_result_of_an_earlier_turn_counts_in_a_later_one_but_only_once() -> No
 
 def test_gold_calls_get_names_for_their_arguments() -> None:
     calls = gold_calls(("open_ticket('lamp', tags=['x'])", "total([1, 2])", "describe()"), toolbox())
-    assert calls == (
-        FunctionCall("open_ticket", {"title": "lamp", "tags": ["x"]}),
-        FunctionCall("total", {"numbers": [1, 2]}),
-        FunctionCall("describe", {}),
-    )
+    named = {"open_ticket": {"title": "lamp", "tags": ["x"]}, "total": {"numbers": [1, 2]}, "describe": {}}
+    assert calls == tuple(FunctionCall(name, arguments) for name, arguments in named.items())
     for text in ("describe(1)", "1 + 1", "total(x)"):
         with pytest.raises(ValueError, match="expected"):
             gold_calls((text,), toolbox())
@@ -129,31 +111,27 @@ def test_progress_grows_with_turns_and_with_results() -> None:
 
     turn = PlayedTurn(judge.start)
     assert progress([]) == progress([turn], n_over=0) == 0
-    turn = extended(turn, read_calls(OPEN), judge.toolbox)
-    assert progress([turn], n_over=0) == pytest.approx(1 / 6)
-    assert progress([turn]) == pytest.approx(1 / 6), "the turn is over, and a result is missing"
+    turn = extended(turn, read_calls(OPEN), judge.toolbox)  # where the turn is over, a result is missing
+    assert [progress([turn], n_over=0), progress([turn])] == pytest.approx([1 / 6, 1 / 6])
     turn = extended(turn, read_calls("describe()"), judge.toolbox)
-    assert progress([turn]) == pytest.approx(1 / 3)
     turns = [turn, PlayedTurn(turn.state)]
-    assert progress(turns, n_over=1) == pytest.approx(1 / 3)
-    assert progress(turns) == pytest.approx(2 / 3)
+    shares = [progress([turn]), progress(turns, n_over=1), progress(turns)]
+    assert shares == pytest.approx([1 / 3, 1 / 3, 2 / 3])
     last = extended(PlayedTurn(turn.state), read_calls("total(numbers=[1, 2])"), judge.toolbox)
     assert progress([*turns, last]) == 1
 
 
 def test_parts_say_what_was_wrong() -> None:
-    judge = judge_of("sound")
+    judge, names = judge_of("sound"), ("state", "response", "irrelevance", "cap", "turns_passed")
 
-    def parts(answer: list[list[str]]) -> dict[str, float]:
-        return judge.parts_of(judge.tallied(play(judge, answer, read_officially)))
+    def parts(answer: list[list[str]]) -> list[float]:
+        found = judge.parts_of(judge.tallied(play(judge, answer, read_officially)))
+        return [found[name] for name in names] if found.keys() == {*names} else []
 
-    right = parts(RIGHT)
-    assert right == {"state": 1, "response": 1, "irrelevance": 1, "cap": 1, "turns_passed": 3}
-    wrong = parts([["[describe()]"], ["[describe()]"], ["[total(numbers=[1, 2])]"]])
-    assert wrong == {"state": 0, "response": 0.5, "irrelevance": 0, "cap": 1, "turns_passed": 0}
-    capped = parts(changed(2, *["[describe()]"] * 21))
-    assert capped["cap"] == 0
-    assert parts([]) == {"state": 0, "response": 0, "irrelevance": 0, "cap": 1, "turns_passed": 0}
+    assert parts(RIGHT) == [1, 1, 1, 1, 3]
+    assert parts([["[describe()]"], ["[describe()]"], ["[total(numbers=[1, 2])]"]]) == [0, 0.5, 0, 1, 0]
+    assert parts(changed(2, *["[describe()]"] * 21))[3] == 0
+    assert parts([]) == [0, 0, 0, 1, 0]
 
 
 def test_states_that_cannot_be_compared_are_unequal() -> None:

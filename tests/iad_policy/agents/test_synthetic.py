@@ -99,7 +99,7 @@ def _reviewed(agent: SyntheticAgent, place: int, shown_right: bool) -> bool:
 
 @pytest.mark.parametrize("env_id", ["IAD/WebShop-v0", "IAD/BIRD-v0", "IAD/Booking-v0"])
 def test_by_name_it_solves_bundled_tasks_as_often_as_it_should(env_id: str) -> None:
-    """Those of function calls are in tests/iad_envs/toolcalls/policy/test_mistakes.py."""
+    """Those of function calls are in tests/iad_envs/toolcalls/policy/test_conversations.py."""
     env = gym.make(env_id)
     inner: Any = env.unwrapped
     for epsilon, expected in ((0, 1.0), (1, 0.0)):

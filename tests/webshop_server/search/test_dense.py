@@ -16,13 +16,9 @@ from webshop_server.search.encoders import HashedEncoder, load_encoder
 from webshop_server.search.hybrid import Hybrid
 
 DOCUMENTS = (
-    ("B3", "red cotton shirt for men"),
-    ("B1", "blue cotton shirt for women"),
-    ("B2", "red ceramic mug"),
-    ("B5", "steel bottle"),
-    ("B4", "steel bottle"),
-    ("B6", ""),
-)
+    ("B3", "red cotton shirt for men"), ("B1", "blue cotton shirt for women"), ("B2", "red ceramic mug"),
+    ("B5", "steel bottle"), ("B4", "steel bottle"), ("B6", ""),
+)  # fmt: skip
 ENCODER, OTHER = HashedEncoder(), HashedEncoder()
 needs_faiss = pytest.mark.skipif(find_spec("faiss") is None, reason="faiss is not installed: pip install -e '.[dense]'")
 
@@ -75,9 +71,8 @@ def test_a_misspelt_word_is_nearer_than_another_word() -> None:
     ("package", "extra", "load"),
     [
         ("sentence_transformers", "sentence", lambda: load_encoder("some-model")),
-        ("faiss", "dense", lambda: load_engine("dense", DOCUMENTS)),
-        ("faiss", "dense", lambda: load_engine("hybrid", DOCUMENTS)),
         ("pyserini", "lucene", lambda: load_engine("lucene", DOCUMENTS)),
+        *(("faiss", "dense", lambda name=name: load_engine(name, DOCUMENTS)) for name in ("dense", "hybrid")),
     ],
 )
 def test_a_package_that_is_not_installed_names_its_extra(package: str, extra: str, load: Any) -> None:

@@ -1,40 +1,11 @@
 """Looks at a page of a site as a person would: what sticks out, is broken, too small, or too faint. And uses keys."""
 
+from pathlib import Path
 from typing import Any
 
 from iad_envs.browser.selenium import SeleniumBrowser
 
-CLIPPED = """
-return [...document.querySelectorAll("main *, header *, aside *")].filter(e => {
-  const box = e.getBoundingClientRect();
-  return box.width && !e.closest(".hidden, .skip") && (box.right > innerWidth + 1 || box.left < -1);
-}).map(e => e.outerHTML.slice(0, 80));
-"""
-BROKEN = "return [...document.images].filter(i => !i.naturalWidth).map(i => i.src)"
-SMALL = """
-return [...document.querySelectorAll("[data-click]")].map(e => {
-  const box = e.getBoundingClientRect(), after = getComputedStyle(e, "::after");
-  return after.position === "absolute" ? 99 : Math.min(box.width, box.height);
-});
-"""
-CONTRAST = """
-const luminance = c => {
-  const linear = v => (v /= 255) <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
-  const [r, g, b] = c.match(/[\\d.]+/g).slice(0, 3).map(linear);
-  return .2126 * r + .7152 * g + .0722 * b;
-};
-const ground = e => {
-  for (; e; e = e.parentElement) {
-    const c = getComputedStyle(e).backgroundColor;
-    if (!/, 0\\)$|transparent/.test(c)) return c;
-  }
-  return "rgb(255, 255, 255)";
-};
-return [...document.querySelectorAll(arguments[0])].filter(e => e.getClientRects().length).map(e => {
-  const [a, b] = [luminance(getComputedStyle(e).color), luminance(ground(e))].sort((x, y) => y - x);
-  return [(a + .05) / (b + .05), e.textContent.trim().slice(0, 40)];
-}).filter(([ratio]) => ratio < 4.5);
-"""
+SCRIPT = Path(__file__).with_name("looks.js").read_text(encoding="utf-8")
 
 
 def check_looks(browser: SeleniumBrowser, what: str, texts: str, targets: str = "[data-click]") -> None:
@@ -46,18 +17,21 @@ def check_looks(browser: SeleniumBrowser, what: str, texts: str, targets: str = 
         texts: Selector of what has to be legible.
         targets: Selector of what has to be hit with a thumb.
     """
-    see = browser.driver.execute_script
+
+    def see(seen: str, *given: str) -> Any:
+        return browser.driver.execute_script(f"{SCRIPT}\nreturn {seen}", *given)
+
     for size in ((400, 800), (1400, 900)):
         browser.resize(size)
-        width = see("return [document.documentElement.scrollWidth, innerWidth]")
+        width = see("[document.documentElement.scrollWidth, innerWidth]")
         assert width[0] <= width[1] == size[0], what
-        assert see(CLIPPED) == see(BROKEN) == [], what
-        assert min(see(SMALL.replace("[data-click]", targets)), default=99) >= 24, what
+        assert see("clipped()") == see("broken()") == [], what
+        assert min(see("sizes(arguments[0])", targets), default=99) >= 24, what
     for scheme, ground in (("light", "rgb(251, 250, 247)"), ("dark", "rgb(20, 24, 23)")):
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         browser.command("Emulation.setEmulatedMedia", {"features": features})
-        assert see(CONTRAST, texts) == [], what
-        assert see("return getComputedStyle(document.body).backgroundColor") == ground, what
+        assert see("faint(arguments[0])", texts) == [], what
+        assert see("getComputedStyle(document.body).backgroundColor") == ground, what
 
 
 def press(driver: Any, *keys: str) -> None:

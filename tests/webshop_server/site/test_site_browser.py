@@ -45,9 +45,7 @@ def pages(driver: Any, server: Server, session: str) -> Iterator[str]:
     yield "done"
 
 
-def test_every_page_fits_its_window_shows_its_pictures_and_stands_out_in_the_light_and_in_the_dark(
-    server: Server, browsers: Browsers
-) -> None:
+def test_every_page_fits_its_window_and_stands_out_in_light_and_dark(server: Server, browsers: Browsers) -> None:
     browser = browsers.selenium((1400, 900))
     for kind in pages(browser.driver, server, "looks"):
         check_looks(browser, kind, TEXTS)

@@ -35,19 +35,21 @@ def test_the_official_loaders_read_every_product_and_goal(folder: Path, catalog:
     goals = load_goals(folder, catalog)
     assert {name: len(goals.split(name)) for name in goals.splits} == {"test": 500, "dev": 1000, "train": 500}
     scorer = PurchaseScorer(LightTagger())
-    assert [goal for goal in goals[:100] if scorer.best(goal, catalog[goal.asin]) != 1.0] == []
+    assert [goal for goal in goals[:30] if scorer.best(goal, catalog[goal.asin]) != 1.0] == []
 
 
 def test_the_same_seed_writes_the_same_bytes_and_another_seed_others(tmp_path: Path) -> None:
     told: list[int] = []
     for name, seed, n in (("first", 0, 50), ("second", 0, 50), ("other", 1, 2100)):
         write_catalog(tmp_path / name, n, seed=seed, wrote=told.append)
-        assert {path.name for path in (tmp_path / name).iterdir()} == set(FILES)
     assert told == [2000]
-    for file in FILES:
-        first, second, other = ((tmp_path / name / file).read_bytes() for name in ("first", "second", "other"))
-        assert first == second != other
-    with pytest.raises(ValueError, match="at least 1 product, got 0; the original has 1180000"):
+    first, second, other = (
+        {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("first", "second", "other")
+    )
+    assert set(first) == set(FILES)
+    assert first == second
+    assert not [name for name in FILES if first[name] == other[name]]
+    with pytest.raises(ValueError, match=r"at least 1 product, got 0; .*1180000"):
         write_catalog(tmp_path / "none", 0)
     assert not (tmp_path / "none").exists()
 

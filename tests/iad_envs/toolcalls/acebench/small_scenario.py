@@ -6,12 +6,9 @@ from iad_envs.toolcalls.acebench.checkout import AceTask
 from iad_envs.toolcalls.acebench.executor import AceExecuted
 
 
-class Lamp:
-    """Has a switch, as `Radio` has."""
-
+class _Switched:
     def __init__(self) -> None:
         self.on = False
-        self.colours: list[str] = []
 
     def _load_scenario(self, scenario: dict[str, Any], long_context: bool = False) -> None:
         self.on = scenario.get("on", self.on)
@@ -19,12 +16,18 @@ class Lamp:
     def switch(self) -> dict[str, Any]:
         """Turn it on or off."""
         self.on = not self.on
-        return {"status": True, "message": f"lamp {self.on}"}
+        return {"status": True, "message": f"{type(self).__name__.lower()} {self.on}"}
 
-    def add_colour(self, colour: str) -> list[str]:
+
+class Lamp(_Switched):
+    def __init__(self) -> None:
+        super().__init__()
+        self.colours: list[str] = []
+
+    def add_colour(self, colour: str) -> Any:
         """Return the list itself, as some official methods do."""
         if not self.on:
-            return {"status": False, "message": "off"}  # type: ignore[return-value]
+            return {"status": False, "message": "off"}
         self.colours.append(colour)
         return self.colours
 
@@ -34,20 +37,10 @@ class Lamp:
         raise RuntimeError(when)
 
 
-class Radio:
-    """Has a switch, as `Lamp` has."""
-
+class Radio(_Switched):
     def __init__(self) -> None:
-        self.on = False
+        super().__init__()
         self.stations = {1: "one"}
-
-    def _load_scenario(self, scenario: dict[str, Any], long_context: bool = False) -> None:
-        self.on = scenario.get("on", self.on)
-
-    def switch(self) -> dict[str, Any]:
-        """Turn it on or off."""
-        self.on = not self.on
-        return {"status": True, "message": f"radio {self.on}"}
 
     def tune(self, station: int) -> str:
         """Return text that happens to be JSON."""

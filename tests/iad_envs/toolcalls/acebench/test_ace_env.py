@@ -34,9 +34,10 @@ def codes(info: dict[str, Any]) -> list[str]:
     return [one["code"] for one in info["facts"]["findings"]]
 
 
-@pytest.mark.parametrize("category", list(GROUPS))
+@pytest.mark.parametrize("category", ["agent", "normal", "special"])
 @pytest.mark.parametrize("scoring", ["official", "sound"])
 def test_gold_scores_1_and_saying_nothing_0(category: str, scoring: str) -> None:
+    assert {*GROUPS[category]} <= GROUPS.keys()
     env = make(category, scoring=scoring)
     for task_id in env.task_ids:
         for actions in (env._reference(env._task(task_id)), [f"reply[{STOP}]"]):
@@ -49,25 +50,22 @@ def test_gold_scores_1_and_saying_nothing_0(category: str, scoring: str) -> None
 
 def test_the_user_answers_what_is_asked_and_says_the_next_wish_when_the_first_holds() -> None:
     env = started(ASKED)
-    _, *_, info = env.step("[find_reminders(words='write to the landlord')]")
-    assert "tool_error" in codes(info)
+    assert "tool_error" in codes(env.step("[find_reminders(words='write to the landlord')]")[4])
     ahead = env.simulate(env.snapshot(), "reply[What is the PIN?]")
-    assert (ahead.done, ahead.info["stop_reason"]) == (True, "awaiting")
-    assert "6107" not in str(ahead)
-    observation, *_ = env.step("reply[What is the PIN?]")
-    assert "6107" in observation
-    env.step("[log_in_phone(pin='6107'), find_reminders(words='write to the landlord')]")
-    observation, *_, info = env.step("reply[When should it be?]")
-    assert "July 10, 2026" in observation
-    assert "10:45" in observation
-    assert info["facts"]["turn"] == 2
-    env.step("[move_reminder(reminder_id='RM-34', day='2026-07-10', hour='10:45')]")
-    observation, *_ = env.step("reply[It is moved.]")
-    assert "tick it off" in observation
-    observation, *_ = env.step("reply[Which reminder?]")
-    assert "order firewood" in observation
-    env.step("[find_reminders(words='order firewood')]")
-    env.step("[tick_reminder(reminder_id='RM-48')]")
+    assert (ahead.done, ahead.info["stop_reason"], "6107" in str(ahead)) == (True, "awaiting", False)
+    for action, *said in (
+        ("reply[What is the PIN?]", "6107"),
+        ("[log_in_phone(pin='6107'), find_reminders(words='write to the landlord')]",),
+        ("reply[When should it be?]", "July 10, 2026", "10:45"),
+        ("[move_reminder(reminder_id='RM-34', day='2026-07-10', hour='10:45')]",),
+        ("reply[It is moved.]", "tick it off"),
+        ("reply[Which reminder?]", "order firewood"),
+        ("[find_reminders(words='order firewood')]",),
+        ("[tick_reminder(reminder_id='RM-48')]",),
+    ):
+        observation, _, terminated, _, info = env.step(action)
+        assert ([text in observation for text in said], terminated) == ([True] * len(said), False), action
+        assert "10:45" not in said or info["facts"]["turn"] == 2
     _, reward, terminated, _, info = env.step("reply[It is ticked off.]")
     assert (float(reward), terminated, info["progress"]) == (1.0, True, 1.0)
 
@@ -95,26 +93,26 @@ def test_a_task_ends_after_so_many_messages_and_those_that_can_t_be_read_count(a
     assert not steps[-1][4]["success"]
 
 
-def test_a_special_task_wants_the_sentence_and_no_call_beside_it() -> None:
+def test_a_special_task_wants_the_sentence_alone_and_published_takes_any_text_for_an_answer() -> None:
     for scoring, expected in (("sound", 0.0), ("official", 1.0)):
         env = make("special_incomplete", scoring=scoring)
         _, info = env.reset(seed=2)
-        (gold,) = solution_of(env)
+        (gold,), name = solution_of(env), info["page"]["tools"][0]["name"]
         token = env.snapshot()
-        assert env.step(gold.replace("reply[", f"reply[{info['page']['tools'][0]['name']}() "))[1] == expected, scoring
+        assert env.step(gold.replace("reply[", f"reply[{name}() "))[1] == expected, scoring
         env.restore(token)
-        assert env.step(f"[{info['page']['tools'][0]['name']}()]")[4]["progress"] == 0.0
+        assert env.step(f"[{name}()]")[4]["progress"] == 0.0
         env.restore(token)
         assert env.step(gold)[1] == 1.0
-
-
-def test_published_takes_any_text_for_the_answer_of_a_normal_task() -> None:
     for published in (True, False):
         env = make("normal_single_turn_single_function", published=published)
         env.reset(seed=0)
         ahead = env.simulate(env.snapshot(), "I don't know.")
         assert (ahead.done, ahead.info["invalid_action"]) == (published, not published)
         assert (env.step(f"I call {solution_of(env)[0]}.")[1] == 1.0) == published
+    env = make("agent_multi_step", published=True)
+    env.reset(seed=0)
+    assert env.step("[1+]")[0].startswith("Results:\nexpected calls such as")  # looks like calls, and is none
 
 
 def test_a_user_can_be_played_by_a_model(monkeypatch: pytest.MonkeyPatch) -> None:

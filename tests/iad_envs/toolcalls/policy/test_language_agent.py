@@ -42,30 +42,28 @@ def proposed(one: ToolCallLanguageAgent, state: State) -> Candidate:
 
 
 def test_the_chat_has_what_was_said_called_and_returned_and_no_thought() -> None:
-    state = walked(BASE, "[list_loans(member_id='MB-18')]", "reply[There is one.]")
-    messages = agent().messages(state)
+    call = "[list_loans(member_id='MB-18')]"
+    messages = agent().messages(walked(BASE, call, "reply[There is one.]"))
     assert [one["role"] for one in messages] == ["system", "user", "assistant", "user", "assistant", "user"]
     system, first, called, returned, said, now = (one["content"] for one in messages)
     assert '"name": "lend_book"' in system
-    assert first == "List the loans of MB-18."
-    assert called == "[list_loans(member_id='MB-18')]"
+    assert (first, called, said) == ("List the loans of MB-18.", call, "reply[There is one.]")
     assert returned.startswith("[{'role': 'tool', 'name': 'list_loans', 'content': '{\"loans\": ")
-    assert said == "reply[There is one.]"
     assert now.startswith("Osric Pemberton wants to borrow")
     assert "nobody reads" not in json.dumps(messages)
+    for style in ("direct", "cot", "few-shot"):  # as in other environments
+        system, user = (one["content"] for one in agent(style=style).messages(walked(BASE, call)))
+        assert ("Now you see:" in user, "[function_name(parameter='value')]" in system) == (True, True)
 
 
 def test_functions_calls_and_results_go_through_the_models_own_interface() -> None:
-    state = walked(BASE, "[list_loans(member_id='MB-18')]")
-    system, _, called, returned = agent(style="fc").messages(state)
+    system, _, called, returned = agent(style="fc").messages(walked(BASE, "[list_loans(member_id='MB-18')]"))
     assert "lend_book" not in system["content"]
     tools = {one["function"]["name"]: one["function"] for one in system["tools"]}
     assert tools["lend_book"]["parameters"]["type"] == "object"
     (call,) = called["tool_calls"]
-    assert (call["function"]["name"], json.loads(call["function"]["arguments"])) == (
-        "list_loans",
-        {"member_id": "MB-18"},
-    )
+    function = call["function"]
+    assert (function["name"], json.loads(function["arguments"])) == ("list_loans", {"member_id": "MB-18"})
     assert (returned["role"], returned["tool_call_id"]) == ("tool", call["id"])
     assert "LN-93" in returned["content"]
 
@@ -81,11 +79,8 @@ def test_functions_that_come_later_are_told_when_they_come() -> None:
 
 
 def test_names_with_dots_are_written_without_and_read_back() -> None:
-    document = {
-        "name": "shop.find",
-        "parameters": {"type": "dict", "properties": {"n": {"type": "float"}, "x": {"type": "any"}}},
-    }
-    written = as_tool(document)["function"]
+    types = {"n": {"type": "float"}, "x": {"type": "any"}}
+    written = as_tool({"name": "shop.find", "parameters": {"type": "dict", "properties": types}})["function"]
     assert (written["name"], written["parameters"]["properties"]) == ("shop_find", {"n": {"type": "number"}, "x": {}})
     state = walked("simple_python")
     name = state.info["page"]["tools"][0]["name"]
@@ -95,23 +90,16 @@ def test_names_with_dots_are_written_without_and_read_back() -> None:
     assert json.loads(candidate.action) == [{"name": name, "arguments": {}}]
 
 
-@pytest.mark.parametrize(
-    ("answer", "action", "thought"),
-    [
-        ("[list_loans(member_id='MB-18')]", "[list_loans(member_id='MB-18')]", ""),
-        ("<think>\nHm.\n</think>\n[list_loans(member_id='MB-18')]", "[list_loans(member_id='MB-18')]", "Hm."),
-        ("Which member?", "reply[Which member?]", ""),
-        ("<think>\nI still think", None, None),
-        ("[list_loans(member_id=", None, None),
-    ],
-)
-def test_an_answer_becomes_an_action_or_an_error_that_says_what_was_expected(
-    answer: str, action: str | None, thought: str | None
-) -> None:
-    candidate = proposed(agent(answer, answer), walked(BASE))
-    assert candidate.action == action
-    expected = "" if action else "unreadable answer: expected a list of calls such as "
-    assert (candidate.error[: len(expected) or None], candidate.thought if action else None) == (expected, thought)
+def test_an_answer_becomes_an_action_or_an_error_that_says_what_was_expected() -> None:
+    call, state = "[list_loans(member_id='MB-18')]", walked(BASE)
+    for answer, action, thought in (
+        (call, call, ""), (f"<think>\nHm.\n</think>\n{call}", call, "Hm."),
+        ("Which member?", "reply[Which member?]", ""), ("<think>\nHm.", None, ""), ("[list_loans(m=", None, ""),
+    ):  # fmt: skip
+        candidate = proposed(agent(answer, answer), state)
+        assert (candidate.action, candidate.thought if action else "") == (action, thought)
+        expected = "" if action else "unreadable answer: expected a list of calls such as "
+        assert candidate.error[: len(expected) or None] == expected
 
 
 def test_a_dialogue_with_known_facts_begins_in_the_system_text_and_neighbouring_messages_are_one() -> None:
@@ -126,13 +114,5 @@ def test_a_dialogue_with_known_facts_begins_in_the_system_text_and_neighbouring_
         observation, info = env.reset(options={"task_id": task_id})
         roles = [one["role"] for one in agent(env_id="IAD/ACEBench-v0").messages(State(observation, info))]
         assert all(left != right for left, right in pairwise(roles)), task_id
-
-
-def test_styles_of_other_environments_are_here_too_and_theirs_are_not_there() -> None:
-    state = walked(BASE)
-    for style in ("direct", "cot", "few-shot"):
-        (system, user) = agent(style=style).messages(state)
-        assert "Now you see:" in user["content"]
-        assert "[function_name(parameter='value')]" in system["content"]
     with pytest.raises(UnknownName, match="style"):
         language_agent(gym.make("IAD/WebShop-v0"), ScriptedModel([]), "fc")  # type: ignore[arg-type]

@@ -15,9 +15,10 @@ from tests.iad_envs.toolcalls.policy.talks import Talk
 NOTE, SEEDS, LOAN, REMIND = "multi_turn_base_1", "multi_turn_base_13", "multi_turn_miss_param_14", "agent_multi_step_0"
 MOVE = "[move_note(title='choir', folder='garden')]"
 FAILS = "[move_note(title='choir', folder='no such folder')]"
-FERRY = "ferry_line.departures"
+FERRY = "ferry_line.departures(harbour='Port Tiverley', day='2026-08-29')"
 SOW = "[sow_seeds(bed_id='BD-58', species='fennel', count=19)]"
 CAKE = "[bakery_order_cake(cake='walnut cake', day='2026-05-05')]"
+LIST = "[list_reminders(day='2026-04-02')]"
 RESERVE = "[reserve_book(book_id='BK-7', member_id='MB-9')]"
 REPAIR = "[tailor.repair_price(damage='frayed cuff', pieces=3, speed='express')]"
 
@@ -25,13 +26,10 @@ REPAIR = "[tailor.repair_price(damage='frayed cuff', pieces=3, speed='express')]
 def test_it_is_a_proxy_that_needs_a_preview_and_takes_nothing_else() -> None:
     loaded = load_verifier("proxy", gym.make("IAD/BFCL-v0"))
     assert (loaded.information, loaded.needs_preview) == ("proxy", True)
-    with pytest.raises(ValueError, match=r"a preview of 'reply\[Hm\]'"):
-        CallVerifier().verify(Talk(NOTE).state, [Candidate("reply[Hm]")])
-
-
-def test_an_invalid_response_scores_nothing_and_hears_why() -> None:
     talk = Talk(NOTE)
-    for action in ("Well, let me think.", "[move_note('choir')]", "[f(", ""):
+    with pytest.raises(ValueError, match=r"a preview of 'reply\[Hm\]'"):
+        CallVerifier().verify(talk.state, [Candidate("reply[Hm]")])
+    for action in ("Well, let me think.", "[move_note('choir')]", "[f(", ""):  # invalid
         found = talk.verdict(action)
         assert (found.score, "expected" in found.critique) == (0.0, True), action
 
@@ -79,31 +77,19 @@ def test_what_is_found_takes_its_share_and_is_said(action: str, code: str) -> No
         (LOAN, ("reply[80 miles.]",), "reply[Who, and which book?]", RESERVE),
         ("special_incomplete_0", (), "reply[Missing necessary parameters (day).]", CAKE),
         # A single question wants all of its calls.
-        (
-            "parallel_1",
-            (),
-            f"[{FERRY}(harbour='Port Tiverley', day='2026-08-29'), {FERRY}(harbour='Aldmoor Quay', day='2026-08-03')]",
-            f"[{FERRY}(harbour='Port Tiverley', day='2026-08-29')]",
-        ),
+        ("parallel_1", (), f"[{FERRY}, ferry_line.departures(harbour='Aldmoor Quay', day='2026-08-03')]", f"[{FERRY}]"),
         ("multiple_2", (), REPAIR, f"draft{REPAIR}"),
         ("multiple_2", (), REPAIR, REPAIR.replace("3", "5")),
         ("multiple_2", (), "[tailor.repair_price(damage='frayed cuff', pieces=3)]", "reply[None of them does that.]"),
         ("multiple_2", (), "reply[None of them does that. I can't.]", "reply[It costs 30.]"),
         # After a call that failed and one that worked, the first one is tried again.
-        (
-            REMIND,
-            ("[list_reminders(day='2026-04-02')]", "[log_in_phone(pin='2596')]"),
-            "[list_reminders(day='2026-04-02')]",
-            "reply[I can't list them.]",
-        ),
+        (REMIND, (LIST, "[log_in_phone(pin='2596')]"), LIST, "reply[I can't list them.]"),
         # In a task without a user nobody answers, and nothing ends well before anything is done.
         (REMIND, (), "[log_in_phone(pin='2596')]", "reply[Shall I?]"),
         (REMIND, (), "[check_phone()]", "reply[finish conversation]"),
     ],
 )  # fmt: skip
-def test_of_two_responses_the_better_one_scores_higher(
-    task_id: str, before: tuple[str, ...], better: str, worse: str
-) -> None:
+def test_the_better_response_scores_higher(task_id: str, before: tuple[str, ...], better: str, worse: str) -> None:
     talk = Talk(task_id).did(*before)
     assert talk.verdict(better).score > talk.verdict(worse).score
 
@@ -116,9 +102,6 @@ def test_replies_in_vain_score_the_least() -> None:
     assert talk.verdict("reply[Which one?]").score == 0.4
     assert talk.did("reply[Which one?]").verdict("reply[Which one?]").score == 0.05
     assert talk.verdict("reply[Well.]").score == 0.2
-
-
-def test_a_reply_names_the_values_that_no_call_has_used() -> None:
     talk = Talk(SEEDS).did("[find_beds(zone='south house')]")
     assert "names 19, which no call uses" in talk.verdict("reply[Done.]").critique
 

@@ -1,0 +1,180 @@
+"""Files: written whole or not at all, read value by value, and products on disk are those in memory."""
+
+import json
+import random
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.webshop_server.small_shop import ANNOTATIONS, record, write_folder
+from webshop_server.catalog import Catalog, load_catalog
+from webshop_server.storage.atomic import write_atomically
+from webshop_server.storage.disk_catalog import open_disk_catalog, write_disk_catalog
+from webshop_server.storage.json_files import CatalogError, read_items, read_pairs
+
+
+def test_a_file_is_replaced_when_its_block_ends_well_and_no_part_is_left(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text("old")
+
+    def write(text: str, error: BaseException | None = None) -> None:
+        with write_atomically(path) as part:
+            part.write_text(text)
+            assert (path.read_text(), part.parent) == ("old", tmp_path)
+            if error is not None:
+                raise error
+
+    with pytest.raises(KeyboardInterrupt):
+        write("half", KeyboardInterrupt())
+    with write_atomically(path):
+        pass
+    assert path.read_text() == "old"
+    write("new")
+    assert path.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_readers_see_whole_files_while_several_threads_write(tmp_path: Path) -> None:
+    path, texts = tmp_path / "a.txt", [letter * 50_000 for letter in "abcd"]
+
+    def write(text: str) -> None:
+        for _ in range(8):
+            with write_atomically(path) as part:
+                part.write_text(text)
+
+    write(texts[0])
+    with ThreadPoolExecutor(len(texts)) as threads:
+        writing, seen = [threads.submit(write, text) for text in texts], {path.read_text()}
+        while not all(one.done() for one in writing):
+            seen.add(path.read_text())
+        assert [one.result() for one in writing] == [None] * len(texts)
+    assert seen <= set(texts)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+texts = st.text(max_size=8)
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | texts,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
+    max_leaves=12,
+)
+chunks = st.integers(1, 40)
+layouts = st.sampled_from([{}, {"indent": 2}, {"separators": (",", ":")}, {"ensure_ascii": False}])
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("json") / "items_shuffle.json"
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8", errors="surrogatepass")
+    return path
+
+
+@given(st.lists(values, max_size=6), st.dictionaries(texts, values, max_size=6), layouts, chunks)
+@settings(deadline=None)
+def test_a_file_is_read_item_by_item_or_pair_by_pair(
+    path: Path, items: list[Any], content: dict[str, Any], layout: Any, chunk: int
+) -> None:
+    assert list(read_items(written(path, json.dumps(items, **layout) + "\n"), chunk=chunk)) == items
+    assert dict(read_pairs(written(path, " " + json.dumps(content, **layout)), chunk=chunk)) == content
+
+
+@given(st.text('[]{},:"1e- \nat', max_size=12), chunks)
+@settings(deadline=None)
+def test_what_is_not_json_is_an_error_that_names_the_file(path: Path, text: str, chunk: int) -> None:
+    written(path, text)
+    for read, kind in ((read_items, list), (read_pairs, dict)):
+        try:
+            content = json.loads(text)
+        except json.JSONDecodeError:
+            content = None
+        if isinstance(content, kind):
+            assert len(list(read(path, chunk=chunk))) >= len(content)  # type: ignore[operator]
+        else:
+            with pytest.raises(CatalogError, match=r"items_shuffle\.json: expected"):
+                list(read(path, chunk=chunk))  # type: ignore[operator]
+
+
+def test_memory_does_not_grow_with_the_file(path: Path) -> None:
+    record = json.dumps({"asin": "B1", "text": "word " * 100})
+    written(path, "[" + ",\n".join([record] * 3_000) + "]")
+    read: list[int] = []
+    tracemalloc.start()
+    n = sum(1 for _ in read_items(path, read.append, chunk=1 << 14))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert n == 3_000
+    assert peak < path.stat().st_size / 10
+    assert read == sorted(read)
+    assert read[-1] == path.stat().st_size
+
+
+def test_another_top_level_and_bytes_that_are_no_text_are_told(path: Path) -> None:
+    for read, content, said in (
+        (read_items, b"{}", "list, got dict"), (read_pairs, b"12", "object, got int"),
+        (read_items, b'["\xff"]', "parse")
+    ):  # fmt: skip
+        path.write_bytes(content)
+        with pytest.raises(CatalogError, match=said):
+            list(read(path))  # type: ignore[operator]
+
+
+@pytest.fixture
+def stored(folder: Path, tmp_path: Path) -> Catalog:
+    (tmp_path / "shelf").mkdir()
+    write_disk_catalog(folder, tmp_path / "shelf")
+    return open_disk_catalog(tmp_path / "shelf")
+
+
+def facts(catalog: Any) -> list[dict[str, Any]]:
+    return [asdict(product) for product in catalog]
+
+
+def test_products_their_order_and_their_ids_are_the_same_also_in_threads(catalog: Catalog, stored: Catalog) -> None:
+    assert facts(stored) == facts(catalog)
+    assert list(stored.asins()) == list(catalog.asins())
+    assert facts(stored.products[2:20:3]) == facts(catalog.products[2:20:3])
+    assert stored.products[-1].asin == catalog.products[-1].asin
+    assert stored["B000VASE01"] is stored.products[2]
+    for each, is_on_disk in ((stored, True), (catalog, False)):
+        assert (each.is_on_disk, len(each), each.get("B1")) == (is_on_disk, 23, None)
+        assert ("B000VASE01" in each, "b000vase01" in each, 7 in each) == (True, False, False)
+        with pytest.raises(KeyError, match="one of the 23 products, got 'B1'"):
+            each["B1"]
+    with pytest.raises(IndexError):
+        stored.products[23]
+    asins = [asin for seed in range(4) for asin in random.Random(seed).sample(list(catalog.asins()), len(catalog))]
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(lambda asin: stored[asin].name, asins)) == [catalog[asin].name for asin in asins]
+
+
+def test_repeated_ids_are_left_out_and_a_repeated_annotation_counts_last(tmp_path: Path) -> None:
+    for name in ("shelf", "other"):
+        (tmp_path / name).mkdir()
+    write_folder(tmp_path, [record("B1", "First"), record("B1", "Again"), record("nan", "N")])
+    (tmp_path / "items_ins_v2_1000.json").write_text('{"B1": {"attributes": ["a"]}, "B1": {"attributes": ["b"]}}')
+    assert write_disk_catalog(tmp_path, tmp_path / "shelf") == 1
+    (product,) = open_disk_catalog(tmp_path / "shelf")
+    assert (product.name, product.attributes) == ("First", ("b",))
+    write_folder(tmp_path, [record("B1", "Cup \ud800", query="\x00")])  # no Unicode text
+    assert write_disk_catalog(tmp_path, tmp_path / "other") == 1
+    assert facts(open_disk_catalog(tmp_path / "other")) == facts(load_catalog(tmp_path))
+
+
+def test_a_broken_record_is_the_same_error_as_in_memory(tmp_path: Path) -> None:
+    write_folder(tmp_path, [record("B1", "Cup"), record("B2", "Cup", pricing="free")], ANNOTATIONS)
+    (tmp_path / "shelf").mkdir()
+    said = []
+    for read in (lambda: write_disk_catalog(tmp_path, tmp_path / "shelf"), lambda: load_catalog(tmp_path)):
+        with pytest.raises(CatalogError, match=r"record 1 \(asin B2\)") as refused:
+            read()
+        said.append(str(refused.value))
+    assert said[0] == said[1]

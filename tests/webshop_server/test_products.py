@@ -1,0 +1,215 @@
+"""Products and goals: the official files of a small set, and the bundled ones."""
+
+import importlib
+import json
+import random
+import statistics
+import sys
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.webshop_server.small_shop import record, write_folder
+from webshop_server.catalog import Catalog, index_text, load_catalog
+from webshop_server.goals import NO_LIMIT, GoalError, Goals, load_goals, main, placed, price_limit, write_goals
+from webshop_server.reward import PurchaseScorer
+from webshop_server.storage.json_files import CatalogError
+from webshop_server.tagger import LightTagger
+
+
+def test_records_are_read_as_in_the_original_and_in_the_order_of_the_file(catalog: Catalog, tmp_path: Path) -> None:
+    assert [product.asin for product in catalog][:3] == ["B000SHOE01", "B000SHOE02", "B000VASE01"]
+    assert catalog["B000VASE01"] is catalog.products[2]
+    shoe, sock = catalog["B000SHOE01"], catalog["B000SOCK01"]
+    assert dict(shoe.options) == {"color": ("navy blue", "black | white"), "size": ("8", "9")}
+    assert dict(shoe.option_images) == {"navy blue": "https://example.org/blue.jpg"}
+    assert shoe.query == "walking shoes"
+    assert (sock.attributes, sock.instruction) == (("DUMMY_ATTR",), None)
+    assert index_text(shoe) == (
+        "acme women canvas sneakers made for the park. memory foam insole  "
+        "color: navy blue, black | white, and size: 8, 9"
+    )
+    prices = ("$8.50", "$1,299.00", "", None, "$5.00 to $7.00")
+    records = [record(f"B{place}", "Cup", pricing=pricing) for place, pricing in enumerate(prices)]
+    texts = [product.price_text for product in load_catalog(write_folder(tmp_path, records))]
+    assert texts == ["$8.5", "$1299.0", "$100.0", "$100.0", "$5.0 to $7.0"]
+
+
+def test_a_folder_without_one_set_of_json_files_is_an_error_that_names_them(folder: Path, tmp_path: Path) -> None:
+    annotations = {
+        r"items_ins_v2_1000\.json: expected JSON": "{",
+        r"asin B000SHOE01\).*'attributes'": '{"B000SHOE01": {"attributes": "rubber sole"}}',
+    }
+    for said, text in annotations.items():
+        (folder / "items_ins_v2_1000.json").write_text(text, encoding="utf-8")
+        with pytest.raises(CatalogError, match=said):
+            load_catalog(folder)
+    (folder / "items_shuffle.json").write_text("[]", encoding="utf-8")
+    for place, said in ((folder, r"found items_shuffle\.json, items_shuffle_1000"), (tmp_path / "none", "found none")):
+        with pytest.raises(FileNotFoundError, match=said):
+            load_catalog(place)
+
+
+def test_a_range_price_is_inside_the_range_and_independent_of_order_and_odd_ids_are_left_out(tmp_path: Path) -> None:
+    ranged = [record(f"B{index}", "Cup", pricing="$10.00 to $20.00") for index in range(20)]
+    prices = {product.asin: product.price for product in load_catalog(write_folder(tmp_path, ranged))}
+    random.Random(0).shuffle(ranged)
+    assert {p.asin: p.price for p in load_catalog(write_folder(tmp_path, ranged))} == prices
+    assert all(10 <= price <= 20 for price in prices.values())
+    assert len(set(prices.values())) > 10
+    records = [record("B1", "First"), record("nan", "N"), record("B1", "Again"), record("B" * 11, "Long")]
+    assert [product.name for product in load_catalog(write_folder(tmp_path, records))] == ["First"]
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        ({"name": None}, "text 'name', got None"), ({"pricing": "free"}, "a price"), ({"pricing": "$1.2.3"}, "a price"),
+        ({"small_description": 3}, "list of texts 'small_description'"), ({"asin": 7}, "text 'asin', got 7"),
+        ({"customization_options": {"size": ["8"]}}, "an object, got str"),
+        ({"customization_options": ["size"]}, "an object 'customization_options'"),
+    ],
+)  # fmt: skip
+def test_a_broken_record_is_named(tmp_path: Path, broken: dict[str, object], said: str) -> None:
+    records = [record("B1", "Cup"), {**record("B2", "Cup"), **broken}]
+    place = "record 1" if "asin" in broken else r"record 1 \(asin B2\)"
+    with pytest.raises(CatalogError, match=rf"items_shuffle_1000\.json, {place}: expected .*{said}"):
+        load_catalog(write_folder(tmp_path, records))
+
+
+FROZEN = {
+    "goal_id": "g1", "split": "test", "difficulty": "hard", "asin": "B000SHOE01", "instruction": "navy shoes",
+    "attributes": ["rubber sole"], "options": ["navy"], "price_upper": 50, "weight": 2,
+}  # fmt: skip
+
+
+def freeze(folder: Path, *records: object) -> None:
+    (folder / "goals.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+
+
+def test_synthetic_goals_are_all_option_combinations_and_human_ones_have_values(folder: Path, catalog: Catalog) -> None:
+    goals = load_goals(folder, catalog)
+    assert {goal.options for goal in goals if goal.asin == "B000SHOE01"} == {
+        (("color", colour), ("size", size)) for colour in ("navy blue", "black | white") for size in ("8", "9")
+    }
+    assert len(goals) == 5
+    for first in (1, 3, 99):
+        assert repr(load_goals(folder, catalog, "synthetic", first=first)[:]) == repr(goals[:first])
+    assert {goal.goal_id for goal in goals} == {f"synthetic-{index}" for index in range(5)}
+    goal = next(goal for goal in goals if goal.option_values == ("navy blue", "8"))
+    wish = "Find me walking shoes with rubber sole with color: navy blue, and size: 8"
+    assert goal.instruction == f"{wish}, and price lower than {goal.price_upper:.2f} dollars"
+    assert (goal.price_upper in (50.0, 60.0, 70.0), goal.weight) == (True, pytest.approx(1 / 4))
+    (goal,) = load_goals(folder, catalog, "human")  # the other one has no attributes
+    assert goal.options == goal.option_values == ("navy",)
+    assert goal.instruction.startswith("i need navy shoes, and price lower than")
+    assert (goal.split, goal.weight, goal.name) == ("test", 1.0, "Acme Women Canvas Sneakers")
+
+
+def test_limits_are_above_the_price_and_the_same_every_time() -> None:
+    limits, again = ([price_limit(f"B{index}", 34.5) for index in range(50)] for _ in range(2))
+    assert (limits == again, set(limits)) == (True, {50.0, 60.0, 70.0})
+    assert (price_limit("B1", 970.0), price_limit("B1", 980.0)) == (990.0, NO_LIMIT)
+    found = [placed(place, n_terms) for place, n_terms in ((499, 5), (500, 6), (1499, 6), (1500, 6))]
+    assert found == [("test", "easy"), ("dev", "hard"), ("dev", "hard"), ("train", "hard")]
+
+
+def test_frozen_goals_win_unless_a_kind_is_named(
+    folder: Path, catalog: Catalog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    freeze(folder, FROZEN)
+    (goal,) = load_goals(folder, catalog)
+    facts = (goal.goal_id, goal.difficulty, goal.price_upper, goal.query)
+    assert facts == ("g1", "hard", 50.0, "walking shoes")
+    made = [*load_goals(folder, catalog, "synthetic"), *load_goals(folder, catalog, "human")]
+    write_goals(folder / "goals.jsonl", made)
+    assert [asdict(goal) for goal in load_goals(folder, catalog)] == [asdict(goal) for goal in made]
+    main([str(folder), "--kind", "human"])
+    assert "1 human goals written to" in capsys.readouterr().out
+    assert [goal.goal_id for goal in load_goals(folder, catalog)] == ["human-0"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"attributes": []}, "text 'attributes'"), ({"price_upper": 0}, "'price_upper' .* got 0"),
+        ({"asin": "B1"}, "the 23 products, got 'B1'"), ({"difficulty": "medium"}, "'difficulty' .* got 'medium'"),
+        ({"options": "navy"}, "'options', a list"), ({"options": [1]}, "'options' whose values are texts"),
+        ({"weight": -1}, "'weight' .* got -1"), ({"goal_id": "g1"}, "new goal_id, got 'g1'"),
+        ({"instruction": None}, "text 'instruction', got None"),
+    ],
+)  # fmt: skip
+def test_a_goal_that_cannot_be_scored(folder: Path, catalog: Catalog, change: dict[str, object], said: str) -> None:
+    freeze(folder, FROZEN, {**FROZEN, "goal_id": "g2", **change})
+    with pytest.raises(GoalError, match=rf"goals\.jsonl, line 2: expected .*{said}"):
+        load_goals(folder, catalog)
+
+
+def test_goals_are_found_by_place_id_and_split(folder: Path, catalog: Catalog) -> None:
+    goals, many = load_goals(folder, catalog), Catalog(catalog.products)
+    many.products = catalog.products * 5000
+    assert goals.by_id("synthetic-3") is goals[3]
+    assert goals.split("test") == goals[:] == tuple(goals)
+    assert (goals.splits, Goals([]).splits) == (("test",), ())
+    for call, error, said in (
+        (lambda: goals.split("train"), KeyError, "one of test; got 'train'"),
+        (lambda: goals.by_id("human-0"), KeyError, r"5 goals \(synthetic-0, .*synthetic-4\); got 'human-0'"),
+        (lambda: load_goals(folder, catalog, "robot"), ValueError, "one of synthetic, human; got 'robot'"),
+        (lambda: load_goals(folder, Catalog([])), GoalError, "at least one goal"),
+        (lambda: load_goals(folder, many, "synthetic"), GoalError, r"goals\.jsonl .* 115000 products.*--first 12000"),
+    ):
+        with pytest.raises(error, match=said):
+            call()
+
+
+FOLDER = Path(__file__).resolve().parents[2] / "data" / "webshop"
+FILES = ("items_shuffle_1000.json", "items_ins_v2_1000.json", "items_human_ins.json", "goals.jsonl")
+
+
+@pytest.fixture(scope="module")
+def bundled() -> Catalog:
+    return load_catalog(FOLDER)
+
+
+@pytest.fixture(scope="module")
+def goals(bundled: Catalog) -> Goals:
+    return load_goals(FOLDER, bundled)
+
+
+@pytest.mark.slow
+def test_the_script_makes_every_file_byte_for_byte_and_names_one_that_differs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(FOLDER)
+    script = importlib.import_module("make_catalog")
+    for name in ("make_catalog", "drawing", "families", "shoppers", "tuning"):
+        del sys.modules[name]
+    monkeypatch.setattr(script, "make_files", cache(script.make_files))  # it takes ten seconds
+    assert script.main(["--output", str(tmp_path)]) == 0
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {
+        name: (FOLDER / name).read_bytes() for name in FILES
+    }
+    (tmp_path / "goals.jsonl").write_text("{}\n", encoding="utf-8")
+    assert script.main(["--check", "--output", str(tmp_path)]) == 1
+    said = capsys.readouterr().out
+    assert ("goals.jsonl" in said, "items" in said) == (True, False)
+
+
+def test_every_bundled_goal_is_told_and_scores_one_with_few_products(bundled: Catalog, goals: Goals) -> None:
+    assert {name: len(goals.split(name)) for name in goals.splits} == {"test": 200, "dev": 200, "train": 800}
+    assert [len(load_goals(FOLDER, bundled, kind)) > 1000 for kind in ("human", "synthetic")] == [True, True]
+    scorer = PurchaseScorer(LightTagger())
+    for goal in goals:
+        asked, product = goal.instruction.replace("/", " | "), bundled[goal.asin]
+        told = (*goal.option_values, f"{goal.price_upper:.0f}", *goal.attributes)
+        assert all(value in asked or value in goal.instruction for value in told), goal.goal_id
+        choice = dict(pair for pair in goal.options if isinstance(pair, tuple))
+        assert scorer.score(goal, product, choice).total == 1.0, goal.goal_id
+        assert all(value in product.options[name] for name, value in choice.items()), goal.goal_id
+    rivals = [
+        sum(scorer.best(goal, product) == 1.0 for product in bundled if product.asin != goal.asin)
+        for goal in goals.split("test")[::5]
+    ]
+    assert (statistics.median(rivals) <= 3, max(rivals) <= 20) == (True, True)
