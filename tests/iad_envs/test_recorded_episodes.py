@@ -4,6 +4,7 @@
 """
 
 import os
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from itertools import islice
@@ -56,6 +57,11 @@ def walked(choose: Callable[[Any, Random], str]) -> Walk:
     return walk
 
 
+def given(actions: Sequence[str]) -> Walk:
+    """Take these actions."""
+    return lambda episode, agent, rng: iter(actions)
+
+
 @dataclass(frozen=True)
 class Recorded:
     """An environment with its parts, and its recorded episodes: name -> way through it, task and arguments."""
@@ -70,6 +76,12 @@ def episodes(walk: Walk, *tasks: str, **options: Any) -> dict[str, tuple[Walk, s
     return {f"{name}-{task}": (walk, task, options) for task in tasks}
 
 
+def ways(file: str) -> dict[str, tuple[Walk, str, Mapping[str, Any]]]:
+    """Ways of a file, whose names say what is to be seen."""
+    read = tomllib.loads((FOLDER / file).read_text(encoding="utf-8"))["way"]
+    return {one["name"].replace(" ", "-"): (given(one["actions"]), one["task"], {}) for one in read}
+
+
 RECORDED = {
     "booking": Recorded(
         BookingEnv,
@@ -77,7 +89,8 @@ RECORDED = {
         episodes(gold, "test-001", "test-002", "test-140", "test-150", "test-163")
         | episodes(played, "test-180", "test-187", "test-169")
         | episodes(walked(site_walks.choose), "test-002", "test-077", "test-090", "test-140", "test-151", "test-187")
-        | episodes(gold, "test-148", published=True),
+        | episodes(gold, "test-148", published=True)
+        | ways("booking.toml"),
     ),
     "webshop": Recorded(
         WebShopEnv,
