@@ -33,11 +33,7 @@ def tasks_with(kind: str, split: str = "test") -> list[BookingTask]:
 
 def play(env: BookingEnv, actions: Iterable[str]) -> tuple[Any, float, bool, bool, dict[str, Any]]:
     """Step through actions; the last step."""
-    step = None
-    for action in actions:
-        step = env.step(action)
-    assert step is not None
-    observation, reward, terminated, truncated, info = step
+    observation, reward, terminated, truncated, info = [env.step(action) for action in actions][-1]
     return observation, float(reward), terminated, truncated, info
 
 
@@ -90,12 +86,9 @@ def booking(task: BookingTask, minute: int = -1, *, keeps_old: bool = False) -> 
 
 def filled(details: Mapping[str, str], known: Mapping[str, str]) -> list[str]:
     """Actions that fill in the details page."""
-    actions = []
-    for name, value in details.items():
-        if value != known[name]:
-            actions += [f"CLEAR [{name}]"] if known[name] else []
-            actions.append(f"TYPE [{name}] [{value}]")
-    return actions
+    new = {name: value for name, value in details.items() if value != known[name]}
+    pairs = [([f"CLEAR [{name}]"] if known[name] else [], f"TYPE [{name}] [{value}]") for name, value in new.items()]
+    return [action for clearing, typing in pairs for action in (*clearing, typing)]
 
 
 def drawn(info: Mapping[str, Any], rng: Random) -> str:
