@@ -82,25 +82,17 @@ def test_executing_shows_rows_and_leaves_the_episode_open(env: BirdEnv, towns: P
     few.close()
 
 
-@pytest.mark.parametrize(
-    ("action", "kind", "sql"),
-    [
+def test_actions_are_read() -> None:
+    with_x = "with x as (select 1) select * from x"
+    for action, kind, sql in (
         ("execute[SELECT 1]", "execute", "SELECT 1"),
         (" Submit [ SELECT a[1] FROM t ] ", "submit", "SELECT a[1] FROM t"),
-        ("SELECT 1", "submit", "SELECT 1"),
-        ("with x as (select 1) select * from x", "submit", "with x as (select 1) select * from x"),
-        ("-- why\nSELECT 1", "submit", "-- why\nSELECT 1"),
-        ("```sql\nSELECT 1\n```", "submit", "SELECT 1"),
-        ("execute[```\nSELECT 1\n```]", "execute", "SELECT 1"),
-        ("DELETE FROM t", "submit", "DELETE FROM t"),
-        ("submit[]", "submit", ""),
-        ("the answer is 4", "", ""),
-        ("", "", ""),
-        ("execute SELECT 1", "", ""),
-    ],
-)
-def test_actions_are_read(action: str, kind: str, sql: str) -> None:
-    assert parse_action(action) == (kind, sql)
+        ("SELECT 1", "submit", "SELECT 1"), (with_x, "submit", with_x), ("submit[]", "submit", ""), ("", "", ""),
+        ("-- why\nSELECT 1", "submit", "-- why\nSELECT 1"), ("```sql\nSELECT 1\n```", "submit", "SELECT 1"),
+        ("execute[```\nSELECT 1\n```]", "execute", "SELECT 1"), ("DELETE FROM t", "submit", "DELETE FROM t"),
+        ("the answer is 4", "", ""), ("execute SELECT 1", "", ""),
+    ):  # fmt: skip
+        assert parse_action(action) == (kind, sql)
 
 
 def test_a_bare_query_is_a_submit_and_both_have_one_key(env: BirdEnv) -> None:
@@ -187,22 +179,18 @@ def test_a_database_that_is_missing_or_corrupt_is_a_clear_error(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("options", "error"),
+    ("options", "said"),
     [
-        ({"schema": "xml"}, "known: ddl, ddl\\+samples, m-schema"),
-        ({"scoring": "kind"}, "known: ex, official, sound"),
+        ({"schema": "xml"}, r"ddl, ddl\+samples, m-schema"), ({"scoring": "kind"}, "ex, official, sound"),
         ({"split": "test"}, "dev, dev_20251106, mini_dev, .*_postgresql, .*_mysql, train, train_filtered, validation"),
-        ({"time_limit_s": 0}, "limits above 0 s"),
-        ({"dialect": "oracle"}, "known: sqlite, postgresql, mysql"),
-        ({"dialect": "mysql"}, "expected a dsn with dialect='postgresql' and dialect='mysql'"),
-        ({"dsn": "dbname=x"}, "expected a dsn with dialect='postgresql' and dialect='mysql'"),
-        ({"mode": "answers"}, "interactive, answer"),
-        ({"split": "mini_dev"}, "expected mini_dev_sqlite.json or .* found none; set IAD_DATA"),
-        ({"split": "validation"}, "found none; BIRD has no split 'validation'.*unset IAD_DATA and data_dir"),
+        ({"time_limit_s": 0}, "above 0 s"), ({"dialect": "oracle"}, "sqlite, postgresql, mysql"),
+        ({"dialect": "mysql"}, "a dsn with"), ({"dsn": "dbname=x"}, "a dsn with"),
+        ({"mode": "answers"}, "interactive, answer"), ({"split": "mini_dev"}, "mini_dev_sqlite.json or .*set IAD_DATA"),
+        ({"split": "validation"}, "no split 'validation'.*unset IAD_DATA and data_dir"),
     ],
-)
-def test_arguments_that_make_no_sense_are_refused(towns: Path, options: dict[str, Any], error: str) -> None:
-    with pytest.raises((UnknownTask, ValueError, DataNotFound), match=error):
+)  # fmt: skip
+def test_arguments_that_make_no_sense_are_refused(towns: Path, options: dict[str, Any], said: str) -> None:
+    with pytest.raises((UnknownTask, ValueError, DataNotFound), match=said):
         BirdEnv(data_dir=towns, **options)
 
 

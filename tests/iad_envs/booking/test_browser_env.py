@@ -15,7 +15,8 @@ from tests.browser import Browsers, missing
 from tests.contract.environments import EnvironmentContract, Subject, same, solution_of
 from tests.contract.test_environments import SUBJECTS
 from tests.effort import some
-from tests.iad_envs.booking.site_walks import walk_together
+from tests.iad_envs.booking.site_walks import choose
+from tests.iad_envs.walks import walk_together
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "everything is there")
 KINDS = {"home", "results", "restaurant", "seating", "details", "confirmation", "mine", "cancel"}
@@ -35,9 +36,10 @@ def env(browsers: Browsers) -> Iterator[BookingBrowserEnv]:
     ],
 )
 def test_text_and_browser_environments_agree_on_random_episodes(env: BookingBrowserEnv, seeds: Sequence[int]) -> None:
-    seen: set[str] = set()
-    steps = sum(walk_together([BookingEnv(), env], seed, seen) for seed in seeds)
-    assert steps > 10 * len(seeds)
+    infos = [info for seed in seeds for info in walk_together([BookingEnv(), env], seed, choose)]
+    assert len(infos) > 10 * len(seeds)
+    seen = {info["page"]["kind"] for info in infos}
+    seen |= {one["code"] for info in infos for one in info["facts"]["findings"]}
     assert seen >= KINDS | {"hold_expired", "hold_released", "form_incomplete", "cancelled"}
     assert env.visit.n_lost == 0
 

@@ -2,8 +2,6 @@
 
 import math
 
-import pytest
-
 from iad_envs.webshop.policy.reading import (
     lines_read,
     price_fits,
@@ -37,24 +35,19 @@ def test_an_instruction_is_read_as_words_and_a_limit() -> None:
     assert words_of("Blue Toothbrushes, 120ml") == ("blue", "toothbrush", "120ml")
 
 
-@pytest.mark.parametrize(
-    ("instruction", "expected"),
-    [
-        (
-            "place order for a pack of 12 blue diamond almonds that is gluten free and has the pecan flavor",
-            ["12 pack blue diamond almonds", "gluten free", "pecan"],
-        ),
-        (
-            "i need some draw string shorts. the need to be small and charcoal along with being machine washable",
-            ["draw string shorts", "small", "charcoal", "machine washable"],
-        ),
-        ("i am looking for a chair that is easy to install, in x-large", ["chair", "easy install", "xlarge"]),
-        ("16 ounce bag of sweet potato chips", ["16 ounce bag", "sweet potato chips"]),
-        ("a waterproof boot in size 8.5, priced below 60.00 dollars", ["waterproof boot", "8.5"]),
-    ],
-)
-def test_requirements_are_the_words_that_stand_together(instruction: str, expected: list[str]) -> None:
-    assert requirements(instruction) == expected
+REQUIREMENTS = {
+    "place order for a pack of 12 blue diamond almonds that is gluten free and has the pecan flavor":
+        "12 pack blue diamond almonds|gluten free|pecan",
+    "i need some draw string shorts. the need to be small and charcoal along with being machine washable":
+        "draw string shorts|small|charcoal|machine washable",
+    "i am looking for a chair that is easy to install, in x-large": "chair|easy install|xlarge",
+    "16 ounce bag of sweet potato chips": "16 ounce bag|sweet potato chips",
+    "a waterproof boot in size 8.5, priced below 60.00 dollars": "waterproof boot|8.5",
+}  # fmt: skip
+
+
+def test_requirements_are_the_words_that_stand_together() -> None:
+    assert {text: "|".join(requirements(text)) for text in REQUIREMENTS} == REQUIREMENTS
 
 
 def test_a_requirement_is_seen_in_whichever_way_it_is_written() -> None:

@@ -1,7 +1,5 @@
 """Words are compared as people compare them: plurals, numbers, units, sizes and codes."""
 
-import pytest
-
 from iad_envs.webshop.policy.terms import is_specific, read_words, singular
 
 
@@ -16,21 +14,20 @@ def test_plurals_are_cut_to_the_singular() -> None:
     assert singular("gas") == "gas"
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("120 ml", "120ml"), ("4 fl oz", "4 fluid ounces"), ("4 fl. oz", "4 Fl Oz"), ("1.6 oz", "1.60 Ounce"),
-        ("one pack", "1-pack"), ("pack of 12", "12 pack"), ("set of two", "2-set"), ("3 pcs", "3pieces"),
-        ("x-large", "XL"), ("3x-large", "xxx-large"), ("2XL", "xx large"), ("extra small", "XS"),
-        ("size m", "size medium"), ("39x49in", "39 x 49 inches"), ("20 by 30 inches", "20x30 in"),
-        ("60x40x40cm", "60 x 40 x 40 centimeters"), ("gray", "Grey"), ("women's", "woman"), ("mens", "men’s"),
-        ("machine washable", "machine wash"), ("easily", "easy"), ("headaches", "headache"),
-        ("rubber soles", "rubber sole"), ("shelves", "shelf"), ("6 feet", "6 foot"),
-        ("mattress; queen", "mattress queen"),
-    ],
+SAME = (
+    ("120 ml", "120ml"), ("4 fl oz", "4 fluid ounces"), ("4 fl. oz", "4 Fl Oz"), ("1.6 oz", "1.60 Ounce"),
+    ("one pack", "1-pack"), ("pack of 12", "12 pack"), ("set of two", "2-set"), ("3 pcs", "3pieces"),
+    ("x-large", "XL"), ("3x-large", "xxx-large"), ("2XL", "xx large"), ("extra small", "XS"),
+    ("size m", "size medium"), ("39x49in", "39 x 49 inches"), ("20 by 30 inches", "20x30 in"),
+    ("60x40x40cm", "60 x 40 x 40 centimeters"), ("gray", "Grey"), ("women's", "woman"), ("mens", "men’s"),
+    ("machine washable", "machine wash"), ("easily", "easy"), ("headaches", "headache"),
+    ("rubber soles", "rubber sole"), ("shelves", "shelf"), ("6 feet", "6 foot"),
+    ("mattress; queen", "mattress queen"),
 )  # fmt: skip
-def test_what_people_write_in_several_ways_has_the_same_terms(one: str, other: str) -> None:
-    assert terms(one) == terms(other)
+
+
+def test_what_people_write_in_several_ways_has_the_same_terms() -> None:
+    assert [pair for pair in SAME if terms(pair[0]) != terms(pair[1])] == []
 
 
 def test_what_differs_has_other_terms() -> None:
