@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from iad_envs.bash.env import BashEnv
+from iad_envs.bird.env import BirdEnv
 from iad_envs.booking.env import BookingEnv
 from iad_envs.booking.policy.agent import BookingAgent
 from iad_envs.booking.policy.features import BookingFeatures
@@ -26,8 +28,11 @@ from iad_envs.webshop.policy.features import ShopFeatures
 from iad_envs.webshop.policy.rendering import ShopRendering
 from iad_envs.webshop.policy.verifier import WebShopVerifier
 from iad_policy import Candidate, Feedback
+from iad_policy.prompts.rendering import Rendering
 from iad_policy.types.hashing import digest
 from tests.contract.environments import solution_of
+from tests.iad_envs.bash.small_tasks import make_tasks
+from tests.iad_envs.bird.small_bird import QUESTIONS, UNANSWERED, make_folder
 from tests.iad_envs.booking import site_walks
 from tests.iad_envs.episode import Episode
 from tests.iad_envs.webshop import shop_walks
@@ -68,6 +73,7 @@ class Recorded:
 
     env: Callable[..., Any]
     parts: Sequence[Any]
+    """Its verifier, agent, features and words, if they are recorded too."""
     episodes: Mapping[str, tuple[Walk, str, Mapping[str, Any]]]
 
 
@@ -79,7 +85,7 @@ def episodes(walk: Walk, *tasks: str, **options: Any) -> dict[str, tuple[Walk, s
 def ways(file: str) -> dict[str, tuple[Walk, str, Mapping[str, Any]]]:
     """Ways of a file, whose names say what is to be seen."""
     read = tomllib.loads((FOLDER / file).read_text(encoding="utf-8"))["way"]
-    return {one["name"].replace(" ", "-"): (given(one["actions"]), one["task"], {}) for one in read}
+    return {one["name"].replace(" ", "-"): (given(one["actions"]), one["task"], one.get("options", {})) for one in read}
 
 
 RECORDED = {
@@ -101,46 +107,54 @@ RECORDED = {
         | episodes(played, "test-0120", observation_mode="text_rich")
         | episodes(gold, "test-0090", published=True),
     ),
+    "bird": Recorded(BirdEnv, (), ways("bird.toml")),
+    "bash": Recorded(BashEnv, (), ways("bash.toml")),
 }
 
 
-def told(recorded: Recorded, name: str) -> Iterator[str]:
+def told(recorded: Recorded, name: str, **given: Any) -> Iterator[str]:
     """The lines of an episode: `>` an action that is taken, `?` the verdict on another, `=` a digest of all details."""
     walk, task_id, options = recorded.episodes[name]
-    verifier, agent, features, words = recorded.parts
-    episode = Episode(recorded.env(**options), verifier, task_id, steps_left=15)
-    rng, page = Random(name), list[str]()
+    verifier, agent, features, words = recorded.parts or (None, None, None, Rendering())
+    episode = Episode(recorded.env(**given, **options), verifier, task_id, steps_left=15)
+    rng, page, env = Random(name), list[str](), episode.env
     for action in islice(walk(episode, agent, rng), 30):
-        here, env = episode.state, episode.env
+        here = episode.state
         earlier, page = page, words.page(here).splitlines()
         yield from (f"  {line}" for line in page if line not in earlier)
-        offered = features.actions(here)
-        choices = agent.choices(here) if here.info["page"]["kind"] != "index" else {}
-        yield f"  {', '.join(f'{fit:.2f} {one}' for one, fit in [*choices.items()][:5])}"
-        best, worst = (Candidate(one) for one in rng.sample([*choices, *offered, "nonsense"], 2))
-        again = agent.propose(here, feedback=Feedback("", best=best, worst=worst), temperature=1.0, rng=rng).action
-        tried = list(dict.fromkeys((best.action, worst.action, again, action)))
-        verdicts = {one: episode.verdict(one) for one in tried}
-        for one in tried[:-1]:
-            yield f"? {one}: {verdicts[one].score:.3f} {verdicts[one].passed}"
-        marks = [(env.action_key(one), env.terminal(one), env.irreversible(one)) for one in tried]
-        yield f"= {digest([astuple(verdicts[one]) for one in tried], marks, offered, choices, words.values(here))}"
-        rows = np.round(features.rows(here, [*offered, action]), 6)
-        found = {feature: value for feature, value in zip(features.names, rows[-1].tolist(), strict=True) if value}
+        rows: Any = None
+        if recorded.parts:
+            offered = features.actions(here)
+            choices = agent.choices(here) if here.info["page"]["kind"] != "index" else {}
+            yield f"  {', '.join(f'{fit:.2f} {one}' for one, fit in [*choices.items()][:5])}"
+            best, worst = (Candidate(one) for one in rng.sample([*choices, *offered, "nonsense"], 2))
+            again = agent.propose(here, feedback=Feedback("", best=best, worst=worst), temperature=1.0, rng=rng).action
+            tried = list(dict.fromkeys((best.action, worst.action, again, action)))
+            verdicts = {one: episode.verdict(one) for one in tried}
+            for one in tried[:-1]:
+                yield f"? {one}: {verdicts[one].score:.3f} {verdicts[one].passed}"
+            marks = [(env.action_key(one), env.terminal(one), env.irreversible(one)) for one in tried]
+            yield f"= {digest([astuple(verdicts[one]) for one in tried], marks, offered, choices, words.values(here))}"
+            rows = np.round(features.rows(here, [*offered, action]), 6).tolist()
+            yield f"  {verdicts[action].score:.3f} {verdicts[action].passed} {verdicts[action].critique}"
+            yield f"  { ({feature: value for feature, value in zip(features.names, rows[-1], strict=True) if value}) }"
+        ahead = env.simulate(env.snapshot(), action)
         episode.did(action)
-        after, gold = episode.state, {key: episode.gold[key] for key in sorted(env.GOLD_INFO)}
-        yield f"> {action}: {verdicts[action].score:.3f} {verdicts[action].passed} {verdicts[action].critique}"
+        after, now = episode.state, episode.gold
+        yield f"> {action}"
         yield f"  {words.result(here, action, after)} {words.facts(after)}"
-        yield f"  {found} {gold['progress']:.3f} {env.why_failed()}"
-        said = (words.outcome(after), words.turns(after))
-        yield f"= {digest(after.observation, dict(episode.gold), rows.tolist(), said)}"
-    yield from (f"  {line}" for line in words.page(episode.state).splitlines())
+        yield f"  {now['progress']:.3f} {now['success']} {now['stop_reason']} {env.why_failed()}"
+        yield f"= {digest(after.observation, dict(now), rows, words.outcome(after), words.turns(after), ahead.key)}"
+    yield from (f"  {line}" for line in words.page(episode.state).splitlines() if line not in page)
+    env.close()
 
 
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, one in RECORDED.items() for name in one.episodes])
-def test_an_episode_is_as_it_was_recorded(kind: str, name: str) -> None:
+def test_an_episode_is_as_it_was_recorded(kind: str, name: str, tmp_path: Path) -> None:
+    made = {"bird": lambda: make_folder(tmp_path, [*QUESTIONS, UNANSWERED]), "bash": lambda: make_tasks(tmp_path)}
+    given = {"data_dir": made[kind]()} if kind in made else {}
     path = FOLDER / kind / f"{name}.txt"
-    found = "".join(f"{line.rstrip()}\n" for line in told(RECORDED[kind], name))
+    found = "".join(f"{line.rstrip()}\n" for line in told(RECORDED[kind], name, **given))
     if os.environ.get("IAD_WRITE_SNAPSHOTS"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(found, encoding="utf-8")

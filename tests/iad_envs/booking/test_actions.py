@@ -5,7 +5,6 @@ from collections import defaultdict
 from pathlib import Path
 from random import Random
 
-import pytest
 from hypothesis import settings
 
 from iad_envs.booking.actions import SiteAction, key_of, read_action
@@ -16,17 +15,7 @@ from iad_envs.booking.pages import MAX_TEXT, WINDOW, last_scroll, page_of, rende
 from iad_envs.booking.state import Exchanged, Place, Scene, Wish
 from iad_envs.core import Token
 from tests.contract.environments import same, solution_of
-from tests.iad_envs.booking.visits import (
-    ENGINE,
-    TASKS,
-    TEST,
-    WORLD,
-    address,
-    play,
-    started,
-    tasks_with,
-    to_table,
-)
+from tests.iad_envs.booking.visits import ENGINE, TASKS, TEST, WORLD, play, started, tasks_with, to_table
 
 SLUG = "bistro-almond-tree-port-alder"
 
@@ -105,63 +94,6 @@ def test_dates_times_and_parties_are_read_as_they_are_written_and_other_texts_ar
         assert read_time(clock(minute)) == read_time(time_text(minute)) == minute
     for party in range(1, 9):
         assert read_party(people(party)) == read_party(str(party)) == party
-
-
-@pytest.mark.parametrize(
-    ("name", "values"),
-    [
-        ("date", {"June 17": "2026-06-17", "2026-03-02": "2026-03-02", "June 29 2026": "2026-06-29", "soon": "",
-                  "June 30 2026": "", "March 1 2026": "", "March 1": ""}),
-        ("time", {"7 pm": "19:00", "25:00": ""}),
-        ("party", {"8 people": "8", "9": "", "0": ""}),
-    ],
-)  # fmt: skip
-def test_type_sets_a_date_time_or_party_and_refuses_what_is_out_of_range(name: str, values: dict[str, str]) -> None:
-    env = started(TEST[0])
-    before = env.step(address(SLUG, 15, 1140, 2))[4]["page"]["form"]
-    for text, value in values.items():
-        ahead = env.simulate(env.snapshot(), f"TYPE [{name}] [{text}]")
-        assert ahead.info["page"]["form"] == {**before, name: value or before[name]}
-        assert ahead.info["invalid_action"] is (value == "")
-        assert value or f"expected a {name}" in ahead.observation
-
-
-def test_type_appends_to_a_text_clear_empties_it_and_only_fields_are_typed_in() -> None:
-    env = started(TEST[0])
-    assert play(env, ["TYPE [q] [La ]", "TYPE [q] [Lanterna]"])[4]["page"]["form"]["q"] == "La Lanterna"
-    assert env.step("CLEAR [q]")[4]["page"]["form"]["q"] == ""
-    play(env, [f"TYPE [q] [{'x' * 400}]", f"TYPE [q] [{'y' * 100}]"])
-    observation, _, _, _, info = env.step("TYPE [q] [z]")
-    assert (info["invalid_action"], len(info["page"]["form"]["q"])) == (True, 500)
-    assert "expected at most 500 characters in a field, got 501" in observation
-    env.step("GOTO [/search?q=the]")
-    for action in ("CLEAR [go]", "TYPE [go] [x]", "SUBMIT [go]", "CLEAR [city]", "TYPE [home] [x]"):
-        ahead = env.simulate(env.snapshot(), action)
-        assert (ahead.info["invalid_action"], "expected the id of a" in ahead.observation) == (True, True), action
-
-
-def test_a_city_is_typed_or_chosen_from_the_list_that_a_click_opens() -> None:
-    env = started(TEST[0])
-    for name in ("Norwick", "norwick", "santa corva", "SANTA-CORVA"):
-        city = env.step(f"TYPE [city] [{name}]")[4]["page"]["form"]["city"]
-        assert city == name.lower().replace(" ", "-")
-    opened, chosen = (env.step(action)[4]["page"] for action in ("CLICK [city]", "CLICK [city-bellmere]"))
-    for page, options in ((opened, [f"city-{slug}" for slug in WORLD.cities]), (chosen, [])):
-        assert [one["id"] for one in page["elements"] if one["kind"] == "option"] == options
-    assert chosen["form"]["city"] == "bellmere"
-    assert "expected one of Port Alder, Bellmere" in env.step("TYPE [city] [Paris]")[0]
-    assert env.step("CLICK [go]")[4]["facts"]["city"] == "Bellmere"
-
-
-def test_an_element_outside_the_window_is_not_there() -> None:
-    env = started(TEST[0])
-    info = env.step("GOTO [/search?q=&city=norwick]")[4]
-    assert len(info["page"]["elements"]) == WINDOW
-    assert [one for one in info["available_actions"] if "SCROLL" in one] == ["SCROLL [DOWN]"]
-    assert env.simulate(env.snapshot(), "CLICK [mine]").info["invalid_action"]
-    info = env.step("SCROLL [DOWN]")[4]
-    assert env.simulate(env.snapshot(), "CLICK [go]").info["invalid_action"] is (info["page"]["n_above"] > 2)
-    assert env.simulate(env.snapshot(), "CLICK [mine]").info["page"]["kind"] == "mine"
 
 
 def test_addresses_lead_to_their_pages_with_the_sites_name_and_without_and_may_leave_out_what_is_known() -> None:

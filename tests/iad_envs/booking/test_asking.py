@@ -10,20 +10,8 @@ from iad_envs.booking.user import NOTHING_MORE, TOPICS, answer_of, topics_of
 from iad_envs.booking.world import SEATINGS
 from iad_policy.types.hashing import encode
 from tests.contract.environments import same, solution_of
-from tests.iad_envs.booking.visits import (
-    TASKS,
-    TEST,
-    WORLD,
-    alone,
-    assert_alike,
-    booking,
-    codes,
-    drawn,
-    play,
-    public,
-    started,
-    tasks_with,
-)
+from tests.iad_envs.booking.site_walks import choose
+from tests.iad_envs.booking.visits import TASKS, TEST, WORLD, alone, assert_alike, public, tasks_with
 
 WHERE = "ASK USER HELP [Where would you like to sit?]"
 WORDS = (
@@ -71,7 +59,7 @@ def test_gold_and_others_who_want_tables_are_in_no_observation_and_no_public_inf
     rng = Random(1)
     for _ in range(8):
         info = envs[0].simulate(envs[0].snapshot(), "SCROLL [UP]").info
-        actions = [drawn(info, rng) for _ in range(4)]
+        actions = [choose(info, rng) for _ in range(4)]
         assert_alike(envs, [next((one for one in actions if "ASK" not in one), "CLICK [home]")], *actions)
     for env in envs:
         env.reset(options={"task_id": task.task_id})
@@ -84,35 +72,6 @@ def test_gold_and_others_who_want_tables_are_in_no_observation_and_no_public_inf
     envs = [alone(tmp_path / "alone", task), alone(tmp_path / "wanted", task._replace(rivals=others))]
     assert_alike(envs, solution_of(envs[0]), "CLICK [mine]")
     assert "rival" not in json.dumps(encode(envs[1].step("SCROLL [UP]")[4])).lower()
-
-
-def test_a_question_with_the_last_action_is_answered_too() -> None:
-    task = tasks_with("hidden_seating")[0]
-    env = started(task, max_steps=1)
-    ahead = env.simulate(env.snapshot(), WHERE)
-    assert (ahead.info["stop_reason"], ahead.info["page"]["answer"]) == ("max_steps", "")
-    assert "The user will answer." in ahead.observation
-    observation, _, terminated, truncated, info = env.step(WHERE)
-    assert (terminated, truncated, info["page"]["answer"]) == (False, True, task.answers["seating"])
-    assert task.answers["seating"] in observation
-    assert info["reward_parts"]["needless_asks"] == 0.0
-
-
-def test_an_open_question_of_seating_is_a_finding_until_the_user_was_asked() -> None:
-    given, several = (
-        tasks_with("given_seating")[0],
-        next(
-            task
-            for task in TEST
-            if not task.kinds and len(WORLD.tables(task.restaurant, task.day, task.party)[task.gold_slots[0]]) > 1
-        ),
-    )
-    for task in (tasks_with("hidden_seating")[0], several, given):
-        env = started(task)
-        is_open = [] if task is given else ["unasked_preference"]
-        info = play(env, booking(task)[:2])[4]
-        assert (info["page"]["kind"], codes(info)) == ("seating", is_open)
-        assert [codes(env.step(f"ASK USER HELP [{one}]")[4]) for one in ("Your email?", "Sit?")] == [is_open, []]
 
 
 def test_no_wording_gets_a_right_time_out_of_the_user_that_the_instruction_does_not_name() -> None:
