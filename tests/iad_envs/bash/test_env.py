@@ -1,6 +1,8 @@
-"""`IAD/InterCodeBash-v0`: contract 1, and what a shell does, seen from outside."""
+"""`IAD/InterCodeBash-v0`: contract 1, and what a shell does, seen from outside.
 
-import json
+What is seen and scored along commands is recorded: `tests/fixtures/episodes/bash.toml` has the ways.
+"""
+
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,33 +13,24 @@ import iad_envs  # noqa: F401 (registers)
 from iad_envs.bash.env import BashEnv
 from iad_envs.errors import UnknownTask
 from tests.contract.environments import EnvironmentContract, Subject
-
-
-class TestContract(EnvironmentContract):
-    @pytest.fixture
-    def subject(self) -> Subject:
-        walk = "cd / && mkdir -p walked && echo step {step} >> walked/notes.txt && ls walked"
-        return Subject("IAD/InterCodeBash-v0", lambda info: walk.format_map(info), bound_by="files in a sandbox")
-
-
-TASKS = [
-    {"query": "Say hello", "gold": "echo hello there"},
-    {"query": "Draw a number", "gold": "echo number$RANDOM$RANDOM$RANDOM"},
-    {"query": "Draw a tree", "gold": "no-such-tool /desk | sort"},
-    {"query": "Change one", "gold": "echo new words > /desk/one.txt"},
-    {"query": "Two at once", "gold": ["mkdir /desk/made", "echo text > /desk/made/a.txt"]},
-]
+from tests.iad_envs.bash.small_tasks import make_tasks
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("intercode")
-    (folder / "tasks_fs_1.json").write_text(json.dumps(TASKS))
-    (folder / "setup_nl2b_fs_1.sh").write_text(
-        "mkdir -p /desk/sub /desk/hollow\necho first > /desk/one.txt\n"
-        "echo two > /desk/sub/two.txt\nln -s sub /desk/link\n"
-    )
-    return folder
+    return make_tasks(tmp_path_factory.mktemp("intercode"))
+
+
+class TestContract(EnvironmentContract):
+    @pytest.fixture
+    def subject(self, data: Path) -> Subject:
+        walk = "cd / && mkdir -p walked && echo step {step} >> walked/notes.txt && ls walked"
+        arguments = {"data_dir": str(data)}
+        bound_by = "files in a sandbox"
+        return Subject(
+            "IAD/InterCodeBash-v0", lambda info: walk.format_map(info), arguments=arguments, bound_by=bound_by,
+            exempt=["fs_1-1"],
+        )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -56,43 +49,6 @@ def env(opened: BashEnv) -> BashEnv:
 def said(env: BashEnv, command: str) -> str:
     output: str = env.step(command)[4]["page"]["output"]
     return output
-
-
-def test_the_observation_tells_output_errors_exit_code_and_what_else_happened(data: Path) -> None:
-    env = BashEnv(data_dir=data, limits={"time_s": 0.5, "output_bytes": 2000})
-    env.reset(seed=0)
-    for command, texts, fact, value in (
-        ("echo out; echo err >&2; exit 3", ("out\nerr\n[exit code 3]",), "exit_code", 3),
-        ("echo before; sleep 60", ("before", "timed out"), "timed_out", True),
-        ("seq 5000", ("truncated",), "truncated", True),
-        ("sleep 60 & echo on", ("1 background jobs ended",), "background_ended", 1),
-    ):
-        observation, *_, info = env.step(command)
-        assert all(text in observation for text in texts)
-        assert info["facts"][fact] == value
-    for command, output in (  # the working directory is carried as a shell would
-        ("cd /desk && ls sub", "two.txt\n"),
-        ("cd link; pwd", "/desk/link\n"),
-        ("cd -", "/desk\n"),
-    ):
-        assert said(env, command) == output
-    env.close()
-    env.reset(options={"task_id": "fs_1-0"})  # an environment that was closed opens again
-    assert said(env, "cat /desk/one.txt") == "first\n"
-    env.close()
-
-
-def test_facts_name_what_a_command_touched_and_destroyed(env: BashEnv) -> None:
-    env.step("cd /desk; echo x > new.txt; echo y >> one.txt; rm sub/two.txt; chmod 000 hollow")
-    facts = env.simulate(env.snapshot(), "true").info["facts"]
-    assert (facts["created"], facts["changed"], facts["deleted"]) == ((), (), ())
-    *_, info = env.step("echo z > other.txt; echo y >> one.txt; rm new.txt")
-    facts = info["facts"]
-    assert facts["created"] == ("/desk/other.txt",)
-    assert facts["changed"] == ("/desk/one.txt",)
-    assert facts["deleted"] == ("/desk/new.txt",)
-    assert facts["destructive"] == ("deletes", "overwrites")
-    assert env.simulate(env.snapshot(), ": > one.txt").info["facts"]["destructive"] == ("empties",)
 
 
 def test_candidates_run_side_by_side_do_not_see_each_other(env: BashEnv) -> None:
@@ -135,35 +91,16 @@ def test_progress_is_known_from_the_first_step_and_its_gold_run_is_kept(env: Bas
     assert info["reward_parts"]["answer"] > 0
 
 
-def test_the_gold_command_leaves_nothing_that_the_agent_sees(env: BashEnv, data: Path) -> None:
-    env.reset(options={"task_id": "fs_1-4"})
-    env.step("true")
-    assert said(env, "ls /desk") == "hollow\nlink\none.txt\nsub\n"
-    assert "No such file" in said(env, f"ls {data}")
-    assert said(env, "grep -rl 'echo text' /usr/lib/python3*/site-packages /usr/local /home /root 2>/dev/null") == ""
-
-
-def test_published_files_that_were_only_modified_are_not_compared_and_strictly_they_are(data: Path) -> None:
-    for reward, wrong in (("intercode", 1.0), ("strict", 0.5)):
-        env = BashEnv(data_dir=data, reward=reward)  # type: ignore[arg-type]
-        for command, expected in (("echo nonsense > /desk/one.txt", wrong), ("echo new words > /desk/one.txt", 1.0)):
-            env.reset(options={"task_id": "fs_1-3"})
-            env.step(command)
-            assert float(env.step("submit")[1]) == expected
+def test_the_gold_command_leaves_nothing_that_the_agent_sees_and_a_closed_environment_opens_again(data: Path) -> None:
+    env = BashEnv(data_dir=data)
+    for _ in range(2):
+        env.reset(options={"task_id": "fs_1-4"})
+        env.step("true")
+        assert said(env, "ls /desk") == "hollow\nlink\none.txt\nsub\n"
+        assert "No such file" in said(env, f"ls {data}")
+        looked = said(env, "grep -rl 'echo text' /usr/lib/python3*/site-packages /usr/local /home /root 2>/dev/null")
+        assert looked == ""
         env.close()
-
-
-def test_the_published_shell_has_the_originals_quoting_and_lacks_what_its_reset_destroys(data: Path) -> None:
-    env = BashEnv(data_dir=data, published=True)
-    env.reset(options={"task_id": "fs_1-0"})
-    assert said(env, "ls -d /tmp /mnt /desk/hollow 2>/dev/null; ls /desk") == "link\none.txt\nsub\n"
-    observation, *_, info = env.step('echo "a   b"')
-    assert info["page"]["output"] == "a\n"
-    assert "ran as" in observation
-    observation, *_, info = env.step('echo "')
-    assert info["invalid_action"] is True
-    assert "expected quotes that still balance" in observation
-    env.close()
 
 
 def test_tasks_whose_programs_are_missing_are_excluded_by_name_and_arguments_are_checked(

@@ -142,29 +142,24 @@ def test_a_gold_command_does_something_and_scores_1_and_doing_nothing_does_not(
     env.close()
 
 
+COMPLAINTS = {
+    "find /desk -name '*.txt' -type f": "the same without -type f", "true": "nothing happens",
+    "grep -i 'one' /desk/a.txt": "the same without i of grep -i",
+    "echo $RANDOM$RANDOM$RANDOM": "the second time differs",
+    "grep 'one' /desk/a.txt | grep -v 'two'": "the same without the stage grep -v 'two'",
+    "awk '$2 > 0 { print $1 }' /desk/a.txt": "the same without the condition", 'echo "one   two"': "its quotes",
+    "awk '$2 > 1 && $2 > 0' /desk/a.txt": "the same without $2 > 0", "grep 'nine' /desk/a.txt": "exit code 1",
+    "sed 's/one/1/g' /desk/a.txt > /desk/c.txt": "the same without the g",
+    "cut -d' ' -f2 /desk/b.txt | sort | uniq -c | sort -rn | head -n 1": "a tie at its end",
+    "cat /desk/a.txt": "the same without all but a look at /desk/a.txt",
+    "mkdir /desk/new": "full reward without anything", "grep 'one' /desk/c.txt | cut -d' ' -f2 | sort": "",
+}  # fmt: skip
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("gold", "complaint"),
-    [
-        ("find /desk -name '*.txt' -type f", "the same without -type f"),
-        ("grep -i 'one' /desk/a.txt", "the same without i of grep -i"),
-        ("grep 'one' /desk/a.txt | grep -v 'two'", "the same without the stage grep -v 'two'"),
-        ("awk '$2 > 0 { print $1 }' /desk/a.txt", "the same without the condition"),
-        ("awk '$2 > 1 && $2 > 0' /desk/a.txt", "the same without $2 > 0"),
-        ("sed 's/one/1/g' /desk/a.txt > /desk/c.txt", "the same without the g"),
-        ("cut -d' ' -f2 /desk/b.txt | sort | uniq -c | sort -rn | head -n 1", "a tie at its end"),
-        ("cat /desk/a.txt", "the same without all but a look at /desk/a.txt"),
-        ("mkdir /desk/new", "full reward without anything"),
-        ("grep 'nine' /desk/a.txt", "exit code 1"),
-        ("true", "nothing happens"),
-        ("echo $RANDOM$RANDOM$RANDOM", "the second time differs"),
-        ('echo "one   two"', "its quotes"),
-        ("grep 'one' /desk/c.txt | cut -d' ' -f2 | sort", ""),
-    ],
-)
-def test_a_bad_task_is_complained_about_and_a_good_one_not(
-    checking: ModuleType, tmp_path: Path, gold: str, complaint: str
-) -> None:
+@pytest.mark.parametrize("gold", COMPLAINTS)
+def test_a_bad_task_is_complained_about_and_a_good_one_not(checking: ModuleType, tmp_path: Path, gold: str) -> None:
+    complaint = COMPLAINTS[gold]
     (tmp_path / "tasks_fs_1.json").write_text(json.dumps([{"query": "Do it", "gold": gold}]))
     files = {"a": r"one 2\ntwo 1\n", "b": r"a 1\nb 2\n"} | ({} if complaint else {"c": r"one 22\none 11\ntwo 44\n"})
     texts = "; ".join(f"printf '{text}' > /desk/{name}.txt" for name, text in files.items())

@@ -12,7 +12,7 @@ from iad_envs.bird.findings import Values, findings
 from iad_envs.bird.schema import Schema, schema_of
 from tests.iad_envs.bird.small_bird import QUESTIONS, UNANSWERED, make_folder
 
-Find = Callable[..., dict[str, QueryFinding]]
+Find = Callable[..., tuple[QueryFinding, ...]]
 
 
 @pytest.fixture(scope="session")
@@ -36,8 +36,8 @@ def find(database_file: Path, schema: Schema) -> Iterator[Find]:
     with DatabaseClient(database_file) as database:
         values = Values(database.run)
 
-        def find(sql: str, question: str = "Which?", evidence: str = "") -> dict[str, QueryFinding]:
+        def find(sql: str, question: str = "Which?", evidence: str = "") -> tuple[QueryFinding, ...]:
             asked = Question("1", "towns", question, evidence, "")
-            return {one.code: one for one in findings(sql, database.run(sql), asked, schema, values)}
+            return findings(sql, database.run(sql), asked, schema, values)
 
         yield find

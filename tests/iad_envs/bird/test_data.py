@@ -27,25 +27,25 @@ def test_a_split_is_loaded_with_its_golds_apart_and_a_repeated_id_gets_a_number(
 
 
 @pytest.mark.parametrize(
-    ("split", "name"),
+    ("split", "names"),
     [
-        ("mini_dev", "mini_dev_sqlite.json"),
-        ("mini_dev", "mini_dev.json"),
-        ("mini_dev", "mini_dev_sqlite.jsonl"),
-        ("mini_dev_mysql", "mini_dev_mysql.jsonl"),
-        ("dev_20251106", "dev_20251106.json"),
-        ("train_filtered", "train_filtered.jsonl"),
+        ("mini_dev", ("mini_dev_sqlite.json", "mini_dev.json", "mini_dev_sqlite.jsonl")),
+        ("mini_dev_mysql", ("mini_dev_mysql.jsonl",)),
+        ("dev_20251106", ("dev_20251106.json",)),
+        ("train_filtered", ("train_filtered.jsonl",)),
     ],
 )
-def test_a_split_is_found_under_its_names_as_an_array_or_as_lines(tmp_path: Path, split: str, name: str) -> None:
-    folder = make_folder(tmp_path)
+def test_a_split_is_found_under_its_names_as_an_array_or_as_lines(
+    tmp_path: Path, split: str, names: tuple[str, ...]
+) -> None:
     lines = [json.dumps(question) for question in QUESTIONS[:2]]
-    text = "\n".join(lines) if name.endswith("l") else f"[{','.join(lines)}]"
-    (folder / name).write_bytes(b"\xef\xbb\xbf" + text.encode())
-    (folder / "train_databases").symlink_to(folder / "dev_databases")
-    data = load_data(folder, split)
-    assert list(data.questions) == ["7", "8"]
-    assert data.database("towns").is_file()
+    for name in names:
+        folder = make_folder(tmp_path / name)
+        text = "\n".join(lines) if name.endswith("l") else f"[{','.join(lines)}]"
+        (folder / name).write_bytes(b"\xef\xbb\xbf" + text.encode())
+        (folder / "train_databases").symlink_to(folder / "dev_databases")
+        data = load_data(folder, split)
+        assert (list(data.questions), data.database("towns").is_file()) == (["7", "8"], True)
 
 
 def test_descriptions_tolerate_byte_order_marks_cp1252_stray_spaces_and_case(tmp_path: Path) -> None:

@@ -1,4 +1,7 @@
-"""`IAD/BIRD-v0` on a small data folder: the contract, and what is special about SQL."""
+"""`IAD/BIRD-v0` on a small data folder: the contract, and what is special about SQL.
+
+What is seen and scored along queries is recorded: `tests/fixtures/episodes/bird.toml` has the ways.
+"""
 
 import json
 import math
@@ -57,50 +60,17 @@ def test_the_first_page_holds_question_evidence_and_schema_and_no_gold(env: Bird
     assert [table["name"] for table in info["page"]["tables"]] == ["city", "shop", "order item"]
 
 
-def test_executing_shows_rows_and_leaves_the_episode_open(env: BirdEnv, towns: Path) -> None:
-    observation, reward, terminated, truncated, info = env.step("execute[SELECT id, name, founded FROM city]")
-    rows = ["1 | Bern | 1191-05-01", "2 | Basel | 0374-01-01", "3 | Lyon | -0043-01-01", "4 | Nice | NULL"]
-    assert observation.splitlines()[:6] == ["execute: 4 rows", "id | name | founded", *rows]
-    assert "List the shops by sales, best first." in observation
-    assert (reward, terminated, truncated) == (0.0, False, False)
-    assert info["page"]["rows"][3] == (4, "Nice", None)
-    observation, *_, info = env.step("execute[SELECT x'00ff', printf('%5000d', 1)]")
-    assert "x'00ff'" in observation
-    assert len(observation.partition("\n\n")[0]) < 500
-    json.dumps(info["page"])
-    info = env.step("execute[SELECT name FROM shop WHERE name = 'Anas']")[4]
-    findings = {finding["code"]: finding for finding in info["facts"]["findings"]}
-    assert set(findings) == {"empty", "literal_not_found", "literal_unasked"}
-    assert findings["literal_not_found"]["severity"] == "warning"
-    assert 'near: "Anna\'s"' in findings["literal_not_found"]["message"]
-    json.dumps(info["facts"])
-    few = BirdEnv(data_dir=towns, shown_rows=2)
-    few.reset(seed=0)
-    observation, *_, info = few.step("execute[SELECT a.id FROM city a, city b]")
-    assert [observation.splitlines()[place] for place in (0, 4)] == ["execute: 16 rows", "... 14 more rows"]
-    assert (len(info["page"]["rows"]), info["page"]["n_rows"]) == (2, 16)
-    few.close()
-
-
-@pytest.mark.parametrize(
-    ("action", "kind", "sql"),
-    [
+def test_actions_are_read() -> None:
+    with_x = "with x as (select 1) select * from x"
+    for action, kind, sql in (
         ("execute[SELECT 1]", "execute", "SELECT 1"),
         (" Submit [ SELECT a[1] FROM t ] ", "submit", "SELECT a[1] FROM t"),
-        ("SELECT 1", "submit", "SELECT 1"),
-        ("with x as (select 1) select * from x", "submit", "with x as (select 1) select * from x"),
-        ("-- why\nSELECT 1", "submit", "-- why\nSELECT 1"),
-        ("```sql\nSELECT 1\n```", "submit", "SELECT 1"),
-        ("execute[```\nSELECT 1\n```]", "execute", "SELECT 1"),
-        ("DELETE FROM t", "submit", "DELETE FROM t"),
-        ("submit[]", "submit", ""),
-        ("the answer is 4", "", ""),
-        ("", "", ""),
-        ("execute SELECT 1", "", ""),
-    ],
-)
-def test_actions_are_read(action: str, kind: str, sql: str) -> None:
-    assert parse_action(action) == (kind, sql)
+        ("SELECT 1", "submit", "SELECT 1"), (with_x, "submit", with_x), ("submit[]", "submit", ""), ("", "", ""),
+        ("-- why\nSELECT 1", "submit", "-- why\nSELECT 1"), ("```sql\nSELECT 1\n```", "submit", "SELECT 1"),
+        ("execute[```\nSELECT 1\n```]", "execute", "SELECT 1"), ("DELETE FROM t", "submit", "DELETE FROM t"),
+        ("the answer is 4", "", ""), ("execute SELECT 1", "", ""),
+    ):  # fmt: skip
+        assert parse_action(action) == (kind, sql)
 
 
 def test_a_bare_query_is_a_submit_and_both_have_one_key(env: BirdEnv) -> None:
@@ -108,37 +78,6 @@ def test_a_bare_query_is_a_submit_and_both_have_one_key(env: BirdEnv) -> None:
     same = ["SELECT name FROM city", "submit[select  NAME\nfrom city ;]", "```sql\nSELECT name -- x\nFROM city\n```"]
     assert len({env.action_key(action) for action in same}) == 1
     assert env.action_key("SELECT 'A'") != env.action_key("SELECT 'a'")
-
-
-@pytest.mark.parametrize(
-    ("action", "is_valid"),
-    [("submit[SELECT]", False), ("submit[...]", False), ("execute[SELECT]", True), ("submit[SELECT nosuch]", True)],
-)
-def test_an_answer_that_is_no_sql_is_no_valid_action(env: BirdEnv, action: str, is_valid: bool) -> None:
-    env.reset(options={"task_id": "8"})
-    observation, reward, terminated, _, info = env.step(action)
-    assert info["invalid_action"] is not is_valid
-    assert (reward, terminated) == (0.0, action.startswith("submit"))
-    assert "Invalid action" not in observation
-
-
-def test_in_the_mode_answer_only_a_submit_is_offered_and_anything_else_ends_the_only_decision(towns: Path) -> None:
-    env = BirdEnv(data_dir=towns, mode="answer")
-    longer = BirdEnv(data_dir=towns, mode="answer", max_steps=3)
-    assert [one.max_steps for one in (BirdEnv(data_dir=towns), env, longer)] == [10, 1, 3]
-    observation, info = env.reset(options={"task_id": "8"})
-    assert info["available_actions"] == ("submit[...]",)
-    assert "execute" not in observation
-    assert "submit[SQL], or a bare query" in observation
-    observation, reward, terminated, truncated, info = env.step(LOOK)
-    assert "Invalid action: expected submit[SQL] or a bare query, got 'execute[" in observation
-    assert "Bern" not in observation.partition("Invalid action")[0].partition("CREATE TABLE city")[0]
-    assert (reward, terminated, truncated, info["stop_reason"]) == (0.0, False, True, "max_steps")
-    assert info["invalid_action"] is True
-    env.reset(options={"task_id": "8"})
-    _, reward, terminated, _, info = env.step(GOLDS["8"])
-    assert (reward, terminated, info["success"]) == (1.0, True, True)
-    env.close()
 
 
 def test_the_key_of_an_outcome_is_its_set_of_rows_and_progress_the_soft_f1_of_the_last_query(env: BirdEnv) -> None:
@@ -155,26 +94,11 @@ def test_the_key_of_an_outcome_is_its_set_of_rows_and_progress_the_soft_f1_of_th
     assert [round(env.step(action)[4]["progress"], 3) for action in steps] == [0.5, 0.5, 0.0]
 
 
-def test_a_right_set_in_the_wrong_order_is_right_officially_and_not_soundly(towns: Path) -> None:
-    rewards = {}
-    for scoring in ("ex", "official", "sound"):
-        env = BirdEnv(data_dir=towns, scoring=scoring)
-        env.reset(options={"task_id": "8"})
-        _, rewards[scoring], _, _, info = env.step("SELECT name FROM shop WHERE sales > 0 ORDER BY sales")
-        assert (info["reward_parts"]["ex"], info["reward_parts"]["sound"]) == (1.0, 0.0)
-        env.close()
-    assert rewards == {"ex": 1.0, "official": 1.0, "sound": 0.0}
-
-
-def test_a_question_without_gold_runs_scores_nan_and_says_so(env: BirdEnv) -> None:
-    _, info = env.reset(options={"task_id": "10"})
-    assert info["facts"]["has_gold"] is False
+def test_a_question_without_gold_has_no_solution_and_scores_nan(env: BirdEnv) -> None:
+    env.reset(options={"task_id": "10"})
     assert env.oracle(env.snapshot())["solution"] is None
-    assert env.step("execute[SELECT name FROM shop]")[1] == 0.0
     _, reward, terminated, _, info = env.step("SELECT name FROM shop")
-    assert (terminated, info["success"]) == (True, False)
-    assert math.isnan(float(reward))
-    assert math.isnan(info["progress"])
+    assert (terminated, math.isnan(float(reward)), math.isnan(info["progress"])) == (True, True, True)
 
 
 def test_a_database_that_is_missing_or_corrupt_is_a_clear_error(tmp_path: Path) -> None:
@@ -187,22 +111,18 @@ def test_a_database_that_is_missing_or_corrupt_is_a_clear_error(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("options", "error"),
+    ("options", "said"),
     [
-        ({"schema": "xml"}, "known: ddl, ddl\\+samples, m-schema"),
-        ({"scoring": "kind"}, "known: ex, official, sound"),
+        ({"schema": "xml"}, r"ddl, ddl\+samples, m-schema"), ({"scoring": "kind"}, "ex, official, sound"),
         ({"split": "test"}, "dev, dev_20251106, mini_dev, .*_postgresql, .*_mysql, train, train_filtered, validation"),
-        ({"time_limit_s": 0}, "limits above 0 s"),
-        ({"dialect": "oracle"}, "known: sqlite, postgresql, mysql"),
-        ({"dialect": "mysql"}, "expected a dsn with dialect='postgresql' and dialect='mysql'"),
-        ({"dsn": "dbname=x"}, "expected a dsn with dialect='postgresql' and dialect='mysql'"),
-        ({"mode": "answers"}, "interactive, answer"),
-        ({"split": "mini_dev"}, "expected mini_dev_sqlite.json or .* found none; set IAD_DATA"),
-        ({"split": "validation"}, "found none; BIRD has no split 'validation'.*unset IAD_DATA and data_dir"),
+        ({"time_limit_s": 0}, "above 0 s"), ({"dialect": "oracle"}, "sqlite, postgresql, mysql"),
+        ({"dialect": "mysql"}, "a dsn with"), ({"dsn": "dbname=x"}, "a dsn with"),
+        ({"mode": "answers"}, "interactive, answer"), ({"split": "mini_dev"}, "mini_dev_sqlite.json or .*set IAD_DATA"),
+        ({"split": "validation"}, "no split 'validation'.*unset IAD_DATA and data_dir"),
     ],
-)
-def test_arguments_that_make_no_sense_are_refused(towns: Path, options: dict[str, Any], error: str) -> None:
-    with pytest.raises((UnknownTask, ValueError, DataNotFound), match=error):
+)  # fmt: skip
+def test_arguments_that_make_no_sense_are_refused(towns: Path, options: dict[str, Any], said: str) -> None:
+    with pytest.raises((UnknownTask, ValueError, DataNotFound), match=said):
         BirdEnv(data_dir=towns, **options)
 
 

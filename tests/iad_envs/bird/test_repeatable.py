@@ -20,36 +20,24 @@ def database(database_file: Path, request: pytest.FixtureRequest) -> Iterator[Da
         yield client
 
 
-@pytest.mark.parametrize(
-    ("sql", "rows"),
-    [
+def test_tables_of_json_can_be_read_and_no_others_and_json_opens_no_way_to_write(database: DatabaseClient) -> None:
+    for sql, rows in (
         ("SELECT value FROM json_each('[1, 2]')", ((1,), (2,))),
         ("SELECT key, value FROM json_each('{\"a\": 1}')", (("a", 1),)),
         ("SELECT fullkey FROM json_tree('[[7]]') WHERE atom = 7", (("$[0][0]",),)),
         ("SELECT count(*) FROM city, json_each('[1, 2]') WHERE city.id = 1", ((2,),)),
         ("WITH one AS (SELECT value FROM json_each('[3]')) SELECT * FROM one", ((3,),)),
-    ],
-)
-def test_tables_of_json_can_be_read(sql: str, rows: tuple[tuple[object, ...], ...], database: DatabaseClient) -> None:
-    for fresh in (False, True):
-        result = database.run(sql, fresh=fresh)
-        assert (result.status, result.rows) == ("ok", rows), result.message
-
-
-def test_other_functions_that_return_tables_are_refused_and_json_opens_no_way_to_write(
-    database: DatabaseClient,
-) -> None:
+    ):
+        for result in (database.run(sql), database.run(sql, fresh=True)):
+            assert (result.status, result.rows) == ("ok", rows), result.message
     for sql in ("SELECT * FROM pragma_table_info('city')", "SELECT * FROM pragma_database_list"):
         result = database.run(sql)
-        said = "not allowed: a table-valued function other than json_each and json_tree"
-        assert (result.status, result.message) == ("rejected", said)
+        assert (result.status, "a table-valued function other than" in result.message) == ("rejected", True)
     for sql in (
-        "INSERT INTO city SELECT value, 'x', 1 FROM json_each('[99]')",
-        "UPDATE city SET name = (SELECT value FROM json_each('[1]'))",
+        "INSERT INTO city SELECT value, 'x', 1 FROM json_each('[99]')", "UPDATE sqlite_master SET sql = ''",
+        "UPDATE city SET name = (SELECT value FROM json_each('[1]'))", "CREATE VIRTUAL TABLE more USING json_each",
         "CREATE TABLE more AS SELECT value FROM json_each('[1]')",
-        "UPDATE sqlite_master SET sql = ''",
-        "CREATE VIRTUAL TABLE more USING json_each",
-    ):
+    ):  # fmt: skip
         assert database.run(sql).status in ("rejected", "error")
 
 
@@ -75,28 +63,19 @@ def test_chance_falls_the_same_in_every_execution_and_as_in_sqlite(
     assert min(drawn) < -(2**62) < 2**62 < max(drawn) < 2**63
 
 
-@pytest.mark.parametrize(
-    ("sql", "expected"),
-    [
-        ("CURRENT_DATE", DAY),
-        ("current_time", TIME),
-        ("CURRENT_TIMESTAMP", NOW),
-        ("date()", DAY),
-        ("date('now')", DAY),
-        ("time('NOW')", TIME),
-        ("datetime('now', '-1 day')", "2024-06-26 12:00:00"),
-        ("date(lower('NOW'))", DAY),
-        ("date('no' || 'w')", DAY),
-        ("strftime('%Y')", "2024"),
-        ("strftime('%Y-%m', 'now', 'start of year')", "2024-01"),
-        ("strftime('%Y', CURRENT_TIMESTAMP) - strftime('%Y', '2000-05-01')", 24),
-        ("julianday('now') - julianday(CURRENT_DATE)", 0.5),
-        ("(SELECT date(word) FROM (SELECT 'now' AS word))", DAY),
-    ],
-)
-def test_it_is_always_the_same_time(sql: str, expected: object, database: DatabaseClient) -> None:
-    result = database.run(f"SELECT {sql}")
-    assert (result.status, result.rows) == ("ok", ((expected,),)), result.message
+TIMES = {
+    "CURRENT_DATE": DAY, "current_time": TIME, "CURRENT_TIMESTAMP": NOW, "date()": DAY, "date('now')": DAY,
+    "time('NOW')": TIME, "datetime('now', '-1 day')": "2024-06-26 12:00:00", "date(lower('NOW'))": DAY,
+    "date('no' || 'w')": DAY, "strftime('%Y')": "2024", "strftime('%Y-%m', 'now', 'start of year')": "2024-01",
+    "strftime('%Y', CURRENT_TIMESTAMP) - strftime('%Y', '2000-05-01')": 24,
+    "julianday('now') - julianday(CURRENT_DATE)": 0.5, "(SELECT date(word) FROM (SELECT 'now' AS word))": DAY,
+}  # fmt: skip
+
+
+def test_it_is_always_the_same_time(database: DatabaseClient) -> None:
+    for sql, expected in TIMES.items():
+        result = database.run(f"SELECT {sql}")
+        assert (result.status, result.rows) == ("ok", ((expected,),)), (sql, result.message)
 
 
 def test_gold_and_prediction_have_the_same_time_and_may_read_json(database_file: Path) -> None:
@@ -110,19 +89,10 @@ def test_gold_and_prediction_have_the_same_time_and_may_read_json(database_file:
 
 def test_dates_that_are_given_are_what_sqlite_makes_of_them(database: DatabaseClient) -> None:
     for arguments in (
-        "date('2020-01-31', '+1 month')",
-        "date('nonsense')",
-        "date(NULL)",
-        "date('now ', '+1 day')",
-        "datetime(1092941466, 'unixepoch')",
-        "date(2459580.5)",
-        "strftime('%W %j', '2021-07-04')",
-        "strftime(NULL, '2021-07-04')",
-        "julianday('2021-07-04 10:11')",
-        "time(x'313a32')",
-        "time('25:00')",
-        "date('2021-07-04', 'bad modifier')",
-    ):
+        "date('2020-01-31', '+1 month')", "date('nonsense')", "date(NULL)", "date('now ', '+1 day')", "date(2459580.5)",
+        "datetime(1092941466, 'unixepoch')", "strftime('%W %j', '2021-07-04')", "strftime(NULL, '2021-07-04')",
+        "julianday('2021-07-04 10:11')", "time(x'313a32')", "time('25:00')", "date('2021-07-04', 'bad modifier')",
+    ):  # fmt: skip
         (plain,) = sqlite3.connect(":memory:").execute(f"SELECT {arguments}")
         for also in ("", ", random()", ", CURRENT_DATE"):  # with the functions of time and chance, and without
             assert database.run(f"SELECT {arguments}{also}").rows[0][0] == plain[0], arguments

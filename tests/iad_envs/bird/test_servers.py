@@ -1,6 +1,5 @@
 """What needs no server: a server's addresses, and which texts are sent to MySQL."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -23,14 +22,13 @@ def test_an_address_has_the_parts_of_an_url(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("dsn", "said"),
     [
-        ("dbname=bird user=me", "got one that starts with 'dbname=b'"),
-        ("mysql://me@h:many/", "got one that can't be read (Port could not be cast"),
-        ("mysql://me@h/?autocommit=1", "got the option 'autocommit'; known: ssl_ca, ssl_cert, ssl_key, unix_socket"),
-        ("mysql://me@h/?unix_socket", "got one that can't be read (bad query field"),
+        ("dbname=bird user=me", "starts with 'dbname=b'"), ("mysql://me@h:many/", "can't be read"),
+        ("mysql://me@h/?autocommit=1", "autocommit.*ssl_ca, ssl_cert, ssl_key, unix_socket"),
+        ("mysql://me@h/?unix_socket", "can't be read"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_address_is_said_without_its_password(dsn: str, said: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(said)) as raised:
+    with pytest.raises(ValueError, match=said) as raised:
         address(dsn.replace("me@", "me:hush@"))
     assert "hush" not in str(raised.value)
 

@@ -1,7 +1,6 @@
-"""The same random episodes of booking in several environments, and what all have to agree on."""
+"""Random actions on the booking site, of every kind."""
 
 import random
-from collections.abc import Sequence
 from typing import Any
 
 QUERIES = (
@@ -57,8 +56,7 @@ def choose(info: dict[str, Any], rng: random.Random) -> str:
         return "SUBMIT [city]"
     if kind < 0.82 and page["elements"]:
         return f"CLICK [{rng.choice(page['elements'])['id']}]"
-    ready = [action for action in info["available_actions"] if not action.endswith("...]")]
-    return rng.choice(ready or list(BAD))
+    return rng.choice([action for action in info["available_actions"] if not action.endswith("...]")] or BAD)
 
 
 def _onward(info: dict[str, Any], rng: random.Random) -> str:
@@ -73,21 +71,3 @@ def _onward(info: dict[str, Any], rng: random.Random) -> str:
         if found:
             return f"CLICK [{rng.choice(found)}]"
     return ""
-
-
-def walk_together(envs: Sequence[Any], seed: int, kinds: set[str]) -> int:
-    """Take the same random actions everywhere and demand the same of all; returns the number of steps."""
-    rng = random.Random(seed)
-    seen = [env.reset(seed=seed) for env in envs]
-    assert seen[1:] == seen[:-1], seed
-    done = False
-    while not done:
-        action = choose(seen[0][-1], rng)
-        ahead = [env.simulate(env.snapshot(), action) for env in envs]
-        assert [outcome[1:] for outcome in ahead[1:]] == [outcome[1:] for outcome in ahead[:-1]], (seed, action)
-        seen = [env.step(action) for env in envs]
-        assert seen[1:] == seen[:-1], (seed, action)
-        kinds.add(seen[0][-1]["page"]["kind"])
-        kinds.update(one["code"] for one in seen[0][-1]["facts"]["findings"])
-        done = seen[0][2] or seen[0][3]
-    return int(seen[0][-1]["step"])

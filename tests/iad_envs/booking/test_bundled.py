@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from iad_envs.booking.env import BookingEnv
-from iad_envs.booking.moments import people, time_text
 from iad_envs.booking.scoring import gold_actions
 from iad_envs.booking.tasks import KINDS, load_tasks, task_of
 from iad_envs.booking.world import load_world
@@ -50,8 +49,11 @@ def test_a_task_whose_trap_is_none_is_found_out(faults: Any) -> None:
     assert faults(ENGINE, task._replace(gold_slots=(task.gold_slots[0] + 15,)))
 
 
-def test_splits_have_their_sizes_and_share_neither_restaurants_nor_people() -> None:
+def test_splits_have_their_sizes_and_complications_and_share_neither_restaurants_nor_people() -> None:
     assert Counter(task.split for task in TASKS.values()) == {"train": 600, "dev": 100, "test": 200}
+    assert Counter(task.difficulty for task in TEST) == {"easy": 70, "medium": 70, "hard": 60}
+    counts = Counter(kind for task in TEST for kind in task.kinds)
+    assert (set(counts), min(counts.values()) >= 12) == (set(KINDS), True)
     owners = defaultdict(set)
     for task in TASKS.values():
         for what in (task.restaurant, task.user.first_name, task.user.last_name, task.user.email):
@@ -62,34 +64,20 @@ def test_splits_have_their_sizes_and_share_neither_restaurants_nor_people() -> N
     names = Counter((one.name, one.city) for one in WORLD.restaurants.values())
     assert max(names.values()) == 1 < max(Counter(name for name, _ in names).values())
     assert Counter(city for _, city in names) == dict.fromkeys(WORLD.cities, 40)
-
-
-def test_the_test_split_has_every_complication_often_enough_and_gold_as_long_as_the_papers() -> None:
-    assert Counter(task.difficulty for task in TEST) == {"easy": 70, "medium": 70, "hard": 60}
-    counts = Counter(kind for task in TEST for kind in task.kinds)
-    assert set(counts) == set(KINDS)
-    assert min(counts.values()) >= 12, counts
-    lengths = [len(gold_actions(ENGINE, task)) for task in TEST]
-    assert 13 <= sum(lengths) / len(lengths) <= 15
-    assert max(lengths) < 30 - 2
+    lengths = [len(gold_actions(ENGINE, task)) for task in TEST[::4]]
+    assert (13 <= sum(lengths) / len(lengths) <= 15, max(lengths) < 30 - 2) == (True, True)
 
 
 def test_a_task_is_told_as_it_is_and_survives_its_line() -> None:
-    """An instruction says all that it has to and hides what it has to. Nobody has these details."""
+    """What an instruction says is read from it in `policy/test_instruction.py`. Nobody has these details."""
     for task in TASKS.values():
-        said, wanted, n_kinds = task.instruction, WORLD.restaurants[task.restaurant], len(task.kinds)
-        needed = (wanted.name, WORLD.cities[wanted.city], people(task.party), time_text(task.minute), *task.user[:4])
-        assert [part for part in needed if part not in said] == [], task.task_id
-        assert ("2026" in said) is ("relative_date" not in task.kinds), task.task_id
-        named = set(re.findall(r"indoors|outdoors|at the bar|by the window|in a booth", said))
-        assert len(named) == ("given_seating" in task.kinds), task.task_id
+        n_kinds = len(task.kinds)
         assert bool(task.seating) is bool({"given_seating", "hidden_seating"} & set(task.kinds)), task.task_id
-        assert (task.city != wanted.city) is ("other_city" in task.kinds), task.task_id
-        assert (task.own is not None) is ("move" in task.kinds), task.task_id
+        assert (task.city != WORLD.restaurants[task.restaurant].city) is ("other_city" in task.kinds), task.task_id
+        assert ("2026" in task.instruction) is ("relative_date" not in task.kinds), task.task_id
         expected = {"easy": task.kinds in ((), ("given_seating",)), "medium": n_kinds == 1, "hard": n_kinds >= 2}
         assert expected[task.difficulty], task.task_id
-        assert re.fullmatch(r"555-01\d\d", task.user.phone)
-        assert task.user.email.endswith("@example.org")
+        assert re.fullmatch(r"555-01\d\d .*@example\.org", f"{task.user.phone} {task.user.email}")
         assert task_of(task.as_record()) == task
 
 
@@ -101,25 +89,24 @@ def test_fresh_tasks_load_and_are_the_same_in_a_second_run(tmp_path: Path) -> No
     files = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders]
     assert files[0] == files[1]
     assert set(files[0]) == {"world.json", "tasks.jsonl"}
-    env = BookingEnv(data_dir=folders[0])
-    assert len(env.task_ids) == 5
+    env, loaded = BookingEnv(data_dir=folders[0]), load_tasks(folders[0].resolve())
     assert env.data.digest != BookingEnv().data.digest
+    assert (len(env.task_ids), {loaded[task_id].kinds for task_id in env.task_ids}) == (5, {("contested",)})
+    assert not set(env.task_ids) & set(TASKS)
     for task_id in env.task_ids:
-        assert load_tasks(folders[0].resolve())[task_id].kinds == ("contested",)
-        assert task_id not in TASKS
-        _, info = env.reset(options={"task_id": task_id})
-        assert info["task_id"] == task_id
+        env.reset(options={"task_id": task_id})
         assert play(env, solution_of(env))[1] == 1.0
 
 
 def test_a_folder_without_data_or_with_broken_data_is_refused_in_words(tmp_path: Path) -> None:
-    with pytest.raises(DataNotFound, match="expected"):
-        BookingEnv(data_dir=tmp_path)
     folder = folder_of(tmp_path / "broken", TEST[0])
     with (folder / "tasks.jsonl").open("a", encoding="utf-8") as file:
         file.write('{"id": "test-x"}\n')
-    with pytest.raises(DataNotFound, match=r"expected line 2 of .*tasks\.jsonl to be a task"):
-        BookingEnv(data_dir=folder)
     (tmp_path / "world.json").write_text("[]", encoding="utf-8")
-    with pytest.raises(DataNotFound, match="to hold cities and restaurants"):
-        load_world(tmp_path)
+    for call, said in (
+        (lambda: BookingEnv(data_dir=tmp_path / "none"), "none"),
+        (lambda: BookingEnv(data_dir=folder), r"line 2 of .*tasks\.jsonl"),
+        (lambda: load_world(tmp_path), "cities and restaurants"),
+    ):
+        with pytest.raises(DataNotFound, match=said):
+            call()

@@ -1,4 +1,7 @@
-"""Gold of `IAD/Booking-v0`: a right reservation scores 1, a wrong one 0 in what is wrong. Progress only grows."""
+"""Gold of `IAD/Booking-v0`: a right reservation scores 1, a wrong one 0 in what is wrong. Progress only grows.
+
+What a hold, a cancellation or a question does is recorded: `tests/fixtures/episodes/booking.toml` has the ways.
+"""
 
 from collections import Counter
 from random import Random
@@ -7,24 +10,14 @@ import pytest
 
 from iad_envs.booking.env import BookingEnv
 from iad_envs.booking.scoring import PARTS, gold_actions, reservation_parts
-from iad_envs.booking.state import BookingState
+from iad_envs.booking.state import BookingState, Guest, Hold, Place, Reservation, Scene, SiteTable
 from iad_envs.booking.tasks import BookingTask
 from tests.contract.environments import solution_of
-from tests.iad_envs.booking.visits import (
-    ENGINE,
-    TASKS,
-    TEST,
-    WORLD,
-    booking,
-    drawn,
-    play,
-    start_of,
-    started,
-    tasks_with,
-    walked,
-)
+from tests.iad_envs.booking.site_walks import choose
+from tests.iad_envs.booking.visits import ENGINE, TASKS, TEST, WORLD, booking, start_of, tasks_with, walked
 
-SOME = TEST[::4]
+SOME = TEST[::8]
+ADA = Guest("Ada", "Becker", "555-0123", "ada@example.org")
 
 
 def parts_of(task: BookingTask, state: BookingState) -> dict[str, float]:
@@ -37,18 +30,6 @@ def wrong_in(task: BookingTask, actions: list[str]) -> list[str]:
     parts = parts_of(task, walked(start_of(task), actions))
     assert parts, f"{task.task_id}: no reservation after {actions}"
     return [name for name in PARTS if not parts[name]]
-
-
-def test_every_gold_solution_has_reward_success_and_progress_1_and_only_then() -> None:
-    for task in SOME[::4]:
-        env = started(task)
-        *before, last = solution_of(env)
-        _, reward, terminated, _, info = play(env, before)
-        assert (reward, terminated, info["success"]) == (0.0, False, False), task.task_id
-        assert 0.5 < info["progress"] < 1, task.task_id
-        _, reward, terminated, _, info = play(env, [last])
-        assert (reward, terminated, info["success"], info["progress"]) == (1.0, True, True, 1.0), task.task_id
-        assert info["reward_parts"] == {**dict.fromkeys(PARTS, 1.0), "needless_asks": 0.0, "lost_original": 0.0}
 
 
 def test_each_gold_action_left_out_fails_or_leads_to_the_same_reservation_for_a_reason() -> None:
@@ -66,14 +47,14 @@ def test_each_gold_action_left_out_fails_or_leads_to_the_same_reservation_for_a_
                 harmless[action.partition("]")[0].partition("HELP")[0].strip()] += 1
                 assert after.reservations == right, (task.task_id, action)
             state = walked(state, [action])
-    assert set(harmless) == {"ASK USER", "TYPE [q", "TYPE [time"}
-    assert harmless["ASK USER"] == sum("hidden_seating" in task.kinds for task in SOME)
+    assert set(harmless) <= {"ASK USER", "TYPE [q", "TYPE [time"}
+    assert harmless["ASK USER"] == sum("hidden_seating" in task.kinds for task in SOME) > 0
     assert harmless["TYPE [q"] + harmless["TYPE [time"] < n_left_out / 20
 
 
 def test_another_seating_fails_in_that_part_alone_and_only_where_the_user_cares() -> None:
     n_careless = 0
-    for task in SOME:
+    for task in TEST[::4]:
         for seating in WORLD.tables(task.restaurant, task.day, task.party)[task.gold_slots[0]]:
             wrong = wrong_in(task, booking(task._replace(seating=seating)))
             assert wrong == (["seating"] if task.seating not in ("", seating) else []), (task.task_id, seating)
@@ -81,73 +62,29 @@ def test_another_seating_fails_in_that_part_alone_and_only_where_the_user_cares(
     assert n_careless > 20
 
 
-@pytest.mark.parametrize(
-    ("field", "written", "is_right"),
-    [
-        ("phone", "{digits}", True),
-        ("phone", "({area}) {rest}", True),
-        ("phone", "{area} {rest}", True),
-        ("phone", "+1 212 {area}-{rest}", False),
-        ("phone", "{digits}0", False),
-        ("email", "  {upper}", True),
-        ("email", "x{email}", False),
-    ],
-)
-def test_a_phone_is_compared_by_its_digits_and_an_email_without_case(field: str, written: str, is_right: bool) -> None:
-    for task in TEST[:4]:
+def test_a_phone_is_compared_by_its_digits_and_an_email_without_case() -> None:
+    for task in TEST[:2]:
         area, rest = task.user.phone.split("-")
         email = task.user.email
-        value = written.format(area=area, rest=rest, digits=area + rest, email=email, upper=email.upper())
-        actions = [one for one in booking(task) if not one.startswith((f"TYPE [{field}]", f"CLEAR [{field}]"))]
-        actions[-1:] = [f"CLEAR [{field}]", f"TYPE [{field}] [{value}]", "CLICK [complete]"]
-        assert wrong_in(task, actions) == ([] if is_right else ["user_info"]), (task.task_id, value)
+        for field, value, is_right in (
+            ("phone", area + rest, True), ("phone", f"({area}) {rest}", True), ("phone", f"{area} {rest}", True),
+            ("phone", f"+1 212 {area}-{rest}", False), ("phone", f"{area}{rest}0", False),
+            ("email", f"  {email.upper()}", True), ("email", f"x{email}", False),
+        ):  # fmt: skip
+            actions = [one for one in booking(task) if not one.startswith((f"TYPE [{field}]", f"CLEAR [{field}]"))]
+            actions[-1:] = [f"CLEAR [{field}]", f"TYPE [{field}] [{value}]", "CLICK [complete]"]
+            assert wrong_in(task, actions) == ([] if is_right else ["user_info"]), (task.task_id, value)
 
 
 def test_a_move_that_leaves_the_old_reservation_is_not_completed() -> None:
     """Within two hours it is refused; a reservation by hand that is far enough away shows the part alone."""
-    for task in tasks_with("move"):
+    for task in tasks_with("move")[::4]:
         kept = walked(start_of(task), booking(task, keeps_old=True))
         assert (kept.findings, len(kept.booked), parts_of(task, kept)) == (("double_booking",), 1, {}), task.task_id
         assert task.own is not None
         far = task._replace(own=task.own._replace(table=task.own.table._replace(day=task.day + 1)))
         assert wrong_in(far, booking(far, keeps_old=True)) == ["completed"], task.task_id
         assert wrong_in(far, booking(far)) == []
-
-
-def test_a_wrong_reservation_ends_the_episode_with_reward_0_and_no_more_progress() -> None:
-    for task in TEST[::50]:
-        env = started(task)
-        changed = task._replace(user=task.user._replace(email="zoe@example.org"))
-        *before, last = booking(changed)
-        best = play(env, before)[4]["progress"]
-        observation, reward, terminated, _, info = play(env, [last])
-        assert (reward, terminated, info["success"]) == (0.0, True, False)
-        assert info["reward_parts"]["user_info"] == 0.0
-        assert sum(info["reward_parts"].values()) == 5.0
-        assert 0.5 < best == info["progress"] < 1  # to complete counts only if it is right
-        assert "zoe@example.org" in observation
-
-
-def test_the_published_success_has_the_papers_four_parts_and_any_seating_of_the_right_restaurant() -> None:
-    for task in tasks_with("given_seating")[:4]:
-        seatings = WORLD.tables(task.restaurant, task.day, task.party)[task.gold_slots[0]]
-        other = next(one for one in seatings if one != task.seating)
-        for published, expected in ((True, 1.0), (False, 0.0)):
-            env = started(task, published=published)
-            _, reward, _, _, info = play(env, booking(task._replace(seating=other)))
-            assert (reward, info["success"], info["progress"] == 1) == (expected, bool(expected), published)
-            parts = set(PARTS) - {"restaurant", "seating"} if published else set(PARTS)
-            assert set(info["reward_parts"]) == parts | {"needless_asks", "lost_original"}
-    task = TEST[0]
-    slug = next(
-        slug
-        for slug in WORLD.restaurants
-        if slug != task.restaurant
-        and (free := WORLD.tables(slug, task.day, task.party).get(task.gold_slots[0]))
-        and task.seating in ("", *free)
-    )
-    _, reward, _, _, info = play(started(task, published=True), booking(task._replace(restaurant=slug)))
-    assert (reward, info["reward_parts"]["date_time"], info["reward_parts"]["party"]) == (0.0, 0.0, 1.0)
 
 
 def test_the_right_times_are_the_nearest_of_all_free_ones() -> None:
@@ -170,14 +107,11 @@ def test_progress_never_falls_and_is_1_only_with_success() -> None:
     n_grown = 0
     for number in range(16):
         _, info = env.reset(seed=number)
-        gold = solution_of(env)
-        best = 0.0
+        gold, best = solution_of(env), 0.0
         for step in range(30):
             # Half of the actions are gold's, so that there is progress that could fall.
-            action = gold[step] if step < len(gold) and number % 2 else drawn(info, rng)
-            if rng.random() < 0.2:
-                action = drawn(info, rng)
-            _, _, terminated, _, info = env.step(action)
+            is_gold = step < len(gold) and number % 2 and rng.random() < 0.8
+            _, _, terminated, _, info = env.step(gold[step] if is_gold else choose(info, rng))
             assert best <= info["progress"] <= 1
             assert (info["progress"] == 1) == info["success"]
             n_grown += info["progress"] > best
@@ -187,19 +121,21 @@ def test_progress_never_falls_and_is_1_only_with_success() -> None:
     assert n_grown > 12
 
 
-def test_needless_questions_are_counted() -> None:
-    where, mail = "ASK USER HELP [Where to sit?]", "ASK USER HELP [What is your email?]"
-    hidden = tasks_with("hidden_seating")[0]
-    plain = next(task for task in TEST if not task.kinds)
-    for task, actions, expected in (
-        (hidden, [where], 0),
-        (hidden, [mail], 1),
-        (hidden, [where, mail], 1),
-        (hidden, [where, where], 1),
-        (plain, [where], 1),
-        (plain, [where, mail, mail], 3),
-    ):
-        env = started(task)
-        ahead = env.simulate(env.snapshot(), actions[0])
-        assert env.oracle(ahead.token)["reward_parts"]["needless_asks"] == 0  # a simulated one is not asked yet
-        assert play(env, actions)[4]["reward_parts"]["needless_asks"] == expected, (task.kinds, actions)
+@pytest.mark.parametrize(
+    ("minutes", "days", "is_cancelled", "is_accepted"),
+    [(0, 0, False, False), (60, 0, False, False), (119, 0, False, False), (-119, 0, False, False),
+     (120, 0, False, True), (-120, 0, False, True), (0, 1, False, True), (0, 0, True, True)],
+)  # fmt: skip
+def test_a_second_reservation_within_two_hours_is_refused(
+    minutes: int, days: int, is_cancelled: bool, is_accepted: bool
+) -> None:
+    slug, other = list(WORLD.restaurants)[:2]
+    for where in (slug, other):
+        table = SiteTable(where, 20 + days, 19 * 60 + minutes, "outdoor")
+        state = ENGINE.start(Scene("Book."), "norwick", (Reservation(1, table, 2, ADA, is_cancelled),))
+        state = state._replace(hold=Hold(SiteTable(slug, 20, 19 * 60, "indoor"), 2, 0))
+        after, complaint, done, _ = ENGINE.act(ENGINE.arrived(state, Place("hold")), "CLICK [complete]")
+        assert (complaint, done, len(after.booked) - len(state.booked)) == ("", is_accepted, is_accepted)
+        assert after.findings == (() if is_accepted else ("double_booking",))
+        assert (after.hold is None) is is_accepted
+        assert is_accepted or WORLD.restaurants[where].name in after.notice

@@ -4,13 +4,12 @@ import json
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from random import Random
 from typing import Any
 
 from iad_envs.booking.engine import BookingEngine
-from iad_envs.booking.env import OPEN_SEATING, BookingEnv, load_engine
+from iad_envs.booking.env import BookingEnv, load_engine
 from iad_envs.booking.moments import clock, iso
-from iad_envs.booking.pages import GUEST_FIELDS, UNASKED, slot_id
+from iad_envs.booking.pages import GUEST_FIELDS, slot_id
 from iad_envs.booking.state import BookingState
 from iad_envs.booking.tasks import BookingTask, load_tasks
 from iad_envs.data import data_folder
@@ -21,9 +20,6 @@ TASKS: Mapping[str, BookingTask] = load_tasks(FOLDER)
 ENGINE = load_engine(FOLDER)
 WORLD = ENGINE.world
 TEST = [task for task in TASKS.values() if task.split == "test"]
-TEXTS = (
-    *("June 17", "2026-03-20", "7 pm", "20:15", "4", "lanterna", "the", "Norwick", "Ada", "555-0123", "a@example.org"),
-)
 
 
 def tasks_with(kind: str, split: str = "test") -> list[BookingTask]:
@@ -33,11 +29,7 @@ def tasks_with(kind: str, split: str = "test") -> list[BookingTask]:
 
 def play(env: BookingEnv, actions: Iterable[str]) -> tuple[Any, float, bool, bool, dict[str, Any]]:
     """Step through actions; the last step."""
-    step = None
-    for action in actions:
-        step = env.step(action)
-    assert step is not None
-    observation, reward, terminated, truncated, info = step
+    observation, reward, terminated, truncated, info = [env.step(action) for action in actions][-1]
     return observation, float(reward), terminated, truncated, info
 
 
@@ -90,18 +82,9 @@ def booking(task: BookingTask, minute: int = -1, *, keeps_old: bool = False) -> 
 
 def filled(details: Mapping[str, str], known: Mapping[str, str]) -> list[str]:
     """Actions that fill in the details page."""
-    actions = []
-    for name, value in details.items():
-        if value != known[name]:
-            actions += [f"CLEAR [{name}]"] if known[name] else []
-            actions.append(f"TYPE [{name}] [{value}]")
-    return actions
-
-
-def drawn(info: Mapping[str, Any], rng: Random) -> str:
-    """A random action: one of those that the page offers, with a text where it takes one."""
-    action: str = rng.choice(info["available_actions"] or ["CLICK [home]"])
-    return action.replace("[...]", f"[{rng.choice(TEXTS)}]")
+    new = {name: value for name, value in details.items() if value != known[name]}
+    pairs = [([f"CLEAR [{name}]"] if known[name] else [], f"TYPE [{name}] [{value}]") for name, value in new.items()]
+    return [action for clearing, typing in pairs for action in (*clearing, typing)]
 
 
 def folder_of(folder: Path, *tasks: BookingTask) -> Path:
@@ -118,14 +101,6 @@ def alone(folder: Path, task: BookingTask) -> BookingEnv:
     env = BookingEnv(data_dir=folder_of(folder, task), split=None)
     env.reset(options={"task_id": task.task_id})
     return env
-
-
-def codes(info: Mapping[str, Any]) -> list[str]:
-    """The codes of the findings; each has a severity, and says what the page says."""
-    for one in info["facts"]["findings"]:
-        assert one["severity"] in ("error", "warning", "note")
-        assert one["message"] == (info["page"]["notice"] if one["code"] != UNASKED else OPEN_SEATING)
-    return [one["code"] for one in info["facts"]["findings"]]
 
 
 def public(info: Mapping[str, Any]) -> dict[str, Any]:

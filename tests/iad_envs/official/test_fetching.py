@@ -1,7 +1,6 @@
 """Data folders that appear whole or not at all: downloaded, or taken from what somebody fetched by hand."""
 
 import json
-import re
 import shutil
 from pathlib import Path
 from threading import Thread
@@ -28,6 +27,13 @@ def fetched(given: DataSource, root: Path, take: Path | None = None, **options: 
     record = made.fetch() if take is None else made.take(take)
     assert record is not None
     return record
+
+
+def refused(*arguments: Any, **options: Any) -> str:
+    """What is said of what can't be fetched."""
+    with pytest.raises(FetchError) as caught:
+        fetched(*arguments, **options)
+    return f"{caught.value} {caught.value.reasons}"
 
 
 def names(root: Path) -> list[str]:
@@ -64,11 +70,10 @@ def test_data_are_fetched_whole_with_a_record(server: FileServer, tmp_path: Path
 def test_a_fetch_goes_on_where_a_broken_one_ended(server: FileServer, tmp_path: Path) -> None:
     given = two(server)
     server.files["/b"].cuts = [100_000, 0, 0, 0]
-    with pytest.raises(FetchError, match=r"b\.json could not be fetched") as caught:
-        fetcher(given, tmp_path).fetch()
-    assert list(caught.value.reasons) == [f"{server.address}/b"]
+    said = refused(given, tmp_path)
+    assert ("b.json" in said, f"{server.address}/b" in said, f"{server.address}/a" in said) == (True, True, False)
     assert names(tmp_path) == ["small.lock", "small.part"]
-    fetcher(given, tmp_path).fetch()
+    fetched(given, tmp_path)
     assert files(tmp_path / "small") == {"a.json": A, "b.json": B}
     assert server.sent == len(A) + len(B)  # no byte twice, and no file
     assert names(tmp_path) == ["small", "small.lock"]
@@ -82,38 +87,29 @@ def test_the_next_mirror_is_asked_and_a_wrong_hash_leaves_nothing_under_the_name
     for place, url in enumerate((f"{server.address}/missing", wrong, f"{server.address}/page", "http://127.0.0.1:9/")):
         root = tmp_path / str(place)
         record = fetched(source(file("a.json", A, url, server.serve("/a", A))), root)
-        assert each(record, "origin") == [f"{server.address}/a"]
-        assert files(root / "small") == {"a.json": A}
+        assert (each(record, "origin"), files(root / "small")) == ([f"{server.address}/a"], {"a.json": A})
     before, given = server.sent, source(file("a.json", A, wrong))
     for _ in range(2):
-        with pytest.raises(FetchError) as caught:
-            fetched(given, tmp_path)
-        (reason,) = caught.value.reasons.values()
-        assert reason.startswith("expected the SHA-256 ")
+        assert "expected the SHA-256 " in refused(given, tmp_path)
         assert not (tmp_path / "small").exists()
         assert not [path for path in (tmp_path / "small.part").rglob("*") if path.is_file()]
     assert server.sent == before + 2 * len(A)  # the wrong file was not continued
 
 
-def test_an_archive_ends_in_the_environments_layout(server: FileServer, tmp_path: Path) -> None:
+def test_an_archive_ends_in_the_environments_layout_or_leaves_nothing(server: FileServer, tmp_path: Path) -> None:
     record = fetched(zipped(server), tmp_path)
     assert files(tmp_path / "small") == {**PLACED, "more.json": b"[1]"}
     assert each(record, "held_to") == ["first fetch", "first fetch"]
     assert names(tmp_path) == ["small", "small.lock"]
-
-
-def test_an_archive_that_is_not_as_expected_leaves_nothing(server: FileServer, tmp_path: Path) -> None:
     for content, said in (
-        (archive_of({"dev.json": b"[]", "../../evil": b"bad"}), r"got '../../evil'; nothing was unpacked"),
-        (archive_of({"test.json": b"[]"}), r"expected dev\.json, dev_databases/\*/\*\.sqlite in what was fetched"),
-        (b"Not today.", "expected a ZIP archive, got something else"),
+        (archive_of({"dev.json": b"[]", "../../evil": b"bad"}), "got '../../evil'"),
+        (archive_of({"test.json": b"[]"}), "expected dev.json, dev_databases/*/*.sqlite in what was fetched"),
+        (b"Not today.", "expected a ZIP archive"),
     ):
-        given = zipped(server)
+        given, root = zipped(server), tmp_path / said[-5:]
         server.serve("/zip", content)
-        with pytest.raises(FetchError) as caught:
-            fetched(given, tmp_path / said[-5:])
-        assert re.search(said, f"{caught.value} {caught.value.reasons}")
-        assert not (tmp_path / said[-5:] / "small").exists()
+        assert said in refused(given, root)
+        assert not (root / "small").exists()
         assert not list(tmp_path.rglob("evil"))
 
 
@@ -121,8 +117,7 @@ def test_a_disk_without_room_is_seen_before_the_first_byte(server: FileServer, t
     # The second has sizes that only the server knows.
     for given, n_free, n_asked in ((two(server), len(A) + len(B) - 1, 0), (zipped(server), len(ZIP) - 1, 1)):
         server.asked.clear()
-        with pytest.raises(FetchError, match=r"GB of free disk"):
-            fetched(given, tmp_path, free=lambda path, n=n_free: n)
+        assert "GB of free disk" in refused(given, tmp_path, free=lambda path, n=n_free: n)
         assert len(server.asked) == n_asked
         assert not list(tmp_path.rglob("*.part.json"))
         fetched(given, tmp_path, free=lambda path: len(A) + len(B))
@@ -139,9 +134,7 @@ def test_what_is_fetched_again_is_held_to_the_first_fetch(server: FileServer, tm
     assert each(again, "held_to") == ["earlier fetch", "earlier fetch"]
     assert files(tmp_path / "small")["dev.json"] == b"[]"
     server.serve("/more", b"[2]")
-    with pytest.raises(FetchError) as caught:
-        fetched(given, tmp_path, again=True)
-    assert "expected the SHA-256" in str(caught.value.reasons)
+    assert "expected the SHA-256" in refused(given, tmp_path, again=True)
     assert files(tmp_path / "small")["more.json"] == b"[1]"  # what was here is still here
     assert fetched(given, tmp_path, again=True, any_version=True).other_versions == ["more-00000.json"]
 
@@ -160,8 +153,7 @@ def test_files_fetched_by_hand_are_taken_from_a_folder_or_one_after_the_other(
     assert files(mine) == by_hand
     assert server.asked == []
     given = two(server)
-    with pytest.raises(FetchError, match=r"expected b\.json in .*; a\.json is kept for the next command"):
-        fetched(given, root, tmp_path / "a.json")
+    assert "a.json is kept for the next command" in refused(given, root, tmp_path / "a.json")
     (tmp_path / "a.json").unlink()
     kept = tmp_path / "kept"
     shutil.copytree(root, kept)
@@ -178,13 +170,12 @@ def test_another_version_is_taken_only_on_request(server: FileServer, tmp_path: 
     given, root = two(server), tmp_path / "root"
     (tmp_path / "a.json").write_bytes(A[::-1])
     (tmp_path / "b.json").write_bytes(B)
-    with pytest.raises(FetchError, match=r"a\.json: expected the SHA-256 .*; with --any-version it is taken"):
-        fetched(given, root, tmp_path)
+    assert "--any-version" in refused(given, root, tmp_path)
     assert not (root / "small").exists()
     assert fetched(given, root, tmp_path, any_version=True).other_versions == ["a.json"]
     assert statuses(root / "small") == {"a.json": "ok", "b.json": "ok"}
-    with pytest.raises(FetchError, match="expected the SHA-256"):  # a copied folder is held to what is known, too
-        fetched(two(server, layout=(("a.json",),), name="other"), root, tmp_path)
+    copied = two(server, layout=(("a.json",),), name="other")
+    assert "expected the SHA-256" in refused(copied, root, tmp_path)  # a copied folder is held to what is known, too
 
 
 def test_a_folder_as_the_environment_reads_it_is_copied(server: FileServer, tmp_path: Path) -> None:
@@ -195,9 +186,8 @@ def test_a_folder_as_the_environment_reads_it_is_copied(server: FileServer, tmp_
     given = zipped(server)._replace(also=("dev_databases/*/database_description/*.csv",))
     assert fetched(given, root, mine).copied_from == str(mine)
     assert files(root / "small") == PLACED
-    said = r"expected dev\.zip, more-00000\.json in .*, found none, nor a folder as bird"
-    with pytest.raises(FetchError, match=said):
-        fetched(given._replace(name="other"), root, root)
+    said = refused(given._replace(name="other"), root, root)
+    assert ("expected dev.zip, more-00000.json in" in said, "nor a folder as bird" in said) == (True, True)
 
 
 def test_a_folder_is_held_to_its_record_or_without_one_to_the_table(server: FileServer, tmp_path: Path) -> None:

@@ -32,26 +32,18 @@ def test_every_bundled_instruction_is_read_as_its_task_says() -> None:
 
 OTHER_WORDS = {
     "Could you book me in at Cafe Mirage, Eastport, on Saturday 14 March 2026 around 7:30 pm? There will be 4 of us. "
-    "Name's Jo Lane, my number is 555-0142 and my mail jo.lane@example.org.": (
-        *("Cafe Mirage", "Eastport", "2026-03-14", 1170, 4, "", "Jo", "Lane", "555-0142", "jo.lane@example.org"),
-        False,
-    ),
+    "Name's Jo Lane, my number is 555-0142 and my mail jo.lane@example.org.":
+        "Cafe Mirage|Eastport|2026-03-14|1170|4||Jo|Lane|555-0142|jo.lane@example.org|False",
     "Dinner reservation: Salt & Smoke (Port Alder), 2026-04-09, 19:15, 3 guests, by a window. Contact Mia Stone / "
-    "555-0160 / mia.stone@example.org.": (
-        *("Salt & Smoke", "Port Alder", "2026-04-09", 1155, 3, "window", "Mia", "Stone", "555-0160"),
-        *("mia.stone@example.org", False),
-    ),
+    "555-0160 / mia.stone@example.org.":
+        "Salt & Smoke|Port Alder|2026-04-09|1155|3|window|Mia|Stone|555-0160|mia.stone@example.org|False",
     "I have a table at Vine House in Port Alder on May 8 2026 at 8:00 PM and need it at 6:30 PM; everything else "
-    "stays, 4 people. Uma Pace, 555-0134, uma.pace@example.org. Cancel the old one.": (
-        *("Vine House", "Port Alder", "2026-05-08", 1110, 4, "", "Uma", "Pace", "555-0134", "uma.pace@example.org"),
-        True,
-    ),
+    "stays, 4 people. Uma Pace, 555-0134, uma.pace@example.org. Cancel the old one.":
+        "Vine House|Port Alder|2026-05-08|1110|4||Uma|Pace|555-0134|uma.pace@example.org|True",
     "Tuesday next week, 1:15 PM, lunch for 3 people at Bistro Paprika in Santa Corva, inside. Put Ned Fox, 555-0191, "
-    "ned.fox@example.org.": (
-        *("Bistro Paprika", "Santa Corva", "2026-03-10", 795, 3, "indoor", "Ned", "Fox", "555-0191"),
-        *("ned.fox@example.org", False),
-    ),
-}
+    "ned.fox@example.org.":
+        "Bistro Paprika|Santa Corva|2026-03-10|795|3|indoor|Ned|Fox|555-0191|ned.fox@example.org|False",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("text", OTHER_WORDS)
@@ -59,50 +51,33 @@ def test_an_instruction_in_other_words_is_read(text: str) -> None:
     found = read_instruction(text)
     details = [found.details.get(name, "") for name in ("first-name", "last-name", "phone", "email")]
     read = (found.restaurant, found.city, found.day, found.minute, found.party, found.seating, *details, found.moves)
-    assert read == OTHER_WORDS[text]
+    assert "|".join(map(str, read)) == OTHER_WORDS[text]
 
 
-@pytest.mark.parametrize(
-    ("said", "days"),
-    [
-        ("tomorrow", 1),
-        ("the day after tomorrow", 2),
-        ("this Wednesday", 2),
-        ("this Sunday", 6),
-        ("Monday next week", 7),
-        ("Sunday next week", 13),
-        ("next week on Friday", 11),
-        ("two weeks from today", 14),
-        ("three weeks from today", 21),
-    ],
-)
-def test_a_day_may_be_told_from_today_s(said: str, days: int) -> None:
-    assert read_instruction(f"Table at X in Y {said} at 7:00 PM").day == (MONDAY + timedelta(days=days)).isoformat()
+def test_a_day_may_be_told_from_today_s_and_a_date_is_found_in_each_usual_form() -> None:
+    days = {
+        "tomorrow": 1, "the day after tomorrow": 2, "this Wednesday": 2, "this Sunday": 6, "Monday next week": 7,
+        "Sunday next week": 13, "next week on Friday": 11, "two weeks from today": 14, "three weeks from today": 21,
+    }  # fmt: skip
+    dates = {said: (MONDAY + timedelta(days=n)).isoformat() for said, n in days.items()} | {
+        "on the 5th of May 2026": "2026-05-05", "May 22nd, 2026": "2026-05-22", "on 22 May": "2026-05-22",
+        "1 March": "2027-03-01", "2026-05-22": "2026-05-22", "on February 30 2026": "", "on May 2026": "",
+    }  # fmt: skip
+    assert {said: read_instruction(f"Table at X in Y {said} at 7:00 PM").day for said in dates} == dates
 
 
-def test_a_date_is_found_in_each_usual_form() -> None:
-    days = {"the 5th of May 2026": "2026-05-05", "May 22nd, 2026": "2026-05-22", "22 May": "2026-05-22",
-            "1 March": "2027-03-01", "2026-05-22": "2026-05-22", "February 30 2026": "", "May 2026": ""}  # fmt: skip
-    assert {said: read_instruction(f"Table at X in Y on {said} at 7:00 PM").day for said in days} == days
+NEW = {
+    "Move it from 7:00 PM to 8:00 PM": 20, "Make it 8:00 PM in place of 7:00 PM": 20, "not 7:00 PM but 8:00 PM": 20,
+    "Our table is at 7:00 PM. We would rather come at 8:00 PM": 20, "8:00 PM instead of 7:00 PM": 20,
+    "Only 8:00 PM": 20, "it was at 7:00 PM, and 8:00 PM is better": 20,
+    "I have a table on May 22 2026 at 7:00 PM. Change it to 18:00": 18,
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("said", "hour"),
-    [
-        ("Move it from 7:00 PM to 8:00 PM", 20),
-        ("Make it 8:00 PM in place of 7:00 PM", 20),
-        ("Our table is at 7:00 PM. We would rather come at 8:00 PM", 20),
-        ("not 7:00 PM but 8:00 PM", 20),
-        ("8:00 PM instead of 7:00 PM", 20),
-        ("it was at 7:00 PM, and 8:00 PM is better", 20),
-        ("I have a table on May 22 2026 at 7:00 PM. Change it to 18:00", 18),
-        ("Only 8:00 PM", 20),
-    ],
-)
-def test_of_two_times_the_new_one_is_wanted(said: str, hour: int) -> None:
-    found = read_instruction(f"{said}. Juniper in Bellmere.")
-    assert found.minute == hour * 60
-    assert found.moves == (said != "Only 8:00 PM")
+def test_of_two_times_the_new_one_is_wanted() -> None:
+    for said, hour in NEW.items():
+        found = read_instruction(f"{said}. Juniper in Bellmere.")
+        assert (found.minute, found.moves) == (hour * 60, said != "Only 8:00 PM"), said
 
 
 def test_a_word_in_a_restaurant_s_name_is_no_seating() -> None:
@@ -152,8 +127,6 @@ def test_each_kind_of_seating_is_known_by_what_the_site_calls_it() -> None:
     assert named_seating("outside", ["indoor"]) == ""
 
 
-@pytest.mark.parametrize(
-    ("text", "minute"), [("1930", 1170), ("19:30", 1170), ("7:30 PM", 1170), ("12:00 AM", 0), ("12 pm", 720), ("x", -1)]
-)
-def test_times_of_pages_are_minutes(text: str, minute: int) -> None:
-    assert minute_of(text) == minute
+def test_times_of_pages_are_minutes() -> None:
+    minutes = {"1930": 1170, "19:30": 1170, "7:30 PM": 1170, "12:00 AM": 0, "12 pm": 720, "x": -1}
+    assert {text: minute_of(text) for text in minutes} == minutes

@@ -21,30 +21,26 @@ class Visit(Episode):
         env = BookingEnv(split=None)
         super().__init__(env, BookingVerifier(), task_id, steps_left=30)
         self.task = env._task(task_id)
+        self.solution = gold_actions(env.engine, self.task)
 
     @property
     def page(self) -> Mapping[str, Any]:
         page: Mapping[str, Any] = self.state.info["page"]
         return page
 
+    def right(self, beginning: str) -> str:
+        """Return the task's first gold action that begins so."""
+        return next(action for action in self.solution if action.startswith(beginning))
+
     def did_until(self, beginning: str) -> Self:
         """Take the task's gold actions before the first that begins so."""
-        for action in gold_of(self):
-            if action.startswith(beginning):
-                return self
-            self.did(action)
-        raise AssertionError(f"{self.task.task_id} has no gold action {beginning}")
+        return self.did(*self.solution[: self.solution.index(self.right(beginning))])
 
 
-def gold_of(visit: Visit) -> list[str]:
-    """The actions that solve a visit's task."""
-    return gold_actions(visit.env.engine, visit.task)
-
-
-def tasks_with(*kinds: str, split: str = "test") -> list[str]:
-    """The tasks with exactly these complications."""
-    env = BookingEnv(split=split)
-    return [name for name in env.task_ids if set(env._task(name).kinds) == set(kinds)]
+def only(*kinds: str) -> str:
+    """Return the first test task with exactly these complications."""
+    env = BookingEnv()
+    return next(name for name in env.task_ids if set(env._task(name).kinds) == set(kinds))
 
 
 def wandering(visit: Visit, rng: Random) -> Iterator[str]:

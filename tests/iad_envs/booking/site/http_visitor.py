@@ -33,6 +33,11 @@ class HttpPage:
         return parent if parent.tag == name else self.around(parent, name)
 
     @property
+    def values(self) -> dict[str, str]:
+        """The values of the fields."""
+        return {name: value for name, _, value in self.elements}
+
+    @property
     def clickable(self) -> dict[str, Element]:
         """What can be used, by id."""
         found = self.having("data-click")

@@ -51,28 +51,19 @@ def test_it_is_complete_if_nothing_is_missing_and_known_to_fail_if_something_is_
     assert not fit(selected=RIGHT).is_complete
     assert not fit(**full | {"price": "$50.00 to $61.00"}).is_complete
     assert not fit(selected=RIGHT).is_known_to_fail
-    for failing in (
-        {"selected": {"size": "8.5"}},
-        {"selected": {"color": "forest green"}},
-        {"selected": {**RIGHT, "size": "8"}},
-        {"price": "$61.00"},
-    ):
+    wrong = ({"size": "8.5"}, {"color": "forest green"}, {**RIGHT, "size": "8"})
+    for failing in (*({"selected": selected} for selected in wrong), {"price": "$61.00"}):
         found = fit(**full | failing)
         assert (found.is_complete, found.is_known_to_fail) == (False, True)
         assert found.probability < 0.2
 
 
 def test_the_probability_falls_with_everything_that_is_missing() -> None:
-    read = {"unread": (), "lines": ["A boot"]}
-    falling = [
-        fit(selected=RIGHT, lines=["Waterproof"]),
-        fit(selected=RIGHT),
-        fit(selected=RIGHT, **read),
-        fit(selected=RIGHT, **read, price="$50.00 to $70.00"),
-        fit(selected=RIGHT, **read, price="$61.00"),
-        fit(selected={"size": "8.5"}, **read, price="$61.00"),
-    ]
-    chances = [one.probability for one in falling]
+    read: dict[str, Any] = {"selected": RIGHT, "unread": (), "lines": ["A boot"]}
+    found = (fit(selected=RIGHT, lines=["Waterproof"]), fit(selected=RIGHT), fit(**read),
+             fit(**read, price="$50.00 to $70.00"), fit(**read, price="$61.00"),
+             fit(**read | {"selected": {"size": "8.5"}}, price="$61.00"))  # fmt: skip
+    chances = [one.probability for one in found]
     assert all(first > second for first, second in pairwise(chances))
     assert chances[0] > 0.85
     assert chances[-1] < 0.01

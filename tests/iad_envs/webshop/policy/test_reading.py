@@ -1,9 +1,11 @@
-"""What is read in an instruction and on a page, without gold."""
+"""What is read in an instruction and on a page, without gold: words, requirements, prices, and the asked options.
+
+Words are compared as people compare them: plurals, numbers, units, sizes and codes.
+"""
 
 import math
 
-import pytest
-
+from iad_envs.webshop.policy.options import asked_values, is_near, wanted_values
 from iad_envs.webshop.policy.reading import (
     lines_read,
     price_fits,
@@ -14,7 +16,111 @@ from iad_envs.webshop.policy.reading import (
     unseen_words,
     words_of,
 )
+from iad_envs.webshop.policy.terms import is_specific, read_words, singular
 from tests.iad_envs.webshop.policy.pages import INSTRUCTION, ITEM, after, tab
+
+
+def terms(text: str) -> list[str]:
+    return [word.term for word in read_words(text)]
+
+
+def test_plurals_are_cut_to_the_singular() -> None:
+    many = "toothbrushes boxes dresses watches batteries cookies hoodies shoes potatoes gloves jeans lens glass cactus"
+    one = "toothbrush box dress watch battery cookie hoodie shoe potato glove jean lens glass cactus"
+    assert list(map(singular, many.split())) == one.split()
+    assert singular("gas") == "gas"
+
+
+SAME = (
+    ("120 ml", "120ml"), ("4 fl oz", "4 fluid ounces"), ("4 fl. oz", "4 Fl Oz"), ("1.6 oz", "1.60 Ounce"),
+    ("one pack", "1-pack"), ("pack of 12", "12 pack"), ("set of two", "2-set"), ("3 pcs", "3pieces"),
+    ("x-large", "XL"), ("3x-large", "xxx-large"), ("2XL", "xx large"), ("extra small", "XS"),
+    ("size m", "size medium"), ("39x49in", "39 x 49 inches"), ("20 by 30 inches", "20x30 in"),
+    ("60x40x40cm", "60 x 40 x 40 centimeters"), ("gray", "Grey"), ("women's", "woman"), ("mens", "men’s"),
+    ("machine washable", "machine wash"), ("easily", "easy"), ("headaches", "headache"),
+    ("rubber soles", "rubber sole"), ("shelves", "shelf"), ("6 feet", "6 foot"),
+    ("mattress; queen", "mattress queen"),
+)  # fmt: skip
+
+
+def test_what_people_write_in_several_ways_has_the_same_terms() -> None:
+    assert [pair for pair in SAME if terms(pair[0]) != terms(pair[1])] == []
+
+
+def test_what_differs_has_other_terms() -> None:
+    pairs = ["black/blackberry", "large/x-large", "10/10.5", "string/str", "bed/bedding"]
+    for pair in (*pairs, "2 pack/12 pack", "size 10 in black/size 10 inch black"):
+        one, other = pair.split("/")
+        assert terms(one) != terms(other)
+
+
+def test_codes_are_told_from_words_and_measures() -> None:
+    words = read_words("2005black a01#pink 120ml 7.5")
+    assert [word.text for word in words] == ["2005", "black", "a", "01", "pink", "120", "ml", "7.5"]
+    assert [word.text for word in words if word.is_code] == ["2005", "a", "01"]
+
+
+def test_colours_sizes_and_numbers_are_specific() -> None:
+    assert all(map(is_specific, read_words("navy, XL, 8.5, one, grey")))
+    assert not any(map(is_specific, read_words("waterproof hiking boots, machine washable")))
+
+
+ASKED = (
+    ("a 120 ml hair mask", "color", "60ml|120ml", "120ml"), ("a 120ml hair mask", "size", "60 ml|120 ml", "120 ml"),
+    ("an one organic hair serum roller", "size", "5pcs|1pcs", "1pcs"),
+    ("a jacket in size l", "size", "x-large|large", "large"),
+    ("a deodorant, 1.6 oz", "size", "1.6 ounce (pack of 2)|1.6 ounce (pack of 1)", "1.6 ounce (pack of 1)"),
+    ("size 10.5 black loafers", "size", "10|10.5|11", "10.5"), ("gray socks", "color", "white|grey", "grey"),
+    ("an XL red jacket", "size", "large|x-large|xx-large", "x-large"),
+    ("boots in navy blue", "color", "blue|navy|navy blue", "navy blue"),
+    ("a pack of 6 brushes", "number of items", "1 pack|6 pack|12 pack", "6 pack"),
+    ("6 pack of 12 ounce bottles", "size", "12 count|6 ounce|12 oz", "12 oz"),
+    ("18 x 18 inch pillow", "size", '20" x 20"|18" x 18"', '18" x 18"'),
+    ("a rug, 8 by 10 feet", "size", "4 x 6 feet|8 x 10 feet", "8 x 10 feet"),
+    ("men's shirts with fit type: youth", "fit type", "men|women|youth", "youth"),
+    ("almonds in pecan flavor", "flavor name", "cheddar|pecan", "pecan"),
+    ("a lotion with fresh scent", "scent", "butter|fresh", "fresh"),
+    ("shirts with color: a4-gray", "color", "a3-gray|a4-gray", "a4-gray"),
+    ("a rack, i want color b as well", "color", "a|b|c", "b"),
+)  # fmt: skip
+
+
+def test_the_asked_value_is_found() -> None:
+    for instruction, name, values, expected in ASKED:
+        assert wanted_values({name: values.split("|")}, read_instruction(instruction)) == {name: expected}, instruction
+
+
+def test_several_values_may_answer_equally_well_and_the_nearest_is_named_where_none_is_exact() -> None:
+    for instruction, values, expected, is_exact in (
+        ("men's size 10.5 black loafers", "black1901|228r.brown|2005black|blackberry", "black1901|2005black", True),
+        ("shorts, small and charcoal", "heather grey|heather charcoal", "heather charcoal", False),
+    ):
+        asked = asked_values({"color": values.split("|")}, read_instruction(instruction))["color"]
+        assert ("|".join(asked.values), asked.is_exact) == (expected, is_exact)
+    assert wanted_values({"color": ["heather charcoal"]}, read_instruction("charcoal shorts")) == {}
+
+
+def test_other_values_are_not_asked_for() -> None:
+    for instruction, name, values in (
+        ("a coatrack with a round base", "color", ["a", "b", "c"]),
+        ("black loafers", "color", ["blackberry", "brown"]),
+        ("a boot in size 8", "size", ["8.5", "18"]),
+        ("a mug", "color", ["red", "blue"]),
+        ("a 3 ounce lotion", "size", ["3 pack", "13 ounce"]),
+    ):
+        assert asked_values({name: values}, read_instruction(instruction)) == {}, instruction
+
+
+def test_a_value_is_not_near_because_of_the_kind_of_product() -> None:
+    wanted, offered = read_instruction("a deep treatment hair mask"), {"hair type": ["curly hair", "fine hair"]}
+    assert "hair type" in asked_values(offered, wanted)
+    assert asked_values(offered, wanted, "Overnight Hair Mask") == {}
+
+
+def test_a_value_is_near_if_it_says_the_larger_part() -> None:
+    wanted = read_instruction("a light blue shirt")
+    assert is_near("color", "navy blue", wanted)
+    assert not is_near("color", "red", wanted)
 
 
 def requirements(instruction: str) -> list[str]:
@@ -37,24 +143,19 @@ def test_an_instruction_is_read_as_words_and_a_limit() -> None:
     assert words_of("Blue Toothbrushes, 120ml") == ("blue", "toothbrush", "120ml")
 
 
-@pytest.mark.parametrize(
-    ("instruction", "expected"),
-    [
-        (
-            "place order for a pack of 12 blue diamond almonds that is gluten free and has the pecan flavor",
-            ["12 pack blue diamond almonds", "gluten free", "pecan"],
-        ),
-        (
-            "i need some draw string shorts. the need to be small and charcoal along with being machine washable",
-            ["draw string shorts", "small", "charcoal", "machine washable"],
-        ),
-        ("i am looking for a chair that is easy to install, in x-large", ["chair", "easy install", "xlarge"]),
-        ("16 ounce bag of sweet potato chips", ["16 ounce bag", "sweet potato chips"]),
-        ("a waterproof boot in size 8.5, priced below 60.00 dollars", ["waterproof boot", "8.5"]),
-    ],
-)
-def test_requirements_are_the_words_that_stand_together(instruction: str, expected: list[str]) -> None:
-    assert requirements(instruction) == expected
+REQUIREMENTS = {
+    "place order for a pack of 12 blue diamond almonds that is gluten free and has the pecan flavor":
+        "12 pack blue diamond almonds|gluten free|pecan",
+    "i need some draw string shorts. the need to be small and charcoal along with being machine washable":
+        "draw string shorts|small|charcoal|machine washable",
+    "i am looking for a chair that is easy to install, in x-large": "chair|easy install|xlarge",
+    "16 ounce bag of sweet potato chips": "16 ounce bag|sweet potato chips",
+    "a waterproof boot in size 8.5, priced below 60.00 dollars": "waterproof boot|8.5",
+}  # fmt: skip
+
+
+def test_requirements_are_the_words_that_stand_together() -> None:
+    assert {text: "|".join(requirements(text)) for text in REQUIREMENTS} == REQUIREMENTS
 
 
 def test_a_requirement_is_seen_in_whichever_way_it_is_written() -> None:

@@ -30,16 +30,6 @@ def played(*actions: str, **options: Any) -> State:
     return State(observation, info, history=tuple(history), steps_left=15 - len(actions), done=done)
 
 
-def test_what_is_selected_and_what_is_still_open_is_told() -> None:
-    assert "Selected: nothing; still open: color, size." in WORDS.page(played(*RUG))
-    one = played(*RUG, "click[charcoal]")
-    assert one.observation == played(*RUG).observation, "the page itself does not say it"
-    assert "Selected: color = charcoal; still open: size." in WORDS.page(one)
-    both = played(*RUG, "click[charcoal]", "click[2 x 3 feet]", "click[features]", "click[< prev]")
-    assert "Selected: color = charcoal, size = 2 x 3 feet." in WORDS.page(both)
-    assert "3. click[charcoal]\n   selected color = charcoal" in WORDS.turns(both)
-
-
 @pytest.mark.parametrize("search_anywhere", [True, False])
 @pytest.mark.parametrize("more", [None, "click[next >]", "click[charcoal]", "click[features]", "click[reviews]"])
 def test_a_page_shows_each_possible_action_once_and_no_other(more: str | None, search_anywhere: bool) -> None:
@@ -54,32 +44,26 @@ def test_a_page_shows_each_possible_action_once_and_no_other(more: str | None, s
         assert WORDS.actions(state) == ""
 
 
-def test_the_history_keeps_ids_prices_titles_and_what_was_read() -> None:
-    state = played(*RUG, "click[features]", "click[< prev]", "click[< prev]", "click[next >]")
-    searched, opened, read, back, results, following = WORDS.turns(state)
+def test_the_words_keep_ids_prices_selections_and_what_was_read() -> None:
+    state = played(*RUG, "click[features]", "click[< prev]", "click[charcoal]", "click[< prev]", "click[purple]")
+    for at, text in (
+        (played(*RUG), "Selected: nothing; still open: color, size."),
+        (played(*RUG, "click[charcoal]", "click[2 x 3 feet]"), "Selected: color = charcoal, size = 2 x 3 feet."),
+        (played(*RUG, "click[features]", "click[< prev]"), "Not read: description."),
+        (played(*RUG, "click[charcoal]", "click[buy now]"), "Bought: product b0wwpcxg4k, $143.49: Ivorne Ember"),
+        (played("search[qwertyuiop]", "click[next >]"), "Page 2 of 0 results:\nnone on this page\n"),
+        (played(*RUG, "click[reviews]"), "Reviews of b0wwpcxg4k:\n(no text)\n"),
+    ):
+        assert text in WORDS.page(at)
+    turns = "\n".join(WORDS.turns(state))
     products = state.history[1].info["page"]["products"]
-    assert all(f"{one['asin'].lower()} {one['price']}" in searched for one in products)
-    assert "$143.49 Ivorne Ember Select Area Rug" in opened
-    assert "Stain Resistant. Spills bead up and can be dabbed away." in read
-    assert back == "4. click[< prev]\n   back on the product's page"
-    assert results == "5. click[< prev]\n   page 1, 50 results"
-    assert following == "6. click[next >]"
-    assert "Not read: description." in WORDS.page(played(*RUG, "click[features]", "click[< prev]"))
+    assert all(f"{one['asin'].lower()} {one['price']}" in turns for one in products)
+    for text in ("Stain Resistant. Spills bead up", "back on the product's page", "selected color = charcoal"):
+        assert text in turns
     values = WORDS.values(state)
+    assert "click['purple']" in values["facts"]
     del values["instruction"]  # the same without its label, for prompts of other authors
     assert "\n".join(values.values()).count(str(state.info["instruction"])) == 1
-
-
-def test_purchases_empty_pages_and_invalid_actions_are_told() -> None:
-    bought = WORDS.page(played(*RUG, "click[charcoal]", "click[buy now]"))
-    assert bought.startswith("Bought: product b0wwpcxg4k, $143.49: Ivorne Ember")
-    assert bought.endswith("Selected: color = charcoal; still open: size.")
-    state = played("search[qwertyuiop]", "click[next >]")
-    assert WORDS.turns(state)[0] == "1. search[qwertyuiop]\n   page 1, 0 results: none on this page"
-    assert WORDS.page(state).startswith("Page 2 of 0 results:\nnone on this page\n")
-    assert WORDS.page(played(*RUG, "click[reviews]")).startswith("Reviews of b0wwpcxg4k:\n(no text)\n")
-    told = "\n\n".join(WORDS.values(played(*RUG, "click[purple]", "click[navy]")).values())
-    assert "3. click[purple]\n   The last action was not valid here and changed nothing: click['purple']" in told
 
 
 def test_other_observation_modes_and_states_without_a_page_are_shown_as_they_are() -> None:

@@ -1,15 +1,13 @@
 """The proxy verifier of the shop: what it prefers, what it says, and that it knows no gold."""
 
 from itertools import pairwise
-from random import Random
 from typing import Any
 
-import gymnasium as gym
 import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.webshop.policy.verifier import WebShopVerifier
-from iad_policy import Candidate, IADPolicyWrapper, State, Verdict
+from iad_policy import Candidate, State, Verdict
 from iad_policy.types import PublicInfo
 from tests.iad_envs.webshop.policy.pages import GOLD, INSTRUCTION, ITEM, RIGHT, after, results, state, tab
 
@@ -63,26 +61,15 @@ def test_the_asked_value_scores_above_another_one_and_above_none() -> None:
     assert [one.passed for one in found] == [True, False, False]
 
 
-@pytest.mark.parametrize(
-    "failing",
-    [
-        {"selected": {"size": "8.5"}},
-        {"selected": {**RIGHT, "color": "sand"}},
-        {"selected": RIGHT, "price": "$61.00"},
-        {"selected": RIGHT, "price": "$61.00 to $90.00"},
-    ],
-)
-@pytest.mark.parametrize(
-    "page",
-    [INDEX, results("Mug"), results("Mug", price="$99.00"), results(), tab("reviews"), tab("features", "A boot")],
-)
-def test_what_is_known_to_fail_never_ties_with_looking_again_while_steps_are_left(
-    failing: dict[str, Any], page: dict[str, Any]
-) -> None:
-    item = {**WATERPROOF, **failing}
-    assert bought(item).score < moved(item, page, steps_left=3).score
-    corrected = {**item, "selected": RIGHT}
-    assert bought(item).score < moved(item, corrected).score
+@pytest.mark.parametrize("page", [INDEX, results("Mug"), results("Mug", price="$99.00"), results(), tab("reviews")])
+def test_what_is_known_to_fail_never_ties_with_looking_again_while_steps_are_left(page: dict[str, Any]) -> None:
+    for failing in (
+        {"selected": {"size": "8.5"}}, {"selected": {**RIGHT, "color": "sand"}},
+        {"selected": RIGHT, "price": "$61.00"}, {"selected": RIGHT, "price": "$61.00 to $90.00"},
+    ):  # fmt: skip
+        item = {**WATERPROOF, **failing}
+        for other in (page, tab("features", "A boot"), {**item, "selected": RIGHT}):
+            assert bought(item).score < moved(item, other, steps_left=3).score
 
 
 @pytest.mark.parametrize("page", [INDEX, results("Waterproof hiking boot for women"), tab("features", "Waterproof")])
@@ -91,21 +78,16 @@ def test_with_no_step_left_to_buy_anything_else_the_purchase_is_best(page: dict[
     assert bought(item).score > moved(item, page, steps_left=1).score == 0.0
 
 
-def test_facts_that_lack_are_read_before_buying_whatever_the_page_shows() -> None:
+def test_facts_that_lack_are_read_before_buying_and_a_page_that_can_show_nothing_new_ranks_below_it() -> None:
     item = {**ITEM, "selected": RIGHT}
     good, bad = moved(item, tab("features", "Waterproof")), moved(item, tab("features", "A boot"))
     assert good.score > bad.score > bought(item).score
-    assert "waterproof" in bad.critique
+    assert ["waterproof" in one.critique for one in (good, bad)] == [False, True]
     assert "description" in bad.critique
-    assert "waterproof" not in good.critique
-
-
-def test_a_page_that_can_show_nothing_new_does_not_rank_above_buying() -> None:
     read = (tab("description", "Boot"), tab("features", "Boot"))
-    for item, known in (({**WATERPROOF, "selected": RIGHT}, ()), ({**ITEM, "selected": RIGHT}, read)):
-        for page in (tab("reviews"), tab("features", "Boot"), item):
-            if known or page["kind"] != "features":
-                assert moved(item, page, read=known).score < bought(item, read=known).score
+    for one, known in (({**WATERPROOF, "selected": RIGHT}, ()), (item, read)):
+        for page in (tab("reviews"), *([tab("features", "Boot")] if known else []), one):
+            assert moved(one, page, read=known).score < bought(one, read=known).score
 
 
 def test_each_step_towards_the_purchase_ranks_above_the_one_before() -> None:
@@ -118,11 +100,8 @@ def test_each_step_towards_the_purchase_ranks_above_the_one_before() -> None:
     scores = [one.score for one in (opened, chosen, both, bought({**WATERPROOF, "selected": RIGHT}))]
     assert all(first < second for first, second in pairwise(scores))
     assert found.score > verdict(state(INDEX), "search[mug]", after([INDEX], results("Red Mug"))).score
-
-
-def test_a_wrong_option_ranks_below_an_open_one_and_above_buying_it() -> None:
-    wrong, right = ({**WATERPROOF, "selected": {"color": color}} for color in ("sand", "forest green"))
-    assert moved(WATERPROOF, right).score > moved(WATERPROOF, wrong).score > bought(wrong).score
+    wrong = {**WATERPROOF, "selected": {"color": "sand"}}
+    assert chosen.score > moved(WATERPROOF, wrong).score > bought(wrong).score
 
 
 def test_products_that_were_opened_do_not_count_again() -> None:
@@ -174,30 +153,3 @@ def test_a_candidate_needs_a_preview_and_an_invalid_one_scores_lowest() -> None:
     assert (refused.score, refused.critique) == (0.0, "no")
     with pytest.raises(ValueError, match="expected a preview of 'x'"):
         WebShopVerifier().verify(at, [Candidate("x")])
-
-
-def test_every_verdict_in_real_episodes_is_within_bounds_and_does_not_depend_on_the_others() -> None:
-    env = gym.make("IAD/WebShop-v0", split="dev")
-    seen: list[str] = []
-
-    class Checked(WebShopVerifier):
-        def verify(self, state: State, candidates: Any) -> Any:
-            found = super().verify(state, candidates)
-            assert all(0.0 <= one.score <= 1.0 for one in found)
-            assert all(one.preview is not None and one.preview.gold is None for one in candidates)
-            assert found == [one for each in candidates for one in super(Checked, self).verify(state, [each])]
-            seen.extend(each.action for each in candidates)
-            return found
-
-    def wild(observation: Any, info: Any, rng: Random) -> str:
-        return rng.choice([*info["available_actions"][:-1] * 3, "search[red boot]", "nonsense"])
-
-    for agent in ("shopper", wild):
-        policy = IADPolicyWrapper(agent, env, verifier=Checked(), strategy="bon", n=4)
-        for seed in range(4):
-            observation, info = env.reset(seed=seed)
-            done = False
-            while not done:
-                observation, _, terminated, truncated, info = env.step(policy.act(observation, info))
-                done = terminated or truncated
-    assert {"click[buy now]", "click[features]", "nonsense"} <= set(seen)
