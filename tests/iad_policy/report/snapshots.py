@@ -5,6 +5,7 @@
 
 import json
 import os
+import re
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ def printed(shown: Any, width: int = 100) -> str:
 def require_snapshot(name: str, shown: Any) -> None:
     """Hold a text, or a value as JSON, to its file, but for the spaces at the ends of lines and the last digits."""
     text = shown if isinstance(shown, str) else json.dumps(rounded(shown), indent=1, ensure_ascii=False)
+    text = re.sub(r"\d+\.\d{7,}", lambda number: f"{float(number[0]):.6g}", text)
     text = "\n".join(line.rstrip() for line in text.rstrip().split("\n")) + "\n"
     if WRITES:
         (FOLDER / name).write_text(text, encoding="utf-8")

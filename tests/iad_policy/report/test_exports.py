@@ -35,7 +35,7 @@ from iad_policy.types import Candidate, Decision, State, Verdict
 from iad_policy.types.information import ORACLE_AGENT_TEXT, ORACLE_ROLE_TEXT
 from iad_policy.types.names import ROLES
 from tests.command_line import iad
-from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, Liker, config, kept, runner
+from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, Liker, RightOnOdd, config, kept, runner
 from tests.iad_policy.report.snapshots import require_snapshot
 
 Rows = list[dict[str, Any]]
@@ -152,11 +152,6 @@ def test_a_preference_of_a_verifier_has_the_least_margin_that_is_asked_for(run: 
 
 
 def test_only_successful_episodes_are_left_when_they_are_asked_for(tmp_path: Path) -> None:
-    class RightOnOdd:
-        def propose(self, state: State, *, feedback: Any, temperature: float | None, rng: Random) -> Candidate:
-            task = int(state.info["instruction"][-1])
-            return Candidate(f"turn[{(task + len(state.history)) % 3 if task % 2 else 0}]")
-
     path = kept(runner(RightOnOdd(), strategies=("single",)), tmp_path / "run")
     rows = exported(path, "sft", is_successful_only=True)
     assert [row["task_id"] for row in rows] == ["dials-1"] * 3 + ["dials-3"] * 3
