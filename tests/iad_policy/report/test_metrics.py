@@ -70,11 +70,12 @@ def of_troubles() -> Results:
 
 def of_many_reasons() -> Results:
     """More reasons for failures than are listed, the most frequent first, in one row of several n."""
-    results = Results(Heading(RunConfig("Dials", "guesser", strategies=("single", "iad")), "", 30, {}))
+    config = RunConfig("Dials", "guesser", strategies=("bon", "iad"), n=(2, 3), match="tokens")
+    results = Results(Heading(config, "", 30, {}))
     for place in range(24):
         why = f"dial {place if place > 2 else 2}"
         results.add(episode(f"t{place:02}", 0.0, why=why, agent="guesser", n=3))
-    results.add(episode("t00", 0.0, why="dial 2", agent="guesser", strategy="single"))
+    results.add(episode("t00", 0.0, why="dial 2", agent="guesser", strategy="bon", n=3))
     results.add(episode("e", None, why="not finished", error_kind="contract", agent="guesser", n=3))
     return results
 
@@ -120,8 +121,7 @@ def test_unreadable_answers_are_a_share_of_all_proposals() -> None:
     few = episode("a", n_unreadable=1, usage={"agent": {"proposals": 2}})
     many = episode("b", n_unreadable=2, usage={"agent": {"proposals": 10}, "pilot": {"proposals": 8}})
     failed = episode("c", n_unreadable=5, error_kind="crash", usage={"agent": {"proposals": 5}})
-    assert summarise([few, many, failed]).unreadable == pytest.approx(0.25)
-    assert summarise([failed]).unreadable is None
+    assert (summarise([few, many, failed]).unreadable, summarise([failed]).unreadable) == (pytest.approx(0.25), None)
 
 
 def test_errored_episodes_are_left_out_and_kept_with_their_kinds_and_spending() -> None:
