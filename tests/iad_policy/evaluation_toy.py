@@ -103,6 +103,14 @@ class Babbler:
         return Candidate("blah", error="expected turn[digit], got prose")
 
 
+class RightOnOdd:
+    """Opens the odd tasks, and turns 0 at the others."""
+
+    def propose(self, state: State, *, feedback: Any, temperature: float | None, rng: Random) -> Candidate:
+        task = int(state.info["instruction"][-1])
+        return Candidate(f"turn[{(task + len(state.history)) % 3 if task % 2 else 0}]")
+
+
 class Liker:
     """Prefers large digits; a verifier without gold."""
 

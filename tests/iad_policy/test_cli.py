@@ -23,36 +23,26 @@ def without_progress(shown: str) -> str:
     return "".join(line for line in shown.splitlines(keepends=True) if not re.match(r" *\d+/\d+ ", line))
 
 
-def test_compare_writes_the_folder_and_prints_the_table(tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    done = iad("compare", SHOP, "--tasks", 6, "--out", out)
-    assert done.exit_code == 0, done.output
-    for text in ("success", "proposals", "better:worse", "never reads gold", "n = 3", "FEW TASKS"):
-        assert text in done.stdout
-    assert "grounding" not in done.stdout
-    assert max(map(len, done.stdout.splitlines()[:-2])) <= 100
-    assert done.stdout.splitlines()[-1] == f"Run folder: {out}"
-    summary = json.loads((out / "summary.json").read_text())
-    assert list(summary["strategies"]) == ["single", "bon-sc", "iad"]
-    assert summary["strategies"]["iad"]["n_episodes"] == 6
-    assert summary["strategies"]["single"]["verifications"] == 0
-    assert 0 <= summary["strategies"]["iad"]["success"] <= 1
-    assert (summary["information"], summary["is_complete"]) == ("proxy", True)
-    assert json.loads((out / "config.json").read_text())["n"] == 3
-    again = iad("compare", SHOP, "--tasks", 6, "--out", out)
-    assert again.stdout == without_progress(done.stdout)
-
-
-def test_the_whole_table_is_a_file_and_printed_if_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compare_writes_the_folder_and_prints_the_table_the_whole_one_if_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the tables say is held to files in tests/iad_policy/report/test_metrics.py."""
     monkeypatch.delenv("COLUMNS", raising=False)
-    given = ("compare", SHOP, "--tasks", 3, "--out", tmp_path)
-    short = iad(*given).stdout
+    given = ("compare", SHOP, "--tasks", 6, "--out", tmp_path)
+    done = iad(*given)
+    assert done.exit_code == 0, done.output
+    assert max(map(len, done.stdout.splitlines()[:-2])) <= 100
+    assert done.stdout.splitlines()[-1] == f"Run folder: {tmp_path}"
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert list(summary["strategies"]) == ["single", "bon-sc", "iad"]
+    assert [one["n_episodes"] for one in summary["strategies"].values()] == [6] * 3
+    assert (summary["information"], summary["is_complete"]) == ("proxy", True)
+    assert json.loads((tmp_path / "config.json").read_text())["n"] == 3
+    assert iad(*given).stdout == without_progress(done.stdout)
     table = (tmp_path / "report.txt").read_text()
-    for text in ("grounding", "easy/hard", "Spent, mean per episode", "Difference to bon-sc", "MDE: the smallest"):
-        assert text in table
-        assert text not in short
     assert table in iad(*given, "--full").stdout
     assert table == read_results(tmp_path).table()
+    assert "Spent, mean per episode" not in done.stdout
 
 
 def test_without_a_terminal_the_first_episode_and_each_tenth_are_a_line(tmp_path: Path) -> None:
@@ -81,7 +71,7 @@ def test_without_a_terminal_the_first_episode_and_each_tenth_are_a_line(tmp_path
 
 def test_an_argument_of_the_environment_reaches_its_episodes_and_their_export(tmp_path: Path) -> None:
     given = ("--env-arg", "mode=answer", "--tasks", 5, "--out", tmp_path / "run")
-    done = iad("run", "IAD/BIRD-v0", "--strategy", "single", *given)
+    done = iad("run", "IAD/BIRD-v0", "--agent", "solution:0.5", "--strategy", "single", *given)
     assert done.exit_code == 0, done.output
     lines = (tmp_path / "run" / "episodes.jsonl").read_text().splitlines()
     assert [json.loads(line)["n_steps"] for line in lines] == [1] * 5
@@ -89,41 +79,6 @@ def test_an_argument_of_the_environment_reaches_its_episodes_and_their_export(tm
     done = iad("export", tmp_path / "run", "--format", "sft", "--out", tmp_path / "rows.jsonl")
     assert done.exit_code == 0, done.output
     assert "execute[" not in (tmp_path / "rows.jsonl").read_text()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("IAD/Nope-v0",), "IAD/WebShop-v0"),
-        (("nope:IAD/Nope-v0",), "IAD/WebShop-v0"),
-        ((SHOP, "--split", "moon"), "known: test"),
-        ((SHOP, "--strategies", "single,nope"), "known: "),
-        ((SHOP, "--agent", "nobody"), "known: "),
-        ((SHOP, "--agent", "no.such:Agent"), "no"),
-        ((SHOP, "--agent", "iad_policy.agents.random:Nope"), "Nope"),
-        ((SHOP, "--verifier", "nobody"), "known: "),
-        ((SHOP, "--agent", "litellm:"), "model's name"),
-        ((SHOP, "--n", 0), "n of 1 or more"),
-        ((SHOP, "--tasks", -1), "tasks of 1 or more"),
-        ((SHOP, "--budget", "decision.proposals=-1"), "limit of 0 or more"),
-        ((SHOP, "--budget", "decision.proposals"), "KEY=VALUE"),
-        ((SHOP, "--env-arg", "colour=red"), "known: "),
-        ((SHOP, "--env-arg", "split=dev"), "--split"),
-        ((SHOP, "--env-arg", "max_steps=1.5"), "max_steps of 1 or more, a whole number, got 1.5"),
-        ((SHOP, "--data-dir", "/no/such/folder"), "data_dir"),
-        ((SHOP, "--baseline", "bon"), "known: "),
-        ((SHOP, "--strategies", "try-again"), "pass the verifier 'oracle'"),
-        (("CartPole-v1",), "--verifier"),
-        (("CartPole-v1", "--verifier", "none", "--split", "test"), "split"),
-    ],
-)
-def test_bad_input_is_one_sentence_and_status_2(arguments: tuple[object, ...], said: str, tmp_path: Path) -> None:
-    done = iad("compare", *arguments, "--out", tmp_path / "run")
-    assert done.exit_code == 2
-    assert said in done.stderr
-    assert done.stderr.count("\n") == 1
-    assert done.stdout == ""
-    assert not (tmp_path / "run").exists()
 
 
 def test_an_unknown_model_is_one_sentence_and_status_2(tmp_path: Path) -> None:
@@ -153,8 +108,6 @@ def test_list_names_everything_or_one_kind_and_how_its_names_are_written() -> No
     done = iad("list", "verifiers")
     assert "noisy:<sd>:<verifier>" in done.stdout
     assert "shopper" not in done.stdout
-    wrong = iad("list", "verifier")
-    assert (wrong.exit_code, "near: verifiers" in wrong.stderr) == (2, True)
     assert iad("--version").stdout == f"iad {version('iad')}\n"
 
 
@@ -194,23 +147,19 @@ def test_play_goes_from_the_search_to_the_score() -> None:
         assert text in done.stdout
 
 
-def test_play_can_be_left_and_lists_tasks_where_the_given_one_is_unknown() -> None:
+def test_play_can_be_left() -> None:
     for stdin in ("q\n", "search lamp\nq\n", ""):
         done = iad("play", SHOP, stdin=stdin)
         assert (done.exit_code, "You quit" in done.stdout) == (0, True)
-    done = iad("play", SHOP, "--task", "nope")
-    assert (done.exit_code, "known: test-0001" in done.stderr) == (2, True)
-    done = iad("play", "CartPole-v1", "--task", "nope")
-    assert (done.exit_code, "got CartPole-v1, which began another than 'nope'" in done.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(
     ("env", "typos", "action", "said"),
     [
-        (SHOP, ["help", "serch[tea]"], "search tea", "search[words] or click[button], got 'serch[tea]'"),
-        ("IAD/BIRD-v0", ["help"], "execute select 1", "execute[SQL], submit[SQL] or a bare query, got 'help'"),
-        ("IAD/InterCodeBash-v0", ["lsx"], "pwd", "bash: line 1: lsx: command not found"),
-        ("CartPole-v1", ["help", "7"], "1", "expected an action of Discrete(2), got '7'"),
+        (SHOP, ["help", "serch[tea]"], "search tea", "'serch[tea]'"),
+        ("IAD/BIRD-v0", ["help"], "execute select 1", "a bare query, got 'help'"),
+        ("IAD/InterCodeBash-v0", ["lsx"], "pwd", "lsx: command not found"),
+        ("CartPole-v1", ["help", "7"], "1", "Discrete(2), got '7'"),
     ],
 )
 def test_a_typo_at_the_prompt_costs_no_step(env: str, typos: list[str], action: str, said: str) -> None:
@@ -239,11 +188,11 @@ def command(*arguments: object) -> list[str]:
 
 def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(tmp_path: Path) -> None:
     master, slave = pty.openpty()
-    given = ("compare", SHOP, "--tasks", 8, "--out", tmp_path)
+    given = ("compare", SHOP, "--tasks", 8, "--strategies", "single,bon-sc", "--out", tmp_path)
     process = subprocess.Popen(command(*given), stdin=slave, stdout=slave, stderr=slave)
     os.close(slave)
     shown = b""
-    while not re.search(rb"[1-9]\d*/24 episodes", shown):  # of the bar
+    while not re.search(rb"[1-9]\d*/16 episodes", shown):  # of the bar
         shown += os.read(master, 65536)
     process.send_signal(signal.SIGINT)
     shown += read_to_end(master)
@@ -252,12 +201,12 @@ def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(tmp_path: Path) 
     assert b"Stopped after" in shown
     assert b"Traceback" not in shown
     n_done = len((tmp_path / "episodes.jsonl").read_text().splitlines())
-    assert 0 < n_done < 24
+    assert 0 < n_done < 16
     assert not json.loads((tmp_path / "summary.json").read_text())["is_complete"]
     again = iad(*given)
     assert (again.exit_code, again.stderr) == (0, "")
     assert json.loads((tmp_path / "summary.json").read_text())["is_complete"]
-    assert len((tmp_path / "episodes.jsonl").read_text().splitlines()) == 24
+    assert len((tmp_path / "episodes.jsonl").read_text().splitlines()) == 16
 
 
 SUITE = """
@@ -299,36 +248,6 @@ def test_a_file_holds_several_runs_and_the_command_line_goes_before_it(tmp_path:
     assert (tmp_path / "out" / "shop" / "episodes.jsonl").read_text().splitlines() == lines
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ('env = "IAD/WebShop-v0"\nagents = "shopper"', "(near: agent"),
-        ('env = "IAD/WebShop-v0"\nstrategy = "iad"', "near: strategies"),
-        ('env = "IAD/WebShop-v0"\ntasks = "many"', "expected a whole number for tasks"),
-        ('env = "IAD/WebShop-v0"\ntasks = [1, 2]', "expected a whole number for tasks"),
-        ('env = "IAD/WebShop-v0"\nseed = true', "expected a whole number, or a list of them, for seed"),
-        ('env = "IAD/WebShop-v0"\nn = []', "list of them"),
-        ('env = "IAD/WebShop-v0"\n[budget]\n"run.dollars" = 3', "scope[.role].axis"),
-        ('env = "IAD/WebShopp-v0"', "near: IAD/WebShop"),
-        ('[run]\nenv = "IAD/WebShop-v0"', "double the brackets"),
-        ('env = "IAD/WebShop-v0', "expected TOML"),
-        ("tasks = 3", "expected an environment"),
-        ('[[run]]\nenv = "IAD/WebShop-v0"\n[[run]]\nenv = "IAD/WebShop-v0"', "give each a name"),
-        (None, "suite.toml, which does not exist"),
-    ],
-)
-def test_a_file_that_makes_no_sense_is_refused_with_what_is_near(
-    content: str | None, said: str, tmp_path: Path
-) -> None:
-    if content is not None:
-        (tmp_path / "suite.toml").write_text(content)
-    done = iad("compare", "--config", tmp_path / "suite.toml", "--out", tmp_path / "run")
-    assert done.exit_code == 2
-    assert said in done.stderr
-    assert done.stderr.count("\n") == 1
-    assert not (tmp_path / "run").exists()
-
-
 def test_data_are_made_indexed_and_shopped_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("IAD_INDEX", str(tmp_path / "indexes"))
     data = tmp_path / "data"
@@ -345,23 +264,3 @@ def test_data_are_made_indexed_and_shopped_in(tmp_path: Path, monkeypatch: pytes
         *("--tasks", 2, "--out", out),
     )
     assert done.exit_code == 0, done.output
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("play", "IAD/InterCodeBash-v0", "--env-arg", "backend=docker"), "iad: expected "),
-        (("index", "build", "--search", "nope"), "one of bm25, dense, hybrid, lucene; got 'nope'"),
-        (("index", "build", "--data-dir", "no/such/folder"), "expected data_dir to be a folder"),
-        (("data", "synth", "--products", 0, "--out", "x"), "expected at least 1 product, got 0"),
-    ],
-)
-def test_what_is_wrong_with_an_index_or_a_machine_is_said_in_a_sentence(
-    arguments: tuple[object, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("IAD_INDEX", str(tmp_path))
-    monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
-    done = iad(*arguments)
-    assert done.exit_code == 2
-    assert said in done.stderr
-    assert len(done.stderr.splitlines()) == 1

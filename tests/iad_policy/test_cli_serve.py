@@ -14,11 +14,7 @@ from typing import Any
 
 import pytest
 
-from iad_policy.errors import extra_command
-from tests.command_line import iad
 from tests.iad_policy.models.local.smollm2 import smollm2
-
-SHOP = "IAD/WebShop-v0"
 
 
 @contextmanager
@@ -97,48 +93,11 @@ def test_the_booking_site_is_served_too() -> None:
         assert (process.returncode, rest) == (0, "")
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--host", "192.0.2.1"], "assign"),
-        (["--split", "moon"], "known: test"),
-        (["--env-arg", "colour=red"], "known: "),
-        (["--data-dir", "/no/such/folder"], "data_dir"),
-        (["--port", "70000"], "port"),
-        (["--site", "shop"], "known: webshop, booking"),
-        (["--api"], "iad serve --openenv IAD/WebShop-v0"),
-        (["--env-arg", "server=http://127.0.0.1:1"], "iad serve --openenv IAD/WebShop-v0"),
-        (
-            ["--site", "booking", "--env-arg", "max_steps=3"],
-            "expected --env-arg with --site webshop or --mcp or --openenv only, got it with --site booking",
-        ),
-        (["--preview"], "expected --preview with --mcp only, got it with --site webshop"),
-        (["--snapshots", "2"], "expected --snapshots with --mcp or --openenv only, got it with --site webshop"),
-        (["--mcp", SHOP, "--oracle"], "expected --oracle with --openenv only, got it with --mcp"),
-        (["--openenv", SHOP, "--oracle"], "expected --oracle with --snapshots, got it alone"),
-        (["--outcomes", "file"], "expected --outcomes with --mcp only, got it with --site webshop"),
-        (["--openenv", SHOP, "--preview"], "expected --preview with --mcp only, got it with --openenv"),
-        (["--mcp", SHOP, "--openenv", SHOP], "one of --site, --mcp, --openenv and --model, got --mcp and --openenv"),
-        (["--mcp", SHOP, "--site", "webshop"], "one of --site, --mcp, --openenv and --model, got --site and --mcp"),
-        (["--mcp", SHOP, "--host", "127.0.0.1"], "expected --host with --port"),
-        (["--site", "booking", "--split", "moon"], "known: train, dev, test"),
-        (["--site", "booking", "--data-dir", "/no/such/folder"], "data_dir"),
-        (["--site", "booking", "--host", "192.0.2.1"], "assign"),
-    ],
-)
-def test_bad_input_is_one_sentence_and_status_2(options: list[str], said: str) -> None:
-    done = iad("serve", *([] if "--mcp" in options else ["--port", "0"]), *options)
-    assert done.exit_code == 2, done.output
-    assert said in done.stderr
-    assert "Traceback" not in done.output
-
-
-@pytest.mark.parametrize(("option", "package"), [("--mcp", "mcp"), ("--openenv", "openenv")])
-def test_a_framework_that_is_not_installed_is_named_with_its_extra(
-    option: str, package: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, package, None)
-    done = iad("serve", option, SHOP, "--port", "0")
-    assert (done.exit_code, done.stdout) == (2, "")
-    said = f"iad: expected the package {package!r}, which is not installed; {extra_command(package)}\n"
-    assert done.stderr == said
+def test_a_port_in_use_is_said() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with serving("--port", port, "--env-arg", "page_size=3") as (_, said):
+            assert f"Port {port} is in use, so" in said
+            assert address(said) != f"http://127.0.0.1:{port}"

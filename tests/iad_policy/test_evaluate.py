@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
-from io import StringIO
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -23,9 +22,7 @@ from iad_policy.ledger.run import Run
 from iad_policy.models import Completion
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.registry.source import source_parts
-from iad_policy.report.console import TextConsole
 from iad_policy.report.results import read_results
-from iad_policy.report.table import ShortTable
 from iad_policy.report.viewer.shown import run_json
 from iad_policy.types import FEEDBACK_DROPPED
 from iad_policy.types.information import ORACLE_AGENT_TEXT, VERIFIER_TEXTS, Information
@@ -42,12 +39,10 @@ def last(here: State, *, n: int = 2) -> Any:
     return (yield from Propose(here, n))[-1]
 
 
-def test_it_returns_what_the_command_prints_and_the_folder_holds(tmp_path: Path) -> None:
+def test_it_returns_what_the_folder_holds(tmp_path: Path) -> None:
     results = evaluate(SHOP, ["single", "iad"], 6, n=2, workers=3, out=tmp_path)
-    assert "Difference to single" in results.table()
-    found = results.compare("iad", "single")
+    found, back = results.compare("iad", "single"), results.compare("single", "iad")
     assert (found.baseline, found.n_pairs) == ("single", 6)
-    back = results.compare("single", "iad")
     assert found.success is not None
     assert back.success is not None
     assert back.success.value == -found.success.value
@@ -57,19 +52,17 @@ def test_it_returns_what_the_command_prints_and_the_folder_holds(tmp_path: Path)
     assert evaluate(SHOP, ["single", "iad"], 6, n=2, out=tmp_path).table() == results.table()
 
 
-def test_what_success_means_stands_wherever_it_is_shown_if_it_is_no_reward_of_1(tmp_path: Path) -> None:
+def test_what_success_means_is_kept_if_it_is_no_reward_of_1_and_an_earlier_folder_goes_on(tmp_path: Path) -> None:
     def run(env: Any, out: Path) -> Any:
         return evaluate(env, ["bon", "iad"], 4, agent=Guesser(), verifier=Liker(), n=[1, 2], out=out)
 
     results = run(EasyDials, tmp_path / "easy")
     for table in (results.table(), read_results(tmp_path / "easy").table()):
         assert table.count("(progress >= 0.5)") == 4, "scores, by difficulty, differences, curves"
-    assert json.loads((tmp_path / "easy" / "summary.json").read_text())["success_rule"] == "progress >= 0.5"
-    plain = run(DialsEnv, tmp_path / "plain")
-    assert ">=" not in plain.table()
-    assert json.loads((tmp_path / "plain" / "summary.json").read_text())["success_rule"] == ""
-    # A folder of an earlier version, which doesn't say so, goes on.
-    config = tmp_path / "easy" / "config.json"
+    assert ">=" not in run(DialsEnv, tmp_path / "plain").table()
+    rules = [json.loads((tmp_path / one / "summary.json").read_text())["success_rule"] for one in ("easy", "plain")]
+    assert rules == ["progress >= 0.5", ""]
+    config = tmp_path / "easy" / "config.json"  # of an earlier version, which doesn't say so
     config.write_text(json.dumps({k: v for k, v in json.loads(config.read_text()).items() if k != "success_rule"}))
     assert run(EasyDials, tmp_path / "easy").records == results.records
 
@@ -86,8 +79,7 @@ def test_what_success_means_stands_wherever_it_is_shown_if_it_is_no_reward_of_1(
 def test_answers_that_were_cut_off_are_counted_under_the_table(answer: Completion, n_cut_off: int) -> None:
     agent = LanguageAgent(ScriptedModel(repeat(answer)), reask=0)
     results = evaluate(SHOP, "single", 1, agent=agent, env_args={"max_steps": 2}, cache=False)
-    said = f"Answers cut off at max_tokens, or at the longest that is kept: {n_cut_off} in single."
-    assert (said in results.table(), "cut off" in results.table()) == (n_cut_off > 0, n_cut_off > 0)
+    assert results.figures().summaries["single"].n_cut_off == n_cut_off
 
 
 def test_instruments_are_labelled_where_there_are_any(tmp_path: Path) -> None:
@@ -106,7 +98,7 @@ def test_instruments_are_labelled_where_there_are_any(tmp_path: Path) -> None:
 def test_iad_vouches_for_no_verifier_that_it_does_not_know(tmp_path: Path) -> None:
     def told(verifier: Any) -> list[str]:
         results = evaluate(DialsEnv, "bon", 1, agent=Guesser(), verifier=verifier, out=tmp_path, is_fresh=True)
-        return [results.table(), read_results(tmp_path).table(), (tmp_path / "summary.json").read_text()]
+        return [results.table(), (tmp_path / "summary.json").read_text()]
 
     labels: tuple[Information, ...] = ("proxy", "self", "learned")
     for label in labels:
@@ -124,29 +116,16 @@ def test_iad_vouches_for_no_verifier_that_it_does_not_know(tmp_path: Path) -> No
         told(liker)
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("proxy", True),
-        ("oracle", True),
-        ("judge:gpt-4o-mini", True),
-        ("alone:proxy", True),
-        ("terminal-oracle:proxy", True),
-        ("noisy:0.2:judge:module:name", True),
-        ("sparse:low:alone:noisy:1:proxy", True),
-        ("calibrated:-1:4:proxy", True),
-        ("", False),
-        ("Liker", False),
-        ("module:Verifier", False),
-        ("alone:module:Verifier", False),
-        ("noisy:0.2:module:Verifier", False),
-        ("calibrated:-1:4:module:Verifier", False),
-        ("sparse:low:alone:module:Verifier", False),
-    ],
-)
-def test_a_name_tells_whose_a_verifier_is(name: str, expected: bool) -> None:
-    assert is_own(name, SHOP) is expected
-    assert is_own(name, "Nobody/Knows-v0") is (expected and "proxy" not in name)  # whose proxy is its author's
+OURS = "proxy oracle judge:gpt-4o-mini alone:proxy terminal-oracle:proxy noisy:0.2:judge:module:name"
+OURS += " sparse:low:alone:noisy:1:proxy calibrated:-1:4:proxy"
+THEIRS = " Liker module:Verifier alone:module:Verifier noisy:0.2:module:Verifier calibrated:-1:4:module:Verifier"
+THEIRS += " sparse:low:alone:module:Verifier"
+
+
+def test_a_name_tells_whose_a_verifier_is() -> None:
+    for name, expected in [*((name, True) for name in OURS.split(" ")), *((name, False) for name in THEIRS.split(" "))]:
+        assert is_own(name, SHOP) is expected
+        assert is_own(name, "Nobody/Knows-v0") is (expected and "proxy" not in name)  # whose proxy is its author's
 
 
 def test_results_become_a_data_frame(tmp_path: Path) -> None:
@@ -187,7 +166,7 @@ def test_a_function_is_an_agent_and_several_are_compared() -> None:
     compared = run(baseline="single twos")
     assert {row: one.baseline for row, one in compared.figures().differences.items()} == {"single ones": "single twos"}
     assert "Difference to single twos on the same tasks (as asked)" in compared.table()
-    with pytest.raises(UnknownName, match=r"got 'single three'.*known: single, single ones, single twos"):
+    with pytest.raises(UnknownName, match=r"'single three'.*single ones, single twos"):
         run(baseline="single three")
 
 
@@ -222,9 +201,7 @@ def test_changed_code_is_another_run(tmp_path: Path) -> None:
 
     changed.__name__ = "agent"
     run = partial(evaluate, DialsEnv, "single", agent=changed, verifier="none", out=tmp_path)
-    with pytest.raises(
-        RunFolderError, match=r"version of agent \(\S+test_evaluate.agent was changed\).*--accept-agent"
-    ):
+    with pytest.raises(RunFolderError, match=r"test_evaluate.agent was changed.*--accept-agent"):
         run(1)
     answers = (tmp_path / "answers.jsonl").read_text()
     assert "agent are of 2 versions of its code" in run(2, accept_agent=True).table()
@@ -294,22 +271,21 @@ def test_a_report_that_fails_is_a_warning_and_takes_no_results_with_it(
             pass
 
     asked: dict[str, Any] = {"agent": Guesser(), "verifier": Liker(), "track": Spoiler}
-    with pytest.warns(UserWarning, match=r"expected to write the report of .*the results are kept"):
+    with pytest.warns(UserWarning, match="the results are kept"):
         results = evaluate(DialsEnv, ["single", "bon"], 2, out=tmp_path, **asked)
-    assert results.n_episodes == 4
-    assert "95 % intervals" in results.table()
-    assert not (tmp_path / "report.html").is_file()
+    assert (results.n_episodes, (tmp_path / "report.html").is_file()) == (4, False)
 
 
 def test_bad_arguments_are_refused(tmp_path: Path) -> None:
     with pytest.raises(RunFolderError, match="name one that iad wrote"):
         read_results(tmp_path)
-    with pytest.raises(UnknownName, match=r"near: workers"):
-        evaluate(SHOP, "single", 1, worker=3)
-    with pytest.raises(UnknownName, match=r"near: iad"):
-        evaluate(SHOP, "iadd", 1)
-    with pytest.raises(ValueError, match="two named"):
-        evaluate(DialsEnv, "single", 1, agent=[Guesser(), Guesser()], verifier="none")
+    for asked, given, error, said in (
+        ((SHOP, "single", 1), {"worker": 3}, UnknownName, "near: workers"),
+        ((SHOP, "iadd", 1), {}, UnknownName, "near: iad"),
+        ((DialsEnv, "single", 1), {"agent": [Guesser(), Guesser()], "verifier": "none"}, ValueError, "two named"),
+    ):
+        with pytest.raises(error, match=said):
+            evaluate(*asked, **given)  # type: ignore[arg-type]
     with pytest.raises(UnknownName, match="row of the table"):
         evaluate(SHOP, "single", 1).compare("single", "iad")
 
@@ -338,16 +314,11 @@ def guess(observation: int, info: Any, rng: Any) -> int:
     return int(rng.randrange(10))
 
 
-def told_everywhere(results: Any, folder: Path) -> set[str]:
-    """What table, summary and report say of the simulator."""
-    (heading,) = [line for line in results.table().splitlines() if "; simulator" in line]
+def told(results: Any, folder: Path) -> set[str]:
+    """What summary and report say of the simulator, which the table says too."""
     summary, report = json.loads((folder / "summary.json").read_text()), run_json(Run(folder))
-    assert read_results(folder).table() == results.table()
-    shown = StringIO()
-    TextConsole(width=100, file=shown).print(ShortTable(results.heading, results.figures()))
-    _, found, short = shown.getvalue().partition("Simulator: ")
-    short = short.partition("\n")[0].rstrip() if found else "perfect"
-    return {heading.partition("; simulator ")[2], short, summary["simulator"], report["simulator"]}
+    assert f"; simulator {summary['simulator']}\n" in results.table(200) == read_results(folder).table(200)
+    return {summary["simulator"], report["simulator"]}
 
 
 @pytest.mark.parametrize(("is_copyable", "way"), [(True, "fork"), (False, "replay")])
@@ -356,10 +327,10 @@ def test_a_simulation_that_sees_hidden_state_says_so_everywhere(tmp_path: Path, 
     results = evaluate("Toy/NumberGame-v0", ["single", "bon"], 4, **how, out=tmp_path)
     rows = results.figures().summaries
     assert rows["bon"].success == 1.0  # nobody could guess so well
-    assert told_everywhere(results, tmp_path) == {f"{way} (sees hidden state)"}
+    assert told(results, tmp_path) == {f"{way} (sees hidden state)"}
     assert (rows["bon"].simulated_by, rows["single"].simulated_by) == ((way,), ())
     noisy = evaluate("Toy/NumberGame-v0", "bon", 2, **how, simulator="noisy:0.9", out=tmp_path / "noisy")
-    assert told_everywhere(noisy, tmp_path / "noisy") == {f"noisy:0.9 of a {way} (sees hidden state)"}
+    assert told(noisy, tmp_path / "noisy") == {f"noisy:0.9 of a {way} (sees hidden state)"}
 
 
 def test_an_interrupted_episode_that_simulated_says_so_when_its_answers_are_replayed(tmp_path: Path) -> None:
@@ -368,15 +339,15 @@ def test_an_interrupted_episode_that_simulated_says_so_when_its_answers_are_repl
     (tmp_path / "episodes.jsonl").write_text("")
     again = evaluate("Toy/NumberGame-v0", "bon", 2, **how)
     assert again.records["bon"] != first.records["bon"]  # they were run again, and took other seconds
-    assert told_everywhere(again, tmp_path) == {"fork (sees hidden state)"}
+    assert told(again, tmp_path) == {"fork (sees hidden state)"}
 
 
 def test_what_simulates_itself_or_is_not_simulated_sees_no_hidden_state(tmp_path: Path) -> None:
     shop = evaluate(SHOP, ["single", "bon"], 2, n=2, out=tmp_path / "shop")
-    assert told_everywhere(shop, tmp_path / "shop") == {"perfect"}
+    assert told(shop, tmp_path / "shop") == {"perfect"}
     how: dict[str, Any] = {"agent": guess, "verifier": "none", "n": 3}
     voted = evaluate("Toy/NumberGame-v0", ["single", "bon-sc"], 2, **how, out=tmp_path / "voted")
-    assert told_everywhere(voted, tmp_path / "voted") == {"perfect"}
+    assert told(voted, tmp_path / "voted") == {"perfect"}
 
 
 def first_word(observation: str, info: Any) -> str:
@@ -407,7 +378,7 @@ def unpriced(observation: str, info: Any) -> str:
     return first_word(observation, info)
 
 
-def told(observation: str, info: Any) -> Candidate:
+def of_candidate(observation: str, info: Any) -> Candidate:
     return Candidate(first_word(observation, info), usage=Usage(prompt_tokens=7))
 
 
@@ -418,7 +389,7 @@ METERED = {
     free: ("0", 0, ""),
     half: ("107 + unmetered", 107, ""),
     unpriced: ("400", 400, "unpriced"),
-    told: ("28", 28, ""),
+    of_candidate: ("28", 28, ""),
 }
 
 
@@ -430,8 +401,7 @@ def test_what_a_function_does_not_report_is_unmetered_and_not_0(agent: Any, tmp_
     rows = results.figures().summaries
     assert rows["single"].spent["tokens"] == n_tokens
     table = results.table(200)
-    (scores,) = [line for line in table.splitlines() if line.strip().startswith("single ")]
-    assert f" {shown} " in scores
+    assert f" {shown} " in next(line for line in table.splitlines() if line.startswith("single "))
     assert f" {usd} " in table
     assert evaluate(SHOP, "single", 2, **how).table() == results.table()  # from the record
     assert json.loads((tmp_path / "summary.json").read_text())["strategies"]["single"]["tokens"] == n_tokens
@@ -468,7 +438,7 @@ class Imagined:
 def test_a_simulator_may_be_an_object_with_a_name_of_its_own(tmp_path: Path) -> None:
     how: dict[str, Any] = {"agent": guess, "verifier": Hits(), "n": 2}
     results = evaluate("Toy/NumberGame-v0", "bon", 2, **how, simulator=Imagined(), out=tmp_path)
-    assert told_everywhere(results, tmp_path) == {"imagined"}
+    assert told(results, tmp_path) == {"imagined"}
     (one,) = results.figures().summaries.values()
     assert (one.simulated_by, one.spent["simulations"] > 0) == ((), True)
     for taken in ("perfect", "noisy:1"):

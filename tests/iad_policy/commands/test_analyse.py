@@ -40,34 +40,6 @@ def test_the_rules_reach_the_figures() -> None:
     assert (counted["errors"], counted["pair_by"]) == ("wrong", "id")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--jsonl", "nowhere.jsonl"], "nowhere.jsonl, which does not exist"),
-        (["--jsonl", "--inspect", LOGS], "expected logs of one format, got --inspect and --jsonl"),
-        (["--inspect", LOGS / "inspect/several.json"], "expected --score NAME, because the logs have several scores"),
-        (["--inspect", LOGS / "inspect/models", "--score", "mtch"], "expected a known score, got 'mtch' (near: match)"),
-        (["--inspect", LOGS / "inspect/models", "--errors", "drop"], "expected a known rule for errors, got 'drop'"),
-        (["--inspect", LOGS / "inspect/models", "--pair-by", "x"], "expected a known pairing, got 'x'"),
-        (["--inspect", LOGS / "inspect/models", "--baseline", "x"], "expected a known baseline, got 'x'"),
-        (
-            ["--inspect", LOGS / "inspect/models", "--columns", "task=q"],
-            "expected --columns for a format without",
-        ),
-        (["--inspect", LOGS / "inspect/models", "--k", "two"], "expected --k with whole numbers separated by commas"),
-        (["--inspect", LOGS / "inspect/models", "--k", "0"], "expected k of 1 or more, got 0"),
-        (["--jsonl", __file__, "--columns", "task"], "expected --columns KEY=NAME, got 'task'"),
-        (["--jsonl", __file__], "expected files with one JSON object per line with at least one sample"),
-        ([LOGS], "expected run folders of iad with at least one sample"),
-    ],
-)
-def test_bad_input_is_one_sentence_and_status_2(arguments: list[object], said: str) -> None:
-    done = analyse(*arguments)
-    assert done.exit_code == 2
-    assert said in done.stderr
-    assert done.stderr.count("\n") == 1
-
-
 def test_every_format_of_others_has_a_flag_with_its_paths() -> None:
     shown = " ".join(analyse("--help").output.split())
     for name, form in FORMATS.items():

@@ -92,12 +92,9 @@ def test_offline_one_screen_has_files_sources_reasons_folder_and_what_to_do(serv
     done = iad(given, "fetch", "small", "--yes")
     assert done.exit_code == NOT_FETCHED == 3
     screen = done.stderr
-    assert screen.startswith("iad: small was not fetched: a.json could not be fetched\n")
-    assert f"  {gone.address.removeprefix('http://')}: the server can't be reached: " in screen
-    for one in given.files:
-        for text in (one.name, one.sha256, *one.urls):
-            assert text in screen
-    for text in (str(root / "small"), "iad data fetch small --from FOLDER", "iad data verify small"):
+    assert screen.startswith("iad: small was not fetched: a.json ")
+    known = [text for one in given.files for text in (one.name, one.sha256, *one.urls)]
+    for text in (*known, f"{gone.address.removeprefix('http://')}: ", str(root / "small"), "--from FOLDER", "verify"):
         assert text in screen
     assert screen.count("\n") < 24
     assert not (root / "small").exists()
@@ -113,10 +110,8 @@ def test_what_was_fetched_by_hand_is_taken_without_asking(server: FileServer, ro
     for name, content in (("a.json", A), ("b.json", B[::-1])):
         (tmp_path / name).write_bytes(content)
     done = iad(given, "fetch", "small", "--from", tmp_path)
-    assert done.exit_code == 2
+    assert (done.exit_code, done.stderr.count("\n"), "MIT" in done.stdout) == (2, 1, True)
     assert done.stderr.startswith(f"iad: {tmp_path / 'b.json'}: expected the SHA-256 ")
-    assert done.stderr.count("\n") == 1
-    assert "MIT" in done.stdout
     done = iad(given, "fetch", "small", "--from", tmp_path, "--any-version")
     assert done.exit_code == 0
     assert "b.json, 210.0 kB, NOT the SHA-256 that is known" in done.stdout
@@ -162,19 +157,13 @@ def test_list_fits_on_a_terminal_names_every_entry_and_shows_what_is_here(server
     assert re.search(r"MIT +yes", iad(given, "list").stdout)
 
 
-def test_what_a_package_or_a_repository_has_is_said_with_its_commands() -> None:
+def test_what_a_repository_has_is_said_with_its_commands_and_unknown_names_are_one_sentence(server: FileServer) -> None:
     done = iad(source_of("acebench"), "fetch", "acebench")
-    assert done.exit_code == NOT_FETCHED
+    assert (done.exit_code, done.stderr.count("\n")) == (NOT_FETCHED, 1)
     assert "    $ git -C ACEBench checkout 56dd66c\n" in done.stdout
-    assert done.stderr == "iad: acebench is no download. Run the commands above.\n"
-
-
-def test_unknown_names_are_one_sentence(server: FileServer) -> None:
     for command in ("fetch", "verify"):
         done = iad(two(server), command, "smal")
-        assert done.exit_code == 2
-        assert "expected a known name of official data, got 'smal' (near: small)" in done.stderr
-        assert done.stderr.count("\n") == 1
+        assert (done.exit_code, done.stderr.count("\n"), "(near: small)" in done.stderr) == (2, 1, True)
 
 
 # The command itself, in processes of its own.

@@ -63,10 +63,10 @@ def endpoint() -> Iterator[tuple[ModelEndpoint, dict[str, Any]]]:
         ({}, 9, 200, ""),
         ({"Host": "localhost:1"}, 9, 200, ""),
         ({"Origin": "http://localhost:5173"}, 9, 200, ""),
-        ({"Host": "models.example"}, 0, 403, "the header Host with an address of this machine, got 'models.example'"),
-        ({"Origin": "http://models.example"}, 0, 403, "the header Origin with an address of this machine"),
-        ({"Origin": "null"}, 0, 403, "the header Origin with an address of this machine"),
-        ({}, (1 << 22) + 1, 413, "expected a body of at most 4194304 bytes, got a larger one; send less at once"),
+        ({"Host": "models.example"}, 0, 403, "Host"),
+        ({"Origin": "http://models.example"}, 0, 403, "Origin"),
+        ({"Origin": "null"}, 0, 403, "Origin"),
+        ({}, (1 << 22) + 1, 413, "4194304 bytes"),
     ],
 )
 def test_requests_to_this_machine_reach_the_model_with_its_key_and_come_back_part_by_part(

@@ -83,11 +83,6 @@ def test_reproduce_says_what_is_compared_and_takes_an_agent_where_none_is_traine
     for title in ("Agent Q (arXiv", "Agent Q on restaurant booking (", "Q*Agent (", "ARTIS (", "Picture: figure 3a, "):
         assert title in everything
     assert "Not compared, settings alone (--preset): intercode/bash, " in everything
-    for given, said in (((), "expected a paper, got none; name one of iad, agentq"), (("react",), "a known paper")):
-        refused = iad("reproduce", *given)
-        assert (refused.exit_code, said in refused.output) == (2, True)
-    refused = iad("reproduce", "agentq", "--agent", "random", "--out", str(tmp_path))
-    assert "expected no agent for Agent Q, whose policies are trained, got random" in refused.output
     refused = iad("reproduce", "iad", "--agent", "solution:0.5", "--out", str(tmp_path))  # the first that trains none
     assert "expected an agent that does not know the answer, got solution:0.5 in IAD/Sketch2Code-v0" in refused.output
 
@@ -102,25 +97,3 @@ def test_what_needs_a_language_model_is_listed_and_left_out_without_one(tmp_path
     assert (
         "expected no simulator for ARTIS, which has its own, got perfect" in said
     )  # of the shop, which is not left out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["train", "bc", "nowhere", "--out", "m"], "expected"),
-        (["train", "cb", "nowhere", "--out", "m"], "recipe"),
-        (["explore", SHOP, "--how", "bfs", "--out", "r"], "way to explore"),
-        (["explore", SHOP, "--critic", "oracle", "--how", "mcts", "--tasks", "1", "--out", "r"], "without gold"),
-        (["train", "simulator", "o.jsonl", "--out", "s"], "--env ENV"),
-        (["improve", SHOP, "--method", "sft", "--out", "i"], "method"),
-        (["improve", SHOP, "--buffer", "last", "--out", "i"], "known: all, newest"),
-    ],
-)
-def test_what_can_not_be_done_is_one_sentence(
-    arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    result = iad(*arguments)
-    assert result.exit_code == 2
-    assert said in result.output
-    assert "Traceback" not in result.output

@@ -9,6 +9,7 @@ import gymnasium as gym
 import pytest
 
 from tests import command_line
+from tests.iad_policy.report.snapshots import require_snapshot
 from tests.iad_policy.toy_lamp import LampEnv
 
 ROOT = Path(__file__).parents[3]
@@ -32,16 +33,6 @@ def score(*arguments: object, columns: int | None = None) -> str:
 
 def figures(*arguments: object) -> Any:
     return json.loads(score(*arguments, "--json"))
-
-
-def test_samples_of_one_system_get_official_scores_votes_and_intervals() -> None:
-    shown = score(*SAMPLES, *SUBSET, columns=80)
-    assert max(map(len, shown.splitlines())) <= 80
-    said = " ".join(shown.split())
-    for text in ("EX", "Soft-F1", "simple/moderate/challenging", "majority@3", "pass@3", "pass^3", "40 tasks"):
-        assert text in said
-    assert "120 attempts in 3 files, 1 arm" in said
-    assert "EX is the official verdict" in said
 
 
 def test_a_folder_is_as_good_as_its_files_and_the_table_of_the_documents_is_what_is_printed() -> None:
@@ -98,12 +89,8 @@ def test_damaged_files_lose_nothing_that_can_be_read(tmp_path: Path) -> None:
     read = figures(tmp_path, "--env", BIRD, "--tasks", 20)
     whole = figures(tmp_path / "whole.jsonl", "--env", BIRD, "--tasks", 20)
     assert read["arms"][tmp_path.stem]["n_attempts"] == 39
-    assert [place.rpartition("/")[2].partition(":")[0] for place in read["problems"]] == [
-        "empty.json",
-        "torn.jsonl, line 11",
-        "torn.jsonl, line 12",
-        "torn.jsonl, line 22",
-    ]
+    places = [place.rpartition("/")[2].partition(":")[0] for place in read["problems"]]
+    assert places == ["empty.json", *(f"torn.jsonl, line {n}" for n in (11, 12, 22))]
     assert whole["problems"] == []
     assert whole["arms"]["whole"]["n_attempts"] == 20
 
@@ -122,55 +109,16 @@ def test_answers_and_recorded_actions_may_be_scored_together(tmp_path: Path) -> 
     assert read["sample-1"] == figures(SAMPLES[0], *SUBSET)["arms"]["sample-1"]
 
 
-def test_two_agents_actions_are_compared() -> None:
+def test_samples_and_two_agents_actions_are_shown_as_was_looked_at() -> None:
     given = (FILES / "shopper.jsonl", FILES / "random.jsonl", "--compare", "--env", SHOP, "--tasks", 20)
-    shown = score(*given)
-    for text in ("shopper", "random", "Difference to shopper on the same tasks", "easy/hard", "pass@2", "FEW TASKS"):
-        assert text in shown
-    assert max(map(len, shown.splitlines())) <= 100
-    assert figures(*given)["differences"]["random"]["success"]["value"] < 0
+    samples, agents = score(*SAMPLES, *SUBSET, columns=80), score(*given, columns=100)
+    require_snapshot("scores.txt", f"=== samples\n{samples}\n=== agents\n{agents}")
 
 
 def test_r_ves_is_measured_where_asked() -> None:
     given = (SAMPLES[0], "--env", BIRD, "--tasks", 5)
-    shown = score(*given, "--r-ves", 3)
-    assert "R-VES" in shown
-    assert "depends on the machine" in " ".join(shown.split())
+    assert "R-VES" in score(*given, "--r-ves", 3)
     assert "R-VES" not in score(*given)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("nope.json", "--env", BIRD), "nope.json, which does not exist"),
-        ((SAMPLES[0], "--env", "IAD/Nope-v0"), "known: IAD/"),
-        ((SAMPLES[0], "--env", BIRD, "--missing", "ignored"), "known: left-out, wrong"),
-        ((SAMPLES[0], "--env", BIRD, "--k", "0"), "k of 1 or more"),
-        ((SAMPLES[0], "--env", BIRD, "--k", "two"), "whole numbers"),
-        ((SAMPLES[0], "--env", BIRD, "--baseline", "nobody"), "known: sample-1"),
-        ((*SAMPLES[:2], "--env", BIRD, "--baseline", "sample-1"), "got 2 files as samples of one arm; add --compare"),
-        ((*SAMPLES[:2], "--env", BIRD, "--baseline", "nobody", "--compare"), "known: sample-1, sample-2"),
-        ((SAMPLES[0], "--env", BIRD, "--out", "/no/such/folder/x"), "make the folder"),
-        ((SAMPLES[0], "--env", BIRD, "--tasks", "0"), "--tasks of 1 or more"),
-        ((SAMPLES[0], "--env", BIRD, "--workers", "0"), "workers of 1 or more"),
-        ((SAMPLES[0], "--env", BIRD, "--env-arg", "colour=red"), "known: "),
-        ((SAMPLES[0], "--env", BIRD, "--split", "moon"), "known: dev"),
-        ((SAMPLES[0], SAMPLES[0], "--env", BIRD), "twice"),
-        ((SAMPLES[0], "--env", SHOP), "expected recorded actions"),
-        (
-            (FILES / "shopper.jsonl", "--env", SHOP, "--r-ves", "3"),
-            "--r-ves where answers can be timed, got it for IAD/WebShop-v0",
-        ),
-        ((FILES / "shopper.jsonl", "--env", BIRD, "--r-ves", "3"), "recorded actions only"),
-        ((FILES / "shopper.jsonl", "--env", BIRD), "no task 'test-0001'"),
-    ],
-)
-def test_bad_input_is_one_sentence_and_status_2(arguments: tuple[object, ...], said: str) -> None:
-    done = iad("score", *arguments)
-    assert done.exit_code == 2, done.output
-    assert said in done.stderr
-    assert done.stderr.count("\n") == 1
-    assert done.stdout == ""
 
 
 def test_the_published_scoring_is_the_default() -> None:

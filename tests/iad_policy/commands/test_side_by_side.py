@@ -31,6 +31,7 @@ strategies = ["single", "iad"]
 
 [[run]]
 env = "IAD/BIRD-v0"
+agent = "solution:0.5"
 name = "sql"
 strategies = ["bon-sc"]
 
@@ -206,13 +207,10 @@ def test_an_earlier_run_goes_first_and_no_more_episodes_run_than_there_are_place
         thread.join(10)
     assert order == [0, 1, 2]
 
-
-def test_who_waits_for_a_place_is_not_kept_when_the_run_is_stopped() -> None:
-    places = WorkerPlaces(0)
-
     def stopped() -> None:
         raise Interrupted
 
+    places = WorkerPlaces(0)
     with pytest.raises(Interrupted), places.of(0, stopped)():
         pass
-    assert not +places._waiting
+    assert not +places._waiting, "who waits is not kept when the run is stopped"

@@ -40,9 +40,11 @@ def figures(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 def test_bars_have_our_intervals_and_the_papers_numbers(figures: list[Any], tmp_path: Path) -> None:
-    known = record(picture({"single": 20.5, "bon, n = 2": None, "iad, n = 4": 40.0}))
-    paths = draw_pictures(known, tmp_path / "figure")
-    assert [path.name for path in paths] == ["figure-1.png", "figure-1.svg"]
+    first = picture({"single": 20.5, "bon, n = 2": None, "iad, n = 4": 40.0})
+    without = picture({"single": None, "iad, n = 4": None}, published="published as a curve", metric="reward")
+    line = picture({"iad, n = 2": 24.0, "iad, n = 4": 25.0}, "n")
+    paths = draw_pictures(record(first, without, line), tmp_path / "figure")
+    assert [path.name for path in paths][:2] == ["figure-1.png", "figure-1.svg"]
     assert paths[0].read_bytes().startswith(b"\x89PNG")
     here, published = figures[0].axes
     assert [bar.get_width() for bar in here.patches] == [0.3, 0.4, 0.6]
@@ -52,9 +54,12 @@ def test_bars_have_our_intervals_and_the_papers_numbers(figures: list[Any], tmp_
     assert [(bar.get_y() + bar.get_height() / 2, bar.get_width()) for bar in published.patches] == [(0, 20.5), (2, 40)]
     assert [text.get_text() for text in published.get_yticklabels()] == ["single", "", "iad, n = 4"]
     assert [text.get_text() for text in published.texts] == ["20.5", "40"]
-    assert published.get_xlabel() == "in per cent"
-    assert not published.collections  # which has no intervals
+    assert (published.get_xlabel(), [*published.collections]) == ("in per cent", [])  # which has no intervals
     assert here.get_ylim() == published.get_ylim()
+    here, published = figures[2].axes  # without numbers ours is drawn alone
+    assert [bar.get_width() for bar in here.patches] == [0.9, 0.9]
+    assert ([text.get_text() for text in published.texts], [*published.patches]) == (["published as a curve"], [])
+    assert [axes.get_legend() for axes in figures[4].axes] == [None, None], "a single line needs none"
 
 
 @pytest.mark.parametrize(("x", "places"), [("n", [2, 4]), ("proposals", [4, 8])])
@@ -72,20 +77,6 @@ def test_arms_that_differ_by_n_are_points_of_a_line(
     assert here["iad"].get_color() == published["iad"].get_color()
     legend = [text.get_text() for text in figures[0].axes[1].get_legend().get_texts()]
     assert legend == ["bon", "iad"]  # and not the arm that the paper has no number for
-
-
-def test_a_single_line_needs_no_legend(figures: list[Any], tmp_path: Path) -> None:
-    draw_pictures(record(picture({"iad, n = 2": 24.0, "iad, n = 4": 25.0}, "n")), tmp_path / "figure")
-    assert [axes.get_legend() for axes in figures[0].axes] == [None, None]
-
-
-def test_without_numbers_ours_is_drawn_alone(figures: list[Any], tmp_path: Path) -> None:
-    drawn = picture({"single": None, "iad, n = 4": None}, published="published as a curve, no figures", metric="reward")
-    draw_pictures(record(drawn), tmp_path / "figure")
-    here, published = figures[0].axes
-    assert [bar.get_width() for bar in here.patches] == [0.9, 0.9]
-    assert [text.get_text() for text in published.texts] == ["published as a curve, no figures"]
-    assert not published.patches
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

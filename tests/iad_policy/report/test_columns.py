@@ -14,15 +14,11 @@ WIDE = "審査員の名前はとても長いので一行に収まりません" *
 
 
 def printed(rows: Mapping[str, float], width: int) -> list[str]:
-    columns: Columns[float] = [(name, shown) for name in ("success", "progress", "reward", "steps")]
+    columns: Columns[float] = [(name, lambda one: f"{one:.3f} [.00,.56]") for name in ("success", "reward", "steps")]
     console = Console(file=StringIO(), width=width, legacy_windows=False, record=True)
     for table in fitting("Scores", columns, rows, width=width, console=console):
         console.print(table)
     return console.export_text().splitlines()
-
-
-def shown(value: float) -> str:
-    return f"{value:.3f} [.00,.56]"
 
 
 @pytest.mark.parametrize("name", [LONG, f"{WIDE}{{}}", "a" * 300 + "{}"], ids=["words", "wide characters", "one word"])
@@ -30,21 +26,16 @@ def test_long_names_leave_the_figures_of_a_row_beside_each_other(name: str) -> N
     rows = {name.format("a"): 0.25, name.format("b"): 0.75}
     lines = printed(rows, 80)
     assert max(map(cell_len, lines)) <= 80
-    figures = [line.split()[-6:] for line in lines if "[" in line]
-    assert figures[0] == ["0.250", "[.00,.56]"] * 3
-    assert [line[:6] for line in lines].count("strate") == 2
+    assert next(line.split()[-6:] for line in lines if "[" in line) == ["0.250", "[.00,.56]"] * 3
     for row in rows:
         first, *rest = folded(row, 26).split("\n")
         assert max(map(cell_len, (first, *rest))) <= 26
-        assert not first.startswith(" ")
-        assert all(line.startswith(" ") for line in rest)
+        assert [line[:1] == " " for line in (first, *rest)] == [False, *[True] * len(rest)]
         assert "".join((first, *rest)).replace(" ", "") == row.replace(" ", "")
         assert any(line.startswith(first) for line in lines)
 
 
 def test_names_stay_whole_where_there_is_room_or_they_are_short() -> None:
-    rows = {LONG.format("a"): 0.25}
-    assert any(line.startswith(LONG.format("a")) for line in printed(rows, 200))
+    assert any(line.startswith(LONG.format("a")) for line in printed({LONG.format("a"): 0.25}, 200))
     assert folded("iad n=4", 26) == "iad n=4"
-    lines = printed({"iad": 0.5, "bon-sc n=16": 0.5}, 40)
-    assert sum(line.startswith("bon-sc n=16") for line in lines) == 4
+    assert sum(line.startswith("bon-sc n=16") for line in printed({"iad": 0.5, "bon-sc n=16": 0.5}, 40)) == 3

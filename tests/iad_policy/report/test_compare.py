@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from itertools import combinations
+from dataclasses import replace
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -136,10 +137,9 @@ def test_tasks_without_a_pair_are_named() -> None:
 
 def test_tasks_of_one_name_that_ask_for_something_else_are_paired_by_name_only() -> None:
     logs = Samples(score="score", parts={"a": {"arm": "a"}, "b": {"arm": "b"}})
-    for arm in "ab":
-        for task, prompt in (("t0", "the same"), ("t1", f"other in {arm}")):
-            content = task_content(task, prompt)
-            logs.samples.append(TaskSample(task, arm, "0", {"score": SampleScore(1.0)}, content=content))
+    for arm, (task, prompt) in product("ab", (("t0", "the same"), ("t1", "other"))):
+        content = task_content(task, prompt if task == "t0" else prompt + arm)
+        logs.samples.append(TaskSample(task, arm, "0", {"score": SampleScore(1.0)}, content=content))
     found = compared(logs).differences["b"]
     assert (found.n_pairs, found.only_own, found.only_baseline, found.reworded) == (1, ("t1",), ("t1",), ("t1",))
     found = compared(logs, pair_by=ID).differences["b"]
@@ -218,14 +218,9 @@ def test_tasks_that_all_differ_by_the_same_have_an_interval_of_some_width_if_sco
 
 def own(seeds: dict[str, Sequence[float]], failed: Sequence[tuple[str, int]] = ()) -> list[EpisodeRecord]:
     """Task -> its success with the seeds 0, 1 ..."""
-    return [
-        EpisodeRecord(
-            key="", env="E", task_id=task, strategy="s", seed=seed, success=value, reward=value,
-            error_kind="crash" * ((task, seed) in failed),
-        )
-        for task, values in seeds.items()
-        for seed, value in enumerate(values)
-    ]  # fmt: skip
+    made = [EpisodeRecord("", "E", task, "s", seed, success=value, reward=value)
+            for task, values in seeds.items() for seed, value in enumerate(values)]  # fmt: skip
+    return [replace(one, error_kind="crash" * ((one.task_id, one.seed) in failed)) for one in made]
 
 
 def test_a_pair_is_a_task_whatever_its_seeds() -> None:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
-from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -36,7 +35,8 @@ from iad_policy.types import Candidate, Decision, State, Verdict
 from iad_policy.types.information import ORACLE_AGENT_TEXT, ORACLE_ROLE_TEXT
 from iad_policy.types.names import ROLES
 from tests.command_line import iad
-from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, Liker, config, kept, runner
+from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, Liker, RightOnOdd, config, kept, runner
+from tests.iad_policy.report.snapshots import require_snapshot
 
 Rows = list[dict[str, Any]]
 SHOP = "IAD/WebShop-v0"
@@ -63,32 +63,20 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return kept(runner(strategies=("single", "bon", "bon-sc", "iad"), seed=3), path)
 
 
-def test_every_decision_is_a_row_with_all_its_candidates(run: Path) -> None:
-    rows = exported(run, "jsonl")
-    episodes, records = rows_of(run.parent / "jsonl.episodes.jsonl"), Run(run).records
-    assert [one["episode"] for one in episodes] == list(records)
-    for key, record in records.items():
-        own = [row for row in rows if row["episode"] == key]
-        assert [row["action"] for row in own] == list(record.actions)
-        assert sum(len(row["candidates"]) for row in own) == record.usage["agent"]["proposals"]
-        assert [row["done"] for row in own] == [False] * (len(own) - 1) + [True]
-        for row, following in pairwise(own):
-            assert row["next_observation"] == following["observation"]
-        for row in own:
-            (committed,) = [one for one in row["candidates"] if one["is_committed"]]
-            assert committed["action"] == row["action"]
-
-
 @pytest.mark.parametrize("form", JSON_FORMS)
-def test_every_row_has_the_columns_it_promises_and_the_label_and_no_prompt_has_gold(run: Path, form: str) -> None:
-    for row in exported(run, form):
-        assert list(row) == list(FORMATS[form][0].kinds)
-        assert (row["run"], row["verifier"], row["information"]) == ("dials", "liker", "proxy")
-        if form != "jsonl":
-            messages = row["messages" if form == "sft" else "prompt"]
-            asked = "\n".join(one["content"] for one in messages if one["role"] != "assistant")
-            assert "Open dials" in asked
-            assert not any(word in asked.casefold() for word in GOLD)
+def test_the_rows_of_an_episode_are_as_they_were_looked_at(run: Path, form: str) -> None:
+    """Every row has the columns that it promises and the verifier's label, and no prompt has gold."""
+    rows, columns = exported(run, form), list(FORMATS[form][0].kinds)
+    for row in rows:
+        assert list(row) == columns
+        messages = row.get("messages" if form == "sft" else "prompt") or []
+        asked = "\n".join(one["content"] for one in messages if one["role"] != "assistant").casefold()
+        assert ("open dials" in asked) == (form != "jsonl")
+        assert not any(word in asked for word in GOLD)
+    if form == "jsonl":
+        assert len(rows) == sum(one.n_steps for one in Run(run).records.values())
+        rows = [row for row in rows if row["step"] == 0] + rows_of(run.parent / "jsonl.episodes.jsonl")
+    require_snapshot(f"export_{form}.json", [row for row in rows if row["task_id"] == "dials-1"])
 
 
 def test_an_oracle_is_named_on_every_row(run: Path, tmp_path: Path) -> None:
@@ -104,14 +92,13 @@ def test_an_oracle_is_named_on_every_row(run: Path, tmp_path: Path) -> None:
     here = Components(Cheat(), Knower(), Seer())
     path = kept(Runner(config(strategies=("iad",)), DialsEnv, lambda *_: here), tmp_path / "run")
     labels = ("information", "agent_information", "role_information")
+    who = [f"guesser is an {ORACLE_AGENT_TEXT}", *(f"{role} is an {ORACLE_ROLE_TEXT}" for role in ROLES)]
     for form in JSON_FORMS:
         told: list[str] = []
-        for row in exported(path, form, report=told.append):
-            assert {row[name] for name in labels} == {"oracle"}
-        who = [f"guesser is an {ORACLE_AGENT_TEXT}", *(f"{role} is an {ORACLE_ROLE_TEXT}" for role in ROLES)]
-        expected = [f"{path}: {text}" for text in who] if form != "jsonl" else []
-        assert told == expected, "training examples give the answers away"
-    with pytest.raises(ValueError, match=r"got only 4 whose agent or a role sees gold, .* pass --gold to keep them"):
+        rows = exported(path, form, report=told.append)
+        assert {row[name] for name in labels for row in rows} == {"oracle"}
+        assert told == ([f"{path}: {text}" for text in who] if form != "jsonl" else []), "examples give answers away"
+    with pytest.raises(ValueError, match=r"only 4 .*--gold"):
         export_runs([Run(path)], "dataset", tmp_path / "shared")
     assert not (tmp_path / "shared").exists(), "what knows the answers is not shared unasked"
     told = []
@@ -135,7 +122,7 @@ def by_split(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: folder / name for name in ("train", "test")}
 
 
-@pytest.mark.parametrize("form", JSON_FORMS)
+@pytest.mark.parametrize("form", ["jsonl", "preference"])
 def test_a_file_alone_says_that_no_test_task_is_in_it(
     form: str, by_split: dict[str, Path], run: Path, tmp_path: Path
 ) -> None:
@@ -144,57 +131,27 @@ def test_a_file_alone_says_that_no_test_task_is_in_it(
     def not_train(*runs: Path) -> set[str]:
         """The tasks of a file that are no training tasks, by what stands in the file alone."""
         told.clear()
-        rows = [
-            row
-            for path in export_runs([*map(Run, runs)], form, tmp_path / f"{form}.jsonl", report=told.append)
-            for row in rows_of(path)
-        ]
+        written = export_runs([*map(Run, runs)], form, tmp_path / f"{form}.jsonl", report=told.append)
+        rows = [row for path in written for row in rows_of(path)]
         assert run in runs or {row["data"] for row in rows} == {gym.make(SHOP).unwrapped.data.digest}  # type: ignore[attr-defined]
         return {row["task_id"] for row in rows if row["split"] != "train"}
 
-    assert not_train(by_split["train"]) == set()
-    assert told == [], "training tasks are to train on"
+    assert (not_train(by_split["train"]), told) == (set(), []), "training tasks are to train on"
     tested = {record.task_id for record in Run(by_split["test"]).records.values()}
     assert set() < not_train(*by_split.values()) <= tested
-    said = f"{by_split['test']}: its tasks are of the split 'test'; what is trained on them can't be measured on them"
-    assert told == ([] if form == "jsonl" else [said])
+    assert len(told) == (form != "jsonl")
+    assert all(str(by_split["test"]) in said and "split 'test'" in said for said in told)
     assert not_train(run), "a run that says no split is not taken for training"
 
 
-def test_a_preference_is_what_the_verifier_scored_higher_by_its_margin(run: Path) -> None:
-    rows = exported(run, "preference")
-    assert {row["preferred_by"] for row in rows if row["strategy"] in ("bon", "iad")} == {"verifier"}
-    for row in rows:
-        (chosen,), (rejected,) = row["chosen"], row["rejected"]
-        assert chosen["role"] == rejected["role"] == "assistant"
-        if row["preferred_by"] == "verifier":
-            digits = [int(one["content"].removeprefix("Action: turn[")[0]) for one in (chosen, rejected)]
-            assert row["margin"] == digits[0] - digits[1] == row["chosen_score"] - row["rejected_score"] > 0
-    assert {row["strategy"] for row in rows} == {"bon", "bon-sc", "iad"}
-    for row in (row for row in rows if row["strategy"] == "bon-sc"):  # a vote, whose count stands beside it
-        assert (row["preferred_by"], row["margin"], row["chosen_score"]) == ("strategy", None, None)
-        assert row["n_chosen"] >= row["n_rejected"] >= 1
-    every = [row for row in rows if row["preferred_by"] == "verifier"]
-    wide = [row for row in exported(run, "preference", min_margin=2.0) if row["preferred_by"] == "verifier"]
-    assert 0 < len(wide) < len(every)
-    assert wide == [row for row in every if row["margin"] >= 2.0]
-
-
-def test_kto_labels_the_committed_candidate_once_and_what_was_rejected_for_it(run: Path) -> None:
-    pairs = Counter((row["episode"], row["step"]) for row in exported(run, "preference"))
-    rows = exported(run, "kto")
-    for key, n_pairs in pairs.items():
-        labels = [row["label"] for row in rows if (row["episode"], row["step"]) == key]
-        assert sorted(labels) == [False] * n_pairs + [True]
-    assert len(rows) == sum(pairs.values()) + len(pairs)
+def test_a_preference_of_a_verifier_has_the_least_margin_that_is_asked_for(run: Path) -> None:
+    every, wide = exported(run, "preference"), exported(run, "preference", min_margin=2.0)
+    assert wide == [row for row in every if row["preferred_by"] != "verifier" or row["margin"] >= 2.0] != every
+    n_pairs = Counter((row["episode"], row["step"]) for row in every)
+    assert len(exported(run, "kto")) == len(every) + len(n_pairs), "what is committed is labelled once"
 
 
 def test_only_successful_episodes_are_left_when_they_are_asked_for(tmp_path: Path) -> None:
-    class RightOnOdd:
-        def propose(self, state: State, *, feedback: Any, temperature: float | None, rng: Random) -> Candidate:
-            task = int(state.info["instruction"][-1])
-            return Candidate(f"turn[{(task + len(state.history)) % 3 if task % 2 else 0}]")
-
     path = kept(runner(RightOnOdd(), strategies=("single",)), tmp_path / "run")
     rows = exported(path, "sft", is_successful_only=True)
     assert [row["task_id"] for row in rows] == ["dials-1"] * 3 + ["dials-3"] * 3
@@ -297,16 +254,14 @@ def proposed(item: str, key: str, score: float = math.nan, **more: Any) -> Candi
 @pytest.mark.parametrize(
     ("others", "expected"),
     [
-        pytest.param([proposed("b", "other", 0.5)], [], id="a tie says nothing"),
-        pytest.param([proposed("b", "other", 0.7)], [], id="a vote against the scores is left out"),
-        pytest.param(
-            [proposed("b", "other", -math.inf)], [("strategy", None)], id="a verifier that failed says nothing"
-        ),
-        pytest.param([proposed("b", "same", 0.1)], [], id="an equal action is no alternative"),
-        pytest.param([proposed("b", "other", 0.1, at="ahead")], [], id="a simulated state is another prompt"),
-        pytest.param([proposed("b", "other", 0.1), proposed("c", "other", 0.1)], [("verifier", 0.4)], id="each once"),
-        pytest.param([proposed("b", "", action=None, thought="Hm", error="none")], [("format", None)], id="no action"),
-        pytest.param([proposed("b", "", action=None, error="empty")], [], id="nothing was said"),
+        ([proposed("b", "other", 0.5)], []),  # a tie says nothing
+        ([proposed("b", "other", 0.7)], []),  # a vote against the scores is left out
+        ([proposed("b", "other", -math.inf)], [("strategy", None)]),  # a verifier that failed says nothing
+        ([proposed("b", "same", 0.1)], []),  # an equal action is no alternative
+        ([proposed("b", "other", 0.1, at="ahead")], []),  # a simulated state is another prompt
+        ([proposed("b", "other", 0.1), proposed("c", "other", 0.1)], [("verifier", 0.4)]),  # each once
+        ([proposed("b", "", action=None, thought="Hm", error="none")], [("format", None)]),  # no action
+        ([proposed("b", "", action=None, error="empty")], []),  # nothing was said
     ],
 )
 def test_what_counts_as_a_preference(others: Sequence[Candidate], expected: list[Any]) -> None:
@@ -317,32 +272,22 @@ def test_what_counts_as_a_preference(others: Sequence[Candidate], expected: list
     assert not list(preferences(RecordedStep(0, Decision(HERE, (first, *others), UNFINISHED, {}))))
 
 
-def test_texts_that_are_no_unicode_are_written_and_read_back(tmp_path: Path) -> None:
-    class Odd:
-        def propose(self, state: State, *, feedback: Any, temperature: float | None, rng: Random) -> Candidate:
-            return Candidate(f"turn[{rng.choice('012')}]", thought="half \ud83d of it")
+class Odd:
+    """Thinks what is no Unicode."""
 
-    path = kept(runner(Odd(), strategies=("bon",)), tmp_path / "run")
-    thoughts = {one["thought"] for row in exported(path, "jsonl") for one in row["candidates"]}
+    def propose(self, state: State, *, feedback: Any, temperature: float | None, rng: Random) -> Candidate:
+        return Candidate(f"turn[{rng.choice('012')}]", thought="half \ud83d of it")
+
+
+def test_parquet_and_json_lines_hold_the_same_rows_also_of_texts_that_are_no_unicode(run: Path, tmp_path: Path) -> None:
+    odd = kept(runner(Odd(), strategies=("bon",)), tmp_path / "odd")
+    thoughts = {one["thought"] for row in exported(odd, "jsonl") for one in row["candidates"]}
     assert thoughts == {"half \ufffd of it"}
-    if find_spec("pyarrow"):
-        from pyarrow.parquet import read_table
-
-        export_runs([Run(path)], "parquet", tmp_path / "run.parquet")
-        rows = read_table(tmp_path / "run.parquet").to_pylist()
-        assert {one["thought"] for row in rows for one in row["candidates"]} == thoughts
-
-
-@needs_pyarrow
-def test_parquet_and_json_lines_hold_the_same_rows(run: Path, tmp_path: Path) -> None:
-    from pyarrow.parquet import read_table
-
-    traces = Run(run)
-    for form in ("sft", "preference", "kto", "parquet"):
-        export_runs([traces], form, tmp_path / f"{form}.parquet")
-    for form in ("sft", "preference", "kto"):
-        assert read_table(tmp_path / f"{form}.parquet").to_pylist() == exported(run, form)
-    assert read_table(tmp_path / "parquet.parquet").to_pylist() == exported(run, "jsonl")
+    parquet = pytest.importorskip("pyarrow.parquet", reason="the extra iad[export] is not installed")
+    for path, form in ((odd, "parquet"), *((run, form) for form in ("sft", "preference", "kto", "parquet"))):
+        export_runs([Run(path)], form, tmp_path / f"{form}.parquet")
+        rows = parquet.read_table(tmp_path / f"{form}.parquet").to_pylist()
+        assert rows == exported(path, "jsonl" if form == "parquet" else form)
 
 
 @pytest.mark.parametrize(
@@ -362,35 +307,29 @@ def card(folder: Path) -> tuple[dict[str, Any], str]:
     return {name: json.loads(value) for name, _, value in (one.partition(": ") for one in header.splitlines())}, text
 
 
-def test_a_dataset_has_tasks_and_trajectories_with_the_columns_that_its_card_promises(
-    run: Path, tmp_path: Path
+def test_a_dataset_has_the_tables_that_its_card_promises_and_is_read_with_its_types(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "mine"
     export_runs([Run(run)], "dataset", out)
     header, text = card(out)
     assert header["license"] == "other", "whose tasks they are is not known"
     assert "look before you share" in text
+    assert "Right answers are not in these files" in text
     promised = {one["config_name"]: [each["name"] for each in one["features"]] for one in header["dataset_info"]}
     files = {one["config_name"]: rows_of(out / one["data_files"]) for one in header["configs"]}
     assert files.keys() == promised.keys() == {"decisions", "episodes", "tasks"}
     assert all(list(row) == promised[name] for name, rows in files.items() for row in rows)
     records = Run(run).records.values()
-    assert {row["task_id"]: (row["instruction"], row["n_episodes"]) for row in files["tasks"]} == {
-        one.task_id: (one.instruction, 4) for one in records
-    }
+    tasks = {row["task_id"]: (row["instruction"], row["n_episodes"]) for row in files["tasks"]}
+    assert tasks == {one.task_id: (one.instruction, 4) for one in records}
     assert sum(row["n_successes"] for row in files["tasks"]) == sum(one.success == 1.0 for one in records)
     assert not {*files["tasks"][0]} & {*GOLD}
-    assert "Right answers are not in these files" in text
-
-
-def test_a_dataset_is_read_with_its_types(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     datasets = pytest.importorskip("datasets", reason="the extra iad[training] is not installed")
-    export_runs([Run(run)], "dataset", tmp_path / "mine")
     for name, kinds in (("decisions", DECISIONS.kinds), ("episodes", EPISODES.kinds)):
-        read = datasets.load_dataset(str(tmp_path / "mine"), name, split="train", cache_dir=str(tmp_path / "cache"))
-        assert read.to_list() == rows_of(tmp_path / "mine" / f"{name}.jsonl")
-        assert list(read.features) == list(kinds)
+        read = datasets.load_dataset(str(out), name, split="train", cache_dir=str(tmp_path / "cache"))
+        assert (read.to_list(), list(read.features)) == (files[name], list(kinds))
 
 
 def test_the_licence_of_the_tasks_is_told(by_split: dict[str, Path], tmp_path: Path) -> None:
@@ -406,31 +345,24 @@ def test_the_licence_of_the_tasks_is_told(by_split: dict[str, Path], tmp_path: P
     assert (header["license"], "WebShop, 1,000 products: MIT" in text) == ("other", True)
 
 
-@pytest.mark.skipif(find_spec("pyarrow") is not None, reason="pyarrow is installed")
-def test_parquet_without_its_package_says_what_to_install(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(MissingExtra, match=r'pip install -e ".+\[export\]"'):
-        export_runs([Run(run)], "parquet", tmp_path / "run.parquet")
-    assert not list(tmp_path.iterdir())
-
-
 def test_what_can_not_be_written_is_refused(run: Path, tmp_path: Path) -> None:
     for form, name, said in (
         ("json", "a.jsonl", "known: atif, dataset, jsonl, kto, parquet, preference, sft"),
-        ("jsonl", "a.parquet", "expected a file that ends in .jsonl"),
-        ("parquet", "a.jsonl", "expected a file that ends in .parquet"),
-        ("dataset", "mine", "expected a new or an empty folder"),
-        ("atif", "two", "expected runs whose folders have different names, got dials, dials"),
+        ("jsonl", "a.parquet", "ends in .jsonl"),
+        ("parquet", "a.jsonl", "ends in .parquet"),
+        ("dataset", "mine", "empty folder"),
+        ("atif", "two", "got dials, dials"),
     ):
         (tmp_path / "mine" / "notes").mkdir(parents=True, exist_ok=True)
         with pytest.raises((UnknownName, ValueError), match=said):
             export_runs([Run(run), Run(run)], form, tmp_path / name)
     assert [*tmp_path.rglob("*")] == [tmp_path / "mine", tmp_path / "mine" / "notes"]
-
-
-def test_a_run_without_preferences_is_told_and_the_file_that_was_there_stays(tmp_path: Path) -> None:
-    path = kept(runner(strategies=("single",)), tmp_path / "run")
-    out = tmp_path / "pairs.jsonl"
+    if find_spec("pyarrow") is None:
+        with pytest.raises(MissingExtra, match=r"\[export\]"):
+            export_runs([Run(run)], "parquet", tmp_path / "run.parquet")
+    # A run without preferences, and the file that was there stays.
+    path, out = kept(runner(strategies=("single",)), tmp_path / "run"), tmp_path / "pairs.jsonl"
     out.write_text("before")
-    with pytest.raises(ValueError, match="expected decisions with a committed and a rejected"):
+    with pytest.raises(ValueError, match="decisions with a committed and a rejected"):
         export_runs([Run(path)], "preference", out)
     assert out.read_text() == "before"

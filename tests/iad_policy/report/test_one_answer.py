@@ -2,24 +2,23 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import evaluate
-from iad_policy.cli import app
 from iad_policy.learn.reproduce import judged
-from iad_policy.ledger.episode_record import EPISODES, EpisodeRecord
+from iad_policy.ledger.episode_record import EPISODES
 from iad_policy.ledger.run import Run
 from iad_policy.papers import Claim
 from iad_policy.report.advice.pilot import read_pilot
 from iad_policy.report.results import read_results
 from iad_policy.report.viewer.shown import run_json
+from tests.command_line import iad
 
 SHOP, N_TASKS, BASELINE = "IAD/WebShop-v0", 8, "bon-sc"
 ROWS = ("single", BASELINE, "iad")
@@ -28,6 +27,12 @@ Answer = dict[str, Any]
 DIFFERENCE = (
     *("n_pairs", "success", "success_95", "won", "lost", "p_success", "p_holm", "detectable_success"),
     *("progress", "progress_95", "p_progress", "detectable_progress"),
+)
+CAUTIONS = (
+    r"FEW TASKS: \d+ tasks can tell large differences only. Below \d+, intervals are rough\.",
+    r"UNPAIRED TASKS .*?\.",
+    r"(?<=LEFT OUT of every mean: )\d+ of \S+ \([^)]*\)",
+    r"pairs: .*?\.",
 )
 
 
@@ -53,42 +58,39 @@ def damaged(folder: Path) -> Path:
 
 
 def said(*arguments: object) -> str:
-    done = CliRunner(env={"COLUMNS": "240"}).invoke(app, [*map(str, arguments)])
+    done = iad(*arguments, env={"COLUMNS": "240"})
     assert done.exit_code == 0, done.output
-    return done.output
+    return str(done.output)
 
 
 def of_summary(summary: dict[str, Any]) -> Answer:
     """The answer in `summary.json`."""
+    means = ("success", "success_95", "progress", "progress_95", "seconds")
     return {
         row: (
-            rounded([one["success"], one["success_95"], one["progress"], one["progress_95"], one["seconds"]]),
+            rounded([one[name] for name in means]),
             rounded([other[name] for name in DIFFERENCE]) if (other := summary["differences"].get(row)) else None,
         )
         for row, one in summary["strategies"].items()
     }
 
 
-def of_comparison(found: dict[str, Any], *, has_seconds: bool = True) -> Answer:
-    """The answer of `analyse` and `score`, whose baseline is that of the run."""
+def of_comparison(text: str) -> Answer:
+    """The answer of `analyse` and `score` as JSON, whose baseline is that of the run."""
+    found = json.loads(text)
 
-    def mean(row: dict[str, Any], name: str) -> list[Any]:
-        one = row[name] if name in row else row["scores"]["progress"]
-        return [one["value"], one["interval_95"]]
+    def means(row: dict[str, Any]) -> list[Any]:
+        own = [row["success"], row["score"] if "score" in row else row["scores"]["progress"]]
+        return rounded([each for one in own for each in (one["value"], one["interval_95"])] + [row.get("seconds")])
 
     def difference(one: dict[str, Any]) -> Any:
-        success, score = one["success"], one["score"]
         names = ("value", "interval_95", "won", "lost", "p", "p_holm", "detectable")
-        of_score = (score[name] for name in ("value", "interval_95", "p", "detectable"))
-        return rounded([one["n_pairs"], *(success[name] for name in names), *of_score])
+        of_score = ("value", "interval_95", "p", "detectable")
+        own = [one["success"][name] for name in names] + [one["score"][name] for name in of_score]
+        return rounded([one["n_pairs"], *own])
 
-    return {
-        row: (
-            rounded([*mean(one, "success"), *mean(one, "score"), *([one["seconds"]] if has_seconds else [])]),
-            difference(found["differences"][row]) if row != BASELINE else None,
-        )
-        for row, one in found["arms"].items()
-    }
+    changes = {row: difference(one) for row, one in found["differences"].items()}
+    return {row: (means(one), changes[row] if row != BASELINE else None) for row, one in found["arms"].items()}
 
 
 def rounded(value: Any) -> Any:
@@ -97,56 +99,38 @@ def rounded(value: Any) -> Any:
     return [rounded(one) for one in value] if isinstance(value, list | tuple) else value
 
 
-def stored(folder: Path, *, has_seconds: bool = True) -> Answer:
-    answer = of_summary(json.loads((folder / "summary.json").read_bytes()))
-    return {row: (means if has_seconds else means[:4], other) for row, (means, other) in answer.items()}
-
-
-def episodes(folder: Path) -> dict[str, list[EpisodeRecord]]:
-    return {row: [one for one in Run(folder).records.values() if one.strategy == row] for row in ROWS}
+def without_seconds(answer: Answer) -> Answer:
+    return {row: (means[:4], other) for row, (means, other) in answer.items()}
 
 
 def test_summary_viewer_and_analyse_agree(folder: Path, damaged: Path) -> None:
-    kept = stored(folder)
-    assert of_summary(run_json(Run(folder))) == of_comparison(json.loads(said("analyse", folder, "--json"))) == kept
+    kept = of_summary(json.loads((folder / "summary.json").read_bytes()))
+    assert of_summary(run_json(Run(folder))) == of_comparison(said("analyse", folder, "--json")) == kept
     assert kept["iad"][1][0] == N_TASKS, "a pair is a task"
     results = read_results(damaged)
     again = of_summary(json.loads(json.dumps(results.as_json(results.figures()))))
-    assert of_comparison(json.loads(said("analyse", damaged, "--json"))) == again != kept
+    assert of_comparison(said("analyse", damaged, "--json")) == again != kept
 
 
-def test_score_of_recorded_actions_agrees(folder: Path, tmp_path: Path) -> None:
+def test_recorded_actions_an_export_and_a_reproduction_agree(folder: Path, tmp_path: Path) -> None:
+    kept = without_seconds(of_summary(json.loads((folder / "summary.json").read_bytes())))
+    records = {row: [one for one in Run(folder).records.values() if one.strategy == row] for row in ROWS}
+    lines = [{**one.as_json(), "arm": row} for row, own in records.items() for one in own]
     file = tmp_path / "recorded.jsonl"
-    lines = [{**one.as_json(), "arm": row} for row, own in episodes(folder).items() for one in own]
     file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     asked = ("score", file, "--env", SHOP, "--tasks", N_TASKS, "--baseline", BASELINE, "--workers", 1)
-    kept = stored(folder, has_seconds=False)
-    assert of_comparison(json.loads(said(*asked, "--json")), has_seconds=False) == kept
-    shown, table = said(*asked), read_results(folder).table(240)
+    assert without_seconds(of_comparison(said(*asked, "--json"))) == kept
+    table, shown = read_results(folder).table(240), said(*asked)
     assert list(differences_in(shown)) == list(differences_in(table))
-    assert few_tasks(shown) == few_tasks(table)
+    assert cautions(shown)[:1] == cautions(table)[:1] != [None]
 
-
-def test_an_export_of_the_episodes_agrees(folder: Path, tmp_path: Path) -> None:
     said("export", folder, "--out", tmp_path / "steps.jsonl")
-    (file,) = (path for path in tmp_path.glob("*.jsonl") if "episodes" in path.name)
     columns = "task=task_id,arm=strategy,sample=seed,score=progress"
-    asked = ("analyse", "--jsonl", file, "--columns", columns, "--baseline", BASELINE, "--json")
-    assert of_comparison(json.loads(said(*asked)), has_seconds=False) == stored(folder, has_seconds=False)
+    asked = ("analyse", "--jsonl", tmp_path / "steps.episodes.jsonl", "--columns", columns, "--baseline", BASELINE)
+    assert without_seconds(of_comparison(said(*asked, "--json"))) == kept
 
-
-def test_advice_starts_from_the_same_figures(folder: Path) -> None:
-    summary = json.loads((folder / "summary.json").read_bytes())["strategies"]
-    pilot = read_pilot(Run(folder), axis="seconds")
-    for row, line in pilot.lines.items():
-        assert fmean(line.success[line.n].values()) == pytest.approx(summary[row]["success"])
-        assert fmean(line.spent[line.n].values()) == pytest.approx(summary[row]["seconds"])
-    assert said("advise", folder, "--n", 2).count(few_tasks(read_results(folder).table(240))) == 1
-
-
-def test_a_reproduction_agrees(folder: Path) -> None:
     found = read_results(folder).figures().differences
-    claims = judged([Claim(row, row, BASELINE, "", 0.0) for row in found], episodes(folder))
+    claims = judged([Claim(row, row, BASELINE, "", 0.0) for row in found], records)
     for claim, one in zip(claims, found.values(), strict=True):
         assert one.reward is not None
         assert one.success is not None
@@ -155,17 +139,22 @@ def test_a_reproduction_agrees(folder: Path) -> None:
         assert claim["success"] == one.success.value
 
 
+def test_advice_starts_from_the_same_figures(folder: Path) -> None:
+    summary = json.loads((folder / "summary.json").read_bytes())["strategies"]
+    for row, line in read_pilot(Run(folder), axis="seconds").lines.items():
+        assert fmean(line.success[line.n].values()) == pytest.approx(summary[row]["success"])
+        assert fmean(line.spent[line.n].values()) == pytest.approx(summary[row]["seconds"])
+    assert cautions(said("advise", folder, "--n", 2))[:1] == cautions(read_results(folder).table(240))[:1]
+
+
 @pytest.mark.parametrize("name", ["folder", "damaged"])
 def test_the_printed_tables_and_warnings_agree(name: str, request: pytest.FixtureRequest) -> None:
     path: Path = request.getfixturevalue(name)
     table = read_results(path).table(240)
     for text in (said("report", path, "--baseline", BASELINE), said("analyse", path)):
-        assert list(differences_in(text)) == list(differences_in(table))
-        for caution in (few_tasks, unpaired, left_out, pairs):
-            assert caution(text) == caution(table)
-    assert few_tasks(table)
-    assert "pairs: tasks that both rows have." in pairs(table)
-    assert bool(left_out(table)) == (name == "damaged")
+        assert (list(differences_in(text)), cautions(text)) == (list(differences_in(table)), cautions(table))
+    few, _, left_out, pairs = cautions(table)
+    assert (bool(few), bool(left_out), "tasks that both rows have" in str(pairs)) == (True, name == "damaged", True)
 
 
 def differences_in(text: str) -> Iterator[list[str]]:
@@ -177,15 +166,6 @@ def differences_in(text: str) -> Iterator[list[str]]:
             yield [*cells[:6], cells[-2 if "unpaired" in table else -1]]
 
 
-def found_in(pattern: str) -> Callable[[str], str]:
-    def found(text: str) -> str:
-        one = re.search(pattern, " ".join(text.split()))
-        return one.group() if one else ""
-
-    return found
-
-
-few_tasks = found_in(r"FEW TASKS: \d+ tasks can tell large differences only. Below \d+, intervals are rough\.")
-unpaired = found_in(r"UNPAIRED TASKS .*?\.")
-left_out = found_in(r"(?<=LEFT OUT of every mean: )\d+ of \S+ \([^)]*\)")
-pairs = found_in(r"pairs: .*?\.")
+def cautions(text: str) -> list[str | None]:
+    found = [re.search(pattern, " ".join(text.split())) for pattern in CAUTIONS]
+    return [one and one.group() for one in found]

@@ -28,7 +28,7 @@ def test_the_published_schemas_are_the_present_ones() -> None:
 RUNS: list[dict[str, Any]] = [
     {"env": DialsEnv, "strategies": ["single", "bon", "iad"], "n": [1, 2], "seed": [0, 1], "agent": Guesser()},
     {"env": DialsEnv, "strategies": ["bon"], "agent": [Guesser({2: ZeroDivisionError()}), lambda o, i: "turn[1]"]},
-    {"env": "IAD/WebShop-v0", "strategies": [name for name in STRATEGIES if name != "try-again"], "n": 2},
+    {"env": "IAD/WebShop-v0", "strategies": [*sorted({*STRATEGIES} - {"try-again"})], "n": 2, "tasks": 1},
     {"env": "IAD/BFCL-v0", "strategies": ["bon-sc"], "verifier": "none", "n": 2},
 ]
 
@@ -36,7 +36,7 @@ RUNS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("asked", RUNS)
 def test_what_a_run_writes_fits(asked: dict[str, Any], tmp_path: Path) -> None:
     toy = {"verifier": Liker()} if asked["env"] is DialsEnv else {}
-    evaluate(asked.pop("env"), asked.pop("strategies"), 2, out=tmp_path, **{**toy, **asked})
+    evaluate(**{"tasks": 2, "out": tmp_path, **toy, **asked})
     assert list(problems(tmp_path)) == []
 
 

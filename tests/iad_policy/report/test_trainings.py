@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import evaluate
-from iad_policy.cli import app
 from iad_policy.errors import RunFolderError
 from iad_policy.learn.experience import Experience
 from iad_policy.learn.train import train
 from iad_policy.report.viewer.server import create_app
 from iad_policy.report.viewer.trainings import MAX_POINTS, Trainings, model_json, opened
 from iad_policy.trained.models import EPOCHS, MODEL, ROUNDS, TRAINING, ModelFolderError
+from tests.command_line import iad
+from tests.iad_policy.report.snapshots import require_snapshot
 
 SHOP = "IAD/WebShop-v0"
 STEPS = [{"step": place + 1, "loss": 1 / (place + 1), "rate": 1e-4} for place in range(6)]
@@ -45,22 +45,15 @@ def curves(shown: dict[str, Any]) -> dict[tuple[str, str], list[Any]]:
 
 
 def test_a_model_and_its_rounds_are_shown_as_they_were_written(rounds: Path) -> None:
-    shown = model_json(rounds / "model-1")
     lines = [json.loads(line) for line in (rounds / "model-1" / TRAINING).read_text().splitlines()]
+    shown = model_json(rounds / "model-1")
     for figure in ("loss", "kl"):
         assert curves(shown)["epoch", figure] == [[line["epoch"] + 1, line[figure]] for line in lines]
-    facts = json.loads((rounds / "model-1" / MODEL).read_text())
-    on, said = facts["trained_on"], dict(shown["facts"])
-    assert (shown["kept"], shown["stopped"]) == (facts["n_epochs"], facts["n_epochs"] + 1)
-    assert (shown["planned"], shown["why"], shown["tasks"]) == (40, facts["stopped"], on["tasks"])
-    assert (said["environment"], said["data"], said["split"]) == (SHOP, on["data"], "train")
-    assert (said["rows"], said["runs"]) == (str(on["n_rows"]), "demos, round-1")
-    assert said["rewards"].startswith("oracle: ")
-    assert "max_kl = 0.02" in said["options"]
-    known, whole = json.loads((rounds / ROUNDS).read_text()), Trainings(rounds).as_json()
-    assert [reward for _, reward in whole["rounds"]["points"]] == known["dev"]
-    assert whole["rounds"]["best"] == known["best"]
-    assert [one["name"] for one in whole["models"]] == ["model-0", "model-1"]
+    whole = Trainings(rounds).as_json()
+    for one in whole["models"]:
+        del one["curves"]  # whose digits are a machine's
+    whole["rounds"]["points"] = [place for place, _ in whole["rounds"]["points"]]
+    require_snapshot("trainings.json", whole)
 
 
 def test_rows_of_several_runs_are_told_apart(rounds: Path, tmp_path: Path) -> None:
@@ -72,22 +65,15 @@ def test_rows_of_several_runs_are_told_apart(rounds: Path, tmp_path: Path) -> No
 
 def test_updates_have_rewards_and_the_value_models_loss(rounds: Path, tmp_path: Path) -> None:
     train("ppo", SHOP, out=tmp_path / "ppo", start=rounds / "model-0", updates=3, tasks=1, group=2)
-    shown = model_json(tmp_path / "ppo")
+    shown, said = (model := model_json(tmp_path / "ppo")), dict(model["facts"])
     assert {figure for _, figure in curves(shown)} == {"reward", "loss", "kl", "value_loss"}
     assert [place for place, _ in curves(shown)["update", "reward"]] == [1, 2, 3]
     assert (shown["kept"], shown["stopped"], shown["planned"]) == (3, None, 3)
-    said = dict(shown["facts"])
-    assert said["episodes played"] == "6"
-    assert "rows" not in said
+    assert (said["episodes played"], "rows" in said) == ("6", False)
 
 
 def test_a_language_model_has_steps_and_epochs(language: Path) -> None:
-    shown = model_json(language)
-    assert set(curves(shown)) == {("step", "loss"), ("step", "rate"), ("epoch", "loss"), ("epoch", "kl")}
-    assert curves(shown)["epoch", "kl"] == [[1, 0.2], [2, 0.7]]
-    assert (shown["unit"], shown["kept"], shown["stopped"], shown["planned"]) == ("epoch", 1, 2, 3)
-    limits = {(one["unit"], one["figure"]): one.get("limit") for one in shown["curves"]}
-    assert limits == {one: 0.5 if one == ("epoch", "kl") else None for one in limits}
+    require_snapshot("training.json", model_json(language))
     # Steps that a kill repeated are shown once, as they were at last.
     write_lines(language, [*STEPS, *({**line, "loss": 9.0} for line in STEPS[3:])])
     assert [loss for _, loss in curves(model_json(language))["step", "loss"]] == [1, 1 / 2, 1 / 3, 9, 9, 9]
@@ -134,16 +120,6 @@ def test_runs_and_models_are_told_apart(rounds: Path) -> None:
     assert client.get(f"/api/episode/0/{line['key']}").status_code == 200
 
 
-@pytest.mark.parametrize("command", ["view", "report"])
-def test_a_folder_that_is_neither_is_one_sentence(command: str, tmp_path: Path) -> None:
-    for folder in (tmp_path, tmp_path / "none"):
-        done = CliRunner().invoke(app, [command, str(folder)])
-        assert done.exit_code == 2
-        said = " ".join(done.stderr.split())
-        assert said.startswith("iad: expected a run folder, a model folder or a folder of model folders, got ")
-        assert said.endswith("name one that iad run, iad train or iad improve wrote")
-
-
 ODD: dict[str, Any] = {"number": 7, "list": [1], "text": "x", "none": None, "NaN": float("nan"), "huge": 10**400}
 
 
@@ -164,7 +140,7 @@ def test_facts_and_figures_of_any_type_are_shown_or_left_out(value: Any, languag
 @pytest.mark.parametrize("name", [MODEL, EPOCHS])
 def test_a_file_that_cant_be_read_is_one_sentence(name: str, language: Path) -> None:
     (language / name).write_text("{")
-    with pytest.raises(ModelFolderError, match=r"expected a file of a model folder .*; restore it"):
+    with pytest.raises(ModelFolderError, match="restore it"):
         opened([language])
 
 
@@ -186,10 +162,8 @@ def test_reports_are_written_beside_models_and_of_runs_as_before(rounds: Path, t
     shutil.copytree(rounds, tmp_path / "rounds")
     evaluate(SHOP, ["single"], tasks=1, out=tmp_path / "run")
     folders = [tmp_path / "rounds", tmp_path / "rounds" / "model-1", tmp_path / "run"]
-    done = CliRunner().invoke(app, ["report", *map(str, folders)])
+    done = iad("report", *folders)
     assert done.exit_code == 0, done.output
     for folder in folders:
-        page = (folder / "report.html").read_text()
-        assert set(re.findall(r"https?://[^\s\"']*", page)) == {
-            "http://www.w3.org/2000/svg"
-        }  # a name: nothing is fetched
+        addresses = set(re.findall(r"https?://[^\s\"']*", (folder / "report.html").read_text()))
+        assert addresses == {"http://www.w3.org/2000/svg"}  # a name: nothing is fetched

@@ -41,52 +41,46 @@ def machine(*programs: str, **given: Any) -> Machine:
     return Machine(**{**known, **given})
 
 
+BROWSER = [CHROMIUM, DRIVER]
+NEW = machine("apt-get", prefix="", knows_packages=False)
+SEVERAL = [CHROMIUM, {"extra": "browser"}, {"root": "sysctl -w a=1"}, {"extra": "lucene", "package": "torch"}]
+
+
 @pytest.mark.parametrize(
-    ("here", "command"),
+    ("here", "needs", "command"),
     [
-        (machine("apt-get"), "sudo apt-get install chromium fonts-liberation chromium-driver"),
-        (machine("apt-get", prefix=""), "apt-get install chromium fonts-liberation chromium-driver"),
-        (machine("apt-get", distribution="ubuntu"), "sudo apt-get install chromium-browser chromium-driver"),
-        (
-            machine("apt-get", prefix="", knows_packages=False),
-            "apt-get update && apt-get install chromium fonts-liberation chromium-driver",
-        ),
-        (machine("brew", platform="darwin"), "brew install --cask chromium chromedriver"),
-        (machine("brew"), ""),
-        (machine(), ""),
+        (machine("apt-get"), BROWSER, "sudo apt-get install chromium fonts-liberation chromium-driver"),
+        (machine("apt-get", prefix=""), BROWSER, "apt-get install chromium fonts-liberation chromium-driver"),
+        (machine("apt-get", distribution="ubuntu"), BROWSER, "sudo apt-get install chromium-browser chromium-driver"),
+        (NEW, [DRIVER], "apt-get update && apt-get install chromium-driver"),
+        (machine("brew", platform="darwin"), BROWSER, "brew install --cask chromium chromedriver"),
+        (machine("brew"), BROWSER, ""),
+        (machine(), BROWSER, ""),
+        (machine("apt-get"), [{"command": "docker pull debian:12"}], "docker pull debian:12"),
+        (machine("apt-get"), [], ""),
+        (machine("apt-get"), SEVERAL, "sudo apt-get install chromium fonts-liberation && sudo sysctl -w a=1 && "
+         "pip install torch -e '.[browser,lucene]'"),
     ],
-)
-def test_packages_are_got_as_this_machine_gets_them(here: Machine, command: str) -> None:
-    assert here.command([CHROMIUM, DRIVER]) == command
+)  # fmt: skip
+def test_one_command_gives_everything_that_is_missing_as_this_machine_gets_it(
+    here: Machine, needs: Sequence[Any], command: str
+) -> None:
+    assert here.command(needs) == command
 
 
-def test_one_command_gives_everything_that_is_missing() -> None:
-    here = machine("apt-get")
-    several = [CHROMIUM, {"extra": "browser"}, {"root": "sysctl -w a=1"}, {"extra": "lucene", "package": "torch"}]
-    assert here.command(several) == (
-        "sudo apt-get install chromium fonts-liberation && sudo sysctl -w a=1 && "
-        "pip install torch -e '.[browser,lucene]'"
-    )
-    assert here.command([{"command": "docker pull debian:12"}]) == "docker pull debian:12"
-    assert here.command([]) == ""
+EDITABLE = {"url": "file:///home/me/iad", "dir_info": {"editable": True}}
+FROM_GIT = {"url": "https://x.org/iad.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}}
 
 
 @pytest.mark.parametrize(
     ("origin", "folder", "words"),
     [
-        ({"url": "file:///home/me/iad", "dir_info": {"editable": True}}, FOLDER, "-e '.[ray]'"),
-        ({"url": "file:///home/me/iad", "dir_info": {"editable": True}}, FOLDER.parent, "-e './iad[ray]'"),
-        ({"url": "file:///home/me/iad", "dir_info": {"editable": True}}, Path("/tmp"), "-e '/home/me/iad[ray]'"),
+        (EDITABLE, FOLDER, "-e '.[ray]'"),
+        (EDITABLE, FOLDER.parent, "-e './iad[ray]'"),
+        (EDITABLE, Path("/tmp"), "-e '/home/me/iad[ray]'"),
         ({"url": "file:///home/me/iad%20one", "dir_info": {}}, Path("/tmp"), "'/home/me/iad one[ray]'"),
         ({"url": "file:///x/iad-1.whl", "archive_info": {}}, FOLDER, "'iad[ray] @ file:///x/iad-1.whl'"),
-        (
-            {
-                "url": "https://x.org/iad.git",
-                "vcs_info": {"vcs": "git", "commit_id": "abc"},
-            },
-            FOLDER,
-            "'iad[ray] @ git+https://x.org/iad.git@abc'",
-        ),
+        (FROM_GIT, FOLDER, "'iad[ray] @ git+https://x.org/iad.git@abc'"),
         ({}, FOLDER, "'iad[ray]'"),
     ],
 )
@@ -95,12 +89,11 @@ def test_the_project_is_named_as_it_was_installed(origin: dict[str, Any], folder
     assert here.with_extras(["ray"]) == words
 
 
-def test_a_checkout_that_is_not_installed_is_installed_where_it_is(tmp_path: Path) -> None:
+def test_the_pip_of_this_environment_is_the_one_that_is_named_and_a_checkout_is_installed_where_it_is(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "pyproject.toml").touch()
     assert project_words({}, tmp_path, tmp_path) == ("-e", ".{}")
-
-
-def test_the_pip_of_this_environment_is_the_one_that_is_named(tmp_path: Path) -> None:
     python = tmp_path / "bin" / "python"
     ours = {"pip": str(tmp_path / "bin" / "pip"), "uv": "/usr/bin/uv"}
     assert pip_command(python, ours.get, has_pip=True) == "pip install"
@@ -143,17 +136,14 @@ BELOW = {"trl": "1.99"}
 
 def test_extras_are_those_of_the_metadata() -> None:
     names = metadata.metadata("iad").get_all("Provides-Extra") or []
-    nothing, everything = (
-        check_extras(machine(), version=versions()),
-        check_extras(machine(), version=lambda name: BELOW.get(name, "9999")),
+    (nothing, *_), (everything,) = (
+        check_extras(machine(), version=version).findings
+        for version in (versions(), lambda name: BELOW.get(name, "9999"))
     )
-    assert nothing.findings[0].said == f"{', '.join(sorted(names))}; install only those you need"
-    assert nothing.findings[0].fix == f"pip install -e '.[{min(names)}]'"
-    assert [finding.name for finding in everything.findings] == ["installed"]
-    assert everything.findings[0].said == ", ".join(sorted(names))
-
-
-def test_an_extra_that_names_others_is_complete_with_them() -> None:
+    assert nothing.said.startswith(f"{', '.join(sorted(names))}; ")
+    assert nothing.fix == f"pip install -e '.[{min(names)}]'"
+    assert (everything.name, everything.said) == ("installed", ", ".join(sorted(names)))
+    # One that names others is complete with them.
     lines = ["iad[docker]; extra == 'dev'", "docker>=7; extra == 'docker'", "ruff; extra == 'dev'", "numpy"]
     found = extras_of([Requirement(line) for line in lines])
     assert [one.name for one in found["dev"]] == ["docker", "ruff"]
@@ -228,14 +218,12 @@ def test_an_environment_brings_its_own_parts() -> None:
     assert envs["full"] == Finding("full", "ok", "2 tasks, official data abcdef in /data/lamps", is_needed=True)
     assert envs["empty"] == Finding("empty", "missing", "oil", "sudo apt-get install lamp-oil")
     assert envs["other"].status == "ok"
-    assert list(parts) == ["wick", "oil"]
-    assert parts["wick"] == Finding("wick", "ok", "cotton")
-    assert parts["oil"] == Finding("oil", "missing", "the lamp is empty", "sudo apt-get install lamp-oil")
-
-
-def test_an_option_says_what_it_is_for() -> None:
+    assert list(parts.values()) == [
+        Finding("wick", "ok", "cotton"),
+        Finding("oil", "missing", "the lamp is empty", "sudo apt-get install lamp-oil"),
+    ]
     _, parts = examined(one=kind(options=[OwnPart("oil", lacking, "the mode 'bright'")]))
-    assert parts["oil"].said == "the lamp is empty; optional: the mode 'bright'"
+    assert parts["oil"].said == "the lamp is empty; optional: the mode 'bright'", "an option says what it is for"
 
 
 def test_a_part_that_is_broken_is_no_failure_but_an_environment_that_is_broken_is() -> None:
@@ -244,14 +232,9 @@ def test_a_part_that_is_broken_is_no_failure_but_an_environment_that_is_broken_i
     assert envs["smoking"] == Finding("smoking", "broken", "wick, oil")
     assert envs["unlit"] == Finding("unlit", "broken", "no match", is_needed=True)
     assert [envs[name].is_failure for name in ("smoking", "unlit")] == [False, True]
-
-
-def test_an_environment_that_names_no_parts_is_tried() -> None:
-    groups = check_environments(
-        {"own": "no.such.module:Env"}, lambda name: Unlit(), machine=machine(), deadline=Deadline(5.0)
-    )
-    assert groups[0].findings[0].said == "no match"
-    assert groups[1].findings == ()
+    given: Any = {"own": "no.such.module:Env"}  # one that names no parts is tried
+    tried = check_environments(given, lambda name: Unlit(), machine=machine(), deadline=Deadline(5.0))
+    assert ([one.said for one in tried[0].findings], tried[1].findings) == (["no match"], ())
 
 
 def test_what_hangs_is_not_waited_for() -> None:

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from iad_policy.report.advice.advice_table import AdviceTable
 from iad_policy.report.advice.choice import Advice, choose, steps_of
@@ -13,6 +12,7 @@ from iad_policy.report.advice.evidence import evidence_of
 from iad_policy.report.advice.pilot import Pilot, PilotAttempt, PilotLine
 from iad_policy.report.advice.prediction import OptionForecast, RunnableOption, predict
 from iad_policy.report.statistics import Interval
+from tests.iad_policy.report.snapshots import printed, require_snapshot
 
 N_DRAWS = 400
 RNG = np.random.default_rng(0)
@@ -51,17 +51,6 @@ def test_the_choice_at_a_price_is_the_step_of_that_price(worth: float, option: R
     assert (found.option, found.best, found.as_good) == (option, option, (option,))
 
 
-def printed(pilot: Pilot, predictions: Mapping[RunnableOption, OptionForecast], worth: float | None = None) -> str:
-    """What is printed, as one line."""
-    choice = None if worth is None else choose(predictions, worth)
-    console = Console(width=300)
-    with console.capture() as shown:
-        console.print(
-            AdviceTable(Advice(pilot, 2, evidence_of(pilot), predictions, steps_of(predictions), choice), "run")
-        )
-    return " ".join(shown.get().split())
-
-
 def pilot_of(n_tasks: int, *, n_solved: int = 1) -> Pilot:
     tasks = tuple(map(str, range(n_tasks)))
     success = {task: float(place < n_solved) for place, task in enumerate(tasks)}
@@ -69,58 +58,42 @@ def pilot_of(n_tasks: int, *, n_solved: int = 1) -> Pilot:
     return Pilot("E", "train", "me", tasks, 0, "calls", False, dict.fromkeys(("single", "bon", "iad"), line))
 
 
-@pytest.mark.parametrize("n_solved", [0, 1])
-def test_a_pilot_without_a_success_is_told_of_rewards(n_solved: int) -> None:
-    pilot = pilot_of(2, n_solved=n_solved)
-    assert ("--metric reward" in printed(pilot, predict(pilot))) == (n_solved == 0)
-
-
-@pytest.mark.parametrize(
-    ("right", "said"),
-    [
-        (1.0, "as chances of success its scores are off by 0.000 on average; those of calibrated:"),
-        (4.0, "its scores are no chances of success; those of calibrated:"),
-    ],
-)
-def test_the_verifier_that_has_chances_is_named(right: float, said: str) -> None:
+def scored(right: float) -> Pilot:
+    """A pilot of one decision, whose verifier gives right attempts a score."""
     tasks = tuple(map(str, range(30)))
     pair = [PilotAttempt(True, right, key="r"), PilotAttempt(False, 0.0, key="w")]
-    line = PilotLine(
-        "bon", "v", {2: dict.fromkeys(tasks, 1.0)}, {2: dict.fromkeys(tasks, 4.0)}, {t: [pair] for t in tasks}
-    )
-    pilot = Pilot("E", "train", "me", tasks, 0, "calls", True, {"bon": line})
-    shown = printed(pilot, predict(pilot))
-    assert f"bon: {said}" in shown
-    assert "a perfect verifier of 2 attempts adds +0.500; no other adds more" in shown
-    assert ":v are off by 0.0" in shown
+    solved, spent, attempts = dict.fromkeys(tasks, 1.0), dict.fromkeys(tasks, 4.0), {task: [pair] for task in tasks}
+    line = PilotLine("bon", "v", {2: solved}, {2: spent}, attempts)
+    return Pilot("E", "train", "me", tasks, 0, "calls", True, {"bon": line})
 
 
 CLEAR = {SINGLE: forecast(0.4, 1), TWO: forecast(0.55, 2, spread=0.03)}
 CLOSE = {TWO: forecast(0.52, 2, spread=0.1), SINGLE: forecast(0.5, 1, spread=0.1), FOUR: forecast(0.1, 4)}
 WRONG = {TWO: replace(forecast(0.003, 2, spread=0.01), by_task=np.zeros(10)), SINGLE: forecast(0.0, 1, spread=0.01)}
 """No attempt of the pilot is right: what differs is what one more task could show."""
-CANT_TELL = "take single, the cheapest. These {} tasks can't tell it from bon with n = 2."
-TELLING = " To tell it from bon with n = 2 takes {} tasks."
 
 
-@pytest.mark.parametrize(
-    ("n_tasks", "predictions", "worth", "said", "has_prices"),
-    [
-        (60, CLEAR, 100, "take bon with n = 2. No other option is as good on these 60 tasks.", True),
-        (60, {SINGLE: CLEAR[SINGLE]}, 100, "take single. No other", True),
-        (60, CLOSE, 1000, CANT_TELL.format(60) + TELLING.format("more than 1,000"), True),
-        (60, WRONG, 10_000, CANT_TELL.format(60) + TELLING.format("more than 1,000"), True),
-        (29, CLOSE, 1000, CANT_TELL.format(29) + " FEW TASKS", False),
-        (2, WRONG, 10_000, CANT_TELL.format(2) + " FEW TASKS", False),
-    ],
-)
-def test_what_can_not_be_told_apart_is_named_and_the_cheapest_of_it_taken(
-    n_tasks: int, predictions: Mapping[RunnableOption, OptionForecast], worth: float, said: str, has_prices: bool
-) -> None:
-    shown = printed(pilot_of(n_tasks), predictions, worth)
-    assert f"If a success is worth {worth:,} calls: {said}" in shown
-    assert ("What to take, by what a success is worth" in shown) == has_prices
-    assert ("is said from 30 on" in shown) == (not has_prices)
+def test_the_advice_is_what_was_looked_at() -> None:
+    """What can't be told apart is named, and the cheapest of it taken; few tasks are no reason for prices."""
+    cases: dict[str, tuple[Pilot, Mapping[RunnableOption, OptionForecast] | None, float | None]] = {
+        "a success": (pilot_of(2), None, None),
+        "no success: rewards": (pilot_of(2, n_solved=0), None, None),
+        "scores are chances": (scored(1.0), None, None),
+        "scores are no chances": (scored(4.0), None, None),
+        "one is better": (pilot_of(60), CLEAR, 100),
+        "there is one": (pilot_of(60), {SINGLE: CLEAR[SINGLE]}, 100),
+        "two are close": (pilot_of(60), CLOSE, 1000),
+        "none is right": (pilot_of(60), WRONG, 10_000),
+        "two are close, and few tasks": (pilot_of(29), CLOSE, 1000),
+        "none is right, and few tasks": (pilot_of(2), WRONG, 10_000),
+    }
+    shown = []
+    for name, (pilot, known, worth) in cases.items():
+        found = predict(pilot) if known is None else known
+        choice = None if worth is None else choose(found, worth)
+        advice = Advice(pilot, 2, evidence_of(pilot), found, steps_of(found), choice)
+        shown.append(f"=== {name}\n{printed(AdviceTable(advice, 'run'))}")
+    require_snapshot("advice.txt", "\n".join(shown))
 
 
 @pytest.mark.parametrize("worth", [-1.0, float("nan"), float("inf")])

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from iad_policy.agents.language import LanguageAgent
 from iad_policy.ledger.run import Run
@@ -20,10 +21,23 @@ from iad_policy.run.runner import Runner
 from iad_policy.runtime.components import Components
 from iad_policy.types import Candidate, Usage, Verdict
 from tests.iad_policy.evaluation_toy import Babbler, DialsEnv, Liker, config, kept, runner
-from tests.iad_policy.report.other_logs.atif_schema import require_valid
-from tests.iad_policy.report.other_logs.fixtures import written
+from tests.iad_policy.report.other_logs.fixtures import LOGS, written
 
-FOLDERS = Path(__file__).parents[3] / "fixtures" / "run_folders"
+FOLDERS = LOGS.parent / "run_folders"
+SCHEMA = json.loads((LOGS / "atif.schema.json").read_text(encoding="utf-8"))
+OF_AGENTS = ("reasoning_content", "tool_calls", "metrics")
+
+
+def require_valid(document: Mapping[str, Any]) -> None:
+    """Check a document, also by the rules that a schema can't say."""
+    Draft202012Validator(SCHEMA).validate(document)
+    steps = document["steps"]
+    assert [step["step_id"] for step in steps] == list(range(1, len(steps) + 1))
+    for step in steps:
+        assert step["source"] == "agent" or not any(name in step for name in OF_AGENTS)
+        calls = {call["tool_call_id"] for call in step.get("tool_calls", ())}
+        answered = {one.get("source_call_id") for one in step.get("observation", {}).get("results", ())}
+        assert answered - {None} <= calls
 
 
 class Talker:
@@ -69,9 +83,8 @@ RUNS = {
 
 def comparable(one: Candidate) -> Candidate:
     """A candidate without what has no place in ATIF: the simulated state, of which the text is kept."""
-    return replace(
-        one, preview=None, exchanges=tuple(each._replace(prompt=list(each.prompt)) for each in one.exchanges)
-    )
+    asked = tuple(each._replace(prompt=list(each.prompt)) for each in one.exchanges)
+    return replace(one, preview=None, exchanges=asked)
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -137,10 +150,8 @@ def trial(folder: Path, reward: float | None, document: Mapping[str, Any] | None
     if document is not None:
         written(folder / "agent" / "trajectory.json", document)
     rewards = {} if reward is None else {"verifier_result": {"rewards": {"reward": reward}}}
-    written(
-        folder / "result.json",
-        {"task_name": folder.name.partition("__")[0], "trial_name": folder.name} | rewards | more,
-    )
+    named = {"task_name": folder.name.partition("__")[0], "trial_name": folder.name}
+    written(folder / "result.json", named | rewards | more)
 
 
 def test_a_job_of_harbor_is_an_arm_whose_trials_are_samples(tmp_path: Path) -> None:
@@ -162,10 +173,8 @@ def test_a_job_of_harbor_is_an_arm_whose_trials_are_samples(tmp_path: Path) -> N
     (arm,) = compare(logs).arms.values()
     assert arm.success is not None
     assert (arm.success.value, arm.n_errored) == (0.5, 1)
-    assert logs.problems == [
-        f"{tmp_path / 'product__b' / 'result.json'}: expected "
-        f"{tmp_path / 'product__b' / 'agent' / 'trajectory.json'}, found none; this trial is left out"
-    ]
+    (problem,) = logs.problems
+    assert problem.startswith(f"{tmp_path / 'product__b' / 'result.json'}: ")
     assert any("goes on in trajectory.cont-1.json" in note for note in logs.notes)
 
 
@@ -194,37 +203,28 @@ def without(path: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (
-            trajectory(schema_version="ATIF-v2.0"),
-            "expected schema_version ATIF-v1.7 or another of ATIF-v1, got 'ATIF-v2.0'",
-        ),
-        (trajectory(schema_version="1.7"), "expected schema_version ATIF-v1.7"),
-        ('{"schema_version": "ATIF-v1.7", "agent"', "expected a JSON object"),
-        ([1], "expected the field schema_version, got none"),
-        (trajectory(steps=[]), "expected at least one step in the field steps"),
-        (without("schema_version"), "expected the field schema_version, got none"),
-        (without("agent.version"), "expected the field agent.version, got none"),
-        (without("steps.1.message"), r"expected the field steps\[1\].message, got none"),
-        (without("steps.0.source="), r"expected a text in the field steps\[0\].source, got 7"),
-        (without("agent.extra="), "expected an object in the field agent.extra, got 7"),
-        (without("final_metrics="), "expected an object in the field final_metrics, got 7"),
-        (without("steps.1.metrics="), r"expected an object in the field steps\[1\].metrics, got 7"),
-        (
-            trajectory(final_metrics={"total_cost_usd": "much"}),
-            "expected a number in the field final_metrics.total_cost_usd",
-        ),
-        (without("steps.1.observation="), r"expected an object in the field steps\[1\].observation, got 7"),
-        (
-            trajectory(extra={"iad": {}, "reward": "good"}),
-            "expected a number in the field reward, a score, got 'good'",
-        ),
-        (trajectory(extra={"iad": {"run": "r"}}), "expected the field extra.iad.record, got none"),
-        (trajectory(extra={"iad": {"record": {"key": 1}}}), "expected an episode in the field extra.iad.record"),
+        (trajectory(schema_version="ATIF-v2.0"), "schema_version .*got 'ATIF-v2.0'"),
+        (trajectory(schema_version="1.7"), "schema_version"),
+        ('{"schema_version": "ATIF-v1.7", "agent"', "JSON object"),
+        ([1], "schema_version, got none"),
+        (trajectory(steps=[]), "one step in the field steps"),
+        (without("schema_version"), "schema_version, got none"),
+        (without("agent.version"), "agent.version, got none"),
+        (without("steps.1.message"), r"steps\[1\].message, got none"),
+        (without("steps.0.source="), r"text in the field steps\[0\].source, got 7"),
+        (without("agent.extra="), "object in the field agent.extra, got 7"),
+        (without("final_metrics="), "object in the field final_metrics, got 7"),
+        (without("steps.1.metrics="), r"object in the field steps\[1\].metrics, got 7"),
+        (trajectory(final_metrics={"total_cost_usd": "much"}), "number in the field final_metrics.total_cost_usd"),
+        (without("steps.1.observation="), r"object in the field steps\[1\].observation, got 7"),
+        (trajectory(extra={"iad": {}, "reward": "good"}), "number in the field reward, .*got 'good'"),
+        (trajectory(extra={"iad": {"run": "r"}}), "extra.iad.record, got none"),
+        (trajectory(extra={"iad": {"record": {"key": 1}}}), "episode in the field extra.iad.record"),
     ],
 )
 def test_what_can_not_be_read_is_named_with_file_and_field(content: Any, said: str, tmp_path: Path) -> None:
     file = written(tmp_path / "bad.json", content)
-    with pytest.raises(ValueError, match=rf"bad\.json: {said}"):
+    with pytest.raises(ValueError, match=rf"bad\.json: expected .*{said}"):
         read_logs("atif", [file])
     written(tmp_path / "good.json", trajectory())
     logs = read_logs("atif", [tmp_path / "good.json", file])
