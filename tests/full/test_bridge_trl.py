@@ -166,26 +166,6 @@ def test_environments_are_mixed_by_a_column(tmp_path: Path) -> None:
     assert {"rewards/WebShop/mean", "rewards/InterCodeBash/mean"} <= set(logged)
 
 
-def test_an_environment_is_reset_for_every_batch_of_the_datasets_rows(tmp_path: Path) -> None:
-    data = grpo_dataset(SHOP, n=4, seed=3)
-    assert data.column_names == ["prompt", "task_id", "seed"]
-    assert data["seed"][:] == [3] * 4
-    assert [message["role"] for message in data[0]["prompt"]] == ["system", "user"]
-    assert GOLD.findall(str(data[:])) == []
-    shops: list[Any] = []
-    shop = grpo_environment(SHOP)
-
-    def counted() -> Any:
-        shops.append(shop())
-        return shops[-1]
-
-    answers = [[f"Done.{END}"], [call("search[shirt]"), f"Done.{END}"]] * 3
-    made = trainer(answers, tmp_path, train_dataset=data.select(range(3)), environment_factory=counted)
-    made.train()
-    assert len(shops) == 6  # one of them was the probe of the tools
-    assert {one.outcome.steps for one in made.environments} == {0, 1}
-
-
 def test_the_trainer_of_the_documentation_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (block,) = examples("trl.md", "from trl import")
