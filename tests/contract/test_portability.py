@@ -50,16 +50,17 @@ HOLDER = """
 import sys
 from iad_policy.ledger.run_folder import RunFolder, RunFolderError
 folder = RunFolder(sys.argv[1], {})
+print("held", flush=True)
+sys.stdin.read()
 try:
     RunFolder(sys.argv[1], {})
 except RunFolderError as error:
-    print("held", flush=True)
-sys.stdin.read()
-folder.close()
-folder.close()
-RunFolder(sys.argv[1], {}).close()
+    folder.close()
+    folder.close()
+    RunFolder(sys.argv[1], {}).close()
+    print("and released")
 """
-"""Opens a run folder, which no other object of the process can, and closes it when it is told to."""
+"""Opens a run folder. At the end of its input, it sees that nobody else in the process can until it is closed."""
 
 
 def environment(folder: Path, **variables: str) -> dict[str, str]:
@@ -197,13 +198,11 @@ def test_windows_run_folder_is_locked_until_its_process_ends(
             holder.kill()
         holder.communicate()
     taken = python(windows, *command, input="")
-    assert (taken.returncode, taken.stdout, taken.stderr) == (0, "held\n", "")
+    assert (taken.returncode, taken.stdout, taken.stderr) == (0, "held\nand released\n", "")
     assert {path.name for path in run.iterdir()} == {".lock", "config.json", "episodes.jsonl", "answers.jsonl"}
 
 
-def test_missing_or_broken_litellm_ends_a_run_before_its_first_episode_and_is_not_missed_without_a_model(
-    tmp_path: Path,
-) -> None:
+def test_missing_litellm_ends_a_run_before_its_first_episode_and_is_not_missed_without_a_model(tmp_path: Path) -> None:
     no_litellm = environment(tmp_path, HIDDEN="litellm", REMOVED="")
     asked = ("--agent litellm", "--agent react", "--verifier judge", "--role critic=litellm", "--simulator llm")
     *refused, done = iad(
@@ -226,8 +225,11 @@ def test_missing_or_broken_litellm_ends_a_run_before_its_first_episode_and_is_no
         "print(IADPolicyWrapper(agent, env, strategy='single').act(*env.reset(seed=0)))\n"
     )
     assert python(no_litellm, "-c", code).stdout == "search[red shoe]\n"
+
+
+def test_broken_litellm_ends_a_run_with_what_repairs_it(tmp_path: Path) -> None:
     (tmp_path / "litellm.py").write_text("raise ImportError('no pydantic here')\n")
     broken = dict(os.environ, PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}")
-    ((code_, _, error),) = iad(broken, (*DEMO, "--agent", "litellm:gpt-4o-mini", "--no-cache", "--out", tmp_path / "b"))
-    assert (code_, "no pydantic here" in error) == (2, True)
+    ((code, _, error),) = iad(broken, (*DEMO, "--agent", "litellm:gpt-4o-mini", "--no-cache", "--out", tmp_path / "b"))
+    assert (code, "no pydantic here" in error) == (2, True)
     assert f"{sys.executable} -m pip install litellm --upgrade" in error
