@@ -31,9 +31,7 @@ def test_the_piece_of_work_is_fixed(reference: Any) -> None:
     assert reference.write_record() == "ff9e90100df4f4bf3f70289298971ca2eb84d32f9c337784b48927ba1d6f4278"
 
 
-def test_a_target_is_met_or_missed_alike_on_slow_and_fast_machines(
-    reference: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_target_is_met_or_missed_alike_on_slow_and_fast_machines(reference: Any, capsys: Any) -> None:
     for slowness in (1.0, 3.0, 0.5):
         record_s = slowness * reference.TARGETS_RECORD_US / 1e6
         timed = reference.Reference(ticking(record_s), ticking(2 * record_s), n_records=1)

@@ -188,9 +188,7 @@ def test_toml_blocks_are_suites_that_run(suite: str, official: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("document", TUTORIALS)
-def test_the_commands_of_a_tutorial_run_one_after_another(
-    document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_commands_of_a_tutorial_run_one_after_another(document: str, tmp_path: Path, monkeypatch: Any) -> None:
     if any("hf:smollm2" in command for command in commands(document)):
         if any(find_spec(package) is None for package in PACKAGES):
             pytest.skip("needs the extra training: make training")

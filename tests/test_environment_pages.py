@@ -48,23 +48,14 @@ CALLING += ("reply[finish conversation]",)
 
 @dataclass(frozen=True)
 class Documented:
-    """An environment with a page.
-
-    Attributes:
-        id: Its id.
-        page: The page's name in docs/.
-        walk: Actions that lead past every kind of page.
-        variants: Arguments under which keys or values are added.
-        like: The page that describes keys of info and arguments which its own leaves out.
-        lacks: What its browser needs and is not here, "" for nothing; None for one without a browser.
-    """
+    """An environment with a page in docs/."""
 
     id: str
     page: str
-    walk: tuple[Walk, ...]
-    variants: tuple[dict[str, Any], ...] = ({},)
-    like: str = ""
-    lacks: str | None = None
+    walk: tuple[Walk, ...]  # actions that lead past every kind of page
+    variants: tuple[dict[str, Any], ...] = ({},)  # arguments under which keys or values are added
+    like: str = ""  # the page that describes keys of info and arguments which its own leaves out
+    lacks: str | None = None  # what its browser needs and is not here; None for one without a browser
 
     def __str__(self) -> str:
         return self.id
@@ -72,10 +63,7 @@ class Documented:
     @property
     def constructor(self) -> type[IADEnv[Any, Any]]:
         """The class."""
-        made = gym.envs.registration.load_env_creator(str(gym.spec(self.id).entry_point))
-        assert isinstance(made, type)
-        assert issubclass(made, IADEnv)
-        return made
+        return gym.envs.registration.load_env_creator(str(gym.spec(self.id).entry_point))  # type: ignore[return-value]
 
     @property
     def arguments(self) -> dict[str, Any]:

@@ -71,9 +71,7 @@ def test_every_kind_of_error_changes_a_query_that_has_its_part(load_benchmark: B
     assert measured.broken("SELECT 1 FROM nothing", [], Random(1)) != "SELECT 1 FROM nothing"
 
 
-def test_candidates_are_labelled_by_running_them_and_the_gap_to_the_best_choice_is_what_a_verifier_can_close(
-    load_benchmark: Benchmark,
-) -> None:
+def test_candidates_are_labelled_and_the_gap_to_the_best_choice_can_be_closed(load_benchmark: Any) -> None:
     measured = load_benchmark("support.bird_verifier")
     task = measured.bundled_ids("held_out")[0]
     questions = json.loads((measured.BUNDLED / "dev.json").read_text())
@@ -153,9 +151,7 @@ def test_scores_of_purchases_tell_success_on_tasks_that_were_not_fitted(n_tasks:
 
 
 @pytest.mark.slow
-def test_a_readers_purchases_are_told_apart_once_the_tabs_were_opened_and_the_weights_are_the_scripts(
-    load_benchmark: Benchmark,
-) -> None:
+def test_purchases_are_told_apart_once_tabs_were_opened_and_the_weights_are_the_scripts(load_benchmark: Any) -> None:
     """The figures of docs/webshop.md."""
     shop = load_benchmark("support.webshop_verifier")
     blind, seeing = (shop.reader_evidence(is_open=is_open) for is_open in (False, True))

@@ -81,9 +81,7 @@ def test_its_entry_point_is_found(installed: Path, tmp_path: Path) -> None:
 
 
 @slow
-def test_it_is_listed_compared_and_played_with_its_own_agent_verifier_and_prompts(
-    installed: Path, tmp_path: Path
-) -> None:
+def test_it_is_listed_compared_and_played_with_its_own_agent_and_prompts(installed: Path, tmp_path: Path) -> None:
     found = json.loads(run(installed, tmp_path, IN_PYTHON))
     assert "operator " in found["list"]
     text = found["compare"]

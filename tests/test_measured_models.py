@@ -147,9 +147,7 @@ def test_the_page_shows_adaptive_on_every_set(measured: Any, kept: dict[str, Any
         ("bundled-0.5b-t01-bw-improve", "over `single` ({single}) than `bon` does. **No**: both gain .010 ({apart})"),
     ],
 )
-def test_the_page_says_what_the_larger_model_and_the_lower_temperature_gave(
-    run: str, said: str, kept: dict[str, Any]
-) -> None:
+def test_the_page_says_what_the_larger_model_and_the_lower_temperature_gave(run: str, said: str, kept: Any) -> None:
     arms = kept[run]["arms"]
     minus = arms["iad 4"]["minus_bon"]
     found = {name: arms[f"{name} {n}"]["success"] for name, n in (("single", 1), ("bon", 4), ("iad", 4))}

@@ -52,34 +52,20 @@ def solution_of(env: "IADEnv[Any, Any]") -> list[str]:
 
 @dataclass(frozen=True)
 class Subject:
-    """An environment to be held to the contract.
+    """An environment to be held to the contract."""
 
-    Attributes:
-        id: As `gym.make` knows it.
-        walk: A policy from info to an action that does not end the episode within four steps.
-        ending: Given a fresh environment, actions that solve its task; the last one is terminal. By default what its
-            oracle names as the solution.
-        exempt: Task ids whose gold solution does not score 1, with the reason.
-        lasting: A valid action that is irreversible; "" for one without such actions.
-        approach: Actions that lead from the start of any task to where `lasting` is valid.
-        asking: An action after which only the world can go on; "" for one without such actions.
-        answer: How the world's answer to it begins.
-        open_end: Whether the world ends the episode: a simulation of the last action awaits it, like any such action.
-        arguments: Arguments of the environment.
-        bound_by: What its episodes depend on, so that they can't be pickled; "" if they can.
-    """
-
-    id: str
-    walk: Callable[[dict[str, Any]], str]
+    id: str  # as `gym.make` knows it
+    walk: Callable[[dict[str, Any]], str]  # from info to an action that does not end the episode within four steps
+    # Given a fresh environment, actions that solve its task; the last one is terminal.
     ending: Callable[["IADEnv[Any, Any]"], Sequence[str]] = solution_of
-    exempt: Sequence[str] = ()
-    lasting: str = ""
-    approach: Sequence[str] = ()
-    asking: str = ""
-    answer: str = ""
-    open_end: bool = False
+    exempt: Sequence[str] = ()  # task ids whose gold solution does not score 1
+    lasting: str = ""  # a valid action that is irreversible; "" for one without such actions
+    approach: Sequence[str] = ()  # actions that lead from the start of any task to where `lasting` is valid
+    asking: str = ""  # an action after which only the world can go on; "" for one without such actions
+    answer: str = ""  # how the world's answer to it begins
+    open_end: bool = False  # whether the world ends the episode: a simulation of the last action awaits it
     arguments: Mapping[str, Any] = field(default_factory=dict)
-    bound_by: str = ""
+    bound_by: str = ""  # what its episodes depend on, so that they can't be pickled; "" if they can
 
     def __str__(self) -> str:
         return self.id
@@ -89,9 +75,7 @@ class Subject:
 
     def inner(self, env: "gym.Env[Any, Any]") -> "IADEnv[Any, Any]":
         """The environment inside its wrappers."""
-        inner = env.unwrapped
-        assert isinstance(inner, IADEnv)
-        return inner
+        return env.unwrapped  # type: ignore[return-value]
 
     def wrapped(self, **options: Any) -> "gym.Env[Any, Any]":
         """The environment as `gym.make` gives it."""
@@ -257,9 +241,7 @@ class EnvironmentContract:
                 assert (float(reward), info["progress"], info["success"]) == (1.0, 1.0, True), task_id
                 assert env.why_failed() == ""
 
-    def test_the_oracle_tells_what_the_step_tells_and_a_step_after_the_end_changes_nothing(
-        self, subject: Subject
-    ) -> None:
+    def test_the_oracle_tells_what_the_step_tells_and_a_late_step_changes_nothing(self, subject: Subject) -> None:
         env = subject.make()
         env.reset(seed=2)
         for action in subject.ending(env):
@@ -443,9 +425,7 @@ class EnvironmentContract:
             one.close()
 
     @pytest.mark.parametrize("way", COPYING)
-    def test_a_copy_before_the_first_step_and_after_the_end_is_like_the_original(
-        self, subject: Subject, way: str
-    ) -> None:
+    def test_a_copy_before_the_start_and_after_the_end_is_like_the_original(self, subject: Subject, way: str) -> None:
         env = subject.make()
         fresh = COPYING[way](env)
         with pytest.raises(gym.error.ResetNeeded):

@@ -174,9 +174,7 @@ def decide(env: Any, *, strategy: Any = everything, **components: Any) -> Any:
 
 @pytest.mark.parametrize("n_threads", [1, 3])
 @pytest.mark.parametrize("who", COMPONENTS)
-def test_no_thread_of_a_component_moves_the_environment_or_asks_for_gold(
-    who: str, n_threads: int, threads: Threads
-) -> None:
+def test_no_thread_of_a_component_moves_the_world_or_asks_for_gold(who: str, n_threads: int, threads: Threads) -> None:
     for way, do in WAYS.items():
         env = Digger()
         tried = {name: Tried(partial(deed, env)) for name, deed in DEEDS.items()}

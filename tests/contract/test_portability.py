@@ -92,9 +92,7 @@ def answers(folder: Path) -> list[Any]:
     return [{key: value for key, value in json.loads(line).items() if key != "usage"} for line in lines]
 
 
-def test_windows_runs_the_demo_with_the_same_answers_and_says_what_it_lacks(
-    windows: dict[str, str], tmp_path: Path
-) -> None:
+def test_windows_runs_the_demo_with_the_same_answers_and_says_what_it_lacks(windows: Any, tmp_path: Path) -> None:
     here, there, exported = tmp_path / "here", tmp_path / "there", tmp_path / "rows.jsonl"
     *done, doctor, refused = iad(
         windows,
@@ -184,9 +182,7 @@ def test_a_mac_that_limits_no_address_space_limits_the_heap_of_a_query(tmp_path:
 
 
 @pytest.mark.parametrize("first", [pytest.param("closed", marks=pytest.mark.slow), "killed"])
-def test_windows_run_folder_is_locked_until_its_process_ends(
-    windows: dict[str, str], tmp_path: Path, first: str
-) -> None:
+def test_windows_run_folder_is_locked_until_its_process_ends(windows: Any, tmp_path: Path, first: str) -> None:
     run = tmp_path / "run"
     command = ["-W", "error", "-c", HOLDER, str(run)]
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "env": windows}

@@ -89,7 +89,7 @@ def test_with_noise_the_true_quality_falls_on_some_seeds_and_not_on_all(name: st
 @example("slippery", "oracle", "", 1)
 @example("digger", None, "noisy:0.5", 2)
 @drawn
-def test_threads_and_logs_change_no_commit(
+def test_threads_and_a_log_change_nothing(
     name: str, environment: str, verifier: str | None, simulator: str, seed: int
 ) -> None:
     needs = declared(STRATEGIES[name]).needs

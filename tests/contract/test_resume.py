@@ -98,9 +98,7 @@ LIMITS = [{}, *(budget for budgets in BUDGETS.values() for budget in budgets)]
 
 
 @pytest.mark.parametrize(("name", "environment", "options"), CUT)
-def test_a_log_cut_at_any_line_is_taken_up(
-    name: str, environment: str, options: dict[str, Any], tmp_path: Path
-) -> None:
+def test_a_log_cut_at_any_line_is_taken_up(name: str, environment: str, options: Any, tmp_path: Path) -> None:
     resumes_everywhere(tmp_path, environment, STRATEGIES[name], **{"n_decisions": 2, **options})
 
 

@@ -199,9 +199,7 @@ NO_VERIFIER: dict[str, Any] = {"verifier": None}
         (undeclared, NO_VERIFIER, ContractError, "verifier"),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_the_known_names(
-    strategy: Any, options: dict[str, Any], error: type[Exception], words: str
-) -> None:
+def test_what_makes_no_sense_is_refused_with_known_names(strategy: Any, options: Any, error: Any, words: str) -> None:
     with pytest.raises(error, match=words):
         play("dice", {"strategy": strategy}, **options)
 

@@ -86,9 +86,7 @@ class Agreeing:
 
 
 @pytest.mark.parametrize("compares", [True, False])
-def test_a_verifier_that_compares_sees_all_that_were_tried_another_each_once_and_both_are_charged_for_new_ones(
-    compares: bool,
-) -> None:
+def test_a_verifier_that_compares_sees_all_that_were_tried_and_another_each_once(compares: bool) -> None:
     env, verifier = Digger(), Agreeing()
     verifier.compares = compares
     options: dict[str, Any] = {"strategy": "iad", "feedback": "none", "n": 4}

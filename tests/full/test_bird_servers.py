@@ -243,9 +243,7 @@ def test_the_reader_has_no_right_but_to_read(server: Server, database: Any) -> N
     assert database.run(asked).rows == (("bike_share",), ("clinic_lab",), ("library_network",), ("music_label",))
 
 
-def test_values_come_as_the_official_evaluators_driver_gives_them_and_numbers_are_compared_as_numbers(
-    server: Server, database: Any
-) -> None:
+def test_values_come_as_the_official_evaluators_driver_gives_them(server: Server, database: Any) -> None:
     if server.is_mysql:
         more, last = "TIME '10:00:00', JSON_ARRAY(1), '0000-00-00'", (timedelta(hours=10), "[1]", "0000-00-00")
         blob, half, one_as_float, rounded = "X'00ff'", "0.5e0", "1e0", "docks + 0e0"
@@ -285,9 +283,7 @@ def test_a_server_that_is_not_there_is_said() -> None:
 
 
 @MYSQL
-def test_tables_of_a_dump_in_one_database_are_found_there_and_the_doctor_sees_whether_a_server_answers(
-    server: Server,
-) -> None:
+def test_tables_of_a_dump_in_one_database_are_found_and_the_doctor_sees_a_server(server: Server) -> None:
     server.administered("CREATE DATABASE bird")
     server.administered("CREATE TABLE bird.elsewhere AS SELECT 7 AS seven")
     server.administered(f"GRANT SELECT ON bird.* TO {READER}@localhost")

@@ -167,7 +167,7 @@ def test_dpo_with_stored_likelihoods_is_dpo_with_a_frozen_reference(spec: str) -
 
 
 @pytest.mark.parametrize(("n_epochs", "batch", "is_long"), [(3, 2, False), (2, 1, True)])
-def test_preferences_are_learned_and_a_rerun_goes_on_also_within_a_long_epoch(
+def test_preferences_are_learned_and_a_rerun_goes_on(
     n_epochs: int, batch: int, is_long: bool, spec: str, tmp_path: Path
 ) -> None:
     first, cut, again = (backend(spec, rate=5e-3) for _ in range(3))
@@ -220,9 +220,7 @@ def test_what_can_not_be_trained_names_the_option_and_keeps_what_was_good(head: 
         assert model.identity == before
 
 
-def test_imitation_makes_the_demonstrations_likelier_and_preferences_go_on_from_it(
-    spec: str, cloned: Model, demos: Experience, tmp_path: Path
-) -> None:
+def test_imitation_makes_demonstrations_likelier(spec: str, cloned: Model, demos: Experience, tmp_path: Path) -> None:
     rows = [step.row for one in demos.trajectories for step in one.steps]
     untrained, trained = backend(spec), cloned.backend
     assert trained.outputs(trained.batch(rows)).mean() > untrained.outputs(untrained.batch(rows)).mean() + 5
@@ -256,9 +254,7 @@ def test_two_processes_train_as_one(spec: str, tmp_path: Path) -> None:
     assert any(one.any() for name, one in ours.items() if "lora_B" in name)
 
 
-def test_a_trained_model_acts_in_both_ways_and_one_without_words_in_one(
-    cloned: Model, demos: Experience, tmp_path: Path
-) -> None:
+def test_a_trained_model_acts_in_both_ways(cloned: Model, demos: Experience, tmp_path: Path) -> None:
     given: dict[str, Any] = {"tasks": 2, "env_args": {"max_steps": 3}, "baseline": "single"}
     agent, free = f"learned:{cloned.folder}", {"decode": "free", "max_tokens": 8}
     offered = evaluate(SHOP, ["single"], agent=agent, out=tmp_path / "offered", **given)
@@ -290,9 +286,7 @@ def test_a_value_model_is_a_verifier(options: dict[str, Any], spec: str, tmp_pat
 
 
 @pytest.mark.parametrize("loss_at", ["every-token", "last"])
-def test_the_published_value_network_is_trained_whole_and_at_every_token(
-    loss_at: str, spec: str, tmp_path: Path
-) -> None:
+def test_the_published_value_network_is_trained_whole(loss_at: str, spec: str, tmp_path: Path) -> None:
     import torch
 
     model = backend(spec, "value", network="published", loss_at=loss_at, rate=1e-3)

@@ -64,9 +64,7 @@ def test_products_have_lucenes_terms_and_every_human_query_finds_the_same_in_the
     assert differing == {}
 
 
-def test_the_engine_keeps_the_contract_of_engines_and_its_index_is_built_and_opened(
-    real_data: Path, tmp_path: Path, lucene: Lucene
-) -> None:
+def test_the_engine_keeps_the_contract_and_its_index_is_opened(real_data: Path, tmp_path: Path, lucene: Lucene) -> None:
     engine = load_engine("lucene", DOCUMENTS)
     assert engine.name == "lucene"
     long = " ".join(f"word{number}" for number in range(3000))
