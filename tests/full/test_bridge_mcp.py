@@ -26,10 +26,8 @@ from mcp.shared.exceptions import MCPError
 
 from iad_policy.bridges.chat import OVER, ChatOutcome
 from iad_policy.bridges.mcp import TRIAL, contents, mcp_server
-from tests.full.played import each_environment
 from tests.full.processes import ROOT, examples, printed, wait_for
 from tests.full.shop_runs import SHOP, PlainRun, command, said, shopped, solved, watched
-from tests.iad_policy.bridges.gold import Told, aimless, gold_in, solving
 
 COMMAND = ["-m", "iad_policy.cli", "serve", "--mcp", SHOP]
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
@@ -100,26 +98,6 @@ def test_an_episode_is_the_conversation_and_its_outcome_goes_to_the_server_alone
     assert [outcome.reward for outcome in ended[:2]] == [sum(run.rewards) for run in runs[:2]]
     assert ended[0].success
     assert ended[2].reward == 1 > ended[3].reward
-
-
-@each_environment
-def test_no_text_has_gold(env_id: str) -> None:
-    """Neither what is seen nor a preview, with aimless answers and with those that solve the task."""
-    env: Any = gym.make(env_id)
-    task_id = env.unwrapped.task_ids[0]
-
-    async def ask(client: Client) -> None:
-        for answers in (aimless(env), solving(env, task_id)):
-            texts = [await begun(client, task_id=task_id, seed=0)]
-            for answer in answers:
-                shown = await acted(client, answer, "preview")
-                if "It would end the task" not in shown:  # that page is the world's own, without the score
-                    texts.append(shown)
-                texts.append(await acted(client, answer))
-            assert gold_in(Told(texts, answers), env, task_id) == []
-
-    asking(mcp_server(env_id, preview=True), ask)
-    env.close()
 
 
 async def meet_nobody(one: Client, other: Client) -> None:

@@ -49,23 +49,16 @@ def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def config_of(address: str, out: Path, player: Mapping[str, Any] = IN_PROCESS, **taskset: Any) -> Any:
-    given = {
-        "env": {"taskset": {"id": "iad-verifiers", **taskset}, "player": player},
-        "model": "toy",
-        "client": {"base_url": address},
-        "push": False,
-        "rich": None,
-        "output_dir": str(out),
-    }
-    return EvalConfig.model_validate(given)
+    env = {"taskset": {"id": "iad-verifiers", **taskset}, "player": player}
+    given = {"env": env, "model": "toy", "client": {"base_url": address}, "output_dir": str(out)}
+    return EvalConfig.model_validate({**given, "push": False, "rich": None})
 
 
 def results(folder: Path) -> dict[str, dict[str, Any]]:
     """The episodes in a run's file, by task."""
     (file,) = folder.rglob("traces.jsonl")
     episodes = [json.loads(line) for line in file.read_text().splitlines()]
-    assert all(episode["ok"] for episode in episodes)
-    assert all(len(episode["traces"]) == 1 for episode in episodes)
+    assert {(episode["ok"], len(episode["traces"])) for episode in episodes} <= {(True, 1)}
     return {episode["task"]["data"]["id"]: episode["traces"][0] for episode in episodes}
 
 
