@@ -58,16 +58,18 @@ def test_iad_shows_the_verifier_all_that_it_tried_and_the_agent_best_and_worst()
     answers = canned("a", "bbb", "cc")
     propose, verify = answers[Propose], answers[Verify]
 
-    def propose_and_note(request: Propose) -> Any:
+    def noted(answer: Any, note: Any) -> Any:
+        return lambda request: (seen.append(note(request)), answer(request))[1]
+
+    def hinted(request: Propose) -> Any:
         hint = request.feedback
-        seen.append(hint and (hint.best and hint.best.action, hint.worst and hint.worst.action))
-        return propose(request)
+        return hint and (hint.best and hint.best.action, hint.worst and hint.worst.action)
 
-    def verify_and_note(request: Verify) -> Any:
-        seen.append([candidate.action for candidate in request.candidates])
-        return verify(request)
-
-    drive(load_strategy("iad", n=3)(HERE), {**answers, Propose: propose_and_note, Verify: verify_and_note})
+    answers |= {
+        Propose: noted(propose, hinted),
+        Verify: noted(verify, lambda asked: [c.action for c in asked.candidates]),
+    }
+    drive(load_strategy("iad", n=3)(HERE), answers)
     assert seen == [None, ["a"], ("a", None), ["a", "bbb"], ("bbb", "a"), ["a", "bbb", "cc"]]
 
 
