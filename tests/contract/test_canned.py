@@ -65,10 +65,8 @@ def test_iad_shows_the_verifier_all_that_it_tried_and_the_agent_best_and_worst()
         hint = request.feedback
         return hint and (hint.best and hint.best.action, hint.worst and hint.worst.action)
 
-    answers |= {
-        Propose: noted(propose, hinted),
-        Verify: noted(verify, lambda asked: [c.action for c in asked.candidates]),
-    }
+    answers[Propose] = noted(propose, hinted)
+    answers[Verify] = noted(verify, lambda request: [candidate.action for candidate in request.candidates])
     drive(load_strategy("iad", n=3)(HERE), answers)
     assert seen == [None, ["a"], ("a", None), ["a", "bbb"], ("bbb", "a"), ["a", "bbb", "cc"]]
 

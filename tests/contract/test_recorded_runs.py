@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from iad_policy import evaluate
 from iad_policy.ledger.answer_log import ANSWERS
 from iad_policy.ledger.episode_record import EPISODES
 from iad_policy.ledger.run import Run
@@ -27,6 +28,21 @@ ROWS = re.findall(r"^\| `(\w+)` \| `iad (compare .+)` \|$", (FIXTURES / "README.
 COMMANDS = {name: command.split() for name, command in ROWS}
 NEED_CHROMIUM = {"sketch2code", "webshop_browser"}
 every_folder = pytest.mark.parametrize("name", [folder.name for folder in FOLDERS])
+
+
+# Steps and progress in percent of the first tasks of `make demo`, whose whole table `make test-full` compares.
+DEMO = {
+    "single": "4:87 4:100 6:87 9:78 4:100 3:44 4:83 6:83 4:83 3:33 5:67 4:100 6:100 12:17 6:87 4:100",
+    "bon-sc": "4:87 4:100 6:87 3:78 4:100 3:44 4:83 6:83 4:83 5:33 5:67 4:100 6:100 11:17 4:87 3:89",
+    "iad": "8:87 8:100 15:87 4:100 8:100 8:100 15:83 12:100 8:83 9:100 8:83 8:100 14:87 12:100 12:100 4:100",
+}
+
+
+def test_the_first_tasks_of_the_demo_end_as_they_did() -> None:
+    records = evaluate("IAD/WebShop-v0", list(DEMO), 16, n=3, agent="shopper", verifier="proxy").records
+    assert DEMO == {
+        arm: " ".join(f"{len(one.actions)}:{100 * one.progress:.0f}" for one in ended) for arm, ended in records.items()
+    }
 
 
 @pytest.fixture
