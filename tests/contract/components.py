@@ -119,11 +119,11 @@ A_PLAN = AdaptivePlan(
     worth=10.0, n=4, edges=(0.4, 0.7), cheaper={"1,0": "sxx"}, share=0.8, success=0.5, spent=2.0,
     rows={"1,0": "srx", "2,0": "rrx", "1,1": "srx", "2,1": "sxx", "1,2": "xxx"},
 )  # fmt: skip
+FORMS = ("none", "scalar", "judge", "best-worst-judge")
 VARIANTS: Mapping[str, dict[str, Any]] = {
-    "iad-none": {"strategy": "iad", "feedback": "none"},
-    "iad-scalar": {"strategy": "iad", "feedback": "scalar"},
-    "iad-judge": {"strategy": "iad", "feedback": "judge"},
-    "iad-best-worst-judge": {"strategy": "iad", "feedback": "best-worst-judge"},
+    **{
+        f"iad-{form}": {"strategy": "iad", "feedback": form} for form in ("none", "scalar", "judge", "best-worst-judge")
+    },
     "iad-fb-once": {"strategy": "iad-fb", "k": 1},
     "iad-delta": {"strategy": "iad", "delta": 0.2},
     "iad-passed": {"strategy": "iad", "stop": "passed"},

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from threading import Event, Thread, Timer
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -57,26 +57,14 @@ def threads() -> Iterator[Threads]:
     started.close()
 
 
-def started(thread: Thread) -> None:
+def in_a_thread(deed: Deed) -> None:
+    thread = Thread(target=deed)
     thread.start()
     thread.join(LIMIT_S)
 
 
-def in_a_thread(deed: Deed) -> None:
-    started(Thread(target=deed))
-
-
-def in_an_executor(deed: Deed) -> None:
-    with ThreadPoolExecutor(1) as own:
-        own.submit(deed).result(LIMIT_S)
-
-
 async def in_a_coroutine(deed: Deed) -> None:
     deed()
-
-
-async def in_a_task(deed: Deed) -> None:
-    await asyncio.create_task(in_a_coroutine(deed))
 
 
 async def in_the_executor_of_a_loop(deed: Deed) -> None:
@@ -86,12 +74,9 @@ async def in_the_executor_of_a_loop(deed: Deed) -> None:
 WAYS: dict[str, Callable[[Deed, Any], Any]] = {
     "here": lambda deed, _: deed(),
     "thread": lambda deed, _: in_a_thread(deed),
-    "timer": lambda deed, _: started(Timer(0.0, deed)),
     "thread of a thread": lambda deed, _: in_a_thread(lambda: in_a_thread(deed)),
-    "executor": lambda deed, _: in_an_executor(deed),
     "earlier executor": lambda deed, threads: threads.executor.submit(deed).result(LIMIT_S),
     "coroutine": lambda deed, _: asyncio.run(in_a_coroutine(deed)),
-    "task": lambda deed, _: in_a_thread(lambda: asyncio.run(in_a_task(deed))),
     "loop's executor": lambda deed, _: asyncio.run(in_the_executor_of_a_loop(deed)),
     "to_thread": lambda deed, _: asyncio.run(asyncio.to_thread(deed)),
     "earlier loop": lambda deed, threads: threads.run(in_a_coroutine(deed)),
