@@ -150,12 +150,16 @@ def test_scores_of_purchases_tell_success_on_tasks_that_were_not_fitted(n_tasks:
     assert n_tasks < 60 or found.ece < 0.1
 
 
-@pytest.mark.slow
-def test_purchases_are_told_apart_once_tabs_were_opened_and_the_weights_are_the_scripts(load_benchmark: Any) -> None:
+def test_purchases_are_told_apart_once_tabs_were_opened(load_benchmark: Any) -> None:
     """The figures of docs/webshop.md."""
     shop = load_benchmark("support.webshop_verifier")
     blind, seeing = (shop.reader_evidence(is_open=is_open) for is_open in (False, True))
     assert (round(blind[0].value, 3), round(seeing[0].value, 3)) == (0.603, 0.935)
     assert [shares["the verifier's"] for _, shares in (blind, seeing)] == [0.667, 1.0]
     assert seeing[1]["any one"] == 0.7
+
+
+@pytest.mark.slow
+def test_the_weights_are_those_that_the_script_prints(load_benchmark: Any) -> None:
+    shop = load_benchmark("support.webshop_verifier")
     assert shop.fit(list(shop.purchases(shop.FITTING))) == pytest.approx(WEIGHTS, abs=0.01)
