@@ -42,6 +42,7 @@ CASES = [
     Case(SHELL, "submit", changed=True, after=["ls /none"]),
     Case(SHELL, " ", "expected a command", after=["ls /none"]),
     Case(BIRD, "execute[SELECT 1]"),
+    Case(BIRD, "execute[SELECT x]", "no such column: x"),
     Case(BIRD, "sing", "expected execute[SQL]", after=["execute[SELECT x]"]),
     Case(BIRD, "submit[SELECT 1]", changed=True),
     Case(BIRD, "submit[SELECT x]", "no such column: x", changed=True),
