@@ -23,72 +23,39 @@ HEADINGS = [
 OURS = ["Fidelity", "Deviations"]
 NESTED = ("facts", "page", "reward_parts")
 
-Walk = Callable[[dict[str, Any]], str]
-SHOPPING: tuple[Walk, ...] = (
-    lambda info: "search[walking shoes]",
-    lambda info: f"click[{info['page']['products'][0]['asin']}]",
-    lambda info: "click[description]",
-    lambda info: "click[< prev]",
-    lambda info: "nonsense",
-    lambda info: "click[buy now]",
-)
+Walk = str | Callable[[dict[str, Any]], str]
+SHOPPING: tuple[Walk, ...] = ("search[walking shoes]", lambda info: f"click[{info['page']['products'][0]['asin']}]")
+SHOPPING += ("click[description]", "click[< prev]", "nonsense", "click[buy now]")
+DRAWING = ("no page", "<p>a page</p>")
 BOOKING = (
-    "nonsense",
-    "CLICK [mine]",
-    "CLICK [cancel]",
-    "CLICK [keep]",
-    "GOTO [/search?q=bar]",
+    *("nonsense", "CLICK [mine]", "CLICK [cancel]", "CLICK [keep]", "GOTO [/search?q=bar]"),
     "GOTO [/r/bistro-almond-tree-port-alder?date=2026-06-17&time=19:00&party=2]",
-    "CLICK [slot-1900]",
-    "ASK USER HELP [Where to sit?]",
-    "CLICK [seat-indoor]",
-    *(f"TYPE [{name}] [{text}]" for name, text in (("first-name", "A"), ("last-name", "B"), ("phone", "5550123"))),
-    "CLEAR [email]",
-    "TYPE [email] [a@example.org]",
-    "CLICK [complete]",
+    *("CLICK [slot-1900]", "ASK USER HELP [Where to sit?]", "CLICK [seat-indoor]"),
+    *("TYPE [first-name] [A]", "TYPE [last-name] [B]", "TYPE [phone] [5550123]"),
+    *("CLEAR [email]", "TYPE [email] [a@example.org]", "CLICK [complete]"),
 )
 
 
 def first_call(info: dict[str, Any]) -> str:
     """Return a call of the first function. Nothing can be called any more when the episode is over."""
-    call: str = next(iter(info["available_actions"]), "[]")
-    return call
+    return str(next(iter(info["available_actions"]), "[]"))
 
 
-CALLING: tuple[Walk, ...] = (
-    lambda info: "nonsense",
-    lambda info: f"draft{first_call(info)}",
-    lambda info: first_call(info),
-    *5 * (lambda info: "reply[Done.]",),
-    lambda info: "reply[finish conversation]",
-)
+CALLING: tuple[Walk, ...] = ("nonsense", lambda info: f"draft{first_call(info)}", first_call, *5 * ("reply[Done.]",))
+CALLING += ("reply[finish conversation]",)
 """Past every page of a conversation of at most five turns, of an agent task, and of a question answered by a call."""
-
-
-def said(action: str) -> Walk:
-    """A step of a walk that is always the same."""
-    return lambda info: action
 
 
 @dataclass(frozen=True)
 class Documented:
-    """An environment with a page.
-
-    Attributes:
-        id: Its id.
-        page: The page's name in docs/.
-        walk: Actions that lead past every kind of page.
-        variants: Arguments under which keys or values are added.
-        like: The page that describes keys of info and arguments which its own leaves out.
-        lacks: What it needs and is not here; "" for nothing.
-    """
+    """An environment with a page in docs/."""
 
     id: str
     page: str
-    walk: tuple[Walk, ...]
-    variants: tuple[dict[str, Any], ...] = ({},)
-    like: str = ""
-    lacks: str = ""
+    walk: tuple[Walk, ...]  # actions that lead past every kind of page
+    variants: tuple[dict[str, Any], ...] = ({},)  # arguments under which keys or values are added
+    like: str = ""  # the page that describes keys of info and arguments which its own leaves out
+    lacks: str | None = None  # what its browser needs and is not here; None for one without a browser
 
     def __str__(self) -> str:
         return self.id
@@ -96,10 +63,7 @@ class Documented:
     @property
     def constructor(self) -> type[IADEnv[Any, Any]]:
         """The class."""
-        made = gym.envs.registration.load_env_creator(str(gym.spec(self.id).entry_point))
-        assert isinstance(made, type)
-        assert issubclass(made, IADEnv)
-        return made
+        return gym.envs.registration.load_env_creator(str(gym.spec(self.id).entry_point))  # type: ignore[return-value]
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -111,26 +75,11 @@ class Documented:
 DOCUMENTED = (
     Documented("IAD/WebShop-v0", "webshop", SHOPPING, ({}, {"show_attributes": True})),
     Documented("IAD/WebShopBrowser-v0", "webshop-browser", SHOPPING, like="webshop", lacks=missing()),
-    Documented(
-        "IAD/InterCodeBash-v0",
-        "bash",
-        (lambda info: "ls /", lambda info: "no-such-command", lambda info: "submit"),
-        ({}, {"reward": "strict"}),
-    ),
-    Documented(
-        "IAD/BIRD-v0",
-        "bird",
-        (lambda info: "execute[SELECT 1]", lambda info: "?", lambda info: "submit[SELECT 1]"),
-    ),
-    Documented(
-        "IAD/Sketch2Code-v0",
-        "sketch2code",
-        (lambda info: "no page", lambda info: "<p>a page</p>"),
-        ({}, {"visual": True}),
-        lacks=without_chromium(),
-    ),
-    Documented("IAD/Booking-v0", "booking", tuple(map(said, BOOKING)), ({}, {"published": True})),
-    Documented("IAD/BookingBrowser-v0", "booking-browser", tuple(map(said, BOOKING)), like="booking", lacks=missing()),
+    Documented("IAD/InterCodeBash-v0", "bash", ("ls /", "no-such-command", "submit"), ({}, {"reward": "strict"})),
+    Documented("IAD/BIRD-v0", "bird", ("execute[SELECT 1]", "?", "submit[SELECT 1]")),
+    Documented("IAD/Sketch2Code-v0", "sketch2code", DRAWING, ({}, {"visual": True}), lacks=without_chromium()),
+    Documented("IAD/Booking-v0", "booking", BOOKING, ({}, {"published": True})),
+    Documented("IAD/BookingBrowser-v0", "booking-browser", BOOKING, like="booking", lacks=missing()),
     Documented("IAD/BFCL-v0", "bfcl", CALLING, ({}, {"category": "single_turn"}, {"scoring": "official"})),
     Documented(
         "IAD/ACEBench-v0",
@@ -140,12 +89,7 @@ DOCUMENTED = (
         like="bfcl",
     ),
 )
-
-
-@pytest.fixture(params=DOCUMENTED, ids=str)
-def one(request: pytest.FixtureRequest) -> Documented:
-    found: Documented = request.param
-    return found
+every_environment = pytest.mark.parametrize("one", DOCUMENTED, ids=str)
 
 
 def section(page: str, heading: str) -> str:
@@ -166,11 +110,16 @@ def code(cell: str) -> str:
     return cell.strip("| `")
 
 
+def arguments_on(page: str) -> dict[str, str]:
+    return {code(name): code(default) for name, default, _ in rows(section(page, "Arguments"))}
+
+
 def test_every_environment_has_a_page() -> None:
     assert [one.id for one in DOCUMENTED] == list(ENVIRONMENTS)
 
 
-def test_pages_and_docstrings_have_gymnasiums_headings(one: Documented) -> None:
+@every_environment
+def test_pages_and_docstrings_have_gymnasiums_headings_and_the_constructors_arguments(one: Documented) -> None:
     text = (ROOT / "docs" / f"{one.page}.md").read_text(encoding="utf-8")
     assert text.startswith(f"# {one.id}\n")
     found = re.findall(r"^## (.+)$", text, re.MULTILINE)
@@ -180,20 +129,12 @@ def test_pages_and_docstrings_have_gymnasiums_headings(one: Documented) -> None:
     version = one.id.rpartition("-")[2]
     assert f"* {version}: " in docstring.partition("## Version History")[2]
     assert f"- {version}: " in section(one.page, "Version History")
-
-
-def test_the_arguments_on_page_and_in_the_docstring_are_the_constructors(one: Documented) -> None:
-    def table(page: str) -> dict[str, str]:
-        return {code(name): code(default) for name, default, _ in rows(section(page, "Arguments"))}
-
-    shared = table(one.like) if one.like else {}
-    documented = {name: default for name, default in shared.items() if name in one.arguments} | table(one.page)
+    shared = arguments_on(one.like) if one.like else {}
+    documented = {name: default for name, default in shared.items() if name in one.arguments} | arguments_on(one.page)
     assert documented == {name: repr(default) for name, default in one.arguments.items()}
-    docstring = inspect.getdoc(one.constructor) or ""
     body = docstring.partition("## Arguments\n")[2].partition("## ")[0]
     named = re.findall(r"^ {4}([a-z_, ]+): ", body, re.MULTILINE)
-    names = [name.strip() for line in named for name in line.split(",")]
-    assert sorted(names) == sorted(one.arguments)
+    assert sorted(name.strip() for line in named for name in line.split(",")) == sorted(one.arguments)
 
 
 def keys_of(info: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -208,6 +149,9 @@ def is_gold(key: str) -> bool:
     return key.partition(".")[0] in IADEnv.GOLD_INFO
 
 
+@pytest.mark.parametrize(
+    "one", [pytest.param(one, id=one.id, marks=[] if one.lacks is None else pytest.mark.slow) for one in DOCUMENTED]
+)
 def test_the_documented_keys_of_info_are_those_of_real_episodes(one: Documented) -> None:
     if one.lacks:
         pytest.skip(one.lacks)
@@ -217,10 +161,11 @@ def test_the_documented_keys_of_info_are_those_of_real_episodes(one: Documented)
         try:
             _, info = env.reset(seed=0)
             seen |= set(keys_of(info))
-            for action in one.walk:
-                public = env.simulate(env.snapshot(), action(info)).info
+            for step in one.walk:
+                action = step if isinstance(step, str) else step(info)
+                public = env.simulate(env.snapshot(), action).info
                 assert not any(is_gold(key) for key, _ in keys_of(public))
-                info = env.step(action(info))[-1]
+                info = env.step(action)[-1]
                 seen |= set(keys_of(info))
             assert info["stop_reason"] == "done"
         finally:
@@ -245,20 +190,16 @@ def items(text: str) -> list[str]:
     return [" ".join(item.split()) for item in re.findall(r"^- (.*?)(?=^- |^\S|\Z)", text, re.MULTILINE | re.DOTALL)]
 
 
-def test_every_deviation_says_how_to_get_the_original_back(one: Documented) -> None:
-    found = items(section(one.page, "Deviations"))
-    assert found
-    for item in found:
+@every_environment
+def test_deviations_say_how_to_get_the_original_back_and_fidelity_is_shown_by_a_test(one: Documented) -> None:
+    deviations, faithful = (items(section(one.page, heading)) for heading in ("Deviations", "Fidelity"))
+    assert min(len(deviations), len(faithful)) > 0
+    for item in deviations:
         said = item.partition("*Back:*")[2]
         assert said.strip(), item
         for name in re.findall(r"`(\w+)=[^`]*`", said):
             assert name in (*one.arguments, "options"), f"{name} is no argument of {one.id} or of reset: {item}"
-
-
-def test_what_is_called_faithful_is_shown_by_a_test_that_exists(one: Documented) -> None:
-    found = items(section(one.page, "Fidelity"))
-    assert found
-    for item in found:
+    for item in faithful:
         named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", item)
         assert named, item
         for path, test in named:

@@ -10,23 +10,31 @@ import pytest
 
 import iad_envs  # noqa: F401 (registers)
 from iad_envs.webshop.policy.fit import WEIGHTS
-from iad_policy.types import State, Verdict
+from iad_policy.types import Verdict
 
 Benchmark = Callable[[str], Any]
 BUNDLED = Path(__file__).parents[1] / "data"
 
 
-def test_tasks_of_the_shell_for_fitting_and_for_reports_are_apart(load_benchmark: Benchmark, tmp_path: Path) -> None:
-    measured = load_benchmark("support.bash_verifier")
+def test_tasks_for_fitting_and_for_reports_are_apart(load_benchmark: Benchmark, tmp_path: Path) -> None:
+    shell = load_benchmark("support.bash_verifier")
     rows = [{"query": f"Count {number}", "gold": f"echo {number}"} for number in range(100)]
     (tmp_path / "tasks_fs_1.json").write_text(json.dumps(rows), encoding="utf-8")
-    halves = [
-        {task.task_id for task in measured.TaskSet(tmp_path, held_out=held_out).tasks} for held_out in (False, True)
-    ]
+    halves = [{one.task_id for one in shell.TaskSet(tmp_path, held_out=held).tasks} for held in (False, True)]
     assert not halves[0] & halves[1]
-    assert all(len(half) > 30 for half in halves)
+    assert min(map(len, halves)) > 30
+    bird = load_benchmark("support.bird_verifier")
+    assert 40 < sum(bird.is_held_out(str(number)) for number in range(100)) < 60
+    shop = load_benchmark("support.webshop_verifier")
+    products = []
+    for is_held_out in (False, True):
+        sets = shop.purchases(shop.TaskSet(shop.BUNDLED, ("dev",), is_held_out=is_held_out), n_tasks=8)
+        products.append({one.state.info["page"]["asin"] for one in sets if one.members[0].source == "gold"})
+    assert [len(asins) for asins in products] == [8, 8]
+    assert not products[0] & products[1]
 
 
+@pytest.mark.slow
 def test_attempts_are_labelled_by_running_them(load_benchmark: Benchmark, tmp_path: Path) -> None:
     measured = load_benchmark("support.bash_verifier")
     tasks = measured.TaskSet(BUNDLED / "intercode", held_out=True)
@@ -35,29 +43,15 @@ def test_attempts_are_labelled_by_running_them(load_benchmark: Benchmark, tmp_pa
     attempts = [["ls", task.gold], ["no-such-command"], [task.gold, "ls /"]]
     lines = [json.dumps({"task_id": task.task_id, "source": "me", "commands": commands}) for commands in attempts]
     recorded.write_text("\n".join(lines), encoding="utf-8")
-    after_looking, unknown, looks_after = measured.run_attempts(tasks, recorded)
-    assert [row.is_right for row in (after_looking, unknown, looks_after)] == [True, False, False]
-    assert [turn.action for turn in after_looking.after.history] == ["ls", task.gold]
-    assert after_looking.submit.preview.info["page"]["submitted"]
-    found = measured.evidence_on([after_looking, unknown, looks_after])
+    rows = list(measured.run_attempts(tasks, recorded))
+    assert [row.is_right for row in rows] == [True, False, False]
+    assert [turn.action for turn in rows[0].after.history] == ["ls", task.gold]
+    assert rows[0].submit.preview.info["page"]["submitted"]
+    found = measured.evidence_on(rows)
     assert (found.auc, found.n_pos, found.n_neg) == (None, 1, 2)
 
 
-def test_questions_for_fitting_and_for_reports_are_apart(load_benchmark: Benchmark) -> None:
-    measured = load_benchmark("support.bird_verifier")
-    assert 40 < sum(measured.is_held_out(str(number)) for number in range(100)) < 60
-
-
-class Second:
-    """Prefers the second candidate."""
-
-    def verify(self, state: State, given: Any) -> list[Verdict]:
-        return [Verdict(float(place == 1)) for place in range(len(given))]
-
-
-def test_candidates_are_labelled_by_running_them_and_the_gap_to_the_best_choice_is_what_a_verifier_can_close(
-    load_benchmark: Benchmark,
-) -> None:
+def test_candidates_are_labelled_and_the_gap_to_the_best_choice_can_be_closed(load_benchmark: Any) -> None:
     measured = load_benchmark("support.bird_verifier")
     env = measured.BirdEnv(data_dir=BUNDLED / "bird")
     task = env.task_ids[0]
@@ -68,50 +62,48 @@ def test_candidates_are_labelled_by_running_them_and_the_gap_to_the_best_choice_
     members = [measured.Labelled("me", *measured.labelled(env, action)) for action in actions]
     env.close()
     assert [member.is_right for member in members] == [False, True, False, False]
-    scored = measured.scored_sets([measured.CandidateSet(task, state, tuple(members[:3]))], Second())
-    choice = measured.choice_among(scored, 3)
+    choice = measured.choice_among(scored(measured, task, state, members[:3]), 3)
     assert choice == (0.0, 0.0, 1.0, 1.0, 1)
     assert choice.gap_closed == 1.0
-    found = measured.evidence_on(measured.scored_sets([measured.CandidateSet(task, state, tuple(members))], Second()))
+    found = measured.evidence_on(scored(measured, task, state, members))
     assert (found.auc, found.n_pos, found.n_neg) == (None, 1, 2)
 
 
+def scored(measured: Any, task: str, state: Any, members: list[Any]) -> Any:
+    """A set of candidates, of which the verifier prefers the second."""
+
+    class Second:
+        def verify(self, state: Any, given: Any) -> list[Verdict]:
+            return [Verdict(float(place == 1)) for place in range(len(given))]
+
+    return measured.scored_sets([measured.CandidateSet(task, state, tuple(members))], Second())
+
+
+@pytest.mark.slow
 def test_final_pages_are_right_or_wrong_in_exactly_one_part_and_the_same_again(load_benchmark: Benchmark) -> None:
     booking_pages = load_benchmark("support.booking_pages")
     env = gym.make("IAD/Booking-v0", split=None)
-    found = list(booking_pages.final_pages(env, 36, seed=3))
-    again = list(booking_pages.final_pages(env, 36, seed=3))
+    found, again = (list(booking_pages.final_pages(env, 36, seed=3)) for _ in range(2))
     assert [page.state.observation for page in found] == [page.state.observation for page in again]
-    parts = dict.fromkeys(booking_pages.WRONG, "user_info") | {
-        "restaurant": "restaurant",
-        "day": "date_time",
-        "time": "date_time",
-        "party": "party",
-        "seating": "seating",
-    }
+    parts = dict.fromkeys(booking_pages.WRONG, "user_info") | {"day": "date_time", "time": "date_time"}
+    parts |= {name: name for name in ("restaurant", "party", "seating")}
     assert [page.wrong for page in found[::2]] == [""] * 36
     assert sorted(page.wrong for page in found[1::2]) == sorted([*parts] * 4)
     for page in found:
         assert page.wrong_parts == ([parts[page.wrong]] if page.wrong else [])
-        assert page.state.done
-        assert page.state.info["page"]["kind"] == "confirmation"
+        assert (page.state.done, page.state.info["page"]["kind"]) == (True, "confirmation")
         assert not set(page.state.info) & env.unwrapped.GOLD_INFO  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_trying_beside_the_site_solves_more_of_what_has_side_effects(load_benchmark: Benchmark) -> None:
     booking_trials = load_benchmark("support.booking_trials")
     env: Any = gym.make("IAD/Booking-v0")
     inner = env.unwrapped
-    tasks = [name for name in inner.task_ids if {"contested", "move"} & set(inner._task(name).kinds)]
-    tasks = tasks[::2]
-    beside, real = (
-        [booking_trials.Visitor(env, simulates=how).solves(name, 0) for name in tasks] for how in (True, False)
-    )
-    assert sum(beside) - sum(real) >= 0.2 * len(tasks)
-
-
-def golds(shop: Any, *arguments: Any, **options: Any) -> list[Any]:
-    return [one for one in shop.purchases(*arguments, **options) if one.members[0].source == "gold"]
+    tasks = [name for name in inner.task_ids if {"contested", "move"} & set(inner._task(name).kinds)][::2]
+    visitors = [booking_trials.Visitor(env, simulates=how) for how in (True, False)]
+    beside, real = (sum(visitor.solves(name, 0) for name in tasks) for visitor in visitors)
+    assert beside - real >= 0.2 * len(tasks)
 
 
 def test_purchases_are_those_that_the_environment_rewards(load_benchmark: Benchmark) -> None:
@@ -130,25 +122,15 @@ def test_purchases_are_those_that_the_environment_rewards(load_benchmark: Benchm
         assert candidate.preview.gold is None
 
 
-def test_halves_of_tasks_share_no_product(load_benchmark: Benchmark) -> None:
-    shop = load_benchmark("support.webshop_verifier")
-    products = []
-    for is_held_out in (False, True):
-        tasks = shop.TaskSet(shop.BUNDLED, ("dev",), is_held_out=is_held_out)
-        products.append({one.state.info["page"]["asin"] for one in golds(shop, tasks, n_tasks=8)})
-    assert [len(asins) for asins in products] == [8, 8]
-    assert not products[0] & products[1]
-
-
-def test_scores_of_purchases_tell_success_on_tasks_that_were_not_fitted(load_benchmark: Benchmark) -> None:
-    shop = load_benchmark("support.webshop_verifier")
-    found = shop.webshop_evidence(n_tasks=60)
+@pytest.mark.parametrize("n_tasks", [15, pytest.param(60, marks=pytest.mark.slow)])
+def test_scores_of_purchases_tell_success_on_tasks_that_were_not_fitted(n_tasks: int, load_benchmark: Any) -> None:
+    found = load_benchmark("support.webshop_verifier").webshop_evidence(n_tasks=n_tasks)
     assert found.auc >= 0.75
-    assert found.interval.low > 0.75
-    assert found.ece < 0.1
+    assert n_tasks < 60 or found.interval.low > 0.75
+    assert n_tasks < 60 or found.ece < 0.1
 
 
-def test_a_readers_purchases_are_told_apart_once_the_tabs_were_opened(load_benchmark: Benchmark) -> None:
+def test_purchases_are_told_apart_once_tabs_were_opened(load_benchmark: Any) -> None:
     """The figures of docs/webshop.md."""
     shop = load_benchmark("support.webshop_verifier")
     blind, seeing = (shop.reader_evidence(is_open=is_open) for is_open in (False, True))
@@ -158,6 +140,6 @@ def test_a_readers_purchases_are_told_apart_once_the_tabs_were_opened(load_bench
 
 
 @pytest.mark.slow
-def test_the_weights_are_those_that_the_script_prints(load_benchmark: Benchmark) -> None:
+def test_the_weights_are_those_that_the_script_prints(load_benchmark: Any) -> None:
     shop = load_benchmark("support.webshop_verifier")
     assert shop.fit(list(shop.purchases(shop.FITTING))) == pytest.approx(WEIGHTS, abs=0.01)

@@ -1,5 +1,6 @@
 """Following docs/add-*.md word by word in a copy of the checkout leads where they say."""
 
+import ast
 import json
 import os
 import re
@@ -10,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,7 +36,7 @@ class Reader:
         self._servers: list[subprocess.Popen[str]] = []
         self._inline: dict[str, Callable[..., None]] = {
             r"move `(\S+)` to `(\S+)`": self._move,
-            r"remove `([^`]+)`\s+from `(\S+)`": self._remove,
+            r"remove `([^`]+)`\s+from `(\S+)`": self._replace,
         }
         self._with_block: dict[str, Callable[..., None]] = {
             r"Write `(\S+)`:$": self._write,
@@ -65,43 +67,41 @@ class Reader:
             else:
                 self._run(["python", "-c", block])
 
-    def _write(self, path: str, block: str) -> None:
+    def _write(self, path: str, block: str, done: str = "write {}") -> None:
+        ast.parse(block if path.endswith(".py") else "")
         (self.folder / path).write_text(block, encoding="utf-8")
-        self.done.append(f"write {path}")
+        self.done.append(done.format(path))
+
+    def _text(self, path: str) -> str:
+        return (self.folder / path).read_text(encoding="utf-8")
 
     def _move(self, old: str, new: str) -> None:
         shutil.move(self.folder / old, self.folder / new)
         self.done.append(f"move {old}")
 
-    def _remove(self, line: str, path: str) -> None:
-        self._replace(line, path, "")
-
-    def _replace(self, line: str, path: str, block: str) -> None:
-        text = (self.folder / path).read_text(encoding="utf-8")
+    def _replace(self, line: str, path: str, block: str = "") -> None:
+        text = self._text(path)
         assert text.count(f"{line}\n") == 1, f"{line} in {path}"
-        (self.folder / path).write_text(text.replace(f"{line}\n", block), encoding="utf-8")
-        self.done.append(f"replace in {path}")
+        self._write(path, text.replace(f"{line}\n", block), "replace in {}")
 
     def _add_line(self, table: str, path: str, block: str) -> None:
-        text = (self.folder / path).read_text(encoding="utf-8")
+        text = self._text(path)
         (opening,) = re.finditer(rf"^{table}\b.*[{{\[(]\n", text, re.MULTILINE)
-        (self.folder / path).write_text(text[: opening.end()] + block + text[opening.end() :], encoding="utf-8")
-        self.done.append(f"add to {table}")
+        self._write(path, text[: opening.end()] + block + text[opening.end() :], f"add to {table}")
 
     def _append(self, path: str, block: str) -> None:
-        with (self.folder / path).open("a", encoding="utf-8") as file:
-            file.write(block)
-        self.done.append(f"add to {path}")
+        self._write(path, self._text(path) + block, "add to {}")
 
     @property
-    def _environment(self) -> dict[str, str]:
+    def _at_home(self) -> dict[str, Any]:
+        """Options of a process: as if the copy were what is installed."""
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-        return {**os.environ, "PATH": path, "PYTHONPATH": str(self.folder)}  # as if the copy were what is installed
+        return {"cwd": self.folder, "env": {**os.environ, "PATH": path, "PYTHONPATH": str(self.folder)}, "text": True}
 
     def _start(self, words: list[str]) -> None:
         """Start a server, which `close` ends."""
         self.done.append(" ".join(words[:3]))
-        server = subprocess.Popen(words, cwd=self.folder, env=self._environment, stdout=subprocess.PIPE, text=True)
+        server = subprocess.Popen(words, stdout=subprocess.PIPE, **self._at_home)
         self._servers.append(server)
         assert server.stdout is not None
         assert any("Ctrl-C" in line for line in server.stdout)
@@ -116,36 +116,22 @@ class Reader:
         self.done.append(" ".join(words[:3]))
         if not self._runs:
             return
-        done = subprocess.run(
-            words,
-            cwd=self.folder,
-            env=self._environment,
-            input="leave[now]\n",
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            check=False,
-        )
+        told = {"input": "leave[now]\n", "capture_output": True, "timeout": TIMEOUT_S}
+        done = subprocess.run(words, check=False, **told, **self._at_home)
         assert done.returncode == 0, f"{shlex.join(words)}\n{done.stdout}{done.stderr}"
-
-
-@pytest.fixture
-def checkout(tmp_path: Path) -> Path:
-    """A copy of what a guide may change, beside links to the rest."""
-    for name in COPIED:
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=IGNORED)
-    for name in LINKED:
-        (tmp_path / name).symlink_to(ROOT / name)
-    return tmp_path
 
 
 @pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.stem)
 @pytest.mark.parametrize("runs", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["written", "run"])
 @pytest.mark.timeout(300)  # a guide's commands take half a minute of CPU, beside the other tests
-def test_following_a_guide_word_by_word_leads_where_it_says(guide: Path, checkout: Path, runs: bool) -> None:
-    """In `make test` the files are only written; an environment of one's own runs in `test_example_package.py`."""
+def test_following_a_guide_word_by_word_leads_where_it_says(guide: Path, tmp_path: Path, runs: bool) -> None:
+    """In `make test` the files are only written, in a copy of what a guide may change, beside links to the rest."""
+    for name in COPIED:
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=IGNORED)
+    for name in LINKED:
+        (tmp_path / name).symlink_to(ROOT / name)
     text = guide.read_text(encoding="utf-8")
-    reader = Reader(checkout, runs=runs)
+    reader = Reader(tmp_path, runs=runs)
     reader.follow(text)
     assert reader.done[0].startswith("write")
     assert sum(step.startswith("move") for step in reader.done) == 1

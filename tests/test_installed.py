@@ -45,7 +45,7 @@ def run(folder: Path, *words: object) -> str:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_the_wheel_is_sound_and_installs_and_runs_the_demo_in_another_environment(tmp_path: Path) -> None:
+def test_the_distributions_are_sound_and_the_wheel_runs_the_demo_in_another_environment(tmp_path: Path) -> None:
     run(tmp_path, sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", tmp_path, ROOT)
     run(tmp_path, sys.executable, "-m", "venv", tmp_path / "venv")
     python = tmp_path / "venv" / "bin" / "python"
@@ -74,26 +74,19 @@ def test_the_wheel_is_sound_and_installs_and_runs_the_demo_in_another_environmen
     # What made the data stays in the source tree.
     assert held == {path.relative_to(ROOT / "data").as_posix() for path in data if path.suffix != ".py"}
     assert described.get_all("Project-URL") == ["Paper, https://arxiv.org/abs/2504.01931"]
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_the_source_distribution_makes_the_same_wheel(tmp_path: Path) -> None:
-    run(tmp_path, sys.executable, "-m", "venv", tmp_path / "venv")
-    python = tmp_path / "venv" / "bin" / "python"
+    # The source distribution makes the same wheel.
     run(tmp_path, python, "-m", "pip", "install", "--quiet", "hatchling>=1.24")
     run(ROOT, python, "-m", "hatchling", "build", "-t", "sdist", "-t", "wheel", "-d", tmp_path / "dist")
     (source,) = (tmp_path / "dist").glob("iad-*.tar.gz")
     with tarfile.open(source) as archive:
         archive.extractall(tmp_path, filter="data")
-    (unpacked,) = tmp_path.glob("iad-*")
+    unpacked = tmp_path / source.name.removesuffix(".tar.gz")
     for name in ("CITATION.cff", "CONTRIBUTING.md", "LICENSE", "README.md", "CHANGELOG.md", "docs/contributing.md"):
         assert (unpacked / name).is_file(), name
     run(unpacked, python, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path / "again")
     names = []
     for folder in ("dist", "again"):
-        (wheel,) = (tmp_path / folder).glob("iad-*.whl")
-        with zipfile.ZipFile(wheel) as archive:
+        with zipfile.ZipFile(*(tmp_path / folder).glob("iad-*.whl")) as archive:
             names.append(sorted(archive.namelist()))
     assert names[0] == names[1]
 
@@ -112,15 +105,14 @@ def test_what_is_distributed_is_named_and_described() -> None:
     assert targets["wheel"]["exclude"] == ["/data/**/*.py"]
 
 
-LOCK = (ROOT / "uv.lock").read_text(encoding="utf-8")
-
-
 def test_the_lock_names_public_addresses_and_what_the_project_asks_for() -> None:
     """A change of dependencies needs `make lock`."""
+    lock = (ROOT / "uv.lock").read_text(encoding="utf-8")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert set(re.findall(r'registry = "([^"]*)"', LOCK)) == {"https://pypi.org/simple"}
-    assert set(re.findall(r'url = "(\w+://[^/]*/[^/]*)/', LOCK)) == {"https://files.pythonhosted.org/packages"}
-    (ours,) = [one for one in tomllib.loads(LOCK)["package"] if one["name"] == "iad"]
+    assert set(re.findall(r'registry = "([^"]*)"', lock)) == {"https://pypi.org/simple"}
+    assert set(re.findall(r'url = "(\w+://[^/]*/[^/]*)/', lock)) == {"https://files.pythonhosted.org/packages"}
+    packages = tomllib.loads(lock)["package"]
+    (ours,) = [one for one in packages if one["name"] == "iad"]
     locked = {
         (one["name"], *sorted(one.get("extras", ())), SpecifierSet(one.get("specifier", "")), one.get("marker", ""))
         for one in ours["metadata"]["requires-dist"]
@@ -133,15 +125,13 @@ def test_the_lock_names_public_addresses_and_what_the_project_asks_for() -> None
     }
     assert locked == asked
 
-
-@pytest.mark.parametrize("python", ["3.11", "3.12", "3.13", "3.14"])
-def test_the_constraints_for_pip_are_the_locks_versions_one_for_each_package(python: str) -> None:
+    # The constraints for pip are the lock's versions, one for each package.
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     pins = [Requirement(line) for line in lines if line[0] != "#"]
-    place = {"python_version": python, "python_full_version": f"{python}.9"}
-    names = [one.name for one in pins if one.marker is None or one.marker.evaluate(place)]
-    assert len(names) == len(set(names))
-    assert {"numpy", "pytest", "ray"} <= set(names)
-    assert "torch" not in names
-    versions = {f"{one['name']}=={one['version']}" for one in tomllib.loads(LOCK)["package"]}
-    assert {f"{one.name}{one.specifier}" for one in pins} <= versions
+    assert {f"{one.name}{one.specifier}" for one in pins} <= {f"{one['name']}=={one['version']}" for one in packages}
+    for python in ("3.11", "3.12", "3.13", "3.14"):
+        place = {"python_version": python, "python_full_version": f"{python}.9"}
+        names = [one.name for one in pins if one.marker is None or one.marker.evaluate(place)]
+        assert len(names) == len(set(names))
+        assert {"numpy", "pytest", "ray"} <= set(names)
+        assert "torch" not in names

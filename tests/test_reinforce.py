@@ -1,6 +1,5 @@
 """The example that trains on the shop: its gradients are right, it learns, and it reads no gold."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -23,33 +22,6 @@ from examples.reinforce import (
 )
 from iad_policy import IADPolicyWrapper
 
-SAME_STEP = gym.vector.AutoresetMode.SAME_STEP
-N_EPISODES = 300
-
-
-@pytest.fixture(scope="module")
-def trained() -> tuple[Any, Any]:
-    return train(0, N_EPISODES)  # type: ignore[no-any-return]
-
-
-def infos(n_episodes: int) -> Iterator[dict[str, Any]]:
-    """Every info of episodes of random actions, gold included."""
-    env, rng = gym.make(ENVIRONMENT, split="train"), Random(0)
-    for seed in range(n_episodes):
-        (_, info), done = env.reset(seed=seed), False
-        while not done:
-            yield info
-            _, _, terminated, truncated, info = env.step(rng.choice(read(info)[0]))
-            done = terminated or truncated
-
-
-def random_rows(rng: np.random.Generator) -> Any:
-    """Two environments' tables with four actions, of which the second environment offers three."""
-    rows = rng.normal(size=(2, 4, 5))
-    rows[..., 0] = 1
-    rows[1, 3] = 0
-    return rows
-
 
 def slope(function: Any, weights: Any, step: float = 1e-6) -> Any:
     """The gradient by central differences: (environments, weights)."""
@@ -59,7 +31,9 @@ def slope(function: Any, weights: Any, step: float = 1e-6) -> Any:
 
 def test_gradients_are_those_of_finite_differences() -> None:
     rng = np.random.default_rng(0)
-    rows, weights, taken = random_rows(rng), rng.normal(size=5), np.array([3, 1])
+    rows, weights, taken = rng.normal(size=(2, 4, 5)), rng.normal(size=5), np.array([3, 1])
+    rows[..., 0] = 1
+    rows[1, 3] = 0  # the second of two environments offers three actions
 
     def log_likely(weights: Any) -> Any:
         return np.log(probabilities(rows, weights)[np.arange(2), taken])
@@ -76,38 +50,14 @@ def test_gradients_are_those_of_finite_differences() -> None:
     np.testing.assert_allclose(likely.sum(-1), 1)
 
 
-def test_the_reward_rises_while_it_trains_also_on_other_tasks(trained: tuple[Any, Any], tmp_path: Path) -> None:
-    weights, rewards = trained
-    assert len(rewards) == N_EPISODES
+@pytest.mark.slow
+def test_the_reward_rises_while_it_trains_also_on_other_tasks_and_the_policy_is_an_agent(tmp_path: Path) -> None:
+    weights, rewards = train(0, 300)
+    assert len(rewards) == 300
     assert rewards[-100:].mean() > rewards[:100].mean() + 0.1
     untrained = play(0 * weights, is_greedy=False, split="dev")
     assert untrained.mean() < 0.25
     assert play(weights, is_greedy=True, split="dev").mean() > untrained.mean() + 0.2
-    pytest.importorskip("matplotlib")
-    draw(np.random.default_rng(0).random((3, 200)), tmp_path / "curve.png")
-    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_every_action_has_a_row_every_feature_is_met_and_none_is_made_of_gold() -> None:
-    met = np.zeros(len(FEATURES), bool)
-    gold = gym.make(ENVIRONMENT).unwrapped.GOLD_INFO  # type: ignore[attr-defined]
-    for info in infos(40):
-        actions, rows = read(info)
-        assert {action for action in info["available_actions"] if "..." not in action} <= set(actions)
-        assert len(actions) < MAX_ACTIONS
-        assert rows[:, 0].tolist() == [1] * len(actions) + [0] * (MAX_ACTIONS - len(actions))
-        met |= (rows != 0).any(0)
-        public = {key: value for key, value in info.items() if key not in gold}
-        assert len(public) == len(info) - len(gold)
-        for others in (public, {**info, "progress": 1.0, "success": True, "reward_parts": {}}):
-            seen, seen_rows = read(others)
-            assert actions == seen
-            assert (rows == seen_rows).all()
-    assert [name for name, is_met in zip(FEATURES, met, strict=True) if not is_met] == []
-
-
-def test_the_policy_is_an_agent_that_iad_can_refine(trained: tuple[Any, Any]) -> None:
-    weights, _ = trained
     env = gym.make(ENVIRONMENT)
     policy = IADPolicyWrapper(agent_of(weights), env, strategy="iad", n=3)
     observation, info = env.reset(seed=0)
@@ -119,6 +69,30 @@ def test_the_policy_is_an_agent_that_iad_can_refine(trained: tuple[Any, Any]) ->
     _, info = env.reset(seed=0)
     actions, rows = read(info)
     likeliest = actions[int(probabilities(rows, weights).argmax())]
-    agent = agent_of(weights)
-    assert {agent("", info, 0.0, Random(seed)) for seed in range(20)} == {likeliest}
-    assert len({agent("", info, 5.0, Random(seed)) for seed in range(20)}) > 1
+    drawn = [{agent_of(weights)("", info, heat, Random(seed)) for seed in range(20)} for heat in (0.0, 5.0)]
+    assert drawn[0] == {likeliest}
+    assert len(drawn[1]) > 1
+    pytest.importorskip("matplotlib")
+    draw(np.random.default_rng(0).random((3, 200)), tmp_path / "curve.png")
+    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_every_action_has_a_row_every_feature_is_met_and_none_is_made_of_gold() -> None:
+    met = np.zeros(len(FEATURES), bool)
+    env, rng = gym.make(ENVIRONMENT, split="train"), Random(0)
+    for seed in range(40):
+        (_, info), done = env.reset(seed=seed), False
+        while not done:
+            actions, rows = read(info)
+            assert {action for action in info["available_actions"] if "..." not in action} <= set(actions)
+            assert len(actions) < MAX_ACTIONS
+            assert rows[:, 0].tolist() == [1] * len(actions) + [0] * (MAX_ACTIONS - len(actions))
+            met |= (rows != 0).any(0)
+            public = {key: value for key, value in info.items() if key not in env.unwrapped.GOLD_INFO}  # type: ignore[attr-defined]
+            for others in (public, {**info, "progress": 1.0, "success": True, "reward_parts": {}}):
+                seen, seen_rows = read(others)
+                assert actions == seen
+                assert (rows == seen_rows).all()
+            _, _, terminated, truncated, info = env.step(rng.choice(actions))
+            done = terminated or truncated
+    assert [name for name, is_met in zip(FEATURES, met, strict=True) if not is_met] == []

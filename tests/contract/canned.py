@@ -76,25 +76,19 @@ def canned(*actions: str) -> Answers:
     }
 
 
-def cut(answers: Answers, kind: type, n: int) -> Answers:
-    """The answers, with every request of a kind refused after the first n."""
-    left = [n]
-
-    def answer(request: Any) -> Any:
-        if left[0] == 0:
-            raise BudgetExhausted(f"decision.{kind.__name__}")
-        left[0] -= 1
-        return answers[kind](request)
-
-    return {**answers, kind: answer}
-
-
-def seen_by(answers: Answers, kind: type) -> tuple[Answers, list[Any]]:
-    """The answers, and a list that every request of a kind is noted in."""
+def seen_by(answers: Answers, kind: type, n: float = math.inf) -> tuple[Answers, list[Any]]:
+    """The answers, with every request of a kind refused after the first n, and a list of those that were answered."""
     seen: list[Any] = []
 
     def answer(request: Any) -> Any:
+        if len(seen) >= n:
+            raise BudgetExhausted(f"decision.{kind.__name__}")
         seen.append(request)
         return answers[kind](request)
 
     return {**answers, kind: answer}, seen
+
+
+def cut(answers: Answers, kind: type, n: int) -> Answers:
+    """The answers, with every request of a kind refused after the first n."""
+    return seen_by(answers, kind, n)[0]

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
 from threading import Lock
 from typing import Any
@@ -44,28 +44,20 @@ class Wanderer:
     def __init__(
         self, calls: Calls | None = None, *, n_tokens: int = 0, errors: float = 0.15, digs: bool = True
     ) -> None:
-        self._calls = calls or Calls()
-        self._n_tokens = n_tokens
-        self._errors = errors
-        self._digs = digs
+        self._calls, self._n_tokens, self._errors, self._digs = calls or Calls(), n_tokens, errors, digs
 
     def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:
         self._calls.add("agent")
         usage = Usage(prompt_tokens=self._n_tokens, seconds=float(self._n_tokens))
         if rng.random() < self._errors:
             return Candidate(None, error="no action in the answer", usage=usage)
-        actions = _available(state.info)
+        mask = state.info.get("action_mask")
+        actions = list(state.info["available_actions"] if mask is None else map(int, np.flatnonzero(mask)))
         if actions[-1] == "dig" and (rng.random() < 0.85 or not self._digs):
             actions = actions[:-1]
         shunned = feedback.worst.action if feedback is not None and feedback.worst is not None else None
         action = rng.choice([action for action in actions if action != shunned] or actions)
         return Candidate(action, thought=f"{len(state.notes)} notes, {len(state.history)} turns", usage=usage)
-
-
-def _available(info: Mapping[str, Any]) -> list[Any]:
-    if "action_mask" in info:
-        return [int(action) for action in np.flatnonzero(info["action_mask"])]
-    return list(info["available_actions"])
 
 
 class Hunch:
@@ -75,9 +67,7 @@ class Hunch:
     needs_preview = True
 
     def __init__(self, calls: Calls | None = None, *, per_candidate: bool = False, n_tokens: int = 0) -> None:
-        self._calls = calls or Calls()
-        self._n_tokens = n_tokens
-        self.per_candidate = per_candidate
+        self._calls, self._n_tokens, self.per_candidate = calls or Calls(), n_tokens, per_candidate
 
     def verify(self, state: State, candidates: Sequence[Candidate]) -> list[Verdict]:
         self._calls.add("verifier", len(candidates))
@@ -90,6 +80,17 @@ class Hunch:
         return Verdict(value, f"a hunch of {value}", passed=value > 0.9)
 
 
+class CountedOracle(Hunch):
+    """The oracle verifier, counted."""
+
+    information: Information = "oracle"
+
+    def _verdict(self, candidate: Candidate) -> Verdict:
+        assert candidate.preview is not None
+        assert candidate.preview.gold is not None
+        return Verdict(candidate.preview.gold["progress"])
+
+
 class CountedRoles(TemplateRoles):
     """Templates, counted."""
 
@@ -99,28 +100,6 @@ class CountedRoles(TemplateRoles):
     def answer(self, role: str, state: State, subject: Any) -> str:
         self._calls.add("roles")
         return super().answer(role, state, subject)
-
-
-@dataclass
-class CountedOracle:
-    """The oracle verifier, counted."""
-
-    calls: Calls
-    per_candidate: bool = False
-    n_tokens: int = 0
-    information: Information = "oracle"
-    needs_preview: bool = True
-
-    def verify(self, state: State, candidates: Sequence[Candidate]) -> list[Verdict]:
-        self.calls.add("verifier", len(candidates))
-        current_call().report(Usage(prompt_tokens=self.n_tokens * len(candidates)))
-        return [Verdict(_gold(candidate)["progress"]) for candidate in candidates]
-
-
-def _gold(candidate: Candidate) -> Mapping[str, Any]:
-    assert candidate.preview is not None
-    assert candidate.preview.gold is not None
-    return candidate.preview.gold
 
 
 ENVIRONMENTS: Mapping[str, Callable[[], gym.Env[Any, Any]]] = {
@@ -136,26 +115,15 @@ SMALL: Mapping[str, dict[str, Any]] = {
 }
 """Options that keep a registered strategy quick where its defaults are not."""
 A_PLAN = AdaptivePlan(
-    env="Digger",
-    agent="wanderer",
-    verifier="hunch",
-    feedback="findings",
-    instruct="differ",
-    axis="proposals",
-    worth=10.0,
-    n=4,
-    edges=(0.4, 0.7),
+    env="Digger", agent="wanderer", verifier="hunch", feedback="findings", instruct="differ", axis="proposals",
+    worth=10.0, n=4, edges=(0.4, 0.7), cheaper={"1,0": "sxx"}, share=0.8, success=0.5, spent=2.0,
     rows={"1,0": "srx", "2,0": "rrx", "1,1": "srx", "2,1": "sxx", "1,2": "xxx"},
-    cheaper={"1,0": "sxx"},
-    share=0.8,
-    success=0.5,
-    spent=2.0,
-)
+)  # fmt: skip
+FORMS = ("none", "scalar", "judge", "best-worst-judge")
 VARIANTS: Mapping[str, dict[str, Any]] = {
-    "iad-none": {"strategy": "iad", "feedback": "none"},
-    "iad-scalar": {"strategy": "iad", "feedback": "scalar"},
-    "iad-judge": {"strategy": "iad", "feedback": "judge"},
-    "iad-best-worst-judge": {"strategy": "iad", "feedback": "best-worst-judge"},
+    **{
+        f"iad-{form}": {"strategy": "iad", "feedback": form} for form in ("none", "scalar", "judge", "best-worst-judge")
+    },
     "iad-fb-once": {"strategy": "iad-fb", "k": 1},
     "iad-delta": {"strategy": "iad", "delta": 0.2},
     "iad-passed": {"strategy": "iad", "stop": "passed"},
@@ -198,7 +166,7 @@ class Played:
     decisions: list[Decision]
     counts: Counter[str]
     usage: Usage
-    spent: Mapping[str, Usage] = field(default_factory=dict)
+    spent: Mapping[str, Usage]
     ended_by: str = ""
 
     @property
@@ -223,17 +191,12 @@ def play(
     """
     calls = Calls()
     env = (ENVIRONMENTS[environment] if isinstance(environment, str) else environment)()
-    verifiers = {
-        "proxy": Hunch(calls),
-        "apart": Hunch(calls, per_candidate=True, n_tokens=n_tokens),
-        "oracle": CountedOracle(calls),
-    }
-    if declared(how).needs == "oracle":
-        verifiers |= {"proxy": CountedOracle(calls), "apart": CountedOracle(calls, True, n_tokens)}
+    kind = CountedOracle if verifier == "oracle" or declared(how).needs == "oracle" else Hunch
+    apart = {"per_candidate": True, "n_tokens": n_tokens} if verifier == "apart" else {}
     players = {"agent": Wanderer(calls, n_tokens=n_tokens), "roles": CountedRoles(calls)}
     settings = {**players, "n": 3, **how, **options}
-    agent = settings.pop("agent")
-    with IADPolicyWrapper(agent, env, verifier=verifiers[verifier] if verifier else None, **settings) as policy:
+    agent, ended_by = settings.pop("agent"), ""
+    with IADPolicyWrapper(agent, env, verifier=kind(calls, **apart) if verifier else None, **settings) as policy:
         observation, info = env.reset(seed=env_seed)
         actions: list[Any] = []
         decisions: list[Decision] = []
@@ -241,10 +204,11 @@ def play(
             try:
                 actions.append(policy.act(observation, info))
             except BudgetExhausted as exhausted:
-                return Played(actions, decisions, calls.counts, policy.usage, policy.spent, exhausted.axis)
+                ended_by = exhausted.axis
+                break
             observation, reward, terminated, truncated, info = env.step(actions[-1])
             decisions = list(policy.decisions)
             policy.observe(observation, info, reward=float(reward), done=terminated or truncated)
             if terminated or truncated:
                 break
-        return Played(actions, decisions, calls.counts, policy.usage, policy.spent)
+        return Played(actions, decisions, calls.counts, policy.usage, policy.spent, ended_by)

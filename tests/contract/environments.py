@@ -22,16 +22,7 @@ from iad_envs.errors import UnknownTask
 from iad_policy.types.hashing import decode, digest, encode
 
 GARBAGE: Sequence[Any] = (
-    "",
-    " ",
-    "nonsense",
-    "\x00\x1b[31m\x7f",
-    "🦉" * 50,
-    "\ud800",
-    "x" * 1_000_000,
-    None,
-    7,
-    ["dig"],
+    *("", " ", "nonsense", "\x00\x1b[31m\x7f", "🦉" * 50, "\ud800", "x" * 1_000_000, None, 7, ["dig"]),
 )
 ASYNC = {"shared_memory": False}
 COPYING: Mapping[str, Callable[[Any], Any]] = {
@@ -61,34 +52,20 @@ def solution_of(env: "IADEnv[Any, Any]") -> list[str]:
 
 @dataclass(frozen=True)
 class Subject:
-    """An environment to be held to the contract.
+    """An environment to be held to the contract."""
 
-    Attributes:
-        id: As `gym.make` knows it.
-        walk: A policy from info to an action that does not end the episode within four steps.
-        ending: Given a fresh environment, actions that solve its task; the last one is terminal. By default what its
-            oracle names as the solution.
-        exempt: Task ids whose gold solution does not score 1, with the reason.
-        lasting: A valid action that is irreversible; "" for one without such actions.
-        approach: Actions that lead from the start of any task to where `lasting` is valid.
-        asking: An action after which only the world can go on; "" for one without such actions.
-        answer: How the world's answer to it begins.
-        open_end: Whether the world ends the episode: a simulation of the last action awaits it, like any such action.
-        arguments: Arguments of the environment.
-        bound_by: What its episodes depend on, so that they can't be pickled; "" if they can.
-    """
-
-    id: str
-    walk: Callable[[dict[str, Any]], str]
+    id: str  # as `gym.make` knows it
+    walk: Callable[[dict[str, Any]], str]  # from info to an action that does not end the episode within four steps
+    # Given a fresh environment, actions that solve its task; the last one is terminal.
     ending: Callable[["IADEnv[Any, Any]"], Sequence[str]] = solution_of
-    exempt: Sequence[str] = ()
-    lasting: str = ""
-    approach: Sequence[str] = ()
-    asking: str = ""
-    answer: str = ""
-    open_end: bool = False
+    exempt: Sequence[str] = ()  # task ids whose gold solution does not score 1
+    lasting: str = ""  # a valid action that is irreversible; "" for one without such actions
+    approach: Sequence[str] = ()  # actions that lead from the start of any task to where `lasting` is valid
+    asking: str = ""  # an action after which only the world can go on; "" for one without such actions
+    answer: str = ""  # how the world's answer to it begins
+    open_end: bool = False  # whether the world ends the episode: a simulation of the last action awaits it
     arguments: Mapping[str, Any] = field(default_factory=dict)
-    bound_by: str = ""
+    bound_by: str = ""  # what its episodes depend on, so that they can't be pickled; "" if they can
 
     def __str__(self) -> str:
         return self.id
@@ -98,9 +75,7 @@ class Subject:
 
     def inner(self, env: "gym.Env[Any, Any]") -> "IADEnv[Any, Any]":
         """The environment inside its wrappers."""
-        inner = env.unwrapped
-        assert isinstance(inner, IADEnv)
-        return inner
+        return env.unwrapped  # type: ignore[return-value]
 
     def wrapped(self, **options: Any) -> "gym.Env[Any, Any]":
         """The environment as `gym.make` gives it."""
@@ -118,27 +93,14 @@ class EnvironmentContract:
     def test_gymnasiums_checker_passes(self, subject: Subject) -> None:
         check_env(subject.make(), skip_render_check=False)
 
-    def test_a_seed_picks_the_task_reproducibly(self, subject: Subject) -> None:
-        runs = []
-        for _ in range(2):
-            env = subject.make()
-            runs.append([env.reset(seed=seed)[1]["task_id"] for seed in range(12)])
-        assert runs[0] == runs[1]
-        assert len(set(runs[0])) > 1
-
-    def test_options_pick_a_task_and_unknown_ones_are_refused(self, subject: Subject) -> None:
-        env = subject.make()
-        for task_id in list(env.task_ids)[:3]:
-            assert env.reset(options={"task_id": task_id})[1]["task_id"] == task_id
-        for options in ({"task_id": "no such task"}, {"task": "x"}, {"task_id": env.task_ids[0], "colour": "red"}):
-            with pytest.raises(ValueError, match=r"expected .* got .*known"):
-                env.reset(options=options)
-
-    def test_tasks_say_instruction_split_and_difficulty_and_no_gold(self, subject: Subject) -> None:
-        env = subject.make()
+    def test_tasks_are_picked_by_seed_or_id_and_show_no_gold(self, subject: Subject) -> None:
+        env, other = subject.make(), subject.make()
+        picked = [[one.reset(seed=seed)[1]["task_id"] for seed in range(12)] for one in (env, other)]
+        assert picked[0] == picked[1]
+        assert len(set(picked[0])) > 1
         assert set(env.task_ids) <= set(env.tasks)
         assert len(env.tasks) == len(list(env.tasks))
-        for task_id in list(env.tasks)[:5]:
+        for task_id in [*list(env.tasks)[:5], *env.task_ids[:3]]:
             told = env.tasks[task_id]
             assert told._fields == ("instruction", "split", "difficulty")
             assert all(isinstance(part, str) for part in told)
@@ -147,32 +109,36 @@ class EnvironmentContract:
             assert (task_id in env.task_ids) <= (env.split is None or told.split in ("", env.split))
         assert "no such task" not in env.tasks
         near = env.task_ids[0]
-        with pytest.raises(UnknownTask, match=f"got '{near}~' .near: .*{re.escape(near)}"):
-            env.reset(options={"task_id": f"{near}~"})
+        for options, kind, words in (
+            ({"task_id": "no such task"}, UnknownTask, ["no such task", "known"]),
+            ({"task_id": f"{near}~"}, UnknownTask, [f"'{near}~'", "near", near]),
+            ({"task": "x"}, ValueError, ["task", "known"]),
+            ({"task_id": near, "colour": "red"}, ValueError, ["colour", "known"]),
+        ):
+            with pytest.raises(kind, match=".*".join(map(re.escape, words))):
+                env.reset(options=options)
 
-    def test_info_has_the_same_keys_and_types_in_every_step(self, subject: Subject) -> None:
+    def test_info_has_the_same_keys_and_types_in_every_step_and_survives_the_log(self, subject: Subject) -> None:
         env = subject.make()
-        _, info = env.reset(seed=1)
+        observation, info = env.reset(seed=1)
         shape = {key: type(value) for key, value in info.items()}
         public = {
             "task_id", "instruction", "available_actions", "invalid_action", "step", "stop_reason", "facts", "page",
         }  # fmt: skip
         assert set(shape) == public | env.GOLD_INFO
-        infos = []
+        values, infos = [observation, info], []
         for action in (subject.walk(info), "nonsense", *subject.ending(env), "too late"):
             outcome = env.simulate(env.snapshot(), action)
             assert {key: type(value) for key, value in outcome.info.items()} == {key: shape[key] for key in public}
-            infos.append(env.step(action)[4])
+            step = env.step(action)
+            values += step if not infos else ()
+            infos.append(step[4])
+        for value in values:
+            assert digest(decode(json.loads(json.dumps(encode(value))))) == digest(value)
         for info in infos:
             assert {key: type(value) for key, value in info.items()} == shape
             assert set(info["reward_parts"]) == set(infos[0]["reward_parts"])
             assert 0 <= info["progress"] <= 1
-
-    def test_info_and_observation_survive_the_log(self, subject: Subject) -> None:
-        env = subject.make()
-        observation, info = env.reset(seed=1)
-        for value in (observation, info, *env.step(subject.walk(info))):
-            assert digest(decode(json.loads(json.dumps(encode(value))))) == digest(value)
 
     def test_simulating_never_moves_the_environment_and_is_the_step_unless_it_is_random(self, subject: Subject) -> None:
         still, busy = subject.make(), subject.make()
@@ -194,39 +160,27 @@ class EnvironmentContract:
                 assert ahead.done == (steps[1][2] or steps[1][3])
                 assert all(same(ahead.info[key], seen[1][1][key]) for key in ahead.info)
 
-    def test_simulating_is_pure_and_memoised(self, subject: Subject) -> None:
-        env = subject.make()
-        _, info = env.reset(seed=3)
-        token, action = env.snapshot(), subject.walk(info)
-        first = env.simulate(token, action)
-        again = env.simulate(token, action)
-        assert again.token == first.token  # the same moment: nothing was run twice
-        assert same(again[1:], first[1:])
-        env.step(action)
-        assert same(env.simulate(token, action)[1:], first[1:])
-
-    def test_a_token_shows_nothing_but_where_the_episode_stands(self, subject: Subject) -> None:
-        env = subject.make()
-        _, info = env.reset(seed=3)
-        for token in (env.snapshot(), env.simulate(env.snapshot(), subject.walk(info)).token):
-            shown = {name: getattr(token, name) for name in dir(token) if not name.startswith("_")}
-            assert set(shown) == {"step", "terminated", "done", "is_awaiting"}
-            assert all(isinstance(value, int) for value in shown.values())
-            assert repr(token) == str(token) == f"Token(step={token.step}, done={token.done})"
-            assert not hasattr(token, "__dict__")
-            assert not is_dataclass(token)
-
-    def test_what_a_simulation_returns_is_the_callers_own(self, subject: Subject) -> None:
-        if (env := subject.make()).STOCHASTIC:
-            pytest.skip("random: its steps adopt no simulation")
-        still = subject.make()
+    def test_simulating_is_pure_and_memoised_and_its_result_the_callers_own(self, subject: Subject) -> None:
+        env, still = subject.make(), subject.make()
         still.reset(seed=3)
         _, info = env.reset(seed=3)
-        token, action = env.snapshot(), subject.walk(info)
-        spoil([env.simulate(token, action)[1:3], info])
-        assert same(env.simulate(token, action)[1:], still.simulate(still.snapshot(), action)[1:])
+        token, there, action = env.snapshot(), still.snapshot(), subject.walk(info)
+        first, again = env.simulate(token, action), env.simulate(token, action)
+        assert again.token == first.token  # the same moment: nothing was run twice
+        assert same(again[1:], first[1:])
+        for one in (token, first.token):
+            shown = {name: getattr(one, name) for name in dir(one) if not name.startswith("_")}
+            assert set(shown) == {"step", "terminated", "done", "is_awaiting"}
+            assert all(isinstance(value, int) for value in shown.values())
+            assert repr(one) == str(one) == f"Token(step={one.step}, done={one.done})"
+            assert not hasattr(one, "__dict__")
+            assert not is_dataclass(one)
+        spoil([again[1:3], info])
+        assert same(env.simulate(token, action)[1:], first[1:])
         spoil(env.simulate(token, action)[1:3])
-        assert same(env.step(action), still.step(action))
+        step = env.step(action)
+        assert env.STOCHASTIC or same(step, still.step(action))  # a random step adopts no simulation
+        assert same(env.simulate(token, action)[1:], still.simulate(there, action)[1:])
 
     def test_a_simulation_of_randomness_is_not_clairvoyant(self, subject: Subject) -> None:
         env = subject.make()
@@ -257,25 +211,16 @@ class EnvironmentContract:
         futures.append([env.step(action) for action in actions])
         assert same(futures[0], futures[1])
 
-    def test_a_simulation_shows_no_gold(self, subject: Subject) -> None:
-        env = subject.make()
-        env.reset(seed=2)
-        token = env.snapshot()
-        for action in subject.ending(env):
-            outcome = env.simulate(token, action)
-            assert not set(outcome.info) & env.GOLD_INFO
-            token = outcome.token
-
-    def test_after_the_end_a_simulation_is_over_and_shows_no_score(self, subject: Subject) -> None:
+    def test_a_simulation_shows_no_gold_and_after_the_end_no_score(self, subject: Subject) -> None:
         """Of two tasks whose scores differ, what is seen at the end can't tell which is which."""
         env = subject.make()
         env.reset(seed=2)
         token = env.snapshot()
-        *before, last = subject.ending(env)
-        for action in before:
-            token = env.simulate(token, action).token
-        assert env.terminal(last) != subject.open_end
-        outcome = env.simulate(token, last)
+        for action in (actions := subject.ending(env)):
+            outcome = env.simulate(token, action)
+            assert not set(outcome.info) & env.GOLD_INFO
+            token = outcome.token
+        assert env.terminal(actions[-1]) != subject.open_end
         assert outcome.done
         assert outcome.info["stop_reason"] == ("awaiting" if subject.open_end else "done")
         assert not outcome.info["available_actions"]
@@ -296,27 +241,26 @@ class EnvironmentContract:
                 assert (float(reward), info["progress"], info["success"]) == (1.0, 1.0, True), task_id
                 assert env.why_failed() == ""
 
-    def test_a_failure_is_told_in_a_line(self, subject: Subject) -> None:
-        env = subject.make()
-        env.reset(seed=2)
-        for action in subject.ending(env):
-            _, _, _, _, info = env.step(action)
-            why = env.why_failed()
-            assert (why == "") is info["success"]
-            assert why.isprintable()
-            assert len(why) <= 400
-
-    def test_the_oracle_tells_what_the_step_tells(self, subject: Subject) -> None:
+    def test_the_oracle_tells_what_the_step_tells_and_a_late_step_changes_nothing(self, subject: Subject) -> None:
         env = subject.make()
         env.reset(seed=2)
         for action in subject.ending(env):
             ahead = env.oracle(env.simulate(env.snapshot(), action).token)
-            _, reward, terminated, _, info = env.step(action)
+            _, reward, terminated, _, last = env.step(action)
             if not env.STOCHASTIC:
-                assert ahead["progress"] == info["progress"]
-                assert ahead["reward_parts"] == info["reward_parts"]
+                assert (ahead["progress"], ahead["reward_parts"]) == (last["progress"], last["reward_parts"])
                 assert ahead["reward"] == reward or (subject.open_end and terminated)
             assert {"reward", "progress", "reward_parts", "reference"} <= set(ahead)
+            why = env.why_failed()
+            assert (why == "") is last["success"]
+            assert why.isprintable()
+            assert len(why) <= 400
+        assert terminated
+        for action in (subject.walk(last) if last["available_actions"] else "", None):
+            observation, reward, terminated, truncated, info = env.step(action)
+            assert (reward, terminated, truncated, info["invalid_action"]) == (0.0, True, False, True)
+            assert (info["step"], info["progress"]) == (last["step"], last["progress"])
+            assert env.observation_space.contains(observation)
 
     def test_the_solution_is_found_when_it_is_read_and_is_the_same_all_along(self, subject: Subject) -> None:
         asked: list[Any] = []
@@ -353,34 +297,23 @@ class EnvironmentContract:
         action = subject.walk(info)
         _, _, terminated, truncated, info = env.step(action)
         assert (terminated, truncated, info["stop_reason"]) == (False, False, "")
-        ahead = env.simulate(env.snapshot(), action)
-        assert ahead.done
+        assert env.simulate(env.snapshot(), action).done
         _, _, terminated, truncated, info = env.step(subject.walk(info))
         assert (terminated, truncated, info["stop_reason"], info["step"]) == (False, True, "max_steps", 2)
-        with pytest.raises(ValueError, match="max_steps of 1 or more"):
+        with pytest.raises(ValueError, match="max_steps"):
             subject.make(max_steps=0)
 
-    def test_a_render_mode_that_it_lacks_is_warned_about_and_means_none(self, subject: Subject) -> None:
+    def test_a_render_mode_that_it_lacks_means_none_and_nothing_works_before_reset(self, subject: Subject) -> None:
         kind = type(subject.make())
-        with pytest.warns(UserWarning, match="expected a render_mode of .*ansi.*, or None, got 'oil painting'"):
+        with pytest.warns(UserWarning, match="render_mode .*ansi.*'oil painting'"):
             env = kind(**subject.arguments, render_mode="oil painting")
         assert env.render_mode is None
         assert kind(**subject.arguments, render_mode="ansi").render_mode == "ansi"
+        for call in (env.snapshot, lambda: env.step("x")):
+            with pytest.raises(gym.error.ResetNeeded, match="reset"):
+                call()
         env.reset(seed=0)
         assert env.render() is None
-
-    def test_a_step_after_the_end_is_refused_politely(self, subject: Subject) -> None:
-        env = subject.make()
-        env.reset(seed=2)
-        for action in subject.ending(env):
-            *_, terminated, truncated, last = env.step(action)
-        assert terminated
-        for action in (subject.walk(last) if last["available_actions"] else "", None):
-            observation, reward, terminated, truncated, info = env.step(action)
-            assert (reward, terminated, truncated) == (0.0, True, False)
-            assert info["invalid_action"] is True
-            assert (info["step"], info["progress"]) == (last["step"], last["progress"])
-            assert env.observation_space.contains(observation)
 
     def test_a_bad_action_is_an_observation(self, subject: Subject) -> None:
         env = subject.make()
@@ -395,27 +328,18 @@ class EnvironmentContract:
             assert env.observation_space.contains(observation)
             assert same(ahead.observation, observation)
             text = json.dumps(encode(observation))
-            assert ("without NUL characters" if action in with_nul else "expected") in text
+            assert ("NUL" if action in with_nul else "expected") in text
             assert len(text) < 100_000
             assert reward == 0.0 or action not in with_nul
-
-    def test_nothing_works_before_reset_and_the_error_says_so(self, subject: Subject) -> None:
-        env = subject.make()
-        for call in (env.snapshot, lambda: env.step("x")):
-            with pytest.raises(gym.error.ResetNeeded, match="reset"):
-                call()
-
-    def test_action_keys_are_lasting_and_equal_for_equal_actions(self, subject: Subject) -> None:
-        env = subject.make()
-        _, info = env.reset(seed=1)
-        for action in (*info["available_actions"], "nonsense"):
-            assert env.action_key(env.action_key(action)) == env.action_key(action)
-            assert env.terminal(env.action_key(action)) is env.terminal(action)
-            assert env.irreversible(env.action_key(action)) is env.irreversible(action)
 
     def test_only_terminal_actions_end_an_episode_before_the_step_limit(self, subject: Subject) -> None:
         env = subject.make()
         _, info = env.reset(seed=2)
+        for action in (*info["available_actions"], "nonsense"):  # keys are lasting, and equal for equal actions
+            key = env.action_key(action)
+            assert env.action_key(key) == key
+            assert env.terminal(key) is env.terminal(action)
+            assert env.irreversible(key) is env.irreversible(action)
         for last in subject.ending(env):
             tried = [last, subject.walk(info), *info["available_actions"], *(one for one in GARBAGE if one)]
             for action in filter(env.action_space.contains, tried):
@@ -424,7 +348,6 @@ class EnvironmentContract:
             _, _, terminated, _, info = env.step(last)
             assert not terminated or env.terminal(last) or subject.open_end
         assert terminated
-        assert env.terminal(last) != subject.open_end
 
     def test_after_an_irreversible_action_a_simulation_goes_on(self, subject: Subject) -> None:
         if not subject.lasting:
@@ -436,8 +359,7 @@ class EnvironmentContract:
         for action in subject.approach:
             env.step(action)
         outcome = env.simulate(env.snapshot(), subject.lasting)
-        assert not outcome.done
-        assert not outcome.info["invalid_action"]
+        assert (outcome.done, outcome.info["invalid_action"]) == (False, False)
         assert outcome.info["available_actions"]
 
     def test_where_only_the_world_can_go_on_a_simulation_stops_and_the_episode_goes_on(self, subject: Subject) -> None:
@@ -451,7 +373,7 @@ class EnvironmentContract:
         assert subject.answer not in json.dumps(encode([ahead.observation, ahead.info]))
         assert env.simulate(ahead.token, subject.asking)[:2] == ahead[:2]
         assert env.oracle(ahead.token)["progress"] == gold["progress"]
-        with pytest.raises(ValueError, match="awaits the world's answer"):
+        with pytest.raises(ValueError, match="awaits"):
             env.restore(ahead.token)
         assert not env.is_answered
         observation, reward, terminated, truncated, info = env.step(subject.asking)
@@ -469,13 +391,6 @@ class EnvironmentContract:
         assert env.simulate(env.snapshot(), subject.asking).info["stop_reason"] == "max_steps"
         _, _, terminated, truncated, info = env.step(subject.asking)
         assert (terminated, truncated, info["stop_reason"]) == (False, True, "max_steps")
-
-    def test_its_spec_pickles_and_makes_it_again(self, subject: Subject) -> None:
-        spec = subject.wrapped().spec
-        assert spec is not None
-        again = gym.make(pickle.loads(pickle.dumps(spec)))
-        assert same(again.reset(seed=4), subject.wrapped().reset(seed=4))
-        assert gym.envs.registration.EnvSpec.from_json(spec.to_json()).id == spec.id
 
     @pytest.mark.parametrize("way", COPYING)
     def test_a_copy_goes_on_like_the_original(self, subject: Subject, way: str) -> None:
@@ -510,9 +425,7 @@ class EnvironmentContract:
             one.close()
 
     @pytest.mark.parametrize("way", COPYING)
-    def test_a_copy_before_the_first_step_and_after_the_end_is_like_the_original(
-        self, subject: Subject, way: str
-    ) -> None:
+    def test_a_copy_before_the_start_and_after_the_end_is_like_the_original(self, subject: Subject, way: str) -> None:
         env = subject.make()
         fresh = COPYING[way](env)
         with pytest.raises(gym.error.ResetNeeded):
@@ -549,23 +462,29 @@ class EnvironmentContract:
 
     @pytest.mark.parametrize(("mode", "options"), [("sync", None), ("async", ASYNC)])
     def test_it_works_in_vectors(self, subject: Subject, mode: str, options: Any) -> None:
-        envs = gym.make_vec(subject.id, num_envs=2, vectorization_mode=mode, vector_kwargs=options, **subject.arguments)
-        alone = subject.make()
+        made = {"num_envs": 2, "vectorization_mode": mode, **subject.arguments}
+        envs = gym.make_vec(subject.id, vector_kwargs=options, **made)
         try:
             observations, infos = envs.reset(seed=[6, 7])
+            alone = subject.make()
             _, info = alone.reset(seed=6)
             assert infos["task_id"][0] == info["task_id"]
             action = subject.walk(info)
             observations, _, _, _, infos = envs.step(np.array([action, action], dtype=object))
-            observation, _, _, _, info = alone.step(action)
-            assert same(_first(observations), observation)
+            assert same(_first(observations), alone.step(action)[0])
             assert infos["step"].tolist() == [1, 1]
         finally:
             envs.close()
+        if mode == "async":
+            with pytest.raises(Exception, match="shared"):
+                gym.make_vec(subject.id, **made).close()
 
-    def test_an_asynchronous_vector_with_shared_memory_is_refused_clearly(self, subject: Subject) -> None:
-        with pytest.raises(Exception, match="shared"):
-            gym.make_vec(subject.id, num_envs=2, vectorization_mode="async", **subject.arguments).close()
+    def test_its_spec_pickles_and_makes_it_again(self, subject: Subject) -> None:
+        spec = subject.wrapped().spec
+        assert spec is not None
+        again = gym.make(pickle.loads(pickle.dumps(spec)))
+        assert same(again.reset(seed=4), subject.wrapped().reset(seed=4))
+        assert gym.envs.registration.EnvSpec.from_json(spec.to_json()).id == spec.id
 
 
 def _first(observations: Any) -> Any:

@@ -9,22 +9,15 @@ import numpy as np
 
 
 class Dice(gym.Env[int, int]):
-    """A sum of dice. It keeps a lock, so it can not be copied.
-
-    Args:
-        is_copyable: Whether it keeps none.
-        is_random: Whether the dice are thrown; else each shows 3.
-        keeps_seed: Whether its random stream is that of a seed, as Gymnasium wants it.
-    """
+    """A sum of dice. It keeps a lock, so it can not be copied, and its random stream is that of a seed, if not told
+    otherwise. If it is not random, each shows 3."""
 
     observation_space = gym.spaces.Discrete(10_000)
     action_space: gym.Space[int] = gym.spaces.Discrete(3)
 
     def __init__(self, *, is_copyable: bool = False, is_random: bool = True, keeps_seed: bool = True) -> None:
         self._held: Any = None if is_copyable else threading.Lock()
-        self._is_random = is_random and keeps_seed
-        self._keeps_seed = keeps_seed
-        self._sum = 0
+        self._is_random, self._keeps_seed, self._sum = is_random and keeps_seed, keeps_seed, 0
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
         super().reset(seed=seed if self._keeps_seed else None)
@@ -41,11 +34,7 @@ class Dice(gym.Env[int, int]):
 
 
 class NumberGame(gym.Env[int, int]):
-    """A number from 0 to 9 is to be guessed, which only a copy of the game knows. What is seen: less, more or hit.
-
-    Args:
-        is_copyable: Whether it keeps no lock.
-    """
+    """A number from 0 to 9 is to be guessed, which only a copy of the game knows. What is seen: less, more or hit."""
 
     observation_space = gym.spaces.Discrete(4)
     action_space: gym.Space[int] = gym.spaces.Discrete(10)
@@ -64,11 +53,8 @@ class NumberGame(gym.Env[int, int]):
 
 
 class Words(gym.Space[str]):
-    """Texts, as a library may have them that is not ours: without the `dtype` of a text space.
-
-    Args:
-        known: The texts that it contains; none for all.
-    """
+    """Texts, as a library may have them that is not ours: without the `dtype` of a text space. It contains all of them,
+    or those that are given."""
 
     def __init__(self, known: Sequence[str] = ()) -> None:
         self._known = tuple(known)

@@ -47,12 +47,7 @@ class Pattern(NamedTuple):
 
 
 def patterns(path: Path, names: Mapping[str, Any]) -> Iterator[Pattern]:
-    """Yield the patterns of a file. In one that is put together, a part that only a call knows becomes a word.
-
-    Args:
-        path: The file.
-        names: What names stand for in its module.
-    """
+    """Yield the patterns of a file. In one that is put together, a part that only a call knows becomes a word."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     text = ast.unparse(tree)
     for scope, node, method in _calls(tree):
@@ -141,18 +136,15 @@ def _assigned(scope: ast.AST, names: Mapping[str, Any]) -> dict[str, Any]:
     """Return the texts that a function gives names."""
     found: dict[str, Any] = {}
     for node in ast.walk(scope):
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            with suppress(Exception):
-                found[node.targets[0].id] = _value(node.value, {**names, **found})
+        match node:
+            case ast.Assign([ast.Name(name)], value):
+                with suppress(Exception):
+                    found[name] = _value(value, {**names, **found})
     return found
 
 
 def _value(node: ast.expr, known: Mapping[str, Any]) -> Any:
-    """Return the value of an expression. A part of a text that is unknown becomes a word.
-
-    Raises:
-        Exception: All of it is unknown.
-    """
+    """Return the value of an expression, or raise what goes wrong. A part of a text that is unknown becomes a word."""
     if isinstance(node, ast.JoinedStr):
         said = ""
         for part in node.values:

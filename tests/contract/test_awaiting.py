@@ -25,13 +25,10 @@ class Waiter:
     def propose(self, state: State, **_: Any) -> Candidate:
         text, n_answers = state.observation, state.info["facts"]["n_answers"]
         n_brought = 2 if "brought 2" in text else 1 if "brought 1" in text else 0
-        if n_brought == 2:
-            return Candidate("close")
-        if state.info["page"]["brewed"]:
-            return Candidate("bring")
-        if n_answers <= n_brought:
-            return Candidate("ask")
-        return Candidate(f"brew {text.rpartition(GUEST)[2].split()[0].strip('.')}")
+        if n_brought == 2 or state.info["page"]["brewed"]:
+            return Candidate("close" if n_brought == 2 else "bring")
+        wanted = text.rpartition(GUEST)[2].split()[0].strip(".")
+        return Candidate("ask" if n_answers <= n_brought else f"brew {wanted}")
 
 
 def play_all(name: str, agent: Any, *, verifier: Any = None, **options: Any) -> tuple[IADPolicyWrapper, dict[str, Any]]:
@@ -114,23 +111,17 @@ def test_candidates_carry_what_the_environment_says_of_their_actions() -> None:
     assert decision.committed.is_irreversible
     assert decision.candidates == tuple(found)
 
-
-def test_what_stands_in_for_an_unusable_answer_carries_it_too() -> None:
     class Terse(Cafe):
         def _view(self, state: Any, complaint: str) -> Any:
             return super()._view(state, complaint)._replace(available_actions=("brew tea",))
 
+    # What stands in for an unusable answer carries it too.
     (decision,) = play(Terse, {"strategy": "single", "agent": Wanderer(errors=1.0)}, n_decisions=1).decisions
     assert (decision.committed.error != "", decision.committed.is_irreversible) == (True, True)
 
 
 def test_recorded_candidates_carry_it_and_their_questions_keep_their_digests(tmp_path: Any) -> None:
-    class Silent(Cafe):
-        def terminal(self, action: str) -> bool:
-            return False
-
-        def irreversible(self, action: str) -> bool:
-            return False
+    silent = type("Silent", (Cafe,), {name: lambda self, action: False for name in ("terminal", "irreversible")})
 
     def run(kind: type[Cafe]) -> list[Candidate]:
         options: dict[str, Any] = {"verifier": Hunch(), "feedback": "judge", "n": 4, "log": tmp_path}
@@ -138,15 +129,15 @@ def test_recorded_candidates_carry_it_and_their_questions_keep_their_digests(tmp
             policy.act(*policy.env.reset(seed=1))
             return list(policy.decisions[0].candidates)
 
-    before = run(Silent)
+    before = run(silent)
     log = (tmp_path / "answers.jsonl").read_bytes()
     found = run(Cafe)
     assert (tmp_path / "answers.jsonl").read_bytes() == log
     assert b'"role":"critic"' in log  # which is asked about candidates
     assert [one.action for one in found] == [one.action for one in before]
-    assert not any(one.is_terminal or one.is_irreversible for one in before)
     risks = [(one.action == "close", str(one.action).startswith("brew")) for one in found if not one.error]
-    assert [(one.is_terminal, one.is_irreversible) for one in found if not one.error] == risks
+    flags = [[(one.is_terminal, one.is_irreversible) for one in each if not one.error] for each in (before, found)]
+    assert flags == [[(False, False)] * len(risks), risks]
     assert any(map(any, risks))
 
 
@@ -178,12 +169,9 @@ def test_the_score_decides_between_a_rollout_that_awaits_and_one_that_ended() ->
         chosen.append(best)
 
     chosen: list[Rollout] = []
-    for rollouts in (
-        [rollout("asks at length", "awaiting"), rollout("ends", "done")],
-        [rollout("asks", "awaiting"), rollout("is cut in the middle", "")],
-    ):
+    for asks, other in ((("asks at length", "awaiting"), ("ends", "done")), (("asks", "awaiting"), ("is cut", ""))):
         with pytest.raises(StopIteration):
-            drive(strategy(*rollouts), canned("x"))
+            drive(strategy(rollout(*asks), rollout(*other)), canned("x"))
     assert [best.end.observation for best in chosen] == ["asks at length", "asks"]
 
 

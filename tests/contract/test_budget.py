@@ -35,6 +35,8 @@ NEVER_SPENT: Mapping[str, set[str]] = {
 }  # fmt: skip
 """By axis, the strategies that spend nothing on it, so that no limit on it can be met by them."""
 METERED: Mapping[str, Any] = {"verifier": "apart", "n_tokens": N_TOKENS}
+OVERDRAWN = (("proposals", 1), ("tokens", 4), ("seconds", 4), ("agent.proposals", 1), ("agent.prompt_tokens", 4))
+"""Axes on which a decision has nothing to spend, and threads."""
 SCOPES = st.sampled_from(["decision", "episode"])
 SHARES = st.floats(0, 1, exclude_max=True)
 
@@ -51,17 +53,12 @@ def dearest(played: Played, axis: str, scope: str = "decision") -> float:
     return max(amounts, default=0.0) if scope == "decision" else sum(amounts)
 
 
-@lru_cache(maxsize=2 * 6 * len(ALL))
-def unlimited(name: str, seed: int, simulator: str = "") -> Played:
-    return play("digger", {**how(name, seed), **simulated(simulator)}, env_seed=seed, **METERED)
+def played(name: str, seed: int, simulator: str = "", **options: Any) -> Played:
+    how = {**STRATEGIES[name], "agent": agent(seed), **({"simulator": simulator} if simulator else {})}
+    return play("digger", how, env_seed=seed, **METERED, **options)
 
 
-def how(name: str, seed: int) -> dict[str, Any]:
-    return {**STRATEGIES[name], "agent": agent(seed)}
-
-
-def simulated(simulator: str) -> dict[str, Any]:
-    return {"simulator": simulator} if simulator else {}
+unlimited = lru_cache(maxsize=2 * 6 * len(ALL))(played)
 
 
 def busiest(name: str, axis: str, simulator: str = "") -> int:
@@ -73,13 +70,12 @@ def limited(
     name: str, seed: int, limit: str, amount: float, *, threads: int = 1, simulator: str = ""
 ) -> tuple[float, bool]:
     """What a strategy spent under a limit, and whether that was met: it alone cut a decision or ended the episode."""
-    options = {**METERED, "env_seed": seed, "threads": threads, "budget": {limit: amount}}
-    played = play("digger", {**how(name, seed), **simulated(simulator)}, **options)
+    found = played(name, seed, simulator, threads=threads, budget={limit: amount})
     scope, _, axis = limit.partition(".")
-    cuts = {played.ended_by, *(decision.cut for decision in played.decisions)} - {""}
-    notes = {note for decision in played.decisions for note in decision.notes}
+    cuts = {found.ended_by, *(decision.cut for decision in found.decisions)} - {""}
+    notes = {note for decision in found.decisions for note in decision.notes}
     assert cuts <= {limit}
-    return dearest(played, axis, scope), bool(cuts) or f"overdraft: one proposal beyond {limit}" in notes
+    return dearest(found, axis, scope), bool(cuts) or f"overdraft: one proposal beyond {limit}" in notes
 
 
 def test_the_axes_that_a_strategy_never_spends_on_are_written_down() -> None:
@@ -129,14 +125,29 @@ def test_simulator_limit_is_met_and_not_passed(name: str, seed: int | None, shar
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_nothing_is_counted_that_was_not_done(name: str) -> None:
+def test_nothing_is_counted_that_was_not_done_and_a_spent_budget_leaves_one_proposal_or_ends_it(name: str) -> None:
     for budget in ({}, {"decision.simulations": 1}, {"decision.tokens": 30}, {"decision.verifications": 2}):
         played = play("digger", STRATEGIES[name], budget=budget, n_decisions=6, **METERED)
-        assert spent(played, "proposals") == played.counts["agent"] > 0
-        assert spent(played, "verifications") == played.counts["verifier"]
-        assert spent(played, "asks") == played.counts["roles"]
-        assert spent(played, "prompt_tokens") == N_TOKENS * (played.counts["agent"] + played.counts["verifier"])
-        assert spent(played, "env_steps") == len(played.actions)
+        asked, verified = played.counts["agent"], played.counts["verifier"]
+        expected = (asked, verified, played.counts["roles"], N_TOKENS * (asked + verified), len(played.actions))
+        axes = ("proposals", "verifications", "asks", "prompt_tokens", "env_steps")
+        assert tuple(spent(played, axis) for axis in axes) == expected
+        assert asked > 0
+    for axis, threads in OVERDRAWN:
+        played = play("digger", STRATEGIES[name], budget={f"decision.{axis}": 0}, n_tokens=N_TOKENS, threads=threads)
+        assert len(played.actions) == 3 or played.actions[-1] == "dig"
+        for decision in played.decisions:
+            assert (decision.usage.proposals, decision.committed.feedback) == (1, None)
+            assert f"overdraft: one proposal beyond decision.{axis}" in decision.notes
+    for scope, (axis, limit) in product(
+        ("episode", "run"), {"proposals": 4, "tokens": 35, "env_steps": 2, "seconds": 0}.items()
+    ):
+        calls = Calls()
+        how = {**STRATEGIES[name], "agent": Wanderer(calls, n_tokens=N_TOKENS, digs=False)}
+        played = play("digger", how, budget={f"{scope}.{axis}": limit}, n_decisions=6)
+        assert played.ended_by == f"{scope}.{axis}"  # `act` refuses before a decision
+        assert sum(getattr(decision.usage, axis) for decision in played.decisions) >= limit
+        assert spent(played, "proposals") == calls.counts["agent"]
 
 
 def test_a_candidate_costs_one_proposal_and_what_its_agent_reports() -> None:
@@ -152,31 +163,6 @@ def test_a_candidate_costs_one_proposal_and_what_its_agent_reports() -> None:
     assert [one.usage._replace(seconds=0) for one in decision.candidates] == [Usage(proposals=3, prompt_tokens=5)] * 2
     assert policy.usage.proposals == sum(one.usage.proposals for one in decision.candidates)
     assert policy.usage.prompt_tokens == 10
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_a_decision_without_budget_gets_one_plain_proposal_and_says_so(name: str) -> None:
-    axes = ("proposals", "tokens", "seconds", "agent.proposals", "agent.prompt_tokens")
-    for axis, threads in zip(axes, (1, 4, 4, 1, 4), strict=True):
-        played = play("digger", STRATEGIES[name], budget={f"decision.{axis}": 0}, n_tokens=N_TOKENS, threads=threads)
-        assert len(played.actions) == 3 or played.actions[-1] == "dig"
-        for decision in played.decisions:
-            assert decision.usage.proposals == 1
-            assert decision.committed.feedback is None
-            assert f"overdraft: one proposal beyond decision.{axis}" in decision.notes
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_act_refuses_before_a_decision_when_episode_or_run_are_spent(name: str) -> None:
-    for scope, (axis, limit) in product(
-        ("episode", "run"), {"proposals": 4, "tokens": 35, "env_steps": 2, "seconds": 0}.items()
-    ):
-        calls = Calls()
-        how = {**STRATEGIES[name], "agent": Wanderer(calls, n_tokens=N_TOKENS, digs=False)}
-        played = play("digger", how, budget={f"{scope}.{axis}": limit}, n_decisions=6)
-        assert played.ended_by == f"{scope}.{axis}"
-        assert sum(getattr(decision.usage, axis) for decision in played.decisions) >= limit
-        assert spent(played, "proposals") == calls.counts["agent"]
 
 
 def test_a_run_budget_spans_episodes_and_an_episode_budget_does_not() -> None:
@@ -197,13 +183,9 @@ def test_proposals_are_granted_in_part_and_verification_that_does_not_fit_is_ref
     assert (len(decision.candidates), decision.cut) == (3, "decision.proposals")
     assert all(candidate.verdict is not None for candidate in decision.candidates)
     (decision,) = play("digger", STRATEGIES["bon"], budget={"decision.verifications": 1}, n_decisions=1).decisions
-    assert decision.usage.verifications == 0
-    assert decision.usage.simulations == 0
-    assert decision.committed.verdict is None
-    assert decision.cut == "decision.verifications"
-
-
-def test_verdicts_paid_before_a_measured_cut_are_shown_in_the_decision() -> None:
+    assert (decision.usage.verifications, decision.usage.simulations) == (0, 0)
+    assert (decision.committed.verdict, decision.cut) == (None, "decision.verifications")
+    # Verdicts paid before a measured cut are shown.
     budget = {"decision.verifier.tokens": 5}
     how = {"strategy": "bon", "agent": Wanderer(errors=0.0)}
     (decision,) = play("digger", how, verifier="apart", n_tokens=10, budget=budget, n_decisions=1).decisions
@@ -232,24 +214,8 @@ def test_exhaustion_is_thrown_at_the_yield_and_can_be_survived_more_than_once() 
     assert len(played.actions) == 1
 
 
-def test_a_branch_that_lets_exhaustion_out_is_none_and_the_others_go_on() -> None:
-    results: list[Any] = []
-
-    def one(here: State) -> Any:
-        return (yield from Propose(here, 1))[0].action
-
-    @per_step
-    def parallel(here: State) -> Any:
-        results.extend((yield from All([one(here) for _ in range(4)])))
-        (candidate,) = yield from Propose(here, 1)
-        return candidate
-
-    with pytest.raises(ContractError, match="catch BudgetExhausted"):
-        play("digger", {"strategy": parallel}, budget={"decision.proposals": 2}, threads=4)
-    assert [result is None for result in results] == [False, False, True, True]
-
-
-def test_only_one_of_many_branches_gets_the_overdraft() -> None:
+@pytest.mark.parametrize("n_granted", [2, 0])  # with none, only one of many branches gets the overdraft
+def test_a_branch_that_lets_exhaustion_out_is_none_and_the_others_go_on(n_granted: int) -> None:
     results: list[Any] = []
 
     def one(here: State) -> Any:
@@ -258,28 +224,31 @@ def test_only_one_of_many_branches_gets_the_overdraft() -> None:
     @per_step
     def parallel(here: State) -> Any:
         results[:] = yield from All([one(here) for _ in range(4)])
-        return results[0]
+        return results[0] if n_granted == 0 else (yield from Propose(here, 1))[0]
 
-    played = play("digger", {"strategy": parallel}, budget={"decision.proposals": 0}, threads=4, n_decisions=1)
-    assert played.counts["agent"] == 1
-    assert [result is None for result in results] == [False, True, True, True]
+    options: dict[str, Any] = {"budget": {"decision.proposals": n_granted}, "threads": 4, "n_decisions": 1}
+    if n_granted:
+        with pytest.raises(ContractError, match="catch BudgetExhausted"):
+            play("digger", {"strategy": parallel}, **options)
+    else:
+        assert play("digger", {"strategy": parallel}, **options).counts["agent"] == 1
+    n_made = n_granted or 1
+    assert [result is None for result in results] == [False] * n_made + [True] * (4 - n_made)
 
 
-@pytest.mark.parametrize(
-    ("limits", "error"),
-    [
-        ({"decision.proposals": -1}, "a limit of 0 or more"),
-        ({"run.usd": float("nan")}, "a limit of 0 or more"),
-        ({"run.usd": "a lot"}, "a limit of 0 or more"),
-        ({"decision.guesses": 1}, "proposals, verifications, simulations"),
-        ({"weekend.proposals": 1}, "decision, episode, run"),
-        ({"decision.oracle.proposals": 1}, "agent, verifier, critic"),
-        ({"decision.agent.judge.asks": 1}, "scope"),
-        ({"proposals": 1}, "decision, episode, run"),
-    ],
-)
-def test_limits_that_make_no_sense_are_refused_with_the_known_names(limits: dict[str, Any], error: str) -> None:
-    with pytest.raises(ValueError, match=error):
-        Budget(limits)
-    with pytest.raises(ValueError, match=error):
-        IADPolicyWrapper(Wanderer(), Digger(), verifier=Hunch(), budget=limits)
+def test_limits_that_make_no_sense_are_refused_with_the_known_names() -> None:
+    refused: list[tuple[str, Any, str]] = [
+        ("decision.proposals", -1, "0 or more"),
+        ("run.usd", float("nan"), "0 or more"),
+        ("run.usd", "a lot", "0 or more"),
+        ("decision.guesses", 1, "proposals, verifications, simulations"),
+        ("weekend.proposals", 1, "decision, episode, run"),
+        ("decision.oracle.proposals", 1, "agent, verifier, critic"),
+        ("decision.agent.judge.asks", 1, "scope"),
+        ("proposals", 1, "decision, episode, run"),
+    ]
+    for name, limit, known in refused:
+        with pytest.raises(ValueError, match=known):
+            Budget({name: limit})
+    with pytest.raises(ValueError, match="scope"):
+        IADPolicyWrapper(Wanderer(), Digger(), verifier=Hunch(), budget={"decision.agent.judge.asks": 1})

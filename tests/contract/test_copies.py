@@ -60,9 +60,7 @@ def test_an_episode_of_thousands_of_steps_can_be_copied(way: str) -> None:
     env.reset(seed=1)
     for step in range(3000):
         env.step(["go west", "go east", "nonsense"][step % 3])
-    other = COPYING[way](env)
-    assert same(other.step("go west"), env.step("go west"))
-    assert same(other.oracle(other.snapshot()), env.oracle(env.snapshot()))
+    assert same(COPYING[way](env).step("go west"), env.step("go west"))
 
 
 @pytest.mark.parametrize("way", COPYING)
@@ -107,7 +105,7 @@ def test_copies_of_the_shop_share_the_products() -> None:
     assert len(pickle.dumps(env)) < 5_000
 
 
-def test_other_data_are_refused_where_an_episode_goes_on(tmp_path: Path) -> None:
+def test_other_data_tasks_and_states_are_refused_where_an_episode_goes_on(tmp_path: Path) -> None:
     bundled = Path(WebShopEnv().data.folder)
     (tmp_path / "shop").symlink_to(bundled)
     env = WebShopEnv(data_dir=tmp_path / "shop")
@@ -123,26 +121,18 @@ def test_other_data_are_refused_where_an_episode_goes_on(tmp_path: Path) -> None
     assert json.loads(first)["goal_id"] == env.task_ids[0]
     (tmp_path / "shop" / "goals.jsonl").write_text("\n".join([changed, *lines]), encoding="utf-8")
     load_store.cache_clear()
-    with pytest.raises(ValueError, match=r"expected the data .* was pickled, got the instruction 'Buy anything.'"):
+    with pytest.raises(ValueError, match="'Buy anything"):
         pickle.loads(pickled)
-
-
-@pytest.mark.parametrize(
-    ("name", "changed", "error", "said"),
-    [
-        ("IAD/WebShop-v0", {"task_id": "no such task"}, UnknownTask, "got 'no such task'"),
-        ("IAD/BFCL-v0", {"shown": "another"}, ValueError, "got another state after the same actions"),
-    ],
-)
-def test_another_task_or_state_is_refused_where_an_episode_goes_on(
-    name: str, changed: dict[str, str], error: type[Exception], said: str
-) -> None:
-    env = gym.make(name).unwrapped
-    env.reset(seed=0)
-    _, _, kept = env.__reduce__()  # type: ignore[misc]
-    kept["_now"] |= changed
-    with pytest.raises(error, match=said):
-        copy.deepcopy(env).__setstate__(kept)  # type: ignore[attr-defined]
+    for name, changed, error, said in (
+        ("IAD/WebShop-v0", {"task_id": "no such task"}, UnknownTask, "'no such task'"),
+        ("IAD/BFCL-v0", {"shown": "another"}, ValueError, "another state"),
+    ):
+        other: Any = gym.make(name).unwrapped
+        other.reset(seed=0)
+        _, _, kept = other.__reduce__()
+        kept["_now"] |= changed
+        with pytest.raises(error, match=said):
+            copy.deepcopy(other).__setstate__(kept)
 
 
 def test_a_user_that_a_model_plays_is_asked_nothing_twice() -> None:
@@ -155,10 +145,8 @@ def test_a_user_that_a_model_plays_is_asked_nothing_twice() -> None:
     assert same(copy.deepcopy(env).step("nonsense"), env.step("nonsense"))
 
 
-@pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, pickle.dumps])
-def test_a_policy_says_that_it_can_not_be_copied(way: Any) -> None:
-    with (
-        IADPolicyWrapper("shopper", gym.make("IAD/WebShop-v0"), strategy="single") as policy,
-        pytest.raises(TypeError, match=r"expected a policy to stay .* IADPolicyWrapper\(agent, copy.deepcopy\(env\)"),
-    ):
-        way(policy)
+def test_a_policy_says_that_it_can_not_be_copied() -> None:
+    with IADPolicyWrapper("random", Digger(), strategy="single") as policy:
+        for way in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match=r"IADPolicyWrapper\(agent, copy.deepcopy\(env\)"):
+                way(policy)

@@ -7,7 +7,7 @@ import gymnasium as gym
 import pytest
 
 import iad_envs  # noqa: F401 (registers)
-from iad_envs.core import OVER, IADEnv
+from iad_envs.core import OVER
 from iad_policy.world import adapt
 from tests.contract.rule_based import made
 
@@ -63,25 +63,25 @@ CASES = [
 ]
 
 
-def env_of(case: Case) -> IADEnv[Any, Any]:
-    env: Any = made(case.env, **case.arguments).unwrapped
-    env.reset(seed=0)
-    return env  # type: ignore[no-any-return]
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.env[4:]} {case.action[:40]}")
-def test_an_environment_says_what_failed_and_what_changed(case: Case) -> None:
-    env = env_of(case)
-    token = env.snapshot()
-    for action in case.after:
-        token = env.simulate(token, action).token
-    outcome = env.simulate(token, case.action)
-    assert (case.failure in outcome.failure) if case.failure else not outcome.failure, outcome.failure
-    assert outcome.changed is case.changed
-    if outcome.done and outcome.info["stop_reason"] != "awaiting":
-        late = env.simulate(outcome.token, case.action)
-        assert (late.failure, late.changed) == (OVER, False)
-    env.close()
+@pytest.mark.parametrize("name", [SHOP, SHELL, BIRD, BOOKING, BFCL, ACE, SKETCH])
+def test_an_environment_says_what_failed_and_what_changed(name: str) -> None:
+    for arguments in ({}, QUESTION, AGENT):
+        cases = [case for case in CASES if case.env == name and case.arguments == arguments]
+        if not cases:
+            continue
+        env: Any = made(name, **arguments).unwrapped
+        env.reset(seed=0)
+        for case in cases:
+            token = env.snapshot()
+            for action in case.after:
+                token = env.simulate(token, action).token
+            outcome = env.simulate(token, case.action)
+            assert (case.failure in outcome.failure) if case.failure else not outcome.failure, (case, outcome.failure)
+            assert outcome.changed is case.changed, case
+            if outcome.done and outcome.info["stop_reason"] != "awaiting":
+                late = env.simulate(outcome.token, case.action)
+                assert (late.failure, late.changed) == (OVER, False), case
+        env.close()
 
 
 def test_an_action_with_effect_on_simulated_objects_changes_the_world() -> None:

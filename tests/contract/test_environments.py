@@ -1,6 +1,7 @@
 """Holds the environments to contract 1."""
 
 import warnings
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import gymnasium as gym
@@ -19,20 +20,14 @@ def _dig(env: IADEnv[Any, Any]) -> list[str]:
     return actions
 
 
-def _walk(info: dict[str, Any]) -> str:
-    return f"go {list(WAYS)[info['step'] % 4]}"
+def by_turns(*actions: str) -> Callable[[dict[str, Any]], str]:
+    return lambda info: actions[info["step"] % len(actions)]
 
 
-def browse(info: dict[str, Any]) -> str:
-    return ["search[shoes]", "click[next >]", "click[< prev]", "search[red]"][info["step"] % 4]
-
-
-def serve(info: dict[str, Any]) -> str:
-    return ["brew tea", "bring"][info["step"] % 2]
-
-
-def look_around(info: dict[str, Any]) -> str:
-    return ["CLICK [mine]", "CLICK [home]", "SCROLL [DOWN]", "SCROLL [UP]"][info["step"] % 4]
+browse = by_turns("search[shoes]", "click[next >]", "click[< prev]", "search[red]")
+serve = by_turns("brew tea", "bring")
+look_around = by_turns("CLICK [mine]", "CLICK [home]", "SCROLL [DOWN]", "SCROLL [UP]")
+_walk = by_turns(*(f"go {way}" for way in WAYS))
 
 
 def call_about(info: dict[str, Any]) -> str:
@@ -45,47 +40,31 @@ def draft_about(info: dict[str, Any]) -> str:
     return f"draft{call_about(info)}"
 
 
+TABLE = "GOTO [/r/bistro-almond-tree-port-alder?date=2026-06-17&time=19:00&party=2]"
+BOOKING = {"lasting": "CLICK [slot-1900]", "approach": [TABLE], "asking": "ASK USER HELP [Where to sit?]"}
+BFCL = {"lasting": "[send_draft()]", "asking": "reply[Done.]", "answer": "User: ", "open_end": True}
+TOOLS: list[tuple[str, str, Any, dict[str, Any]]] = [
+    ("BFCL", "multi_turn_base", call_about, BFCL),
+    ("BFCL", "single_turn", draft_about, {}),
+    ("ACEBench", "agent_multi_step", call_about, {}),
+    ("ACEBench", "agent_multi_turn", call_about, {"asking": "reply[Which one?]", "answer": "User: "}),
+    ("ACEBench", "normal", draft_about, {}),
+    ("ACEBench", "special", draft_about, {}),
+]
 SUBJECTS = [
     Subject("Toy/Digger-v0", _walk),
     Subject("Toy/SlipperyDigger-v0", _walk, _dig),
     Subject("Toy/Cafe-v0", serve, lasting="brew tea", asking="ask", answer=GUEST),
     Subject("IAD/WebShop-v0", browse),
-    Subject(
-        "IAD/Booking-v0",
-        look_around,
-        lasting="CLICK [slot-1900]",
-        approach=["GOTO [/r/bistro-almond-tree-port-alder?date=2026-06-17&time=19:00&party=2]"],
-        asking="ASK USER HELP [Where to sit?]",
-        answer="The user answered: ",
-    ),
-    Subject(
-        "IAD/BFCL-v0",
-        call_about,
-        lasting="[send_draft()]",
-        asking="reply[Done.]",
-        answer="User: ",
-        open_end=True,
-        arguments={"category": "multi_turn_base"},
-    ),
-    Subject("IAD/BFCL-v0", draft_about, arguments={"category": "single_turn"}),
-    Subject("IAD/ACEBench-v0", call_about, arguments={"category": "agent_multi_step"}),
-    Subject(
-        "IAD/ACEBench-v0",
-        call_about,
-        asking="reply[Which one?]",
-        answer="User: ",
-        arguments={"category": "agent_multi_turn"},
-    ),
-    Subject("IAD/ACEBench-v0", draft_about, arguments={"category": "normal"}),
-    Subject("IAD/ACEBench-v0", draft_about, arguments={"category": "special"}),
+    Subject("IAD/Booking-v0", look_around, answer="The user answered: ", **BOOKING),  # type: ignore[arg-type]
+    *(Subject(f"IAD/{name}-v0", walk, arguments={"category": kind}, **own) for name, kind, walk, own in TOOLS),
 ]
 
 
 class TestEnvironments(EnvironmentContract):
     @pytest.fixture(params=SUBJECTS, ids=str)
     def subject(self, request: pytest.FixtureRequest) -> Subject:
-        subject: Subject = request.param
-        return subject
+        return request.param  # type: ignore[no-any-return]
 
     def test_every_gold_solution_scores_1(self, subject: Subject) -> None:
         if "Slippery" in subject.id:
@@ -93,15 +72,15 @@ class TestEnvironments(EnvironmentContract):
         super().test_every_gold_solution_scores_1(subject)
 
 
-@pytest.mark.parametrize("name", ENVIRONMENTS)
-def test_every_environment_is_made_with_the_render_mode_that_training_libraries_pass(name: str) -> None:
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        env = gym.make(name, render_mode="rgb_array")
-    is_known = "rgb_array" in env.metadata["render_modes"]
-    assert env.render_mode == ("rgb_array" if is_known else None)
-    assert any("rgb_array" in str(one.message) for one in told) != is_known
-    env.close()
+def test_every_environment_is_made_with_the_render_mode_that_training_libraries_pass() -> None:
+    for name in ENVIRONMENTS:
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            env = gym.make(name, render_mode="rgb_array")
+        is_known = "rgb_array" in env.metadata["render_modes"]
+        assert env.render_mode == ("rgb_array" if is_known else None), name
+        assert any("rgb_array" in str(one.message) for one in told) != is_known, name
+        env.close()
 
 
 class _Made(Subject):
@@ -132,13 +111,6 @@ class _Clairvoyant(SlipperyDigger):
         return outcome._replace(token=Token(after), observation=view.observation, key=view.observation)
 
 
-class _Sudden(Digger):
-    """Does not say that digging may end the episode."""
-
-    def terminal(self, action: str) -> bool:
-        return False
-
-
 class _Indiscreet(Cafe):
     """Lets a simulation ask the guest."""
 
@@ -150,16 +122,12 @@ class _Indiscreet(Cafe):
         return outcome._replace(observation=self._view(told.state, "").observation)
 
 
-class _Endless(Cafe):
-    """Goes on after a question as if nothing was to be waited for."""
-
-    def _transition(self, state: Any, action: str, rng: Any) -> Any:
-        return super()._transition(state, action, rng)._replace(awaiting=False)
-
-
 KINDS: dict[str, type[IADEnv[Any, Any]]] = {
-    "leaky": _Leaky, "clairvoyant": _Clairvoyant, "sudden": _Sudden, "indiscreet": _Indiscreet, "endless": _Endless,
-}  # fmt: skip
+    "leaky": _Leaky,
+    "clairvoyant": _Clairvoyant,
+    "sudden": type("_Sudden", (Digger,), {"terminal": lambda self, action: False}),
+    "indiscreet": _Indiscreet,
+}
 
 
 @pytest.mark.parametrize(
@@ -169,7 +137,6 @@ KINDS: dict[str, type[IADEnv[Any, Any]]] = {
         ("clairvoyant", "a_simulation_of_randomness_is_not_clairvoyant"),
         ("sudden", "only_terminal_actions_end_an_episode_before_the_step_limit"),
         ("indiscreet", "where_only_the_world_can_go_on_a_simulation_stops_and_the_episode_goes_on"),
-        ("endless", "where_only_the_world_can_go_on_a_simulation_stops_and_the_episode_goes_on"),
     ],
 )
 def test_the_suite_notices_who_breaks_a_promise(kind: str, promise: str) -> None:
@@ -187,7 +154,7 @@ def test_tasks_of_other_splits_are_listed_and_can_be_reset_to() -> None:
     assert env.reset(options={"task_id": "tea-tea"})[1]["task_id"] == "tea-tea"
     assert {env.reset(seed=seed)[1]["task_id"] for seed in range(50)} == set(env.task_ids)
     assert len(Cafe(split=None).task_ids) == 9
-    with pytest.raises(UnknownTask, match=r"expected a known split, got 'tset' .near: test.; known: train, test, None"):
+    with pytest.raises(UnknownTask, match=r"'tset' .near: test.*train, test, None"):
         Cafe(split="tset")
 
 
@@ -220,21 +187,21 @@ def test_listing_tasks_reads_no_instruction() -> None:
         env.tasks["a"]
 
 
-@pytest.mark.parametrize("action", [None, 7, ["dig"], "go\0 west"], ids=repr)
-def test_where_time_passes_it_passes_with_an_action_that_no_environment_takes(action: Any) -> None:
+def test_where_time_passes_it_passes_with_an_action_that_no_environment_takes() -> None:
     class Drifting(Digger):
         """Every action drives it west."""
 
         def _passed(self, state: Any) -> Any:
             return state._replace(x=max(0, state.x - 1))
 
-    still, drifting = Digger(), Drifting()
-    (_, here), _ = still.reset(seed=0), drifting.reset(seed=0)
-    west = still.simulate(still.snapshot(), "go west").info["page"]
-    ahead = drifting.simulate(drifting.snapshot(), action)
-    assert (ahead.info["invalid_action"], ahead.info["page"]) == (True, west)
-    assert drifting.step(action)[4]["page"] == west != here["page"]
-    assert still.step(action)[4]["page"] == here["page"]
+    for action in (None, 7, ["dig"], "go\0 west"):
+        still, drifting = Digger(), Drifting()
+        (_, here), _ = still.reset(seed=0), drifting.reset(seed=0)
+        west = still.simulate(still.snapshot(), "go west").info["page"]
+        ahead = drifting.simulate(drifting.snapshot(), action)
+        assert (ahead.info["invalid_action"], ahead.info["page"]) == (True, west)
+        assert drifting.step(action)[4]["page"] == west != here["page"]
+        assert still.step(action)[4]["page"] == here["page"]
 
 
 def test_a_step_adopts_what_was_simulated_unless_it_is_random() -> None:

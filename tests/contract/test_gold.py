@@ -41,25 +41,18 @@ def decide(verifier: Any, *, agent: Any = None, env: Any = None, threads: int = 
         return policy.decisions[0]
 
 
-@pytest.mark.parametrize("key", GOLD)
 @pytest.mark.parametrize("read", [lambda info, key: info[key], lambda info, key: info.get(key)])
-def test_reading_gold_raises_for_agent_function_and_verifier(key: str, read: Any) -> None:
-    def function(observation: str, info: Mapping[str, Any]) -> str:
-        read(info, key)
-        return "dig"
-
-    class Peeker:
-        def propose(self, state: State, **_: Any) -> Candidate:
-            read(state.info, key)
-            return Candidate("dig")
-
-    for agent in (function, Peeker()):
-        with pytest.raises(GoldError, match=f"expected a public info key, got '{key}'"):
-            decide(Hunch(), agent=agent)
-    with pytest.raises(GoldError):
-        decide(Asked(lambda state, candidates: read(state.info, key)))
-    with pytest.raises(GoldError):
-        decide(Asked(lambda state, candidates: [read(c.preview.info, key) for c in candidates]))
+def test_reading_gold_raises_for_agent_function_and_verifier(read: Any) -> None:
+    for key in GOLD:
+        agent = type("Peeker", (), {"propose": lambda self, state, key=key, **_: read(state.info, key)})()
+        for players in (
+            {"verifier": Hunch(), "agent": lambda observation, info, key=key: read(info, key)},
+            {"verifier": Hunch(), "agent": agent},
+            {"verifier": Asked(lambda state, candidates, key=key: read(state.info, key))},  # type: ignore[misc]
+            {"verifier": Asked(lambda _, candidates, key=key: [read(c.preview.info, key) for c in candidates])},  # type: ignore[misc]
+        ):
+            with pytest.raises(GoldError, match=f"'{key}'"):
+                decide(**players)
 
 
 def test_gold_is_not_in_info_however_it_is_looked_at() -> None:
@@ -83,10 +76,8 @@ def test_gold_is_not_in_info_however_it_is_looked_at() -> None:
     decide(Hunch(), agent=Looker(errors=0.0), strategy=deep)
     assert len(seen) == 3
     for info in seen:
-        assert not set(GOLD) & set(info)
         assert not any(key in info for key in GOLD)
-        assert not set(GOLD) & set(dict(info))
-        assert not set(GOLD) & set(info | {})
+        assert not any(set(GOLD) & set(keys) for keys in (info, dict(info), info | {}))
         assert info.get("no such key", 7) == 7
         with pytest.raises(KeyError):
             info["no such key"]
@@ -152,48 +143,40 @@ def test_a_verifier_that_is_no_oracle_gets_no_gold_attached_and_previews_only_if
 
 
 def test_the_oracle_verifier_scores_by_progress_before_the_end_and_by_reward_at_it() -> None:
-    env = Digger()
-    oracle = load_verifier("oracle", env)
-    agent = iter([Candidate("go west"), Candidate("go east"), Candidate("dig")])
-
-    class Reciter:
-        def propose(self, state: State, **_: Any) -> Candidate:
-            return next(agent)
-
-    with IADPolicyWrapper(Reciter(), env, verifier=oracle, strategy="bon") as policy:
+    env, actions = Digger(), iter(["go west", "go east", "dig"])
+    agent = type("Reciter", (), {"propose": lambda self, state, **_: Candidate(next(actions))})()
+    with IADPolicyWrapper(agent, env, verifier=load_verifier("oracle", env), strategy="bon") as policy:
         policy.act(*env.reset(options={"task_id": "mill"}))  # one room to the west of the start
         assert [candidate.score for candidate in policy.decisions[0].candidates] == [1.0, 0.5, 0.0]
 
 
 def test_a_verifier_that_raises_or_gives_no_number_scores_minus_infinity_and_says_why() -> None:
-    def fail(state: State, candidates: Sequence[Candidate]) -> Any:
-        raise ZeroDivisionError("of candidates")
-
-    def time_out(state: State, candidates: Sequence[Candidate]) -> Any:
-        raise ModelError("no answer in 60 s", kind="timeout")
-
-    for judge, kind in ((fail, "crash"), (time_out, "timeout")):
+    for error, kind in ((ZeroDivisionError(), "crash"), (ModelError("no answer", kind="timeout"), "timeout")):
         for apart in (False, True):
-            for candidate in decide(Asked(judge, per_candidate=apart)).candidates:
+            for candidate in decide(Asked(raising(error), per_candidate=apart)).candidates:
                 assert candidate.score == -math.inf
                 assert candidate.verdict.critique.startswith("verification failed")
                 assert candidate.verdict.details == {"error_kind": kind}
     decision = decide(Asked(lambda state, candidates: [Verdict(math.nan, "hm")] * len(candidates)))
     assert all(candidate.score == -math.inf for candidate in decision.candidates)
-    assert decision.committed.verdict.critique == "the score was not a number. hm"
+    assert decision.committed.verdict.critique.endswith("not a number. hm")
 
 
-def test_a_wrong_number_of_verdicts_or_no_candidate_breaks_the_contract() -> None:
+def raising(error: Exception) -> Any:
+    def judge(state: State, candidates: Sequence[Candidate]) -> Any:
+        raise error
+
+    return judge
+
+
+def test_what_breaks_the_contract_is_refused() -> None:
     for n in (0, 1, 4):
-        with pytest.raises(ContractError, match=f"expected 3 verdicts from Asked, one per candidate, got {n}"):
+        with pytest.raises(ContractError, match=rf"\b3 verdicts from Asked, .*got {n}"):
             decide(Asked(lambda state, candidates, n=n: [Verdict(0.0)] * n))  # type: ignore[misc]
     blurter = type("Blurter", (), {"propose": lambda self, state, **_: "dig"})()
-    with pytest.raises(ContractError, match="to return a Candidate"):
+    with pytest.raises(ContractError, match="Candidate"):
         decide(Hunch(), agent=blurter)
-
-
-def test_a_verifier_must_say_what_it_knows() -> None:
     with pytest.raises(ValueError, match="learned, oracle, proxy, self"):
         load_verifier(Asked(lambda state, candidates: [], information="psychic"), Digger())  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="without information"):
+    with pytest.raises(TypeError, match="information"):
         load_verifier(type("Mute", (), {"verify": None})(), Digger())

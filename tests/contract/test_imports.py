@@ -8,24 +8,10 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
-
 import iad_envs
 import iad_policy
-from tests.contract.floors import (
-    FLOORS,
-    ROOT,
-    circles,
-    folder_of,
-    grouped,
-    imported,
-    imports_of,
-    modules_of,
-    pairs,
-    room_of,
-    trees,
-    upward,
-)
+from tests.contract import floors
+from tests.contract.floors import FLOORS, ROOT, circles, grouped, imported, modules_of, pairs, room_of, upward
 
 PACKAGES = ("webshop_server", "iad_envs", "iad_policy")
 HEAVY = (
@@ -54,31 +40,26 @@ class Never(NamedTuple):
 
 
 HOMES = ("bash", "bird", "booking", "sketch2code", "toolcalls", "webshop")
+COMMANDS = {
+    ("checks", "iad_envs"): "the checks of all environments",
+    ("data", "iad_envs"): "the terminal's side of iad_envs.official",
+    ("data", "webshop_server"): "the shop's own commands",
+    ("reports", "iad_envs"): "the list of all environments",
+    ("reports", "webshop_server"): "the viewer is a site like the others",
+    ("terminal", "iad_envs"): "errors that the user can fix",
+    ("serving", "iad_envs"): "a command that opens the sites of two packages",
+    ("serving", "webshop_server"): "the same",
+    ("asgi", "webshop_server"): "servers of all kinds bind and refuse alike",
+    ("endpoint", "webshop_server"): "the same",
+}
+AGENTS = "what an agent there needs is loaded when somebody asks"
 PROMISES = (
     Never("webshop_server", ("iad_envs", "iad_policy")),
-    Never(
-        "iad_envs",
-        ("iad_policy",),
-        {
-            (f"iad_envs.{one}.policy", "iad_policy"): "what an agent there needs is loaded when somebody asks"
-            for one in HOMES
-        },
-    ),
+    Never("iad_envs", ("iad_policy",), {(f"iad_envs.{one}.policy", "iad_policy"): AGENTS for one in HOMES}),
     Never(
         "iad_policy",
         ("iad_envs", "webshop_server"),
-        {
-            ("iad_policy.commands.checks", "iad_envs"): "the checks of all environments",
-            ("iad_policy.commands.data", "iad_envs"): "the terminal's side of iad_envs.official",
-            ("iad_policy.commands.data", "webshop_server"): "the shop's own commands",
-            ("iad_policy.commands.reports", "iad_envs"): "the list of all environments",
-            ("iad_policy.commands.reports", "webshop_server"): "the viewer is a site like the others",
-            ("iad_policy.commands.terminal", "iad_envs"): "errors that the user can fix",
-            ("iad_policy.commands.serving", "iad_envs"): "a command that opens the sites of two packages",
-            ("iad_policy.commands.serving", "webshop_server"): "the same",
-            ("iad_policy.commands.asgi", "webshop_server"): "servers of all kinds bind and refuse alike",
-            ("iad_policy.commands.endpoint", "webshop_server"): "the same",
-        },
+        {(f"iad_policy.commands.{one}", other): why for (one, other), why in COMMANDS.items()},
     ),
     *(
         Never(f"iad_envs.{one}", tuple(f"iad_envs.{other}" for other in others if other != one))
@@ -86,48 +67,36 @@ PROMISES = (
         for one in others
     ),
 )
+SITE, ENVS, POLICY = "webshop_server.site", "iad_envs", "iad_policy"
 KNOWS_ONLY: Mapping[str, tuple[str, ...]] = {
-    "webshop_server.site.errors": (),
-    "webshop_server.site.hosts": (),
-    "webshop_server.site.sessions": (),
-    "webshop_server.site.server": ("webshop_server.site.hosts",),
-    "webshop_server.site.strict_app": (
-        "webshop_server.site.errors",
-        "webshop_server.site.server",
-        "webshop_server.site.sessions",
+    f"{SITE}.errors": (),
+    f"{SITE}.hosts": (),
+    f"{SITE}.sessions": (),
+    f"{SITE}.server": (f"{SITE}.hosts",),
+    f"{SITE}.strict_app": (f"{SITE}.errors", f"{SITE}.server", f"{SITE}.sessions"),
+    f"{ENVS}.browser": (
+        *(f"{ENVS}.{one}" for one in ("browser", "core", "errors", "requirements")),
+        *("webshop_server.extras", f"{SITE}.server", f"{SITE}.sessions"),
     ),
-    "iad_envs.browser": (
-        "iad_envs.browser",
-        "iad_envs.core",
-        "iad_envs.errors",
-        "iad_envs.requirements",
-        "webshop_server.extras",
-        "webshop_server.site.server",
-        "webshop_server.site.sessions",
+    f"{ENVS}.official": (f"{ENVS}.data", f"{ENVS}.errors", f"{ENVS}.official"),
+    f"{POLICY}.models": (f"{POLICY}.errors", f"{POLICY}.models", f"{POLICY}.types"),
+    f"{POLICY}.strategies": tuple(
+        f"{POLICY}.{one}" for one in ("errors", "registry", "requests", "types", "strategies")
     ),
-    "iad_envs.official": ("iad_envs.data", "iad_envs.errors", "iad_envs.official"),
-    "iad_policy.models": ("iad_policy.errors", "iad_policy.models", "iad_policy.types"),
-    "iad_policy.strategies": (
-        "iad_policy.errors",
-        "iad_policy.registry",
-        "iad_policy.requests",
-        "iad_policy.types",
-        "iad_policy.strategies",
-    ),
-}  # fmt: skip
+}
 """All that a module, or a room, may import from the three packages. What sites share knows none of them."""
 
 
 @cache
 def modules() -> Mapping[str, ast.Module]:
     """The code of all modules, parsed by the first test of a process that asks."""
-    return {name: tree for package in PACKAGES for name, tree in trees(ROOT, package).items()}
+    return {name: tree for package in PACKAGES for name, tree in floors.trees(ROOT, package).items()}
 
 
 @cache
 def imports() -> Mapping[str, tuple[str, ...]]:
     """What each module imports, also inside functions."""
-    return {name: found for package in PACKAGES for name, found in imports_of(ROOT, package).items()}
+    return {name: found for package in PACKAGES for name, found in floors.imports_of(ROOT, package).items()}
 
 
 def at_module_level(tree: ast.Module) -> Iterator[str]:
@@ -154,24 +123,26 @@ def edges_of(who: str) -> list[tuple[str, str]]:
     return [(name, what) for name, found in imports().items() if is_in(name, who) for what in found]
 
 
-def test_no_module_imports_against_the_direction() -> None:
+def test_no_module_imports_against_the_direction_and_the_tables_name_what_there_is() -> None:
     offenders = [
         f"{name} imports {what}"
         for promise in PROMISES
         for name, what in edges_of(promise.who)
         if is_in(what, promise.whom) and not any(is_in(name, one) and is_in(what, other) for one, other in promise.but)
     ]
-    assert not offenders, "\n".join(offenders)
-
-
-def test_every_exception_is_still_needed_and_the_tables_name_what_there_is() -> None:
-    stale = [
+    offenders += [
+        f"{name} imports {what}"
+        for who, known in KNOWS_ONLY.items()
+        for name, what in edges_of(who)
+        if is_in(what, PACKAGES) and not is_in(what, known)
+    ]
+    offenders += [
         f"{one} no longer imports {other}: delete the exception"
         for promise in PROMISES
         for one, other in promise.but
         if not any(is_in(what, other) for _, what in edges_of(one))
     ]
-    assert not stale, "\n".join(stale)
+    assert not offenders, "\n".join(offenders)
     named = {*KNOWS_ONLY, *(room for known in KNOWS_ONLY.values() for room in known)}
     named |= {room for promise in PROMISES for room in (promise.who, *promise.whom)}
     assert named <= set(modules())
@@ -184,41 +155,26 @@ def test_rooms_import_rooms_of_lower_floors_only() -> None:
     assert set(arrows) == {room for rooms in FLOORS for room in rooms}, "a room without a floor, or a floor without one"
     assert len(arrows) <= 27
     assert not upward(arrows), "\n".join(f"{one} imports {other}" for one, other in upward(arrows))
-    assert circles(arrows) == []
+    assert circles(arrows) == circles(modules_of()) == []
+    assert pairs(grouped(modules_of(), floors.folder_of)) == []
 
 
-def test_modules_import_in_no_circle() -> None:
-    assert circles(modules_of()) == []
-    assert pairs(grouped(modules_of(), folder_of)) == []
-
-
-@pytest.mark.parametrize(
-    ("planted", "is_seen"),
-    [
-        ("import iad_policy.report", True),
-        ("def f():\n    from iad_policy.report import table\n", True),
-        ("if TYPE_CHECKING:\n    from iad_policy import report\n", True),
-        ("from iad_policy.types import State", False),
-    ],
-)
-def test_an_import_of_a_higher_room_is_seen_wherever_it_stands(tmp_path: Path, planted: str, is_seen: bool) -> None:
-    for path, code in {"types": "", "ledger/run": planted, "report/__init__": "", "report/table": ""}.items():
-        (tmp_path / "iad_policy" / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "iad_policy" / f"{path}.py").write_text(code)
-    assert upward(grouped(modules_of(tmp_path), room_of)) == ([("ledger", "report")] if is_seen else [])
+def test_an_import_of_a_higher_room_and_a_circle_are_seen_wherever_they_stand(tmp_path: Path) -> None:
+    for place, (planted, seen) in enumerate(
+        {
+            "def f():\n    from iad_policy.report import table\n": [("ledger", "report")],
+            "if TYPE_CHECKING:\n    from iad_policy import report\n": [("ledger", "report")],
+            "from iad_policy.types import State": [],
+        }.items()
+    ):
+        root = tmp_path / str(place)
+        for path, code in {"types": "", "ledger/run": planted, "report/__init__": "", "report/table": ""}.items():
+            (root / "iad_policy" / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / "iad_policy" / f"{path}.py").write_text(code)
+        assert upward(grouped(modules_of(root), room_of)) == seen
     known = {"a.one": {"b.two"}, "b.two": {"b.three"}, "b.three": {"a.one"}, "c": {"a.one"}}
     assert circles(known) == [["a.one", "b.three", "b.two"]]
     assert pairs(grouped(known, lambda module: module.partition(".")[0])) == [("a", "b")]
-
-
-def test_contracts_and_strategies_know_only_what_they_need() -> None:
-    offenders = [
-        f"{name} imports {what}"
-        for who, known in KNOWS_ONLY.items()
-        for name, what in edges_of(who)
-        if is_in(what, PACKAGES) and not is_in(what, known)
-    ]
-    assert not offenders, "\n".join(offenders)
 
 
 def test_strategies_do_no_io_and_draw_no_chance() -> None:
@@ -244,23 +200,18 @@ def test_heavy_packages_are_imported_where_they_are_needed() -> None:
     ]
     assert not offenders, "\n".join(offenders)
     assert set(MADE_OF_HEAVY) <= set(modules())
-
-
-def test_the_walk_sees_imports_in_classes_and_blocks_but_not_in_functions() -> None:
+    # The walk sees imports in classes and blocks but not in functions.
     code = "try:\n import torch\nexcept ImportError:\n pass\nclass A:\n import ray\ndef f():\n from cv2 import b\n"
     assert set(at_module_level(ast.parse(code))) == {"torch", "ray"}
     assert set(imported(ast.parse(code + "import_module('spacy.cli')"))) == {"torch", "ray", "cv2.b", "spacy.cli"}
     assert is_in("iad_policy.types.State", ("iad_policy.types",))
     assert not is_in("iad_policy.types_of", "iad_policy.types")
-
-
-def test_importing_the_packages_loads_nothing_heavy() -> None:
     code = f"import sys, iad_envs, iad_policy; print(*sorted(set({HEAVY!r}) & set(sys.modules)))"
     loaded = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert loaded.stdout.split() == []
 
 
-def test_the_public_names_are_as_written_down() -> None:
+def test_the_public_names_are_as_written_down_and_no_two_classes_have_one() -> None:
     assert iad_envs.__all__ == ["ENVIRONMENTS"]
     assert iad_policy.__all__ == [
         "Agent", "All", "Ask", "Budget", "Candidate", "Commit", "Decision", "Feedback", "IADPolicyWrapper", "Keep",
@@ -268,9 +219,6 @@ def test_the_public_names_are_as_written_down() -> None:
         "report_usage",
     ]  # fmt: skip
     assert all(hasattr(iad_policy, name) for name in iad_policy.__all__)
-
-
-def test_no_two_classes_of_the_product_have_one_name() -> None:
     places: dict[str, list[str]] = {}
     for name, tree in modules().items():
         for node in tree.body:

@@ -41,29 +41,20 @@ class Rooms(gym.Env[Any, Any]):
     )
     GOLD_INFO: ClassVar[frozenset[str]] = frozenset({"success"})
 
-    def __init__(self) -> None:
-        self.given: list[tuple[Any, Any]] = []
-        self._n_steps = 0
+    n_steps = 0
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)
-        self._n_steps = 0
-        return self._seen()
+        self.n_steps = 0
+        return self._seen(), info_of(0)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         action["way"]["to"] *= 2  # it may, as the action is its own
-        self._n_steps += 1
-        return *self._seen()[:1], 0.0, False, False, self._seen()[1]
+        self.n_steps += 1
+        return self._seen(), 0.0, False, False, info_of(self.n_steps)
 
-    def _seen(self) -> tuple[Any, dict[str, Any]]:
-        seen = {"map": np.full((2, 2), self._n_steps, dtype=np.float32)}, info_of(self._n_steps)
-        self.given.append(seen)
-        return seen
-
-    def __deepcopy__(self, memo: Any) -> "Rooms":
-        other = Rooms()
-        other._n_steps = self._n_steps
-        return other
+    def _seen(self) -> Any:
+        return {"map": np.full((2, 2), self.n_steps, dtype=np.float32)}
 
 
 def action_of(number: float) -> dict[str, Any]:
@@ -153,14 +144,9 @@ class Vandal:
 
     def _try(self, who: str, *given: Any) -> None:
         self.seen += given
-        before = digest(*map(named, given))
+        before = [f"{place} {container!r}" for place, container in containers(given, "")]
         self.worked += [f"{who}: {way}" for way in changed_by_force(*given)]
-        assert digest(*map(named, given)) == before
-
-
-def named(value: Any) -> str:
-    """Return all that a value holds, as text."""
-    return "".join(f"{place} {container!r}" for place, container in containers(value, ""))
+        assert [f"{place} {container!r}" for place, container in containers(given, "")] == before
 
 
 @per_step
@@ -182,7 +168,7 @@ def test_nothing_that_a_component_is_given_can_be_changed(information: str) -> N
     own_infos = []
     with IADPolicyWrapper(vandal, env, strategy=everything, verifier=vandal, roles=vandal, simulator=vandal) as policy:
         observation, info = env.reset(seed=0)
-        for _ in range(3):
+        for _ in range(2):
             own_infos.append((info, copy.deepcopy(info)))
             action = policy.act(observation, info)
             assert type(action) is dict
@@ -193,8 +179,7 @@ def test_nothing_that_a_component_is_given_can_be_changed(information: str) -> N
     assert any(state.history for state in vandal.seen if isinstance(state, State))
     for info, before in own_infos:
         assert encode(info) == encode(before)
-        assert type(info) is dict
-        assert type(info["page"]["rows"]) is list
+        assert (type(info), type(info["page"]["rows"])) == (dict, list)
         info["page"]["rows"].append("mine")  # the user's own stays the user's
 
 
@@ -211,18 +196,17 @@ def test_the_attempt_is_an_error_of_the_component_that_says_what_to_do() -> None
         env = Rooms()
         seen = env.reset(seed=0)
         policy = IADPolicyWrapper(agent, env, strategy="bon", verifier=verifier)
-        with policy, pytest.raises(ContractError, match=r"got an attempt to change .* a copy of it: copy.deepcopy"):
+        with policy, pytest.raises(ContractError, match=r"copy\.deepcopy"):
             policy.act(*seen)
 
 
 def test_what_can_be_done_with_info_goes_on() -> None:
-    given = {key: value for key, value in info_of(0).items() if key not in ("facts", "page", "success")}
-    given["page"] = {"rows": [[1, 2], {"x": None}], "title": "hall"}
+    shown = {"rows": [[1, 2], {"x": None}], "title": "hall"}
     infos: list[Any] = []
 
     class Plain(Digger):
         def _public(self, *arguments: Any) -> dict[str, Any]:
-            return super()._public(*arguments) | {"page": given["page"]}
+            return super()._public(*arguments) | {"page": shown}
 
     def function(observation: Any, info: Mapping[str, Any]) -> str:
         infos.append(info)
@@ -235,23 +219,19 @@ def test_what_can_be_done_with_info_goes_on() -> None:
     (info,) = infos
     public = {key: value for key, value in own.items() if key not in Digger.GOLD_INFO}
     page = info["page"]
-    assert info == public
-    assert page == given["page"]
-    assert page["rows"] == [[1, 2], {"x": None}]
+    assert (info, page, page["rows"]) == (public, shown, shown["rows"])
     assert json.loads(json.dumps(info)) == json.loads(json.dumps(public))
-    assert json.dumps(page, indent=1, sort_keys=True) == json.dumps(given["page"], indent=1, sort_keys=True)
+    assert json.dumps(page, indent=1, sort_keys=True) == json.dumps(shown, indent=1, sort_keys=True)
     assert pickle.loads(pickle.dumps(info)) == public
     assert repr(info) == repr(public)
     for value, kind in ((info, dict), (page, dict), (page["rows"], list)):
         assert isinstance(value, kind)
-        assert isinstance(value, Mapping if kind is dict else Sequence)
         for copied in (copy.copy(value), value.copy(), kind(value), copy.deepcopy(value)):
             assert type(copied) is kind
             assert copied == value
     assert type(copy.deepcopy(info)["page"]["rows"][0]) is list
     assert type(page | {"more": 1}) is dict
     assert page["rows"] + [3] == [[1, 2], {"x": None}, 3]
-    assert sorted(page) == ["rows", "title"]
 
 
 def test_read_only_values_equal_and_hash_as_the_given_ones_do() -> None:
@@ -260,27 +240,20 @@ def test_read_only_values_equal_and_hash_as_the_given_ones_do() -> None:
     assert encode(once) == encode(value)
     assert digest(once) == digest(value)
     assert read_only(once) is once
-    assert not once["page"]["image"].flags.writeable
-    assert value["page"]["image"].flags.writeable
-    assert np.shares_memory(once["page"]["image"], value["page"]["image"])
+    images = once["page"]["image"], value["page"]["image"]
+    assert [image.flags.writeable for image in images] == [False, True]
+    assert np.shares_memory(*images)
     back = writable(once)
     assert encode(back) == encode(value)
     assert type(back["page"]["rows"][0]) is list
     back["page"]["image"] += 1
     assert not once["page"]["image"].any()
-
-
-def test_a_named_tuple_keeps_its_type() -> None:
     turn = Part("plan", "go")
-    assert read_only(turn) is turn
+    assert read_only(turn) is turn  # a named tuple keeps its type
     exchange = read_only(Exchange([{"role": "user"}], "go"))
-    assert type(exchange) is Exchange
-    assert exchange.prompt == [{"role": "user"}]
+    assert (type(exchange), exchange.prompt) == (Exchange, [{"role": "user"}])
     with pytest.raises(ReadOnlyError):
         exchange.prompt.append({})
-
-
-def test_read_only_values_can_be_pickled_and_stay_read_only() -> None:
-    once = pickle.loads(pickle.dumps(read_only({"rows": [[1], {"x": 1}]})))
-    assert once == {"rows": [[1], {"x": 1}]}
-    assert changed_by_force(once) == []
+    pickled = pickle.loads(pickle.dumps(read_only({"rows": [[1], {"x": 1}]})))
+    assert pickled == {"rows": [[1], {"x": 1}]}
+    assert changed_by_force(pickled) == []

@@ -14,19 +14,12 @@ from iad_policy.models.scripted import ScriptedModel, text_of
 from iad_policy.types.hashing import seed_of
 from iad_policy.verifiers import load_verifier
 from iad_policy.verifiers.judge import finalising_judge, judge, pairwise_judge
-from tests.contract.components import Calls, Wanderer
+from tests.contract.components import Wanderer
 from tests.contract.rule_based import made
 from tests.contract.toy import Digger
 
-AGENTS = {
-    "WebShop": "shopper",
-    "InterCodeBash": "scripter",
-    "BIRD": "linker",
-    "Sketch2Code": "tracer",
-    "Booking": "booker",
-    "BFCL": "solution:0.3",
-    "ACEBench": "solution:0.3",
-}
+AGENTS = {"WebShop": "shopper", "Booking": "booker"}
+AGENTS |= dict.fromkeys(("InterCodeBash", "BIRD", "Sketch2Code", "BFCL", "ACEBench"), "solution:0.4")
 N = 4
 
 
@@ -63,18 +56,16 @@ def committed(
         return [(made.committed.action, [one.score for one in made.candidates]) for made in policy.decisions]
 
 
-@pytest.mark.parametrize(
-    ("name", "verifier"),
-    # A page takes long to be judged, so there one verifier of each kind does.
-    [(name, one) for name in AGENTS for one in VERIFIERS if name != "Sketch2Code" or one in ("proxy", "pairwise")],
-)
-def test_without_feedback_a_chain_commits_what_best_of_n_does(name: str, verifier: str) -> None:
+@pytest.mark.parametrize("name", AGENTS)
+def test_without_feedback_a_chain_commits_what_best_of_n_does(name: str) -> None:
     with closing(made(f"IAD/{name}-v0")) as env:
-        one = VERIFIERS[verifier](env)
-        chain = committed(AGENTS[name], env, one, "iad", feedback="none", temperature=1.0)
-        best = committed(AGENTS[name], env, one, "bon", temperature=1.0)
-    assert len(best[0][1]) == N
-    assert chain == best
+        # A page takes long to be judged, so there one verifier does.
+        for kind in VERIFIERS if name != "Sketch2Code" else ["pairwise"]:
+            one = VERIFIERS[kind](env)
+            chain = committed(AGENTS[name], env, one, "iad", feedback="none", temperature=1.0)
+            best = committed(AGENTS[name], env, one, "bon", temperature=1.0)
+            assert len(best[0][1]) == N
+            assert chain == best, kind
 
 
 class Agreeing:
@@ -94,31 +85,16 @@ class Agreeing:
         return [Verdict(actions.count(action) / len(actions)) for action in actions]
 
 
-class Apart(Agreeing):
-    """Scores each candidate by itself."""
-
-    compares = False
-
-
-def decide(verifier: Any, **options: Any) -> Any:
-    env = Digger()
-    agent = Wanderer(Calls(), errors=0.0)
-    with IADPolicyWrapper(agent, env, verifier=verifier, strategy="iad", feedback="none", **options) as policy:
+@pytest.mark.parametrize("compares", [True, False])
+def test_a_verifier_that_compares_sees_all_that_were_tried_and_another_each_once(compares: bool) -> None:
+    env, verifier = Digger(), Agreeing()
+    verifier.compares = compares
+    options: dict[str, Any] = {"strategy": "iad", "feedback": "none", "n": 4}
+    with IADPolicyWrapper(Wanderer(errors=0.0), env, verifier=verifier, **options) as policy:
         policy.act(*env.reset(seed=5))
-        return policy.decisions[-1]
-
-
-def test_a_verifier_that_compares_sees_all_that_were_tried_and_only_new_ones_are_charged() -> None:
-    verifier = Agreeing()
-    decision = decide(verifier, n=4)
+        decision = policy.decisions[-1]
     actions = [one.action for one in decision.candidates]
-    assert verifier.sets == [actions[:n] for n in range(1, 5)]
+    assert verifier.sets == ([actions[:n] for n in range(1, 5)] if compares else [[action] for action in actions])
     assert decision.budget["verifier"].verifications == 4
-    assert [one.score for one in decision.candidates] == [actions.count(action) / 4 for action in actions]
-
-
-def test_a_verifier_that_does_not_compare_sees_each_candidate_once() -> None:
-    verifier = Apart()
-    decision = decide(verifier, n=4)
-    assert verifier.sets == [[one.action] for one in decision.candidates]
-    assert decision.budget["verifier"].verifications == 4
+    shares = [actions.count(action) / 4 for action in actions]
+    assert [one.score for one in decision.candidates] == (shares if compares else [1.0] * 4)

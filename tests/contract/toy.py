@@ -35,14 +35,8 @@ class Task(NamedTuple):
     """Which landmark to dig at."""
 
     landmark: str
-
-    @property
-    def task_id(self) -> str:
-        return self.landmark
-
-    @property
-    def instruction(self) -> str:
-        return f"Dig at the {self.landmark}."
+    task_id = property(lambda self: self.landmark)
+    instruction = property(lambda self: f"Dig at the {self.landmark}.")
 
 
 class Digger(IADEnv[str, Place]):
@@ -103,9 +97,7 @@ class SlipperyDigger(Digger):
 
     def _reference(self, task: Task) -> list[str]:
         """The way if nothing slips."""
-        way: list[str] | None = Digger._solution(self, task)
-        assert way is not None
-        return way
+        return Digger._solution(self, task) or []
 
 
 DRINKS = ("tea", "coffee", "milk")
@@ -118,10 +110,7 @@ class Order(NamedTuple):
     drinks: tuple[str, str]
     split: str
     difficulty: str
-
-    @property
-    def instruction(self) -> str:
-        return "Bring the guest what they want, twice."
+    instruction = property(lambda self: "Bring the guest what they want, twice.")
 
 
 class Table(NamedTuple):
@@ -140,16 +129,8 @@ class Cafe(IADEnv[str, Table]):
     action_space: gym.Space[str] = UnicodeText(1_000_000)
 
     def __init__(self, *, max_steps: int = 8, split: str | None = "test", render_mode: str | None = None) -> None:
-        pairs = [(one, other) for one in DRINKS for other in DRINKS]
-        orders = [
-            Order(
-                f"{one}-{other}",
-                (one, other),
-                "train" if one == other else "test",
-                "easy" if one == other else "hard",
-            )
-            for one, other in pairs
-        ]
+        kinds = {True: ("train", "easy"), False: ("test", "hard")}
+        orders = [Order(f"{a}-{b}", (a, b), *kinds[a == b]) for a in DRINKS for b in DRINKS]
         tasks = {order.task_id: order for order in orders}
         super().__init__(tasks, max_steps=max_steps, split=split, render_mode=render_mode)
 
@@ -199,6 +180,5 @@ class Cafe(IADEnv[str, Table]):
 GUEST = "The guest says: some"
 """How every answer of the world begins."""
 
-gym.register("Toy/Digger-v0", entry_point="tests.contract.toy:Digger")
-gym.register("Toy/SlipperyDigger-v0", entry_point="tests.contract.toy:SlipperyDigger")
-gym.register("Toy/Cafe-v0", entry_point="tests.contract.toy:Cafe")
+for name in ("Digger", "SlipperyDigger", "Cafe"):
+    gym.register(f"Toy/{name}-v0", entry_point=f"tests.contract.toy:{name}")

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,16 +22,9 @@ from typing import Any
 from inspect_ai import Task, eval, eval_retry, task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.log import EvalLog, EvalRetryError, ProvenanceData, invalidate_samples, read_eval_log, write_eval_log
-from inspect_ai.model import (
-    ChatMessageSystem,
-    ChatMessageUser,
-    ContentImage,
-    ContentText,
-    ModelAPI,
-    ModelOutput,
-    ModelUsage,
-    modelapi,
-)
+from inspect_ai.model import ChatMessageSystem as System
+from inspect_ai.model import ChatMessageUser as User
+from inspect_ai.model import ContentImage, ContentText, ModelAPI, ModelOutput, ModelUsage, modelapi
 from inspect_ai.scorer import Score, match, mean, scorer, value_to_float
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
@@ -81,31 +75,31 @@ def failing(mode: str) -> Solver:
     return solve
 
 
-@scorer(metrics={"*": [mean()]})
-def parts() -> Any:
+def scored(value_of: Callable[[TaskState, Any], Any]) -> Any:
     async def score(state: TaskState, target: Any) -> Score:
-        said = state.output.completion
-        return Score(value={"right": float(said == target.text), "length": len(said) / 10})
+        return Score(value=value_of(state, target))
 
     return score
+
+
+@scorer(metrics={"*": [mean()]})
+def parts() -> Any:
+    def value_of(state: TaskState, target: Any) -> Any:
+        said = state.output.completion
+        return {"right": float(said == target.text), "length": len(said) / 10}
+
+    return scored(value_of)
 
 
 @scorer(metrics=[])
 def pair() -> Any:
-    async def score(state: TaskState, target: Any) -> Score:
-        return Score(value=[1, 0.5])
-
-    return score
+    return scored(lambda state, target: [1, 0.5])
 
 
 @scorer(metrics=[mean()])
 def any_value() -> Any:
     """A value of each kind that a score can have, by sample."""
-
-    async def score(state: TaskState, target: Any) -> Score:
-        return Score(value=VALUES[int(str(state.sample_id).rpartition("-")[2])])
-
-    return score
+    return scored(lambda state, target: VALUES[int(str(state.sample_id).rpartition("-")[2])])
 
 
 @task
@@ -120,10 +114,10 @@ def arithmetic(n: int = 8, scorers: str = "match", fails: str = "") -> Task:
 def chats() -> Task:
     """Inputs that logs keep elsewhere or shortened: messages, pictures, and long texts."""
     inputs: list[Any] = [
-        [ChatMessageSystem(content="Count."), ChatMessageUser(content="What is 0+1?")],
-        [ChatMessageUser(content=[ContentText(text="What is 1+1?"), ContentImage(image=DOT)])],
+        [System(content="Count."), User(content="What is 0+1?")],
+        [User(content=[ContentText(text="What is 1+1?"), ContentImage(image=DOT)])],
         "x" * 6000 + " What is 2+1?",
-        [ChatMessageUser(content="y" * 6000 + " What is 3+1?")],
+        [User(content="y" * 6000 + " What is 3+1?")],
     ]
     data = [Sample(id=place + 1, input=one, target=str(place + 1)) for place, one in enumerate(inputs)]
     return Task(dataset=MemoryDataset(data), solver=once_more(), scorer=match())

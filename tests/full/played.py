@@ -21,14 +21,7 @@ each_environment = pytest.mark.parametrize(
 
 
 class Played(NamedTuple):
-    """An episode in a plain loop.
-
-    Attributes:
-        task_id: Id of the task.
-        told: What the model was told, and what it said.
-        metrics: The outcome's metrics.
-        stop_reason: Why the episode ended.
-    """
+    """An episode in a plain loop: what the model was told and said in it, and its outcome."""
 
     task_id: str
     told: Told
@@ -44,12 +37,7 @@ def opening(messages: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 class Answerer:
-    """Knows what to say in every episode of the first tasks: the first is solved, the next not, and so on.
-
-    Args:
-        env_id: Id of the environment. The test is skipped where it can't be made.
-        n: How many tasks.
-    """
+    """Knows what to say in every episode of the first n tasks: the first is solved, the next not, and so on."""
 
     def __init__(self, env_id: str, n: int) -> None:
         self.episodes: dict[tuple[str, ...], Played] = {}

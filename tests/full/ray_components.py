@@ -16,18 +16,13 @@ from tests.iad_policy.evaluation_toy import DIGITS, DialsEnv
 class Dials:
     """Turns a random dial after a while, and notes every answer in a file before it is given.
 
-    Args:
-        notes: The file.
-        answer_s: How long an answer takes.
-        deaths: Task -> how often the process dies in it, instead of the second answer there.
+    `deaths` says of a task how often the process dies in it, instead of the second answer there.
     """
 
     identity = "dials"
 
     def __init__(self, notes: Path, answer_s: float = 0.0, deaths: dict[str, int] | None = None) -> None:
-        self._notes = notes
-        self._answer_s = answer_s
-        self._deaths = deaths or {}
+        self._notes, self._answer_s, self._deaths = notes, answer_s, deaths or {}
 
     def propose(self, state: State, *, feedback: Any, temperature: float | None, rng: Random) -> Candidate:
         time.sleep(self._answer_s)

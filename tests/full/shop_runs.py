@@ -3,7 +3,7 @@
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -27,27 +27,21 @@ class PlainRun(NamedTuple):
     progress: float
 
 
-def solved(seed: int, **env_args: Any) -> PlainRun:
-    """The episode of a seed, with the purchase that is wanted."""
+def solved(seed: int, agent: str = "solution", **env_args: Any) -> PlainRun:
+    """The episode of a seed, with the purchase that is wanted, or with what another agent does."""
     env = gym.make(SHOP, **env_args)
-    _, info = env.reset(seed=seed)
-    shop: Any = env.unwrapped
-    return _played(env, str(info["task_id"]), shop.oracle(shop.snapshot())["solution"])
-
-
-def shopped(seed: int) -> PlainRun:
-    """The episode of a seed, with what the rule-based agent does."""
-    env = gym.make(SHOP)
-    with IADPolicyWrapper("shopper", env, strategy="single") as policy:
+    with IADPolicyWrapper(agent, env, strategy="single") as policy:
         actions, _, info = play(env, policy, seed=seed)
-    return _played(env, str(info["task_id"]), actions)
-
-
-def _played(env: gym.Env[Any, Any], task_id: str, actions: Sequence[str]) -> PlainRun:
+    task_id = str(info["task_id"])
     env.reset(options={"task_id": task_id})
     steps = [env.step(action) for action in actions]
     assert steps[-1][2] or steps[-1][3]
     return PlainRun(task_id, tuple(actions), tuple(float(step[1]) for step in steps), steps[-1][4]["progress"])
+
+
+def shopped(seed: int) -> PlainRun:
+    """The episode of a seed, with what the rule-based agent does."""
+    return solved(seed, "shopper")
 
 
 def said(run: PlainRun, style: str) -> tuple[list[str], ChatOutcome]:

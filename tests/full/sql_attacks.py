@@ -1,13 +1,12 @@
 """Queries that try to take all time or all room of an SQL server, to change it, or to look around, by dialect."""
 
+import tomllib
+from pathlib import Path
+
 ENDLESS = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c)"
 LARGE = ENDLESS.replace("SELECT 1 ", "SELECT 1::bigint ")
-DOUBLING = ", ".join(
-    [
-        "a0 AS (SELECT 1 AS x UNION ALL SELECT 2)",
-        *(f"a{i} AS (SELECT p.x FROM a{i - 1} p, a{i - 1} q)" for i in range(1, 26)),
-    ]
-)
+DOUBLED = [f"a{i} AS (SELECT p.x FROM a{i - 1} p, a{i - 1} q)" for i in range(1, 26)]
+DOUBLING = ", ".join(["a0 AS (SELECT 1 AS x UNION ALL SELECT 2)", *DOUBLED])
 SLOW_ATTACKS = {
     "postgresql": {
         "sleep": "SELECT pg_sleep(60)",
@@ -72,94 +71,6 @@ QUICK_ATTACKS = {
     },
 }
 """Queries that take too much."""
-_REFUSED_OF_BOTH = {
-    "insert": "INSERT INTO station (station_id) VALUES (1000)",
-    "update": "UPDATE station SET name = 'x'",
-    "delete": "DELETE FROM station",
-    "drop": "DROP TABLE station",
-    "create": "CREATE TABLE mine (a int)",
-    "locking rows": "SELECT * FROM station FOR UPDATE",
-    "explain": "EXPLAIN SELECT 1",
-    "nothing": "",
-    "a comment": "-- SELECT 1",
-}
-REFUSED = {
-    "postgresql": {
-        **_REFUSED_OF_BOTH,
-        "delete returning": "WITH gone AS (DELETE FROM station RETURNING *) SELECT * FROM gone",
-        "create in public": "CREATE TABLE public.mine (a int)",
-        "temporary table": "CREATE TEMP TABLE station (a int)",
-        "temporary view": "CREATE TEMP VIEW station AS SELECT 1",
-        "select into": "SELECT 1 AS a INTO mine",
-        "select into temp": "SELECT 1 AS a INTO TEMP mine",
-        "locking a table": "LOCK TABLE station",
-        "read write": "SET TRANSACTION READ WRITE",
-        "settings": "SET statement_timeout = 0",
-        "show": "SHOW server_version",
-        "role": "SET ROLE postgres",
-        "session": "SET SESSION AUTHORIZATION postgres",
-        "copy to a file": "COPY station TO '/tmp/iad-stations'",
-        "copy to a program": "COPY station TO PROGRAM 'cat >/tmp/iad-stations'",
-        "copy from a program": "COPY station FROM PROGRAM 'id'",
-        "copy to us": "COPY station TO STDOUT",
-        "copy from us": "COPY station FROM STDIN",
-        "reading a file": "SELECT pg_read_file('/etc/passwd')",
-        "listing a folder": "SELECT * FROM pg_ls_dir('/')",
-        "importing a file": "SELECT lo_import('/etc/passwd')",
-        "a large object": "SELECT lo_from_bytea(0, 'x')",
-        "advisory lock": "SELECT pg_advisory_lock(1)",
-        "advisory try": "SELECT pg_try_advisory_xact_lock(1)",
-        "terminating others": "SELECT pg_terminate_backend(pid, 0) FROM pg_locks",
-        "cancelling others": "SELECT pg_cancel_backend(pid) FROM pg_locks",
-        "the queries of others": "SELECT query FROM pg_stat_activity",
-        "the queries of others by function": "SELECT * FROM pg_stat_get_activity(NULL)",
-        "messages": "SELECT pg_notify('a', 'b')",
-        "a block of code": "DO $$ BEGIN PERFORM pg_sleep(60); END $$",
-        "passwords": "SELECT rolpassword FROM pg_authid",
-        "two statements": "SELECT 1; SELECT 2",
-        "a limit and a sleep": "SET statement_timeout = 0; SELECT pg_sleep(3)",
-        "ending the transaction first": "COMMIT; DELETE FROM station",
-        "a nested comment": "/* /* */ SELECT 1 */ SET statement_timeout = 0",
-        "listen": "LISTEN a",
-        "prepare": "PREPARE q AS SELECT 1",
-        "cursor": "DECLARE c CURSOR WITH HOLD FOR SELECT 1",
-    },
-    "mysql": {
-        **_REFUSED_OF_BOTH,
-        "replace": "REPLACE INTO station (station_id) VALUES (1)",
-        "temporary table": "CREATE TEMPORARY TABLE station (a int)",
-        "locking a table": "LOCK TABLES station READ",
-        "a named lock": "SELECT GET_LOCK('a', 0)",
-        "settings": "SET max_statement_time = 0",
-        "settings of a statement": "SET STATEMENT max_statement_time = 0 FOR SELECT SLEEP(60)",
-        "show": "SHOW TABLES",
-        "analyze": "ANALYZE FORMAT=JSON SELECT 1",
-        "describe": "DESC station",
-        "do": "DO SLEEP(60)",
-        "handler": "HANDLER station OPEN",
-        "ending others": "KILL 1",
-        "ending others in a comment": "/*! KILL 1 */",
-        "ending others in MariaDB's comment": "/*M!100000 KILL 1 */",
-        "a query in a comment that is executed": "/*!50000 SELECT 1 */",
-        "a list in a comment that is executed": "SELECT * FROM information_schema./*!processlist*/",
-        "the queries of others": "SELECT info FROM information_schema.processlist",
-        "the queries of others, quoted": "SELECT info FROM `information_schema`.`PROCESSLIST`",
-        "the queries of others by name": "SELECT * FROM performance_schema.threads",
-        "users": "SELECT * FROM mysql.user",
-        "passwords": "SELECT * FROM mysql.global_priv",
-        "writing a file": "SELECT * FROM station INTO OUTFILE '/tmp/iad-stations'",
-        "writing a blob": "SELECT 1 INTO DUMPFILE '/tmp/iad-station'",
-        "loading a file": "LOAD DATA LOCAL INFILE '/etc/passwd' INTO TABLE station",
-        "into a variable": "SELECT 1 INTO @a",
-        "a block of code": "BEGIN NOT ATOMIC SELECT SLEEP(60); END",
-        "ending the transaction": "COMMIT",
-        "prepare": "PREPARE q FROM 'SELECT 1'",
-        "dynamic SQL": "EXECUTE IMMEDIATE 'SELECT SLEEP(60)'",
-        "call": "CALL sys.ps_setup_show_enabled(1, 1)",
-        "another database": "USE mysql",
-        "a semicolon": ";",
-        "an open comment": "/* SELECT 1",
-        "a sign": "--1",
-    },
-}
+_KNOWN = tomllib.loads(Path(__file__).with_name("sql_refused.toml").read_text(encoding="utf-8"))
+REFUSED: dict[str, dict[str, str]] = {name: {**_KNOWN["both"], **_KNOWN[name]} for name in ("postgresql", "mysql")}
 """What is not one reading query."""

@@ -51,24 +51,21 @@ def serving(dialect: Dialect) -> Iterator[str]:
     user = pwd.getpwuid(os.geteuid())
     if os.geteuid() == 0:  # servers refuse to run as root
         known = {one.pw_name: one for one in pwd.getpwall()}
-        user = next(
-            known[name] for name in ("postgres" if dialect == "postgresql" else "mysql", "nobody") if name in known
-        )
+        user = known.get("postgres" if dialect == "postgresql" else "mysql", known["nobody"])
         as_user = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
         os.chown(folder, user.pw_uid, user.pw_gid)
     data, socket = folder / "data", folder / "socket"
     if dialect == "postgresql":
-        making = [install, "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"]
-        quick = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "shared_buffers=32MB")
-        settings = [word for setting in ("listen_addresses=", *quick) for word in ("-c", setting)]
-        running = [program, "-D", data, "-k", folder, *settings]
+        making = [install, *f"-D {data} -U postgres -A trust -E UTF8 --no-sync".split()]
+        quick = "-c fsync=off -c synchronous_commit=off -c full_page_writes=off -c shared_buffers=32MB"
+        running = [program, *f"-D {data} -k {folder} -c listen_addresses= {quick}".split()]
         dsn = f"host={folder} user=postgres dbname=postgres"
     else:
         making = [install, "--no-defaults", f"--datadir={data}", f"--user={user.pw_name}"]
         making += ["--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve"]
-        quick = ("innodb-flush-log-at-trx-commit=0", "innodb-doublewrite=0", "innodb-buffer-pool-size=32M")
+        quick = "--innodb-flush-log-at-trx-commit=0 --innodb-doublewrite=0 --innodb-buffer-pool-size=32M"
         running = [program, "--no-defaults", f"--datadir={data}", f"--socket={socket}", "--skip-networking"]
-        running += ["--pid-file=pid", "--innodb-log-file-size=8M", *(f"--{one}" for one in quick)]
+        running += ["--pid-file=pid", "--innodb-log-file-size=8M", *quick.split()]
         dsn = f"mysql://root@localhost/?unix_socket={socket}"
     environment = {"PATH": f"{Path(install).parent}:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"}
     environment |= {"HOME": str(folder), "TMPDIR": str(folder)}

@@ -57,14 +57,18 @@ class Server(NamedTuple):
     reader: str
     guard: str
 
+    @property
+    def is_mysql(self) -> bool:
+        return self.dialect == "mysql"
+
     def opened(self, limits: QueryLimits = LIMITS, name: str = "bike_share") -> MySqlDatabase | PostgresDatabase:
-        kind = MySqlDatabase if self.dialect == "mysql" else PostgresDatabase
+        kind = MySqlDatabase if self.is_mysql else PostgresDatabase
         return kind(self.reader, name, limits, guard_dsn=self.guard)
 
     def administered(self, sql: str) -> Any:
         """Run a statement as the superuser, and return its rows."""
         driver: Any = import_module(DRIVERS[self.dialect][0])
-        given = address(self.admin) if self.dialect == "mysql" else {"conninfo": self.admin}
+        given = address(self.admin) if self.is_mysql else {"conninfo": self.admin}
         with closing(driver.connect(**given, autocommit=True)) as connection, connection.cursor() as cursor:
             cursor.execute(sql)
             return cursor.fetchall() if cursor.description else ()
@@ -110,9 +114,14 @@ def answers_at_once(database: Any) -> bool:
     return len(rows) == 1 and rows[0][0] > 0 and time.monotonic() - started < SLACK_S
 
 
-def each(attacks: dict[str, dict[str, str]]) -> Any:
+def each(*attacks: dict[str, dict[str, str]]) -> Any:
     """Run a test with the attacks on each server."""
-    cases = [pytest.param(one, sql, id=f"{one}-{name}") for one, own in attacks.items() for name, sql in own.items()]
+    cases = [
+        pytest.param(dialect, sql, id=f"{dialect}-{name}")
+        for kind in attacks
+        for dialect, own in kind.items()
+        for name, sql in own.items()
+    ]
     return pytest.mark.parametrize(("server", "sql"), cases, indirect=["server"])
 
 
@@ -125,15 +134,11 @@ def ended(database: Any, sql: str) -> Any:
     return result
 
 
-@each(SLOW_ATTACKS)
-def test_a_query_that_takes_too_long_ends_in_time(sql: str, database: Any) -> None:
-    assert ended(database, sql).status in ("timeout", "limit")
-
-
-@each(QUICK_ATTACKS)
-def test_a_query_that_takes_too_much_ends_in_time_and_within_the_caps(sql: str, database: Any) -> None:
+@each(SLOW_ATTACKS, QUICK_ATTACKS)
+def test_a_query_that_takes_too_long_or_too_much_ends_in_time_and_within_the_caps(sql: str, database: Any) -> None:
     result = ended(database, sql)
-    assert result.status in ("limit", "timeout", "error") or result.is_cut
+    is_slow = sql in SLOW_ATTACKS["postgresql"].values() or sql in SLOW_ATTACKS["mysql"].values()
+    assert result.status in ("limit", "timeout", *(() if is_slow else ("error",))) or (result.is_cut and not is_slow)
     assert len(result.rows) <= LIMITS.rows
 
 
@@ -146,13 +151,12 @@ def test_what_is_not_one_reading_query_is_refused_and_changes_nothing(sql: str, 
     before = server.administered(state)
     result = database.run(sql)
     assert (result.status, result.rows) == ("rejected", ())
-    assert result.message.startswith("not allowed: ")
     assert server.administered(state) == before
     assert answers_at_once(database)
 
 
 def test_what_a_query_changes_does_not_hold_for_the_next(server: Server, database: Any) -> None:
-    if server.dialect == "mysql":
+    if server.is_mysql:
         ask = "SELECT @@max_statement_time, @@tx_read_only, @@max_session_mem_used, @@tmp_disk_table_size, DATABASE()"
         expected = ((Decimal("1.000000"), 1, LIMITS.heap_bytes, 100 << 20, "bike_share"),)
         assert database.run(ask).rows == expected
@@ -172,13 +176,7 @@ def test_what_a_query_changes_does_not_hold_for_the_next(server: Server, databas
 
 @MYSQL
 def test_one_query_is_run_in_every_form_and_always_at_the_same_time(database: Any) -> None:
-    for sql in (
-        "SELECT 1",
-        " (SELECT 1)",
-        "WITH a AS (SELECT 1) SELECT * FROM a",
-        "VALUES (1)",
-        "# a\n/* b */SELECT 1;",
-    ):
+    for sql in (" (SELECT 1)", "WITH a AS (SELECT 1) SELECT * FROM a", "VALUES (1)", "# a\n/* b */SELECT 1;"):
         assert database.run(sql).rows == ((1,),)
     for sql in ("SELECT 1; SELECT 2", "SELECT 1; DELETE FROM station", "SELECT 1;; KILL 1"):
         result = database.run(sql)
@@ -193,18 +191,10 @@ def test_one_query_is_run_in_every_form_and_always_at_the_same_time(database: An
 
 def test_what_goes_on_after_the_servers_limit_is_ended_through_the_second_connection(server: Server) -> None:
     # MariaDB looks at its limit, and at being ended, only between two rows.
-    sql, asking, ended = {
-        "postgresql": (
-            "SELECT public.stubborn()",
-            "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT public.stubborn%'",
-            [[(0,)]],
-        ),
-        "mysql": (
-            HUGE,
-            "SELECT command FROM information_schema.processlist WHERE info LIKE 'SELECT /* huge%'",
-            [(("Killed",),), ()],
-        ),
-    }[server.dialect]
+    sql, ended = (HUGE, [(("Killed",),), ()]) if server.is_mysql else ("SELECT public.stubborn()", [[(0,)]])
+    asking = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT public.stubborn%'"
+    if server.is_mysql:
+        asking = "SELECT command FROM information_schema.processlist WHERE info LIKE 'SELECT /* huge%'"
     limits = QueryLimits(seconds=0.05, grace_s=0.05, result_bytes=1 << 40)
     with server.opened(limits) as database:
         result = database.run(sql)
@@ -253,22 +243,14 @@ def test_the_reader_has_no_right_but_to_read(server: Server, database: Any) -> N
     assert database.run(asked).rows == (("bike_share",), ("clinic_lab",), ("library_network",), ("music_label",))
 
 
-def test_values_come_as_the_official_evaluators_driver_gives_them_and_numbers_are_compared_as_numbers(
-    server: Server, database: Any
-) -> None:
-    is_mysql = server.dialect == "mysql"
-    blob, more, last = (
-        ("X'00ff'", "TIME '10:00:00', JSON_ARRAY(1), '0000-00-00'", (timedelta(hours=10), "[1]", "0000-00-00"))
-        if is_mysql
-        else (
-            "'\\x00ff'::bytea",
-            "'infinity'::date, ARRAY[1, 2], '{\"a\": 1}'::json, INTERVAL '1 day'",
-            ("infinity", "{1,2}", '{"a": 1}', "1 day"),
-        )
-    )
-    half, one_as_float, rounded = (
-        ("0.5e0", "1e0", "docks + 0e0") if is_mysql else ("0.5::float8", "1::float8", "docks::float8")
-    )
+def test_values_come_as_the_official_evaluators_driver_gives_them(server: Server, database: Any) -> None:
+    if server.is_mysql:
+        more, last = "TIME '10:00:00', JSON_ARRAY(1), '0000-00-00'", (timedelta(hours=10), "[1]", "0000-00-00")
+        blob, half, one_as_float, rounded = "X'00ff'", "0.5e0", "1e0", "docks + 0e0"
+    else:
+        more = "'infinity'::date, ARRAY[1, 2], '{\"a\": 1}'::json, INTERVAL '1 day'"
+        last = ("infinity", "{1,2}", '{"a": 1}', "1 day")  # type: ignore[assignment]
+        blob, half, one_as_float, rounded = "'\\x00ff'::bytea", "0.5::float8", "1::float8", "docks::float8"
     days = "DATE '2020-02-29', TIMESTAMP '2020-02-29 12:30:00'"
     row = (1, Decimal("2.50"), 0.5, True, None, "é", b"\0\xff", date(2020, 2, 29), datetime(2020, 2, 29, 12, 30))
     sql = f"SELECT 1, 2.50, {half}, TRUE, NULL, 'é', {blob}, {days}, {more}"
@@ -276,7 +258,7 @@ def test_values_come_as_the_official_evaluators_driver_gives_them_and_numbers_ar
     one, other = (database.run(f"SELECT AVG({sql}) FROM station").rows for sql in ("docks", rounded))
     assert isinstance(one[0][0], Decimal)
     assert isinstance(other[0][0], float)
-    assert same_bag(one, other) or is_mysql  # which rounds averages
+    assert same_bag(one, other) or server.is_mysql  # which rounds averages
     assert not same_bag([(date(2020, 1, 1),)], [("2020-01-01",)])
     assert len({result_name(database.run(f"SELECT {sql}")) for sql in ("1", "1.00", one_as_float, "TRUE")}) == 1
 
@@ -296,15 +278,12 @@ def test_a_server_that_is_not_there_is_said() -> None:
         (MySqlDatabase, "pymysql", "mysql://nobody@localhost/?unix_socket=/nowhere", "MySQL or MariaDB"),
     ):
         pytest.importorskip(driver)
-        said = f"expected a {name} server that accepts the connection, got: "
-        with kind(dsn, "s") as database, pytest.raises(WorkerFailed, match=said):
+        with kind(dsn, "s") as database, pytest.raises(WorkerFailed, match=f"{name} server"):
             database.run("SELECT 1")
 
 
 @MYSQL
-def test_tables_of_a_dump_in_one_database_are_found_there_and_the_doctor_sees_whether_a_server_answers(
-    server: Server,
-) -> None:
+def test_tables_of_a_dump_in_one_database_are_found_and_the_doctor_sees_a_server(server: Server) -> None:
     server.administered("CREATE DATABASE bird")
     server.administered("CREATE TABLE bird.elsewhere AS SELECT 7 AS seven")
     server.administered(f"GRANT SELECT ON bird.* TO {READER}@localhost")
@@ -320,7 +299,7 @@ def test_tables_of_a_dump_in_one_database_are_found_there_and_the_doctor_sees_wh
 
 
 def test_the_bundled_golds_that_are_valid_in_both_dialects_give_the_same_rows(server: Server) -> None:
-    sqlite_only = ["strftime", "julianday", "date(", "datetime", "IIF", *(["||"] if server.dialect == "mysql" else [])]
+    sqlite_only = ["strftime", "julianday", "date(", "datetime", "IIF", *(["||"] if server.is_mysql else [])]
     data = load_data(DATA, "dev")
     agreeing, different = [], []
     for db_id in sorted({question.db_id for question in data.questions.values()}):
@@ -336,7 +315,7 @@ def test_the_bundled_golds_that_are_valid_in_both_dialects_give_the_same_rows(se
     assert len(agreeing) >= 150
     assert len(different) <= len(agreeing) / 20
     # Where the golds let NULL sort first: PostgreSQL puts it last, or first with DESC.
-    assert server.dialect == "mysql" or all("ORDER BY" in gold for gold in different), different
+    assert server.is_mysql or all("ORDER BY" in gold for gold in different), different
 
 
 @pytest.fixture
@@ -347,19 +326,9 @@ def towns(server: Server, tmp_path: Path) -> Iterator[BirdEnv]:
     env = BirdEnv(data_dir=folder, dialect=server.dialect, **users, time_limit_s=0.5, score_limit_s=0.5)
     yield env
     env.close()
-    if server.dialect == "mysql":
+    if server.is_mysql:
         server.administered(f"REVOKE SELECT ON towns.* FROM {READER}@localhost")
-    server.administered("DROP DATABASE towns" if server.dialect == "mysql" else "DROP SCHEMA towns CASCADE")
-
-
-def test_every_gold_of_the_environment_scores_one_and_a_write_scores_nothing(towns: BirdEnv) -> None:
-    for task_id, sql in GOLDS.items():
-        gold = sql.replace('"', "`") if towns._server.dialect == "mysql" else sql  # type: ignore[union-attr]
-        towns.reset(options={"task_id": task_id})
-        assert towns.step(f"submit[{gold}]")[1] == 1.0, gold
-        towns.reset(options={"task_id": task_id})
-        _, reward, terminated, _, info = towns.step("submit[DELETE FROM shop]")
-        assert (reward, terminated, info["reward_parts"]["rejected"]) == (0.0, True, 1.0)
+    server.administered("DROP DATABASE towns" if server.is_mysql else "DROP SCHEMA towns CASCADE")
 
 
 @pytest.mark.parametrize("way", COPYING)
@@ -375,7 +344,14 @@ def test_a_copy_of_the_environment_has_a_connection_of_its_own(towns: BirdEnv, w
     other.close()
 
 
-def test_the_environment_shows_the_servers_schema_and_says_its_dialect(towns: BirdEnv, server: Server) -> None:
+def test_the_environment_shows_the_servers_schema_and_its_golds_score_one(towns: BirdEnv, server: Server) -> None:
+    for task_id, sql in GOLDS.items():
+        gold = sql.replace('"', "`") if server.is_mysql else sql
+        towns.reset(options={"task_id": task_id})
+        assert towns.step(f"submit[{gold}]")[1] == 1.0, gold
+        towns.reset(options={"task_id": task_id})
+        _, reward, terminated, _, info = towns.step("submit[DELETE FROM shop]")
+        assert (reward, terminated, info["reward_parts"]["rejected"]) == (0.0, True, 1.0)
     observation, info = towns.reset(options={"task_id": "7"})
     said = {
         "postgresql": ("PostgreSQL's dialect", "sales double precision", 'CREATE TABLE "order item" ('),
@@ -405,21 +381,17 @@ FINDINGS = [
 
 
 def test_findings_are_in_words_that_help(towns: BirdEnv, server: Server) -> None:
-    sleep, limit = ("SLEEP", "max_statement_time") if server.dialect == "mysql" else ("pg_sleep", "statement_timeout")
+    sleep, limit = ("SLEEP", "max_statement_time") if server.is_mysql else ("pg_sleep", "statement_timeout")
     divide = "SELECT staff / id FROM shop"
-    own = [
-        (f"SELECT {sleep}(60)", "timeout", "timed out"),
-        (f"SET {limit} = 0", "rejected", "not allowed: SET; only one reading query is"),
-        (divide, "integer_division", "CAST"),
-    ]
+    own = [(f"SELECT {sleep}(60)", "timeout", "timed out"), (f"SET {limit} = 0", "rejected", "SET")]
+    own.append((divide, "integer_division", "CAST"))
     for sql, code, said in [*FINDINGS, *own]:
         towns.reset(options={"task_id": "7"})
         observation, _, terminated, _, info = towns.step(f"execute[{sql}]")
         found = {finding["code"]: finding["message"] for finding in info["facts"]["findings"]}
-        if server.dialect == "mysql" and sql == divide:  # where it gives a fraction
+        if server.is_mysql and sql == divide:  # where it gives a fraction
             assert code not in found
             continue
         assert said in found[code], sql
-        assert not terminated
-        assert "Question:" in observation
+        assert (terminated, "Question:" in observation) == (False, True)
         assert towns.step("execute[SELECT 1]")[4]["page"]["rows"] == ((1,),)

@@ -69,9 +69,7 @@ def agents(server: OpenAIServer, tmp_path_factory: pytest.TempPathFactory) -> di
 
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("name", AGENTS)
-def test_an_agent_proposes_and_its_tokens_are_counted(
-    name: str, threads: int, agents: dict[str, Any], server: OpenAIServer
-) -> None:
+def test_an_agent_proposes_and_its_tokens_are_counted(name: str, threads: int, agents: Any, server: Any) -> None:
     env = gym.make(SHOP)
     server.requests.clear()
     with IADPolicyWrapper(agents[name], env, strategy="bon-sc", n=3, threads=threads) as policy:

@@ -9,8 +9,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import AsyncExitStack, ExitStack
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +26,16 @@ from mcp.shared.exceptions import MCPError
 
 from iad_policy.bridges.chat import OVER, ChatOutcome
 from iad_policy.bridges.mcp import TRIAL, contents, mcp_server
-from tests.full.played import each_environment
 from tests.full.processes import ROOT, examples, printed, wait_for
 from tests.full.shop_runs import SHOP, PlainRun, command, said, shopped, solved, watched
-from tests.iad_policy.bridges.gold import Told, aimless, gold_in, solving
 
 COMMAND = ["-m", "iad_policy.cli", "serve", "--mcp", SHOP]
+HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
+BEGIN = {"method": "tools/call", "params": {"name": "begin", "arguments": {"seed": 0}}}
+OPENING: list[dict[str, Any]] = [
+    {"id": 1, "method": "initialize", "params": HELLO},
+    {"method": "notifications/initialized"},
+]
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # theirs
 
 
@@ -52,6 +55,12 @@ async def begun(client: Client, **given: Any) -> str:
 
 async def acted(client: Client, action: str, tool: str = "act") -> str:
     return text_of(await client.call_tool(tool, {"action": action}))
+
+
+async def refused(client: Client, tool: str, **given: Any) -> str:
+    result = await client.call_tool(tool, given)
+    assert result.is_error
+    return str(result.content[0].text)
 
 
 async def tools(client: Client) -> set[str]:
@@ -89,26 +98,6 @@ def test_an_episode_is_the_conversation_and_its_outcome_goes_to_the_server_alone
     assert [outcome.reward for outcome in ended[:2]] == [sum(run.rewards) for run in runs[:2]]
     assert ended[0].success
     assert ended[2].reward == 1 > ended[3].reward
-
-
-@each_environment
-def test_no_text_has_gold(env_id: str) -> None:
-    """Neither what is seen nor a preview, with aimless answers and with those that solve the task."""
-    env: Any = gym.make(env_id)
-    task_id = env.unwrapped.task_ids[0]
-
-    async def ask(client: Client) -> None:
-        for answers in (aimless(env), solving(env, task_id)):
-            texts = [await begun(client, task_id=task_id, seed=0)]
-            for answer in answers:
-                shown = await acted(client, answer, "preview")
-                if "It would end the task" not in shown:  # that page is the world's own, without the score
-                    texts.append(shown)
-                texts.append(await acted(client, answer))
-            assert gold_in(Told(texts, answers), env, task_id) == []
-
-    asking(mcp_server(env_id, preview=True), ask)
-    env.close()
 
 
 async def meet_nobody(one: Client, other: Client) -> None:
@@ -162,15 +151,10 @@ def test_calls_of_one_session_at_the_same_time_are_taken_one_after_another(monke
 def test_what_a_client_can_mend_is_told_in_our_words_and_the_session_goes_on() -> None:
     async def ask(client: Client) -> None:
         assert await tools(client) == {"begin", "act"}
-        for tool, given, message in (
-            ("act", {"action": "search[tea]"}, "expected begin before anything else"),
-            ("begin", {"task_id": "test-9999"}, "expected a known task_id, got 'test-9999'"),
-        ):
-            refused = await client.call_tool(tool, given)
-            assert refused.is_error
-            assert message in refused.content[0].text
+        assert "expected begin" in (await refused(client, "act", action="search[tea]"))
+        assert "'test-9999'" in (await refused(client, "begin", task_id="test-9999"))
         assert "Actions left: 15." in await begun(client, task_id="test-0001")
-        assert (await client.call_tool("begin", {"task_id": "test-9999"})).is_error
+        await refused(client, "begin", task_id="test-9999")
         assert "Actions left: 14." in await acted(client, "search[tea]")
 
     ended: list[ChatOutcome] = []
@@ -192,42 +176,12 @@ def test_an_agent_tries_goes_back_and_commits() -> None:
         assert "Actions left: 15." in text_of(await client.call_tool("restore", {"snapshot": name}))
         for action in run.actions:
             await acted(client, action)
-        refused = await other.call_tool("restore", {"snapshot": name})
-        assert f"expected a snapshot of this task, got '{name}'; known: none" in refused.content[0].text
+        assert f"got '{name}'; known: none" in await refused(other, "restore", snapshot=name)
         assert ended == []
         assert text_of(await client.call_tool("commit", {})) == OVER
         assert (ended[0].success, ended[0].steps, ended[0].tried) == (True, len(run.actions), len(run.actions) + 2)
 
     asking(mcp_server(SHOP, snapshots=1, on_end=ended.append), ask, n=2)
-
-
-def test_a_second_request_with_an_id_in_work_is_refused_at_once() -> None:
-    """Eight at a time: one is answered, and the client of the others need not wait until it gives up."""
-    with ThreadPoolExecutor(8) as pool, command("--mcp", "--port", 0) as (_, address):  # its end frees who waits
-        session = ""
-
-        def sent(message: dict[str, Any]) -> tuple[int, str, str]:
-            headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-            headers |= {"Mcp-Session-Id": session} if session else {}
-            body = json.dumps({"jsonrpc": "2.0", **message}).encode()
-            try:
-                with urllib.request.urlopen(urllib.request.Request(address, body, headers), timeout=20) as answer:
-                    return answer.status, answer.headers.get("Mcp-Session-Id", ""), answer.read().decode()
-            except urllib.error.HTTPError as error:
-                with error:
-                    return error.code, "", error.read().decode()
-
-        hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
-        _, session, _ = sent({"id": 1, "method": "initialize", "params": hello})
-        sent({"method": "notifications/initialized"})
-        call = {"id": 7, "method": "tools/call", "params": {"name": "begin", "arguments": {"seed": 0}}}
-        asked = [pool.submit(sent, call) for _ in range(8)]
-        assert not wait(asked, timeout=20).not_done
-        answers = [one.result() for one in asked]
-        assert {status for status, *_ in answers} <= {200, 409}
-        assert any("Now you see" in text for status, _, text in answers if status == 200)
-        assert all("an id of its own" in text for status, _, text in answers if status == 409)
-        assert sent(call)[0] == 200
 
 
 def test_an_environment_lives_as_long_as_its_session() -> None:
@@ -251,7 +205,7 @@ def test_over_stdin_and_stdout_a_client_starts_the_command(tmp_path: Path) -> No
 
     async def ask(client: Client) -> None:
         assert await tools(client) == {"begin", "act", "preview"}
-        assert (await client.call_tool("begin", {"task_id": "test-0001"})).is_error  # it is of another split
+        await refused(client, "begin", task_id="test-0001")  # it is of another split
         assert (await played(client, solved(0, split="dev")))[-1] == OVER
         assert "Actions left: 20." in await begun(client, seed=1)
 
@@ -260,28 +214,18 @@ def test_over_stdin_and_stdout_a_client_starts_the_command(tmp_path: Path) -> No
     lines = [json.loads(line) for line in outcomes.read_text().splitlines()]
     assert [(line["success"], line["stop_reason"]) for line in lines] == [(True, "done"), (False, "")]
     assert lines[1]["task_id"].startswith("dev-")
-    assert (tmp_path / "stderr").read_text().splitlines() == [
-        f"{SHOP} is open to an MCP client at stdin and stdout.",
-        "Press Ctrl-C to stop.",
-    ]
+    assert len((tmp_path / "stderr").read_text().splitlines()) == 2
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_session_and_the_command_though_stdin_stays_open(number: int, tmp_path: Path) -> None:
     outcomes = tmp_path / "outcomes.jsonl"
     words = [sys.executable, *COMMAND, "--outcomes", str(outcomes)]
-    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
-    sent = [
-        {"id": 1, "method": "initialize", "params": hello},
-        {"method": "notifications/initialized"},
-        {"id": 2, "method": "tools/call", "params": {"name": "begin", "arguments": {"seed": 0}}},
-    ]
-    with subprocess.Popen(
-        words, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(words, cwd=ROOT, text=True, **pipes) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        for message in sent:
+        for message in (*OPENING, {"id": 2, **BEGIN}):
             process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
         process.stdin.flush()
         answers = [json.loads(process.stdout.readline()) for _ in range(2)]
@@ -309,27 +253,12 @@ def test_over_http_sessions_do_not_meet_and_end_with_their_clients(tmp_path: Pat
         asking(address, ask_without, mode="2026-07-28")
         for header, value in (("Host", "shop.example"), ("Origin", "http://shop.example")):  # a page of another site
             request = urllib.request.Request(address, data=b"{}", headers={header: value})
-            with pytest.raises(urllib.error.HTTPError) as refused:
+            with pytest.raises(urllib.error.HTTPError) as error:
                 urllib.request.urlopen(request, timeout=20)
-            with refused.value as answer:
-                said = f"expected the header {header} with an address of this machine"
-                assert (answer.code, answer.read().decode().partition(",")[0]) == (403, said)
+            with error.value as answer:
+                assert (answer.code, header in answer.read().decode()) == (403, True)
     reasons = [json.loads(line)["stop_reason"] for line in outcomes.read_text().splitlines()]
     assert sorted(reasons) == ["", "done", "done"]
-
-
-def test_a_client_that_is_still_connected_does_not_keep_the_server() -> None:
-    is_closed = False
-
-    async def ask(client: Client) -> None:
-        nonlocal is_closed
-        await begun(client, seed=0)
-        await anyio.to_thread.run_sync(opened.close)
-        is_closed = True
-
-    opened = ExitStack()
-    asking(opened.enter_context(command("--mcp", "--port", 0))[1], ask)
-    assert is_closed
 
 
 def test_the_pages_first_example_runs_and_pictures_are_sent_as_pictures() -> None:

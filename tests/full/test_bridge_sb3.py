@@ -42,9 +42,7 @@ def shop() -> gym.Env[Any, Any]:
     return Rows(gym.make(SHOP, **OPTIONS))
 
 
-def test_their_check_passes_and_a_vector_is_made_by_id_though_pictures_are_asked_for(
-    recwarn: pytest.WarningsRecorder,
-) -> None:
+def test_their_check_passes_and_a_vector_is_made_by_id_though_pictures_are_asked_for(recwarn: Any) -> None:
     check_env(shop())
     (said,) = [str(warned.message) for warned in recwarn if "stable" in str(warned.filename)]
     assert "unconventional shape" in said

@@ -15,7 +15,7 @@ from iad_policy.bridges.chat import OVER, Chat
 from iad_policy.bridges.trl import grpo_dataset, grpo_environment, log_outcomes
 from iad_policy.models.local.files import fetched
 from tests.full.processes import examples, python
-from tests.full.tiny import CHATML, byte_tokenizer, tiny_model
+from tests.full.tiny import CHATML, QUIET, byte_tokenizer, tiny_model
 from tests.iad_policy.playing import play
 
 os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")  # environments are a new feature of TRL
@@ -59,22 +59,11 @@ def trainer(answers: list[list[str]], tmp_path: Path, **given: Any) -> Any:
             texts = [said.pop(0) for said in speaking]
             return [self._tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts], None
 
-    args = GRPOConfig(
-        output_dir=str(tmp_path),
-        max_steps=1,
-        num_generations=2,
-        per_device_train_batch_size=len(answers),
-        max_completion_length=6000,
-        learning_rate=1e-3,
-        logging_steps=1,
-        report_to=[],
-        save_strategy="no",
-        use_cpu=True,
-        bf16=False,
-    )
+    fixed: dict[str, Any] = {"max_steps": 1, "num_generations": 2, "max_completion_length": 6000, **QUIET}
+    fixed["per_device_train_batch_size"] = len(answers)
+    args = GRPOConfig(output_dir=str(tmp_path), learning_rate=1e-3, **fixed)
     torch.manual_seed(0)
-    model = tiny_model(n_layers=1)
-    return ScriptedTrainer(model, args=args, processing_class=tokenizer(), **given)
+    return ScriptedTrainer(tiny_model(n_layers=1), args=args, processing_class=tokenizer(), **given)
 
 
 @pytest.fixture
@@ -88,9 +77,7 @@ def bought() -> tuple[dict[str, Any], list[str], float]:
     return row, actions, rewards
 
 
-def test_a_training_step_has_the_environments_reward(
-    bought: tuple[dict[str, Any], list[str], float], tmp_path: Path
-) -> None:
+def test_a_training_step_has_the_environments_reward(bought: Any, tmp_path: Path) -> None:
     import torch
 
     row, actions, reward = bought
@@ -121,13 +108,11 @@ def test_a_training_step_has_the_environments_reward(
     assert (nothing, gave_up.steps, gave_up.invalid) == (0.0, 2, 1)
     logged = last_log(made)
     assert logged["reward"] == logged["rewards/WebShop/mean"] == pytest.approx(reward / 2)
-    assert logged["frac_reward_zero_std"] == 0
-    assert logged["WebShop/steps"] == (len(actions) + 2) / 2
-    assert logged["WebShop/invalid"] == 0.5
-    assert logged["tools/call_frequency"] == (len(actions) + 2 + 2) / 2
-    assert logged["tools/failure_frequency"] == 0
+    n = len(actions)
+    expected = {"frac_reward_zero_std": 0, "WebShop/steps": (n + 2) / 2, "WebShop/invalid": 0.5}
+    expected |= {"tools/call_frequency": (n + 4) / 2, "tools/failure_frequency": 0}
+    assert {name: logged[name] for name in expected} == expected
     assert any(not torch.equal(before[name], weights) for name, weights in made.model.named_parameters())
-
     # Calls after the end are answered, and change nothing.
     assert said[0][2 * len(actions) - 1 :: 2] == [OVER] * 3
     assert "unreadable answer" in said[1][3]
@@ -164,26 +149,6 @@ def test_environments_are_mixed_by_a_column(tmp_path: Path) -> None:
     logged = last_log(made)
     assert (logged["WebShop/invalid"], logged["InterCodeBash/invalid"]) == (1, 0)
     assert {"rewards/WebShop/mean", "rewards/InterCodeBash/mean"} <= set(logged)
-
-
-def test_an_environment_is_reset_for_every_batch_of_the_datasets_rows(tmp_path: Path) -> None:
-    data = grpo_dataset(SHOP, n=4, seed=3)
-    assert data.column_names == ["prompt", "task_id", "seed"]
-    assert data["seed"][:] == [3] * 4
-    assert [message["role"] for message in data[0]["prompt"]] == ["system", "user"]
-    assert GOLD.findall(str(data[:])) == []
-    shops: list[Any] = []
-    shop = grpo_environment(SHOP)
-
-    def counted() -> Any:
-        shops.append(shop())
-        return shops[-1]
-
-    answers = [[f"Done.{END}"], [call("search[shirt]"), f"Done.{END}"]] * 3
-    made = trainer(answers, tmp_path, train_dataset=data.select(range(3)), environment_factory=counted)
-    made.train()
-    assert len(shops) == 6  # one of them was the probe of the tools
-    assert {one.outcome.steps for one in made.environments} == {0, 1}
 
 
 def test_the_trainer_of_the_documentation_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,23 +49,16 @@ def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def config_of(address: str, out: Path, player: Mapping[str, Any] = IN_PROCESS, **taskset: Any) -> Any:
-    given = {
-        "env": {"taskset": {"id": "iad-verifiers", **taskset}, "player": player},
-        "model": "toy",
-        "client": {"base_url": address},
-        "push": False,
-        "rich": None,
-        "output_dir": str(out),
-    }
-    return EvalConfig.model_validate(given)
+    env = {"taskset": {"id": "iad-verifiers", **taskset}, "player": player}
+    given = {"env": env, "model": "toy", "client": {"base_url": address}, "output_dir": str(out)}
+    return EvalConfig.model_validate({**given, "push": False, "rich": None})
 
 
 def results(folder: Path) -> dict[str, dict[str, Any]]:
     """The episodes in a run's file, by task."""
     (file,) = folder.rglob("traces.jsonl")
     episodes = [json.loads(line) for line in file.read_text().splitlines()]
-    assert all(episode["ok"] for episode in episodes)
-    assert all(len(episode["traces"]) == 1 for episode in episodes)
+    assert {(episode["ok"], len(episode["traces"])) for episode in episodes} <= {(True, 1)}
     return {episode["task"]["data"]["id"]: episode["traces"][0] for episode in episodes}
 
 
@@ -75,10 +68,6 @@ def evaluated(folder: Path, reply_to: Callable[[dict[str, Any]], Reply], **given
         server.reply_to = reply_to
         asyncio.run(run_eval(config_of(server.address, folder, **given)))
         return results(folder), server.requests
-
-
-def always(answer: Any) -> Callable[[dict[str, Any]], Reply]:
-    return lambda request: Reply(answer)
 
 
 def answering(answerer: Answerer) -> Callable[[dict[str, Any]], Reply]:
@@ -185,25 +174,21 @@ def test_a_cancelled_episode_leaves_no_process(tmp_path: Path) -> None:
 CUT = {"index": 0, "finish_reason": "length", "message": {"role": "assistant", "content": "Action: search[red s"}}
 
 
-@pytest.mark.parametrize(
-    ("answer", "player", "taskset", "expected"),
-    [
-        (completion(None, choices=[CUT]), {}, {"env_args": {"max_steps": 2}}, ("max_steps", "invalid", 2.0)),
-        (completion("Action: search[shirt]"), {"max_turns": 3}, {}, ("max_turns", "steps", 3.0)),
-    ],
-    ids=["an answer that was cut off is no action", "a limit of turns ends an episode with the outcome so far"],
-)
-def test_an_episode_ends(answer: Any, player: Any, taskset: Any, expected: Any, tmp_path: Path) -> None:
-    found, _ = evaluated(tmp_path, always(answer), player={**IN_PROCESS, **player}, n_tasks=1, **taskset)
-    (trace,) = found.values()
-    reason, name, value = expected
-    assert (trace["stop_condition"], trace["metrics"][name]) == (reason, value)
+def test_an_answer_that_was_cut_off_is_no_action_and_a_limit_of_turns_ends_an_episode(tmp_path: Path) -> None:
+    cut, search = completion(None, choices=[CUT]), completion("Action: search[shirt]")
+    for answer, given, expected in (
+        (cut, {"env_args": {"max_steps": 2}}, ("max_steps", "invalid", 2.0)),
+        (search, {"player": {**IN_PROCESS, "max_turns": 3}}, ("max_turns", "steps", 3.0)),
+    ):
+        found, _ = evaluated(tmp_path / expected[0], lambda request, answer=answer: Reply(answer), n_tasks=1, **given)
+        (trace,) = found.values()
+        assert (trace["stop_condition"], expected[1], trace["metrics"][expected[1]]) == expected
 
 
 def test_a_task_takes_another_system_prompt_and_has_room_for_every_step(tmp_path: Path) -> None:
     (tmp_path / "prompt.txt").write_text("Shop well.")
     options = {"n_tasks": 1, "env_args": {"max_steps": 1}, "system_prompt": str(tmp_path / "prompt.txt")}
-    _, (request,) = evaluated(tmp_path, always(completion("Action: search[shirt]")), **options)
+    _, (request,) = evaluated(tmp_path, lambda request: Reply(completion("Action: search[shirt]")), **options)
     assert request["messages"][0] == {"role": "system", "content": "Shop well."}
     assert max(made(env_id).unwrapped.max_steps for env_id in KEYLESS if "Sketch" not in env_id) < MAX_TURNS  # type: ignore[attr-defined]
     assert iad_verifiers.__all__ == ["ConversationEnv", "IADTaskset"]
@@ -214,12 +199,8 @@ def test_a_task_takes_another_system_prompt_and_has_room_for_every_step(tmp_path
 @pytest.mark.parametrize("place", [0, 1])
 def test_the_examples_of_the_page_run(place: int, tmp_path: Path) -> None:
     """With this machine's endpoint, and a harness that installs nothing."""
-    commands = [
-        command
-        for body in examples("frameworks.md", language="sh")
-        for command in body.replace("\\\n", " ").splitlines()
-        if command.startswith("vf-")
-    ]
+    lines = "\n".join(examples("frameworks.md", language="sh")).replace("\\\n", " ").splitlines()
+    commands = [line for line in lines if line.startswith("vf-")]
     with serving() as server:
         server.script(Reply(completion("Action: search[shirt]")))
         words = shlex.split(commands[place].replace("http://localhost:8000/v1", server.address))

@@ -38,15 +38,11 @@ def sandbox() -> Iterator[Sandbox]:
         yield opened
 
 
-def test_a_command_runs_with_its_folder_input_and_exit_code(sandbox: Sandbox) -> None:
+def test_a_command_runs_its_changes_are_told_and_taken_back_and_a_fork_is_taken_over(sandbox: Sandbox) -> None:
     result = sandbox.run("""cd sub && cat && printf '%s|' "a  b" 'c"d' >&2; exit 3""", cwd="/desk", stdin=b"given\n")
-    assert (result.exit_code, result.output) == (3, 'given\na  b|c"d|')
+    assert (result.exit_code, result.output, result.timed_out) == (3, 'given\na  b|c"d|', False)
     assert (result.cwd, result.oldpwd) == ("/desk/sub", "/desk")
-    assert not result.timed_out
     assert sandbox.run("cd -", cwd="/desk", oldpwd="/tmp").cwd == "/tmp"
-
-
-def test_changes_are_told_and_taken_back_and_a_fork_is_taken_over(sandbox: Sandbox) -> None:
     sandbox.run("cd /desk; echo two >a; echo new >n; chmod 700 sub; ln -s a l; rm -f /etc/hostname")
     found = {change.path: change.kind for change in sandbox.diff() if change.path.startswith("/desk")}
     assert found == {"/desk/a": "modified", "/desk/n": "added", "/desk/sub": "mode", "/desk/l": "added"}
@@ -69,16 +65,14 @@ def test_what_does_not_end_is_killed_inside_and_a_flood_is_cut(sandbox: Sandbox)
     result = sandbox.run("sleep 60 & echo started")
     assert (result.output, result.background) == ("started\n", 1)
     flood = sandbox.run("echo first; yes")
-    assert (flood.truncated, flood.killed_by) == (True, "output")
-    assert flood.output.startswith("first\ny\n")
+    assert (flood.truncated, flood.killed_by, flood.output[:8]) == (True, "output", "first\ny\n")
     assert len(flood.output) < 1100
 
 
 def test_there_is_no_network_and_little_power(sandbox: Sandbox) -> None:
     result = sandbox.run("tail -n +3 /proc/net/dev | cut -d: -f1; chroot / true; grep CapEff /proc/self/status")
-    assert "eth" not in result.output
-    assert "not permitted" in result.output
-    assert "CapEff:\t00000000000000fb" in result.output
+    words = ("eth", "not permitted", "CapEff:\t00000000000000fb")
+    assert [word in result.output for word in words] == [False, True, True]
     bomb = sandbox.run(":(){ :|:& };: ; sleep 1", timeout_s=5)
     assert "retry" in bomb.output or "unavailable" in bomb.output
     sandbox.reset()

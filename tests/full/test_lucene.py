@@ -10,6 +10,7 @@ import pytest
 
 from tests.full.processes import finished, python
 from webshop_server.catalog import index_text, load_catalog
+from webshop_server.extras import extra_command
 from webshop_server.search import SearchEngine, load_engine, open_engine
 from webshop_server.search.analyzer import analyze
 from webshop_server.search.lucene import Lucene, any_key
@@ -63,9 +64,7 @@ def test_products_have_lucenes_terms_and_every_human_query_finds_the_same_in_the
     assert differing == {}
 
 
-def test_the_engine_keeps_the_contract_of_engines_and_its_index_is_built_and_opened(
-    real_data: Path, tmp_path: Path, lucene: Lucene
-) -> None:
+def test_the_engine_keeps_the_contract_and_its_index_is_opened(real_data: Path, tmp_path: Path, lucene: Lucene) -> None:
     engine = load_engine("lucene", DOCUMENTS)
     assert engine.name == "lucene"
     long = " ".join(f"word{number}" for number in range(3000))
@@ -96,6 +95,4 @@ def test_nobody_is_asked_for_a_key_and_a_java_that_is_not_there_is_told(monkeypa
     assert python("-c", code).split() == ["B1", "False"]
     failed = finished([sys.executable, "-c", code], JAVA_HOME="/no/java", JVM_PATH="/no/java/libjvm.so")
     assert failed.returncode == 1
-    assert "NoJava: the search engine 'lucene' expects a Java runtime (21 or newer)" in failed.stderr
-    assert "/no/java" in failed.stderr
-    assert ".[lucene]" in failed.stderr
+    assert all(words in failed.stderr for words in ("NoJava", "'lucene'", "21", "/no/java", extra_command("lucene")))

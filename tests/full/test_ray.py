@@ -43,15 +43,8 @@ pytestmark = [
 def cluster() -> Iterator[Any]:
     ray = load_ray()
     os.environ.update(RAY_USAGE_STATS_ENABLED="0", PYTHONPATH=str(ROOT))
-    ray.init(
-        address="local",
-        num_cpus=2,
-        include_dashboard=False,
-        object_store_memory=2**28,
-        log_to_driver=False,
-        logging_level="error",
-        _node_ip_address="127.0.0.1",
-    )
+    quiet = {"include_dashboard": False, "log_to_driver": False, "logging_level": "error"}
+    ray.init(address="local", num_cpus=2, object_store_memory=2**28, _node_ip_address="127.0.0.1", **quiet)
     yield ray
     ray.shutdown()
 
@@ -90,21 +83,13 @@ def run(asked: Runner, folder: Path) -> list[EpisodeRecord]:
         return list(asked.episodes(kept))
 
 
-@pytest.mark.parametrize(
-    ("env", "n_tasks", "options"),
-    [
-        ("IAD/WebShop-v0", 12, {"strategies": ("single", "bon-sc", "iad", "mcts")}),
-        ("IAD/InterCodeBash-v0", 4, {}),
-        ("IAD/BIRD-v0", 6, {}),
-        ("IAD/BFCL-v0", 4, {}),
-        ("IAD/ACEBench-v0", 4, {}),
-    ],
-)
-def test_ray_gives_what_threads_give(
-    env: str, n_tasks: int, options: dict[str, Any], cluster: Any, tmp_path: Path
-) -> None:
-    alone = evaluate(env, tasks=n_tasks, n=2, out=tmp_path / "threads", **options)
-    together = evaluate(env, tasks=n_tasks, n=2, out=tmp_path / "ray", engine="ray", workers=4, **options)
+@pytest.mark.parametrize("env", ["WebShop", "InterCodeBash", "BIRD", "BFCL", "ACEBench"])
+def test_ray_gives_what_threads_give(env: str, cluster: Any, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"tasks": 4, "n": 2, "agent": "solution:0.4"}
+    if env == "WebShop":
+        options |= {"tasks": 12, "agent": "shopper", "strategies": ("single", "bon-sc", "iad", "mcts")}
+    alone = evaluate(f"IAD/{env}-v0", out=tmp_path / "threads", **options)
+    together = evaluate(f"IAD/{env}-v0", out=tmp_path / "ray", engine="ray", workers=4, **options)
     assert alone.n_episodes == together.n_episodes > 0
     assert not any(record.error_kind for own in together.records.values() for record in own)
     same(tmp_path / "threads", tmp_path / "ray")
@@ -124,8 +109,8 @@ def test_a_run_of_threads_goes_on_on_ray(cluster: Any, tmp_path: Path) -> None:
 
 def test_an_episode_whose_worker_dies_goes_on_in_another(cluster: Any, tmp_path: Path) -> None:
     calm, storm = tmp_path / "calm", tmp_path / "storm"
-    calm.mkdir()
-    storm.mkdir()
+    for folder in (calm, storm):
+        folder.mkdir()
     run(runner(Dials(calm / "notes"), engine="threads"), calm / "run")
     records = run(runner(Dials(storm / "notes", 0.3, {"dials-1": 1, "dials-3": 2})), storm / "run")
     assert len(list(storm.glob("*.death.*"))) == 3
@@ -172,15 +157,12 @@ def test_pairing_holds_for_a_model_whose_answers_are_random(tmp_path: Path) -> N
 
 
 def test_the_budget_of_a_run_ends_it_between_episodes(cluster: Any, tmp_path: Path) -> None:
-    with RunFolder(tmp_path / "run", (asked := dialled(tmp_path, {"run.proposals": 20})).recorded_config()) as folder:
+    small, large = (runner(Dials(tmp_path / "notes"), budget={"run.proposals": n}) for n in (20, 10_000))
+    with RunFolder(tmp_path / "run", small.recorded_config()) as folder:
         with pytest.raises(RunStopped, match=r"run\.proposals"):
-            list(asked.episodes(folder))
+            list(small.episodes(folder))
         assert 0 < len(folder.episodes) < 18
-    assert len(run(dialled(tmp_path, {"run.proposals": 10_000}), tmp_path / "run")) == 18
-
-
-def dialled(folder: Path, budget: dict[str, int]) -> Runner:
-    return runner(Dials(folder / "notes"), budget=budget)
+    assert len(run(large, tmp_path / "run")) == 18
 
 
 def test_what_can_not_run_there_is_told(cluster: Any, tmp_path: Path) -> None:

@@ -5,12 +5,12 @@ a text of it: they compare answers with each other.
 """
 
 import json
-import math
 import os
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import gymnasium as gym
 import pytest
@@ -61,13 +61,9 @@ def test_log_probabilities_are_those_of_the_model_at_any_temperature(model: Loca
     assert (greedy.finish_reason, greedy.usage.completion_tokens) == ("length", 8)
     assert greedy.logprobs is not None
     assert greedy.logprobs == pytest.approx(cold.logprobs, abs=0.05)
-    # After a temperature of 0.01 they would all be 0.
-    assert min(greedy.logprobs) < -0.05
-    assert math.exp(sum(greedy.logprobs)) < 1.0
+    assert min(greedy.logprobs) < -0.05  # after a temperature of 0.01 they would all be 0
     assert greedy.starts is not None  # where each token begins in the text
-    assert greedy.starts[0] == 0
-    assert list(greedy.starts) == sorted(greedy.starts)
-    assert greedy.starts[-1] <= len(greedy.text)
+    assert [0, *greedy.starts[1:], len(greedy.text)] == sorted([*greedy.starts, len(greedy.text)])
 
 
 def test_a_prompt_that_was_read_before_is_served_from_the_cache_and_one_too_long_refused(model: LocalModel) -> None:
@@ -78,26 +74,20 @@ def test_a_prompt_that_was_read_before_is_served_from_the_cache_and_one_too_long
     assert again.cached_tokens > 0.9 * first.usage.prompt_tokens
     small = smollm2(n_context=512)
     try:
-        with pytest.raises(ModelError, match=r"fits in a context of 512 tokens, got \d+ tokens") as caught:
+        with pytest.raises(ModelError, match=r"512 tokens, got \d+ tokens") as caught:
             small.complete(LONG, max_tokens=2)
         assert caught.value.kind == "context"
-    finally:
-        small.release()
-
-
-def test_a_server_that_is_killed_in_the_middle_of_an_answer_is_started_again() -> None:
-    model = smollm2(n_context=1024)
-    try:
-        model.complete(FOX, max_tokens=1)
-        assert model._server is not None
-        pid = model._server.pid
+        # A server that is killed in the middle of an answer is started again.
+        small.complete(FOX, max_tokens=1)
+        assert small._server is not None
+        pid = small._server.pid
         with ThreadPoolExecutor(1) as pool:
-            asked = pool.submit(model.complete, FOX, temperature=1.0, max_tokens=400)
+            asked = pool.submit(small.complete, FOX, temperature=1.0, max_tokens=400)
             os.kill(pid, signal.SIGKILL)
             assert asked.result().usage.completion_tokens > 1
-        assert model._server.pid != pid
+        assert small._server.pid != pid
     finally:
-        model.release()
+        small.release()
 
 
 def test_a_run_is_repeated_from_its_record_without_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,15 +96,8 @@ def test_a_run_is_repeated_from_its_record_without_a_model(tmp_path: Path, monke
     assert (agent.kind, agent.model.name) == ("cot", "local:smollm2")
     monkeypatch.setenv("IAD_CACHE", str(tmp_path / "cache.sqlite"))
     run = tmp_path / "run"
-    given = {
-        "agent": "local:smollm2",
-        "agent_args": {"max_tokens": 48, "logprobs": True},
-        "env_args": {"max_steps": 1},
-        "strategies": ("single", "bon-sc"),
-        "n": 2,
-        "tasks": 2,
-        "out": run,
-    }
+    given: dict[str, Any] = {"agent": "local:smollm2", "agent_args": {"max_tokens": 48, "logprobs": True}}
+    given |= {"env_args": {"max_steps": 1}, "strategies": ("single", "bon-sc"), "n": 2, "tasks": 2, "out": run}
     first = evaluate("IAD/WebShop-v0", **given)
     answers = (run / "answers.jsonl").read_bytes()
     identity = json.loads((run / "config.json").read_text())["identity"]["local:smollm2"]["agent"]

@@ -7,10 +7,10 @@ TEMPLATE = (
     "{% for message in messages %}<{{ message['role'] }}>{{ message['content'] }}</s>{% endfor %}"
     "{% if add_generation_prompt %}<assistant>{% endif %}"
 )
-
-
 SPECIAL = ("<pad>", "</s>", "<system>", "<user>", "<assistant>")
 CHATML = ("<|endoftext|>", "<|im_end|>", "<|im_start|>")
+QUIET: dict[str, Any] = {"logging_steps": 1, "report_to": [], "save_strategy": "no", "use_cpu": True, "bf16": False}
+"""What trainers of TRL are told here."""
 
 
 def byte_tokenizer(template: str = TEMPLATE, special: tuple[str, ...] = SPECIAL) -> Any:
@@ -40,20 +40,9 @@ def tiny_model(seed: int = 0, *, n_layers: int = 2) -> Any:
     from transformers import LlamaConfig, LlamaForCausalLM
 
     torch.manual_seed(seed)
-    return LlamaForCausalLM(
-        LlamaConfig(
-            vocab_size=len(byte_tokenizer()),
-            hidden_size=64,
-            intermediate_size=128,
-            num_hidden_layers=n_layers,
-            num_attention_heads=4,
-            num_key_value_heads=4,
-            max_position_embeddings=8192,
-            pad_token_id=0,
-            eos_token_id=1,
-            bos_token_id=1,
-        )
-    )
+    sizes = {"hidden_size": 64, "intermediate_size": 128, "num_attention_heads": 4, "num_key_value_heads": 4}
+    tokens = {"vocab_size": len(byte_tokenizer()), "pad_token_id": 0, "eos_token_id": 1, "bos_token_id": 1}
+    return LlamaForCausalLM(LlamaConfig(num_hidden_layers=n_layers, max_position_embeddings=8192, **sizes, **tokens))
 
 
 def tiny_folder(path: Path) -> Path:
@@ -67,11 +56,10 @@ def dpo_log(data: Any, folder: Path, **options: Any) -> list[dict[str, Any]]:
     """What TRL logs when it trains the model on preferences, step by step."""
     from trl import DPOConfig, DPOTrainer
 
-    fixed = {"logging_steps": 1, "report_to": [], "save_strategy": "no", "use_cpu": True, "bf16": False}
     trainer = DPOTrainer(
         tiny_model(),
         ref_model=tiny_model(),  # by itself it would look one up by the name of the first, which has none
-        args=DPOConfig(output_dir=str(folder), **fixed, **options),
+        args=DPOConfig(output_dir=str(folder), **QUIET, **options),
         train_dataset=data,
         processing_class=byte_tokenizer(),
     )
