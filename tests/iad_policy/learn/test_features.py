@@ -1,40 +1,23 @@
-"""Features of every environment: what they offer is the same whenever it is asked for, and they read no gold."""
+"""Features of every environment: they are the same whenever they are asked for, and an attempt is seen by them."""
 
-from random import Random
-from typing import Any
+from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
 import pytest
 
 import iad_envs  # noqa: F401 (registers)
+from iad_policy import evaluate
 from iad_policy.errors import NoFeatures
+from iad_policy.learn.experience import Experience
 from iad_policy.registry.domain import domains
 from iad_policy.simulators.recorded import begun, stepped
-from iad_policy.trained.features import Features, load_features
-from iad_policy.trained.proposed import N_PROPOSALS, ProposedActions
-from iad_policy.types import Candidate, Feedback, State, Turn
+from iad_policy.trained.attempts import AttemptFeatures
+from iad_policy.trained.features import load_features
+from iad_policy.types import State
 from iad_policy.world import adapt
 
-ENVIRONMENTS = [
-    pytest.param(name, marks=[pytest.mark.slow] if "Sketch" in name else [])
-    for name, own in domains()
-    if own.features and "Browser" not in name
-]
-ELSEWHERE = {"IAD/InterCodeBash-v0": "wc -l /no/such | sort -rn", "IAD/BIRD-v0": "submit[SELECT 1]"}
-"""Actions that are not offered."""
-
-
-def states(env_id: str) -> list[State]:
-    """States of an episode that takes the first action offered."""
-    features, env, found = load_features(env_id), gym.make(env_id), list[State]()
-    world = adapt(env)
-    state = begun(env, world, None, 0)
-    while not state.done and len(found) < 3:
-        found.append(state)
-        state = stepped(env, world, state, features.actions(state)[0])
-    env.close()
-    return found
+ENVIRONMENTS = [name for name, own in domains() if own.features and "Browser" not in name and "Sketch" not in name]
 
 
 @pytest.mark.parametrize("env_id", ENVIRONMENTS)
@@ -42,7 +25,13 @@ def test_a_state_has_the_same_actions_and_numbers_whenever_it_is_asked(env_id: s
     one, other = load_features(env_id), load_features(env_id)
     assert one.identity == other.identity
     assert len(set(one.names)) == len(one.names)
-    here = states(env_id)
+    env, here = gym.make(env_id), list[State]()
+    world = adapt(env)
+    state = begun(env, world, None, 0)
+    while not state.done and len(here) < 3:  # an episode that takes the first action offered
+        here.append(state)
+        state = stepped(env, world, state, one.actions(state)[0])
+    env.close()
     expected = [(list(one.actions(state)), one.rows(state, one.actions(state))) for state in here]
     for state, (actions, rows) in reversed(list(zip(here, expected, strict=True))):
         assert list(other.actions(state)) == actions
@@ -53,55 +42,20 @@ def test_a_state_has_the_same_actions_and_numbers_whenever_it_is_asked(env_id: s
         assert np.array_equal(other.rows(state, actions[:1]), rows[:1])
 
 
-@pytest.mark.parametrize("env_id", sorted(ELSEWHERE))
-def test_an_action_that_is_not_offered_has_features_too(env_id: str) -> None:
-    features = load_features(env_id)
-    for state in states(env_id):
-        (row,) = features.rows(state, [ELSEWHERE[env_id]])
-        assert row[0] == 0.0
-        assert row.any()
-
-
-class Dice:
-    """Proposes a number by its draw, and now and then no action."""
-
-    identity = "dice"
-
-    def propose(self, state: State, *, feedback: Feedback | None, temperature: float | None, rng: Random) -> Candidate:
-        if temperature == 0:
-            return Candidate("0")
-        drawn = rng.randrange(4)
-        return Candidate(None, error="no action") if drawn == 3 else Candidate(str(drawn))
-
-
-class DiceFeatures(ProposedActions):
-    def described(self, state: State, action: str) -> dict[str, float]:
-        return {"number": float(action)}
-
-
-def state_of(task: str, *actions: Any) -> State:
-    history = tuple(Turn("", action) for action in actions)
-    return State("", {"instruction": "roll", "task_id": task}, history=history)
-
-
-def test_what_is_offered_is_what_the_agent_proposes_each_once_the_greedy_one_first() -> None:
-    features: Features = DiceFeatures(Dice(), ["number"], "dice")  # type: ignore[arg-type]
-    state = state_of("a")
-    actions = list(features.actions(state))
-    assert actions[0] == "0"
-    assert set(actions) == {"0", "1", "2"}
-    rows = features.rows(state, [*actions, "7"])
-    assert rows[:, 0].sum() <= 1.0
-    assert rows[:, 0] * N_PROPOSALS == pytest.approx(np.round(rows[:, 0] * N_PROPOSALS))
-    assert rows[:, 1].tolist() == [1.0, 0.0, 0.0, 0.0]
-    assert rows[:, 2].tolist() == [*map(float, actions), 7.0]
-    assert list(features.actions(state_of("a"))) == actions
-    assert any(
-        not np.array_equal(features.rows(state_of("a", step), ["0", "1", "2"]), features.rows(state, ["0", "1", "2"]))
-        for step in range(5)
-    )
+@pytest.mark.parametrize("env_id", ENVIRONMENTS)
+def test_attempts_are_seen_in_every_environment(env_id: str, tmp_path: Path) -> None:
+    evaluate(env_id, ["single"], tasks=1, out=tmp_path, baseline="single")
+    features = AttemptFeatures(load_features(env_id))
+    for one in Experience.of([tmp_path]).trajectories:
+        assert one.end is not None
+        (row,) = features.rows(one.end, [None])
+        named = dict(zip(features.names, row, strict=True))
+        assert np.isfinite(row).all()
+        assert named["steps"] == len(one.record.actions) / 10
+        assert sum(named[f"share {kind}"] for kind in ("success", "end", "invalid", "failed")) == pytest.approx(1.0)
+    assert not features.rows(State(None, {}), [None]).any()
 
 
 def test_an_environment_without_features_says_what_to_write() -> None:
-    with pytest.raises(NoFeatures, match=r"iad_policy\.trained\.features\.Features.* features=module:Class"):
+    with pytest.raises(NoFeatures, match=r"trained\.features\.Features.* features=module:Class"):
         load_features("CartPole-v1")

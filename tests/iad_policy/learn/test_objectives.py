@@ -84,17 +84,11 @@ def test_soft_labels_of_values_end_at_the_reference_times_exp_q_over_beta() -> N
 
 
 def test_the_log_probability_of_an_episode_is_the_sum_over_its_actions() -> None:
-    at, reference = numbers(5, 5), numbers(6, 5)
-    long = Preference(0.3)(at, {"side": np.array([0.0, 0, 0, 1, 1]), "p": np.ones(5), "reference": reference})
-    sums = np.array([at[:3].sum(), at[3:].sum()])
-    short = Preference(0.3)(
-        sums,
-        {
-            "side": np.array([0.0, 1.0]),
-            "p": np.ones(2),
-            "reference": np.array([reference[:3].sum(), reference[3:].sum()]),
-        },
-    )
+    both, p = [numbers(5, 5), numbers(6, 5)], np.ones(5)
+    at, reference = ([one[:3].sum(), one[3:].sum()] for one in both)
+    long = Preference(0.3)(both[0], {"side": np.array([0.0, 0, 0, 1, 1]), "p": p, "reference": both[1]})
+    one_each = {"side": np.array([0.0, 1.0]), "p": p[:2], "reference": np.array(reference)}
+    short = Preference(0.3)(np.array(at), one_each)
     assert long.value == pytest.approx(short.value)
     assert long.slopes == pytest.approx(short.slopes[[0, 0, 0, 1, 1]])
 
@@ -117,10 +111,10 @@ def test_at_the_sampling_policy_the_surrogate_is_reinforce() -> None:
 def test_the_penalty_is_zero_at_the_reference_and_an_estimate_of_the_kl() -> None:
     rng = np.random.default_rng(0)
     p, q = np.array([0.6, 0.3, 0.1]), np.array([0.3, 0.3, 0.4])
-    drawn = rng.choice(3, 200_000, p=p)
+    drawn = rng.choice(3, 20_000, p=p)
     given_with = {"behaviour": np.log(p)[drawn], "advantage": np.zeros(len(drawn)), "reference": np.log(q)[drawn]}
     found = Clipped(kl=1.0)(np.log(p)[drawn], given_with).value
-    assert found == pytest.approx(float((p * np.log(p / q)).sum()), abs=0.01)
+    assert found == pytest.approx(float((p * np.log(p / q)).sum()), abs=0.02)
     same = Clipped(kl=1.0)(np.log(p)[drawn], {**given_with, "reference": np.log(p)[drawn]})
     assert same.value == pytest.approx(0.0)
     assert same.slopes == pytest.approx(np.zeros(len(drawn)))
