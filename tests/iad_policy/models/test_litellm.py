@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from iad_policy.errors import ModelError
+from iad_policy.errors import Interrupted, ModelError
 from iad_policy.models import LanguageModel
 from iad_policy.models.litellm import LiteLLMModel, listed_usd
 from iad_policy.models.loading import load_model
+from iad_policy.models.rate_limit import RateLimit
 from iad_policy.models.streaming import Limits, heard
 from iad_policy.types import Usage
-from iad_policy.types.call_context import Call, use_call
+from iad_policy.types.call_context import Call, pause, use_call
 from tests.iad_policy.models.openai_server import OpenAIServer, Reply, Slowly, calling, chunks, completion, event
 
 HELLO = ({"role": "user", "content": "hello"},)
@@ -54,9 +55,8 @@ def test_an_answer_comes_back_with_its_usage_and_what_is_not_asked_for_is_not_se
         answer = client(server, top_p=0.9).complete(HELLO, temperature=0.3, max_tokens=50)
     assert (answer.text, answer.finish_reason, answer.logprobs) == ("Action: search[chair]", "stop", None)
     assert answer.usage == call.usage == Usage(prompt_tokens=11, completion_tokens=7, n_unpriced=1)
-    sent = server.requests[0]
-    assert sent["messages"] == [{"role": "user", "content": "hello"}]
-    assert (sent["model"], sent["temperature"], sent["max_tokens"], sent["top_p"]) == ("toy", 0.3, 50, 0.9)
+    given = {"model": "toy", "messages": list(HELLO), "temperature": 0.3, "max_tokens": 50, "top_p": 0.9}
+    assert given.items() <= server.requests[0].items()
     assert server.keys == ["Bearer fake"]
     client(server).complete(HELLO)
     assert set(server.requests[1]) == {"model", "messages", "stream", "stream_options"}
@@ -75,13 +75,6 @@ def test_a_price_is_given_or_listed_and_a_missing_usage_counts_nothing_and_says_
     )
     priced = {name: listed_usd(response, name) for name in ("gpt-4o-mini", "hosted_vllm/unknown", "ollama/unknown")}
     assert priced == {"gpt-4o-mini": pytest.approx(0.15), "hosted_vllm/unknown": None, "ollama/unknown": None}
-
-
-def test_an_endpoint_may_stand_in_the_environment(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOSTED_VLLM_API_BASE", server.address)
-    model = LiteLLMModel("hosted_vllm/toy", max_retries=0)
-    assert model.complete(HELLO).usage.n_unpriced == 1
-    assert (model.settings["api_base"], len(server.requests)) == (server.address, 1)
 
 
 @pytest.mark.parametrize(
@@ -267,8 +260,7 @@ def test_no_server_buys_time_by_dripping(
         ({"completion_tokens": 10**30}, False),
         # In an answer in one piece litellm itself refuses what is no whole number.
         ({"prompt_tokens": True, "completion_tokens": float("inf")}, True),
-        ({"completion_tokens": "many"}, True),
-        ({"prompt_tokens": float("nan")}, True),
+        *(({"completion_tokens": "many"}, True), ({"prompt_tokens": float("nan")}, True)),
     ],
     ids=str,
 )
@@ -296,7 +288,7 @@ def test_prompt_tokens_from_the_cache_are_passed_on_if_they_can_be(
 
 
 @pytest.mark.parametrize("streams", [True, False])
-@pytest.mark.parametrize("text", ["a \ud83d", "\udfff\ud800", "\x00\u202e\u2069", "x" * 10**6])
+@pytest.mark.parametrize("text", ["a \ud83d", "\udfff\ud800", "\x00\u202e\u2069", "x" * 10**5])
 def test_any_text_is_an_answer_as_it_was_sent(server: OpenAIServer, text: str, streams: bool) -> None:
     server.streams = streams
     choice = completion(text)["choices"][0]
@@ -389,21 +381,18 @@ def test_equal_names_share_a_client_and_the_environment_may_give_it_more_time(
         load_model("openai/another-toy")
 
 
+FOUND = '<tool_call>{"name": "find", "arguments": {"q": %s}}</tool_call>'
+ENDED = '<tool_call>{"name": "end", "arguments": {}}</tool_call>'
+
+
 @pytest.mark.parametrize("streams", [True, False])
 @pytest.mark.parametrize(
     ("body", "text"),
     [
-        (calling(("find", '{"q": "é"}')), '<tool_call>{"name": "find", "arguments": {"q": "é"}}</tool_call>'),
-        (
-            calling(("find", '{"q": 1}'), ("end", ""), text="Two."),
-            'Two.\n<tool_call>{"name": "find", "arguments": {"q": 1}}</tool_call>\n'
-            '<tool_call>{"name": "end", "arguments": {}}</tool_call>',
-        ),
+        (calling(("find", '{"q": "é"}')), FOUND % '"é"'),
+        (calling(("find", '{"q": 1}'), ("end", ""), text="Two."), f"Two.\n{FOUND % 1}\n{ENDED}"),
         (calling(text="none", reasoning_content="Hm.\nWell."), "<think>\nHm.\nWell.\n</think>\nnone"),
-        (
-            calling(("end", "{}"), reasoning="Hm."),
-            '<think>\nHm.\n</think>\n<tool_call>{"name": "end", "arguments": {}}</tool_call>',
-        ),
+        (calling(("end", "{}"), reasoning="Hm."), f"<think>\nHm.\n</think>\n{ENDED}"),
         (calling(text="", reasoning_content="Hm."), "<think>\nHm.\n</think>\n"),
     ],
     ids=["one", "two", "reasoning", "reasoning-and-call", "reasoning-alone"],
@@ -426,8 +415,14 @@ def test_tools_are_sent_whatever_litellm_knows_of_the_provider(server: OpenAISer
     """litellm would drop them for the second one."""
     server.script(Reply(calling(("end", "{}"))))
     model = LiteLLMModel(f"{provider}/toy", api_base=server.address, api_key="fake", max_retries=0)
-    assert model.complete(OFFERED).text == '<tool_call>{"name": "end", "arguments": {}}</tool_call>'
+    assert model.complete(OFFERED).text == ENDED
     assert server.requests[0]["tools"] == [TOOL]
+
+
+def test_an_endpoint_may_stand_in_the_environment(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOSTED_VLLM_API_BASE", server.address)
+    model = LiteLLMModel("hosted_vllm/toy", max_retries=0)
+    assert (model.complete(HELLO).usage.n_unpriced, model.settings["api_base"]) == (1, server.address)
 
 
 @pytest.mark.parametrize(("provider", "thinking"), [("openai", True), ("hosted_vllm", False)])
@@ -454,3 +449,50 @@ def test_a_provider_without_that_option_is_refused_thinking(name: str, monkeypat
     monkeypatch.setenv("OLLAMA_API_BASE", "http://localhost:11434")
     with pytest.raises(ValueError, match=f"at your own endpoint .*, got {name}; leave it out"):
         LiteLLMModel(name, thinking=True)
+
+
+def test_a_complaint_closes_the_way_and_halves_it_once_and_answers_open_it_again() -> None:
+    now = [0.0]
+    limit = RateLimit(16, clock=lambda: now[0])
+    assert limit.blocked_s() == 0
+    for _ in range(16):  # all that were under way are told
+        limit.block(5.0)
+    assert (limit.blocked_s(), limit.n_allowed) == (5.0, 8.0)
+    limit.block(2.0)
+    assert limit.blocked_s() == 5.0
+    now[0] = 5.0
+    assert limit.blocked_s() == 0
+    limit.block(1.0)
+    assert limit.n_allowed == 4.0
+    for n, least, most in ((4, 4.8, 5.1), (1000, 16, 16)):
+        for _ in range(n):
+            limit.answered()
+        assert least <= limit.n_allowed <= most
+    for _ in range(10):
+        limit.block(1.0)
+        now[0] += 1.0
+    assert limit.n_allowed == 1.0  # it never closes for good
+    with limit.slot():
+        pass
+
+
+def test_what_one_worker_is_told_holds_for_another(server: OpenAIServer) -> None:
+    waits = Waits()
+    model = client(server, waits=waits, max_retries=0)
+    server.script(Reply({"error": {"message": "slow down"}}, 429, {"Retry-After": "40"}), Reply("hi"))
+    with pytest.raises(ModelError, match="slow down"):
+        model.complete(HELLO)
+    assert waits == []
+    assert model.complete(HELLO).text == "hi"
+    assert [30 < one <= 40 for one in waits] == [True]
+
+
+def test_a_run_that_is_told_to_stop_waits_no_longer() -> None:
+    stopped, limit, start = threading.Event(), RateLimit(1), time.monotonic()
+    with use_call(Call(stopped=stopped)), limit.slot():
+        threading.Timer(0.05, stopped.set).start()
+        with pytest.raises(Interrupted):
+            pause(60)
+        with pytest.raises(Interrupted), limit.slot():
+            raise AssertionError("it was full")
+        assert time.monotonic() - start < 30

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 
 from iad_policy.errors import ModelError
-from iad_policy.models import Completion, Messages, question_of
+from iad_policy.models import Messages, question_of
 from iad_policy.models.cache import CachedModel
 from iad_policy.models.parsing import Grammar, read_action
 from iad_policy.models.parsing.calls import call_at
@@ -78,13 +77,7 @@ def test_a_call_is_one_line_and_loses_nothing(arguments: str, written: str) -> N
         ([fragment(0, "find", '{"a"', "x"), fragment(0, None, ": 1}")], [("find", '{"a": 1}')]),
         ([fragment(0, "fi", "", "x"), fragment(0, "nd", ""), fragment(0, None, "{}")], [("find", "{}")]),
         (
-            [
-                fragment(0, "a"),
-                fragment(1, "b"),
-                fragment(0, None, "{"),
-                fragment(1, None, "["),
-                fragment(0, None, "}"),
-            ],
+            [*(fragment(0, "a"), fragment(1, "b")), *map(fragment, (0, 1, 0), [None] * 3, "{[}")],
             [("a", "{}"), ("b", "[")],
         ),
         # Servers that repeat the name, give all calls one index or none, or arguments as an object.
@@ -106,20 +99,15 @@ def test_fragments_make_up_calls(parts: list[Any], calls: list[tuple[str, str]])
     assert collected(as_objects) == calls
 
 
-def test_only_names_and_arguments_say_something() -> None:
+def test_only_names_and_arguments_say_something_and_reasoning_is_taken_from_either_field_once() -> None:
     said: list[Any] = [[fragment(0, "a")], [fragment(0, None, "{")]]
     nothing: list[Any] = [[fragment(0, "", "", "x")], [{"index": 0}], [], None, 7]
     assert [say_something(one) for one in (*said, *nothing)] == [True] * 2 + [False] * 5
-
-
-def test_reasoning_is_taken_from_either_field_once() -> None:
     assert reasoning_of({"reasoning": "a", "reasoning_content": "b"}) == "b"
     assert reasoning_of(SimpleNamespace(reasoning="a", reasoning_content=None)) == "a"
     assert reasoning_of({"reasoning": {"effort": "low"}}) == ""
     assert answer_text("<think>\nHm.\n</think>\nx", reasoning="Hm.") == "<think>\nHm.\n</think>\nx"
-
-
-def test_tokens_have_a_place_in_the_text_that_they_spell_and_end_marks_stand_at_its_end() -> None:
+    # Tokens have a place in the text that they spell, and marks of the end stand at its end.
     assert starts_of([b"a\xc3", b"\xa9b", b"<end>"], "a\u00e9b") == (0, 1, 3)
     assert starts_of([b"not shown"], "ab") is starts_of([], "ab") is None
 
@@ -150,8 +138,7 @@ def test_tools_are_taken_out_of_the_messages_and_all_that_a_message_says_can_be_
 @pytest.mark.parametrize(
     ("arguments", "text", "parsed"),
     [
-        ('{"a":1}', '{"a":1}', {"a": 1}),
-        ("", "{}", {}),
+        *(('{"a":1}', '{"a":1}', {"a": 1}), ("", "{}", {})),
         ('{"a": ', r'{"unreadable": "{\"a\": "}', {"unreadable": '{"a": '}),
         ('"a"', r'{"unreadable": "\"a\""}', {"unreadable": '"a"'}),
     ],
@@ -159,10 +146,7 @@ def test_tools_are_taken_out_of_the_messages_and_all_that_a_message_says_can_be_
 def test_arguments_of_earlier_calls_are_always_an_object(arguments: str, text: str, parsed: dict[str, Any]) -> None:
     call = {"id": "1", "type": "function", "function": {"name": "find", "arguments": arguments}}
     messages = [*asking(TOOL), {"role": "assistant", "content": "", "tool_calls": [call]}]
-    for sent, expected in (
-        (sent_messages(messages), text),
-        (sent_messages(messages, parsed=True), parsed),
-    ):
+    for sent, expected in ((sent_messages(messages), text), (sent_messages(messages, parsed=True), parsed)):
         assert sent[2]["tool_calls"] == [{**call, "function": {"name": "find", "arguments": expected}}]
     assert call["function"]["arguments"] == arguments  # type: ignore[index]
 
@@ -179,8 +163,7 @@ def test_a_template_has_a_place_for_tools_or_is_refused() -> None:
 class TemplateSpy:
     """A tokenizer whose chat template writes down what it is given."""
 
-    def __init__(self, chat_template: str = "{{ tools }}") -> None:
-        self.chat_template = chat_template
+    chat_template = "{{ tools }}"
 
     def apply_chat_template(self, messages: list[Any], **options: Any) -> str:
         return json.dumps([messages, options])
@@ -188,28 +171,21 @@ class TemplateSpy:
 
 def test_transformers_gets_tools_beside_the_messages_and_arguments_as_objects() -> None:
     call = {"id": "1", "type": "function", "function": {"name": "find", "arguments": '{"a": 1}'}}
-    asked = [*asking(TOOL), {"role": "assistant", "content": "", "tool_calls": [call]}]
-    messages, options = json.loads(rendered(TemplateSpy(), "toy", asked, thinking=False))
+    asked, spy = [*asking(TOOL), {"role": "assistant", "content": "", "tool_calls": [call]}], TemplateSpy()
+    messages, options = json.loads(rendered(spy, "toy", asked, thinking=False))
     assert messages[2]["tool_calls"][0]["function"]["arguments"] == {"a": 1}
-    assert options == {
-        "tools": [TOOL], "enable_thinking": False, "add_generation_prompt": True, "tokenize": False
-    }  # fmt: skip
+    plain = {"add_generation_prompt": True, "tokenize": False}
+    assert options == {"tools": [TOOL], "enable_thinking": False, **plain}
     assert "tools" not in messages[0]
-    _, plain = json.loads(rendered(TemplateSpy(), "toy", asking()))
-    assert plain == {"add_generation_prompt": True, "tokenize": False}
+    assert json.loads(rendered(spy, "toy", asking()))[1] == plain
+    spy.chat_template = "{{ messages }}"
     with pytest.raises(ModelError, match="got hf:toy"):
-        rendered(TemplateSpy("{{ messages }}"), "toy", asked)
+        rendered(spy, "toy", asked)
 
 
 def test_a_cache_tells_tools_apart(tmp_path: Path) -> None:
-    line = RequestedCall("find", "{}").text
-    script = ScriptedModel(chain([line], map(str, range(9))))
+    script = ScriptedModel(map(str, range(9)))
     assert question_of(script, asking(TOOL), 0.0, 9) != question_of(script, asking(OTHER), 0.0, 9)
     with CachedModel(script, tmp_path / "cache") as model:
-
-        def asked(*tools: Mapping[str, Any]) -> Completion:
-            return model.complete(asking(*tools), temperature=0.0)
-
-        assert [asked(*tools).text for tools in ([TOOL], [OTHER], [TOOL, OTHER], [], [TOOL])] == [
-            line, "0", "1", "2", line
-        ]  # fmt: skip
+        asked = [asking(*tools) for tools in ([TOOL], [OTHER], [TOOL, OTHER], [], [TOOL])]
+        assert [model.complete(one, temperature=0.0).text for one in asked] == list("01230")

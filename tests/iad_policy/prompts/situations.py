@@ -1,7 +1,9 @@
 """One decision in each environment, as a model meets it: the turns before, two candidates with results, an attempt."""
 
-from collections.abc import Callable, Mapping
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -51,106 +53,7 @@ class Situation:
         return replace(given[0], text=feedback_text(given[0], self.words))
 
 
-@dataclass(frozen=True)
-class _Script:
-    make: Callable[[], gym.Env[Any, Any]]
-    task_id: str
-    actions: tuple[str, ...]
-    tried: Mapping[str, tuple[float, str]]
-    """Candidates, each with its verdict's score and critique."""
-
-
-QUERIES = {
-    "submit[SELECT AVG(value) FROM result WHERE assay_code = 'cholesterol']": (
-        0.2,
-        "'cholesterol' is no value of result.assay_code; near: 'CHO'.",
-    ),
-    "submit[SELECT AVG(T1.value) FROM result AS T1 INNER JOIN assay AS T2 ON T1.assay_code = T2.assay_code "
-    "WHERE T2.name = 'cholesterol']": (0.8, "Nothing odd: it runs, and uses what the evidence names."),
-}
-
-SCRIPTS: Mapping[str, _Script] = {
-    "any": _Script(
-        LampEnv,
-        "green",
-        ("paint[red]",),
-        {"paint[blue]": (0.2, "Blue is not asked for."), "paint[green]": (0.9, "Green is asked for.")},
-    ),
-    "webshop": _Script(
-        lambda: gym.make("IAD/WebShop-v0"),
-        "test-0141",
-        ("search[stain resistant rug charcoal 2 x 3 feet]", "click[b0wwpcxg4k]", "click[features]", "click[< prev]"),
-        {
-            "click[2 x 3 feet]": (0.6, "The size is as asked for; color is still open."),
-            "click[buy now]": (0.1, "The instruction names a size and a color, and none is selected."),
-        },
-    ),
-    "bash": _Script(
-        lambda: gym.make("IAD/InterCodeBash-v0"),
-        "fs_1-19",
-        ("find /project/docs -name '*.md' | sort", "cd /project && mkdir papers"),
-        {
-            "cp docs/*.md papers/": (0.7, "It changes what the task names."),
-            "cp -r docs papers": (0.3, "It creates files that the task does not name."),
-        },
-    ),
-    "bird": _Script(
-        lambda: gym.make("IAD/BIRD-v0"),
-        "12",
-        ("execute[SELECT code, name FROM assay WHERE name LIKE '%chol%']",),
-        QUERIES,
-    ),
-    "booking": _Script(
-        lambda: gym.make("IAD/Booking-v0"),
-        "test-080",
-        (
-            "TYPE [q] [Juniper Bar]",
-            "CLICK [go]",
-            "CLICK [r-juniper-bar-port-alder]",
-            "TYPE [date] [2026-04-23]",
-            "TYPE [time] [20:45]",
-            "TYPE [party] [4]",
-            "CLICK [find]",
-            "CLICK [slot-2045]",
-        ),
-        {
-            "ASK USER HELP [Where would you like to sit?]": (0.9, "Only the user can say which seating is wanted."),
-            "CLICK [seat-indoor]": (0.6, "The seating is not named in the instruction."),
-        },
-    ),
-    "toolcalls": _Script(
-        lambda: gym.make("IAD/BFCL-v0", category="multi_turn_base"),
-        "multi_turn_base_54",
-        (
-            "[list_loans(member_id='MB-18')]",
-            "reply[Here they are.]",
-            "[find_books(words='Roads of Amber'), find_member(name='Osric Pemberton')]",
-        ),
-        {
-            "[lend_book(book_id='BK-162', member_id='MB-57', days=30)]": (0.9, "It does what is asked for."),
-            "[reserve_book(book_id='BK-162', member_id='MB-18')]": (0.3, "It fails, and nobody asked to reserve."),
-        },
-    ),
-    "toolcalls/acebench": _Script(
-        lambda: gym.make("IAD/ACEBench-v0", category="agent_multi_step"),
-        "agent_multi_step_33",
-        ("[find_reminders(words='sharpen the skates')]",),
-        {
-            "[log_in_phone(pin='6543')]": (0.9, "The result asks for it."),
-            "[tick_reminder(reminder_id='RM-31')]": (0.2, "Nobody has said reminder_id, and no result has it."),
-        },
-    ),
-    "toolcalls/acebench/answer": _Script(
-        lambda: gym.make("IAD/ACEBench-v0", category="normal"),
-        "normal_multi_turn_user_adjust_4_1",
-        (),
-        {
-            "[harbour_fill_tank(litres=45, berth='E07')]": (0.9, "It is what is asked for."),
-            "[harbour_fill_tank(litres=62.5, berth='E07')]": (0.5, "It was made before."),
-        },
-    ),
-    "bird/answer": _Script(lambda: gym.make("IAD/BIRD-v0", mode="answer"), "12", (), QUERIES),
-}
+SCRIPTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
 def situation(name: str) -> Situation:
@@ -158,32 +61,33 @@ def situation(name: str) -> Situation:
     if name == "sketch2code":
         return _sketch()
     script = SCRIPTS[name]
-    env = script.make()
+    env = gym.make(script["env"], **script.get("args", {})) if "env" in script else LampEnv()
+    tried = {action: Verdict(score, critique) for action, score, critique in script["tried"]}
     states: list[State] = []
     previews: list[State] = []
     attempt: list[State] = []
 
     def decide(here: State) -> Asking[None]:
         attempt.append(here)
-        for action in script.actions:
+        for action in script["actions"]:
             attempt.append((yield from Simulate(attempt[-1], Candidate(action))))
-        for action in script.actions:
+        for action in script["actions"]:
             states.append(here)
             here = yield from Commit(Candidate(action, thought="I go on."))
         states.append(here)
-        for action in script.tried:
+        for action in tried:
             previews.append((yield from Simulate(here, Candidate(action))))
-        yield from Commit(Candidate(next(iter(script.tried))))
+        yield from Commit(Candidate(next(iter(tried))))
 
     with IADPolicyWrapper(lambda observation, info: "", env, strategy=decide) as policy:
-        observation, info = env.reset(seed=0, options={"task_id": script.task_id})
-        for _ in range(len(script.actions) + 1):
+        observation, info = env.reset(seed=0, options={"task_id": script["task"]})
+        for _ in range(len(script["actions"]) + 1):
             observation, _, _, _, info = env.step(policy.act(observation, info))
     words = prompts_of(env).rendering
     env.close()
     candidates = tuple(
-        Candidate(action, key=action, preview=preview, verdict=Verdict(score, critique))
-        for (action, (score, critique)), preview in zip(script.tried.items(), previews, strict=True)
+        Candidate(action, key=action, preview=preview, verdict=verdict)
+        for (action, verdict), preview in zip(tried.items(), previews, strict=True)
     )
     return Situation(tuple(states), candidates, attempt[-1], words)
 
@@ -221,6 +125,6 @@ def _sketch() -> Situation:
         Candidate(html, key=html, preview=state(html, boxes, done=True), verdict=verdict)
         for (html, boxes), verdict in zip(pages.items(), verdicts, strict=True)
     )
-    turn = Turn(here.observation, next(iter(pages)), here.info)
-    attempt = replace(state(next(iter(pages)), {}, done=True), history=(turn,))
+    first = next(iter(pages))
+    attempt = replace(state(first, {}, done=True), history=(Turn(here.observation, first, here.info),))
     return Situation((here,), candidates, attempt, SketchRendering())

@@ -26,34 +26,31 @@ def asked(instruct: str, *attempts: ShownAttempt) -> str:
     return text.partition("shown")[2].strip()
 
 
+THEM, ONE_OF = "the best of them", "Only if you are sure that"
+
+
 @pytest.mark.parametrize(
     ("instruct", "of_one", "of_two"),
-    [
-        (  # equation 5 of arXiv 2504.01931 v2 says nothing of differing or of repeating
-            "improve",
-            "Now propose an action. It should be better than what you proposed.",
-            "Now propose an action. It should be better than the best of them and avoid the mistakes of the worst.",
-        ),
+    [  # equation 5 of arXiv 2504.01931 v2 says nothing of differing or of repeating
+        ("improve", ["better than what you proposed"], [f"better than {THEM}", "avoid the mistakes of the worst"]),
         (
             "differ",
-            f"{LAST} Then propose an action that differs from it. Only if you are sure that it is right, repeat it "
-            "exactly.",
-            f"{LAST} Then propose an action that differs from all of them. Only if you are sure that one of them is "
-            "right, repeat that one exactly.",
+            [LAST, "differs from it.", f"{ONE_OF} it is right, repeat it exactly."],
+            [LAST, "differs from all of them.", f"{ONE_OF} one of them is right, repeat that one exactly."],
         ),
-        (
-            "fix",
-            "First find what is wrong with what you proposed, and name it where you write a thought. Then propose an "
-            "action without that fault.",
-            "First find what is wrong with the best of them, and name it where you write a thought. Then propose an "
-            "action without that fault.",
-        ),
-        ("reflect", *[f"Reflect on what you proposed and improve on it. {LAST} Keep to the form of the answer."] * 2),
-        ("none", "", ""),
+        ("fix", ["what is wrong with what you proposed", "without that fault"], [f"what is wrong with {THEM}"]),
+        ("reflect", *[["Reflect on what you proposed", LAST, "Keep to the form"]] * 2),
+        ("none", [], []),
     ],
 )
-def test_an_instruction_has_its_words_for_one_proposal_and_for_several(instruct: str, of_one: str, of_two: str) -> None:
-    assert (asked(instruct, *ONE), asked(instruct, *TWO)) == (of_one, of_two)
+def test_an_instruction_has_its_words_for_one_proposal_and_for_several(
+    instruct: str, of_one: list[str], of_two: list[str]
+) -> None:
+    for shown, said in ((ONE, of_one), (TWO, of_two)):
+        text = asked(instruct, *shown)
+        assert [part for part in said if part not in text] == []
+        assert bool(text) == bool(said)
+        assert ("differ" in text, "repeat" in text) == (instruct == "differ", instruct == "differ")
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
@@ -89,46 +86,40 @@ def refined(folder: str, *attempts: ShownAttempt, **options: Any) -> tuple[str, 
 
 SHOWN_IN_PART = ("sketch2code",)
 """Folders of environments whose actions are too long to be shown in full, so that none can be repeated."""
+LEFT = "Result: it failed: is printed"
+FEEDBACK: list[tuple[list[ShownAttempt], bool, bool]] = [
+    ([shown(RED, "best")], False, False),
+    ([replace(shown(RED, "best"), score=0.5)], False, False),
+    ([shown(RED, "best", Said("review", "too dear"))], False, False),
+    ([shown(RED, "best"), shown(BLUE, "worst")], False, False),
+    ([led_to(RED)], True, False),
+    ([led_to(RED), led_to(BLUE)], True, False),
+    ([RED, RED], False, False),
+    ([shown(RED, "last", Said("output", "Error: none such"), Said("reward", "0"))], True, False),
+    ([shown(RED, "last", Said("error", "no such file"))], True, True),
+    ([led_to(RED, failure="no such button")], True, True),
+    ([ShownAttempt(Candidate(None, error="expected a line"))], False, True),
+    ([led_to(RED, "x", "x"), led_to(RED, "x", "x"), led_to(BLUE, "x", "x")], True, True),
+    ([led_to(RED, failure="x"), led_to(BLUE)], True, False),
+    ([led_to(RED, LEFT), led_to(BLUE)], True, False),
+]
+"""Attempts, whether they have results, and whether all of them have failed."""
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-@pytest.mark.parametrize(
-    ("attempts", "n", "has_results", "has_failed"),
-    [
-        ([shown(RED, "best")], 1, False, False),
-        ([replace(shown(RED, "best"), score=0.5)], 1, False, False),
-        ([shown(RED, "best", Said("review", "too dear"))], 1, False, False),
-        ([shown(RED, "best"), shown(BLUE, "worst")], 2, False, False),
-        ([led_to(RED)], 1, True, False),
-        ([led_to(RED), led_to(BLUE)], 2, True, False),
-        ([RED, RED], 2, False, False),
-        ([shown(RED, "last", Said("output", "Error: none such"), Said("reward", "0"))], 1, True, False),
-        ([shown(RED, "last", Said("error", "no such file"))], 1, True, True),
-        ([shown(RED, "last", Said("review", "name the folder"))], 1, False, False),
-        ([led_to(RED, failure="no such button")], 1, True, True),
-        ([ShownAttempt(Candidate(None, error="expected a line"))], 1, False, True),
-        ([led_to(RED, "x", "x"), led_to(RED, "x", "x"), led_to(BLUE, "x", "x")], 3, True, True),
-        ([led_to(RED, failure="x"), led_to(BLUE)], 2, True, False),
-        ([led_to(RED, "Result: it failed: is printed"), led_to(BLUE)], 2, True, False),
-    ],
-)
-def test_its_words_fit_what_the_feedback_shows(
-    folder: str, attempts: list[ShownAttempt], n: int, has_results: bool, has_failed: bool
-) -> None:
-    text, feedback = refined(folder, *attempts)
-    assert feedback in text
-    around = text.replace(feedback, "")
-    assert (prompts(folder).part("reflection") in text) is has_results
-    assert ("results" in around.lower()) is has_results
-    assert ("these" in around) is (n > 1)
-    may_repeat = folder not in SHOWN_IN_PART and not has_failed
-    assert ("it is right, repeat it exactly" in around) is (n == 1 and may_repeat)
-    assert around.endswith("exactly.") is may_repeat
-
-
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_hints_show_no_attempt_and_need_no_words_around_them(folder: str) -> None:
-    assert refined(folder, replace(RED, shown_as="unshown", findings="too dear"))[0] == "Mind:\n- too dear"
+def test_its_words_fit_what_the_feedback_shows(folder: str) -> None:
+    for attempts, has_results, has_failed in FEEDBACK:
+        text, feedback = refined(folder, *attempts)
+        assert feedback in text
+        around = text.replace(feedback, "")
+        assert (prompts(folder).part("reflection") in text) is has_results, attempts
+        assert ("results" in around.lower()) is has_results, attempts
+        assert ("these" in around) is (len(attempts) > 1), attempts
+        may_repeat = folder not in SHOWN_IN_PART and not has_failed
+        assert ("it is right, repeat it exactly" in around) is (len(attempts) == 1 and may_repeat), attempts
+        assert around.endswith("exactly.") is may_repeat, attempts
+    hint = refined(folder, replace(RED, shown_as="unshown", findings="too dear"))[0]
+    assert hint == "Mind:\n- too dear"  # no attempt is shown, so no words are needed around it
 
 
 def test_an_unknown_instruction_is_refused() -> None:

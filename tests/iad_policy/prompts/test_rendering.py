@@ -1,6 +1,7 @@
 """The words for the states of any environment."""
 
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
@@ -28,42 +29,30 @@ def test_a_turn_of_the_history_reads_the_same_later() -> None:
     assert WORDS.turns(long, since=2) == ["3. enter\n   room 3", "4. sit"]
 
 
-@pytest.mark.parametrize("n_turns", range(0, 200, 7))
-def test_turns_are_left_out_in_blocks_so_that_the_beginning_rarely_changes(n_turns: int) -> None:
-    left_out = n_left_out(n_turns)
-    assert left_out % N_LEFT_OUT == 0
-    assert n_turns - left_out <= N_OLD_TURNS
-    assert left_out == 0 or n_turns - left_out > N_OLD_TURNS - N_LEFT_OUT
+def test_turns_are_left_out_in_blocks_so_that_the_beginning_rarely_changes() -> None:
+    for n_turns in range(200):
+        left_out = n_left_out(n_turns)
+        assert left_out % N_LEFT_OUT == 0
+        assert n_turns - left_out <= N_OLD_TURNS
+        assert left_out == 0 or n_turns - left_out > N_OLD_TURNS - N_LEFT_OUT
 
 
-def test_an_attempt_is_told_once_with_its_last_page_and_what_was_said_of_it() -> None:
+def test_an_attempt_is_told_once_with_its_last_page_and_how_it_ended() -> None:
     end = after("knock", "open", seen="a hall with a lamp")
     last = Candidate("open", key="open", preview=end, verdict=Verdict(0.2, "the wrong door"))
     text = WORDS.subject(START, [end, last])
-    assert text.count("open") == 1
-    assert text.count("a hall with a lamp") == 1
+    assert (text.count("open"), text.count("a hall with a lamp")) == (1, 1)
     assert "At the end:\na hall with a lamp" in text
     assert text.endswith("A verifier said of the last action: the wrong door")
-
-
-@pytest.mark.parametrize(
-    ("end", "words"),
-    [
-        (
-            after("knock"),
-            "stopped after 1 action, before the task was over. That it has no end is not the agent's fault.",
-        ),
+    for state, words in (
+        (after("knock"), "stopped after 1 action, before the task was over. That it has no end is not"),
         (after("knock", "open"), "stopped after 2 actions,"),
         (after("knock", done=True, stop_reason="done"), "The last action ended the task."),
         (after("knock", done=True, stop_reason="max_steps"), "The task ended there, as no action was left."),
         (after("knock", done=True, stop_reason=AWAITING), "only the world can answer the last action"),
-    ],
-)
-def test_how_an_attempt_ended_is_told(end: State, words: str) -> None:
-    assert words in WORDS.attempt(START, end)
-
-
-def test_what_a_real_episode_came_to_is_no_stopped_simulation() -> None:
+    ):
+        assert words in WORDS.attempt(START, state)
+    # What a real episode came to is no stopped simulation.
     assert WORDS.attempt(START, replace(after("knock"), path=())) == "1. knock\nAt the end:\na hall"
 
 
@@ -75,9 +64,9 @@ def test_candidates_are_numbered_where_there_are_several() -> None:
 
 
 @pytest.mark.parametrize("text", ["$1.99, $20.95, $30.99, " * 3, "one two three " * 4, "Ab. Cd. Ef. " * 5, "x" * 60])
-@pytest.mark.parametrize("limit", range(20, 60))
-def test_a_cut_text_ends_with_a_whole_word_or_price(text: str, limit: int) -> None:
-    for short in (shortened(text, limit), clipped(text, limit)):
+def test_a_cut_text_ends_with_a_whole_word_or_price(text: str) -> None:
+    for limit, cut in product(range(20, 60), (shortened, clipped)):
+        short = cut(text, limit)
         head = short.rpartition("... (")[0] or short.removesuffix("...")
         assert text.startswith(head)
         assert len(head) <= max(limit, len(text) if short == text else 0)
@@ -88,14 +77,12 @@ def test_a_cut_text_ends_with_a_whole_word_or_price(text: str, limit: int) -> No
 def test_the_middle_of_an_output_goes_and_its_last_line_stays() -> None:
     output = "\n".join([*(f"line {number}" for number in range(500)), "[exit code 1]"])
     text = without_middle(output, 600)
-    assert text.startswith("line 0\n")
-    assert text.endswith("\n[exit code 1]")
+    assert (text[:7], text[-14:], len(text) < 700) == ("line 0\n", "\n[exit code 1]", True)
     assert "characters left out" in text
-    assert len(text) < 700
     assert without_middle("short", 600) == "short"
     assert len(without_middle("x" * 5000, 600)) < 700
 
 
-@pytest.mark.parametrize(("left", "words"), [(9.0, "Actions left: 9."), (1.0, "Actions left: 1."), (float("inf"), "")])
-def test_the_actions_left_are_told(left: float, words: str) -> None:
-    assert WORDS.steps_left(replace(START, steps_left=left)) == words
+def test_the_actions_left_are_told() -> None:
+    told = [WORDS.steps_left(replace(START, steps_left=left)) for left in (9.0, 1.0, float("inf"))]
+    assert told == ["Actions left: 9.", "Actions left: 1.", ""]

@@ -43,13 +43,10 @@ QUOTED = re.compile(
     r"(?P<mark><!-- snapshot: (?P<file>\S+)(?: \| (?P<start>[^\n]*?))? -->)\n(?:```text\n.*?\n```\n)?", re.DOTALL
 )
 JUDGED = {
-    "score": "candidate",
-    "finalise": "candidate",
+    **dict.fromkeys(("score", "finalise"), "candidate"),
+    **dict.fromkeys(("evaluator", "reflector", "judge"), "attempt"),
     "critic": "one",
     "ranker": "all",
-    "evaluator": "attempt",
-    "reflector": "attempt",
-    "judge": "attempt",
     "summariser": "attempts",
 }
 """Roles of judges, and what they are asked about."""
@@ -142,8 +139,7 @@ def _beside(message: Mapping[str, Any]) -> str:
 
 def _shared(one: str, other: str) -> str:
     """Return the beginning that two texts share."""
-    n_equal = next((place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), None)
-    return one[:n_equal]
+    return one[: next((place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), None)]
 
 
 def _words(content: Any) -> str:
@@ -172,11 +168,6 @@ def test_every_prompt_reads_as_its_snapshot(name: str) -> None:
         assert text == found[file], file
 
 
-def test_every_role_has_a_snapshot() -> None:
-    shown = set[str]().union(*(_prompts(name).keys() for name in ENVIRONMENTS))
-    assert {role for role in PLACEHOLDERS if not role.startswith("instruct_")} <= shown  # see test_instructions.py
-
-
 @pytest.mark.parametrize("name", SCRIPTS)
 @pytest.mark.parametrize("kind", ["cot", "react"])
 def test_prompts_of_one_episode_begin_alike_up_to_the_newest_turn(name: str, kind: str) -> None:
@@ -194,15 +185,13 @@ def test_prompts_of_one_episode_begin_alike_up_to_the_newest_turn(name: str, kin
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
-@pytest.mark.parametrize("form", ["refine", "refine_paper", "refine_one"])
-def test_a_refinement_begins_with_the_whole_proposal_but_its_last_line(name: str, form: str) -> None:
+def test_a_refinement_begins_with_the_whole_proposal_but_its_last_line(name: str) -> None:
     agent = _agent(Sketch2CodeLanguageAgent if name == "sketch2code" else LanguageAgent, name)
-    proposal, refinement = (
-        _text(messages) for messages in (agent.messages(_situation(name).here), _prompts(name)[form])
-    )
-    body, _, question = proposal.rstrip("\n").rpartition("\n")
-    assert refinement.startswith(body)
-    assert refinement.rstrip("\n").endswith(f"\n{question}")
+    body, _, question = _text(agent.messages(_situation(name).here)).rstrip("\n").rpartition("\n")
+    for form in ("refine", "refine_paper", "refine_one"):
+        refinement = _text(_prompts(name)[form]).rstrip("\n")
+        assert refinement.startswith(body)
+        assert refinement.endswith(f"\n{question}")
 
 
 def test_the_schema_of_a_database_stands_before_all_that_belongs_to_a_question() -> None:
@@ -218,14 +207,19 @@ def test_the_schema_of_a_database_stands_before_all_that_belongs_to_a_question()
     assert len(shared) > 0.9 * max(map(len, texts))
 
 
-@pytest.mark.parametrize("name", ENVIRONMENTS)
-def test_no_prompt_holds_what_means_nothing_to_a_model(name: str) -> None:
-    for prompt, messages in _prompts(name).items():
-        text = _text(messages)
-        if prompt in ("actor_prompting", "refine_chat"):  # results are written as the papers do
-            continue
-        for noise in ("has_gold", "kind: question", "missing_tools", "timed_out", "': '", "('", "{'", ": 0\n", "False"):
-            assert noise not in text.replace("NULL", ""), (prompt, noise)
+NOISE = ("has_gold", "kind: question", "missing_tools", "timed_out", "': '", "('", "{'", ": 0\n", "False")
+AS_PUBLISHED = ("actor_prompting", "refine_chat")
+"""Prompts with results as the papers write them."""
+
+
+def test_no_prompt_holds_what_means_nothing_to_a_model_and_every_role_has_a_snapshot() -> None:
+    shown = set[str]()
+    for name in ENVIRONMENTS:
+        shown |= _prompts(name).keys()
+        texts = {prompt: _text(messages) for prompt, messages in _prompts(name).items() if prompt not in AS_PUBLISHED}
+        noisy = [(prompt, one) for prompt, text in texts.items() for one in NOISE if one in text.replace("NULL", "")]
+        assert noisy == [], name
+    assert {role for role in PLACEHOLDERS if not role.startswith("instruct_")} <= shown  # see test_instructions.py
 
 
 def _quoted(block: re.Match[str]) -> str:

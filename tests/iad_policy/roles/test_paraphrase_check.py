@@ -22,25 +22,14 @@ from iad_policy.verifiers import load_verifier
 from tests.contract.rule_based import KEYLESS, made
 from tests.contract.toy import Digger, Task
 
-WORDS = st.sampled_from(
-    [
-        *(phrase for group in (*OPENINGS, *ANYWHERE) for phrase in group),
-        *("the", "red", "chair", "and", "its", "legs", "under", "in", "with", "of", "rows", "that", "who"),
-        *("Find", "Me", "Count", "It", "I", "?", ".", ";", ":", ","),
-    ]
-)
+PLAIN = "the red chair and its legs under in with of rows that who Find Me Count It I ? . ; : ,"
+WORDS = st.sampled_from([*(one for group in (*OPENINGS, *ANYWHERE) for one in group), *PLAIN.split()])
 NUMBERS = st.one_of(
-    st.integers(0, 10**6).map(str),
-    st.decimals(0, 9999, places=2).map(str),
-    st.integers(1000, 10**6).map(lambda number: f"{number:,}"),
+    st.integers(0, 10**6).map(str), st.decimals(0, 9999, places=2).map(str), st.integers(1000, 10**6).map("{:,}".format)
 )
-AMOUNTS = st.one_of(
-    NUMBERS,
-    st.tuples(NUMBERS, st.sampled_from(["dollars", "inch", "oz", "count", "pack", "days", "cm"])).map(" ".join),
-    NUMBERS.map(lambda number: f"${number}"),
-    NUMBERS.map(lambda number: f"{number}%"),
-)
-QUOTES = st.tuples(st.sampled_from(["'{}'", '"{}"', "`{}`"]), WORDS).map(lambda pair: pair[0].format(pair[1]))
+UNITS = ["{}", "${}", "{}%", *(f"{{}} {unit}" for unit in ("dollars", "inch", "oz", "count", "pack", "days", "cm"))]
+AMOUNTS = st.builds(str.format, st.sampled_from(UNITS), NUMBERS)
+QUOTES = st.builds(str.format, st.sampled_from(["'{}'", '"{}"', "`{}`"]), WORDS)
 PATHS = st.sampled_from(["/var/log/find/list.txt", "*.py", "/make", "usage.md", ".conf", "held_on", "a@b.org"])
 TASKS = st.lists(st.one_of(WORDS, AMOUNTS, QUOTES, PATHS), min_size=1, max_size=14).map(" ".join)
 
@@ -62,7 +51,7 @@ def test_a_paraphrase_keeps_numbers_prices_quoted_texts_and_paths(task: str, ind
 def test_a_task_has_many_wordings_and_each_differs(name: str) -> None:
     env = made(name)
     inner: Any = env.unwrapped
-    for task_id in inner.task_ids[:20]:
+    for task_id in inner.task_ids[:8]:
         _, info = env.reset(options={"task_id": task_id})
         task, fixed = split_task(info["instruction"])
         said = [paraphrase(task, index, task_id) for index in range(4)]
@@ -72,17 +61,22 @@ def test_a_task_has_many_wordings_and_each_differs(name: str) -> None:
     env.close()
 
 
-def test_each_call_of_the_paraphraser_draws_another_sample_and_the_same_call_the_same() -> None:
+def test_each_call_of_the_paraphraser_draws_another_sample_and_lines_under_a_label_stay() -> None:
     roles = TemplateRoles()
 
-    def asked(index: int, stream: str = "task:0") -> str:
-        with use_call(Call(stream, index)):
-            return roles.answer("paraphraser", State("", {}), "Find all files below /srv with more than 3 rows.")
+    def asked(stream: str = "task:0") -> list[str]:
+        said = []
+        for index in range(5):
+            with use_call(Call(stream, index)):
+                task = "Find all files below /srv with more than 3 rows."
+                said.append(roles.answer("paraphraser", State("", {}), task))
+        return said
 
-    said = [asked(index) for index in range(5)]
-    assert len(set(said)) == 5
-    assert said == [asked(index) for index in range(5)]
-    assert [asked(index, "task:1") for index in range(5)] != said
+    assert asked() == asked() != asked("task:1")
+    assert len(set(asked())) == 5
+    fixed = ["Evidence: a flight is a row", "of trips"]
+    assert split_task("\n".join(["How many flights?", *fixed])) == ("How many flights?", fixed)
+    assert [split_task(one) for one in ("Note: just this", "")] == [("Note: just this", []), ("", [])]
 
 
 @pytest.mark.parametrize(
@@ -105,31 +99,19 @@ def test_what_a_paraphrase_lost_or_added_is_named(original: str, said: str, lost
     assert differences(original, said) == lost
 
 
-def test_lines_under_a_label_are_not_paraphrased() -> None:
-    fixed = ["Evidence: a flight is a row", "of trips"]
-    assert split_task("\n".join(["How many flights?", *fixed])) == ("How many flights?", fixed)
-    assert split_task("Note: just this") == ("Note: just this", [])
-    assert split_task("") == ("", [])
-
-
 def test_the_agent_sees_the_wording_wherever_the_task_stands_and_nothing_else_changes() -> None:
-    info = PublicInfo(
-        {
-            "instruction": "How many?\nEvidence: none",
-            "page": {"question": "How many?", "evidence": "none", "rows": ((1,),)},
-            "available_actions": ("say How many?",),
-            "reward": 1.0,
-        },
-        frozenset({"reward"}),
-    )
+    page = {"question": "How many?", "evidence": "none", "rows": ((1,),)}
+    shown = {"instruction": "How many?\nEvidence: none", "page": page, "available_actions": ("say How many?",)}
+    info = PublicInfo({**shown, "reward": 1.0}, frozenset({"reward"}))
     seen = {"text": "Question: How many?\nEvidence: none\n> ", "picture": 7}
     state = State(seen, info, history=(Turn("How many? (again)", "How many?", info),), id="x")
-    told = agent_view(state.worded("How many? Tell me: how many?\nEvidence: none"))
-    assert told.observation == {"text": "Question: How many? Tell me: how many?\nEvidence: none\n> ", "picture": 7}
-    assert told.info["instruction"] == "How many? Tell me: how many?\nEvidence: none"
-    assert told.info["page"] == {"question": "How many? Tell me: how many?", "evidence": "none", "rows": ((1,),)}
-    assert told.info["available_actions"] == ("say How many?",)
-    assert told.history[0][:2] == ("How many? Tell me: how many? (again)", "How many?")
+    other = "How many? Tell me: how many?"
+    told = agent_view(state.worded(f"{other}\nEvidence: none"))
+    assert told.observation == {"text": f"Question: {other}\nEvidence: none\n> ", "picture": 7}
+    assert {key: told.info[key] for key in shown} == {
+        **shown, "instruction": f"{other}\nEvidence: none", "page": {**page, "question": other}
+    }  # fmt: skip
+    assert told.history[0][:2] == (f"{other} (again)", "How many?")
     assert told.history[0].info["instruction"] == told.info["instruction"]
     assert told.id == state.id
     with pytest.raises(GoldError):
@@ -139,46 +121,37 @@ def test_the_agent_sees_the_wording_wherever_the_task_stands_and_nothing_else_ch
 
 
 @pytest.mark.parametrize("name", [name for name in KEYLESS if "Browser" not in name])
-def test_agents_of_all_environments_act_on_a_paraphrase_and_the_verifier_sees_the_real_task(name: str) -> None:
+def test_an_agent_acts_on_a_paraphrase_and_the_verifier_sees_the_real_task(name: str) -> None:
     shown: list[State] = []
     verified: list[State] = []
     env = made(name)
+    inner, proxy = load_agent(domain_by_id(name).agent, env), load_verifier("proxy", env)
 
     class Listening:
-        def __init__(self, agent: Any) -> None:
-            self._agent = agent
-            self.information = agent.information  # of an agent that knows gold
+        information = inner.information  # of an agent that knows gold
 
         def propose(self, state: State, **given: Any) -> Candidate:
             shown.append(state)
-            candidate: Candidate = self._agent.propose(state, **given)
-            return candidate
+            return inner.propose(state, **given)
 
     class Watching:
         information, needs_preview = "proxy", True
 
-        def __init__(self, verifier: Any) -> None:
-            self._verifier = verifier
-
         def verify(self, state: State, candidates: Any) -> Any:
             verified.extend([state, *(candidate.preview for candidate in candidates)])
-            return self._verifier.verify(state, candidates)
+            return proxy.verify(state, candidates)
 
-    agent = Listening(load_agent(domain_by_id(name).agent, env))
-    options: dict[str, Any] = {"verifier": Watching(load_verifier("proxy", env)), "strategy": "q-guided", "n": 3}
-    with IADPolicyWrapper(agent, env, **options) as policy:  # type: ignore[arg-type]  # a verifier as tests make them
+    options: dict[str, Any] = {"verifier": Watching(), "strategy": "q-guided", "n": 3}
+    with IADPolicyWrapper(Listening(), env, **options) as policy:
         observation, info = env.reset(seed=1)
         policy.act(observation, info)
         (decision,) = policy.decisions
-    original = info["instruction"]
-    assert [state.info["instruction"] == original for state in shown] == [True, False, False]
-    assert len({state.info["instruction"] for state in shown}) == 3
-    text = shown[1].observation["text"] if isinstance(observation, dict) else shown[1].observation
-    assert original not in text.replace(
-        shown[1].info["instruction"], ""
-    )  # a paraphrase may have it with a word before it
-    unchanged = observation["text"] if isinstance(observation, dict) else observation
-    assert (shown[1].info["instruction"] in text) == (original in unchanged)  # where the page has it, it is replaced
+    original, said = info["instruction"], [state.info["instruction"] for state in shown]
+    assert [one == original for one in said] == [True, False, False]
+    assert len(set(said)) == 3
+    text, unchanged = (one["text"] if isinstance(one, dict) else one for one in (shown[1].observation, observation))
+    assert original not in text.replace(said[1], "")  # a paraphrase may have it with a word before it
+    assert (said[1] in text) == (original in unchanged)  # where the page has it, it is replaced
     assert {state.info["instruction"] for state in verified} == {original}
     assert all(not candidate.error for candidate in decision.candidates)
     assert "paraphraser answered by template" in decision.notes
@@ -197,22 +170,18 @@ def test_a_paraphrase_that_lost_a_number_gives_way_to_the_tasks_own_words_and_th
         def instruction(self) -> str:
             return f"Dig 3 holes at the {self.landmark}"
 
-    class Numbered(Digger):
-        def __init__(self) -> None:
-            super().__init__()
-            self._tasks = {landmark: Holes(landmark) for landmark in self._tasks}
-
+    env = Digger()
+    env._tasks = {landmark: Holes(landmark) for landmark in env._tasks}
     shown: list[str] = []
 
     def agent(observation: str, info: Any) -> str:
         shown.append(info["instruction"])
         return "go north"
 
-    env = Numbered()
     options: dict[str, Any] = {"roles": Forgetful(), "verifier": load_verifier("oracle", env), "n": 2}
     with IADPolicyWrapper(agent, env, strategy="q-guided", **options) as policy:
         observation, info = env.reset(seed=0)
         policy.act(observation, info)
         assert shown == [info["instruction"]] * 2
         (note,) = [note for note in policy.decisions[0].notes if "dropped" in note]
-        assert note == "a paraphrase was dropped, the task's own words are kept: it differs in 3"
+        assert note.endswith("it differs in 3")

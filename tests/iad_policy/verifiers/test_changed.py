@@ -58,11 +58,10 @@ def test_noise_is_gaussian_and_the_same_for_an_action_in_a_state_however_it_is_a
     assert all(verdict.passed is None and not verdict.details for verdict in verdicts)
     noisy = NoisyVerifier(Told(), 0.5)
     one, other = candidates(0.5, 0.7)
-    together = noisy.verify(HERE, [one, other])
-    assert together[0] == noisy.verify(HERE, [one])[0]
-    assert together[0] == noisy.verify(HERE, [replace(one, thought="again")])[0]
-    assert together[0] != noisy.verify(replace(HERE, id="there"), [one])[0]
-    assert together[0].score - 0.5 != together[1].score - 0.7
+    first, second = noisy.verify(HERE, [one, other])
+    assert [first] == noisy.verify(HERE, [one]) == noisy.verify(HERE, [replace(one, thought="again")])
+    assert [first] != noisy.verify(replace(HERE, id="there"), [one])
+    assert first.score - 0.5 != second.score - 0.7
     assert [one.score for one in NoisyVerifier(Told(), 0.0).verify(HERE, candidates(0.25, 1.0))] == [0.25, 1.0]
 
 
@@ -78,12 +77,10 @@ def test_a_binary_verifier_says_1_for_success_alone() -> None:
 def test_a_sparse_score_is_shown_above_the_threshold_only_and_so_are_its_words(level: str) -> None:
     scores = [-0.5, 0.0, 0.25, 0.26, 0.5, 0.51, 0.75, 0.76, 1.0]
     shown = SparseVerifier(Told(), LEVELS[level]).verify(HERE, candidates(*scores))
-    for score, verdict in zip(scores, shown, strict=True):
-        if score > LEVELS[level]:
-            assert (verdict.score, verdict.critique, verdict.passed) == (score, f"worth {score}", score >= 1)
-        else:
-            assert verdict == Verdict(0.0)
-        assert not verdict.details
+    assert shown == [
+        Verdict(score, f"worth {score}", passed=score >= 1) if score > LEVELS[level] else Verdict(0.0)
+        for score in scores
+    ]
 
 
 def test_a_calibrated_verifier_says_chances_in_the_same_order_and_keeps_its_words() -> None:
@@ -113,30 +110,25 @@ def test_what_it_is_made_of_names_it_and_a_model_inside_can_be_put_behind_a_cach
     made = (NoisyVerifier(Told(), 0.1), NoisyVerifier(Told(), 0.2), SparseVerifier(Told(), 1))
     assert {one.identity for one in made} == {"noisy:0.1 told", "noisy:0.2 told", "sparse:1 told"}
     assert NoisyVerifier(Hunch(), 1).identity.endswith("tests.contract.components:Hunch")
-    assert NoisyVerifier(Told(), 1).per_candidate
+    assert (made[0].per_candidate, made[0].model) == (True, None)
     inner = Modelled()
     noisy = NoisyVerifier(SparseVerifier(inner, 0.5), 0.1)
     assert noisy.model == "a model"
     noisy.model = "a cache"
     assert inner.model == "a cache"
-    assert NoisyVerifier(Told(), 0.1).model is None
 
 
 def test_a_failed_verification_stays_one_and_a_wrong_number_of_verdicts_is_refused() -> None:
-    class Failing(Told):
-        def verify(self, state: State, candidates: Any) -> list[Verdict]:
-            return [Verdict(-math.inf, "no answer", details={"error_kind": "timeout"})] * len(candidates)
+    class Answering(Told):
+        def __init__(self, *verdicts: Verdict) -> None:
+            self.verify = lambda state, candidates: list(verdicts)  # type: ignore[method-assign]
 
-    class Silent(Told):
-        def verify(self, state: State, candidates: Any) -> list[Verdict]:
-            return []
-
-    env = Digger()
-    (failed,) = NoisyVerifier(SparseVerifier(Failing(), 0.5), 0.1).verify(HERE, candidates(1.0))
-    assert failed == Verdict(-math.inf, "no answer", details={"error_kind": "timeout"})
+    env, lost = Digger(), Verdict(-math.inf, "no answer", details={"error_kind": "timeout"})
+    changed = NoisyVerifier(SparseVerifier(Answering(lost), 0.5), 0.1)
+    assert changed.verify(HERE, candidates(1.0)) == [lost]
     with (
         pytest.raises(ContractError, match="expected 1 verdicts from NoisyVerifier"),
-        IADPolicyWrapper(Wanderer(errors=0), env, verifier=NoisyVerifier(Silent(), 0.1), strategy="iad") as policy,
+        IADPolicyWrapper(Wanderer(errors=0), env, verifier=NoisyVerifier(Answering(), 0.1), strategy="iad") as policy,
     ):
         policy.act(*env.reset(seed=0))
 
@@ -144,14 +136,11 @@ def test_a_failed_verification_stays_one_and_a_wrong_number_of_verdicts_is_refus
 @pytest.mark.parametrize(
     ("name", "error"),
     [
-        ("noisy", "noisy:<sd>:<verifier>, such as noisy:0.2:proxy"),
-        ("noisy:0.2", "noisy:<sd>:<verifier>, such as noisy:0.2:proxy"),
-        ("noisy:loud:oracle", "expected a number in the verifier's name, got 'loud'"),
-        ("noisy:-1:oracle", "a standard deviation of 0 or more, got -1"),
-        ("noisy:nan:oracle", "a standard deviation of 0 or more, got nan"),
+        *((name, "noisy:<sd>:<verifier>, such as noisy:0.2:proxy") for name in ("noisy", "noisy:0.2")),
+        *((f"noisy:{sd}:oracle", f"got '?{sd}") for sd in ("loud", "-1", "nan")),
         ("calibrated:1:oracle", "calibrated:<offset>:<slope>:<verifier>, such as calibrated:-1.5:4:proxy"),
         ("calibrated:1:-2:oracle", "a slope above 0, got 1 and -2"),
-        ("sparse:oracle", "levels .*none.*low.*medium.*high"),
+        ("sparse:oracle", "none.*low.*medium.*high"),
         ("sparse:some:oracle", "got 'some'; such as none, low, medium or high"),
         ("noisy:1:nobody", "known: alone, binary, calibrated, finalise, judge"),
         ("nosy:1:oracle", "noisy"),
@@ -162,16 +151,20 @@ def test_names_that_make_no_sense_are_refused_with_the_right_form(name: str, err
         load_verifier(name, Digger())
 
 
-def test_a_table_says_what_n_counts_where_strategies_differ() -> None:
-    config = RunConfig("Env", "random", strategies=("single", "bon", "bon-episode", "iad"), n=4)
-    assert config.equal_on() == (
-        "not equal: n = 4 counts proposals per decision for bon, iad; simulated episodes for bon-episode; "
-        "single is the reference with 1"
-    )
-    assert RunConfig("Env", "random", strategies=("reflexion", "bon-episode")).equal_on() == (
-        "equal on simulated episodes: n = 3"
-    )
-    assert RunConfig("Env", "random", strategies=("single",)).equal_on() == "one proposal per decision"
+@pytest.mark.parametrize(
+    ("strategies", "said"),
+    [
+        (
+            ("single", "bon", "bon-episode", "iad"),
+            "not equal: n = 4 counts proposals per decision for bon, iad; simulated episodes for bon-episode; "
+            "single is the reference with 1",
+        ),
+        (("reflexion", "bon-episode"), "equal on simulated episodes: n = 4"),
+        (("single",), "one proposal per decision"),
+    ],
+)
+def test_a_table_says_what_n_counts_where_strategies_differ(strategies: tuple[str, ...], said: str) -> None:
+    assert RunConfig("Env", "random", strategies=strategies, n=4).equal_on() == said
 
 
 def test_a_verifier_that_sees_each_candidate_alone_has_no_vote() -> None:
@@ -191,29 +184,18 @@ def test_a_verifier_that_sees_each_candidate_alone_has_no_vote() -> None:
     assert alone[0] > other  # two candidates speak against it
 
 
-GOLD = {"reward": 0.25, "progress": 0.75, "reward_parts": {"r": 0.25}}
-
-
 def previewed(*, done: bool, reason: str = "") -> Candidate:
-    info = {"stop_reason": reason} if reason else {}
-    return Candidate(0.5, key="act", preview=State("after", info, done=done, gold=GOLD))
+    gold = {"reward": 0.25, "progress": 0.75, "reward_parts": {"r": 0.25}}
+    return Candidate(0.5, key="act", preview=State("after", {"stop_reason": reason}, done=done, gold=gold))
 
 
-@pytest.mark.parametrize(
-    ("one", "score"),
-    [
-        (previewed(done=True), 0.25),
-        (previewed(done=False), 0.5),
-        (previewed(done=True, reason=AWAITING), 0.5),
-        (Candidate(0.5, key="act"), 0.5),
-    ],
-)
-def test_a_terminal_oracle_scores_only_an_end_by_gold_and_says_so(one: Candidate, score: float) -> None:
+def test_a_terminal_oracle_scores_only_an_end_by_gold_and_says_so() -> None:
     class Blind(Told):
         def verify(self, state: State, candidates: Sequence[Candidate]) -> list[Verdict]:
             assert all(one.preview is None or one.preview.gold is None for one in candidates)
             return super().verify(state, candidates)
 
-    verifier = TerminalOracleVerifier(Blind())
-    assert [verdict.score for verdict in verifier.verify(HERE, [one])] == [score]
+    verifier, end = TerminalOracleVerifier(Blind()), previewed(done=True)
+    others = [previewed(done=False), previewed(done=True, reason=AWAITING), Candidate(0.5, key="act")]
+    assert [verifier.verify(HERE, [one])[0].score for one in (end, *others)] == [0.25, 0.5, 0.5, 0.5]
     assert (verifier.information, verifier.needs_preview, verifier.identity) == ("oracle", True, "terminal-oracle told")

@@ -29,22 +29,17 @@ def candidate(action: str, *, preview: str = "", thought: str = "") -> Candidate
     return Candidate(action, thought=thought, key=action, preview=seen, id=action)
 
 
-class Asked:
+class Asked(ScriptedModel):
     """A model that keeps what it was asked."""
 
-    name = "asked"
-
     def __init__(self, answer: Any) -> None:
+        super().__init__(self._answer, name="asked")
         self.prompts: list[str] = []
-        self._model = ScriptedModel(self._answer)
         self._given = answer
 
     def _answer(self, messages: Messages) -> str:
         self.prompts.append("\n".join(message["content"] for message in messages))
-        return self._given(self.prompts[-1]) if callable(self._given) else self._given
-
-    def complete(self, messages: Messages, *, temperature: Any = None, max_tokens: Any = None) -> Any:
-        return self._model.complete(messages)
+        return self._given(self.prompts[-1]) if callable(self._given) else self._given  # type: ignore[no-any-return]
 
 
 def longer_is_better(prompt: str) -> str:
@@ -82,16 +77,15 @@ def test_a_decision_is_passed_or_not(said: str, score: float) -> None:
 
 
 def test_the_share_of_wins_orders_candidates_and_favouring_a_place_makes_ties() -> None:
+    def scores(model: Asked, *candidates: Candidate) -> list[float]:
+        return [verdict.score for verdict in PairwiseJudge(model).verify(HERE, list(candidates))]
+
     model = Asked(longer_is_better)
-    verdicts = PairwiseJudge(model).verify(HERE, [candidate(text) for text in ("aaa", "a", "bb", "cc")])
-    assert [verdict.score for verdict in verdicts] == [1.0, 0.0, 0.5, 0.5]
+    assert scores(model, *map(candidate, ("aaa", "a", "bb", "cc"))) == [1.0, 0.0, 0.5, 0.5]
     assert len(model.prompts) == 4 * 3
-    verdicts = PairwiseJudge(Asked("Better: first")).verify(HERE, [candidate("a"), candidate("b")])
-    assert [verdict.score for verdict in verdicts] == [0.5, 0.5]
-    model.prompts.clear()  # a candidate alone or among its equals is not compared
-    verdicts = PairwiseJudge(model).verify(HERE, [candidate("a"), replace(candidate("a"), id="again")])
-    assert [verdict.score for verdict in verdicts] == [0.5, 0.5]
-    assert model.prompts == []
+    assert scores(Asked("Better: first"), candidate("a"), candidate("b")) == [0.5, 0.5]
+    assert scores(model, candidate("a"), replace(candidate("a"), id="again")) == [0.5, 0.5]
+    assert len(model.prompts) == 4 * 3  # a candidate alone or among its equals is not compared
 
 
 @given(st.lists(st.sampled_from(["a", "b", "cc", "dd", "eee"]), min_size=1, max_size=5), st.data())
@@ -122,35 +116,30 @@ def test_a_judge_guides_an_episode_and_its_tokens_are_the_verifier_s() -> None:
         return "Score: 9" if "paint[green]" in proposed and "is green" in proposed else "Score: 1"
 
     env = LampEnv()
-    actions = iter(["paint[red]", "paint[green]", "leave[now]"])
-    observation, info = env.reset(options={"task_id": "green"})
-    verifier = judge(env, Asked(scores))
-    with IADPolicyWrapper(lambda observation, info: next(actions), env, verifier=verifier, threads=3) as policy:
-        assert policy.act(observation, info) == "paint[green]"
+    actions = iter(["paint[red]", "paint[green]", "leave[now]", "paint[red]"])
+    begun = env.reset(options={"task_id": "green"})
+    given: dict[str, Any] = {"verifier": judge(env, Asked(scores)), "threads": 3}
+    with IADPolicyWrapper(lambda *_: next(actions), env, **given) as policy:
+        assert policy.act(*begun) == "paint[green]"
         assert policy.spent["verifier"].verifications == 3
         assert policy.spent["verifier"].prompt_tokens > 0
-
-
-def test_a_finalising_judge_passes_through_the_wrapper() -> None:
-    env = LampEnv()
-    observation, info = env.reset(options={"task_id": "green"})
     verifier = finalising_judge(env, Asked("Decision: finalise"))
-    with IADPolicyWrapper(lambda observation, info: "paint[red]", env, verifier=verifier, stop="passed") as policy:
-        policy.act(observation, info)
+    with IADPolicyWrapper(lambda *_: next(actions), env, verifier=verifier, stop="passed") as policy:
+        policy.act(*begun)
         assert len(policy.decisions[0].candidates) == 1
 
 
 @pytest.mark.parametrize("kind", ["server", "auth", "not_found"])
 def test_a_model_that_fails_makes_a_failed_verdict_and_one_that_can_not_be_asked_an_error(kind: str) -> None:
     env = LampEnv()
-    observation, info = env.reset(options={"task_id": "green"})
+    begun = env.reset(options={"task_id": "green"})
     verifier = judge(env, ScriptedModel([ModelError("no such model", kind=kind)]))
-    with IADPolicyWrapper(lambda observation, info: "paint[red]", env, verifier=verifier, n=1) as policy:
+    with IADPolicyWrapper(lambda *_: "paint[red]", env, verifier=verifier, n=1) as policy:
         if kind != "server":
             with pytest.raises(ModelError, match="no such model"):
-                policy.act(observation, info)
+                policy.act(*begun)
             return
-        policy.act(observation, info)
+        policy.act(*begun)
         verdict = policy.decisions[0].candidates[0].verdict
     assert verdict is not None
     assert (verdict.score, verdict.details["error_kind"]) == (-math.inf, "server")
@@ -162,8 +151,10 @@ def test_a_role_answers_with_the_model_s_text(role: str) -> None:
     roles = ModelRoles(model, prompts("webshop"))
     assert roles.answer(role, HERE, [candidate("buy[a]"), HERE, "a text"]) == "said"
     assert roles.source == "asked"
-    for part in ("Action: buy[a]", "a text"):
-        assert part in model.prompts[0]
+    assert all(part in model.prompts[0] for part in ("Action: buy[a]", "a text"))
+    ModelRoles(model).answer("paraphraser", HERE, "a lamp for $5")  # which sees the text alone
+    assert model.prompts[1].endswith("\na lamp for $5")
+    assert "the shelf" not in model.prompts[1]
 
 
 def test_the_ranker_answers_with_a_place_and_is_asked_again_if_it_does_not() -> None:
@@ -174,10 +165,3 @@ def test_the_ranker_answers_with_a_place_and_is_asked_again_if_it_does_not() -> 
     with pytest.raises(ModelError, match="from 1 to 3, got 'dunno'") as caught:
         ModelRoles(ScriptedModel(["dunno"] * 3)).answer("ranker", HERE, three)
     assert caught.value.kind == "malformed"
-
-
-def test_the_paraphraser_sees_the_text_alone() -> None:
-    model = Asked("other words")
-    ModelRoles(model).answer("paraphraser", HERE, "a lamp for $5")
-    assert model.prompts[0].endswith("\na lamp for $5")
-    assert "the shelf" not in model.prompts[0]
