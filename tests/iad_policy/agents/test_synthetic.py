@@ -81,30 +81,27 @@ def test_diversity_is_what_a_vote_needs() -> None:
 
 @pytest.mark.parametrize(("shown_right", "expected"), [(True, BETA), (False, RHO)])
 def test_a_review_breaks_a_share_beta_of_an_over_reflectors_right_answers(shown_right: bool, expected: float) -> None:
-    agent = made("over")
-    changed = sum(_reviewed(agent, place, shown_right) != shown_right for place in range(400))
+    def reviewed(agent: SyntheticAgent, place: int, shown: str) -> bool:
+        """Whether the answer is right after a review of a right or a wrong one."""
+        state = State("?", {"available_actions": [f"answer[{k}]" for k in range(20)]}, gold={"reference": "answer[3]"})
+        attempt = ShownAttempt(Candidate(shown), "best", said=(Said("review", "answer it better"),))
+        told = Feedback("", (attempt,), best=attempt.candidate)
+        return agent.propose(state, feedback=told, temperature=None, rng=Random(place)).action == "answer[3]"
+
+    agent, shown = made("over"), "answer[3]" if shown_right else "answer[4]"
+    changed = sum(reviewed(agent, place, shown) != shown_right for place in range(400))
     assert fits(changed, 400, expected, confidence=0.99)
-    steady = made("responsive", "beta=0")
-    assert all(_reviewed(steady, place, True) for place in range(20))
-
-
-def _reviewed(agent: SyntheticAgent, place: int, shown_right: bool) -> bool:
-    """Whether the answer is right after a review of a right or a wrong one."""
-    state = State("?", {"available_actions": [f"answer[{k}]" for k in range(20)]}, gold={"reference": "answer[3]"})
-    shown = Candidate("answer[3]" if shown_right else "answer[4]")
-    told = Feedback("", (ShownAttempt(shown, "best", said=(Said("review", "answer it better"),)),), best=shown)
-    return agent.propose(state, feedback=told, temperature=None, rng=Random(place)).action == "answer[3]"
+    assert all(reviewed(made("responsive", "beta=0"), place, "answer[3]") for place in range(20))
 
 
 @pytest.mark.parametrize("env_id", ["IAD/WebShop-v0", "IAD/BIRD-v0", "IAD/Booking-v0"])
 def test_by_name_it_solves_bundled_tasks_as_often_as_it_should(env_id: str) -> None:
     """Those of function calls are in tests/iad_envs/toolcalls/policy/test_mistakes.py."""
-    env = gym.make(env_id)
-    inner: Any = env.unwrapped
+    env: Any = gym.make(env_id)
     for epsilon, expected in ((0, 1.0), (1, 0.0)):
         with IADPolicyWrapper(f"solution:{epsilon}", env, strategy="single") as policy:
             assert policy.agent.information == "oracle"  # type: ignore[attr-defined]
-            for task_id in inner.task_ids[:3]:
+            for task_id in env.unwrapped.task_ids[:3]:
                 assert play(env, policy, options={"task_id": task_id})[2]["success"] == expected
     env.close()
 

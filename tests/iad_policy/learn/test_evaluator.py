@@ -13,14 +13,12 @@ from iad_policy import IADPolicyWrapper, evaluate
 from iad_policy.errors import GoldError, SimulationError, UnknownName
 from iad_policy.learn.examples import NothingToLearn
 from iad_policy.learn.experience import Experience
-from iad_policy.learn.explore import explore
 from iad_policy.learn.recipes.evaluator import AttemptEvaluation
 from iad_policy.learn.train import train
 from iad_policy.learn.trainable import load_trainable
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.roles import TemplateRoles
 from iad_policy.roles.learned import LearnedEvaluator
-from iad_policy.run.trained import TrainedHere
 from iad_policy.simulators.llm import LanguageSimulator
 from iad_policy.strategies.building_blocks.attempts import passes
 from iad_policy.trained.attempts import AttemptFeatures
@@ -28,35 +26,14 @@ from iad_policy.trained.features import load_features
 from iad_policy.trained.models import Model, ModelFolderError
 from iad_policy.trained.rows import Row
 from iad_policy.types import State
-from iad_policy.verifiers import load_verifier
-from tests.iad_policy.learn.conftest import SHOP
-
-LEARNED = ("shopper", "random")
-
-
-@pytest.fixture(scope="module")
-def mixed(tmp_path_factory: pytest.TempPathFactory) -> Experience:
-    """Episodes of the rule-based agent and of one that acts at random."""
-    folders = []
-    for agent in LEARNED:
-        folders.append(tmp_path_factory.mktemp("attempts") / agent)
-        explore(SHOP, agent, out=folders[-1], tasks=24, episodes=1, temperature=0.0)
-    return Experience.of(folders)
-
-
-@pytest.fixture(scope="module")
-def trained(mixed: Experience, tmp_path_factory: pytest.TempPathFactory) -> Model:
-    return train("evaluator", mixed, out=tmp_path_factory.mktemp("evaluator"), epochs=60)
+from tests.iad_policy.learn.conftest import LEARNED, SHOP
 
 
 def planted(experience: Experience) -> Experience:
     """The same episodes, of which those that never went back are said to have succeeded."""
-    return experience.only(
-        [
-            replace(one, record=replace(one.record, success=float("click[back to search]" not in one.record.actions)))
-            for one in experience.trajectories
-        ]
-    )
+    returned = [float("click[back to search]" in one.record.actions) for one in experience.trajectories]
+    pairs = zip(experience.trajectories, returned, strict=True)
+    return experience.only([replace(one, record=replace(one.record, success=1.0 - back)) for one, back in pairs])
 
 
 def test_labels_are_the_success_of_episodes_failed_ones_too_and_it_sees_no_gold(mixed: Experience) -> None:
@@ -107,8 +84,8 @@ def test_a_rule_that_can_be_seen_is_learned(backend: str, mixed: Experience, tmp
     assert np.mean((odds > 0) == [one.record.success for one in others]) > 0.9
 
 
-def test_who_never_bought_anything_has_failed(trained: Model, mixed: Experience) -> None:
-    judge = LearnedEvaluator(gym.make(SHOP), str(trained.folder))
+def test_who_never_bought_anything_has_failed(evaluator: Model, mixed: Experience) -> None:
+    judge = LearnedEvaluator(gym.make(SHOP), str(evaluator.folder))
     ends = [(one.end, one.record.success) for one in mixed.trajectories if one.end is not None]
     left = [end for end, _ in ends if "buy now" not in str(end.history[-1].action)]
     bought = [end for end, success in ends if success == 1.0]
@@ -117,33 +94,26 @@ def test_who_never_bought_anything_has_failed(trained: Model, mixed: Experience)
     assert np.mean([judge.likely(end) for end in bought]) > 2 * np.mean([judge.likely(end) for end in left])
 
 
-def test_it_evaluates_attempts_says_what_it_is_and_is_not_measured_on_its_tasks(trained: Model) -> None:
-    given: dict[str, Any] = {"roles": {"evaluator": f"learned:{trained.folder}"}, "baseline": "artis"}
+def test_it_evaluates_attempts_and_says_what_it_is(evaluator: Model) -> None:
+    given: dict[str, Any] = {"roles": {"evaluator": f"learned:{evaluator.folder}"}, "baseline": "artis"}
     found = evaluate(SHOP, ["artis"], agent="plan-following", n=2, tasks=3, **given)
     (records,) = found.records.values()
     assert [one.n_evaluations for one in records] == [2] * 3
-    judge = LearnedEvaluator(gym.make(SHOP), str(trained.folder))
-    assert (judge.information, judge.source) == ("learned", f"learned:{trained.folder}")
+    judge = LearnedEvaluator(gym.make(SHOP), str(evaluator.folder))
+    assert (judge.information, judge.source) == ("learned", f"learned:{evaluator.folder}")
     known = judge.trained_on
     assert (known["split"], known["reward_information"], len(known["tasks"])) == ("train", "oracle", 24)
-    given |= {"split": "train", "tasks": 3, "n": 1}
-    with pytest.raises(TrainedHere, match="the evaluator was not trained on, got 3"):
-        evaluate(SHOP, ["artis"], **given)
-    found = evaluate(SHOP, ["artis"], allow_trained_tasks=True, **given)
-    assert "the evaluator was trained on 3 of these tasks" in found.table()
 
 
-def test_it_plays_one_role_and_is_nothing_else(
-    trained: Model, cloned: Model, grown: Experience, mixed: Experience, tmp_path: Path
+def test_it_plays_one_role_and_is_trained_of_both_kinds_of_episodes(
+    evaluator: Model, cloned: Model, grown: Experience, mixed: Experience, tmp_path: Path
 ) -> None:
     env, state = gym.make(SHOP), State(None, {})
-    judge, critic = LearnedEvaluator(env, str(trained.folder)), {"critic": f"learned:{trained.folder}"}
+    judge, critic = LearnedEvaluator(env, str(evaluator.folder)), {"critic": f"learned:{evaluator.folder}"}
     failed = mixed.only([one for one in mixed.trajectories if not one.record.success])
     refused: list[tuple[Callable[[], object], type[Exception], str]] = [
         (lambda: IADPolicyWrapper("shopper", env, strategy="artis", roles=critic), UnknownName, "got 'critic'"),
         (lambda: judge.answer("summariser", state, []), UnknownName, "role of a trained evaluator"),
-        (lambda: LearnedEvaluator(env, str(cloned.folder)), ModelFolderError, "expected an evaluator of attempts"),
-        (lambda: load_verifier(f"qnet:{trained.folder}", env), ModelFolderError, "expected a value model"),
         (lambda: train("evaluator", grown, out=tmp_path, start=cloned.folder), ModelFolderError, "expected an eval"),
         (lambda: train("evaluator", grown, out=tmp_path, backend="hf:smollm2"), ValueError, "linear or mlp"),
         (lambda: train("evaluator", failed, out=tmp_path), NothingToLearn, "got 0 successes in"),
@@ -153,8 +123,8 @@ def test_it_plays_one_role_and_is_nothing_else(
             call()
 
 
-def test_it_is_refused_where_pages_are_not_predicted(trained: Model) -> None:
+def test_it_is_refused_where_pages_are_not_predicted(evaluator: Model) -> None:
     env = gym.make(SHOP)
     given: Any = {"simulator": LanguageSimulator(env, ScriptedModel([])), "verifier": "none", "verify": False}
     with pytest.raises(SimulationError, match="got LearnedEvaluator, which reads them"):
-        IADPolicyWrapper("random", env, strategy="artis", roles={"evaluator": f"learned:{trained.folder}"}, **given)
+        IADPolicyWrapper("random", env, strategy="artis", roles={"evaluator": f"learned:{evaluator.folder}"}, **given)

@@ -37,10 +37,10 @@ class Dry:
     def __init__(self, env: str, *, reads_text: bool) -> None:
         self.env, self.folder, self.scale, self.reads_text = env, Path("nowhere"), 1.0, reads_text
         self.models = {""}
-        self.asked: list[dict[str, Any]] = []
+        self.asked: dict[str, dict[str, Any]] = {}
 
     def explored(self, name: str, *, tasks: int, agent: str = "", **options: Any) -> str:
-        self.asked.append({"name": name, "agent": agent, **options})
+        self.asked[name] = {"agent": agent, **options}
         assert agent in self.models
         assert options.get("how", "rollouts") in HOWS
         return name
@@ -51,7 +51,7 @@ class Dry:
     def trained(self, name: str, recipe: str, found: Any, *, start: str = "", **options: Any) -> None:
         assert start in self.models
         assert found
-        self.asked.append({"name": name, "found": found, "start": start, **options})
+        self.asked[name] = {"found": found, "start": start, **options}
         apart = ("backend", "max_kl", *VALUE_NETWORK)
         assert load_recipe(recipe, **{name: own for name, own in options.items() if name not in apart})
         self.models.add(name)
@@ -98,7 +98,7 @@ def asked_in(paper: str, env: str = WEBSHOP, *, reads_text: bool = False) -> dic
     stages = load_comparison(paper, env).stages
     assert stages is not None
     stages(here)
-    return {one["name"]: one for one in here.asked}
+    return here.asked
 
 
 def test_on_open_table_the_policies_start_from_rft() -> None:
@@ -119,22 +119,18 @@ def test_labels_are_hard_and_no_kl_stops_training() -> None:
 
 
 def test_agent_q_is_judged_by_success_and_has_beam_search() -> None:
-    for env in ("IAD/Booking-v0", WEBSHOP):
-        known = load_comparison("agentq", env)
+    for known in (load_comparison("agentq", env) for env in ("IAD/Booking-v0", WEBSHOP)):
         assert {one.metric for one in known.claims} == {"success"}
         assert known.arms["outcome-dpo + beam"].strategy == "beam"
 
 
 def test_q_star_explores_as_published_and_merges_the_experts_data() -> None:
     asked = asked_in("qstar")
-    explored = [one for one in asked.values() if one.get("agent")]
-    assert explored
-    assert all((one["temperature"], one["env_args"]) == (0.7, {"max_steps": 5}) for one in explored)
-    experts = {"sft": "100 of demos", "sft-few": "3 of demos"}
-    for name, own in experts.items():
-        assert asked[name]["found"] == own
-        assert asked[f"rft-{name}"]["found"] == [f"episodes-{name}", own]
-        assert asked[f"q-{name}"]["found"] == [f"trees-{name}", own]
+    explored = [(one["temperature"], one["env_args"]) for one in asked.values() if one.get("agent")]
+    assert explored == [(0.7, {"max_steps": 5})] * len(explored) != []
+    for name, own in {"sft": "100 of demos", "sft-few": "3 of demos"}.items():
+        found = [asked[one]["found"] for one in (name, f"rft-{name}", f"q-{name}")]
+        assert found == [own, [f"episodes-{name}", own], [f"trees-{name}", own]]
     values = [asked[name] for name in ("q-sft", "q-averaged", "q-raw")]
     assert [one["targets"] for one in values] == ["bellman", "averaged", "raw"]
     assert all((one["scale"], one["experts"]) == ("tree", True) for one in values)
@@ -146,10 +142,8 @@ def test_q_star_trains_a_language_models_value_network_as_published() -> None:
     published = {"network": "published", "loss_at": "every-token", "rate": 1e-5, "batch": 64, "epochs": 2}
     for reads_text in (True, False):
         asked = asked_in("qstar", reads_text=reads_text)
-        values = [one for name, one in asked.items() if name.startswith("q-")]
-        assert len(values) == 5
-        assert all((one.items() >= published.items()) == reads_text for one in values)
-        assert not any("network" in one for one in asked.values() if one not in values)
+        assert [one.items() >= published.items() for name, one in asked.items() if name[:2] == "q-"] == [reads_text] * 5
+        assert not any("network" in one for name, one in asked.items() if name[:2] != "q-")
 
 
 @pytest.mark.parametrize("env", compared_in("artis"))

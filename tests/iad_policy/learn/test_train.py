@@ -1,6 +1,7 @@
 """Training from run folders: what is refused, what is written, and what is the same every time."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -10,7 +11,8 @@ import numpy as np
 import pytest
 
 from iad_policy import evaluate
-from iad_policy.errors import UnknownName
+from iad_policy.agents import load_agent
+from iad_policy.errors import SimulationError, UnknownName
 from iad_policy.learn.examples import NothingToLearn
 from iad_policy.learn.experience import Experience
 from iad_policy.learn.explore import explore
@@ -21,10 +23,13 @@ from iad_policy.learn.splits import SplitError, subjects_of
 from iad_policy.learn.train import train
 from iad_policy.registry.domain import domain_by_id
 from iad_policy.roles import TemplateRoles
+from iad_policy.roles.learned import LearnedEvaluator
 from iad_policy.run.trained import TrainedHere, trained_here
 from iad_policy.runtime.components import Components
+from iad_policy.simulators import load_simulator
 from iad_policy.trained.backends.numeric import WEIGHTS
 from iad_policy.trained.models import MODEL, Model, ModelFolderError, load_model
+from iad_policy.verifiers import load_verifier
 from tests.iad_policy.learn.conftest import SHOP
 
 FEW: dict[str, Any] = {"epochs": 10}
@@ -66,24 +71,23 @@ def test_log_probabilities_that_were_recorded_are_those_that_are_computed_again(
 
 
 def test_the_reference_may_be_the_likelihoods_that_actions_were_proposed_with(
-    searched: Experience, rollouts: Experience, cloned: Model, tmp_path: Path
+    searched: Experience, rollouts: Experience, cloned: Model
 ) -> None:
     """They are those of the policy that searched, so training from it is the same with either reference."""
+
+    def reference(recipe: str, name: str, experience: Experience) -> Any:
+        made = load_recipe(recipe, reference=name).examples(experience, cloned.backend, np.random.default_rng(0))
+        return made.stored["reference"]
+
     for recipe, experience in (("dpo", searched), ("eto", rollouts)):
-        found = {
-            name: load_recipe(recipe, reference=name).examples(experience, cloned.backend, np.random.default_rng(0))
-            for name in ("start", "behaviour")
-        }
-        stored = {name: one.stored["reference"] for name, one in found.items()}
-        assert stored["behaviour"] == pytest.approx(stored["start"], abs=1e-9)
+        behaviour = reference(recipe, "behaviour", experience)
+        assert behaviour == pytest.approx(reference(recipe, "start", experience), abs=1e-9)
     silent = [
         replace(one, steps=tuple(replace(step, committed=replace(step.committed, logprobs=None)) for step in one.steps))
         for one in rollouts.trajectories
     ]
     with pytest.raises(NothingToLearn, match=r"got 0 of \d+; explore with .* or use reference=start"):
-        load_recipe("eto", reference="behaviour").examples(
-            rollouts.only(silent), cloned.backend, np.random.default_rng(0)
-        )
+        reference("eto", "behaviour", rollouts.only(silent))
 
 
 def test_a_folder_is_that_of_one_training_and_one_at_a_time_writes_to_it(demos: Experience, tmp_path: Path) -> None:
@@ -124,23 +128,49 @@ def test_a_model_says_what_it_was_trained_on(cloned: Model, rollouts: Experience
     assert known["data"] == gym.make(SHOP).unwrapped.data.digest  # type: ignore[attr-defined]
 
 
-def test_what_was_trained_on_tasks_is_not_measured_on_them(cloned: Model, value: Model) -> None:
-    verifier = f"qnet:{value.folder}"
-    policy: dict[str, Any] = {"agent": f"learned:{cloned.folder}", "tasks": 12}
-    refused: list[tuple[str, dict[str, Any], str]] = [
-        ("single", policy, "got 10 that it was"),
-        ("bon", {"verifier": verifier, "tasks": 8}, "the verifier was not trained on, got 6"),
-        ("mcts", {"roles": {"ranker": f"verifier:{verifier}"}, "tasks": 3, "n": 2}, "the ranker was not trained on"),
-    ]
-    for strategy, given, said in refused:
-        with pytest.raises(TrainedHere, match=said):
-            evaluate(SHOP, [strategy], split="train", baseline=strategy, **given)
-    found = evaluate(SHOP, ["single"], split="train", baseline="single", **policy, allow_trained_tasks=True)
-    assert "the agent was trained on 10 of these tasks" in found.table()
-    clean = evaluate(SHOP, ["single"], split="test", baseline="single", **{**policy, "tasks": 2})
+@pytest.mark.parametrize(
+    ("kind", "strategy", "place", "tasks", "said"),
+    [
+        ("cloned", "single", {"agent": "learned:{}"}, 12, "the agent was not trained on, got 10 that it was"),
+        ("value", "bon", {"verifier": "qnet:{}"}, 8, "the verifier was not trained on, got 6"),
+        ("value", "mcts", {"roles": {"ranker": "verifier:qnet:{}"}}, 3, "the ranker was not trained on, got 3"),
+        ("evaluator", "artis", {"roles": {"evaluator": "learned:{}"}}, 3, "the evaluator was not trained on, got 3"),
+        ("simulator", "artis", {"simulator": "learned:{}"}, 6, "the simulator was not trained on, got 6"),
+    ],
+)
+def test_what_was_trained_on_tasks_is_not_measured_on_them(
+    kind: str, strategy: str, place: Any, tasks: int, said: str, request: pytest.FixtureRequest
+) -> None:
+    model = str(request.getfixturevalue(kind).folder)
+    given: Any = json.loads(json.dumps({**place, "baseline": strategy, "n": 2}).replace("{}", model))
+    with pytest.raises(TrainedHere, match=said):
+        evaluate(SHOP, [strategy], split="train", tasks=tasks, **given)
+    if kind in ("cloned", "evaluator"):
+        found = evaluate(SHOP, [strategy], split="train", tasks=tasks, allow_trained_tasks=True, **given)
+        assert re.search(r"was trained on (3|10) of these tasks", found.table())
+    clean = evaluate(SHOP, [strategy], tasks=1, **given)
     assert "trained on" not in clean.table()
-    found = evaluate(SHOP, ["bon"], verifier=verifier, tasks=2, baseline="bon")
-    assert found.heading.information == "learned"
+    assert kind != "value" or strategy != "bon" or clean.heading.information == "learned"
+
+
+ENV = gym.make(SHOP)
+PLACES: dict[str, tuple[str, Any]] = {
+    "cloned": ("policy", lambda folder: load_agent(f"learned:{folder}", ENV)),
+    "value": ("value model", lambda folder: load_verifier(f"qnet:{folder}", ENV)),
+    "evaluator": ("evaluator of attempts", lambda folder: LearnedEvaluator(ENV, str(folder))),
+    "simulator": ("simulator", lambda folder: load_simulator(f"learned:{folder}", ENV)),
+}
+
+
+@pytest.mark.parametrize("kind", PLACES)
+def test_a_model_of_each_kind_has_one_place(kind: str, request: pytest.FixtureRequest) -> None:
+    folder = request.getfixturevalue(kind).folder
+    for place, (name, load) in PLACES.items():
+        if place == kind:
+            assert load(folder)
+            continue
+        with pytest.raises(ModelFolderError, match=f"expected an? {name}"):
+            load(folder)
 
 
 @pytest.mark.parametrize(
@@ -210,19 +240,15 @@ def test_what_can_not_be_trained_says_what_is_missing(
         train(recipe, demos, out=tmp_path / "model", **given)
 
 
-def test_a_model_of_another_kind_environment_or_version_or_with_other_parameters_is_refused(
-    cloned: Model, value: Model, tmp_path: Path
+def test_a_model_of_another_environment_or_version_or_with_other_parameters_is_refused(
+    cloned: Model, tmp_path: Path
 ) -> None:
-    policy, values = f"learned:{cloned.folder}", f"qnet:{cloned.folder}"
-    for env, given, said in (
-        (SHOP, {"agent": f"learned:{value.folder}"}, "expected a policy"),
-        (SHOP, {"verifier": values}, "expected a value model"),
-        ("IAD/BIRD-v0", {"agent": policy}, "one of IAD/WebShop-v0"),
-    ):
-        with pytest.raises(ModelFolderError, match=said):
-            evaluate(env, ["bon"], tasks=1, baseline="bon", **given)  # type: ignore[arg-type]
+    with pytest.raises(ModelFolderError, match="one of IAD/WebShop-v0"):
+        load_agent(f"learned:{cloned.folder}", gym.make("IAD/BIRD-v0"))
     with pytest.raises(ModelFolderError, match="train one: iad train"):
         load_model(tmp_path)
+    with pytest.raises(SimulationError, match="pass --simulator learned:"):
+        load_simulator(f"llm:{cloned.folder}", ENV)
     for name in (MODEL, WEIGHTS):
         (tmp_path / name).write_bytes((cloned.folder / name).read_bytes())
     facts = json.loads((tmp_path / MODEL).read_text())

@@ -15,34 +15,23 @@ from typing import Any
 
 @dataclass
 class Reply:
-    """One scripted response.
-
-    Attributes:
-        body: An answer's text, a JSON value, or raw bytes.
-        hold: Waited for before answering; a server that never answers until it is shut down.
-        is_cut: Whether the connection is closed in the middle of the body.
-        is_reset: Whether the connection is reset instead of an answer.
-    """
+    """One scripted response: an answer's text, a JSON value, or raw bytes."""
 
     body: Any = "click[buy now]"
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
-    hold: threading.Event | threading.Barrier | None = None
-    is_cut: bool = False
-    is_reset: bool = False
+    hold: threading.Event | threading.Barrier | None = None  # before answering; an event: never, until the test's end
+    is_cut: bool = False  # the connection is closed in the middle of the body
+    is_reset: bool = False  # instead of an answer
 
 
 @dataclass
 class Slowly:
-    """A body that is sent in parts, with pauses between them.
-
-    Parts that have no end, such as `itertools.repeat`, end when the client goes or the server is shut down. Chunks are
-    for a client that would keep its connection; the last one is never sent.
-    """
+    """A body that is sent in parts, with pauses between them. Those without an end end when the client goes."""
 
     parts: Iterable[bytes]
     pause_s: float = 0.0
-    is_chunked: bool = False
+    is_chunked: bool = False  # for a client that would keep its connection; the last chunk is never sent
 
 
 class OpenAIServer:

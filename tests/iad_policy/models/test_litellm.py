@@ -232,25 +232,14 @@ def test_what_goes_on_is_no_silence_and_a_prompt_may_take_longer_than_a_pause() 
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("first", "drip", "streams", "said"),
-    [
-        ([], b": still here\n\n", True, "no sign of the first words of an answer within 0.4 s"),
-        ([b'{"choices": ['], b"\n", False, "no end of the answer within 0.4 s"),
-    ],
-)
-def test_no_server_buys_time_by_dripping(
-    server: OpenAIServer, first: list[bytes], drip: bytes, streams: bool, said: str
-) -> None:
-    server.streams = streams
-    server.script(Reply(Slowly(chain(first, repeat(drip)), pause_s=0.02)))
+def test_no_server_buys_time_by_dripping(server: OpenAIServer) -> None:
+    server.streams = False
+    server.script(Reply(Slowly(chain([b'{"choices": ['], repeat(b"\n")), pause_s=0.02)))
     model = client(server, timeout_s=0.4, max_retries=0)
-    model._streams = streams
-    begun_at = time.monotonic()
-    with pytest.raises(ModelError) as caught:
+    model._streams = False
+    with pytest.raises(ModelError, match=r"no end of the answer within 0\.4 s") as caught:
         model.complete(HELLO)
-    assert (caught.value.kind, said in str(caught.value)) == ("timeout", True), caught.value
-    assert time.monotonic() - begun_at < 10  # of a machine that is busy; the drip has no end
+    assert caught.value.kind == "timeout"
 
 
 @pytest.mark.parametrize(

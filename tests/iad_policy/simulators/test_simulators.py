@@ -47,8 +47,8 @@ def predicting(text: str = PREDICTED) -> LanguageSimulator:
     return LanguageSimulator(Digger(), ScriptedModel(lambda messages: text))
 
 
-def remembering(**options: Any) -> RetrievalSimulator:
-    return RetrievalSimulator(record(Digger(), Wanderer(), tasks=LANDMARKS[:4], **options))
+def remembering() -> RetrievalSimulator:
+    return RetrievalSimulator(record(Digger(), Wanderer(), tasks=LANDMARKS[:4]))
 
 
 def everything(outcome: Outcome) -> str:
@@ -96,13 +96,13 @@ def test_a_simulator_errs_as_often_as_it_is_told_to_and_by_type() -> None:
 
 
 def test_with_full_fidelity_nothing_but_the_fork_is_shown() -> None:
-    runs = []
-    for simulator in ("perfect", "noisy:1"):
+    def previewed(simulator: str) -> list[str | None]:
         env = Digger()
-        with IADPolicyWrapper(Wanderer(), env, strategy="artis", verifier=Hunch(), simulator=simulator) as p:
-            play(env, p, seed=4)
-            runs.append([candidate.preview and candidate.preview.id for d in p.decisions for candidate in d.candidates])
-    assert runs[0] == runs[1]
+        with IADPolicyWrapper(Wanderer(), env, strategy="artis", verifier=Hunch(), simulator=simulator) as policy:
+            play(env, policy, seed=4)
+            return [one.preview and one.preview.id for made in policy.decisions for one in made.candidates]
+
+    assert previewed("perfect") == previewed("noisy:1")
 
 
 def test_a_garbled_action_has_two_letters_swapped_and_a_failed_command_is_a_type_of_its_own() -> None:
@@ -147,20 +147,19 @@ class Sealed(Digger):
     """An environment that can't be simulated, nor looked at, other than by stepping it."""
 
     def snapshot(self) -> Any:
-        raise AssertionError("the environment was asked for a snapshot")
+        raise AssertionError("the environment was asked")
 
     def simulate(self, token: Any, action: str, draw: int = 0) -> Any:
-        raise AssertionError("the environment was asked to simulate")
-
-
-def listless(observation: str, info: Mapping[str, Any], rng: Random) -> str:
-    """Acts without a list of actions, which a language model does not predict."""
-    return rng.choice(["go north", "go west", "go east"])
+        self.snapshot()
 
 
 @pytest.mark.parametrize("make", [remembering, predicting])
 @pytest.mark.parametrize("strategy", ["artis", "mcts"])
 def test_a_simulator_without_the_environment_never_asks_it(make: Callable[[], Simulator], strategy: str) -> None:
+    def listless(observation: str, info: Mapping[str, Any], rng: Random) -> str:
+        """Acts without a list of actions, which a language model does not predict."""
+        return rng.choice(["go north", "go west", "go east"])
+
     env = Sealed(max_steps=4)
     with IADPolicyWrapper(listless, env, strategy=strategy, n=2, verifier=Hunch(), simulator=make()) as policy:
         play(env, policy, options={"task_id": LANDMARKS[8]})
@@ -284,13 +283,12 @@ def test_a_run_whose_verifier_reads_what_is_not_predicted_is_refused_at_its_star
 
 
 def test_a_model_that_does_not_predict_is_an_infrastructure_failure_and_pictures_are_refused() -> None:
-    world, state = begun(Digger(), seed=2)
+    world, state = begun(env := Digger(), seed=2)
     simulator = predicting("I would rather not.")
     with pytest.raises(ModelError, match="to answer with Valid, Failed, Over and Observation"):
         simulator.simulate(world, simulator.begin(world, state), "dig", 0)
     with pytest.raises(SimulationError, match="expected text observations"):
         LanguageSimulator(gym.make(TAXI), ScriptedModel([]))
-    env = Digger()
     env.observation_space = Words()  # texts of a library that is not ours
     LanguageSimulator(env, ScriptedModel([]))
 

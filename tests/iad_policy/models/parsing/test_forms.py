@@ -1,18 +1,54 @@
-"""An action that an answer gives in a form comes back as it was, whatever it holds.
+"""Where shell commands end, as in Bash; and an action that an answer gives in a form comes back as it was.
 
 Every form carries every action, but for a script of several commands: behind `Action:` alone its first command counts,
 so it needs a fence or an object.
 """
 
 import json
+import shutil
+import subprocess
+import tomllib
 from collections.abc import Callable, Mapping
 
+import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from iad_envs.sketch2code.policy.page_answers import read_page
 from iad_policy.models.parsing import Grammar, read_action, read_integer
+from iad_policy.models.parsing.shell_syntax import ends_of_commands, is_complete, is_inside_document
 from iad_policy.models.parsing.words import unwrapped
+from tests.iad_policy.models.answer_table import FOLDER
+
+PIECES = (
+    "ls", "echo", "a", "-x", "'q q'", '"d $(x) d"', '"d `y` d"', "`z`", "$(w)", "$((1+2))", "${v}", "${v#*}",
+    "a\\\n", "\n", "|", "&&", "||", ";", "&", ">f", "2>&1", "<f", "# c'\n", "if", "then", "fi", "else", "for",
+    "in", "do", "done", "while", "case", "esac", ";;", "a)", "(", ")", "{", "}", "!", "[[ -f a ]]",
+    "( ls )", "[[ a =~ (x) ]]", "((1<<2))", "for ((;;))", "(b)", "f()", "function f", "if a; then b; fi", "x=(a b)",
+    "<<E\nx y'\nE\n", "<<-E\n\tx\n\tE\n", "<<<s", "'", '"', "`", "$'a\\'b'", "time", "f() {",
+)  # fmt: skip
+
+
+def test_a_command_ends_with_the_line_at_which_nothing_is_open_and_a_fence_may_be_in_a_here_document() -> None:
+    given = tomllib.loads((FOLDER.parent / "shell_commands.toml").read_text(encoding="utf-8"))
+    for text, ends in given["ends"]:
+        assert [text[:end] for end in ends_of_commands(text)] == ends
+    for text, is_inside in given["inside"]:
+        assert is_inside_document(text) is is_inside, text
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+@settings(deadline=None)
+@given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=9).map(" ".join))
+def test_bash_finds_the_same_commands_complete(text: str) -> None:
+    checked = subprocess.run(["bash", "-n", "-c", text], capture_output=True, text=True, check=False)
+    is_open = any(word in checked.stderr for word in ("end of file", "unexpected EOF", "here-document"))
+    assume(is_open or checked.returncode == 0)  # what is wrong in another way is no command
+    assume("`" not in text or not ("'" in text or '"' in text))  # bash reads what is in backquotes when it runs it
+    assume(not text.endswith("\\\n"))  # an answer may end there, a command does not
+    assume(any(line.strip() and not line.strip().startswith("#") for line in text.split("\n")))
+    assert is_complete(text) is not is_open
+
 
 SHELL = Grammar.of(("pwd", "ls -la", "cd ..", "submit"), "shell")
 SQL = Grammar.of(("execute[...]", "submit[...]"), "sql")
