@@ -169,7 +169,8 @@ def test_a_model_of_each_kind_has_one_place(kind: str, request: pytest.FixtureRe
         if place == kind:
             assert load(folder)
             continue
-        with pytest.raises(ModelFolderError, match=f"expected an? {name}"):
+        wanted = "policy or a value model" if kind == "simulator" else name
+        with pytest.raises(ModelFolderError, match=f"expected an? {wanted}"):
             load(folder)
 
 
@@ -241,14 +242,14 @@ def test_what_can_not_be_trained_says_what_is_missing(
 
 
 def test_a_model_of_another_environment_or_version_or_with_other_parameters_is_refused(
-    cloned: Model, tmp_path: Path
+    cloned: Model, simulator: Model, tmp_path: Path
 ) -> None:
     with pytest.raises(ModelFolderError, match="one of IAD/WebShop-v0"):
         load_agent(f"learned:{cloned.folder}", gym.make("IAD/BIRD-v0"))
     with pytest.raises(ModelFolderError, match="train one: iad train"):
         load_model(tmp_path)
     with pytest.raises(SimulationError, match="pass --simulator learned:"):
-        load_simulator(f"llm:{cloned.folder}", ENV)
+        load_simulator(f"llm:{simulator.folder}", ENV)
     for name in (MODEL, WEIGHTS):
         (tmp_path / name).write_bytes((cloned.folder / name).read_bytes())
     facts = json.loads((tmp_path / MODEL).read_text())

@@ -169,14 +169,6 @@ def classes_of(error: BaseException | None) -> set[str]:
     return found
 
 
-def test_a_slow_answer_is_no_silence_and_a_broken_one_is_asked_for_again(server: OpenAIServer) -> None:
-    parts = [event(one) for one in chunks(completion("one two three"))]
-    server.script(Reply(Slowly([*parts, event("[DONE]")], pause_s=0.2)), Reply(b"".join(BROKEN)), Reply("hi"))
-    answer = client(server, timeout_s=0.9).complete(HELLO)  # more than that in all
-    assert (answer.text, answer.usage.completion_tokens, len(server.requests)) == ("one two three", 7, 1)
-    assert client(server).complete(HELLO).text == "hi"
-
-
 def part(**delta: Any) -> bytes:
     """An event with one part of an answer."""
     (first, *_) = chunks(completion("x"))

@@ -29,7 +29,7 @@ from iad_policy.types.call_context import Call, use_call
 from iad_policy.verifiers import load_verifier
 from tests.contract.components import Hunch, Wanderer
 from tests.contract.rule_based import KEYLESS, made
-from tests.contract.toy import Digger, Task
+from tests.contract.toy import Digger
 
 
 def scripted(text: str, name: str) -> ModelRoles:
@@ -212,17 +212,12 @@ def test_each_call_of_the_paraphraser_draws_another_sample_and_lines_under_a_lab
 @pytest.mark.parametrize(
     ("original", "said", "lost"),
     [
-        ("chairs under 30.00 dollars", "seats below $30", []),
-        ("chairs under 30.00 dollars", "seats below 30 euros", ["30 $", "30 €"]),
-        ("a 12 count box", "a box", ["12 count"]),
-        ("a box", "a box of 12", ["12"]),
-        ("5 inch screws", "screws of 5 cm", ["5 inch", "5 cm"]),
+        *(("anything", "", ["everything"]), ("count the .py files", "count the python files", [".py"])),
+        *(("a 12 count box", "a box", ["12 count"]), ("a box", "a box of 12", ["12"])),
+        *(("under 30.00 dollars", "below $30", []), ("under 30 dollars", "below 30 euros", ["30 $", "30 €"])),
+        *(("5 inch screws", "screws of 5 cm", ["5 inch", "5 cm"]), ("the men's and women's", "men and women", [])),
         ("1,000 rows", "1000 lines", ["1000 row", "1000 line"]),
-        ("files with 'main' in /srv", "files in /srv with 'main'", []),
-        ("files with 'main' in /srv", "files in /srv with main", ["'main'"]),
-        ("count the .py files", "count the python files", [".py"]),
-        ("the men's and the women's shoes", "shoes for men and women", []),
-        ("anything", "", ["everything"]),
+        *(("'main' in /srv", one, lost) for one, lost in (("in /srv 'main'", []), ("in /srv main", ["'main'"]))),
     ],
 )
 def test_what_a_paraphrase_lost_or_added_is_named(original: str, said: str, lost: list[str]) -> None:
@@ -289,29 +284,17 @@ def test_an_agent_acts_on_a_paraphrase_and_the_verifier_sees_the_real_task(name:
 
 
 def test_a_paraphrase_that_lost_a_number_gives_way_to_the_tasks_own_words_and_the_decision_says_so() -> None:
-    class Forgetful(TemplateRoles):
-        source = "a model"
-
-        def answer(self, role: str, state: State, subject: Any) -> str:
-            return f"Find the {subject.split()[-1]}" if "3" in subject else "dig there"
-
-    class Holes(Task):
-        @property
-        def instruction(self) -> str:
-            return f"Dig 3 holes at the {self.landmark}"
-
-    env = Digger()
-    env._tasks = {landmark: Holes(landmark) for landmark in env._tasks}
     shown: list[str] = []
 
     def agent(observation: str, info: Any) -> str:
         shown.append(info["instruction"])
-        return "go north"
+        return "search[lamp]"
 
-    options: dict[str, Any] = {"roles": Forgetful(), "verifier": load_verifier("oracle", env), "n": 2}
+    env = gym.make("IAD/WebShop-v0")
+    options: dict[str, Any] = {"roles": scripted("Find a lamp", "forgetful"), "verifier": "proxy", "n": 2}
     with IADPolicyWrapper(agent, env, strategy="q-guided", **options) as policy:
         observation, info = env.reset(seed=0)
         policy.act(observation, info)
         assert shown == [info["instruction"]] * 2
         (note,) = [note for note in policy.decisions[0].notes if "dropped" in note]
-        assert note.endswith("it differs in 3")
+        assert "$" in note
